@@ -1,4 +1,4 @@
-# Every target has a line of help: `make` or `make help` prints them.
+# Every target has a help text: `make` or `make help` prints them.
 
 .DEFAULT_GOAL := help
 .PHONY: help run cluster test pictures torture lint bench

@@ -1,4 +1,4 @@
-//! Whatever the matrix says, whoever asks, by whichever way: the answer is that of a function a few lines long.
+//! Access decisions of every endpoint and socket match a short reference function, for random matrices, users and requests.
 
 use deskpass::config::{Access, Settings};
 use deskpass_core::{AllowLists, Operation, PermissionMatrix, PermissionScope, Resource, Role};
@@ -9,52 +9,52 @@ use crate::harness::{Client, StoreBackend, TestApp, TestSocket, handshake, setti
 
 const WHO: &str = "norole01";
 
-/// A service with rules of its own, and the roles of somebody there. A cell counts how far it reaches: not at all, own,
-/// department, all.
+/// A service with a random matrix and allow lists, and the roles that the employee holds. A cell counts how far it reaches:
+/// not at all, own, department, all.
 #[derive(Clone, Debug)]
 struct World {
     cells: Vec<usize>,
     held: Vec<Role>,
-    /// Which of two networks each role may be active from; neither is both.
+    /// The networks from which each role may be active; an empty list allows both.
     lists: Vec<[bool; 2]>,
 }
 
-/// The two networks, and somebody in each.
+/// The two networks, each with the address of a client in it.
 const NETWORKS: [(&str, &str); 2] = [("198.51.100.0/24", "198.51.100.7"), ("2001:db8:1::/48", "2001:db8:1::7")];
 
-/// What somebody wants who switched to a role, which may have been taken away since.
+/// A request of an employee who switched to a role; the role may have been revoked since.
 #[derive(Clone, Debug)]
 struct Question {
     active: Role,
     taken_away: bool,
-    /// In which of the networks they are.
+    /// The index of the network that the client is in.
     from: usize,
     resource: Resource,
     operation: Operation,
     scope: PermissionScope,
-    /// The roles that a proxy demands; none is any.
+    /// The roles that a proxy demands; an empty list allows any role.
     demanded: Vec<Role>,
 }
 
-/// Where the cell of a permission is.
+/// The index of a permission's cell.
 fn place(role: Role, resource: Resource, operation: Operation) -> usize {
     (role as usize - 1) * 16 + resource as usize * 4 + operation as usize
 }
 
-/// Whether the role may be active from there.
+/// Returns whether the active role may be active from the client's network.
 fn from_there(world: &World, question: &Question) -> bool {
     let list = world.lists[question.active as usize - 1];
     list == [false, false] || list[question.from]
 }
 
-/// Whether it is allowed.
+/// Returns whether the matrix and the allow lists permit the request.
 fn allowed(world: &World, question: &Question) -> bool {
     let granted = world.cells[place(question.active, question.resource, question.operation)];
     let wanted = question.scope as usize + 1;
     !question.taken_away && from_there(world, question) && granted >= wanted
 }
 
-/// Whether a proxy lets it through.
+/// Returns whether a proxy lets the request through.
 fn passes(world: &World, question: &Question) -> bool {
     let demanded = question.demanded.is_empty() || question.demanded.contains(&question.active);
     demanded && allowed(world, question)
@@ -118,7 +118,7 @@ async fn compare(world: &World, questions: &[Question]) {
     let mut client = app.client().await;
     let token = client.sign_in(WHO).await;
     for question in questions {
-        // Lists are made after whoever asks has chosen a role: from here on they count at each use.
+        // The lists are set after the employee has switched roles: from here on they apply to each request.
         app.auth().operator().set_ip_rules(&AllowLists::default()).await.unwrap();
         client.switch(&token, question.active.name()).await.data();
         let (bearer, from) = (format!("Bearer {token}"), NETWORKS[question.from].1);
@@ -135,13 +135,13 @@ async fn compare(world: &World, questions: &[Question]) {
     }
 }
 
-/// Whether a socket of this kind may be open.
+/// Returns whether a socket of this kind may be open.
 fn may_connect(world: &World, question: &Question, kind: &str) -> bool {
     let acts = !question.taken_away && from_there(world, question);
     acts && (kind == "employee" || [Role::Agent, Role::Supervisor, Role::Admin].contains(&question.active))
 }
 
-/// A socket is opened to whom it may be, and stays as long as it may.
+/// Asserts that a socket opens only where it is permitted, and that an open socket closes when it no longer is.
 async fn connect(app: &TestApp, token: &str, world: &World, question: &Question, mut open: TestSocket) {
     let (bearer, from) = (format!("Bearer {token}"), NETWORKS[question.from].1);
     for kind in ["employee", "agent"] {

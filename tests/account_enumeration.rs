@@ -1,4 +1,4 @@
-//! To a stranger all names look alike: those of agents with a password, of agents without one, and those nobody bears.
+//! A stranger cannot tell apart the names of agents with a password, of agents without a password, and unknown names.
 
 use std::time::{Duration, Instant};
 
@@ -9,25 +9,25 @@ use serde_json::{Value, json};
 use crate::brute_force::exhaust_attempts;
 use crate::harness::{Client, PASSWORD, PRODUCTION, Response, TestApp, settings};
 
-/// What a name may be.
+/// The kinds of names.
 const KINDS: [&str; 3] = ["an agent with a password", "an agent without one", "nobody"];
-/// Names of each kind.
+/// The number of names of each kind.
 const NAMES: usize = 100;
-/// How often each name is guessed at before it has to rest, one less than shuts it; and how often that is repeated.
+/// The guesses at each name before it has to rest, one less than the lockout threshold; and how often that is repeated.
 const GUESSES: usize = 4;
 const ROUNDS: usize = 5;
 const SAMPLES: usize = NAMES * GUESSES * ROUNDS;
-/// How far from chance the best guess at a kind by time alone may be. By chance, one in a million runs goes as far.
+/// How far from chance the best guess at a kind by time alone may be. By chance, one run in a million exceeds it.
 const CHANCE: std::ops::RangeInclusive<f64> = 0.45..=0.55;
 const WRONG: &str = "three horses crossed a bridge";
 
-/// A service that takes passwords though its platform works, and does not mind how often.
+/// A production service that accepts passwords while its platform works, without rate limits.
 async fn production() -> TestApp {
     let more = [("agents.password_fallback", "always"), ("limits.enabled", "false"), ("server.settle", "0s")];
     TestApp::with(settings(&[&PRODUCTION[..], &more].concat())).await
 }
 
-/// A row of numbers that looks random.
+/// A pseudo-random number generator.
 struct Dice(u64);
 
 impl Dice {
@@ -50,14 +50,14 @@ async fn add_agent(app: &TestApp, name: &str) {
     app.auth().operator().add_agent(app.key(name), "agent").await.unwrap();
 }
 
-/// Gives an agent the usual password, as an administrator and the agent do.
+/// Sets the usual password of an agent: the administrator issues a setup code and the agent uses it.
 async fn set_password(app: &TestApp, client: &mut Client, name: &str) {
     let code = app.auth().operator().reset_password(app.key(name)).await.unwrap().code.text();
     let body = json!({ "employee_id": name, "setup_code": code, "new_password": PASSWORD });
     client.post("/api/agents/password/setup", &[], &body).await.data();
 }
 
-/// What a stranger sees of an answer, but for what differs in every one.
+/// The parts of a response that a stranger can compare, without those that differ in every response.
 fn seen(answer: &Response) -> (u16, Vec<(String, String)>, Value) {
     let mut body = answer.json();
     assert!(body.as_object_mut().unwrap().remove("request_id").is_some());
@@ -93,7 +93,7 @@ async fn all_names_are_answered_with_the_same_words() {
             assert_eq!(seen(&client.agent_login(name, WRONG).await), seen(&expected), "{name}, guess {guess}");
         }
     }
-    // Locked, each of them; and the right password of somebody who is shut out does not tell a stranger that it is right.
+    // Every name is locked; the right password of a locked-out agent is refused like a wrong one.
     for name in names {
         assert_eq!(client.agent_login(name, WRONG).await.refused(429, 1013).reason(), "locked");
     }
@@ -103,7 +103,7 @@ async fn all_names_are_answered_with_the_same_words() {
     }
 }
 
-/// Names, each with its kind, so mixed that a name says nothing of its kind.
+/// Names with their kinds, shuffled so that a name does not reveal its kind.
 async fn people(app: &TestApp, client: &mut Client, dice: &mut Dice) -> Vec<(String, usize)> {
     let mut kinds: Vec<_> = (0..KINDS.len() * NAMES).map(|at| at % KINDS.len()).collect();
     dice.shuffle(&mut kinds);
@@ -124,7 +124,7 @@ async fn people(app: &TestApp, client: &mut Client, dice: &mut Dice) -> Vec<(Str
     people
 }
 
-/// How likely a time of `one` is longer than a time of `other`: Mann and Whitney's statistic as a share.
+/// The probability that a time of `one` is longer than a time of `other`: the Mann-Whitney statistic as a share.
 fn share(one: &[u128], other: &[u128]) -> f64 {
     let mut sorted = other.to_vec();
     sorted.sort_unstable();

@@ -1,4 +1,4 @@
-//! Strangers cannot grow the log without bound, and no row that names an employee is left out.
+//! Strangers cannot grow the log without bound, and every row that names an employee is written.
 
 use std::time::Duration;
 
@@ -6,10 +6,10 @@ use serde_json::json;
 
 use crate::harness::{Client, TestApp};
 
-/// Rows of their own that one address gets in a minute.
+/// The number of individual rows that one address gets in a minute.
 const ROWS: usize = 60;
 
-/// Comes back from the platform with a code that is none.
+/// Calls the OAuth callback with an invalid code.
 async fn refused(client: &mut Client, number: usize, from: &str) {
     let target = format!("/api/auth/oauth2/callback?code=made-up-{number}&state=auth_login");
     assert_eq!(client.get(&target, &[("x-forwarded-for", from)]).await.status, 303);
@@ -23,11 +23,11 @@ on_every_store! {
     async fn refusals_of_strangers_are_summarised_beyond_so_many(app) {
         let mut client = app.client().await;
         for number in 0..150 {
-            // One /64 is one address.
+            // Addresses in the same /64 count as one address.
             refused(&mut client, number, &format!("2001:db8:1:2::{number:x}")).await;
         }
         assert_eq!(count(&app, "event = 'sign_in_refused'"), ROWS);
-        // So are names that are nobody's, and rows that name somebody are all there.
+        // Unknown names are limited in the same way; rows that name an existing employee are all written.
         for number in 0..30 {
             let from = [("x-forwarded-for", "2001:db8:1:2::1")];
             client.post("/api/auth/bind", &from, &json!({ "employee_id": format!("nobody{number}") })).await.refused(403, 1003);
@@ -42,7 +42,7 @@ on_every_store! {
         let detail = "120 more refusals without a row of their own: invalid_code 90, unknown_employee 30; from 1 address(es), 2001:db8:1:2:: 120";
         assert_eq!((&row["detail"], &row["verified"], &row["employee_id"]), (&json!(detail), &json!(true), &json!(null)));
         assert_eq!((&row["decided_address"], log["items"].as_array().unwrap().len()), (&json!("2001:db8:1:2::"), 1));
-        // A minute later there is room again.
+        // After a minute the limit is reset.
         app.clock.advance(Duration::from_mins(1));
         refused(&mut client, 1_000, "2001:db8:1:2::9").await;
         assert_eq!(count(&app, "event = 'sign_in_refused' AND employee_key = ''"), ROWS + 1);

@@ -1,4 +1,4 @@
-//! The browser's verbs, on a page of the test's own: a verb that does nothing would let every page pass.
+//! Tests of the browser harness on a page of their own: a helper that does nothing would let every page pass.
 
 use std::io::Cursor;
 
@@ -8,7 +8,7 @@ use tokio::net::{TcpListener, TcpStream};
 
 use crate::harness::{Browser, Driver, Key, Network, Options, Viewport, full_picture};
 
-/// As strict as the pages' own: whatever the verbs need must get along with it.
+/// As strict as the policy of the real pages: the helpers must work under it.
 const POLICY: &str = "default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'self'; \
                       require-trusted-types-for 'script'; trusted-types 'none'";
 const SCRIPT: &str = "window.ran = true;";
@@ -20,7 +20,7 @@ const BAD: &str = "<!doctype html><html lang=en><title>Bad</title><link rel=styl
 const LONG: &str = "<!doctype html><html lang=en><meta name=viewport content='width=device-width'><title>Long</title>\
                     <link rel=stylesheet href=/long.css><h1>Long</h1>";
 
-/// Answers one request.
+/// Responds to one request.
 async fn serve(mut stream: TcpStream) -> std::io::Result<()> {
     let mut asked = vec![0; 4096];
     let read = stream.read(&mut asked).await?;
@@ -43,7 +43,7 @@ async fn serve(mut stream: TcpStream) -> std::io::Result<()> {
     stream.write_all(format!("{head}\r\ncontent-security-policy: {POLICY}\r\n\r\n{body}").as_bytes()).await
 }
 
-/// Where the pages are.
+/// Starts the test site and returns its address.
 async fn site() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
@@ -65,7 +65,7 @@ async fn axe_finds_what_keeps_people_out_and_nothing_else() {
     for viewport in Viewport::BOTH {
         let browser = driver.browser(Options::on(viewport)).await;
         browser.goto(&format!("{site}/")).await;
-        // Twice in the same page, as a test of a page with several states does.
+        // Twice in the same page, as in a test of a page with several states.
         browser.assert_accessible(viewport.word()).await;
         browser.assert_accessible(viewport.word()).await;
         browser.goto(&format!("{site}/bad")).await;
@@ -96,7 +96,7 @@ async fn a_line_can_be_cut_and_slow() {
     assert!(ask().await >= 400.0);
     browser.throttle(Network::Fast).await;
     let mut tries = 0;
-    // A busy machine is slow now and then, a slow line always.
+    // A busy machine is slow at times, a throttled network always.
     while ask().await >= 400.0 {
         tries += 1;
         assert!(tries < 20, "the line stays slow");

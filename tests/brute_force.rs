@@ -1,5 +1,5 @@
-//! Guessing: whoever tries passwords or codes is stopped soon, wherever and however often at once they try, and nobody is kept
-//! out of any other way in by it.
+//! Brute force: guesses at passwords and codes are soon stopped, from any number of clients and nodes, and other ways to
+//! sign in stay open.
 
 mod codes;
 mod concurrent;
@@ -19,14 +19,14 @@ const WRONG: &str = "three horses crossed a bridge";
 const PAUSE: Duration = Duration::from_mins(15);
 const YEAR: Duration = Duration::from_hours(365 * 24);
 
-/// Guesses wrong, and is told so each time.
+/// Sends wrong passwords and asserts that each is refused.
 async fn guess_wrong(client: &mut Client, times: usize) {
     for _ in 0..times {
         client.agent_login("agent01", WRONG).await.refused(401, 1011);
     }
 }
 
-/// Has guesses counted as if they had come, as fast as they may.
+/// Records failed attempts in the store, at the highest rate that causes no refusal.
 pub(crate) async fn exhaust_attempts(app: &TestApp, employee: &str, trial: AttemptKind, times: usize) {
     for guess in 0..times {
         if guess % 5 == 0 {
@@ -38,26 +38,26 @@ pub(crate) async fn exhaust_attempts(app: &TestApp, employee: &str, trial: Attem
     app.clock.advance(PAUSE);
 }
 
-/// For how many seconds an answer says that there are no more guesses.
+/// The seconds until the next attempt according to a lockout response.
 fn shut(answer: &Response) -> u64 {
     assert_eq!(answer.refused(429, 1013).reason(), "too_many_failures");
     answer.header("retry-after").unwrap().parse().unwrap()
 }
 
-/// Asserts that there are no more guesses until an administrator says so.
+/// Asserts that the agent is locked until an administrator unlocks it.
 fn locked(answer: &Response) {
     assert_eq!(answer.refused(429, 1013).reason(), "locked");
     assert!(answer.header("retry-after").is_some());
 }
 
-/// The body of an answer without what differs in every answer.
+/// The body of a response without the request id.
 fn telling(answer: &Response) -> Value {
     let mut body = answer.json();
     assert!(body.as_object_mut().unwrap().remove("request_id").is_some());
     body
 }
 
-/// A code of the platform for somebody, on a service that has its platform in the box.
+/// A platform code for `who`, on a service with the built-in simulated platform.
 async fn platform_code(client: &mut Client, who: &str) -> String {
     let (link, _) = client.begin_oauth("http://localhost/itagent/").await;
     let back = client.authorize(&link, who).await;
@@ -65,7 +65,7 @@ async fn platform_code(client: &mut Client, who: &str) -> String {
     url.query_pairs().find(|(name, _)| name == "code").unwrap().1.into_owned()
 }
 
-/// Signs in with the platform's word, by a code and by a phone.
+/// Signs in through the platform, by a code and by a phone.
 async fn comes_in_through_the_platform(client: &mut Client, who: &str) {
     let code = platform_code(client, who).await;
     let body = json!({ "employee_id": who, "code": code });
@@ -108,7 +108,7 @@ on_every_store! {
         }
     }
 
-    async fn a_right_password_makes_up_for_four_wrong_ones(app) {
+    async fn a_right_password_resets_the_count_after_four_wrong_passwords(app) {
         let mut client = app.client().await;
         client.first_password("agent01").await;
         for _ in 0..3 {
@@ -127,7 +127,7 @@ on_every_store! {
             app.clock.advance(PAUSE);
         }
         client.partial_sign_in("agent01").await;
-        // The pause is counted from the last one, so that nobody gets five in every quarter of an hour and more.
+        // The pause begins with the last attempt, so that five attempts per quarter of an hour is the maximum.
         for _ in 0..5 {
             app.clock.advance(Duration::from_millis(900_000 - 1));
             guess_wrong(&mut client, 1).await;
@@ -144,7 +144,7 @@ on_every_store! {
             app.clock.advance(PAUSE);
         }
         guess_wrong(&mut client, 4).await;
-        // The platform's word is another matter: it neither suffers by guesses nor makes up for them.
+        // Sign-ins through the platform are separate: failed attempts do not block them, and they do not reset the count.
         comes_in_through_the_platform(&mut client, "agent01").await;
         guess_wrong(&mut client, 1).await;
         locked(&client.agent_login("agent01", PASSWORD).await);
@@ -175,7 +175,7 @@ on_every_store! {
         shut(&client.agent_login("agent01", PASSWORD).await);
         assert!(client.is_valid(&session).await);
         comes_in_through_the_platform(&mut client, "agent01").await;
-        // Also for whoever sends a password along.
+        // This also holds when the request contains a password.
         let code = platform_code(&mut client, "agent01").await;
         let both = json!({ "employee_id": "agent01", "code": code, "password": WRONG });
         client.post("/api/agents/login", &[], &both).await.data();
@@ -218,7 +218,7 @@ on_every_store! {
         for name in near {
             client.agent_login(name, WRONG).await.refused(400, 1002);
         }
-        // What cannot be a password is no guess at one.
+        // An input that cannot be a password is no attempt.
         client.agent_login("agent01", &"x".repeat(1_025)).await.refused(400, 1002);
         assert_eq!(app.query("SELECT count(*) FROM guess"), ["0"]);
         for name in ["agent01", "AGENT01", "Agent01", "aGeNt01", "agenT01"] {
@@ -252,7 +252,7 @@ on_every_store! {
         client.post_as(&theirs, "/api/agents/password", &change).await.refused(403, 1016);
     }
 
-    /// Otherwise a stranger who asks often enough would know who is an agent.
+    /// Otherwise a stranger could find out who is an agent by repeated attempts.
     async fn an_unknown_name_is_shut_and_locked_like_any_other(app) {
         let mut client = app.client().await;
         client.first_password("agent01").await;

@@ -1,4 +1,4 @@
-//! Secrets are put in everywhere and must come out nowhere.
+//! Secrets that go in everywhere must come out nowhere.
 
 mod agents;
 mod services;
@@ -13,11 +13,11 @@ use crate::harness::{
     free_address, location, request, with_settings,
 };
 
-/// A service that tells its log everything, with nobody else on its store.
+/// A service that logs everything, alone on its store.
 struct Scene {
     directory: tempfile::TempDir,
     log: tempfile::NamedTempFile,
-    /// Where things are kept, by servers of its own.
+    /// The servers of the cluster store, used by this test only.
     pair: Option<(Servers, ClusterStore)>,
 }
 
@@ -41,8 +41,8 @@ impl Scene {
         Process::spawn(command)
     }
 
-    /// All that was written to the log, which has no password in it. The service has to leave by itself: of one that is
-    /// killed, the last lines are lost, and nobody would see what was in them.
+    /// The whole log, after a check that it contains no password. The service has to stop by itself: a killed process loses its
+    /// last log lines, which the test would then not check.
     fn log(&self, process: Process) -> String {
         assert_eq!(process.terminate().0, Some(0));
         let log = std::fs::read_to_string(self.log.path()).unwrap();
@@ -50,7 +50,7 @@ impl Scene {
         log
     }
 
-    /// Everything that is kept anywhere.
+    /// All stored data: files, rows and Redis records.
     fn kept(&self) -> Vec<Vec<u8>> {
         let paths = std::fs::read_dir(self.directory.path()).unwrap().map(|entry| entry.unwrap().path());
         let files = paths.filter(|path| path.is_file()).map(|path| std::fs::read(path).unwrap());
@@ -58,7 +58,7 @@ impl Scene {
         files.chain(rows).chain(self.shared()).collect()
     }
 
-    /// Everything in Redis, names and all.
+    /// All data in Redis, including key names.
     fn shared(&self) -> Vec<Vec<u8>> {
         let records = self.pair.iter().flat_map(|(_, place)| place.records());
         records.flat_map(|(key, value)| [key.into_bytes(), value]).collect()
@@ -69,7 +69,7 @@ fn is_in(needle: &str, things: &[Vec<u8>]) -> bool {
     things.iter().any(|thing| thing.windows(needle.len()).any(|window| window == needle.as_bytes()))
 }
 
-/// Everything a client can do wrong with a token in its hand; returns every answer but the ones that hand the token over.
+/// Makes every mistake that is possible with a token; returns all responses except those that hand over the token.
 async fn misuse(client: &mut Client, token: &str) -> Vec<String> {
     let bearer = format!("Bearer {token}");
     let json = ("content-type", "application/json");
@@ -102,7 +102,7 @@ on_every_store! {
             let mut client = Client::connect(&process.address).await;
             let token = client.sign_in("admin01").await;
             let random = &token[4..47];
-            // A role asked for is named in the refusal, so that people see what they mistyped; nothing else is repeated.
+            // The refusal names the requested role, so that users see what they mistyped; nothing else is repeated.
             let answers = misuse(&mut client, &token).await;
             let repeated: Vec<_> = answers.iter().filter(|answer| answer.contains(random)).collect();
             assert_eq!(repeated.len(), 1, "{repeated:?}");
@@ -148,7 +148,7 @@ fn settings_that_are_secret_stay_so() {
     assert!(!secrets.iter().any(|secret| log.contains(secret)));
 }
 
-/// Everything that opens something on the way through the platform, as it comes by.
+/// Signs in through the platform in every way; returns every secret on the way.
 async fn sign_in_every_way(client: &mut Client, address: &str) -> Vec<String> {
     let page = format!("http://{address}/h5/");
     let page_of_ours = client.get("/api/auth/qrcode", &[("sec-fetch-site", "same-origin")]).await;
@@ -208,7 +208,7 @@ on_every_store! {
         );
         assert!(figures.contains("deskpass_platform_sign_ins_refused_total{why=\"platform_unavailable\"} 3"), "{figures}");
         for secret in secrets {
-            // Our own kinds begin with a prefix that the log may name.
+            // Our own secrets begin with a prefix that the log may contain.
             let random = secret.get(4..47).unwrap_or(&secret);
             assert!(random.len() >= 20, "{secret}");
             for text in [&log, &figures] {
@@ -217,12 +217,12 @@ on_every_store! {
             }
             assert!(!is_in(random, &kept), "{secret} is kept somewhere");
         }
-        // What the platform is asked with is in the address of the question, which nobody may write down.
+        // The platform's credentials are in the request's URL, which must not be logged.
         assert!(!log.contains("corpsecret") && !log.contains("access_token="), "an address of the platform's is told");
     }
 }
 
-/// What lies in Redis says nothing of anybody to whoever reads it.
+/// The data in Redis reveals nothing about a user to its reader.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn redis_holds_nothing_that_can_be_read() {
     let scene = StoreBackend::ScaledOut.run(async { Scene::new() }).await;
@@ -234,7 +234,7 @@ async fn redis_holds_nothing_that_can_be_read() {
     let shared = scene.shared();
     assert!(shared.len() >= 10, "{} names and records: this test looks at nothing", shared.len());
     assert!(is_in("user01", &scene.kept()), "not even PostgreSQL has it: this test looks at nothing");
-    // Long enough not to be there by chance.
+    // Long enough not to occur by chance.
     let words = [
         ["user01", "agent01", "partner01", "wwpartner"],
         ["wwdeskpass", "Uma User", "Arno", "Sales"],
@@ -247,7 +247,7 @@ async fn redis_holds_nothing_that_can_be_read() {
     }
 }
 
-/// The passwords of the pair, with servers that know them, with servers that do not, and with nobody there.
+/// The passwords of the servers, with servers that accept them, with servers that reject them, and with no servers.
 #[test]
 fn the_passwords_of_the_pair_stay_secret() {
     let servers = Servers::with_passwords();
@@ -262,7 +262,7 @@ fn the_passwords_of_the_pair_stay_secret() {
         shared: format!("redis://:{}@{}", PASSWORDS[1].replace('@', "%40"), free_address()),
         ..place.clone()
     };
-    // The doctor looks for a running service here, and must not find one that somebody else has started.
+    // The doctor looks for a running service here, and must not find one of another test.
     let silent = free_address();
     let directory = tempfile::tempdir().unwrap();
     for (place, works) in [(&place, true), (&wrong, false), (&nowhere, false)] {

@@ -1,11 +1,11 @@
-//! The program in an operator's hands.
+//! The command line.
 
 use std::path::Path;
 use std::process::Output;
 
 use crate::harness::{Client, PRODUCTION, Process, binary};
 
-/// Runs the program in a directory; returns whether it succeeded, and all it wrote.
+/// Runs the program in a directory; returns whether it succeeded, and its output.
 pub(crate) fn run(directory: &Path, arguments: &[&str]) -> (bool, String) {
     told(&binary().current_dir(directory).args(arguments).output().unwrap())
 }
@@ -153,7 +153,7 @@ async fn the_command_line_reaches_a_running_service() {
     }
     let (success, text) = told(&production.current_dir(directory.path()).args(["employee", "list"]).output().unwrap());
     assert!(!success && text.contains("runs in development mode; add --dev"), "{text}");
-    // What a killed process leaves behind is in nobody's way.
+    // The files of a killed process do not prevent a new start.
     process.kill();
     let process = Process::serve(&directory.path().join("data"), &[]);
     assert!(dev(&["employee", "enable", "agent01"]).0);
@@ -180,7 +180,7 @@ fn production_without_its_secrets_does_not_start_and_says_what_is_missing() {
         assert!(text.contains("openssl rand -base64 32"), "{text}");
         assert!(text.ends_with("\nto try it out without any settings: deskpass serve --dev\n"), "{text}");
     }
-    // Whoever has something else to mend is past trying it out.
+    // The hint about --dev is omitted when another setting is wrong.
     for command in [&["serve", "--listen", "nowhere"][..], &["config", "check", "--listen", "nowhere"]] {
         let (success, text) = run(directory.path(), command);
         assert!(!success && text.contains("\n- listen (") && !text.contains("serve --dev"), "{text}");
@@ -200,7 +200,7 @@ fn development_mode_is_not_for_strangers() {
 }
 
 #[test]
-fn unknown_keys_are_named_with_the_nearest_known_one() {
+fn unknown_keys_are_named_with_the_nearest_known_key() {
     let directory = tempfile::tempdir().unwrap();
     std::fs::write(directory.path().join("deskpass.toml"), "[session]\nlifetme = \"4h\"\n").unwrap();
     let (success, text) = run(directory.path(), &["config", "check", "--dev"]);
@@ -231,7 +231,7 @@ fn damaged_data_is_not_replaced_by_nothing() {
 fn data_that_cannot_be_written_is_not_called_damaged() {
     let directory = tempfile::tempdir().unwrap();
     assert!(run(directory.path(), &["migrate", "--dev"]).0);
-    // In the way of the file that the database writes to first.
+    // The directory blocks the file that the database writes to first.
     std::fs::create_dir(directory.path().join("data/deskpass.db-wal")).unwrap();
     let (success, text) = run(directory.path(), &["migrate", "--dev"]);
     assert!(!success && text.contains("look for room on the disk and for permissions"), "{text}");
@@ -272,7 +272,7 @@ fn config_show_says_what_is_wrong_too() {
     assert!(!success && text.contains("--dev-allow-remote"), "{text}");
 }
 
-/// Runs `config check` with production's settings and some more.
+/// Runs `config check` with production settings and more.
 pub(crate) fn checked(directory: &Path, more: &[(&str, &str)]) -> (bool, String) {
     let mut command = binary();
     for (key, value) in PRODUCTION.iter().chain(more) {

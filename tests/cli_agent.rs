@@ -1,4 +1,4 @@
-//! `deskpass agent`: who may sign in while the platform is down, and what to do when they cannot.
+//! `deskpass agent`: manages the agents, who may sign in while the platform is down.
 
 use std::time::{Duration, Instant};
 
@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::harness::{Client, Operator, PASSWORD, PRODUCTION, Process, Response, Servers, binary, with_settings};
 
 impl Operator<'_> {
-    /// What the list says of an employee: role, state, password, device, and when that was used last.
+    /// The list's columns for an employee: role, state, password, device, and when the device was last used.
     fn listed(self, employee: &str) -> Option<[String; 5]> {
         let text = self.succeed(&["agent", "list"]);
         let cells = |line: &str| -> Vec<String> {
@@ -21,13 +21,13 @@ impl Operator<'_> {
     }
 }
 
-/// A text with its moments replaced, so that two of them can be compared.
+/// A text with its timestamps replaced, for comparisons.
 fn timeless(text: &str) -> String {
     let shape: String = text.chars().map(|c| if c.is_ascii_digit() { '0' } else { c }).collect();
     shape.replace("0000-00-00T00:00:00Z", "TIME")
 }
 
-/// The code in what `deskpass agent reset-password` says.
+/// The setup code in the output of `deskpass agent reset-password`.
 fn setup_code(told: &str) -> String {
     let code = told.lines().find_map(|line| line.trim().strip_prefix("setup code: ")).expect("a code").to_owned();
     assert_eq!(code.split('-').map(str::len).collect::<Vec<_>>(), [4; 4], "{told}");
@@ -35,7 +35,7 @@ fn setup_code(told: &str) -> String {
     code
 }
 
-/// Every command, whoever does it.
+/// Runs every command, on either store.
 fn an_agents_life(operator: Operator<'_>) {
     let states = |employee: &str| operator.listed(employee).map(|row| row.map(|cell| timeless(&cell)));
     let fresh = |role: &str| Some([role, "enabled", "not set", "none", "never"].map(str::to_owned));
@@ -106,7 +106,7 @@ fn mistakes(operator: Operator<'_>) {
     assert_eq!(operator.succeed(&["agent", "list"]), before, "nothing was done");
 }
 
-/// What the list says of those who were guessed at.
+/// The list's state of agents with failed attempts.
 fn guesses(operator: Operator<'_>) {
     let guessed = |employee: &str, trial: &str, in_a_row: u32, last_at: &str| {
         operator.sql(&format!(
@@ -164,7 +164,7 @@ async fn set_up(client: &mut Client, employee: &str, code: &str) -> Response {
     client.post("/api/agents/password/setup", &[], &body).await
 }
 
-/// Waits until a token opens nothing, which takes a second at most on another node.
+/// Waits until a token is refused, which takes a second at most on another node.
 async fn ends(client: &mut Client, token: &str, reason: &str) {
     let deadline = Instant::now() + Duration::from_secs(1);
     loop {
@@ -177,7 +177,7 @@ async fn ends(client: &mut Client, token: &str, reason: &str) {
     }
 }
 
-/// What the operator does is what a running service goes by; `code` was made before it ran. Returns the codes it must not know.
+/// A running service applies the operator's changes; `code` was made before it ran. Returns the codes that it must not log.
 async fn the_service_goes_by_it(operator: Operator<'_>, client: &mut Client, code: String) -> Vec<String> {
     let clock = Clock::steady(Timestamp::from_millis(0));
     set_up(client, "agent01", &code).await.data();
@@ -220,7 +220,7 @@ async fn the_service_goes_by_it(operator: Operator<'_>, client: &mut Client, cod
     vec![code, another, device_code, a_default_role(operator, client, &clock).await]
 }
 
-/// Whoever has no role but their record's loses the session in which it was lent. Returns the setup code they had.
+/// Changing the agent role of an employee with no other role ends the session that it granted. Returns the agent's setup code.
 async fn a_default_role(operator: Operator<'_>, client: &mut Client, clock: &Clock) -> String {
     operator.succeed(&["agent", "add", "norole01", "--role", "security"]);
     let code = setup_code(&operator.succeed(&["agent", "reset-password", "norole01"]));
@@ -261,7 +261,7 @@ async fn running_nodes_know_within_a_second() {
 }
 
 #[test]
-fn in_production_the_address_is_the_one_that_people_know() {
+fn in_production_the_address_is_the_public_url() {
     let directory = tempfile::tempdir().unwrap();
     let run = |arguments: &[&str]| {
         let mut command = binary();

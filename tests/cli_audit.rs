@@ -1,4 +1,4 @@
-//! `deskpass audit`: beside a service that runs, on a log that somebody tampers with.
+//! `deskpass audit`: beside a running service, and on a log that an attacker tampers with.
 
 use std::process::Output;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::harness::{Client, ClusterStore, Process, Servers, binary, query, with_settings};
 
-/// A service with a log, and somebody who gets at its database past it.
+/// A service with a log, and an attacker who changes its database directly.
 struct Scene {
     process: Process,
     directory: tempfile::TempDir,
@@ -50,19 +50,19 @@ impl Scene {
         command.output().unwrap()
     }
 
-    /// Verifies the log; returns the exit code and what it says on standard output and on standard error.
+    /// Verifies the log; returns the exit code, standard output and standard error.
     fn verify(&self, arguments: &[&str]) -> (Option<i32>, String, String) {
         told(&self.audit(&[&["verify"], arguments].concat(), &[]))
     }
 
-    /// The receipt of a log that is as it was written.
+    /// The receipt of an intact log.
     fn receipt(&self) -> String {
         let (code, text, _) = self.verify(&[]);
         assert_eq!(code, Some(0), "{text}");
         text.lines().find_map(|line| line.strip_prefix("receipt: ")).unwrap().to_owned()
     }
 
-    /// A chain with rows enough to take some away, and its last row.
+    /// The longest chain, which has enough rows to remove some, and its last sequence number.
     fn chain(&self) -> (i64, i64) {
         let row = self.sql("SELECT chain, seq FROM log_chain ORDER BY seq DESC LIMIT 1").remove(0);
         let (chain, seq) = row.split_once('|').unwrap();
@@ -106,7 +106,7 @@ on_both! {
         let (code, text, _) = scene.verify(&["--receipt", &receipt]);
         assert!(code == Some(0) && text.contains(", and everything that the receipt tells of is there; 0 went"), "{text}");
         assert!(text.contains("Keep the receipt where nobody reaches it who can change the database."), "{text}");
-        // Also while nobody serves.
+        // This also works while no service runs.
         let Scene { process, directory, place } = scene;
         assert_eq!(process.terminate().0, Some(0));
         let elsewhere = Scene { process: Scene::embedded().process, directory, place };
@@ -270,7 +270,7 @@ async fn a_log_that_was_copied_to_postgresql_is_as_it_was_written() {
     let scene = Scene { process: Process::node(&place, &[]), directory, place: Some(place) };
     let (code, text, error) = scene.verify(&["--receipt", &receipt]);
     assert_eq!(code, Some(0), "{text}{error}");
-    // What the key is told by came along.
+    // The check value of the key was copied too.
     let check = query(&scene.directory.path().join("data/deskpass.db"), "SELECT key_check FROM desk");
     assert!(check != ["-"] && scene.sql("SELECT key_check FROM desk") == check, "{check:?}");
 }

@@ -1,4 +1,4 @@
-//! `deskpass clock repair`: a service comes back whose record has a wrong time.
+//! `deskpass clock repair`: recovers a service whose records have a wrong time.
 
 use std::path::Path;
 use std::process::Output;
@@ -25,7 +25,7 @@ async fn reason(process: &Process) -> Option<String> {
     Some(ready.get("clock")?["reason"].as_str().unwrap().to_owned())
 }
 
-/// How many of these moments are in the future, by a minute or more.
+/// The number of timestamps that are a minute or more in the future.
 fn ahead(database: &Path, column: &str, table: &str) -> String {
     let now = "(CAST(strftime('%s', 'now') AS INTEGER) + 60) * 1000";
     query(database, &format!("SELECT COUNT(*) FROM {table} WHERE {column} > {now}")).remove(0)
@@ -35,7 +35,7 @@ fn ahead(database: &Path, column: &str, table: &str) -> String {
 async fn a_record_from_the_future_is_repaired() {
     let directory = tempfile::tempdir().unwrap();
     let (data, database, clock) = (directory.path(), directory.path().join("deskpass.db"), FakeClock::by("+800d"));
-    // Made with a wrong clock, so that all it knows is from the future.
+    // Made with a wrong clock, so that all its records are from the future.
     let process = serve(data, Some(&clock));
     let mut client = Client::connect(&process.address).await;
     let token = client.sign_in("user01").await;
@@ -80,7 +80,7 @@ async fn a_record_from_the_future_is_repaired() {
     assert_eq!(verified.status.code(), Some(0), "{verified:?}");
 }
 
-/// In development mode nobody else knows the time, and a month is believed; beyond that the operator says it.
+/// In development mode there is no second source of time, and a month is accepted; beyond that the operator confirms it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_running_service_takes_the_operators_word_for_a_long_pause() {
     let (directory, clock) = (tempfile::tempdir().unwrap(), FakeClock::by("-40d"));
@@ -103,7 +103,7 @@ async fn a_running_service_takes_the_operators_word_for_a_long_pause() {
     process.terminate();
 }
 
-/// The database's clock contradicts the machine's: the operator's word does not count against it.
+/// The database's clock contradicts the machine's: the operator's confirmation does not count against it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_wrong_machine_clock_is_not_put_on_record_against_the_database() {
     let place = Servers::shared().cluster_store();

@@ -1,11 +1,11 @@
-//! The program in the hands of an operator who has PostgreSQL and Redis.
+//! The command line with PostgreSQL and Redis.
 
 use std::process::Output;
 use std::time::{Duration, Instant};
 
 use crate::harness::{Client, ClusterStore, Process, Servers, binary, with_settings};
 
-/// Runs a command in development mode at a place; returns its exit code, and all it wrote.
+/// Runs a command in development mode on a cluster store; returns its exit code and output.
 fn run(place: &ClusterStore, arguments: &[&str]) -> (Option<i32>, String) {
     let directory = tempfile::tempdir().unwrap();
     let mut command = binary();
@@ -22,7 +22,7 @@ fn done(place: &ClusterStore, arguments: &[&str]) -> String {
     text
 }
 
-/// Waits until something is so, which takes a second at most.
+/// Waits at most a second until a condition holds.
 async fn within_a_second(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
     let deadline = Instant::now() + Duration::from_secs(1);
     while !is_so().await {
@@ -92,7 +92,7 @@ fn without_postgres_it_does_not_start_and_says_so_soon() {
         assert!(started.elapsed() < Duration::from_secs(6), "{:?}", started.elapsed());
     }
     servers.start_postgres();
-    // It is there, and does not answer.
+    // PostgreSQL accepts connections and does not respond.
     servers.pause_postgres();
     let (started, (code, text)) = (Instant::now(), run(&place, &["serve", "--listen", "127.0.0.1:0"]));
     assert!(code == Some(1) && text.contains("did not answer in time"), "{text}");
@@ -115,7 +115,7 @@ async fn without_redis_it_starts_and_warns_and_does_not_blame_the_store() {
     let refused = client.get("/api/auth/qrcode", &[]).await;
     let message = refused.refused(503, 1005).json()["message"].to_string();
     assert!(message.contains("shared store unavailable"), "{message}");
-    // Errands need no Redis either.
+    // Administrative commands need no Redis either.
     assert!(done(&place, &["employee", "disable", "user01"]).contains("1 session(s) ended"));
     servers.start_redis();
     let deadline = Instant::now() + Duration::from_secs(5);

@@ -1,4 +1,4 @@
-//! `deskpass copy`: what it carries over, and what it refuses before it touches anything.
+//! `deskpass copy`: the data that it copies, and the refusals before it changes anything.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -10,7 +10,7 @@ use crate::harness::{
     Client, ClusterStore, PASSWORD, PRODUCTION, Process, Servers, binary, cookies, free_address, query, with_settings,
 };
 
-/// Copies in development mode; returns whether it succeeded, and all it wrote, which never includes a password.
+/// Copies in development mode; returns whether it succeeded, and its output, which never includes a password.
 fn copy(directory: &Path, arguments: &[&str], environment: &[(&str, &str)]) -> (bool, String) {
     let mut command = binary();
     command.current_dir(directory).args(["copy", "--dev"]).args(arguments).envs(environment.iter().copied());
@@ -93,7 +93,7 @@ const TABLES: [&str; 21] = [
     "employee_network",
 ];
 
-/// Tokens of a service that was in use and has stopped.
+/// The tokens of a service that was used and has stopped.
 struct Lived {
     good: String,
     by_phone: String,
@@ -102,9 +102,9 @@ struct Lived {
     half: String,
 }
 
-/// Leaves something of all that agents do; returns half a sign-in, to be completed by the code of a device.
+/// Produces every kind of agent data; returns a partial session, to be completed by the code of a device.
 async fn work_as_agent(client: &mut Client) -> String {
-    // What an agent is told stays with us for as long as the platform does not take it.
+    // Notices to the agent stay in the queue as long as the platform does not accept them.
     client.set_fault(&json!({ "api": "message/send", "drop": true, "times": 0 })).await;
     let bearer = format!("Bearer {}", client.sign_in("agent01").await);
     let page = [("authorization", &*bearer), ("sec-fetch-site", "same-origin")];
@@ -117,7 +117,7 @@ async fn work_as_agent(client: &mut Client) -> String {
     half
 }
 
-/// Has a service in `data` see something of everything.
+/// Produces every kind of data with a service in `data`.
 async fn live(data: &Path) -> Lived {
     let process = Process::serve(data, &[]);
     let mut client = Client::connect(&process.address).await;
@@ -145,13 +145,13 @@ async fn live(data: &Path) -> Lived {
     Lived { good, by_phone, signed_out, shut_out, half }
 }
 
-/// Every row of a table, in no order in particular.
+/// The rows of a table, sorted for comparison.
 fn sorted(mut rows: Vec<String>) -> Vec<String> {
     rows.sort_unstable();
     rows
 }
 
-/// Whether nothing was copied. A log has its marker and the ends of its chains before it has a row.
+/// Returns whether nothing was copied. A log has its marker and the ends of its chains before it has a row.
 fn is_empty(place: &ClusterStore) -> bool {
     let used = |table: &str| match table {
         "log_chain" => " WHERE seq > 0",
@@ -234,7 +234,7 @@ async fn a_copy_that_breaks_off_leaves_nothing_behind_and_can_be_run_again() {
     let lived = live(&directory.path().join("data")).await;
     let place = Servers::shared().cluster_store();
     let arguments = ["--from", "sqlite:data", "--to", &*place.store];
-    // PostgreSQL keeps no text with such a character in it.
+    // PostgreSQL stores no text with this character.
     to_sqlite(directory.path(), "UPDATE login_log SET user_agent = 'a' || char(0) || 'b' WHERE event = 'logout'");
     let (success, text) = copy(directory.path(), &arguments, &[]);
     assert!(!success && text.contains("broke off in login_log") && text.contains("nothing of it is there"), "{text}");
@@ -259,7 +259,7 @@ async fn a_server_that_stops_in_the_middle_has_nothing_of_the_copy() {
     place.query("DELETE FROM user_role");
     place.query("DELETE FROM agent");
     place.query("DELETE FROM employee");
-    // The copy comes as far as here, and waits.
+    // The copy waits at this lock.
     let held = place.hold("BEGIN; LOCK TABLE bind_proof IN EXCLUSIVE MODE").await;
     let (path, store) = (directory.path().to_owned(), place.store.clone());
     let copying = std::thread::spawn(move || copy(&path, &["--from", "sqlite:data", "--to", &store], &[]));

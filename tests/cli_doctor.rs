@@ -1,4 +1,4 @@
-//! `deskpass doctor`: against a platform that can be made ill.
+//! `deskpass doctor`: with a platform whose faults the test controls.
 
 mod fixture;
 mod postgres_redis;
@@ -102,7 +102,7 @@ fn postgres_without_redis_is_reported_and_nothing_else_is_tried() {
 #[test]
 fn a_pair_that_is_not_there_is_told_and_the_rest_is_looked_at() {
     let mut patient = DoctorFixture::new();
-    // Taken and let go, so that nobody is there.
+    // A free port: bound and released again, so that no server listens there.
     let nowhere = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     patient.set("store.url", &format!("postgres://desk:canary-password@{nowhere}/desk"));
     patient.set("shared.url", &format!("redis://:canary-password@{nowhere}"));
@@ -262,7 +262,7 @@ async fn a_platform_that_takes_its_time_is_not_waited_for() {
 #[test]
 fn a_platform_that_is_not_there_is_told() {
     let mut patient = DoctorFixture::new();
-    // Taken and let go, so that nobody is there.
+    // A free port: bound and released again, so that no server listens there.
     let nowhere = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     patient.set("platform.api_url", &format!("http://{nowhere}"));
     let [english, chinese] = patient.both();
@@ -274,7 +274,7 @@ fn a_platform_that_is_not_there_is_told() {
     }
 }
 
-/// Answers everything with a page and this head line.
+/// Responds to every request with a page and this status line.
 fn page_with(head: &'static str) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();

@@ -1,4 +1,4 @@
-//! `deskpass explain`: why something is as it is.
+//! `deskpass explain`: the reasons for a refusal or a decision.
 
 use std::time::{Duration, Instant};
 
@@ -6,13 +6,13 @@ use serde_json::json;
 
 use crate::harness::{Client, Operator, PASSWORD, Process, Servers, binary, with_settings};
 
-/// Everything between one heading and the next, where the attempts are.
+/// The lines of the attempts, between their heading and the next.
 fn attempts(told: &str) -> Vec<&str> {
     let (_, attempts) = told.split_once("Last attempts, the newest first:\n\n").unwrap_or_else(|| panic!("{told}"));
     attempts.split("\n20").collect()
 }
 
-/// Asks with a token until the answer is this one, which takes a second at most on another node. Nobody logs such questions.
+/// Repeats a request until it gets this code, which takes a second at most on another node. These requests are not logged.
 async fn heard(client: &mut Client, token: &str, code: u64) {
     let deadline = Instant::now() + Duration::from_secs(1);
     while client.ask_from("203.0.113.9", token, "GET", "/api/auth/me", &json!({})).await.code() != code {
@@ -20,7 +20,7 @@ async fn heard(client: &mut Client, token: &str, code: u64) {
     }
 }
 
-/// Attempts of every sort, and what is said of them.
+/// Attempts of every kind, and their explanations.
 async fn logins(operator: Operator<'_>, client: &mut Client) {
     let explain = |employee: &str| operator.succeed(&["explain", "login", employee]);
     let told = explain("user01");
@@ -61,7 +61,7 @@ async fn logins(operator: Operator<'_>, client: &mut Client) {
     operator.succeed(&["ip-rule", "clear", "user"]);
 }
 
-/// How people stand who are agents, have no role, or are of another corporation.
+/// Explanations for agents, employees without a role, and employees of another corporation.
 async fn standings(operator: Operator<'_>, client: &mut Client) {
     let explain = |employee: &str| operator.succeed(&["explain", "login", employee]);
     client.first_password("agent01").await;
@@ -95,7 +95,7 @@ async fn standings(operator: Operator<'_>, client: &mut Client) {
     assert!(!success && text.contains("EMPLOYEE must be 1 to 64 characters"), "{text}");
 }
 
-/// What somebody may do, and the rule that decides.
+/// The permissions of an employee, and the rules that decide.
 fn access(operator: Operator<'_>) {
     let explain = |arguments: &[&str]| operator.succeed(&[&["explain", "access"], arguments].concat());
     let told = explain(&["admin01", "conversation", "read", "all"]);
@@ -148,7 +148,7 @@ fn access(operator: Operator<'_>) {
     }
 }
 
-/// What is said of a token, which is never the token.
+/// The explanation of a token, which never contains the token.
 fn explained(operator: Operator<'_>, input: &str) -> (bool, String) {
     let (success, told) = operator.run_with(&["explain", "token"], input);
     let random = input.trim().rsplit(' ').next().and_then(|token| token.get(4..47)).unwrap_or("-----");
@@ -162,7 +162,7 @@ fn known(operator: Operator<'_>, input: &str) -> String {
     told
 }
 
-/// Tokens of every sort; returns those that must not be told anywhere.
+/// Session tokens in every state; returns those that must not be printed.
 async fn tokens(operator: Operator<'_>, client: &mut Client) -> Vec<String> {
     let good = |input: &str| known(operator, input);
     let token = client.sign_in_from("203.0.113.9", &json!({ "employee_id": "agent01" })).await.data()["token"].clone();
@@ -200,7 +200,7 @@ async fn tokens(operator: Operator<'_>, client: &mut Client) -> Vec<String> {
     all
 }
 
-/// Tokens that are not of a session.
+/// Tokens of other kinds.
 async fn other_tokens(operator: Operator<'_>, client: &mut Client) -> Vec<String> {
     let good = |input: &str| known(operator, input);
     client.first_password("supervisor01").await;
@@ -232,7 +232,7 @@ async fn other_tokens(operator: Operator<'_>, client: &mut Client) -> Vec<String
     vec![half, key, ticket]
 }
 
-/// What is no token, or not all of one.
+/// Inputs that are no tokens, or incomplete ones.
 fn no_tokens(operator: Operator<'_>, token: &str) {
     for (input, words) in [
         (String::new(), "there is no token on standard input"),
@@ -248,7 +248,7 @@ fn no_tokens(operator: Operator<'_>, token: &str) {
     }
 }
 
-/// Tokens that nobody made, and those whose time is over.
+/// Tokens that were never issued, and expired ones.
 fn old_tokens(operator: Operator<'_>, token: &str) {
     let good = |input: &str| {
         let (success, told) = operator.run_with(&["explain", "token"], input);

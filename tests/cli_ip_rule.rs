@@ -1,4 +1,4 @@
-//! `deskpass ip-rule`: from where roles may be active, and the way out for whoever locked themself out.
+//! `deskpass ip-rule`: the networks from which roles may be active, and the way out for a locked-out administrator.
 
 use std::time::{Duration, Instant};
 
@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::harness::{Client, Operator, Process, Servers};
 
-/// Every command, whoever does it.
+/// Runs every command, on either store.
 fn a_lists_life(operator: Operator<'_>) {
     let nothing = "ROLE        MAY BE ACTIVE FROM\nadmin       anywhere\nagent       anywhere\nuser        anywhere\n\
                    supervisor  anywhere\nsecurity    anywhere\n";
@@ -71,7 +71,7 @@ fn lists_are_looked_after_on_the_pair() {
     a_lists_life(operator);
 }
 
-/// Waits until a token opens what it should, which takes a second at most on another node.
+/// Waits until a request gets this status, which takes a second at most on another node.
 async fn soon(client: &mut Client, token: &str, status: u16) {
     let deadline = Instant::now() + Duration::from_secs(1);
     loop {
@@ -83,7 +83,7 @@ async fn soon(client: &mut Client, token: &str, status: u16) {
     }
 }
 
-/// An administrator is locked out and let in again; so is an agent who comes from two places.
+/// An administrator is locked out and let in again; so is an agent with clients at two addresses.
 async fn locked_out(operator: Operator<'_>, client: &mut Client) {
     let admin = client.sign_in("admin01").await;
     client.sign_in_from("203.0.113.9", &json!({ "employee_id": "admin01" })).await.data();

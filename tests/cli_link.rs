@@ -1,10 +1,10 @@
-//! `deskpass link`: who of a connected corporation may act as which employee.
+//! `deskpass link`: the employees that people of a connected corporation may act as.
 
 use std::path::Path;
 
 use crate::harness::{Process, binary};
 
-/// Runs the program in development mode in a directory; returns whether it succeeded, and all it wrote.
+/// Runs the program in development mode in a directory; returns whether it succeeded, and its output.
 fn run(directory: &Path, arguments: &[&str]) -> (bool, String) {
     let output = binary().current_dir(directory).args(arguments).arg("--dev").output().unwrap();
     let text = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
@@ -24,7 +24,7 @@ fn is_moment(text: &str) -> bool {
     shape == "0000-00-00T00:00:00Z"
 }
 
-/// Approves, lists, replaces and removes, whoever does it.
+/// Approves, lists, replaces and removes links, on either store.
 fn a_links_life(directory: &Path) {
     let (success, text) = run(directory, &["link", "list"]);
     assert!(success && text.contains("there are no links"), "{text}");

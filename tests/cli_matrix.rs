@@ -1,4 +1,4 @@
-//! The access matrix in an operator's hands.
+//! The access matrix on the command line.
 
 use crate::cli::{checked, run, told};
 use crate::harness::{binary, with_settings};

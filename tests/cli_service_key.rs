@@ -1,10 +1,10 @@
-//! `deskpass service-key`: what other services identify themselves with.
+//! `deskpass service-key`: the credentials of other services.
 
 use std::time::{Duration, Instant};
 
 use crate::harness::{Client, Operator, Process, Servers};
 
-/// The key in what `deskpass service-key create` says, and its id.
+/// The key in the output of `deskpass service-key create`, and its id.
 fn made(told: &str) -> (String, String) {
     let key = told.lines().find_map(|line| line.trim().strip_prefix("service key: ")).expect("a key").to_owned();
     assert!(key.starts_with("dpk_") && key.len() == 53 && told.matches(&key).count() == 1, "{told}");
@@ -18,7 +18,7 @@ fn rows(told: &str) -> Vec<Vec<String>> {
     told.lines().map(cells).collect()
 }
 
-/// Every command, whoever does it.
+/// Runs every command, on either store.
 fn a_keys_life(operator: Operator<'_>) {
     let told = operator.succeed(&["service-key", "list"]);
     assert!(told.starts_with("there are no service keys; `deskpass service-key create NAME --scope"), "{told}");
@@ -34,7 +34,7 @@ fn a_keys_life(operator: Operator<'_>) {
     let row = table.iter().find(|row| row[0] == id).expect("it is listed");
     assert_eq!(row[1..4], ["工单系统", "introspect messages", "active"]);
     assert_eq!(row[5], "an operator");
-    // Chinese names do not push their row aside.
+    // Chinese names do not shift the columns of their row.
     let columns = |line: &str| line.chars().map(|c| if c < '\u{1100}' { 1 } else { 2 }).collect::<Vec<u32>>();
     let at = |line: &str, word: &str| columns(&line[..line.find(word).unwrap()]).iter().sum::<u32>();
     let starts: Vec<_> = listed.lines().skip(1).map(|line| at(line, "active")).collect();
@@ -88,7 +88,7 @@ fn keys_are_looked_after_on_the_pair() {
     a_keys_life(operator);
 }
 
-/// What the operator does is what a running service goes by, within a second.
+/// A running service applies the operator's changes within a second.
 async fn the_service_goes_by_it(operator: Operator<'_>, client: &mut Client) -> String {
     let token = client.sign_in("user01").await;
     let (key, id) = made(&operator.succeed(&["service-key", "create", "billing", "--scope", "introspect"]));

@@ -1,4 +1,4 @@
-//! `deskpass simulate`: the platform in a box, in a process of its own.
+//! `deskpass simulate`: the simulated platform in a process of its own.
 
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::process::{Child, ChildStdout, Command};
@@ -28,7 +28,7 @@ impl Simulated {
         Self { child, stdout, address }
     }
 
-    /// What it writes up to a line with this word.
+    /// Its output up to a line with this word.
     fn until(&mut self, word: &str) -> String {
         let mut text = String::new();
         while !text.contains(word) {
@@ -37,7 +37,7 @@ impl Simulated {
         text
     }
 
-    /// Puts something to one of its controls, such as `faults`.
+    /// Sets one of its controls, such as `faults`.
     pub(crate) async fn put(&self, control: &str, value: &Value) {
         let body = value.to_string();
         let put = request("PUT", &format!("/sim/{control}"), &[], body.as_bytes());
@@ -49,7 +49,7 @@ impl Simulated {
         Client::connect(&self.address).await.get(&format!("/sim{path}"), &[]).await
     }
 
-    /// Sends a signal; returns the exit code and everything else it wrote to standard output.
+    /// Sends a signal; returns the exit code and the rest of its standard output.
     fn stop(mut self, signal: &str) -> (Option<i32>, String) {
         let sent = Command::new("kill").args(["-s", signal, &self.child.id().to_string()]).status().unwrap();
         assert!(sent.success());
@@ -61,13 +61,13 @@ impl Simulated {
 
 impl Drop for Simulated {
     fn drop(&mut self) {
-        // A test that fails must not leave it behind.
+        // A failing test must not leave the process behind.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// Runs it where it must fail; returns what it said.
+/// Runs it where it must fail; returns its error.
 fn refused(arguments: &[&str]) -> String {
     let output = binary().arg("simulate").args(arguments).output().unwrap();
     assert!(!output.status.success(), "{arguments:?}");
@@ -98,7 +98,7 @@ fn it_says_how_to_use_it_and_stops_when_asked() {
     }
 }
 
-/// The settings among what it wrote.
+/// The settings in its output.
 fn settings(text: &str) -> String {
     let setting = |line: &&str| line.starts_with("    ") && (line.contains(" = ") || line.contains('#'));
     text.lines().filter(setting).flat_map(|line| [line, "\n"]).collect()

@@ -1,4 +1,4 @@
-//! No clock, however wrong, destroys or shortens what is on record.
+//! A wrong clock, however far off, never destroys or shortens stored records.
 
 use std::path::Path;
 use std::time::Duration;
@@ -24,7 +24,7 @@ async fn ready(process: &Process) -> Value {
     response.data()
 }
 
-/// What readiness says about the clock: the reason, and by how many days.
+/// The clock's state in the readiness response: the reason, and the days ahead.
 async fn doubt(process: &Process) -> Option<(String, i64)> {
     let ready = ready(process).await;
     let clock = ready.get("clock")?;
@@ -33,7 +33,7 @@ async fn doubt(process: &Process) -> Option<(String, i64)> {
     Some((clock["reason"].as_str().unwrap().to_owned(), clock["ahead_seconds"].as_i64().unwrap() / 86_400))
 }
 
-/// Every record that goes for its age, by what names it.
+/// Every record that expires by age, by its id.
 fn records(database: &Path) -> Vec<String> {
     let tables = [
         ("login_log", "id"),
@@ -51,7 +51,7 @@ fn records(database: &Path) -> Vec<String> {
     tables.into_iter().flat_map(name).collect()
 }
 
-/// Leaves a row that is due by any clock, and waits until it is gone: then everything was swept once.
+/// Inserts a row that is due by any clock, and waits until it is gone: then everything was swept once.
 async fn swept(database: &Path, start: impl FnOnce() -> Process) -> Process {
     query(database, "INSERT INTO denied_token (digest, reason, until) VALUES ('due', 'kicked', 1)");
     query(database, "UPDATE chore SET until = 0");
@@ -125,7 +125,7 @@ async fn a_step_while_the_service_runs_changes_nothing() {
     process.terminate();
 }
 
-/// A developer who comes back after a week notices nothing.
+/// After a week without use, a development service starts without a warning.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn development_mode_believes_a_pause_of_a_week() {
     let (directory, clock) = (tempfile::tempdir().unwrap(), FakeClock::by("-7d"));
@@ -135,7 +135,7 @@ async fn development_mode_believes_a_pause_of_a_week() {
     process.terminate();
 }
 
-/// A production node, whose platform is another process with a clock of its own.
+/// A production node; its platform is another process with a clock of its own.
 fn produce(data: &Path, platform: &Platform, clock: &FakeClock) -> Process {
     let mut command = binary();
     command.args(["serve", "--listen", "127.0.0.1:0", "--data"]).arg(data);
@@ -146,14 +146,14 @@ fn produce(data: &Path, platform: &Platform, clock: &FakeClock) -> Process {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_platforms_clock_tells_a_wrong_one_from_a_long_pause() {
+async fn the_platforms_clock_tells_a_wrong_clock_from_a_long_pause() {
     let (directory, platform) = (tempfile::tempdir().unwrap(), Platform::start("desk.example.com").await);
     let database = directory.path().join("deskpass.db");
     let clock = FakeClock::by("-8d");
     let process = produce(directory.path(), &platform, &clock);
     assert_eq!(doubt(&process).await, None, "there is no record yet, and nothing to ask about");
     process.terminate();
-    // Switched off for eight days, and switched on with a right clock.
+    // The node was off for eight days, and starts with a right clock.
     clock.set("+0");
     let process = produce(directory.path(), &platform, &clock);
     assert_eq!(doubt(&process).await, None, "it goes on by itself");
@@ -161,7 +161,7 @@ async fn the_platforms_clock_tells_a_wrong_one_from_a_long_pause() {
     let told = query(&database, log);
     assert!(told.len() == 1 && told[0].contains("confirmed by the platform"), "{told:?}");
     process.terminate();
-    // And now with a wrong one.
+    // The node starts with a wrong clock.
     clock.set("+800d");
     let process = produce(directory.path(), &platform, &clock);
     let (reason, days) = doubt(&process).await.unwrap();
@@ -170,7 +170,7 @@ async fn the_platforms_clock_tells_a_wrong_one_from_a_long_pause() {
     assert_eq!(query(&database, log), told, "it is not believed");
 }
 
-/// On a database that nodes share, a node with a wrong clock does not start, and one whose clock is set goes on.
+/// On a shared database, a node with a wrong clock does not start, and a running node survives a step of its clock.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nodes_go_by_the_clock_of_their_database() {
     let (place, clock) = (Servers::shared().cluster_store(), FakeClock::by("+800d"));

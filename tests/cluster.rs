@@ -1,4 +1,4 @@
-//! Two nodes of one cluster: what one begins the other goes on with, and of two that come at once on both, one is second.
+//! Two nodes of one cluster: each continues what the other began, and of two simultaneous requests on both, exactly one succeeds.
 
 use std::time::{Duration, Instant};
 
@@ -9,7 +9,7 @@ use tokio::task::JoinSet;
 
 use crate::harness::{Client, Platform, Process, Servers, StoreBackend, TestApp, fragment, location, target};
 
-/// Runs tests whose services are nodes.
+/// Runs tests on the scaled-out store.
 macro_rules! on_nodes {
     ($(async fn $name:ident() $body:block)*) => {$(
         #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -27,7 +27,7 @@ struct Pair {
 
 impl Pair {
     async fn start() -> Self {
-        // The clock stands still, and everybody comes from one address.
+        // The clock stands still, and all clients have one address.
         let (one, platform) = TestApp::production_with_platform(&[("limits.enabled", "false")]).await;
         let other = one.second_node().await;
         Self { nodes: [one, other], platform }
@@ -38,13 +38,13 @@ impl Pair {
     }
 }
 
-/// A phone scans a code and lands on a node.
+/// Scans a code with a phone and returns its landing page on a node.
 async fn scanned(platform: &mut Client, node: &mut Client, qrcode: &Value, who: &str) -> String {
     let back = platform.authorize(qrcode["qrcode_url"].as_str().unwrap(), who).await;
     fragment(location(&node.get(&target(&back), &[("user-agent", "phone")]).await), "confirm")
 }
 
-/// Leaves the sign-in of a ticket as a node does that dies after the phone's yes.
+/// Leaves a sign-in in the state of a node that dies after the phone's confirmation.
 async fn left_confirmed(node: &TestApp, ticket: &str, claim: &PhoneClaim) {
     let (now, ticket) = (node.clock.now(), Secret::<Ticket>::parse(ticket).unwrap().digest());
     let left =
@@ -61,7 +61,7 @@ async fn claim(node: &TestApp, ticket: &str, confirm: &str) -> PhoneClaim {
     claim.await.unwrap().unwrap().unwrap()
 }
 
-/// Leaves a code as a node does that dies over it, perhaps knowing whom it stands for.
+/// Leaves a platform code in the state of a node that dies while it redeems it, with or without the identity.
 async fn left_begun(node: &TestApp, code: &str, cookies: &str, identity: Value) {
     let now = node.clock.now();
     let flow = Secret::<Flow>::parse(cookies.split_once('=').unwrap().1).unwrap();
@@ -70,11 +70,11 @@ async fn left_begun(node: &TestApp, code: &str, cookies: &str, identity: Value) 
     assert!(node.auth().shared.codes.put(Digest::of(&[code.as_bytes()]), left, now).await.unwrap());
 }
 
-/// Asks again and again until something is so, for the second that another node may take to hear of it.
+/// Repeats a check until it holds, for the second that another node may take to learn of a change.
 pub(crate) async fn soon(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
     let began = Instant::now();
     loop {
-        // The node decides after this, so what it says then counts from here.
+        // The node decides after this moment, so the second is measured from here.
         let asked = began.elapsed();
         if is_so().await {
             return;
@@ -83,7 +83,7 @@ pub(crate) async fn soon(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
     }
 }
 
-/// Whether exactly one of two got what both asked for.
+/// Returns whether exactly one of two requests succeeded.
 fn one_of(statuses: [u16; 2]) -> bool {
     matches!(statuses, [200, 409] | [409, 200])
 }
@@ -106,7 +106,7 @@ on_nodes! {
             watching.read_until("waiting").await;
             assert_eq!(other.scan_status(ticket).await["status"], "waiting");
             let confirm = scanned(&mut platform, &mut other, &qrcode, "user01").await;
-            // Who it was is told once their phone has shown them the question, by either node.
+            // The name is shown once the phone has shown the question, by either node.
             assert_eq!(one.scan_status(ticket).await["status"], "waiting");
             let shown = json!({ "confirm": confirm, "shown": true });
             let mut phone = pair.nodes[(round + 1) % 2].client().await;
@@ -141,7 +141,7 @@ on_nodes! {
         pair.nodes[0].add("user01", Role::User).await;
         let [mut one, mut other] = pair.clients().await;
         let mut platform = pair.platform.client().await;
-        // It died before the session was committed, or after.
+        // The node died before the session was committed, or after.
         for committed in [false, true] {
             let qrcode = one.qrcode().await;
             let ticket = qrcode["ticket"].as_str().unwrap();
@@ -172,7 +172,7 @@ on_nodes! {
         let mut other = pair.nodes[1].client().await;
         let mut platform = pair.platform.client().await;
         let user = json!({ "Member": { "userid": "user01" } });
-        // The node died before it asked the platform, after that, or between asking and noting what it was told.
+        // The node died before it called the platform, after that, or between the call and storing its result.
         for (used_up, identity, lands) in
             [(false, Value::Null, "ticket"), (true, user, "ticket"), (true, Value::Null, "error")]
         {
@@ -214,7 +214,7 @@ on_nodes! {
         for _ in 0..300 {
             let (link, cookies) = one.begin_oauth("https://desk.example.com/h5/").await;
             let back = platform.authorize(&link, "user01").await;
-            // The platform's client loads the page twice, and the balancer sends it to both.
+            // The platform's client loads the page twice, and the balancer sends it to both nodes.
             let (here, there) = tokio::join!(one.oauth_callback(&back, &cookies), other.oauth_callback(&back, &cookies));
             assert_eq!(fragment(location(&here), "ticket"), fragment(location(&there), "ticket"));
         }
@@ -309,7 +309,7 @@ on_nodes! {
         while place.query(stuck) == ["0"] {
             assert!(began.elapsed() < Duration::from_secs(2), "nobody waits to write a session");
         }
-        // Whoever signs in stands on the link already: it goes after them, not before.
+        // The sign-in already holds a lock on the link, so the removal waits for it.
         let operator = pair.nodes[1].auth().operator();
         let mut removing = std::pin::pin!(operator.remove_link(identity));
         let early = tokio::time::timeout(Duration::from_millis(300), &mut removing).await;
@@ -324,7 +324,7 @@ on_nodes! {
         let mut platform = pair.platform.client().await;
         let mut one = pair.nodes[0].client().await;
         let mut ways = Vec::new();
-        // Sign-ins of one person wait for each other, which is not what this is about.
+        // Sign-ins of one person wait for each other, which this test does not measure.
         for who in ["user01", "agent01", "admin01", "supervisor01", "security01"].into_iter().cycle().take(200) {
             let (link, cookies) = one.begin_oauth("https://desk.example.com/h5/").await;
             ways.push((platform.authorize(&link, who).await, cookies));
@@ -349,7 +349,7 @@ on_nodes! {
         let swept = one.auth().sweep_with_lease().await.unwrap();
         assert_eq!(swept, 3);
         assert_eq!(one.query("SELECT count(*) FROM session"), ["0"]);
-        // It has done it for both.
+        // One node has swept for both.
         let now = one.clock.now();
         for node in [&one, &other] {
             assert!(!node.auth().store.claim_sweep(now, now + Duration::from_secs(50)).await.unwrap());

@@ -1,4 +1,4 @@
-//! Places for connections: when all are taken, the one that waits longest is given up, and health is answered all the same.
+//! Connection limits: when all connections are taken, the one that has waited longest is closed, and health checks still respond.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use tokio::time::timeout;
 
 use crate::harness::{Client, TestApp, TestSocket, handshake, request, settings};
 
-/// Nothing ends by itself, and there are eight places.
+/// No timeouts, and eight connections.
 const CROWDED: [(&str, &str); 7] = [
     ("development.enabled", "true"),
     ("server.max_connections", "8"),
@@ -22,7 +22,7 @@ async fn crowded() -> TestApp {
     TestApp::with(settings(&CROWDED)).await
 }
 
-/// Asks on a connection of its own. Nothing ends by itself here, so that an answer that needs a place comes soon or never.
+/// Sends a request on a new connection. There are no timeouts here, so a response that needs a connection comes soon or never.
 async fn quickly(app: &TestApp, path: &str) -> (u16, Option<String>) {
     quickly_from("127.0.0.1", app, path).await
 }
@@ -41,7 +41,7 @@ async fn figure(app: &TestApp, name: &str) -> u64 {
     line.and_then(|line| line.split(' ').nth(1)?.parse().ok()).unwrap_or_else(|| panic!("no {name}: {figures}"))
 }
 
-/// Holds all places, several times over, in one way of keeping the service waiting.
+/// Takes all connections, several times over, in one way of keeping the service waiting.
 async fn held(app: &TestApp, how: &str) -> Vec<Client> {
     let mut held = Vec::new();
     let expecting = [("expect", "100-continue"), ("content-type", "application/json")];
@@ -53,7 +53,7 @@ async fn held(app: &TestApp, how: &str) -> Vec<Client> {
             "idle" => drop(client.get("/healthz", &[]).await),
             "silent" => {}
             "slow head" => client.start(b"GET /api/ready HTTP/1.1\r\nhost: desk\r\nx-slow: ").await,
-            // The interim answer shows that the service waits for the body.
+            // The interim response shows that the service waits for the body.
             "slow body" => drop((client.start(head).await, client.read_until("100 Continue").await)),
             _ => panic!("{how}"),
         }
@@ -75,14 +75,14 @@ async fn health_is_answered_when_every_place_waits_for_its_client() {
     }
 }
 
-/// Asks on and on and takes no answers, until there is no more room for them on the way.
+/// A client that sends requests and reads no responses, until the buffers are full.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_client_that_takes_no_answers_gives_its_place_up() {
     let app = TestApp::with(settings(&[&CROWDED[..], &[("server.max_connections", "1")]].concat())).await;
     let mut greedy = app.client().await;
     let ask = request("GET", "/api/dev/users", &[], b"").repeat(64);
     while timeout(Duration::from_millis(200), greedy.push(&ask)).await.is_ok() {}
-    // Until it stands still it is answered, and others are served by the reserve at most.
+    // Until its buffers are full it gets responses, and others are served by the reserve at most.
     let served = async { while quickly(&app, "/api/dev/users").await.0 != 200 {} };
     timeout(Duration::from_secs(20), served).await.unwrap();
 }
@@ -91,13 +91,13 @@ async fn a_client_that_takes_no_answers_gives_its_place_up() {
 async fn the_connection_that_waited_longest_is_closed() {
     let app = crowded().await;
     let mut idle = held(&app, "silent").await.split_off(32);
-    // Each is heard of once, so that all are known to be there; the first two again at the end.
+    // Each connection sends one request, so that all are known to be open; the first two send another at the end.
     for at in [0, 1, 2, 3, 4, 5, 6, 0, 1] {
         assert_eq!(idle[at].get("/healthz", &[]).await.status, 200);
     }
     let mut fresh = vec![app.client().await];
     assert_eq!(fresh[0].get("/healthz", &[]).await.status, 200);
-    // The eighth has said nothing since it came; then the third to the seventh, in turn.
+    // The eighth has sent nothing since it connected; then the third to the seventh, in turn.
     assert!(idle[7].read().await.is_none());
     for last in 2..7 {
         let mut another = app.client().await;
@@ -113,14 +113,14 @@ async fn the_connection_that_waited_longest_is_closed() {
     }
 }
 
-/// Signs in, which takes until the database takes writes again.
+/// Signs in, which waits until the database accepts writes again.
 async fn busy(app: &TestApp, from: &str, count: usize) -> Vec<Client> {
     let body = json!({ "employee_id": "user01" }).to_string();
     let ask = request("POST", "/api/dev/login", &[("content-type", "application/json")], body.as_bytes());
     let mut busy = Vec::new();
     for _ in 0..count {
         let mut client = Client::connect_from(&app.address, from).await;
-        // The answer shows that the connection has its place.
+        // The response shows that the connection has been accepted.
         assert_eq!(client.get("/healthz", &[]).await.status, 200);
         client.start(&ask).await;
         busy.push(client);
@@ -155,7 +155,7 @@ async fn the_reserve_serves_health_and_operators_and_nothing_is_cut_off() {
     while app.client().await.me(&token).await.status != 200 {}
 }
 
-/// Readiness waits for the database, and anybody may ask for it as often as they like.
+/// Readiness waits for the database, and any client may request it without a limit.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn readiness_does_not_use_the_reserve_up() {
     let app = crowded().await;
@@ -164,7 +164,7 @@ async fn readiness_does_not_use_the_reserve_up() {
     let mut asking = Vec::new();
     for _ in 0..20 {
         let mut client = app.client().await;
-        // Some are turned away before.
+        // Some connections are refused before.
         client.push(&request("GET", "/api/ready", &[], b"")).await;
         asking.push(client);
     }
@@ -193,7 +193,7 @@ async fn a_trusted_proxy_leaves_places_to_others() {
     assert_eq!(quickly_from(proxy, &app, "/healthz").await, (200, Some("close".to_owned())));
     let mut other = app.client().await;
     assert_eq!(other.me(&token).await.data()["employee_id"], "user01");
-    // The last place is another's, who waits; the proxy may not have it.
+    // The last connection belongs to another client, and the proxy may not take it.
     Client::connect_from(&app.address, proxy).await.me(&token).await.refused(503, 1005);
     assert_eq!(other.me(&token).await.data()["employee_id"], "user01");
     writes.release().await;

@@ -1,4 +1,4 @@
-//! Departments are compared by the platform's ids, and only what the platform tells now counts.
+//! Departments are compared by the platform's ids, and only the platform's latest answer counts.
 
 use std::collections::HashSet;
 
@@ -11,7 +11,7 @@ use crate::harness::Client;
 const DESK: &str = "IT Service Desk";
 const NAMESAKE: &str = "[7]";
 
-/// Signs somebody in by QR code.
+/// Signs in by QR code.
 async fn sign_in(client: &mut Client, who: &str) -> String {
     let code = client.qrcode().await;
     let confirm = client.scan_as(&code, who).await;
@@ -19,20 +19,20 @@ async fn sign_in(client: &mut Client, who: &str) -> String {
     client.scan_status(code["ticket"].as_str().unwrap()).await["token"].as_str().unwrap().to_owned()
 }
 
-/// The same, when the platform has these departments for them.
+/// Signs in by QR code while the platform reports these departments.
 async fn sign_in_from(client: &mut Client, who: &str, departments: &str) -> String {
     let record = format!(r#"{{"errcode":0,"userid":"{who}","name":"Somebody","department":{departments},"status":1}}"#);
     client.set_fault(&json!({ "api": "user/get", "body": record })).await;
     sign_in(client, who).await
 }
 
-/// Whom a list is about.
+/// The employees in a list.
 async fn listed(client: &mut Client, token: &str, path: &str) -> HashSet<String> {
     let items = client.get_as(token, path).await.data()["items"].clone();
     items.as_array().unwrap().iter().map(|item| item["employee_id"].as_str().unwrap().to_owned()).collect()
 }
 
-/// What is seen in every list that a supervisor has; all of them are about the same people.
+/// The employees in the lists of a supervisor; all lists contain the same ones.
 async fn sight(client: &mut Client, token: &str) -> Vec<String> {
     let mut seen: Vec<HashSet<String>> = Vec::new();
     for path in ["/api/admin/employees", "/api/admin/roles/user-roles", "/api/admin/sessions", "/api/admin/login-log"] {
@@ -68,7 +68,7 @@ on_every_store! {
         }
         assert!(listed(&mut client, &supervisor, "/api/admin/login-log?employee_id=user01").await.is_empty());
         assert!(listed(&mut client, &supervisor, "/api/admin/sessions?employee_id=user01").await.is_empty());
-        // A name is what people look for who see all departments.
+        // Users who see all departments filter by name.
         let security = sign_in(&mut client, "security01").await;
         client.switch(&security, "security").await.data();
         let all: HashSet<_> = ["agent01", "supervisor01", "user01"].map(str::to_owned).into();
@@ -83,7 +83,7 @@ on_every_store! {
         assert_eq!(sight(&mut client, &before).await, ["agent01", "supervisor01"]);
         sign_in_from(&mut client, "supervisor01", NAMESAKE).await;
         assert_eq!(sight(&mut client, &before).await, ["supervisor01"], "in sessions from before, too");
-        // The name cannot be looked up: the former one is not theirs any more.
+        // The name cannot be looked up: the former name does not apply any more.
         client.set_fault(&json!({ "api": "department/get", "http_status": 500, "body": "" })).await;
         sign_in_from(&mut client, "supervisor01", "[1]").await;
         assert_eq!(shown(&client.me(&before).await.data()), (&json!("Somebody"), &json!("")));
@@ -104,7 +104,7 @@ on_every_store! {
             sign_in(&mut client, "supervisor01").await;
             assert_eq!(listed(&mut client, &token, "/api/admin/employees").await.len(), 2, "agent01 was entered there");
         }
-        // That the platform cannot be asked says nothing.
+        // A failed call to the platform changes nothing.
         for fault in [json!({ "api": "user/get", "drop": true }), json!({ "api": "user/get", "errcode": 48002 })] {
             client.set_fault(&fault).await;
             sign_in(&mut client, "supervisor01").await;
@@ -112,7 +112,7 @@ on_every_store! {
         }
     }
 
-    /// As in data from before departments had ids: nobody sees anybody until the platform tells one.
+    /// As in data from before departments had ids: supervisors see no colleagues until the platform reports an id.
     async fn an_employee_without_a_department_id_sees_only_themself(app) {
         let mut client = app.client().await;
         let token = client.sign_in("supervisor01").await;
@@ -127,7 +127,7 @@ on_every_store! {
         }
         sign_in(&mut client, "supervisor01").await;
         assert_eq!(sight(&mut client, &token).await, ["supervisor01"]);
-        // Development users get theirs when the service starts.
+        // Development users get their ids when the service starts.
         app.auth().seed_dev_users().await.unwrap();
         assert!(listed(&mut client, &token, "/api/admin/employees").await.contains("agent01"));
     }

@@ -1,4 +1,4 @@
-//! Whoever is disabled, as an agent or as an employee: nothing of what they had half done is completed.
+//! Disabled agents and employees: none of their pending sign-ins is completed.
 
 use serde_json::json;
 
@@ -50,13 +50,13 @@ on_every_store! {
         }
         client.agent_login("agent01", PASSWORD).await.refused(401, 1011);
         app.auth().operator().enable(app.key("agent01")).await.unwrap();
-        // It stays ended.
+        // The partial session stays ended.
         assert_eq!(show(&mut client, &half, "verify", &device.code()).await.refused(401, 1001).reason(), "disabled");
         let half = client.partial_sign_in("agent01").await;
         show(&mut client, &half, "verify", &device.code()).await.data();
     }
 
-    async fn an_agent_shut_out_by_wrong_codes_does_not_sign_in_by_a_right_one() {
+    async fn an_agent_locked_out_by_wrong_codes_does_not_sign_in_by_a_right_code() {
         let (app, platform) = production(&[]).await;
         let mut client = app.client().await;
         let device = equip(&app, &platform, "agent01").await;
@@ -68,7 +68,7 @@ on_every_store! {
             show(&mut client, &half, "verify", &code).await.refused(429, 1013);
         }
         assert_eq!(app.query("SELECT count(*) FROM session WHERE login_method = 'password'"), ["0"]);
-        // The platform's way stays open, and time or an administrator opens the other one.
+        // The sign-in through the platform stays open, and time or an administrator lifts the lockout.
         platform.sign_in(&mut client, "agent01").await;
         app.auth().operator().unlock_agent(app.key("agent01")).await.unwrap();
         show(&mut client, &half, "verify", &device.next_code()).await.data();
@@ -98,7 +98,7 @@ on_every_store! {
         }
     }
 
-    /// A role that is lent goes with the record that lends it, also for whoever is just coming in.
+    /// The default role ends with the agent record that grants it, also for a sign-in under way.
     async fn a_disabled_agent_gets_no_default_role() {
         let (app, platform) = production(&[]).await;
         let mut client = app.client().await;

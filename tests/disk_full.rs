@@ -1,5 +1,5 @@
-//! A bad day: the disk is full. Nothing acknowledged is lost, nothing is acknowledged that did not happen, and all is well
-//! again without a restart.
+//! A full disk: no acknowledged change is lost, no change is acknowledged that did not happen, and the service recovers
+//! without a restart.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::harness::{Client, Process, Response, binary, query};
 
-/// A service whose files cannot grow beyond `blocks` of 512 bytes: what a full disk looks like from inside.
+/// A service whose files cannot grow beyond `blocks` of 512 bytes, which has the effect of a full disk.
 fn cramped(data: &Path, blocks: usize) -> Process {
     let deskpass = binary();
     let mut shell = Command::new("sh");
@@ -23,7 +23,7 @@ async fn sign_in(client: &mut Client) -> Response {
     client.post("/api/auth/bind", &[], &json!({ "employee_id": "admin01" })).await
 }
 
-/// 1005 says the endpoint's phrase, a cause from the list and a reference, and not a word more.
+/// Asserts that an error 1005 contains the endpoint's phrase, a known cause and a reference, and nothing else.
 fn assert_fault(answer: &Response, phrase: &str) {
     let message = answer.refused(503, 1005).json()["message"].as_str().unwrap().to_owned();
     let rest =
@@ -50,7 +50,7 @@ async fn a_full_disk_is_told_and_survived() {
     for _ in 0..5 {
         assert_fault(&sign_in(&mut client).await, "Binding failed");
     }
-    // Smaller changes may still fit. One that does not is not acknowledged, and has not happened.
+    // Smaller changes may still fit. A change that does not fit is not acknowledged and has not happened.
     let mut role = "admin";
     for next in ["agent", "user"].into_iter().cycle() {
         let answer = client.switch(&tokens[0], next).await;
@@ -107,7 +107,7 @@ async fn a_store_that_cannot_be_read_makes_no_token_valid() {
     process.kill();
     let process = Process::serve(directory.path(), &[]);
     let mut client = Client::connect(&process.address).await;
-    // Not in the cache yet, and no longer on the disk.
+    // The data is not in the cache yet, and no longer on the disk.
     std::fs::write(directory.path().join("deskpass.db"), vec![7; 100_000]).unwrap();
     std::fs::write(directory.path().join("deskpass.db-wal"), b"").unwrap();
     let answer = client.post("/api/auth/verify", &[], &json!({ "token": token })).await;

@@ -1,4 +1,4 @@
-//! The truth after SIGKILL: nothing acknowledged is lost, nothing ended comes back.
+//! Durability after SIGKILL: no acknowledged change is lost, and no ended session comes back.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -10,18 +10,18 @@ use tokio::task::JoinSet;
 
 use crate::harness::{Client, Process, query, request};
 
-/// What the client knows of a token.
+/// The client's knowledge of a token.
 #[derive(Clone, Debug)]
 enum Known {
-    /// Its sign-in was acknowledged, and nobody asked to end it. The role acknowledged last, and the one asked for last.
+    /// Its sign-in was acknowledged, and no logout was requested. The last acknowledged role, and the last requested role.
     Live { acknowledged: String, asked: String },
     /// Its logout was acknowledged.
     Ended,
-    /// Its logout was asked for; the answer never came.
+    /// Its logout was requested; the response never came.
     Unclear,
 }
 
-/// Counts acknowledgements and tells when enough of them have come.
+/// Counts acknowledgements and signals when there are enough.
 #[derive(Debug)]
 struct Trigger {
     left: AtomicUsize,
@@ -36,7 +36,7 @@ impl Trigger {
     }
 }
 
-/// Signs in, switches and signs out until the service is gone; returns what is known then.
+/// Signs in, switches and signs out until the service is gone; returns the state of its tokens.
 async fn customer(address: String, seed: usize, trigger: Arc<Trigger>) -> Vec<(String, Known)> {
     let mut known = Vec::new();
     let mut client = Client::connect(&address).await;
@@ -80,7 +80,7 @@ async fn post(client: &mut Client, path: &str, token: &str, body: &Value) -> Opt
     Some(client.try_send(&request("POST", path, &headers, body.as_bytes())).await?.data())
 }
 
-/// Serves customers, kills the service after `acknowledgements` of them, and returns what the customers know.
+/// Starts clients, kills the service after `acknowledgements` of their requests, and returns the clients' knowledge.
 async fn kill_under_load(data: &Path, acknowledgements: usize) -> Vec<(String, Known)> {
     let process = Process::serve(data, &[]);
     let trigger = Arc::new(Trigger { left: AtomicUsize::new(acknowledgements), now: Notify::new() });
@@ -109,7 +109,7 @@ async fn check(address: &str, known: &[(String, Known)]) {
     }
 }
 
-/// `make torture` asks for more.
+/// The number of kills; `make torture` sets a higher one.
 fn kills() -> usize {
     std::env::var("TORTURE_KILLS").ok().and_then(|kills| kills.parse().ok()).unwrap_or(20)
 }
@@ -123,7 +123,7 @@ async fn sigkill_at_any_moment_loses_nothing_acknowledged() {
         random ^= random >> 7;
         random ^= random << 17;
         let known = kill_under_load(directory.path(), 1 + usize::try_from(random % 400).unwrap()).await;
-        // The service comes first: looking at the file from here would recover it.
+        // The service starts first: reading the file from here would recover it.
         let process = Process::serve(directory.path(), &[]);
         check(&process.address, &known).await;
         process.kill();
@@ -141,13 +141,13 @@ async fn sigkill_at_any_moment_loses_nothing_acknowledged() {
     assert_eq!(code, Some(0));
 }
 
-/// What stands on record has happened: a machine whose clock was set back does not give anyone that time again.
+/// The records set a lower bound for the time: a machine whose clock was set back does not repeat that time.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn time_does_not_begin_before_what_is_on_record() {
     let later = "(SELECT MAX(expires_at) FROM session)";
     for recorded in [
         format!("UPDATE probe SET at = {later}"),
-        // Next to a time that was noted, a row far after it would not count.
+        // The probe time is cleared, since a row far after it would not count.
         format!("UPDATE probe SET at = 0; UPDATE login_log SET at = {later}, id = printf('%012x', {later})"),
     ] {
         let directory = tempfile::tempdir().unwrap();

@@ -1,10 +1,10 @@
-//! The envelope: whatever is asked, the answer has its shape.
+//! The envelope: every response has its shape.
 
 use serde_json::{Value, json};
 
 use crate::harness::{Response, request};
 
-/// Asserts the shape of an answer: four members, known types, and the headers every answer has.
+/// Asserts the shape of a response: four members, known types, and the headers that every response has.
 pub(crate) fn assert_shape(answer: &Response) {
     let Value::Object(envelope) = answer.json() else { panic!("{answer:?}") };
     let members: Vec<_> = envelope.keys().map(String::as_str).collect();

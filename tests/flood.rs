@@ -1,4 +1,4 @@
-//! Five hundred at once who try passwords. Looking at one takes memory and time on purpose; nobody else may notice.
+//! Five hundred simultaneous password attempts. Hashing takes memory and time on purpose; other requests must not slow down.
 
 use std::process::Stdio;
 use std::time::{Duration, Instant};
@@ -10,35 +10,35 @@ use crate::harness::{Client, Process, Response, binary, request};
 
 const CROWD: usize = 500;
 const WAVES: usize = 3;
-/// As many as are surely looked at when nobody else is there.
+/// The number of attempts that are certainly checked when there are no others.
 const QUEUE_CAPACITY: usize = 60;
 const MIB: usize = 1 << 20;
 
-/// How long something that must happen may take on a machine that does other things too.
+/// The deadline for a recovery, on a machine that does other things too.
 const RECOVERY_TIMEOUT: Duration = Duration::from_mins(1);
 
 fn serve(data: &tempfile::TempDir) -> Process {
     let mut command = binary();
     command.args(["serve", "--dev", "--listen", "127.0.0.1:0", "--data"]).arg(data.path());
-    // Nobody reads the log here, and a full pipe would hold the service up.
+    // The log is not read here, and a full pipe would block the service.
     command.stderr(Stdio::null());
     Process::spawn(command)
 }
 
-/// Bytes of memory that a process has.
+/// The resident memory of a process in bytes.
 fn resident(process: u32) -> usize {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
     line.split_whitespace().next().unwrap().parse::<usize>().unwrap() * 1024
 }
 
-/// Somebody tries a password under a name that nobody else tries, or the counting of guesses would stop them first.
+/// A password attempt under a unique name, since failed attempts under one name would lead to a lockout.
 fn login_request(name: &str) -> Vec<u8> {
     let body = json!({ "employee_id": name, "password": "not the password" }).to_string();
     request("POST", "/api/agents/login", &[("content-type", "application/json")], body.as_bytes())
 }
 
-/// So many knock at once and wait for their answers.
+/// Sends this number of attempts at once and collects the responses.
 async fn crowd(address: &str, wave: usize, size: usize) -> Vec<Response> {
     let mut clients = Vec::with_capacity(size);
     for _ in 0..size {
@@ -50,7 +50,7 @@ async fn crowd(address: &str, wave: usize, size: usize) -> Vec<Response> {
     asks.collect::<JoinSet<_>>().join_all().await
 }
 
-/// How many were looked at, and that all others were told to come again.
+/// The number of attempts that were checked; asserts that all others were told to retry.
 fn looked_at(answers: &[Response]) -> usize {
     let looked_at = answers.iter().filter(|answer| (answer.status, answer.code()) == (401, 1011)).count();
     for answer in answers.iter().filter(|answer| answer.status != 401) {
@@ -65,7 +65,7 @@ async fn of_passwords_takes_little_memory_and_blocks_no_other_request() {
     let process = serve(&data);
     let mut client = Client::connect(&process.address).await;
     let token = client.sign_in("user01").await;
-    // Before anything was hashed: what that took need not be given back at once.
+    // Measured before any hashing, since its memory need not be released at once.
     let before = resident(process.id());
     client.first_password("agent01").await;
     let (mut most, mut checks, mut answers) = (before, 0, Vec::new());
@@ -109,7 +109,7 @@ async fn of_people_who_do_not_wait_leaves_the_line_free() {
         gone.join_all().await;
     }
     let over = Instant::now();
-    // Not one place in the line is lost.
+    // No place in the queue is lost.
     for wave in WAVES.. {
         let answers = crowd(&process.address, wave, QUEUE_CAPACITY).await;
         if looked_at(&answers) == QUEUE_CAPACITY {

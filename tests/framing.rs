@@ -1,4 +1,4 @@
-//! Odd HTTP: refused in the envelope, never repaired, directly and behind the proxies of `deploy/`.
+//! Malformed HTTP: refused in the envelope, never repaired, directly and behind the proxies of `deploy/`.
 
 use std::time::Duration;
 
@@ -9,10 +9,10 @@ use tokio::net::TcpStream;
 use crate::envelope::assert_shape;
 use crate::harness::{Client, Process, Proxy, Response, TestApp, handshake, request};
 
-/// A request that a desync would have answered.
+/// A second request, which gets a response only after a desync.
 const HIDDEN: &str = "GET /api/version HTTP/1.1\r\nhost: localhost\r\nx-request-id: hidden\r\n\r\n";
 
-/// A request to `/api/auth/verify` with these lines instead of a length, and this body.
+/// A request to `/api/auth/verify` with these headers instead of a length, and this body.
 fn verify(fields: &str, body: &str) -> String {
     format!(
         "POST /api/auth/verify HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n{fields}\r\n\r\n{body}"
@@ -25,7 +25,7 @@ fn get(line: &str, fields: &str) -> String {
 
 const CHUNKED: &str = "d\r\n{\"token\":\"x\"}\r\n0\r\n\r\n";
 
-/// What a client may send to be read in two ways: a name, the bytes, the status that it gets from us.
+/// Ambiguous requests: a name, the bytes, and the status of our response.
 fn odd() -> Vec<(&'static str, String, u16)> {
     [odd_heads(), odd_lengths(), odd_sizes()].concat()
 }
@@ -102,10 +102,10 @@ fn odd_sizes() -> Vec<(&'static str, String, u16)> {
     ]
 }
 
-/// Everything that comes back until the connection ends.
+/// All responses until the connection ends.
 async fn answers(address: &str, bytes: &[u8]) -> Vec<Response> {
     let mut stream = TcpStream::connect(address).await.unwrap();
-    // Whoever refuses may close before all of it is sent.
+    // The service may close the connection before all bytes are sent.
     let _ = stream.write_all(bytes).await;
     let mut received = Vec::new();
     let _ = tokio::time::timeout(Duration::from_secs(20), stream.read_to_end(&mut received)).await;
@@ -135,7 +135,7 @@ async fn is_refused_and_ends_the_connection() {
     }
 }
 
-/// Nor does it help to hide it behind a request, behind its body, or in small pieces.
+/// The refusal is the same when the request follows another, follows a body, or comes in small pieces.
 #[tokio::test]
 async fn is_refused_wherever_it_stands_on_a_connection() {
     let app = TestApp::start().await;
@@ -146,7 +146,7 @@ async fn is_refused_wherever_it_stands_on_a_connection() {
         let all = [&first[..], &second, bytes.as_bytes(), HIDDEN.as_bytes()].concat();
         let answers = answers(&app.address, &all).await;
         let seen: Vec<_> = answers.iter().map(|answer| answer.status).collect();
-        // A line break in a text is no JSON, and no reason to doubt the request.
+        // A line break in a string is invalid JSON, and no reason to close the connection.
         assert_eq!(seen, [200, 400, status], "{name}: {answers:?}");
         assert_eq!(answers[1].header("connection"), None, "{name}");
     }
@@ -207,12 +207,12 @@ async fn is_not_what_good_clients_send() {
     client.start(good[5].as_bytes()).await;
     assert_eq!(client.read().await.unwrap().status, 100);
     assert_eq!(client.send(br#"{"token":"x"}"#).await.data(), json!({ "valid": false }));
-    // A balancer's health check of the old kind.
+    // An HTTP/1.0 health check of a balancer.
     let old = answers(&app.address, b"GET /api/ready HTTP/1.0\r\n\r\n").await;
     assert_eq!(old.iter().map(|answer| answer.status).collect::<Vec<_>>(), [200]);
 }
 
-/// What follows an offer to switch is read as requests when the offer is declined, and as frames when it is not.
+/// Bytes after an upgrade offer are read as requests when the offer is declined, and as frames when it is accepted.
 #[tokio::test]
 async fn what_follows_an_offer_to_switch_is_read_as_what_it_is() {
     let app = TestApp::start().await;
@@ -228,14 +228,14 @@ async fn what_follows_an_offer_to_switch_is_read_as_what_it_is() {
     let token = app.client().await.sign_in("user01").await;
     let bearer = format!("Bearer {token}");
     let shake = handshake("/api/ws/employee", &[("authorization", bearer.as_str())]);
-    // A ping whose mask and text look like line ends, sent before the answer.
+    // A ping whose mask and text look like line ends, sent before the response.
     let early = [&shake[..], b"\x89\x85\n\n\n\n\0\0\0\0\0"].concat();
     let mut client = app.client().await;
     client.start(&early).await;
     client.read_until("\n\n\n\n\n").await;
 }
 
-/// The HTTP library has refusals of its own, without an envelope. None of them is ever reached.
+/// The HTTP library has refusals of its own, without an envelope. No request reaches them.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn is_told_in_the_envelope_whichever_byte_is_wrong() {
     let app = TestApp::start().await;
@@ -249,7 +249,7 @@ async fn is_told_in_the_envelope_whichever_byte_is_wrong() {
             client.push(&bytes).await;
             let answer =
                 client.read().await.unwrap_or_else(|| panic!("no answer to {:?}", String::from_utf8_lossy(&bytes)));
-            // A page has none, but a name that the library's own refusals have not.
+            // A page has no envelope, but a request id, which the library's own refusals lack.
             assert!(answer.header("x-request-id").is_some(), "{answer:?}");
             if answer.header("content-type") == Some("application/json") {
                 assert_shape(&answer);
@@ -261,7 +261,7 @@ async fn is_told_in_the_envelope_whichever_byte_is_wrong() {
     assert_eq!(expected, [200, 400, 403, 404, 405], "{statuses:?}");
 }
 
-/// What a proxy may put right by itself. What it then passes on is well-formed, and means one thing.
+/// Requests that a proxy may repair. The repaired request is well-formed and unambiguous.
 const REPAIRED: [&str; 14] = [
     "bare LF after the request line",
     "bare LF after a field",
@@ -279,8 +279,8 @@ const REPAIRED: [&str; 14] = [
     "a list of lengths",
 ];
 
-/// Behind a proxy the same is refused, by it or by us, except for what the proxy puts right; and whatever it passes on, the
-/// next client on its connections gets the answer to its own request.
+/// Behind a proxy the same requests are refused, by the proxy or by us, except for those it repairs; and the next client on its
+/// connections gets the response to its own request.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn is_read_alike_behind_proxies() {
     let data = tempfile::tempdir().unwrap();

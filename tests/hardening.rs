@@ -1,4 +1,4 @@
-//! What keeps secrets where they belong: no core dumps, https alone, files for their owner.
+//! Protection of secrets: no core dumps, https only, files readable by their owner only.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -29,7 +29,7 @@ async fn browsers_are_told_to_use_https_alone_where_the_service_is_reached_by_it
         "/no/such",
         "/api/dev/users",
     ];
-    // Development mode never says so: everything on localhost would be held to it.
+    // Development mode never sends the header: browsers would apply it to everything on localhost.
     let developing = settings(&[("development.enabled", "true"), ("public_url", "https://localhost:8443")]);
     for (app, expected) in [
         (TestApp::production().await, Some("max-age=31536000")),
@@ -48,7 +48,7 @@ fn chmod(path: &Path, mode: u32) {
     fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
 }
 
-/// What a command says about who can read its secrets.
+/// A command's messages about who can read its secrets.
 fn told(directory: &Path, arguments: &[&str]) -> String {
     let mut command = binary();
     command.args(arguments).current_dir(directory).env("DESKPASS_PLATFORM__SECRET_FILE", directory.join("secret"));

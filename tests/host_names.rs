@@ -1,4 +1,4 @@
-//! Development mode answers only to its own host names, and does nothing for pages of other sites.
+//! Development mode responds only to its own host names, and refuses changes from pages of other sites.
 
 mod rebinding;
 
@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::cli_simulate::Simulated;
 use crate::harness::{Client, Response, TestApp, request, settings};
 
-/// A request that names this host.
+/// A request with this Host header.
 fn to(host: &str, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Vec<u8> {
     let bytes = request(method, path, headers, body.as_bytes());
     String::from_utf8(bytes).unwrap().replacen("host: localhost", &format!("host: {host}"), 1).into_bytes()
@@ -67,7 +67,7 @@ async fn of_its_own_are_answered_at_any_port() {
 
 const LOGIN: &str = r#"{"employee_id":"admin01"}"#;
 
-/// What changes something for whoever asks: method, path, body.
+/// Requests that change something: method, path, body.
 const CHANGES: [(&str, &str, &str); 5] = [
     ("POST", "/api/dev/login", LOGIN),
     ("POST", "/sim/void-tokens", ""),
@@ -97,14 +97,14 @@ async fn pages_of_other_sites_change_nothing() {
     }
     assert_eq!(client.get("/sim/faults", &[]).await.json(), json!({ "faults": [] }));
     assert_eq!(app.query("SELECT count(*) FROM session"), ["0"]);
-    // Programs, and pages of this machine.
+    // Clients other than browsers, and pages on this machine.
     let own = [("sec-fetch-site", "same-origin"), ("origin", "http://localhost:3000")];
     for headers in [&[][..], &own] {
         let answer = client.post("/api/dev/login", headers, &json!({ "employee_id": "user01" })).await;
         assert_eq!(answer.data()["employee_id"], "user01");
         assert_eq!(client.send(&request("POST", "/sim/void-tokens", headers, b"")).await.status, 200);
     }
-    // The platform's pages are reached from everywhere.
+    // The platform's pages can be opened from any site.
     let link = "/sim/connect/oauth2/authorize?appid=wwdeskpass&redirect_uri=http%3A%2F%2Flocalhost%2Fback&response_type=code\
                 &scope=snsapi_base&state=auth_login&agentid=1000002";
     let navigates = [("sec-fetch-site", "cross-site"), ("sec-fetch-mode", "navigate")];

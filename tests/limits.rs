@@ -1,4 +1,4 @@
-//! How often clients may ask.
+//! Rate limits.
 
 use std::time::{Duration, Instant};
 
@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::harness::{Client, PASSWORD, PRODUCTION, Response, Servers, StoreBackend, TestApp, request, settings};
 
-/// A service in production mode whose limits are the real ones, or as given.
+/// A service in production mode with the real limits, or with the given ones.
 async fn production(more: &[(&'static str, &str)]) -> TestApp {
     TestApp::with(settings(&limited(more))).await
 }
@@ -17,7 +17,7 @@ fn limited<'a>(more: &[(&'static str, &'a str)]) -> Vec<(&'static str, &'a str)>
     [&PRODUCTION[..], &[("server.settle", "0s"), ("limits.enabled", "true")], more].concat()
 }
 
-/// Asks for a code as a proxy on this machine would for a client.
+/// Requests a QR code as a proxy on this machine does for a client.
 async fn qrcode(client: &mut Client, forwarded: &str) -> Response {
     client.get("/api/auth/qrcode", &[("x-forwarded-for", forwarded)]).await
 }
@@ -39,14 +39,14 @@ async fn verify(client: &mut Client, forwarded: &str, token: &str) -> Response {
     client.post("/api/auth/verify", &[("x-forwarded-for", forwarded)], &json!({ "token": token })).await
 }
 
-/// Asserts that an answer says to come back in so many seconds.
+/// Asserts that the response is a rate limit with this Retry-After.
 #[track_caller]
 fn wait(answer: &Response, seconds: &str) {
     answer.refused(429, 1006);
     assert_eq!((answer.header("retry-after"), answer.json()["data"].is_null()), (Some(seconds), true), "{answer:?}");
 }
 
-/// How many are let through before one is not.
+/// The number of requests before the first one that is limited.
 async fn let_through(mut ask: impl AsyncFnMut() -> Response) -> usize {
     for count in 0..1_000 {
         if ask().await.status == 429 {
@@ -148,7 +148,7 @@ on_every_store! {
         app.clock.advance(Duration::from_millis(200));
         verify(&mut client, "192.0.2.1", "made up").await.data();
         wait(&verify(&mut client, "192.0.2.1", "made up").await, "1");
-        // What cannot be read is not a token that was refused.
+        // A malformed request is not counted as a refused token.
         client.post("/api/auth/verify", &[("x-forwarded-for", "192.0.2.1")], &json!({})).await.refused(400, 1002);
     }
 
@@ -171,7 +171,7 @@ on_every_store! {
         wait(&client.send(&look("status", &one, "192.0.2.1")).await, "1");
         app.clock.advance(Duration::from_millis(1));
         client.send(&look("status", &one, "192.0.2.1")).await.data();
-        // What is no ticket counts by address, and takes nothing from those who have one.
+        // An invalid ticket counts by address, and uses up no limit of valid tickets.
         client.send(&look("status", "made-up", "192.0.2.1")).await.data();
         client.send(&look("status", "a&ticket=b", "192.0.2.1")).await.refused(400, 1002);
         wait(&client.send(&look("status", &other.to_lowercase(), "192.0.2.1")).await, "1");
@@ -179,7 +179,7 @@ on_every_store! {
         client.send(&look("status", &other, "192.0.2.1")).await.data();
     }
 
-    /// Anybody can make up tickets: they count by address, and leave nothing behind.
+    /// Any client can make up tickets: they count by address, and leave no record.
     async fn made_up_tickets_count_by_address() {
         let app = production(&[]).await;
         let mut client = app.client().await;
@@ -197,7 +197,7 @@ on_every_store! {
         let path = format!("/api/auth/scan/status?ticket={issued}");
         assert_eq!(client.get(&path, &[("x-forwarded-for", "192.0.2.1")]).await.data()["status"], "waiting");
         if StoreBackend::current() == StoreBackend::ScaledOut {
-            // Three counts: of codes, of looks from that address, of looks at the ticket that was issued.
+            // Three counters: codes, status requests from that address, status requests for the issued ticket.
             let place = app.cluster_store();
             let limits = place.records().into_iter().filter(|(name, _)| name.contains("limit")).count();
             assert_eq!(limits, 3, "{:?}", place.records().iter().map(|(name, _)| name).collect::<Vec<_>>());
@@ -212,7 +212,7 @@ on_every_store! {
         }
         wait(&login(&mut client, "192.0.2.1").await, "6");
         wait(&login(&mut client, "6.6.6.6, 192.0.2.1").await, "6");
-        // Whatever has to do with passwords, with the right one too, and before it is even read.
+        // All password endpoints share the limit, which applies before the body is read, also with the right password.
         let from = [("x-forwarded-for", "192.0.2.1")];
         let setup = json!({ "employee_id": "agent01", "setup_code": "aaaa-bbbb-cccc-dddd", "new_password": PASSWORD });
         wait(&client.post("/api/agents/password/setup", &from, &setup).await, "6");
@@ -306,7 +306,7 @@ on_every_store! {
         let app = production(&[("limits.bind", "1/h")]).await;
         let mut client = app.client().await;
         bind(&mut client, "192.0.2.1").await.refused(403, 1003);
-        // The same connection goes on, with a body that is there or with one that never comes.
+        // The connection stays usable, whether the body is sent or never comes.
         wait(&bind(&mut client, "192.0.2.1").await, "3600");
         client.start(b"POST /api/auth/bind HTTP/1.1\r\nhost: localhost\r\nx-forwarded-for: 192.0.2.1\r\ncontent-length: 60000\r\n\r\n").await;
         wait(&client.read().await.unwrap(), "3600");
@@ -359,13 +359,13 @@ async fn nodes_count_together() {
     StoreBackend::ScaledOut.run(Box::pin(ask)).await;
 }
 
-/// Waits until a node has found Redis again.
+/// Waits until a node is connected to Redis again.
 async fn has_redis(app: &TestApp) {
     let (began, mut client) = (Instant::now(), app.client().await);
     while client.get("/api/ready", &[]).await.data()["dependencies"]["shared"] != "ok" {
         assert!(began.elapsed() < Duration::from_secs(5), "not found again");
         tokio::time::sleep(Duration::from_millis(20)).await;
-        // What readiness has seen counts for a second of the service's own time.
+        // The result of a readiness check is cached for a second of the service's own time.
         app.clock.advance(Duration::from_secs(1));
     }
 }

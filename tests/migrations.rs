@@ -1,4 +1,4 @@
-//! Tables are brought up to date by several at once, and under nodes that run.
+//! Migrations that several processes run at once, and that run under live nodes.
 
 use crate::harness::{Client, ClusterStore, Process, Servers, binary};
 
@@ -35,7 +35,7 @@ async fn a_node_goes_on_under_a_later_version_and_none_of_the_version_before_sta
     let node = Process::node(&place, &[]);
     let mut client = Client::connect(&node.address).await;
     let token = client.sign_in("admin01").await;
-    // What a later version may do: it only adds.
+    // A later version may add tables and columns, nothing else.
     place.query(
         "ALTER TABLE session ADD COLUMN colour TEXT; ALTER TABLE employee ADD COLUMN shoe BIGINT NOT NULL DEFAULT 42;
         CREATE TABLE later (a BIGINT); INSERT INTO migration (id, applied_at) VALUES (99, 0)",
@@ -50,7 +50,7 @@ async fn a_node_goes_on_under_a_later_version_and_none_of_the_version_before_sta
     assert!(String::from_utf8_lossy(&output.stderr).contains("the data has version 99"), "{output:?}");
 }
 
-/// Making tables is for whoever upgrades; serving takes no more than reading and writing.
+/// Only the upgrade needs the right to create tables; serving needs reading and writing.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_user_without_the_right_to_make_tables_runs_a_node_once_they_are_there() {
     let place = Servers::shared().cluster_store();

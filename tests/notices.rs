@@ -1,4 +1,4 @@
-//! What agents are told through the platform: everything once, and nobody waits for it.
+//! Notices to agents through the platform: each is sent once, and no request waits for it.
 
 use std::time::{Duration, Instant};
 
@@ -10,16 +10,16 @@ use crate::harness::{
 
 const OTHER: &str = "nine boats on a quiet river";
 const SEND: &str = "message/send";
-/// When a notice is tried again.
+/// The pause before the first retry of a notice.
 const LATER: Duration = Duration::from_mins(1);
 
-/// The messages that came through the simulated platform.
+/// The messages that the simulated platform received.
 pub(crate) async fn inbox(platform: &mut Client) -> Vec<Value> {
     let answer = platform.get("/sim/inbox", &[]).await;
     serde_json::from_str::<Value>(&answer.body).unwrap()["messages"].as_array().unwrap().clone()
 }
 
-/// Waits until something is so: notices are delivered behind everybody's back.
+/// Waits until a condition holds: notices are delivered in the background.
 async fn until(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
     let began = Instant::now();
     while !is_so().await {
@@ -28,12 +28,12 @@ async fn until(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
     }
 }
 
-/// Waits until every notice was delivered or given up.
+/// Waits until every notice is delivered or given up.
 pub(crate) async fn settled(app: &TestApp) {
     until("notices are settled", async || app.query("SELECT count(*) FROM notice") == ["0"]).await;
 }
 
-/// Waits until the platform has taken none of so many messages; then it takes them again.
+/// Waits until the platform has rejected this many messages, then lets it accept them again.
 async fn turned_away(platform: &mut Client, messages: u64) {
     until("messages were turned away", async || platform.calls(SEND).await >= messages).await;
     clear(platform, "faults").await;
@@ -48,7 +48,7 @@ async fn set_password(client: &mut Client, token: &str, body: &Value) -> Respons
     client.post("/api/agents/password", &headers, body).await
 }
 
-/// Everything of which an agent is told, done by agent01 on a service in development mode; `after` sees how long each took.
+/// Does everything that sends agent01 a notice, on a service in development mode; `after` receives how long each step took.
 async fn do_everything(app: &TestApp, mut after: impl AsyncFnMut(&str, Duration)) {
     let mut client = app.client().await;
     let token = client.sign_in("agent01").await;
@@ -152,18 +152,18 @@ on_every_store! {
         assert_eq!((client.calls(SEND).await, inbox(&mut client).await.len()), (2, 0));
     }
 
-    /// A platform that is busy, was asked too often or takes nothing from this address says so for now and not for good: that
-    /// is when passwords are used.
+    /// A platform that is busy, limits the rate or blocks this address fails temporarily, not permanently: that is when passwords
+    /// are used.
     async fn a_message_that_came_at_a_bad_moment_is_sent_again(app) {
         let mut client = app.client().await;
-        // A busy platform is asked three times on the spot.
+        // A busy platform is retried three times immediately.
         for (employee, errcode, calls) in [("agent01", -1, 3), ("admin01", 45009, 1), ("supervisor01", 60020, 1)] {
             clear(&mut client, "calls").await;
             clear(&mut client, "inbox").await;
             client.set_fault(&json!({ "api": SEND, "errcode": errcode, "times": 0 })).await;
             client.first_password(employee).await;
             turned_away(&mut client, calls).await;
-            // The pause begins when the client has read the answer, which nobody here sees.
+            // The pause begins when the client has read the response, which the test cannot observe.
             until("it is sent again", async || {
                 app.clock.advance(LATER);
                 app.auth().notices_due.notify_one();
@@ -175,7 +175,7 @@ on_every_store! {
         }
     }
 
-    /// Nodes of a later version know what it says; until one comes for it, everything else goes out.
+    /// Nodes of a later version know the subject; until such a node takes the notice, all others are delivered.
     async fn a_notice_of_something_unknown_is_left_for_others(app) {
         let mut client = app.client().await;
         app.query("INSERT INTO notice (id, corp_id, employee_key, subject, ip_address, at, tries, due_at) \
@@ -203,7 +203,7 @@ on_every_store! {
     }
 }
 
-/// Signs in with a QR code: the computer is at one address, the phone at another.
+/// Signs in with a QR code, with the computer at one address and the phone at another.
 async fn by_code(client: &mut Client, who: &str, computer: &str, phone: &str) {
     let browser = "Mozilla/5.0 (Windows NT 10.0; Win64; x64) Chrome/126.0.0.0 Safari/537.36";
     let asked = client.get("/api/auth/qrcode", &[("x-forwarded-for", computer), ("user-agent", browser)]).await.data();
@@ -222,7 +222,7 @@ on_every_store! {
             let messages = inbox(&mut client).await;
             messages.get(before).map(|message| message["text"]["content"].as_str().unwrap().to_owned())
         };
-        // The first network of all is told where the phone is elsewhere, and else is what others are compared with.
+        // A first network causes a notice only if the phone is elsewhere; later networks are compared with it.
         let first = told("user01", "203.0.113.9", "198.51.100.7").await.unwrap();
         assert!(first.contains("203.0.113.9"), "{first}");
         assert_eq!(told("agent01", "198.51.100.7", "198.51.100.200").await, None);
@@ -243,7 +243,7 @@ on_every_store! {
             }
             assert!(text.contains("That was not me") && text.contains("不是我本人"), "{text}");
         }
-        // Half a year without a sign-in from there makes a network new again.
+        // Half a year without a sign-in from a network makes it new again.
         app.clock.advance(Duration::from_hours(24 * 179));
         assert_eq!(told("agent01", "198.51.101.77", "203.0.113.1").await, None);
         app.clock.advance(Duration::from_hours(24 * 2));
@@ -252,7 +252,7 @@ on_every_store! {
     }
 }
 
-/// Production nodes, and the platform they talk to.
+/// Production nodes and the platform they talk to.
 async fn nodes() -> (Vec<TestApp>, Platform) {
     let given = [("limits.enabled", "false"), ("agents.password_fallback", "always")];
     let (one, platform) = TestApp::production_with_platform(&given).await;
@@ -264,16 +264,16 @@ async fn nodes() -> (Vec<TestApp>, Platform) {
     (nodes, platform)
 }
 
-/// Has nodes serve nobody any more and deliver nothing by themselves.
+/// Stops nodes from serving requests and from delivering notices by themselves.
 async fn stop(nodes: &mut [TestApp]) {
     for node in nodes {
         node.stop().await;
     }
 }
 
-/// Has a node deliver what is due; returns how much it took up.
+/// Has a node deliver the notices that are due; returns how many it claimed.
 async fn deliver(node: &TestApp) -> usize {
-    // The platform leaves out what it was told before.
+    // The platform drops messages that it has already received.
     node.auth().deliver_notices(|notice| format!("{}: {}", notice.subject.name(), notice.id)).await.unwrap()
 }
 
@@ -288,7 +288,7 @@ on_every_store! {
         drop(client);
         stop(&mut nodes).await;
         let (one, other) = (&nodes[0], nodes.last().unwrap());
-        // Each pause is twice as long as the one before.
+        // Each pause is twice as long as the previous one.
         for (tries, pause) in [("2", LATER), ("3", 2 * LATER)] {
             one.clock.advance(pause.saturating_sub(Duration::from_millis(1)));
             assert_eq!(deliver(one).await, 0, "too early");
@@ -305,7 +305,7 @@ on_every_store! {
         assert_eq!(inbox(&mut platform.client().await).await.len(), 1);
     }
 
-    /// Nobody else takes a notice up while the node that has it may still be trying, and each try may take three and a half
+    /// No other node claims a notice while the node that holds it may still be trying, and each try may take three and a half
     /// seconds.
     async fn no_node_claims_more_notices_than_it_can_try_before_others_may() {
         let (mut nodes, platform) = nodes().await;

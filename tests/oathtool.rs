@@ -1,4 +1,4 @@
-//! One-time passwords by the word of somebody else: `oathtool`, as Debian has it.
+//! One-time passwords checked against an independent implementation: `oathtool`, as Debian ships it.
 
 use std::process::Command;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use url::Url;
 use crate::api::auth::qrcode::decode;
 use crate::harness::{Client, Response, STEP};
 
-/// What `oathtool` shows for a secret at a time.
+/// The code that `oathtool` shows for a secret at a time.
 pub(crate) fn oathtool(secret: &str, at: Timestamp) -> String {
     let at = jiff::Timestamp::from_millisecond(at.millis()).unwrap().strftime("%Y-%m-%d %H:%M:%S UTC").to_string();
     let mut command = Command::new("oathtool");
@@ -21,13 +21,13 @@ pub(crate) fn oathtool(secret: &str, at: Timestamp) -> String {
     String::from_utf8(output.stdout).unwrap().trim().to_owned()
 }
 
-/// So many steps later, or earlier.
+/// The time this many steps later, or earlier.
 fn away(at: Timestamp, steps: i64) -> Timestamp {
     let span = STEP * u32::try_from(steps.unsigned_abs()).unwrap();
     if steps < 0 { at - span } else { at + span }
 }
 
-/// Seconds from 1970, over the ends of what 31 and 32 bits can count, to the year 2200.
+/// Seconds since 1970, beyond the limits of 31 and 32 bits, up to the year 2200.
 const ERAS: [i64; 4] = [0, 1 << 31, 1 << 32, 7_258_118_400];
 
 #[test]
@@ -57,7 +57,7 @@ on_every_store! {
     async fn what_oathtool_shows_binds_a_device_and_is_taken_one_step_either_way(app) {
         let mut client = app.client().await;
         let token = client.sign_in("agent01").await;
-        // At the first millisecond of a step, and at its last.
+        // At the first millisecond of a step and at its last.
         for into_step in [Duration::ZERO, Duration::from_millis(29_999)] {
             app.clock.advance(into_step);
             for steps in -2..=2 {
@@ -105,7 +105,7 @@ on_every_store! {
             let expected = [("secret", secret), ("issuer", "deskpass"), ("algorithm", "SHA1"), ("digits", "6"), ("period", "30")];
             assert_eq!(pairs, expected);
             assert!(secret.len() == 32 && secret.bytes().all(|c| b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567".contains(&c)), "{secret}");
-            // Each time another one, and the one before is good for nothing.
+            // Each setup gives a new secret, and the previous one is void.
             let other = set_up(&mut client, &token).await;
             assert_ne!(setup["secret"], other["secret"]);
             show(&mut client, &token, "bind", &oathtool(secret, app.clock.now())).await.refused(401, 1008);

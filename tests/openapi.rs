@@ -1,4 +1,4 @@
-//! The description that programs are given, held against what the service answers. Every other test does so too, by its client.
+//! The OpenAPI description, compared with the responses of the service. The client of every other test compares them too.
 
 use std::path::Path;
 use std::process::Command;
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::harness::{Response, TestApp, assert_documented, request};
 
-/// Lets schemathesis make up requests from the description and hold the answers against it.
+/// Has schemathesis generate requests from the description and compare the responses with it.
 async fn explore(app: &TestApp, token: Option<&str>) {
     let home = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap().join("schemathesis");
     let settings = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/schemathesis.toml");
@@ -46,7 +46,7 @@ async fn schemathesis_finds_no_answer_outside_the_description_without_a_token() 
     explore(&TestApp::start().await, None).await;
 }
 
-/// The description is OpenAPI's and JSON Schema's own business too: every form in it is one.
+/// The description also follows OpenAPI and JSON Schema: every schema in it is valid.
 #[test]
 fn every_form_is_json_schema() {
     let description: Value = serde_json::from_str(deskpass::http::description()).unwrap();
@@ -55,7 +55,7 @@ fn every_form_is_json_schema() {
     }
 }
 
-/// What would hold answers against the description in every test does notice.
+/// The check that compares responses with the description in every test detects a deviation.
 #[test]
 fn an_answer_outside_the_description_is_noticed() {
     let hold = |status, data: Value, headers: &[(&str, &str)]| {

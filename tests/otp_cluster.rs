@@ -1,4 +1,4 @@
-//! One-time passwords that come twice at once, on two nodes or on one: whatever counts once counts once, and stays used.
+//! One-time passwords submitted twice at once, on two nodes or on one: a code that counts once counts once, and stays used.
 
 use deskpass_core::{Clock, Timestamp};
 use serde_json::{Value, json};
@@ -7,7 +7,7 @@ use crate::cluster::soon;
 use crate::harness::{Client, Device, PASSWORD, Process, Response, STEP, Servers, StoreBackend, TestApp};
 use crate::oathtool::oathtool;
 
-/// Two nodes; where a service is alone, that one is asked twice.
+/// Two nodes; where a service runs alone, it is called twice.
 struct Two {
     one: TestApp,
     other: Option<TestApp>,
@@ -31,7 +31,7 @@ impl Two {
     }
 }
 
-/// Shows a code.
+/// Submits a code.
 async fn show(client: &mut Client, token: &str, to: &str, code: &str) -> Response {
     client.post_as(token, &format!("/api/auth/otp-{to}"), &json!({ "code": code })).await
 }
@@ -40,7 +40,7 @@ async fn set_up(client: &mut Client, token: &str) -> Value {
     client.post_as(token, "/api/auth/otp-setup", &json!({})).await.data()
 }
 
-/// Whichever of two succeeded, and the other one, which did not.
+/// The response that succeeded, then the one that did not.
 #[track_caller]
 fn sorted(here: Response, there: Response) -> [Response; 2] {
     assert_eq!(u8::from(here.status == 200) + u8::from(there.status == 200), 1, "{here:?} {there:?}");
@@ -153,7 +153,7 @@ on_every_store! {
         }
     }
 
-    async fn of_two_setups_at_once_the_one_that_stays_can_be_bound(app) {
+    async fn of_two_concurrent_setups_the_kept_one_can_be_bound(app) {
         let two = Two::of(app).await;
         let [mut one, mut other] = two.clients().await;
         let token = one.sign_in("agent01").await;
@@ -188,7 +188,7 @@ on_every_store! {
             assert_eq!(other.get_as(&half, "/api/auth/otp-status").await.refused(401, 1001).reason(), "signed_out");
             let late = show(&mut other, &half, "verify", &device.next_code()).await;
             assert_eq!(late.refused(401, 1001).reason(), "signed_out");
-            // It was not even looked at.
+            // The code was not checked, so it is still unused.
             show(&mut other, token, "verify", &device.code()).await.data();
         }
     }
@@ -200,7 +200,7 @@ on_every_store! {
         for round in 0..StoreBackend::current().rounds(50) {
             std::mem::swap(&mut one, &mut other);
             let (half, code, before) = (one.partial_sign_in("agent01").await, device.next_code(), two.count("session"));
-            // Leaving is the shorter way; now and then it sets out later.
+            // Signing out takes less time, so in some rounds it starts later.
             let leave = async {
                 for _ in 0..round % 5 * 20 {
                     tokio::task::yield_now().await;
@@ -258,7 +258,7 @@ on_every_store! {
             }
             app.auth().operator().unlock_agent(app.key("agent01")).await.unwrap();
         }
-        // Once the clock has caught up, the device is good again.
+        // Once the clock has caught up, the device works again.
         app.clock.advance(3 * STEP);
         let device = Device::scan(&setup, &app.clock);
         show(&mut app.client().await, &token, "verify", &device.code()).await.data();

@@ -1,5 +1,5 @@
-//! Bad days of a cluster: Redis or PostgreSQL killed, paused, emptied, stopped and started under real nodes. Nothing is valid
-//! that should not be, every call ends soon, and all is well again without anybody's help.
+//! Outages in a cluster: Redis or PostgreSQL killed, paused, emptied, stopped and started under real nodes. No ended session is
+//! valid, every call ends soon, and the cluster recovers without intervention.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -11,13 +11,13 @@ use tokio::time::sleep;
 
 use crate::harness::{Client, ClusterStore, Process, Response, Servers, request};
 
-/// How long after a logout was acknowledged on one node another may still take the token.
+/// How long another node may accept a token after its logout was acknowledged on one node.
 const LAG: Duration = Duration::from_secs(1);
-/// How long any call may take, whatever is broken: 2.5 s, and what a busy machine takes to run this test.
+/// The limit for any call, whatever is broken: 2.5 s, plus what a busy machine needs to run this test.
 const CALL: Duration = Duration::from_millis(3_500);
-/// The slowest call of all, in milliseconds, for whoever reads the output.
+/// The slowest call of all, in milliseconds, for readers of the output.
 static SLOWEST: AtomicUsize = AtomicUsize::new(0);
-/// How long everything may take to be well again.
+/// The limit for a full recovery.
 const HEALED: Duration = Duration::from_secs(5);
 
 /// Two nodes on servers that a test may break.
@@ -38,7 +38,7 @@ impl Cluster {
     }
 }
 
-/// Waits for something that must come true soon.
+/// Waits for a condition that must hold soon.
 async fn soon(within: Duration, what: &str, mut is_so: impl AsyncFnMut() -> bool) {
     let began = Instant::now();
     while !is_so().await {
@@ -47,7 +47,7 @@ async fn soon(within: Duration, what: &str, mut is_so: impl AsyncFnMut() -> bool
     }
 }
 
-/// Asks, and insists on an answer in time.
+/// Sends a request and requires a response in time.
 async fn timed(client: &mut Client, bytes: &[u8]) -> Response {
     let began = Instant::now();
     let answer = client.send(bytes).await;
@@ -66,7 +66,7 @@ fn login(employee: &str) -> Vec<u8> {
     request("POST", "/api/dev/login", &[("content-type", "application/json")], body.as_bytes())
 }
 
-/// Signs out on one node what the other has in its cache, and watches the other.
+/// Signs out on one node a session that the other has cached, and watches the other.
 async fn one_logout([here, there]: &mut [Client; 2], slowest: &AtomicUsize) {
     let token = here.sign_in("user01").await;
     assert!(there.is_valid(&token).await);
@@ -74,7 +74,7 @@ async fn one_logout([here, there]: &mut [Client; 2], slowest: &AtomicUsize) {
     let acknowledged = Instant::now();
     assert!(!here.is_valid(&token).await, "still good where it was signed out");
     loop {
-        // The other node decides after this, so what it says then counts from here.
+        // The other node decides after this moment, so its answer counts from here.
         let asked = acknowledged.elapsed();
         if !there.is_valid(&token).await {
             slowest.fetch_max(usize::try_from(asked.as_millis()).unwrap(), Ordering::Relaxed);
@@ -85,7 +85,7 @@ async fn one_logout([here, there]: &mut [Client; 2], slowest: &AtomicUsize) {
     assert!(!there.is_valid(&token).await && !here.is_valid(&token).await, "came back to life");
 }
 
-/// Breaks Redis in every way there is, again and again.
+/// Breaks Redis in every possible way, again and again.
 async fn torment(servers: Arc<Servers>, enough: Arc<AtomicBool>) -> usize {
     let mut rounds = 0;
     while !enough.load(Ordering::Relaxed) || rounds == 0 {
@@ -141,7 +141,7 @@ async fn a_logout_counts_everywhere_within_a_second_whatever_becomes_of_redis() 
     println!("slowest: {calm} ms; {broken} ms while Redis was broken {rounds} times over");
 }
 
-/// Changes that nobody could announce: Redis is gone, and so is the node, right after the commit.
+/// Changes that no node could announce: Redis is gone, and so is the node, right after the commit.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_logout_that_was_not_announced_counts_too() {
     let servers = Servers::private();
@@ -165,7 +165,7 @@ async fn a_logout_that_was_not_announced_counts_too() {
     soon(HEALED, "a logout", async || place.query(ended) != ["0"]).await;
     here.kill();
     sleep(LAG).await;
-    // What was committed before the node died counts, and what was not does not: as the database says.
+    // Logouts that were committed before the node died count, and the others do not: the database decides.
     let ended: usize = place.query(ended)[0].parse().unwrap();
     let mut valid = 0;
     for token in &tokens {
@@ -244,7 +244,7 @@ async fn without_redis_sessions_go_on_and_new_codes_wait() {
     }
 }
 
-/// Connections that died while nobody used them are nobody's trouble.
+/// Connections that died while idle affect no request.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn after_a_restart_of_postgres_the_first_call_succeeds_too() {
     let servers = Servers::private();
@@ -260,7 +260,7 @@ async fn after_a_restart_of_postgres_the_first_call_succeeds_too() {
     all.join_all().await;
     servers.stop_postgres();
     servers.start_postgres();
-    // Something in the background may have found it gone a moment ago, and for 100 ms nobody tries again.
+    // A background task may have failed to connect a moment ago, and for 100 ms no task tries again.
     sleep(Duration::from_millis(150)).await;
     for _ in 0..20 {
         client.switch(&token, "agent").await.data();
@@ -268,7 +268,7 @@ async fn after_a_restart_of_postgres_the_first_call_succeeds_too() {
     }
 }
 
-/// Calls of every kind while PostgreSQL is away: each ends in time, with a fault or with an answer that was true a moment ago.
+/// Calls of every kind while PostgreSQL is away: each ends in time, with an error or with an answer that was true a moment ago.
 async fn while_it_is_away(client: &mut Client, live: &str, ended: &[String]) {
     let calls = [
         bearer("GET", "/api/auth/me", live, ""),
@@ -299,13 +299,13 @@ async fn without_postgres_nothing_is_valid_and_all_heals_alone() {
         assert!(clients[(cycle + 1) % 2].is_valid(&token).await);
         clients[cycle % 2].logout(&token).await.data();
         ended.push(token);
-        // Every other time it does not stop but stand still, which is harder to notice.
+        // In every other cycle PostgreSQL is paused instead of stopped, which is harder to detect.
         if cycle % 2 == 0 {
             cluster.servers.stop_postgres();
         } else {
             cluster.servers.pause_postgres();
         }
-        // What was read a moment ago may be believed for a moment.
+        // A cached read stays valid for a moment.
         sleep(LAG).await;
         for client in &mut clients {
             while_it_is_away(client, &live, ended.get(cycle..).unwrap()).await;
@@ -327,7 +327,7 @@ async fn without_postgres_nothing_is_valid_and_all_heals_alone() {
     println!("slowest call: {} ms", SLOWEST.load(Ordering::Relaxed));
 }
 
-/// While PostgreSQL stands still, nobody waits behind somebody else who waits.
+/// While PostgreSQL is paused, no request waits in a queue behind another request that waits.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn identical_requests_share_one_wait() {
     let servers = Servers::private();
@@ -351,7 +351,7 @@ async fn identical_requests_share_one_wait() {
     soon(HEALED, "well again", async || client.me(&token).await.status == 200).await;
 }
 
-/// The first server of two accepts connections and says nothing, as one does whose disk hangs.
+/// The first of two servers accepts connections and sends nothing, like a server whose disk hangs.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_silent_server_keeps_no_request_from_the_other() {
     let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
@@ -365,7 +365,7 @@ async fn a_silent_server_keeps_no_request_from_the_other() {
     soon(HEALED, "in step", async || client.get("/metrics", &[]).await.body.contains("deskpass_cache_in_step 1")).await;
 }
 
-/// Many more than there are connections, while somebody holds the rows they need.
+/// Many more requests than connections, while another transaction holds the rows they need.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_request_that_waits_for_rows_times_out_and_no_other_is_affected() {
     let servers = Servers::private();
@@ -390,7 +390,7 @@ async fn a_request_that_waits_for_rows_times_out_and_no_other_is_affected() {
         "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND application_name = 'deskpass'";
     soon(HEALED, "writes that wait", async || place.query(stuck) == ["8"]).await;
     for token in &strangers {
-        // Each for the first time, so that it has to be read.
+        // Each token is used for the first time, so the session has to be read.
         assert_eq!(client.me(token).await.status, 200, "writes leave connections to whoever reads");
     }
     assert!(client.is_valid(&token).await, "a hit needs no connection");

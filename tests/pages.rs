@@ -1,4 +1,4 @@
-//! The pages in a real browser, as people use them: on a phone and at a service, in English and in Chinese, and when things fail.
+//! The pages in a real browser, as people use them: on a phone and at a computer, in English and in Chinese, and on failures.
 
 mod agent;
 mod clickjacking;
@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use crate::harness::{Browser, Driver, Options, Process, Servers, StoreBackend, TestApp, Viewport};
 
-/// A service in a process of its own, with a directory or a place of its own.
+/// A service in a process of its own, with a directory or a store of its own.
 fn service() -> (tempfile::TempDir, Process) {
     let directory = tempfile::tempdir().unwrap();
     let process = match StoreBackend::current() {
@@ -25,18 +25,18 @@ fn service() -> (tempfile::TempDir, Process) {
     (directory, process)
 }
 
-/// Whoever looks at pages: on either screen, each in another language, and the smaller one in the dark.
+/// The browsers that look at pages: both screens, each in another language, and the smaller one in dark mode.
 fn people() -> [Options<'static>; 2] {
     let phone = Options { language: "zh-CN", dark: true, ..Options::on(Viewport::Phone) };
     [Options::on(Viewport::Desktop), phone]
 }
 
-/// The one of these two that is in the language of the browser.
+/// The text of these two that is in the language of the browser.
 fn told<'a>(options: &Options<'_>, english: &'a str, chinese: &'a str) -> &'a str {
     if options.language == "en" { english } else { chinese }
 }
 
-/// A browser in which somebody is signed in, at a page of the service; and their token.
+/// A browser in which a user is signed in, at a page of the service, and the user's token.
 async fn at_the_desk(driver: &Driver, app: &TestApp, options: Options<'_>, who: &str, path: &str) -> (Browser, String) {
     let token = app.client().await.sign_in(who).await;
     let browser = driver.browser(options).await;
@@ -44,27 +44,27 @@ async fn at_the_desk(driver: &Driver, app: &TestApp, options: Options<'_>, who: 
     (browser, token)
 }
 
-/// Goes to a page with a token that this tab has from before.
+/// Goes to a page with a token that this tab already has.
 async fn hand_over(browser: &Browser, address: &str, token: &str, path: &str) {
     browser.goto(&format!("http://{address}/assets/words.js")).await;
     browser.script("sessionStorage.setItem('deskpass.token', arguments[0])", &[json!(token)]).await;
     browser.goto(&format!("http://{address}{path}")).await;
 }
 
-/// Presses on somebody at the simulated platform.
+/// Chooses a person at the simulated platform.
 async fn choose(browser: &Browser, who: &str) {
     let found = format!("[...document.querySelectorAll('a')].find(a => a.textContent.includes('{who}'))");
     browser.wait_until(&found).await;
     browser.script(&format!("{found}.click()"), &[]).await;
 }
 
-/// Nothing on the page is cut off, or makes people scroll sideways.
+/// Asserts that nothing on the page is cut off or requires horizontal scrolling.
 async fn fits(browser: &Browser, what: &str) {
     let wider = "return document.documentElement.scrollWidth > document.documentElement.clientWidth";
     assert_eq!(browser.script(wider, &[]).await, false, "{what}: wider than the screen");
 }
 
-/// What somebody with another language or without a mouse would stumble over.
+/// Asserts that the page has no obstacle for users of another language or without a mouse.
 async fn is_good(browser: &Browser, what: &str) {
     fits(browser, what).await;
     browser.assert_accessible(what).await;
@@ -76,7 +76,7 @@ async fn nothing_was_blocked(browser: &Browser) {
     }
 }
 
-/// Everything that a browser keeps where others might look: addresses, histories, what outlives the tab.
+/// Everything that a browser keeps where others might look: addresses, histories, storage that outlives the tab.
 async fn kept(browser: &Browser) -> Value {
     let all = "return [location.href, document.referrer, document.title, JSON.stringify(history.state),
         JSON.stringify(localStorage), document.cookie].join(' ')";

@@ -14,11 +14,11 @@ use serde_json::{Value, json};
 
 use crate::harness::{Browser, Device, Driver, Options, TestApp};
 
-/// Somebody who reads Chinese, with a phone.
+/// A phone whose user reads Chinese.
 const CHINESE_PHONE: Options<'_> =
     Options { phone: true, language: "zh-CN", dark: true, user_agent: None, resolver_rules: None };
 
-/// How many rows a list shows.
+/// The number of rows that a list shows.
 const ROWS: &str = "document.querySelectorAll('.listing tbody tr:not(.below)').length";
 
 /// A service with an administrator who has a device.
@@ -40,7 +40,7 @@ impl Office {
         self.signed_in(options, ["admin01", "admin"], view).await
     }
 
-    /// The browser of somebody who acts in one of their roles, at a view.
+    /// The browser of an employee who acts in one of their roles, at a view.
     async fn signed_in(&self, options: Options<'_>, who: [&str; 2], view: &str) -> Browser {
         let browser = self.driver.browser(options).await;
         keep_time(&browser, &self.app.clock).await;
@@ -49,7 +49,7 @@ impl Office {
         browser
     }
 
-    /// A session in one of somebody's roles.
+    /// A session of an employee in one of their roles.
     async fn token(&self, [employee, role]: [&str; 2]) -> String {
         let mut client = self.app.client().await;
         let token = client.sign_in(employee).await;
@@ -59,14 +59,14 @@ impl Office {
         token
     }
 
-    /// Answers the question in place with the next code, which is a good one.
+    /// Answers the dialog with the next valid code.
     async fn confirm(&self, browser: &Browser) {
         answer(browser, &self.device.next_code()).await;
         browser.wait_until("!document.querySelector('dialog')").await;
     }
 }
 
-/// The page's clock goes as the service's does: what is today to one is today to the other.
+/// Sets the page's clock to the service's, so that both have the same day.
 async fn keep_time(browser: &Browser, clock: &Clock) {
     let now = clock.now().millis();
     let source = format!(
@@ -87,7 +87,7 @@ async fn arrive(browser: &Browser, address: &str, token: &str, view: &str) {
     browser.wait_for("#place .panel").await;
 }
 
-/// Answers the question in place with a code.
+/// Answers the dialog with a code.
 async fn answer(browser: &Browser, code: &str) {
     browser.wait_for("dialog [name=code]").await;
     browser.script("document.querySelector('dialog [name=code]').value = ''", &[]).await;
@@ -95,7 +95,7 @@ async fn answer(browser: &Browser, code: &str) {
     browser.click("dialog [type=submit]").await;
 }
 
-/// Waits until the question in place is refused with these words.
+/// Waits until the dialog shows a refusal with these words.
 async fn refused(browser: &Browser, words: &str) {
     let words = Value::from(words);
     browser
@@ -103,7 +103,7 @@ async fn refused(browser: &Browser, words: &str) {
         .await;
 }
 
-/// Waits until the service says something with these words.
+/// Waits until the page shows a message with these words.
 async fn said(browser: &Browser, words: &str) {
     browser.wait_until(&format!("document.querySelector('#said').textContent.includes({})", Value::from(words))).await;
 }
@@ -113,20 +113,20 @@ async fn rows(browser: &Browser, count: usize) {
     browser.wait_until(&format!("{ROWS} === {count} && !document.querySelector('.foot .lead:not(.empty)')")).await;
 }
 
-/// Writes into a filter, in the place of what is there.
+/// Replaces the text of a filter.
 async fn filter(browser: &Browser, name: &str, text: &str) {
     browser.script(&format!("document.querySelector('#filter-{name}').value = ''"), &[]).await;
     browser.type_into(&format!("#filter-{name}"), text).await;
 }
 
-/// Chooses in a filter.
+/// Chooses an option of a filter.
 async fn choose(browser: &Browser, name: &str, value: &str) {
     let chosen = "const select = document.querySelector('#filter-' + arguments[0]); select.value = arguments[1];
         select.dispatchEvent(new Event('change', { bubbles: true }));";
     browser.script(chosen, &[json!(name), json!(value)]).await;
 }
 
-/// Nobody has to scroll sideways, everybody can use it, and the content policy had nothing to say.
+/// Asserts that nothing requires horizontal scrolling, that the page is accessible, and that the content policy blocked nothing.
 async fn well_made(browser: &Browser, what: &str) {
     let wider = "return document.documentElement.scrollWidth > document.documentElement.clientWidth";
     assert_eq!(browser.script(wider, &[]).await, false, "{what} is wider than the screen");

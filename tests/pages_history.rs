@@ -1,10 +1,10 @@
-//! What must not be lost by a press, and what must not come back: with real keys, a slow line and the browser's own memory.
+//! What a press must not lose and what must not come back: with real keys, a slow network and the browser's own history.
 
 use serde_json::{Value, json};
 
 use crate::harness::{Browser, Device, Driver, Key, Network, Options, PASSWORD, TestApp};
 
-/// A browser in which somebody is signed in.
+/// A browser in which a user is signed in.
 async fn signed_in(driver: &Driver, app: &TestApp, token: &str) -> Browser {
     let browser = driver.browser(Options::default()).await;
     browser.goto(&format!("http://{}/version", app.address)).await;
@@ -16,7 +16,7 @@ async fn look(browser: &Browser, expression: &str) -> Value {
     browser.script(&format!("return {expression}"), &[]).await
 }
 
-/// The key is made and shown nowhere else: whoever presses Escape meanwhile gets it all the same.
+/// The key is created and shown nowhere else: a user who presses Escape meanwhile still gets it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_question_that_is_being_answered_cannot_be_closed() {
     let app = TestApp::start().await;
@@ -76,7 +76,7 @@ async fn two_presses_open_one_desk() {
     assert_eq!(look(&browser, "document.querySelectorAll('#place, #views').length").await, 2);
 }
 
-/// Whoever comes to the computer next and presses Back, with the network pulled.
+/// The next person at the computer presses Back while the network is unplugged.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nothing_comes_back_of_a_user_who_signed_out() {
     let app = TestApp::start().await;
@@ -122,7 +122,7 @@ async fn recovery_codes_leave_the_page_with_their_owner() {
     assert!(!page.as_str().unwrap().contains(&code) && !page.as_str().unwrap().contains(&secret));
 }
 
-/// Inside WeCom the page goes to the platform by itself, but not for somebody who has just said no.
+/// Inside WeCom the page goes to the platform by itself, but not for a user who has just refused.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_no_is_not_followed_by_another_try() {
     let app = TestApp::start().await;

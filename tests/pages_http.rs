@@ -1,24 +1,24 @@
-//! How pages and their assets are handed out: in whose language, in which form, and for how long they may be kept.
+//! How pages and their assets are served: in which language, in which encoding, and for how long they may be cached.
 
 use crate::harness::{Client, Driver, Options, Response, TestApp, request, settings};
 
 const PAGES: [&str; 7] = ["/", "/h5/", "/itagent/", "/itadmin/", "/scan/", "/continue/", "/api/docs"];
 
-/// What a page says of its language, in its head and in its text.
+/// The language of a page, from its headers and its text.
 fn language(answer: &Response) -> String {
     let told = answer.header("content-language").unwrap().to_owned();
     assert!(answer.body.contains(&format!("<html lang=\"{told}\">")), "{answer:?}");
     told
 }
 
-/// The address of the stylesheet that a page brings.
+/// The address of the stylesheet of a page.
 async fn stylesheet(client: &mut Client) -> String {
     let page = client.get("/", &[]).await.body;
     let link = page.split('"').find(|piece| piece.ends_with("/desk.css"));
     link.unwrap().to_owned()
 }
 
-/// The head of an answer to HEAD, which has no body that its length would tell of.
+/// The head of a response to HEAD, which has no body despite its content length.
 async fn head(app: &TestApp, path: &str, headers: &[(&str, &str)]) -> String {
     let mut client = app.client().await;
     client.start(&request("HEAD", path, &[headers, &[("connection", "close")]].concat(), b"")).await;
@@ -76,7 +76,7 @@ async fn a_cached_page_is_revalidated_and_varies_by_its_headers() {
     }
 }
 
-/// Whoever opens a page of ours in a window has no hold on it, and whoever is elsewhere brings scripts through a proxy of theirs.
+/// A page that opens one of ours in a window has no access to it, and other origins must proxy our scripts to use them.
 #[tokio::test]
 async fn pages_of_other_origins_reach_neither_ours_nor_what_they_need() {
     let app = TestApp::start().await;
@@ -96,7 +96,7 @@ async fn pages_of_other_origins_reach_neither_ours_nor_what_they_need() {
     for path in ["/assets/deskpass.js", &stylesheet(&mut client).await] {
         assert_eq!(reach(&client.get(path, &[]).await), (None, alone.map(str::to_owned)), "{path}");
     }
-    // A redirect is on the way of a tab that others may have opened.
+    // A redirect occurs in tabs that other pages may have opened.
     for path in ["/itadmin", "/api/auth/oauth2/callback"] {
         assert_eq!(reach(&client.get(path, &[]).await), (None, None), "{path}");
     }
@@ -193,7 +193,7 @@ async fn a_head_request_gets_the_same_headers() {
     }
 }
 
-/// What a page is told is shown as text. Should a script of ours forget that, the browser does not.
+/// Pages show all received data as text. If one of our scripts forgets to, the browser enforces it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_text_becomes_markup() {
     let app = TestApp::start().await;

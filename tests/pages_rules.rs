@@ -1,4 +1,4 @@
-//! The administrators' pages about rules: who may do what and from where, which services and which outsiders come in.
+//! The administrators' pages about rules: access matrix, allow-lists, service keys, and links of people of other corporations.
 
 mod access;
 mod keys;
@@ -13,7 +13,7 @@ fn chinese_phone() -> Options<'static> {
     Options { phone: true, language: "zh-CN", ..Options::default() }
 }
 
-/// Somebody at their desk.
+/// A service with a browser in which a user is signed in.
 struct Office {
     app: TestApp,
     token: String,
@@ -29,7 +29,7 @@ impl Office {
         (Self::of(app, token, options).await, device)
     }
 
-    /// Somebody without a device, in one of their roles.
+    /// An employee without a device, in one of their roles.
     async fn of_person(employee: &str, role: &str) -> Self {
         let app = TestApp::start().await;
         let mut client = app.client().await;
@@ -46,13 +46,13 @@ impl Office {
         Self { app, token, browser, _driver: driver }
     }
 
-    /// Opens a view of the administration, and waits for what it shows.
+    /// Opens a view of the administration and waits for this element.
     async fn view(&self, name: &str, shown: &str) {
         self.browser.goto(&format!("http://{}/itadmin/#/{name}", self.app.address)).await;
         self.browser.wait_for(shown).await;
     }
 
-    /// Answers the question that is asked with a code.
+    /// Answers the dialog with a code.
     async fn confirm(&self, code: &str) {
         self.browser.wait_for("dialog #field-code").await;
         self.browser.script("document.querySelector('#field-code').value = ''", &[]).await;
@@ -60,12 +60,12 @@ impl Office {
         self.browser.click("dialog [type=submit]").await;
     }
 
-    /// Waits until the question that is asked says what is wrong.
+    /// Waits until the dialog says what is wrong.
     async fn refused(&self, why: &str) {
         self.until_text("dialog .refusal", why).await;
     }
 
-    /// Waits until the service says something to everybody.
+    /// Waits until the page shows a message.
     async fn said(&self, text: &str) {
         self.until_text("#said", text).await;
         self.browser.wait_until("!document.querySelector('dialog')").await;
@@ -76,7 +76,7 @@ impl Office {
         self.browser.wait_until(&format!("document.querySelector({css})?.textContent.includes({text})")).await;
     }
 
-    /// Writes something else into a field, as a person does.
+    /// Replaces the text of a field, as a person does.
     async fn rewrite(&self, css: &str, text: &str) {
         let empty =
             "const it = document.querySelector(arguments[0]); it.value = ''; it.dispatchEvent(new Event('input'))";
@@ -84,24 +84,24 @@ impl Office {
         self.browser.type_into(css, text).await;
     }
 
-    /// Whether something can be seen.
+    /// Whether an element is visible.
     async fn shows(&self, css: &str) -> bool {
         let look = "return Boolean(document.querySelector(arguments[0])?.getClientRects().length)";
         self.browser.script(look, &[json!(css)]).await == json!(true)
     }
 
-    /// What the service answers to whoever sits here.
+    /// The response of the service to the signed-in user.
     async fn get(&self, path: &str) -> Value {
         self.app.client().await.get_as(&self.token, path).await.data()
     }
 
-    /// Nothing is wider than the screen, everybody can use it, and nothing was kept from running.
+    /// Asserts that nothing is wider than the screen, that the page is accessible, and that nothing was blocked.
     async fn is_sound(&self, what: &str) {
         let wide = self.browser.script("return document.documentElement.scrollWidth - innerWidth", &[]).await;
         assert!(wide.as_i64().unwrap() <= 0, "{what} is {wide} too wide");
         self.browser.assert_accessible(what).await;
         for line in self.browser.console().await {
-            // A refusal is an answer; the browser writes it down all the same.
+            // A refusal is a valid response; the browser logs it as an error all the same.
             assert!(line.contains("the server responded with a status of 4"), "{what}: {line}");
         }
     }

@@ -1,10 +1,10 @@
-//! What the pages cost: bytes over the wire, the time until something is there, and what they do on a bad line.
+//! The cost of the pages: bytes over the network, time until content is visible, and behaviour on a slow network.
 
 use serde_json::json;
 
 use crate::harness::{Browser, Driver, Network, Options, Process};
 
-/// What a first view may cost in all.
+/// The limit for a first view, in bytes.
 const MOST: u64 = 60_000;
 const ENTRANCES: [&str; 4] = ["/", "/h5/", "/itagent/", "/itadmin/"];
 const WAITING: &str = "#welcome[data-state=waiting]";
@@ -15,7 +15,7 @@ fn service() -> (tempfile::TempDir, Process) {
     (directory, process)
 }
 
-/// What came over the wire for this view; all of it is from the service itself.
+/// The bytes transferred for this view; all of them come from the service itself.
 async fn cost(browser: &Browser, origin: &str) -> Vec<(String, u64)> {
     let loads = browser.transferred().await;
     for (address, _) in &loads {
@@ -28,7 +28,7 @@ fn sum(loads: &[(String, u64)]) -> u64 {
     loads.iter().map(|(_, bytes)| bytes).sum()
 }
 
-/// Whoever comes for the first time waits for little, and whoever comes again for next to nothing.
+/// A first visit transfers little, and a repeated one next to nothing.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_first_view_is_small_and_a_second_one_smaller() {
     let (_directory, service) = service();
@@ -54,7 +54,7 @@ async fn a_first_view_is_small_and_a_second_one_smaller() {
     }
 }
 
-/// What a page is for stands in the page: script that is late, or never comes, keeps nobody from reading it.
+/// The purpose of a page is in its HTML: script that is late, or never arrives, does not hide it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_page_says_what_it_is_for_before_any_script_has_come() {
     let (_directory, service) = service();
@@ -67,7 +67,7 @@ async fn a_page_says_what_it_is_for_before_any_script_has_come() {
         let browser = driver.browser(Options { language, ..Options::default() }).await;
         browser.block(&["*.js"]).await;
         browser.goto(&format!("http://{}/", service.address)).await;
-        // It fades in, by style alone.
+        // The content fades in by CSS alone.
         browser.wait_until("getComputedStyle(document.querySelector('#entrance')).opacity === '1'").await;
         assert_eq!(browser.text("#welcome-title").await, title);
         assert!(browser.text(".steps").await.contains(step));
@@ -76,7 +76,7 @@ async fn a_page_says_what_it_is_for_before_any_script_has_come() {
     }
 }
 
-/// A bad line makes everything slower, and nothing else.
+/// A slow network makes everything slower, and changes nothing else.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_slow_line_is_enough_to_sign_in_and_to_switch_a_role() {
     let (_directory, service) = service();

@@ -1,4 +1,4 @@
-//! When an agent's password counts: as the settings say, and in an outage only while there is one.
+//! When an agent's password counts: as the settings say, and with fallback during an outage only while it lasts.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::harness::{Client, PASSWORD, Platform, request};
 use crate::sign_in_proof::{equip, give_password, production, show};
 
-/// How long it stands whether the platform is out.
+/// Longer than the result of an outage probe stays valid.
 const FRESH: Duration = Duration::from_secs(11);
 
 on_every_store! {
@@ -18,7 +18,7 @@ on_every_store! {
             let mut client = app.client().await;
             let answer = client.agent_login("agent01", PASSWORD).await;
             assert_eq!((answer.status == 200, &*answer.reason()), (reason.is_empty(), reason), "{fallback}");
-            // The platform's way is open to agents in any case.
+            // The sign-in through the platform is open to agents in any case.
             let code = platform.code(&mut client, "agent01").await;
             let ask = json!({ "employee_id": "agent01", "code": code, "password": "wrong" });
             assert_eq!(client.post("/api/agents/login", &[], &ask).await.data()["login_method"], "oauth2");
@@ -37,7 +37,7 @@ on_every_store! {
             assert_eq!(client.agent_login("agent01", password).await.refused(403, 1003).reason(), "platform_works");
         };
         refused(&mut client, PASSWORD).await;
-        // Nor does anybody learn whether it is right.
+        // The response does not reveal whether the password is right.
         refused(&mut client, "wrong").await;
         let address = platform.stop().await;
         app.clock.advance(FRESH);
@@ -50,7 +50,7 @@ on_every_store! {
         app.clock.advance(FRESH);
         refused(&mut client, PASSWORD).await;
         refused(&mut client, "wrong").await;
-        // What was begun while it was gone goes on.
+        // Sign-ins that began during the outage continue.
         assert!(client.is_valid(whole["token"].as_str().unwrap()).await);
         show(&mut client, &late, "verify", &device.next_code()).await.data();
     }
@@ -67,7 +67,7 @@ on_every_store! {
                 assert!(answer.status == 403 || answer.status == 400, "{code}: {answer:?}");
             }
         }
-        // What the platform says of somebody's code is not what it says when we look.
+        // The platform's answer to a caller's code is no evidence of an outage; only the service's own probe is.
         for fault in [
             json!({ "errcode": 40029 }),
             json!({ "errcode": 50001 }),
@@ -80,7 +80,7 @@ on_every_store! {
         ] {
             let mut fault = fault;
             fault["api"] = json!("auth/getuserinfo");
-            // What was seen a moment ago stands, so the fault meets the caller's code and not our look.
+            // A recent probe is still valid, so the fault affects the caller's code and not the probe.
             let works = client.agent_login("agent01", PASSWORD).await;
             assert_eq!(works.refused(403, 1003).reason(), "platform_works", "before {fault}");
             control.set_fault(&fault).await;
@@ -88,7 +88,7 @@ on_every_store! {
             let answer = client.post("/api/agents/login", &[], &ask).await;
             assert_ne!(answer.status, 200, "{fault}: {answer:?}");
             control.send(&request("DELETE", "/sim/faults", &[], b"")).await;
-            // Where it left a doubt, we look.
+            // Where the answer left a doubt, the service probes again.
             let works = client.agent_login("agent01", PASSWORD).await;
             assert_eq!(works.refused(403, 1003).reason(), "platform_works", "after {fault}");
             app.clock.advance(Duration::from_mins(2));

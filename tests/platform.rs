@@ -1,4 +1,4 @@
-//! A bad day of the platform: new sign-ins fail within five seconds with a known word, and nothing else notices.
+//! Outages of the platform: new sign-ins fail within five seconds with a known error, and nothing else is affected.
 
 use std::time::{Duration, Instant};
 
@@ -9,7 +9,7 @@ use tokio::task::JoinSet;
 
 use crate::harness::{Client, TestApp, fragment, free_address, location, settings};
 
-/// Whoever sets out, is identified as user01 and comes back: where they land.
+/// Starts a sign-in, identifies as user01 and returns; the result is the address of the landing page.
 async fn land(client: &mut Client, page: &str) -> String {
     let (link, cookies) = client.begin_oauth(page).await;
     let back = client.authorize(&link, "user01").await;
@@ -20,7 +20,7 @@ fn body(body: &str) -> Value {
     json!({ "api": "auth/getuserinfo", "body": body })
 }
 
-/// What a platform can answer instead of who somebody is.
+/// The faulty responses of a platform that is asked to identify a user.
 fn bad_answers() -> Vec<(&'static str, Value)> {
     let deep = "[".repeat(20_000);
     vec![
@@ -75,7 +75,7 @@ on_every_store! {
         }
         let log = "SELECT event, reason, count(*) FROM login_log WHERE login_method = 'oauth2' GROUP BY event, reason ORDER BY reason";
         assert_eq!(app.query(log), ["sign_in_refused|invalid_code|2", "sign_in_refused|not_a_member|2"]);
-        // Old spellings and texts for numbers are no reason to turn anyone away.
+        // Old field names and numbers sent as text are accepted.
         for fine in [r#"{"UserId":"user01","DeviceId":""}"#, r#"{"errcode":"0","userid":"user01"}"#, r#"{"errcode":0,"userid":"user01","openid":"o-1"}"#] {
             client.set_fault(&body(fine)).await;
             assert!(land(&mut client, &page).await.contains("#ticket="), "{fine}");
@@ -96,7 +96,7 @@ on_every_store! {
         client.set_fault(&json!({ "api": "auth/getuserinfo", "errcode": 40014, "times": 0 })).await;
         assert_eq!(fragment(&land(&mut client, &page).await, "error"), "platform_unavailable");
         assert_eq!(client.calls("auth/getuserinfo").await, 2);
-        // A new token did not help: another one is not asked for at once.
+        // A new token did not help: the next one is not requested immediately.
         for _ in 0..5 {
             assert_eq!(fragment(&land(&mut client, &page).await, "error"), "platform_unavailable");
         }
@@ -131,7 +131,7 @@ on_every_store! {
         assert_eq!(fragment(&land(&mut client, &page).await, "error"), "platform_unavailable");
         assert_eq!(state(&mut client).await, "refused");
         assert!(client.get("/metrics", &[]).await.body.contains("deskpass_platform_ok 0"));
-        // A code that is no good says that the platform looks at codes again.
+        // The error for an invalid code shows that the platform checks codes again.
         client.set_fault(&json!({ "api": "auth/getuserinfo", "errcode": 40029 })).await;
         assert_eq!(fragment(&land(&mut client, &page).await, "error"), "invalid_code");
         assert_eq!(state(&mut client).await, "ok");
@@ -150,7 +150,7 @@ on_every_store! {
 }
 
 on_every_store! {
-    /// A thousand people come back at once and nobody has a token for the platform yet.
+    /// A thousand users return at once while no token for the platform is cached.
     async fn a_herd_on_a_cold_start_fetches_one_token() {
         let mut given = settings(&[("development.enabled", "true")]);
         given.server.max_connections = 4_000;
@@ -176,7 +176,7 @@ on_every_store! {
         assert_eq!(app.query("SELECT count(*) FROM session"), ["1000"]);
     }
 
-    /// The platform takes its time: whoever comes back is told within five seconds, and nobody else waits at all.
+    /// The platform is slow: a returning user gets an answer within five seconds, and no other request waits.
     async fn a_slow_platform_is_not_waited_for_and_delays_no_other_request(app) {
         let page = format!("http://{}/h5/", app.address);
         let mut client = app.client().await;
@@ -198,18 +198,18 @@ on_every_store! {
     }
 }
 
-/// What a platform can send that has no end.
+/// Response bodies of the platform that do not end.
 #[derive(Clone, Copy, Debug)]
 enum Endless {
     /// Fifty million bytes.
     Huge,
-    /// A byte now and then.
+    /// A byte at long intervals.
     Drip,
     /// Nothing at all.
     Silence,
 }
 
-/// A platform that knows everybody but does not come to an end.
+/// A platform that identifies every user but never ends its responses.
 async fn endless(kind: Endless) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap().to_string();
@@ -263,7 +263,7 @@ on_every_store! {
         }
     }
 
-    /// Two loads of the same page while the platform does not answer: both are told at the same time, and it is asked once.
+    /// Two loads of the same page while the platform does not respond: both fail together, after one call to the platform.
     async fn loads_that_wait_together_fail_together(app) {
         let mut clients = [app.client().await, app.client().await, app.client().await];
         let (link, flow) = clients[0].begin_oauth(&format!("http://{}/h5/", app.address)).await;
@@ -277,11 +277,11 @@ on_every_store! {
             assert_eq!(fragment(location(&answer), "error"), "platform_unavailable");
         }
         assert_eq!(one.calls("auth/getuserinfo").await, 1);
-        // Whoever comes later may try again.
+        // A later request may try again.
         assert!(location(&one.oauth_callback(&back, &flow).await).contains("#ticket="));
     }
 
-    /// The platform is gone altogether.
+    /// The platform is unreachable.
     async fn without_a_platform_the_desk_serves_who_is_signed_in() {
         let nowhere = format!("http://{}", free_address());
         let app = TestApp::with(settings(&[("development.enabled", "true"), ("platform.api_url", &nowhere)])).await;

@@ -1,4 +1,4 @@
-//! What the examples in `deploy/` promise, asked of the real proxies.
+//! The guarantees of the examples in `deploy/`, checked with the real proxies.
 
 use deskpass_core::Role;
 use serde_json::json;
@@ -74,7 +74,7 @@ async fn ask_often(proxy: &Proxy, times: usize) {
     }
 }
 
-/// An application that answers with the head of whatever reaches it.
+/// An application that responds with the head of each request it receives.
 async fn application() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap().to_string();
@@ -86,7 +86,7 @@ async fn application() -> String {
             }
             let answer = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\nconnection: close\r\n\r\n", head.len());
             stream.write_all(&[answer.as_bytes(), &head].concat()).await.unwrap();
-            // Whoever closes with something unread may take back what was just sent.
+            // Closing a connection with unread input may discard the response that was just sent.
             stream.shutdown().await.unwrap();
             drop(stream.read_to_end(&mut Vec::new()).await);
         }
@@ -94,7 +94,7 @@ async fn application() -> String {
     address
 }
 
-/// What an application is told under a name, of a head that it answered with.
+/// The values of a header that an application received, from the head in its response.
 fn told<'a>(answer: &'a Response, name: &str) -> Vec<&'a str> {
     let lines = answer.body.lines().filter_map(|line| line.split_once(": "));
     lines.filter(|(given, _)| given.eq_ignore_ascii_case(name)).map(|(_, value)| value).collect()

@@ -1,4 +1,4 @@
-//! Whose word counts about where a client is: in production only that of proxies which the settings list.
+//! Which proxies may state a client's address: in production only those that the settings list.
 
 use serde_json::{Value, json};
 
@@ -7,12 +7,12 @@ use crate::harness::{
     settings, target, with_settings,
 };
 
-/// A service with the defaults of production, and these besides.
+/// A service with the defaults of production and these settings.
 async fn production(more: &[(&'static str, &str)]) -> TestApp {
     TestApp::with(settings(&[&PRODUCTION[..], &[("server.settle", "0s")], more].concat())).await
 }
 
-/// How many of 60 QR codes are given out.
+/// How many of 60 requests for a QR code succeed.
 async fn codes(client: &mut Client, forwarded: impl Fn(usize) -> Vec<(&'static str, String)>) -> usize {
     let mut given = 0;
     for turn in 0..60 {
@@ -29,7 +29,7 @@ fn untrusted(answer: &Response) {
     assert!(answer.json()["message"].as_str().unwrap().contains("trusted_proxies"), "{answer:?}");
 }
 
-/// The proxy is on this machine; its clients are in the company's network, and write what they like.
+/// The proxy is on this machine; its clients are in the company's network and send arbitrary headers.
 #[tokio::test]
 async fn clients_in_a_private_network_choose_no_address_through_a_proxy() {
     let xff = |value: String| vec![("x-forwarded-for", value)];
@@ -50,7 +50,7 @@ async fn clients_in_a_private_network_choose_no_address_through_a_proxy() {
     }
 }
 
-/// The peer is private and not listed: a client that pretends to be a proxy, or a proxy that was forgotten.
+/// The peer is private and not listed: a client that pretends to be a proxy, or a proxy that is missing in the settings.
 #[tokio::test]
 async fn a_private_peer_that_is_not_listed_is_refused_when_it_forwards() {
     let app = production(&[("trusted_proxies", "127.0.0.9"), ("server.operator_networks", "10.0.0.0/8")]).await;
@@ -61,18 +61,18 @@ async fn a_private_peer_that_is_not_listed_is_refused_when_it_forwards() {
             untrusted(&client.get(path, &forwarded).await);
         }
         untrusted(&client.post("/api/auth/verify", &forwarded, &json!({ "token": "x" })).await);
-        // Whether the service is well does not depend on who asks.
+        // The health of the service does not depend on the client.
         assert_eq!(client.get("/healthz", &forwarded).await.status, 200);
         client.get("/api/ready", &forwarded).await.data();
     }
     let chinese = [("x-forwarded-for", "10.0.0.1"), ("accept-language", "zh")];
     untrusted(&client.get("/api/auth/qrcode", &chinese).await);
-    // Other headers are not read, and without the one that is, only the connection counts.
+    // Other headers are ignored, and without `x-forwarded-for` only the connection counts.
     let others = ["forwarded", "x-real-ip", "x_forwarded_for", "x-client-ip", "true-client-ip", "cf-connecting-ip"];
     let unread = |turn: usize| vec![(others[turn % others.len()], format!("for=6.6.6.{turn}"))];
     assert_eq!(codes(&mut client, unread).await, 30);
     client.get("/metrics", &[("forwarded", "for=10.0.0.1"), ("x-real-ip", "10.0.0.1")]).await.refused(403, 1003);
-    // The proxy that is listed is believed.
+    // The listed proxy is trusted.
     let mut proxy = Client::connect_from(&app.address, "127.0.0.9").await;
     assert_eq!(proxy.get("/metrics", &[("x-forwarded-for", "10.0.0.1")]).await.status, 200);
     let figures = proxy.get("/metrics", &[("x-forwarded-for", "10.0.0.1")]).await.body;
@@ -88,14 +88,14 @@ async fn scanned(app: &TestApp, platform: &Platform, browser: &[(&str, &str)], p
     fragment(location(&landed), "confirm")
 }
 
-/// What the phone is told of the computer that asks: its address, and whether it is in the phone's network.
+/// What the phone is shown of the computer: its address, and whether it is in the phone's network.
 async fn shown(app: &TestApp, platform: &Platform, browser: &[(&str, &str)], phone: &[(&str, &str)]) -> [Value; 2] {
     let (mut client, confirm) = (app.client().await, scanned(app, platform, browser, phone).await);
     let asked = client.post("/api/auth/scan/request", phone, &json!({ "confirm": confirm })).await.data();
     ["ip_address", "same_network"].map(|name| asked[name].clone())
 }
 
-/// Behind a proxy that says nothing about its clients, all of them seem to be where the proxy is.
+/// Behind a proxy that does not forward client addresses, all clients seem to be at the proxy's address.
 #[tokio::test]
 async fn the_phone_is_told_when_an_address_is_not_known() {
     let (app, platform) = TestApp::production_with_platform(&[]).await;
@@ -122,7 +122,7 @@ async fn the_confirm_page_says_that_an_address_is_not_known() {
     assert_eq!(phone.script("return document.querySelector('#warning').hidden", &[]).await, json!(true));
 }
 
-/// A proxy that was forgotten is named in the log, and by the doctor while the service runs.
+/// A proxy that is missing in the settings is named in the log, and by the doctor while the service runs.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_forgotten_proxy_is_named() {
     let directory = tempfile::tempdir().unwrap();
@@ -143,7 +143,7 @@ async fn a_forgotten_proxy_is_named() {
     for _ in 0..3 {
         untrusted(&client.get("/api/auth/qrcode", &[("x-forwarded-for", "198.51.100.7")]).await);
     }
-    // Behind the proxy that is listed stands another one. Its clients are served, and count as one.
+    // Another proxy is behind the listed one. Its clients are served, and share one address.
     let mut listed = Client::connect_from(&process.address, "127.0.0.9").await;
     for from in ["198.51.100.7, 10.0.0.2", "198.51.100.8, 10.0.0.2", "198.51.100.7", "10.0.0.3"] {
         listed.get("/api/auth/qrcode", &[("x-forwarded-for", from)]).await.data();

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::harness::{Client, TestApp, cookies, fragment, location, target};
 
-/// How many codes are looked at for a pattern.
+/// How many codes are checked for a pattern.
 const CODES: u32 = 400;
 
 fn text<'a>(value: &'a serde_json::Value, name: &str) -> &'a str {
@@ -20,14 +20,14 @@ async fn confirmed(client: &mut Client, code: &serde_json::Value, who: &str) {
 }
 
 on_every_store! {
-    /// The code is not bound to the browser: a picture of it is enough to take the sign-in over.
+    /// The code is not bound to the browser: a picture of it is enough to take over the sign-in.
     async fn qr_flaw_1_holding_the_picture_is_not_enough(app) {
         let mut client = app.client().await;
         let page = ("sec-fetch-site", "same-origin");
         let answer = client.get("/api/auth/qrcode", &[page]).await;
         let (code, own) = (answer.data(), cookies(&answer));
         let (ticket, link) = (text(&code, "ticket").to_owned(), text(&code, "qrcode_url").to_owned());
-        // All that the picture says, and everything that can be made of it.
+        // Everything in the picture, and everything that can be derived from it.
         assert!(!link.contains(&ticket) && !link.contains(&ticket[4..47]));
         let back = url::Url::parse(&link).unwrap().query_pairs().find(|(name, _)| name == "redirect_uri").unwrap().1.into_owned();
         let scan_id = back.split_once("sid=").unwrap().1.to_owned();
@@ -38,7 +38,7 @@ on_every_store! {
             assert!(Secret::<Ticket>::parse(guess).is_err());
             assert_eq!(client.scan_status(guess).await["status"], "expired");
         }
-        // Nor is the ticket enough without its browser.
+        // The ticket is not enough either without its browser.
         assert_eq!(client.scan_status(&ticket).await["token"], json!(null));
         let path = format!("/api/auth/scan/status?ticket={ticket}");
         assert_eq!(client.get(&path, &[page, ("cookie", &own)]).await.data()["status"], "confirmed");
@@ -85,7 +85,7 @@ on_every_store! {
         let code = client.get(&format!("/api/auth/qrcode?ticket={chosen}&sid={chosen}"), &[]).await.data();
         assert_ne!(text(&code, "ticket"), chosen);
         assert_eq!(client.scan_status(chosen).await["status"], "expired");
-        // A scan of what nobody issued makes nothing.
+        // A scan of a code that was never issued has no effect.
         let back = client.authorize(text(&code, "qrcode_url"), "user01").await;
         let forged = target(&back).replace("sid=dps_", "sid=dpt_");
         assert_eq!(fragment(location(&client.get(&forged, &[]).await), "error"), "invalid_code");
@@ -93,7 +93,7 @@ on_every_store! {
         assert_eq!(client.scan_status(chosen).await["status"], "expired");
     }
 
-    /// Whoever confirms says himself who he is.
+    /// The confirming client states its own identity.
     async fn qr_flaw_5_only_the_platform_says_who_confirms(app) {
         let mut client = app.client().await;
         let token = client.sign_in("admin01").await;
@@ -106,7 +106,7 @@ on_every_store! {
         assert_eq!(state["employee_id"], "user01");
         let me = client.me(text(&state, "token")).await.data();
         assert_eq!((&me["employee_id"], &me["roles"]), (&json!("user01"), &json!(["user"])));
-        // Another kind of secret decides nothing.
+        // A secret of another kind decides nothing.
         let code = client.qrcode().await;
         client.scan_as(&code, "user01").await;
         for wrong in [&token, text(&code, "ticket"), "", "user01"] {
@@ -115,7 +115,7 @@ on_every_store! {
         assert_eq!(client.scan_status(text(&code, "ticket")).await["status"], "scanned");
     }
 
-    /// Asking how far it is tells too much to too many.
+    /// The status of a sign-in reveals too much to too many clients.
     async fn qr_flaw_6_asking_tells_only_the_holder_and_only_what_is_needed(app) {
         let mut client = app.client().await;
         let code = client.qrcode().await;
@@ -128,14 +128,14 @@ on_every_store! {
         for stranger in [&confirm, "dpt_", text(&client.qrcode().await, "ticket")] {
             assert_eq!(client.scan_status(stranger).await["employee_id"], json!(null));
         }
-        // Neither the phone's page nor the waiting browser learns the other's secret.
+        // Neither the phone's page nor the waiting browser receives the other's secret.
         let request = client.decide("request", &confirm).await.body;
         assert!(!request.contains("dpt_") && !request.contains("dpa_") && !request.contains("dps_"));
         client.decide("confirm", &confirm).await.data();
         assert!(!client.decide("confirm", &confirm).await.body.contains("dpa_"));
     }
 
-    /// What the six have in common: looking is not deciding.
+    /// Common to all six: a scan is not a confirmation.
     async fn a_scan_alone_never_signs_in(app) {
         let mut client = app.client().await;
         let code = client.qrcode().await;
@@ -147,7 +147,7 @@ on_every_store! {
         }
         let body = json!({ "confirm": confirm }).to_string();
         for kind in ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data"] {
-            // What a form on somebody else's page can send.
+            // What a form on a foreign page can send.
             let bytes = crate::harness::request("POST", "/api/auth/scan/confirm", &[("content-type", kind)], body.as_bytes());
             client.send(&bytes).await.refused(415, 1002);
         }

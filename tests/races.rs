@@ -1,4 +1,4 @@
-//! Races, by the thousand: whatever comes first, a token that was signed out stays signed out.
+//! Races, by the thousand: in any order of events, a token that was signed out stays signed out.
 
 use std::time::Duration;
 
@@ -7,10 +7,10 @@ use tokio::task::JoinSet;
 
 use crate::harness::{Client, StoreBackend, TestApp, fragment, location, settings};
 
-/// Rounds for each cache size, and fewer on the second store.
+/// Rounds for each cache size; fewer on the second store.
 const ROUNDS: usize = 1_500;
 
-/// One round: two switches, a logout and a verify at once on one token. Returns how often the logout won over a switch.
+/// Runs two switches, a logout and a verify at once on one token. Returns whether the logout won over a switch.
 async fn round(clients: &mut [Client; 4], token: &str) -> bool {
     let [one, two, three, four] = clients;
     let (first, second, logout, _) =
@@ -69,7 +69,7 @@ on_every_store! {
     async fn a_role_taken_away_is_not_switched_to(app) {
         let mut clients = [app.client().await, app.client().await];
         for _ in 0..200 {
-            // Refusals are limited by the minute, and how many there are depends on who is quicker.
+            // Refusals are rate-limited by the minute, and their number depends on the order of events.
             app.clock.advance(Duration::from_secs(1));
             app.auth().operator().grant(app.key("user01"), "security").await.unwrap();
             let token = clients[0].sign_in("user01").await;
@@ -78,15 +78,15 @@ on_every_store! {
             let (switched, revoked) = tokio::join!(clients[1].switch(&token, "security"), operator.revoke(key, "security"));
             assert!(revoked.unwrap());
             assert!(switched.status == 200 || switched.code() == 1003, "{switched:?}");
-            // Whichever came first: nobody acts in a role that was taken away.
+            // In either order no session acts in a role that was revoked.
             let verified = clients[0].verify(&token).await;
             assert_ne!(verified["current_role"], "security");
             assert_eq!(verified["valid"] == true, switched.status == 403);
         }
     }
 
-    /// After a restart the cache is cold: every verify reads the store, some of them just before a commit that ends the
-    /// session. What they read must not stay in the cache.
+    /// After a restart the cache is cold: every verify reads the store, some of them just before a commit that ends the session.
+    /// Those reads must not stay in the cache.
     async fn a_reader_that_comes_late_does_not_fill_the_cache_with_the_past(app) {
         const CROWD: usize = 400;
         let mut client = app.client().await;
@@ -129,7 +129,7 @@ on_every_store! {
 }
 
 on_every_store! {
-    /// With room for hardly anything, the cache forgets and fills all the time.
+    /// A very small cache evicts and refills all the time.
     async fn a_switch_never_revives_what_a_logout_ended_with_a_starved_cache() {
         let mut tiny = settings(&[("development.enabled", "true")]);
         tiny.session.cache_entries = 2;
@@ -137,11 +137,11 @@ on_every_store! {
     }
 }
 
-/// How many sign-ins each of the races below runs, and fewer on the second store.
+/// How many sign-ins each of the races below runs; fewer on the second store.
 const SIGN_INS: usize = 1_000;
 
 on_every_store! {
-    /// Two phones scan the same code, then both try to decide, then the browser asks twice.
+    /// Two phones scan the same code, then both try to decide, then the browser polls twice.
     async fn of_two_scanners_one_decides_and_of_two_yeses_one_counts(app) {
         let mut clients = [app.client().await, app.client().await];
         let mut won = [0, 0];
@@ -185,7 +185,7 @@ on_every_store! {
         assert_eq!(app.query("SELECT count(*) FROM session"), [yes.to_string()]);
     }
 
-    /// The same code comes from two browsers at once.
+    /// The same code arrives from two browsers at once.
     async fn of_two_browsers_with_one_code_one_is_let_in(app) {
         let mut clients = [app.client().await, app.client().await];
         let page = format!("http://{}/h5/", app.address);

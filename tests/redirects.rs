@@ -1,4 +1,4 @@
-//! Where people may be sent: hostile addresses by the hundred, none of them accepted in production.
+//! Allowed redirect targets: hundreds of hostile addresses, none of them accepted in production.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use crate::harness::{Client, TestApp, encoded, settings};
 
 const HOST: &str = "desk.example.com";
 
-/// What stands in for the scheme and the slashes after it.
+/// Variants of the scheme and the slashes after it.
 const SCHEMES: [&str; 17] = [
     "http://",
     "HTTPS://",
@@ -29,7 +29,7 @@ const SCHEMES: [&str; 17] = [
     " https://",
 ];
 
-/// What stands in for the host.
+/// Variants of the host.
 const HOSTS: [&str; 42] = [
     "evil.example",
     "desk.example.com.evil.example",
@@ -75,7 +75,7 @@ const HOSTS: [&str; 42] = [
     "[::ffff:127.0.0.1]",
 ];
 
-/// What stands in for the path.
+/// Variants of the path.
 const PATHS: [&str; 67] = [
     "",
     "/",
@@ -146,7 +146,7 @@ const PATHS: [&str; 67] = [
     "/h5/?code",
 ];
 
-/// Every one of them, and the combinations that matter.
+/// All variants, and the combinations that matter.
 fn hostile() -> BTreeSet<String> {
     let mut all = BTreeSet::new();
     all.extend(SCHEMES.map(|scheme| format!("{scheme}{HOST}/h5/")));
@@ -239,7 +239,7 @@ mod properties {
     proptest! {
         #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
-        /// Whatever is accepted is an address of ours, to whoever reads it and however.
+        /// Every accepted address is ours, for every URL parser.
         #[test]
         fn what_is_accepted_is_ours(middle in "[a-z@:/\\\\.%#?;&=2ef0d \\t-]{0,24}", head in 0..4_usize) {
             let head = ["https://desk.example.com", "https://desk.example.com/h5/", "https://", "https://desk.example.com/"][head];

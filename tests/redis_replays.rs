@@ -1,4 +1,4 @@
-//! Whoever writes to Redis makes records what they were a moment before: what was used stays used.
+//! An attacker who can write to Redis restores earlier records: used codes stay used.
 
 use std::time::Duration;
 
@@ -21,11 +21,11 @@ macro_rules! with_redis {
     )*};
 }
 
-/// How long somebody who works on a code is waited for before another one takes it up.
+/// How long the lease of a request on a code lasts before another request may take it.
 const TURN: Duration = Duration::from_secs(5);
 
-/// What lies in Redis about codes after the platform has said whom one stands for, and before that is answered. The request
-/// that comes back with it is `callback`, of a browser of its own.
+/// The Redis records of a code after the platform has identified its user and before the response. `callback` sends the returning
+/// request, with a browser of its own.
 async fn in_the_middle(
     app: &TestApp,
     callback: impl AsyncFnOnce(Client) -> String + Send,
@@ -49,8 +49,8 @@ fn parameter(address: &str, name: &str) -> String {
 }
 
 with_redis! {
-    /// The phone of an administrator scans a code. Whoever has seen the address that it came back to, comes from the same
-    /// address with the same program, and writes to Redis, must not scan a code of their own as that administrator.
+    /// The phone of an administrator scans a code. An attacker who has seen the address it returned to, uses the same IP address
+    /// and user agent, and writes to Redis, must not scan a code of their own as that administrator.
     async fn a_code_that_was_used_to_scan_is_not_used_again(app) {
         let mut attacker = app.client().await;
         let shown = attacker.qrcode().await;
@@ -85,11 +85,11 @@ with_redis! {
         let landed = location(&client.oauth_callback(&back, &cookies).await).to_owned();
         assert_eq!(fragment(&landed, "error"), "invalid_code", "{landed}");
         assert_eq!(app.query("SELECT count(*) FROM session"), ["1"]);
-        // The platform said whose code it is, and so does the log.
+        // The platform named the user of the code, and so does the log.
         assert_eq!(app.query("SELECT employee_key FROM login_log WHERE reason = 'invalid_code'"), ["user01"]);
     }
 
-    /// The browser set out once and was let in. A code of somebody else's does not sign it in without a question.
+    /// The browser started once and was signed in. The code of another user does not sign it in without a question.
     async fn a_browser_is_let_in_once_for_each_time_it_sets_out(app) {
         let mut client = app.client().await;
         let (link, cookies) = client.begin_oauth(&format!("http://{}/h5/", app.address)).await;
@@ -112,14 +112,14 @@ with_redis! {
         app.cluster_store().restore_records(&held);
         client.post("/api/auth/oauth2/continue", &[], &ask).await.refused(409, 1019);
         assert_eq!(app.query("SELECT count(*) FROM session"), ["1"]);
-        // What is remembered of it goes once nothing could be put back any more.
+        // The record of a used code is deleted once a restored one would have expired.
         assert_eq!(app.query("SELECT count(*) FROM used_once"), ["2"]);
         app.clock.advance(Duration::from_mins(9));
         app.auth().store.sweep(app.clock.now(), app.clock.now(), 100).await.unwrap();
         assert_eq!(app.query("SELECT count(*) FROM used_once"), ["0"]);
     }
 
-    /// A database that fails for a moment, and the same request again.
+    /// The database fails for a moment, and the same request is repeated.
     async fn what_came_to_nothing_for_a_reason_that_passes_can_be_used_again(app) {
         let mut client = app.client().await;
         let break_off = |table: &str| app.query(&format!("ALTER TABLE {table} RENAME TO elsewhere"));
@@ -133,7 +133,7 @@ with_redis! {
         let landed = location(&client.oauth_callback(&back, &cookies).await).to_owned();
         assert!(landed.contains("#ticket="), "{landed}");
 
-        // A refusal that cannot be written down is none.
+        // A refusal that cannot be logged is not sent.
         let (link, cookies) = client.begin_oauth(&format!("http://{}/h5/", app.address)).await;
         let back = client.authorize(&link, "left01").await;
         break_off("login_log");

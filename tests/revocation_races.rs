@@ -1,4 +1,4 @@
-//! Requests that are held open while the rights of their sender are revoked: nothing that was revoked before a commit commits.
+//! Requests that are held open while the rights of their sender are revoked: a change does not commit after the revocation did.
 
 mod cluster;
 
@@ -42,7 +42,7 @@ impl Revocation {
         }
     }
 
-    /// Revokes it at a node, whose session it is in whichever role.
+    /// Revokes the rights of an employee's session in this role, at a node.
     async fn revoke(self, app: &TestApp, employee: &str, token: &str, role: Role) {
         app.auth().store.wait_until_caught_up().await;
         let (operator, mut client) = (app.auth().operator(), app.client().await);
@@ -60,7 +60,7 @@ impl Revocation {
         }
     }
 
-    /// Gives it back; returns once the service has heard of it.
+    /// Restores the rights; returns once the service has applied the change.
     async fn restore(self, app: &TestApp, employee: &str, role: Role) {
         let operator = app.auth().operator();
         match self {
@@ -73,14 +73,14 @@ impl Revocation {
     }
 }
 
-/// A request whose head was sent, and maybe a part of its body, to a service that waits for the rest.
+/// A request whose head, and maybe a part of its body, was sent to a service that waits for the rest.
 struct HeldRequest {
     client: Client,
     rest: Vec<u8>,
 }
 
 impl HeldRequest {
-    /// Sends the head and `sent` bytes of the body. The service asks for the body once it has authorised the head.
+    /// Sends the head and `sent` bytes of the body. The service reads the body once it has authorised the head.
     async fn send(
         app: &TestApp,
         (method, path): (&str, &str),
@@ -127,7 +127,7 @@ fn state(app: &TestApp) -> Vec<String> {
     rows
 }
 
-/// What any administrative route could be asked.
+/// A body with all fields of the administrative routes.
 fn everything() -> Value {
     json!({
         "corp_id": "wwpartner", "user_id": "partner01", "employee_id": "user01", "roles": ["admin"], "role": "agent", "disabled": true,
@@ -136,16 +136,16 @@ fn everything() -> Value {
     })
 }
 
-/// The same, as far as one route reads it.
+/// The fields that one route reads.
 fn asked_by(route: &Route) -> Value {
     match route.path {
-        // The corporation is that of whoever asks.
+        // The corporation is that of the caller.
         "/api/admin/roles/user-roles" => json!({ "employee_id": "user01", "roles": ["admin"] }),
         _ => everything(),
     }
 }
 
-/// Routes that read no body: they cannot be held open once their head was authorised.
+/// Routes that read no body: they cannot be held open once their head is authorised.
 const WITHOUT_BODY: [&str; 3] = ["unlock", "reset-otp", "reset-password"];
 
 fn can_be_held(route: &Route) -> bool {
@@ -203,7 +203,7 @@ on_every_store! {
         }
         let told = app.query("SELECT COUNT(*) FROM login_log WHERE event LIKE '%_refused' AND reason = 'signed_out'");
         assert_ne!(told, ["0"], "what was refused is written down");
-        // The same request goes through where nothing was revoked.
+        // The same request succeeds where nothing was revoked.
         let token = client.sign_in("admin01").await;
         let (bearer, code) = (format!("Bearer {token}"), device.next_code());
         let (put, body) = (("PUT", "/api/admin/roles/user-roles"), json!({ "employee_id": "user01", "roles": ["agent"] }));

@@ -1,4 +1,4 @@
-//! Nodes are restarted one after the other behind a balancer, and nobody notices.
+//! Nodes that restart one after the other behind a balancer, without a failed request.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -10,10 +10,10 @@ use tokio::task::JoinSet;
 use crate::harness::{Client, Process, Proxy, Servers, free_address};
 
 const ROUNDS: usize = 20;
-/// Longer than the balancer needs to notice, shorter than usual for the test's sake.
+/// Longer than the balancer needs to notice, shorter than the default to keep the test fast.
 const SETTLE: (&str, &str) = ("server.settle", "3s");
 
-/// Asks for all sorts of things until it is enough; every answer must be a good one.
+/// Sends requests of many kinds until told to stop; every response must be a success.
 async fn ask(proxy: String, enough: Arc<AtomicBool>, asked: Arc<AtomicUsize>) {
     let mut client = Client::connect(&proxy).await;
     let kept = client.sign_in("admin01").await;
@@ -25,13 +25,13 @@ async fn ask(proxy: String, enough: Arc<AtomicBool>, asked: Arc<AtomicUsize>) {
         client.switch(&kept, "admin").await.data();
         client.logout(&other).await.data();
         if asked.fetch_add(6, Ordering::Relaxed).is_multiple_of(5) {
-            // Whoever comes anew, too.
+            // New connections must succeed too.
             client = Client::connect(&proxy).await;
         }
     }
 }
 
-/// Which process answers.
+/// The process that responds.
 async fn who(address: &str) -> String {
     let answer = Client::connect(address).await.post("/api/auth/verify", &[], &json!({ "token": "nobody" })).await;
     answer.json()["request_id"].as_str().unwrap().split('-').next().unwrap().to_owned()
@@ -56,14 +56,14 @@ async fn a_rolling_restart_is_not_noticed() {
         assert_eq!(code, Some(0));
         nodes[at] = Some(start(at));
         let (new, began) = (who(&addresses[at]).await, Instant::now());
-        // The other one must not go before the balancer sends people to this one.
+        // The other node must not stop before the balancer sends requests to this one.
         while who(&proxy.address).await != new {
             assert!(began.elapsed() < Duration::from_secs(10), "the balancer does not take the node back");
         }
         assert_eq!(load.len(), 4);
     }
     enough.store(true, Ordering::Relaxed);
-    // Panics where any answer was not a good one.
+    // Panics where any response was not a success.
     load.join_all().await;
     let asked = asked.load(Ordering::Relaxed);
     assert!(asked > ROUNDS * 50, "only {asked} requests: this test looks at nothing");

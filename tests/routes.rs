@@ -1,4 +1,4 @@
-//! Walks the route table: what it says of each route is what the route does.
+//! Walks the route table: each route behaves as its entry says.
 
 use deskpass::http::{RequiredAccess, Route, routes};
 
@@ -38,7 +38,7 @@ on_every_store! {
         }
     }
 
-    /// What somebody with a password and nothing else can reach.
+    /// The routes that a client with only a password can reach.
     async fn with_a_partial_session_only_completing_and_leaving_it_answer(app) {
         let mut client = app.client().await;
         client.first_password("agent01").await;
@@ -52,7 +52,7 @@ on_every_store! {
                     assert_eq!(answer.refused(401, 1001).reason(), "half_authenticated", "{route:?}");
                 }
                 RequiredAccess::Service => assert_eq!(answer.refused(401, 1001).reason(), "malformed", "{route:?}"),
-                // Whoever needs no token is not let further by one.
+                // A token makes no difference where none is required.
                 RequiredAccess::Anyone | RequiredAccess::Developer | RequiredAccess::Operator => assert_ne!(answer.status, 401, "{route:?}"),
             }
             assert!(!client.is_valid(&half).await, "{route:?}");
@@ -96,10 +96,10 @@ on_every_store! {
         for route in routes().into_iter().filter(|route| route.path.starts_with("/api")) {
             for method in ["GET", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "BREW"] {
                 let answer = client.send(&request(method, route.path, &[], b"")).await;
-                // Browsers come to the callback, and browsers are sent on.
+                // Browsers call the callback, and are redirected.
                 match (route.path, method) {
                     ("/api/auth/oauth2/callback", "GET") => assert_eq!(answer.status, 303),
-                    // What describes the envelope has none.
+                    // The description of the envelope has no envelope itself.
                     ("/api/openapi.json" | "/api/docs", "GET") => assert_eq!(answer.status, 200),
                     _ => assert_shape(&answer),
                 }
@@ -107,7 +107,7 @@ on_every_store! {
         }
     }
 
-    /// Whoever only looks leaves no traces: HEAD, and a browser that guesses where somebody might go.
+    /// HEAD and the prefetch of a browser have no side effects.
     async fn what_leaves_traces_is_not_asked_in_passing() {
         let traces: Vec<_> = routes().into_iter().filter(|route| route.has_side_effects).map(|route| route.path).collect();
         let expected = ["auth/qrcode", "auth/scan/status", "auth/scan/events", "auth/oauth2/url", "auth/oauth2/callback"];

@@ -1,4 +1,4 @@
-//! The server itself: patience, limits, farewell.
+//! The server itself: timeouts, limits, shutdown.
 
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -27,10 +27,10 @@ async fn a_connection_may_be_idle_longer_than_a_head_may_take() {
     let app = TestApp::with(settings(&[DEV, ("server.header_timeout", "200ms"), ("server.idle_timeout", "1h")])).await;
     let mut idle = app.client().await;
     idle.get("/healthz", &[]).await;
-    // A slow head is this test's clock: once it has run out, the idle connection has waited as long.
+    // A slow head is this test's clock: once it has timed out, the idle connection has waited as long.
     assert!(app.client().await.try_send(b"GET /api/ready HTTP/1.1\r\n").await.is_none());
     assert_eq!(idle.get("/healthz", &[]).await.status, 200);
-    // The second head on a connection is held to the same limit as the first.
+    // The second head on a connection has the same timeout as the first.
     assert!(idle.try_send(b"GET /api/ready HTTP/1.1\r\n").await.is_none());
 }
 
@@ -54,10 +54,10 @@ async fn a_body_that_does_not_come_is_not_waited_for() {
 async fn a_client_that_takes_no_answers_is_not_kept() {
     let app = TestApp::with(settings(&[DEV, ("server.idle_timeout", "300ms"), ("server.max_connections", "1")])).await;
     let mut greedy = app.client().await;
-    // Asks on and on and reads nothing, until there is no more room for answers on the way.
+    // Sends requests and reads nothing, until the buffers for responses are full.
     let ask = request("GET", "/api/dev/users", &[], b"").repeat(64);
     while greedy.push(&ask).await {}
-    // Its place is free again: the only one there is.
+    // The only connection slot is free again.
     assert_eq!(app.client().await.get("/healthz", &[]).await.status, 200);
 }
 
@@ -93,7 +93,7 @@ async fn one_address_has_so_many_connections_and_no_more() {
     let ask = request("GET", "/healthz", &[], b"");
     assert!(app.client().await.try_send(&ask).await.is_none(), "the fourth is turned away");
     held.pop();
-    // The place comes free when the server has seen the end of the connection.
+    // The slot is free when the server has seen the end of the connection.
     while app.client().await.try_send(&ask).await.is_none() {
         tokio::task::yield_now().await;
     }
@@ -107,7 +107,7 @@ async fn a_desk_that_stops_says_so_first_and_finishes_what_it_began() {
     let body = json!({ "employee_id": "user01" }).to_string();
     let ask = request("POST", "/api/dev/login", &[("content-type", "application/json")], body.as_bytes());
     let (now, later) = ask.split_at(ask.len() - 5);
-    // The answer to a first request shows that the connection is being served.
+    // The response to a first request shows that the connection is being served.
     slow.get("/healthz", &[]).await;
     slow.start(now).await;
     app.ask_to_stop();
@@ -182,7 +182,7 @@ async fn a_key_that_was_changed_is_told_at_the_start() {
     assert!(!told(serve(None)), "it is back");
 }
 
-/// What is written with another key nobody could verify, and the way out is told.
+/// Data written with another key could not be verified; the error says what to do.
 #[tokio::test]
 async fn production_does_not_start_with_another_key_than_before() {
     let directory = tempfile::tempdir().unwrap();
@@ -205,7 +205,7 @@ async fn production_does_not_start_with_another_key_than_before() {
         assert!(!refused.status.success() && told.contains("encryption_key is not the one"), "{arguments:?}: {told}");
     }
     assert_eq!(Process::spawn(serve(ours)).terminate().0, Some(0), "nothing happened to the data");
-    // Whoever writes to the database spoils what the key is told by, and the log knows the key all the same.
+    // A write to the database can damage the key check, and the log still verifies the key.
     for arguments in [
         &["employee", "add", "zhangsan", "--role", "agent"][..],
         &["agent", "add", "zhangsan"],
@@ -230,7 +230,7 @@ async fn production_does_not_start_with_another_key_than_before() {
     assert!(!serve(ours).output().unwrap().status.success());
 }
 
-/// The service's own clock never goes back, so that nothing is revived. Authenticators go by everybody else's.
+/// The service's own clock never goes back, so that nothing expired becomes valid again. Authenticators use real time.
 #[tokio::test]
 async fn one_time_passwords_go_by_the_machines_time() {
     let directory = tempfile::tempdir().unwrap();
@@ -247,7 +247,7 @@ async fn one_time_passwords_go_by_the_machines_time() {
     process.kill();
 }
 
-/// Whoever holds all connections keeps us from asking the platform, which does not make it an outage.
+/// Clients that hold all connections block calls to the platform, which is no outage of the platform.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_shortage_of_our_own_is_no_outage() {
     let (directory, platform) = (tempfile::tempdir().unwrap(), Platform::start("desk.example.com").await);
@@ -260,7 +260,7 @@ async fn a_shortage_of_our_own_is_no_outage() {
     with_settings(&mut command, [("limits.enabled", "false")]);
     let process = Process::spawn(command);
     let mut crowd = Vec::new();
-    // More than there can be files; those that wait longest are given up, so that the service keeps enough for itself.
+    // More clients than files; those that wait longest are closed, so that the service keeps enough files for itself.
     for _ in 0..200 {
         let mut client = Client::connect(&process.address).await;
         client.start(b"GET /healthz HTTP/1.1\r\n").await;

@@ -1,5 +1,5 @@
-//! Random histories against a model a page long: sign-in, verify, switch, logout, roles given and taken, people shut out
-//! and let in, time passing, sweeps, restarts.
+//! Random histories compared with a model a page long: sign-in, verify, switch, logout, roles granted and revoked, people
+//! disabled and enabled, time passing, sweeps, restarts.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -49,7 +49,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// What ought to be true.
+/// The expected state.
 #[derive(Debug)]
 struct Model {
     people: Vec<(BTreeSet<usize>, bool)>,
@@ -79,7 +79,7 @@ impl Model {
         roles.iter().copied().max_by_key(|role| (priority(role), std::cmp::Reverse(*role)))
     }
 
-    /// The status a request with this token gets from a route that is content with its holder.
+    /// Whether a route that accepts any token holder accepts this token.
     fn holds(&self, token: &Token) -> bool {
         !token.ended && self.now < token.born + LIFETIME
     }
@@ -89,7 +89,7 @@ impl Model {
     }
 }
 
-/// Takes one step on both and compares.
+/// Applies one step to both and compares.
 async fn take(step: &Step, model: &mut Model, app: TestApp) -> TestApp {
     let mut client = app.client().await;
     let key = |person: usize| app.key(PEOPLE[person]);
@@ -237,8 +237,7 @@ mod a_history_goes_as_the_model_says {
     }
 }
 
-/// Four people live their lives at once on one desk. Nobody's history touches another's, so each must go exactly as its own
-/// model says.
+/// Four people use one service at once. Their histories are independent, so each must match its own model exactly.
 mod histories_side_by_side_do_not_disturb_each_other {
     use super::*;
 
@@ -270,7 +269,7 @@ mod histories_side_by_side_do_not_disturb_each_other {
                     model.people[person].1 = false;
                 }
                 Step::Sweep => drop(app.auth().sweep().await.unwrap()),
-                // Time and restarts are everyone's.
+                // Time and restarts affect all histories.
                 Step::Wait(_) | Step::Restart => {}
             }
         }

@@ -1,4 +1,4 @@
-//! Whose word counts for an agent: the platform's, an administrator's code, and what was bound by the one or the other.
+//! Proofs of an agent's identity: platform vouching, an administrator's code, and credentials bound with either.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use crate::harness::{
 
 pub(crate) const OTHER: &str = "nine boats on a quiet river";
 
-/// A service in production with agents, where passwords always count unless `more` says otherwise.
+/// A production service with agents, where passwords always count unless `more` says otherwise.
 pub(crate) async fn production(more: &[(&'static str, &str)]) -> (TestApp, Platform) {
     let given = [&[("limits.enabled", "false"), ("agents.password_fallback", "always")], more].concat();
     let (app, platform) = TestApp::production_with_platform(&given).await;
@@ -19,7 +19,7 @@ pub(crate) async fn production(more: &[(&'static str, &str)]) -> (TestApp, Platf
     (app, platform)
 }
 
-/// Lets whoever is on this machine name themselves: a session for which nobody vouches.
+/// Lets clients on this machine name themselves: their sessions have no platform vouching.
 pub(crate) const OPEN: [(&str, &str); 3] =
     [("bind.mode", "open"), ("bind.networks", "127.0.0.0/8"), ("trusted_proxies", "127.0.0.1")];
 
@@ -56,7 +56,7 @@ pub(crate) async fn give_password(app: &TestApp, who: &str) {
     use_setup_code(&mut app.client().await, who, &reset.code.text()).await.data();
 }
 
-/// Gives an agent the usual password, and a device that they bound in a session for which the platform vouched.
+/// Gives an agent the usual password, and a device that they bound in a session with platform vouching.
 pub(crate) async fn equip(app: &TestApp, platform: &Platform, who: &str) -> Device {
     give_password(app, who).await;
     let mut client = app.client().await;
@@ -87,7 +87,7 @@ on_every_store! {
         for who in ["agent01", "supervisor01", "admin01"] {
             client.partial_sign_in(who).await;
         }
-        // Whoever has one may change it without the platform's word, and nobody without the old one.
+        // An agent with a password may change it without platform vouching, but not without the old password.
         let named = by_name(&mut client, "agent01").await;
         set_password(&mut client, &named, &json!({ "new_password": OTHER })).await.refused(400, 1015);
         set_password(&mut client, &named, &with_old).await.refused(403, 1016);
@@ -111,7 +111,7 @@ on_every_store! {
         app.clock.advance(Duration::from_millis(1));
         use_setup_code(&mut client, "supervisor01", &others).await.refused(403, 1003);
 
-        // A weak password does not use it up; a first password set otherwise does, and so does shutting the agent out.
+        // A weak password does not use up the code; a first password set otherwise does, and so does disabling the agent.
         let code = code("supervisor01").await;
         let weak = json!({ "employee_id": "supervisor01", "setup_code": code, "new_password": "brief" });
         client.post("/api/agents/password/setup", &[], &weak).await.refused(400, 1014);
@@ -181,7 +181,7 @@ on_every_store! {
         let mut client = app.client().await;
         give_password(&app, "admin01").await;
         let unlock = "/api/admin/agents/agent01/unlock";
-        // Bound by whoever has the password; whoever only says who they are binds none.
+        // A session by password binds a device; a session by name alone binds none.
         let named = by_name(&mut client, "admin01").await;
         let refused = client.post_as(&named, "/api/auth/otp-setup", &json!({})).await;
         assert_eq!(refused.refused(403, 1003).reason(), "not_proven");
@@ -196,7 +196,7 @@ on_every_store! {
             client.switch(token, "admin").await.refused(403, 1003);
             let refused = client.post_with_otp(token, unlock, Some(&device.next_code())).await;
             assert_eq!(refused.refused(403, 1003).reason(), "role_needed");
-            // Nor does what such a session binds.
+            // A device that such a session binds is not proven either.
             show(&mut client, token, "verify", &device.code()).await.data();
         }
         app.auth().operator().reset_device(app.key("admin01")).await.unwrap();
@@ -207,15 +207,15 @@ on_every_store! {
             assert_eq!((&login["roles"], &login["current_role"]), (&json!(["admin", "agent", "user"]), &json!("admin")));
             client.post_with_otp(login["token"].as_str().unwrap(), unlock, Some(&device.next_code())).await.data();
         }
-        // Whoever has the password and a recovery code gets rid of the device, and not to the top.
+        // With the password and a recovery code the device can be unbound, but the administrator role stays out of reach.
         let half = client.partial_sign_in("admin01").await;
         show(&mut client, &half, "unbind", &device.recovery_codes[1]).await.data();
         let (_, login) = client.bind_device(&half, &app.clock).await;
         assert_eq!(login["roles"], json!(["agent", "user"]));
     }
 
-    /// An administrator and nothing else has nothing left to act as. They are told before a device is bound whose recovery
-    /// codes nobody would ever see.
+    /// An account with only the administrator role has no role left to act in. The sign-in is refused before a device is bound
+    /// whose recovery codes would never be shown.
     async fn an_agent_who_cannot_sign_in_binds_no_device_on_the_way() {
         let (app, _platform) = production(&[]).await;
         let mut client = app.client().await;
@@ -233,7 +233,7 @@ on_every_store! {
     }
 }
 
-/// Signs somebody of a connected corporation in as whom they may act, for the first time.
+/// Signs a person of a connected corporation in, for the first time, as the employee they may act as.
 async fn by_link(client: &mut Client, platform: &Platform, target: &str) -> String {
     let (link, cookies) = client.begin_oauth("https://desk.example.com/h5/").await;
     let back = platform.client().await.authorize(&link, "wwpartner/partner01").await;
@@ -244,7 +244,7 @@ async fn by_link(client: &mut Client, platform: &Platform, target: &str) -> Stri
 }
 
 on_every_store! {
-    /// Whoever may act as an agent for a while does not become the agent.
+    /// A person who may act as an agent for a while does not become the agent.
     async fn a_link_gives_nothing_that_outlives_it() {
         let (app, platform) = production(&[]).await;
         let mut client = app.client().await;
@@ -257,7 +257,7 @@ on_every_store! {
             let refused = set_password(&mut client, token, &json!({ "new_password": PASSWORD })).await;
             assert_eq!(refused.refused(403, 1003).reason(), "not_proven");
         }
-        // Nor with a code that an administrator handed out: they do not become the agent for whom it is.
+        // Nor with a code from an administrator: the person does not become the agent it was issued for.
         let code = app.auth().operator().reset_device(app.key("admin01")).await.unwrap().code.text();
         for (token, ask) in [(&bound, json!({})), (&linked, json!({})), (&linked, json!({ "setup_code": code }))] {
             let refused = client.post_as(token, "/api/auth/otp-setup", &ask).await;
@@ -279,12 +279,12 @@ on_every_store! {
         let login = show(&mut client, &half, "verify", &device.next_code()).await.data();
         let token = login["token"].as_str().unwrap();
         assert_eq!(client.verify(token).await["roles"], json!(["agent"]));
-        // Nobody goes on with what is lent no more.
+        // A session ends when its default role is revoked.
         app.auth().operator().set_agent_role(app.key("chief01"), "supervisor").await.unwrap();
         assert_eq!(client.me(token).await.refused(401, 1001).reason(), "kicked");
     }
 
-    /// A phone that was replaced on a day without the platform is as good as any once its owner has shown it on another day.
+    /// A phone that was replaced during an outage of the platform is proven once its owner uses it in a vouched session.
     async fn a_device_is_proven_by_use_where_the_platform_vouches() {
         let (app, platform) = production(&[]).await;
         let mut client = app.client().await;

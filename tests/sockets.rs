@@ -1,4 +1,4 @@
-//! Sockets over more than one connection: what is kept for those who come back, and what ends when a session ends.
+//! Sockets over several connections: the messages kept for clients that reconnect, and the end of sockets with their session.
 
 use deskpass_core::Role;
 use serde_json::json;

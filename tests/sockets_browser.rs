@@ -11,7 +11,7 @@ use tokio::net::TcpListener;
 use self::fixture::{App, BreakableConnection, Home};
 use crate::harness::{Browser, Driver, Options, free_address};
 
-/// Has the module open a socket, and keeps all that it tells.
+/// Has the module open a socket, and records all its events.
 const LISTEN: &str = "
     window.heard = []; window.states = []; window.ends = []; window.gaps = 0; window.texts = [];
     return import('/assets/deskpass.js').then(({ connect, Typewriter }) => {
@@ -26,7 +26,7 @@ const LISTEN: &str = "
             on: { typewriter: (frame) => texts.push(typewriter.take(frame)) },
         });
     });";
-/// Opens a socket without the module; resolves to the subprotocol and the first frame, or to how it closed.
+/// Opens a socket without the module; resolves to the subprotocol and the first frame, or to the close event.
 const OPEN: &str = "
     const [address, protocols] = arguments;
     return new Promise((resolve) => {
@@ -44,7 +44,7 @@ async fn listening(driver: &Driver, page: &str, socket: &str, token: &str) -> Br
     browser
 }
 
-/// Text of all recommendations that have come, in order.
+/// The texts of all recommendations received, in order.
 async fn recommended(browser: &Browser) -> Value {
     let told = "return heard.filter((frame) => frame.msg_type === 'dynamic_recommend').map(({ content }) => content)";
     browser.script(told, &[]).await
@@ -57,7 +57,7 @@ async fn nothing_was_blocked(browser: &Browser) {
 }
 
 on_every_store! {
-    /// A browser cannot send a header here: the token comes as a subprotocol, and the answer picks one of those offered.
+    /// A browser cannot set a header here: the token is sent as a subprotocol, and the response picks one of those offered.
     async fn a_browser_opens_a_socket_by_its_subprotocols() {
         let app = App::start();
         let token = app.client().await.sign_in("agent01").await;
@@ -112,7 +112,7 @@ on_every_store! {
         nothing_was_blocked(&browser).await;
     }
 
-    /// The line breaks; where there are two nodes, the one at its end dies. What is posted meanwhile comes, once and in order.
+    /// The connection breaks; where there are two nodes, its node dies. Messages posted meanwhile arrive once and in order.
     async fn a_broken_line_loses_nothing() {
         let mut app = App::start();
         let token = app.client().await.sign_in("agent01").await;
@@ -141,7 +141,7 @@ on_every_store! {
     }
 }
 
-/// What an embedded service kept for those who come back is gone with it: the page is told to read anew.
+/// The messages that an embedded service kept for reconnecting clients are lost on restart: the page is told to reload its data.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_restarted_service_is_found_again_and_the_gap_is_told() {
     let mut app = App::start();
@@ -161,7 +161,7 @@ async fn a_restarted_service_is_found_again_and_the_gap_is_told() {
     assert_eq!(recommended(&browser).await, json!([0, 1]));
 }
 
-/// A browser hides why it was refused: the module finds out, and does not knock for ever.
+/// A browser hides the reason of a refused handshake: the module finds it out, and stops reconnecting.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_refused_handshake_is_told_with_its_reason() {
     let app = App::start();
@@ -182,7 +182,7 @@ async fn a_refused_handshake_is_told_with_its_reason() {
     }
 }
 
-/// Somebody else's page, of no origin that could be named; returns where it is.
+/// A foreign page without a known origin; returns its address.
 async fn elsewhere() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let at = listener.local_addr().unwrap().to_string();
@@ -210,7 +210,7 @@ async fn a_page_of_a_foreign_origin_opens_no_socket() {
     let protocols = json!(["deskpass.v1", format!("bearer.{token}")]);
     let refused = browser.script(OPEN, &[json!(address), protocols.clone()]).await;
     assert_eq!(refused, json!(["closed", 1006]));
-    // It was the service that refused, and not the browser that did not ask.
+    // The service refused the request; the browser did send it.
     let asked = r#"deskpass_requests_total{method="GET",route="/api/ws/employee",outcome="refused"} 1"#;
     let metrics = client.get("/metrics", &[]).await.body;
     assert!(metrics.contains(asked), "{metrics}");
@@ -218,7 +218,7 @@ async fn a_page_of_a_foreign_origin_opens_no_socket() {
     assert_eq!(browser.script(OPEN, &[json!(address), protocols]).await[0], "deskpass.v1");
 }
 
-/// Our own page: another role and the end of the session show at once, wherever they come from.
+/// Our own page shows another role and the end of the session at once, wherever they were caused.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_page_shows_what_happens_to_the_session_elsewhere() {
     let app = App::start();
@@ -244,7 +244,7 @@ async fn the_page_shows_what_happens_to_the_session_elsewhere() {
     nothing_was_blocked(&browser).await;
 }
 
-/// Whoever opens too many loses the oldest, which does not fight for its place, but may be given one again.
+/// A user who opens too many sockets loses the oldest, which does not reconnect by itself, but may be opened again.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_newer_socket_takes_the_place_of_the_oldest() {
     let app = App::start();
@@ -270,7 +270,7 @@ async fn a_newer_socket_takes_the_place_of_the_oldest() {
     assert_eq!(browser.script("return ends.length", &[]).await, 1);
 }
 
-/// Pieces may come twice, too early or in the middle; one that never comes does not hold up the rest for ever.
+/// Pieces may arrive twice, too early or in the middle; a missing piece does not hold up the rest for ever.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_typewriter_puts_pieces_in_order() {
     let app = App::start();

@@ -1,5 +1,5 @@
-//! Sockets of a cluster: what one node takes reaches everybody, whoever ends a session ends its sockets everywhere, and a
-//! node that is killed, or a Redis or PostgreSQL that is gone for a while, loses nobody a message.
+//! Sockets of a cluster: messages accepted by one node reach all clients, the end of a session closes its sockets on every node,
+//! and a killed node or an outage of Redis or PostgreSQL loses no message.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -9,7 +9,7 @@ use tokio::time::sleep;
 
 use crate::harness::{Client, ClusterStore, Operator, Process, Servers, TestSocket};
 
-/// Two nodes on servers that a test may break, and a service's key.
+/// Two nodes on servers that a test may break, and a service key.
 struct Cluster {
     servers: Arc<Servers>,
     place: ClusterStore,
@@ -41,8 +41,8 @@ impl Cluster {
         socket
     }
 
-    /// Sends cards to user01 until so many sockets are counted, for longer than a node may be silent: before it is known
-    /// that a node is there, it is counted by luck.
+    /// Sends cards to user01 until this many sockets are counted, for longer than a node may be silent: a node that is not known
+    /// yet is counted only by chance.
     async fn is_counted(&self, sender: &mut Client, sockets: u64) {
         let (began, mut since) = (Instant::now(), Instant::now());
         while since.elapsed() < Duration::from_millis(400) {
@@ -54,7 +54,7 @@ impl Cluster {
         }
     }
 
-    /// Does something about the servers that takes a while.
+    /// Runs a slow change of the servers in the background.
     async fn meanwhile(&self, what: fn(&Servers)) {
         let servers = Arc::clone(&self.servers);
         tokio::task::spawn_blocking(move || what(&servers)).await.unwrap();
@@ -65,7 +65,7 @@ fn to(employee: &str) -> Value {
     json!({ "employee_id": employee })
 }
 
-/// Waits for something that must come true.
+/// Waits for a condition that must hold soon.
 async fn soon(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
     let began = Instant::now();
     while !is_so().await {
@@ -75,13 +75,13 @@ async fn soon(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_one_node_takes_reaches_everybody_and_all_are_counted() {
+async fn messages_accepted_by_one_node_reach_all_clients_and_all_are_counted() {
     let cluster = Cluster::start();
     let [mut one, mut other] = cluster.clients().await;
     let token = one.sign_in("user01").await;
     let mut sockets = vec![cluster.socket(0, &token).await, cluster.socket(1, &token).await];
     sockets.push(cluster.socket(1, &token).await);
-    // A node is counted on once it was heard of.
+    // A node is counted once it has been heard of.
     for sender in [&mut one, &mut other] {
         cluster.is_counted(sender, 3).await;
     }
@@ -127,7 +127,7 @@ async fn ending_a_session_on_one_node_ends_its_sockets_on_the_other_within_a_sec
         };
         let began = Instant::now();
         let closing = tokio::spawn(async move { (socket.closed().await, began.elapsed()) });
-        // Sent after the end, on the node where it ended: the other node has not heard of the end yet, or has.
+        // Sent after the end, on the node where the session ended: the other node may or may not know of the end yet.
         let told = one.send_card(&cluster.key, &to("user01"), &json!("too late")).await;
         let ((code, reason, said), elapsed) = closing.await.unwrap();
         assert!(elapsed < Duration::from_secs(1), "{elapsed:?}");
@@ -155,7 +155,7 @@ async fn a_client_of_a_killed_node_goes_on_at_the_other_and_misses_nothing() {
     for number in 1..=50 {
         assert_eq!(again.message().await["content"], number);
     }
-    // A node that has just started has what was sent before, too.
+    // A node that has just started has the earlier messages, too.
     let fresh = Process::node(&cluster.place, &[]);
     let mut third = TestSocket::resume(&fresh.address, "employee", &token, Some(&last)).await;
     assert_eq!(third.event("ready").await["content"]["resumed"], true);
@@ -173,7 +173,7 @@ async fn a_message_to_a_role_reaches_users_who_switched_to_it_on_another_node() 
     let mut socket = cluster.socket(0, &token).await;
     for round in 0..60 {
         let role = if round % 2 == 0 { "user" } else { "agent" };
-        // Has the node look at the journal now, so that it hears of the switch and of the message in one breath.
+        // Makes the node read the journal now, so that it reads the switch and the message together.
         other.send_card(&cluster.key, &to("security01"), &json!("not theirs")).await;
         other.switch(&token, role).await.data();
         other.send_card(&cluster.key, &json!({ "role": role }), &json!(round)).await;
@@ -205,7 +205,7 @@ async fn what_redis_has_lost_is_not_passed_over_in_silence() {
     cluster.is_counted(&mut one, 1).await;
     let last = socket.drain().await.last().unwrap()["id"].as_str().unwrap().to_owned();
     cluster.meanwhile(Servers::flush_redis).await;
-    // The numbers begin anew: this may be the first since, or the hundredth.
+    // The numbers start again: this may be the first message since, or the hundredth.
     soon("messages are taken", async || {
         one.send_messages(&cluster.key, &json!({ "to": to("user01"), "msg_type": "ai_thinking" })).await.status == 200
     })
@@ -243,7 +243,7 @@ async fn without_redis_services_are_told_to_try_again_and_sockets_stay() {
     let body = json!({ "to": to("user01"), "msg_type": "ai_thinking" });
     one.send_messages(&cluster.key, &body).await.refused(503, 1005);
     socket.is_quiet().await;
-    // A session that ends meanwhile takes its socket with it all the same.
+    // A session that ends meanwhile closes its socket all the same.
     let ending = other.sign_in("user01").await;
     let mut ended = cluster.socket(1, &ending).await;
     one.logout(&ending).await.data();
@@ -262,7 +262,7 @@ async fn without_postgres_nothing_is_said_on_doubt_and_all_of_it_later() {
     cluster.is_counted(&mut one, 1).await;
     socket.drain().await;
     cluster.meanwhile(Servers::stop_postgres).await;
-    // For a moment the node still knows that the key is good, and takes what nobody may be told of yet.
+    // For a moment the node still has the key in its cache, and accepts messages that cannot be delivered yet.
     let card = |number: u64| json!({ "to": to("user01"), "msg_type": "byod_card", "content": number });
     let mut accepted = 1;
     while one.send_messages(&cluster.key, &card(accepted)).await.status == 200 {

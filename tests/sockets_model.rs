@@ -1,6 +1,6 @@
-//! Random histories of messages, connections that break and come back, role switches and sign-outs, some of them at once and
-//! on two nodes: nobody sees a message twice or one that is not theirs, streams are in order and without a gap, nothing is
-//! said to a session after it ended, and whoever comes back misses nothing.
+//! Random histories of messages, connections that break and resume, role switches and sign-outs, some of them at once and on two
+//! nodes: no client sees a message twice or a message for others, streams are in order and without a gap, a session receives
+//! nothing after its end, and a client that reconnects misses nothing.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
@@ -13,13 +13,13 @@ use tokio::task::{JoinHandle, JoinSet};
 
 use crate::harness::{Client, Frame, StoreBackend, TestApp, TestSocket};
 
-/// Whose clients they are, and somebody else.
+/// The owner of the clients, and another employee.
 const WHO: &str = "agent01";
 const OTHER: &str = "admin01";
 const ROLES: [&str; 2] = ["agent", "user"];
 const CLIENTS: usize = 3;
 
-/// Whom a message is for.
+/// The recipients of a message.
 #[derive(Clone, Copy, Debug)]
 enum To {
     Person,
@@ -39,7 +39,7 @@ enum Step {
     Logout(usize),
 }
 
-/// Steps that are taken at once, each on a node.
+/// Steps that run at once, each on a node.
 type Round = Vec<(Step, usize)>;
 
 fn step() -> impl Strategy<Value = Step> {
@@ -63,35 +63,35 @@ fn history() -> impl Strategy<Value = Vec<Round>> {
     proptest::collection::vec(proptest::collection::vec((step(), 0..2_usize), 1..4), 5..40)
 }
 
-/// What somebody sent.
+/// A message that was sent.
 #[derive(Clone, Copy, Debug)]
 struct Sent {
     to: To,
     round: usize,
 }
 
-/// What a connection heard, shared with the task that listens.
+/// What a connection received, shared with the task that listens.
 #[derive(Debug, Default)]
 struct Heard {
     numbers: Vec<usize>,
-    /// Stream and place in it.
+    /// The stream and the place in it.
     pieces: Vec<(String, u64)>,
     last: Option<String>,
     closed: Option<u16>,
 }
 
-/// One session's client: what it heard on all of its connections.
+/// The client of one session, with all it received on all of its connections.
 struct Session {
     token: String,
     heard: Arc<Mutex<Heard>>,
     listening: Option<JoinHandle<()>>,
     /// The active role from each round on.
     roles: Vec<(usize, usize)>,
-    /// When it was first connected.
+    /// The round of the first connection.
     connected: Option<usize>,
 }
 
-/// A session that is over, and the last round in which something may have been said to it.
+/// A session that has ended, and the last round in which it may have received anything.
 struct Over {
     session: Session,
     round: usize,
@@ -112,7 +112,7 @@ impl Session {
         Self { token, heard: Arc::default(), listening: None, roles: vec![(0, 0)], connected: None }
     }
 
-    /// Breaks the connection off, in the middle of whatever it is at.
+    /// Breaks the connection off at any point.
     async fn cut(&mut self) {
         if let Some(listening) = self.listening.take() {
             listening.abort();
@@ -120,7 +120,7 @@ impl Session {
         }
     }
 
-    /// Connects from what was heard last, and listens.
+    /// Connects from the last received message, and listens.
     async fn connect(&mut self, address: &str, round: usize) {
         self.cut().await;
         let last = self.heard.lock().unwrap().last.clone();
@@ -133,7 +133,7 @@ impl Session {
         self.listening = Some(tokio::spawn(async move { listen(socket, &heard).await }));
     }
 
-    /// Whether this role was active in the round of a message, or is by now.
+    /// Whether this role was active in the round of a message, or became active since.
     fn acted_as(&self, role: usize, round: usize) -> bool {
         let before = self.roles.iter().rev().find(|(since, _)| *since < round);
         let after = self.roles.iter().filter(|(since, _)| *since >= round);
@@ -141,7 +141,7 @@ impl Session {
     }
 }
 
-/// Notes everything that is said, until it is over.
+/// Records everything received, until the connection ends.
 async fn listen(mut socket: TestSocket, heard: &Mutex<Heard>) {
     loop {
         match socket.next().await {
@@ -183,7 +183,7 @@ impl World {
         self.nodes[node % self.nodes.len()].address.clone()
     }
 
-    /// The request that sends the next message, and the stream that it is a piece of goes on.
+    /// The request body of the next message; advances the stream that it is a piece of.
     fn message(&mut self, to: To, stream: Option<usize>, round: usize) -> Value {
         let number = self.sent.len();
         self.sent.push(Sent { to, round });
@@ -204,14 +204,14 @@ impl World {
         json!({ "to": whom, "msg_type": "typewriter", "content": content })
     }
 
-    /// Takes a round's steps: messages and sign-outs at once, one client's own steps one after the other.
+    /// Runs the steps of a round: messages and sign-outs at once, the steps of one client in order.
     async fn take(&mut self, round: usize, steps: &Round) {
         let mut at_once = JoinSet::new();
         let mut streams = BTreeSet::new();
         for (step, node) in steps {
             let (address, node) = (self.address(*node), *node);
             match step {
-                // Two pieces of a stream at once would be in either order.
+                // Two pieces of a stream at once could arrive in either order.
                 Step::Publish(to, stream) => {
                     let stream = stream.filter(|_| streams.insert(format!("{to:?}{stream:?}")));
                     let (body, key) = (self.message(*to, stream, round), self.key.clone());
@@ -240,7 +240,7 @@ impl World {
         at_once.join_all().await;
     }
 
-    /// Has everybody catch up: what comes after all else has come.
+    /// Has all clients catch up: the last message arrives after all others.
     async fn settle(&mut self, rounds: usize) {
         for at in 0..CLIENTS {
             let address = self.address(at);
@@ -291,7 +291,7 @@ impl World {
             let name = format!("s{stream}");
             let pieces: Vec<_> = heard.pieces.iter().filter(|(other, _)| *other == name).map(|(_, seq)| *seq).collect();
             assert!(pieces.is_sorted(), "{name} out of order: {pieces:?}");
-            // Those to the person, or to them and a role, which do not depend on the role.
+            // Streams to the person, or to them and a role, do not depend on the active role.
             if !(4..8).contains(&stream) {
                 let whole = pieces.windows(2).all(|two| two[1] == two[0] + 1);
                 assert!(whole, "{name} has a gap: {pieces:?}");
@@ -299,8 +299,8 @@ impl World {
         }
     }
 
-    /// Everything to the person since a client was first connected has come to it, and everything to its role that was sent
-    /// since it was last switched.
+    /// Asserts that a client received everything to the person since its first connection, and everything to its role since its
+    /// last switch.
     fn misses_nothing(&self, session: &Session) {
         let (heard, Some(since)) = (session.heard.lock().unwrap(), session.connected) else { return };
         let (switched, active) = session.roles.last().copied().unwrap();
@@ -315,7 +315,7 @@ impl World {
     }
 }
 
-/// Waits until something is so.
+/// Waits until a condition holds.
 async fn until(what: &str, is_so: impl Fn() -> bool) {
     for _ in 0..1_000 {
         if is_so() {

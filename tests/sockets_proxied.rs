@@ -1,4 +1,4 @@
-//! Sockets through the real proxies, with the very files of `deploy/`.
+//! Sockets through the real proxies, with the files of `deploy/`.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -13,9 +13,9 @@ use crate::harness::{Client, Frame, Operator, Process, Proxy, Servers, TestSocke
 type Start = fn([&str; 2]) -> Proxy;
 
 const PROXIES: [Start; 2] = [Proxy::haproxy, Proxy::nginx];
-/// Longer than the balancer needs to notice, shorter than usual for the test's sake.
+/// Longer than the balancer needs to notice, shorter than the default to keep the test fast.
 const SETTLE: (&str, &str) = ("server.settle", "3s");
-/// Enough that each of two nodes has some.
+/// Enough clients that each of two nodes has some.
 const CLIENTS: usize = 4;
 
 /// A key that may send messages.
@@ -49,7 +49,7 @@ async fn a_socket(proxy: &Proxy, directory: &Path) {
     assert_eq!((code, &*reason, &said[0]["content"]["event"]), (4401, "signed_out", &json!("ending")));
     assert_eq!(socket.any().await, Frame::End);
 
-    // Whoever is refused learns why, and whoever asks for a page instead of a socket does, too.
+    // A refused handshake has a reason, and so has a request without an upgrade.
     let refused = TestSocket::try_open(&proxy.address, &browsers("/api/ws/employee", &token)).await.unwrap_err();
     assert_eq!(refused.refused(401, 1001).reason(), "signed_out");
     let token = client.sign_in("user01").await;
@@ -71,15 +71,15 @@ async fn proxies_carry_sockets_and_how_they_end() {
     }
 }
 
-/// How a client fared.
+/// What a client received.
 #[derive(Debug, Default)]
 struct Heard {
     contents: Vec<Value>,
-    /// What it was closed with, each time.
+    /// The code and reason of each close.
     closed: Vec<(u16, String)>,
 }
 
-/// Opens a socket again. A node that is killed may take a handshake with it; whoever made it tries again.
+/// Opens a socket again. A node that is killed may break a handshake; the client retries it.
 async fn come_back(proxy: &str, token: &str, last: &str) -> TestSocket {
     let bearer = format!("Bearer {token}");
     let head = handshake(&format!("/api/ws/employee?last_id={last}"), &[("authorization", &bearer)]);
@@ -93,7 +93,7 @@ async fn come_back(proxy: &str, token: &str, last: &str) -> TestSocket {
     }
 }
 
-/// Listens through a proxy until it hears `false`, and comes back whenever it is sent away.
+/// Listens through a proxy until it receives `false`, and reconnects whenever it is closed.
 async fn listen(proxy: String, token: String, everybody: Arc<Barrier>) -> Heard {
     let mut heard = Heard::default();
     let mut socket = TestSocket::open(&proxy, "employee", &token).await;
@@ -126,7 +126,7 @@ async fn listen(proxy: String, token: String, everybody: Arc<Barrier>) -> Heard 
     }
 }
 
-/// Clients listen through a balancer while one of two nodes goes, and messages are sent through the other all the while.
+/// Clients listen through a balancer while one of two nodes stops, and messages are sent through the other meanwhile.
 async fn one_of_two_goes(go: fn(Process)) -> Vec<Heard> {
     let place = Servers::shared().cluster_store();
     let [one, other] = [Process::node(&place, &[SETTLE]), Process::node(&place, &[SETTLE])];

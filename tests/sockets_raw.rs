@@ -1,4 +1,4 @@
-//! Sockets whose other end keeps to no rule: the right code for each, and nothing left behind.
+//! Sockets whose clients violate the protocol: each gets the right close code, and nothing is left behind.
 
 mod slow_clients;
 
@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use crate::harness::{Client, Frame, TestApp, TestSocket, handshake, masked, settings};
 
-/// Waits until a service has so many sockets.
+/// Waits until a service has this many sockets.
 async fn until(app: &TestApp, count: usize) {
     let since = Instant::now();
     while app.auth().sockets.len() != count {
@@ -15,12 +15,12 @@ async fn until(app: &TestApp, count: usize) {
     }
 }
 
-/// The head of a frame that says it is this long, with a mask and without a word.
+/// The head of a frame that declares this length, with a mask and without a payload.
 fn declared(first: u8, length: u64) -> Vec<u8> {
     [&[first, 0x80 | 127][..], &length.to_be_bytes(), &[1, 2, 3, 4]].concat()
 }
 
-/// Sends bytes on a fresh socket, and asserts how it is closed: orderly, so that the client gets to read the code.
+/// Sends bytes on a fresh socket, and asserts how it is closed: cleanly, so that the client can read the code.
 async fn closes(app: &TestApp, token: &str, what: &str, bytes: &[u8], code: u16, word: &str) {
     let mut socket = app.socket("employee", token).await;
     socket.push(bytes).await;
@@ -98,7 +98,7 @@ on_every_store! {
         closes(&app, &token, "bytes in pieces", &[masked(0x02, b"h"), masked(0x80, b"i")].concat(), 1003, "text_only").await;
     }
 
-    /// Nothing is kept of what is too long, and nothing is waited for.
+    /// The service neither buffers nor awaits the payload of a frame that is too long.
     async fn what_is_too_long_is_told_so(app) {
         let token = app.client().await.sign_in("user01").await;
         let whole = masked(0x81, &vec![b'a'; 65_537]);
@@ -126,7 +126,7 @@ on_every_store! {
     async fn what_is_allowed_is_not_mistaken_for_anything(app) {
         let token = app.client().await.sign_in("user01").await;
         let mut socket = app.socket("employee", &token).await;
-        // In pieces, a character among them, with questions in between.
+        // In fragments, a character split among them, with pings in between.
         for bytes in [masked(0x01, b"\xe4"), masked(0x89, b"one"), masked(0x00, b"\xbd"), masked(0x00, b""), masked(0x8a, b"uncalled"), masked(0x89, &[b'p'; 125]), masked(0x80, b"\xa0")] {
             socket.push(&bytes).await;
         }
@@ -139,7 +139,7 @@ on_every_store! {
             tokio::task::yield_now().await;
         }
         assert_eq!(socket.any().await, Frame::Pong(b"slowly".to_vec()));
-        // Empty, with every mask, and with a length that could be said shorter.
+        // Empty, with a zero mask, and with a length in a longer form than necessary.
         socket.push(&[0x81, 0x80, 0, 0, 0, 0]).await;
         socket.push(&[0x81, 0xfe, 0, 1, 0, 0, 0, 0, b'a']).await;
         socket.push(&[declared(0x81, 1), vec![b'a' ^ 1]].concat()).await;
@@ -158,7 +158,7 @@ on_every_store! {
         until(&app, 0).await;
     }
 
-    /// A flood that does not end is not listened to for ever.
+    /// The service stops reading an endless flood.
     async fn a_flood_that_does_not_end_is_cut_off_too(app) {
         let token = app.client().await.sign_in("user01").await;
         for frame in [masked(0x81, b"xxxxxxxxxx"), masked(0x82, &[0; 1_000]), masked(0x91, &[0; 1_000])] {
@@ -175,7 +175,7 @@ on_every_store! {
     async fn pieces_of_nothing_without_end_are_cut_off(app) {
         let token = app.client().await.sign_in("user01").await;
         let mut socket = app.socket("employee", &token).await;
-        // No piece is a frame that could be counted.
+        // No fragment is a message that could be counted.
         socket.frame(0x01, b"").await;
         let pieces = masked(0x00, b"").repeat(10_000);
         for _ in 0..200 {
@@ -214,7 +214,7 @@ on_every_store! {
             let mut client = app.client().await;
             client.start(&handshake("/api/ws/employee", &[("authorization", &format!("Bearer {token}"))])).await;
         }
-        // Their places are free as soon as it is noticed, whether they were taken by then or not.
+        // Their slots are free as soon as the disconnect is noticed, whether they were taken by then or not.
         let mut last = app.socket("employee", &token).await;
         until(&app, 1).await;
         last.is_quiet().await;
@@ -231,13 +231,13 @@ on_every_store! {
             client.start(&whole[..cut]).await;
             begun.push(client);
         }
-        // All places are taken until they are given up.
+        // All connection slots are taken until the handshakes time out.
         let mut socket = app.socket("employee", &token).await;
         socket.is_quiet().await;
         assert_eq!(app.auth().sockets.len(), 1);
     }
 
-    /// Others are told as if nothing was.
+    /// Other clients are served as usual.
     async fn a_misbehaving_client_disturbs_no_other(app) {
         let (key, _) = app.service_key("messages").await;
         let mut client = app.client().await;
@@ -254,7 +254,7 @@ on_every_store! {
     }
 }
 
-/// A service that leaves while somebody comes in says so, and does not fall over.
+/// A service that stops while a client connects says so, and does not crash.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_client_that_connects_during_shutdown_is_told() {
     crate::harness::StoreBackend::ScaledOut.run(come_in_late()).await;
@@ -263,7 +263,7 @@ async fn a_client_that_connects_during_shutdown_is_told() {
 async fn come_in_late() {
     let first = TestApp::start().await;
     let token = first.client().await.sign_in("user01").await;
-    // A node that has not heard of the session has to look, and for now it cannot.
+    // A node that has not cached the session has to read it, and the lock prevents that.
     let (mut app, place) = (first.second_node().await, first.cluster_store());
     let lock = place.hold("BEGIN; LOCK TABLE session IN ACCESS EXCLUSIVE MODE").await;
     let (address, bearer) = (app.address.clone(), format!("Bearer {token}"));

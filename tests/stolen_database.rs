@@ -1,4 +1,4 @@
-//! Somebody has taken the database, with everything around it but the key. What they hold opens nothing.
+//! An attacker has a copy of the database with everything around it but the key. Nothing in it gives access.
 
 use std::cell::Cell;
 use std::collections::BTreeSet;
@@ -14,7 +14,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::harness::{Client, Device, PASSWORD, StoreBackend, TestApp, cookies, request, settings};
 
-/// Where the owner of the database has it, and the thief has not.
+/// Kept outside the database: the owner has it, the attacker does not.
 const KEY: [u8; 32] = [7; 32];
 const OTHER_KEY: [u8; 32] = [8; 32];
 
@@ -27,14 +27,14 @@ fn sealed_with(key: [u8; 32]) -> Settings {
     settings(&[("development.enabled", "true"), ("encryption_key", &key)])
 }
 
-/// What people hold, and nobody finds anywhere else.
+/// Secrets that people hold and that are stored nowhere else.
 struct Secrets {
     /// The session and the device of an administrator.
     admin: String,
     admin_device: Device,
-    /// An agent's session, begun with a password and the first of their recovery codes.
+    /// An agent's session, started with a password and the first of their recovery codes.
     session: String,
-    /// Half of another.
+    /// A partial session of the agent.
     half: String,
     device: Device,
     /// The value of the cookie in the browser in which they signed in.
@@ -44,13 +44,13 @@ struct Secrets {
     pending: Device,
     setup_code: String,
     device_code: String,
-    /// What another service asks with.
+    /// The key of another service.
     service_key: String,
 }
 
 async fn furnish(app: &TestApp) -> Secrets {
     let mut client = app.client().await;
-    // So that what agents are to be told stays where a thief finds it.
+    // Keeps the notices to agents in the database, where the attacker finds them.
     client.set_fault(&json!({ "api": "message/send", "drop": true, "times": 1_000 })).await;
     client.first_password("agent01").await;
     client.first_password("admin01").await;
@@ -87,7 +87,7 @@ async fn furnish(app: &TestApp) -> Secrets {
 }
 
 impl Secrets {
-    /// Everything in every spelling that somebody might have kept it in.
+    /// All secrets in every encoding in which they might be stored.
     fn spellings(&self) -> Vec<Vec<u8>> {
         let bearers = [&self.admin, &self.session, &self.half, &self.cookie, &self.colleague, &self.service_key];
         let seeds = [&self.device, &self.admin_device, &self.pending].map(|device| &device.seed);
@@ -110,7 +110,7 @@ fn encoded(bytes: &[u8]) -> [Vec<u8>; 5] {
     [bytes.to_vec(), one, two, three, four]
 }
 
-/// Every file next to the database, or every row of every table and all that lies in Redis.
+/// Every file next to the database, or every row of every table and all records in Redis.
 fn loot(app: &TestApp) -> Vec<Vec<u8>> {
     match StoreBackend::current() {
         StoreBackend::Embedded => {
@@ -129,7 +129,7 @@ fn has(loot: &[Vec<u8>], piece: &[u8]) -> bool {
     loot.iter().any(|thing| thing.windows(piece.len()).any(|window| window == piece))
 }
 
-/// Every value of every row; and what somebody who knows how bearers are made would make of those that could be one.
+/// Every value of every row, and the bearer tokens that an attacker who knows their format would make of them.
 fn values(app: &TestApp) -> BTreeSet<String> {
     let tables = match StoreBackend::current() {
         StoreBackend::Embedded => "SELECT name FROM sqlite_master WHERE type = 'table'",
@@ -146,7 +146,7 @@ fn values(app: &TestApp) -> BTreeSet<String> {
     cells.into_iter().filter(|cell| !cell.is_empty() && !cell.contains(char::is_control)).chain(forged).collect()
 }
 
-/// A bearer value with the right prefix and checksum, made of a digest.
+/// A bearer token with the right prefix and checksum, made of a digest.
 fn forged<K: SecretKind>(digest: Digest) -> String {
     thread_local!(static CHOSEN: Cell<[u8; 32]> = const { Cell::new([0; 32]) });
     CHOSEN.set(*digest.bytes());
@@ -163,7 +163,7 @@ async fn unlock(app: &TestApp) {
     }
 }
 
-/// Tries a value in the place of everything that an agent types.
+/// Tries a value in every field that an agent fills in.
 async fn type_in(client: &mut Client, held: &Secrets, value: &str) {
     let code = json!({ "code": value });
     client.post_as(&held.half, VERIFY, &code).await.refused(401, 1008);
@@ -225,7 +225,7 @@ on_every_store! {
             assert_eq!(known, ["0"], "{value} is taken for the cookie of a browser that is known");
         }
 
-        // The real ones still do.
+        // The real secrets still work.
         unlock(&app).await;
         let cookie = format!("deskpass_known={}", held.cookie);
         let login = json!({ "employee_id": "agent01", "password": "wrong" });
@@ -239,7 +239,7 @@ on_every_store! {
         client.post_as(&colleague, "/api/auth/otp-setup", &json!({ "setup_code": held.device_code })).await.data();
     }
 
-    /// A thief has all the time in the world, but has to know when a guess is right.
+    /// An attacker has unlimited time, but must be able to tell when a guess is right.
     async fn nothing_in_it_says_whether_a_guess_is_right() {
         let app = TestApp::with(sealed_with(KEY)).await;
         let held = furnish(&app).await;
@@ -280,7 +280,7 @@ on_every_store! {
         }
     }
 
-    /// Whoever can also write puts a secret they know into the place of one they do not.
+    /// An attacker who can also write replaces an unknown secret with a known one.
     async fn what_is_moved_to_another_agent_does_not_open() {
         let app = TestApp::with(sealed_with(KEY)).await;
         let held = furnish(&app).await;
@@ -336,14 +336,14 @@ on_every_store! {
     }
 }
 
-/// Asserts that a record was found wanting, and that the answer says no more than that.
+/// Asserts that a record was rejected as damaged, and that the response says no more than that.
 #[track_caller]
 fn damaged(answer: &crate::harness::Response) {
     let message = answer.refused(500, 1005).json()["message"].as_str().unwrap().to_owned();
     assert!(message.contains(": record damaged (ref "), "{message}");
 }
 
-/// What somebody who knows how codes are written would hash.
+/// The inputs that an attacker who knows the format of codes would hash.
 fn guesses(code: &str) -> Vec<Vec<u8>> {
     let bare = code.replace('-', "");
     let spellings = [code.to_owned(), code.to_uppercase(), bare.to_uppercase(), bare];

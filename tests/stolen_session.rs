@@ -1,4 +1,4 @@
-//! A stolen session alone gains neither a device nor a password nor what those lead to: it is too old to enrol anything.
+//! A stolen session alone gains neither a device nor a password nor the access they give: it is too old to enrol anything.
 
 use std::time::Duration;
 
@@ -12,14 +12,14 @@ const RECENT: Duration = Duration::from_mins(5);
 const SETUP: &str = "/api/auth/otp-setup";
 const UNLOCK: &str = "/api/admin/agents/agent01/unlock";
 
-/// A session that began through the platform, and was stolen when it was no longer recent.
+/// A session with platform vouching that was stolen when it was no longer recent.
 async fn stolen(app: &TestApp, platform: &Platform, client: &mut Client, who: &str) -> String {
     let token = platform.sign_in(client, who).await;
     app.clock.advance(RECENT);
     token
 }
 
-/// Everything that an agent proves themselves with.
+/// All credentials of the agents.
 fn enrolled(app: &TestApp) -> Vec<String> {
     app.query(
         "SELECT employee_key, COALESCE(password_hash, ''), COALESCE(otp_secret, ''), COALESCE(otp_pending, ''), otp_proven
@@ -74,14 +74,14 @@ on_every_store! {
             GROUP BY event, reason ORDER BY event";
         assert_eq!(app.query(log), ["otp_refused|recent_sign_in_needed|3", "password_refused|recent_sign_in_needed|3"]);
 
-        // The owner signs in again, and does both until the last moment.
+        // The owner signs in again, and enrols both until the last moment.
         let fresh = platform.sign_in(&mut client, "admin01").await;
         app.clock.advance(RECENT.saturating_sub(Duration::from_millis(1)));
         assert_eq!(client.get_as(&fresh, "/api/auth/otp-status").await.data()["recent_sign_in"], true);
         set_password(&mut client, &fresh, &json!({ "new_password": PASSWORD })).await.data();
         let (device, _) = client.bind_device(&fresh, &app.clock).await;
         client.post_with_otp(&fresh, UNLOCK, Some(&device.next_code())).await.data();
-        // What is there is changed by whoever has it, however old the session is.
+        // Existing credentials can be changed by their holder, however old the session is.
         let old = stolen(&app, &platform, &mut client, "admin01").await;
         set_password(&mut client, &old, &json!({ "new_password": OTHER })).await.refused(400, 1015);
         set_password(&mut client, &old, &json!({ "old_password": OTHER, "new_password": OTHER })).await.refused(403, 1016);
@@ -91,7 +91,7 @@ on_every_store! {
         assert_eq!(refused.refused(403, 1003).reason(), "recent_sign_in_needed", "unbound, and bound anew");
     }
 
-    /// Neither has the owner bind a thief's device, nor a thief wait for what the owner's fresh session began.
+    /// The owner cannot be made to bind a thief's device, and a thief cannot finish a setup that the owner's fresh session began.
     async fn a_setup_is_bound_by_the_session_that_began_it() {
         let (app, platform) = production(&[]).await;
         let mut client = app.client().await;
@@ -106,7 +106,7 @@ on_every_store! {
         let setup = client.post_as(&half, SETUP, &json!({})).await.data();
         let device = Device::scan(&setup, &app.clock);
         assert_eq!(show(&mut client, &one, "bind", &device.code()).await.refused(409, 1019).reason(), "setup_over");
-        // What began in time may take its time.
+        // A setup that began in time may finish later.
         let setup = client.post_as(&one, SETUP, &json!({})).await.data();
         let device = Device::scan(&setup, &app.clock);
         assert_eq!(show(&mut client, &half, "bind", &device.code()).await.refused(409, 1019).reason(), "setup_over");
@@ -128,7 +128,7 @@ on_every_store! {
             assert_eq!(refused.refused(403, 1003).reason(), "setup_code", "{wrong}");
         }
         use_setup_code(&mut client, "admin01", &code).await.refused(403, 1003);
-        // Whoever loses the page begins again; only what is bound spends it.
+        // A user who loses the page starts again; only the binding uses up the code.
         client.post_as(&old, SETUP, &json!({ "setup_code": code })).await.data();
         let setup = client.post_as(&old, SETUP, &json!({ "setup_code": code.to_uppercase().replace('-', " ") })).await;
         let device = Device::scan(&setup.data(), &app.clock);
@@ -138,7 +138,7 @@ on_every_store! {
         show(&mut client, &old, "unbind", &device.next_code()).await.data();
         let spent = client.post_as(&old, SETUP, &json!({ "setup_code": code })).await;
         assert_eq!(spent.refused(403, 1003).reason(), "setup_code");
-        // One that was not needed is spent, too; and one that is a day old does not count.
+        // A code that was not needed is used up, too; and a code that is a day old does not count.
         let code = device_code(&app, "admin01").await;
         let fresh = platform.sign_in(&mut client, "admin01").await;
         let (device, _) = client.bind_device(&fresh, &app.clock).await;
@@ -150,7 +150,7 @@ on_every_store! {
         client.post_as(&fresh, SETUP, &json!({ "setup_code": code })).await.refused(403, 1003);
     }
 
-    /// A thief who bound a device by password does not have it confirmed in a session that they stole.
+    /// A thief who bound a device by password cannot get it proven in a session that they stole.
     async fn an_unproven_device_counts_for_nothing_of_high_risk_and_an_old_session_does_not_prove_it() {
         let (app, platform) = production(&[]).await;
         let mut client = app.client().await;
@@ -173,7 +173,7 @@ on_every_store! {
         }
     }
 
-    /// Whoever lost their phone on a day without the platform binds another minutes after they signed in by password.
+    /// A user who lost their phone during an outage of the platform binds another minutes after they signed in by password.
     async fn a_session_by_password_binds_another_device_in_its_first_minutes() {
         let (app, platform) = production(&[]).await;
         let mut client = app.client().await;

@@ -1,4 +1,4 @@
-//! Two corporations whose people bear the same names: neither sees or touches what is the other's, by whichever route.
+//! Two corporations with employees of the same names: neither sees or changes data of the other, by any route.
 
 use deskpass::http::{RequiredAccess, Route, routes};
 use deskpass_core::{EmployeeKey, Person, Role, Roles};
@@ -10,12 +10,12 @@ use crate::harness::{Client, Device, StoreBackend, TestApp, request, settings};
 
 const HOME: &str = "wwdeskpass";
 const ABROAD: &str = "wwpartner";
-/// Who is in both.
+/// The employees of both corporations.
 const NAMES: [&str; 4] = ["user01", "agent01", "security01", "boss"];
-/// Stands in everything that is told of somebody of the corporation.
+/// Marks that every text about an employee of the corporation contains.
 const MARKS: [(&str, &str); 2] = [(HOME, "HOMEMADE"), (ABROAD, "FOREIGN")];
 
-/// What the namesakes may act as, here and there.
+/// The roles of the namesakes, in each corporation.
 type Cast = Vec<[Vec<Role>; 2]>;
 
 fn cast() -> impl Strategy<Value = Cast> {
@@ -23,7 +23,7 @@ fn cast() -> impl Strategy<Value = Cast> {
     proptest::collection::vec([roles(), roles()], NAMES.len())
 }
 
-/// A service at which everybody of the cast is, with a session each. The last of them administrates, here and there.
+/// A service with all employees of the cast, with a session each. The last of them is an administrator, in each corporation.
 async fn stage(cast: &Cast) -> TestApp {
     let app = TestApp::with(settings(&[("development.enabled", "true"), ("bind.mode", "proof")])).await;
     for (id, roles) in NAMES.into_iter().zip(cast) {
@@ -57,7 +57,7 @@ async fn sign_in(client: &mut Client, corp: &str, id: &str) -> String {
     client.post("/api/dev/login", &[agent], &ask).await.data()["token"].as_str().unwrap().to_owned()
 }
 
-/// Everything that belongs to a corporation, except for when it was last used.
+/// All data of a corporation, except for the times of last use.
 fn belongings(app: &TestApp, corp: &str) -> Vec<String> {
     let of = |columns: &str, table: &str, whose: &str| {
         app.query(&format!("SELECT {columns} FROM {table} WHERE {whose} = '{corp}' ORDER BY {columns}"))
@@ -72,13 +72,13 @@ fn belongings(app: &TestApp, corp: &str) -> Vec<String> {
     .concat()
 }
 
-/// A path of the table that leads to something of a corporation.
+/// A path of the table with the identifiers of a corporation.
 fn leading(route: &Route, corp: &str, id: &str, session: &str) -> String {
     let pieces = [("{corp_id}", corp), ("{employee_id}", id), ("{user_id}", id), ("{id}", session)];
     pieces.into_iter().fold(route.path.to_owned(), |path, (place, piece)| path.replace(place, piece))
 }
 
-/// Everything that any route could be asked, about somebody of a corporation.
+/// A body with all fields of any route, about an employee of a corporation.
 fn everything(corp: &str, id: &str) -> Value {
     json!({
         "corp_id": corp, "target_corp_id": corp, "employee_id": id, "user_id": id, "roles": [], "role": "user", "disabled": true,
@@ -88,7 +88,7 @@ fn everything(corp: &str, id: &str) -> Value {
     })
 }
 
-/// What wants no token is about nobody, and development lets anyone be anyone.
+/// Routes without a token concern no employee, and development mode allows any identity.
 fn names_an_employee(route: &Route) -> bool {
     route.path.starts_with("/api/")
         && !matches!(route.access, RequiredAccess::Anyone | RequiredAccess::Developer | RequiredAccess::Operator)
@@ -102,7 +102,7 @@ struct Intruder<'a> {
 }
 
 impl Intruder<'_> {
-    /// Asks by a route for what is the other corporation's, and looks at what comes of it.
+    /// Requests data of the other corporation by a route, and checks the result.
     async fn try_out(&self, route: &Route, target: &'static str, session: &str) {
         let mut client = self.app.client().await;
         let token = sign_in(&mut client, self.corp, self.id).await;
@@ -138,7 +138,7 @@ fn session_of(app: &TestApp, corp: &str, id: &str) -> String {
 
 async fn keep_apart(cast: &Cast) {
     let app = stage(cast).await;
-    // Whoever administrates the other corporation has a device, so that nothing but the corporation keeps them out.
+    // The administrator of the other corporation has a device, so that only the corporation keeps them out.
     let key = EmployeeKey::from_parts(ABROAD, "boss");
     app.auth().operator().add_agent(key, "admin").await.unwrap();
     let mut client = app.client().await;
@@ -150,7 +150,7 @@ async fn keep_apart(cast: &Cast) {
     }
     for intruder in &intruders {
         let target = if intruder.corp == HOME { ABROAD } else { HOME };
-        // Whoever may read everything at home may read of every corporation, by naming it, and rules there are for everybody.
+        // A user with full read access at home may read of every corporation by naming it, and the rules there apply to all.
         let everywhere = intruder.corp == HOME;
         let session = session_of(&app, target, intruder.id);
         for route in routes().iter().filter(|route| names_an_employee(route)) {

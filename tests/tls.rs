@@ -1,11 +1,11 @@
-//! The way to PostgreSQL is encrypted and its other end proven, or there is no way.
+//! The connection to PostgreSQL is encrypted and its server verified, or there is no connection.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 use crate::harness::{Client, ClusterStore, Process, Servers, binary};
 
-/// A certificate for this machine, signed by itself.
+/// A self-signed certificate for this machine.
 fn certificate(directory: &Path) -> (String, String) {
     let at = |name: &str| directory.join(name).display().to_string();
     let (key, certificate) = (at("key.pem"), at("certificate.pem"));
@@ -17,11 +17,11 @@ fn certificate(directory: &Path) -> (String, String) {
     (key, certificate)
 }
 
-/// Has PostgreSQL speak TLS from now on.
+/// Has PostgreSQL use TLS from now on.
 fn encrypt(place: &ClusterStore, key: &str, certificate: &str) {
     for (name, file) in [("key", key), ("crt", certificate)] {
         let text = std::fs::read_to_string(file).unwrap();
-        // The server writes its own files, so that they are its own.
+        // The server writes the files, so that it owns them.
         place.query(&format!(
             "COPY (SELECT regexp_split_to_table('{}', E'\\n')) TO PROGRAM 'umask 077; cat > server.{name}'",
             text.trim()
@@ -29,7 +29,7 @@ fn encrypt(place: &ClusterStore, key: &str, certificate: &str) {
     }
     place.query("ALTER SYSTEM SET ssl = on");
     place.query("SELECT pg_reload_conf()");
-    // The server hears of it in its own time.
+    // The server reloads its settings asynchronously.
     let began = std::time::Instant::now();
     while place.query("SHOW ssl") != ["on"] {
         assert!(began.elapsed() < std::time::Duration::from_secs(10));

@@ -1,8 +1,8 @@
-//! The Chinese documents keep up with the English ones: the same code, the same headings, the same names in the text.
+//! The Chinese documents match the English ones: the same code, the same headings, the same names in the text.
 
 use std::collections::BTreeSet;
 
-/// A document: where it is, and its text.
+/// A document: its path and its text.
 struct Document<'a> {
     path: &'a str,
     text: &'a str,
@@ -24,14 +24,14 @@ const PAIRS: [[Document<'static>; 2]; 3] = [
     ],
 ];
 
-/// A line with its number, and what of it must be the same in the other language.
+/// A line with its number, and the part that must be the same in the other language.
 struct Line<'a> {
     number: usize,
     key: &'a str,
     whole: &'a str,
 }
 
-/// What of a line of code must be the same: all of it, or what comes before a comment, unless that is nothing.
+/// The part of a line of code that must be the same: all of it, or the part before a comment, unless that is empty.
 fn code<'a>(language: &str, line: &'a str) -> Option<&'a str> {
     let mark = match language {
         "sh" | "toml" | "nginx" | "ini" => "#",
@@ -39,7 +39,7 @@ fn code<'a>(language: &str, line: &'a str) -> Option<&'a str> {
         _ => return Some(line),
     };
     let mut marks = line.match_indices(mark).map(|(at, _)| at);
-    // A mark inside of a word is no comment: `${#name}`, `https://…`.
+    // A mark inside a word is no comment: `${#name}`, `https://…`.
     let comment = marks.find(|&at| at == 0 || line[..at].ends_with(char::is_whitespace));
     let code = line[..comment.unwrap_or(line.len())].trim_end();
     (!code.is_empty()).then_some(code)
@@ -64,7 +64,7 @@ fn split<'a>(document: &Document<'a>) -> [Vec<Line<'a>>; 2] {
     [blocks, prose]
 }
 
-/// The headings, of which the level must be the same.
+/// The headings, whose levels must be the same.
 fn headings<'a>(prose: &[Line<'a>]) -> Vec<Line<'a>> {
     let level = |line: &'a str| &line[..line.len() - line.trim_start_matches('#').len()];
     let lines = prose.iter().map(|line| Line { number: line.number, key: level(line.whole), whole: line.whole });
@@ -81,7 +81,7 @@ fn names(path: &str, prose: &[Line<'_>]) -> BTreeSet<String> {
     spans.filter(|span| span.starts_with("deskpass") || span.contains(['.', '_', '/'])).collect()
 }
 
-/// What must be the same in both languages.
+/// The parts that must be the same in both languages.
 struct Parts<'a> {
     path: &'a str,
     blocks: Vec<Line<'a>>,
@@ -108,7 +108,7 @@ fn difference(what: &str, paths: [&str; 2], [english, chinese]: [&[Line<'_>]; 2]
     Some(format!("{what} differ:\n  {}\n  {}", told(paths[0], english), told(paths[1], chinese)))
 }
 
-/// What one language has and the other does not.
+/// The differences between the two languages.
 fn complaints(english: &Document<'_>, chinese: &Document<'_>) -> Vec<String> {
     let [english, chinese] = [Parts::of(english), Parts::of(chinese)];
     let paths = [english.path, chinese.path];
@@ -133,7 +133,7 @@ fn the_chinese_documents_keep_up_with_the_english_ones() {
     }
 }
 
-/// A small document with one of everything.
+/// A small document with one of every element.
 const SAMPLE: &str = "# Title
 
 Set `a.b`, run `deskpass doctor` as `root`.

@@ -1,4 +1,4 @@
-//! The sessions of the tutorial, typed with bash and curl as they stand there; and the README's size and pictures.
+//! The sessions of the tutorial, run with bash and curl exactly as written; and the README's size and pictures.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -9,7 +9,7 @@ use crate::harness::Process;
 
 const TUTORIAL: &str = include_str!("../docs/tutorial.md");
 
-/// The largest README, in bytes: a newcomer reads it to the end.
+/// The largest README, in bytes: short enough for newcomers to read to the end.
 const MAX_README: usize = 9_000;
 
 /// Every console block of the tutorial, with the heading above it.
@@ -46,17 +46,17 @@ fn steps(session: &str) -> Vec<Step<'_>> {
     steps
 }
 
-/// Where bash finds its commands: `deskpass` is the program under test.
+/// The search path of bash: `deskpass` is the program under test.
 fn search_path() -> OsString {
     let program = Path::new(env!("CARGO_BIN_EXE_deskpass")).parent().unwrap();
     let others = std::env::var_os("PATH").unwrap_or_default();
     std::env::join_paths(std::iter::once(program.to_owned()).chain(std::env::split_paths(&others))).unwrap()
 }
 
-/// Stands between the outputs of two commands; no answer contains it.
+/// Separates the outputs of two commands; no response contains it.
 const SEPARATOR: char = '\u{1e}';
 
-/// Types all commands into one bash; returns all that they write, with separators in between.
+/// Runs all commands in one bash; returns all output, with separators in between.
 fn bash(steps: &[Step<'_>], directory: &Path) -> String {
     let commands: Vec<_> = steps.iter().map(|step| step.command).collect();
     let script = format!("exec 2>&1\nset -euo pipefail\n{}\n", commands.join("\nprintf '\\036'\n"));
@@ -70,14 +70,14 @@ fn bash(steps: &[Step<'_>], directory: &Path) -> String {
     text
 }
 
-/// Whether a line is as the tutorial shows it, where `…` stands for anything.
+/// Whether a line matches the one in the tutorial, where `…` stands for anything.
 fn fits(shown: &str, line: &str) -> bool {
     let Some((start, others)) = shown.split_once('…') else { return shown == line };
     let Some(rest) = line.strip_prefix(start) else { return false };
     rest.char_indices().map(|(at, _)| at).chain([rest.len()]).any(|at| fits(others, &rest[at..]))
 }
 
-/// Types a session at a service, whose data is in `data` below the directory, and compares every line.
+/// Runs a session against a service, whose data is in `data` below the directory, and compares every line.
 fn types(heading: &str, session: &str, process: &Process, directory: &Path) {
     let address = &process.address;
     let session = session.replace("localhost:8080", address).replace("127.0.0.1:8080", address);
@@ -136,14 +136,14 @@ fn the_readme_is_short() {
     assert!(size <= MAX_README, "README.md has {size} bytes, at most {MAX_README} are allowed");
 }
 
-/// The text of every test there is.
+/// The source text of all tests.
 fn sources(directory: &Path) -> String {
     let entries = std::fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
     entries.map(|path| if path.is_dir() { sources(&path) } else { std::fs::read_to_string(path).unwrap() }).collect()
 }
 
 #[test]
-fn every_picture_in_the_readme_is_one_that_a_test_makes() {
+fn every_picture_in_the_readme_is_made_by_a_test() {
     let readme = readme();
     let shown = readme.split("docs/pictures/").skip(1).map(|rest| rest.split_once(".png").unwrap().0);
     let shown: BTreeSet<_> = shown.map(str::to_owned).collect();

@@ -1,4 +1,4 @@
-//! PostgreSQL and Redis, private to the run, and what nodes share on them.
+//! PostgreSQL and Redis servers of the run, and the data that nodes share on them.
 
 use std::fs::OpenOptions;
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -14,18 +14,18 @@ use crate::workspace::Workspace;
 
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../tools/servers");
 
-/// Backends that run until this goes.
+/// Backends that run until this value is dropped.
 #[derive(Debug)]
 pub(crate) struct Backends {
     script: Child,
-    // An option, so that dropping can close it: that is how the script is asked to leave.
+    // An option, so that `drop` can close it: that tells the script to exit.
     orders: Option<ChildStdin>,
     answers: BufReader<ChildStdout>,
     urls: Vec<String>,
 }
 
 impl Backends {
-    /// Starts each of `which`: `postgres`, `redis`. What PostgreSQL has committed is on disk, as in production.
+    /// Starts each of `which`: `postgres`, `redis`. PostgreSQL commits to disk, as in production.
     pub(crate) fn start(workspace: &Workspace, name: &str, which: &[&str]) -> Result<Self, BenchError> {
         let log = OpenOptions::new().create(true).append(true).open(workspace.log())?;
         let mut command = Command::new(SCRIPT);
@@ -42,20 +42,20 @@ impl Backends {
         Ok(servers)
     }
 
-    /// Kills one of them, and returns when it is gone.
+    /// Kills a server and returns when it is gone.
     pub(crate) fn kill(&mut self, server: &str) -> Result<(), BenchError> {
         let orders = self.orders.as_mut().ok_or("nobody takes orders")?;
         writeln!(orders, "stop {server}")?;
         self.answer().map(drop).ok_or_else(|| format!("{server} cannot be killed").into())
     }
 
-    /// Where the server of this kind is.
+    /// The URL of the server of this kind.
     pub(crate) fn url(&self, kind: &str) -> Result<&str, BenchError> {
         let found = self.urls.iter().find(|url| url.split(':').next() == Some(kind));
         Ok(found.ok_or_else(|| format!("there is no {kind}"))?)
     }
 
-    /// The next line, unless there is none.
+    /// The next line, if any.
     fn answer(&mut self) -> Option<String> {
         let mut line = String::new();
         self.answers.read_line(&mut line).ok().filter(|length| *length > 0).map(|_| line)
@@ -65,12 +65,12 @@ impl Backends {
 impl Drop for Backends {
     fn drop(&mut self) {
         drop(self.orders.take());
-        // It takes the servers along; whether it has left already does not matter.
+        // The script stops the servers; whether it has exited already does not matter.
         let _ = self.script.wait();
     }
 }
 
-/// What nodes share: a database and a part of Redis, both of one name.
+/// The data that nodes share: a database and a part of Redis, both with the same name.
 #[derive(Clone, Debug)]
 pub(crate) struct SharedBackend {
     pub(crate) name: &'static str,
@@ -79,7 +79,7 @@ pub(crate) struct SharedBackend {
 }
 
 impl SharedBackend {
-    /// A desk with everything that an embedded store has.
+    /// Creates a shared backend with all data of an embedded store.
     pub(crate) async fn copied(
         workspace: &Workspace,
         servers: &Backends,
@@ -96,7 +96,7 @@ impl SharedBackend {
             return Err(BenchError(String::from_utf8_lossy(&copied.stderr).into_owned()).during("deskpass copy"));
         }
         let client = connect(store.as_str()).await?;
-        // All of it tidy and on disk, so that no late work disturbs what is measured.
+        // Vacuumed and on disk, so that no background work disturbs the measurement.
         for errand in ["VACUUM ANALYZE", "CHECKPOINT"] {
             client.batch_execute(errand).await?;
         }
@@ -104,7 +104,7 @@ impl SharedBackend {
     }
 }
 
-/// A connection to PostgreSQL, for as long as whoever uses it.
+/// A connection to PostgreSQL that lives as long as its client.
 pub(crate) async fn connect(url: &str) -> Result<Client, BenchError> {
     let (client, driver) = tokio_postgres::connect(url, NoTls).await?;
     drop(tokio::spawn(driver));

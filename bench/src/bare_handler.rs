@@ -1,5 +1,5 @@
-//! The least that could answer the same: axum with one handler for each route, which reads what the service reads and
-//! answers the same bytes without looking anything up.
+//! The minimal baseline: axum with one handler for each route, which parses the same input as the service and returns the same
+//! bytes without a lookup.
 
 use std::io::{BufRead as _, Read as _};
 
@@ -17,7 +17,7 @@ use crate::connection::HttpResponse;
 use crate::error::BenchError;
 use crate::requests::QRCODE;
 
-/// What to answer on each route; nothing on those that nobody asks.
+/// The response on each route; `None` on routes that are not requested.
 #[derive(Debug, Default, Deserialize, Serialize)]
 pub(crate) struct ResponseTemplates {
     pub(crate) verify: ResponseTemplate,
@@ -26,7 +26,7 @@ pub(crate) struct ResponseTemplates {
     pub(crate) qrcode: ResponseTemplate,
 }
 
-/// An answer to be given again and again.
+/// A response that is sent repeatedly.
 #[derive(Debug, Default, Deserialize, Serialize)]
 pub(crate) struct ResponseTemplate {
     headers: Vec<(String, String)>,
@@ -34,7 +34,7 @@ pub(crate) struct ResponseTemplate {
 }
 
 impl ResponseTemplate {
-    /// The same answer, without what the server writes by itself.
+    /// Copies a response, without the headers that the server adds by itself.
     pub(crate) fn of(answer: HttpResponse<'_>) -> Self {
         let own = |(name, _): &(&str, &str)| !["date", "content-length"].contains(name);
         let headers = answer.headers().filter(own).map(|(name, value)| (name.to_owned(), value.to_owned()));
@@ -42,7 +42,7 @@ impl ResponseTemplate {
     }
 
     fn ready(self) -> Result<&'static CannedResponse, BenchError> {
-        // For the life of the process, as a handler would have them as constants; then a copy costs nothing.
+        // Leaked for the life of the process, as a handler would use constants; a copy then costs nothing.
         let mut headers = HeaderMap::new();
         for (name, value) in self.headers {
             headers.insert(HeaderName::from_bytes(name.as_bytes())?, HeaderValue::from_static(value.leak()));
@@ -65,7 +65,7 @@ impl CannedResponse {
     }
 }
 
-/// The answers, where every handler can see them.
+/// The responses, shared by all handlers.
 #[derive(Clone, Copy, Debug)]
 struct CannedResponses {
     verify: &'static CannedResponse,
@@ -98,7 +98,7 @@ async fn qrcode(State(table): State<CannedResponses>) -> Response<Body> {
     table.qrcode.answer()
 }
 
-/// Reads the answers from standard input and gives them until that ends.
+/// Reads the responses from standard input and serves them until it is closed.
 pub(crate) fn serve() -> Result<(), BenchError> {
     let mut line = String::new();
     std::io::stdin().lock().read_line(&mut line)?;
@@ -117,7 +117,7 @@ async fn listen(table: CannedResponses) -> Result<(), BenchError> {
         .route(QRCODE, get(qrcode));
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     println!("the bare handler is ready at http://{}", listener.local_addr()?);
-    // Whoever started us holds the other end: when it is gone, so are we.
+    // The parent process holds the other end: when the parent exits, this process exits too.
     let alone = tokio::task::spawn_blocking(|| std::io::stdin().lock().read_to_end(&mut Vec::new()));
     tokio::select! {
         served = axum::serve(listener, routes.with_state(table)) => Ok(served?),

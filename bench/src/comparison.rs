@@ -1,19 +1,19 @@
-//! Two sides, measured turn by turn, so that whatever else the machine does hits both alike.
+//! A comparison of two sides, measured in alternation, so that other load on the machine affects both equally.
 
 use crate::error::BenchError;
 use crate::plan::Plan;
 use crate::progress::Progress;
 use crate::stats::{Round, median};
 
-/// What was measured of two sides.
+/// The results of both sides.
 #[derive(Debug)]
 pub(crate) struct Comparison {
     pub(crate) name: String,
-    /// What stands beside the service.
+    /// The name of the baseline.
     pub(crate) baseline: &'static str,
     pub(crate) ours: Vec<Round>,
     pub(crate) theirs: Vec<Round>,
-    /// The ratio promised, if any is.
+    /// The target ratio, if any.
     pub(crate) target: Option<f64>,
 }
 
@@ -22,7 +22,7 @@ impl Comparison {
         Self { name, baseline, target, ours: Vec::new(), theirs: Vec::new() }
     }
 
-    /// Lets both sides take turns.
+    /// Measures both sides in alternation.
     pub(crate) async fn run(
         mut self,
         plan: &Plan,
@@ -33,7 +33,7 @@ impl Comparison {
         progress.step(format_args!("{} (beside it: {})", self.name, self.baseline));
         for round in 0..=plan.rounds {
             let (our, their) = (ours().await?, theirs().await?);
-            // The first round warms up.
+            // The first round is a warm-up.
             if round > 0 {
                 self.ours.push(our);
                 self.theirs.push(their);
@@ -43,12 +43,12 @@ impl Comparison {
         Ok(self)
     }
 
-    /// Our throughput as a part of theirs: the ratio of the medians.
+    /// The service's throughput relative to the baseline: the ratio of the medians.
     pub(crate) fn ratio(&self) -> f64 {
         median_of(&self.ours, |round| round.rate) / median_of(&self.theirs, |round| round.rate)
     }
 
-    /// The lowest and the highest ratio of any one round.
+    /// The lowest and the highest ratio of a single round.
     pub(crate) fn spread(&self) -> (f64, f64) {
         let ratios = self.ours.iter().zip(&self.theirs).map(|(our, their)| our.rate / their.rate);
         ratios.fold((f64::INFINITY, 0.0), |(low, high), ratio| (low.min(ratio), high.max(ratio)))

@@ -1,4 +1,4 @@
-//! A kept-alive connection and just enough HTTP to read the answers that come over it.
+//! A keep-alive connection with a minimal HTTP response parser.
 
 use std::net::SocketAddr;
 
@@ -7,18 +7,18 @@ use tokio::net::TcpStream;
 
 use crate::error::BenchError;
 
-/// One connection, with room for one answer that is used again and again.
+/// A connection with a reusable buffer for one response.
 #[derive(Debug)]
 pub(crate) struct Connection {
     stream: TcpStream,
     answer: Vec<u8>,
 }
 
-/// An answer, as it came.
+/// A raw response.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct HttpResponse<'a> {
     bytes: &'a [u8],
-    /// Where the body begins.
+    /// The offset of the body.
     body: usize,
 }
 
@@ -29,7 +29,7 @@ impl Connection {
         Ok(Self { stream, answer: Vec::with_capacity(4096) })
     }
 
-    /// Sends a request and reads its answer to the end.
+    /// Sends a request and reads the complete response.
     pub(crate) async fn exchange(&mut self, request: &[u8]) -> Result<HttpResponse<'_>, BenchError> {
         self.send(request).await?;
         loop {
@@ -42,13 +42,13 @@ impl Connection {
         }
     }
 
-    /// Sends a request whose answer is told bit by bit.
+    /// Sends a request whose response is streamed.
     pub(crate) async fn send(&mut self, request: &[u8]) -> Result<(), BenchError> {
         self.answer.clear();
         Ok(self.stream.write_all(request).await?)
     }
 
-    /// Reads on until these words have come.
+    /// Reads until these bytes have arrived.
     pub(crate) async fn read_until(&mut self, words: &[u8]) -> Result<(), BenchError> {
         while find(&self.answer, words).is_none() {
             if self.stream.read_buf(&mut self.answer).await? == 0 {
@@ -60,7 +60,7 @@ impl Connection {
 }
 
 impl<'a> HttpResponse<'a> {
-    /// Whether it says 200.
+    /// Whether the status is 200.
     pub(crate) fn is_ok(self) -> bool {
         self.bytes.starts_with(b"HTTP/1.1 200 ")
     }
@@ -69,34 +69,34 @@ impl<'a> HttpResponse<'a> {
         self.bytes.get(self.body..).unwrap_or_default()
     }
 
-    /// How many bytes came over the wire.
+    /// The size of the response in bytes.
     pub(crate) fn len(self) -> usize {
         self.bytes.len()
     }
 
-    /// Whether the body has this in it.
+    /// Whether the body contains these bytes.
     pub(crate) fn has(self, words: &[u8]) -> bool {
         find(self.body(), words).is_some()
     }
 
-    /// The headers, names first.
+    /// The headers as pairs of name and value.
     pub(crate) fn headers(self) -> impl Iterator<Item = (&'a str, &'a str)> {
         let head = self.bytes.get(..self.body).and_then(|head| std::str::from_utf8(head).ok()).unwrap_or_default();
         head.lines().skip(1).filter_map(|line| line.split_once(": "))
     }
 
-    /// A header's value.
+    /// The value of a header.
     pub(crate) fn header(self, name: &str) -> Option<&'a str> {
         self.headers().find_map(|(given, value)| (given == name).then_some(value))
     }
 
-    /// All of it as text, for a message.
+    /// The whole response as text, for an error message.
     pub(crate) fn text(self) -> String {
         String::from_utf8_lossy(self.bytes).into_owned()
     }
 }
 
-/// Where the body begins, once it is all there.
+/// The offset of the body, once the response is complete.
 fn body_of_complete(bytes: &[u8]) -> Result<Option<usize>, BenchError> {
     const END: &[u8] = b"\r\n\r\n";
     let Some(end) = find(bytes, END) else { return Ok(None) };
@@ -111,14 +111,14 @@ fn body_of_complete(bytes: &[u8]) -> Result<Option<usize>, BenchError> {
 }
 
 fn content_length(head: &[u8]) -> Option<usize> {
-    // Both servers are hyper, which writes names in small letters.
+    // Both servers use hyper, which writes names in lower case.
     const NAME: &[u8] = b"\r\ncontent-length: ";
     let value = head.get(find(head, NAME)? + NAME.len()..)?;
     let digits = value.iter().take_while(|byte| byte.is_ascii_digit());
     digits.map(|digit| usize::from(digit - b'0')).reduce(|number, digit| number * 10 + digit)
 }
 
-/// Where these words begin.
+/// The offset of these bytes.
 pub(crate) fn find(bytes: &[u8], words: &[u8]) -> Option<usize> {
     bytes.windows(words.len()).position(|window| window == words)
 }

@@ -1,8 +1,8 @@
-//! Why a run failed.
+//! The error of a run.
 
 use std::fmt::Display;
 
-/// Why a run failed, ready to be shown.
+/// The error of a run, with a message for display.
 #[derive(Debug)]
 pub(crate) struct BenchError(pub(crate) String);
 
@@ -13,7 +13,7 @@ impl<E: Display> From<E> for BenchError {
 }
 
 impl BenchError {
-    /// The same, with what was being done.
+    /// Adds the failed action to the message.
     pub(crate) fn during(self, what: impl Display) -> Self {
         Self(format!("{what}: {}", self.0))
     }

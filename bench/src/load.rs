@@ -1,4 +1,4 @@
-//! The load: many connections, each with one request under way.
+//! The load generator: many connections, each with one request in flight.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -14,22 +14,22 @@ use crate::requests::Requests;
 use crate::server::{Server, cpu};
 use crate::stats::{Cost, Round, nanoseconds, now};
 
-/// Connections open at once.
+/// The number of concurrent connections.
 pub(crate) const CONNECTIONS: usize = 64;
 
-/// Requests in their order, and how far they have been used. Clones go on together.
+/// An ordered list of requests and the current position. Clones share the position.
 #[derive(Clone, Debug)]
 pub(crate) struct Load {
     requests: Arc<Requests>,
     used: Arc<AtomicUsize>,
 }
 
-/// How it went on one connection.
+/// The results of one connection.
 #[derive(Debug, Default)]
 struct ClientStats {
     latencies: Vec<u32>,
     failures: usize,
-    /// The first answer that was not as it should be.
+    /// The first unexpected response.
     example: Option<String>,
 }
 
@@ -38,8 +38,8 @@ impl Load {
         Self { requests, used: Arc::default() }
     }
 
-    /// Asks for as long as a round takes, over and over from the first request when it came to the last.
-    /// Several servers share the connections and count as one.
+    /// Sends requests for the duration of a round, starting over after the last request. Several servers share the connections
+    /// and count as one.
     pub(crate) async fn round(&self, servers: &[&Server], length: Duration) -> Result<Round, BenchError> {
         let connections = connect(servers).await?;
         let (before, own, start) = (used_by(servers)?, cpu("self")?, now());
@@ -54,7 +54,7 @@ impl Load {
         Ok(Round::of(all.latencies.len(), cost, all.checked()?))
     }
 
-    /// Makes every request once.
+    /// Sends every request once.
     pub(crate) async fn all(&self, server: &Server, what: &str, progress: &Progress) -> Result<(), BenchError> {
         let connections = connect(&[server]).await?;
         let mut clients: JoinSet<_> = connections.into_iter().map(|to| client(to, self.clone(), None)).collect();
@@ -82,15 +82,15 @@ async fn connect(servers: &[&Server]) -> Result<Vec<Connection>, BenchError> {
     Ok(connections)
 }
 
-/// Processor time that all of them have used so far.
+/// The total CPU time that these servers have used so far.
 fn used_by(servers: &[&Server]) -> Result<Duration, BenchError> {
     servers.iter().map(|server| server.cpu()).sum()
 }
 
-/// Asks until `end`, or without one until every request was made.
+/// Sends requests until `end`, or if there is no end, until every request has been sent.
 async fn client(mut connection: Connection, load: Load, end: Option<Instant>) -> Result<ClientStats, BenchError> {
     let (mut request, mut tally) = (Vec::with_capacity(1024), ClientStats::default());
-    // One look at the clock for each request: the end of one is the beginning of the next.
+    // Reads the clock once per request: the end of a request is the start of the next.
     let mut last = now();
     while end.is_none_or(|end| last < end) {
         let mut at = load.used.fetch_add(1, Ordering::Relaxed);
@@ -119,7 +119,7 @@ impl ClientStats {
         self.example = self.example.take().or(other.example);
     }
 
-    /// The latencies, unless a request failed: a server that fails fast must not look fast.
+    /// The latencies, or an error if a request failed: a server that fails fast must not look fast.
     fn checked(self) -> Result<Vec<u32>, BenchError> {
         match (self.failures, self.example) {
             (0, _) => Ok(self.latencies),

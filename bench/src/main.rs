@@ -1,4 +1,4 @@
-//! Measures what the service promises, beside the least that could do the same work, and writes it down.
+//! Measures the performance targets of the service against minimal baselines and writes a report.
 
 mod backends;
 mod bare_handler;
@@ -30,14 +30,14 @@ use crate::error::BenchError;
 use crate::plan::{Group, Plan};
 use crate::report::Report;
 
-// As in deskpass, since the handler it is held against lives in this binary.
+// The same allocator as in deskpass, because the baseline handler is part of this binary.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// Measures deskpass and writes the figures to bench/RESULTS.md.
 ///
-/// It needs some sixteen minutes, 1 GiB of memory and 2 GiB of disk; what it puts there it removes again. PostgreSQL and Redis
-/// it starts itself; tools/services installs them. A target that is missed is reported, and is no error.
+/// A run takes about sixteen minutes, 1 GiB of memory and 2 GiB of disk, and removes its files afterwards. It starts PostgreSQL
+/// and Redis itself; tools/services installs them. A missed target is reported and is not an error.
 #[derive(Debug, Parser)]
 #[command(
     disable_help_subcommand = true,
@@ -48,7 +48,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
     after_help = "Example: see that everything works, in two minutes\n  cargo build --release -p deskpass -p deskpass-bench\n  ./target/release/deskpass-bench --quick"
 )]
 struct Cli {
-    /// Few rounds and few sessions, to see that it works; leaves bench/RESULTS.md as it is.
+    /// Use few rounds and few sessions, as a smoke test; leaves bench/RESULTS.md unchanged.
     #[arg(long, global = true)]
     quick: bool,
     #[command(subcommand)]
@@ -57,13 +57,13 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Part {
-    /// Only what one node does on its own; the rest of bench/RESULTS.md stays as it is.
+    /// Measure only a single node; leaves the other sections of bench/RESULTS.md unchanged.
     Embedded,
-    /// Only what nodes do on PostgreSQL and Redis; the rest of bench/RESULTS.md stays as it is.
+    /// Measure only nodes on PostgreSQL and Redis; leaves the other sections of bench/RESULTS.md unchanged.
     ScaledOut,
-    /// Only what many sockets take, on one node and between two; the rest of bench/RESULTS.md stays as it is.
+    /// Measure only many sockets, on one node and between two; leaves the other sections of bench/RESULTS.md unchanged.
     Sockets,
-    /// The handler that deskpass is held against, in a process of its own.
+    /// Run the baseline handler, in its own process.
     #[command(hide = true)]
     Bare,
 }
@@ -93,13 +93,13 @@ fn bench(quick: bool, groups: &[Group]) -> Result<(), BenchError> {
         return Err("a debug build measures nothing worth keeping; run it with --release, or with --quick".into());
     }
     let plan = if quick { Plan::quick() } else { Plan::full() };
-    // One thread: the generator shares the machine with what it measures, and must take little of it.
+    // One thread: the generator shares the machine with the measured servers and must use little of it.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let mut reports = Vec::new();
     for group in groups {
         reports.push(runtime.block_on(until_interrupted(&plan, *group))?);
         if !quick {
-            // After each group, so that what one has found is not lost with the next.
+            // Written after each group, so that a failure of the next group does not lose its results.
             let before = std::fs::read_to_string(RESULTS).unwrap_or_default();
             std::fs::write(RESULTS, page::with(&reports, &before))?;
         }
@@ -108,7 +108,7 @@ fn bench(quick: bool, groups: &[Group]) -> Result<(), BenchError> {
     Ok(())
 }
 
-/// Measures one group. Leaving by way of an error takes the servers and their data along.
+/// Measures one group. An error also stops the servers and removes their data.
 async fn until_interrupted(plan: &Plan, group: Group) -> Result<Report, BenchError> {
     tokio::select! {
         report = run::run(plan, group) => report,

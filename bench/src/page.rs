@@ -1,4 +1,4 @@
-//! The page that the figures stand on: one section for each group, replaced when that group is measured again.
+//! The results page: one section for each group, replaced when that group is measured again.
 
 use crate::plan::Group;
 use crate::report::Report;
@@ -12,7 +12,7 @@ times tell more than the ratio. The bare handler reads the same request and answ
 up.
 ";
 
-/// The page with these reports on it; groups that none of them is about stay as they are on the page `before`.
+/// The page with these reports; all other groups keep their section of the page `before`.
 pub(crate) fn with(reports: &[Report], before: &str) -> String {
     let section = |group| match reports.iter().find(|report| report.group == group) {
         Some(report) => Some(report.markdown()),
@@ -27,7 +27,7 @@ fn heading(group: Group) -> String {
     format!("## {}\n", group.title())
 }
 
-/// What a page has under the heading of a group.
+/// The section of a group on a page.
 fn kept(page: &str, group: Group) -> Option<&str> {
     let (_, section) = page.split_once(&heading(group))?;
     section.split("\n## ").next()

@@ -1,15 +1,15 @@
-//! How much is measured, and what was promised.
+//! The amount of work to measure, and the targets.
 
 use std::time::Duration;
 
-/// What is measured together.
+/// A group of measurements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Group {
-    /// One node that has everything in it.
+    /// A single node with embedded stores.
     Embedded,
     /// Nodes that share PostgreSQL and Redis.
     ScaledOut,
-    /// Many who hold a connection open to be told something.
+    /// Many clients that hold a socket open to receive messages.
     Sockets,
 }
 
@@ -24,7 +24,7 @@ impl Group {
         }
     }
 
-    /// Steps that its run tells about.
+    /// The number of steps that the run reports.
     pub(crate) const fn steps(self) -> usize {
         match self {
             Self::Embedded | Self::ScaledOut => 19,
@@ -33,69 +33,69 @@ impl Group {
     }
 }
 
-/// How much is measured.
+/// The amount of work to measure.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Plan {
     pub(crate) quick: bool,
-    /// Rounds of each side, after one that warms up.
+    /// Rounds of each side, after one warm-up round.
     pub(crate) rounds: usize,
     pub(crate) round: Duration,
     pub(crate) small: Size,
     pub(crate) large: Size,
     /// Live sessions on PostgreSQL.
     pub(crate) shared: usize,
-    /// How often the service is started to time it.
+    /// The number of timed starts of the service.
     pub(crate) starts: usize,
-    /// QR codes that wait to be scanned.
+    /// The number of QR codes that wait to be scanned.
     pub(crate) waiting: usize,
-    /// How often somebody signs in by QR code to time it.
+    /// The number of timed sign-ins by QR code.
     pub(crate) scans: usize,
-    /// How often somebody signs out to time it, with Redis and without.
+    /// The number of timed sign-outs, with Redis and without.
     pub(crate) logouts: usize,
-    /// Rounds of idleness and of many who try passwords, after one that warms up, and how long each takes.
+    /// Idle rounds and rounds with many password attempts, after one warm-up round, and the duration of each.
     pub(crate) floods: usize,
     pub(crate) flood: Duration,
-    /// Sockets at one node, and at one of two.
+    /// The number of sockets on a single node, and on one of two nodes.
     pub(crate) sockets: usize,
     pub(crate) shared_sockets: usize,
-    /// How often one of them is told something, and how often all are.
+    /// The number of messages to one socket, and of messages to all.
     pub(crate) messages: usize,
     pub(crate) broadcasts: usize,
 }
 
-/// How many live sessions there are, and the throughput promised with them, beside a bare handler.
+/// A number of live sessions, and the target throughput relative to a bare handler.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Size {
     pub(crate) sessions: usize,
     pub(crate) ratio: f64,
 }
 
-/// Sessions of one employee, in the usual layout.
+/// Sessions per employee, in the usual layout.
 pub(crate) const SESSIONS_EACH: usize = 10;
 /// Employees who sign in.
 pub(crate) const SIGN_IN_EMPLOYEES: usize = 1_000;
-/// Promised throughput of sign-ins, beside SQLite alone.
+/// The target throughput of sign-ins relative to plain SQLite.
 pub(crate) const SIGN_IN_RATIO: f64 = 0.5;
-/// Promised throughput of a look at a waiting ticket, beside a bare handler.
+/// The target throughput of status requests for a waiting ticket, relative to a bare handler.
 pub(crate) const STATUS_RATIO: f64 = 0.8;
-/// Promised throughput of verify on a node that shares its data, beside a bare handler.
+/// The target throughput of verify on a node with shared data, relative to a bare handler.
 pub(crate) const SHARED_RATIO: f64 = 0.8;
-/// Promised time until a logout counts on every node, in seconds.
+/// The target time until a logout takes effect on every node, in seconds.
 pub(crate) const LOGOUT_SECONDS: f64 = 1.0;
-/// Promised time to start, in seconds.
+/// The target start-up time, in seconds.
 pub(crate) const START_SECONDS: f64 = 2.0;
-/// Promised p99 of verify while many try passwords, beside the idle one.
+/// The target p99 of verify during many password attempts, relative to the idle p99.
 pub(crate) const FLOOD_RATIO: f64 = 2.0;
-/// Promised memory that they take, in bytes.
+/// The target memory of the password attempts, in bytes.
 pub(crate) const FLOOD_BYTES: usize = 128 << 20;
-/// Promised memory of a service that holds many sockets, in bytes.
+/// The target memory of a service with many sockets, in bytes.
 pub(crate) const SOCKETS_BYTES: usize = 400 << 20;
-/// Promised times until one of many sockets is told something, until all are, and until those are closed whose sessions ended;
-/// in seconds.
+/// The target times in seconds until a message reaches one of many sockets, until it reaches all, and until the sockets of
+/// ended sessions are closed.
 pub(crate) const SOCKET_SECONDS: f64 = 0.005;
 pub(crate) const SOCKETS_SECONDS: f64 = 2.0;
 pub(crate) const SOCKETS_END_SECONDS: f64 = 1.0;
-/// Promised memory of a cached session, in bytes.
+/// The target memory of a cached session, in bytes.
 pub(crate) const SESSION_BYTES: f64 = 300.0;
 
 impl Plan {
@@ -107,7 +107,7 @@ impl Plan {
             small: Size { sessions: 100_000, ratio: 0.85 },
             large: Size { sessions: 1_000_000, ratio: 0.80 },
             starts: 5,
-            // Looking at them must be over before they are, three minutes after they were asked for.
+            // They expire three minutes after the request; the measurement must finish before that.
             waiting: 10_000,
             scans: 500,
             shared: 100_000,
@@ -121,7 +121,7 @@ impl Plan {
         }
     }
 
-    /// The same with little of everything.
+    /// A plan with small numbers.
     pub(crate) fn quick() -> Self {
         let full = Self::full();
         Self {

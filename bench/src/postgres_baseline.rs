@@ -1,5 +1,4 @@
-//! The least that could keep sessions in PostgreSQL: the statements of the service on as many connections, and nothing
-//! around them.
+//! The minimal baseline on PostgreSQL: the service's statements on the same number of connections, without anything else.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -18,7 +17,7 @@ use crate::server::cpu;
 use crate::sqlite_baseline::{ADDRESS, SignInRow};
 use crate::stats::{Cost, Round, nanoseconds, now};
 
-/// Characters of a digest's text.
+/// The length of a digest's text.
 const DIGEST_WIDTH: usize = 43;
 
 const EMPLOYEE: &str = "UPDATE employee SET last_login_at = $3, last_login_ip = $4
@@ -36,16 +35,16 @@ const PERSON: &str = "SELECT e.corp_id, e.employee_key, e.employee_id, e.name, e
     FROM employee e LEFT JOIN user_role r ON r.corp_id = e.corp_id AND r.employee_key = e.employee_key
     WHERE e.corp_id = $1 AND e.employee_key = $2";
 
-/// What is done over and over.
+/// The repeated work.
 #[derive(Clone, Debug)]
 pub(crate) enum Work {
-    /// What the service writes for a sign-in, in one transaction.
+    /// The writes of a sign-in, in one transaction.
     SignIns,
-    /// What the service reads of a session that it does not know; for each of these digests in turn.
+    /// The read of an uncached session, for each of these digests in turn.
     LookUps(Arc<Digests>),
 }
 
-/// Digests of tokens, and how far they have been used.
+/// Digests of tokens, and the current position.
 #[derive(Debug)]
 pub(crate) struct Digests {
     words: WordList,
@@ -68,7 +67,7 @@ impl Digests {
     }
 }
 
-/// PostgreSQL and as many connections as nodes would have.
+/// PostgreSQL with as many connections as the nodes would have.
 #[derive(Debug)]
 pub(crate) struct PostgresBaseline {
     workers: Vec<Worker>,
@@ -84,7 +83,7 @@ impl PostgresBaseline {
         Ok(Self { workers, work })
     }
 
-    /// Does the work for as long as a round takes, on so many of its connections at once.
+    /// Does the work for the duration of a round, on this number of connections.
     pub(crate) async fn round(&mut self, length: Duration, connections: usize) -> Result<Round, BenchError> {
         let (used, start) = (cpu("self")?, now());
         let some = self.workers.drain(..connections.min(self.workers.len()));
@@ -95,13 +94,13 @@ impl PostgresBaseline {
             latencies.extend(times);
             self.workers.push(worker);
         }
-        // Here the benchmark is what is measured.
+        // Here the benchmark process itself is measured.
         let spent = cpu("self")?.saturating_sub(used);
         Ok(Round::of(latencies.len(), Cost { elapsed: start.elapsed(), cpu: spent, own: spent }, latencies))
     }
 }
 
-/// A connection with its statements.
+/// A connection with its prepared statements.
 #[derive(Debug)]
 struct Worker {
     client: Client,

@@ -1,4 +1,4 @@
-//! Says on standard error what is being done and how far it has come.
+//! Progress output on standard error.
 
 use std::cell::Cell;
 use std::fmt::Display;
@@ -9,7 +9,7 @@ use std::io::IsTerminal as _;
 pub(crate) struct Progress {
     step: Cell<usize>,
     steps: usize,
-    /// A terminal shows progress in place, a log line by line.
+    /// Whether the output is a terminal, which shows progress in place; a log shows it line by line.
     terminal: bool,
 }
 
@@ -18,7 +18,7 @@ impl Progress {
         Self { step: Cell::new(0), steps, terminal: std::io::stderr().is_terminal() }
     }
 
-    /// The next step begins.
+    /// Starts the next step.
     pub(crate) fn step(&self, what: impl Display) {
         self.step.set(self.step.get() + 1);
         self.say(what);
@@ -27,7 +27,7 @@ impl Progress {
         }
     }
 
-    /// The step has come this far.
+    /// Reports the progress of the step.
     pub(crate) fn at(&self, what: &str, done: usize, of: usize) {
         self.say(format_args!("  {what}: {} of {}", grouped(done), grouped(of)));
         if self.terminal && done >= of {
@@ -38,7 +38,7 @@ impl Progress {
     fn say(&self, what: impl Display) {
         let (step, steps) = (self.step.get(), self.steps);
         if self.terminal {
-            // Back to the start of the line, and clear it.
+            // Returns to the start of the line and clears it.
             eprint!("\r\x1b[K[{step}/{steps}] {what}");
         } else {
             eprintln!("[{step}/{steps}] {what}");

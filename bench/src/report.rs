@@ -1,4 +1,4 @@
-//! The figures of one group, as a section of Markdown.
+//! The results of one group, as a section of Markdown.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -8,13 +8,13 @@ use crate::plan::Group;
 use crate::progress::grouped;
 use crate::stats::Round;
 
-/// What a run found.
+/// The results of a run.
 #[derive(Debug)]
 pub(crate) struct Report {
     pub(crate) group: Group,
-    /// What was measured: the service's own word.
+    /// The version that the service reports.
     pub(crate) version: String,
-    /// When the run began, in UTC.
+    /// The start of the run, in UTC.
     date: String,
     pub(crate) took: Duration,
     quick: bool,
@@ -23,13 +23,13 @@ pub(crate) struct Report {
 }
 
 impl Report {
-    /// A section without figures.
+    /// Creates a section without results.
     pub(crate) fn new(group: Group, date: String, quick: bool) -> Self {
         let (version, took) = (String::new(), Duration::ZERO);
         Self { group, version, date, took, quick, comparisons: Vec::new(), rows: Vec::new() }
     }
 
-    /// Puts a comparison into both tables.
+    /// Adds a comparison to both tables.
     pub(crate) fn add_comparison(&mut self, comparison: Comparison) {
         let rate = |rounds: &[Round]| format!("{}/s", grouped(whole(median_of(rounds, |round| round.rate))));
         let ratio = comparison.ratio();
@@ -46,13 +46,13 @@ impl Report {
         self.comparisons.push(comparison);
     }
 
-    /// Adds a figure that should be at most `target`, when it has one.
+    /// Adds a figure with an optional upper limit as its target.
     pub(crate) fn figure(&mut self, name: &str, ours: &str, figure: &str, target: Option<(&str, bool)>) {
         let (target, met) = promise(target.map(|(text, holds)| (format!("≤ {text}"), holds)));
         self.row([name, ours, "–", figure, &target, met]);
     }
 
-    /// Adds what one core would do in a second, by the processor time of the service.
+    /// Adds the requests per second and core, from the CPU time of the service.
     pub(crate) fn per_core(&mut self, name: &str, rounds: &[Round]) {
         let each = median_of(rounds, |round| round.cpu);
         let rate = format!("{}/s", grouped(whole(each.recip())));
@@ -63,7 +63,7 @@ impl Report {
         self.rows.push(format!("| {} |", cells.join(" | ")));
     }
 
-    /// Its table, its costs and what there is to say about them.
+    /// The table, the costs and the notes.
     pub(crate) fn markdown(&self) -> String {
         let cores = std::thread::available_parallelism().map_or(0, usize::from);
         let mut text = String::new();
@@ -80,7 +80,7 @@ impl Report {
         text + "\n" + notes(self.group)
     }
 
-    /// What both sides of each duel took, where there were any.
+    /// The costs of both sides of each comparison, if there are any.
     fn costs(&self) -> String {
         if self.comparisons.is_empty() {
             return String::new();
@@ -97,7 +97,7 @@ impl Report {
     }
 }
 
-/// What must be known to read a group's figures.
+/// The notes that explain a group's figures.
 const fn notes(group: Group) -> &'static str {
     match group {
         Group::Embedded => include_str!("report/embedded.md"),
@@ -112,7 +112,7 @@ fn times(rounds: &[Round]) -> String {
     format!("{} | {} | {} | {own:.0} %", time(|round| round.p50), time(|round| round.p99), time(|round| round.cpu))
 }
 
-/// A time in seconds, in the unit that suits it.
+/// A time in seconds, in a suitable unit.
 pub(crate) fn duration(seconds: f64) -> String {
     match seconds {
         ..1e-4 => format!("{:.1} µs", seconds * 1e6),
@@ -121,7 +121,7 @@ pub(crate) fn duration(seconds: f64) -> String {
     }
 }
 
-/// A target and whether it was met, where there is one.
+/// A target and whether it was met, if there is one.
 fn promise(target: Option<(String, bool)>) -> (String, &'static str) {
     target.map_or(("–".to_owned(), "–"), |(text, met)| (text, if met { "yes" } else { "**no**" }))
 }

@@ -1,11 +1,11 @@
-//! Requests that differ in one word only, so that writing one is copying three pieces.
+//! Requests that differ in one word only, so that writing a request means copying three pieces.
 
 use crate::connection::HttpResponse;
 use crate::rng::Rng;
 
-/// What the generator calls itself.
+/// The `User-Agent` of the generator.
 pub(crate) const AGENT: &str = "deskpass-bench/1";
-/// Where a QR code is asked for.
+/// The path that issues a QR code.
 pub(crate) const QRCODE: &str = "/api/auth/qrcode";
 
 /// Many requests of one kind.
@@ -14,11 +14,11 @@ pub(crate) struct Requests {
     before: Vec<u8>,
     after: Vec<u8>,
     words: WordList,
-    /// What the body of a good answer has in it.
+    /// The bytes that the body of a correct response contains.
     expect: &'static [u8],
 }
 
-/// Words of one width in one piece of memory: read in order, they cost the generator next to nothing.
+/// Words of the same width in contiguous memory: sequential reads cost the generator almost nothing.
 #[derive(Clone, Debug)]
 pub(crate) struct WordList {
     width: usize,
@@ -26,12 +26,12 @@ pub(crate) struct WordList {
 }
 
 impl WordList {
-    /// No words yet, of this width.
+    /// Creates an empty list of words of this width.
     pub(crate) fn new(width: usize, room: usize) -> Self {
         Self { width, bytes: Vec::with_capacity(width * room) }
     }
 
-    /// This one word.
+    /// A list with one word.
     pub(crate) fn one(word: &str) -> Self {
         Self { width: word.len(), bytes: word.into() }
     }
@@ -45,7 +45,7 @@ impl WordList {
         self.bytes.len() / self.width.max(1)
     }
 
-    /// The word at a place, as text.
+    /// The word at an index, as text.
     pub(crate) fn text(&self, at: usize) -> Option<&str> {
         std::str::from_utf8(self.get(at)?).ok()
     }
@@ -55,7 +55,7 @@ impl WordList {
         self.bytes.get(start..start + self.width)
     }
 
-    /// `count` of them, each drawn at random from all.
+    /// A list of `count` words, each drawn at random from this list.
     pub(crate) fn drawn(&self, count: usize) -> Self {
         let (mut rng, mut drawn) = (Rng::seeded(1), Self::new(self.width, count));
         for _ in 0..count {
@@ -74,7 +74,7 @@ impl Requests {
         Self::post("/api/auth/bind", "employee_id", employees, b"\"code\":0")
     }
 
-    /// Whoever bears these names has another password.
+    /// Sign-ins with a wrong password for these employees.
     pub(crate) fn login(employees: WordList) -> Self {
         let open = "{\"password\":\"not the password\",\"employee_id\":\"";
         Self::post_text("/api/agents/login", open, employees, b"\"code\":1011")
@@ -96,7 +96,7 @@ impl Requests {
         Self { before, after, words: tickets, expect: b"\"status\":\"waiting\"" }
     }
 
-    /// All alike: the one word is the empty line that ends it.
+    /// Identical requests: the word is the empty line that ends the request.
     pub(crate) fn qrcode() -> Self {
         let before = head("GET", QRCODE).into();
         Self { before, after: Vec::new(), words: WordList::one("\r\n"), expect: b"\"qrcode_png_base64\":\"iVBORw0KGgo" }
@@ -110,7 +110,7 @@ impl Requests {
         Self::post_text(path, &format!("{{\"{field}\":\""), words, expect)
     }
 
-    /// A body that begins like this and ends with a word.
+    /// Requests with a body that begins with `open` and ends with a word.
     fn post_text(path: &str, open: &str, words: WordList, expect: &'static [u8]) -> Self {
         let close = "\"}";
         let length = open.len() + words.width + close.len();
@@ -122,7 +122,7 @@ impl Requests {
         self.words.len()
     }
 
-    /// Writes a request over whatever `into` held; `false` when there are not so many.
+    /// Overwrites `into` with a request; `false` when the index is out of range.
     pub(crate) fn write(&self, at: usize, into: &mut Vec<u8>) -> bool {
         let Some(word) = self.words.get(at) else { return false };
         into.clear();
@@ -132,28 +132,28 @@ impl Requests {
         true
     }
 
-    /// Whether this is how such a request should be answered.
+    /// Whether the response is correct for such a request.
     pub(crate) fn accepts(&self, answer: HttpResponse<'_>) -> bool {
         answer.is_ok() && answer.has(self.expect)
     }
 }
 
-/// A request for a socket, with a token.
+/// A WebSocket handshake with a token.
 pub(crate) fn handshake(token: &str) -> Vec<u8> {
     let head = head("GET", "/api/ws/employee");
     let switch = "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n";
-    // Anything will do for a key: nobody here looks at what the service makes of it.
+    // Any key is sufficient: the benchmark does not check the accept header.
     format!("{head}{switch}Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nAuthorization: Bearer {token}\r\n\r\n").into()
 }
 
-/// A request of a service that has somebody told something.
+/// A request of another service that sends a message.
 pub(crate) fn message(key: &str, body: &str) -> Vec<u8> {
     let (head, length) = (head("POST", "/api/messages"), body.len());
     let kind = format!("Content-Type: application/json\r\nContent-Length: {length}\r\n");
     format!("{head}{kind}Authorization: Bearer {key}\r\n\r\n{body}").into()
 }
 
-/// A request without body for something that is not measured.
+/// A request without a body, for calls that are not measured.
 pub(crate) fn get(path: &str) -> Vec<u8> {
     (head("GET", path) + "\r\n").into()
 }
@@ -162,7 +162,7 @@ fn head(method: &str, path: &str) -> String {
     format!("{method} {path}") + &fields()
 }
 
-/// What follows a path: the rest of its line, and the fields that every request has.
+/// The text after the path: the rest of the request line, and the headers of every request.
 fn fields() -> String {
     format!(" HTTP/1.1\r\nHost: localhost\r\nUser-Agent: {AGENT}\r\nAccept: */*\r\n")
 }

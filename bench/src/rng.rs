@@ -1,12 +1,12 @@
-//! Chance that is the same in every run.
+//! A random number generator with the same sequence in every run.
 
-/// Marsaglia's xorshift: the same seed draws the same numbers.
+/// Marsaglia's xorshift: the same seed produces the same numbers.
 #[derive(Debug)]
 pub(crate) struct Rng(u64);
 
 impl Rng {
     pub(crate) fn seeded(seed: u64) -> Self {
-        // Zero is the one state it never leaves.
+        // Zero is the only state that the generator never leaves.
         Self(seed.max(1).wrapping_mul(0x9e37_79b9_7f4a_7c15))
     }
 
@@ -17,9 +17,9 @@ impl Rng {
         self.0
     }
 
-    /// A number below `end`, or zero when there is none.
+    /// A number below `end`, or zero when `end` is zero.
     pub(crate) fn below(&mut self, end: usize) -> usize {
-        // The high half of the product is spread as evenly as the factor.
+        // The high half of the product is as evenly distributed as the factor.
         usize::try_from((u128::from(self.next()) * end as u128) >> 64).unwrap_or(0)
     }
 }

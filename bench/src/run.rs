@@ -1,4 +1,4 @@
-//! The order of a run.
+//! The sequence of a run.
 
 mod flood;
 mod logout;
@@ -23,15 +23,15 @@ use crate::sqlite_baseline::SqliteBaseline;
 use crate::stats::{float, median, now};
 use crate::workspace::Workspace;
 
-/// Draws made in advance: more than a run of rounds uses up.
+/// The number of random draws made in advance: more than the rounds consume.
 const DRAWS: usize = 1 << 20;
 
 const FILL: &str = "verify every session once, so that the cache has seen it";
 
-/// What stands beside the service wherever it is asked something.
+/// The baseline of all comparisons of HTTP requests.
 const BARE: &str = "bare axum handler";
 
-/// Bytes that answers may differ in: a request's number or a session's seconds gained or lost a digit.
+/// The bytes by which responses may differ: a request id or a session's remaining seconds may gain or lose a digit.
 const SIZE_TOLERANCE_BYTES: usize = 4;
 
 struct Run<'a> {
@@ -41,7 +41,7 @@ struct Run<'a> {
     report: Report,
 }
 
-/// Measures everything of a group.
+/// Measures a group.
 pub(crate) async fn run(plan: &Plan, group: Group) -> Result<Report, BenchError> {
     let start = now();
     let began = jiff::Timestamp::from_millisecond(seed::now().millis())?;
@@ -91,7 +91,7 @@ impl Run<'_> {
         server.stop()
     }
 
-    /// Every session has an employee of its own in the cache.
+    /// The worst case: every cached session belongs to a different employee.
     async fn worst(&mut self) -> Result<(), BenchError> {
         let sessions = self.plan.large.sessions;
         let store = seed(&self.workspace, "worst", Layout { employees: sessions, sessions }, &self.progress)?;
@@ -102,7 +102,7 @@ impl Run<'_> {
         server.stop()
     }
 
-    /// Times the service's start.
+    /// Measures the start-up time of the service.
     fn starts(&mut self, store: &SeededStore) -> Result<(), BenchError> {
         let (starts, sessions) = (self.plan.starts, grouped(store.tokens.len()));
         self.progress.step(format_args!("start with {sessions} sessions stored"));
@@ -119,18 +119,18 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// What the cache takes when it holds every session.
+    /// Measures the memory of the cache when it holds every session.
     async fn memory(&mut self, server: &Server, tokens: &WordList, name: &str) -> Result<Memory, BenchError> {
         let before = server.resident()?;
         self.fill(server, tokens).await?;
-        // Asking for the figures folds them up too, so that what the fill left of them is not taken for the cache.
+        // Reading the metrics also compacts them, so that leftovers of the fill are not counted as cache.
         let cached = cached_sessions(server).await?;
         let grown = server.resident()?.saturating_sub(before);
         let seen = format!("{} MiB for {} cached", grown >> 20, grouped(cached));
         Ok(Memory { name: name.to_owned(), seen, each: float(grown) / float(cached.max(1)) })
     }
 
-    /// Lets the service see every session once.
+    /// Makes the service load every session once.
     async fn fill(&mut self, server: &Server, tokens: &WordList) -> Result<(), BenchError> {
         self.progress.step(FILL);
         self.show(server, tokens).await
@@ -141,7 +141,7 @@ impl Run<'_> {
         load.all(server, "session", &self.progress).await
     }
 
-    /// Holds the two checks that everything else makes, verify and me, against a bare handler.
+    /// Compares the two most frequent checks, verify and me, with a bare handler.
     async fn checks(
         &mut self,
         targets: [Option<f64>; 2],
@@ -165,7 +165,7 @@ impl Run<'_> {
         bare.stop()
     }
 
-    /// Lets both sides answer the same requests.
+    /// Measures both sides with the same requests.
     async fn against(
         &self,
         comparison: Comparison,
@@ -176,7 +176,7 @@ impl Run<'_> {
         self.between(comparison, &[server], &[bare], requests).await
     }
 
-    /// Lets both sides answer the same requests, each with all its servers.
+    /// Measures both sides with the same requests, each with all its servers.
     async fn between(
         &self,
         comparison: Comparison,
@@ -204,14 +204,14 @@ impl Run<'_> {
     }
 }
 
-/// What sessions in the cache take.
+/// The memory of cached sessions.
 struct Memory {
     name: String,
     seen: String,
     each: f64,
 }
 
-/// How the server answers the first of these requests, and how many bytes that takes.
+/// The server's response to the first of these requests, and its size in bytes.
 async fn template(server: &Server, requests: &Requests) -> Result<(ResponseTemplate, usize), BenchError> {
     let (mut connection, mut request) = (Connection::open(server.address).await?, Vec::new());
     requests.write(0, &mut request);
@@ -222,7 +222,7 @@ async fn template(server: &Server, requests: &Requests) -> Result<(ResponseTempl
     Ok((ResponseTemplate::of(answer), answer.len()))
 }
 
-/// Makes sure that both sides put as much on the wire, or nearly.
+/// Checks that both sides send responses of about the same size.
 async fn same_size(server: &Server, bare: &Server, requests: &Requests, nearly: usize) -> Result<(), BenchError> {
     let (ours, theirs) = (template(server, requests).await?.1, template(bare, requests).await?.1);
     if ours.abs_diff(theirs) > nearly {
@@ -231,7 +231,7 @@ async fn same_size(server: &Server, bare: &Server, requests: &Requests, nearly: 
     Ok(())
 }
 
-/// What the service says it is.
+/// The version that the service reports.
 async fn version(server: &Server) -> Result<String, BenchError> {
     let mut connection = Connection::open(server.address).await?;
     let answer: serde_json::Value = serde_json::from_slice(connection.exchange(&get("/api/version")).await?.body())?;
@@ -240,7 +240,7 @@ async fn version(server: &Server) -> Result<String, BenchError> {
     Ok(format!("deskpass {version}, commit {commit}"))
 }
 
-/// How many sessions the service says it has in its cache.
+/// The number of cached sessions that the service reports.
 async fn cached_sessions(server: &Server) -> Result<usize, BenchError> {
     let mut connection = Connection::open(server.address).await?;
     let figures = connection.exchange(&get("/metrics")).await?.text();

@@ -1,4 +1,4 @@
-//! One sign-in by QR code: a browser that waits and a phone that scans.
+//! A sign-in by QR code: a browser that waits and a phone that scans.
 
 use std::time::Duration;
 
@@ -12,12 +12,12 @@ use crate::requests::{QRCODE, Requests, WordList, get};
 use crate::server::Server;
 use crate::stats::now;
 
-/// Whom the simulated platform takes the phone's owner for.
+/// The user as whom the simulated platform identifies the phone's owner.
 const OWNER: &str = "user01";
-/// A sign-in that takes longer is none.
+/// The time after which a sign-in counts as failed.
 const SIGN_IN_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// What a browser gets to show.
+/// The QR code that a browser receives.
 #[derive(Debug, Deserialize)]
 pub(crate) struct QrCode {
     pub(crate) ticket: String,
@@ -40,22 +40,22 @@ impl QrCode {
         Ok(data)
     }
 
-    /// Bytes of the picture itself: four characters of Base64 are three of them.
+    /// The size of the picture itself: four characters of Base64 are three bytes.
     pub(crate) fn picture_bytes(&self) -> usize {
         self.picture.trim_end_matches('=').len() * 3 / 4
     }
 }
 
-/// How long it took from the phone's yes.
+/// The latencies after the phone's confirmation.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ConfirmLatency {
-    /// Until the browser was told.
+    /// Until the browser was notified.
     pub(crate) told: Duration,
-    /// Until the phone had its own answer.
+    /// Until the phone received its response.
     pub(crate) answered: Duration,
 }
 
-/// Signs somebody in, from the code on the screen to the token.
+/// Performs a sign-in, from the code on the screen to the token.
 pub(crate) async fn sign_in(server: &Server) -> Result<ConfirmLatency, BenchError> {
     let signed_in = timeout(SIGN_IN_TIMEOUT, wait_and_scan(server)).await;
     signed_in
@@ -87,7 +87,7 @@ async fn wait_and_scan(server: &Server) -> Result<ConfirmLatency, BenchError> {
     Ok(ConfirmLatency { told, answered })
 }
 
-/// Follows a code's link through the platform and back, to the secret with which the phone decides.
+/// Follows a code's link through the platform and back, and returns the secret with which the phone decides.
 async fn scan(phone: &mut Connection, link: &str) -> Result<String, BenchError> {
     let mut link = Url::parse(link)?;
     link.query_pairs_mut().append_pair("sim_user", OWNER);
@@ -97,7 +97,7 @@ async fn scan(phone: &mut Connection, link: &str) -> Result<String, BenchError> 
     Ok(secret.ok_or_else(|| format!("the phone has nothing to confirm at {page}"))?.to_owned())
 }
 
-/// Where an address sends the phone.
+/// The redirect target of a URL.
 async fn follow(phone: &mut Connection, to: &Url) -> Result<Url, BenchError> {
     let path = to.query().map_or_else(|| to.path().to_owned(), |query| format!("{}?{query}", to.path()));
     let answer = phone.exchange(&get(&path)).await?;

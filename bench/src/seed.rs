@@ -1,4 +1,4 @@
-//! Fills a store with people and sessions, past the service: signing in a million times would take too long.
+//! Fills a store with employees and sessions directly: a million sign-ins through the service would take too long.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -14,29 +14,29 @@ use crate::workspace::Workspace;
 
 /// The corporation of development mode.
 pub(crate) const CORP: &str = "wwdeskpass";
-/// How long a session lives.
+/// The lifetime of a session.
 pub(crate) const LIFETIME: Duration = Duration::from_hours(8);
-/// Characters of a token, and of a ticket.
+/// The length of a token, and of a ticket.
 pub(crate) const TOKEN_WIDTH: usize = 53;
 
 const EMPLOYEE_WIDTH: usize = 12;
 const BATCH: usize = 100_000;
 
-/// How many of what.
+/// The numbers of employees and sessions.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Layout {
     pub(crate) employees: usize,
     pub(crate) sessions: usize,
 }
 
-/// A store that was filled.
+/// A filled store.
 #[derive(Debug)]
 pub(crate) struct SeededStore {
     pub(crate) directory: PathBuf,
     pub(crate) tokens: WordList,
 }
 
-/// Makes a store the way the service does, and fills it.
+/// Creates a store with the service, and fills it.
 pub(crate) fn seed(
     workspace: &Workspace,
     name: &str,
@@ -48,7 +48,7 @@ pub(crate) fn seed(
     let directory = workspace.store(name, layout);
     Server::deskpass(workspace, &directory)?.stop()?;
     let connection = open(&directory)?;
-    // Nothing here must survive a power failure until it is all there.
+    // Durability is not needed until the store is complete.
     connection.execute_batch("PRAGMA synchronous = OFF; PRAGMA cache_size = -500000; PRAGMA foreign_keys = ON")?;
     let moment = now();
     batches(&connection, employees, "employee", progress, |range| insert_employees(&connection, range, moment))?;
@@ -56,12 +56,12 @@ pub(crate) fn seed(
     batches(&connection, sessions, "session", progress, |range| {
         insert_sessions(&connection, range, employees, moment, &mut tokens)
     })?;
-    // All of it on disk, so that no late writing disturbs what is measured.
+    // Everything on disk, so that no late write disturbs the measurement.
     connection.execute_batch("PRAGMA synchronous = FULL; PRAGMA wal_checkpoint(TRUNCATE)")?;
     Ok(SeededStore { directory, tokens })
 }
 
-/// Opens a store that the service has made and left.
+/// Opens a store that the service has created and closed.
 pub(crate) fn open(directory: &Path) -> Result<Connection, BenchError> {
     Ok(Connection::open(directory.join("deskpass.db"))?)
 }
@@ -71,7 +71,7 @@ pub(crate) fn now() -> Timestamp {
     Clock::steady(Timestamp::from_millis(0)).now()
 }
 
-/// The identifier of an employee, all of one width.
+/// The identifier of an employee; all have the same width.
 pub(crate) fn employee(number: usize) -> String {
     format!("bench{number:07}")
 }
@@ -83,7 +83,7 @@ pub(crate) fn employees(count: usize) -> WordList {
     words
 }
 
-/// Does `work` for all numbers below `count`, in transactions big enough to be fast.
+/// Calls `work` for all numbers below `count`, in transactions that are large enough to be fast.
 fn batches(
     connection: &Connection,
     count: usize,

@@ -1,4 +1,4 @@
-//! A server in a process of its own: started, looked at from outside, stopped.
+//! A server in its own process: start, measurement from outside, stop.
 
 use std::fs::{self, OpenOptions};
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -13,7 +13,7 @@ use crate::error::BenchError;
 use crate::stats::now;
 use crate::workspace::Workspace;
 
-/// Connections to PostgreSQL that a node has.
+/// The number of PostgreSQL connections of a node.
 pub(crate) const NODE_CONNECTIONS: usize = 10;
 
 const SERVE: [&str; 4] = ["serve", "--dev", "--listen", "127.0.0.1:0"];
@@ -23,19 +23,19 @@ const SERVE: [&str; 4] = ["serve", "--dev", "--listen", "127.0.0.1:0"];
 pub(crate) struct Server {
     process: Process,
     pub(crate) address: SocketAddr,
-    /// From its start to its ready line.
+    /// The time from its start to its ready line.
     pub(crate) started_in: Duration,
-    // Kept open: the service goes on writing, and must not find the pipe closed.
+    // Kept open: the service continues to write, and the pipe must not be closed.
     _stdout: BufReader<ChildStdout>,
 }
 
 impl Server {
-    /// The service, with its store in `data`.
+    /// Starts the service with its store in `data`.
     pub(crate) fn deskpass(workspace: &Workspace, data: &Path) -> Result<Self, BenchError> {
         Self::deskpass_with(workspace, data, &[])
     }
 
-    /// The same with these settings besides.
+    /// Starts the service with additional settings.
     pub(crate) fn deskpass_with(
         workspace: &Workspace,
         data: &Path,
@@ -46,7 +46,7 @@ impl Server {
         Self::start(workspace, command, b"").map_err(|failed| failed.during("deskpass did not start"))
     }
 
-    /// The service as a node of a desk, with these settings besides.
+    /// Starts the service as a node of a shared backend, with additional settings.
     pub(crate) fn node(
         workspace: &Workspace,
         backend: &SharedBackend,
@@ -59,7 +59,7 @@ impl Server {
         Self::start(workspace, command, b"").map_err(|failed| failed.during("a node did not start"))
     }
 
-    /// The bare handler, giving these answers.
+    /// Starts the bare handler with these responses.
     pub(crate) fn bare(workspace: &Workspace, answers: &ResponseTemplates) -> Result<Self, BenchError> {
         let mut command = workspace.command(&workspace.bench);
         command.arg("bare");
@@ -93,12 +93,12 @@ impl Server {
         Ok(kilobytes * 1024)
     }
 
-    /// Processor time used so far.
+    /// CPU time used so far.
     pub(crate) fn cpu(&self) -> Result<Duration, BenchError> {
         cpu(&self.process.0.id().to_string())
     }
 
-    /// Asks it to leave and waits until it has, so that the next one finds a closed store.
+    /// Stops the server and waits until it has exited, so that the next one finds a closed store.
     pub(crate) fn stop(mut self) -> Result<(), BenchError> {
         let process = self.process.0.id().to_string();
         let asked = Command::new("sh").args(["-c", "kill -TERM \"$1\"", "sh", &process]).status()?;
@@ -110,31 +110,31 @@ impl Server {
     }
 }
 
-/// A process that ends with its handle, however the run goes.
+/// A process that is killed when its handle is dropped, however the run ends.
 #[derive(Debug)]
 struct Process(Child);
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // Both fail when it has ended already.
+        // Both fail when the process has already exited.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
 }
 
-/// The last lines of a log, where whoever did not start says why.
+/// The last lines of a log, in which a server that did not start gives the reason.
 pub(crate) fn end_of(log: &Path) -> String {
     let text = fs::read_to_string(log).unwrap_or_default();
     let lines: Vec<_> = text.lines().collect();
     lines.get(lines.len().saturating_sub(10)..).unwrap_or_default().join("\n")
 }
 
-/// Processor time that a process (by number, or `self`) has used so far.
+/// CPU time that a process (by id, or `self`) has used so far.
 pub(crate) fn cpu(process: &str) -> Result<Duration, BenchError> {
-    /// Linux shows times to programs in hundredths of a second, whatever it counts in itself.
+    /// Linux reports times to programs in hundredths of a second, whatever its internal unit is.
     const TICK: Duration = Duration::from_millis(10);
     let stat = fs::read_to_string(format!("/proc/{process}/stat"))?;
-    // The name may hold anything; behind its bracket come state, ten numbers, then user and system time.
+    // The name may contain any character; after its bracket come the state, ten numbers, then user and system time.
     let (_, fields) = stat.rsplit_once(')').ok_or("unreadable /proc stat")?;
     let ticks = fields.split_whitespace().skip(11).take(2).map(str::parse::<u32>);
     Ok(ticks.sum::<Result<u32, _>>()? * TICK)

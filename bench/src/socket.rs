@@ -1,4 +1,4 @@
-//! Sockets that are held open: a task each, with little more memory than what it was told last.
+//! Open WebSocket connections: one task each, with little more memory than its last message.
 
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 use std::time::{Duration, Instant};
@@ -15,25 +15,25 @@ use crate::progress::Progress;
 use crate::requests::{WordList, handshake};
 use crate::stats::now;
 
-/// Addresses of this machine that sockets come from.
+/// The number of local addresses from which sockets connect.
 pub(crate) const ADDRESSES: usize = 20;
-/// Sockets that are being opened at once.
+/// The maximum number of sockets being opened at once.
 pub(crate) const MAX_OPENING: usize = 64;
-/// What has not come by then never will.
+/// The time after which an event counts as lost.
 const EVENT_TIMEOUT: Duration = Duration::from_secs(30);
-/// What a socket is told fits in.
+/// The buffer size, which is sufficient for every message.
 const BUFFER_BYTES: usize = 1024;
 
-/// What a socket was told.
+/// An event of a socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Received {
     Ready,
     Message,
-    /// It was closed with this code; 0 when the connection just ended.
+    /// The socket was closed with this code; 0 when the connection ended without a close frame.
     Closed(u16),
 }
 
-/// Which socket was told what, and when.
+/// The socket, the event and its time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SocketReport {
     pub(crate) socket: usize,
@@ -41,7 +41,7 @@ pub(crate) struct SocketReport {
     pub(crate) at: Instant,
 }
 
-/// Many sockets, each with the number of its token. They close when this is dropped.
+/// Many sockets, each with the number of its token. They close when the pool is dropped.
 #[derive(Debug)]
 pub(crate) struct SocketPool {
     _listening: JoinSet<()>,
@@ -49,7 +49,7 @@ pub(crate) struct SocketPool {
 }
 
 impl SocketPool {
-    /// Opens a socket with each of these tokens, and waits until all are ready.
+    /// Opens a socket with each of these tokens and waits until all are ready.
     pub(crate) async fn open(address: SocketAddr, tokens: &WordList, progress: &Progress) -> Result<Self, BenchError> {
         let (tell, heard) = unbounded_channel();
         let (mut opening, mut listening, count) = (JoinSet::new(), JoinSet::new(), tokens.len());
@@ -71,12 +71,12 @@ impl SocketPool {
         Ok(pool)
     }
 
-    /// What any of them hears next.
+    /// The next event of any socket.
     pub(crate) async fn next(&mut self) -> Result<SocketReport, BenchError> {
         timeout(EVENT_TIMEOUT, self.heard.recv()).await?.ok_or_else(|| "nobody listens".into())
     }
 
-    /// The next `count` things that are heard, which must all be of this kind; returns who heard them, and when the last did.
+    /// Waits for `count` events, which must all be `what`; returns their sockets and the time of the last event.
     pub(crate) async fn all(&mut self, what: Received, count: usize) -> Result<(Vec<usize>, Instant), BenchError> {
         let (mut sockets, mut last) = (Vec::with_capacity(count), now());
         while sockets.len() < count {
@@ -93,7 +93,7 @@ impl SocketPool {
     }
 }
 
-/// Has the next socket that is open listen.
+/// Starts listening on the next opened socket.
 async fn start_listening(
     opening: &mut JoinSet<Result<ClientSocket, BenchError>>,
     listening: &mut JoinSet<()>,
@@ -104,12 +104,12 @@ async fn start_listening(
     Ok(())
 }
 
-/// One socket.
+/// A socket.
 struct ClientSocket {
     stream: TcpStream,
     socket: usize,
     tell: UnboundedSender<SocketReport>,
-    /// What has come and was not understood yet.
+    /// The received bytes that have not been parsed yet.
     buffer: Vec<u8>,
 }
 
@@ -143,7 +143,7 @@ impl ClientSocket {
         Ok(Self { stream, socket, tell, buffer })
     }
 
-    /// Says what it hears until it is closed.
+    /// Reports events until the socket is closed.
     async fn listen(mut self) {
         let mut ready = false;
         let code = loop {
@@ -163,7 +163,7 @@ impl ClientSocket {
                 0x88 => {
                     let code = payload.first_chunk().map_or(0, |code| u16::from_be_bytes(*code));
                     let [high, low] = code.to_be_bytes();
-                    // Masked with zeros, and so as it is.
+                    // Masked with zeros, so the payload is unchanged.
                     let _ = self.stream.write_all(&[0x88, 0x82, 0, 0, 0, 0, high, low]).await;
                     break code;
                 }
@@ -176,13 +176,13 @@ impl ClientSocket {
     }
 
     fn say(&self, what: Received) {
-        // Nobody hears it any more when the run is over.
+        // Fails when the run is over, because the receiver is gone.
         let _ = self.tell.send(SocketReport { socket: self.socket, what, at: now() });
     }
 }
 
-/// The first frame, once it is all there: its first byte, what it carries, and how many bytes it takes. None here is long
-/// enough to need eight bytes for its length.
+/// The first frame, once it is complete: its first byte, its payload, and its size in bytes. No frame here is long enough to
+/// need an eight-byte length.
 fn frame(bytes: &[u8]) -> Option<(u8, &[u8], usize)> {
     let (start, length) = match *bytes.get(1)? {
         126 => (4, usize::from(u16::from_be_bytes(*bytes.get(2..)?.first_chunk()?))),

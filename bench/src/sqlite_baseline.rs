@@ -1,4 +1,4 @@
-//! The least that could keep sign-ins: the same rows, straight into SQLite, in groups that share a commit.
+//! The minimal baseline for sign-ins: the same rows, written directly to SQLite, in groups that share a commit.
 
 use std::path::Path;
 use std::time::Duration;
@@ -15,10 +15,10 @@ use crate::seed::{self, CORP, LIFETIME};
 use crate::server::cpu;
 use crate::stats::{Cost, Round, nanoseconds, now};
 
-/// Sign-ins that share a commit: as many as wait at the service when every connection has one under way.
+/// The number of sign-ins that share a commit: as many as the service has waiting when every connection has one in flight.
 const COMMIT_BATCH: usize = CONNECTIONS;
 
-/// Where everybody signs in from.
+/// The address of all sign-ins.
 pub(crate) const ADDRESS: &str = "127.0.0.1";
 
 /// A store that only this thread writes to.
@@ -29,14 +29,14 @@ pub(crate) struct SqliteBaseline {
 }
 
 impl SqliteBaseline {
-    /// Opens a store that the service has made, with the service's promise: what is committed is on disk.
+    /// Opens a store that the service has created, with the service's guarantee: committed data is on disk.
     pub(crate) fn open(directory: &Path) -> Result<Self, BenchError> {
         let connection = seed::open(directory)?;
         connection.execute_batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON")?;
         Ok(Self { connection, rng: Rng::seeded(2) })
     }
 
-    /// Commits groups for as long as a round takes. The latencies are those of whole groups.
+    /// Commits groups for the duration of a round. The latencies are those of whole groups.
     pub(crate) fn round(&mut self, length: Duration) -> Result<Round, BenchError> {
         let mut statements = Statements::prepare(&self.connection)?;
         let (used, start) = (cpu("self")?, now());
@@ -52,7 +52,7 @@ impl SqliteBaseline {
             latencies.push(nanoseconds(done - last));
             last = done;
         }
-        // Here the benchmark is what is measured.
+        // Here the benchmark process itself is measured.
         let spent = cpu("self")?.saturating_sub(used);
         Ok(Round::of(latencies.len() * COMMIT_BATCH, Cost { elapsed: last - start, cpu: spent, own: spent }, latencies))
     }
@@ -81,7 +81,7 @@ impl<'a> Statements<'a> {
         })
     }
 
-    /// Writes what the service writes for one sign-in.
+    /// Writes the rows of one sign-in.
     fn sign_in(&mut self, rng: &mut Rng, at: Timestamp) -> Result<(), BenchError> {
         let SignInRow { digest, id, role, method, source, began, ends, event } = SignInRow::drawn(rng, at);
         self.session.execute(params![digest, CORP, id, role, method, source, began, ends])?;
@@ -91,7 +91,7 @@ impl<'a> Statements<'a> {
     }
 }
 
-/// What is written for one sign-in.
+/// The values of one sign-in.
 #[derive(Debug)]
 pub(crate) struct SignInRow {
     pub(crate) digest: String,
@@ -105,7 +105,7 @@ pub(crate) struct SignInRow {
 }
 
 impl SignInRow {
-    /// Somebody, with a new token.
+    /// A random employee with a new token.
     pub(crate) fn drawn(rng: &mut Rng, at: Timestamp) -> Self {
         let (began, ends) = (at.millis(), (at + LIFETIME).millis());
         Self {
@@ -121,7 +121,7 @@ impl SignInRow {
     }
 }
 
-/// Something as long and as random as a digest's text.
+/// A text as long and as random as a digest's text.
 fn digest(rng: &mut Rng) -> String {
     const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
     (0..43).filter_map(|_| LETTERS.get(rng.below(LETTERS.len()))).map(|letter| char::from(*letter)).collect()

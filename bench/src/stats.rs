@@ -1,32 +1,32 @@
-//! Time and what is made of it.
+//! Time measurement and statistics.
 
 use std::time::{Duration, Instant};
 
-/// What one round showed; times in seconds.
+/// The results of a round; times in seconds.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Round {
-    /// How much was done in a second.
+    /// The number of operations per second.
     pub(crate) rate: f64,
     pub(crate) p50: f64,
     pub(crate) p99: f64,
-    /// Processor time of the measured process for each thing done.
+    /// CPU time of the measured process per operation.
     pub(crate) cpu: f64,
-    /// How much of a core the benchmark itself used.
+    /// The share of a core that the benchmark itself used.
     pub(crate) own: f64,
 }
 
-/// What a round took.
+/// The cost of a round.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cost {
     pub(crate) elapsed: Duration,
-    /// Processor time of the measured process.
+    /// CPU time of the measured process.
     pub(crate) cpu: Duration,
-    /// Processor time of the benchmark.
+    /// CPU time of the benchmark.
     pub(crate) own: Duration,
 }
 
 impl Round {
-    /// What `done` things come to; `latencies` are in nanoseconds, for each thing or for each group of things.
+    /// The results of `done` operations; `latencies` are in nanoseconds, per operation or per group of operations.
     pub(crate) fn of(done: usize, cost: Cost, mut latencies: Vec<u32>) -> Self {
         latencies.sort_unstable();
         let done = float(done.max(1));
@@ -45,18 +45,18 @@ pub(crate) fn now() -> Instant {
     Instant::now()
 }
 
-/// Nanoseconds in few bytes; what takes over four seconds counts as that.
+/// Nanoseconds in four bytes; more than four seconds count as the maximum.
 pub(crate) fn nanoseconds(span: Duration) -> u32 {
     u32::try_from(span.as_nanos()).unwrap_or(u32::MAX)
 }
 
-/// The seconds within which `percent` of the sorted latencies stay.
+/// The latency in seconds that `percent` of the sorted latencies do not exceed.
 pub(crate) fn share(sorted: &[u32], percent: usize) -> f64 {
     let at = (sorted.len() * percent / 100).min(sorted.len().saturating_sub(1));
     sorted.get(at).map_or(f64::NAN, |nanoseconds| f64::from(*nanoseconds) / 1e9)
 }
 
-/// The middle of the values, or between the two in the middle.
+/// The median of the values.
 pub(crate) fn median(values: impl Iterator<Item = f64>) -> f64 {
     let mut values: Vec<_> = values.collect();
     values.sort_unstable_by(f64::total_cmp);

@@ -1,4 +1,4 @@
-//! /api/admin: what wants a fresh one-time password.
+//! /api/admin: changes that require a fresh one-time password.
 
 mod audit_events;
 mod ip_rules;
@@ -45,7 +45,7 @@ on_every_store! {
         client.post_with_otp(&token, UNLOCK, Some(&device.code())).await.data();
     }
 
-    /// A slip costs no code.
+    /// A mistake in a request uses up no code.
     async fn a_name_that_is_none_uses_no_code_up(app) {
         let mut client = app.client().await;
         let token = client.sign_in("admin01").await;

@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::harness::{PRODUCTION, StoreBackend, TestApp, request};
 
 on_every_store! {
-    async fn login_signs_anyone_in_with_any_role_they_hold(app) {
+    async fn login_signs_in_any_employee_with_any_role_they_hold(app) {
         let mut client = app.client().await;
         let login = client.post("/api/dev/login", &[], &json!({ "employee_id": "admin01", "role": "agent" })).await.data();
         assert_eq!((&login["current_role"], &login["login_method"]), (&json!("agent"), &json!("dev")));
@@ -72,7 +72,7 @@ on_every_store! {
                 answer.refused(403, 1018);
             }
         }
-        // What only looks like it is simply not there.
+        // Similar paths do not exist.
         for path in ["/api/development", "/api/devs/login", "/API/dev/login", "/api//dev/login", "/api/%64ev/login"] {
             client.get(path, &[]).await.refused(404, 1004);
         }

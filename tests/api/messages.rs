@@ -23,7 +23,7 @@ fn card(to: &Value, content: &Value) -> Value {
     json!({ "to": to, "msg_type": "byod_card", "content": content })
 }
 
-/// Asserts what each of some sockets gets next, and that it is all.
+/// Asserts the next messages of each socket, and that no others follow.
 async fn get(sockets: &mut [TestSocket], contents: &[&[u64]]) {
     for (at, (socket, contents)) in sockets.iter_mut().zip(contents).enumerate() {
         for content in *contents {
@@ -83,7 +83,7 @@ on_every_store! {
         }
     }
 
-    /// What stands around it is none of the client's business.
+    /// White space around a value is not part of the message.
     async fn blanks_around_are_left_out_and_lines_within_are_kept(app) {
         let (key, _) = app.service_key("messages").await;
         let mut client = app.client().await;
@@ -100,7 +100,7 @@ on_every_store! {
         let mut client = app.client().await;
         let (user, agent, again) = (client.sign_in("user01").await, client.sign_in("agent01").await, client.sign_in("agent01").await);
         client.switch(&again, "user").await.data();
-        // An employee's, an agent's two, and an agent's who acts as an employee.
+        // One socket of an employee, two of an agent, and one of an agent whose active role is user.
         let mut sockets = [
             app.socket("employee", &user).await, app.socket("employee", &agent).await, app.socket("agent", &agent).await,
             app.socket("employee", &again).await,
@@ -149,7 +149,7 @@ on_every_store! {
         get(&mut sockets, &[&[0, 3, 7], &[1, 4]]).await;
     }
 
-    async fn a_role_is_the_active_one(app) {
+    async fn a_role_means_the_active_role(app) {
         let (key, _) = app.service_key("messages").await;
         let mut client = app.client().await;
         let token = client.sign_in("admin01").await;
@@ -202,7 +202,7 @@ on_every_store! {
         assert_eq!(client.send_messages(&token, &body).await.refused(401, 1001).reason(), "malformed");
         assert_eq!(client.send_messages("nonsense", &body).await.refused(401, 1001).reason(), "malformed");
         assert_eq!(client.send_messages(&introspect, &body).await.refused(403, 1003).reason(), "scope_needed");
-        // A key that may not learns nothing of what is wrong with what it sends.
+        // The response to a key without the scope does not say what is wrong with the body.
         client.send_messages(&introspect, &json!({})).await.refused(403, 1003);
         socket.is_quiet().await;
         client.send_messages(&key, &body).await.data();
@@ -214,7 +214,7 @@ on_every_store! {
         assert_eq!(client.send_messages(&key, &body).await.refused(401, 1001).reason(), "expired");
     }
 
-    /// Whoever has ended a session knows that nothing reaches it after that.
+    /// After a session has ended, no message reaches it.
     async fn nothing_is_on_its_way_to_a_session_that_ended(app) {
         let (key, _) = app.service_key("messages").await;
         let mut client = app.client().await;
@@ -233,7 +233,7 @@ on_every_store! {
             for (socket, contents) in sockets.iter_mut().zip([&[1][..], &[1], &[1, 2]]) {
                 let (code, _, said) = socket.closed().await;
                 let said: Vec<_> = said.iter().filter(|frame| frame["msg_type"] != "session").map(|frame| frame["content"].as_u64().unwrap()).collect();
-                // What was on its way when the session ended may have been dropped; what came after is never said.
+                // Messages under way when the session ended may have been dropped; later ones are never delivered.
                 assert_eq!((code, contents.starts_with(&said)), (4401, true), "{said:?}");
             }
         }

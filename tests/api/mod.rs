@@ -1,4 +1,4 @@
-//! One module for each path below /api.
+//! One module per path below /api.
 
 mod admin;
 mod agents;

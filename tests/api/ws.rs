@@ -19,7 +19,7 @@ fn bearer(token: &str) -> String {
     format!("Bearer {token}")
 }
 
-/// What a handshake with these fields is answered with.
+/// The response to a handshake with these headers.
 async fn ask(app: &TestApp, path: &str, headers: &[(&str, &str)]) -> Response {
     match TestSocket::try_open(&app.address, &handshake(path, headers)).await {
         Ok(socket) => socket.answer,
@@ -27,7 +27,7 @@ async fn ask(app: &TestApp, path: &str, headers: &[(&str, &str)]) -> Response {
     }
 }
 
-/// The same with a token in the header besides.
+/// The response to a handshake with a token and these headers.
 async fn ask_as(app: &TestApp, token: &str, path: &str, headers: &[(&str, &str)]) -> Response {
     let bearer = bearer(token);
     let headers: Vec<_> = [("authorization", &*bearer)].into_iter().chain(headers.iter().copied()).collect();
@@ -35,7 +35,7 @@ async fn ask_as(app: &TestApp, token: &str, path: &str, headers: &[(&str, &str)]
 }
 
 impl TestSocket {
-    /// Asserts that it is closed so within a second, and that the client was told why before where the session is what ends.
+    /// Asserts that the socket closes with this code within a second, after an event with the reason where the session ended.
     pub(crate) async fn ends_soon(&mut self, code: u16, reason: &str) {
         let since = Instant::now();
         let (found, why, said) = self.closed().await;

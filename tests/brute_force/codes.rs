@@ -1,4 +1,4 @@
-//! Guesses at one-time passwords: one count, whichever door they come to.
+//! Guesses at one-time passwords: all endpoints share one count.
 
 use serde_json::json;
 
@@ -7,7 +7,7 @@ use crate::harness::{Client, Device, PASSWORD, Response, TestApp};
 
 const UNLOCK: &str = "/api/admin/agents/agent01/unlock";
 
-/// An administrator at all doors where a code is asked for.
+/// An administrator and all endpoints that ask for a code.
 struct Doors {
     client: Client,
     device: Device,
@@ -55,11 +55,11 @@ on_every_store! {
         for door in 0..Doors::COUNT {
             assert_eq!(shut(&doors.show(door, &right).await), 870);
         }
-        // It was looked at nowhere.
+        // The right code was not checked, so it is still valid.
         app.clock.advance(PAUSE);
         let right = doors.device.code();
         doors.show(3, &right).await.data();
-        // A code that was used already is a guess too, and a right one makes up for those before it.
+        // A used code counts as a failed attempt too, and a right one resets the count.
         doors.show(3, &right).await.refused(401, 1008);
         doors.half = doors.client.partial_sign_in("admin01").await;
         doors.show_wrong(3).await;
@@ -70,12 +70,12 @@ on_every_store! {
         shut(&doors.show(0, &next).await);
     }
 
-    async fn what_cannot_be_a_code_is_no_guess_at_one(app) {
+    async fn an_input_that_cannot_be_a_code_is_no_attempt(app) {
         let mut doors = Doors::open(&app).await;
         for near in ["12345", "1234567", "12345x", " 123456", "aaaa-bbbb-cccc", ""] {
             doors.show(1, near).await;
         }
-        // In a header nothing stands in for a device, so this is no guess; where it does, it is one.
+        // The header accepts no recovery code, so this is no attempt; where recovery codes are accepted, it is one.
         doors.show(3, "aaaa-bbbb-cccc-dddd").await.refused(401, 1008);
         assert_eq!(app.query("SELECT count(*) FROM guess"), ["0"]);
         for _ in 0..5 {
@@ -85,7 +85,7 @@ on_every_store! {
         shut(&doors.show(3, &right).await);
     }
 
-    /// Whoever binds a device was told its secret: there is nothing to guess at.
+    /// The server has just shown the secret of the device, so there is nothing to guess.
     async fn a_slip_while_binding_counts_nothing(app) {
         let mut client = app.client().await;
         let token = client.sign_in("agent01").await;
@@ -99,7 +99,7 @@ on_every_store! {
         assert_eq!(app.query("SELECT count(*) FROM guess"), ["0"]);
     }
 
-    /// A double click is refused, and shuts nobody out.
+    /// A double click is refused without a lockout.
     async fn a_right_code_that_was_used_is_no_guess(app) {
         let mut client = app.client().await;
         let device = app.agent_with_device("agent01").await;
@@ -119,7 +119,7 @@ on_every_store! {
         guess_wrong(&mut client, 5).await;
         shut(&client.agent_login("agent01", PASSWORD).await);
         client.post_as(&half, "/api/auth/otp-verify", &json!({ "code": device.next_code() })).await.data();
-        // A right code does not make up for wrong passwords, and the other way round.
+        // A right code does not reset the count of wrong passwords, and the other way round.
         shut(&client.agent_login("agent01", PASSWORD).await);
         app.clock.advance(PAUSE);
         for _ in 0..5 {

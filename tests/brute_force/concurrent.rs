@@ -1,4 +1,4 @@
-//! Guesses that come at once, on one node and on two.
+//! Simultaneous guesses, on one node and on two.
 
 use std::collections::BTreeMap;
 
@@ -10,12 +10,12 @@ use crate::harness::{Client, PASSWORD, Response, StoreBackend, TestApp};
 
 const CROWD: usize = 200;
 
-/// What each of a crowd brings.
+/// The credentials that each client of a crowd sends.
 #[derive(Clone)]
 enum Brings {
     /// A wrong password, under one of the spellings of a name.
     Password,
-    /// A wrong code, to one of the doors where codes are asked for.
+    /// A wrong code, to one of the endpoints that ask for codes.
     Code { wrong: String, half: String, whole: String },
 }
 
@@ -33,7 +33,7 @@ impl Brings {
     }
 }
 
-/// Has everybody ask at once, and counts the codes that came back.
+/// Sends all requests at once, and counts the response codes.
 async fn at_once(desks: &[&TestApp], brings: &Brings) -> BTreeMap<u64, usize> {
     let mut clients = Vec::new();
     for at in 0..CROWD {

@@ -1,4 +1,4 @@
-//! Browsers in which an agent has signed in before: strangers cannot use up their guesses.
+//! Browsers in which an agent has signed in before: strangers cannot use up their attempts.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use serde_json::json;
 use super::{PAUSE, WRONG, exhaust_attempts, guess_wrong, locked, platform_code, shut};
 use crate::harness::{Client, PASSWORD, Response, TestApp, cookies};
 
-/// What browsers send with what a page of ours asks.
+/// The header that browsers send with requests of our own pages.
 const PAGE: (&str, &str) = ("sec-fetch-site", "same-origin");
 
 /// Signs in through the platform in a browser; returns the cookie that the browser keeps.
@@ -22,13 +22,13 @@ async fn sign_in_by_page(client: &mut Client, who: &str) -> String {
     cookie
 }
 
-/// Brings a password, from a browser that keeps a cookie.
+/// Sends a password, from a browser with a cookie.
 async fn knock(client: &mut Client, cookie: &str, who: &str, password: &str) -> Response {
     let body = json!({ "employee_id": who, "password": password });
     client.post("/api/agents/login", &[PAGE, ("cookie", cookie)], &body).await
 }
 
-/// Strangers guess until nobody may any more.
+/// A stranger's guesses lead to a lockout.
 async fn use_up(client: &mut Client) {
     guess_wrong(client, 5).await;
     shut(&client.agent_login("agent01", PASSWORD).await);
@@ -47,7 +47,7 @@ on_every_store! {
             knock(&mut client, &cookie, "agent01", PASSWORD).await.data();
         }
         shut(&client.agent_login("agent01", PASSWORD).await);
-        // Its own five are as many as anybody's.
+        // A known browser has five attempts of its own, like any other client.
         for _ in 0..5 {
             knock(&mut client, &cookie, "agent01", WRONG).await.refused(401, 1011);
         }
@@ -65,7 +65,7 @@ on_every_store! {
         exhaust_attempts(&app, "agent01", AttemptKind::Password, 100).await;
         locked(&client.agent_login("agent01", PASSWORD).await);
         knock(&mut client, &cookie, "agent01", PASSWORD).await.data();
-        // A browser of one's own is locked like everything else.
+        // A known browser is locked like any other client.
         let own = Secret::<KnownBrowser>::parse(cookie.split_once('=').unwrap().1).unwrap().digest();
         exhaust_attempts(&app, "agent01", AttemptKind::KnownBrowser(own), 99).await;
         knock(&mut client, &cookie, "agent01", WRONG).await.refused(401, 1011);
@@ -91,7 +91,7 @@ on_every_store! {
         let cookie = cookies(&whole);
         use_up(&mut client).await;
         knock(&mut client, &cookie, "agent01", PASSWORD).await.data();
-        // Programs keep nothing.
+        // Clients other than browsers get no cookie.
         let half = knock(&mut client, &cookie, "agent01", PASSWORD).await.data()["token"].as_str().unwrap().to_owned();
         let whole = client.post_as(&half, "/api/auth/otp-verify", &json!({ "code": device.next_code() })).await;
         whole.data();
@@ -116,7 +116,7 @@ on_every_store! {
         knock(&mut client, &others, "admin01", WRONG).await.refused(403, 1012);
     }
 
-    async fn a_browser_stays_known_while_it_is_used_and_to_everybody_who_uses_it(app) {
+    async fn a_browser_stays_known_while_it_is_used_by_any_of_its_agents(app) {
         let mut client = app.client().await;
         client.first_password("agent01").await;
         client.first_password("admin01").await;
@@ -131,7 +131,7 @@ on_every_store! {
         guess_wrong(&mut client, 5).await;
         knock(&mut client, &cookie, "agent01", PASSWORD).await.data();
         knock(&mut client, &cookie, "admin01", PASSWORD).await.data();
-        // What nobody has used is not taken over from whoever brings it.
+        // The service does not adopt a cookie value that it did not issue.
         let made_up = format!("deskpass_known={}", Secret::<KnownBrowser>::generate(&Entropy::system()).unwrap().expose());
         let ask = json!({ "employee_id": "agent01", "code": platform_code(&mut client, "agent01").await });
         let answer = client.post("/api/agents/login", &[PAGE, ("cookie", &made_up)], &ask).await;

@@ -1,4 +1,4 @@
-//! Random histories of guesses against a reference of a few lines.
+//! Random histories of guesses, compared to a short reference.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use serde_json::json;
 use super::{WRONG, locked, shut};
 use crate::harness::{Client, Device, PASSWORD, Response, STEP, StoreBackend, TestApp};
 
-/// What is guessed at: the password, and the codes of a device.
+/// The kinds of credentials: the password, and the codes of a device.
 const KINDS: usize = 2;
 const CODE: usize = 1;
 
@@ -20,7 +20,7 @@ enum Step {
         right: bool,
     },
     Wait(u64),
-    /// Five codes every quarter of an hour, so many times.
+    /// Five codes every quarter of an hour, this many times.
     Siege(usize),
     Unlock,
     Restart,
@@ -41,14 +41,14 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// When the guesses came that count, in seconds.
+/// The times of the failed attempts that count, in seconds.
 #[derive(Debug, Default)]
 struct Reference {
     guesses: [Vec<u64>; KINDS],
     now: u64,
 }
 
-/// What a guess meets.
+/// The state that an attempt meets.
 #[derive(Debug, PartialEq, Eq)]
 enum Door {
     Open,
@@ -83,7 +83,7 @@ async fn ask(client: &mut Client, device: &Device, kind: usize, right: bool) -> 
 
 async fn guess(app: &TestApp, device: &Device, reference: &mut Reference, kind: usize, right: bool) {
     if right {
-        // A code that is not used up.
+        // A right attempt needs a code that is not used up.
         wait(app, reference, STEP.as_secs());
     }
     let answer = ask(&mut app.client().await, device, kind, right).await;

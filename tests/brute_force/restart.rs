@@ -1,4 +1,4 @@
-//! Counts outlive the process, and the client's patience.
+//! Failed attempts outlive the process and the client's connection.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -8,7 +8,7 @@ use serde_json::json;
 use super::{PAUSE, WRONG, guess_wrong, shut};
 use crate::harness::{Client, ClusterStore, PASSWORD, Process, Servers, query, request};
 
-/// How many guesses at a name stand on record.
+/// The number of failed attempts on record.
 const COUNTED: &str = "SELECT in_a_row FROM guess WHERE employee_key = 'agent01' AND trial = 'password'";
 
 fn guess(password: &str) -> Vec<u8> {
@@ -16,7 +16,7 @@ fn guess(password: &str) -> Vec<u8> {
     request("POST", "/api/agents/login", &[("content-type", "application/json")], body.as_bytes())
 }
 
-/// Waits until something is on record.
+/// Waits until a condition holds.
 async fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     let began = Instant::now();
     while !is_so() {
@@ -47,13 +47,13 @@ on_every_store! {
         for count in 1..=5 {
             let mut impatient = app.client().await;
             impatient.start(&guess(WRONG)).await;
-            // Whoever hangs up before they were heard has guessed nothing.
+            // An attempt counts once the service has received it, so the client waits for that before it hangs up.
             until("a guess was not counted", || app.query(COUNTED) == [count.to_string()]).await;
             drop(impatient);
         }
         assert_eq!(shut(&client.agent_login("agent01", PASSWORD).await), 900);
         app.clock.advance(PAUSE);
-        // A right one makes up for them, also when nobody waits for what it earns.
+        // A right password resets the count, also when the client does not wait for the response.
         let mut impatient = app.client().await;
         impatient.start(&guess(PASSWORD)).await;
         until("a guess was not counted", || app.query(COUNTED) != ["5"]).await;
@@ -64,16 +64,16 @@ on_every_store! {
     }
 }
 
-/// Kills the service over guesses; none that was looked at is free.
+/// Kills the service during attempts; every attempt that was checked stays counted.
 async fn killed_over_guesses(start: impl Fn() -> Process, on_record: impl Fn() -> Vec<String>) {
     let node = start();
     Client::connect(&node.address).await.first_password("agent01").await;
-    // Answered, then killed.
+    // The attempts are answered before the kill.
     let mut client = Client::connect(&node.address).await;
     guess_wrong(&mut client, 2).await;
     node.kill();
     let node = start();
-    // Asked, on record, and killed before anybody reads an answer.
+    // The attempts are on record, and the service is killed before a client reads the response.
     let mut asked = Vec::new();
     for _ in 0..3 {
         let mut client = Client::connect(&node.address).await;

@@ -1,4 +1,4 @@
-//! What agents prove themselves with.
+//! Credentials of agents.
 
 use deskpass_core::{Clock, Timestamp, TotpStep};
 use serde_json::{Value, json};
@@ -6,17 +6,17 @@ use serde_json::{Value, json};
 use super::Scene;
 use crate::harness::{Client, Device, cookies};
 
-/// An agent with nothing but what the service hands over. Of what it is told, most must be told nobody else.
+/// An agent whose credentials all come from the service. Most of them must not appear anywhere else.
 struct Prover<'a> {
     client: &'a mut Client,
     clock: Clock,
     secrets: Vec<String>,
-    /// Every answer that has no reason to have a secret in it.
+    /// All responses that must not contain a secret.
     answers: Vec<String>,
 }
 
 impl Prover<'_> {
-    /// Asks what must be answered with this code.
+    /// Sends a request and asserts the response's code.
     async fn ask(&mut self, token: &str, path: &str, body: &Value, code: u64) {
         let bearer = format!("Bearer {token}");
         let answer = self.client.post(path, &[("authorization", &bearer), ("x-otp-code", "canary")], body).await;
@@ -24,7 +24,7 @@ impl Prover<'_> {
         self.answers.push(format!("{:?} {}", answer.headers, answer.body));
     }
 
-    /// Keeps what an answer hands over.
+    /// Stores a secret of the response.
     fn keep(&mut self, data: &Value, name: &str) -> String {
         let secret = data[name].as_str().unwrap_or_else(|| panic!("no {name}: {data}")).to_owned();
         self.secrets.push(secret.clone());
@@ -36,7 +36,7 @@ impl Prover<'_> {
         self.keep(&half, "token")
     }
 
-    /// A device, and the codes of this time step and the next.
+    /// Sets up a device; returns the codes of this time step and the next.
     async fn set_up(&mut self, token: &str) -> [String; 2] {
         let setup = self.client.post_as(token, "/api/auth/otp-setup", &json!({})).await.data();
         for name in ["secret", "otpauth_url", "qrcode_png_base64"] {
@@ -118,7 +118,7 @@ impl Prover<'_> {
     }
 }
 
-/// Whether a secret stands in a text. Six digits are no code inside of something longer, such as a time.
+/// Returns whether a text contains a secret. Six digits inside a longer token, such as a time, are not a code.
 fn stands_in(secret: &str, text: &str) -> bool {
     let part = |c: char| c.is_ascii_alphanumeric() || c == '.';
     let alone = |at: usize| !text[..at].ends_with(part) && !text[at + secret.len()..].starts_with(part);
@@ -141,7 +141,7 @@ on_every_store! {
             answers.push(client.get("/metrics", &[]).await.body);
             let kept: Vec<_> = scene.kept().iter().map(|thing| String::from_utf8_lossy(thing).into_owned()).collect();
             let log = scene.log(process);
-            // The last of them comes last.
+            // The metrics request is the last one, so its line shows that the log is complete.
             for line in ["password_wrong", "otp_wrong", "an administrator's change", "/metrics"] {
                 assert!(log.contains(line), "the log is silent: this test looks at nothing");
             }

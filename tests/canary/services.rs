@@ -1,4 +1,4 @@
-//! What other services identify themselves with.
+//! Credentials of other services.
 
 use deskpass_core::{Clock, Timestamp, TotpStep};
 use serde_json::{Value, json};
@@ -9,7 +9,7 @@ use crate::harness::{Client, request};
 const KEYS: &str = "/api/admin/service-keys";
 const INTROSPECT: &str = "/api/auth/introspect";
 
-/// Everything a service can do wrong with a key in its hand, and with somebody's token; returns every answer.
+/// Makes every mistake that is possible with a service key and a user's token; returns all responses.
 async fn misuse(client: &mut Client, key: &str, token: &str) -> Vec<String> {
     let bearer = format!("Bearer {key}");
     let json = ("content-type", "application/json");
@@ -56,7 +56,7 @@ on_every_store! {
             let listed = client.get_as(&admin, KEYS).await;
             assert_eq!(listed.data()["items"].as_array().map(Vec::len), Some(1));
             answers.push(listed.body);
-            // A key in the place of its id, and what a slip repeats.
+            // A key in place of its id, and a mistake that the response repeats.
             for (path, body) in [(format!("{KEYS}/{key}"), Value::Null), (KEYS.into(), json!({ "name": "x", "scopes": [key] }))] {
                 let method = if body.is_null() { "DELETE" } else { "POST" };
                 answers.push(client.admin_request(&admin, "000000", method, &path, &body).await.body);

@@ -1,4 +1,4 @@
-//! Tokens that open sockets, by whichever way, and keys that send to them.
+//! Tokens that open sockets, from each source, and keys that send to them.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! Somebody for the doctor to look at.
+//! A service for the doctor to examine.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -8,26 +8,26 @@ use tempfile::TempDir;
 use crate::cli_simulate::Simulated;
 use crate::harness::{PRODUCTION, binary};
 
-/// A service in production mode with a simulated platform, and a directory of its own to be examined in.
+/// A production service with a simulated platform, and a directory of its own to be examined in.
 pub(super) struct DoctorFixture {
     pub(super) directory: TempDir,
     pub(super) platform: Simulated,
     pub(super) settings: Vec<(&'static str, String)>,
 }
 
-/// What the doctor said.
+/// The output of the doctor.
 pub(super) struct DoctorOutput {
     pub(super) code: Option<i32>,
     pub(super) text: String,
 }
 
 impl DoctorFixture {
-    /// In good health.
+    /// A fixture in which every check passes.
     pub(super) fn new() -> Self {
         Self::with(&["--domain", "desk.example.com"])
     }
 
-    /// With a platform started so.
+    /// A fixture whose platform is started with these arguments.
     pub(super) fn with(platform: &[&str]) -> Self {
         let platform = Simulated::start(&[&["--secret", PRODUCTION[1].1], platform].concat());
         let api_url = format!("http://{}/sim", platform.address);
@@ -55,12 +55,12 @@ impl DoctorFixture {
         command
     }
 
-    /// Calls the doctor, who must keep the secrets.
+    /// Runs the doctor, and asserts that it prints no secret.
     pub(super) fn examine(&self, arguments: &[&str]) -> DoctorOutput {
         examined(self.command(&["doctor"]).args(arguments))
     }
 
-    /// What the doctor says in both languages, where both must come to the same.
+    /// The output in both languages; both must report the same.
     pub(super) fn both(&self) -> [DoctorOutput; 2] {
         ["en", "zh"].map(|language| self.examine(&["--language", language]))
     }
@@ -76,14 +76,14 @@ pub(super) fn examined(command: &mut Command) -> DoctorOutput {
 }
 
 impl DoctorOutput {
-    /// Asserts that a line begins so, and returns the one below it.
+    /// Asserts that a line begins with this text, and returns the line below it.
     pub(super) fn line(&self, beginning: &str) -> &str {
         let mut lines = self.text.lines().skip_while(|line| !line.starts_with(beginning));
         assert!(lines.next().is_some(), "{beginning:?} is missing in\n{}", self.text);
         lines.next().unwrap_or_default()
     }
 
-    /// Asserts that a line begins so and has these words below it.
+    /// Asserts that a line begins with this text and has these words below it.
     pub(super) fn below(&self, beginning: &str, words: &[&str]) {
         let line = self.line(beginning);
         assert!(
@@ -93,7 +93,7 @@ impl DoctorOutput {
         );
     }
 
-    /// Asserts that exactly these are wrong and that the exit code says so.
+    /// Asserts that exactly these checks fail and that the exit code says so.
     pub(super) fn wrong(&self, expected: &[&str]) {
         let found: Vec<_> = self.text.lines().filter(|line| line.starts_with('✗')).collect();
         let same = found.len() == expected.len() && found.iter().zip(expected).all(|(line, what)| line.contains(what));

@@ -1,9 +1,9 @@
-//! The doctor on PostgreSQL and Redis that are really there.
+//! The doctor on real PostgreSQL and Redis servers.
 
 use super::fixture::DoctorFixture;
 use crate::harness::{ClusterStore, Servers};
 
-/// A patient who keeps things there.
+/// A fixture on this cluster store.
 fn patient_at(place: &ClusterStore) -> DoctorFixture {
     let mut patient = DoctorFixture::new();
     for (key, value) in place.settings() {

@@ -1,4 +1,4 @@
-//! A service inside the test's own process: real sockets, real disk, a clock wound by hand.
+//! A service inside the test's own process: real sockets, real disk, a clock that the test advances.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -13,7 +13,7 @@ use tokio::task::JoinHandle;
 
 use super::{Client, ClusterStore, StoreBackend};
 
-/// A running desk.
+/// A running service.
 #[derive(Debug)]
 pub(crate) struct TestApp {
     pub(crate) address: String,
@@ -25,11 +25,11 @@ pub(crate) struct TestApp {
     home: TestStorage,
 }
 
-/// Where a service keeps things.
+/// The data of a service.
 #[derive(Debug)]
 struct TestStorage {
     directory: TempDir,
-    /// Instead of the directory, for a service that is scaled out.
+    /// The cluster store of a scaled-out service, used instead of the directory.
     place: Option<ClusterStore>,
 }
 
@@ -38,7 +38,7 @@ impl TestStorage {
         Self { directory: tempfile::tempdir().unwrap(), place }
     }
 
-    /// The same settings, led here.
+    /// The same settings, pointed at this data.
     fn apply_to(&self, given: Settings) -> Settings {
         let given = Settings { data: self.directory.path().to_owned(), ..given };
         let Some(place) = &self.place else { return given };
@@ -48,7 +48,7 @@ impl TestStorage {
     }
 }
 
-/// Settings as they would come from a file and flags.
+/// Settings as from a file and flags.
 pub(crate) fn settings(given: &[(&'static str, &str)]) -> Settings {
     let overrides = given.iter().map(|(key, value)| Override { key, value: (*value).to_owned(), flag: "a test" });
     let nothing = |_: &Path| Err(std::io::ErrorKind::NotFound.into());
@@ -56,7 +56,7 @@ pub(crate) fn settings(given: &[(&'static str, &str)]) -> Settings {
     config::load(&sources).unwrap()
 }
 
-/// What production needs, made up.
+/// Made-up values of the settings that production requires.
 pub(crate) const PRODUCTION: [(&str, &str); 4] = [
     ("platform.corp_id", "wwdeskpass"),
     ("platform.secret", "canary-corp-secret"),
@@ -84,18 +84,18 @@ impl TestApp {
         Box::pin(Self::open(settings, TestStorage::at(StoreBackend::current().cluster_store()), new_clock())).await
     }
 
-    /// A service in development mode that goes by this clock.
+    /// A service in development mode with this clock.
     pub(crate) async fn with_clock(clock: Clock) -> Self {
         let settings = settings(&[("development.enabled", "true")]);
         Box::pin(Self::open(settings, TestStorage::at(StoreBackend::current().cluster_store()), clock)).await
     }
 
-    /// A service with these settings in a place that others may share.
+    /// A service with these settings on a store that other nodes may share.
     pub(crate) async fn at(place: &ClusterStore, settings: Settings) -> Self {
         Box::pin(Self::open(settings, TestStorage::at(Some(place.clone())), new_clock())).await
     }
 
-    /// Another node of the same cluster, with the same settings and the same clock. An embedded desk is alone.
+    /// Another node of the same cluster, with the same settings and the same clock. Only for the scaled-out store.
     pub(crate) async fn second_node(&self) -> Self {
         let home = TestStorage::at(Some(self.cluster_store().clone()));
         Box::pin(Self::open(self.settings.clone(), home, self.clock.clone())).await
@@ -127,7 +127,7 @@ impl TestApp {
         self.restart().await
     }
 
-    /// Why a service that has stopped cannot be opened again with other settings.
+    /// Stops the service and returns the error of opening it again with other settings.
     pub(crate) async fn reopen_error(self, given: &[(&'static str, &str)]) -> String {
         let Self { clock, app, home, .. } = self;
         drop(app);
@@ -142,7 +142,7 @@ impl TestApp {
         }
     }
 
-    /// Asks the service to stop, without waiting.
+    /// Signals the service to stop, without waiting.
     pub(crate) fn ask_to_stop(&mut self) {
         drop(self.stop.take());
     }
@@ -159,12 +159,12 @@ impl TestApp {
         self.auth().resolve_key(None, &EmployeeId::parse(employee).unwrap())
     }
 
-    /// Enters an employee of the home corporation.
+    /// Adds an employee of the home corporation.
     pub(crate) async fn add(&self, employee: &str, role: Role) {
         self.add_named(employee, employee, role).await;
     }
 
-    /// Enters an employee of the home corporation who has a name.
+    /// Adds an employee of the home corporation with a name.
     pub(crate) async fn add_named(&self, employee: &str, name: &str, role: Role) {
         self.add_person(self.key(employee), employee, name, role).await;
     }
@@ -185,18 +185,18 @@ impl TestApp {
         self.auth().operator().add_employee(person).await.unwrap();
     }
 
-    /// The file of an embedded desk's database.
+    /// The database file of an embedded service.
     pub(crate) fn database(&self) -> PathBuf {
         assert!(self.home.place.is_none(), "this desk has no file");
         self.home.directory.path().join("deskpass.db")
     }
 
-    /// Where a service that is scaled out keeps things.
+    /// The cluster store of a scaled-out service.
     pub(crate) fn cluster_store(&self) -> &ClusterStore {
         self.home.place.as_ref().expect("an embedded desk is alone")
     }
 
-    /// Keeps the service's database from taking anything until it is let go; reading goes on.
+    /// Blocks writes to the service's database until the lock is released; reads go on.
     pub(crate) async fn block_writes(&self) -> WriteLock {
         let Some(place) = &self.home.place else {
             let connection = rusqlite::Connection::open(self.database()).unwrap();
@@ -207,7 +207,7 @@ impl TestApp {
         WriteLock::Server(place.hold(lock).await)
     }
 
-    /// What a query finds in the service's database, each row's columns joined by `|`.
+    /// The rows that a query returns from the service's database, each row's columns joined by `|`.
     pub(crate) fn query(&self, sql: &str) -> Vec<String> {
         match &self.home.place {
             Some(place) => place.query(sql),
@@ -216,7 +216,7 @@ impl TestApp {
     }
 }
 
-/// A database that takes nothing.
+/// A lock that blocks writes to the database.
 #[derive(Debug)]
 pub(crate) enum WriteLock {
     File(rusqlite::Connection),
@@ -224,7 +224,7 @@ pub(crate) enum WriteLock {
 }
 
 impl WriteLock {
-    /// Returns once it takes things again.
+    /// Releases the lock and returns once it is released.
     pub(crate) async fn release(self) {
         match self {
             Self::File(connection) => connection.execute_batch("ROLLBACK").unwrap(),
@@ -233,12 +233,12 @@ impl WriteLock {
     }
 }
 
-/// Every desk begins at the same moment.
+/// The clock of a new service; every service begins at the same time.
 fn new_clock() -> Clock {
     Clock::manual(Timestamp::from_millis(1_800_000_000_000))
 }
 
-/// What a query finds in a database, each row's columns joined by `|`.
+/// The rows that a query returns from a database, each row's columns joined by `|`.
 pub(crate) fn query(database: &Path, sql: &str) -> Vec<String> {
     let connection = rusqlite::Connection::open(database).unwrap();
     let mut statement = connection.prepare(sql).unwrap();

@@ -1,4 +1,4 @@
-//! A real browser, driven through chromedriver: just the verbs that the pages' tests need.
+//! A real browser, driven through chromedriver, with the operations that the pages' tests need.
 
 mod axe;
 mod driver;
@@ -18,10 +18,10 @@ pub(crate) use network::Network;
 pub(crate) use picture::{full_picture, picture};
 use wire::{exchange, exchange_aside};
 
-/// How long a page may take to become what a test waits for.
+/// The timeout for the conditions that a test waits for.
 const WAIT_TIMEOUT: Duration = Duration::from_secs(10);
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
-/// The name under which the driver hands out elements.
+/// The key under which the driver returns elements.
 const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
 
 /// One browser with one window.
@@ -52,13 +52,13 @@ impl Browser {
         self.post("/execute/sync", json!({ "script": body, "args": arguments })).await
     }
 
-    /// The text of an element as a person sees it: empty while it is hidden.
+    /// The visible text of an element: empty while it is hidden.
     pub(crate) async fn text(&self, css: &str) -> String {
         let element = self.element(css).await;
         self.get(&format!("/element/{element}/text")).await.as_str().unwrap().to_owned()
     }
 
-    /// Presses on an element as a person does, once it can be seen and pressed.
+    /// Clicks an element as a user does, once it is visible and enabled.
     pub(crate) async fn click(&self, css: &str) {
         self.wait_for(css).await;
         self.wait_until(&format!("!document.querySelector({})?.disabled", Value::from(css))).await;
@@ -72,10 +72,10 @@ impl Browser {
         self.post(&format!("/element/{element}/value"), json!({ "text": text })).await;
     }
 
-    /// Waits until an element can be seen.
+    /// Waits until an element is visible.
     pub(crate) async fn wait_for(&self, css: &str) {
         let css = Value::from(css);
-        // What has not faded in yet cannot be seen either.
+        // An element that has not faded in yet is not visible either.
         let seen = format!("document.querySelector({css})?.checkVisibility({{ opacityProperty: true }})");
         self.wait_until(&seen).await;
     }
@@ -85,7 +85,7 @@ impl Browser {
         let script = json!({ "script": format!("return Boolean({condition})"), "args": [] });
         let deadline = Instant::now() + WAIT_TIMEOUT;
         while Instant::now() < deadline {
-            // A page that is just being replaced cannot answer; the next one will.
+            // A page that is being replaced cannot respond; the next one will.
             if self.ask("POST", "/execute/sync", Some(script.clone())).await == Ok(Value::Bool(true)) {
                 return;
             }
@@ -96,14 +96,14 @@ impl Browser {
         panic!("{condition} has not become true at {url}\nthe page: {page}\nits console: {console:#?}");
     }
 
-    /// What the page wrote to its console since the last look; refusals of the content policy are among it.
+    /// The console messages since the last call; violations of the content policy are among them.
     pub(crate) async fn console(&self) -> Vec<String> {
         let word = |entry: &Value, name: &str| entry[name].as_str().unwrap().to_owned();
         let entries = self.log("browser").await;
         entries.iter().map(|entry| format!("{} {}", word(entry, "level"), word(entry, "message"))).collect()
     }
 
-    /// What a log of the driver's has got since the last look.
+    /// The entries of one of the driver's logs since the last call.
     async fn log(&self, which: &str) -> Vec<Value> {
         let Value::Array(entries) = self.post("/se/log", json!({ "type": which })).await else {
             panic!("the log {which} is no list");
@@ -111,18 +111,18 @@ impl Browser {
         entries
     }
 
-    /// A command of the browser's own protocol for its developer tools.
+    /// Runs a command of the Chrome DevTools Protocol.
     pub(crate) async fn cdp(&self, command: &str, parameters: Value) -> Value {
         self.post("/goog/cdp/execute", json!({ "cmd": command, "params": parameters })).await
     }
 
-    /// Lets the page use the clipboard without asking anybody, and says what is in it.
+    /// Lets the page use the clipboard without a prompt, and returns its content.
     pub(crate) async fn clipboard(&self) -> String {
         self.allow_clipboard().await;
         self.script("return navigator.clipboard.readText()", &[]).await.as_str().unwrap().to_owned()
     }
 
-    /// Lets the page use the clipboard without asking anybody.
+    /// Lets the page use the clipboard without a prompt.
     pub(crate) async fn allow_clipboard(&self) {
         for name in ["clipboard-read", "clipboard-write"] {
             let asked = json!({ "descriptor": { "name": name }, "state": "granted" });
@@ -151,7 +151,7 @@ impl Browser {
 
 impl Drop for Browser {
     fn drop(&mut self) {
-        // Also while a test panics: the browser must be gone before its profile is. The driver kills what stays.
+        // Also while a test panics: the browser must end before its profile is removed. The driver kills what remains.
         let _ = exchange(&self.address, "DELETE", &self.session, None);
     }
 }

@@ -1,4 +1,4 @@
-//! A client that sends exactly the bytes it is told to, so that no header is spelled better than the test wants.
+//! A client that sends exactly the given bytes, so that headers are spelled as the test wants.
 
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -6,7 +6,7 @@ use tokio::net::{TcpSocket, TcpStream};
 
 use super::assert_documented;
 
-/// An answer.
+/// A response.
 #[derive(Clone, Debug)]
 pub(crate) struct Response {
     pub(crate) status: u16,
@@ -51,7 +51,7 @@ pub(crate) struct Client {
     stream: TcpStream,
 }
 
-/// A request's bytes.
+/// The bytes of a request.
 pub(crate) fn request(method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> Vec<u8> {
     let mut bytes = format!("{method} {path} HTTP/1.1\r\nhost: localhost\r\n").into_bytes();
     for (name, value) in headers {
@@ -81,7 +81,7 @@ impl Client {
         Self { stream }
     }
 
-    /// Sends bytes and reads one answer; `None` when the connection ends before it is whole.
+    /// Sends bytes and reads one response; `None` when the connection ends before it is complete.
     pub(crate) async fn try_send(&mut self, bytes: &[u8]) -> Option<Response> {
         self.stream.write_all(bytes).await.ok()?;
         let answer = self.read().await?;
@@ -98,12 +98,12 @@ impl Client {
         self.stream.write_all(bytes).await.unwrap();
     }
 
-    /// Sends as long as the other side takes it; whether it still does.
+    /// Sends bytes; returns whether the server still accepts them.
     pub(crate) async fn push(&mut self, bytes: &[u8]) -> bool {
         self.stream.write_all(bytes).await.is_ok()
     }
 
-    /// Reads one answer.
+    /// Reads one response.
     pub(crate) async fn read(&mut self) -> Option<Response> {
         let mut bytes = Vec::new();
         let head = loop {
@@ -128,7 +128,7 @@ impl Client {
         Some(Response { status, headers, body })
     }
 
-    /// Reads until a piece of text has come; returns all of it. For answers that go on.
+    /// Reads until a piece of text has come; returns everything read. For streamed responses.
     pub(crate) async fn read_until(&mut self, piece: &str) -> String {
         let mut bytes = Vec::new();
         loop {
@@ -180,12 +180,12 @@ impl Client {
         self.send(&request("POST", "/api/auth/logout", &[("authorization", &bearer)], b"")).await
     }
 
-    /// Asks whether the active role permits something: resource, operation, scope.
+    /// Checks whether the active role permits something: resource, operation, scope.
     pub(crate) async fn check(&mut self, token: &str, wish: [&str; 3]) -> Response {
         self.check_from("127.0.0.1", token, wish).await
     }
 
-    /// The same, from an address that a proxy tells.
+    /// The same, from an address that a proxy reports.
     pub(crate) async fn check_from(&mut self, from: &str, token: &str, wish: [&str; 3]) -> Response {
         let [resource, operation, scope] = wish;
         let body = json!({ "resource": resource, "operation": operation, "scope": scope });
@@ -193,12 +193,12 @@ impl Client {
         self.post("/api/auth/check", &headers, &body).await
     }
 
-    /// Asks as a proxy does, with this query.
+    /// Sends a forward-auth request as a proxy does, with this query.
     pub(crate) async fn forward(&mut self, token: &str, query: &str) -> Response {
         self.forward_from("127.0.0.1", token, query).await
     }
 
-    /// The same, for somebody at this address.
+    /// The same, for a client at this address.
     pub(crate) async fn forward_from(&mut self, from: &str, token: &str, query: &str) -> Response {
         let headers = [("authorization", &*format!("Bearer {token}")), ("x-forwarded-for", from)];
         self.get(&format!("/api/auth/forward{query}"), &headers).await

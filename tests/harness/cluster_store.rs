@@ -1,9 +1,9 @@
-//! Where a service that is scaled out keeps things: a schema in PostgreSQL and a prefix in Redis.
+//! The store of a scaled-out service: a schema in PostgreSQL and a prefix in Redis.
 
 use tokio_postgres::{NoTls, SimpleQueryMessage};
 use url::Url;
 
-/// A place of one test's own. Every node that is told of it is a node of the same cluster.
+/// A store for one test. All nodes with these settings form one cluster.
 #[derive(Clone, Debug)]
 pub(crate) struct ClusterStore {
     pub(crate) store: String,
@@ -12,18 +12,18 @@ pub(crate) struct ClusterStore {
 }
 
 impl ClusterStore {
-    /// The settings that lead here.
+    /// The settings that select this store.
     pub(crate) fn settings(&self) -> [(&'static str, &str); 3] {
         [("store.url", &self.store), ("shared.url", &self.shared), ("shared.prefix", &self.prefix)]
     }
 
-    /// What a query finds in the database, each row's columns joined by `|`.
+    /// The rows that a query returns, each row's columns joined by `|`.
     pub(crate) fn query(&self, sql: &str) -> Vec<String> {
-        // What SQLite calls the order in which rows came, as far as nobody changed them since.
+        // The counterpart of SQLite's insertion order, as long as no row was updated.
         run_sql(&self.store, &sql.replace("rowid", "ctid"))
     }
 
-    /// Runs SQL on a connection of its own, which stays open for as long as what this returns is kept.
+    /// Runs SQL on a connection of its own, which stays open until the returned client is dropped.
     pub(crate) async fn hold(&self, sql: &str) -> tokio_postgres::Client {
         let (client, connection) = tokio_postgres::connect(&self.store, NoTls).await.unwrap();
         tokio::spawn(connection);
@@ -37,7 +37,7 @@ impl ClusterStore {
         tables.iter().flat_map(|table| run_sql(&self.store, &format!("SELECT t::text FROM {table} t"))).collect()
     }
 
-    /// Every name under the prefix in Redis, and what lies there.
+    /// Every key under the prefix in Redis, with its value.
     pub(crate) fn records(&self) -> Vec<(String, Vec<u8>)> {
         let mut redis = redis::Client::open(&*self.shared).unwrap().get_connection().unwrap();
         let keys: Vec<String> = redis::cmd("KEYS").arg(format!("{}*", self.prefix)).query(&mut redis).unwrap();
@@ -49,13 +49,13 @@ impl ClusterStore {
         keys.into_iter().map(|key| (key.clone(), value(&key))).collect()
     }
 
-    /// What lies under these names in Redis: of one shelf, such as `code`.
+    /// The records of one ephemeral store in Redis, such as `code`.
     pub(crate) fn store_records(&self, name: &str) -> Vec<(String, Vec<u8>)> {
         let part = format!(":{name}:");
         self.records().into_iter().filter(|(key, _)| key.contains(&part)).collect()
     }
 
-    /// Makes records in Redis what they were, for a minute.
+    /// Restores records in Redis, for a minute.
     pub(crate) fn restore_records(&self, records: &[(String, Vec<u8>)]) {
         let mut redis = redis::Client::open(&*self.shared).unwrap().get_connection().unwrap();
         for (key, value) in records {
@@ -70,7 +70,7 @@ impl ClusterStore {
     }
 }
 
-/// What SQL finds on a server. On a thread of its own, since tests ask in the middle of their futures.
+/// Runs SQL on a server and returns its rows. On a thread of its own, since tests call it inside their futures.
 pub(super) fn run_sql(url: &str, sql: &str) -> Vec<String> {
     let ask = async {
         let (client, connection) = tokio_postgres::connect(url, NoTls).await.unwrap();

@@ -1,11 +1,11 @@
-//! Takes an answer of any length, as slowly as a test wants.
+//! Reads a response of any length, as slowly as a test wants.
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
 use super::{Response, request};
 
-/// An answer under way.
+/// A response under way.
 #[derive(Debug)]
 pub(crate) struct Download {
     stream: TcpStream,
@@ -13,7 +13,7 @@ pub(crate) struct Download {
 }
 
 impl Download {
-    /// Asks with a token for something in a certain form.
+    /// Requests a path with a token and an Accept header.
     pub(crate) async fn begin(address: &str, token: &str, path: &str, accept: &str) -> Self {
         let bearer = format!("Bearer {token}");
         let headers = [("authorization", &*bearer), ("accept", accept), ("connection", "close")];
@@ -22,7 +22,7 @@ impl Download {
         Self { stream, bytes: Vec::new() }
     }
 
-    /// Takes at least this many bytes more.
+    /// Reads at least this many bytes more.
     pub(crate) async fn take(&mut self, count: usize) {
         let wanted = self.bytes.len() + count;
         while self.bytes.len() < wanted {
@@ -30,7 +30,7 @@ impl Download {
         }
     }
 
-    /// Takes the rest; `None` when the connection broke before the end.
+    /// Reads the rest; `None` when the connection broke before the end.
     pub(crate) async fn rest(mut self) -> Option<Response> {
         while self.more().await {}
         let head = self.bytes.windows(4).position(|four| four == b"\r\n\r\n")?;
@@ -52,7 +52,7 @@ impl Download {
     }
 }
 
-/// What stands in the chunks, should the last one be there.
+/// The joined chunks of a body; `None` without the last chunk.
 fn joined(mut body: &[u8]) -> Option<Vec<u8>> {
     let mut whole = Vec::new();
     loop {

@@ -1,12 +1,12 @@
-//! A process whose machine shows a wrong time of day.
+//! A process that sees a wrong time of day.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use tempfile::TempDir;
 
-/// The time of day as a process sees it, relative to the right one; it can be set while the process runs. The time since the
-/// machine started stays right, as on a real machine.
+/// The time of day as a process sees it, relative to the right one; it can be set while the process runs. The monotonic clock
+/// stays right, as on a real machine.
 #[derive(Debug)]
 pub(crate) struct FakeClock {
     library: String,
@@ -14,9 +14,9 @@ pub(crate) struct FakeClock {
 }
 
 impl FakeClock {
-    /// Wrong by this much, as faketime writes it: `+800d`, `-10y`, `+0`.
+    /// A clock that is off by this much, in faketime's notation: `+800d`, `-10y`, `+0`.
     pub(crate) fn by(wrong: &str) -> Self {
-        // The program knows where its library is.
+        // The faketime program prints the path of its library.
         let asked = Command::new("faketime").args(["-m", "-f", "+0", "printenv", "LD_PRELOAD"]).output();
         let asked = asked.expect("tools/services installs faketime");
         let library = String::from_utf8(asked.stdout).unwrap().trim().to_owned();
@@ -27,13 +27,13 @@ impl FakeClock {
 
     /// Sets the time of day.
     pub(crate) fn set(&self, wrong: &str) {
-        // At once, so that nobody reads half of it.
+        // Renamed into place, so that a process never reads half of it.
         let next = self.directory.path().join("next");
         std::fs::write(&next, format!("{wrong}\n")).unwrap();
         std::fs::rename(next, self.file()).unwrap();
     }
 
-    /// Has a command see it.
+    /// Makes a command use this clock.
     pub(crate) fn on(&self, command: &mut Command) {
         command.env("LD_PRELOAD", &self.library).env("FAKETIME_TIMESTAMP_FILE", self.file());
         command.env("FAKETIME_NO_CACHE", "1").env("FAKETIME_DONT_FAKE_MONOTONIC", "1").env("DONT_FAKE_MONOTONIC", "1");

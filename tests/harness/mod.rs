@@ -33,7 +33,7 @@ pub(crate) use servers::{PASSWORDS, Servers};
 pub(crate) use socket::{Frame, TestSocket, handshake, masked};
 pub(crate) use store_backend::StoreBackend;
 
-/// Runs a test on every store, under a name that says which. It gets a service in development mode, or starts its own.
+/// Runs a test on every store, under a name that says which. The test gets a service in development mode, or starts its own.
 macro_rules! on_every_store {
     ($($(#[$meta:meta])* async fn $name:ident($($app:ident)?) $body:block)*) => {$(
         $(#[$meta])*

@@ -1,4 +1,4 @@
-//! Holds every answer of the suite against the description that clients are given: its status, its headers, its form.
+//! Checks every response in the suite against the OpenAPI description: its status, its headers, its body.
 
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex};
@@ -8,23 +8,23 @@ use serde_json::{Value, json};
 
 use super::Response;
 
-/// The description, closed: an answer must have no member that it does not name.
+/// The closed description: a response must not have members that it does not list.
 static DESCRIPTION: LazyLock<Value> = LazyLock::new(|| {
     let mut description = serde_json::from_str(deskpass::http::description()).unwrap();
     close(&mut description);
     description
 });
 
-/// What checks an answer, by where the description has it. They are made when they are first needed.
+/// The validators, by their place in the description. Each is made on first use.
 static VALIDATORS: LazyLock<Mutex<HashMap<String, Arc<Validator>>>> = LazyLock::new(Mutex::default);
 
-/// Asserts that an answer is one that the description names, where it names the request.
+/// Asserts that a response is described, where the description has the request's path.
 pub(crate) fn assert_documented(request: &[u8], answer: &Response) {
-    // What is not from the service but from a proxy before it has no name.
+    // A response without a request id comes from a proxy and is not described.
     if answer.header("x-request-id").is_none() {
         return;
     }
-    // Refused before it was known what it asked for: no path has to describe that.
+    // The request was refused before its path was known, so no path describes the response.
     let unread = [400, 414, 431].contains(&answer.status) && answer.header("connection") == Some("close");
     if unread || answer.body.contains("\"unknown_host\"") {
         return;
@@ -34,7 +34,7 @@ pub(crate) fn assert_documented(request: &[u8], answer: &Response) {
     let (method, target) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
     let path = target.split('?').next().unwrap_or_default();
     let Some(template) = template(path) else { return };
-    // Methods are told apart by case, and the description writes all of its own in small letters.
+    // Methods are case-sensitive, and the description writes them in lower case.
     let key = if method.bytes().all(|c| c.is_ascii_uppercase()) { method.to_ascii_lowercase() } else { String::new() };
     let operation = &DESCRIPTION["paths"][template][key];
     if operation.is_null() {
@@ -61,7 +61,7 @@ pub(crate) fn assert_documented(request: &[u8], answer: &Response) {
     }
 }
 
-/// The path as it is described.
+/// The path template in the description.
 fn template(path: &str) -> Option<&'static str> {
     let fits = |template: &str| {
         let (mut pieces, mut asked) = (template.split('/'), path.split('/'));
@@ -85,7 +85,7 @@ fn validator(key: String, schema: &Value) -> Arc<Validator> {
     known.entry(key).or_insert_with(make).clone()
 }
 
-/// Closes every object that names its members.
+/// Closes every object schema that lists its properties.
 fn close(value: &mut Value) {
     match value {
         Value::Object(members) => {

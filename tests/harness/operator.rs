@@ -1,4 +1,4 @@
-//! Plays the operator, at the command line.
+//! Acts as the operator, on the command line.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::process::Stdio;
 
 use super::{ClusterStore, binary, query, with_settings};
 
-/// An operator of a service in development mode, who has it in a directory, or on servers.
+/// An operator of a development service, on a directory or on servers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Operator<'a> {
     In(&'a Path),
@@ -14,12 +14,12 @@ pub(crate) enum Operator<'a> {
 }
 
 impl Operator<'_> {
-    /// Runs the program; returns whether it succeeded, and all it wrote.
+    /// Runs the program; returns whether it succeeded, and its output.
     pub(crate) fn run(self, arguments: &[&str]) -> (bool, String) {
         self.run_with(arguments, "")
     }
 
-    /// The same with something on standard input.
+    /// Runs the program with standard input.
     pub(crate) fn run_with(self, arguments: &[&str], input: &str) -> (bool, String) {
         let mut command = binary();
         command.args(arguments).arg("--dev").stdin(Stdio::piped());
@@ -31,7 +31,7 @@ impl Operator<'_> {
             }
         };
         let mut child = command.spawn().unwrap();
-        // Most commands read nothing, and may be gone before it is written.
+        // Most commands read nothing, and may exit before it is written.
         let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
         let output = child.wait_with_output().unwrap();
         let text = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
@@ -44,7 +44,7 @@ impl Operator<'_> {
         text
     }
 
-    /// Changes the database behind everybody's back.
+    /// Changes the database directly, past the service.
     pub(crate) fn sql(self, sql: &str) {
         match self {
             Self::In(directory) => drop(query(&directory.join("data/deskpass.db"), sql)),

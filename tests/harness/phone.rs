@@ -1,4 +1,4 @@
-//! Plays the person with the phone, and the platform in between.
+//! Acts as the user with the phone, and as the platform in between.
 
 use deskpass::config::Settings;
 use deskpass_core::{Clock, Entropy, Timestamp};
@@ -11,13 +11,13 @@ use url::Url;
 
 use super::{Client, PRODUCTION, Response, TestApp, request, settings};
 
-/// The part of an address that goes into a request.
+/// The request target of a URL.
 pub(crate) fn target(address: &str) -> String {
     let url = Url::parse(address).unwrap_or_else(|error| panic!("{error}: {address}"));
     url.query().map_or(url.path().to_owned(), |query| format!("{}?{query}", url.path()))
 }
 
-/// What stands behind `#NAME=` in an address.
+/// The value of `#NAME=` in a URL.
 pub(crate) fn fragment(address: &str, name: &str) -> String {
     let url = Url::parse(address).unwrap_or_else(|error| panic!("{error}: {address}"));
     let fragment = url.fragment().unwrap_or_else(|| panic!("no fragment: {address}"));
@@ -25,41 +25,41 @@ pub(crate) fn fragment(address: &str, name: &str) -> String {
     pairs.find(|(given, _)| given == name).unwrap_or_else(|| panic!("no {name}: {address}")).1.into_owned()
 }
 
-/// Where an answer sends a browser.
+/// The Location header of a response.
 pub(crate) fn location(answer: &Response) -> &str {
     assert!(matches!(answer.status, 302 | 303), "{answer:?}");
     answer.header("location").unwrap()
 }
 
-/// The cookies an answer sets, as a browser would send them back.
+/// The cookies that a response sets, as a browser sends them back.
 pub(crate) fn cookies(answer: &Response) -> String {
     let set = answer.headers.iter().filter(|(name, _)| name == "set-cookie");
     set.map(|(_, value)| value.split(';').next().unwrap()).collect::<Vec<_>>().join("; ")
 }
 
 impl Client {
-    /// Asks for a QR code.
+    /// Requests a QR code.
     pub(crate) async fn qrcode(&mut self) -> Value {
         self.get("/api/auth/qrcode", &[]).await.data()
     }
 
-    /// How far a ticket's sign-in has come.
+    /// The status of a ticket's sign-in.
     pub(crate) async fn scan_status(&mut self, ticket: &str) -> Value {
         self.get(&format!("/api/auth/scan/status?ticket={ticket}"), &[]).await.data()
     }
 
-    /// A step of the phone's page.
+    /// Performs a step of the phone's page.
     pub(crate) async fn decide(&mut self, step: &str, confirm: &str) -> Response {
         self.post(&format!("/api/auth/scan/{step}"), &[], &json!({ "confirm": confirm })).await
     }
 
-    /// Somebody opens a link of the platform and says who they are; returns where the platform sends them.
+    /// Opens a platform link and signs in there as `who`; returns the URL that the platform redirects to.
     pub(crate) async fn authorize(&mut self, link: &str, who: &str) -> String {
         let path = format!("{}&sim_user={who}", target(link));
         location(&self.get(&path, &[]).await).to_owned()
     }
 
-    /// Scans a code with the phone of `who`, on a service that has its platform in the box; returns where the phone lands.
+    /// Scans a code with the phone of `who`, on a service with the built-in simulated platform; returns the phone's landing URL.
     pub(crate) async fn scan(&mut self, qrcode: &Value, who: &str) -> String {
         let back = self.authorize(qrcode["qrcode_url"].as_str().unwrap(), who).await;
         location(&self.get(&target(&back), &[("user-agent", "phone")]).await).to_owned()
@@ -70,7 +70,7 @@ impl Client {
         fragment(&self.scan(qrcode, who).await, "confirm")
     }
 
-    /// Signs somebody in by a code that their phone confirms, on a service that has its platform in the box; returns the token.
+    /// Signs in `who` by a code that the phone confirms, on a service with the built-in simulated platform; returns the token.
     pub(crate) async fn sign_in_by_phone(&mut self, who: &str) -> String {
         let qrcode = self.qrcode().await;
         let confirm = self.scan_as(&qrcode, who).await;
@@ -86,33 +86,33 @@ impl Client {
         (answer.data()["authorize_url"].as_str().unwrap().to_owned(), cookies(&answer))
     }
 
-    /// Comes back to the callback with what the platform appended to `back`, whatever page that is.
+    /// Calls the callback with the query that the platform appended to `back`, whatever its page.
     pub(crate) async fn oauth_callback(&mut self, back: &str, cookies: &str) -> Response {
         let query = Url::parse(back).unwrap().query().unwrap_or_default().to_owned();
         let cookie = [("cookie", cookies)];
         self.get(&format!("/api/auth/oauth2/callback?{query}"), if cookies.is_empty() { &[] } else { &cookie }).await
     }
 
-    /// Has the simulated platform misbehave.
+    /// Sets a fault of the simulated platform.
     pub(crate) async fn set_fault(&mut self, fault: &Value) {
         let json = [("content-type", "application/json")];
         let answer = self.send(&request("PUT", "/sim/faults", &json, fault.to_string().as_bytes())).await;
         assert_eq!(answer.status, 200, "{answer:?}");
     }
 
-    /// How often an API of the simulated platform was called.
+    /// The number of calls to an API of the simulated platform.
     pub(crate) async fn calls(&mut self, api: &str) -> u64 {
         let answer = self.get("/sim/calls", &[]).await;
         serde_json::from_str::<Value>(&answer.body).unwrap()["calls"][api].as_u64().unwrap_or(0)
     }
 }
 
-/// A value as it stands in a query.
+/// A value encoded for a query.
 pub(crate) fn encoded(value: &str) -> String {
     url::form_urlencoded::byte_serialize(value.as_bytes()).collect()
 }
 
-/// The simulated platform on a port of its own, as production would find the real one.
+/// The simulated platform on a port of its own, in place of the real one.
 #[derive(Debug)]
 pub(crate) struct Platform {
     pub(crate) address: String,
@@ -129,7 +129,7 @@ impl Platform {
         Self::serve(domain, "127.0.0.1:0").await
     }
 
-    /// A platform that comes back to where one was stopped, and remembers nothing.
+    /// A platform at the address of a stopped one, without its state.
     pub(crate) async fn restart_at(address: &str) -> Self {
         Self::serve(DOMAIN, address).await
     }
@@ -151,7 +151,7 @@ impl Platform {
         Self { address, stop, stopped }
     }
 
-    /// Stops it; returns where it was.
+    /// Stops it; returns its address.
     pub(crate) async fn stop(self) -> String {
         drop(self.stop);
         self.stopped.await.unwrap();
@@ -162,14 +162,14 @@ impl Platform {
         Client::connect(&self.address).await
     }
 
-    /// Production's settings, pointed here.
+    /// The production settings, pointed at this platform.
     pub(crate) fn settings(&self, more: &[(&'static str, &str)]) -> Settings {
         let pointed = self.pairs();
         let pointed = pointed.iter().map(|(key, value)| (*key, &**value));
         settings(&pointed.chain(more.iter().copied()).collect::<Vec<_>>())
     }
 
-    /// The same as they would stand in a file, for a process.
+    /// The same settings as pairs, for a process.
     pub(crate) fn pairs(&self) -> Vec<(&'static str, String)> {
         let at = |path: &str| format!("http://{}/sim{path}", self.address);
         let mut given: Vec<_> = PRODUCTION.iter().map(|(key, value)| (*key, (*value).to_owned())).collect();
@@ -181,20 +181,20 @@ impl Platform {
 }
 
 impl Platform {
-    /// Somebody sets out from a service's page and comes back with a code: the address they come back to, and their cookies.
+    /// Begins a flow on a service's page and authorizes as `who`: returns the callback URL with a code, and the cookies.
     async fn send_back(&self, app: &mut Client, who: &str) -> (String, String) {
         let (link, cookies) = app.begin_oauth(&format!("https://{DOMAIN}/itagent/")).await;
         (self.client().await.authorize(&link, who).await, cookies)
     }
 
-    /// A code for somebody.
+    /// A platform code for `who`.
     pub(crate) async fn code(&self, app: &mut Client, who: &str) -> String {
         let (back, _) = self.send_back(app, who).await;
         let url = Url::parse(&back).unwrap();
         url.query_pairs().find(|(name, _)| name == "code").unwrap().1.into_owned()
     }
 
-    /// Signs somebody in by the platform's word and returns the token.
+    /// Signs in `who` through the platform and returns the token.
     pub(crate) async fn sign_in(&self, app: &mut Client, who: &str) -> String {
         let (back, cookies) = self.send_back(app, who).await;
         let landed = app.oauth_callback(&back, &cookies).await;
@@ -205,7 +205,7 @@ impl Platform {
 }
 
 impl TestApp {
-    /// A service in production mode with a platform to talk to.
+    /// A service in production mode with a platform.
     pub(crate) async fn production_with_platform(more: &[(&'static str, &str)]) -> (Self, Platform) {
         let platform = Platform::start(DOMAIN).await;
         (Self::with(platform.settings(more)).await, platform)

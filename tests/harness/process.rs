@@ -1,4 +1,4 @@
-//! The real program in a process of its own.
+//! The real program, in a process of its own.
 
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::Path;
@@ -9,7 +9,7 @@ use super::ClusterStore;
 /// The program under test, as a command.
 pub(crate) fn binary() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_deskpass"));
-    // Nothing of whoever runs the suite leaks into it.
+    // The environment of the developer who runs the suite must not affect it.
     for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("DESKPASS_")) {
         command.env_remove(name);
     }
@@ -17,7 +17,7 @@ pub(crate) fn binary() -> Command {
     command
 }
 
-/// `deskpass serve` with settings through the environment, and no more of it: no file of whoever runs the suite.
+/// `deskpass serve` with settings from the environment only: no settings file of the developer who runs the suite.
 fn node_at(place: &ClusterStore, more: &[(&str, &str)]) -> Command {
     let mut command = binary();
     command.arg("serve").current_dir(std::env::temp_dir());
@@ -26,7 +26,7 @@ fn node_at(place: &ClusterStore, more: &[(&str, &str)]) -> Command {
     command
 }
 
-/// Hands settings to a command through its environment.
+/// Passes settings to a command through its environment.
 pub(crate) fn with_settings<'a>(command: &mut Command, given: impl IntoIterator<Item = (&'a str, &'a str)>) {
     for (key, value) in given {
         command.env(format!("DESKPASS_{}", key.to_uppercase().replace('.', "__")), value);
@@ -48,12 +48,12 @@ impl Process {
         Self::spawn(command)
     }
 
-    /// Starts a node in development mode at a place that others may share, on a free port unless `listen` is given.
+    /// Starts a node in development mode on a store that others may share, on a free port unless `listen` is given.
     pub(crate) fn node(place: &ClusterStore, more: &[(&str, &str)]) -> Self {
         Self::spawn(node_at(place, &[&[("development.enabled", "true")], more].concat()))
     }
 
-    /// Starts a node in production mode at a place that others may share; `more` has what production needs.
+    /// Starts a node in production mode on a store that others may share; `more` has the settings that production requires.
     pub(crate) fn production_node(place: &ClusterStore, more: &[(&str, &str)]) -> Self {
         Self::spawn(node_at(place, more))
     }
@@ -78,13 +78,13 @@ impl Process {
         self.child.id()
     }
 
-    /// SIGKILL: no farewell.
+    /// Sends SIGKILL.
     pub(crate) fn kill(mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
     }
 
-    /// SIGSTOP: connections stay open, and nobody answers.
+    /// Sends SIGSTOP: connections stay open without responses.
     pub(crate) fn pause(&self) {
         self.signal("STOP");
     }
@@ -98,7 +98,7 @@ impl Process {
         assert!(sent.success());
     }
 
-    /// SIGTERM; returns the exit code and everything it wrote to standard error, unless that went elsewhere.
+    /// Sends SIGTERM; returns the exit code and everything it wrote to standard error, unless that is redirected.
     pub(crate) fn terminate(mut self) -> (Option<i32>, String) {
         self.signal("TERM");
         let mut log = String::new();
@@ -111,7 +111,7 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // A test that fails must not leave its service behind.
+        // A failing test must not leave its service behind.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -1,4 +1,4 @@
-//! The real proxies, with the very files of `deploy/`; only addresses, folders and the user are ours.
+//! The real proxies, with the files of `deploy/`; only addresses, folders and the user differ.
 
 use std::fs::File;
 use std::net::{TcpListener, TcpStream};
@@ -11,10 +11,10 @@ use tempfile::TempDir;
 
 use super::servers::root;
 
-/// How long a proxy may take to start, or to write a line into its log.
+/// The timeout for a proxy to start, or to write a log line.
 const PROXY_TIMEOUT: Duration = Duration::from_secs(10);
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
-/// Folders that only nginx's own user can write to.
+/// Folders that only nginx's default user can write to.
 const NGINX_FOLDERS: [&str; 5] = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"];
 
 /// A proxy in front of two nodes.
@@ -26,8 +26,8 @@ pub(crate) struct Proxy {
     _directory: TempDir,
 }
 
-/// An address that nobody listens on. From below the ports that the system gives to whoever asks for any, so that it stays
-/// free until it is used.
+/// A free address. Its port is below the ephemeral range, from which the system assigns ports to other processes, so that it
+/// stays free until it is used.
 pub(crate) fn free_address() -> String {
     static NEXT: AtomicU16 = AtomicU16::new(0);
     let start = u16::try_from(std::process::id() % 10_000).unwrap();
@@ -60,7 +60,7 @@ impl Proxy {
         Self::nginx_with("nginx.conf", nodes, |text| text)
     }
 
-    /// In front of an application, and asks the nodes whom it may let through.
+    /// nginx in front of an application, with auth requests to the nodes.
     pub(crate) fn nginx_auth_request(nodes: [&str; 2], application: &str) -> Self {
         Self::nginx_with("nginx-auth-request.conf", nodes, |text| replaced(&text, "10.0.0.21:9000", application))
     }
@@ -73,7 +73,7 @@ impl Proxy {
         let text = replaced(&text, "/var/log/nginx", &here.to_string());
         let folders = NGINX_FOLDERS.map(|name| format!("{name}_temp_path {here}/{name};")).concat();
         let file = write_config(directory.path(), &replaced(&text, "http {\n", &format!("http {{ {folders}\n")));
-        // One process, so that one signal ends it.
+        // A single process, so that one signal ends it.
         let ours = format!("daemon off; master_process off; pid {here}/pid;");
         let mut command = Command::new(program("nginx"));
         command.arg("-c").arg(file).args(["-g", &ours, "-e"]).arg(directory.path().join("start.log"));
@@ -91,7 +91,7 @@ impl Proxy {
         proxy
     }
 
-    /// Everything it has logged, once that contains `piece`.
+    /// The whole log, once it contains `piece`.
     pub(crate) fn log_with(&self, piece: &str) -> String {
         let read = || std::fs::read_to_string(&self.log).unwrap_or_default();
         wait_until(piece, || read().contains(piece));
@@ -114,7 +114,7 @@ fn wait_until(what: &str, mut done: impl FnMut() -> bool) {
     }
 }
 
-/// A file of `deploy/`, between our nodes and our own address.
+/// A file of `deploy/` with the test's nodes and address.
 fn prepared(name: &str, nodes: [&str; 2], (listen, ours): (&str, &str)) -> String {
     let text = std::fs::read_to_string(root().join("deploy").join(name)).unwrap();
     let text = replaced(&text, "10.0.0.11:8080", nodes[0]);
@@ -133,7 +133,7 @@ fn write_config(directory: &Path, text: &str) -> PathBuf {
     file
 }
 
-/// Debian keeps proxies where PATH need not look.
+/// The path of a proxy; Debian installs proxies outside of some users' PATH.
 fn program(name: &str) -> PathBuf {
     let places = ["/usr/sbin", "/usr/local/sbin"].map(|place| Path::new(place).join(name));
     places.into_iter().find(|path| path.exists()).unwrap_or_else(|| name.into())

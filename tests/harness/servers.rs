@@ -1,4 +1,4 @@
-//! PostgreSQL and Redis servers of the tests' own, run by `tools/servers`.
+//! PostgreSQL and Redis servers for the tests, run by `tools/servers`.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
@@ -10,14 +10,14 @@ use std::time::Duration;
 
 use super::cluster_store::{ClusterStore, run_sql};
 
-/// Of PostgreSQL and of Redis, where they want one.
+/// The passwords of PostgreSQL and Redis, on servers that require them.
 pub(crate) const PASSWORDS: [&str; 2] = ["canary-store@password", "canary-shared@password"];
 
 static SHARED: OnceLock<Servers> = OnceLock::new();
 static STARTED: AtomicUsize = AtomicUsize::new(0);
 static CLUSTER_STORES: AtomicUsize = AtomicUsize::new(0);
 
-/// One PostgreSQL and one Redis. They end when this is dropped, and also when the process ends, however it does.
+/// One PostgreSQL and one Redis. They end when this is dropped, and also when the process ends in any way.
 #[derive(Debug)]
 pub(crate) struct Servers {
     script: Mutex<ServerScript>,
@@ -51,7 +51,7 @@ impl ServerScript {
         line.trim().to_owned()
     }
 
-    /// The address of a server that has started.
+    /// Reads the address of a started server.
     fn address(&mut self) -> String {
         self.answer().split(' ').next().unwrap().to_owned()
     }
@@ -64,18 +64,18 @@ impl Drop for ServerScript {
     }
 }
 
-/// A program of ours that is no part of the product.
+/// A program in `tools/`, which is not part of the product.
 pub(crate) fn tool(name: &str) -> PathBuf {
     root().join("tools").join(name)
 }
 
-/// Where the repository is.
+/// The root of the repository.
 pub(crate) fn root() -> PathBuf {
     PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
 }
 
 impl Servers {
-    /// The servers that all tests of this process share, each in a place of its own.
+    /// The servers that all tests of this process share, each with a store of its own.
     pub(crate) fn shared() -> &'static Self {
         SHARED.get_or_init(Self::private)
     }
@@ -87,7 +87,7 @@ impl Servers {
         Self { script: Mutex::new(script), postgres, redis }
     }
 
-    /// Servers that want the passwords in [`PASSWORDS`] from everybody.
+    /// Servers that require the passwords in [`PASSWORDS`].
     pub(crate) fn with_passwords() -> Self {
         let servers = Self::private();
         let hba = run_sql(&servers.postgres, "SHOW hba_file").remove(0);
@@ -101,18 +101,18 @@ impl Servers {
         Self { script: servers.script, postgres, redis }
     }
 
-    /// Has Redis do something.
+    /// Runs a Redis command.
     pub(crate) fn redis_command(&self, words: &[&str]) {
         let mut redis = redis::Client::open(&*self.redis).unwrap().get_connection().unwrap();
         redis::cmd(words[0]).arg(&words[1..]).query::<redis::Value>(&mut redis).unwrap();
     }
 
-    /// Has PostgreSQL do something, outside of every place.
+    /// Runs SQL on PostgreSQL, outside of every test's schema.
     pub(crate) fn postgres_command(&self, sql: &str) {
         run_sql(&self.postgres, sql);
     }
 
-    /// A schema and a prefix that nobody else uses.
+    /// A schema and a prefix that no other test uses.
     pub(crate) fn cluster_store(&self) -> ClusterStore {
         let name = format!("t_{}", CLUSTER_STORES.fetch_add(1, Ordering::Relaxed));
         run_sql(&self.postgres, &format!("CREATE SCHEMA {name}"));
@@ -120,17 +120,17 @@ impl Servers {
         ClusterStore { store, shared: self.redis.clone(), prefix: name }
     }
 
-    /// SIGKILL.
+    /// Sends SIGKILL to Redis.
     pub(crate) fn kill_redis(&self) {
         self.order("stop redis");
     }
 
-    /// Starts it where it was, empty.
+    /// Starts Redis at the same address, empty.
     pub(crate) fn start_redis(&self) {
         self.order("start redis");
     }
 
-    /// SIGSTOP: connections stay open, and nobody answers.
+    /// Sends SIGSTOP to Redis: connections stay open without responses.
     pub(crate) fn pause_redis(&self) {
         self.order("pause redis");
     }
@@ -139,22 +139,22 @@ impl Servers {
         self.order("resume redis");
     }
 
-    /// Makes it forget everything.
+    /// Deletes all data in Redis.
     pub(crate) fn flush_redis(&self) {
         self.redis_command(&["FLUSHALL"]);
     }
 
-    /// An immediate stop, as if the machine had crashed.
+    /// Stops PostgreSQL immediately, as if the machine had crashed.
     pub(crate) fn stop_postgres(&self) {
         self.order("stop postgres");
     }
 
-    /// Starts it where it was, with what had been committed.
+    /// Starts PostgreSQL at the same address, with the committed data.
     pub(crate) fn start_postgres(&self) {
         self.order("start postgres");
     }
 
-    /// SIGSTOP to all of it.
+    /// Sends SIGSTOP to all PostgreSQL processes.
     pub(crate) fn pause_postgres(&self) {
         self.order("pause postgres");
     }
@@ -163,7 +163,7 @@ impl Servers {
         self.order("resume postgres");
     }
 
-    /// Gives an order and waits until it is done.
+    /// Sends a command to the script and waits until it is done.
     fn order(&self, order: &str) {
         let mut script = self.script.lock().unwrap();
         writeln!(script.orders.as_ref().unwrap(), "{order}").unwrap();
@@ -171,7 +171,7 @@ impl Servers {
     }
 }
 
-/// Whether Redis answers a PING within a moment.
+/// Returns whether Redis responds to a PING within a short timeout.
 #[cfg(test)]
 fn answers(place: &ClusterStore) -> bool {
     let Ok(mut redis) = TcpStream::connect(place.shared.strip_prefix("redis://").unwrap()) else { return false };

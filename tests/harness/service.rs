@@ -1,4 +1,4 @@
-//! Plays another service, and clients that come from elsewhere.
+//! Acts as another service, and as clients at other addresses.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::{Client, Device, Response, TestApp, request};
 
 impl Client {
-    /// Asks with a token, from an address that a trusted proxy tells.
+    /// Sends a request with a token, from an address that a trusted proxy reports.
     pub(crate) async fn ask_from(
         &mut self,
         address: &str,
@@ -22,12 +22,12 @@ impl Client {
         self.send(&request(method, path, &headers, body.to_string().as_bytes())).await
     }
 
-    /// Signs in through the development route from an address that a trusted proxy tells.
+    /// Signs in through the development route from an address that a trusted proxy reports.
     pub(crate) async fn sign_in_from(&mut self, address: &str, body: &Value) -> Response {
         self.post("/api/dev/login", &[("x-forwarded-for", address)], body).await
     }
 
-    /// An administrator's wish that has a body, with a code.
+    /// Sends an administrator's request with a body and a code.
     pub(crate) async fn admin_request(
         &mut self,
         token: &str,
@@ -41,7 +41,7 @@ impl Client {
         self.send(&request(method, path, &headers, body.to_string().as_bytes())).await
     }
 
-    /// Asks what a token stands for, as a service that has this key.
+    /// Introspects a token with this service key.
     pub(crate) async fn introspect(&mut self, key: &str, token: &str) -> Response {
         let bearer = format!("Bearer {key}");
         self.post("/api/auth/introspect", &[("authorization", &bearer)], &json!({ "token": token })).await

@@ -1,4 +1,4 @@
-//! A client of sockets that sends exactly the frames it is told to.
+//! A socket client that sends exactly the given frames.
 
 use std::time::Duration;
 
@@ -9,17 +9,17 @@ use tokio::time::timeout;
 
 use super::{Client, Response, TestApp, assert_documented, request};
 
-/// What every test uses for a key: the server only has to mix something into it.
+/// The key of every test's handshake: the server only has to hash it.
 pub(crate) const KEY: &str = "dGhlIHNhbXBsZSBub25jZQ==";
 
-/// No test waits longer for a frame.
+/// The timeout for a frame in any test.
 const FRAME_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// A socket that is open.
+/// An open socket.
 #[derive(Debug)]
 pub(crate) struct TestSocket {
     stream: TcpStream,
-    /// The answer to the handshake.
+    /// The response to the handshake.
     pub(crate) answer: Response,
 }
 
@@ -33,7 +33,7 @@ pub(crate) enum Frame {
     End,
 }
 
-/// The head of a handshake, with these fields besides.
+/// The head of a handshake, with these additional headers.
 pub(crate) fn handshake(path: &str, headers: &[(&str, &str)]) -> Vec<u8> {
     let usual = [
         ("connection", "Upgrade"),
@@ -46,12 +46,12 @@ pub(crate) fn handshake(path: &str, headers: &[(&str, &str)]) -> Vec<u8> {
 }
 
 impl TestSocket {
-    /// Sends a head and reads the answer; a socket where that is 101.
+    /// Sends a head and reads the response; returns a socket where its status is 101.
     pub(crate) async fn try_open(address: &str, head: &[u8]) -> Result<Self, Response> {
         Self::try_open_on(TcpStream::connect(address).await.unwrap(), head).await
     }
 
-    /// Opens a socket of an employee whose machine takes little of what is not read.
+    /// Opens an employee's socket with a small receive buffer, so that unread frames soon block the server.
     pub(crate) async fn open_with_small_buffer(address: &str, token: &str) -> Self {
         let end = TcpSocket::new_v4().unwrap();
         end.set_recv_buffer_size(4096).unwrap();
@@ -76,7 +76,7 @@ impl TestSocket {
         Self::resume(address, kind, token, None).await
     }
 
-    /// Opens a socket after this id.
+    /// Opens a socket that resumes after this id.
     pub(crate) async fn resume(address: &str, kind: &str, token: &str, last: Option<&str>) -> Self {
         let last = last.map(|last| format!("?last_id={last}")).unwrap_or_default();
         let bearer = format!("Bearer {token}");
@@ -89,17 +89,17 @@ impl TestSocket {
         self.stream.write_all(bytes).await.is_ok()
     }
 
-    /// Sends a frame as a client has to, in one piece: its first byte says what it is.
+    /// Sends a masked frame at once; its first byte has the flags and the opcode.
     pub(crate) async fn frame(&mut self, first: u8, payload: &[u8]) -> bool {
         self.push(&masked(first, payload)).await
     }
 
-    /// The next frame, whatever it is.
+    /// The next frame of any kind.
     pub(crate) async fn any(&mut self) -> Frame {
         timeout(FRAME_TIMEOUT, self.read()).await.expect("a frame in time").unwrap_or(Frame::End)
     }
 
-    /// The next frame that is no ping; pings are answered.
+    /// The next frame other than a ping; pings are answered.
     pub(crate) async fn next(&mut self) -> Frame {
         loop {
             match self.any().await {
@@ -109,7 +109,7 @@ impl TestSocket {
         }
     }
 
-    /// The next text.
+    /// The next text frame.
     pub(crate) async fn text(&mut self) -> Value {
         match self.next().await {
             Frame::Text(text) => text,
@@ -127,14 +127,14 @@ impl TestSocket {
         }
     }
 
-    /// The next thing said of the session, which must be this one.
+    /// The next session event, which must be this one.
     pub(crate) async fn event(&mut self, event: &str) -> Value {
         let text = self.text().await;
         assert_eq!((&text["msg_type"], &text["content"]["event"]), (&json!("session"), &json!(event)), "{text}");
         text
     }
 
-    /// What it is closed with, and what was said before.
+    /// The close code, the reason, and the frames before them.
     pub(crate) async fn closed(&mut self) -> (u16, String, Vec<Value>) {
         let mut said = Vec::new();
         loop {
@@ -150,19 +150,19 @@ impl TestSocket {
         }
     }
 
-    /// Asserts how it is closed.
+    /// Asserts the close code and the reason.
     pub(crate) async fn ends_with(&mut self, code: u16, reason: &str) {
         let (found, why, _) = self.closed().await;
         assert_eq!((found, &*why), (code, reason));
     }
 
-    /// Asserts that everything that was sent up to now has been read: answers to pings come after it.
+    /// Asserts that no unread frame is left: the pong comes after all earlier frames.
     pub(crate) async fn is_quiet(&mut self) {
         self.frame(0x89, b"quiet?").await;
         assert_eq!(self.any().await, Frame::Pong(b"quiet?".to_vec()));
     }
 
-    /// The next text, byte for byte.
+    /// The next text frame, byte for byte.
     pub(crate) async fn raw_text(&mut self) -> String {
         loop {
             match timeout(FRAME_TIMEOUT, self.read_bytes()).await.expect("a frame in time").expect("a frame") {
@@ -173,7 +173,7 @@ impl TestSocket {
         }
     }
 
-    /// Everything that was sent up to now.
+    /// All frames that were sent up to now.
     pub(crate) async fn drain(&mut self) -> Vec<Value> {
         self.frame(0x89, b"drained?").await;
         let mut said = Vec::new();
@@ -186,7 +186,7 @@ impl TestSocket {
         }
     }
 
-    /// Reads to the end of the connection; fails where it was cut.
+    /// Reads to the end of the connection; fails where it was reset.
     pub(crate) async fn rest(&mut self) -> std::io::Result<usize> {
         timeout(FRAME_TIMEOUT, self.stream.read_to_end(&mut Vec::new())).await.expect("an end in time")
     }
@@ -205,7 +205,7 @@ impl TestSocket {
         })
     }
 
-    /// A frame's first byte, and what is in it.
+    /// A frame's first byte and its payload.
     async fn read_bytes(&mut self) -> Option<(u8, Vec<u8>)> {
         let [first, second] = self.bytes::<2>().await?;
         let length = match second {
@@ -246,7 +246,7 @@ pub(crate) fn masked(first: u8, payload: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// Reads one answer and not a byte more.
+/// Reads one response and no further byte.
 async fn answer(stream: &mut TcpStream) -> Response {
     let mut head = Vec::new();
     while !head.ends_with(b"\r\n\r\n") {
@@ -266,7 +266,7 @@ async fn answer(stream: &mut TcpStream) -> Response {
 }
 
 impl TestApp {
-    /// Opens a socket here, past what is said first.
+    /// Opens a socket on this service and reads its first frame.
     pub(crate) async fn socket(&self, kind: &str, token: &str) -> TestSocket {
         let mut socket = TestSocket::open(&self.address, kind, token).await;
         socket.event("ready").await;
@@ -275,13 +275,13 @@ impl TestApp {
 }
 
 impl Client {
-    /// Sends messages, as a service that has this key.
+    /// Sends messages with this service key.
     pub(crate) async fn send_messages(&mut self, key: &str, body: &Value) -> Response {
         let bearer = format!("Bearer {key}");
         self.post("/api/messages", &[("authorization", &bearer)], body).await
     }
 
-    /// Sends a card with this content; returns how many it is on its way to.
+    /// Sends a card with this content; returns the number of sockets that it was delivered to.
     pub(crate) async fn send_card(&mut self, key: &str, to: &Value, content: &Value) -> u64 {
         let body = json!({ "to": to, "msg_type": "byod_card", "content": content });
         self.send_messages(key, &body).await.data()["delivered"].as_u64().unwrap()

@@ -1,4 +1,4 @@
-//! Which store a test's services are on. A test does not say it: `on_every_store!` does, around it.
+//! The store of a test's services. `on_every_store!` selects it, around the test.
 
 use super::{ClusterStore, Servers};
 
@@ -6,27 +6,27 @@ tokio::task_local! {
     static STORE_BACKEND: StoreBackend;
 }
 
-/// The store of every desk that a test starts.
+/// The store of every service that a test starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum StoreBackend {
-    /// SQLite, and the rest in process.
+    /// SQLite, and the ephemeral data in the process.
     Embedded,
     /// PostgreSQL and Redis.
     ScaledOut,
 }
 
 impl StoreBackend {
-    /// Runs a test here. Desks that it starts from tasks of its own are embedded, unless those are run here too.
+    /// Runs a test on this store. Services that it starts in tasks of its own are embedded, unless those are run here too.
     pub(crate) async fn run<F: Future>(self, test: F) -> F::Output {
         STORE_BACKEND.scope(self, test).await
     }
 
-    /// Where the test that is under way runs.
+    /// The store of the running test.
     pub(crate) fn current() -> Self {
         STORE_BACKEND.try_with(|stage| *stage).unwrap_or(Self::Embedded)
     }
 
-    /// How many rounds of a race are enough here: where each step is a walk over a socket, the odds of meeting are better.
+    /// The number of rounds of a race test: where each step is a round trip over a socket, collisions are more likely.
     pub(crate) fn rounds(self, embedded: usize) -> usize {
         match self {
             Self::Embedded => embedded,
@@ -34,7 +34,7 @@ impl StoreBackend {
         }
     }
 
-    /// A fresh place for a service, where services need one.
+    /// A fresh cluster store for a service, where this backend needs one.
     pub(super) fn cluster_store(self) -> Option<ClusterStore> {
         (self == Self::ScaledOut).then(|| Servers::shared().cluster_store())
     }

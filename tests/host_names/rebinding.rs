@@ -1,4 +1,4 @@
-//! A hostile page in a real browser, whose name comes to mean this machine.
+//! DNS rebinding: a hostile page in a real browser, whose host name resolves to this machine.
 
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, copy_bidirectional};
@@ -9,8 +9,8 @@ use crate::harness::{Browser, Driver, Options, TestApp};
 const PAGE: &str =
     "HTTP/1.1 200 OK\r\ncontent-type: text/html\r\nconnection: close\r\ncontent-length: 16\r\n\r\n<p>evil page</p>";
 
-/// A server of the attacker's: it has a page of its own, and everything else on it is the service, as after its name was made
-/// to resolve to the service's machine. To the browser both are one origin.
+/// An attacker's server: it has a page of its own, and forwards everything else to the service, as after its name was made to
+/// resolve to the service's machine. To the browser both are one origin.
 async fn attacker(app: String) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -37,13 +37,13 @@ async fn serve(mut stream: TcpStream, app: String) {
     drop(copy_bidirectional(&mut stream, &mut app).await);
 }
 
-/// Runs in the hostile page: asks, and says what it could read.
+/// Sends a request from the hostile page, and returns the text that the page could read.
 async fn fetched(browser: &Browser, path: &str, options: Value) -> String {
     let script = "return fetch(arguments[0], arguments[1]).then(answer => answer.text(), error => `${error}`)";
     browser.script(script, &[path.into(), options]).await.as_str().unwrap().to_owned()
 }
 
-/// Posts a form from the hostile page, as if its visitor had, and waits for the answer to be shown.
+/// Posts a form from the hostile page, as if its visitor had, and waits for the response to be shown.
 async fn posted(browser: &Browser, url: &str, text: &str) -> String {
     let script = "const [form, field] = ['form', 'input'].map(name => document.createElement(name)); \
                   Object.assign(form, { method: 'POST', enctype: 'text/plain', action: arguments[0] }); \
@@ -58,7 +58,7 @@ async fn posted(browser: &Browser, url: &str, text: &str) -> String {
 async fn gets_no_token_and_changes_nothing() {
     let app = TestApp::start().await;
     let mut client = app.client().await;
-    // So that the platform has an access token that could be made void.
+    // The platform gets an access token, which an attack could revoke.
     let code = client.qrcode().await;
     client.scan_as(&code, "user01").await;
     let driver = Driver::start();
@@ -90,7 +90,7 @@ async fn gets_no_token_and_changes_nothing() {
         let shown = posted(&browser, &format!("{at}{path}"), r#"{"employee_id":"admin01","x":"=y"}"#).await;
         assert!(shown.contains("foreign_origin"), "{path}: {shown}");
     }
-    // Where the platform's own page is, a foreign page may still lead.
+    // A foreign page may still link to the platform's own page.
     browser.goto(&format!("{evil}/attack")).await;
     browser.script("location.href = arguments[0]", &[format!("{at}/sim").into()]).await;
     browser.wait_until("document.title.includes('simulated platform')").await;

@@ -1,11 +1,11 @@
-//! What agents prove themselves with: a device, and a password for when the platform is out.
+//! The credentials of agents: a device, and a password for outages of the platform.
 
 use serde_json::json;
 
 use super::{at_the_desk, hand_over, is_good, nothing_was_blocked, people, told};
 use crate::harness::{Browser, Device, Driver, Options, PASSWORD, TestApp, picture};
 
-/// The device that was set up with the key on the page.
+/// The device that is set up with the key on the page.
 async fn device(browser: &Browser, app: &TestApp) -> Device {
     browser.wait_for("#device-secret").await;
     let secret = browser.text("#device-secret").await.replace(' ', "");
@@ -22,7 +22,7 @@ async fn an_agent_sets_up_a_device_tries_it_and_removes_it() {
     let app = TestApp::start().await;
     let driver = Driver::start();
     for options in people() {
-        // In a session that the platform vouched for: what is bound there is proven, and only to be tried.
+        // In a session with platform vouching, a device that is bound is proven; the code is only a trial.
         let token = app.client().await.sign_in_by_phone("agent01").await;
         let browser = driver.browser(options).await;
         hand_over(&browser, &app.address, &token, "/itagent/#/security").await;
@@ -95,7 +95,7 @@ async fn an_agent_sets_and_changes_a_password() {
     browser.click("#own-password-form [type=submit]").await;
     browser.wait_for("#old-password").await;
     app.client().await.me(&other).await.refused(401, 1001);
-    // There is one: the old one is needed.
+    // A password exists, so the old one is required.
     browser.type_into("#old-password", "not that one, sorry").await;
     browser.type_into("#new-password", "another four horses").await;
     browser.click("#own-password-form [type=submit]").await;
@@ -109,7 +109,7 @@ async fn an_agent_sets_and_changes_a_password() {
     assert_eq!(half["half_authenticated"], true);
 }
 
-/// Whoever is no agent is not bothered with any of it.
+/// An employee who is no agent sees none of it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_employee_has_neither() {
     let app = TestApp::start().await;

@@ -1,4 +1,4 @@
-//! Foreign pages that have people tap and type, and lead them to one of our questions meanwhile: nothing of it is an answer.
+//! Foreign pages that make people tap and type, and then lead them to one of our questions: none of those presses is an answer.
 
 use std::time::Duration;
 
@@ -9,14 +9,14 @@ use tokio::net::TcpListener;
 use super::{is_good, nothing_was_blocked};
 use crate::harness::{Browser, Client, Driver, Options, TestApp, Viewport, picture};
 
-/// A page that counts what people press, and leaves for the address behind its `?` at the press that `#` says.
+/// A page that counts presses, and at the press given by `#` goes to the address behind its `?`.
 const LURE: &str = "<!doctype html><meta name=viewport content='width=device-width'><title>Win</title>
     <body style='margin:0;height:100vh'><h1>Tap, tap, tap!</h1><script>
     let left = Number(location.hash.slice(1));
     const go = () => { left -= 1; if (left === 0) location.href = decodeURIComponent(location.search.slice(1)); };
     addEventListener('pointerdown', go); addEventListener('keydown', go);</script>";
 
-/// Where the lure is.
+/// The address of the lure.
 async fn lure() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let at = listener.local_addr().unwrap().to_string();
@@ -33,14 +33,14 @@ async fn lure() -> String {
     format!("http://{at}/")
 }
 
-/// How somebody presses.
+/// The ways to press.
 #[derive(Clone, Copy, Debug)]
 enum Press {
-    /// A finger, where the button is that agrees.
+    /// A finger at the position of the confirm button.
     Tap,
-    /// A mouse, there.
+    /// A mouse at the same position.
     Click,
-    /// Keys, each for a moment, with the one that goes to the next control in between.
+    /// Keys, each pressed briefly, with the key that moves to the next control in between.
     Keys(&'static str),
     /// A key that stays down.
     Held(&'static str),
@@ -81,14 +81,14 @@ fn key(kind: &str, name: &str, repeat: bool) -> Value {
     json!({ "type": kind, "key": name, "code": code, "windowsVirtualKeyCode": number, "text": text, "autoRepeat": repeat })
 }
 
-/// Where the button is that agrees, in the middle of it.
+/// The centre of the confirm button.
 async fn place_of(browser: &Browser, css: &str) -> Value {
     let middle = "const { x, y, width, height } = document.querySelector(arguments[0]).getBoundingClientRect();
         return [x + width / 2, y + height / 2]";
     browser.script(middle, &[json!(css)]).await
 }
 
-/// Has somebody press so often in this rhythm; at the press `leaves_at` the lure leaves for `target`.
+/// Presses this often in this rhythm; at the press `leaves_at` the lure goes to `target`.
 async fn follow(
     browser: &Browser,
     lure: &str,
@@ -106,20 +106,20 @@ async fn follow(
     }
 }
 
-/// A code of the attacker's: its ticket, and the link that the victim's messenger opens silently as the victim.
+/// A code of the attacker: its ticket, and the link that the victim's messenger opens silently as the victim.
 async fn trap(attacker: &mut Client) -> (String, String) {
     let code = attacker.qrcode().await;
     let link = code["qrcode_url"].as_str().unwrap().replace("#wechat_redirect", "&sim_user=admin01");
     (code["ticket"].as_str().unwrap().to_owned(), link)
 }
 
-/// The promise: no press on a foreign page, however many, in whatever rhythm, signs the attacker in.
+/// The guarantee: no number and no rhythm of presses on a foreign page signs the attacker in.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn presses_on_a_foreign_page_confirm_nothing() {
     let (app, driver, lure) = (TestApp::start().await, Driver::start(), lure().await);
     let mut attacker = app.client().await;
     let phone = driver.browser(Options::on(Viewport::Phone)).await;
-    // The attacker knows our page, and places the lure's button accordingly.
+    // The attacker knows our page and places the lure's button accordingly.
     let (_, link) = trap(&mut attacker).await;
     follow(&phone, &lure, &link, &json!([195, 400]), Press::Tap, (1, 1, Duration::ZERO)).await;
     phone.wait_for("body[data-view=ask] #confirm").await;
@@ -137,7 +137,7 @@ async fn presses_on_a_foreign_page_confirm_nothing() {
         (Press::Keys(" "), &confirm, (18, 2, quick)),
         (Press::Held("Enter"), &confirm, (30, 2, quick)),
         (Press::Held(" "), &confirm, (30, 2, quick)),
-        // So slowly that the page takes each press for a considered one.
+        // So slow that the page treats each press as deliberate.
         (Press::Tap, &confirm, (2, 1, Duration::from_millis(2_200))),
     ] {
         let (ticket, link) = trap(&mut attacker).await;
@@ -150,7 +150,7 @@ async fn presses_on_a_foreign_page_confirm_nothing() {
     nothing_was_blocked(&phone).await;
 }
 
-/// Somebody who did want it gets there: the page says what is odd, and two considered presses at two places are an answer.
+/// A user who wants to sign in can: the page says what is odd, and two deliberate presses at two places are an answer.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_user_who_was_lured_and_means_it_can_confirm() {
     let (app, driver, lure) = (TestApp::start().await, Driver::start(), lure().await);
@@ -160,7 +160,7 @@ async fn a_user_who_was_lured_and_means_it_can_confirm() {
     follow(&phone, &lure, &link, &json!([195, 400]), Press::Tap, (1, 1, Duration::ZERO)).await;
     phone.wait_for("body[data-view=ask] #opened-by-page").await;
     assert!(phone.text("#opened-by-page").await.contains("由其他网页打开"));
-    // What is not enabled yet counts down, and a script's press is none.
+    // The disabled button counts down, and a press by a script does not count.
     let counts = "return [confirm.disabled, /\\(\\d\\)$/.test(document.querySelector('#sure-text').textContent)]";
     let counts = counts.replace("confirm", "document.querySelector('#confirm')");
     assert_eq!(phone.script(&counts, &[]).await, json!([true, true]));
@@ -173,7 +173,7 @@ async fn a_user_who_was_lured_and_means_it_can_confirm() {
     nothing_was_blocked(&phone).await;
 }
 
-/// The same for the other question that a link leads to: presses elsewhere make nobody somebody else here.
+/// The same for the other question that a link leads to: presses elsewhere do not change the signed-in user here.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn presses_on_a_foreign_page_continue_nothing() {
     let (app, driver, lure) = (TestApp::start().await, Driver::start(), lure().await);
@@ -188,7 +188,7 @@ async fn presses_on_a_foreign_page_continue_nothing() {
         place = place_of(&victim, "#go-on").await;
     }
     victim.wait_for("#go-on:enabled").await;
-    // A script's press is none; and whoever comes back from another window has the time again.
+    // A press by a script does not count, and a return from another window restarts the countdown.
     let again = "const button = document.querySelector('#go-on'); button.click();
         window.dispatchEvent(new Event('focus')); return button.disabled";
     assert_eq!(victim.script(again, &[]).await, true);

@@ -1,4 +1,4 @@
-//! The description of the API as a page: for people, on any screen, in their language.
+//! The API description as a page: for people, on any screen, in their language.
 
 use super::{fits, service};
 use crate::harness::{Driver, Options, picture};

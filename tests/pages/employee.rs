@@ -1,4 +1,4 @@
-//! What everybody sees of themself: who they are, where they are signed in, and how they were.
+//! The account page of every user: identity, current sessions, and past sign-ins.
 
 use serde_json::json;
 
@@ -9,7 +9,7 @@ const WINDOWS: &str =
     "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0.0.0 Safari/537.36";
 const MAC: &str = "Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/17.4 Safari/605.1.15";
 
-/// Signs somebody in with a browser that calls itself so; returns the token.
+/// Signs a user in with this user agent; returns the token.
 async fn sign_in_with(client: &mut Client, browser: &str, who: &str) -> String {
     let answer = client.post("/api/dev/login", &[("user-agent", browser)], &json!({ "employee_id": who })).await;
     answer.data()["token"].as_str().unwrap().to_owned()
@@ -30,7 +30,7 @@ async fn a_user_switches_roles_by_a_press_and_every_page_knows() {
         assert!(browser.text("#said").await.contains(told(&options, "Employee", "员工")));
         is_good(&browser, "a role that is not for here").await;
         assert_eq!(app.client().await.me(&token).await.data()["current_role"], "user");
-        // Another client of theirs switches back.
+        // Another client of the user switches back.
         app.client().await.switch(&token, "agent").await.data();
         browser.wait_for("#account").await;
         assert_eq!(browser.script("return document.querySelector('[data-role=agent]').ariaPressed", &[]).await, "true");
@@ -38,7 +38,7 @@ async fn a_user_switches_roles_by_a_press_and_every_page_knows() {
     }
 }
 
-/// The role somebody acts in is taken away while they are at it: they go on in another, also after a reload.
+/// The active role is revoked while the user acts in it: they continue in another, also after a reload.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_user_who_loses_the_active_role_is_offered_the_others() {
     let app = TestApp::start().await;
@@ -88,7 +88,7 @@ async fn a_user_sees_where_they_are_signed_in_and_ends_it() {
         browser.wait_until("document.querySelectorAll('#sessions [data-act=end]').length === 1").await;
         client.me(&third).await.refused(401, 1001);
         assert!(client.is_valid(&token).await);
-        // The last one is this one.
+        // The last session is the current one.
         browser.click("#sessions [data-act=end]").await;
         browser.click("dialog .danger").await;
         browser.wait_for("#welcome").await;
@@ -112,7 +112,7 @@ async fn a_user_signs_out_everywhere_at_once() {
     }
 }
 
-/// A sign-in that was somebody else: it ends, and administrators are told.
+/// A sign-in that the user disowns ends, and administrators see the report.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_sign_in_that_was_not_them_is_ended_and_told() {
     let app = TestApp::start().await;
@@ -150,7 +150,7 @@ async fn a_sign_in_that_was_not_them_is_ended_and_told() {
     assert_eq!(told.len(), 2);
 }
 
-/// Signing out, and all on the way to it, without a mouse.
+/// Signing out with all steps before it, without a mouse.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_user_signs_out_with_the_keyboard_alone() {
     let app = TestApp::start().await;
@@ -169,7 +169,7 @@ async fn a_user_signs_out_with_the_keyboard_alone() {
     app.client().await.me(&token).await.refused(401, 1001);
 }
 
-/// Nothing that opens anything is kept where others might look, whichever view somebody went to.
+/// No view keeps a secret where others might look.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_token_is_in_no_address_and_does_not_outlive_the_tab() {
     let app = TestApp::start().await;

@@ -1,4 +1,4 @@
-//! Messages as they come, of every kind, from services that mean well and from others.
+//! Messages of every kind as they arrive, from honest and from hostile services.
 
 use serde_json::{Value, json};
 
@@ -19,7 +19,7 @@ async fn messages_of_every_kind_are_shown_as_they_come() {
     for options in people() {
         let (browser, _) = at_the_desk(&driver, &app, options, "user01", "/h5/").await;
         browser.wait_for("#live[data-state=live]").await;
-        // Not looked at yet, and not lost.
+        // The message is unread, and not lost.
         let laptop = told(&options, "Laptop", "笔记本电脑");
         let phone = json!({ "label": told(&options, "Phone", "手机"), "value": 7 });
         let text = told(&options, "Which device is it about?", "请问是哪台设备？");
@@ -46,7 +46,7 @@ async fn messages_of_every_kind_are_shown_as_they_come() {
     }
 }
 
-/// A text that is being written grows, and is read aloud when it is whole: not piece by piece.
+/// A text that is being written grows, and screen readers read it when it is complete, not piece by piece.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_text_grows_as_it_is_written() {
     let app = TestApp::start().await;
@@ -90,7 +90,7 @@ async fn a_text_grows_as_it_is_written() {
     }
 }
 
-/// Whatever a service sends is text: nothing runs, nothing breaks the page, nothing that people cannot read is shown.
+/// Everything a service sends is text: nothing runs, nothing breaks the page, nothing unreadable is shown.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn hostile_messages_do_nothing() {
     let app = TestApp::start().await;
@@ -134,7 +134,7 @@ async fn hostile_messages_do_nothing() {
     }
 }
 
-/// A link says where it leads, whatever its label says.
+/// A link shows where it leads, whatever its label says.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_link_shows_its_host() {
     let app = TestApp::start().await;
@@ -163,7 +163,7 @@ async fn a_link_shows_its_host() {
     is_good(&browser, "links").await;
 }
 
-/// A tab that is open all day keeps the latest, and not everything.
+/// A tab that is open all day keeps the latest messages, not all of them.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_latest_are_kept() {
     let app = TestApp::start().await;

@@ -1,4 +1,4 @@
-//! Agents' own way in.
+//! The sign-in with a password, for agents only.
 
 use serde_json::json;
 
@@ -57,7 +57,7 @@ async fn an_agent_gets_in_with_a_password_and_a_code_or_a_recovery_code() {
     }
 }
 
-/// Without a device yet, one is set up before they are in.
+/// An agent without a device sets one up before the sign-in completes.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_agent_without_a_device_sets_one_up_on_the_way_in() {
     let app = TestApp::start().await;
@@ -79,7 +79,7 @@ async fn an_agent_without_a_device_sets_one_up_on_the_way_in() {
     assert_eq!(browser.script("return location.href", &[]).await, format!("http://{}/itagent/", app.address));
 }
 
-/// With a code from the administrator somebody sets a password, and goes on with it.
+/// With a code from the administrator an agent sets a password and continues with it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_setup_code_makes_a_password() {
     let app = TestApp::start().await;
@@ -129,7 +129,7 @@ async fn a_refused_agent_is_told_what_to_do() {
     is_good(&browser, "passwords are off").await;
 }
 
-/// Half of a sign-in lasts ten minutes; after that, they begin anew.
+/// A partial session lasts ten minutes; after that, the agent starts again.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_agent_who_takes_too_long_begins_anew() {
     let app = TestApp::start().await;

@@ -1,4 +1,4 @@
-//! The phone's pages, and what must not happen on anybody's.
+//! The pages for phones, and the attacks they must withstand.
 
 use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -7,7 +7,7 @@ use tokio::net::TcpListener;
 use super::{choose, is_good, nothing_was_blocked, people, service, told};
 use crate::harness::{Client, Driver, Options, TestApp, Viewport, picture};
 
-/// Somebody is sent to the callback with another's code: nothing happens without a press, and the page says as whom.
+/// A victim is sent to the callback with the attacker's code: nothing happens without a press, and the page names the account.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_browser_that_did_not_begin_is_asked() {
     let (_directory, service) = service();
@@ -52,7 +52,7 @@ async fn a_person_of_a_connected_corporation_says_which_employee_they_are() {
     nothing_was_blocked(&browser).await;
 }
 
-/// Nobody can scan their own screen: on a phone the other way comes first, and a code only for another phone.
+/// A phone cannot scan its own screen: it offers the other way first, and a code only for another phone.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_phone_is_not_asked_to_scan_itself() {
     let (_directory, service) = service();
@@ -73,7 +73,7 @@ async fn a_phone_is_not_asked_to_scan_itself() {
     nothing_was_blocked(&phone).await;
 }
 
-/// A link with somebody else's ticket signs nobody in.
+/// A link with the ticket of another user does not sign in.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_ticket_from_elsewhere_is_not_taken() {
     let (_directory, service) = service();
@@ -88,7 +88,7 @@ async fn a_ticket_from_elsewhere_is_not_taken() {
     assert_eq!(victim.script("return sessionStorage.getItem('deskpass.token')", &[]).await, json!(null));
 }
 
-/// Somebody else's page, which puts an address into a frame; returns where it is.
+/// A foreign page that puts an address into a frame; returns its address.
 async fn elsewhere(address: &str) -> String {
     let page = format!("<iframe onload='window.tried = true' src='{address}'></iframe>");
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -114,10 +114,10 @@ async fn a_no_on_the_phone_and_a_framed_page_do_not_sign_in() {
     let phone = driver.browser(Options { language: "zh-CN", ..Options::on(Viewport::Phone) }).await;
     let code = client.qrcode().await;
     let landed = client.scan(&code, "user01").await;
-    // Somebody else's page puts ours into a frame.
+    // A foreign page puts ours into a frame.
     phone.goto(&format!("http://{}/", elsewhere(&landed).await)).await;
     phone.wait_until("window.tried").await;
-    // A page that is shown asks for its style and script first.
+    // A page that is shown requests its style and script first.
     let shown = r#"deskpass_requests_total{method="GET",route="/assets/{version}/{file}",outcome="ok"} 0"#;
     assert!(client.get("/metrics", &[]).await.body.contains(shown), "it was framed");
     assert_eq!(client.scan_status(code["ticket"].as_str().unwrap()).await["status"], "scanned");
@@ -132,7 +132,7 @@ async fn a_no_on_the_phone_and_a_framed_page_do_not_sign_in() {
     assert_eq!((&state["status"], &state["token"]), (&json!("expired"), &json!(null)));
 }
 
-/// A code that was decided already, or is nobody's, says so; and a page that cannot ask tries again once it can.
+/// The page for a code that is decided or unknown says so; a page that cannot reach the service tries again when it can.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_phone_that_is_late_or_offline_is_told() {
     let app = TestApp::start().await;

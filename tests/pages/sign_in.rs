@@ -54,7 +54,7 @@ on_every_store! {
     }
 }
 
-/// Links that anybody can write: a proof or a code of somebody else's takes nobody's page away.
+/// Links that an attacker can write: the proof or the code of another user does not replace the page of a signed-in user.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_link_changes_nothing_for_a_signed_in_user() {
     let app = TestApp::start().await;
@@ -67,7 +67,7 @@ async fn a_link_changes_nothing_for_a_signed_in_user() {
     let proof = fragment(location(&attacker.oauth_callback(&proof, "").await), "bind_ticket");
     let code = attacker.authorize(&link, "agent01").await;
     for link in [format!("{page}#bind_ticket={proof}"), code] {
-        // Once as another load of the page, once within it.
+        // Once as a new load of the page, once within it.
         for from in ["about:blank", &*page] {
             browser.goto(from).await;
             browser.goto(&link).await;
@@ -94,7 +94,7 @@ async fn signing_in_on_this_computer_comes_back_signed_in() {
     assert_eq!(browser.text("#who").await, "Ada Admin");
     let address = browser.url().await;
     assert_eq!(address, format!("http://{}/itadmin/", service.address), "nothing of the way is left in the address");
-    // A link that says otherwise makes nobody believe that they are signed out.
+    // A link with an error does not make the page look signed out.
     for hostile in ["#error=denied&ref=1a2b3c4d", "#ticket=dpt_x"] {
         browser.goto("about:blank").await;
         browser.goto(&format!("{address}{hostile}")).await;
@@ -104,7 +104,7 @@ async fn signing_in_on_this_computer_comes_back_signed_in() {
     nothing_was_blocked(&browser).await;
 }
 
-/// Whoever says no at the platform, or comes back with what it gave them, lands on the page they set out from.
+/// A user who refuses at the platform, or returns with its code, lands on the page they started from.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_page_hands_on_what_the_platform_gave_and_says_when_the_user_refused() {
     let app = TestApp::start().await;
@@ -120,9 +120,9 @@ async fn a_page_hands_on_what_the_platform_gave_and_says_when_the_user_refused()
     is_good(&browser, "refused").await;
 }
 
-/// Whoever did not say where they want to be gets the page of their role.
+/// A user who did not ask for a page gets the page of their role.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_front_page_leads_everybody_to_theirs() {
+async fn the_front_page_leads_to_the_page_of_the_role() {
     let app = TestApp::start().await;
     let driver = Driver::start();
     for (who, page) in [("admin01", "/itadmin/"), ("agent01", "/itagent/"), ("user01", "/h5/")] {
@@ -132,7 +132,7 @@ async fn the_front_page_leads_everybody_to_theirs() {
     }
 }
 
-/// What there is to see comes with the page itself; a script that comes late, or never, changes nothing about that.
+/// The content is in the page itself; a script that arrives late, or never, does not change that.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_way_in_is_there_before_any_script() {
     let app = TestApp::start().await;
@@ -149,7 +149,7 @@ async fn the_way_in_is_there_before_any_script() {
     }
 }
 
-/// Whoever is signed in and loads the page again does not see the way in.
+/// A signed-in user who reloads the page does not see the sign-in.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_reload_does_not_show_the_sign_in_to_a_signed_in_user() {
     let app = TestApp::start().await;
@@ -168,7 +168,7 @@ async fn a_reload_does_not_show_the_sign_in_to_a_signed_in_user() {
     assert_eq!(browser.script("return sessionStorage.getItem('seen')", &[]).await, "");
 }
 
-/// Inside WeCom there is nothing to choose, and nothing is offered that cannot work there.
+/// Inside WeCom there is no choice of methods, and the page offers nothing that cannot work there.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn inside_wecom_they_are_taken_along_at_once_and_once_only() {
     let app = TestApp::start().await;
@@ -187,7 +187,7 @@ async fn inside_wecom_they_are_taken_along_at_once_and_once_only() {
     browser.click("#wecom").await;
     choose(&browser, "user01").await;
     browser.wait_for("#account").await;
-    // Whoever goes out is out, also after a reload.
+    // A user who signs out stays signed out, also after a reload.
     browser.click("#sign-out").await;
     browser.wait_for("#wecom").await;
     browser.reload().await;
@@ -196,7 +196,7 @@ async fn inside_wecom_they_are_taken_along_at_once_and_once_only() {
     nothing_was_blocked(&browser).await;
 }
 
-/// The button speaks the other language, and the service remembers.
+/// The button switches to the other language, and the service remembers it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_language_can_be_chosen() {
     let app = TestApp::start().await;

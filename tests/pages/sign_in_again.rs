@@ -1,4 +1,4 @@
-//! Signing in again without leaving the page, for what takes a sign-in that is only minutes old.
+//! Signing in again without leaving the page, for operations that require a sign-in only minutes old.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use crate::harness::{
 };
 use crate::sign_in_proof::production;
 
-/// Scans the code in the dialog and says yes on the phone of `who`.
+/// Scans the code in the dialog and confirms on the phone of `who`.
 async fn confirm(browser: &Browser, app: &TestApp, platform: &Platform, who: &str) {
     browser.wait_for("#sign-in-again .again[data-state=waiting]").await;
     let picture = browser.script("return document.querySelector('#sign-in-again img').src", &[]).await;
@@ -27,12 +27,12 @@ async fn token(browser: &Browser) -> String {
     browser.script("return sessionStorage.getItem('deskpass.token')", &[]).await.as_str().unwrap().to_owned()
 }
 
-/// The other sessions of somebody, by the one that is left.
+/// The number of sessions in the list that a token is shown.
 async fn sessions(client: &mut Client, token: &str) -> usize {
     client.get_as(token, "/api/auth/sessions").await.data()["items"].as_array().unwrap().len()
 }
 
-/// Binds the device that the page shows the key of.
+/// Binds the device whose key the page shows.
 async fn bind(browser: &Browser, app: &TestApp) {
     browser.wait_for("#device-secret").await;
     let secret = browser.text("#device-secret").await.replace(' ', "");
@@ -57,7 +57,7 @@ async fn a_first_device_and_a_first_password_are_confirmed_on_the_phone_in_place
     hand_over(&browser, &app.address, &old, "/itagent/#/security").await;
     browser.wait_for("#device-set-up").await;
     browser.script("window.samePage = true", &[]).await;
-    // Whoever decides against it is where they were.
+    // A user who cancels is where they were.
     browser.click("#device-set-up").await;
     browser.wait_for("#sign-in-again .again[data-state=waiting]").await;
     is_good(&browser, "asked to sign in again").await;
@@ -65,7 +65,7 @@ async fn a_first_device_and_a_first_password_are_confirmed_on_the_phone_in_place
     browser.wait_for("#device-set-up").await;
     assert_eq!(token(&browser).await, old);
 
-    // Another person's phone changes nothing, and leaves no session behind.
+    // The phone of another person changes nothing, and leaves no session behind.
     browser.click("#device-set-up").await;
     confirm(&browser, &app, &platform, "agent01").await;
     browser.wait_for("#again-renew").await;
@@ -115,7 +115,7 @@ async fn a_setup_code_does_as_well() {
     assert_eq!(token(&browser).await, old);
 }
 
-/// On a phone people go to the platform and come back to where they were; the session before has ended.
+/// On a phone users go to the platform and return to where they were; the previous session has ended.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_device_is_confirmed_after_signing_in_again() {
     let driver = Driver::start();
@@ -156,7 +156,7 @@ async fn a_device_is_confirmed_after_signing_in_again() {
     }
 }
 
-/// On the way to the platform and back a tab takes one answer, and only from whoever set out.
+/// During the round trip to the platform a tab accepts one answer, and only for the user who started it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_sign_in_as_another_person_changes_nothing() {
     let app = TestApp::start().await;
@@ -184,7 +184,7 @@ async fn a_sign_in_as_another_person_changes_nothing() {
         browser.wait_until(&format!("document.querySelector('#said')?.textContent.includes('{told}')")).await;
         browser.wait_for("[data-act=prove]").await;
         assert_eq!(browser.script("return location.hash", &[]).await, "#/security");
-        // No other answer is let through, neither of this person nor of another.
+        // No other answer is accepted, neither for this person nor for another.
         for who in ["agent01", "user01"] {
             let late = client.authorize(&link, who).await;
             browser.goto(&late).await;
@@ -196,7 +196,7 @@ async fn a_sign_in_as_another_person_changes_nothing() {
     }
 }
 
-/// Where people have one session each, the new one ends the one that the page is in, before the page knows of it.
+/// Where users have one session each, the new one ends the session of the page before the page knows of it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_page_goes_on_where_there_is_one_session_each() {
     let app = TestApp::with(settings(&[("development.enabled", "true"), ("session.max_per_employee", "1")])).await;
@@ -215,7 +215,7 @@ async fn the_page_goes_on_where_there_is_one_session_each() {
     browser.wait_for("dialog [name=code]").await;
     let fresh = token(&browser).await;
     assert!(fresh != old && client.is_valid(&fresh).await);
-    // A session that ends while nobody has confirmed takes the page along, a moment later at most.
+    // A session that ends before the confirmation signs the page out, a moment later at most.
     browser.click("dialog .choice [type=button]").await;
     app.clock.advance(Duration::from_mins(6));
     browser.click("[data-act=prove]").await;

@@ -1,4 +1,4 @@
-//! When signing in does not work: each time the page says why, and what to do next.
+//! Failed sign-ins: each time the page says why, and what to do next.
 
 use std::time::Duration;
 
@@ -7,13 +7,13 @@ use serde_json::json;
 use super::{at_the_desk, choose, is_good, people, told};
 use crate::harness::{Driver, Options, TestApp, Viewport, picture, settings};
 
-/// The ticket of the code that a browser shows, as the phone that scans it sees it.
+/// The link of the code that a browser shows, as the phone that scans it sees it.
 async fn link(browser: &crate::harness::Browser) -> serde_json::Value {
     browser.wait_for("#welcome[data-state=waiting]").await;
     json!({ "qrcode_url": browser.script("return document.querySelector('#simulated').href", &[]).await })
 }
 
-/// Also where events do not come through, and the page has to ask.
+/// This holds also where server-sent events do not arrive and the page has to poll.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_code_that_is_over_or_was_turned_down_can_be_had_anew() {
     let app = TestApp::start().await;
@@ -74,7 +74,7 @@ async fn while_the_platform_is_down_agents_are_shown_their_way_in() {
     }
 }
 
-/// Whoever has no role is told so, on the phone and at the computer, and what to do.
+/// An employee without a role is told so on the phone and at the computer, with what to do.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_employee_without_a_role_is_told() {
     let app = TestApp::with(settings(&[("development.enabled", "true"), ("default_role", "none")])).await;
@@ -112,7 +112,7 @@ async fn a_page_that_was_offline_goes_on_by_itself() {
         }
         browser.offline(true).await;
         browser.wait_for("#offline").await;
-        // A code that is asked for now cannot come.
+        // A code that is requested now cannot arrive.
         if options.phone {
             browser.click("#code summary").await;
         } else {
@@ -127,7 +127,7 @@ async fn a_page_that_was_offline_goes_on_by_itself() {
     }
 }
 
-/// Whatever ends a session, whoever was in it is told why, and can sign in again.
+/// Whatever ends a session, the page tells the user why and offers to sign in again.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_user_whose_session_was_ended_is_told_why() {
     let app = TestApp::start().await;

@@ -53,7 +53,7 @@ async fn an_agent_who_guessed_too_often_is_unlocked() {
     office.app.client().await.partial_sign_in("agent01").await;
 }
 
-/// The code is shown once, works, and is gone with the press that says so.
+/// The code is shown once, works, and disappears with the press that confirms it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_password_is_reset_with_a_code_that_is_shown_once() {
     let office = Office::open().await;

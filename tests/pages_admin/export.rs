@@ -14,7 +14,7 @@ const WHOLE: u8 = 0;
 const CUT: u8 = 1;
 const STALLED: u8 = 2;
 
-/// A line to a service on which a file comes whole, breaks off, or never ends.
+/// A proxy to a service through which a file arrives whole, breaks off, or never ends.
 struct BreakableConnection {
     address: String,
     manner: Arc<AtomicU8>,
@@ -37,7 +37,7 @@ impl BreakableConnection {
     }
 }
 
-/// Carries bytes; of a file, as the manner wants, only the first half.
+/// Copies bytes; of a file only the first half if the mode says so.
 async fn carry(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, manner: Arc<AtomicU8>) {
     let mut bytes = vec![0; 65_536];
     while let Ok(count @ 1..) = from.read(&mut bytes).await {
@@ -53,7 +53,7 @@ async fn carry(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, manner: Arc<Atom
     }
 }
 
-/// Where the browser puts what it saves.
+/// The directory for the browser's downloads.
 async fn saving(browser: &Browser) -> tempfile::TempDir {
     let directory = tempfile::tempdir().unwrap();
     let kept = json!({ "behavior": "allow", "downloadPath": directory.path() });
@@ -61,7 +61,7 @@ async fn saving(browser: &Browser) -> tempfile::TempDir {
     directory
 }
 
-/// The one file that comes, once it is there.
+/// The only file that arrives, once it is there.
 async fn saved(directory: &tempfile::TempDir, kind: &str) -> String {
     let deadline = Instant::now() + Duration::from_secs(10);
     loop {
@@ -103,7 +103,7 @@ async fn what_is_saved_is_what_the_desk_says() {
     assert!(!seen.as_str().unwrap().contains(&token), "a token in an address");
 }
 
-/// What broke off was not saved, and is not told as if it had been.
+/// A download that breaks off is not saved, and the page does not report it as saved.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_breaks_off_is_not_saved() {
     let office = Office::open().await;
@@ -127,7 +127,7 @@ async fn what_breaks_off_is_not_saved() {
     assert!(saved(&directory, "csv").await.contains("admin01"));
 }
 
-/// A session that has ended meanwhile is told as everywhere.
+/// An export in a session that has ended leads to the sign-in, as everywhere.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_export_without_a_session_leads_to_the_entrance() {
     let office = Office::open().await;

@@ -4,7 +4,7 @@ use super::{CHINESE_PHONE, Office, choose, filter, rows, well_made};
 use crate::harness::{Options, picture};
 
 impl Office {
-    /// Something of everything that the log is asked about.
+    /// Adds audit events of every kind that the test queries.
     async fn add_audit_events(&self) {
         let mut client = self.app.client().await;
         client.post("/api/dev/login", &[], &json!({ "employee_id": "norole01" })).await.refused(403, 1003);
@@ -44,7 +44,7 @@ async fn the_log_tells_in_plain_words_what_happened() {
     browser.click("[data-act=open]").await;
     assert_eq!(browser.script("return document.querySelector('.below')", &[]).await, json!(null));
 
-    // What cannot be an address is told where the rows would be.
+    // An invalid address is reported in place of the rows.
     browser.click(".seldom summary").await;
     filter(&browser, "ip_address", "not an address").await;
     browser.wait_for(".foot .refusal").await;
@@ -52,7 +52,7 @@ async fn the_log_tells_in_plain_words_what_happened() {
     browser.wait_for(".empty").await;
     assert!(browser.text(".empty").await.contains("Nothing that fits"));
     browser.click("[data-act=clear]").await;
-    // An hour that is over, by the clock on the wall, has nothing of this one in it.
+    // An hour in the past, by local time, contains none of these events.
     browser.wait_until(&format!("{} > 5", super::ROWS)).await;
     let earlier = "const now = new Date(Date.now() - 3600000 - new Date().getTimezoneOffset() * 60000);
         return now.toISOString().slice(0, 16)";
@@ -74,6 +74,6 @@ async fn the_log_is_read_on_a_phone_in_chinese() {
     assert!(told.contains("登录被拒绝") && told.contains("没有角色") && told.contains("开发模式"), "{told}");
     browser.click("[data-act=open]").await;
     well_made(&browser, "the log on a phone").await;
-    // What is seldom chosen is shown when the address chooses it.
+    // The rarely used filters are open when the address uses one of them.
     assert_eq!(browser.script("return document.querySelector('.seldom').open", &[]).await, true);
 }

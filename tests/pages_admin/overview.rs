@@ -8,7 +8,7 @@ use crate::harness::{Client, Key, Options, picture, request};
 const HOUR: i64 = 3_600_000;
 
 impl Office {
-    /// A month of sign-ins, fewer at night and at the end of a week.
+    /// Adds a month of sign-ins, fewer at night and on weekends.
     fn a_month(&self) {
         let now = self.app.clock.now().millis() / HOUR;
         let rows: Vec<_> = (now - 30 * 24..=now).flat_map(counted).collect();
@@ -18,7 +18,7 @@ impl Office {
     }
 }
 
-/// What happens in an hour of an ordinary company.
+/// The numbers of an hour in an ordinary company.
 fn counted(hour: i64) -> [String; 6] {
     let shown = match ((hour / 24 + 4) % 7, hour % 24) {
         (0 | 6, 8..=18) => 4 + hour % 3,
@@ -40,7 +40,7 @@ fn counted(hour: i64) -> [String; 6] {
     .map(|(step, times)| format!("({}, '{step}', {times})", hour * HOUR))
 }
 
-/// A whole sign-in by QR code.
+/// Completes a sign-in by QR code.
 async fn signs_in(client: &mut Client, who: &str) -> String {
     let code = client.qrcode().await;
     let confirm = client.scan_as(&code, who).await;
@@ -52,7 +52,7 @@ async fn signs_in(client: &mut Client, who: &str) -> String {
 async fn sign_ins_are_counted_before_ones_eyes() {
     let office = Office::open().await;
     let mut client = office.app.client().await;
-    // Every desk begins on the hour; an hour that has just begun has nothing in it.
+    // Every test service starts on the hour; an hour that has just begun has no events.
     office.app.clock.advance(Duration::from_mins(20));
     signs_in(&mut client, "user01").await;
     client.qrcode().await;
@@ -97,7 +97,7 @@ async fn the_overview_says_what_is_ill_and_what_to_do() {
     assert!(browser.text("[data-part=platform]").await.contains("deskpass doctor"));
     well_made(&browser, "a platform that refuses").await;
     browser.offline(true).await;
-    // What cannot be asked is told, and looked at again with the network.
+    // A failed request is reported, and repeated when the network is back.
     browser.script("document.dispatchEvent(new Event('visibilitychange'))", &[]).await;
     browser.wait_for("#health .refusal").await;
     browser.click("[data-range='7d']").await;
@@ -110,7 +110,7 @@ async fn the_overview_says_what_is_ill_and_what_to_do() {
     browser.wait_until("document.querySelectorAll('.chart .bucket').length === 7").await;
 }
 
-/// What somebody reports is the first thing an administrator sees, and leads to what happened to that person.
+/// A report of a user is the first thing an administrator sees, and links to that person's audit events.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_reported_sign_in_comes_before_everything_else() {
     let office = Office::open().await;

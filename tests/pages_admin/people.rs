@@ -7,7 +7,7 @@ use crate::harness::{Options, picture};
 const USER: &str = r#"tr[data-id="wwdeskpass/user01"]"#;
 
 impl Office {
-    /// More people than a page has.
+    /// Adds more people than fit on a page.
     async fn crowd(&self) {
         for (id, name) in [("zhang.xiaoming", "张晓明"), ("ouyang.nana", "欧阳娜娜"), ("liwei", "李伟")] {
             self.app.add_named(id, name, Role::User).await;
@@ -37,7 +37,7 @@ async fn people_are_found() {
     rows(&browser, 1).await;
     assert!(browser.text("tbody").await.contains("张晓明"));
     assert_eq!(browser.text(".tally").await, "1 person");
-    // What is looked for stands in the address, and can be sent on.
+    // The search is in the address, so that the link can be shared.
     browser.reload().await;
     rows(&browser, 1).await;
     assert!(browser.text("tbody").await.contains("zhang.xiaoming"));
@@ -50,7 +50,7 @@ async fn people_are_found() {
     choose(&browser, "role", "supervisor").await;
     rows(&browser, 1).await;
     assert!(browser.text("tbody").await.contains("Sven Supervisor"));
-    // An order that does not go together with a role is kept for later, and refuses nothing.
+    // A sort order that cannot be combined with a role is kept for later and causes no error.
     choose(&browser, "sort", "name").await;
     browser.wait_until("location.hash.includes('sort=name')").await;
     rows(&browser, 1).await;
@@ -70,7 +70,7 @@ async fn roles_are_changed_with_a_fresh_code_alone() {
     answer(&browser, &code).await;
     said(&browser, "(user01) has these roles now: Employee, Security.").await;
     browser.wait_until(&format!("document.querySelector('{USER}').textContent.includes('Security')")).await;
-    // The list was read again, and whoever works with the keyboard is where they were.
+    // The list was reloaded, and the keyboard focus is where it was.
     browser.wait_until("document.activeElement.dataset.act === 'roles'").await;
     let mut client = office.app.client().await;
     let token = client.sign_in("user01").await;
@@ -115,14 +115,14 @@ async fn an_employee_is_disabled_and_enabled_again_from_a_phone() {
     office.confirm(&browser).await;
     browser.wait_until(&format!("!document.querySelector('{USER}').textContent.includes('已停用')")).await;
     office.token(["user01", "user"]).await;
-    // From somebody to what happened to them.
+    // From a person to their audit events.
     browser.click(".below a[href^='#/log']").await;
     browser.wait_for("#place[data-view=log] .tag").await;
     assert_eq!(browser.script("return document.querySelector('#filter-employee_id').value", &[]).await, "user01");
     assert!(browser.text("tbody").await.contains("停用员工"));
 }
 
-/// Without a network nothing is lost, and with it the page goes on by itself.
+/// Without a network nothing is lost, and when it returns the page continues by itself.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_list_goes_on_when_the_network_is_back() {
     let office = Office::open().await;

@@ -1,7 +1,7 @@
 use super::{CHINESE_PHONE, Office, answer, rows, well_made};
 use crate::harness::{Driver, Options, TestApp};
 
-/// Whoever may read sees no button that would be refused.
+/// A user with read access sees no button that would be refused.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_supervisor_and_a_security_officer_only_read() {
     let office = Office::open().await;
@@ -21,7 +21,7 @@ async fn a_supervisor_and_a_security_officer_only_read() {
         browser.click("a[href='#/signed_in']").await;
         browser.wait_for("#place[data-view=signed_in] tbody tr").await;
         assert_eq!(browser.script("return document.querySelectorAll('td.acts').length", &[]).await, 0);
-        // A link into what is not theirs leads to what is.
+        // A link to a view without access leads to one with access.
         browser.script("location.hash = '#/agents'", &[]).await;
         browser.wait_until("['people', 'overview'].includes(document.querySelector('#place').dataset.view)").await;
     }
@@ -37,7 +37,7 @@ async fn an_employee_is_told_that_another_role_is_needed() {
     browser.wait_for("#place[data-view=people] tbody tr").await;
 }
 
-/// Without a device the question says where to get one, and leads there.
+/// Without a device the dialog says where to set one up, and links there.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn without_a_device_one_is_led_to_setting_one_up() {
     let app = TestApp::start().await;

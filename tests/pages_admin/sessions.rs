@@ -27,12 +27,12 @@ async fn sessions_are_seen_and_ended() {
     office.confirm(&browser).await;
     said(&browser, "(user01) has ended.").await;
     rows(&browser, 1).await;
-    // Its row is gone, and the focus is on what took its place.
+    // The row is gone, and the focus is on its successor.
     assert_eq!(browser.script("return document.activeElement.closest('tr') !== null", &[]).await, true);
     let mut client = office.app.client().await;
     assert!(!client.is_valid(&newer).await);
     assert!(client.is_valid(&older).await);
-    // Somebody else was quicker: that is told, and the list shows what is true.
+    // Another client was faster: the page says so, and the list shows the current state.
     client.logout(&older).await.data();
     browser.click("tbody [data-act=end]").await;
     super::answer(&browser, &office.device.next_code()).await;

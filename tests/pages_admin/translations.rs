@@ -24,26 +24,26 @@ fn the_log_has_words_for_everything_that_can_happen() {
     }
 }
 
-/// All views learn their words into one book: two that mean different things by a word would speak for each other.
+/// All views add their texts to one dictionary: two views with different texts under one key would overwrite each other.
 #[test]
 fn no_two_modules_mean_different_things_by_a_word() {
     let mut known: BTreeMap<String, (String, String)> = BTreeMap::new();
     for asset in std::fs::read_dir(assets()).unwrap() {
         let path = asset.unwrap().path();
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
-        // Its words are its own.
+        // `api.js` has a dictionary of its own.
         if path.extension().is_none_or(|end| end != "js") || name == "api.js" {
             continue;
         }
         let text = std::fs::read_to_string(&path).unwrap();
-        // A long one begins on the next line.
+        // A long text begins on the next line.
         let text = text.replace(": [\n    '", ": ['");
         for line in text.lines().filter_map(|line| line.strip_prefix("  ")) {
             let word = line.split_once(": ['").filter(|(key, _)| !key.contains([' ', '(', '[']));
             let Some((key, meaning)) = word else { continue };
             let earlier = known.insert(key.to_owned(), (name.clone(), meaning.to_owned()));
             let Some((other, before)) = earlier else { continue };
-            // A page for phones alone has a book of its own.
+            // The pages for phones and for the documentation have dictionaries of their own.
             let apart = [&name, &other].iter().any(|name| name.starts_with("ask") || name.starts_with("docs"));
             assert!(apart || before == meaning, "{key} in {other} and in {name}");
         }

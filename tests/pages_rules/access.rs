@@ -39,7 +39,7 @@ async fn the_picture_is_the_matrix_and_says_who_can_do_a_thing() {
     assert!(browser.text("#who-can").await.contains("the role somebody acts as"));
     assert_eq!(browser.text("[data-role=user] .verdict").await, "may not");
 
-    // Who they are, and more of them when asked for.
+    // The people with the role, and more of them on request.
     assert_eq!(browser.text("[data-role=agent] .how-many").await, "9 people");
     assert_eq!(browser.script(NAMES, &[]).await.as_array().unwrap().len(), 6);
     full_picture(browser, "access").await;
@@ -50,7 +50,7 @@ async fn the_picture_is_the_matrix_and_says_who_can_do_a_thing() {
     let link = browser.script("return document.querySelector('.holders [data-role=agent] a').hash", &[]).await;
     assert_eq!(link, json!("#/people?role=agent"));
 
-    // Another question, by the form and by the picture.
+    // Another question, by the form and by the matrix.
     browser.type_into("#ask-operation", "delete").await;
     office.until_text("#answer", "Administrator may delete conversations of their department.").await;
     assert!(!office.shows(".holders [data-role=agent]").await, "an agent may not");

@@ -30,7 +30,7 @@ async fn a_key_is_shown_once_and_good_until_it_is_revoked() {
     office.said("Copied").await;
     assert_eq!(browser.clipboard().await, key);
 
-    // It stays until somebody has kept it, and is nowhere afterwards.
+    // The key stays visible until the user confirms that it is saved, and is nowhere afterwards.
     browser.click("#views [href='#/links']").await;
     office.until_text("dialog", "cannot be shown again").await;
     browser.click("dialog [type=button]").await;
@@ -61,7 +61,7 @@ async fn keys_that_end_soon_say_so_also_on_a_phone() {
     }
     office.app.service_key("introspect").await;
     office.view("access", ".matrix").await;
-    // The page has the browser's clock, the service another.
+    // The page uses the browser's clock, the service another.
     let now = office.app.clock.now().millis();
     office.browser.script("Date.now = () => arguments[0]", &[json!(now)]).await;
     office.browser.click("#views [href='#/keys']").await;

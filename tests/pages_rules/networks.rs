@@ -15,7 +15,7 @@ async fn lists_are_tried_before_they_are_saved() {
     office.view("networks", "#list-agent").await;
     assert_eq!(browser.text("#list-agent-state").await, "Empty: from anywhere.");
 
-    // What is no network is told at its line.
+    // An invalid network is reported at its line.
     browser.type_into("#list-agent", "10.0.0.0/8\nhere\n\n10.1.2.3/8").await;
     browser.click("#try").await;
     browser.wait_for("#list-agent-wrong [data-line='4']").await;
@@ -26,7 +26,7 @@ async fn lists_are_tried_before_they_are_saved() {
     assert_eq!(browser.script("return getSelection().toString()", &[]).await, json!("here"));
     office.is_sound("bad networks").await;
 
-    // Whom it would shut out; first of all not oneself.
+    // The trial lists the people that the change would shut out, and refuses to shut out the administrator.
     office.rewrite("#list-agent", "10.0.0.0/8").await;
     browser.type_into("#list-admin", "10.0.0.0/8").await;
     browser.click("#try").await;
@@ -42,7 +42,7 @@ async fn lists_are_tried_before_they_are_saved() {
     browser.click("#try").await;
     browser.wait_for("#save").await;
 
-    // Only what was tried can be saved.
+    // Only lists that were tried can be saved.
     browser.type_into("#list-user", "10.0.0.0/8").await;
     assert!(!office.shows("#save").await);
     office.rewrite("#list-user", "\n").await;
@@ -72,7 +72,7 @@ async fn what_is_not_saved_is_not_lost_by_the_way() {
     browser.wait_until("location.hash === '#/networks' && !document.querySelector('dialog')").await;
     assert_eq!(browser.script("return document.querySelector('#list-user').value", &[]).await, json!("192.0.2.0/24"));
 
-    // Somebody else was quicker.
+    // Another administrator was faster.
     office.app.set_list("agent", &["10.0.0.0/8"]).await;
     browser.click("#try").await;
     browser.wait_for("#theirs").await;
@@ -81,7 +81,7 @@ async fn what_is_not_saved_is_not_lost_by_the_way() {
     browser.wait_until("document.querySelector('#list-agent').value === '10.0.0.0/8'").await;
     assert_eq!(browser.script("return document.querySelector('#list-user').value", &[]).await, json!(""));
 
-    // Whoever wants to goes.
+    // A user who confirms leaves the page.
     browser.type_into("#list-user", "192.0.2.0/24").await;
     browser.click("#views [href='#/access']").await;
     browser.click("dialog [type=submit]").await;

@@ -1,4 +1,4 @@
-//! A change and what revokes the right to it, committed at the same time by two nodes.
+//! A change and the revocation of the right to it, committed at the same time by two nodes.
 
 use std::time::Duration;
 
@@ -11,14 +11,14 @@ const REVOCATIONS: [(&str, &str); 5] = [
     ("UPDATE session SET role_id = 3 WHERE employee_key = 'admin01'", "role_needed"),
     ("UPDATE employee SET disabled_at = 1 WHERE employee_key = 'admin01'", "disabled"),
     ("DELETE FROM user_role WHERE employee_key = 'admin01' AND role_id = 1", "role_taken_away"),
-    // Whoever changes the lists takes a turn first.
+    // A change of the lists locks the role first.
     (
         "UPDATE role SET name = name WHERE id = 1; INSERT INTO ip_rule (role_id, network) VALUES (1, '192.0.2.0/24')",
         "address_not_allowed",
     ),
 ];
 
-/// Returns once somebody waits for a row that another transaction holds.
+/// Returns once a transaction waits for a row that another one holds.
 async fn until_blocked(place: &ClusterStore) {
     let text = "SELECT COUNT(*) FROM pg_locks l JOIN pg_class c ON c.relnamespace = to_regnamespace(current_schema())
         WHERE NOT l.granted AND l.locktype IN ('transactionid', 'tuple')";
@@ -27,7 +27,7 @@ async fn until_blocked(place: &ClusterStore) {
     }
 }
 
-/// Asks for a change while another transaction that revokes the right to it is under way; returns the status and the reason.
+/// Requests a change while another transaction that revokes the right to it is open; returns the status and the reason.
 async fn race(app: &TestApp, sql: &str, commit: bool) -> (u16, String) {
     let mut client = app.client().await;
     let token = client.sign_in("admin01").await;

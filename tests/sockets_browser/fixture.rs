@@ -1,4 +1,4 @@
-//! A service that messages are posted to, and a line to it that breaks.
+//! A service that messages are posted to, and a breakable connection to it.
 
 use serde_json::{Value, json};
 use tokio::net::{TcpListener, TcpStream};
@@ -6,7 +6,7 @@ use tokio::sync::watch;
 
 use crate::harness::{Client, ClusterStore, Operator, Process, Servers, StoreBackend, binary, free_address};
 
-/// Where a service and its key are kept.
+/// The storage of a service and its key.
 pub(super) enum Home {
     Directory(tempfile::TempDir),
     Cluster(ClusterStore),
@@ -77,7 +77,7 @@ impl Home {
     }
 }
 
-/// A line to a service that can be cut, and led to another one.
+/// A proxy to a service whose connections can be cut and redirected to another one.
 pub(super) struct BreakableConnection {
     pub(super) address: String,
     to: watch::Sender<Option<String>>,
@@ -96,7 +96,7 @@ impl BreakableConnection {
         Self { address: here, to }
     }
 
-    /// Breaks all that is open, and lets nothing through.
+    /// Cuts all open connections and accepts no new ones.
     pub(super) fn cut(&self) {
         self.to.send_replace(None);
     }

@@ -11,13 +11,13 @@ use crate::harness::{Client, Frame, Process, TestSocket, binary, with_settings};
 const MIB: usize = 1 << 20;
 const CROWD: usize = 40;
 
-/// Messages that are long, as many as a body takes.
+/// Long messages, as many as fit into a body.
 fn batch() -> Value {
     let card = json!({ "to": { "employee_id": "user01" }, "msg_type": "byod_card", "content": "a".repeat(60_000) });
     json!({ "messages": vec![card; 16] })
 }
 
-/// A key that may send, made by an administrator with a device.
+/// A key that may send, created by an administrator with a device.
 async fn make_key(client: &mut Client) -> String {
     let clock = Clock::steady(Timestamp::from_millis(0));
     let admin = client.sign_in("admin01").await;
@@ -28,21 +28,21 @@ async fn make_key(client: &mut Client) -> String {
     made["key"].as_str().unwrap().to_owned()
 }
 
-/// Bytes of memory that a process has.
+/// The resident memory of a process, in bytes.
 fn resident(process: u32) -> usize {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
     line.split_whitespace().next().unwrap().parse::<usize>().unwrap() * 1024
 }
 
-/// A figure of a service.
+/// The value of a metric.
 async fn figure(client: &mut Client, name: &str) -> usize {
     let metrics = client.get("/metrics", &[]).await.body;
     let line = metrics.lines().find_map(|line| line.strip_prefix(name)).unwrap_or(" 0");
     line.trim().parse().unwrap()
 }
 
-/// Reads whatever comes; returns how many cards that were once nothing more comes.
+/// Reads all messages; returns the number of cards when no more arrive.
 fn reading(mut socket: TestSocket) -> tokio::task::JoinHandle<(TestSocket, usize)> {
     tokio::spawn(async move {
         let mut cards = 0;
@@ -68,7 +68,7 @@ async fn clients_that_never_read_cost_nothing_and_slow_no_other_down() {
     let token = client.sign_in("user01").await;
     let mut good = TestSocket::open(&process.address, "employee", &token).await;
     good.event("ready").await;
-    // As much as is kept for those who come back, so that it does not count below.
+    // As much as is kept for reconnecting clients, so that it does not count below.
     let good = reading(good);
     let (body, enough) =
         (batch(), json!({ "to": { "employee_id": "user01" }, "msg_type": "byod_card", "content": "enough" }));
@@ -110,14 +110,14 @@ async fn clients_that_never_read_cost_nothing_and_slow_no_other_down() {
 }
 
 on_every_store! {
-    /// Whoever falls behind is told so, and comes back to where they were.
+    /// A client that falls behind is closed with a reason, and resumes where it was.
     async fn a_client_that_was_too_slow_comes_back_and_has_lost_nothing(app) {
         let (key, _) = app.service_key("messages").await;
         let mut client = app.client().await;
         let token = client.sign_in("user01").await;
         let mut slow = TestSocket::open_with_small_buffer(&app.address, &token).await;
         let card = |content: usize, length: usize| json!({ "to": { "employee_id": "user01" }, "msg_type": "byod_card", "content": content, "extra_data": "a".repeat(length) });
-        // More than the system takes for a client that does not read, and then more than such a client may be behind.
+        // More than the kernel buffers for a client that does not read, and then more than such a client may lag behind.
         let long = (0..80).step_by(16).map(|start| (start..start + 16, 60_000));
         for (places, length) in long.chain((80..380).step_by(100).map(|start| (start..start + 100, 1))) {
             let many: Vec<_> = places.map(|content| card(content, length)).collect();

@@ -1,4 +1,4 @@
-// What each role may do, and who can do a certain thing.
+// The access matrix, and the people who may do a certain operation.
 
 import { field } from './dialog.js';
 import { fill, h } from './dom.js';
@@ -26,7 +26,7 @@ learn({
   print: ['Print', '打印'],
 });
 
-/** What is asked before anybody asked: something that some may, and some may not. */
+/** The initial question: an operation that some roles may do, and some may not. */
 const FIRST = { operation: 'read', resource: 'conversation', scope: 'department' };
 
 /** Shows the matrix. */

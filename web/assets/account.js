@@ -1,4 +1,4 @@
-// Who somebody is, and as what they act.
+// The identity and the roles of the user.
 
 import { CLIENTS, isFor, pathOf } from './clients.js';
 import { h } from './dom.js';
@@ -20,7 +20,7 @@ learn({
 
 const FEW = 3;
 
-/** Shows the pass, and beside it what happened in its name lately. */
+/** Shows the pass, and beside it the latest sign-ins of the user. */
 export function show(desk, place) {
   const { name, employee_id, department, roles, login_source } = desk.me;
   const shown = name || employee_id;
@@ -57,7 +57,7 @@ export function show(desk, place) {
   showLatest(desk, side);
 }
 
-/** The roles somebody has, the active one pressed; another one is one press away. */
+/** The roles of the user, the active one pressed; a press on another one switches to it. */
 export function roleButtons(desk, roles = desk.me.roles) {
   const { current_role } = desk.me;
   const button = (role) =>
@@ -83,7 +83,7 @@ async function switchTo(desk, role) {
   else desk.say(answer.message, true);
 }
 
-/** Ways to the other clients that are open to the roles somebody has. */
+/** Links to the other clients that are open to the user's roles. */
 function otherClients(desk) {
   const may = (client) => client !== desk.client && desk.me.roles.some((role) => isFor(client, role));
   const open = CLIENTS.filter(may);
@@ -98,7 +98,7 @@ function otherClients(desk) {
   );
 }
 
-/** Only where there is something to tell: the whole of it is another view. */
+/** Shows the latest sign-ins only where there are any; another view has all of them. */
 async function showLatest(desk, side) {
   const { code, data } = await desk.get('/api/auth/sign-ins');
   if (code !== 0 || !data.items.length || !side.isConnected) return;

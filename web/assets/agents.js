@@ -1,4 +1,4 @@
-// Those who answer employees: what they sign in with when the platform is down, and help when they lost it.
+// The agents: their credentials for outages of the platform, and help when they lost them.
 
 import './admin-words.js';
 import { field } from './dialog.js';
@@ -143,7 +143,7 @@ async function resetDevice(desk, agent, once) {
   return true;
 }
 
-/** The code is nowhere else: it stays until somebody says that they have it. */
+/** The code is stored nowhere else: it stays until the user confirms that they have it. */
 function tellOnce(desk, agent, once, { setup_code, expires_at }, told) {
   const title = say('setup_code_for', { name: called(agent) });
   const text = told.split('\n');

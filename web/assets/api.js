@@ -1,4 +1,4 @@
-// Asks the desk. An answer is always {code, message, data}; nothing is ever thrown.
+// Calls the service. A response is always {code, message, data}; nothing is ever thrown.
 
 const PATIENCE = 15000;
 const WORDS = {
@@ -13,10 +13,10 @@ const WORDS = {
 const liked = [document.documentElement.lang, ...(navigator.languages || [navigator.language])];
 const spoken = liked.map((tag) => String(tag).slice(0, 2).toLowerCase()).find((tag) => tag === 'en' || tag === 'zh');
 
-/** The language of the page, where the desk speaks it, else the one that the browser likes best. */
+/** The language of the page, where the service supports it, else the browser's preferred one. */
 export const language = spoken === 'zh' ? 'zh-CN' : 'en';
 
-// Whoever asks may show every message as it is: also that there was no answer is told in the words of the person.
+// Callers may show every message as it is: a missing response is also reported in the user's language.
 const failed = (word) => ({ code: -1, message: WORDS[word][language === 'en' ? 0 : 1], data: null, wait: 0 });
 
 async function call(path, options) {
@@ -34,17 +34,17 @@ async function call(path, options) {
       return failed('unreadable');
     }
   } catch (_) {
-    // What only reads can be asked again; whether anything else was done, nobody knows.
+    // A read can be repeated; whether any other request was carried out is unknown.
     return failed(options.method === 'GET' || !navigator.onLine ? 'offline' : 'unanswered');
   } finally {
     clearTimeout(timer);
   }
 }
 
-// Tells the desk that a page of its own asks: no other origin can send this, and older browsers do not say it themselves.
+// Marks requests of our own pages: no other origin can send this header, and older browsers send nothing equivalent.
 const OURS = { 'X-Requested-With': 'deskpass', 'Accept-Language': language };
 
-/** What goes along with every question; for those that are not about JSON. */
+/** The headers of every request; exported for requests whose response is not JSON. */
 export function headersOf({ body, token, code }) {
   const headers = { ...OURS };
   if (body !== undefined) headers['Content-Type'] = 'application/json';
@@ -54,13 +54,13 @@ export function headersOf({ body, token, code }) {
 }
 
 /**
- * Asks by any method, with a body of JSON, a token and a one-time password as far as they are given. `code` in the answer
- * is 0 for success, a code of the desk, or -1 without a readable answer; `wait` is after how many seconds to ask again.
+ * Sends a request by any method, with a JSON body, a token and a one-time password if given. `code` in the response is 0 for
+ * success, a code of the service, or -1 without a readable response; `wait` is the number of seconds before a retry.
  */
 export const ask = (method, path, given = {}) =>
   call(path, { method, headers: headersOf(given), body: given.body === undefined ? undefined : JSON.stringify(given.body) });
 
-/** Reads. */
+/** Sends a GET request. */
 export const get = (path, token) => ask('GET', path, { token });
 
 /** Posts JSON. */

@@ -1,4 +1,4 @@
-// One question, two answers: what the pages of the phone and of "continue?" share.
+// One question, two answers: shared by the pages of the phone and of "continue?".
 
 import './ask-words.js';
 import { post, takeFragment } from './deskpass.js';
@@ -6,13 +6,13 @@ import { guard } from './guard.js';
 import { $, countDown, explain, show, tab, tell } from './page.js';
 import { say } from './words.js';
 
-// The secret is malformed, unknown, used or too old: all the same to the person.
+// The secret is malformed, unknown, used or too old: the page treats all of them alike.
 const OVER = [1002, 1004, 1019];
 const REFUSED = 1003;
 const TURNED_AWAY = ['no_role', 'disabled'];
 let [stopClock, stopGuards] = [() => {}, []];
 
-/** The secret that the address brought, or that a reload left us; an error is told at once, and gives none. */
+/** The secret from the address, or kept for a reload; an error is shown at once, and gives none. */
 export function takeSecret(name) {
   const fragment = takeFragment();
   if (fragment.has('error')) {
@@ -27,9 +27,9 @@ export function takeSecret(name) {
 }
 
 /**
- * Shows the question until its time is over. `yes` is the button that agrees: it can be pressed once the question was visible
- * and untouched for a while, and `read` is called then. Where `sure` is given, that checkbox is guarded instead, and the
- * button only from when it is ticked: presses at one place cannot do both.
+ * Shows the question until it expires. `yes` is the button that agrees: it is enabled once the question was visible and untouched
+ * for a while, and `read` is called then. Where `sure` is given, that checkbox is guarded instead, and the button only after it
+ * is ticked: presses at one place cannot do both.
  */
 export function ask({ title, seconds, over, yes, sure = null, read = () => {} }) {
   $('ask-title').textContent = title;
@@ -66,7 +66,7 @@ function unguard() {
   stopGuards = [];
 }
 
-/** Sends one answer; while it is under way no other can be given. */
+/** Sends one answer; until it completes no other can be given. */
 export async function send(path, body) {
   // A button that is still guarded stays so.
   const buttons = [...document.querySelectorAll('.choice button')].filter((button) => !button.disabled);
@@ -80,19 +80,19 @@ export async function send(path, body) {
   return answer;
 }
 
-/** The network is back: what failed for want of it is tried again. */
+/** Retries what failed without a network once the network is back. */
 window.addEventListener('online', () => !$('again').hidden && $('again').click());
 
-/** Why somebody may not sign in at all: there is nothing to press again then. */
+/** The reason why the user may not sign in at all, where a retry would not help; else null. */
 export function turnedAway({ code, data }) {
   const reason = data && data.reason;
   return code === REFUSED && TURNED_AWAY.includes(reason) ? explain(new URLSearchParams({ error: reason })) : null;
 }
 
-/** Whether a refusal means that there is nothing left to answer. */
+/** Whether a refusal means that the question has expired. */
 export const isOver = ({ code }) => OVER.includes(code);
 
-/** Shows how it ended. */
+/** Shows the result. */
 export function end({ title, text, ref = '', good = false, again = null }) {
   stopClock();
   unguard();

@@ -1,4 +1,4 @@
-// How far sign-ins came, over time: bars in which the darker part came further, with their figures in words and as a table.
+// The steps that sign-ins reached, over time: bars whose darker parts reached further, with figures in words and as a table.
 
 import { fill, h, svg } from './dom.js';
 import { language, learn, say } from './words.js';
@@ -15,15 +15,15 @@ learn({
   refused: ['Refused', '被拒绝'],
 });
 
-/** The steps of a sign-in by QR code, the first one first. */
+/** The steps of a sign-in by QR code, in order. */
 export const STEPS = ['qr_shown', 'qr_scanned', 'qr_confirmed', 'qr_collected'];
-/** All that is counted. */
+/** All figures that are counted. */
 export const FIGURES = [...STEPS, 'sign_ins', 'refused'];
 
 const [HEIGHT, TOP, LEFT, RIGHT, BOTTOM] = [200, 8, 40, 14, 26];
 const LABEL_WIDTH = 46;
 
-/** Whole numbers that end a scale well. */
+/** The round number at the end of a scale. */
 function scale(most) {
   const step = [1, 2, 5].flatMap((by) => [0, 1, 2, 3, 4, 5, 6, 7].map((power) => by * 10 ** power)).sort((a, b) => a - b)
     .find((by) => by * 4 >= most) || most;
@@ -31,10 +31,10 @@ function scale(most) {
   return Array.from({ length: ticks + 1 }, (_, at) => at * step);
 }
 
-/** A number as people write it. */
+/** A number in the format of the language. */
 export const number = (value) => value.toLocaleString(language);
 
-/** An empty chart: `draw(buckets)` fills it, each of them `{label, title, values}`; `stop()` lets go of the page. */
+/** An empty chart: `draw(buckets)` fills it, each bucket is `{label, title, values}`; `stop()` removes its listeners. */
 export function chart() {
   const place = h('div', { class: 'chart', tabindex: '0', role: 'group', 'aria-label': say('chart_label') });
   const told = h('p', { class: 'lead reading', role: 'status', id: 'chart-reading' });
@@ -69,7 +69,7 @@ function walk(event, { at, buckets }, pick) {
 
 const happened = ({ values }) => FIGURES.some((name) => values[name]);
 
-/** The last one in which something happened. */
+/** The last bucket with any events. */
 function latest(buckets) {
   const at = buckets.findLastIndex(happened);
   return at < 0 ? buckets.length - 1 : at;

@@ -5,14 +5,14 @@ const READERS = ['admin', 'supervisor', 'security'];
 const ROLES = { itagent: AGENTS, itadmin: READERS };
 const HOMES = { admin: 'itadmin', security: 'itadmin', agent: 'itagent', supervisor: 'itagent' };
 
-/** All of them. */
+/** The names of all clients. */
 export const CLIENTS = ['h5', 'itagent', 'itadmin'];
 
-/** Whether a client is for whoever acts in a role. */
+/** Whether a client is for this role. */
 export const isFor = (client, role) => !ROLES[client] || ROLES[client].includes(role);
 
-/** Where a client is. */
+/** The path of a client. */
 export const pathOf = (client) => `/${client}/`;
 
-/** Where whoever acts in a role belongs. */
+/** The path of the client for a role. */
 export const homeOf = (role) => pathOf(HOMES[role] || 'h5');

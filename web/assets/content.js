@@ -1,24 +1,24 @@
-// What services send, made harmless to look at: texts, a few plain fields, links of the web. Anything else is left out.
+// Sanitises the content that services send: texts, a few plain fields, web links. Everything else is left out.
 
 import { webAddress } from './dom.js';
 
 const LONGEST = 20000;
 const [FIELDS, FIELD_LENGTH, OPTIONS] = [12, 400, 20];
-// They turn what follows around, or cannot be seen at all: a text could say something else than it seems to.
+// Characters that reverse the text after them or are invisible: with them a text could look different from what it says.
 const DECEIVING = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]/g;
-// For machines, or shown in a place of their own.
+// Members for machines, or shown in a place of their own.
 const NOT_SHOWN = /(^|_)(id|ids|type|kind|seq|url|link|href)$|^(title|text|summary|message|options|buttons|links|trace)$/;
 
 const isObject = (value) => typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** A text as it may be shown; nothing for what is none. */
+/** A text as it may be shown; empty for anything else. */
 export function plain(value, longest = LONGEST) {
   if (typeof value !== 'string' && typeof value !== 'number') return '';
   const text = String(value).replace(DECEIVING, '').trim();
   return text.length > longest ? `${text.slice(0, longest)}…` : text;
 }
 
-/** The first of these members that is a text; a content that is itself a text is it. */
+/** The first of these members that is a text, or the content itself if it is a text. */
 export function textOf(content, ...names) {
   if (!isObject(content)) return plain(content);
   return names.map((name) => plain(content[name])).find(Boolean) || '';
@@ -34,7 +34,7 @@ export function fieldsOf(content) {
     .slice(0, FIELDS);
 }
 
-/** What can be chosen: texts, or objects with a `label` and whatever `value` is behind it. */
+/** The options to choose from: texts, or objects with a `label` and any `value`. */
 export function optionsOf(content) {
   const given = isObject(content) && Array.isArray(content.options) ? content.options : [];
   return given
@@ -46,7 +46,7 @@ export function optionsOf(content) {
     .slice(0, OPTIONS);
 }
 
-/** Links of the web among the content: its own, and those of its buttons. */
+/** The web links in the content: its own, and those of its buttons. */
 export function linksOf(content) {
   if (!isObject(content)) return [];
   const lists = [content, content.buttons, content.links].flat();

@@ -1,4 +1,4 @@
-// Asks before a sign-in goes on that this browser did not start.
+// Asks for confirmation of a sign-in that this browser did not start.
 
 import { ask, end, isOver, send, takeSecret, turnedAway } from './ask.js';
 import { post } from './deskpass.js';
@@ -18,7 +18,7 @@ function question(secret, { name, employee_id, expires_in }) {
   $('go-on').onclick = () => goOn(secret);
   $('cancel').onclick = () => {
     tab.drop('continue');
-    // Inside WeCom the page would go to the platform by itself, and they have just said no.
+    // Inside WeCom the page would go to the platform by itself, although the user has just refused.
     tab.set('went', '1');
     location.replace('/');
   };

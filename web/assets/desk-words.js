@@ -1,4 +1,4 @@
-// The texts of the desk.
+// The texts of the signed-in pages.
 
 import { learn } from './words.js';
 

@@ -1,4 +1,4 @@
-// The desk of whoever is signed in: a place with views, the session that it stands on, and its end.
+// The page of a signed-in user: a place with views, the session behind it, and its end.
 
 import { homeOf } from './clients.js';
 import { ask, me, signOut } from './deskpass.js';
@@ -16,13 +16,13 @@ import { say, sayOr } from './words.js';
 
 const NO_SESSION = 1001;
 const REASONS = ['signed_out', 'kicked', 'disabled', 'expired'];
-/** How long the end of a session waits for one that is about to take its place. */
+/** How long the end of a session waits for a new session that is about to replace it. */
 const GRACE = 10000;
 
 /**
- * Opens the desk of whoever has this token. `chosen` is false where nobody said which client they want: then it is the one
- * of their role. `onEnd` gets a word to the person, once, when the token is not good any more; `again` tries it all once more,
- * and `isStale` says whether somebody has meanwhile. Returns how to close it; nothing, when it did not open.
+ * Opens the page for this token. `chosen` is false where the address names no client: then it is the client of the user's role.
+ * `onEnd` receives a text for the user, once, when the token is no longer valid; `again` retries everything, and `isStale` says
+ * whether a newer attempt has started. Returns a function that closes the page; nothing, when it did not open.
  */
 export async function openDesk({ token, client, chosen, onEnd, again, isStale }) {
   await dressed(client);
@@ -34,7 +34,7 @@ export async function openDesk({ token, client, chosen, onEnd, again, isStale })
   }
   const suspended = whySuspended(answer);
   if (answer.code !== 0 && !suspended) return explainTrouble(answer, again);
-  // Where the browser keeps nothing, another page would have to begin anew.
+  // Where the browser stores nothing, another page would require a new sign-in.
   if (!chosen && !suspended && tab.get('token')) {
     location.replace(homeOf(answer.data.current_role));
     return null;
@@ -53,7 +53,7 @@ function explainTrouble({ message }, again) {
 
 const whyEnded = (data) => say(data && REASONS.includes(data.reason) ? `ended_${data.reason}` : 'ended');
 
-/** What views work with. */
+/** The interface of the views. */
 class Desk {
   constructor({ token, client, me: person, suspended, onEnd }) {
     Object.assign(this, { token, client, me: person, suspended, onEnd });
@@ -79,7 +79,7 @@ class Desk {
     this.places.open();
   }
 
-  /** Takes the desk away, and everything it showed. */
+  /** Removes the page and everything it showed. */
   close() {
     this.over = true;
     this.places.close();
@@ -95,22 +95,22 @@ class Desk {
     return this.me.name || this.me.employee_id;
   }
 
-  /** Ends here, since the session did. Both the socket and an answer may tell; one of them is enough. */
+  /** Closes the page because the session ended. Both the socket and a response may report it; the first one counts. */
   end(why) {
     if (this.over) return;
     this.close();
     this.onEnd(why);
   }
 
-  /** A session has ended; so does the desk, unless it goes on in another one. */
+  /** Handles the end of a session; the page closes, unless it continues in another session. */
   async lost(token, why) {
     if (this.renewal) await Promise.race([this.renewal, new Promise((resolve) => setTimeout(resolve, GRACE))]);
     if (token === this.token) this.end(why);
   }
 
   /**
-   * Somebody is signing in again. Where people have one session each, the new one ends this one before the page has it: until
-   * what is returned is called, an end waits a moment.
+   * Marks a new sign-in in progress. Where users have one session each, the new one ends this one before the page has it: until
+   * the returned function is called, an end waits a moment.
    */
   awaitRenewal() {
     let settle = () => {};
@@ -124,19 +124,19 @@ class Desk {
     };
   }
 
-  /** Asks in this session. Its end is dealt with: then the answer never comes. */
+  /** Sends a request in this session. If the session has ended, that is handled here, and the promise never resolves. */
   async ask(method, path, body, code) {
     const { token } = this;
     const answer = await ask(method, path, { body, token, code });
     if (answer.code === NO_SESSION) await this.lost(token, whyEnded(answer.data));
     if (this.over) return new Promise(() => {});
-    // The page went on in another session meanwhile: what the one before could not do, that one can.
+    // The page continued in another session meanwhile: the request is repeated there.
     if (answer.code === NO_SESSION) return this.ask(method, path, body, code);
     if (whySuspended(answer) && path !== '/api/auth/switch-role') this.suspend(whySuspended(answer));
     return answer;
   }
 
-  /** Goes on in another session of the same person. */
+  /** Continues in another session of the same user. */
   adopt(token, person) {
     const role = this.me.current_role;
     this.live.stop();
@@ -147,7 +147,7 @@ class Desk {
     if (person.current_role !== role) this.places.go();
   }
 
-  /** The active role is not good any more: what is left is to act in another one. */
+  /** The active role is no longer valid: the user can only act in another one. */
   suspend(why) {
     if (this.suspended === why) return;
     if (why === 'role_taken_away') this.me.roles = this.me.roles.filter((role) => role !== this.me.current_role);
@@ -165,12 +165,12 @@ class Desk {
     return this.ask('POST', path, body);
   }
 
-  /** Does what needs a one-time password, which is asked for in place; null when they thought better of it. */
+  /** Runs an operation that needs a one-time password, which is requested in a dialog; null when the user cancels. */
   risky(what) {
     return risky(this, what);
   }
 
-  /** Tells what was done, or why not, for everybody to see and hear. */
+  /** Shows a result or an error, visibly and for screen readers. */
   say(text, bad = false) {
     this.status.classList.toggle('bad', bad);
     this.status.textContent = text;
@@ -178,7 +178,7 @@ class Desk {
     this.silence = setTimeout(() => this.status.replaceChildren(), bad ? 12000 : 6000);
   }
 
-  /** Another role is active, by a press here or anywhere else. */
+  /** Another role is active, chosen here or elsewhere. */
   actAs(role) {
     if (role === this.me.current_role) return;
     this.me.current_role = role;
@@ -191,7 +191,7 @@ class Desk {
     this.places.go();
   }
 
-  /** Follows what happens to the session elsewhere. */
+  /** Follows changes of the session that are made elsewhere. */
   follow() {
     const { token } = this;
     this.live = goLive(this, this.liveState, {
@@ -204,7 +204,7 @@ class Desk {
     });
   }
 
-  /** The roles may be others by now. */
+  /** Reads the user again; the roles may have changed. */
   async lookAgain() {
     const answer = await this.get('/api/auth/me');
     if (answer.code !== 0) {
@@ -226,7 +226,7 @@ class Desk {
     this.leaving = false;
     if (this.over) return;
     $('sign-out').disabled = false;
-    // A sign-out that the desk has not acknowledged has not happened, and must not look as if it had.
+    // A sign-out that the service has not acknowledged has not happened, and must not look as if it had.
     if (answer.code === 0 || answer.code === NO_SESSION) this.end(say('signed_out'));
     else this.say(answer.message, true);
   }

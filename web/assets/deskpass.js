@@ -1,5 +1,5 @@
-// The desk for clients: signing in, the session, the socket. An answer is always {code, message, data}, where code 0 is
-// success; nothing is ever thrown. Tokens and tickets are for scripts alone: nothing here writes them into an address.
+// The client library: signing in, the session, the socket. A response is always {code, message, data}, where code 0 is success;
+// nothing is ever thrown. Tokens and tickets are for scripts only: nothing here writes them into an address.
 
 import { ask, get, post } from './api.js';
 
@@ -10,11 +10,11 @@ export { Typewriter } from './typewriter.js';
 const POLL_EVERY = 2000;
 
 /**
- * Asks for a QR code and follows it until somebody is signed in, or it is over.
+ * Requests a QR code and follows it until the user is signed in, or it expires.
  * `heard` gets, one after the other, `{status: 'waiting', qrcode_png_base64, qrcode_url, expires_in}`, perhaps
  * `{status: 'scanned', name, employee_id}`, and in the end `{status: 'confirmed', token}` or `{status: 'expired'}`;
  * or `{status: 'failed', message}`, when there is no code.
- * @param {'h5'|'itagent'|'itadmin'} client who asks
+ * @param {'h5'|'itagent'|'itadmin'} client the requesting client
  * @param {(news: object) => void} heard
  * @returns {() => void} stops following
  */
@@ -35,7 +35,7 @@ async function begin(client, run) {
   const { ticket, qrcode_url, qrcode_png_base64, expires_in } = data;
   run.query = `ticket=${encodeURIComponent(ticket)}`;
   run.end = Date.now() + expires_in * 1000;
-  // Our clock only suspects; whether the code is over is for the desk to say.
+  // Our clock only triggers a check; the service decides whether the code has expired.
   const late = setTimeout(() => poll(run), expires_in * 1000);
   run.close.push(() => clearTimeout(late), () => clearTimeout(run.timer));
   listen(run);
@@ -92,8 +92,8 @@ function take(run, { status, name, employee_id, token }) {
 }
 
 /**
- * Takes the fragment out of the address: it may hold a secret, and the address is what people copy. One that begins with a
- * slash is a place in a page, and stays.
+ * Removes the fragment from the address: it may hold a secret, and users copy addresses. A fragment that begins with a slash is a
+ * place in a page, and stays.
  */
 export function takeFragment() {
   if (location.hash.startsWith('#/')) return new URLSearchParams();
@@ -102,22 +102,22 @@ export function takeFragment() {
   return fragment;
 }
 
-/** Trades the ticket that the fragment brought; `data.token` is null where it is not good any more. */
+/** Trades the ticket from the fragment; `data.token` is null where it is no longer valid. */
 export const tradeTicket = (ticket) => get(`/api/auth/scan/status?ticket=${encodeURIComponent(ticket)}`);
 
 /**
  * Begins a sign-in at the platform: go to `data.authorize_url` with `location.assign`.
  * @param {'client'|'web'} mode inside WeCom, or in any other browser
- * @param {string} redirectUri where to come back to, with `#ticket=` in the fragment
+ * @param {string} redirectUri where to return to, with `#ticket=` in the fragment
  */
 export function startOAuth(mode = 'client', redirectUri = location.origin + location.pathname) {
   return get(`/api/auth/oauth2/url?${new URLSearchParams({ redirect_uri: redirectUri, mode })}`);
 }
 
-/** Who is signed in, and as what. */
+/** Reads the signed-in user and the active role. */
 export const me = (token) => get('/api/auth/me', token);
 
-/** Makes another role the active one; `data.current_role` says which it is. */
+/** Makes another role the active one, which is then `data.current_role`. */
 export const switchRole = (token, role) => post('/api/auth/switch-role', { role }, token);
 
 /** Ends the session; it has ended once `code` is 0 or 1001, and not before. */

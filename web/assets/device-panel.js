@@ -1,4 +1,4 @@
-// What an agent's device for one-time passwords is like, and what can be done with it.
+// The state of an agent's device for one-time passwords, and its actions.
 
 import { setUpDevice } from './device.js';
 import { field, question } from './dialog.js';
@@ -13,7 +13,7 @@ import { say } from './words.js';
 const CODE_WRONG = 1008;
 const FEW = 3;
 
-/** The panel; `own.status` is what `otp-status` said. */
+/** The panel; `own.status` is the response of `otp-status`. */
 export function devicePanel(desk, own) {
   const inside = h('div', { class: 'inside', id: 'device' });
   const element = panel(say('otp_title'), { id: 'one-time-password' }, inside);
@@ -25,7 +25,7 @@ function showStatus(desk, own, inside) {
   fill(inside, own.status.bound ? bound(desk, own, inside) : missing(desk, own, inside));
 }
 
-/** Reads it anew, and goes on at the top. */
+/** Reads the state again, and moves the focus to the top. */
 async function refresh(desk, own, inside) {
   const { code, data } = await desk.get('/api/auth/otp-status');
   if (code === 0) own.status = data;
@@ -60,7 +60,7 @@ function setUp(desk, own, inside) {
   });
 }
 
-/** Has the person sign in again; the list of sessions shows the new one. */
+/** Has the user sign in again; the list of sessions shows the new one. */
 async function again(desk, own, options) {
   const outcome = await signInAgain(desk, options);
   if (outcome && outcome.renewed) own.changed();
@@ -114,12 +114,12 @@ const anyCode = () =>
 
 const refusal = (answer) => (answer.code === CODE_WRONG ? say('code_wrong') : whyNotIn(answer));
 
-/** Shows a code. One that is to confirm the authenticator counts only minutes after a sign-in through the platform. */
+/** Submits a code. A code that is to prove the authenticator counts only minutes after a sign-in through the platform. */
 async function verify(desk, own, inside) {
-  // What was true when the page was opened may not be any more, and the other way round.
+  // The state may have changed since the page was opened.
   const now = await desk.get('/api/auth/otp-status');
   if (now.code === 0) own.status = now.data;
-  // Pressed twice: one question is enough.
+  // Pressed twice: one dialog is enough.
   if (document.querySelector('dialog[open]')) return;
   if (!own.status.proven && !own.status.recent_sign_in && !(await again(desk, own))) return;
   const answer = await question({

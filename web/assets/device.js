@@ -11,10 +11,10 @@ import { say } from './words.js';
 const [CODE_WRONG, BOUND, OVER] = [1008, 1010, 1019];
 
 /**
- * Fills a place with all it takes to bind a device. `post(path, body)` asks the desk, `tell(text, bad)` tells the person,
- * `hold(text, isHeld)` has people asked before they go elsewhere, `owner` is whose device it is, `heading` and `titleId` are for its titles, `cancel()` is called when they think better of
- * it, and `done(data)` with the desk's answer once the recovery codes were seen. `again()` has the person sign in again, where
- * that can be done in place.
+ * Fills a place with all steps to bind a device. `post(path, body)` calls the service, `tell(text, bad)` shows a message,
+ * `hold(text, isHeld)` asks for confirmation before the user leaves, `owner` is the owner of the device, `heading` and `titleId`
+ * are for its titles, `cancel()` is called when the user cancels, and `done(data)` with the response once the user has seen the
+ * recovery codes. `again()` has the user sign in again, where that is possible in place.
  */
 export async function setUpDevice(place, given, { setupCode, isRepeated = false } = {}) {
   fill(place, titled(given, 'device_scan'), h('p', { class: 'lead', role: 'status' }, say('loading')));
@@ -24,7 +24,7 @@ export async function setUpDevice(place, given, { setupCode, isRepeated = false 
   else showTrouble(place, answer.code === BOUND ? say('device_there') : problems(answer), given);
 }
 
-/** Goes on with a new session, or with a setup code; whoever does not want to is where they were. */
+/** Continues with a new session, or with a setup code; a user who cancels is where they were. */
 async function signInFirst(place, given) {
   const outcome = await given.again();
   if (outcome) await setUpDevice(place, given, { ...outcome, isRepeated: true });
@@ -69,7 +69,7 @@ function pictureAndKey({ secret, qrcode_png_base64 }, { tell }) {
       h('button', { class: 'button small', type: 'button', 'data-act': 'copy', onclick: copyKey }, say('copy_secret'))));
 }
 
-/** Four at a time, since people type it. */
+/** Groups of four characters, since people type it. */
 const inGroups = (secret) => secret.replace(/(.{4})(?=.)/g, '$1 ');
 
 async function bind({ place, form, go, refusal, given }) {
@@ -88,7 +88,7 @@ async function bind({ place, form, go, refusal, given }) {
   }
 }
 
-/** Told this once: whoever goes on has said that they have them. */
+/** Shows the codes once: a user who continues confirms that they have them. */
 function showCodes(place, data, given) {
   const title = titled(given, 'codes_title');
   if (given.hold) given.hold(say('codes_unkept'), () => title.isConnected);

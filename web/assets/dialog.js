@@ -1,4 +1,4 @@
-// Questions in place: what will happen, and a one-time password where that is needed.
+// Dialogs in place: what will happen, and a one-time password where that is needed.
 
 import './desk-words.js';
 import { fill, h } from './dom.js';
@@ -7,8 +7,8 @@ import { say } from './words.js';
 const [CODE_NEEDED, CODE_WRONG, NO_DEVICE] = [1007, 1008, 1009];
 
 /**
- * Asks before something is done. `send(values)` does it and returns an answer of the desk; while that is a refusal the
- * question stays and tells it. `fields` are elements to be filled in, with names. Resolves to the answer, or to null.
+ * Asks before an operation. `send(values)` runs it and returns a response of the service; while that is a refusal the dialog
+ * stays and shows it. `fields` are named elements to be filled in. Resolves to the response, or to null.
  */
 export function question({ title, text, fields = [], action, danger = false, send, refusal = (answer) => answer.message }) {
   const refused = h('p', { class: 'refusal', role: 'alert', hidden: true });
@@ -23,7 +23,7 @@ export function question({ title, text, fields = [], action, danger = false, sen
   return asked({ dialog, form, go, cancel, refused, send, refusal });
 }
 
-/** Shows a question until it is answered. What is on its way cannot be taken back, so until then nobody can look away. */
+/** Shows a dialog until it is answered. A request in progress cannot be cancelled, so until then the dialog cannot be closed. */
 function asked({ dialog, form, go, cancel, refused, send, refusal }) {
   return new Promise((resolve) => {
     const before = document.activeElement;
@@ -48,7 +48,7 @@ function asked({ dialog, form, go, cancel, refused, send, refusal }) {
         close(answer);
         return;
       }
-      // Browsers close a dialog at a second Escape, whatever the page says.
+      // Browsers close a dialog at a second Escape, whatever the page does.
       if (!dialog.open) dialog.showModal();
       fill(refused, refusal(answer, close));
       refused.hidden = false;
@@ -63,7 +63,7 @@ function asked({ dialog, form, go, cancel, refused, send, refusal }) {
   });
 }
 
-/** A field with its label; attributes are those of the input, or of another element that is given. */
+/** A field with its label; attributes are those of the input, or of another given element. */
 export function field(label, attributes = {}, hint = '', input = h('input', attributes)) {
   const id = attributes.id || `field-${attributes.name}`;
   input.id = id;
@@ -80,7 +80,7 @@ export const codeField = (attributes = {}) =>
   }, say('code_hint'));
 
 /**
- * Does what needs a one-time password: asks for it together with whatever else is asked. `what` has `method`, `path`,
+ * Runs an operation that needs a one-time password: asks for it together with the other fields. `what` has `method`, `path`,
  * `body` (or a function of the fields' values), `title`, `text`, `action`, `fields`, `danger`.
  */
 export function risky(desk, { method, path, body, fields = [], ...asked }) {
@@ -99,7 +99,7 @@ export function risky(desk, { method, path, body, fields = [], ...asked }) {
   return question({ ...asked, fields: [...fields, codeField()], send, refusal });
 }
 
-/** What is wrong, field by field where the desk says so; a field that is on the page is called by its label. */
+/** The errors, field by field where the service names them; a field on the page is called by its label. */
 export function problems({ message, data }) {
   const named = ([name, why]) => {
     const label = document.querySelector(`label[for="field-${CSS.escape(name)}"], [data-field="${CSS.escape(name)}"]`);
@@ -109,7 +109,7 @@ export function problems({ message, data }) {
   return all.length ? all.join(' ') : message;
 }
 
-/** Asks whether to leave although something would be lost; resolves to whether to go. */
+/** Asks whether to leave although changes would be lost; resolves to whether to leave. */
 export async function askToLeave(text) {
   const send = async () => ({ code: 0 });
   return Boolean(await question({ title: say('leave_title'), text, action: say('leave_anyway'), danger: true, send }));

@@ -1,11 +1,11 @@
-// Shows the description of the API, as it is handed out to programs.
+// Shows the OpenAPI description that the service publishes.
 
 import './docs-words.js';
 import { language, say, sayOr } from './words.js';
 
 const chinese = language !== 'en';
 
-/** An element with texts and other elements in it; whatever is told is text, never markup. */
+/** An element with texts and other elements in it; all values are text, never markup. */
 function make(name, attributes = {}, ...inside) {
   const element = document.createElement(name);
   Object.entries(attributes).forEach(([key, value]) => element.setAttribute(key, value));
@@ -13,11 +13,11 @@ function make(name, attributes = {}, ...inside) {
   return element;
 }
 
-/** What a reference stands for. */
+/** The schema behind a reference. */
 const resolve = (all, schema) =>
   schema && schema.$ref ? schema.$ref.slice(2).split('/').reduce((at, key) => at[key], all) : schema || {};
 
-/** A value's form in a few words. */
+/** The type of a value in a few words. */
 function form(all, given) {
   const schema = resolve(all, given);
   const one = schema.anyOf || schema.oneOf;
@@ -35,7 +35,7 @@ function form(all, given) {
 const line = (name, about, note) =>
   make('li', {}, make('code', {}, name), ' ', make('span', { class: 'form' }, about), note ? make('small', {}, ` ${note}`) : null);
 
-/** The members of an object, those of objects in it too. */
+/** The members of an object, including those of nested objects. */
 function members(all, given, before = '', depth = 0) {
   const schema = resolve(all, given);
   if (schema.anyOf && depth === 0) return schema.anyOf.flatMap((each, at) => [
@@ -61,7 +61,7 @@ function parameters(all, operation) {
   }));
 }
 
-/** The form of a JSON body. */
+/** The schema of a JSON body. */
 const bodyOf = (operation) => Object.values((operation.requestBody || { content: {} }).content).map((each) => each.schema)[0];
 
 function success(all, operation) {
@@ -81,7 +81,7 @@ function failures(all, operation) {
   return part(say('docs_failures'), told);
 }
 
-/** Something that could stand in a field. */
+/** A sample value for a field. */
 function sample(all, given) {
   const schema = resolve(all, given);
   if (schema.enum) return schema.enum[0];

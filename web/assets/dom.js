@@ -1,22 +1,22 @@
-// Elements, made from what the desk says: whatever is told is text, never markup.
+// Creates elements from data of the service: all values are text, never markup.
 
 /** An element by its id. */
 export const $ = (id) => document.getElementById(id);
 
 /**
- * Makes an element. Attributes that are null or false are left out, `on…` are listeners, and children may be elements,
- * texts, lists of these, or nothing.
+ * Makes an element. Attributes that are null or false are left out, `on…` are listeners, and children may be elements, texts,
+ * lists of these, or nothing.
  */
 export function h(tag, attributes = {}, ...children) {
   return dressed(document.createElement(tag), attributes, children);
 }
 
-/** The same for pictures. */
+/** The same for SVG. */
 export function svg(tag, attributes = {}, ...children) {
   return dressed(document.createElementNS('http://www.w3.org/2000/svg', tag), attributes, children);
 }
 
-/** Puts other things into an element. */
+/** Replaces the children of an element. */
 export function fill(element, ...children) {
   element.replaceChildren(...wanted(children));
   return element;
@@ -33,10 +33,10 @@ function dressed(element, attributes, children) {
 
 const wanted = (children) => children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false);
 
-/** The host of such an address, as it is asked for: letters that look like others are spelled out. */
+/** The host of a URL in ASCII: lookalike letters are shown in punycode. */
 export const hostOf = (address) => new URL(address).host;
 
-/** An address of the web that somebody sent, else nothing: a link must not run anything. */
+/** A web address from untrusted text, else nothing: a link must not run a script. */
 export function webAddress(text) {
   try {
     const url = new URL(text, location.origin);

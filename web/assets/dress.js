@@ -1,8 +1,8 @@
-// What the inside looks like is only loaded where somebody gets that far.
+// Loads the styles of the signed-in pages only when they are needed.
 
 import { $, h } from './dom.js';
 
-/** Resolves once the styles of the inside are there, or cannot be had; the administration has one more. */
+/** Resolves once these styles are loaded, or failed to load; the administration has one more. */
 export const dressed = (client) => Promise.all(['inside', ...(client === 'itadmin' ? ['admin'] : [])].map(wear));
 
 function wear(name) {

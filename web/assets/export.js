@@ -1,5 +1,5 @@
-// Saves as a file what the filters fit. The token goes in a header, so the browser cannot fetch it by itself: it is read here,
-// and handed over when it is whole.
+// Saves the rows that match the filters as a file. The token is sent in a header, so the browser cannot download it by itself:
+// the file is read here, and saved when it is complete.
 
 import { headersOf } from './api.js';
 import { problems } from './dialog.js';
@@ -22,10 +22,10 @@ learn({
 
 const KINDS = { csv: 'text/csv', jsonl: 'application/jsonl' };
 const NO_SESSION = 1001;
-/** As much as is held in pieces before the browser may put it aside. */
+/** How many bytes are kept in pieces before the browser may move them to disk. */
 const HANDFUL = 4 << 20;
 
-/** A line with a button for each kind of file; `path()` is what to ask for. Returns it, with how to stop. */
+/** A line with a button for each file format; `path()` is the path to request. Returns the line, and a function that stops it. */
 export function exporter(desk, path) {
   const run = { giveUp: null };
   const line = h('p', { class: 'lead', role: 'status', id: 'export-state' });
@@ -51,7 +51,7 @@ export function exporter(desk, path) {
   return { element, stop: () => run.giveUp && run.giveUp.abort() };
 }
 
-/** Fetches a file and saves it; returns what to tell. Only a whole one is saved. */
+/** Downloads a file and saves it; returns the message for the user. Only a complete file is saved. */
 async function save(desk, { path, kind, signal, going }) {
   let size = 0;
   try {
@@ -62,7 +62,7 @@ async function save(desk, { path, kind, signal, going }) {
       size += more;
       going(say('export_going', { size: bytes(size) }));
     });
-    // Whoever signed out meanwhile takes nothing along.
+    // A user who signed out meanwhile gets no file.
     if (desk.over) return '';
     const file = nameOf(response) || `login-log.${kind}`;
     saveFile(new Blob([blob], { type: KINDS[kind] }), file);
@@ -72,7 +72,7 @@ async function save(desk, { path, kind, signal, going }) {
   }
 }
 
-/** Reads to the end, and fails unless it ends as it should. */
+/** Reads to the end, and fails unless the response is complete. */
 async function gathered(response, came) {
   const reader = response.body.getReader();
   let [pieces, held] = [[], 0];
@@ -88,7 +88,7 @@ async function gathered(response, came) {
 
 async function refused(desk, response) {
   const answer = await response.json();
-  // Asked once more in the session, its end is dealt with as everywhere.
+  // Another request in the session handles its end as everywhere.
   if (answer.code === NO_SESSION) await desk.get('/api/auth/me');
   return problems(answer);
 }

@@ -1,4 +1,4 @@
-// What a list is narrowed down to: a row of fields, which also stands in the address, so that it can be kept and sent on.
+// The filters of a list: a row of fields, which is also in the address, so that it can be bookmarked and shared.
 
 import { field } from './dialog.js';
 import { fill, h } from './dom.js';
@@ -13,13 +13,13 @@ learn({
   home_corporation: ['{corp} (ours)', '{corp}（本企业）'],
 });
 
-/** Until whoever types makes a pause. */
+/** The pause in typing after which the list is read again. */
 const PAUSE = 300;
 
 /**
- * A form whose fields have names. `changed()` is called when what is asked for is something else. With `corporations` there is a
- * choice of them where the caller may see several. `more` are fields that are seldom needed.
- * Returns the element, which has `asked()`, what is chosen as a query.
+ * A form with named fields. `changed()` is called when the query changes. With `corporations` there is a choice of them where the
+ * user may see several. `more` are rarely needed fields.
+ * Returns the element, which has `asked()`, the chosen filters as a query.
  */
 export function filters(desk, { fields, more = [], corporations = false, changed }) {
   const given = desk.places.query();
@@ -40,7 +40,7 @@ export function filters(desk, { fields, more = [], corporations = false, changed
   return form;
 }
 
-/** Asks again whenever something else is chosen: at once, or after a pause in typing. */
+/** Reads the list again whenever a filter changes: at once, or after a pause in typing. */
 function follow(desk, form, clear, changed) {
   let timer = 0;
   let last = String(form.asked());
@@ -56,7 +56,7 @@ function follow(desk, form, clear, changed) {
   };
   form.oninput = (event) => {
     clearTimeout(timer);
-    // Half a word of Chinese is nobody's name yet.
+    // An unfinished Chinese input is not a name yet.
     if (!event.isComposing) timer = setTimeout(look, PAUSE);
   };
   form.addEventListener('compositionend', () => {
@@ -78,7 +78,7 @@ async function offerCorporations(desk, place, chosen) {
   const { code, data } = await desk.get('/api/admin/corporations');
   if (code !== 0) return;
   if (data.items.length < 2) {
-    // What cannot be seen must not narrow the list down.
+    // A hidden filter must not narrow the list.
     place.value = '';
     place.form.requestSubmit();
     return;
@@ -87,7 +87,7 @@ async function offerCorporations(desk, place, chosen) {
     corp_id === desk.me.corp_id ? '' : corp_id,
     home ? say('home_corporation', { corp: corp_id }) : corp_id,
   ];
-  // The caller's own comes first: it is what is shown unless another one is chosen.
+  // The user's own corporation comes first: it is shown unless another one is chosen.
   const options = data.items.map(option).sort(([one], [other]) => one.localeCompare(other));
   place.replaceWith(choice('corp_id', say('corporation'), options, chosen || ''));
 }
@@ -99,14 +99,14 @@ export function choice(name, label, options, value = '') {
   return field(label, { id: `filter-${name}` }, '', select);
 }
 
-/** A field of which nothing needs to be chosen. */
+/** An optional choice. */
 export const anyChoice = (name, label, options) => choice(name, label, [['', say('any')], ...options]);
 
-/** A field to type into. */
+/** A text field. */
 export const typed = (name, label, attributes = {}) =>
   field(label, { id: `filter-${name}`, name, autocapitalize: 'none', spellcheck: 'false', ...attributes });
 
-/** A line above a list that says how many there are. */
+/** A line above a list with the number of items. */
 export function counter() {
   const line = h('p', { class: 'lead tally', role: 'status' });
   line.tell = (text) => fill(line, text);

@@ -1,7 +1,7 @@
-// Keeps a press that was meant for another page from counting on this one.
+// Prevents a press that was meant for another page from counting on this one.
 //
-// A foreign page can have people tap or type in a rhythm and then navigate to one of our questions. So a control with
-// consequences stays disabled until its question was visible for a while and nobody touched anything meanwhile.
+// A foreign page can make people tap or type in a rhythm and then navigate to one of our questions. So a control with
+// consequences stays disabled until its question was visible and untouched for a while.
 
 /** How long a question must be visible and untouched before an answer counts. */
 const QUIET_TIME_MS = 1500;
@@ -11,8 +11,8 @@ const INPUT_EVENTS = [
 ];
 
 /**
- * Disables a control until its question was visible and untouched for the quiet time. Counts the seconds down behind `label`,
- * and calls `enabled` each time the control becomes usable. A page that was covered or left starts again. Returns how to stop.
+ * Disables a control until its question was visible and untouched for the quiet time. Counts the seconds down behind `label`, and
+ * calls `enabled` each time the control becomes usable. A covered or left page starts again. Returns how to stop it.
  */
 export function guard(control, label = control, enabled = () => {}) {
   const [text, pointersDown] = [label.dataset.text || label.textContent, new Set()];
@@ -40,7 +40,7 @@ export function guard(control, label = control, enabled = () => {}) {
     if (event.type === 'pointerup' || event.type === 'pointercancel') pointersDown.delete(event.pointerId);
     // The event may have waited in the queue since before the control was enabled.
     if (enabledAt === null || event.timeStamp < enabledAt) restart();
-    // A key that is held down was perhaps pressed on another page.
+    // A key that is held down may have been pressed on another page.
     if (event.repeat && event.target === control) event.preventDefault();
   };
   const onClick = (event) => {
@@ -48,7 +48,7 @@ export function guard(control, label = control, enabled = () => {}) {
     event.preventDefault();
     event.stopImmediatePropagation();
   };
-  // Covered by another window or left for another tab: the first press after that may be meant for what was there before.
+  // Covered by another window or left for another tab: the first press after that may be meant for the previous content.
   const onReturn = () => {
     pointersDown.clear();
     restart();

@@ -1,4 +1,4 @@
-// Whether what the desk stands on is well, what that means for people, and what to do when it is not.
+// The health of the service's dependencies, its meaning for users, and what to do about failures.
 
 import { fill, h } from './dom.js';
 import { panel } from './listing.js';
@@ -58,7 +58,7 @@ const PARTS = ['store', 'shared', 'platform'];
 const EVERY = 15000;
 const QUIET = ['ok', 'unknown'];
 
-/** A panel that looks every now and then for as long as somebody looks at it. Returns it, with how to stop. */
+/** A panel that is refreshed regularly while it is visible. Returns the panel, and a function that stops it. */
 export function healthPanel(desk) {
   const [place, version, checked] = [h('div', { role: 'status' }), h('span'), h('span')];
   const aside = h('p', { class: 'lead small' }, version, ' ', checked);
@@ -66,7 +66,7 @@ export function healthPanel(desk) {
   const look = async () => {
     const answer = await desk.get('/api/ready');
     const told = JSON.stringify(answer.data || answer.message);
-    // What is read aloud is only what has changed.
+    // Screen readers announce only changes.
     if (place.dataset.told !== told) fill(place, drawn(answer));
     place.dataset.told = told;
     fill(checked, say('health_checked', { time: new Date().toLocaleTimeString(language) }));
@@ -102,5 +102,5 @@ function parts(states) {
 const mark = (state) => h('span', { class: `mark-${QUIET.includes(state) ? state : 'bad'}`, 'aria-hidden': 'true' },
   { ok: '✓', unknown: '?' }[state] || '!');
 
-/** Commands stand between backticks. */
+/** Shows text between backticks as code. */
 const withCode = (text) => text.split('`').map((piece, at) => (at % 2 ? h('code', {}, piece) : piece));

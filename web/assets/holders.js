@@ -1,4 +1,4 @@
-// Who holds certain roles: the first few of each, and more when asked for.
+// The holders of roles: the first few of each, and more on request.
 
 import { fill, h } from './dom.js';
 import { panel, refused } from './listing.js';
@@ -17,13 +17,13 @@ learn({
 
 const FEW = 6;
 
-/** A panel with the holders of roles; `of(roles)` says of which. */
+/** A panel with the holders of roles; `of(roles)` sets the roles. */
 export function holders(desk) {
   const list = h('div', { class: 'holders' });
   const lead = desk.me.current_role === 'admin' ? null : say('holders_some');
   const element = panel(say('holders'), { id: 'holders', lead }, list);
   element.classList.add('noprint');
-  // Whoever asks one thing after the other does not read the same people again.
+  // Repeated questions do not read the same people again.
   const known = new Map();
   const of = (roles) => {
     element.hidden = !roles.length;
@@ -51,7 +51,7 @@ function holdersOf(desk, role) {
     const [first] = [...names.children].slice(-items.length);
     fill(foot, next && h('button', { class: 'button small', 'data-act': 'more', onclick: () => more(next) }, say('more')),
       !names.children.length && h('p', { class: 'lead' }, say('holders_none')));
-    // The press that brought them goes on at the first of them.
+    // The focus moves to the first of the new rows.
     if (after && first) first.focus();
   };
   more(null);

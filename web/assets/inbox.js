@@ -1,4 +1,4 @@
-// The messages that came while the desk is open, whichever view is looked at.
+// The messages received while the page is open, whichever view is shown.
 
 import { linksOf, fieldsOf, optionsOf, plain, textOf } from './content.js';
 import { Typewriter } from './typewriter.js';
@@ -11,7 +11,7 @@ const READERS = {
   byod_card: (content) => ({ title: textOf(content, 'title'), text: textOf(content, 'text', 'message', 'summary') }),
 };
 
-/** Keeps the latest messages, each `{kind, at, …}`, and tells `onChange(entry)` of what came or changed; null: look at all. */
+/** Keeps the latest messages, each `{kind, at, …}`, and calls `onChange(entry)` for new or changed ones; null means all. */
 export class Inbox {
   constructor() {
     this.entries = [];
@@ -22,7 +22,7 @@ export class Inbox {
     this.onUnread = () => {};
   }
 
-  /** Takes a frame of the socket; null is a gap. Kinds that are not known are left alone. */
+  /** Takes a frame of the socket; null is a gap. Unknown kinds are ignored. */
   take(frame) {
     if (!frame) this.gap();
     else if (frame.msg_type === 'ai_thinking') this.think(conversationOf(frame));
@@ -69,7 +69,7 @@ export class Inbox {
     else this.keep(entry);
   }
 
-  /** Something may be missing: texts under way say so, and go on after that. */
+  /** Marks texts in progress as incomplete, since something may be missing; they continue after the gap. */
   gap() {
     this.typewriter.forget();
     this.entries
@@ -90,7 +90,7 @@ export class Inbox {
     this.changed(null);
   }
 
-  /** An answer that does not say to what it belongs ends all waiting: better none than one that is wrong. */
+  /** An answer without a conversation ends all waiting: no indicator is better than a wrong one. */
   answered(conversation) {
     const over = conversation ? [conversation] : [...this.thinking.keys()];
     over.forEach((one) => {
@@ -104,7 +104,7 @@ export class Inbox {
     if (this.onChange) this.onChange(entry);
   }
 
-  /** Somebody looks: returns how to stop. */
+  /** Subscribes a view; returns a function that unsubscribes it. */
   open(onChange) {
     this.onChange = onChange;
     this.unread = 0;

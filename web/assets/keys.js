@@ -1,4 +1,4 @@
-// Keys with which other services identify themselves.
+// Service keys, with which other services authenticate.
 
 import { field } from './dialog.js';
 import { fill, h } from './dom.js';
@@ -122,7 +122,7 @@ async function create(desk, made, list) {
   list.reload();
 }
 
-/** The key stays until its keeper says that they have it. */
+/** Shows the key until the user confirms that they have it. */
 function showOnce(desk, made, { name, key }) {
   const title = h('h2', { tabindex: '-1' }, say('key_made'));
   const kept = () => {

@@ -1,4 +1,4 @@
-// Lists that the desk hands out a page at a time.
+// Lists that the service returns page by page.
 
 import { problems } from './dialog.js';
 import { fill, h } from './dom.js';
@@ -7,10 +7,10 @@ import { language, say } from './words.js';
 const UNREACHED = -1;
 
 /**
- * A table that fills itself. `columns` are `{title, cell(item), class?}`; `load(after)` resolves to an answer of the desk with
- * `items` and perhaps `next`. On a narrow screen each row is a card, and every cell says what it is.
- * `id(item)` names a row, so that it is found again after `reload()`; `detail` is `{label, of(item), content(item)}`, what a
- * press shows below a row; `told(data)` hears each page that came.
+ * A table that loads its rows. `columns` are `{title, cell(item), class?}`; `load(after)` resolves to a response of the service
+ * with `items` and perhaps `next`. On a narrow screen each row is a card with labelled cells.
+ * `id(item)` names a row, so that it is found again after `reload()`; `detail` is `{label, of(item), content(item)}`, shown below
+ * a row after a press; `told(data)` receives each loaded page.
  * Returns the element, which has `reload()`.
  */
 export function listing(given) {
@@ -33,12 +33,12 @@ class Listing {
     this.element = h('div', { class: 'listing', tabindex: '-1' }, this.table, this.foot);
   }
 
-  /** As much as there was, as it is now; or from the beginning, for those who look for something else. */
+  /** Reloads as many pages as were shown; or only the first one, for another query. */
   reload(anew = false) {
     return this.more(null, anew ? 1 : Math.max(1, this.pages));
   }
 
-  /** Reads a page, and more of them up to as many as wanted; and on, until there is something to show. */
+  /** Reads pages until as many as wanted are loaded, and further until there is something to show. */
   async more(after, wanted = 1) {
     const mine = (this.at += 1);
     fill(this.foot, h('p', { class: 'lead' }, say('reading')));
@@ -46,7 +46,7 @@ class Listing {
     let [next, pages] = [after, 0];
     do {
       const answer = await this.load(next);
-      // Somebody asked for something else meanwhile, or looks elsewhere.
+      // Another query was started meanwhile, or another view is shown.
       if (mine !== this.at || !this.element.isConnected) return;
       if (answer.code !== 0) {
         fill(this.foot, refused(answer, () => this.more(after, wanted)));
@@ -69,7 +69,7 @@ class Listing {
     const more = () => h('button', { class: 'button small', 'data-act': 'more', onclick: () => this.more(next) }, say('more'));
     if (next) fill(this.foot, more());
     else fill(this.foot, this.table.hidden && h('p', { class: 'lead empty' }, this.empty));
-    // The press that brought them goes on at the first of them.
+    // The focus moves to the first of the new rows.
     if (after && rows.length) rows[0].querySelector('a, button')?.focus();
     if (kept) this.refocus(kept);
   }
@@ -105,7 +105,7 @@ class Listing {
     return button;
   }
 
-  /** Where the focus is: rows that are read again must not lose it. */
+  /** Where the focus is: reloading rows must not lose it. */
   focused() {
     const on = document.activeElement;
     const row = on && on.closest('tr');
@@ -122,7 +122,7 @@ class Listing {
   }
 }
 
-/** Why something could not be read, and a way to try again, which is gone by itself once the network is back. */
+/** An error with a button to retry; the retry starts by itself once the network is back. */
 export function refused(answer, again) {
   const button = h('button', { class: 'button small', onclick: again }, say('again'));
   const back = () => button.isConnected && again();
@@ -130,16 +130,16 @@ export function refused(answer, again) {
   return [h('p', { class: 'refusal', role: 'alert' }, problems(answer)), button];
 }
 
-/** A device as the desk calls it, in the words of the page. */
+/** The name of a device, translated. */
 export function deviceName(device) {
   const [browser, system] = (device || '').split(' on ');
   return system ? say('browser_on', { browser, system }) : browser || say('unknown');
 }
 
-/** Where a request came from: what limits and allow-lists decided by, where it is known, since the other one can be made up. */
+/** The address of a request: the one that limits and allow-lists used, where it is known, since the other can be forged. */
 export const addressOf = ({ decided_address, ip_address }) => decided_address || ip_address;
 
-/** A moment as people write it, with its day unless that is today. */
+/** A time in the format of the language, with its day unless that is today. */
 export function moment(iso) {
   if (!iso) return '–';
   const at = new Date(iso);
@@ -149,13 +149,13 @@ export function moment(iso) {
   return h('time', { datetime: iso, title: at.toLocaleString(language) }, text);
 }
 
-/** A panel with a title, and perhaps a button beside it. */
+/** A panel with a title, and an optional button beside it. */
 export const panel = (title, { id, aside, lead } = {}, ...children) =>
   h('section', { class: 'panel', id, 'aria-label': title },
     h('div', { class: 'panel-head' }, h('h2', {}, title), aside),
     lead && h('p', { class: 'lead' }, lead), children);
 
-/** Puts a text on the clipboard, and says so. */
+/** Copies a text to the clipboard, and confirms it. */
 export async function copy(desk, text) {
   try {
     await navigator.clipboard.writeText(text);

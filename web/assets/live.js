@@ -1,15 +1,15 @@
-// The page's socket: tells how it is, and what happens to the session elsewhere.
+// The page's socket: shows its state, and reports changes of the session that are made elsewhere.
 
 import { actsAsAgent, connect } from './deskpass.js';
 import { say } from './words.js';
 
-/** What mends itself sooner than this is nobody's concern, least of all of those who have the page read to them. */
+/** Interruptions shorter than this are not shown, least of all to users of screen readers. */
 const WORTH_TELLING = 1000;
 
 /**
- * Opens the socket of a desk that fits its role, and tells in `place` how it is. `heard` has what to do: `frame(frame)`, with
- * every frame; `gap()`, when something may have been missed; `role(now)`, when another role is active; `ending()`, when little
- * time is left; `lost()`, when the role may not be here; `over(reason)`, when the session is over.
+ * Opens the socket that fits the role, and shows its state in `place`. `heard` has callbacks: `frame(frame)`, for every frame;
+ * `gap()`, when something may have been missed; `role(now)`, when another role is active; `ending()`, when the session is about
+ * to expire; `lost()`, when the role may not use it; `over(reason)`, when the session has ended.
  * Returns how to fit it to another role, and how to stop.
  */
 export function goLive({ token, client, me }, place, heard) {
@@ -29,9 +29,9 @@ export function goLive({ token, client, me }, place, heard) {
     tell(elsewhere ? 'live_elsewhere' : '');
     if (over === 'session') heard.over(reason);
     if (over !== 'role') return;
-    // Whatever role comes next opens another one.
+    // The next role opens another socket.
     socket = '';
-    // Should another node not know of the role yet, it does in a moment.
+    // If another node does not know of the role yet, it will in a moment.
     timer = setTimeout(heard.lost, WORTH_TELLING);
   };
   const session = ({ content }) => {

@@ -1,9 +1,9 @@
-// What the words of the login log mean to people. A word that is newer than this page is shown as it is.
+// The texts for the values in the login log. A value that is newer than this page is shown as it is.
 
 import './admin-words.js';
 import { learn } from './words.js';
 
-/** What can have happened, in the order in which people look for it. */
+/** All events, in the order in which people look for them. */
 export const EVENTS = [
   'sign_in', 'sign_in_refused', 'refusals_summarised', 'sign_in_disowned', 'logout', 'session_ended', 'logout_all', 'switch_role', 'switch_role_refused',
   'otp_refused', 'device_bound', 'device_unbound', 'password_changed', 'password_refused', 'administration_refused',
@@ -13,7 +13,7 @@ export const EVENTS = [
   'clock_set',
 ];
 
-/** Why somebody can have been refused. */
+/** All reasons of refusals. */
 export const REASONS = [
   'unknown_employee', 'disabled', 'no_role', 'role_not_held', 'role_taken_away', 'address_not_allowed', 'denied', 'cancelled',
   'invalid_code', 'not_a_member', 'somebody_else', 'over', 'not_an_agent', 'password_wrong', 'no_password', 'password_off',

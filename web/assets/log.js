@@ -1,4 +1,4 @@
-// What happened: every sign-in, refusal and change.
+// The login log: every sign-in, refusal and change.
 
 import './admin-words.js';
 import { h } from './dom.js';
@@ -70,7 +70,7 @@ export function show(desk, place) {
   return files.stop;
 }
 
-/** People choose by their own clock; the desk is asked in its own words. */
+/** The filters as a query: users choose local times; the service expects UTC. */
 function asked(form, after) {
   const query = form.asked();
   for (const name of ['from', 'to']) {
@@ -100,7 +100,7 @@ const columns = () => [
     row.login_method && h('small', {}, wordFor('method', row.login_method))) },
 ];
 
-/** Everything that a row has, in words where there are some. */
+/** All fields of a row, in words where there are some. */
 function details(row) {
   const { at, actor, detail, current_role, login_source, ip_address, peer_address, user_agent, corp_id, id } = row;
   const pairs = [

@@ -1,4 +1,4 @@
-// How people sign in, to what, and why not: words of the desk that many views say.
+// The texts for login methods, sources and reasons, shared by many views.
 
 import { learn, sayOr } from './words.js';
 
@@ -45,7 +45,7 @@ learn({
   reason_unknown: ['the session was gone meanwhile', '期间会话已不存在'],
 });
 
-/** A word of the desk as people say it; one that is newer than this page, as it is. */
+/** The text for a value of the service; a value that is newer than this page is shown as it is. */
 export function wordFor(kind, word) {
   const key = `${kind}_${word}`;
   const text = sayOr(key);

@@ -1,4 +1,4 @@
-// The access matrix as a picture: how far each role reaches, as bars, with a letter and the words beside them.
+// The access matrix as a picture: the scope of each role as bars, with a letter and the words beside them.
 
 import { h, svg } from './dom.js';
 import { learn, say, sayOr } from './words.js';
@@ -28,14 +28,14 @@ learn({
   legend: ['How to read this', '图例'],
 });
 
-/** What can be asked for, in the order in which it is shown. */
+/** The operations, in the order in which they are shown. */
 export const OPERATIONS = ['read', 'create', 'update', 'delete'];
-/** How far somebody may reach; each includes those before it. */
+/** The scopes; each includes those before it. */
 export const SCOPES = ['own', 'department', 'all'];
-// Rising bars: which of them are full is told by their shape too.
+// Rising bars: their shape too shows which of them are full.
 const BARS = [[0, 9, 4], [6, 5, 8], [12, 1, 12]];
 
-/** A word of the matrix for people; one that this page does not know stays as it is. */
+/** The text for a value of the matrix; an unknown value is shown as it is. */
 export function word(kind, name) {
   const key = `${kind}_${name}`;
   const known = sayOr(key);
@@ -44,7 +44,7 @@ export function word(kind, name) {
 
 const capital = ([first, ...rest]) => first.toUpperCase() + rest.join('');
 
-/** Whether a cell with `granted` lets somebody do it as far as `scope`. */
+/** Whether a cell with `granted` permits `scope`. */
 export const reaches = (granted, scope) => SCOPES.indexOf(granted) >= SCOPES.indexOf(scope);
 
 const bars = (scope) =>
@@ -64,8 +64,8 @@ function tile(resource, operation, granted, ask) {
 }
 
 /**
- * The picture of these rows, `{role, permissions}` each. A press on a tile asks who can do that: `ask({resource, operation,
- * scope})`. The element has `mark(question)`, which shows who may.
+ * The picture of these rows, `{role, permissions}` each. A press on a tile asks who has the permission: `ask({resource,
+ * operation, scope})`. The element has `mark(question)`, which highlights the roles that have it.
  */
 export function picture(rows, ask) {
   const resources = Object.keys(rows[0].permissions);
@@ -95,7 +95,7 @@ function mark(element, { role, permissions }, { resource, operation, scope }) {
   });
 }
 
-/** What the letters and bars mean. */
+/** The meaning of the letters and bars. */
 export function legend() {
   const scope = (name) => h('li', { 'data-scope': name }, bars(name), word('scope', name));
   const operation = (name) => h('li', {}, h('b', {}, say(`letter_${name}`)), word('operation', name));

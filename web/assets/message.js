@@ -21,7 +21,7 @@ learn({
 
 const DRAWERS = { typewriter: writing, ai_structured: choices, dynamic_recommend: hint, byod_card: card };
 
-/** Makes the item of a list; it has `redraw()` for when the message changed. */
+/** Makes the list item; it has `redraw()` for when the message changed. */
 export function draw(entry) {
   const item = h('li', { class: `message ${entry.kind}`, 'data-kind': entry.kind, 'data-id': entry.id || entry.stream });
   item.redraw = () => fill(item, DRAWERS[entry.kind](entry, item), entry.at && h('small', { class: 'at' }, moment(entry.at)));
@@ -29,7 +29,7 @@ export function draw(entry) {
   return item;
 }
 
-// A text brings its own direction, and must not turn the ones around it.
+// A text has its own direction, and must not affect the texts around it.
 const text = (words) => words && h('p', { class: 'words', dir: 'auto' }, words);
 
 const pairs = (fields) =>
@@ -45,7 +45,7 @@ function nameOf(name) {
   return known === `card_${name}` ? name.replaceAll('_', ' ') : known;
 }
 
-// A label says what its sender likes; the host is where the link leads.
+// The sender chooses the label; the host is where the link leads.
 const linkTo = ({ label, address }, attributes = {}) =>
   h(
     'a',
@@ -89,7 +89,7 @@ function choices(entry, item) {
   ];
 }
 
-/** Marks it, and tells whatever else is on this page. */
+/** Marks the choice, and dispatches an event for the rest of the page. */
 function choose(entry, choice, at, item) {
   entry.chosen = choice;
   item.redraw();

@@ -1,4 +1,4 @@
-// What the help desk sends, as it comes.
+// The messages of the help desk as they arrive.
 
 import { fill, h } from './dom.js';
 import { draw } from './message.js';
@@ -22,7 +22,7 @@ learn({
 const AT_THE_END = 48;
 const HINTS = 12;
 
-/** Shows what has come so far, and what comes. */
+/** Shows the messages received so far, and new ones. */
 export function show(desk, place) {
   const { inbox } = desk;
   const view = {
@@ -64,7 +64,7 @@ export function show(desk, place) {
   const stop = inbox.open((entry) => {
     if (entry) view.dirty.add(entry);
     announce(view, entry);
-    // A text may grow many times between two looks of the screen.
+    // A text may grow many times between two frames of the screen.
     view.due = view.due || requestAnimationFrame(flush);
   });
   refresh(view, inbox);
@@ -91,7 +91,7 @@ function refresh(view, inbox) {
   view.thinking.hidden = !inbox.thinking.size;
   view.empty.hidden = view.list.children.length > 0 || inbox.thinking.size > 0;
   view.noHints.hidden = view.aside.children.length > 0;
-  // Whoever reads further up is left there.
+  // A user who has scrolled up stays there.
   if (atTheEnd) scroll.scrollTop = scroll.scrollHeight;
 }
 
@@ -102,13 +102,13 @@ function add(view, entry) {
   else view.list.append(element);
 }
 
-/** The latest first, and no more than anybody reads. */
+/** Adds a hint at the top, and removes the oldest. */
 function addHint({ aside }, element) {
   aside.prepend(element);
   if (aside.children.length > HINTS) aside.lastChild.remove();
 }
 
-/** Each message is read aloud once, when it is whole: a text that grows would never come to an end. */
+/** Announces each message once, when it is complete: a growing text would be read again and again. */
 function announce(view, entry) {
   if (!entry || (entry.kind === 'typewriter' && !entry.done)) return;
   const text = [entry.title, entry.text].filter(Boolean).join('. ');

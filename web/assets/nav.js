@@ -1,9 +1,9 @@
-// The ways between views, and how many messages wait.
+// The navigation between views, with the number of unread messages.
 
 import { fill, h } from './dom.js';
 import { say } from './words.js';
 
-/** Draws a link for each view, and brings the one that is shown into sight. */
+/** Draws a link for each view, and scrolls to the current one. */
 export function drawNav(nav, views, shown, unread) {
   const link = ({ id, title }) => h('a', { href: `#/${id}`, 'aria-current': id === shown.id ? 'page' : null }, title);
   fill(nav, views.map(link));
@@ -12,7 +12,7 @@ export function drawNav(nav, views, shown, unread) {
   if (current) nav.scrollLeft = current.offsetLeft - nav.clientWidth / 3;
 }
 
-/** Says beside the messages how many have not been looked at. */
+/** Shows the number of unread messages. */
 export function tellUnread(nav, count) {
   const link = nav.querySelector('[href="#/messages"]');
   if (!link) return;

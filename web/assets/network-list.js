@@ -1,4 +1,4 @@
-// One role's list of networks, to be written line by line.
+// The list of networks of one role, one network per line.
 
 import { fill, h } from './dom.js';
 import { learn, say, sayOr } from './words.js';
@@ -10,12 +10,12 @@ learn({
   line: ['Line {line}', '第 {line} 行'],
 });
 
-// The desk quotes each line that it does not understand, and says why: the pieces go back to where they came from.
+// The service quotes each invalid line with the reason: the parts are matched to their lines.
 const PIECE = /"(?:[^"\\]|\\.)*".*?(?=[;；]\s*"|$)/g;
 
 /**
- * An editor of the list of a role. `networks()` has what stands there, `tell(why)` shows what the desk says about it, `add`
- * writes one more line; `touched` is called at every change.
+ * An editor of the list of a role. `networks()` returns the lines, `tell(why)` shows the errors of the service, `add` appends a
+ * line; `touched` is called at every change.
  */
 export function editor(role, networks, touched) {
   const id = `list-${role}`;
@@ -61,7 +61,7 @@ function tell(text, wrong, why) {
   fill(wrong, why && h('ul', { class: 'wrong' }, pieces.map(item)));
 }
 
-/** A button that leads to the line that a piece is about. */
+/** A button that leads to the line of an error. */
 function lineButton(text, piece) {
   const lines = text.value.split('\n');
   const at = lines.findIndex((line) => line.trim() && piece.startsWith(`${JSON.stringify(line.trim())} `));

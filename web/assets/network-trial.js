@@ -1,4 +1,4 @@
-// What a dry run of allow-lists says: whom they would shut out.
+// The result of a dry run of allow-lists: the people they would shut out.
 
 import { h } from './dom.js';
 import { moment, panel } from './listing.js';
@@ -32,8 +32,8 @@ learn({
 });
 
 /**
- * The outcome of a dry run; `save` is offered where there is something to save that leaves its author in. `elsewhere` says that
- * the lists are others by now.
+ * The result of a dry run; `save` is offered where there are changes that do not shut their author out. `elsewhere` says that the
+ * lists were changed elsewhere meanwhile.
  */
 export function outcome({ you, roles }, { elsewhere, unchanged, reload, save, addMe }) {
   const out = roles.filter(({ sessions }) => sessions > 0);
@@ -53,7 +53,7 @@ export function outcome({ you, roles }, { elsewhere, unchanged, reload, save, ad
   return result;
 }
 
-/** Somebody who is signed in several times from the same place is one person. */
+/** Groups the sessions of one person at the same address. */
 function together(shut_out) {
   const people = new Map();
   shut_out.forEach((session) => {

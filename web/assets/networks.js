@@ -1,4 +1,4 @@
-// From where each role may be active: lists of networks, tried before they count.
+// The networks of each role: allow-lists, tried before they apply.
 
 import { $, fill, h } from './dom.js';
 import { panel, refused } from './listing.js';
@@ -46,10 +46,10 @@ async function load(view) {
   else draw(view, answer.data);
 }
 
-/** The lists as they are written at present. */
+/** The lists as currently written. */
 const proposed = ({ editors }) => Object.fromEntries(editors.map((list) => [list.role, list.networks()]));
 
-/** The roles whose lists are not as they are saved. */
+/** The roles whose lists have unsaved changes. */
 const changed = ({ editors, saved }) =>
   editors.filter((list) => String(list.networks()) !== String(saved[list.role])).map(({ role }) => role);
 
@@ -69,7 +69,7 @@ function draw(view, lists) {
   touched(view);
 }
 
-/** What was tried is not what stands there any more. */
+/** Discards the result of the dry run, which no longer matches the lists. */
 function touched(view) {
   view.discard.hidden = !dirty(view);
   fill(view.trial, h('p', { class: 'hint' }, say('try_first')));
@@ -87,7 +87,7 @@ async function attempt(view) {
   view.attempt.disabled = true;
   const [tried, now] = await Promise.all([view.desk.post(`${PATH}/dry-run`, lists), view.desk.get(PATH)]);
   view.attempt.disabled = false;
-  // Somebody wrote on while the desk was thinking: then this is no answer to what stands there.
+  // The lists were edited while the request was running: the response no longer matches them.
   if (!view.attempt.isConnected || JSON.stringify(lists) !== JSON.stringify(proposed(view))) return;
   if (tried.code !== 0) {
     explain(view, tried);
@@ -103,7 +103,7 @@ async function attempt(view) {
   $('outcome').scrollIntoView({ block: 'nearest' });
 }
 
-/** Tells what is wrong at the lines where it is; what is about no list is told below. */
+/** Shows errors at their lines; other errors are shown below. */
 function explain(view, answer) {
   const fields = (answer.data && answer.data.fields) || {};
   const wrong = view.editors.filter(({ role }) => fields[role]);

@@ -1,4 +1,4 @@
-// The first look: what was reported, whether all is well, how many sign in and how far they come.
+// The overview: reports, health, and the number of sign-ins with the steps they reached.
 
 import { chart, FIGURES, number, STEPS } from './chart.js';
 import { fill, h, svg } from './dom.js';
@@ -36,7 +36,7 @@ const REPORTED_FOR = 30 * 24 * HOUR;
 const REPORTS = 5;
 const RANGES = ['24h', '7d', '30d'];
 
-/** Shows it. */
+/** Shows the overview. */
 export function show(desk, place) {
   const health = healthPanel(desk);
   const counts = signInsPanel(desk);
@@ -50,13 +50,13 @@ export function show(desk, place) {
   };
 }
 
-/** What people reported lately comes before everything else. */
+/** Recent reports of users come before everything else. */
 async function tellReported(desk, place) {
   const from = new Date(Date.now() - REPORTED_FOR).toISOString();
   const asked = new URLSearchParams({ event: 'sign_in_disowned', page_size: 50, from });
   const { code, data } = await desk.get(`/api/admin/login-log?${asked}`);
   const newest = code === 0 && data.items.length > 0 && data.items[0].id;
-  // What is shown is not drawn anew under somebody's finger.
+  // An unchanged list is not redrawn while the user may be pressing it.
   if (!newest || newest === place.dataset.newest) return;
   place.dataset.newest = newest;
   const row = (entry) => h('li', {},
@@ -70,11 +70,11 @@ async function tellReported(desk, place) {
   fill(place, alert).hidden = false;
 }
 
-/** One line for each person: somebody who reports much must not hide the others. */
+/** One line for each person: frequent reports of one person must not hide the others. */
 const latestOfEach = (items) =>
   items.filter((one, at) => items.findIndex(({ corp_id, employee_id }) => corp_id === one.corp_id && employee_id === one.employee_id) === at);
 
-/** The desk tells it for the log, in English and in universal time. */
+/** Parses the detail of the log entry, which is in English and in UTC. */
 function whichSignIn(detail) {
   const [, refused, at, address] = /^(refused )?sign-in of (\S+) from (\S+)/.exec(detail) || [];
   return at ? say(refused ? 'reported_refused' : 'reported_row', { time: moment(at).textContent, address }) : detail;
@@ -102,19 +102,19 @@ function signInsPanel(desk) {
   return { element: panel(say('sign_ins_title'), { id: 'sign-ins', aside: choose }, line, body), stop };
 }
 
-/** Unless it is asked for more, the desk tells of a week. */
+/** The query for the range; the default of the service is a week. */
 const since = ({ range, ahead }) =>
   (range === '30d' ? `?from=${new Date(Date.now() + ahead - 30 * 24 * HOUR).toISOString()}` : '');
 
 async function readCounts(desk, run, { line, body, draw, look }) {
   const mine = (run.at += 1);
   const answer = await desk.get(`/api/admin/statistics${since(run)}`);
-  // Another time was chosen meanwhile, or another view.
+  // Another range or another view was chosen meanwhile.
   if (mine !== run.at || !body.isConnected) return;
   body.hidden = answer.code !== 0;
   fill(line, answer.code !== 0 && refused(answer, look));
   if (answer.code !== 0) return;
-  // The desk's clock counts: the one of this computer may be anywhere.
+  // The service's clock counts: the clock of this computer may be wrong.
   run.ahead = Date.parse(answer.data.to) - Date.now();
   const buckets = bucketsOf(run.range, new Date(Date.now() + run.ahead));
   count(buckets, answer.data.items);
@@ -132,7 +132,7 @@ function rangeButtons(chosen) {
   return h('div', { class: 'ranges', role: 'group', 'aria-label': say('range') }, buttons);
 }
 
-/** The hours or the days up to now, by the clock of whoever looks, the oldest first. */
+/** The hours or the days up to now, in local time, the oldest first. */
 function bucketsOf(range, now) {
   const styles = {
     '24h': [{ hour: 'numeric' }, { weekday: 'short', hour: '2-digit', minute: '2-digit' }],
@@ -152,7 +152,7 @@ function bucketsOf(range, now) {
   }));
 }
 
-/** Adds what happened in each hour to where that hour belongs. */
+/** Adds the figures of each hour to its bucket. */
 function count(buckets, items) {
   for (const item of items) {
     const at = new Date(item.at);

@@ -1,4 +1,4 @@
-// An agent's own password: setting it, changing it.
+// An agent's own password: setting and changing it.
 
 import { field, problems } from './dialog.js';
 import { fill, h } from './dom.js';
@@ -11,7 +11,7 @@ import { say } from './words.js';
 
 const [NOT_GOOD, OLD_NEEDED, OLD_WRONG] = [1014, 1015, 1016];
 
-/** The panel; `own.status` tells whether there is one, and `own.changed()` is called when sessions ended with the old one. */
+/** The panel; `own.status` says whether a password exists, and `own.changed()` is called when sessions ended with the old one. */
 export function passwordPanel(desk, own) {
   const element = panel(say('password_word'), {
     id: 'own-password',
@@ -51,7 +51,7 @@ function form(desk, own, element) {
   const made = h(
     'form',
     { id: 'own-password-form', class: 'steps-form' },
-    // For password managers, which want to know whose it is.
+    // For password managers, which need the account name.
     h('input', { name: 'username', autocomplete: 'username', value: desk.me.employee_id, hidden: true }),
     has && old.element,
     fresh.element,
@@ -67,7 +67,7 @@ function form(desk, own, element) {
   return made;
 }
 
-/** A field that says itself what is wrong with it. */
+/** A field that shows its own error. */
 function refusable(element) {
   const input = element.querySelector('input');
   const why = h('p', { class: 'refusal', id: `${input.id}-refusal`, role: 'alert', hidden: true });

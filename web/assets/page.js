@@ -1,4 +1,4 @@
-// What all pages share: one view at a time, secrets that leave the address bar at once, plain words for errors.
+// Shared by all pages: one view at a time, secrets that leave the address bar at once, plain words for errors.
 
 import { CLIENTS } from './clients.js';
 import { $ } from './dom.js';
@@ -8,15 +8,15 @@ export { $ };
 
 /** Whether the page is open in WeCom's own browser. */
 export const inWeCom = /wxwork/i.test(navigator.userAgent);
-/** Whether it is open on a phone, as the style has it: nobody can scan a code on the screen that they hold. */
+/** Whether it is open on a phone, as in the stylesheet: a phone cannot scan a code on its own screen. */
 export const onPhone = matchMedia('(pointer: coarse) and (max-width: 759px)').matches && !inWeCom;
 
 const ERRORS = ['denied', 'invalid_code', 'not_a_member', 'no_role', 'disabled', 'platform_unavailable', 'internal'];
 
-/** A client by its word; what is not known is the help desk itself. */
+/** A client by its name; an unknown one is the help desk itself. */
 export const known = (client) => (CLIENTS.includes(client) ? client : 'h5');
 
-/** Starts a page, and again when the browser brings it back as it was (`restored`), unless somebody else's page is around it: then a press here might be meant for something else. */
+/** Starts a page, and again when the browser restores it (`restored`); not in a frame, where a press may be misled. */
 export function open(run, restored = run) {
   if (window.top !== window.self) {
     document.body.textContent = say('framed');
@@ -28,11 +28,11 @@ export function open(run, restored = run) {
   window.addEventListener('offline', tellNetwork);
   run();
   window.addEventListener('hashchange', run);
-  // Back from elsewhere: the page may be as it was left, with its connections gone.
+  // The page may be restored as it was left, with its connections gone.
   window.addEventListener('pageshow', (event) => event.persisted && restored());
 }
 
-/** The desk writes its pages, so it must know: for a year, on all of them. */
+/** Remembers the language for a year, on all pages: the service renders them. */
 function speak(language) {
   const secure = location.protocol === 'https:' ? '; Secure' : '';
   document.cookie = `deskpass_language=${language}; Path=/; Max-Age=31536000; SameSite=Lax${secure}`;
@@ -51,7 +51,7 @@ export function show(id) {
   const title = document.querySelector(`#${id} h1`);
   if (!title) return;
   document.title = `${title.innerText || title.textContent} · deskpass`;
-  // Whoever is there already is left where they are.
+  // A user who is there already keeps their position.
   if (!known) title.focus({ preventScroll: true });
 }
 
@@ -61,7 +61,7 @@ export function tell(id, text) {
   $(id).hidden = !text;
 }
 
-/** An error in our own words: anyone can write a link, so nothing of it is shown but a short reference. */
+/** An error in our own words: links can be forged, so only a short reference of them is shown. */
 export function explain(fragment) {
   const word = ERRORS.includes(fragment.get('error')) ? fragment.get('error') : 'internal';
   const ref = fragment.get('ref') || '';
@@ -73,7 +73,7 @@ export function explain(fragment) {
   };
 }
 
-/** Storage that lasts as long as the tab; a browser that refuses it only loses the reload. */
+/** Storage that lasts as long as the tab; a browser that refuses it only loses the session on reload. */
 export const tab = {
   get: (key) => guarded(() => sessionStorage.getItem(`deskpass.${key}`)),
   set: (key, value) => guarded(() => sessionStorage.setItem(`deskpass.${key}`, value)),
@@ -88,7 +88,7 @@ function guarded(access) {
   }
 }
 
-/** Counts down in the element #countdown; returns how to stop. */
+/** Counts down in the element #countdown; returns a function that stops it. */
 export function countDown(seconds, over) {
   const end = Date.now() + seconds * 1000;
   const tick = () => {
@@ -105,7 +105,7 @@ export function countDown(seconds, over) {
   return stop;
 }
 
-/** Leaves for an address the desk gave, provided it is one of the web. */
+/** Goes to an address from the service, provided it is a web address. */
 export function leave(address, go) {
   const url = new URL(address, location.href);
   if (/^https?:$/.test(url.protocol)) go(url.href);

@@ -1,4 +1,4 @@
-// One step of signing in by password: a title, what is asked, what to do, and ways elsewhere.
+// One step of signing in by password: a title, fields, an action, and links to other steps.
 
 import { field } from './dialog.js';
 import { fill, h } from './dom.js';
@@ -9,8 +9,8 @@ import { say } from './words.js';
 const AS_IT_IS = { autocapitalize: 'none', autocorrect: 'off', spellcheck: 'false' };
 
 /**
- * Shows a step in `way.section`. `send(values, form)` resolves to why it was refused, or to nothing; `said` is what became of
- * the step before.
+ * Shows a step in `way.section`. `send(values, form)` resolves to the reason of a refusal, or to nothing; `said` is the result of
+ * the previous step.
  */
 export function step(way, { title, lead, said, fields = [], action, send, others = [] }) {
   const refusal = h('p', { class: 'refusal', id: 'password-refusal', role: 'alert', hidden: true });
@@ -34,26 +34,26 @@ export function step(way, { title, lead, said, fields = [], action, send, others
   if (empty) empty.focus();
 }
 
-/** Puts something else into the section. */
+/** Replaces the content of the section. */
 export function turnTo({ section }, content) {
   fill(section, content);
   show('password');
   section.querySelector('h1').focus({ preventScroll: true });
 }
 
-/** A way to something else. */
+/** A link to another step. */
 export const other = (id, text, run) => h('button', { class: 'plain centre', id, type: 'button', onclick: run }, text);
 
-/** Asks who it is. */
+/** The field for the employee ID. */
 export const askWho = (id) =>
   field(say('password_id'), {
     name: 'employee_id', id: 'password-id', value: id, required: true, maxlength: '64', autocomplete: 'username', ...AS_IT_IS,
   });
 
-/** Asks for a word that is not to be seen. */
+/** The field for a password. */
 export const askWord = (label, attributes, hint) =>
   field(label, { type: 'password', required: true, maxlength: '128', ...attributes }, hint);
 
-/** Asks for a code, of a device or from somebody. */
+/** The field for a code of a device or from an administrator. */
 export const askForCode = (label, attributes, hint) =>
   field(label, { required: true, maxlength: '40', ...AS_IT_IS, ...attributes }, hint);

@@ -1,4 +1,4 @@
-// The texts of agents' own way in.
+// The texts of the agents' sign-in by password.
 
 import { learn } from './words.js';
 

@@ -1,4 +1,4 @@
-// Agents' own way in, for when the platform is out: a password, then a one-time password. Nothing typed here is kept.
+// The agents' sign-in for outages of the platform: a password, then a one-time password. Nothing typed here is kept.
 
 import { post } from './deskpass.js';
 import { setUpDevice } from './device.js';
@@ -11,10 +11,10 @@ import { say } from './words.js';
 
 const [UNREACHED, NO_SESSION, CODE_WRONG, NOT_GOOD] = [-1, 1001, 1008, 1014];
 
-/** Asks for id and password in this section; `signedIn` gets the token, `back` is the way to the other ways in. */
+/** Asks for ID and password in this section; `signedIn` gets the token, `back` leads to the other methods. */
 export async function showPassword(section, { signedIn, back }) {
   await dressed();
-  // Codes that were shown here must not be found by whoever comes next.
+  // Codes that were shown here must not be visible to the next person.
   const cleared = (go) => (...given) => {
     fill(section);
     return go(...given);
@@ -55,7 +55,7 @@ async function signIn(way, { employee_id, password }, form) {
   return null;
 }
 
-/** Asks as whoever is half-way in; once that has run its time, they begin anew. */
+/** Posts in the partial session; once it has expired, the agent starts again. */
 async function postHalf(way, path, body) {
   const answer = await post(path, body, way.token);
   if (answer.code !== NO_SESSION) return answer;
@@ -63,7 +63,7 @@ async function postHalf(way, path, body) {
   return new Promise(() => {});
 }
 
-/** Leaves nothing half-way in behind. */
+/** Ends the partial session. */
 function giveUp(way) {
   post('/api/auth/logout', {}, way.token);
   askPassword(way);
@@ -86,7 +86,7 @@ function askCode(way) {
   });
 }
 
-/** No device yet: one is set up before they are let in. */
+/** Without a device, one is set up before the sign-in completes. */
 function bindDevice(way) {
   const place = h('div', { class: 'stub', id: 'bind-device' });
   setUpDevice(place, {

@@ -1,4 +1,4 @@
-// Who works here, and as what they may act.
+// The employees and their roles.
 
 import './admin-words.js';
 import { h } from './dom.js';
@@ -29,7 +29,7 @@ learn({
   their_sessions: ['Sessions', '会话'],
 });
 
-// Unless somebody says otherwise, it is by identifier.
+// The default order is by identifier.
 const SORTS = ['', 'name', 'last_login'];
 
 /** Shows people. */
@@ -61,7 +61,7 @@ export function show(desk, place) {
 
 const id = ({ corp_id, employee_id }) => `${corp_id}/${employee_id}`;
 
-/** Whoever searches, or chooses a role, gets an order of its own. */
+/** A search or a role has an order of its own. */
 function queryOf(form, after) {
   const query = form.asked();
   if (query.has('q') || query.has('role')) query.delete('sort');

@@ -1,4 +1,4 @@
-// Somebody in a list, and what an administrator can do to them.
+// An employee in a list, and an administrator's actions on them.
 
 import './admin-words.js';
 import { h } from './dom.js';
@@ -32,10 +32,10 @@ learn({
   ended_all: ['Ended sessions of {name}: {n}.', '已结束 {name} 的 {n} 个会话。'],
 });
 
-/** The roles there are. */
+/** All roles. */
 export const ROLES = ['admin', 'supervisor', 'agent', 'security', 'user'];
 
-/** What to call somebody where it matters who it is: names are not unique, and must not turn the words around them. */
+/** The name for places where the identity matters: names are not unique, and must not reverse the text around them. */
 export const called = ({ name, employee_id }) => (name ? `\u2068${name}\u2069 (${employee_id})` : employee_id);
 
 /** A name with the identifier below it. */
@@ -45,10 +45,10 @@ export const named = ({ name, employee_id }) =>
 /** Roles as tags. */
 export const roleTags = (roles) => roles.map((role) => h('span', { class: 'tag' }, sayOr(role)));
 
-/** Whether whoever is at the desk may change anything here. */
+/** Whether the user may change anything here. */
 export const mayChange = (desk) => desk.me.current_role === 'admin';
 
-/** What leads to one person in another view. */
+/** A link to one person in another view. */
 export function aboutPerson(view, { corp_id, employee_id }, desk) {
   const asked = new URLSearchParams({ employee_id });
   if (corp_id && corp_id !== desk.me.corp_id) asked.set('corp_id', corp_id);
@@ -57,7 +57,7 @@ export function aboutPerson(view, { corp_id, employee_id }, desk) {
 
 const path = ({ corp_id, employee_id }) => `/api/admin/employees/${[corp_id, employee_id].map(encodeURIComponent).join('/')}`;
 
-/** Asks which roles somebody is to have; whether that was changed. */
+/** Asks for the new roles of an employee; returns whether they were changed. */
 export async function changeRoles(desk, person) {
   const { corp_id, employee_id, roles } = person;
   const box = (role) => h('input', { type: 'checkbox', name: `role_${role}`, checked: roles.includes(role) });
@@ -77,7 +77,7 @@ export async function changeRoles(desk, person) {
   return true;
 }
 
-/** Shuts somebody out, or lets them in again; whether that was done. */
+/** Disables or enables an employee; returns whether that was done. */
 export async function setDisabled(desk, person, disabled) {
   const word = disabled ? 'disable' : 'enable';
   const name = called(person);
@@ -89,7 +89,7 @@ export async function setDisabled(desk, person, disabled) {
   return Boolean(answer);
 }
 
-/** Signs somebody out everywhere; whether that was done. */
+/** Signs an employee out everywhere; returns whether that was done. */
 export async function endAll(desk, person) {
   const name = called(person);
   const own = person.corp_id === desk.me.corp_id && person.employee_id === desk.me.employee_id;

@@ -1,4 +1,4 @@
-// The views of a desk: which one is shown, how one goes to another, and what would be lost by that.
+// The views of a page: the current one, the navigation to others, and what leaving would lose.
 
 import { askToLeave } from './dialog.js';
 import { fill, h } from './dom.js';
@@ -6,7 +6,7 @@ import { drawNav } from './nav.js';
 import { viewsOf } from './views.js';
 import { say } from './words.js';
 
-/** The place of a desk's views, with the way to each. */
+/** The place of the views, with the navigation. */
 export class Places {
   constructor(desk) {
     this.desk = desk;
@@ -32,18 +32,18 @@ export class Places {
     if (location.hash.startsWith('#/')) history.replaceState(null, '', location.pathname);
   }
 
-  /** What the address asks of the view. */
+  /** The query of the view in the address. */
   query() {
     return new URLSearchParams(location.hash.split('?')[1] || '');
   }
 
-  /** Writes into the address what the view shows, so that it can be kept and sent on; nothing is loaded by that. */
+  /** Writes the query of the view into the address, so that it can be bookmarked and shared; this loads nothing. */
   note(asked) {
     const text = String(asked);
     history.replaceState(history.state, '', `#/${this.shown}${text && `?${text}`}`);
   }
 
-  /** Has people asked, in these words, before they leave the view, for as long as `isHeld()` says that something is lost by it. */
+  /** Asks with this text before the user leaves the view, for as long as `isHeld()` says that leaving would lose something. */
   hold(text, isHeld) {
     this.held = { text, isHeld };
   }
@@ -52,7 +52,7 @@ export class Places {
     return Boolean(this.held && this.held.isHeld());
   }
 
-  /** Goes where the address says, and draws what is there anew; but not over what somebody would lose. */
+  /** Goes to the view in the address and draws it again, unless that would lose something. */
   async go() {
     if (this.asking) return;
     this.asking = true;
@@ -71,7 +71,7 @@ export class Places {
     this.leave();
     this.leave = () => {};
     this.held = null;
-    // A question of a view that is gone; but what is being done has to be told.
+    // Dialogs of the previous view are removed, except those whose request is running: its result must be shown.
     document.querySelectorAll('dialog:not([data-sending])').forEach((dialog) => dialog.remove());
     const title = h('h1', { tabindex: '-1' }, view.title);
     const inside = this.main.contains(document.activeElement);
@@ -79,7 +79,7 @@ export class Places {
     this.main.dataset.view = view.id;
     document.title = `${view.title} · deskpass`;
     drawNav(this.nav, views, view, this.desk.inbox.unread);
-    // Only whoever came from another view, or was at something that is drawn anew, is taken along.
+    // The focus moves only after a change of view, or if the focused element was redrawn.
     if (this.shown && (inside || this.shown !== view.id)) {
       title.focus({ preventScroll: true });
       window.scrollTo(0, 0);
@@ -93,14 +93,14 @@ export class Places {
     this.main.append(waiting);
     const module = await view.load().catch(() => null);
     waiting.remove();
-    // Somebody has gone on meanwhile.
+    // The user has gone to another view meanwhile.
     if (!title.isConnected) return;
     if (module) this.leave = module.show(this.desk, this.main) || (() => {});
     else this.main.append(...notLoaded());
   }
 }
 
-/** A browser remembers that it could not load a module, so only loading the page again helps. */
+/** A browser remembers that it could not load a module, so only a reload of the page helps. */
 function notLoaded() {
   const again = () => location.reload();
   const button = h('button', { class: 'button small', onclick: again }, say('again'));

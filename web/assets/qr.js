@@ -1,11 +1,11 @@
-// The code on the screen, and what becomes of it.
+// The QR code on the screen, and its progress.
 
 import { signInByCode } from './deskpass.js';
 import { $, countDown, tell } from './page.js';
 import { say } from './words.js';
 
 let stops = [];
-/** Until when the code is good, by the clock of this browser. */
+/** The expiry of the code, by the clock of this browser. */
 let good = 0;
 
 /** Shows a new code for a client and follows it; `signedIn` gets the token. */
@@ -28,7 +28,7 @@ function heard(news, signedIn) {
     become(status, say(status));
   } else if (status === 'scanned') {
     become(status, say(status, { name: masked(news.name || news.employee_id) }));
-    // The desk is needed next: it may come while the phone is looked at.
+    // The signed-in page is needed next: it loads while the user looks at the phone.
     import('./desk.js');
   } else {
     const word = turnedDown(status) ? 'cancelled' : status;
@@ -38,7 +38,7 @@ function heard(news, signedIn) {
   if (status === 'confirmed') signedIn(news.token);
 }
 
-/** Over before its time, after somebody had it on their phone: they said no, or may not. */
+/** Whether the code ended early after a scan: the user refused, or may not sign in. */
 const turnedDown = (status) => status === 'expired' && $('welcome').dataset.state === 'scanned' && Date.now() < good;
 
 function showPicture({ qrcode_png_base64, qrcode_url, expires_in }) {
@@ -57,7 +57,7 @@ function become(state, text) {
   if (state !== 'waiting' && state !== 'scanned') $('countdown').hidden = true;
 }
 
-/** Enough of a name to be known by its owner, and not by whoever else looks at the screen. */
+/** Enough of a name to be recognised by its owner, and not by other people who see the screen. */
 export function masked(name) {
   const word = (text) => {
     const [first, ...rest] = Array.from(text);
@@ -68,8 +68,8 @@ export function masked(name) {
 }
 
 /**
- * The address of the desk's own simulated phone, else nothing: it exists in development only, here, or on this machine by another
- * of its names.
+ * The address of the service's own simulated phone, else nothing: it exists in development only, here, or on this machine by
+ * another of its names.
  */
 export function simulatedPhone(address) {
   const url = new URL(address, location.href);

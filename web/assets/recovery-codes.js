@@ -1,4 +1,4 @@
-// The codes that stand in for a device: shown once, to be printed, copied or saved.
+// The recovery codes: shown once, to be printed, copied or saved.
 
 import './device-words.js';
 import { h } from './dom.js';
@@ -6,7 +6,8 @@ import { copy } from './listing.js';
 import { saveFile } from './save-file.js';
 import { language, say } from './words.js';
 
-/** What to show; `tell(text, bad)` tells the person, and `done()` is called once they said that they have them. */
+/** The content to show; `tell(text, bad)` shows a message, and `done()` is called once the user has confirmed to have the codes.
+   */
 export function recoveryCodes(codes, { owner, tell, done }) {
   const paper = say('codes_paper', { owner, day: new Date().toLocaleDateString(language) });
   const text = [paper, '', ...codes, ''].join('\r\n');
@@ -36,7 +37,7 @@ function confirmed(done) {
   return [h('label', { class: 'check' }, seen, say('codes_seen')), on];
 }
 
-/** On paper there are the codes and nothing else. */
+/** Prints only the codes. */
 function printCodes() {
   document.body.classList.add('printing-codes');
   window.addEventListener('afterprint', () => document.body.classList.remove('printing-codes'), { once: true });

@@ -1,4 +1,4 @@
-// Why an agent's password or code is not taken, and what to do next.
+// Why an agent's password or code is refused, and what to do next.
 
 import { problems } from './dialog.js';
 import { language, learn, say } from './words.js';
@@ -44,7 +44,7 @@ learn({
   why_too_often: ['That was too often. Seconds to wait: {seconds}.', '操作过于频繁，请 {seconds} 秒后再试。'],
 });
 
-/** In words, with what to do next. */
+/** The reason in words, with what to do next. */
 export function whyNotIn(answer) {
   const { code, data, wait } = answer;
   const reason = data && data.reason;

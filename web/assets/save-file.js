@@ -1,11 +1,11 @@
-// Hands a file over that the page has made.
+// Saves a file that the page has made.
 
 import { h } from './dom.js';
 
-/** Until then the browser has begun to read it. */
+/** By then the browser has begun to read the file. */
 const BEGUN = 60000;
 
-/** Has the browser save it under this name. */
+/** Has the browser save a file under this name. */
 export function saveFile(blob, name) {
   const url = URL.createObjectURL(blob);
   const link = h('a', { href: url, download: name, hidden: true });

@@ -1,4 +1,4 @@
-// The phone's page: shows which computer asks, and lets the person confirm or cancel. Nothing happens without a press.
+// The phone's page: shows the requesting computer, and lets the user confirm or cancel. Nothing happens without a press.
 
 import { ask, end, isOver, send, takeSecret, turnedAway } from './ask.js';
 import { post } from './deskpass.js';
@@ -32,7 +32,7 @@ function question(confirm, asked) {
     over,
     yes: $('confirm'),
     sure: asked.opened_by_page ? $('sure') : null,
-    // Only now may the computer learn who is holding the phone; should this get lost, it learns so by the answer.
+    // Only now may the computer learn the user's name; if this request gets lost, it learns it with the answer.
     read: () => post('/api/auth/scan/request', { confirm, shown: true }),
   });
 }

@@ -1,4 +1,4 @@
-// The texts about somebody's own sessions, sign-ins, device and password.
+// The texts about a user's own sessions, sign-ins, device and password.
 
 import { learn } from './words.js';
 

@@ -1,4 +1,4 @@
-// Where somebody is signed in, how they were, and what an agent proves themself with.
+// The user's own sessions and sign-ins, and the credentials of an agent.
 
 import { devicePanel } from './device-panel.js';
 import { fill, h } from './dom.js';
@@ -7,7 +7,7 @@ import { passwordPanel } from './own-password.js';
 import { sessionsPanel } from './sessions.js';
 import { signInsPanel } from './sign-ins.js';
 
-/** Shows it; what is for agents only comes once the desk has said that they are one. */
+/** Shows the view; the parts for agents are added once the service has confirmed that the user is one. */
 export function show(desk, place) {
   const sessions = sessionsPanel(desk);
   const own = { status: null, changed: () => [sessions, signIns].forEach((panel) => panel.reload()) };
@@ -26,7 +26,7 @@ async function showAgents(desk, own, agents, before) {
   if (code !== 0 || !data.agent) return;
   own.status = data;
   agents.append(devicePanel(desk, own), passwordPanel(desk, own));
-  // What is missing comes first.
+  // A missing device comes first.
   if (data.bound) before.parentNode.append(agents);
   else before.before(agents);
 }

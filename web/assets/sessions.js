@@ -1,4 +1,4 @@
-// Where somebody is signed in.
+// The user's own sessions.
 
 import { question } from './dialog.js';
 import { h } from './dom.js';
@@ -7,7 +7,7 @@ import { wordFor } from './login-words.js';
 import './security-words.js';
 import { say, sayOr } from './words.js';
 
-/** The panel of somebody's own sessions; it has `reload()`. */
+/** The panel of the user's own sessions; it has `reload()`. */
 export function sessionsPanel(desk) {
   const list = listing({
     label: say('own_sessions'),
@@ -29,7 +29,7 @@ export function sessionsPanel(desk) {
   );
   const title = element.querySelector('h2');
   title.tabIndex = -1;
-  // The row with the button that was pressed is gone: go on at the title.
+  // The row with the pressed button is gone: the focus moves to the title.
   const settle = () => {
     list.reload();
     title.focus({ preventScroll: true });
@@ -88,7 +88,7 @@ async function end(desk, { id, current, device, ip_address }, ended) {
   }
 }
 
-/** Whoever ends the session they are in must not be told that somebody did so elsewhere, whichever tells first. */
+/** A user who ends their current session must not see that it ended elsewhere, whichever report arrives first. */
 async function leaving(desk, current, send) {
   desk.leaving = current;
   const answer = await send();

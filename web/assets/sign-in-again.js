@@ -1,4 +1,4 @@
-// Signing in again without leaving the page: a first device and a first password take a sign-in that is only minutes old.
+// Signing in again without leaving the page: a first device and a first password require a sign-in that is only minutes old.
 
 import { me, signInByCode, signOut, startOAuth, switchRole } from './deskpass.js';
 import { fill, h } from './dom.js';
@@ -10,12 +10,12 @@ import { say } from './words.js';
 const [NO_SESSION, REFUSED] = [1001, 1003];
 const REASONS = ['recent_sign_in_needed', 'not_proven'];
 
-/** Whether an answer says that signing in again would help. */
+/** Whether a response says that signing in again would help. */
 export const needsSignIn = ({ code, data }) => code === REFUSED && Boolean(data) && REASONS.includes(data.reason);
 
 /**
- * Asks the person to sign in again, and moves the page to the new session. Resolves to `{ renewed: true }`, to
- * `{ setupCode }` where `takesCode` allows an administrator's code instead, or to null when they decided not to.
+ * Asks the user to sign in again, and moves the page to the new session. Resolves to `{ renewed: true }`, to `{ setupCode }`
+ * where `takesCode` allows an administrator's code instead, or to null when the user cancels.
  */
 export function signInAgain(desk, { takesCode = false } = {}) {
   return new Promise((resolve) => {
@@ -45,7 +45,7 @@ export function signInAgain(desk, { takesCode = false } = {}) {
   });
 }
 
-/** A QR code, and what becomes of it; `renewed()` is called once the page is in the new session. */
+/** A QR code and its progress; `renewed()` is called once the page is in the new session. */
 function byCode(desk, renewed) {
   const picture = h('img', { alt: say('qr_alt'), width: 248, height: 248 });
   const again = h('button', { class: 'button main', id: 'again-renew', type: 'button', hidden: true }, say('again_renew'));
@@ -62,7 +62,7 @@ function byCode(desk, renewed) {
   const heard = async (news) => {
     const { status, token } = news;
     if (!element.isConnected) {
-      // The question is gone, and nobody goes on with its session.
+      // The dialog is closed, and its session is not used.
       stop();
       if (token) hasEnded(token);
     } else if (status === 'waiting') {
@@ -99,7 +99,7 @@ function byCode(desk, renewed) {
   return { element, stop };
 }
 
-/** On a phone nobody can scan their own screen: they go to the platform and come back, and `resumed` goes on. */
+/** A phone cannot scan its own screen: the user goes to the platform and returns, and `resumed` continues. */
 function throughPlatform(desk) {
   const refusal = h('p', { class: 'refusal', role: 'alert', hidden: true });
   const go = h('button', { class: 'button main', id: 'again-here', type: 'button' }, say('again_go'));
@@ -113,7 +113,7 @@ function throughPlatform(desk) {
   return { element: h('div', { class: 'again' }, refusal, go), stop: () => {} };
 }
 
-/** Leaves, and keeps who is to come back, where to, and since when they are away. */
+/** Leaves for the platform, and stores the user, the place and the time for the return. */
 function setOut({ token, me: { employee_id, corp_id, current_role } }, address) {
   tab.set('again', JSON.stringify({ token, employee_id, corp_id, current_role, hash: location.hash, at: Date.now() }));
   leave(address, (url) => location.assign(url));
@@ -136,7 +136,7 @@ function setupCodeForm(send) {
 
 const isSamePerson = (one, other) => one.employee_id === other.employee_id && one.corp_id === other.corp_id;
 
-/** The person behind a new token, acting in the role they had before; nothing where it is somebody else. */
+/** The user of a new token, in the role they had before; nothing where it is another user. */
 async function samePerson(token, before, somebodyElse) {
   const answer = await me(token);
   if (answer.code !== 0) return { why: answer.message };
@@ -149,17 +149,17 @@ async function samePerson(token, before, somebodyElse) {
   return { person };
 }
 
-/** Ends a session, at the second try if need be; returns whether it has ended. */
+/** Ends a session, with one retry; returns whether it has ended. */
 async function hasEnded(token) {
   const isOver = async () => [0, NO_SESSION].includes((await signOut(token)).code);
   return (await isOver()) || isOver();
 }
 
-/** Moves the page to a new session and ends the one before; returns why not, or nothing. */
+/** Moves the page to a new session and ends the previous one; returns the reason of a failure, or nothing. */
 async function renew(desk, token) {
   const { person, why } = await samePerson(token, desk.me, 'again_somebody_else');
   if (why || desk.over) {
-    // A session that nobody goes on with must not stay.
+    // An unused session must not stay.
     await hasEnded(token);
     return why || say('ended');
   }
@@ -170,8 +170,8 @@ async function renew(desk, token) {
 }
 
 /**
- * Goes on after `throughPlatform`, at the place that was left. Returns the `token` to go on with, and `why` where there is
- * something to tell: the same person is in the new session, and for anybody else the one before stays and the new one ends.
+ * Continues after `throughPlatform`, at the place that was left. Returns the `token` to continue with, and `why` where there is
+ * something to tell: the new session is used for the same user; for another user the previous one stays and the new one ends.
  */
 export async function resumed(token) {
   const kept = JSON.parse(tab.get('again') || '{}');

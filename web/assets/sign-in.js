@@ -1,4 +1,4 @@
-// The sign-in page: says what the address brought, offers the ways in, and hands over to the desk once somebody is in.
+// The sign-in page: shows the result from the address, offers the sign-in methods, and opens the signed-in page.
 
 import { get, post, startOAuth, takeFragment, tradeTicket } from './deskpass.js';
 import { $, explain, inWeCom, known, leave, onPhone, open, show, tab, tell } from './page.js';
@@ -8,20 +8,20 @@ import { say } from './words.js';
 const client = known(location.pathname.split('/')[1]);
 const REFUSED = 1003;
 const DOWN = ['unreachable', 'suspended', 'refused'];
-/** How long somebody who went to sign in again may be away. */
+/** How long a user who left to sign in again may be away. */
 const AWAY = 10 * 60 * 1000;
-/** The desk behind this page, once somebody is in; and how often it was asked for, since the last time counts. */
+/** The page behind the sign-in, once a user is signed in; and the number of attempts, since only the last one counts. */
 let [desk, turns] = [null, 0];
 
-/** Looks at what the address brought and goes on from there. */
+/** Reads the address and continues from there. */
 async function arrive() {
   const query = new URLSearchParams(location.search);
   const fragment = takeFragment();
-  // Whoever is in stays in, wherever an address leads: only a ticket that is good brings somebody else.
+  // A signed-in user stays signed in, whatever the address says: only a valid ticket changes the user.
   if (desk && !query.has('code') && !fragment.has('ticket')) return;
   const isSignedIn = Boolean(desk || tab.get('token'));
   if (isSignedIn && (fragment.has('bind_ticket') || (query.has('code') && !isOwnAnswer(query)))) {
-    // Anybody can write such a link: where somebody is signed in, only what this tab itself set out for is let through.
+    // Such links can be forged: in a signed-in tab only the answer to the tab's own request is accepted.
     history.replaceState(null, '', location.pathname);
     await stay({ text: say('again_not') });
   } else if (query.has('code') && query.has('state')) {
@@ -34,7 +34,7 @@ async function arrive() {
   } else if (fragment.has('error')) {
     await stay(explain(fragment));
   } else if (query.has('state')) {
-    // The platform's way to say that the person refused: a state without a code.
+    // The platform reports a refusal by the user as a state without a code.
     history.replaceState(null, '', location.pathname);
     isOwnAnswer(query);
     await stay(explain(new URLSearchParams('error=denied')));
@@ -43,7 +43,7 @@ async function arrive() {
     await signedIn(tab.get('token'));
   } else {
     welcome();
-    // Inside WeCom there is nothing to choose. Once only: whoever comes back from there wanted to.
+    // Inside WeCom there is nothing to choose. Only once: a user who returns from there wanted to.
     if (inWeCom && !tab.get('went')) await goToPlatform($('wecom'), 'client');
   }
 }
@@ -55,7 +55,7 @@ async function trade(ticket) {
   else await stay({ text: say('ticket_gone') });
 }
 
-/** A new session, perhaps of somebody who signed in again to go on where they were; one of somebody else does not count then. */
+/** Takes a new session, perhaps of a user who signed in again to continue; then a session of another user does not count. */
 async function takeOver(token) {
   if (!tab.get('again')) {
     await signedIn(token);
@@ -68,7 +68,7 @@ async function takeOver(token) {
   if (desk && outcome.why) desk.say(outcome.why, true);
 }
 
-/** Whether this tab set out itself, minutes ago, to sign the same person in again, and this may be the answer. There is one. */
+/** Whether this tab itself left, minutes ago, to sign the same user in again, and this may be the answer. There is only one. */
 function isOwnAnswer(query) {
   const kept = JSON.parse(tab.get('again') || '{}');
   if (!kept.at || kept.isBack || !query.has('state')) return false;
@@ -76,17 +76,17 @@ function isOwnAnswer(query) {
   return Date.now() - kept.at <= AWAY;
 }
 
-/** Whether this tab has just come back from signing in again without a session: then it goes on at the place that it left. */
+/** Whether this tab has just returned from signing in again without a session: then it continues at the place that it left. */
 function isBackInVain() {
   const kept = JSON.parse(tab.get('again') || '{}');
   if (!kept.isBack || kept.isOver) return false;
-  // Not forgotten: should a session come after all, whose it is has still to be looked at.
+  // Kept: if a session arrives after all, its user must still be checked.
   tab.set('again', JSON.stringify({ ...kept, isOver: true }));
   if (String(kept.hash).startsWith('#/')) history.replaceState(null, '', location.pathname + kept.hash);
   return true;
 }
 
-/** Nobody new was signed in: whoever was before still is, and a link must not make them believe otherwise. */
+/** No new user is signed in: the previous one stays, and a link must not make the page look signed out. */
 async function stay(why) {
   if (!desk && !tab.get('token')) {
     welcome(why);
@@ -100,7 +100,7 @@ async function stay(why) {
   if (desk && inVain) desk.say([why.title, why.text, why.ref].filter(Boolean).join(' · '), true);
 }
 
-/** What a browser kept of this page as it was: nothing of it stays if somebody has signed out since. */
+/** Clears a page that the browser restored from its cache, if the user has signed out since. */
 function restored() {
   if (desk && tab.get('token') !== desk.token) {
     desk.close();
@@ -129,7 +129,7 @@ async function signedIn(token, next = {}) {
   if (desk) stopCode();
 }
 
-/** A part of this page. A browser remembers that it could not be had, so only loading the page again helps then. */
+/** Loads a part of this page. A browser remembers that it could not load it, so only a reload of the page helps. */
 function loaded(load) {
   return load().catch(() => {
     tell('trouble-text', say('not_loaded_page'));
@@ -144,7 +144,7 @@ function signedOut(why) {
   tab.drop('token');
   tab.drop('me');
   tab.drop('again');
-  // Whoever went out must not be taken in again at once.
+  // A user who signed out must not be signed in again at once.
   tab.set('went', '1');
   welcome({ text: why });
 }
@@ -156,7 +156,7 @@ function welcome(why = {}) {
   lookForPlatform(why);
 }
 
-/** Says in time that there is no use in scanning, and what agents can do instead. */
+/** Says early that scanning is useless during an outage, and what agents can do instead. */
 async function lookForPlatform(why) {
   const came = why.word === 'platform_unavailable';
   document.body.classList.toggle('platform-down', came);
@@ -174,7 +174,7 @@ function notice({ title = '', text = '', ref = '' }) {
   $('notice').classList.toggle('bad', Boolean(title));
 }
 
-/** Goes to the platform and comes back to this page. */
+/** Goes to the platform and returns to this page. */
 async function goToPlatform(button, mode) {
   button.disabled = true;
   tab.set('went', '1');
@@ -184,13 +184,13 @@ async function goToPlatform(button, mode) {
   button.disabled = false;
 }
 
-/** What is wrong with a field says more than that some field is wrong. */
+/** The error of a field says more than that some field is wrong. */
 function firstProblem({ message, data }) {
   const [first] = Object.values((data && data.fields) || {});
   return first ? String(first) : message;
 }
 
-/** Asks which employee this is; who `scanned` a computer's code has to do so again afterwards. */
+/** Asks which employee this is; a user who `scanned` a computer's code has to scan again afterwards. */
 function askWho(proof, scanned) {
   const next = scanned ? say('scan_again') : '';
   if (desk) desk.close();
@@ -210,7 +210,7 @@ function askWho(proof, scanned) {
   };
 }
 
-/** The desk does not tell which part was wrong, so that nobody can try out IDs: we tell what to do next. */
+/** The service does not say which part was wrong, so that IDs cannot be guessed: the page says what to do next. */
 function whyNot({ code, message, data }) {
   const roleless = data && data.reason === 'no_role';
   return code === REFUSED && !roleless ? say('bind_refused') : message;
@@ -239,13 +239,13 @@ function dress() {
   offerCode();
 }
 
-/** The network is back: what failed for want of it is tried again. */
+/** Retries what failed without a network once the network is back. */
 function goOn() {
   if (document.body.dataset.view === 'trouble') $('again').click();
   else if (document.body.dataset.view === 'welcome' && $('welcome').dataset.state === 'failed') showCode(client, signedIn);
 }
 
-/** Nobody can scan the phone in their hand: there the code is for another phone, and waits to be asked for. */
+/** A phone cannot scan its own screen: there the code is for another phone, and shown on request. */
 function offerCode() {
   const code = $('code');
   if (inWeCom || onPhone) code.open = false;

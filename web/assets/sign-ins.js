@@ -1,4 +1,4 @@
-// How somebody was signed in lately, and was not: so that they notice what was not them.
+// The user's latest sign-ins and refusals, so that they notice foreign ones.
 
 import { question } from './dialog.js';
 import { fill, h } from './dom.js';
@@ -9,7 +9,7 @@ import { say } from './words.js';
 
 const AT_ONCE = 5;
 
-/** The panel of one's own sign-ins; it has `reload()`. `own.status` is an agent's, once it is known. */
+/** The panel of the user's own sign-ins; it has `reload()`. `own.status` is an agent's, once it is known. */
 export function signInsPanel(desk, own) {
   const told = h('div', { class: 'warning', id: 'disowned', tabindex: '-1', hidden: true });
   const list = listing({
@@ -23,7 +23,7 @@ export function signInsPanel(desk, own) {
   return element;
 }
 
-/** All of them come at once; a few are enough to look at. */
+/** The service returns all of them at once; the list shows a few first. */
 function aFew(desk) {
   let all = [];
   return async (after) => {
@@ -38,7 +38,7 @@ function aFew(desk) {
   };
 }
 
-/** What came of a sign-in, not by colour alone. */
+/** The result of a sign-in, not by colour alone. */
 export const outcome = ({ signed_in, reason }) =>
   signed_in
     ? h('span', { class: 'tag' }, say('came_in'))

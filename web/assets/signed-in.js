@@ -1,4 +1,4 @@
-// Who is signed in, and where.
+// The current sessions of all people.
 
 import './admin-words.js';
 import { h } from './dom.js';

@@ -4,7 +4,7 @@ import { get } from './api.js';
 
 const PROTOCOL = 'deskpass.v1';
 const [FIRST_DELAY, LONGEST_DELAY, RESTART] = [250, 30000, 2000];
-/** How long a handshake may take, and how long a connection must have lasted to count as a good one. */
+/** How long a handshake may take, and how long a connection must last to count as stable. */
 const [PATIENCE, STEADY] = [15000, 10000];
 const [SESSION_OVER, NOT_IN_THIS_ROLE, REPLACED, RESTARTING] = [4401, 4403, 4409, 1012];
 const [NO_SESSION, REFUSED, NOT_FROM_HERE] = [1001, 1003, 1017];
@@ -14,22 +14,22 @@ const AGENTS = ['agent', 'supervisor', 'admin'];
 export const actsAsAgent = (role) => AGENTS.includes(role);
 
 /**
- * Opens a socket and keeps it open: after every break it connects again and takes up where it was.
+ * Opens a socket and keeps it open: after every break it reconnects and resumes.
  *
  * @param {object} options
  * @param {'employee'|'agent'} options.socket
  * @param {string} options.token of a session
- * @param {string} [options.base] where the desk is, if not where the page came from
- * @param {string} [options.lastId] the id of the last frame that an earlier connection has seen
- * @param {Object<string, (frame: object, text: string) => void>} [options.on] what to do with a frame, by its msg_type
+ * @param {string} [options.base] the address of the service, if not the page's origin
+ * @param {string} [options.lastId] the id of the last frame that an earlier connection received
+ * @param {Object<string, (frame: object, text: string) => void>} [options.on] handlers of frames, by their msg_type
  * @param {(frame: object, text: string) => void} [options.onMessage] gets every frame, of unknown kinds too; `text` is the
- *   frame as it came, for numbers that do not fit into a script's
- * @param {() => void} [options.onGap] something may have been missed: read anew what is shown
+ *   raw frame, for numbers that do not fit into a script's
+ * @param {() => void} [options.onGap] something may have been missed: reload the data that is shown
  * @param {(state: 'connecting'|'live'|'waiting'|'ended') => void} [options.onState]
- * @param {(end: {over: 'session'|'role'|'place', reason: string}) => void} [options.onEnd] it does not connect again by
- *   itself: the session is over; the role may not be here; or a newer socket took this one's place
- * @returns {{lastId: string, reconnect: () => void, close: () => void}} `reconnect` goes on after an end, unless the session
- *   is over; `close` is for good
+ * @param {(end: {over: 'session'|'role'|'place', reason: string}) => void} [options.onEnd] it does not reconnect by
+ *   itself: the session has ended; the role may not use it; or a newer socket replaced this one
+ * @returns {{lastId: string, reconnect: () => void, close: () => void}} `reconnect` continues after an end, unless the
+ *   session has ended; `close` is final
  */
 export function connect(options) {
   const line = new Line({ base: location.origin, on: {}, onMessage() {}, onGap() {}, onState() {}, onEnd() {}, ...options });
@@ -50,7 +50,7 @@ class Line {
     this.state = '';
   }
 
-  /** Timers sleep with the machine; these two tell that it is worth trying at once. */
+  /** Timers sleep with the machine; these two events trigger an immediate retry. */
   watch() {
     this.onOnline = () => this.revive();
     this.onVisible = () => document.visibilityState === 'visible' && this.look();
@@ -86,7 +86,7 @@ class Line {
     this.become('connecting');
   }
 
-  /** Lets go of what there is, without a word to the caller. */
+  /** Drops the current connection without calling the handlers. */
   drop() {
     clearTimeout(this.timer);
     const old = this.socket;
@@ -118,7 +118,7 @@ class Line {
     else if (code === REPLACED) this.end('place', reason);
     else {
       this.become('waiting');
-      // A browser does not tell scripts why a handshake was refused, so we ask.
+      // A browser hides from scripts why a handshake was refused, so the service is asked.
       const end = this.opened ? null : await this.whyRefused();
       if (mine !== this.socket) return;
       if (end) this.end(...end);
@@ -126,7 +126,7 @@ class Line {
     }
   }
 
-  /** What ended it, as far as the session knows; nothing, if it is just trouble. */
+  /** The reason of the end, as far as the session knows; nothing, if it is a temporary failure. */
   async whyRefused() {
     const { base, socket, token } = this.options;
     const { code, data } = await get(new URL('/api/auth/me', base), token);
@@ -141,23 +141,23 @@ class Line {
     if (lasted >= STEADY) this.failures = 0;
     const most = code === RESTARTING ? RESTART : Math.min(LONGEST_DELAY, FIRST_DELAY * 2 ** this.failures);
     this.failures += 1;
-    // Anywhere up to the most: whoever lost the desk at the same moment must not come back at the same moment. Offline, the
-    // browser says when it is worth it; should it be wrong about that, a try now and then does no harm.
+    // A random delay: clients that lost the service at the same moment must not return at the same moment. Offline, the browser
+    // says when to retry; in case it is wrong, a rare retry does no harm.
     const delay = reachable(this.options.base) ? Math.random() * most : LONGEST_DELAY;
     this.timer = setTimeout(() => this.open(), delay);
   }
 
-  /** The network is there again: what was open before is dead, though nobody may have told the browser. */
+  /** The network is back: earlier connections are dead, even if the browser does not know yet. */
   revive() {
     if (this.state === 'ended' || this.state === 'closed') return;
     this.failures = 0;
     this.open();
   }
 
-  /** Somebody looks at the page again. */
+  /** The page is visible again. */
   look() {
     if (this.state === 'waiting') this.revive();
-    // The desk throws it away; a line that is dead breaks on it, and one that only slept does not.
+    // The service ignores it; a dead connection breaks on it, and a live one does not.
     else if (this.state === 'live') this.socket.send('');
   }
 
@@ -183,10 +183,10 @@ class Line {
   }
 }
 
-/** A desk on this very machine can be reached without a network, whatever the browser says. */
+/** A service on this machine can be reached without a network, whatever the browser says. */
 const reachable = (base) => navigator.onLine || /^(localhost|127\..*|\[::1\])$/.test(new URL(base).hostname);
 
-/** A browser refuses to begin with what no token looks like. */
+/** A browser throws for a malformed token. */
 function dialled(url, protocols) {
   try {
     return new WebSocket(url, protocols);
@@ -195,7 +195,7 @@ function dialled(url, protocols) {
   }
 }
 
-/** Hands a frame over. One handler that fails must not keep it from the next. */
+/** Calls a handler with a frame. A handler that fails must not affect the next one. */
 function hand(handler, frame, text) {
   try {
     handler(frame, text);

@@ -1,19 +1,19 @@
-// A session goes on when its role may not: in another role, or from another network.
+// A session whose role may not be used: it continues in another role, or from another network.
 
 import { tab } from './page.js';
 
 const REASONS = ['role_taken_away', 'address_not_allowed'];
 const NOBODY = { employee_id: '', name: '', department: '', roles: [], login_source: '' };
 
-/** Why an answer of the desk says that the active role is not good here; empty when it does not. */
+/** The reason why the active role may not be used here, from a response; empty when there is none. */
 export const whySuspended = ({ code, data }) => (code !== 0 && data && REASONS.includes(data.reason) ? data.reason : '');
 
-/** Keeps who it is for as long as the tab lasts: the desk does not say while a session is suspended. None of it is secret. */
+/** Keeps the user for as long as the tab lasts: the service does not say while a session is suspended. None of it is secret. */
 export function remember({ employee_id, name, roles }) {
   if (employee_id) tab.set('me', JSON.stringify({ employee_id, name, roles }));
 }
 
-/** Who it was when this tab was last told. */
+/** The user as last stored in this tab. */
 export function remembered() {
   try {
     return { ...NOBODY, ...JSON.parse(tab.get('me')), current_role: null };
@@ -22,5 +22,5 @@ export function remembered() {
   }
 }
 
-/** Forgets it. */
+/** Forgets the user. */
 export const forget = () => tab.drop('me');

@@ -1,5 +1,5 @@
-// Which views there are, for which client and role. Each is a module with `show(desk, place)`, loaded when it is looked at;
-// it fills the place below its title, and may return what to do when another view takes its place.
+// The views of each client and role. Each is a module with `show(desk, place)`, loaded when it is shown; it fills the place below
+// its title, and may return a function that is called when another view replaces it.
 
 import { isFor } from './clients.js';
 import { say } from './words.js';
@@ -23,10 +23,10 @@ const MODULES = {
 const OWN = ['account', 'security'];
 const READING = ['people', 'signed_in', 'log', 'access'];
 const ALL = ['overview', 'people', 'agents', 'signed_in', 'log', 'access', 'networks', 'keys', 'links'];
-/** What each role sees of the administration. */
+/** The views of the administration for each role. */
 const SEEN = { admin: ALL, security: ['overview', ...READING], supervisor: READING };
 
-/** The views of a client for the active role, the first one first. */
+/** The views of a client for the active role, in order. */
 export const viewsOf = ({ client, me, suspended }) =>
   (suspended ? ['wrong_role', 'security'] : idsOf(client, me.current_role)).map((id) => ({
     id,

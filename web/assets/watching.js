@@ -1,8 +1,8 @@
-// Looking again every now and then.
+// Polling while the page is visible.
 
 /**
- * Looks at once, and then every so many milliseconds: only while somebody looks at the page, and at once when they come back
- * to it or the network does. Returns how to stop.
+ * Runs `look` at once, and then at this interval in milliseconds: only while the page is visible, and at once when it becomes
+ * visible or the network is back. Returns a function that stops it.
  */
 export function watching(every, look) {
   const seen = () => document.visibilityState === 'visible' && look();

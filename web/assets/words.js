@@ -1,4 +1,4 @@
-// The texts that scripts write, in English and in Chinese; fixed ones stand in the pages themselves.
+// The texts that scripts show, in English and in Chinese; fixed texts are in the pages themselves.
 
 import { language } from './api.js';
 
@@ -70,12 +70,12 @@ const WORDS = {
 
 const at = language === 'en' ? 0 : 1;
 
-/** A text, with its blanks filled in. */
+/** A text, with its placeholders filled in. */
 export function say(key, values = {}) {
   return WORDS[key][at].replace(/\{(\w+)\}/g, (_, blank) => values[blank]);
 }
 
-/** A text if there is one of this name, else the name itself: for words of the desk that are newer than this page. */
+/** A text if there is one of this name, else the name itself: for values of the service that are newer than this page. */
 export const sayOr = (key) => (Object.prototype.hasOwnProperty.call(WORDS, key) ? WORDS[key][at] : key);
 
 /** Adds the texts that only some views need. */

@@ -1,4 +1,4 @@
-// Somebody is signed in, and acts in a role that this client is not for, or that they have not any more.
+// The view for a user whose active role this client is not for, or was revoked.
 
 import { roleButtons } from './account.js';
 import { h } from './dom.js';
@@ -31,7 +31,7 @@ export function show(desk, place) {
 
 const elsewhere = () => h('p', { class: 'lead' }, `${say('ask_for_role')} `, h('a', { href: '/h5/' }, say('help_desk')));
 
-/** Whoever signs in again gets the highest role that they have now. */
+/** A new sign-in gives the user their highest current role. */
 const startAgain = (desk) => [
   h('p', { class: 'lead' }, say('ask_for_any')),
   h('button', { class: 'button small', id: 'sign-in-again', onclick: () => desk.signOut() }, say('sign_in_again')),

@@ -1,4 +1,4 @@
-//! What it costs everybody else when many try passwords at once.
+//! The effect of many concurrent password attempts on other requests.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -19,49 +19,49 @@ use crate::seed::employees;
 use crate::server::{Server, cpu};
 use crate::stats::{float, median, nanoseconds, now, share};
 
-/// Who try passwords at once.
+/// The number of clients that try passwords concurrently.
 const LOGIN_CLIENTS: usize = 500;
-/// What one of them who was sent away waits before trying again, as they were told.
+/// The pause of a rejected client before its next attempt, as the response demands.
 const RETRY_PAUSE: Duration = Duration::from_secs(1);
-/// Connections that show a token meanwhile, and how often each does: little enough that the generator does not wait for itself.
+/// The connections that verify a token meanwhile, and their rate: low enough that the generator is not the bottleneck.
 const VERIFY_CLIENTS: usize = 2;
 const VERIFY_INTERVAL: Duration = Duration::from_millis(4);
-/// How often somebody looks at the memory.
+/// The interval at which the memory is sampled.
 const MEMORY_POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Whom the token is for.
+/// The user of the token.
 const VERIFY_USER: &str = "user01";
 
-/// What is asked, by all together.
+/// The requests, shared by all clients.
 #[derive(Clone)]
 struct FloodRequests {
     address: SocketAddr,
     verify: Arc<Requests>,
     login: Arc<Requests>,
-    /// How many names have been tried.
+    /// The number of names tried.
     tried: Arc<AtomicUsize>,
 }
 
-/// How long verify took, in seconds.
+/// The latencies of verify, in seconds.
 #[derive(Clone, Copy)]
 struct Latencies {
     p50: f64,
     p99: f64,
 }
 
-/// What became of those who tried.
+/// The outcomes of the password attempts.
 #[derive(Clone, Copy, Default)]
 struct LoginAttempts {
     checked: usize,
     rejected: usize,
 }
 
-/// What the rounds showed.
+/// The results of the rounds.
 struct FloodResults {
     calm: Vec<Latencies>,
     busy: Vec<Latencies>,
     tries: LoginAttempts,
-    /// How much of a core the benchmark used while it was busy, in each round.
+    /// The share of a core that the benchmark used in each busy round.
     own: Vec<f64>,
     before: usize,
     most: usize,
@@ -81,7 +81,7 @@ impl Run<'_> {
                 flood.before = server.resident()?;
             }
             let busy = flood.busy(&server, &asks, length).await?;
-            // The first round warms up; what memory it takes counts.
+            // The first round is a warm-up; its memory counts.
             if round > 0 {
                 flood.calm.push(calm);
                 flood.busy.push(busy);
@@ -117,7 +117,7 @@ impl Run<'_> {
 }
 
 impl FloodResults {
-    /// A round with everybody there.
+    /// A round with all clients active.
     async fn busy(&mut self, server: &Server, asks: &FloodRequests, length: Duration) -> Result<Latencies, BenchError> {
         let mut crowd = Vec::with_capacity(LOGIN_CLIENTS);
         for _ in 0..LOGIN_CLIENTS {
@@ -136,7 +136,7 @@ impl FloodResults {
     }
 }
 
-/// The most memory that the server has until `end`.
+/// The peak memory of the server until `end`.
 async fn watch(server: &Server, end: Instant) -> Result<usize, BenchError> {
     let mut most = 0;
     while now() < end {
@@ -158,7 +158,7 @@ impl FloodRequests {
         Ok(Self { address: server.address, verify: verify.into(), login: login.into(), tried: Arc::default() })
     }
 
-    /// Shows a token at a steady pace until `end`.
+    /// Verifies a token at a steady rate until `end`.
     async fn call(&self, end: Instant) -> Result<Latencies, BenchError> {
         let mut callers: JoinSet<_> = (0..VERIFY_CLIENTS).map(|_| self.clone().verify_at_interval(end)).collect();
         let mut all = Vec::new();
@@ -186,10 +186,10 @@ impl FloodRequests {
         Ok(times)
     }
 
-    /// Tries one password after the other until `end`, each under another name: the guesses at one name are counted.
+    /// Tries one password after another until `end`, each for a different name, because attempts per name are limited.
     async fn try_passwords(self, mut client: Connection, at: usize, end: Instant) -> Result<LoginAttempts, BenchError> {
         let (mut request, mut tries) = (Vec::new(), LoginAttempts::default());
-        // Not all in the same moment again and again: the generator would be what is slow then.
+        // Spread over time: otherwise all clients would send at the same moment, and the generator would be the bottleneck.
         sleep(RETRY_PAUSE * u32::try_from(at)? / u32::try_from(LOGIN_CLIENTS)?).await;
         while now() < end {
             let name = self.tried.fetch_add(1, Ordering::Relaxed) % self.login.len();

@@ -1,4 +1,4 @@
-//! How soon a logout on one node counts on another.
+//! The time until a logout on one node takes effect on another.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -18,20 +18,20 @@ use crate::rng::Rng;
 use crate::server::Server;
 use crate::stats::{nanoseconds, now, share};
 
-/// Logouts under way at once.
+/// The number of concurrent logouts.
 const WORKERS: usize = 4;
-/// Milliseconds within which a logout comes at random. What nodes do at intervals would otherwise set the pace, and every
-/// logout come just after they have looked.
+/// The range of the random delay before a logout, in milliseconds. Without it, the periodic work of the nodes would set the
+/// pace, and every logout would come just after a poll.
 const MAX_DELAY_MILLIS: usize = 250;
-/// How long the other node is asked without a pause.
+/// How long the other node is polled without a pause.
 const BUSY_POLL_PERIOD: Duration = Duration::from_millis(5);
-/// The pause between two questions after that.
+/// The pause between two polls after that.
 const POLL_INTERVAL: Duration = Duration::from_millis(1);
-/// A logout that has not reached the other node by then never will.
+/// The time after which a logout counts as lost.
 const LOGOUT_TIMEOUT: Duration = Duration::from_secs(10);
 
 impl Run<'_> {
-    /// Times logouts on the first node until the second refuses, with as many tokens as the plan says from `start` on.
+    /// Times logouts on the first node until the second node rejects the token, with the plan's number of tokens from `start`.
     pub(super) async fn logouts(
         &mut self,
         when: &str,
@@ -76,7 +76,7 @@ struct LogoutRequests {
     verify: Requests,
 }
 
-/// Logouts one after the other.
+/// A worker that performs logouts in sequence.
 struct LogoutWorker {
     addresses: [SocketAddr; 2],
     asks: Arc<LogoutRequests>,
@@ -125,7 +125,7 @@ impl LogoutWorker {
     }
 }
 
-/// Whether a node takes a token for valid. Anything but yes or no is an error.
+/// Whether a node accepts a token. Any other response is an error.
 async fn is_valid(verify: &Requests, token: usize, node: &mut Connection) -> Result<bool, BenchError> {
     let mut request = Vec::new();
     if !verify.write(token, &mut request) {

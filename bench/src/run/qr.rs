@@ -1,4 +1,4 @@
-//! Signing in with a QR code: the code, the wait, and how soon it is over when the phone says yes.
+//! Sign-in by QR code: issuing the code, waiting, and the latency after the phone's confirmation.
 
 use std::sync::Arc;
 
@@ -16,15 +16,15 @@ use crate::seed::TOKEN_WIDTH;
 use crate::server::Server;
 use crate::stats::{nanoseconds, share};
 
-/// Codes that somebody waits for.
+/// QR codes that browsers wait for.
 struct PendingCodes {
     tickets: WordList,
-    /// Bytes of their pictures, smallest first.
+    /// The sizes of their pictures in bytes, in ascending order.
     pictures: Vec<usize>,
 }
 
 impl PendingCodes {
-    /// The least, the middle and the most bytes of a picture.
+    /// The minimum, median and maximum size of a picture in bytes.
     fn pictures(&self) -> (usize, usize, usize) {
         let at = |place: usize| self.pictures.get(place).copied().unwrap_or_default();
         (at(0), at(self.pictures.len() / 2), at(self.pictures.len().saturating_sub(1)))
@@ -44,13 +44,13 @@ impl Run<'_> {
         )?;
         self.status(&server, &bare, status).await?;
         self.scans(&server).await?;
-        // Last, since it pushes out whatever else waits.
+        // Last, because it evicts all other waiting codes.
         self.qrcodes(&server, &bare, qrcode, &waiting).await?;
         bare.stop()?;
         server.stop()
     }
 
-    /// Asks for the codes that wait from now on.
+    /// Requests the codes that wait from now on.
     async fn issue(&self, server: &Server) -> Result<PendingCodes, BenchError> {
         let count = self.plan.waiting;
         self.progress.step(format_args!("ask for {} QR codes", grouped(count)));
@@ -74,12 +74,12 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Times how soon the browser hears of the phone's yes, one sign-in after the other.
+    /// Times how soon the browser learns of the phone's confirmation, one sign-in after another.
     async fn scans(&mut self, server: &Server) -> Result<(), BenchError> {
         let scans = self.plan.scans;
         self.progress.step(format_args!("sign in by QR code, {scans} times"));
         let (mut told, mut answered) = (Vec::with_capacity(scans), Vec::with_capacity(scans));
-        // The first fetches what the service keeps of the platform.
+        // The first sign-in fills the caches of platform data.
         scan::sign_in(server).await?;
         for _ in 0..scans {
             let yes = scan::sign_in(server).await?;
@@ -105,7 +105,7 @@ impl Run<'_> {
         waiting: &PendingCodes,
     ) -> Result<(), BenchError> {
         let (least, middle, most) = waiting.pictures();
-        // No two pictures are alike, and Base64 makes their difference larger.
+        // The pictures differ in size, and Base64 increases the difference.
         same_size(server, bare, &requests, SIZE_TOLERANCE_BYTES + (most - least) * 2).await?;
         let comparison = self.against(Comparison::new("QR codes".into(), BARE, None), server, bare, requests).await?;
         let ours = comparison.ours.clone();

@@ -1,4 +1,4 @@
-//! Nodes on PostgreSQL and Redis: what they cost beside one that has everything in it, and what a second one adds.
+//! Nodes on PostgreSQL and Redis: their cost relative to an embedded node, and the effect of a second node.
 
 use std::sync::Arc;
 
@@ -14,10 +14,10 @@ use crate::requests::{Requests, WordList};
 use crate::seed::{self, Layout, seed};
 use crate::server::{NODE_CONNECTIONS, Server};
 
-/// As few sessions as a node can be told to keep.
+/// The smallest session cache that a node accepts.
 const SMALL_CACHE: (&str, &str) = ("DESKPASS_SESSION__CACHE_ENTRIES", "1000");
 
-/// How often a node is shown every session before it counts as unable to keep them.
+/// The number of times that every session is sent to a node before the node counts as unable to cache them.
 const MAX_FILLS: usize = 3;
 
 impl Run<'_> {
@@ -41,7 +41,7 @@ impl Run<'_> {
         other.stop()
     }
 
-    /// A desk with people and sessions.
+    /// A shared backend with employees and sessions.
     pub(super) async fn shared_backend(
         &self,
         servers: &Backends,
@@ -54,7 +54,7 @@ impl Run<'_> {
         Ok((backend, store.tokens))
     }
 
-    /// A node that has every session in its cache.
+    /// A node with every session in its cache.
     async fn warm(&mut self, backend: &SharedBackend, tokens: &WordList) -> Result<Server, BenchError> {
         let node = Server::node(&self.workspace, backend, &[])?;
         let mut cached = 0;
@@ -82,7 +82,7 @@ impl Run<'_> {
         node.stop()
     }
 
-    /// A node whose Redis is killed beside one whose Redis runs.
+    /// A node whose Redis is killed, compared with a node whose Redis runs.
     async fn without_redis(
         &mut self,
         backend: &SharedBackend,

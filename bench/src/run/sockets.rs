@@ -1,4 +1,4 @@
-//! Many sockets: what they take, how soon they are told, and how soon they end with their sessions.
+//! Many sockets: their memory, the latency of messages, and the time until they close with their sessions.
 
 use std::process::Command;
 use std::sync::Arc;
@@ -20,28 +20,28 @@ use crate::server::{Server, cpu};
 use crate::socket::{ADDRESSES, MAX_OPENING, Received, SocketPool};
 use crate::stats::{float, nanoseconds, now, share};
 
-/// Room for everybody, who all come from a few addresses.
+/// Limits that admit all clients, which come from a few addresses.
 const CONNECTION_LIMITS: [(&str, &str); 3] = [
     ("DESKPASS_SERVER__MAX_CONNECTIONS", "30000"),
     ("DESKPASS_SERVER__MAX_CONNECTIONS_PER_ADDRESS", "30000"),
     ("DESKPASS_SOCKETS__MAX_PER_ADDRESS", "30000"),
 ];
 
-/// Files that this process needs besides its sockets.
+/// The number of files that this process needs besides its sockets.
 const RESERVED_FILES: usize = 256;
-/// Of so many sessions one is ended.
+/// One of this many sessions is ended.
 const ENDED_EVERY: usize = 10;
-/// The code that a socket is closed with when its session is over.
+/// The close code of a socket whose session has ended.
 const SIGNED_OUT: u16 = 4401;
 
-/// Sockets at one server, of the first so many employees, and another server (or the same) that is told what to tell them.
+/// Sockets on one server, of the first employees, and another server (or the same) that receives the messages.
 struct SocketScenario<'a> {
-    /// What the figures are of.
+    /// The name of the figures.
     name: String,
     tokens: WordList,
     key: String,
     told: &'a Server,
-    /// Whether what was promised of one node is promised of this.
+    /// Whether the targets of a single node apply.
     promised: bool,
 }
 
@@ -86,7 +86,7 @@ impl Run<'_> {
         server.stop()
     }
 
-    /// Sockets at one node, while the other is asked.
+    /// Sockets on one node, while the other node receives the messages.
     async fn sockets_of_two_nodes(&mut self) -> Result<(), BenchError> {
         let count = self.plan.shared_sockets.min(max_sockets());
         self.progress.step("start PostgreSQL and Redis");
@@ -135,7 +135,7 @@ impl Run<'_> {
         );
     }
 
-    /// Times messages to one person, each to somebody else.
+    /// Times messages to a single employee, each to a different one.
     async fn message_one(&mut self, scenario: &SocketScenario<'_>, pool: &mut SocketPool) -> Result<(), BenchError> {
         let (turns, count) = (self.plan.messages, scenario.tokens.len());
         self.progress.step(format_args!("tell one of {}, {} times", scenario.name, grouped(turns)));
@@ -162,7 +162,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Times messages to everybody.
+    /// Times messages to all employees.
     async fn message_all(
         &mut self,
         scenario: &SocketScenario<'_>,
@@ -185,7 +185,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Times the end of some, and sees that it is the end of nobody else.
+    /// Times the end of some sessions, and checks that only their sockets are closed.
     async fn end_some(&mut self, scenario: &SocketScenario<'_>, mut pool: SocketPool) -> Result<(), BenchError> {
         let count = scenario.tokens.len();
         let mut tokens = WordList::new(TOKEN_WIDTH, count / ENDED_EVERY);
@@ -202,7 +202,7 @@ impl Run<'_> {
         if sockets.iter().any(|socket| socket % ENDED_EVERY != 0) {
             return Err("a socket was closed whose session stands".into());
         }
-        // Whoever is left hears this, and nobody hears anything else.
+        // All remaining sockets receive this message, and no socket receives anything else.
         scenario.broadcast(&mut pool, count - ended).await?;
         let after = last.saturating_duration_since(answered).as_secs_f64();
         let took = duration((answered - began).as_secs_f64());
@@ -215,14 +215,14 @@ impl Run<'_> {
 }
 
 impl SocketScenario<'_> {
-    /// The request that has this told.
+    /// The request that sends a message.
     fn message(&self, to: &serde_json::Value) -> Vec<u8> {
         let content =
             json!({ "title": "Your laptop is ready", "text": "It waits for you at the desk on the second floor." });
         message(&self.key, &json!({ "to": to, "msg_type": "byod_card", "content": content }).to_string())
     }
 
-    /// Tells everybody, who must be so many; returns how many seconds it took until the last one had it.
+    /// Sends a message to all `count` sockets; returns the seconds until the last one received it.
     async fn broadcast(&self, pool: &mut SocketPool, count: usize) -> Result<f64, BenchError> {
         let request = self.message(&json!({ "role": "user" }));
         let mut service = Connection::open(self.told.address).await?;
@@ -239,7 +239,7 @@ impl SocketScenario<'_> {
     }
 }
 
-/// Makes sure that the service says that so many were told.
+/// Checks that the service reports this number of recipients.
 fn delivered(answer: HttpResponse<'_>, count: usize) -> Result<(), BenchError> {
     if answer.is_ok() && answer.has(format!("\"delivered\":{count},").as_bytes()) {
         return Ok(());
@@ -247,7 +247,7 @@ fn delivered(answer: HttpResponse<'_>, count: usize) -> Result<(), BenchError> {
     Err(format!("not {count} were told:\n{}", answer.text()).into())
 }
 
-/// A key that may send messages, made by a command that knows where.
+/// A service key that may send messages, created by the given command.
 fn service_key(mut command: Command) -> Result<String, BenchError> {
     command.args(["service-key", "create", "bench", "--scope", "messages", "--dev"]);
     let made = command.output()?;
@@ -256,7 +256,7 @@ fn service_key(mut command: Command) -> Result<String, BenchError> {
     Ok(key.ok_or_else(|| format!("no service key: {}", String::from_utf8_lossy(&made.stderr)))?.to_owned())
 }
 
-/// How many sockets this process may hold, once it has taken all the files that the system allows. The service does the same.
+/// The number of sockets that this process may hold, after raising the file limit to the maximum. The service does the same.
 fn max_sockets() -> usize {
     let limit = getrlimit(Resource::Nofile);
     // Without permission the limit stays as it is.

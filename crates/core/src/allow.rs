@@ -1,4 +1,4 @@
-//! From where each role may be active.
+//! The networks from which each role may be active.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -8,7 +8,7 @@ use ipnet::IpNet;
 use crate::network::unmap_ipv4;
 use crate::{Networks, Role, Roles};
 
-/// For each role the networks from which it may be active. A role without a list may be active from anywhere.
+/// The networks from which each role may be active. A role without a list may be active from anywhere.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AllowLists([Networks; Role::ALL.len()]);
 
@@ -19,13 +19,13 @@ impl AllowLists {
         self.of(role).is_none_or(|networks| networks.is_empty() || networks.contains(address))
     }
 
-    /// Those of `roles` that may be active from `address`.
+    /// The subset of `roles` that may be active from `address`.
     #[must_use]
     pub fn permitted(&self, roles: Roles, address: IpAddr) -> Roles {
         roles.iter().filter(|role| self.allow(*role, address)).collect()
     }
 
-    /// The networks of `role`; none means that it has no list.
+    /// The networks of `role`. An empty slice means that the role has no list.
     #[must_use]
     pub fn list(&self, role: Role) -> &[IpNet] {
         self.of(role).map_or(&[], Networks::as_slice)
@@ -42,7 +42,7 @@ impl AllowLists {
         Role::ALL.into_iter().flat_map(|role| self.list(role).iter().map(move |network| (role, *network)))
     }
 
-    /// These lists, but for `role` this one; none means that it has no list.
+    /// A copy of these lists with the list of `role` replaced. An empty slice removes the list.
     #[must_use]
     pub fn with(&self, role: Role, networks: &[IpNet]) -> Self {
         let others = self.entries().filter(|(of, _)| *of != role);
@@ -55,7 +55,7 @@ impl AllowLists {
 }
 
 impl FromIterator<(Role, IpNet)> for AllowLists {
-    /// Each network is kept in its plain form and once: without host bits, and in the order of addresses.
+    /// Stores each network once, in canonical form: without host bits, and in the order of addresses.
     fn from_iter<I: IntoIterator<Item = (Role, IpNet)>>(entries: I) -> Self {
         let entries: Vec<(Role, IpNet)> = entries.into_iter().map(|(role, network)| (role, plain(network))).collect();
         Self(Role::ALL.map(|role| {
@@ -69,7 +69,7 @@ impl FromIterator<(Role, IpNet)> for AllowLists {
 }
 
 impl fmt::Display for AllowLists {
-    /// Only the roles that have a list.
+    /// Prints only the roles that have a list.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let list = |role: Role| {
             let networks: Vec<_> = self.list(role).iter().map(ToString::to_string).collect();
@@ -81,8 +81,8 @@ impl fmt::Display for AllowLists {
     }
 }
 
-/// A network as it is compared: no host bits, and one that was written with IPv4-mapped addresses as the IPv4 one it means,
-/// since the addresses it is held against are written so too.
+/// Converts a network to its canonical form: no host bits, and IPv4 instead of IPv4-mapped IPv6, because the addresses it is
+/// compared with are in that form too.
 fn plain(network: IpNet) -> IpNet {
     unmap_ipv4(network.trunc())
 }
@@ -189,7 +189,7 @@ mod tests {
         prop_oneof![v4, v6]
     }
 
-    /// Mostly an address near one of the networks, so that both answers come about.
+    /// Returns an address that is mostly near one of the networks, so that both results occur.
     fn address(near: IpNet, noise: u128, bits: u8) -> IpAddr {
         let noise = noise.checked_shr(u32::from(bits)).unwrap_or(0);
         match near.addr() {
@@ -205,7 +205,7 @@ mod tests {
         }
     }
 
-    /// Whether the first `prefix` bits of both are the same.
+    /// Whether the first `prefix` bits of the network and the address are equal.
     fn same_start(network: IpNet, address: IpAddr) -> bool {
         let (one, other, width) = match (network.addr(), address) {
             (IpAddr::V4(a), IpAddr::V4(b)) => (u128::from(a.to_bits()), u128::from(b.to_bits()), 32),
@@ -217,7 +217,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn an_address_is_allowed_when_one_network_begins_like_it(
+        fn an_address_is_allowed_when_a_network_contains_it(
             networks in proptest::collection::vec(network(), 1..5), noise: u128, bits in 0..140_u8, pick: prop::sample::Index,
         ) {
             let address = address(*pick.get(&networks), noise, bits);
@@ -230,7 +230,7 @@ mod tests {
         }
 
         #[test]
-        fn a_network_written_with_mapped_addresses_is_the_ipv4_one(bytes: [u8; 4], prefix in 0..=32_u8, address: [u8; 4]) {
+        fn a_network_written_with_mapped_addresses_is_the_ipv4_network(bytes: [u8; 4], prefix in 0..=32_u8, address: [u8; 4]) {
             let plain = IpNet::new(bytes.into(), prefix).unwrap();
             let mapped = IpNet::new(as_mapped(bytes.into()), prefix + MAPPED_PREFIX_BITS).unwrap();
             let address = IpAddr::from(address);

@@ -1,13 +1,13 @@
-//! The alphabet of secrets that people type: RFC 4648's base 32, without padding.
+//! RFC 4648 base 32 without padding: the encoding of secrets that people type.
 
 const ALPHABET: &[u8; 32] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
 
-/// The bytes as text in capitals.
+/// Encodes bytes as upper-case text.
 pub(crate) fn encode(bytes: &[u8]) -> String {
     bytes.chunks(5).flat_map(letters).collect()
 }
 
-/// The letters of up to five bytes, 40 bits; what the last letter lacks is zero.
+/// Encodes up to five bytes (40 bits); missing bits of the last letter are zero.
 fn letters(chunk: &[u8]) -> impl Iterator<Item = char> + use<> {
     let bits = chunk.iter().chain([0; 5].iter()).take(5).fold(0u64, |bits, byte| bits << 8 | u64::from(*byte));
     let count = (chunk.len() * 8).div_ceil(5);
@@ -19,8 +19,7 @@ fn letter(bits: u64) -> char {
     ALPHABET.get(at).copied().map_or('A', char::from)
 }
 
-/// The bytes that letters in either case stand for: exactly as many as are asked for, which is a number of whole groups of
-/// five.
+/// Decodes letters of either case into exactly `LENGTH` bytes. `LENGTH` is a multiple of five.
 pub(crate) fn decode<const LENGTH: usize>(letters: impl Iterator<Item = char>) -> Option<[u8; LENGTH]> {
     let values = letters.map(value).collect::<Option<Vec<_>>>()?;
     let (groups, rest) = values.as_chunks::<8>();
@@ -28,13 +27,13 @@ pub(crate) fn decode<const LENGTH: usize>(letters: impl Iterator<Item = char>) -
     rest.is_empty().then(|| bytes.try_into().ok()).flatten()
 }
 
-/// The five bytes of eight letters.
+/// Decodes eight letters into five bytes.
 fn bytes(group: [u8; 8]) -> impl Iterator<Item = u8> + use<> {
     let bits = group.iter().fold(0u64, |bits, value| bits << 5 | u64::from(*value));
     bits.to_be_bytes().into_iter().skip(3)
 }
 
-/// What a letter stands for, in either case.
+/// The value of a letter, in either case.
 fn value(letter: char) -> Option<u8> {
     let letter = u8::try_from(letter).ok()?.to_ascii_uppercase();
     ALPHABET.iter().position(|known| *known == letter).and_then(|at| u8::try_from(at).ok())

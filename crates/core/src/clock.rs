@@ -1,4 +1,4 @@
-//! One clock for the whole process, and one a test can wind by hand.
+//! The clock of the process, and a manual clock for tests.
 
 mod machine;
 mod trust;
@@ -14,15 +14,15 @@ pub use machine::MachineClock;
 pub use trust::{ClockDoubt, ClockDoubtReason, ClockTrust, ReferenceSource, ReferenceTime};
 use trust::{ReviewOutcome, TrustState};
 
-/// A clock that moves by more than this at once was set.
+/// A clock that moves by more than this at once counts as set.
 const STEP_THRESHOLD: Duration = Duration::from_mins(1);
 
-/// A moment: milliseconds since 1970-01-01 UTC.
+/// A point in time: milliseconds since 1970-01-01 UTC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Timestamp(i64);
 
 impl Timestamp {
-    /// The moment this many milliseconds after 1970-01-01 UTC.
+    /// Creates a timestamp from milliseconds since 1970-01-01 UTC.
     #[must_use]
     pub const fn from_millis(millis: i64) -> Self {
         Self(millis)
@@ -34,7 +34,7 @@ impl Timestamp {
         self.0
     }
 
-    /// How long after `earlier` this is; zero when it is not after it.
+    /// The time since `earlier`; zero when `earlier` is later.
     #[must_use]
     pub fn since(self, earlier: Self) -> Duration {
         Duration::from_millis(u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or(0))
@@ -55,7 +55,7 @@ impl Sub<Duration> for Timestamp {
     }
 }
 
-/// Tells the time. Clones tell the same time.
+/// A clock. Clones show the same time.
 #[derive(Clone, Debug)]
 pub struct Clock(Arc<ClockSource>);
 
@@ -65,15 +65,15 @@ enum ClockSource {
     Manual(AtomicI64),
 }
 
-/// A clock that counts the machine's uptime, and moves to the machine's time of day only as far as that can be trusted.
+/// A clock that counts the machine's uptime and follows the machine's time of day only while that time is trusted.
 #[derive(Debug)]
 struct Steady {
     machine: MachineClock,
     /// The time when this clock started.
     started: Timestamp,
-    /// The time now, less the uptime.
+    /// The current time minus the uptime.
     offset: AtomicI64,
-    /// Whether the machine's time at the start was accepted; a copy of what `state` says, for the hot path.
+    /// Whether the machine's time at the start was accepted. A copy of the value in `state`, for the hot path.
     settled: AtomicBool,
     /// The uptime at which this clock last moved by more than a minute at once, in milliseconds; negative if it never did.
     set: AtomicI64,
@@ -81,8 +81,8 @@ struct Steady {
 }
 
 impl Clock {
-    /// A clock that starts at the machine's time, but not before `floor`, and then advances steadily: a step of the
-    /// machine's clock neither ends a session early nor revives one that has ended.
+    /// Creates a clock that starts at the machine's time, but not before `floor`, and then advances steadily. A step of the
+    /// machine's clock neither ends a session early nor revives an expired session.
     #[must_use]
     pub fn steady(floor: Timestamp) -> Self {
         let machine = MachineClock::real();
@@ -90,8 +90,8 @@ impl Clock {
         Self::started(machine, now, TrustState::default())
     }
 
-    /// A clock for data whose newest record has this time. It starts at the machine's time if that is within a day of the
-    /// record, and otherwise at the record, with a doubt that [`Clock::review`] resolves.
+    /// Creates a clock for data whose newest record has the time `record`. It starts at the machine's time if that is within a
+    /// day of the record, and otherwise at the record, with a doubt that [`Clock::review`] resolves.
     #[must_use]
     pub fn after_record(machine: MachineClock, record: Option<Timestamp>) -> Self {
         let (now, state) = trust::start(machine.wall(), record);
@@ -105,14 +105,14 @@ impl Clock {
         Self(Arc::new(ClockSource::Steady(Steady { machine, started: now, offset, settled, set, state })))
     }
 
-    /// A clock that stands still until it is wound.
+    /// Creates a clock that stands still until [`Clock::advance`] moves it.
     #[must_use]
     pub fn manual(at: Timestamp) -> Self {
         Self(Arc::new(ClockSource::Manual(AtomicI64::new(at.0))))
     }
 
-    /// The time now. It never goes back, and nothing that goes by it is deleted too early: while the machine's time is
-    /// doubted, this is the newest record plus the time that has passed since.
+    /// The current time. It never goes back. While the machine's time is doubted, it is the time of the newest record plus the
+    /// time that has passed since, so that no record is deleted too early.
     #[must_use]
     pub fn now(&self) -> Timestamp {
         match &*self.0 {
@@ -121,9 +121,9 @@ impl Clock {
         }
     }
 
-    /// The time by which to tell whether something that was issued at `issued` has expired. This is [`Clock::now`], except
-    /// while the machine's time at the start is doubted: the machine may have been off for longer than the record shows, so what
-    /// was issued before the start is refused once it is over by the machine's time. It is not deleted.
+    /// The time for an expiry check of a record issued at `issued`. It equals [`Clock::now`], except while the machine's time
+    /// at the start is doubted: the machine may have been off for longer than the record shows, so a record issued before the
+    /// start is rejected once it has expired by the machine's time. It is not deleted.
     #[must_use]
     pub fn now_for(&self, issued: Timestamp) -> Timestamp {
         match &*self.0 {
@@ -134,20 +134,20 @@ impl Clock {
         }
     }
 
-    /// The same, for what always lives for `lifetime`, when only its end is known.
+    /// Like [`Clock::now_for`], for records with the fixed lifetime `lifetime` of which only the expiry is known.
     #[must_use]
     pub fn now_for_lifetime(&self, lifetime: Duration) -> Timestamp {
         match &*self.0 {
             ClockSource::Steady(steady) if !steady.settled.load(Ordering::Acquire) => {
-                // What was issued before the start ends before `started + lifetime`, everything else later.
+                // Records issued before the start expire before `started + lifetime`; all others expire later.
                 steady.now().max(steady.machine.wall().min(steady.started + lifetime))
             }
             _ => self.now(),
         }
     }
 
-    /// The time that other people's clocks show: the machine's, which may be set forwards and back, unless it is known to be
-    /// wrong. For what is agreed with a device that has a clock of its own, and for nothing that must not be revived.
+    /// The time that other devices show: the machine's time of day, which may be set forwards and back, unless it is known to
+    /// be wrong. Use it for values agreed with a device that has its own clock, never where an expired value could be revived.
     #[must_use]
     pub fn wall(&self) -> Timestamp {
         match &*self.0 {
@@ -159,7 +159,7 @@ impl Clock {
         }
     }
 
-    /// The machine's time of day, right or wrong.
+    /// The machine's time of day, whether trusted or not.
     #[must_use]
     pub fn machine(&self) -> Timestamp {
         match &*self.0 {
@@ -168,7 +168,7 @@ impl Clock {
         }
     }
 
-    /// How long the machine has been up, including the time it was suspended. For the age of what is kept in memory.
+    /// The machine's uptime, including suspended time. Use it for the age of values in memory.
     #[must_use]
     pub fn uptime(&self) -> Duration {
         match &*self.0 {
@@ -177,7 +177,7 @@ impl Clock {
         }
     }
 
-    /// Whether the machine's time is trusted, as it is right now.
+    /// Whether the machine's time is trusted at this moment.
     #[must_use]
     pub fn trust(&self) -> ClockTrust {
         match &*self.0 {
@@ -186,7 +186,7 @@ impl Clock {
         }
     }
 
-    /// Whether this clock moved by more than a minute at once, so short a time ago: what happened before looks older than it is.
+    /// Whether this clock moved by more than a minute at once within `span`: earlier events then look older than they are.
     #[must_use]
     pub fn was_set_within(&self, span: Duration) -> bool {
         let ClockSource::Steady(steady) = &*self.0 else { return false };
@@ -194,16 +194,16 @@ impl Clock {
         set >= 0 && millis(steady.machine.uptime()).saturating_sub(set) <= millis(span)
     }
 
-    /// Moves a hand-wound clock forward; a steady one does not care.
+    /// Moves a manual clock forward; has no effect on a steady clock.
     pub fn advance(&self, by: Duration) {
         if let ClockSource::Manual(at) = &*self.0 {
             at.fetch_add(millis(by), Ordering::SeqCst);
         }
     }
 
-    /// Compares this clock with the machine's and with an independent one, if there is one at hand. Moves forwards, never
-    /// backwards: at most a second towards the machine's time, or all the way where the independent clock confirms that.
-    /// Returns how far it moved. Called once a minute.
+    /// Compares this clock with the machine's clock and with an independent clock, if one is available. Moves this clock
+    /// forwards, never backwards: by at most a second towards the machine's time, or all the way where the independent clock
+    /// confirms it. Returns the distance moved. Called once a minute.
     #[expect(clippy::must_use_candidate, reason = "it is called for what it does; how far it moved is for the log")]
     pub fn review(&self, reference: Option<ReferenceTime>) -> Duration {
         let ClockSource::Steady(steady) = &*self.0 else { return Duration::ZERO };
@@ -225,7 +225,7 @@ impl Steady {
         Timestamp(self.offset.load(Ordering::Acquire).saturating_add(millis(self.machine.uptime())))
     }
 
-    /// What a review would find now, so that a step of the machine's clock shows before the next one.
+    /// The state that a review would find now, so that a step of the machine's clock is visible before the next review.
     fn current_state(&self) -> TrustState {
         let state = *self.state();
         if state.is_contradicted() { state } else { trust::review(state, self.machine.wall(), self.now(), None).state }

@@ -1,23 +1,23 @@
-//! Departments are compared by id: two of them may have the same name.
+//! Department ids. Departments are compared by id because two of them may have the same name.
 
-/// What the id of a department begins with that was entered by its name. Ids of the platform are numbers.
+/// The prefix of the id of a department that an operator entered by name. Ids of the platform are numbers.
 const ENTERED_ID_PREFIX: &str = "name:";
 
-/// The id of a department that an operator entered by its name. It is no id of the platform's, so nobody whose department the
-/// platform told is in it, whatever that one is called.
+/// The id of a department that an operator entered by name. It is never an id of the platform, so an employee whose department
+/// comes from the platform is never in it, whatever the name of that department is.
 #[must_use]
 pub fn entered_department_id(name: &str) -> String {
     if name.is_empty() { String::new() } else { format!("{ENTERED_ID_PREFIX}{name}") }
 }
 
-/// Whether an id is that of a department which an operator entered by its name.
+/// Whether `id` belongs to a department that an operator entered by name.
 #[must_use]
 pub fn is_entered_department(id: &str) -> bool {
     id.starts_with(ENTERED_ID_PREFIX)
 }
 
-/// Whether a text can be an id of the platform's: a number, for a connected corporation with the name of the connection and a
-/// slash in front.
+/// Whether a text can be an id of the platform: a number, prefixed for a connected corporation with the name of the connection
+/// and a slash.
 #[must_use]
 pub fn is_platform_department(id: &str) -> bool {
     (1..=64).contains(&id.len()) && id.bytes().all(|c| c.is_ascii_alphanumeric() || b"_-/".contains(&c))

@@ -1,4 +1,4 @@
-//! People, and the two identifiers that name one.
+//! Employees, and the two identifiers that name an employee.
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::Roles;
 
-/// A text that cannot be an identifier.
+/// An error: the text is not a valid identifier.
 #[derive(Clone, Copy, Debug, thiserror::Error, PartialEq, Eq)]
 #[error("must be 1 to 64 characters of {allowed}")]
 pub struct InvalidId {
@@ -15,7 +15,7 @@ pub struct InvalidId {
 }
 
 impl InvalidId {
-    /// A regular expression for what can be one.
+    /// A regular expression that matches valid identifiers.
     #[must_use]
     pub fn pattern(self) -> String {
         format!("^[{}]{{1,64}}$", self.allowed.replace(' ', ""))
@@ -39,10 +39,10 @@ impl<'de> Deserialize<'de> for CorpId {
 }
 
 impl CorpId {
-    /// Reads a corporation's identifier.
+    /// Parses a corporation's identifier.
     ///
     /// # Errors
-    /// When it has a wrong length or character.
+    /// When the length or a character is invalid.
     pub fn parse(text: &str) -> Result<Self, InvalidId> {
         check(text, "0-9 A-Z a-z _ -", |c| c == b'_' || c == b'-').map(|()| Self(text.into()))
     }
@@ -54,15 +54,15 @@ impl CorpId {
     }
 }
 
-/// A person's identifier inside a corporation, as written.
+/// An employee's identifier inside a corporation, as written.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct EmployeeId(Arc<str>);
 
 impl EmployeeId {
-    /// Reads a person's identifier.
+    /// Parses an employee's identifier.
     ///
     /// # Errors
-    /// When it has a wrong length or character.
+    /// When the length or a character is invalid.
     pub fn parse(text: &str) -> Result<Self, InvalidId> {
         check(text, "0-9 A-Z a-z _ @ . -", |c| b"_@.-".contains(&c)).map(|()| Self(text.into()))
     }
@@ -79,20 +79,20 @@ fn check(text: &str, allowed: &'static str, extra: impl Fn(u8) -> bool) -> Resul
     fits.then_some(()).ok_or(InvalidId { allowed })
 }
 
-/// Names exactly one person: corporation and canonical identifier in one small value.
+/// The unique key of an employee: corporation and canonical identifier in one small value.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct EmployeeKey(Arc<str>);
 
 impl EmployeeKey {
-    /// The key of `id` in `corp`. The platform compares ids of the `home` corporation without regard to case, while ids
-    /// of a connected one may be encrypted and keep theirs.
+    /// The key of `id` in `corp`. The platform compares ids of the `home` corporation case-insensitively. Ids of a connected
+    /// corporation may be encrypted and keep their case.
     #[must_use]
     pub fn new(corp: &CorpId, id: &EmployeeId, home: &CorpId) -> Self {
         let id = if corp == home { id.0.to_ascii_lowercase() } else { id.0.to_string() };
         Self(format!("{}/{id}", corp.0).into())
     }
 
-    /// A key read back from the store.
+    /// A key read from the store.
     #[must_use]
     pub fn from_parts(corp: &str, id: &str) -> Self {
         Self(format!("{corp}/{id}").into())
@@ -117,7 +117,7 @@ impl EmployeeKey {
     }
 
     fn parts(&self) -> (&str, &str) {
-        // No identifier contains a slash, so the first one is ours.
+        // No identifier contains a slash, so the first slash is the separator.
         self.0.split_once('/').unwrap_or_default()
     }
 }
@@ -140,49 +140,49 @@ impl fmt::Debug for EmployeeKey {
     }
 }
 
-/// An employee with the roles they hold now.
+/// An employee with the roles they currently hold.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Person {
-    /// Who it is.
+    /// The key of the employee.
     pub key: EmployeeKey,
     /// The identifier as the corporation writes it.
     pub employee_id: String,
     /// Display name.
     pub name: String,
-    /// Department's name for display, or empty. Two departments may have the same one.
+    /// The department's name for display, or empty. Names are not unique.
     pub department: String,
-    /// Department's id, which is compared; empty where it is not known.
+    /// The department's id, which is used for comparison; empty if unknown.
     pub department_id: String,
-    /// Address of a picture, or empty.
+    /// The URL of a picture, or empty.
     pub avatar: String,
     /// The roles held.
     pub roles: Roles,
-    /// Whether an administrator shut this person out.
+    /// Whether an administrator disabled this employee.
     pub disabled: bool,
 }
 
-/// Somebody the platform vouches for, with what it told of them.
+/// An employee whom the platform has identified, with the profile it sent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IdentifiedPerson {
-    /// Who it is.
+    /// The key of the employee.
     pub key: EmployeeKey,
     /// The identifier as the platform wrote it.
     pub employee_id: String,
-    /// Who the platform named, where that is somebody else who may act as them.
+    /// The user whom the platform named, if that is another user who may act as this employee.
     pub through: Option<EmployeeKey>,
-    /// Display name, when the platform told it.
+    /// Display name, if the platform sent it.
     pub name: Option<String>,
-    /// Department's name, when the platform told it; empty when it told that there is none to see.
+    /// The department's name, if the platform sent it; empty if the platform reported that no department is visible.
     pub department: Option<String>,
-    /// Department's id, likewise. Records of nodes of the version before have none.
+    /// The department's id, likewise. Records written by nodes of the previous version have none.
     #[serde(default)]
     pub department_id: Option<String>,
-    /// Address of a picture, likewise.
+    /// The URL of a picture, likewise.
     pub avatar: Option<String>,
 }
 
 impl IdentifiedPerson {
-    /// The name to show: the identifier where there is no other.
+    /// The name to show, or the identifier if there is no name.
     #[must_use]
     pub fn display_name(&self) -> &str {
         self.name.as_deref().unwrap_or(&self.employee_id)

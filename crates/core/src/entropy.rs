@@ -1,11 +1,11 @@
-//! Where random bytes come from.
+//! The source of random bytes.
 
-/// The operating system has no random bytes to give; nothing secret can be made.
+/// An error: the operating system returned no random bytes, so no secret can be generated.
 #[derive(Clone, Copy, Debug, thiserror::Error, PartialEq, Eq)]
 #[error("the operating system gave no random bytes")]
 pub struct NoEntropy;
 
-/// A source of random bytes, handed to whatever makes secrets.
+/// A source of random bytes, passed to all code that generates secrets.
 #[derive(Clone, Copy, Debug)]
 pub struct Entropy(fn(&mut [u8]) -> Result<(), NoEntropy>);
 
@@ -16,16 +16,16 @@ impl Entropy {
         Self(from_system)
     }
 
-    /// Another generator, such as one that fails.
+    /// Another generator, for example a generator that fails.
     #[must_use]
     pub const fn from_fn(fill: fn(&mut [u8]) -> Result<(), NoEntropy>) -> Self {
         Self(fill)
     }
 
-    /// `N` fresh bytes.
+    /// Returns `N` fresh random bytes.
     ///
     /// # Errors
-    /// When the source has none.
+    /// When the source fails.
     pub fn bytes<const N: usize>(&self) -> Result<[u8; N], NoEntropy> {
         let mut bytes = [0; N];
         (self.0)(&mut bytes)?;

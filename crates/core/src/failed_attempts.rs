@@ -1,4 +1,4 @@
-//! How often somebody may try to get a password or a code right.
+//! The limit on failed attempts to enter a password or a code.
 
 use std::time::Duration;
 
@@ -6,44 +6,44 @@ use serde::{Deserialize, Serialize};
 
 use crate::Timestamp;
 
-/// What is remembered of the attempts since the last one that was right. Every attempt is counted before it is looked at.
+/// The attempts since the last successful one. Every attempt is counted before it is checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FailedAttempts {
-    /// How many have come since there was a quarter of an hour without any.
+    /// The number of attempts since the last pause of 15 minutes.
     pub recent: u32,
-    /// How many there have been.
+    /// The total number of attempts.
     pub in_a_row: u32,
-    /// When the last one came.
+    /// The time of the last attempt.
     pub last_at: Timestamp,
 }
 
-/// Why there is no other attempt.
+/// The reason why no further attempt is allowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Lockout {
-    /// There will be one in so long.
+    /// The account is locked for this duration.
     For(Duration),
     /// An administrator has to unlock the account.
     UntilUnlocked,
 }
 
 impl FailedAttempts {
-    /// How many may follow one another.
+    /// The number of attempts that may follow one another without a pause.
     const MAX_RECENT: u32 = 5;
-    /// How long nothing may come after that.
+    /// The duration of the lockout after that.
     const LOCKOUT_PERIOD: Duration = Duration::from_mins(15);
-    /// How many there may be without a right one among them.
+    /// The number of attempts without a success after which the account is locked.
     pub const MAX_IN_A_ROW: u32 = 100;
 
-    /// Those of somebody who has not tried.
+    /// No attempts.
     #[must_use]
     pub const fn none() -> Self {
         Self { recent: 0, in_a_row: 0, last_at: Timestamp::from_millis(0) }
     }
 
-    /// Counts one more.
+    /// Counts an attempt.
     ///
     /// # Errors
-    /// When there may be none, and until when; nothing is to be counted then.
+    /// When the account is locked out, and for how long; the attempt must not be counted then.
     pub fn count_attempt(self, now: Timestamp) -> Result<Self, Lockout> {
         if let Some(shut) = self.lockout(now) {
             return Err(shut);
@@ -52,12 +52,12 @@ impl FailedAttempts {
         Ok(Self {
             recent: recent.saturating_add(1),
             in_a_row: self.in_a_row.saturating_add(1),
-            // A clock that went back must not bring the end of a pause nearer.
+            // A clock that went back must not shorten a lockout.
             last_at: self.last_at.max(now),
         })
     }
 
-    /// Why no attempt would count at `now`; `None` when one would.
+    /// The lockout at `now`; `None` when an attempt is allowed.
     #[must_use]
     pub fn lockout(self, now: Timestamp) -> Option<Lockout> {
         if self.is_locked() {
@@ -69,13 +69,13 @@ impl FailedAttempts {
         }
     }
 
-    /// Whether only an administrator can help.
+    /// Whether only an administrator can unlock the account.
     #[must_use]
     pub const fn is_locked(self) -> bool {
         self.in_a_row >= Self::MAX_IN_A_ROW
     }
 
-    /// Whether the last one is so long ago that those before it are no longer recent.
+    /// Whether the last attempt is so long ago that the earlier ones are no longer recent.
     fn is_pause_over(self, now: Timestamp) -> bool {
         now >= self.last_at + Self::LOCKOUT_PERIOD
     }
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn the_pause_begins_with_the_last_one() {
+    fn the_lockout_begins_with_the_last_attempt() {
         let mut guesses = FailedAttempts::none();
         for minute in [0, 14, 28, 42, 56] {
             guesses = guesses.count_attempt(at(minute * MINUTE)).unwrap();

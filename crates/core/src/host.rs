@@ -1,19 +1,19 @@
-//! The host that a request names, and the hosts that a service answers to.
+//! The host that a request names, and the hosts that the service accepts.
 
 use std::net::{IpAddr, Ipv6Addr};
 
 /// The host of an authority such as `desk.example.com:8443`; the port is checked and left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Host<'a> {
-    /// An IP address. A browser connects to exactly this address: no DNS answer can redirect it.
+    /// An IP address. A browser connects to exactly this address; no DNS response can redirect it.
     Address(IpAddr),
     /// A DNS name.
     Name(&'a str),
 }
 
 impl<'a> Host<'a> {
-    /// Reads `host` or `host:port`, as the `Host` header has it. Stricter than RFC 3986: a name consists of letters, digits,
-    /// `-`, `.` and `_`, which is all that DNS names and container names need.
+    /// Parses `host` or `host:port` as in the `Host` header. Stricter than RFC 3986: a name consists of letters, digits, `-`,
+    /// `.` and `_`, which is sufficient for DNS names and container names.
     #[must_use]
     pub fn parse(authority: &'a str) -> Option<Self> {
         if let Some(rest) = authority.strip_prefix('[') {
@@ -30,14 +30,14 @@ impl<'a> Host<'a> {
     }
 }
 
-/// Whether it is empty, or a colon with a port or none.
+/// Whether the text is empty, or a colon followed by a port or by nothing.
 fn is_valid_port(text: &str) -> bool {
     let Some(port) = text.strip_prefix(':') else { return text.is_empty() };
     port.is_empty() || port.bytes().all(|byte| byte.is_ascii_digit()) && port.parse::<u16>().is_ok()
 }
 
-/// The hosts that a service answers to, at any port. A service that signs people in without a proof answers to no other: a
-/// foreign page could otherwise let its own name resolve to this machine, and read the answers (DNS rebinding).
+/// The hosts that the service accepts, at any port. A service that signs users in without proof accepts no other host: a
+/// foreign page could otherwise make its own name resolve to this machine and read the responses (DNS rebinding).
 #[derive(Clone, Debug, Default)]
 pub struct HostNames {
     names: Vec<String>,
@@ -46,13 +46,13 @@ pub struct HostNames {
 }
 
 impl HostNames {
-    /// This machine: `localhost` and every loopback address.
+    /// The hosts of this machine: `localhost` and every loopback address.
     #[must_use]
     pub fn local() -> Self {
         Self { names: vec!["localhost".to_owned()], ..Self::default() }
     }
 
-    /// Also this host, written with or without a port; what is no host is left out.
+    /// Adds a host, written with or without a port; ignores an invalid host.
     #[must_use]
     pub fn with(mut self, authority: &str) -> Self {
         match Host::parse(authority) {
@@ -63,7 +63,7 @@ impl HostNames {
         self
     }
 
-    /// Also the host of an origin such as `https://desk.example.com`.
+    /// Adds the host of an origin such as `https://desk.example.com`.
     #[must_use]
     pub fn with_origin(self, origin: &str) -> Self {
         match origin.split_once("://") {
@@ -72,13 +72,13 @@ impl HostNames {
         }
     }
 
-    /// Also every IP address, for a service that others reach by the addresses of its machine.
+    /// Adds every IP address, for a service that clients reach by the addresses of its machine.
     #[must_use]
     pub fn with_any_address(self, any_address: bool) -> Self {
         Self { any_address, ..self }
     }
 
-    /// Whether the service answers to this `Host`.
+    /// Whether the service accepts this `Host`.
     #[must_use]
     pub fn contains(&self, authority: &str) -> bool {
         match Host::parse(authority) {
@@ -97,9 +97,9 @@ impl HostNames {
         self.names.iter().any(|known| known.eq_ignore_ascii_case(name))
     }
 
-    /// Whether a browser says that a page of another site sends this request: by `Sec-Fetch-Site`, or by an `Origin` that is
-    /// none of these hosts. Programs that are no browsers send neither header. An address that is not listed is ours only where
-    /// the request itself is sent to it: other machines have addresses, too.
+    /// Whether the browser reports that a page of another site sends this request: by `Sec-Fetch-Site`, or by an `Origin` that
+    /// is not one of these hosts. Clients other than browsers send neither header. An unlisted address counts as ours only if
+    /// the request itself is sent to it, because other machines have addresses too.
     #[must_use]
     pub fn is_cross_site(&self, host: Option<&str>, fetch_site: Option<&str>, origin: Option<&str>) -> bool {
         let elsewhere = |site| !matches!(site, "same-origin" | "same-site" | "none");

@@ -1,7 +1,7 @@
-//! Characters that people do not see, and that change what they do.
+//! Characters that are invisible to people and change how a text looks.
 
-/// Whether a character moves others, or hides itself: one line of a list could then look like another. Blanks that are as wide as
-/// they look are none of them.
+/// Whether a character is invisible or reorders other characters: one line of a list could then look like another. Blanks that
+/// are as wide as they look do not count.
 #[must_use]
 pub fn is_invisible(character: char) -> bool {
     character.is_control()

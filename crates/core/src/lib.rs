@@ -1,7 +1,7 @@
-//! What is true about tokens, people, roles, sessions and addresses.
+//! The domain types of deskpass: tokens, employees, roles, sessions and addresses.
 //!
-//! Nothing here does I/O. Time and randomness are handed on from here: a [`Clock`] and an [`Entropy`] are made once, at the
-//! top, and given to whoever needs them.
+//! This crate does no I/O. Time and randomness are injected: a [`Clock`] and an [`Entropy`] are created once, at the top, and
+//! passed to the code that needs them.
 
 mod allow;
 mod base32;

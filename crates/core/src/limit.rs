@@ -1,28 +1,28 @@
-//! How often something may happen.
+//! Rate limits.
 
 use std::time::Duration;
 
 use crate::Timestamp;
 
-/// So many in so long. All of them may come at once; after that one is let through for each that has been worked off, evenly
-/// spread over the time.
+/// A rate limit: a number of requests per period. All of them may come at once; after that, requests are admitted evenly spread
+/// over the period.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rate {
     count: u32,
     per: Duration,
-    /// How long one takes to be worked off, in microseconds: milliseconds would make 700 a second 500.
+    /// The time that one request costs, in microseconds. In milliseconds, 700 a second would become 500.
     step: i64,
 }
 
-/// When all that was let through has been worked off. This one number is all that a limit remembers of somebody.
+/// The time at which all admitted requests are paid off. This number is the only state that a limit keeps per client.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Debt(i64);
 
 impl Debt {
-    /// That of somebody nobody has seen.
+    /// The debt of a client that has sent no request.
     pub const NONE: Self = Self(0);
 
-    /// The moment this many microseconds after 1970-01-01 UTC.
+    /// Creates a debt from microseconds since 1970-01-01 UTC.
     #[must_use]
     pub const fn from_micros(micros: i64) -> Self {
         Self(micros)
@@ -36,47 +36,47 @@ impl Debt {
 }
 
 impl Rate {
-    /// `count` in every `per`; `None` for none at all, and for more than one a microsecond.
+    /// A limit of `count` requests in every `per`; `None` for zero, and for more than one request per microsecond.
     #[must_use]
     pub fn new(count: u32, per: Duration) -> Option<Self> {
         let span = i64::try_from(per.as_micros()).ok()?;
-        // Rounded up, so that it is never more than was said.
+        // Rounded up, so that the limit never admits more than configured.
         let step = span.checked_add(i64::from(count))?.checked_sub(1)?.checked_div(i64::from(count))?;
         (i64::from(count) <= span).then_some(Self { count, per, step })
     }
 
-    /// How many.
+    /// The number of requests.
     #[must_use]
     pub const fn count(self) -> u32 {
         self.count
     }
 
-    /// In how long.
+    /// The period.
     #[must_use]
     pub const fn per(self) -> Duration {
         self.per
     }
 
-    /// How many microseconds one more adds to a debt.
+    /// The microseconds that a request adds to a debt.
     #[must_use]
     pub const fn step(self) -> i64 {
         self.step
     }
 
-    /// How many microseconds ahead of the time a debt may be.
+    /// The microseconds by which a debt may be ahead of the current time.
     #[must_use]
     pub fn span(self) -> i64 {
         self.step.saturating_mul(i64::from(self.count))
     }
 
-    /// Lets one more through and says what is owed then.
+    /// Admits a request and returns the new debt.
     ///
     /// # Errors
-    /// When it comes too early: by how much, to the millisecond.
+    /// When the request is too early: the remaining wait, in milliseconds.
     pub fn admit(self, debt: Debt, now: Timestamp) -> Result<Debt, Duration> {
         let now = now.millis().saturating_mul(MILLI);
         let limit = now.saturating_add(self.span());
-        // What is further ahead was written by a clock that runs ahead of ours, and nobody should wait for that.
+        // A debt further ahead was written by a clock that is ahead of ours; clients must not wait for that.
         let next = debt.0.clamp(now, limit).saturating_add(self.step);
         let early = u64::try_from(next.saturating_sub(limit)).unwrap_or(0);
         if early == 0 { Ok(Debt(next)) } else { Err(Duration::from_millis(early.div_ceil(MILLI.unsigned_abs()))) }
@@ -99,8 +99,8 @@ mod tests {
         Rate::new(count, Duration::from_secs(secs)).unwrap()
     }
 
-    /// Whether a moment fits to those before it: in no stretch of time that it ends are there more than the count, and one
-    /// for each step of that time.
+    /// Whether a request at `now` is within the limit: no interval that ends at `now` has more requests than the count plus one
+    /// for each step of the interval.
     fn fits(rate: Rate, admitted: &[i64], now: i64) -> bool {
         let mut number = 1;
         admitted.iter().rev().all(|earlier| {

@@ -1,4 +1,4 @@
-//! How, where and from where somebody signed in.
+//! The method, client and address of a sign-in.
 
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -7,30 +7,30 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::{ClientAddress, Role, is_invisible};
 
-/// The way a session came about.
+/// The method of a sign-in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LoginMethod {
     /// A phone scanned a QR code and confirmed.
     Qrcode,
-    /// The platform's redirect brought an authorization code.
+    /// The platform's redirect carried an authorization code.
     Oauth2,
-    /// A connected corporation's person was bound to an employee.
+    /// A user of a connected corporation was bound to an employee.
     Bind,
-    /// An agent's own password, and a one-time password.
+    /// An agent entered a password and a one-time password.
     Password,
     /// A development route, without the platform.
     Dev,
 }
 
 impl LoginMethod {
-    /// Every way.
+    /// Every method.
     pub const ALL: [Self; 5] = [Self::Qrcode, Self::Oauth2, Self::Bind, Self::Password, Self::Dev];
 
-    /// The names of all of them.
+    /// The names of all methods.
     pub const NAMES: &'static [&'static str] =
         &[Self::Qrcode.name(), Self::Oauth2.name(), Self::Bind.name(), Self::Password.name(), Self::Dev.name()];
 
-    /// The word in records and answers.
+    /// The name in records and responses.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -49,7 +49,7 @@ impl LoginMethod {
     }
 }
 
-/// The client that asked.
+/// The client that requested the sign-in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LoginSource {
     /// The employees' web client.
@@ -64,7 +64,7 @@ impl LoginSource {
     /// Every client.
     pub const ALL: [Self; 3] = [Self::H5, Self::ItAgent, Self::ItAdmin];
 
-    /// The word in records and answers.
+    /// The name in records and responses.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -74,7 +74,7 @@ impl LoginSource {
         }
     }
 
-    /// The client for people who act in this role.
+    /// The client for users who act in this role.
     #[must_use]
     pub const fn of(role: Role) -> Self {
         match role {
@@ -110,15 +110,15 @@ impl<'de> Deserialize<'de> for LoginSource {
     }
 }
 
-/// What a client calls itself: a stranger's words, so cut short and freed of what cannot be seen.
+/// The `User-Agent` of a client. It is untrusted input, so it is truncated and stripped of invisible characters.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UserAgent(String);
 
 impl UserAgent {
-    /// The longest one kept, in bytes.
+    /// The maximum length in bytes.
     pub const MAX_BYTES: usize = 512;
 
-    /// Keeps what can be shown of a header's bytes.
+    /// Keeps the printable part of a header's bytes.
     #[must_use]
     pub fn from_header(bytes: &[u8]) -> Self {
         let mut text: String = String::from_utf8_lossy(bytes).chars().filter(|c| !is_invisible(*c)).collect();
@@ -126,24 +126,24 @@ impl UserAgent {
         Self(text)
     }
 
-    /// The text kept.
+    /// The text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
 }
 
-/// Who stands before the desk, as far as a request tells.
+/// The client as described by its request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClientInfo {
-    /// Where the request came from.
+    /// The address of the request.
     pub address: ClientAddress,
-    /// What the client calls itself.
+    /// The `User-Agent` of the client.
     pub user_agent: UserAgent,
 }
 
 impl ClientInfo {
-    /// Whoever sits at the command line of the machine itself.
+    /// The operator at the command line of the machine.
     #[must_use]
     pub fn operator() -> Self {
         Self::local("deskpass command line")

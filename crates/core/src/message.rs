@@ -1,4 +1,4 @@
-//! Messages for those who are connected: what they are, whom they are for, and in which order they come.
+//! Messages to connected clients: their content, their recipients and their order.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,29 +7,29 @@ use serde::{Deserialize, Serialize};
 
 use crate::{CorpId, EmployeeKey, Role, Roles};
 
-/// What a message is about. The set is closed.
+/// The kind of a message. The set is closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MessageKind {
-    /// The assistant works on a reply.
+    /// The assistant is working on a reply.
     AiThinking,
-    /// Something to recommend beside the conversation.
+    /// A recommendation to show beside the conversation.
     DynamicRecommend,
     /// A reply with options to choose from.
     AiStructured,
-    /// A card for somebody's own device.
+    /// A card for the user's own device.
     ByodCard,
-    /// A piece of a reply that is being written.
+    /// A chunk of a reply that is being written.
     Typewriter,
-    /// Something about the session itself; only the desk says that.
+    /// An event of the session itself; only the service sends it.
     Session,
 }
 
 impl MessageKind {
-    /// The kinds that services send.
+    /// The kinds that other services send.
     pub const POSTED: [Self; 5] =
         [Self::AiThinking, Self::DynamicRecommend, Self::AiStructured, Self::ByodCard, Self::Typewriter];
 
-    /// The words for them.
+    /// The names of these kinds.
     pub const NAMES: [&'static str; 5] = [
         Self::AiThinking.name(),
         Self::DynamicRecommend.name(),
@@ -38,7 +38,7 @@ impl MessageKind {
         Self::Typewriter.name(),
     ];
 
-    /// The word for it.
+    /// The name of the kind.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -51,28 +51,28 @@ impl MessageKind {
         }
     }
 
-    /// The kind with exactly this name, of those that services send.
+    /// The kind with exactly this name, among the kinds that other services send.
     #[must_use]
     pub fn posted(name: &str) -> Option<Self> {
         Self::POSTED.into_iter().find(|kind| kind.name() == name)
     }
 }
 
-/// Which client a socket is for.
+/// The client that a socket belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SocketKind {
-    /// The employees'.
+    /// The employees' client.
     Employee,
-    /// The agents'.
+    /// The agents' client.
     Agent,
 }
 
 impl SocketKind {
-    /// The words for them.
+    /// The names of all kinds.
     pub const NAMES: [&'static str; 2] = [Self::Employee.name(), Self::Agent.name()];
 
-    /// The word for it.
+    /// The name of the kind.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -87,7 +87,7 @@ impl SocketKind {
         [Self::Employee, Self::Agent].into_iter().find(|kind| kind.name() == name)
     }
 
-    /// The active roles that may open one, where not all may.
+    /// The active roles that may open a socket of this kind, if restricted.
     #[must_use]
     pub fn roles(self) -> Option<Roles> {
         match self {
@@ -97,42 +97,42 @@ impl SocketKind {
     }
 }
 
-/// Whom a message is for.
+/// The recipient of a message.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Recipient {
-    /// A person, wherever they are connected.
+    /// An employee, on all their connections.
     Person(EmployeeKey),
-    /// Everybody of a corporation who is connected in this active role.
+    /// All connected employees of a corporation with this active role.
     Role(CorpId, Role),
 }
 
-/// A message on its way in.
+/// An incoming message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Message {
-    /// Whom it is for.
+    /// The recipients.
     pub to: Vec<Recipient>,
-    /// On which sockets; on both kinds where none is said.
+    /// The kind of sockets; both kinds if `None`.
     pub socket: Option<SocketKind>,
-    /// Its place in a stream, where it is a piece of one.
+    /// The position in a stream, if the message is a chunk of a stream.
     pub chunk: Option<Chunk>,
-    /// The frame, all but its end.
+    /// The frame without its id.
     pub frame: FrameDraft,
 }
 
-/// A frame before its place among all others is known: a JSON object that lacks its id.
+/// A frame before its id is assigned: an unterminated JSON object.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FrameDraft(String);
 
 impl FrameDraft {
-    /// No frame is longer.
+    /// The maximum length of a frame.
     pub const MAX_BYTES: usize = 64 * 1024;
 
-    /// The longest end that a frame can get.
+    /// The maximum length of the id part of a frame.
     const ID_BYTES: usize = 64;
 
-    /// A frame of these parts, which are JSON already: they go out byte for byte as they came. `ts` says when. `None` where
-    /// it would be too long.
+    /// Creates a frame from parts that are already JSON and are sent byte for byte. `ts` is the time of the message. `None` if
+    /// the frame would be too long.
     #[must_use]
     pub fn new(kind: MessageKind, content: Option<&str>, extra_data: Option<&str>, ts: &str) -> Option<Self> {
         let mut text = format!(r#"{{"msg_type":"{}","ts":"{ts}""#, kind.name());
@@ -144,24 +144,24 @@ impl FrameDraft {
         (text.len() + Self::ID_BYTES <= Self::MAX_BYTES).then_some(Self(text))
     }
 
-    /// The whole frame.
+    /// Completes the frame.
     #[must_use]
     pub fn with_id(self, id: MessageId) -> String {
         self.0 + &format!(r#","id":"{id}"}}"#)
     }
 }
 
-/// A message's place in the order of all.
+/// The position of a message in the total order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct MessageId {
-    /// When, in milliseconds, by the clock of whoever orders them.
+    /// The time in milliseconds, by the clock of the node that orders the messages.
     pub at: u64,
-    /// Which of those of that millisecond.
+    /// The index among the messages of that millisecond.
     pub step: u64,
 }
 
 impl MessageId {
-    /// The first place that is free at `at`, after this one.
+    /// The first free id at `at`, after this one.
     #[must_use]
     pub fn next(self, at: u64) -> Self {
         match self.step.checked_add(1) {
@@ -171,7 +171,7 @@ impl MessageId {
         }
     }
 
-    /// The place right before this one.
+    /// The id immediately before this one.
     #[must_use]
     pub const fn before(self) -> Self {
         match self.step.checked_sub(1) {
@@ -187,7 +187,7 @@ impl fmt::Display for MessageId {
     }
 }
 
-/// A text that is no message's place.
+/// An error: the text is not a message id.
 #[derive(Clone, Copy, Debug, thiserror::Error, PartialEq, Eq)]
 #[error("is not the id of a message")]
 pub struct InvalidMessageId;
@@ -196,7 +196,7 @@ impl FromStr for MessageId {
     type Err = InvalidMessageId;
 
     fn from_str(text: &str) -> Result<Self, InvalidMessageId> {
-        // Digits alone: the standard library would take a sign, too.
+        // Only digits: the standard library would also accept a sign.
         let number = |text: &str| {
             let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
             digits.then(|| text.parse().ok()).flatten().ok_or(InvalidMessageId)
@@ -206,28 +206,28 @@ impl FromStr for MessageId {
     }
 }
 
-/// A piece of a reply that is being written.
+/// A chunk of a reply that is being written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Chunk {
-    /// Which reply.
+    /// The reply that the chunk belongs to.
     pub stream: StreamId,
-    /// Which piece of it.
+    /// The sequence number of the chunk.
     pub seq: u64,
-    /// Whether it is the last.
+    /// Whether it is the last chunk.
     pub done: bool,
 }
 
 impl Chunk {
-    /// The largest number of a piece that every client can count to.
+    /// The largest sequence number that every client can represent.
     pub const MAX_SEQ: u64 = (1 << 53) - 1;
 }
 
-/// Names a reply that is being written, among those to the same recipients.
+/// The name of a reply that is being written, unique among the replies to the same recipients.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StreamId(String);
 
 impl StreamId {
-    /// Reads a name: 1 to 64 printable ASCII characters.
+    /// Parses a name: 1 to 64 printable ASCII characters.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let fits = (1..=64).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic());
@@ -241,30 +241,30 @@ impl StreamId {
     }
 }
 
-/// How far a reply has been written.
+/// The progress of a reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StreamProgress {
-    /// The piece that comes next.
+    /// The sequence number of the next chunk.
     pub next: u64,
-    /// Whether none does.
+    /// Whether the reply is complete.
     pub done: bool,
 }
 
-/// A piece that does not follow.
+/// An error: the chunk is out of order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChunkOutOfOrder {
-    /// This one comes next.
+    /// The expected sequence number.
     Gap(u64),
-    /// The reply is whole.
+    /// The reply is complete.
     Done,
 }
 
 impl StreamProgress {
-    /// How far a reply is with this piece. `None` for a piece that was there before: whoever sends it did not hear that it
-    /// arrived. A reply may begin with any number.
+    /// The progress after this chunk. `None` for a chunk that was received before: its sender did not receive the
+    /// acknowledgement. A reply may begin with any number.
     ///
     /// # Errors
-    /// When the piece does not follow.
+    /// When the chunk is out of order.
     pub fn advance(was: Option<Self>, chunk: &Chunk) -> Result<Option<Self>, ChunkOutOfOrder> {
         let next = Self { next: chunk.seq.saturating_add(1), done: chunk.done };
         match was {
@@ -322,13 +322,13 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_between_a_place_and_the_one_before() {
+    fn no_id_lies_between_an_id_and_its_predecessor() {
         let place = |at, step| MessageId { at, step };
         assert_eq!((place(3, 2).before(), place(3, 0).before()), (place(3, 1), place(2, u64::MAX)));
     }
 
     #[test]
-    fn what_is_no_place_is_not_read_as_one() {
+    fn an_invalid_message_id_is_rejected() {
         for text in ["", "-", "1", "1-", "-1", "+1-2", "1-+2", "1-2-3", "a-1", "1-2 ", "18446744073709551616-0"] {
             assert_eq!(text.parse::<MessageId>(), Err(InvalidMessageId), "{text:?}");
         }

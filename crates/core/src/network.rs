@@ -1,4 +1,4 @@
-//! Addresses: which networks are meant, and which address a request really came from.
+//! Networks, and the address from which a request came.
 
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
@@ -10,20 +10,20 @@ use serde::{Deserialize, Serialize};
 pub struct Networks(Vec<IpNet>);
 
 impl Networks {
-    /// Whether `address` lies in one of them.
+    /// Whether `address` is in one of the networks.
     #[must_use]
     pub fn contains(&self, address: IpAddr) -> bool {
         let address = address.to_canonical();
         self.0.iter().any(|network| network.contains(&address))
     }
 
-    /// Whether there is none.
+    /// Whether the set is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// All of them.
+    /// The networks of the set.
     #[must_use]
     pub fn as_slice(&self) -> &[IpNet] {
         &self.0
@@ -36,27 +36,27 @@ impl FromIterator<IpNet> for Networks {
     }
 }
 
-/// A text that is no network.
+/// An error: the text is not a network.
 #[derive(Clone, Copy, Debug, thiserror::Error, PartialEq, Eq)]
 pub enum InvalidNetwork {
-    /// It cannot be read as one.
+    /// The text cannot be parsed.
     #[error("is not a network")]
     Unreadable,
-    /// It may be meant as one host or as all around it; guessing could let too many in.
+    /// The text may mean one host or the network around it; a wrong guess could admit too many clients.
     #[error("is ambiguous, it could mean {network} or {host}")]
     Ambiguous {
-        /// All around it.
+        /// The network around it.
         network: IpNet,
         /// The host.
         host: IpNet,
     },
 }
 
-/// Reads a network as people write it; an address alone stands for itself. One that is written with IPv4-mapped addresses is the
-/// IPv4 network it means, since the addresses it is held against are IPv4 too.
+/// Parses a network; an address without a prefix length stands for itself. A network of IPv4-mapped addresses becomes the IPv4
+/// network, because the addresses it is compared with are IPv4 too.
 ///
 /// # Errors
-/// When it is none, or it is not plain which one.
+/// When the text is not a network or is ambiguous.
 pub fn parse_network(text: &str) -> Result<IpNet, InvalidNetwork> {
     let network = read(text).ok_or(InvalidNetwork::Unreadable)?;
     if network.trunc() != network {
@@ -65,8 +65,8 @@ pub fn parse_network(text: &str) -> Result<IpNet, InvalidNetwork> {
     Ok(unmap_ipv4(network))
 }
 
-/// The address goes through the standard library's reader and not through that of `ipnet`, which takes `010.0.0.0/8` for
-/// `10.0.0.0/8` where others take it for `8.0.0.0/8`.
+/// Parses the address with the standard library instead of `ipnet`, which reads `010.0.0.0/8` as `10.0.0.0/8` where other
+/// parsers read `8.0.0.0/8`.
 fn read(text: &str) -> Option<IpNet> {
     let (address, prefix) = text.split_once('/').map_or((text, None), |(address, prefix)| (address, Some(prefix)));
     let address = address.parse().ok()?;
@@ -75,10 +75,10 @@ fn read(text: &str) -> Option<IpNet> {
     IpNet::new(address, digits.then(|| prefix.parse().ok())??).ok()
 }
 
-/// The bits in front of the IPv4 address in an IPv4-mapped one.
+/// The length of the prefix in front of the IPv4 address in an IPv4-mapped address.
 pub(crate) const MAPPED_PREFIX_BITS: u8 = 96;
 
-/// The IPv4 network that one of IPv4-mapped addresses means; others as they are.
+/// Converts a network of IPv4-mapped addresses to the IPv4 network; leaves other networks unchanged.
 pub(crate) fn unmap_ipv4(network: IpNet) -> IpNet {
     let mapped = |first: Ipv6Addr, prefix: u8| {
         Ipv4Net::new(first.to_ipv4_mapped()?, prefix.checked_sub(MAPPED_PREFIX_BITS)?).ok()
@@ -89,22 +89,22 @@ pub(crate) fn unmap_ipv4(network: IpNet) -> IpNet {
     }
 }
 
-/// Where a request came from, under the two readings that matter.
+/// The address of a request, in the readings for the log and for decisions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClientAddress {
-    /// For the login log: the first address named. Whoever speaks to the first proxy can make it up.
+    /// For the login log: the first address in the header. The client of the first proxy can forge it.
     pub logged: IpAddr,
-    /// For decisions: the nearest hop that is not a trusted proxy. Only a trusted proxy can choose it.
+    /// For decisions: the nearest hop that is not a trusted proxy. Only a trusted proxy can set it.
     pub decided: IpAddr,
-    /// The other end of the connection.
+    /// The peer address of the connection.
     pub peer: IpAddr,
 }
 
 impl ClientAddress {
-    /// Reads the address out of the connection and the `X-Forwarded-For` values, in the order they came.
+    /// Determines the address from the connection and the `X-Forwarded-For` values, in the order received.
     ///
-    /// Only a trusted peer is believed, and only as far as what it says can be read; anything else falls back to the
-    /// address we see ourselves, never to "no address".
+    /// Only a trusted peer is believed, and only as far as its values can be parsed. Otherwise the result falls back to the
+    /// address of the connection, never to "no address".
     #[must_use]
     pub fn read<'a>(peer: IpAddr, forwarded: impl DoubleEndedIterator<Item = &'a str>, trusted: &Networks) -> Self {
         let peer = peer.to_canonical();
@@ -127,9 +127,9 @@ impl ClientAddress {
     }
 }
 
-/// The hop that decides, where it seems to be a proxy that is missing among the trusted ones: it is private and not trusted, and a
-/// trusted peer says that it forwarded something for another address. A client of a private network that makes up the header
-/// looks the same to us, so that this is worth a hint and no refusal.
+/// The deciding hop, if it looks like a proxy that is missing from the trusted proxies: it is private and not trusted, and a
+/// trusted peer reports that it forwarded a request for another address. A client in a private network that forges the header
+/// looks the same, so this justifies a hint but no rejection.
 #[must_use]
 pub fn unlisted_proxy<'a>(
     peer: IpAddr,
@@ -144,12 +144,12 @@ pub fn unlisted_proxy<'a>(
     (is_private(decided) && hops.next().flatten().is_some()).then_some(decided)
 }
 
-/// The addresses that the header names.
+/// The addresses in the header.
 fn hops<'a>(forwarded: impl Iterator<Item = &'a str>) -> Vec<Option<IpAddr>> {
     forwarded.flat_map(|value| value.split(',')).map(parse).collect()
 }
 
-/// One item of the header; some proxies add brackets or the port.
+/// Parses one item of the header; some proxies add brackets or the port.
 fn parse(item: &str) -> Option<IpAddr> {
     let item = item.trim_matches([' ', '\t']);
     let bare = item.strip_prefix('[').and_then(|item| item.strip_suffix(']')).unwrap_or(item);
@@ -157,7 +157,7 @@ fn parse(item: &str) -> Option<IpAddr> {
     address.map(|ip: IpAddr| ip.to_canonical())
 }
 
-/// The address that stands for a client when clients are counted: one household or office holds a whole IPv6 /64.
+/// The address that identifies a client in rate limits: one household or office holds a whole IPv6 /64.
 #[must_use]
 pub fn rate_limit_address(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
@@ -166,11 +166,11 @@ pub fn rate_limit_address(address: IpAddr) -> IpAddr {
     }
 }
 
-/// How much of an address names the network around it, as far as people would call it the same place.
+/// The prefix length of the network around an address that people would call the same place.
 const NEARBY_PREFIX_V4: u8 = 24;
 const NEARBY_PREFIX_V6: u8 = 48;
 
-/// The network around an address, by which it is told whether a sign-in comes from a place that is known.
+/// The network around an address. It determines whether a sign-in comes from a known place.
 #[must_use]
 pub fn nearby_network(address: IpAddr) -> IpNet {
     let address = address.to_canonical();
@@ -179,7 +179,7 @@ pub fn nearby_network(address: IpAddr) -> IpNet {
 }
 
 /// Whether an address belongs to this machine or to a network that the internet does not route: loopback, link-local, the
-/// private ranges (RFC 1918, RFC 4193) and the shared one that carriers and load balancers use (RFC 6598).
+/// private ranges (RFC 1918, RFC 4193) and the shared range of carriers and load balancers (RFC 6598).
 #[must_use]
 pub fn is_private(address: IpAddr) -> bool {
     match address.to_canonical() {
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn spellings_of_one_address_are_one_address() {
+    fn different_spellings_of_an_address_are_equal() {
         for spelling in
             ["1.2.3.4", " 1.2.3.4 ", "1.2.3.4:5678", "::ffff:1.2.3.4", "[::ffff:1.2.3.4]:80", "::ffff:102:304"]
         {
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn a_proxy_behind_a_trusted_one_that_is_not_trusted_shows() {
+    fn an_untrusted_proxy_behind_a_trusted_proxy_is_reported() {
         let unlisted = |peer: &str, header: &str| {
             unlisted_proxy(peer.parse().unwrap(), [header].into_iter(), &trusted()).map(|hop| hop.to_string())
         };

@@ -1,4 +1,4 @@
-//! Passwords, and which of them are refused because somebody else could guess them.
+//! Passwords, and the check that rejects passwords that are easy to guess.
 
 mod normalized;
 mod strength;
@@ -7,21 +7,21 @@ use std::fmt;
 
 use normalized::NormalizedText;
 
-/// A password as somebody typed it, right or wrong. It prints only that it is one.
+/// A password as the user typed it, correct or not. Its `Debug` output hides the text.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Password(Box<str>);
 
 impl Password {
-    /// How many bytes a text may have to be looked at as a password at all.
+    /// The maximum length in bytes of a text that is accepted as a password at all.
     pub const MAX_BYTES: usize = 1_024;
 
-    /// Takes a text for a password, unless it is longer than any.
+    /// Accepts a text as a password unless it is too long.
     #[must_use]
     pub fn parse(text: String) -> Option<Self> {
         (text.len() <= Self::MAX_BYTES).then(|| Self(text.into()))
     }
 
-    /// The text itself, for whoever hashes it or judges it.
+    /// The text itself, for hashing and for the strength check.
     #[must_use]
     pub fn expose(&self) -> &str {
         &self.0
@@ -34,28 +34,28 @@ impl fmt::Debug for Password {
     }
 }
 
-/// Why a password will not do.
+/// The reason why a password is rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Weakness {
     /// Fewer than 12 characters.
     TooShort,
     /// More than 128 characters.
     TooLong,
-    /// Made of what everybody uses: common passwords, keyboard rows, counting, dates.
+    /// Consists of common parts: common passwords, keyboard rows, sequences, dates.
     Common,
-    /// Has a word in it that belongs to the person or the place.
+    /// Contains a word that belongs to the user or the organization.
     Personal,
-    /// A short piece over and over, or hardly any different characters.
+    /// A short piece repeated, or too few different characters.
     Monotonous,
 }
 
 const MIN_CHARS: usize = 12;
 const MAX_CHARS: usize = 128;
-/// With fewer different characters than this, even long texts are soon tried out.
+/// With fewer different characters than this, even a long text is found quickly.
 const MIN_DISTINCT_CHARS: usize = 5;
 
-/// What is wrong with a password for somebody whom the words of `about` describe: their id, their name, the product's and
-/// the corporation's.
+/// The weakness of a password for the user described by the words of `about`: their id, their name, and the names of the
+/// product and the corporation.
 #[must_use]
 pub fn weakness(password: &str, about: &[&str]) -> Option<Weakness> {
     match password.chars().count() {
@@ -75,7 +75,7 @@ pub fn weakness(password: &str, about: &[&str]) -> Option<Weakness> {
     }
 }
 
-/// A repeated piece is as good as the piece alone, which has to be as long as any password.
+/// A repeated piece is only as strong as the piece itself, which must have the minimum length of a password.
 fn is_monotonous(text: &[char]) -> bool {
     let mut different = text.to_vec();
     different.sort_unstable();
@@ -89,14 +89,14 @@ fn is_personal(password: &NormalizedText, about: &[&str]) -> bool {
     about.iter().flat_map(|text| words(text)).any(|word| password.contains(&word) || backwards.contains(&word))
 }
 
-/// The words of a name or an id that are long enough to mean something, and the whole without what parts them.
+/// The words of a name or an id that are long enough to be significant, and the whole text without separators.
 fn words(text: &str) -> Vec<NormalizedText> {
     let parts = text.split(|c: char| !c.is_alphanumeric()).map(str::to_owned);
     let whole = text.chars().filter(|c| c.is_alphanumeric()).collect();
     parts.chain([whole]).filter(|word| is_significant(word)).map(|word| NormalizedText::of(&word)).collect()
 }
 
-/// Four letters do; of writings that need fewer of them, such as Chinese, two.
+/// A word needs four letters; in scripts with shorter words, such as Chinese, two.
 fn is_significant(word: &str) -> bool {
     let letters = word.chars().count();
     letters >= 4 || letters >= 2 && word.chars().all(|c| c >= '\u{2e80}')

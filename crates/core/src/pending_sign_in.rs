@@ -1,7 +1,7 @@
-//! A sign-in that somebody waits for in one browser while somebody decides about it on a phone.
+//! A sign-in that one browser waits for while a phone decides about it.
 //!
-//! Every step is a function from what was to what is, and says no where the step does not fit. Whoever keeps tickets
-//! applies a step to all of it or to none of it, so that of two that come at once one wins.
+//! Every step is a function from the old state to the new state, and fails where the step does not fit. The store applies a
+//! step atomically, so that exactly one of two concurrent steps wins.
 
 use std::time::Duration;
 
@@ -9,59 +9,59 @@ use serde::{Deserialize, Serialize};
 
 use crate::{ClientInfo, Digest, EmployeeKey, IdentifiedPerson, LoginSource, SealedToken, Timestamp};
 
-/// How long a delivered token may be asked for again, should the answer have been lost.
+/// The period in which a delivered token may be requested again, in case the response was lost.
 pub const REDELIVERY_PERIOD: Duration = Duration::from_secs(30);
 
-/// How long a yes is left to whoever makes the session: longer than that takes. After it they are taken to have died.
+/// The lease of the request that creates the session: longer than that takes. After it, the request is considered dead.
 const CONFIRM_LEASE: Duration = Duration::from_secs(5);
 
-/// A sign-in under way.
+/// A sign-in in progress.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PendingSignIn {
-    /// Who waits for it.
+    /// The request that started it.
     pub asked: SignInOrigin,
-    /// The cookie of the browser that waits; without one, whoever has the ticket.
+    /// The cookie of the waiting browser; without one, the ticket alone is sufficient.
     pub bound_to: Option<Digest>,
-    /// The token's digest, and the token for the holder of the ticket alone.
+    /// The token's digest, and the token sealed for the holder of the ticket.
     pub token: (Digest, SealedToken),
-    /// When it is over, whatever its stage.
+    /// The expiry, in every stage.
     pub expires_at: Timestamp,
-    /// How far it has come.
+    /// The current stage.
     pub stage: SignInStage,
 }
 
-/// Who asked for a sign-in.
+/// The request that started a sign-in.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SignInOrigin {
-    /// For which client.
+    /// The client.
     pub source: LoginSource,
-    /// From where.
+    /// The address and user agent.
     pub visitor: ClientInfo,
-    /// When.
+    /// The time.
     pub at: Timestamp,
 }
 
-/// How far a sign-in has come.
+/// The stage of a sign-in.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum SignInStage {
-    /// Nobody has scanned it.
+    /// No phone has scanned the code.
     Waiting,
-    /// A phone has scanned it and decides.
+    /// A phone has scanned the code and must decide.
     Scanned(PhoneClaim),
-    /// The phone said yes; the session is being made.
+    /// The phone confirmed; the session is being created.
     Confirmed {
-        /// The phone.
+        /// The claim of the phone.
         claim: PhoneClaim,
-        /// When it said so, to whoever makes the session.
+        /// The time of the confirmation, which identifies the request that creates the session.
         since: Timestamp,
     },
-    /// The session is there, for the ticket's holder to collect.
+    /// The session exists, and the holder of the ticket can collect it.
     Ready {
-        /// Whose it is.
+        /// The employee who signed in.
         who: PersonPreview,
-        /// When it was collected first.
+        /// The time of the first collection.
         delivered_at: Option<Timestamp>,
-        /// Whether a phone said yes to it; otherwise the platform sent the browser back itself.
+        /// Whether a phone confirmed it; otherwise the platform redirected the browser itself.
         #[serde(default)]
         by_phone: bool,
     },
@@ -72,21 +72,21 @@ pub enum SignInStage {
 /// A phone's claim on a sign-in.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PhoneClaim {
-    /// What the phone's secret hashes to.
+    /// The digest of the phone's secret.
     pub confirm: Digest,
-    /// Who the platform says is holding the phone.
+    /// The employee who holds the phone, according to the platform.
     pub who: IdentifiedPerson,
-    /// Where the phone is.
+    /// The address and user agent of the phone.
     pub phone: ClientInfo,
-    /// Whether another page opened the link on the phone, as far as its browser says. A scanned code is opened by the app.
+    /// Whether another page opened the link on the phone, according to its browser. A scanned code is opened by the app.
     #[serde(default)]
     pub opened_by_page: bool,
-    /// Whether the phone's page said that the question was visible long enough to be read.
+    /// Whether the phone's page reported that the question was visible long enough to be read.
     #[serde(default)]
     pub shown: bool,
 }
 
-/// What the waiting browser may see of a person.
+/// The part of an employee's profile that the waiting browser may see.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PersonPreview {
     /// The identifier as the corporation writes it.
@@ -95,13 +95,13 @@ pub struct PersonPreview {
     pub name: String,
 }
 
-/// A step that does not fit the stage.
+/// An error: the step does not fit the stage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("this sign-in was decided, taken by another phone, or is over")]
 pub struct InvalidTransition;
 
 impl PendingSignIn {
-    /// Whose phone has scanned it.
+    /// The employee whose phone has scanned the code.
     #[must_use]
     pub fn who(&self) -> Option<&EmployeeKey> {
         match &self.stage {
@@ -110,10 +110,10 @@ impl PendingSignIn {
         }
     }
 
-    /// A phone scans the code: the first one wins.
+    /// Records that a phone scanned the code. The first phone wins.
     ///
     /// # Errors
-    /// When another one was first.
+    /// When another phone was first.
     pub fn scanned(self, claim: PhoneClaim) -> Result<Self, InvalidTransition> {
         match self.stage {
             SignInStage::Waiting => Ok(Self { stage: SignInStage::Scanned(claim), ..self }),
@@ -121,8 +121,8 @@ impl PendingSignIn {
         }
     }
 
-    /// The claim of the phone with this secret, while it may say yes: until it has decided, and again when nothing came of
-    /// its yes. That the session may have begun does no harm: it is the same token's.
+    /// The claim of the phone with this secret, while it may confirm: until it has decided, and again when its confirmation
+    /// produced no session. A session that may already exist does no harm, because it has the same token.
     #[must_use]
     pub fn may_confirm(&self, confirm: Digest, now: Timestamp) -> Option<&PhoneClaim> {
         match &self.stage {
@@ -133,10 +133,10 @@ impl PendingSignIn {
         .filter(|claim| claim.confirm == confirm)
     }
 
-    /// The phone's page has shown the question to the person who holds it. Saying so again changes nothing.
+    /// Records that the phone's page has shown the question to the user. Repetition has no effect.
     ///
     /// # Errors
-    /// When that phone has nothing to decide.
+    /// When this phone has no decision to make.
     pub fn shown(self, confirm: Digest) -> Result<Self, InvalidTransition> {
         match self.stage {
             SignInStage::Scanned(claim) if claim.confirm == confirm => {
@@ -146,17 +146,17 @@ impl PendingSignIn {
         }
     }
 
-    /// The phone says yes: once. It does not become too late while the session is being made.
+    /// Records the phone's confirmation, once. The sign-in does not expire while the session is being created.
     ///
     /// # Errors
-    /// When it has decided already, or another phone has the sign-in.
+    /// When the phone has already decided, or another phone has the sign-in.
     pub fn confirmed(self, confirm: Digest, now: Timestamp) -> Result<Self, InvalidTransition> {
         let claim = self.may_confirm(confirm, now).ok_or(InvalidTransition)?.clone();
         let expires_at = self.expires_at.max(now + REDELIVERY_PERIOD);
         Ok(Self { stage: SignInStage::Confirmed { claim, since: now }, expires_at, ..self })
     }
 
-    /// The phone says no: once.
+    /// Records the phone's rejection, once.
     ///
     /// # Errors
     /// As [`PendingSignIn::confirmed`].
@@ -167,7 +167,7 @@ impl PendingSignIn {
         }
     }
 
-    /// The session is there. Whoever waits has time to collect it, counted from the first time this is said.
+    /// Records that the session exists. The period to collect it starts with the first call.
     #[must_use]
     pub fn ready(self, who: PersonPreview, now: Timestamp) -> Self {
         if matches!(self.stage, SignInStage::Ready { .. } | SignInStage::Over) {
@@ -177,8 +177,8 @@ impl PendingSignIn {
         Self { stage: SignInStage::Ready { who, delivered_at: None, by_phone }, expires_at, ..self }
     }
 
-    /// The session could not be made for a reason that may pass: the phone may say yes again. Whoever was given its yes at
-    /// another time than `at` is not disturbed.
+    /// Records that the session could not be created for a temporary reason: the phone may confirm again. A request whose
+    /// confirmation has another time than `at` is not affected.
     #[must_use]
     pub fn reopened(self, at: Timestamp) -> Self {
         match self.stage {
@@ -189,7 +189,7 @@ impl PendingSignIn {
         }
     }
 
-    /// The session will not be made, unless somebody has made it.
+    /// Records that the session will not be created, unless another request has created it.
     #[must_use]
     pub fn refused(self) -> Self {
         match self.stage {
@@ -198,10 +198,10 @@ impl PendingSignIn {
         }
     }
 
-    /// The token is handed over: from now on the same answer may be repeated for a while.
+    /// Records that the token was delivered. From now on, the same response may be repeated for a limited period.
     ///
     /// # Errors
-    /// When there is none yet, or that while is over.
+    /// When there is no token yet, or the period is over.
     pub fn delivered(self, now: Timestamp) -> Result<Self, InvalidTransition> {
         let SignInStage::Ready { who, delivered_at, by_phone } = self.stage else { return Err(InvalidTransition) };
         let first = delivered_at.unwrap_or(now);
@@ -260,7 +260,7 @@ mod tests {
         }
     }
 
-    /// What can be tried on a sign-in; the number names the phone, or whoever makes the session in the order of the yeses.
+    /// A step to try. The number identifies the phone, or the request that creates the session, in the order of confirmations.
     #[derive(Clone, Copy, Debug)]
     enum Step {
         Scan(u8),
@@ -287,26 +287,26 @@ mod tests {
         prop::collection::vec(step, 0..30)
     }
 
-    /// What has happened to a sign-in.
+    /// The history of a sign-in.
     #[derive(Default)]
     struct Past {
         scanner: Option<u8>,
-        /// When the phone said yes, each time.
+        /// The times of the phone's confirmations.
         yeses: Vec<Timestamp>,
-        /// Whether the last yes was given back.
+        /// Whether the last confirmation was reopened.
         failed: bool,
         ready: bool,
     }
 
     impl Past {
-        /// Whether a yes of this phone is one too many.
+        /// Whether a confirmation of this phone must be rejected.
         fn is_decided(&self, phone: u8, now: Timestamp) -> bool {
             let at_it = self.yeses.last().is_some_and(|yes| now < *yes + CONFIRM_LEASE);
             self.scanner != Some(phone) || self.ready || (at_it && !self.failed)
         }
     }
 
-    /// Tries a step and checks that it may be taken when it is.
+    /// Tries a step, and if it succeeds, checks that it was allowed.
     fn attempt(
         was: PendingSignIn,
         step: Step,
@@ -327,7 +327,7 @@ mod tests {
                 let said_yes = !past.yeses.is_empty() && !past.failed;
                 assert!(past.scanner == Some(phone) && !said_yes, "cancelled by another phone, or after a yes");
             }),
-            // Only whoever was given a yes makes the session; those that came before may still be at it.
+            // Only a request with a confirmation creates the session; earlier ones may still be running.
             Step::Begin if !past.yeses.is_empty() => {
                 let next = was.clone().ready(shown, now);
                 assert!(was.stage != SignInStage::Over || next == was, "what is over came back");

@@ -1,4 +1,4 @@
-//! Who may do what: for each role, resource and operation, how far it reaches.
+//! Permissions: the scope of each operation on each resource, for each role.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use serde::{Serialize, Serializer};
 
 use crate::Role;
 
-/// A closed set of words: each has a name, and is found by it.
+/// Defines a closed enum whose variants have names and can be looked up by name.
 macro_rules! named_enum {
     ($(#[$doc:meta])* $set:ident { $($(#[$said:meta])* $word:ident = $name:literal,)+ }) => {
         $(#[$doc])*
@@ -16,13 +16,13 @@ macro_rules! named_enum {
         }
 
         impl $set {
-            /// All of them, in their order.
+            /// All variants, in order.
             pub const ALL: [Self; [$($name),+].len()] = [$(Self::$word),+];
 
-            /// The words for all of them.
+            /// The names of all variants.
             pub const NAMES: [&'static str; Self::ALL.len()] = [$($name),+];
 
-            /// The word, as clients see it.
+            /// The name, as clients see it.
             #[must_use]
             pub const fn name(self) -> &'static str {
                 match self {
@@ -30,7 +30,7 @@ macro_rules! named_enum {
                 }
             }
 
-            /// The one with exactly this name; neither case nor blanks are forgiven.
+            /// The variant with exactly this name; case and blanks matter.
             #[must_use]
             pub fn from_name(name: &str) -> Option<Self> {
                 Self::ALL.into_iter().find(|word| word.name() == name)
@@ -52,41 +52,41 @@ macro_rules! named_enum {
 }
 
 named_enum! {
-    /// What is acted upon.
+    /// The object of an operation.
     Resource {
-        /// What employees and agents write to each other.
+        /// The messages between employees and agents.
         Conversation = "conversation",
-        /// What somebody asked for and somebody else decides.
+        /// A request by one user that another user decides.
         Approval = "approval",
-        /// What is known and can be looked up.
+        /// The knowledge base.
         Knowledge = "knowledge",
-        /// People, their roles and their devices.
+        /// Employees, their roles and their devices.
         Account = "account",
     }
 }
 
 named_enum! {
-    /// What is done to it.
+    /// The action on a resource.
     Operation {
-        /// Looks at it.
+        /// Reads it.
         Read = "read",
-        /// Makes one.
+        /// Creates it.
         Create = "create",
-        /// Changes it.
+        /// Updates it.
         Update = "update",
-        /// Takes it away.
+        /// Deletes it.
         Delete = "delete",
     }
 }
 
 named_enum! {
-    /// How far a permission reaches. A wider one includes the narrower ones.
+    /// The scope of a permission. A wider scope includes the narrower ones.
     PermissionScope {
-        /// What belongs to the person.
+        /// The resources of the employee.
         Own = "own",
-        /// What belongs to the person's department.
+        /// The resources of the employee's department.
         Department = "department",
-        /// Everything.
+        /// All resources.
         All = "all",
     }
 }
@@ -97,7 +97,7 @@ type Cell = Option<PermissionScope>;
 /// The cells of one role: a row per resource, a column per operation, both in their order.
 type Row = [[Cell; Operation::ALL.len()]; Resource::ALL.len()];
 
-/// The widest scope that each role has for each operation on each resource.
+/// The widest scope of each role for each operation on each resource.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PermissionMatrix([Row; Role::ALL.len()]);
 
@@ -106,7 +106,7 @@ const DEP: Cell = Some(PermissionScope::Department);
 const OWN: Cell = Some(PermissionScope::Own);
 const NON: Cell = None;
 
-/// What holds unless an operator replaces it: read, create, update, delete of each resource.
+/// The default matrix, unless an operator replaces it: read, create, update, delete of each resource.
 #[rustfmt::skip]
 const BUILT_IN: [(Role, Row); Role::ALL.len()] = [
     //                 conversation          approval              knowledge             account
@@ -118,7 +118,7 @@ const BUILT_IN: [(Role, Row); Role::ALL.len()] = [
 ];
 
 impl PermissionMatrix {
-    /// The matrix that holds unless an operator replaces it.
+    /// The default matrix, unless an operator replaces it.
     #[must_use]
     pub fn built_in() -> Self {
         Self::from_cells(|role, resource, operation| {
@@ -127,7 +127,7 @@ impl PermissionMatrix {
         })
     }
 
-    /// The matrix with these cells; each one is asked for once.
+    /// The matrix with these cells; `cells` is called once for each cell.
     #[must_use]
     pub fn from_cells(mut cells: impl FnMut(Role, Resource, Operation) -> Option<PermissionScope>) -> Self {
         Self(
@@ -137,14 +137,14 @@ impl PermissionMatrix {
         )
     }
 
-    /// The widest scope that `role` has, if any.
+    /// The widest scope of `role`, if any.
     #[must_use]
     pub fn granted(&self, role: Role, resource: Resource, operation: Operation) -> Option<PermissionScope> {
         let place = Role::ALL.into_iter().position(|other| other == role)?;
         cell(self.0.get(place)?, resource, operation)
     }
 
-    /// Whether `role` may do this as far as `scope` reaches.
+    /// Whether `role` may perform the operation in `scope`.
     #[must_use]
     pub fn allows(&self, role: Role, resource: Resource, operation: Operation, scope: PermissionScope) -> bool {
         self.granted(role, resource, operation).is_some_and(|granted| granted >= scope)
@@ -160,7 +160,7 @@ fn cell(row: &Row, resource: Resource, operation: Operation) -> Cell {
 mod tests {
     use super::*;
 
-    /// The table as people agreed on it; `–` is none.
+    /// The agreed table; `–` means no permission.
     const AGREED: &str = "
         | admin | all all all all | all all all all | all all all all | all all all all |
         | supervisor | all dept dept – | dept dept dept – | all dept dept dept | dept – – – |
@@ -169,7 +169,7 @@ mod tests {
         | user | own own own – | own own own – | all – – – | own – own – |";
 
     #[test]
-    fn the_built_in_matrix_is_the_agreed_one_in_every_cell() {
+    fn the_built_in_matrix_equals_the_agreed_matrix_in_every_cell() {
         let matrix = PermissionMatrix::built_in();
         let mut cells = 0;
         for line in AGREED.lines().filter(|line| line.contains('|')) {

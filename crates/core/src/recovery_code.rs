@@ -1,4 +1,4 @@
-//! Codes on paper that stand in for something lost: a device, or a password.
+//! Printed recovery codes that replace a lost device or password.
 
 use std::fmt;
 
@@ -7,26 +7,26 @@ use crate::{Digest, EmployeeKey, Entropy, NoEntropy, base32};
 const CODE_BYTES: usize = 10;
 const GROUP_CHARS: usize = 4;
 
-/// 80 random bits, written as four groups of four letters.
+/// A recovery code: 80 random bits, written as four groups of four letters.
 #[derive(Clone)]
 pub struct RecoveryCode([u8; CODE_BYTES]);
 
 impl RecoveryCode {
-    /// A code nobody has seen.
+    /// Generates a new code.
     ///
     /// # Errors
-    /// When there are no random bytes to be had.
+    /// When no random bytes are available.
     pub fn generate(entropy: &Entropy) -> Result<Self, NoEntropy> {
         entropy.bytes().map(Self)
     }
 
-    /// Reads a code as people type one: in either case, grouped or not, with digits for letters that look like them.
+    /// Parses a code as people type it: in either case, grouped or not, with digits for letters that look like them.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         base32::decode(text.chars().filter(|letter| !is_separator(*letter)).map(fold_lookalike)).map(Self)
     }
 
-    /// The code as it is handed over, such as `abcd-efgh-ijkl-mnop`.
+    /// The text of the code as shown to the user, such as `abcd-efgh-ijkl-mnop`.
     #[must_use]
     pub fn text(&self) -> String {
         let letters = base32::encode(&self.0).to_ascii_lowercase();
@@ -36,8 +36,8 @@ impl RecoveryCode {
         })
     }
 
-    /// What is kept of the code. Without `key`, which is kept elsewhere, nobody can find codes for it by trying; nor is it
-    /// good for anybody but `owner`.
+    /// The stored digest of the code. Codes cannot be found by guessing without `key`, which is stored elsewhere, and the
+    /// digest is valid only for `owner`.
     #[must_use]
     pub fn digest(&self, key: &[u8; 32], owner: &EmployeeKey) -> Digest {
         Digest::of(&[b"deskpass spare code", key, owner.corp().as_bytes(), owner.id().as_bytes(), &self.0])
@@ -50,12 +50,12 @@ impl fmt::Debug for RecoveryCode {
     }
 }
 
-/// Whether a character only parts groups: a blank or a dash, also one that a word processor has made of it.
+/// Whether a character only separates groups: a blank or a dash, including dashes that a word processor substitutes.
 fn is_separator(letter: char) -> bool {
     letter.is_whitespace() || matches!(letter, '-' | '\u{2010}'..='\u{2015}' | '\u{2212}')
 }
 
-/// The alphabet has none of these digits, so whoever typed one has misread a letter.
+/// Replaces a digit by the letter that looks like it. The alphabet has none of these digits, so the user misread a letter.
 fn fold_lookalike(letter: char) -> char {
     match letter {
         '0' => 'o',
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn a_digest_is_of_one_key_one_owner_and_one_code() {
+    fn a_digest_depends_on_key_owner_and_code() {
         let owner = |corp, id| EmployeeKey::from_parts(corp, id);
         let digests = [
             RecoveryCode([1; 10]).digest(&[7; 32], &owner("ww", "user01")),

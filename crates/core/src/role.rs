@@ -1,15 +1,15 @@
-//! The five roles, and the set of them that a person holds.
+//! The five roles, and the set of roles of an employee.
 
 use std::fmt;
 
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// What a person acts as. The set is closed.
+/// The role in which an employee acts. The set is closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Role {
-    /// Runs the help desk.
+    /// Administers the help desk.
     Admin = 1,
     /// Answers employees.
     Agent = 2,
@@ -17,7 +17,7 @@ pub enum Role {
     User = 3,
     /// Leads agents.
     Supervisor = 4,
-    /// Looks into incidents.
+    /// Investigates incidents.
     Security = 5,
 }
 
@@ -25,7 +25,7 @@ impl Role {
     /// Every role, in the order of their ids.
     pub const ALL: [Self; 5] = [Self::Admin, Self::Agent, Self::User, Self::Supervisor, Self::Security];
 
-    /// The names of all of them.
+    /// The names of all roles.
     pub const NAMES: [&'static str; 5] =
         [Self::Admin.name(), Self::Agent.name(), Self::User.name(), Self::Supervisor.name(), Self::Security.name()];
 
@@ -41,7 +41,7 @@ impl Role {
         Self::ALL.into_iter().find(|role| role.id() == id)
     }
 
-    /// The role with exactly this name; neither case nor blanks are forgiven.
+    /// The role with exactly this name; case and blanks matter.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|role| role.name() == name)
@@ -59,7 +59,7 @@ impl Role {
         }
     }
 
-    /// Which role becomes active at sign-in: the highest one held.
+    /// The priority of the role. The role with the highest priority becomes active at sign-in.
     #[must_use]
     pub const fn priority(self) -> u8 {
         match self {
@@ -90,15 +90,15 @@ impl<'de> Deserialize<'de> for Role {
     }
 }
 
-/// The roles a person holds.
+/// The set of roles of an employee.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Roles(u8);
 
 impl Roles {
-    /// No role at all.
+    /// The empty set.
     pub const NONE: Self = Self(0);
 
-    /// This set and `role`.
+    /// This set with `role` added.
     #[must_use]
     pub const fn with(self, role: Role) -> Self {
         Self(self.0 | 1 << role as u8)
@@ -110,19 +110,19 @@ impl Roles {
         Self(self.0 & !(1 << role as u8))
     }
 
-    /// Whether `role` is held.
+    /// Whether the set contains `role`.
     #[must_use]
     pub const fn holds(self, role: Role) -> bool {
         self.0 & (1 << role as u8) != 0
     }
 
-    /// Whether none is held.
+    /// Whether the set is empty.
     #[must_use]
     pub const fn is_empty(self) -> bool {
         self.0 == 0
     }
 
-    /// The roles held, in the order of their ids.
+    /// The roles in the set, in the order of their ids.
     pub fn iter(self) -> impl Iterator<Item = Role> {
         Role::ALL.into_iter().filter(move |role| self.holds(*role))
     }

@@ -1,28 +1,28 @@
-//! What people are found by.
+//! The search terms of employees.
 //!
-//! Somebody is found by how their identifier or their name goes on from the beginning of a word: from the very beginning, from
-//! a letter or digit after anything else, and from every Chinese character and what follows it, since those are written
-//! without blanks. Case does not matter, and of what is longer than 24 bytes only those count.
+//! An employee is found by a prefix of their identifier or name, or of a word in it: from the start, from a letter or digit
+//! after any other character, and from every Chinese character, because Chinese is written without blanks. The search is
+//! case-insensitive and uses the first 24 bytes of a term.
 //!
 //! Terms are written in hexadecimal, so that every database orders them by their bytes.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-/// How many bytes of a term count.
+/// The number of bytes of a term that are compared.
 const MAX_TERM_BYTES: usize = 24;
-/// How many terms an identifier or a name has at most.
+/// The maximum number of terms of an identifier or a name.
 const MAX_TERMS: usize = 64;
-/// What comes after every digit.
+/// A character that sorts after every hexadecimal digit.
 const RANGE_END: char = 'g';
 
-/// What somebody with this identifier and name is found by.
+/// The search terms of an employee with this identifier and name.
 #[must_use]
 pub fn search_terms(employee_id: &str, name: &str) -> BTreeSet<String> {
     [employee_id, name].into_iter().flat_map(beginnings).collect()
 }
 
-/// The terms that begin with `sought`: from the first of these two up to, and without, the second.
+/// The range of terms that begin with `sought`: from the first text, inclusive, to the second, exclusive.
 #[must_use]
 pub fn search_range(sought: &str) -> (String, String) {
     let from = hex(&plain(sought));
@@ -41,16 +41,16 @@ fn beginnings(text: &str) -> Vec<String> {
     starts.take(MAX_TERMS).filter_map(|(at, _)| text.get(at..)).map(hex).collect()
 }
 
-/// The text as it is compared: lower case, one blank where there are several.
+/// Normalizes a text for comparison: lower case, single blanks.
 fn plain(text: &str) -> String {
     let words: Vec<_> = text.split_whitespace().collect();
-    // Each letter by itself: how one is written must not depend on whether others follow.
+    // Each letter by itself: its lower case must not depend on the letters that follow.
     words.join(" ").chars().flat_map(char::to_lowercase).collect()
 }
 
 fn hex(text: &str) -> String {
     text.bytes().take(MAX_TERM_BYTES).fold(String::with_capacity(2 * MAX_TERM_BYTES), |mut hex, byte| {
-        // Writing to a text does not fail.
+        // Writing to a string does not fail.
         let _ = write!(hex, "{byte:02x}");
         hex
     })

@@ -1,4 +1,4 @@
-//! Typed bearer values: what one kind means, no other kind can be mistaken for.
+//! Typed bearer secrets: a secret of one kind cannot be mistaken for a secret of another kind.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -17,24 +17,24 @@ const RANDOM_CHARS: usize = 43;
 const CHECKSUM_CHARS: usize = 6;
 const SECRET_CHARS: usize = PREFIX_CHARS + RANDOM_CHARS + CHECKSUM_CHARS;
 
-/// A bearer value: prefix, 256 random bits, checksum, in characters that need no quoting in a header, a URL or a
-/// socket's subprotocol. It prints only as its kind; reading it out takes [`Secret::expose`].
+/// A bearer secret: prefix, 256 random bits and checksum, in characters that need no quoting in a header, a URL or a socket's
+/// subprotocol. It prints only its kind; [`Secret::expose`] returns the value.
 #[derive(Clone, Copy)]
 pub struct Secret<K> {
     text: [u8; SECRET_CHARS],
     kind: PhantomData<K>,
 }
 
-/// The text is not a secret of the kind asked for.
+/// An error: the text is not a secret of the expected kind.
 #[derive(Clone, Copy, Debug, thiserror::Error, PartialEq, Eq)]
 #[error("not a secret of this kind")]
 pub struct MalformedSecret;
 
 impl<K: SecretKind> Secret<K> {
-    /// A new value nobody has seen.
+    /// Generates a new secret.
     ///
     /// # Errors
-    /// When there are no random bytes to be had.
+    /// When no random bytes are available.
     pub fn generate(entropy: &Entropy) -> Result<Self, NoEntropy> {
         Ok(Self::from_random(entropy.bytes()?))
     }
@@ -50,8 +50,8 @@ impl<K: SecretKind> Secret<K> {
         Self { text, kind: PhantomData }
     }
 
-    /// Reads a value a client sent. A wrong kind, a typing error or a cut-off value is told here, before any store is
-    /// asked.
+    /// Parses a value that a client sent. A wrong kind, a typing error or a truncated value is detected here, without a query
+    /// to the store.
     ///
     /// # Errors
     /// When the text is not of this kind.
@@ -67,22 +67,22 @@ impl<K: SecretKind> Secret<K> {
 }
 
 impl<K> Secret<K> {
-    /// The value itself, for the one answer that hands it over.
+    /// The value itself, for the response that delivers it.
     #[must_use]
     pub fn expose(&self) -> &str {
-        // Both constructors put ASCII here, so the fallback is never taken.
+        // Both constructors write ASCII here, so the fallback is never used.
         std::str::from_utf8(&self.text).unwrap_or_default()
     }
 
-    /// What is stored and logged instead of the value.
+    /// The digest that is stored and logged instead of the value.
     #[must_use]
     pub fn digest(&self) -> Digest {
         Digest(Sha256::digest(self.text).into())
     }
 }
 
-/// A token that only the holder of its ticket can read: what lies between the phone's "yes" and the browser that waits for
-/// it signs nobody in by itself.
+/// A token that only the holder of its ticket can read. The value stored between the phone's confirmation and the collection by
+/// the browser is useless by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SealedToken([u8; 32]);
 
@@ -99,8 +99,8 @@ impl<'de> Deserialize<'de> for SealedToken {
     }
 }
 
-/// For a field that is to be written out with its secret in it: `#[serde(with = "deskpass_core::exposed")]`. A secret by
-/// itself cannot be written, so that none gets into a record by mistake.
+/// A serde module for a field that is serialized with its secret: `#[serde(with = "deskpass_core::exposed")]`. A secret has no
+/// `Serialize` of its own, so that it is not written to a record by mistake.
 pub mod exposed {
     use serde::de::Error as _;
     use serde::{Deserialize as _, Deserializer, Serializer};
@@ -108,7 +108,7 @@ pub mod exposed {
     use super::Secret;
     use crate::secret_kind::SecretKind;
 
-    /// Writes the secret itself.
+    /// Serializes the secret itself.
     ///
     /// # Errors
     /// When the serializer fails.
@@ -116,10 +116,10 @@ pub mod exposed {
         serializer.serialize_str(secret.expose())
     }
 
-    /// Reads what [`serialize`] wrote.
+    /// Deserializes the output of [`serialize`].
     ///
     /// # Errors
-    /// When it is not a secret of this kind.
+    /// When the value is not a secret of this kind.
     pub fn deserialize<'de, K: SecretKind, D: Deserializer<'de>>(deserializer: D) -> Result<Secret<K>, D::Error> {
         let text = String::deserialize(deserializer)?;
         Secret::parse(&text).map_err(D::Error::custom)
@@ -127,7 +127,7 @@ pub mod exposed {
 }
 
 impl Secret<Access> {
-    /// The token, to be read with `ticket` alone. A ticket seals one token, ever.
+    /// Seals the token so that only `ticket` can read it. A ticket seals only one token.
     #[must_use]
     pub fn seal(&self, ticket: &Secret<Ticket>) -> SealedToken {
         let mut bytes = [0; 32];
@@ -137,14 +137,14 @@ impl Secret<Access> {
         SealedToken(xor_with_ticket(bytes, ticket))
     }
 
-    /// The token that was sealed for `ticket`. Another ticket opens a token that never was.
+    /// The token that was sealed for `ticket`. With another ticket, the result is a token that does not exist.
     #[must_use]
     pub fn unseal(sealed: SealedToken, ticket: &Secret<Ticket>) -> Self {
         Self::from_random(xor_with_ticket(sealed.0, ticket))
     }
 }
 
-/// Both ways: 32 random bytes under a pad that is made from the ticket and used once.
+/// Seals and unseals: XORs 32 random bytes with a pad that is derived from the ticket and used once.
 fn xor_with_ticket(bytes: [u8; 32], ticket: &Secret<Ticket>) -> [u8; 32] {
     let pad: [u8; 32] = Sha256::new().chain_update("deskpass delivery\0").chain_update(ticket.text).finalize().into();
     let mut masked = bytes;
@@ -167,42 +167,42 @@ fn checksum(body: &[u8]) -> [u8; CHECKSUM_CHARS] {
     text
 }
 
-/// The SHA-256 of a bearer value: finds its record, and is of no use to whoever steals it.
+/// The SHA-256 of a bearer secret. It identifies the record, and is useless to an attacker who steals it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Digest([u8; 32]);
 
 impl Digest {
-    /// The digest of any other value that is only to be recognised, such as a platform's code.
+    /// The digest of another value that only has to be recognised, such as a platform's code.
     #[must_use]
     pub fn of(parts: &[&[u8]]) -> Self {
         let mut hash = Sha256::new();
         for part in parts {
-            // The length keeps two parts from being read as two others.
+            // The length keeps different splits into parts from having the same digest.
             hash.update(part.len().to_be_bytes());
             hash.update(part);
         }
         Self(hash.finalize().into())
     }
 
-    /// The digest as bytes, such as to be a key of its own.
+    /// The digest as bytes, for example for use as a key.
     #[must_use]
     pub const fn bytes(&self) -> &[u8; 32] {
         &self.0
     }
 
-    /// A hash that was made in another way.
+    /// A hash that was computed elsewhere.
     #[must_use]
     pub const fn from_bytes(bytes: [u8; 32]) -> Self {
         Self(bytes)
     }
 
-    /// The digest as it stands in the store.
+    /// The digest as text, as in the store.
     #[must_use]
     pub fn to_text(&self) -> String {
         URL_SAFE_NO_PAD.encode(self.0)
     }
 
-    /// Reads what [`Digest::to_text`] wrote.
+    /// Parses the output of [`Digest::to_text`].
     #[must_use]
     pub fn from_text(text: &str) -> Option<Self> {
         URL_SAFE_NO_PAD.decode(text).ok()?.try_into().ok().map(Self)
@@ -300,7 +300,7 @@ mod tests {
 
         #[test]
         fn guesses_with_the_right_prefix_are_refused(tail in "[A-Za-z0-9_-]{49}") {
-            // One in 2^32 would pass the checksum, and still be unknown to the store.
+            // One in 2^32 guesses passes the checksum, and is still unknown to the store.
             let guess = format!("dpa_{tail}");
             prop_assert!(Secret::<Access>::parse(&guess).is_err());
         }

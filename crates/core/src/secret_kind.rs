@@ -1,12 +1,12 @@
-//! The kinds of bearer values there are.
+//! The kinds of bearer secrets.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{Digest, MalformedSecret, Secret};
 
-/// What a secret opens. Each kind has a prefix of its own.
+/// A kind of secret. Each kind has its own prefix.
 pub trait SecretKind {
-    /// Four characters that start every value of this kind.
+    /// The four characters at the start of every secret of this kind.
     const PREFIX: &'static str;
 }
 
@@ -24,7 +24,7 @@ macro_rules! kinds {
             const _: () = assert!($prefix.len() == 4);
         )+
 
-        /// The name of a kind, for whoever looks at a value and does not know what it is.
+        /// The name of a kind, for code that must determine the kind of a value.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
         pub enum SecretKindName {
             $($(#[$doc])* $name,)+
@@ -34,7 +34,7 @@ macro_rules! kinds {
             /// Every kind.
             pub const ALL: &'static [Self] = &[$(Self::$name),+];
 
-            /// What its values begin with.
+            /// The prefix of its values.
             #[must_use]
             pub const fn prefix(self) -> &'static str {
                 match self {
@@ -42,16 +42,16 @@ macro_rules! kinds {
                 }
             }
 
-            /// The kind that a text begins like.
+            /// The kind whose prefix the text has.
             #[must_use]
             pub fn of(text: &str) -> Option<Self> {
                 Self::ALL.iter().copied().find(|kind| text.starts_with(kind.prefix()))
             }
 
-            /// What a value of this kind hashes to.
+            /// The digest of a value of this kind.
             ///
             /// # Errors
-            /// When the text is none.
+            /// When the text is not a valid value.
             pub fn digest(self, text: &str) -> Result<Digest, MalformedSecret> {
                 match self {
                     $(Self::$name => Secret::<$name>::parse(text).map(|secret| secret.digest()),)+
@@ -64,25 +64,25 @@ macro_rules! kinds {
 kinds! {
     /// The token of a full session.
     Access = "dpa_";
-    /// The token of somebody with a right password who has still to show a one-time password.
+    /// The token of a partial session: the password was correct, and the one-time password is still missing.
     Half = "dph_";
-    /// A browser's cookie that says that an agent has signed in there.
+    /// A browser's cookie that shows that an agent has signed in there before.
     KnownBrowser = "dpd_";
-    /// Collects a sign-in: its holder alone receives the token.
+    /// Collects a sign-in: only its holder receives the token.
     Ticket = "dpt_";
-    /// What a QR code shows: names a sign-in to the phone that scans it, and opens nothing.
+    /// The value in a QR code: identifies a sign-in to the phone that scans it, and grants nothing.
     ScanId = "dps_";
-    /// Decides about a scanned sign-in: for the phone that scanned it alone.
+    /// Decides about a scanned sign-in: only for the phone that scanned it.
     Confirm = "dpc_";
-    /// A browser's cookie that ties tickets to it.
+    /// A browser's cookie that binds tickets to it.
     Browser = "dpw_";
-    /// A browser's cookie that says that it began an OAuth sign-in.
+    /// A browser's cookie that shows that it started an OAuth sign-in.
     Flow = "dpf_";
-    /// Completes an OAuth sign-in whose browser did not begin it here.
+    /// Completes an OAuth sign-in in a browser that did not start it.
     Pending = "dpn_";
-    /// That the platform identified somebody of a connected corporation.
+    /// Proves that the platform identified a user of a connected corporation.
     BindProof = "dpb_";
-    /// What another service shows when it asks.
+    /// The key with which another service authenticates.
     ServiceKey = "dpk_";
 }
 

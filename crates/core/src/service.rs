@@ -1,4 +1,4 @@
-//! What another service may ask for.
+//! The service keys of other services, and their scopes.
 
 use std::fmt;
 
@@ -6,21 +6,21 @@ use serde::{Serialize, Serializer};
 
 use crate::is_invisible;
 
-/// One thing that a service key opens. The set is closed.
+/// A scope of a service key. The set is closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum ServiceScope {
-    /// Asking what a token stands for.
+    /// Introspecting a token.
     Introspect,
-    /// Sending messages to those who are connected.
+    /// Sending messages to connected clients.
     Messages,
 }
 
 impl ServiceScope {
-    /// Every scope, in the order they are written in.
+    /// Every scope, in canonical order.
     pub const ALL: [Self; 2] = [Self::Introspect, Self::Messages];
 
-    /// The word for it.
+    /// The name of the scope.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -48,42 +48,42 @@ impl Serialize for ServiceScope {
     }
 }
 
-/// What a service key opens, all in all.
+/// The set of scopes of a service key.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ServiceScopes(u8);
 
 impl ServiceScopes {
-    /// Nothing at all.
+    /// The empty set.
     pub const NONE: Self = Self(0);
 
-    /// Reads words with blanks between.
+    /// Parses scope names separated by blanks.
     ///
     /// # Errors
-    /// The first word that is no scope.
+    /// The first word that is not a scope.
     pub fn parse(text: &str) -> Result<Self, UnknownServiceScope> {
         let scope = |word: &str| ServiceScope::from_name(word).ok_or_else(|| UnknownServiceScope(word.to_owned()));
         text.split_ascii_whitespace().map(scope).collect()
     }
 
-    /// This set and `scope`.
+    /// This set with `scope` added.
     #[must_use]
     pub const fn with(self, scope: ServiceScope) -> Self {
         Self(self.0 | 1 << scope as u8)
     }
 
-    /// Whether `scope` is among them.
+    /// Whether the set contains `scope`.
     #[must_use]
     pub const fn contains(self, scope: ServiceScope) -> bool {
         self.0 & (1 << scope as u8) != 0
     }
 
-    /// Whether there is none.
+    /// Whether the set is empty.
     #[must_use]
     pub const fn is_empty(self) -> bool {
         self.0 == 0
     }
 
-    /// The scopes, in the order they are written in.
+    /// The scopes, in canonical order.
     pub fn iter(self) -> impl Iterator<Item = ServiceScope> {
         ServiceScope::ALL.into_iter().filter(move |scope| self.contains(*scope))
     }
@@ -110,20 +110,20 @@ impl Serialize for ServiceScopes {
     }
 }
 
-/// A word that is no scope.
+/// An error: the word is not a scope.
 #[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
 #[error("there is no scope {0:?}")]
 pub struct UnknownServiceScope(pub String);
 
-/// What somebody calls a service key: 1 to 64 characters that can be seen, on one line of a list.
+/// The name of a service key: 1 to 64 visible characters, on one line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServiceKeyName(String);
 
 impl ServiceKeyName {
-    /// How many characters it has at most.
+    /// The maximum number of characters.
     pub const MAX_CHARS: usize = 64;
 
-    /// Reads a name; `None` when it is empty, too long, begins or ends with a blank, or has a character that cannot be seen.
+    /// Parses a name; `None` when it is empty, too long, begins or ends with a blank, or has an invisible character.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let fits = (1..=Self::MAX_CHARS).contains(&text.chars().count()) && text.trim() == text;
@@ -137,7 +137,7 @@ impl ServiceKeyName {
     }
 }
 
-/// Whether a list could not do with it: it is not seen, or is a blank of another width.
+/// Whether a character is unsuitable for a list: invisible, or a blank of another width.
 fn is_unlistable(character: char) -> bool {
     is_invisible(character) || (character.is_whitespace() && character != ' ')
 }
@@ -147,7 +147,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_is_what_can_be_seen_on_one_line() {
+    fn a_name_is_visible_text_on_a_single_line() {
         for name in ["x", "billing", "Billing (staging) #2", "工单系统", &"长".repeat(64)] {
             assert_eq!(ServiceKeyName::parse(name).as_ref().map(ServiceKeyName::as_str), Some(name));
         }

@@ -1,39 +1,39 @@
-//! A session: what a token stands for.
+//! The session that a token identifies.
 
 use std::time::Duration;
 
 use crate::{EmployeeKey, LoginMethod, LoginSource, Role, Timestamp};
 
-/// Somebody is signed in. The roles they hold are not kept here but asked for anew, so that taking one away works at
-/// once; only which of them is active belongs to the session.
+/// The session of a signed-in employee. The roles of the employee are not stored here but read on each request, so that
+/// revoking a role takes effect immediately; only the active role belongs to the session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Session {
-    /// Who is signed in.
+    /// The signed-in employee.
     pub employee: EmployeeKey,
-    /// The role chosen last.
+    /// The active role.
     pub current_role: Role,
-    /// How they signed in.
+    /// The method of the sign-in.
     pub method: LoginMethod,
-    /// Whose word stood behind who they are.
+    /// Whether the platform vouched for the employee.
     pub vouched: PlatformVouching,
-    /// The role that was lent to them for this session, since nobody had given them one when it began.
+    /// The default role of this session, if the employee held no role when it began.
     pub default_role: Option<Role>,
-    /// Which client they signed in to.
+    /// The client of the sign-in.
     pub source: LoginSource,
-    /// When they signed in.
+    /// The time of the sign-in.
     pub created_at: Timestamp,
-    /// When it ends, whatever happens in between.
+    /// The expiry, regardless of activity.
     pub expires_at: Timestamp,
 }
 
-/// Whose word stands behind who somebody is.
+/// Whether the platform vouched for the identity of an employee.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PlatformVouching {
-    /// Nobody's.
+    /// The platform did not vouch.
     None,
-    /// The platform's, about themself.
+    /// The platform identified the employee.
     Directly,
-    /// The platform's, about somebody who may act as them.
+    /// The platform identified another user who may act as the employee.
     Through,
 }
 
@@ -48,7 +48,7 @@ impl PlatformVouching {
         }
     }
 
-    /// What a number in the records says; one that says nothing is nobody's word.
+    /// The value for a number in the records; an unknown number means no vouching.
     #[must_use]
     pub const fn from_number(number: i64) -> Self {
         match number {
@@ -58,7 +58,7 @@ impl PlatformVouching {
         }
     }
 
-    /// Whether it is anybody's at all.
+    /// Whether the platform vouched, directly or through another user.
     #[must_use]
     pub fn is_vouched(self) -> bool {
         self != Self::None
@@ -66,14 +66,14 @@ impl PlatformVouching {
 }
 
 impl Session {
-    /// Whether the platform itself named this very person when it began: not somebody who may act as them for a while, nor
-    /// a device that they once bound.
+    /// Whether the platform itself identified this employee when the session began, as opposed to a user who may temporarily
+    /// act as them, or a device that they once bound.
     #[must_use]
     pub fn is_vouched_for(&self) -> bool {
         self.vouched == PlatformVouching::Directly && self.method != LoginMethod::Password
     }
 
-    /// How long it has still to live; `None` once it has ended.
+    /// The remaining lifetime; `None` once the session has ended.
     #[must_use]
     pub fn remaining(&self, now: Timestamp) -> Option<Duration> {
         (now < self.expires_at).then(|| self.expires_at.since(now))

@@ -27,11 +27,11 @@ use crate::commands::AdminCommand;
 use crate::config::{Override, Settings, Sources};
 use crate::{App, StartError};
 
-/// The sign-in desk of an IT help desk.
+/// Sign-in service for an IT help desk.
 #[derive(Debug, Parser)]
 #[command(version, arg_required_else_help = true, max_term_width = 100)]
 #[command(
-    after_help = "Examples:\n  deskpass serve --dev    try it, with people to sign in as and everything embedded\n  deskpass doctor         find out why signing in does not work"
+    after_help = "Examples:\n  deskpass serve --dev    try it with seeded users and embedded data\n  deskpass doctor         find out why users cannot sign in"
 )]
 pub struct Cli {
     #[command(subcommand)]
@@ -45,15 +45,15 @@ enum Command {
         after_help = "Examples:\n  deskpass serve --dev\n  deskpass serve --config /etc/deskpass.toml --data /var/lib/deskpass"
     )]
     Serve(ServeArgs),
-    /// Bring the data up to date without starting the service (which also does so at its start).
+    /// Migrate the data to the current version without starting the service. The service also does this when it starts.
     #[command(
         after_help = "Examples:\n  deskpass migrate --data /var/lib/deskpass\n  deskpass migrate --config /etc/deskpass.toml"
     )]
     Migrate(CommonArgs),
-    /// Copy everything from the embedded database to PostgreSQL, live sessions included.
+    /// Copy all data from the embedded database to PostgreSQL, including live sessions.
     ///
-    /// Whoever is signed in stays signed in. The copy is made in one transaction: when it breaks off, nothing of it is
-    /// there. The embedded database stays as it is.
+    /// Signed-in users stay signed in. The copy is a single transaction: if it fails, nothing is copied. The embedded
+    /// database does not change.
     #[command(
         after_help = "Examples:\n  deskpass copy --from sqlite:/var/lib/deskpass --config /etc/deskpass.toml\n  deskpass copy --from sqlite:./data --to postgres://desk@db.example.com/desk --dev"
     )]
@@ -64,86 +64,86 @@ enum Command {
         after_help = "Example: the first administrator\n  deskpass employee add zhangsan --role admin --role user"
     )]
     Employee(employee::EmployeeCommand),
-    /// Give roles to employees and take them away.
+    /// Grant roles to employees and revoke them.
     #[command(subcommand, after_help = "Example:\n  deskpass role grant zhangsan admin")]
     Role(employee::RoleCommand),
-    /// Look after agents, their passwords and their one-time-password devices.
+    /// Manage agents, their passwords and their one-time-password devices.
     #[command(
         subcommand,
-        after_help = "Examples:\n  deskpass agent list                       who is ready for a day without the platform\n  deskpass agent reset-password zhangsan    a code for another password"
+        after_help = "Examples:\n  deskpass agent list                       shows who can sign in during an outage of the platform\n  deskpass agent reset-password zhangsan    prints a setup code for a new password"
     )]
     Agent(agent::AgentCommand),
-    /// Say who of a connected corporation may act as which employee.
+    /// Manage which users of a connected corporation may act as which employee.
     #[command(subcommand, after_help = "Example:\n  deskpass link approve wwpartner/lisi zhangsan")]
     Link(link::LinkCommand),
-    /// Verify the log of what happened, or write it out.
+    /// Verify or export the audit log.
     #[command(subcommand, after_help = "Example:\n  deskpass audit verify --config /etc/deskpass.toml")]
     Audit(audit::AuditCommand),
-    /// Say from which networks each role may be active.
+    /// Manage the networks from which each role may be active.
     #[command(
         subcommand,
-        after_help = "Examples:\n  deskpass ip-rule set admin 10.0.0.0/8\n  deskpass ip-rule clear admin    the way out for whoever locked themself out"
+        after_help = "Examples:\n  deskpass ip-rule set admin 10.0.0.0/8\n  deskpass ip-rule clear admin    allow the role from anywhere, after locking yourself out"
     )]
     IpRule(ip_rule::IpRuleCommand),
-    /// Make, list and revoke the keys that other services ask with.
+    /// Create, list and revoke the keys of other services.
     #[command(subcommand, after_help = "Example:\n  deskpass service-key create billing --scope introspect")]
     ServiceKey(service_key::ServiceKeyCommand),
-    /// Say why somebody can or cannot sign in, what they may do, and what became of a token. Changes nothing.
+    /// Explain why an employee can or cannot sign in, what they may do, or the state of a token. Changes nothing.
     #[command(
         subcommand,
         after_help = "Examples:\n  deskpass explain login zhangsan\n  deskpass explain access zhangsan conversation read all\n  deskpass explain token < token.txt"
     )]
     Explain(explain::ExplainCommand),
-    /// Bring a service back whose clock was wrong.
+    /// Recover a service whose clock was wrong.
     #[command(subcommand, after_help = "Example:\n  deskpass clock repair --config /etc/deskpass.toml")]
     Clock(clock::ClockCommand),
-    /// Look at the settings.
+    /// Check and print the settings.
     #[command(subcommand, after_help = "Example:\n  deskpass config check --config /etc/deskpass.toml")]
     Config(config::ConfigCommand),
-    /// Check settings, data and platform, and say how to mend what is wrong.
+    /// Check the settings, the data and the platform, and print how to fix each problem.
     ///
-    /// Data of an earlier version stays as it is: `deskpass migrate` or the next start brings it up to date.
+    /// Does not migrate data of an earlier version: `deskpass migrate` or the next start of the service does.
     #[command(after_help = "Examples:\n  deskpass doctor --config /etc/deskpass.toml\n  deskpass doctor --language zh")]
     Doctor(doctor::Doctor),
-    /// Run the simulated platform alone. Never for production.
+    /// Run only the simulated platform. Never use it in production.
     #[command(
-        after_help = "Example: a platform for a desk in production mode that is known as desk.example.com\n  deskpass simulate --listen 127.0.0.1:8090 --domain desk.example.com"
+        after_help = "Example: a platform for a service in production mode at desk.example.com\n  deskpass simulate --listen 127.0.0.1:8090 --domain desk.example.com"
     )]
     Simulate(simulate::Simulate),
 }
 
-/// What most commands take.
+/// Options of most commands.
 #[derive(Args, Debug)]
 struct CommonArgs {
-    /// Settings file; without it ./deskpass.toml, when there is one.
+    /// Settings file [default: ./deskpass.toml, if it exists].
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Directory of the embedded store [default: ./data]; not used when store.url is set.
+    /// Directory of the embedded database [default: ./data]; ignored when store.url is set.
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
-    /// Development mode: seeded users, development routes, open binding, data of its own. Never for production.
+    /// Development mode: seeded users, development routes, open binding, separate data. Never use it in production.
     #[arg(long)]
     dev: bool,
 }
 
-/// What the commands take that start the service or check whether it would start.
+/// Options of the commands that start the service or check whether it can start.
 #[derive(Args, Debug)]
 struct ServeArgs {
     #[command(flatten)]
     common: CommonArgs,
-    /// Where to listen; port 0 takes any free port [default: 127.0.0.1:8080].
+    /// Address to listen on; port 0 selects a free port [default: 127.0.0.1:8080].
     #[arg(long, value_name = "ADDR:PORT")]
     listen: Option<String>,
-    /// Let others reach a service in development mode, on which anyone can sign in as anyone.
+    /// Let other machines reach a service in development mode, where anyone can sign in as anyone.
     #[arg(long)]
     dev_allow_remote: bool,
 }
 
-/// Why a command failed, ready to be shown.
+/// The reason why a command failed, ready to be printed.
 #[derive(Debug)]
 struct CliError {
     why: String,
-    /// What could be done instead.
+    /// An alternative to suggest to the operator.
     hint: Option<&'static str>,
 }
 
@@ -178,7 +178,7 @@ impl Cli {
         match done {
             Ok(()) => ExitCode::SUCCESS,
             Err(CliError { why, hint }) => {
-                // Several problems stand in a list, so that each can be seen to begin.
+                // Several problems are printed as a list, so that the start of each is visible.
                 let several = why.trim_end().contains('\n');
                 eprintln!("deskpass: {}", if several { format!("\n{why}").replace('\n', "\n- ") } else { why });
                 if let Some(hint) = hint {
@@ -191,7 +191,7 @@ impl Cli {
 }
 
 impl ServeArgs {
-    /// The settings; whoever has made none may only want to try it.
+    /// Loads the settings. If there are none, the error suggests development mode: the operator may only want to try the service.
     fn settings(&self) -> Result<Settings, CliError> {
         self.with_sources(crate::config::load).map_err(|error| {
             let hint = error.only_missing().then_some("to try it out without any settings: deskpass serve --dev");
@@ -217,7 +217,7 @@ impl CommonArgs {
         Ok(self.with_sources(Vec::new(), crate::config::load)?)
     }
 
-    /// Hands over everything settings can come from, with the flags of a command on top.
+    /// Passes all sources of settings to the closure, with the command's flags as the strongest.
     fn with_sources<T>(&self, mut overrides: Vec<Override>, use_them: impl FnOnce(&Sources<'_>) -> T) -> T {
         if let Some(data) = &self.data {
             overrides.push(Override { key: "data", value: data.display().to_string(), flag: "--data" });
@@ -234,8 +234,8 @@ impl CommonArgs {
         })
     }
 
-    /// Does an admin command here, or has it done by the service that runs on the same embedded data; `inspect` is the command that
-    /// shows what became of it. A database that nodes share belongs to none of them, so there it is always done here.
+    /// Runs an admin command here, or sends it to the service that runs on the same embedded data. `inspect` is the
+    /// command that shows the result. A database that nodes share has no owner, so there the command always runs here.
     fn run_or_forward(&self, command: &AdminCommand, inspect: &str) -> Result<(), CliError> {
         let (runtime, settings) = (runtime()?, self.settings()?);
         if settings.store.url.is_none() && !command.works_without_data() {
@@ -261,7 +261,7 @@ impl CommonArgs {
     }
 }
 
-/// Whether there is data at all: an admin command that only looks must not make any.
+/// Fails if there is no data: a read-only admin command must not create any.
 fn require_database(data: &Path) -> Result<(), CliError> {
     match data.join("deskpass.db").try_exists() {
         Ok(true) => Ok(()),

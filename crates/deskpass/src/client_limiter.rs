@@ -1,4 +1,4 @@
-//! How many there are, in all and from one address.
+//! Limits the number of clients, in total and per address.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use deskpass_core::rate_limit_address;
 
-/// Counts those who are here. Clones count together.
+/// Counts active clients. Clones share the count.
 #[derive(Clone, Debug)]
 pub(crate) struct ClientLimiter {
     max_total: usize,
@@ -20,7 +20,7 @@ struct ClientCounts {
     from: HashMap<IpAddr, usize>,
 }
 
-/// One who is here, until this is dropped.
+/// The place of one client, which is released on drop.
 #[derive(Debug)]
 pub(crate) struct ClientSlot {
     address: IpAddr,
@@ -28,12 +28,12 @@ pub(crate) struct ClientSlot {
 }
 
 impl ClientLimiter {
-    /// Room for this many in all, and from one address or IPv6 network.
+    /// Creates a limiter with these maximums, in total and per address or IPv6 network.
     pub(crate) fn new(max_total: usize, max_per_address: usize) -> Self {
         Self { max_total, max_per_address, here: Arc::default() }
     }
 
-    /// Counts one more, unless there are too many.
+    /// Takes a slot, or returns `None` if a maximum is reached.
     pub(crate) fn acquire(&self, address: IpAddr) -> Option<ClientSlot> {
         let address = rate_limit_address(address);
         let mut here = self.here.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,8 +1,8 @@
-//! What an operator asks of the service on the command line.
+//! Admin commands of the command line.
 //!
-//! Embedded data belongs to one process. When the service runs, an admin command is handed to it through a socket in the data
-//! directory, which only the directory's owner can reach; when it does not, the CLI runs it
-//! itself, as it always does on a database that nodes share.
+//! Embedded data belongs to one process. While the service runs, the command line sends an admin command to it through
+//! a socket in the data directory, which only the directory's owner can reach. Otherwise the command line runs the
+//! command itself, as it always does on a database that nodes share.
 
 mod agents;
 mod explain;
@@ -32,7 +32,7 @@ pub(crate) use explain::{AccessQuery, ExplainRequest, describe_token_kind};
 pub(crate) use ip_rules::IpRuleAdminCommand;
 pub(crate) use service_keys::ServiceKeyAdminCommand;
 
-/// How long a name may be, in characters.
+/// The maximum length of a name, in characters.
 const MAX_NAME_CHARS: usize = 128;
 
 /// An admin command.
@@ -63,7 +63,7 @@ pub(crate) enum AdminCommand {
     ServiceKey(ServiceKeyAdminCommand),
     IpRule(IpRuleAdminCommand),
     Explain(ExplainRequest),
-    /// Which proxies had their requests refused: one a line, nothing where there are none.
+    /// Lists the proxies whose requests were refused, one per line; the result is empty if there are none.
     UntrustedProxies,
     ConfirmClock,
 }
@@ -75,7 +75,7 @@ pub(crate) struct EmployeeSelector {
     pub(crate) corp: Option<String>,
 }
 
-/// An admin command on its way to the service, which must be of the same mode as the command.
+/// An admin command on its way to the service. The service rejects a command of the other mode.
 #[derive(Debug, Deserialize, Serialize)]
 pub(crate) struct CommandRequest<E = AdminCommand> {
     pub(crate) development: bool,
@@ -83,21 +83,21 @@ pub(crate) struct CommandRequest<E = AdminCommand> {
     pub(crate) command: E,
 }
 
-/// What to tell the operator: what was done, or why not and what to do about it.
+/// The text for the operator: the result, or the reason for a failure and the fix.
 pub(crate) type CommandResult = Result<String, String>;
 
-/// Where a running service takes admin commands.
+/// The socket on which a running service accepts admin commands.
 pub(crate) fn socket_path(data: &Path) -> PathBuf {
     data.join("deskpass.sock")
 }
 
 impl AdminCommand {
-    /// Whether it makes sense where there is no data yet.
+    /// Whether the command makes sense before there is any data.
     pub(crate) fn works_without_data(&self) -> bool {
         matches!(self, Self::Add { .. })
     }
 
-    /// Does it.
+    /// Runs the command.
     pub(crate) async fn run(&self, app: &App) -> CommandResult {
         let auth = &app.auth;
         match self {
@@ -152,7 +152,7 @@ impl AdminCommand {
         }
     }
 
-    /// Hands it to the service that works in `data`.
+    /// Sends the command to the service that runs on `data`.
     pub(crate) fn send_to_service(&self, data: &Path, development: bool) -> io::Result<CommandResult> {
         let mut stream = UnixStream::connect(socket_path(data))?;
         stream.set_read_timeout(Some(Duration::from_secs(30)))?;
@@ -171,13 +171,13 @@ impl EmployeeSelector {
         Ok(auth.resolve_key(corp.as_ref(), &id))
     }
 
-    /// As it is to be typed again.
+    /// The employee as the operator types it on the command line.
     fn typed(&self) -> String {
         let corp = self.corp.as_ref().map(|corp| format!(" --corp {corp}")).unwrap_or_default();
         format!("{}{corp}", self.employee)
     }
 
-    /// Turns what the service says into what to do about it.
+    /// Turns an error of the service into a message that says how to fix it.
     fn explain(&self, error: &Error) -> String {
         let (name, typed) = (&self.employee, self.typed());
         match error {
@@ -193,7 +193,7 @@ impl EmployeeSelector {
     }
 }
 
-/// Reads `CORP/USER`: somebody of a connected corporation, as the platform names them.
+/// Parses `CORP/USER`: a user of a connected corporation, as the platform names them.
 fn parse_external_identity(auth: &Auth, identity: &str) -> Result<EmployeeKey, String> {
     let Some((corp, user)) = identity.split_once('/') else {
         return Err(format!("CORP/USER has no slash in {identity}; write it as the platform does: wwpartner/lisi"));
@@ -260,7 +260,7 @@ fn line(ListedPerson { person, .. }: &ListedPerson) -> String {
     format!("{corp:<20} {:<20} {:<20} {state:<10} {roles}", person.employee_id, table::plain(&person.name))
 }
 
-/// The running service cannot go back in time: what it keeps in memory has times, too.
+/// The running service cannot go back in time, because its state in memory contains times too.
 async fn confirm_clock(app: &App) -> CommandResult {
     if app.confirm_machine_clock().await {
         return Ok(format!("the service goes by this machine's time: {}", format_utc(app.auth.clock.now())));

@@ -1,9 +1,9 @@
-//! Settings: where they come from, what they may say, and what they became.
+//! The settings: their sources, their validation and their final values.
 //!
-//! Weakest first: the profile's default, `deskpass.toml`, the environment, the command line. One table
-//! (`config/table.rs`) names every key; parsing, `config show`, the environment's names and
-//! `deskpass.example.toml` all follow from it. Nothing here reads the process's environment or the
-//! disk by itself: the caller hands both in as [`Sources`].
+//! The sources, weakest first: the profile's default, `deskpass.toml`, the environment, the command line. One table
+//! (`config/table.rs`) lists every key; parsing, `config show`, the names of environment variables and
+//! `deskpass.example.toml` all derive from it. This module never reads the process's environment or the disk directly:
+//! the caller passes both in as [`Sources`].
 
 mod build;
 mod choice;
@@ -58,7 +58,7 @@ pub use sources::{Override, Sources};
 ///
 /// # Errors
 ///
-/// Everything that is wrong with them, not only the first thing found.
+/// All problems of the settings, not only the first one.
 pub fn load(sources: &Sources<'_>) -> Result<Settings, ConfigError> {
     resolve(sources).check()
 }

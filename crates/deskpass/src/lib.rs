@@ -1,4 +1,4 @@
-//! How the service is asked: command line, settings, server, routes.
+//! The command line, the settings, the server and its routes.
 
 mod app;
 pub mod cli;

@@ -1,4 +1,4 @@
-//! The log as others read it: a table for spreadsheets, or one JSON object in each line.
+//! The log in its export formats: CSV for spreadsheets, or one JSON object per line.
 
 use deskpass_core::Role;
 use deskpass_store::LogRow;
@@ -7,16 +7,16 @@ use serde::Serialize;
 
 use crate::http::{Rfc3339, rfc3339};
 
-/// How the log is written.
+/// The format of an export.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ExportFormat {
-    /// RFC 4180, with a heading.
+    /// RFC 4180, with a header row.
     Csv,
-    /// One JSON object in each line.
+    /// One JSON object per line.
     JsonLines,
 }
 
-/// A row under the names that it is known by outside.
+/// A row of the log with its public field names.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "LogLine")]
 pub(crate) struct LogLine<'a> {
@@ -25,7 +25,7 @@ pub(crate) struct LogLine<'a> {
     at: String,
     event: &'a str,
     corp_id: &'a str,
-    /// None where nobody is known.
+    /// `null` if the employee is not known.
     employee_id: Option<&'a str>,
     current_role: Option<&'static str>,
     login_method: Option<&'a str>,
@@ -36,13 +36,13 @@ pub(crate) struct LogLine<'a> {
     actor: Option<Actor<'a>>,
     reason: Option<&'a str>,
     detail: &'a str,
-    /// The address that limits and allow-lists decided by; `null` in rows of earlier versions.
+    /// The address that limits and allow-lists were applied to; `null` in rows of earlier versions.
     decided_address: Option<&'a str>,
-    /// Whether the row is in a chain and as it was written; `null` where that was not looked at.
+    /// Whether the row is in a chain and unchanged; `null` if that was not checked.
     verified: Option<bool>,
 }
 
-/// Who did something to somebody else.
+/// The employee who caused an event about another employee.
 #[derive(Clone, Copy, Debug, JsonSchema, Serialize)]
 pub(crate) struct Actor<'a> {
     corp_id: &'a str,
@@ -53,7 +53,7 @@ const HEADING: &str = "id,at,event,corp_id,employee_id,current_role,login_method
     actor_corp_id,actor_employee_id,reason,detail,decided_address,verified\r\n";
 
 impl<'a> LogLine<'a> {
-    /// What a row says.
+    /// Builds the line of a row.
     pub(crate) fn of(row: &'a LogRow) -> Self {
         let there = |text: &'a str| Some(text).filter(|text| !text.is_empty());
         Self {
@@ -100,12 +100,12 @@ impl<'a> LogLine<'a> {
 }
 
 impl ExportFormat {
-    /// The format that is called so.
+    /// The format with this name.
     pub(crate) fn from_name(name: &str) -> Option<Self> {
         [Self::Csv, Self::JsonLines].into_iter().find(|format| format.name() == name)
     }
 
-    /// What it is called, also at the end of a file's name.
+    /// The name of the format, which is also the file extension.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Csv => "csv",
@@ -113,7 +113,7 @@ impl ExportFormat {
         }
     }
 
-    /// What comes before the first row.
+    /// The text before the first row.
     pub(crate) const fn heading(self) -> &'static str {
         match self {
             Self::Csv => HEADING,
@@ -121,29 +121,29 @@ impl ExportFormat {
         }
     }
 
-    /// A row, with the end of its line.
+    /// Renders a row, including its line end.
     pub(crate) fn line(self, row: &LogRow) -> String {
         let line = LogLine::of(row);
         match self {
             Self::Csv => format!("{}\r\n", line.cells().map(cell).join(",")),
-            // Texts and nothing else: there is nothing that JSON could not say.
+            // The line consists of texts only, so serialization cannot fail.
             Self::JsonLines => format!("{}\n", serde_json::to_string(&line).unwrap_or_default()),
         }
     }
 }
 
-/// What makes a spreadsheet take a cell for a formula, if it begins with it.
+/// Characters that make a spreadsheet treat a cell as a formula if it starts with one.
 const FORMULA_STARTS: [char; 8] = ['=', '+', '-', '@', '＝', '＋', '－', '＠'];
 
-/// What a spreadsheet may leave out at the beginning of a text, and take what follows for a formula.
+/// Characters that a spreadsheet may skip at the start of a text before it detects a formula.
 const SKIPPED_STARTS: [char; 3] = ['\t', '\r', '\n'];
 
-/// Where a spreadsheet may begin another cell in the middle of a text: it goes by the separator of its own language, and does not
-/// know the quotes of another one's.
+/// Characters that may start a new cell in the middle of a text: a spreadsheet uses the separator of its own locale,
+/// and may not recognise the quotes of another one.
 const SEPARATORS: [char; 4] = [';', '\t', '\r', '\n'];
 
-/// A text as one cell. What a spreadsheet would take for a formula, at its beginning or behind something that may be a separator, is
-/// told to be text, since strangers choose the words.
+/// Renders a text as one cell. A quote mark disarms what a spreadsheet would treat as a formula, at the start or after
+/// a possible separator, because untrusted clients choose the text.
 fn cell(text: &str) -> String {
     let parts = text.split_inclusive(SEPARATORS);
     let told = |part: &str| if is_formula(part) { format!("'{part}") } else { part.to_owned() };

@@ -1,4 +1,4 @@
-//! The one binary.
+//! The `deskpass` binary.
 
 use std::process::ExitCode;
 

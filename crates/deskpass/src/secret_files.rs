@@ -1,4 +1,4 @@
-//! Files with secrets that other users of the machine can read.
+//! Detects files with secrets that other users of the machine can read.
 
 use std::fs::{self, Metadata};
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
@@ -6,31 +6,31 @@ use std::path::{Path, PathBuf};
 
 use rustix::process::geteuid;
 
-/// A file with secrets that more users can read than need to.
+/// A file with secrets that more users can read than necessary.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ExposedFile {
     pub(crate) path: PathBuf,
-    /// Whether everybody on the machine can read it, rather than its group alone.
+    /// Whether every user of the machine can read it, rather than only its group.
     pub(crate) world_readable: bool,
-    /// Whether the service may read it as a member of its group, which then keeps its right.
+    /// Whether the service may read it through its group. The group then keeps its permission.
     through_group: bool,
 }
 
 impl ExposedFile {
-    /// The command that mends it.
+    /// The command that fixes the permissions.
     pub(crate) fn fix(&self) -> String {
         let whom = if self.through_group { "o" } else { "go" };
         format!("chmod {whom}= {}", self.path.display())
     }
 
-    /// What an operator is told.
+    /// The warning for the operator.
     pub(crate) fn warning(&self) -> String {
         let who = if self.world_readable { "every user of this machine" } else { "its group" };
         format!("{} holds secrets and can be read by {who}; run: {}", self.path.display(), self.fix())
     }
 }
 
-/// Those of the files that others can read.
+/// Returns the files that other users can read.
 pub(crate) fn exposed_files(files: &[PathBuf]) -> Vec<ExposedFile> {
     files.iter().filter_map(|path| inspect(path)).collect()
 }
@@ -48,16 +48,16 @@ fn inspect(path: &Path) -> Option<ExposedFile> {
     exposed.then_some(ExposedFile { path, world_readable, through_group })
 }
 
-/// Whether one of these permissions is given.
+/// Whether the file has one of these permissions.
 fn has_permission(file: &Metadata, bits: u32) -> bool {
     file.permissions().mode() & bits != 0
 }
 
-/// The user and the group of administrators.
+/// The id of the root user and of its group.
 const ROOT: u32 = 0;
 
-/// Whether the service may read a file as a member of its group: one of another user, and one of root's with a group of its
-/// own. For root looks at the settings of a service that runs as another user.
+/// Whether the service may read a file through its group: a file of another user, or a file of root with a group other
+/// than root's. The latter matters when root checks the settings of a service that runs as another user.
 fn is_read_through_group(us: u32, owner: u32, group: u32) -> bool {
     owner != us || (owner == ROOT && group != ROOT)
 }
@@ -70,7 +70,7 @@ mod tests {
     fn the_group_of_the_service_keeps_its_right() {
         let (service, somebody) = (990, 1_000);
         for (us, owner, group, through_group) in [
-            // As the documents say: root's, and the service's group reads it.
+            // As documented: root owns the file, and the service's group reads it.
             (ROOT, ROOT, service, true),
             (service, ROOT, service, true),
             (ROOT, service, service, true),

@@ -1,4 +1,4 @@
-//! Whoever sent `X-Forwarded-For` without being trusted, to us or to a trusted proxy: proxies that the settings do not list.
+//! Peers that send `X-Forwarded-For` to the service or to a trusted proxy without being trusted: proxies missing in the settings.
 
 use std::collections::VecDeque;
 use std::net::IpAddr;
@@ -7,36 +7,36 @@ use std::time::Duration;
 
 use deskpass_core::Timestamp;
 
-/// How many peers are remembered; the one that was seen longest ago is forgotten first.
+/// The maximum number of remembered peers; the least recently seen one is dropped first.
 const MAX_PEERS: usize = 16;
 
-/// How often the same peer is logged at most.
+/// The minimum interval between log lines about the same peer.
 const PEER_LOG_INTERVAL: Duration = Duration::from_mins(1);
 
-/// How often any peer is logged at most.
+/// The minimum interval between log lines about any peer.
 const LOG_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Those who forwarded requests without being trusted, for the log and for `deskpass doctor`.
+/// The untrusted peers that forwarded requests, for the log and for `deskpass doctor`.
 #[derive(Debug, Default)]
 pub(crate) struct UntrustedProxies(Mutex<PeerTable>);
 
 #[derive(Debug, Default)]
 struct PeerTable {
-    /// Seen last at the back.
+    /// The most recently seen peer is at the back.
     peers: VecDeque<UntrustedProxy>,
     logged_at: Option<Timestamp>,
 }
 
-/// What became of requests that an untrusted proxy forwarded.
+/// What the service did with the requests that an untrusted proxy forwarded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ForwardOutcome {
-    /// They came from it, and were refused.
+    /// The proxy connected directly, and the requests were refused.
     Refused,
-    /// They came from it through a trusted proxy, and all its clients count as one.
+    /// The requests came through a trusted proxy, and all clients of the untrusted one count as a single client.
     LetThrough,
 }
 
-/// Somebody who forwarded requests without being trusted.
+/// A peer that forwarded requests without being trusted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct UntrustedProxy {
     pub(crate) address: IpAddr,
@@ -47,7 +47,7 @@ pub(crate) struct UntrustedProxy {
 }
 
 impl UntrustedProxies {
-    /// Remembers a request, and logs it unless that was done lately.
+    /// Records a request, and logs it unless it was logged recently.
     pub(crate) fn note(&self, address: IpAddr, outcome: ForwardOutcome, now: Timestamp) {
         let due = self.0.lock().unwrap_or_else(PoisonError::into_inner).note(address, outcome, now);
         match outcome {
@@ -65,14 +65,14 @@ impl UntrustedProxies {
         }
     }
 
-    /// The peers that are remembered, seen last first.
+    /// The remembered peers, most recently seen first.
     pub(crate) fn list(&self) -> Vec<UntrustedProxy> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).peers.iter().rev().copied().collect()
     }
 }
 
 impl PeerTable {
-    /// Whether it is to be logged.
+    /// Returns whether to log the request.
     fn note(&mut self, address: IpAddr, outcome: ForwardOutcome, now: Timestamp) -> bool {
         let at = self.peers.iter().position(|peer| (peer.address, peer.outcome) == (address, outcome));
         let known = at.and_then(|at| self.peers.remove(at));

@@ -1,4 +1,4 @@
-//! The server API: which calls there are, and what every one of them has in common.
+//! The server API: its calls, and the checks that all of them share.
 
 mod app;
 mod contacts;
@@ -20,7 +20,7 @@ use crate::query::Query;
 use crate::simulator::{Inner, SimulatorState};
 use crate::{SimulatorConfig, SimulatorReply, reply};
 
-/// A call of the API, named as in its path.
+/// A call of the API, named after its path.
 #[derive(Clone, Copy, Debug, Deserialize, Serialize, PartialEq, Eq)]
 #[serde(try_from = "String", into = "&'static str")]
 pub(crate) enum Api {
@@ -35,7 +35,7 @@ pub(crate) enum Api {
     MessageSend,
 }
 
-/// What a call sees.
+/// The context of a call.
 struct Call<'a> {
     config: &'a SimulatorConfig,
     entropy: Entropy,
@@ -98,7 +98,7 @@ impl Api {
         }
     }
 
-    /// Fields of a success that the platform leaves, empty, in its refusals: a client must look at the code first.
+    /// Fields of a success that the platform includes, empty, in its refusals: a client must check the error code first.
     fn empty_fields(self) -> Fields {
         match self {
             Self::AuthGetUserInfo => fields(json!({ "userid": "" })),
@@ -123,7 +123,7 @@ impl From<Api> for &'static str {
     }
 }
 
-/// Answers a call, or spoils it if a fault waits for it.
+/// Handles a call, or applies a fault that is queued for it.
 pub(crate) async fn handle(inner: &Inner, api: Api, peer: IpAddr, request: &Request<Bytes>) -> SimulatorReply {
     let query = Query::from_uri(request.uri());
     let fault = {
@@ -147,7 +147,7 @@ pub(crate) async fn handle(inner: &Inner, api: Api, peer: IpAddr, request: &Requ
     SimulatorReply::Response(reply::json(StatusCode::OK, &body(api, done, peer, call.now, entropy)))
 }
 
-/// Lets a call in that has a token and comes from where it may.
+/// Admits a call with a valid token from an allowed address.
 fn admit(api: Api, call: &Call<'_>, peer: IpAddr, state: &mut SimulatorState) -> Result<Fields, Refused> {
     if api != Api::GetToken {
         state.tokens.check(call.query.non_empty("access_token"), call.now)?;

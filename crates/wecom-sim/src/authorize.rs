@@ -1,4 +1,4 @@
-//! Where people authorise: the link inside the platform's client, and the one for a desktop browser.
+//! The authorization pages: the link inside the platform's client, and the link for a desktop browser.
 
 use bytes::Bytes;
 use http::{Request, Response};
@@ -12,17 +12,17 @@ use crate::simulator::Inner;
 use crate::switches::Switches;
 use crate::{SimulatorConfig, page, reply};
 
-/// Which of the two links.
+/// The kind of link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AuthorizeLink {
     InClient,
     Desktop,
 }
 
-/// Stands for whoever refuses.
+/// The choice of a user who denies authorization.
 pub(crate) const DENY: &str = "deny";
 
-/// A link that holds: where the answer goes, and what it repeats.
+/// A valid link: the redirect URI, and the state that the redirect repeats.
 struct AuthorizeRequest<'a> {
     redirect: Url,
     state: Option<&'a str>,
@@ -51,7 +51,7 @@ fn authorize(
 
 fn issue_code(inner: &Inner, link: AuthorizeLink, user: &str) -> Result<String, AuthorizeError> {
     let who = SimulatedPerson::by_id(user).ok_or(AuthorizeError::UnknownUser)?;
-    // Inside the client the platform says who it is even to an app that may not see them.
+    // Inside the client the platform identifies even users whom the app may not see.
     if link == AuthorizeLink::Desktop && who.kind == PersonKind::Hidden {
         return Err(AuthorizeError::OutOfRange);
     }
@@ -73,7 +73,7 @@ fn check<'a>(
         AuthorizeLink::InClient if !is("response_type", "code") => return Err(AuthorizeError::ResponseType),
         AuthorizeLink::InClient if !is("scope", "snsapi_base") => return Err(AuthorizeError::Scope),
         AuthorizeLink::InClient if query.get("agentid").is_none() => {}
-        // Left out by some in the field, and the platform lets them.
+        // Some clients leave it out, and the platform accepts that.
         AuthorizeLink::Desktop if query.get("login_type").is_some() && !is("login_type", "CorpApp") => {
             return Err(AuthorizeError::LoginType);
         }
@@ -90,7 +90,7 @@ fn check<'a>(
 }
 
 impl AuthorizeRequest<'_> {
-    /// The address with code and state behind its own parameters and before its fragment; who refuses gives no code.
+    /// The redirect URI with code and state after its own parameters and before its fragment; a denial has no code.
     fn target(self, code: Option<&str>) -> Url {
         let Self { mut redirect, state } = self;
         let added = [("code", code), ("state", state)].into_iter().filter_map(|(name, value)| Some((name, value?)));

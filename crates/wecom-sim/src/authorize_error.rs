@@ -1,10 +1,10 @@
-//! Why nobody can authorise: what the platform's error pages say.
+//! The errors of authorization links: the texts of the platform's error pages.
 
 use http::StatusCode;
 
 use crate::language::Language;
 
-/// What is wrong with a link.
+/// The error of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AuthorizeError {
     AppId,

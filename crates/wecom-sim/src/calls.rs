@@ -1,4 +1,4 @@
-//! Who called what, how often, and with which parameters.
+//! Call statistics: which APIs were called, how often, and with which parameters.
 
 use std::collections::BTreeMap;
 
@@ -7,10 +7,10 @@ use serde_json::{Map, Value, json};
 use crate::api::Api;
 use crate::query::Query;
 
-/// Longer lists of parameters are cut off here.
+/// The maximum number of recorded parameters.
 const MAX_PARAMETERS: usize = 32;
 
-/// The calls since the start, or since they were last forgotten.
+/// The calls since the start, or since the last reset.
 #[derive(Debug, Default)]
 pub(crate) struct Calls(BTreeMap<&'static str, CallStats>);
 

@@ -1,4 +1,4 @@
-//! Codes that stand for somebody who authorised, once and not for long.
+//! Authorization codes: each belongs to a user, is valid once, and expires soon.
 
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
@@ -9,19 +9,19 @@ use crate::SimulatedPerson;
 
 const CODE_LIFETIME: Duration = Duration::from_mins(5);
 
-/// Beyond this many the oldest goes first.
+/// The maximum number of codes; beyond it, the oldest is removed first.
 const MAX_CODES: usize = 50_000;
 
-/// The codes nobody has redeemed yet.
+/// The codes that have not been redeemed yet.
 #[derive(Debug, Default)]
 pub(crate) struct Codes {
     open: HashMap<String, &'static SimulatedPerson>,
-    /// All of them live equally long, so the oldest is the first to expire.
+    /// The codes by age. All have the same lifetime, so the oldest expires first.
     by_age: VecDeque<(Timestamp, String)>,
 }
 
 impl Codes {
-    /// A new code for somebody.
+    /// Issues a new code for a user.
     pub(crate) fn issue(
         &mut self,
         who: &'static SimulatedPerson,
@@ -35,7 +35,7 @@ impl Codes {
         Ok(code)
     }
 
-    /// Whom the code stands for, if it still does. It does not a second time.
+    /// The user to whom the code belongs, if it is still valid. Invalidates the code.
     pub(crate) fn redeem(&mut self, code: &str, now: Timestamp) -> Option<&'static SimulatedPerson> {
         self.evict(now, MAX_CODES);
         self.open.remove(code)

@@ -1,4 +1,4 @@
-//! What the simulated platform was told: the corporation, its app, and where the app may send people.
+//! The configuration of the simulated platform: the corporation, its app, and the app's trusted domains.
 
 use std::fmt;
 
@@ -11,11 +11,11 @@ pub struct SimulatorConfig {
     pub corp_id: String,
     /// The app's secret.
     pub secret: String,
-    /// The app.
+    /// The app's agent id.
     pub agent_id: String,
-    /// Where the app may send people.
+    /// The domains to which the app may redirect.
     pub domains: Domains,
-    /// What every path begins with: nothing, or such as `/sim`.
+    /// The prefix of every path: empty, or for example `/sim`.
     pub base: String,
 }
 
@@ -36,15 +36,15 @@ impl fmt::Debug for SimulatorConfig {
 pub enum Domains {
     /// This machine, at any port.
     Loopback,
-    /// These hosts, each with its port if it has one, exactly.
+    /// Exactly these hosts, each with its port if it has one.
     Listed(Vec<String>),
-    /// Either.
+    /// Both.
     LoopbackAnd(Vec<String>),
 }
 
 impl Domains {
-    /// The address, if people may be sent there. The platform compares host and port as they are written, so a spelling
-    /// that two parsers could read differently is nobody's domain.
+    /// The URL, if redirects to it are allowed. The platform compares host and port as they are written, so a spelling that two
+    /// parsers could read differently is rejected.
     pub(crate) fn admit(&self, address: &str) -> Option<Url> {
         let authority = authority(address)?.to_ascii_lowercase();
         let url = Url::parse(address).ok()?;
@@ -61,7 +61,7 @@ impl Domains {
         trusted.then_some(url)
     }
 
-    /// The one the platform shows as the app's.
+    /// The domain that the platform shows for the app.
     pub(crate) fn first(&self) -> &str {
         match self {
             Self::Loopback => None,
@@ -71,7 +71,7 @@ impl Domains {
     }
 }
 
-/// Host and port as written, if everyone would read them alike.
+/// Host and port as written, if all parsers read them alike.
 fn authority(address: &str) -> Option<&str> {
     let plain = address.bytes().all(|byte| byte > b' ' && byte != b'\\' && byte != 0x7f);
     let (scheme, rest) = address.split_once("://").filter(|_| plain)?;

@@ -1,4 +1,4 @@
-//! Where a tester looks, and meddles.
+//! The control API with which a tester inspects and manipulates the simulator.
 
 use bytes::Bytes;
 use http::{Method, Request, Response, StatusCode};
@@ -10,7 +10,7 @@ use crate::faults::Faults;
 use crate::reply;
 use crate::simulator::SimulatorState;
 
-/// What can be looked at or meddled with.
+/// An endpoint of the control API.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Control {
     Inbox,
@@ -86,7 +86,7 @@ fn show(state: &mut SimulatorState, control: Control) -> Value {
 }
 
 fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, String> {
-    // Without this a list would be read as the fields in their order.
+    // Without this check, a list would be read as the fields in order.
     if !body.trim_ascii_start().starts_with(b"{") {
         return Err("the body must be a JSON object".to_owned());
     }

@@ -1,34 +1,34 @@
-//! Everybody the simulated platform knows.
+//! The directory of users on the simulated platform.
 
-/// Somebody who may pick up the phone.
+/// A user of the simulated platform.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SimulatedPerson {
-    /// What the platform calls them; for a connected corporation, with its name and a slash before it.
+    /// The platform's identifier; for a connected corporation, prefixed with its name and a slash.
     pub id: &'static str,
     /// Display name.
     pub name: &'static str,
     /// Department's name.
     pub department: &'static str,
-    /// How the platform answers for them.
+    /// How the platform responds for this user.
     pub kind: PersonKind,
 }
 
-/// How the platform answers for somebody.
+/// How the platform responds for a user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PersonKind {
-    /// An active member in the app's range.
+    /// An active member in the app's visible range.
     Member,
     /// A member who has left.
     Left,
-    /// A member outside the app's range: the platform says who it is, but nothing more.
+    /// A member outside the app's visible range: the platform returns the identifier and nothing else.
     Hidden,
-    /// No member at all: an openid, no userid.
+    /// Not a member: has an openid and no userid.
     Outsider,
     /// A member of a connected corporation.
     Partner,
 }
 
-/// Everybody.
+/// All users.
 pub const PEOPLE: &[SimulatedPerson] = &[
     person("admin01", "Ada Admin", "IT", PersonKind::Member),
     person("agent01", "Arno Agent", "IT Service Desk", PersonKind::Member),
@@ -42,7 +42,7 @@ pub const PEOPLE: &[SimulatedPerson] = &[
     person("outsider01", "Otto Outsider", "", PersonKind::Outsider),
 ];
 
-/// A department; the corporation itself is the first.
+/// A department; the first one is the corporation itself.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Department {
     pub(crate) id: u32,
@@ -50,7 +50,7 @@ pub(crate) struct Department {
     pub(crate) parent: u32,
 }
 
-/// All departments, each after the one it belongs to.
+/// All departments, each after its parent.
 pub(crate) const DEPARTMENTS: &[Department] = &[
     Department { id: 1, name: "Deskpass", parent: 0 },
     Department { id: 2, name: "IT", parent: 1 },
@@ -67,7 +67,7 @@ impl SimulatedPerson {
         PEOPLE.iter().find(|who| who.id == id)
     }
 
-    /// The department's number; the corporation's own where there is no such department.
+    /// The department's number; the corporation's number if there is no such department.
     pub(crate) fn department_id(&self) -> u32 {
         DEPARTMENTS.iter().find(|department| department.name == self.department).map_or(1, |department| department.id)
     }
@@ -78,13 +78,13 @@ impl Department {
         DEPARTMENTS.iter().find(|department| department.id == id)
     }
 
-    /// Whether it is that department or belongs to it, directly or not.
+    /// Whether it is that department or a descendant of it.
     pub(crate) fn is_within(&self, top: u32) -> bool {
         self.id == top || Self::by_id(self.parent).is_some_and(|parent| parent.is_within(top))
     }
 }
 
-/// A member of the own corporation; there the platform does not care about case.
+/// A member of the own corporation; the platform compares their ids case-insensitively.
 pub(crate) fn member(id: &str) -> Option<&'static SimulatedPerson> {
     let own = |who: &&SimulatedPerson| matches!(who.kind, PersonKind::Member | PersonKind::Left | PersonKind::Hidden);
     PEOPLE.iter().filter(own).find(|who| who.id.eq_ignore_ascii_case(id))

@@ -1,11 +1,11 @@
-//! What the platform says to each of its error codes, and how.
+//! The platform's messages for its error codes.
 
 use std::net::IpAddr;
 
 use deskpass_core::{Entropy, Timestamp};
 use serde_json::{Map, Value};
 
-/// The platform's no, and the fields that come with it.
+/// A refusal of the platform, and the fields that come with it.
 #[derive(Debug)]
 pub(crate) struct Refused {
     pub(crate) errcode: i64,
@@ -25,7 +25,7 @@ impl From<i64> for Refused {
     }
 }
 
-/// The error message: wording, hint, caller and a page to look it up, as the platform strings them together.
+/// The error message: text, hint, caller and help page, in the platform's format.
 pub(crate) fn errmsg(errcode: i64, peer: IpAddr, now: Timestamp, entropy: Entropy) -> String {
     let said = wording(errcode);
     if errcode == 0 {

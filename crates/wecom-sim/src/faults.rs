@@ -1,4 +1,4 @@
-//! Misbehaviour on request.
+//! Fault injection.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -11,15 +11,15 @@ use serde_json::{Value, json};
 use crate::api::Api;
 use crate::reply;
 
-/// No more faults wait than this, and none waits longer.
+/// The maximum number of queued faults, and the maximum delay of a fault.
 const MAX_FAULTS: usize = 100;
 const MAX_DELAY_MILLIS: u64 = 600_000;
 
-/// How the next calls go wrong: first late, then not at all, or with this answer.
+/// A fault of the next calls: first a delay, then no response or this response.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Fault {
-    /// Which API; any, when absent.
+    /// The affected API; all APIs if `None`.
     api: Option<Api>,
     pub(crate) errcode: Option<i64>,
     http_status: Option<u16>,
@@ -30,7 +30,7 @@ pub(crate) struct Fault {
     pub(crate) delay_ms: u64,
     #[serde(default)]
     pub(crate) drop: bool,
-    /// How many calls it still spoils; zero, until it is taken away.
+    /// The number of calls that it still affects; zero means until it is removed.
     #[serde(default = "once")]
     times: u32,
 }
@@ -40,18 +40,18 @@ fn once() -> u32 {
 }
 
 impl Fault {
-    /// Whether the call is answered otherwise than it would be; if not, it is only late.
+    /// Whether the fault replaces the response; otherwise it only delays the call.
     pub(crate) fn answers(&self) -> bool {
         self.errcode.is_some() || self.http_status.is_some() || self.body.is_some() || !self.headers.is_empty()
     }
 
-    /// The wrong answer; `refusal` is what the platform says with the error code.
+    /// The faulty response; `refusal` is the platform's body for the error code.
     pub(crate) fn answer(&self, refusal: Option<Value>) -> Response<Bytes> {
         let status = self.status().unwrap_or(StatusCode::OK);
         let mut response = match (&self.body, refusal) {
             (Some(body), _) => reply::respond(status, reply::JSON, body.clone()),
             (None, Some(refusal)) => reply::json(status, &refusal),
-            // What a gateway says when the platform behind it is ill.
+            // The response of a gateway when the platform behind it is down.
             (None, None) => reply::respond(status, reply::HTML, format!("<html><h1>{status}</h1></html>")),
         };
         for (name, value) in &self.headers {
@@ -63,7 +63,7 @@ impl Fault {
     }
 
     fn status(&self) -> Option<StatusCode> {
-        // Below 200 it would not be an answer but the promise of one.
+        // A status below 200 would not be a final response.
         self.http_status.and_then(|status| StatusCode::from_u16(status).ok()).filter(|status| status.as_u16() >= 200)
     }
 
@@ -90,12 +90,12 @@ fn header(name: &str, value: &str) -> Result<(HeaderName, HeaderValue), String> 
     Ok((name, value))
 }
 
-/// The faults that wait for their call.
+/// The queued faults.
 #[derive(Debug, Default)]
 pub(crate) struct Faults(VecDeque<Fault>);
 
 impl Faults {
-    /// Adds one, or says what is wrong with it.
+    /// Adds a fault, or returns what is wrong with it.
     pub(crate) fn add(&mut self, fault: Fault) -> Result<(), String> {
         fault.check()?;
         if self.0.len() >= MAX_FAULTS {
@@ -105,7 +105,7 @@ impl Faults {
         Ok(())
     }
 
-    /// The first one that waits for this call.
+    /// Takes the first fault for this call.
     pub(crate) fn take(&mut self, api: Api) -> Option<Fault> {
         let at = self.0.iter().position(|fault| fault.api.is_none_or(|wanted| wanted == api))?;
         let waiting = self.0.get_mut(at)?;

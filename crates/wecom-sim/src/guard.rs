@@ -1,4 +1,4 @@
-//! Keeps pages of other sites away: this platform asks for no password, and browsers reach it from any page.
+//! Rejects requests from pages of other sites: this platform asks for no password, and browsers reach it from any page.
 
 use bytes::Bytes;
 use deskpass_core::HostNames;
@@ -7,12 +7,12 @@ use http::{HeaderMap, Method, Request, Response};
 
 use crate::reply;
 
-/// The refusal of a request that names a host which is not this platform's (DNS rebinding), or that a page of another site
-/// sends to change something. Pages to sign in on are reached from everywhere, by GET.
+/// The rejection of a request that names a host other than this platform's (DNS rebinding), or that a page of another site
+/// sends to change something. Sign-in pages are reached from everywhere, by GET.
 pub(crate) fn refuse(hosts: &HostNames, request: &Request<Bytes>) -> Option<Response<Bytes>> {
     let headers = request.headers();
     let mut named = headers.get_all(HOST).iter().map(|host| host.to_str().unwrap_or_default());
-    // Browsers always name one host.
+    // Browsers always send exactly one host.
     let known = named.all(|host| hosts.contains(host)) && headers.get_all(HOST).iter().count() < 2;
     if !known {
         return Some(reply::forbidden("the simulated platform does not answer to this host name; give it with --host"));

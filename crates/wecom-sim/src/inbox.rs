@@ -1,4 +1,4 @@
-//! Messages the app has sent to people.
+//! The messages that the app has sent.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -6,14 +6,14 @@ use std::time::Duration;
 use deskpass_core::Timestamp;
 use serde_json::{Value, json};
 
-/// The newest so many are kept.
+/// The maximum number of kept messages; the newest are kept.
 const MAX_MESSAGES: usize = 200;
 
 /// The messages, oldest first.
 #[derive(Debug, Default)]
 pub(crate) struct Inbox {
     messages: VecDeque<Value>,
-    /// What was asked lately, and until when the same is swallowed.
+    /// The recent requests, and the time until which a duplicate is ignored.
     asked: VecDeque<(Timestamp, Value)>,
 }
 
@@ -22,7 +22,7 @@ impl Inbox {
         push(&mut self.messages, message);
     }
 
-    /// Whether the very same was asked within the span; if not, it counts as asked now.
+    /// Whether the same request was made within `span`; if not, records it.
     pub(crate) fn repeats(&mut self, ask: &Value, span: Duration, now: Timestamp) -> bool {
         self.asked.retain(|(until, _)| now < *until);
         let repeats = self.asked.iter().any(|(_, asked)| asked == ask);

@@ -1,9 +1,9 @@
-//! Which language a page is in.
+//! The language of a page.
 
 use http::HeaderMap;
 use http::header::ACCEPT_LANGUAGE;
 
-/// A language the pages speak.
+/// A supported language.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Language {
     En,
@@ -11,7 +11,7 @@ pub(crate) enum Language {
 }
 
 impl Language {
-    /// The one the browser likes best.
+    /// The browser's preferred language.
     pub(crate) fn of(headers: &HeaderMap) -> Self {
         let wishes = headers.get(ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok()).unwrap_or_default();
         let mut best = (Self::En, 0.0);
@@ -31,7 +31,7 @@ impl Language {
         }
     }
 
-    /// Whichever of the two texts is in this language.
+    /// Selects the text in this language.
     pub(crate) fn pick<T>(self, english: T, chinese: T) -> T {
         match self {
             Self::En => english,

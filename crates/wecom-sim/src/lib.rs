@@ -1,7 +1,7 @@
-//! The platform in a box: a stand-in for the hosts of WeCom.
+//! A simulator of the WeCom platform.
 //!
-//! It serves the pages people authorise on and the API the service asks, so that the whole sign-in can be tried with no
-//! account, no phone and no network. It can be told to misbehave, and it says who called it how.
+//! It serves the authorization pages and the API that the service calls, so that the whole sign-in can be tested without an
+//! account, a phone or a network. It supports fault injection and reports the calls it received.
 
 mod api;
 mod authorize;

@@ -1,4 +1,4 @@
-//! What people see: a screen that asks who they are, one that says what is wrong, and one that explains this place.
+//! The HTML pages: the choice of a user, the error page, and the index page.
 
 mod index;
 
@@ -19,7 +19,7 @@ pub(crate) use index::index;
 
 const STYLE: &str = include_str!("page.css");
 
-/// Text in a page: nothing in it is markup.
+/// Text that is HTML-escaped on output.
 struct Escaped<'a>(&'a str);
 
 impl fmt::Display for Escaped<'_> {
@@ -35,7 +35,7 @@ impl fmt::Display for Escaped<'_> {
     }
 }
 
-/// "Who are you?": everybody is a link back to the same address with their name added.
+/// The page on which the visitor chooses a user: each user is a link to the same URL with their name added.
 pub(crate) fn who(language: Language, redirect: &Url, query: &Query) -> Response<Bytes> {
     let title = language.pick("Who are you?", "你是谁？");
     let leads = language.pick("You are about to sign in at", "你将登录");
@@ -67,7 +67,7 @@ fn link(query: &Query, user: &str, label: &str) -> String {
     format!("<li><a href=\"?{}\">{label}</a></li>", Escaped(&query.with("sim_user", user)))
 }
 
-/// An error page: nobody is sent anywhere.
+/// An error page, without a redirect.
 pub(crate) fn error(language: Language, error: AuthorizeError) -> Response<Bytes> {
     let title = language.pick("This does not work", "出错了");
     let body = format!("<h1>{title}</h1><p>{}</p>", Escaped(error.message(language)));

@@ -3,7 +3,7 @@
 use http::Uri;
 use url::form_urlencoded;
 
-/// Names and values.
+/// Pairs of names and values.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Query(Vec<(String, String)>);
 
@@ -12,12 +12,12 @@ impl Query {
         Self(form_urlencoded::parse(uri.query().unwrap_or_default().as_bytes()).into_owned().collect())
     }
 
-    /// The first value of that name.
+    /// The first value with this name.
     pub(crate) fn get(&self, name: &str) -> Option<&str> {
         self.0.iter().find(|(given, _)| given == name).map(|(_, value)| value.as_str())
     }
 
-    /// The first value of that name; the platform takes an empty one for a missing one.
+    /// The first value with this name; the platform treats an empty value as missing.
     pub(crate) fn non_empty(&self, name: &str) -> Option<&str> {
         self.get(name).filter(|value| !value.is_empty())
     }
@@ -26,7 +26,7 @@ impl Query {
         &self.0
     }
 
-    /// The same parameters with one more, as a URL spells them.
+    /// The same parameters with one more, URL-encoded.
     pub(crate) fn with(&self, name: &str, value: &str) -> String {
         form_urlencoded::Serializer::new(String::new()).extend_pairs(&self.0).append_pair(name, value).finish()
     }

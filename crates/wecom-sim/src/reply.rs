@@ -1,4 +1,4 @@
-//! How answers look on the wire.
+//! HTTP responses.
 
 use bytes::Bytes;
 use http::header::{ALLOW, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, LOCATION, REFERRER_POLICY};
@@ -10,7 +10,7 @@ use url::Url;
 pub(crate) const JSON: HeaderValue = HeaderValue::from_static("application/json; charset=UTF-8");
 pub(crate) const HTML: HeaderValue = HeaderValue::from_static("text/html; charset=utf-8");
 
-/// The page has one style sheet, inside itself, and nothing else to load.
+/// The page has one inline style sheet and loads nothing else.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; \
                       frame-ancestors 'none'";
 
@@ -30,7 +30,7 @@ pub(crate) fn json(status: StatusCode, body: &Value) -> Response<Bytes> {
 pub(crate) fn page(status: StatusCode, html: String) -> Response<Bytes> {
     let mut response = respond(status, HTML, html);
     set(&mut response, CONTENT_SECURITY_POLICY, POLICY);
-    // The platform is known by its origin when its page leads back.
+    // The service recognises the platform by its origin when the platform's page redirects back.
     set(&mut response, REFERRER_POLICY, "strict-origin");
     set(&mut response, VARY, "accept-language");
     response
@@ -45,7 +45,7 @@ pub(crate) fn redirect(to: &Url) -> Response<Bytes> {
     response
 }
 
-/// A request of the tester's own that makes no sense.
+/// The response to an invalid request to the control API.
 pub(crate) fn bad_request(error: &str) -> Response<Bytes> {
     json(StatusCode::BAD_REQUEST, &json!({ "error": error }))
 }

@@ -1,4 +1,4 @@
-//! Serves a simulator alone, on its own port.
+//! Serves a simulator standalone, on its own port.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -24,10 +24,10 @@ use crate::{Simulator, SimulatorReply};
 const MAX_CONNECTIONS: usize = 1_024;
 const MAX_HEAD_BYTES: usize = 64 * 1024;
 const HEAD_TIMEOUT: Duration = Duration::from_mins(1);
-/// Calls that a fault has delayed are not waited for longer than this.
+/// The maximum wait at shutdown for calls that a fault delays.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// Serves a simulator until `stop` completes; what is under way then has three seconds to end.
+/// Serves a simulator until `stop` completes; requests in progress then have three seconds to finish.
 pub async fn serve(listener: TcpListener, simulator: Simulator, stop: impl Future<Output = ()>) {
     let (stay, leave) = watch::channel(());
     let (mut connections, mut stop) = (JoinSet::new(), pin!(stop));
@@ -38,7 +38,7 @@ pub async fn serve(listener: TcpListener, simulator: Simulator, stop: impl Futur
             accepted = listener.accept(), if connections.len() < MAX_CONNECTIONS => match accepted {
                 Ok((stream, peer)) => drop(connections.spawn(handle_connection(stream, peer, simulator.clone(), leave.clone()))),
                 Err(error) => {
-                    // Usually out of file descriptors: some will come free.
+                    // Usually the process is out of file descriptors; some will become free.
                     tracing::warn!(%error, "cannot accept a connection");
                     sleep(Duration::from_millis(50)).await;
                 }
@@ -68,7 +68,7 @@ async fn handle_connection(stream: TcpStream, peer: SocketAddr, simulator: Simul
     }
 }
 
-/// The connection is to be closed without an answer.
+/// An error: the connection must be closed without a response.
 #[derive(Debug)]
 struct ConnectionDropped;
 

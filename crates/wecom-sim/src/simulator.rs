@@ -1,4 +1,4 @@
-//! The simulator: one world, what has happened in it, and which way a request goes.
+//! The simulator: its configuration, its state, and the routing of requests.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -22,19 +22,19 @@ use crate::reply;
 use crate::switches::Switches;
 use crate::tokens::IssuedTokens;
 
-/// No body of a request is larger.
+/// The maximum size of a request body.
 pub(crate) const MAX_BODY_BYTES: usize = 64 * 1024;
 
-/// What becomes of a request.
+/// The result of a request.
 #[derive(Debug)]
 pub enum SimulatorReply {
-    /// An answer.
+    /// A response.
     Response(Response<Bytes>),
-    /// None: the connection is to be closed without a word.
+    /// No response: the connection must be closed.
     HangUp,
 }
 
-/// The simulated platform. Clones are the same world.
+/// The simulated platform. Clones share the same state.
 #[derive(Clone)]
 pub struct Simulator(Arc<Inner>);
 
@@ -43,11 +43,11 @@ pub(crate) struct Inner {
     pub(crate) clock: Clock,
     pub(crate) entropy: Entropy,
     state: Mutex<SimulatorState>,
-    /// The hosts that are answered to, where nobody else sees to that.
+    /// The accepted hosts; `None` if the surrounding service checks them.
     hosts: Option<HostNames>,
 }
 
-/// What has happened so far.
+/// The state of the simulator.
 #[derive(Debug, Default)]
 pub(crate) struct SimulatorState {
     pub(crate) tokens: IssuedTokens,
@@ -66,13 +66,13 @@ impl Inner {
 
 impl fmt::Debug for Simulator {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // What has happened holds codes and tokens.
+        // The state contains codes and tokens.
         f.debug_struct("Simulator").field("config", &self.0.config).finish_non_exhaustive()
     }
 }
 
 impl Simulator {
-    /// A fresh world in which nothing has happened yet.
+    /// Creates a simulator with an empty state.
     #[must_use]
     pub fn new(config: SimulatorConfig, clock: Clock, entropy: Entropy) -> Self {
         let base = config.base.trim_end_matches('/').to_owned();
@@ -80,8 +80,8 @@ impl Simulator {
         Self(Arc::new(Inner { config, clock, entropy, state: Mutex::default(), hosts: None }))
     }
 
-    /// The same world, which answers only to these hosts, and to pages of other sites only where people sign in. Without
-    /// it, that is left to the service that the platform is a part of.
+    /// Restricts the simulator to these hosts, and accepts requests from pages of other sites only for sign-in. Without it, the
+    /// service that contains the simulator must check them.
     #[must_use]
     pub fn restricted_to_hosts(self, hosts: HostNames) -> Self {
         let Inner { config, clock, entropy, .. } = &*self.0;
@@ -89,7 +89,7 @@ impl Simulator {
         Self(Arc::new(Inner { config, clock, entropy, state: Mutex::default(), hosts: Some(hosts) }))
     }
 
-    /// Answers one request; its path may still begin with the base.
+    /// Handles one request; its path may still begin with the base.
     pub async fn handle(&self, peer: IpAddr, request: Request<Bytes>) -> SimulatorReply {
         let refusal = self.0.hosts.as_ref().and_then(|hosts| guard::refuse(hosts, &request));
         if let Some(refusal) = refusal {
@@ -113,7 +113,7 @@ impl Simulator {
     }
 }
 
-/// Where a request goes.
+/// The route of a request.
 #[derive(Clone, Copy)]
 enum Route {
     Index,
@@ -124,7 +124,7 @@ enum Route {
 
 impl Route {
     fn for_path(base: &str, path: &str) -> Option<Self> {
-        // Also without the base, as at the real hosts.
+        // Also without the base, as on the real hosts.
         let path = path.strip_prefix(base).unwrap_or(path);
         if path.is_empty() {
             return Some(Self::Index);

@@ -1,16 +1,16 @@
-//! Strictness that can be switched on.
+//! Optional strict checks.
 
 use std::net::IpAddr;
 
 use serde::{Deserialize, Serialize};
 
-/// What is switched on.
+/// The enabled checks.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Switches {
-    /// Whether a state must be what the documentation says: at most 128 letters and digits.
+    /// Whether a state must match the documentation: at most 128 letters and digits.
     pub(crate) strict_state: bool,
-    /// The addresses the API may be called from; any, when absent.
+    /// The addresses that may call the API; any address if `None`.
     pub(crate) trusted_ips: Option<Vec<IpAddr>>,
 }
 

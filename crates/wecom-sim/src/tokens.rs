@@ -1,4 +1,4 @@
-//! Access tokens the platform has handed out.
+//! The access tokens that the platform has issued.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use crate::errcode::Refused;
 
 const TOKEN_LIFETIME: Duration = Duration::from_hours(2);
 
-/// So many are remembered, that an expired one can be told from one that never was.
+/// The number of remembered tokens, to distinguish an expired token from an unknown one.
 const MAX_TOKENS: usize = 16;
 
 /// The tokens, oldest first.
@@ -23,7 +23,7 @@ struct IssuedToken {
 }
 
 impl IssuedTokens {
-    /// The token and how many seconds it has left: the same one until it expires.
+    /// The token and its remaining lifetime in seconds: the same token until it expires.
     pub(crate) fn issue(&mut self, now: Timestamp, entropy: Entropy) -> Result<(String, u64), NoEntropy> {
         if let Some(token) = self.0.back().filter(|token| now < token.expires) {
             let left = token.expires.since(now) + Duration::from_millis(999);
@@ -43,7 +43,7 @@ impl IssuedTokens {
         if now < token.expires { Ok(()) } else { Err(42001.into()) }
     }
 
-    /// Forgets them all before their time, as the platform now and then does; returns how many there were.
+    /// Revokes all tokens before their expiry, as the platform occasionally does; returns how many there were.
     pub(crate) fn revoke_all(&mut self) -> usize {
         std::mem::take(&mut self.0).len()
     }

@@ -1,5 +1,4 @@
-//! The access token: fetched once however many ask, on however many nodes, renewed ahead of its end, dropped when the
-//! platform drops it.
+//! The access token: fetched once for all callers on all nodes, renewed before it expires, dropped when the platform drops it.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -15,11 +14,11 @@ use crate::shared_task::{ReadyOrRunning, SharedTask};
 use crate::token_cache::{CachedToken, TokenCache, with_timeout};
 use crate::{Error, InvalidResponse, Unreachable};
 
-/// How long before its end a token is renewed; a short-lived one at two thirds of its life.
+/// The time before its expiry at which a token is renewed; a short-lived token is renewed at two thirds of its lifetime.
 const RENEWAL_LEAD: Duration = Duration::from_mins(5);
-/// How long to leave a token alone after its renewal failed, or did not help.
+/// The pause after a renewal that failed or did not help.
 const RENEWAL_BACKOFF: Duration = Duration::from_secs(10);
-/// How often to look whether another node has brought a token.
+/// The interval at which a node checks whether another node has stored a token.
 const LEASE_POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// An access token.
@@ -31,12 +30,12 @@ pub(crate) struct AccessToken {
 }
 
 impl AccessToken {
-    /// What goes into a call.
+    /// The value sent with a call.
     pub(crate) fn value(&self) -> &str {
         &self.kept.value
     }
 
-    /// Whether another node fetched it before this moment.
+    /// Whether another node fetched the token before `moment`.
     pub(crate) fn borrowed_from_before(&self, moment: Timestamp) -> bool {
         self.borrowed && self.kept.asked_at < moment
     }
@@ -59,23 +58,23 @@ impl AccessToken {
 
 type TokenResult = Result<Arc<AccessToken>, Error>;
 
-/// Who we are to the platform.
+/// The credentials of this service on the platform.
 pub(crate) struct Credentials {
     pub(crate) corp_id: String,
     pub(crate) secret: String,
 }
 
-/// What to do where a token is needed.
+/// The decision of a node that needs a token.
 enum FetchDecision {
-    /// Use the one another node has brought.
+    /// Use the token that another node has fetched.
     UseCached(AccessToken),
-    /// Ask the platform.
+    /// Fetch a token from the platform.
     Fetch,
-    /// Another node is asking it.
+    /// Wait: another node is fetching a token.
     Wait,
 }
 
-/// The token of one application, shared by everyone who needs it.
+/// The token of an application, shared by all callers.
 #[derive(Clone)]
 pub(crate) struct TokenProvider {
     transport: Arc<HttpTransport>,
@@ -88,9 +87,9 @@ pub(crate) struct TokenProvider {
 #[derive(Default)]
 struct ProviderState {
     token: Option<Arc<AccessToken>>,
-    /// The last one the platform did not take; the vault may still have it.
+    /// The last token that the platform rejected; the token cache may still hold it.
     refused: Option<Arc<AccessToken>>,
-    /// The fetch under way.
+    /// The fetch in progress.
     fetch: Option<SharedTask<TokenResult>>,
     backoff_until: Option<Timestamp>,
     no_renewal_until: Option<Timestamp>,
@@ -101,7 +100,7 @@ impl ProviderState {
         self.token.as_ref().filter(|token| now < token.kept.expires_at)
     }
 
-    /// Whether a token from the vault is of use. One that is due for renewal is, to whoever has none: it is renewed in time.
+    /// Whether a cached token is useful. A node without a token also uses one that is due for renewal, and renews it in time.
     fn wants(&self, token: &AccessToken, now: Timestamp) -> bool {
         let refused = self.refused.as_ref().is_some_and(|refused| refused.kept == token.kept);
         let until = if self.valid_token(now).is_some() { token.renew_at } else { token.kept.expires_at };
@@ -119,18 +118,18 @@ impl TokenProvider {
         Self { transport, clock, credentials: Arc::new(credentials), cache, state: Arc::default() }
     }
 
-    /// The token, from the state or from the platform.
+    /// Returns the token, from the state or from the platform.
     pub(crate) async fn get(&self, deadline: Instant) -> TokenResult {
         let token = timeout_at(deadline, self.cached_or_fetch().get()).await;
         token.map_err(|_| Unreachable::TimedOut)?.ok_or(Unreachable::ConnectionLost)?
     }
 
-    /// Whether a token is at hand that has not expired.
+    /// Whether there is a token that has not expired.
     pub(crate) fn has_valid_token(&self) -> bool {
         self.state().valid_token(self.clock.now()).is_some()
     }
 
-    /// Drops a token that the platform no longer takes; a newer one stays. Returns the time where there may be a better one.
+    /// Drops a token that the platform rejected; keeps a newer one. Returns the current time if a better token may exist.
     pub(crate) fn drop_token(&self, refused: &Arc<AccessToken>) -> Option<Timestamp> {
         let now = self.clock.now();
         let mut state = self.state();
@@ -143,13 +142,13 @@ impl TokenProvider {
         Some(now)
     }
 
-    /// Notes that a new token did not help either: the trouble is another, and asking for one token after the other is what
-    /// the platform bans callers for.
+    /// Records that a new token did not help either: the cause is different, and the platform bans callers that fetch one token
+    /// after another.
     pub(crate) fn pause_renewals(&self) {
         self.state().no_renewal_until = Some(self.clock.now() + RENEWAL_BACKOFF);
     }
 
-    /// A good token, or the fetch that will bring one. Starts a fetch where one is due and none is under way.
+    /// Returns a valid token or the fetch in progress. Starts a fetch if one is due and none is in progress.
     fn cached_or_fetch(&self) -> ReadyOrRunning<TokenResult> {
         let now = self.clock.now();
         let mut state = self.state();
@@ -174,7 +173,7 @@ impl TokenProvider {
         })
     }
 
-    /// A token from another node or from the platform.
+    /// Obtains a token from another node or from the platform.
     async fn obtain(&self) -> Result<AccessToken, Error> {
         let deadline = self.transport.deadline();
         loop {
@@ -193,7 +192,7 @@ impl TokenProvider {
         }
     }
 
-    /// Whose turn it is; nothing where the vault does not answer.
+    /// Decides which node fetches; `None` if the cache does not respond.
     async fn decide(&self) -> Option<FetchDecision> {
         if let Some(token) = self.load_cached().await? {
             return Some(FetchDecision::UseCached(token));
@@ -201,7 +200,7 @@ impl TokenProvider {
         if !with_timeout(self.cache.acquire_lease()).await? {
             return Some(FetchDecision::Wait);
         }
-        // Whoever had the claim before us may have kept a token after we looked.
+        // The node that held the lease before may have stored a token after the first load.
         let Some(token) = self.load_cached().await? else { return Some(FetchDecision::Fetch) };
         with_timeout(self.cache.release_lease()).await;
         Some(FetchDecision::UseCached(token))
@@ -216,7 +215,7 @@ impl TokenProvider {
 
     async fn fetch(&self) -> Result<AccessToken, Error> {
         let fetched = self.request_token().await;
-        // Before anybody has the token: were it refused, an older one would still be in the vault.
+        // Stored before a caller gets the token: if the platform then rejects it, the cache must not still hold an older one.
         match &fetched {
             Ok(token) => with_timeout(self.cache.store(token.kept.clone())).await,
             Err(_) => with_timeout(self.cache.release_lease()).await,

@@ -1,4 +1,4 @@
-//! When not to ask: what the platform punishes, and what it has no time for.
+//! The circuit breakers: they stop calls that the platform punishes or has no capacity for.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -10,37 +10,37 @@ use crate::api::Api;
 use crate::errcode::{FixableBy, explain};
 use crate::{Error, InvalidResponse, Unreachable};
 
-/// Whether the platform is being asked, as far as signing in needs it.
+/// The state of the platform, as far as sign-in needs it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Circuit {
-    /// It is asked, and nothing speaks against it.
+    /// Calls are made and succeed.
     Closed,
-    /// It refused in a way that asking again would make worse.
+    /// The platform refused in a way that further calls would make worse.
     Open {
-        /// When it is asked again.
+        /// The time of the next call.
         until: Timestamp,
-        /// What it said.
+        /// The error code of the refusal.
         errcode: i64,
     },
-    /// It is asked, but the last calls did not get through.
+    /// Calls are made, but the last ones failed.
     Failing,
-    /// It answers, but lets nobody sign in here until an administrator has mended something.
+    /// The platform responds, but refuses all sign-ins until an administrator fixes the cause.
     Refused {
-        /// What it said.
+        /// The error code of the refusal.
         errcode: i64,
     },
-    /// It has not been asked yet.
+    /// No call has been made yet.
     Untried,
 }
 
-/// How many calls in a row must fail before the platform counts as failing.
+/// The number of consecutive failures after which the platform counts as failing.
 const FAILURE_THRESHOLD: u32 = 3;
-/// How long that says something about the present.
+/// The period for which these failures count.
 const FAILURE_MEMORY: Duration = Duration::from_mins(5);
-/// How long it stands that people can sign in, or cannot.
+/// The period for which a known outage, or its absence, remains valid.
 const OUTAGE_KNOWLEDGE_TTL: Duration = Duration::from_secs(10);
 
-/// One breaker for each call: a limit on reading records must not keep anybody from signing in.
+/// One breaker for each API: a limit on reading records must not prevent sign-ins.
 pub(crate) struct Breakers {
     clock: Clock,
     state: Mutex<BreakerState>,
@@ -50,16 +50,16 @@ struct BreakerState {
     open: BTreeMap<Api, OpenBreaker>,
     failures: u32,
     failed_at: Timestamp,
-    /// Whether the platform ever answered.
+    /// Whether the platform has ever responded.
     answered: bool,
-    /// What keeps everybody from signing in, as the platform said at the last try.
+    /// The error code that prevents all sign-ins, from the last attempt.
     refused: Option<i64>,
-    /// Whether the platform is out, and when that was seen.
+    /// Whether the platform is down, and when that was determined.
     seen: Option<(bool, Timestamp)>,
 }
 
 impl BreakerState {
-    /// That the platform is there is no longer certain.
+    /// Discards the knowledge that the platform is reachable.
     fn forget_reachable(&mut self) {
         self.seen = self.seen.filter(|(out, _)| *out);
     }
@@ -90,9 +90,9 @@ impl Breakers {
         }
     }
 
-    /// Learns from how a call went.
+    /// Records the outcome of a call.
     pub(crate) fn record<T>(&self, api: Api, outcome: &Result<T, Error>) {
-        // Messages can wait: how they fare says nothing about signing in.
+        // Messages can wait: their outcome says nothing about sign-in.
         if api != Api::Message {
             self.record_reachability(api, outcome);
         }
@@ -106,7 +106,7 @@ impl Breakers {
     fn record_reachability<T>(&self, api: Api, outcome: &Result<T, Error>) {
         match outcome {
             Ok(_) | Err(Error::Refused { .. }) => self.reached(),
-            // It was not even asked.
+            // No call was made.
             Err(Error::Unreachable(Unreachable::NoLocalSockets)) => {}
             Err(Error::Unreachable(_) | Error::InvalidResponse(InvalidResponse::Status(500..))) => self.failed(),
             Err(_) => self.state().answered = true,
@@ -116,7 +116,7 @@ impl Breakers {
         }
     }
 
-    /// Notes whether people can sign in. A code that is no good is no hindrance: the platform looked at it.
+    /// Records whether users can sign in. An invalid code does not prevent sign-ins: the platform examined it.
     fn record_sign_in<T>(&self, outcome: &Result<T, Error>) {
         let now = self.clock.now();
         let mut state = self.state();
@@ -129,19 +129,19 @@ impl Breakers {
         match errcode.map(|errcode| explain(errcode).fixable_by) {
             None | Some(FixableBy::Person) => state.seen = Some((false, now)),
             Some(FixableBy::Administrator) => state.forget_reachable(),
-            // Busy, or a limit: neither here nor there.
+            // Busy, or a limit: neither proves nor disproves that users can sign in.
             Some(FixableBy::Developer | FixableBy::Nobody) => {}
         }
     }
 
-    /// The platform answered, whatever it said.
+    /// Records that the platform responded, with any result.
     pub(crate) fn reached(&self) {
         let mut state = self.state();
         state.answered = true;
         state.failures = 0;
     }
 
-    /// A call did not get through.
+    /// Records that a call did not get through.
     pub(crate) fn failed(&self) {
         let now = self.clock.now();
         let mut state = self.state();
@@ -150,13 +150,13 @@ impl Breakers {
         state.forget_reachable();
     }
 
-    /// Whether the platform is out, where that was seen a moment ago.
+    /// Whether the platform is down, if that was determined recently.
     pub(crate) fn known_outage(&self) -> Option<bool> {
         let now = self.clock.now();
         self.state().seen.filter(|(_, at)| now.since(*at) < OUTAGE_KNOWLEDGE_TTL).map(|(out, _)| out)
     }
 
-    /// Notes what a look has shown.
+    /// Records the result of a probe.
     pub(crate) fn record_probe(&self, out: bool) {
         let now = self.clock.now();
         let before = self.state().seen.replace((out, now));
@@ -168,7 +168,7 @@ impl Breakers {
         }
     }
 
-    /// Notes that a look got no answer that says anything, however often it asked.
+    /// Records that a probe got no conclusive response in all its attempts.
     pub(crate) fn probe_failed(&self) {
         let now = self.clock.now();
         let mut state = self.state();
@@ -179,7 +179,7 @@ impl Breakers {
     fn succeeded(&self, api: Api) {
         let now = self.clock.now();
         let mut state = self.state();
-        // A success that comes while it is open was asked for before it opened.
+        // A success while the circuit is open belongs to a call made before it opened.
         if state.open.get(&api).is_some_and(|open| open.until <= now) {
             state.open.remove(&api);
             tracing::info!(api = api.name(), "the platform is asked again");
@@ -195,7 +195,7 @@ impl Breakers {
         tracing::warn!(api = api.name(), errcode, seconds = pause.as_secs(), "the platform is not asked for a while");
     }
 
-    /// How things stand; a token in hand outlives a refusal to give another.
+    /// The current state; a valid token outlives a refusal to issue another.
     pub(crate) fn status(&self, token_in_hand: bool) -> Circuit {
         let now = self.clock.now();
         let state = self.state();
@@ -208,11 +208,11 @@ impl Breakers {
         let lately = now.since(state.failed_at) < FAILURE_MEMORY;
         let missing = state.failures >= FAILURE_THRESHOLD && lately;
         match state.refused {
-            // No token, and none was given at the last try.
+            // There is no token, and the last attempt to get one failed.
             _ if missing || token.is_some() => Circuit::Failing,
             Some(errcode) => Circuit::Refused { errcode },
             None if state.answered => Circuit::Closed,
-            // One call may fail by chance where others succeeded; here none ever did.
+            // A single call may fail by chance if others succeeded; here no call has ever succeeded.
             None if state.failures > 0 && lately => Circuit::Failing,
             None => Circuit::Untried,
         }
@@ -223,7 +223,7 @@ impl Breakers {
     }
 }
 
-/// How long not to ask after a refusal. Wrong secrets, repeated, shut out the caller's address for an hour.
+/// How long the circuit stays open after a refusal. Repeated wrong secrets block the caller's address for an hour.
 fn open_duration(api: Api, errcode: i64, strikes: u32) -> Option<Duration> {
     match errcode {
         40001 | 40013 | 40091 | 41002 | 41004 if api == Api::Token => {

@@ -1,4 +1,4 @@
-//! The client: what this service asks of the platform.
+//! The client for the platform.
 
 use std::fmt;
 use std::sync::Arc;
@@ -17,15 +17,15 @@ use crate::sanitize::{is_visible_ascii, sanitize};
 use crate::token_cache::{NoSharedCache, TokenCache};
 use crate::{Circuit, Error, Hosts, Identity, Settings, SettingsError};
 
-/// The platform does not take the access token (any more). 40001 is about the secret where a token is asked for, and about
-/// the token everywhere else.
+/// The platform rejects the access token, or no longer accepts it. 40001 refers to the secret in a token request, and to the
+/// token in all other calls.
 const TOKEN_REFUSED: [i64; 3] = [40001, 40014, 42001];
-/// The platform's own number for a missing agent id.
+/// The platform's error code for a missing agent id.
 pub(crate) const NO_AGENT_ID: i64 = 41011;
 
 type CallResult = Result<ApiResponse, Error>;
 
-/// The platform, as this service asks it. Clones share the access token, the circuit and the connections.
+/// The client for the platform. Clones share the access token, the circuit breakers and the connections.
 #[derive(Clone)]
 pub struct Wecom(Arc<Inner>);
 
@@ -39,30 +39,30 @@ struct Inner {
     outage_probe: OutageProbe,
 }
 
-/// The application as the platform has it on record.
+/// The application as registered on the platform.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Application {
     /// Its name.
     pub name: String,
-    /// Whether an administrator switched it off.
+    /// Whether an administrator disabled it.
     pub closed: bool,
-    /// The domain that codes may be sent to; empty where none is set.
+    /// The domain that may receive codes; empty if none is set.
     pub redirect_domain: String,
 }
 
 impl Wecom {
-    /// A client for these settings.
+    /// Creates a client with these settings.
     ///
     /// # Errors
-    /// When no client can be made of them.
+    /// When the settings are invalid.
     pub fn new(settings: Settings, clock: Clock) -> Result<Self, SettingsError> {
         Self::with_token_cache(settings, clock, Arc::new(NoSharedCache))
     }
 
-    /// A client that shares its access token with the other nodes that use this vault.
+    /// Creates a client that shares its access token with the other nodes that use this token cache.
     ///
     /// # Errors
-    /// When no client can be made of the settings.
+    /// When the settings are invalid.
     pub fn with_token_cache(
         settings: Settings,
         clock: Clock,
@@ -82,10 +82,10 @@ impl Wecom {
         })))
     }
 
-    /// Who a code stands for.
+    /// Returns the identity of the user to whom a code belongs.
     ///
     /// # Errors
-    /// When the code cannot be one, or the platform does not say whose it is.
+    /// When the code is malformed, or the platform does not return the user.
     pub async fn exchange_code(&self, code: &str) -> Result<Identity, Error> {
         if !is_visible_ascii(code) {
             return Err(Error::BadCode);
@@ -95,11 +95,11 @@ impl Wecom {
         Ok(Identity::read(&response)?)
     }
 
-    /// The application as the platform has it on record: a call that fails where signing in would, unlike the one for
-    /// a token, which the platform answers to any address.
+    /// Returns the application as registered on the platform. This call fails where a sign-in would fail, unlike the token
+    /// call, which the platform answers for any address.
     ///
     /// # Errors
-    /// When the platform does not say, or no agent id is configured.
+    /// When the platform does not return it, or no agent id is configured.
     pub async fn application(&self) -> Result<Application, Error> {
         let Some(agent_id) = self.agent_id() else {
             return Err(Error::refused(NO_AGENT_ID));
@@ -110,15 +110,15 @@ impl Wecom {
         Ok(Application { name: text("name"), closed, redirect_domain: text("redirect_domain") })
     }
 
-    /// Whether the platform accepts the corporation and its secret; a token at hand is proof enough.
+    /// Checks whether the platform accepts the corporation and its secret; a valid token is sufficient proof.
     ///
     /// # Errors
-    /// When it does not, or does not say.
+    /// When the platform refuses or does not respond.
     pub async fn check_credentials(&self) -> Result<(), Error> {
         self.token(self.deadline()).await
     }
 
-    /// The time by the platform's clock, as it writes it.
+    /// Returns the time of the platform's clock, as the platform writes it.
     ///
     /// # Errors
     /// When the platform cannot be reached.
@@ -126,20 +126,20 @@ impl Wecom {
         self.0.transport.date().await
     }
 
-    /// The newest date that a response of the platform had, without asking.
+    /// The newest date in a response of the platform, without a call.
     #[must_use]
     pub fn last_date(&self) -> Option<ObservedDate> {
         self.0.transport.last_date()
     }
 
-    /// Whether the platform is being asked.
+    /// The state of the circuit breakers.
     #[must_use]
     pub fn circuit(&self) -> Circuit {
         self.breakers().status(self.0.tokens.has_valid_token())
     }
 
-    /// Asks with the access token, and once more with a new one where the platform does not take it. The same code may be
-    /// sent again: it is not used up by a call that failed for its token.
+    /// Makes a call with the access token, and retries once with a new token if the platform rejects it. The same code may be
+    /// sent again: a call that failed because of its token does not consume it.
     pub(crate) async fn request(&self, call: &ApiCall<'_>, deadline: Instant) -> Result<ApiResponse, Error> {
         let tokens = &self.0.tokens;
         let (token, outcome) = self.request_once(call, deadline).await?;
@@ -147,7 +147,7 @@ impl Wecom {
             return outcome;
         };
         let (token, mut again) = self.request_once(call, deadline).await?;
-        // One that another node had all along is not new: the platform may have dropped both together.
+        // A token that another node already had is not new: the platform may have dropped both together.
         let old = token.borrowed_from_before(dropped_at);
         if token_refused(&again) && old && tokens.drop_token(&token).is_some() {
             (_, again) = self.request_once(call, deadline).await?;
@@ -168,7 +168,7 @@ impl Wecom {
         Ok((token, outcome))
     }
 
-    /// Sees to it that a token is at hand.
+    /// Ensures that there is a token.
     pub(crate) async fn token(&self, deadline: Instant) -> Result<(), Error> {
         self.0.tokens.get(deadline).await.map(drop)
     }
@@ -202,7 +202,7 @@ impl Wecom {
     }
 }
 
-/// Whether the platform did not take the access token.
+/// Whether the platform rejected the access token.
 fn token_refused(outcome: &CallResult) -> bool {
     matches!(outcome, Err(Error::Refused { errcode, .. }) if TOKEN_REFUSED.contains(errcode))
 }

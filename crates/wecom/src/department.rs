@@ -1,4 +1,4 @@
-//! Names of departments, remembered for a while: a record of a person has only their numbers.
+//! A cache of department names: the record of a member contains only department numbers.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -6,15 +6,15 @@ use std::time::Duration;
 use deskpass_core::{Clock, Timestamp};
 use quick_cache::sync::Cache;
 
-/// How long a name is believed.
+/// The lifetime of a cached name.
 const NAME_TTL: Duration = Duration::from_hours(1);
-/// How many names are kept.
+/// The maximum number of cached names.
 const MAX_NAMES: usize = 1_024;
 
-/// A department's name, or that we may not know it.
+/// A department's name; `None` if the application may not see it.
 pub(crate) type DepartmentName = Option<Arc<str>>;
 
-/// Names of departments.
+/// The cache of department names.
 pub(crate) struct DepartmentNames {
     clock: Clock,
     names: Cache<i64, (DepartmentName, Timestamp)>,
@@ -25,13 +25,13 @@ impl DepartmentNames {
         Self { clock, names: Cache::new(MAX_NAMES) }
     }
 
-    /// What is remembered of a department.
+    /// The cached name of a department.
     pub(crate) fn get(&self, id: i64) -> Option<DepartmentName> {
         let (name, read_at) = self.names.get(&id)?;
         (self.clock.now().since(read_at) < NAME_TTL).then_some(name)
     }
 
-    /// Remembers what the platform said.
+    /// Caches the platform's response.
     pub(crate) fn insert(&self, id: i64, name: DepartmentName) {
         self.names.insert(id, (name, self.clock.now()));
     }

@@ -1,32 +1,32 @@
-//! What the platform's error numbers mean, and who can mend it.
+//! The meaning of the platform's error codes, and who can fix the cause.
 
 mod table;
 
 use table::{TABLE, UNKNOWN};
 
-/// Who can mend it.
+/// Who can fix the cause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FixableBy {
-    /// The person signing in, by starting again.
+    /// The user who signs in, by starting again.
     Person,
     /// An administrator, in the platform's console or in this service's settings.
     Administrator,
-    /// Whoever writes this service.
+    /// The developers of this service.
     Developer,
-    /// Nobody: it passes, or does no harm.
+    /// No action is needed: the error is temporary or harmless.
     Nobody,
 }
 
-/// What an error number means.
+/// The meaning of an error code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ErrcodeInfo {
-    /// Who can mend it.
+    /// Who can fix the cause.
     pub fixable_by: FixableBy,
-    /// What it means and how to mend it, in English and in Chinese.
+    /// The meaning and the fix, in English and in Chinese.
     pub text: [&'static str; 2],
 }
 
-/// What an error number means. A number we do not know has a meaning, too: where to look it up.
+/// Explains an error code. For an unknown code, the explanation says where to look it up.
 #[must_use]
 pub fn explain(code: i64) -> ErrcodeInfo {
     let row = TABLE.iter().find(|row| row.codes.contains(&code));

@@ -1,48 +1,48 @@
-//! Why the platform did not do what it was asked.
+//! The errors of calls to the platform.
 
 use std::net::IpAddr;
 
 use deskpass_core::Timestamp;
 
-/// Why the platform did not do what it was asked. No text of it carries an address, a secret, a token or a code.
+/// The reason why a call to the platform failed. Its text never contains an address, a secret, a token or a code.
 #[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
 pub enum Error {
-    /// What should be a code cannot be one; the platform was not asked.
+    /// The code is malformed; the platform was not called.
     #[error("this cannot be a code of the platform")]
     BadCode,
-    /// No answer came.
+    /// There was no response.
     #[error("the platform cannot be reached: {0}")]
     Unreachable(Unreachable),
-    /// Something came that is no answer of the platform.
+    /// The response is not a valid response of the platform.
     #[error("the platform's answer cannot be read: {0}")]
     InvalidResponse(InvalidResponse),
-    /// The platform said no.
+    /// The platform refused.
     #[error("the platform refused (errcode {errcode})")]
     Refused {
-        /// Its number for the reason.
+        /// The platform's error code.
         errcode: i64,
-        /// What its support asks for.
+        /// The hint that the platform's support asks for.
         hint: Option<String>,
-        /// The address it saw us come from.
+        /// The address from which the platform saw the call come.
         from_ip: Option<IpAddr>,
     },
-    /// It said no before, and asking again now would do harm; it was not asked.
+    /// The platform refused earlier, and another call now would do harm; no call was made.
     #[error("the platform is not asked for a while (errcode {errcode})")]
     CircuitOpen {
-        /// What it said before.
+        /// The earlier error code.
         errcode: i64,
-        /// When it is asked again.
+        /// The time of the next call.
         until: Timestamp,
     },
 }
 
 impl Error {
-    /// A refusal in the platform's own terms.
+    /// Creates a refusal with the platform's error code.
     pub(crate) const fn refused(errcode: i64) -> Self {
         Self::Refused { errcode, hint: None, from_ip: None }
     }
 
-    /// The platform's number for the reason, where it gave one.
+    /// The platform's error code, if there is one.
     #[must_use]
     pub fn errcode(&self) -> Option<i64> {
         match self {
@@ -52,39 +52,39 @@ impl Error {
     }
 }
 
-/// How a call got no answer.
+/// The reason why there was no response.
 #[derive(Clone, Copy, Debug, thiserror::Error, PartialEq, Eq)]
 pub enum Unreachable {
-    /// No connection came about: name, route, port, or certificate.
+    /// No connection was established: name, route, port, or certificate.
     #[error("no connection")]
     Connect,
-    /// This machine has no connection to spare, whatever the platform would say.
+    /// This machine has no free sockets; the platform is not the cause.
     #[error("no connection to spare on this machine")]
     NoLocalSockets,
-    /// It took too long.
+    /// The call timed out.
     #[error("timed out")]
     TimedOut,
-    /// The connection broke, or what came over it was not HTTP.
+    /// The connection broke, or the data was not HTTP.
     #[error("connection broken")]
     ConnectionLost,
 }
 
-/// How an answer was none.
+/// The reason why a response is invalid.
 #[derive(Clone, Copy, Debug, thiserror::Error, PartialEq, Eq)]
 pub enum InvalidResponse {
     /// An HTTP status other than 200.
     #[error("HTTP status {0}")]
     Status(u16),
-    /// A body beyond the limit.
+    /// A body larger than the limit.
     #[error("too large")]
     TooLarge,
-    /// No JSON object.
+    /// The body is not a JSON object.
     #[error("no JSON object")]
     NotJson,
     /// A redirect; the API has none.
     #[error("redirected elsewhere")]
     Redirected,
-    /// This member is missing or has no sensible value.
+    /// This field is missing or invalid.
     #[error("no usable {0}")]
     MissingField(&'static str),
 }

@@ -1,38 +1,38 @@
-//! What the platform adds to a refusal in words: shown in the log, never a ground for a decision.
+//! The text of a refusal by the platform: it is logged and never used for a decision.
 
 use std::net::IpAddr;
 
 use crate::sanitize::sanitize;
 
-/// The longest remark shown, in characters.
+/// The maximum length of a logged message, in characters.
 const MAX_CHARS: usize = 256;
 
-/// The platform's words beside an error number.
+/// The platform's text for an error code.
 pub(crate) struct ErrorMessage(String);
 
 impl ErrorMessage {
-    /// Takes the words without characters that cannot be seen, and without any of the secrets that the call carried, in case they are
-    /// echoed.
+    /// Creates a message from the text, without invisible characters and without the secrets of the call, in case the platform
+    /// echoes them.
     pub(crate) fn new<'a>(errmsg: &str, secrets: impl Iterator<Item = &'a str>) -> Self {
-        // Shorter ones would blot out ordinary words.
+        // Replacing shorter secrets would redact ordinary words.
         let redacted =
             secrets.filter(|secret| secret.len() >= 8).fold(errmsg.to_owned(), |text, s| text.replace(s, "***"));
         Self(sanitize(&redacted, MAX_CHARS))
     }
 
-    /// The words.
+    /// The text.
     pub(crate) fn text(&self) -> &str {
         &self.0
     }
 
-    /// The number the platform's support asks for.
+    /// The hint that the platform's support asks for.
     pub(crate) fn hint(&self) -> Option<String> {
         let (hint, _) = self.0.split_once("hint: [")?.1.split_once(']')?;
         let fits = (1..=64).contains(&hint.len()) && hint.bytes().all(|c| c.is_ascii_alphanumeric() || c == b'_');
         fits.then(|| hint.to_owned())
     }
 
-    /// The address the platform saw us come from.
+    /// The address from which the platform saw the call come.
     pub(crate) fn address(&self) -> Option<IpAddr> {
         let rest = self.0.split_once("from ip: ")?.1;
         let end = rest.find(|c: char| !c.is_ascii_hexdigit() && c != '.' && c != ':').unwrap_or(rest.len());

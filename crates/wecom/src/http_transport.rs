@@ -1,4 +1,4 @@
-//! The line to the platform: one call, with its limits, and the few repeats that are worth it.
+//! The HTTP transport to the platform: single calls with their limits, and a few retries.
 
 use std::error::Error as _;
 use std::net::{Ipv4Addr, UdpSocket};
@@ -20,23 +20,23 @@ use crate::response::ApiResponse;
 use crate::tls::tls_config;
 use crate::{Error, InvalidResponse, Settings, SettingsError, Timeouts, Unreachable};
 
-/// The largest body read; the platform's own are a few hundred bytes.
+/// The maximum size of a body; the platform's bodies are a few hundred bytes.
 const MAX_BODY_BYTES: usize = 64 * 1024;
-/// Calls under way at once. The platform complains (45033) at several hundred, and a slow one must not use up our sockets.
+/// The maximum number of concurrent calls. The platform returns 45033 at several hundred; slow calls must not use up the sockets.
 const MAX_CONCURRENT_CALLS: usize = 128;
-/// How long a connection is kept for the next call: shorter than servers keep theirs, or we would now and then speak into
-/// one that is just being closed, and somebody's code would be lost.
+/// How long an idle connection is kept: shorter than servers keep theirs. Otherwise a call could go to a connection that is
+/// just being closed, and the code it carries would be lost.
 const IDLE_CONNECTION_TIMEOUT: Duration = Duration::from_secs(15);
-/// How often a call is repeated when the platform is busy, and the first pause before it.
+/// The number of retries when the platform is busy, and the first pause between them.
 const MAX_RETRIES: u32 = 2;
 pub(crate) const RETRY_PAUSE: Duration = Duration::from_millis(100);
-/// The platform is busy (-1), or two writers met (6000): both pass.
+/// The platform is busy (-1), or two writes collided (6000): both are temporary.
 pub(crate) const BUSY_ERRCODES: [i64; 2] = [-1, 6000];
 
-/// How long the date of a response is kept before another one replaces it.
+/// The interval at which the recorded date of a response is replaced.
 const DATE_REFRESH_INTERVAL: Duration = Duration::from_secs(10);
 
-/// The line to the platform.
+/// The HTTP transport to the platform.
 pub(crate) struct HttpTransport {
     http: Client,
     api: Url,
@@ -50,14 +50,14 @@ pub(crate) struct HttpTransport {
 /// The date of a response of the platform.
 #[derive(Clone, Debug)]
 pub struct ObservedDate {
-    /// As the platform wrote it.
+    /// The date as the platform wrote it.
     pub date: String,
-    /// The uptime of this machine when the response came.
+    /// The uptime of this machine when the response arrived.
     pub at: Duration,
 }
 
 impl HttpTransport {
-    /// A line as the settings have it. The environment has no say in it: where the secret goes is for the settings alone.
+    /// Creates a transport from the settings. The environment is ignored: only the settings decide where the secret is sent.
     pub(crate) fn new(settings: &Settings, clock: Clock) -> Result<Self, SettingsError> {
         let mut http = Client::builder()
             .tls_backend_preconfigured(tls_config(settings)?)
@@ -81,17 +81,17 @@ impl HttpTransport {
         })
     }
 
-    /// When an operation that begins now must be over.
+    /// The deadline of an operation that begins now.
     pub(crate) fn deadline(&self) -> Instant {
         Instant::now() + self.timeouts.operation
     }
 
-    /// When not to ask.
+    /// The circuit breakers.
     pub(crate) fn breakers(&self) -> &Breakers {
         &self.breakers
     }
 
-    /// Asks, and asks again for a while when the platform is busy.
+    /// Makes a call, and retries for a limited time while the platform is busy.
     pub(crate) async fn request(&self, call: &ApiCall<'_>, deadline: Instant) -> Result<ApiResponse, Error> {
         for repeat in 0..MAX_RETRIES {
             let outcome = self.request_once(call, deadline).await;
@@ -118,7 +118,7 @@ impl HttpTransport {
         permit.map_err(|_| Unreachable::ConnectionLost)
     }
 
-    /// One call: the body of a response with status 200.
+    /// Makes one call and returns the body of a response with status 200.
     async fn send(&self, call: &ApiCall<'_>, deadline: Instant) -> Result<Vec<u8>, Error> {
         let mut url = self.api.clone();
         url.set_path(&format!("{}/cgi-bin/{}", self.api.path().trim_end_matches('/'), call.api.name()));
@@ -139,7 +139,7 @@ impl HttpTransport {
         body.inspect_err(|error| log_invalid_response(call.api, error))
     }
 
-    /// The `Date` of whatever stands at the API's address. No secret goes out, and nothing is counted against us.
+    /// The `Date` header from the API's address. The call contains no secret and counts against no limit.
     pub(crate) async fn date(&self) -> Result<Option<String>, Error> {
         let deadline = self.deadline();
         let _permit = self.permit(deadline).await?;
@@ -153,12 +153,12 @@ impl HttpTransport {
         Ok(date(&response).map(str::to_owned))
     }
 
-    /// The newest date that a response of the platform had, if there was one.
+    /// The newest date in a response of the platform, if there was one.
     pub(crate) fn last_date(&self) -> Option<ObservedDate> {
         self.last_date.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Remembers the date of a response, every few seconds at most.
+    /// Records the date of a response, at most every few seconds.
     fn record_date(&self, response: &Response) {
         let at = self.clock.uptime();
         let mut seen = self.last_date.lock().unwrap_or_else(PoisonError::into_inner);
@@ -167,7 +167,7 @@ impl HttpTransport {
         }
     }
 
-    /// How long one call may take, with this much left of the whole.
+    /// The timeout of one call, given the deadline of the operation.
     fn remaining(&self, deadline: Instant) -> Duration {
         self.timeouts.call.min(deadline.saturating_duration_since(Instant::now()))
     }
@@ -191,7 +191,7 @@ async fn read(api: &'static str, mut response: Response) -> Result<Vec<u8>, Erro
     Ok(body)
 }
 
-/// Tells a refusal from a response. The error number comes first: a refusal may carry a response's members, too.
+/// Separates refusals from successes. The error code is checked first: a refusal may contain the fields of a success.
 fn parse_response(call: &ApiCall<'_>, body: &[u8]) -> Result<ApiResponse, Error> {
     let api = call.api;
     let read = ApiResponse::read(body).and_then(|response| Ok((response.errcode()?, response)));
@@ -201,7 +201,7 @@ fn parse_response(call: &ApiCall<'_>, body: &[u8]) -> Result<ApiResponse, Error>
     }
     let message = ErrorMessage::new(response.text("errmsg").unwrap_or_default(), call.secrets());
     let (hint, from_ip) = (message.hint(), message.address());
-    // A stale code is an everyday thing, the others are worth a look.
+    // A stale code is common; the other errors deserve attention.
     let ErrcodeInfo { fixable_by, text: [meaning, _] } = explain(errcode);
     if fixable_by == FixableBy::Person {
         tracing::info!(api = api.name(), errcode, hint, errmsg = message.text(), "the platform refused");
@@ -217,13 +217,13 @@ fn log_invalid_response(api: Api, error: &Error) {
     }
 }
 
-/// Whether this machine has no sockets to spare. Strangers can bring that about by holding many connections, so it must not
-/// pass for the platform's fault.
+/// Whether this machine has no free sockets. Strangers can cause that by holding many connections, so it must not count as a
+/// failure of the platform.
 fn is_out_of_sockets() -> bool {
     UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).is_err()
 }
 
-/// What became of a call without a response. The error itself has the address with its secrets, so only its cause is told.
+/// Classifies a call without a response. The error itself contains the URL with its secrets, so only its cause is logged.
 fn classify_error(api: &'static str, error: &reqwest::Error) -> Error {
     let how = match error {
         error if error.is_connect() && is_out_of_sockets() => Unreachable::NoLocalSockets,

@@ -1,4 +1,4 @@
-//! Who a code stands for.
+//! The identity to which a code belongs.
 
 use deskpass_core::{CorpId, EmployeeId};
 use serde::{Deserialize, Serialize};
@@ -6,27 +6,27 @@ use serde::{Deserialize, Serialize};
 use crate::InvalidResponse;
 use crate::response::ApiResponse;
 
-/// Who a code stands for.
+/// The identity to which a code belongs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Identity {
-    /// A member of the own corporation.
+    /// A member of this service's own corporation.
     Member {
-        /// The person's identifier there.
+        /// The member's identifier there.
         userid: String,
     },
     /// A member of a connected corporation.
     Linked {
-        /// That corporation, as the platform names it to us; it may be encrypted, so case matters.
+        /// The identifier of that corporation as the platform sends it; it may be encrypted, so it is case-sensitive.
         corp_id: String,
-        /// The person's identifier there.
+        /// The member's identifier there.
         userid: String,
     },
-    /// Somebody the platform knows who is no member.
+    /// A user known to the platform who is not a member.
     Outsider,
 }
 
 impl Identity {
-    /// Reads the response to a code, in the platform's new spelling and in its old one.
+    /// Reads the response to a code, with the platform's new and old field names.
     pub(crate) fn read(response: &ApiResponse) -> Result<Self, InvalidResponse> {
         let either = |new, old| response.text(new).or_else(|| response.text(old));
         if let (Some(new), Some(old)) = (response.text("userid"), response.text("UserId"))
@@ -41,10 +41,10 @@ impl Identity {
         }
     }
 
-    /// A member by the platform's identifier, which puts a connected corporation in front of a slash.
+    /// A member from the platform's identifier, in which a slash separates a connected corporation from the user id.
     fn member(id: &str) -> Option<Self> {
         let (corp, userid) = id.split_once('/').map_or((None, id), |(corp, userid)| (Some(corp), userid));
-        // A second slash is in no identifier's alphabet.
+        // No identifier may contain a second slash.
         EmployeeId::parse(userid).ok()?;
         let userid = userid.to_owned();
         match corp {

@@ -1,7 +1,7 @@
-//! The platform's client: who a code stands for, what the platform says of that person, and messages to members.
+//! The client for the platform: exchanges codes for identities, reads profiles, and sends messages to members.
 //!
-//! Only this crate knows the platform's HTTP API. What the platform answers is taken for hostile until it has been read:
-//! bodies are small, times are short, and nothing it says is repeated to a browser.
+//! Only this crate knows the platform's HTTP API. Responses are untrusted until they have been parsed: body sizes are limited,
+//! timeouts are short, and no text of the platform is passed on to a browser.
 
 mod access_token;
 mod api;

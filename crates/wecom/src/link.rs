@@ -1,4 +1,4 @@
-//! The two links that begin a sign-in.
+//! The two links that start a sign-in.
 
 use url::Url;
 
@@ -23,7 +23,7 @@ impl Lang {
 }
 
 impl Wecom {
-    /// The link that signs in inside the platform's own browser, its parameters in the platform's documented order.
+    /// The link that signs in inside the platform's own browser, with the parameters in the documented order.
     #[must_use]
     pub fn in_client_link(&self, redirect_uri: &str, state: &str) -> String {
         let fixed = [
@@ -35,12 +35,12 @@ impl Wecom {
         ];
         let agent = self.agent_id().map(|id| ("agentid", id));
         let mut link = with_query(&self.hosts().authorize, fixed.into_iter().chain(agent));
-        // The platform's browser adds the person only where it sees this.
+        // The platform's browser identifies the user only if this fragment is present.
         link.set_fragment(Some("wechat_redirect"));
         link.into()
     }
 
-    /// The link that signs in a desktop browser; none without an agent id, which the platform demands there.
+    /// The link that signs in a desktop browser; `None` without an agent id, which the platform requires there.
     #[must_use]
     pub fn web_link(&self, redirect_uri: &str, state: &str, lang: Lang) -> Option<String> {
         let parameters = [

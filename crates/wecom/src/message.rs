@@ -7,22 +7,22 @@ use crate::api::{Api, ApiCall};
 use crate::client::NO_AGENT_ID;
 use crate::{Error, Wecom};
 
-/// The longest text, in bytes; the platform cuts off the rest, if need be in the middle of a character.
+/// The maximum length of a text in bytes; the platform truncates the rest, possibly inside a character.
 const MAX_TEXT_BYTES: usize = 2_048;
-/// The platform's own number for an agent id that is no number.
+/// The platform's error code for an agent id that is not a number.
 const BAD_AGENT_ID: i64 = 40056;
-/// The platform's own number for a message that reaches nobody.
+/// The platform's error code for a message without a valid recipient.
 const NO_VALID_RECIPIENT: i64 = 81013;
 
 impl Wecom {
-    /// Sends a text to a member of the own corporation.
+    /// Sends a text to a member of this service's own corporation.
     ///
     /// # Errors
-    /// When the platform does not take it, it reaches nobody, or no agent id is configured.
+    /// When the platform refuses it, it has no valid recipient, or no agent id is configured.
     pub async fn notify(&self, userid: &str, text: &str) -> Result<(), Error> {
         let agent_id = self.agent_id().ok_or(Error::refused(NO_AGENT_ID))?;
         let agent_id: u64 = agent_id.parse().map_err(|_| Error::refused(BAD_AGENT_ID))?;
-        // What goes to one person must not be read as a list, or as everybody ("@all").
+        // A message to one member must not be read as a list, or as a message to all ("@all").
         if userid.starts_with('@') || EmployeeId::parse(userid).is_err() {
             return Err(Error::refused(NO_VALID_RECIPIENT));
         }
@@ -33,7 +33,7 @@ impl Wecom {
             "agentid": agent_id,
             "text": { "content": text },
             "safe": 0,
-            // Whoever does not hear our thanks is asked again, and must not tell it again.
+            // A retry after a lost response must not deliver the message twice.
             "enable_duplicate_check": 1,
             "duplicate_check_interval": 14_400,
         });
@@ -43,7 +43,7 @@ impl Wecom {
     }
 }
 
-/// Whether both are the same member: the platform lists them in lower case.
+/// Whether both identifiers name the same member: the platform lists them in lower case.
 fn same(listed: &str, userid: &str) -> bool {
     listed.eq_ignore_ascii_case(userid)
 }

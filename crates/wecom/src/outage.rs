@@ -1,7 +1,7 @@
-//! Whether the platform is out: what people's sign-ins show, and where they show nothing, what a look shows.
+//! Detects whether the platform is down: from the users' sign-ins, and where they are inconclusive, from a probe.
 //!
-//! An outage opens another way in, so nobody may be able to bring one about. What comes of codes that people bring can only
-//! show that the platform is there, or give cause for a look; that it is out is decided by what this service itself asked.
+//! An outage enables another way to sign in, so no client may be able to cause one. The results of users' codes can only show
+//! that the platform is up, or trigger a probe; only calls of this service itself decide that it is down.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -13,12 +13,12 @@ use crate::http_transport::{BUSY_ERRCODES, RETRY_PAUSE};
 use crate::shared_task::{ReadyOrRunning, SharedTask};
 use crate::{Error, Identity, Unreachable, Wecom};
 
-/// How many attempts without a response make an outage.
+/// The number of attempts without a response that count as an outage.
 const MAX_PROBE_ATTEMPTS: u32 = 3;
-/// A code that is nobody's.
+/// A code that belongs to no user.
 const PROBE_CODE: &str = "deskpass-is-looking";
 
-/// The look under way, if there is one.
+/// The probe in progress, if any.
 #[derive(Default)]
 pub(crate) struct OutageProbe(Mutex<Option<SharedTask<bool>>>);
 
@@ -29,15 +29,15 @@ impl OutageProbe {
 }
 
 impl Wecom {
-    /// Whether people cannot sign in through the platform right now: it gives no response, or lets nobody in until an
-    /// administrator has mended something. A limit that was met is no outage, for anybody can meet it. What was found out
-    /// in the last seconds stands, so this asks the platform rarely, and takes no longer than one operation may.
+    /// Whether users cannot sign in through the platform at this moment: it does not respond, or refuses all sign-ins until an
+    /// administrator fixes the cause. A rate limit is not an outage, because any client can trigger it. A result of the last
+    /// seconds is reused, so this rarely calls the platform, and it takes no longer than one operation.
     pub async fn is_down(&self) -> bool {
-        // A look that ended without a word, as when the service stops, is no reason to open another way in.
+        // A probe that ended without a result, for example on shutdown, is no reason to enable another way to sign in.
         self.known_or_probe().get().await.unwrap_or(false)
     }
 
-    /// What is known, or the look that will show it.
+    /// Returns the known state or the probe that determines it.
     fn known_or_probe(&self) -> ReadyOrRunning<bool> {
         let mut running = self.outage_probe().running();
         if let Some(out) = self.breakers().known_outage() {
@@ -72,7 +72,7 @@ impl Wecom {
         true
     }
 
-    /// Asks what a sign-in asks. A response that cannot be read, and that the platform is busy, say as little as none.
+    /// Makes the call that a sign-in makes. An unreadable response or a busy platform is as inconclusive as no response.
     async fn attempt(&self, deadline: Instant) -> Option<bool> {
         if let Err(error) = self.token(deadline).await {
             return if is_local_error(&error) { Some(false) } else { answered(&error).map(|_| true) };
@@ -87,12 +87,12 @@ impl Wecom {
     }
 }
 
-/// Whether it says nothing of the platform that there was no response.
+/// Whether the missing response says nothing about the platform.
 fn is_local_error(error: &Error) -> bool {
     matches!(error, Error::Unreachable(Unreachable::NoLocalSockets))
 }
 
-/// The platform's number for why it refused, where it had the time to look.
+/// The platform's error code of a refusal, if the platform examined the request.
 fn answered(error: &Error) -> Option<i64> {
     error.errcode().filter(|errcode| !BUSY_ERRCODES.contains(errcode))
 }

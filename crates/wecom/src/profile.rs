@@ -1,4 +1,4 @@
-//! What the platform says of a person.
+//! The profile of a user on the platform.
 
 use deskpass_core::is_platform_department;
 use serde_json::json;
@@ -11,54 +11,54 @@ use crate::response::ApiResponse;
 use crate::sanitize::sanitize;
 use crate::{Error, Identity, InvalidResponse, Wecom};
 
-/// What the platform says where there is no account with an identifier.
+/// The platform's error code for an identifier without an account.
 const NO_SUCH_USER: i64 = 60111;
-/// The longest name kept, in characters.
+/// The maximum length of a name, in characters.
 const MAX_NAME_CHARS: usize = 128;
-/// The longest address of a picture kept, in bytes.
+/// The maximum length of a picture's URL, in bytes.
 const MAX_AVATAR_URL_BYTES: usize = 512;
 
-/// What the platform says of a person. Each part may be missing: it depends on what the application may see.
+/// The profile of a user on the platform. Each field may be missing, depending on the application's visible range.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Profile {
     /// Display name.
     pub name: Option<String>,
     /// The main department.
     pub department: Department,
-    /// Address of a picture.
+    /// The URL of a picture.
     pub avatar: Option<String>,
-    /// Whether the account is in use.
+    /// The status of the account.
     pub status: MemberStatus,
 }
 
-/// The main department of a person, as far as the platform tells it.
+/// The main department of a user, as far as the platform reports it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Department {
-    /// The platform did not say whether there is one.
+    /// The platform did not report whether there is one.
     Unspecified,
     /// There is none that the application may see.
     None,
-    /// This one.
+    /// The department is known.
     Known {
-        /// Its id: departments are compared by it, since two may have the same name.
+        /// The id. Departments are compared by id because names are not unique.
         id: String,
-        /// Its name; empty when the application may not see it, `None` when the platform did not say.
+        /// The name; empty when the application may not see it, `None` when the platform did not report it.
         name: Option<String>,
     },
 }
 
-/// Whether an account on the platform is in use.
+/// The status of an account on the platform.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MemberStatus {
     /// In use.
     Active,
-    /// Shut by the corporation's administrator.
+    /// Disabled by the corporation's administrator.
     Disabled,
-    /// Made, but never used.
+    /// Created, but never used.
     NotActivated,
-    /// The person has left the corporation.
+    /// The user has left the corporation.
     Left,
-    /// The platform did not say.
+    /// The platform did not report it.
     Unknown,
 }
 
@@ -75,7 +75,7 @@ impl MemberStatus {
 }
 
 impl Profile {
-    /// Of somebody of whom the platform tells nothing.
+    /// The profile of a user about whom the platform reports nothing else.
     #[must_use]
     pub const fn empty(department: Department) -> Self {
         Self { name: None, department, avatar: None, status: MemberStatus::Unknown }
@@ -92,10 +92,10 @@ impl Profile {
 }
 
 impl Wecom {
-    /// What the platform says of a person; of somebody who is no member, nothing.
+    /// Returns the profile of a user; an empty one for a user who is not a member.
     ///
     /// # Errors
-    /// When the platform does not say. A sign-in goes on without it.
+    /// When the platform does not return it. A sign-in continues without a profile.
     pub async fn profile(&self, identity: &Identity) -> Result<Profile, Error> {
         let deadline = self.deadline();
         let told = match identity {
@@ -104,8 +104,8 @@ impl Wecom {
             Identity::Outsider => Ok(Profile::empty(Department::Unspecified)),
         };
         match (identity, told) {
-            // Of people of connected corporations the platform tells no status: those who left are not found. Of members it says the
-            // same where they are out of the application's visible range.
+            // For users of connected corporations the platform reports no status: users who left are not found. For members,
+            // the same error also means that they are outside the application's visible range.
             (Identity::Linked { .. }, Err(Error::Refused { errcode: NO_SUCH_USER, .. })) => {
                 Ok(Profile { status: MemberStatus::Left, ..Profile::empty(Department::Unspecified) })
             }
@@ -117,7 +117,7 @@ impl Wecom {
         let response = self.request(&ApiCall::get(Api::User, &[("userid", userid)]), deadline).await?;
         let department = match response.number("main_department").or_else(|| response.first_number("department")) {
             Some(id) => {
-                // Without the department's name its id is still worth having.
+                // The department's id is useful even without its name.
                 let name = self.department_name(id, deadline).await.ok();
                 let name = name.map(|name| name.map(|name| name.to_string()).unwrap_or_default());
                 Department::Known { id: id.to_string(), name }
@@ -131,7 +131,7 @@ impl Wecom {
         let body = json!({ "userid": format!("{corp_id}/{userid}") });
         let response = self.request(&ApiCall::post(Api::LinkedUser, body), deadline).await?;
         let person = response.take("user_info").ok_or(InvalidResponse::MissingField("user_info"))?;
-        // What these departments are called is for their own corporation to know.
+        // The names of these departments are visible only to their own corporation.
         let department = match person.texts("department").as_deref() {
             Some([]) => Department::None,
             Some([id, ..]) if is_platform_department(id) => Department::Known { id: id.to_string(), name: None },
@@ -147,7 +147,7 @@ impl Wecom {
         let asked = self.request(&ApiCall::get(Api::Department, &[("id", &id.to_string())]), deadline).await;
         let name = match asked {
             Ok(response) => response.take("department").and_then(|record| name(&record)).map(Into::into),
-            // Unknown, or not for this application to see: that does not change from one sign-in to the next.
+            // Unknown, or not visible to this application: that does not change between sign-ins.
             Err(Error::Refused { errcode: 40066 | 60003 | 60011 | 60123, .. }) => None,
             Err(error) => return Err(error),
         };
@@ -160,7 +160,7 @@ fn name(record: &ApiResponse) -> Option<String> {
     record.text("name").map(|name| sanitize(name, MAX_NAME_CHARS)).filter(|name| !name.is_empty())
 }
 
-/// The address of a picture, written so that it can go into a page.
+/// The URL of a picture, normalized so that it can be put into a page.
 fn avatar_url(text: &str) -> Option<String> {
     let fits = |text: &str| text.len() <= MAX_AVATAR_URL_BYTES;
     let url = Url::parse(text).ok().filter(|url| fits(text) && matches!(url.scheme(), "http" | "https"))?;

@@ -1,4 +1,4 @@
-//! Reading what the platform answers: lenient in spelling, strict in meaning.
+//! Parses the platform's responses: lenient in spelling, strict in meaning.
 
 use std::fmt;
 
@@ -8,17 +8,17 @@ use serde_json::{Map, Value};
 
 use crate::InvalidResponse;
 
-/// A JSON object from the platform, or from inside one of its answers.
+/// A JSON object from the platform, or nested in one of its responses.
 #[derive(Debug)]
 pub(crate) struct ApiResponse(Map<String, Value>);
 
 impl ApiResponse {
-    /// Reads a body.
+    /// Parses a body.
     pub(crate) fn read(body: &[u8]) -> Result<Self, InvalidResponse> {
         serde_json::from_slice(body).map_err(|_| InvalidResponse::NotJson)
     }
 
-    /// The error number; zero, success, where there is none, as in the platform's older answers.
+    /// The error code; zero (success) if it is missing, as in the platform's older responses.
     pub(crate) fn errcode(&self) -> Result<i64, InvalidResponse> {
         if self.0.contains_key("errcode") {
             self.number("errcode").ok_or(InvalidResponse::MissingField("errcode"))
@@ -27,27 +27,27 @@ impl ApiResponse {
         }
     }
 
-    /// A text that is not empty.
+    /// A text field that is not empty.
     pub(crate) fn text(&self, name: &str) -> Option<&str> {
         self.0.get(name)?.as_str().filter(|text| !text.is_empty())
     }
 
-    /// A whole number, or a text of one.
+    /// An integer field, or a text field that contains an integer.
     pub(crate) fn number(&self, name: &str) -> Option<i64> {
         integer(self.0.get(name)?)
     }
 
-    /// The first of a list of numbers.
+    /// The first number of a list.
     pub(crate) fn first_number(&self, name: &str) -> Option<i64> {
         integer(self.0.get(name)?.as_array()?.first()?)
     }
 
-    /// The texts of a list, where it is one.
+    /// The texts of a list, if the field is a list.
     pub(crate) fn texts(&self, name: &str) -> Option<Vec<&str>> {
         self.0.get(name)?.as_array()?.iter().map(Value::as_str).collect()
     }
 
-    /// An object inside this one.
+    /// A nested object.
     pub(crate) fn take(mut self, name: &str) -> Option<Self> {
         match self.0.remove(name)? {
             Value::Object(inner) => Some(Self(inner)),
@@ -66,7 +66,7 @@ impl<'de> Deserialize<'de> for ApiResponse {
     }
 }
 
-/// Accepts an object that says each thing once: of two user ids neither is to be believed.
+/// Accepts only an object without duplicate keys: of two user ids neither can be trusted.
 struct UniqueMembers;
 
 impl<'de> Visitor<'de> for UniqueMembers {
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_number_may_be_absent_a_number_or_a_text_of_one() {
+    fn an_error_code_may_be_absent_a_number_or_a_numeric_text() {
         for (body, code) in [("{}", 0), (r#"{"errcode":-1}"#, -1), (r#"{"errcode":"40029"}"#, 40029)] {
             assert_eq!(errcode(body), Ok(code), "{body}");
         }

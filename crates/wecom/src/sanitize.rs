@@ -1,13 +1,13 @@
-//! Texts from outside, in a shape that can be passed on.
+//! Sanitizes texts from outside.
 
 use deskpass_core::is_invisible;
 
-/// The text without characters that move others or hide, cut to `at_most` characters.
+/// Removes invisible and reordering characters, and truncates to `at_most` characters.
 pub(crate) fn sanitize(text: &str, at_most: usize) -> String {
     text.chars().filter(|c| !is_invisible(*c)).take(at_most).collect()
 }
 
-/// Whether a text is 1 to 512 bytes of visible ASCII, as the platform's codes, tokens and identifiers are.
+/// Whether a text is 1 to 512 bytes of visible ASCII, like the platform's codes, tokens and identifiers.
 pub(crate) fn is_visible_ascii(text: &str) -> bool {
     (1..=512).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic())
 }

@@ -1,4 +1,4 @@
-//! What the client is told at the start.
+//! The settings of the client.
 
 use std::fmt;
 use std::time::Duration;
@@ -7,20 +7,20 @@ use url::Url;
 
 use crate::sanitize::is_visible_ascii;
 
-/// What the client is told at the start.
+/// The settings of the client.
 #[derive(Clone)]
 pub struct Settings {
     /// The corporation.
     pub corp_id: String,
-    /// The secret of its application.
+    /// The secret of the corporation's application.
     pub secret: String,
-    /// The application's number; desktop sign-in and the application's own record need it.
+    /// The application's agent id; desktop sign-in and the application's record require it.
     pub agent_id: Option<String>,
-    /// Where the platform is.
+    /// The addresses of the platform.
     pub hosts: Hosts,
-    /// The way out, for networks without a direct one. May carry a user name and password.
+    /// The proxy, for networks without direct access. Its URL may contain a user name and password.
     pub proxy: Option<Url>,
-    /// How long to wait.
+    /// The timeouts.
     pub timeouts: Timeouts,
 }
 
@@ -36,10 +36,10 @@ impl fmt::Debug for Settings {
     }
 }
 
-/// Where the platform is. The default is the public one.
+/// The addresses of the platform. The default is the public platform.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hosts {
-    /// What stands before `/cgi-bin/` in the server API: an origin, with a path where there is one.
+    /// The part of the server API's URL before `/cgi-bin/`: an origin, and a path if there is one.
     pub api: Url,
     /// The page that signs in inside the platform's own browser.
     pub authorize: Url,
@@ -59,14 +59,14 @@ impl Default for Hosts {
     }
 }
 
-/// How long to wait for the platform.
+/// The timeouts of calls to the platform.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timeouts {
-    /// For a connection.
+    /// The timeout of a connection attempt.
     pub connect: Duration,
-    /// For one call, connection and answer together.
+    /// The timeout of one call, including connection and response.
     pub call: Duration,
-    /// For all calls of one operation, pauses and repeats included.
+    /// The timeout of all calls of one operation, including pauses and retries.
     pub operation: Duration,
 }
 
@@ -76,28 +76,28 @@ impl Default for Timeouts {
     }
 }
 
-/// Settings no client can be made of.
+/// An error: the settings are invalid.
 #[derive(Clone, Copy, Debug, thiserror::Error, PartialEq, Eq)]
 pub enum SettingsError {
-    /// A blank in an identifier or secret is a slip of copying, and the platform's own complaint about it misleads.
+    /// An identifier or secret contains a blank: a copying mistake for which the platform's own error is misleading.
     #[error("the platform's {0} must be 1 to 512 visible ASCII characters without blanks")]
     Unprintable(&'static str),
-    /// Not an address a browser or client can go to.
+    /// The URL is not a valid address for a browser or client.
     #[error("the platform's {0} must be an http or https address without user, query or fragment")]
     Address(&'static str),
     /// The proxy cannot be used.
     #[error("the platform's proxy must be an http or https address")]
     Proxy,
-    /// Nobody could be trusted.
+    /// There are no trusted certificate authorities.
     #[error("this machine has no certificate authorities to trust the platform by")]
     NoCertificateAuthorities,
-    /// The HTTP client could not be made.
+    /// The HTTP client could not be created.
     #[error("the HTTP client could not be made")]
     Client,
 }
 
 impl Settings {
-    /// Whether a client can be made of this.
+    /// Checks whether the settings are valid.
     pub(crate) fn check(&self) -> Result<(), SettingsError> {
         let texts =
             [("corp id", Some(&self.corp_id)), ("secret", Some(&self.secret)), ("agent id", self.agent_id.as_ref())];

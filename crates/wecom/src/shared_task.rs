@@ -1,41 +1,41 @@
-//! One errand for everybody who waits for what it brings.
+//! A task whose result is shared by all waiting callers.
 
 use tokio::sync::watch;
 use tracing::Instrument;
 
-/// An errand under way. Clones wait for the same one.
+/// A running task. Clones wait for the same task.
 #[derive(Clone)]
 pub(crate) struct SharedTask<T>(watch::Receiver<Option<T>>);
 
-/// What somebody needs.
+/// A value that is ready or still being computed.
 pub(crate) enum ReadyOrRunning<T> {
-    /// Here it is.
+    /// The value is ready.
     Ready(T),
-    /// It is being brought.
+    /// The task that computes the value is running.
     Running(SharedTask<T>),
 }
 
 impl<T: Clone + Send + Sync + 'static> SharedTask<T> {
-    /// Departs as a task of its own: whoever asked first may give up without leaving the others waiting.
+    /// Spawns the work as its own task: if the first caller gives up, the others still receive the result.
     pub(crate) fn spawn(work: impl Future<Output = T> + Send + 'static) -> Self {
         let (sender, receiver) = watch::channel(None);
         let flight = async move {
             let brought = work.await;
-            // Also when nobody is waiting any more.
+            // Sent even if no caller is waiting any more.
             sender.send_replace(Some(brought));
         };
         drop(tokio::spawn(flight.in_current_span()));
         Self(receiver)
     }
 
-    /// Whether it may still land. One that ended without a word, as when its runtime stopped, will not.
+    /// Whether the task may still produce a result. A task that ended without one, as when its runtime stopped, will not.
     pub(crate) fn is_running(&self) -> bool {
         self.0.has_changed().is_ok()
     }
 }
 
 impl<T: Clone> ReadyOrRunning<T> {
-    /// What is needed, waited for if need be; nothing where its flight ended without a word.
+    /// Returns the value, waiting if necessary; `None` if the task ended without a result.
     pub(crate) async fn get(self) -> Option<T> {
         match self {
             Self::Ready(here) => Some(here),

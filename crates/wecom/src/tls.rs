@@ -1,4 +1,4 @@
-//! Whom to believe to be the platform.
+//! The certificate authorities that authenticate the platform.
 
 use std::sync::Arc;
 
@@ -7,8 +7,8 @@ use rustls_platform_verifier::BuilderVerifierExt;
 
 use crate::{Settings, SettingsError};
 
-/// Trusts whom this machine trusts, so that a corporation's own authorities count. Where nothing is encrypted nobody is
-/// trusted, and a machine without any authorities can still talk to a simulated platform.
+/// Uses the certificate authorities of this machine, including a corporation's own. Without encryption it uses none, so that a
+/// machine without any authorities can still connect to a simulated platform.
 pub(crate) fn tls_config(settings: &Settings) -> Result<ClientConfig, SettingsError> {
     let builder = ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
         .with_safe_default_protocol_versions()

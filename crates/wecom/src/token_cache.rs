@@ -1,4 +1,4 @@
-//! Where several nodes keep one access token together.
+//! The token cache, which several nodes share.
 
 use std::fmt;
 use std::pin::Pin;
@@ -7,42 +7,42 @@ use std::time::Duration;
 use deskpass_core::Timestamp;
 use tokio::time::timeout;
 
-/// How long a claim lasts unless it is ended: longer than asking the platform takes, so that only a node that died holds
-/// one to its end.
+/// The duration of a lease unless it is released: longer than a fetch takes, so that only a node that died holds its lease to
+/// the end.
 pub const FETCH_LEASE: Duration = Duration::from_secs(6);
-/// How long each question to a vault may take. People wait meanwhile, and a token can be had without it.
+/// The timeout of each cache operation. Users wait in the meantime, and a token can be fetched without the cache.
 const CACHE_TIMEOUT: Duration = Duration::from_millis(300);
 
-/// What a vault will answer.
+/// The future of a cache operation.
 pub type CacheFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// Where several nodes keep one access token together. This crate does not know where that is.
+/// A cache of the access token that several nodes share. This crate does not know where it is stored.
 ///
-/// A vault is for one corporation and secret: another application's token opens other doors. It fails quietly: one that
-/// cannot be reached recalls nothing and grants every claim, so that each node goes on by itself and only the sharing is
-/// lost. One that does not answer in time is not waited for.
+/// A cache is for one corporation and secret: another application's token has other permissions. It reports no errors: an
+/// unreachable cache returns no token and grants every lease, so that each node continues alone and only the sharing is lost.
+/// A cache that does not respond in time is not waited for.
 pub trait TokenCache: fmt::Debug + Send + Sync {
-    /// The token kept last.
+    /// The last stored token.
     fn load(&self) -> CacheFuture<'_, Option<CachedToken>>;
 
-    /// Whether this node is the one to fetch a token. No other is until the claim is ended or [`FETCH_LEASE`] has passed.
+    /// Whether this node gets the lease to fetch a token. No other node gets it until its release or the end of [`FETCH_LEASE`].
     fn acquire_lease(&self) -> CacheFuture<'_, bool>;
 
-    /// Keeps a token in place of the last, and ends this node's claim.
+    /// Replaces the stored token and releases this node's lease.
     fn store(&self, token: CachedToken) -> CacheFuture<'_, ()>;
 
-    /// Ends this node's claim, if it still has one: there is nothing to keep.
+    /// Releases this node's lease, if it still holds it, without storing a token.
     fn release_lease(&self) -> CacheFuture<'_, ()>;
 }
 
-/// An access token as a vault keeps it.
+/// An access token as stored in the cache.
 #[derive(Clone, PartialEq, Eq)]
 pub struct CachedToken {
-    /// What goes into a call.
+    /// The value sent with a call.
     pub value: String,
-    /// When the platform was asked for it.
+    /// The time at which it was requested from the platform.
     pub asked_at: Timestamp,
-    /// When it ends.
+    /// The expiry.
     pub expires_at: Timestamp,
 }
 
@@ -55,7 +55,7 @@ impl fmt::Debug for CachedToken {
     }
 }
 
-/// What a vault answered; nothing where it took too long.
+/// Returns the cache's response; `None` if it took too long.
 pub(crate) async fn with_timeout<T>(answer: CacheFuture<'_, T>) -> Option<T> {
     let answer = timeout(CACHE_TIMEOUT, answer).await.ok();
     if answer.is_none() {
@@ -64,7 +64,7 @@ pub(crate) async fn with_timeout<T>(answer: CacheFuture<'_, T>) -> Option<T> {
     answer
 }
 
-/// The vault of a node without others.
+/// The cache of a single node, which shares nothing.
 #[derive(Debug)]
 pub(crate) struct NoSharedCache;
 

@@ -1,4 +1,4 @@
-//! Everything that happens is written down once, and nothing else is.
+//! Every audit event is written once, and nothing else is written.
 
 use std::collections::HashSet;
 
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::people::{Admin, enter};
 use crate::harness::{Client, Device, PASSWORD, StoreBackend, TestApp, fragment, location, request, settings};
 
-/// Looks at what was written down since the last look.
+/// Reads the audit events written since the last read.
 struct Log<'a> {
     app: &'a TestApp,
     seen: HashSet<String>,
@@ -22,7 +22,7 @@ impl<'a> Log<'a> {
         log
     }
 
-    /// What happened, to whom, why not, how they came, who did it, and what exactly.
+    /// The new events: event, employee, reason, sign-in method, actor, detail.
     fn news(&mut self) -> Vec<String> {
         let text = "SELECT id, event, corp_id, employee_key, reason, login_method, actor_corp_id, actor_key, detail FROM login_log";
         let rows = self.app.query(text);
@@ -35,13 +35,13 @@ impl<'a> Log<'a> {
         new.into_iter().map(|row| told(row).trim_end().to_owned()).collect()
     }
 
-    /// One thing happened.
+    /// Asserts that exactly this event was written.
     #[track_caller]
     fn has(&mut self, expected: &str) {
         assert_eq!(self.news(), [expected]);
     }
 
-    /// Somebody of the home corporation was signed in, or not, or did something themself.
+    /// Asserts one event about an employee of the home corporation: a sign-in, a refusal, or an action of their own.
     #[track_caller]
     fn says(&mut self, event: &str, who: &str, reason: &str, method: &str) {
         let news = self.news();
@@ -49,13 +49,13 @@ impl<'a> Log<'a> {
         assert!(news.len() == 1 && news[0].starts_with(&expected), "{news:?} instead of {expected}");
     }
 
-    /// An administrator did something to somebody of the home corporation.
+    /// Asserts one event by which an administrator changed an employee of the home corporation.
     #[track_caller]
     fn done(&mut self, event: &str, whom: &str, detail: &str) {
         self.has(format!("{event} wwdeskpass/{whom} -  wwdeskpass/admin01 {detail}").trim_end());
     }
 
-    /// The command line did.
+    /// Asserts one event by which the command line changed an employee.
     #[track_caller]
     fn run(&mut self, event: &str, whom: &str, detail: &str) {
         self.has(format!("{event} wwdeskpass/{whom} -  - {detail}").trim_end());
@@ -141,12 +141,12 @@ on_every_store! {
         log.says("sign_in", "user01", "-", "oauth2");
         client.oauth_callback(&back, &cookies).await;
         log.nothing();
-        // Another browser with the same code, twice.
+        // Another browser sends the same code, twice.
         for _ in 0..2 {
             assert_eq!(fragment(location(&client.oauth_callback(&back, "").await), "error"), "invalid_code");
             log.says("sign_in_refused", "", "invalid_code", "oauth2");
         }
-        // A code that nobody made, loaded twice by the same browser.
+        // A made-up code, loaded twice by the same browser.
         let made_up = format!("{page}?code=made-up&state=auth_login");
         client.oauth_callback(&made_up, "").await;
         log.says("sign_in_refused", "", "invalid_code", "oauth2");
@@ -157,14 +157,14 @@ on_every_store! {
             assert_eq!(fragment(&landed, "error"), reason);
             log.says("sign_in_refused", about, reason, "oauth2");
         }
-        // Asked first, then signed in.
+        // The user is asked first, then signed in.
         let (link, _) = client.begin_oauth(&page).await;
         let back = client.authorize(&link, "agent01").await;
         let pending = fragment(location(&client.oauth_callback(&back, "").await), "continue");
         log.nothing();
         client.post("/api/auth/oauth2/continue", &[], &json!({ "continue": pending })).await.data();
         log.says("sign_in", "agent01", "-", "oauth2");
-        // Somebody of a connected corporation, who binds.
+        // An employee of a connected corporation, who binds.
         let (landed, ..) = come_back(&mut client, "wwpartner/partner01").await;
         log.nothing();
         let proof = fragment(&landed, "bind_ticket");
@@ -291,13 +291,13 @@ on_every_store! {
         ] {
             admin.do_it(method, path, &body).await.data();
             log.done(event, whom, detail);
-            // Once more there is nothing to do, or it would be something else.
+            // Repeating the change has no effect and writes no event; approving a link again would write one.
             if event != "link_approved" {
                 admin.do_it(method, path, &body).await;
                 log.nothing();
             }
         }
-        // Each time another code is handed out.
+        // Each reset issues a new code.
         for (path, event) in [("reset-otp", "device_reset"), ("reset-otp", "device_reset"), ("reset-password", "password_reset")] {
             admin.do_it("POST", &format!("/api/admin/agents/agent01/{path}"), &json!({})).await.data();
             log.done(event, "agent01", "");
@@ -373,7 +373,7 @@ on_every_store! {
         log.run("agent_enabled", "user01", "");
         operator.unlock_agent(user()).await.unwrap();
         log.nothing();
-        // There was no device, but a code was handed out with which one can be bound.
+        // There was no device, but the employee got a code with which to bind one.
         operator.reset_device(user()).await.unwrap();
         log.run("device_reset", "user01", "");
         let scopes = ServiceScopes::parse("introspect").unwrap();
@@ -407,7 +407,7 @@ on_every_store! {
         log.has("switch_role wwdeskpass/user01 - dev -");
     }
 
-    /// A refusal that cannot be written down is none: whoever asks is told that something broke.
+    /// A refusal that cannot be written to the log becomes an internal error.
     async fn a_refusal_that_cannot_be_written_down(app) {
         let mut client = app.client().await;
         let mut log = Log::of(&app);
@@ -425,7 +425,7 @@ on_every_store! {
         let addresses = [app.address.clone(), other.as_ref().map_or(&app, |other| other).address.clone()];
         let crowd = (0..100).map(|number| {
             let address = addresses[number % 2].clone();
-            // Each from an address of its own: of those who come from the same one, not everybody gets a row.
+            // Each client has its own address, since the rows of one address are limited.
             let from = format!("198.51.100.{number}");
             tokio::spawn(async move {
                 let mut client = Client::connect(&address).await;
@@ -442,7 +442,7 @@ on_every_store! {
     }
 }
 
-/// What somebody finds who looks whether the log is as it was written.
+/// Verifies the log and returns the verdict.
 async fn verdict(app: &TestApp) -> LogVerdict {
     let location = match StoreBackend::current() {
         StoreBackend::Embedded => Location::Embedded(app.database().parent().unwrap().to_owned()),

@@ -1,4 +1,4 @@
-//! /api/admin/ip-rules: from where roles may be active, and everything that goes by it.
+//! /api/admin/ip-rules: the networks from which roles may be active, and every decision that depends on them.
 
 use std::collections::BTreeMap;
 
@@ -15,14 +15,14 @@ const OFFICE: &str = "10.1.2.3";
 const CAFE: &str = "203.0.113.9";
 
 impl TestApp {
-    /// Gives a role a list, as the operator.
+    /// Sets the list of a role, as the operator.
     pub(crate) async fn set_list(&self, role: &str, networks: &[&str]) {
         let networks = networks.iter().map(|network| parse_network(network).unwrap()).collect();
         self.auth().operator().set_ip_rules_of(Role::from_name(role).unwrap(), networks).await.unwrap();
     }
 }
 
-/// Lists in which only some roles have one.
+/// Allow lists in which only some roles have networks.
 fn lists(some: &[(&str, &[&str])]) -> Value {
     let mut all = json!({ "admin": [], "agent": [], "user": [], "supervisor": [], "security": [] });
     for (role, networks) in some {
@@ -31,7 +31,7 @@ fn lists(some: &[(&str, &[&str])]) -> Value {
     all
 }
 
-/// What somebody with this token is told who asks who they are.
+/// Requests `/api/auth/me` with this token from this address.
 async fn me(client: &mut Client, address: &str, token: &str) -> Response {
     client.ask_from(address, token, "GET", "/api/auth/me", &json!({})).await
 }
@@ -43,7 +43,7 @@ fn rows(app: &TestApp, events: &str) -> Vec<String> {
 }
 
 on_every_store! {
-    /// What is left behind by whoever found a token would outlast it.
+    /// A device that the thief of a token bound would outlast the token.
     async fn no_device_is_bound_where_the_role_may_not_be_active(app) {
         app.set_list("agent", &["10.0.0.0/8"]).await;
         let mut client = app.client().await;
@@ -71,7 +71,7 @@ on_every_store! {
         let done = client.admin_request(&token, &device.next_code(), "PUT", PATH, &wanted).await.data();
         assert_eq!(done, json!({ "success": true }));
         assert_eq!(client.get_as(&token, PATH).await.data(), shown);
-        // The same once more is no change, and no row.
+        // Setting the same lists again is no change, and writes no row.
         client.admin_request(&token, &device.next_code(), "PUT", PATH, &shown).await.data();
         client.admin_request(&token, &device.next_code(), "PUT", PATH, &lists(&[])).await.data();
         assert_eq!(client.get_as(&token, PATH).await.data(), lists(&[]));
@@ -112,14 +112,14 @@ on_every_store! {
                 assert_eq!(answer.refused(400, 1002).json()["data"]["fields"], fields);
             }
         }
-        // A page of mistakes is not sent back whole.
+        // The error message does not repeat a long list of mistakes in full.
         let mut garbage = lists(&[]);
         garbage["user"] = json!(vec!["网".repeat(300); 50]);
         let answer = client.admin_request(&token, &code, "PUT", PATH, &garbage).await;
         let why = answer.refused(400, 1002).json()["data"]["fields"]["user"].as_str().unwrap().to_owned();
         assert!(why.chars().count() < 1_000 && why.ends_with("and more like these: 40"), "{why}");
         assert_eq!(client.get_as(&token, PATH).await.data(), before);
-        // The largest there can be is no slip, and no slip took the code.
+        // The largest valid list is accepted, and the mistakes before it used up no code.
         let networks: Vec<_> = (0..200).map(|n| format!("2001:db8:aaaa:bbbb:cccc:dddd:{n:x}:0/112")).collect();
         let mut largest = lists(&[]);
         for role in ["agent", "user", "supervisor", "security"] {
@@ -140,16 +140,16 @@ on_every_store! {
         assert_eq!(refused.refused(409, 1019).reason(), "would_shut_you_out");
         assert_eq!(client.get_as(&token, PATH).await.data(), lists(&[]));
         assert_eq!(rows(&app, "'administration_refused', 'otp_refused'"), ["administration_refused|admin01|would_shut_you_out|role admin"]);
-        // Whether an address was made up decides nothing: the proxy's own entry does.
+        // A spoofed address decides nothing; the proxy's own entry does.
         let bearer = format!("Bearer {token}");
         let spoofed = [("authorization", &*bearer), ("x-otp-code", &*code), ("x-forwarded-for", "10.1.2.3, 203.0.113.9"), ("content-type", "application/json")];
         let body = out.to_string();
         client.send(&crate::harness::request("PUT", PATH, &spoofed, body.as_bytes())).await.refused(409, 1019);
-        // From inside they may.
+        // From inside the network the change is permitted.
         let inside = [spoofed[0], spoofed[1], ("x-forwarded-for", OFFICE), spoofed[3]];
         client.send(&crate::harness::request("PUT", PATH, &inside, body.as_bytes())).await.data();
         client.get_as(&token, PATH).await.refused(403, 1017);
-        // The operator lets them in again.
+        // The operator restores the administrator's access.
         app.set_list("admin", &[]).await;
         assert_eq!(client.get_as(&token, PATH).await.data(), lists(&[]));
     }
@@ -230,7 +230,7 @@ on_every_store! {
             let unlock = crate::harness::request("POST", "/api/admin/agents/agent01/unlock", &headers, b"");
             client.send(&unlock).await.refused(403, 1017);
         }
-        // Choosing a role that may be active there works, and so does leaving.
+        // Switching to a role that may be active there works, and so does signing out.
         let switch = |role: &str| json!({ "role": role });
         let refused = client.ask_from(CAFE, &token, "POST", "/api/auth/switch-role", &switch("admin")).await;
         assert_eq!(refused.refused(403, 1017).reason(), "address_not_allowed");
@@ -288,7 +288,7 @@ on_every_store! {
         let user = json!({ "employee_id": "user01" });
         client.post("/api/auth/bind", &bind(CAFE), &user).await.refused(403, 1017);
         client.post("/api/auth/bind", &bind(OFFICE), &user).await.data();
-        // The phone that scans is somewhere else; where the session will be used decides.
+        // The phone that scans is elsewhere; the address where the session will be used decides.
         for (address, status) in [(OFFICE, 200), (CAFE, 403)] {
             let qrcode = client.get("/api/auth/qrcode", &bind(address)).await.data();
             let confirm = client.scan_as(&qrcode, "user01").await;
@@ -299,11 +299,11 @@ on_every_store! {
         let half = client.partial_sign_in("agent01").await;
         let code = json!({ "code": device.next_code() });
         client.ask_from(CAFE, &half, "POST", "/api/auth/otp-verify", &code).await.refused(403, 1017);
-        // It cost no code.
+        // The refusal used up no code.
         client.ask_from(OFFICE, &half, "POST", "/api/auth/otp-verify", &code).await.data();
     }
 
-    /// Whatever the lists: those whom the dry run names are those who are shut out, and nobody else is.
+    /// For random lists, the dry run names exactly the sessions that are shut out afterwards.
     async fn a_dry_run_says_what_then_happens(app) {
         let mut client = app.client().await;
         let (token, device) = app.administrator().await;

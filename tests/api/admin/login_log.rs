@@ -15,7 +15,7 @@ async fn rows(client: &mut Client, token: &str, query: &str) -> Vec<Value> {
     client.get_as(token, &format!("{LOG}{query}")).await.data()["items"].as_array().unwrap().clone()
 }
 
-/// What rows say in short: what happened to whom.
+/// The event and the employee of each row.
 fn told(rows: &[Value]) -> Vec<String> {
     let text = |value: &Value| value.as_str().unwrap_or("-").to_owned();
     rows.iter().map(|row| format!("{} {}", text(&row["event"]), text(&row["employee_id"]))).collect()

@@ -1,4 +1,4 @@
-//! GET /api/admin/login-log as a file.
+//! GET /api/admin/login-log, exported as a file.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -13,7 +13,7 @@ async fn file(app: &TestApp, token: &str, path: &str, accept: &str) -> crate::ha
     Download::begin(&app.address, token, path, accept).await.rest().await.expect("the whole of it")
 }
 
-/// The cells of a table, read as RFC 4180 has it.
+/// The cells of a table, parsed according to RFC 4180.
 fn cells(table: &str) -> Vec<Vec<String>> {
     let (mut rows, mut row, mut cell, mut quoted) = (Vec::new(), Vec::new(), String::new(), false);
     let mut characters = table.chars().peekable();
@@ -34,12 +34,12 @@ fn cells(table: &str) -> Vec<Vec<String>> {
     rows
 }
 
-/// The identifier of a row that is not too old to be kept.
+/// The identifier of a row that is recent enough to be kept.
 fn id(number: usize) -> String {
     format!("{:012x}{number:020x}", 1_799_999_000_000_u64)
 }
 
-/// Puts many rows into a log, past the service.
+/// Inserts many rows into the log directly, past the service.
 fn fill(count: usize, put: impl Fn(&str)) {
     let long = "x".repeat(300);
     for from in (0..count).step_by(1_000) {
@@ -65,7 +65,7 @@ on_every_store! {
             client.post("/api/dev/login", &[("user-agent", agent)], &json!({ "employee_id": "user01" })).await.data();
             app.clock.advance(Duration::from_millis(1));
         }
-        // What a header cannot bring, another way into the table may have.
+        // A header cannot contain a line break, but another source of the row may.
         app.query("UPDATE login_log SET user_agent = 'two' || chr(10) || 'lines' WHERE user_agent = 'plain'".replace("chr(", if StoreBackend::current() == StoreBackend::Embedded { "char(" } else { "chr(" }).as_str());
         let token = client.sign_in("admin01").await;
         let answer = file(&app, &token, &format!("{LOG}?employee_id=user01"), "text/csv").await;
@@ -124,7 +124,7 @@ on_every_store! {
         client.get(&format!("{LOG}?after=x"), &headers).await.refused(400, 1002);
     }
 
-    /// Whoever reads slowly is nobody's trouble, and gets all of it in the end.
+    /// A slow reader blocks no other request, and gets the whole file in the end.
     async fn a_long_log_is_whole(app) {
         fill_desk(&app);
         let mut client = app.client().await;
@@ -145,7 +145,7 @@ on_every_store! {
         assert_eq!(ids.len(), 20_000);
     }
 
-    /// A part must not be taken for the whole.
+    /// A partial file must not look like a complete one.
     async fn a_user_who_loses_the_right_loses_the_rest_of_the_file(app) {
         fill_desk(&app);
         let mut client = app.client().await;
@@ -183,14 +183,14 @@ on_every_store! {
     }
 }
 
-/// What a process holds in memory, in MiB.
+/// The resident memory of a process in MiB.
 fn memory(process: &Process) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{}/status", process.id())).unwrap();
     let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap();
     line.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap() >> 10
 }
 
-/// Forty files of some eight megabytes that nobody takes.
+/// Forty downloads of about eight megabytes each, whose clients do not read.
 #[tokio::test]
 async fn files_that_wait_take_little_memory() {
     let data = tempfile::tempdir().unwrap();
@@ -211,7 +211,7 @@ async fn files_that_wait_take_little_memory() {
     assert!(grown < 100, "{grown} MiB");
 }
 
-/// What cannot be read on breaks off; the service goes on.
+/// The download breaks off when the store fails; the service goes on.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_store_that_fails_midway_breaks_a_file_off() {
     let servers = crate::harness::Servers::private();

@@ -15,7 +15,7 @@ fn row<'a>(matrix: &'a [Value], role: &str) -> &'a Value {
 }
 
 on_every_store! {
-    async fn is_the_built_in_one_for_everybody_who_reads(app) {
+    async fn readers_get_the_built_in_matrix(app) {
         let mut client = app.client().await;
         for (employee, role) in [("admin01", "admin"), ("supervisor01", "supervisor"), ("security01", "security")] {
             let token = client.sign_in(employee).await;
@@ -37,7 +37,7 @@ on_every_store! {
         client.get("/api/admin/matrix", &[]).await.refused(401, 1001);
     }
 
-    async fn is_the_replaced_one_where_there_is_one() {
+    async fn readers_get_the_replaced_matrix() {
         let app = TestApp::with(with_matrix(&replaced_matrix())).await;
         let mut client = app.client().await;
         let token = client.sign_in("admin01").await;

@@ -1,4 +1,4 @@
-//! /api/admin/roles, /api/admin/employees, /api/admin/agents, /api/admin/links: who works here and as what.
+//! /api/admin/roles, /api/admin/employees, /api/admin/agents, /api/admin/links: employees and their roles.
 
 use deskpass_core::{EmployeeKey, Person, Role, Roles, entered_department_id};
 use serde_json::{Value, json};
@@ -30,7 +30,7 @@ impl Admin {
         self.get(path).await.data()["items"].as_array().unwrap().clone()
     }
 
-    /// Sends a change with a code, fresh or not.
+    /// Sends a change with a fresh code, an old code or none.
     pub(super) async fn change(&mut self, method: &str, path: &str, body: &Value, code: Option<&str>) -> Response {
         let bearer = format!("Bearer {}", self.token);
         let mut headers = vec![("authorization", &*bearer), ("content-type", "application/json")];
@@ -50,7 +50,7 @@ pub(super) async fn enter(app: &TestApp, corp: &str, id: &str, name: &str, depar
         employee_id: id.to_owned(),
         name: name.to_owned(),
         department: department.to_owned(),
-        // The development users have the ids of the simulated platform.
+        // The development users have the department ids of the simulated platform.
         department_id: if department == "IT Service Desk" { "3".to_owned() } else { entered_department_id(department) },
         avatar: String::new(),
         roles: roles.iter().copied().collect::<Roles>(),
@@ -154,7 +154,7 @@ on_every_store! {
         assert_eq!(app.query(log).len(), 1, "nothing changed, nothing is written down");
     }
 
-    /// A slip costs no code.
+    /// An invalid change uses up no code.
     async fn a_bad_change_uses_no_code_up(app) {
         let mut admin = Admin::of(&app).await;
         let code = admin.device.next_code();
@@ -194,7 +194,7 @@ on_every_store! {
         let without = json!({ "employee_id": "admin01", "roles": ["user"] });
         assert_eq!(admin.do_it("PATCH", myself, &json!({ "disabled": true })).await.refused(409, 1019).reason(), "last_admin");
         assert_eq!(admin.do_it("PUT", USER_ROLES, &without).await.refused(409, 1019).reason(), "last_admin");
-        // An administrator of another corporation, or one who is shut out, is nobody's way back in.
+        // Neither an administrator of another corporation nor a disabled administrator could restore access.
         enter(&app, "wwpartner", "boss", "Boss", "", &[Role::Admin]).await;
         app.auth().operator().grant(app.key("user01"), "admin").await.unwrap();
         app.auth().operator().disable(app.key("user01")).await.unwrap();
@@ -208,7 +208,7 @@ on_every_store! {
         enter(&app, "wwdeskpass", "colleague", "Carla", "IT Service Desk", &[]).await;
         let mut client = app.client().await;
         let (security, supervisor) = (client.sign_in("security01").await, client.sign_in("supervisor01").await);
-        // They begin as users.
+        // They sign in as users.
         for token in [&security, &supervisor] {
             assert_eq!(client.get_as(token, USER_ROLES).await.refused(403, 1003).reason(), "role_needed");
         }
@@ -226,7 +226,7 @@ on_every_store! {
         assert_eq!(app.query(refused), ["security01", "security01", "supervisor01", "supervisor01", "supervisor01"]);
     }
 
-    /// Nobody fills the log with what they may not do.
+    /// Forbidden requests are limited, so that a user cannot fill the log with them.
     async fn forbidden_requests_are_rate_limited(app) {
         let mut client = app.client().await;
         let token = client.sign_in("user01").await;
@@ -298,7 +298,7 @@ on_every_store! {
         assert_eq!(app.query(log), ["link_approved|user01|for wwpartner/Partner01", "link_removed|user01|for wwpartner/Partner01"]);
     }
 
-    /// With a code or without, nobody of another corporation learns who works here.
+    /// With a code or without, an administrator of another corporation does not learn who works here.
     async fn an_administrator_elsewhere_cannot_tell_who_is_here(app) {
         enter(&app, "wwpartner", "boss", "Boss", "HQ", &[Role::Admin]).await;
         app.auth().operator().add_agent(EmployeeKey::from_parts("wwpartner", "boss"), "admin").await.unwrap();
@@ -327,7 +327,7 @@ on_every_store! {
         boss.change("PUT", USER_ROLES, &own, Some(&code)).await.data();
     }
 
-    /// A connected corporation's administrator sees and reaches its own people.
+    /// An administrator of a connected corporation sees and changes the people of that corporation.
     async fn an_administrator_elsewhere_stays_there(app) {
         enter(&app, "wwpartner", "boss", "Boss", "HQ", &[Role::Admin, Role::User]).await;
         enter(&app, "wwpartner", "user01", "Namesake", "HQ", &[Role::User]).await;

@@ -8,7 +8,7 @@ use crate::harness::{Client, TestApp};
 
 const PATH: &str = "/api/admin/service-keys";
 
-/// What the list says.
+/// The items of the list.
 async fn items(client: &mut Client, token: &str) -> Vec<Value> {
     client.get_as(token, PATH).await.data()["items"].as_array().unwrap().clone()
 }
@@ -59,7 +59,7 @@ on_every_store! {
         assert_eq!(client.introspect(other["key"].as_str().unwrap(), &token).await.json()["active"], true);
         let listed = items(&mut client, &token).await;
         assert_eq!((&listed[2]["state"], &listed[2]["revoked_at"]), (&json!("revoked"), &json!("2027-01-15T08:01:30.002Z")));
-        // Once more changes nothing.
+        // Revoking a key again changes nothing.
         app.clock.advance(Duration::from_hours(1));
         client.admin_request(&token, &device.next_code(), "DELETE", &path_of(&made), &json!({})).await.data();
         assert_eq!(items(&mut client, &token).await[2], listed[2]);
@@ -84,7 +84,7 @@ on_every_store! {
         assert_eq!(items(&mut client, &token).await[0]["state"], "expired");
     }
 
-    /// Everything else about a request is looked at before the code is.
+    /// The code is checked after everything else in the request.
     async fn a_slip_costs_no_code(app) {
         let mut client = app.client().await;
         let (token, device) = app.administrator().await;
@@ -117,7 +117,7 @@ on_every_store! {
         let made = client.admin_request(&token, &code, "POST", PATH, &body).await.data();
         let (id, digest) = (path_of(&made), app.query("SELECT digest FROM service_key").remove(0));
         client.admin_request(&token, &code, "DELETE", &id, &json!({})).await.refused(401, 1008);
-        // What a thief finds in the database names no key.
+        // The digest that a thief finds in the database identifies no key.
         client.admin_request(&token, &device.next_code(), "DELETE", &format!("{PATH}/{digest}"), &json!({})).await.refused(400, 1002);
     }
 
@@ -135,14 +135,14 @@ on_every_store! {
             assert!(!answer.body.contains("a service") && !answer.body.contains(&id));
             assert_eq!(refusals(), [(round + 1).to_string()], "it is written down, once");
         }
-        // Whether there is such a key is none of their business either.
+        // An administrator of another corporation does not learn whether such a key exists.
         client.admin_request(&abroad, &code, "DELETE", &format!("{PATH}/{}", "0".repeat(32)), &body).await.refused(403, 1003);
         let [agent, supervisor] = [client.sign_in("agent01").await, client.sign_in("supervisor01").await];
         for token in [agent, supervisor] {
             assert_eq!(client.get_as(&token, PATH).await.refused(403, 1003).reason(), "role_needed");
         }
         assert_eq!(app.query("SELECT name, revoked_at FROM service_key"), ["a service|-"]);
-        // No code of theirs was used up.
+        // The refusals used up no code.
         assert_eq!(app.query("SELECT count(*) FROM login_log WHERE event = 'otp_refused'"), ["0"]);
         client.post_as(&abroad, "/api/auth/otp-verify", &json!({ "code": code })).await.data();
     }

@@ -163,7 +163,7 @@ on_every_store! {
         client.sign_in("user01").await;
     }
 
-    /// Whoever administrates a connected corporation does not even learn what there is elsewhere.
+    /// An administrator of a connected corporation does not learn which sessions exist elsewhere.
     async fn an_administrator_elsewhere_ends_nothing_here(app) {
         enter(&app, "wwpartner", "boss", "Boss", "HQ", &[Role::Admin]).await;
         enter(&app, "wwpartner", "user01", "Namesake", "HQ", &[Role::User]).await;
@@ -224,7 +224,7 @@ on_every_store! {
     }
 }
 
-/// What one node ends is over on the others a moment later.
+/// A session that one node ends is ended on the others within a second.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_session_that_is_ended_is_over_on_every_node() {
     Box::pin(StoreBackend::ScaledOut.run(end_across_nodes())).await;

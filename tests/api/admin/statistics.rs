@@ -10,7 +10,7 @@ use crate::harness::{Client, Process, Servers, StoreBackend, TestApp, fragment, 
 
 const STATISTICS: &str = "/api/admin/statistics";
 
-/// The hour that begins with an hour of that day: shown, scanned, confirmed, collected, signed in, refused.
+/// The counts of the hour that begins at `at`: shown, scanned, confirmed, collected, signed in, refused.
 fn hour(at: u8, times: [u64; 6]) -> Value {
     let [shown, scanned, confirmed, collected, sign_ins, refused] = times;
     json!({
@@ -19,7 +19,7 @@ fn hour(at: u8, times: [u64; 6]) -> Value {
     })
 }
 
-/// An administrator who signed in at eight; it is nine.
+/// An administrator who signed in at eight; the clock shows nine.
 struct Watch {
     client: Client,
     token: String,
@@ -37,13 +37,13 @@ impl Watch {
         self.client.get_as(&self.token, &format!("{STATISTICS}{query}")).await.data()["items"].clone()
     }
 
-    /// What happened since nine.
+    /// The counts since nine.
     async fn since_nine(&mut self) -> Value {
         self.hours("?from=2027-01-15T09:00:00Z&to=2027-01-15T12:00:00Z").await
     }
 }
 
-/// A sign-in of `who` by a QR code: asked for and collected at one desk, and scanned at another, or the same.
+/// A sign-in of `who` by a QR code: `here` requests and collects it, `there` scans it.
 async fn by_code(here: &mut Client, there: &mut Client, who: &str) -> String {
     let code = here.qrcode().await;
     let confirm = there.scan_as(&code, who).await;
@@ -53,7 +53,7 @@ async fn by_code(here: &mut Client, there: &mut Client, who: &str) -> String {
     ticket
 }
 
-/// All of what a process has counted, whatever the hour.
+/// The totals over all hours.
 async fn counted(client: &mut Client) -> [u64; 2] {
     let token = client.sign_in("admin01").await;
     let items = client.get_as(&token, STATISTICS).await.data()["items"].clone();
@@ -103,7 +103,7 @@ on_every_store! {
         client.post("/api/auth/bind", &[], &json!({ "employee_id": "nobody" })).await.refused(403, 1003);
         client.post("/api/dev/login", &[], &json!({ "employee_id": "norole01" })).await.refused(403, 1003);
         assert_eq!(watch.since_nine().await, json!([hour(9, [1, 1, 0, 0, 0, 3])]));
-        // What is refused to somebody who is signed in is no sign-in.
+        // A refusal to a user who is already signed in is not counted as a refused sign-in.
         watch.client.switch(&watch.token, "security").await.refused(403, 1003);
         assert_eq!(watch.since_nine().await, json!([hour(9, [1, 1, 0, 0, 0, 3])]));
     }
@@ -146,7 +146,7 @@ on_every_store! {
         ] {
             assert_eq!(watch.hours(query).await, json!(found), "{query}");
         }
-        // Written down or not, the same is told.
+        // The counts are the same before and after they are flushed.
         app.auth().store.flush_statistics().await.unwrap();
         app.auth().store.flush_statistics().await.unwrap();
         client.sign_in("user01").await;
@@ -201,7 +201,7 @@ on_every_store! {
         assert_eq!(watch.since_nine().await, json!([hour(9, [1, 0, 0, 0, 0, 0])]));
     }
 
-    /// A store that fails for a while loses nothing and counts nothing twice.
+    /// A store that fails for a while loses no counts and counts nothing twice.
     async fn what_cannot_be_written_down_stays_counted(app) {
         let mut client = app.client().await;
         app.query("ALTER TABLE sign_in_count RENAME TO elsewhere");
@@ -215,7 +215,7 @@ on_every_store! {
         assert_eq!(app.query("SELECT step, times FROM sign_in_count"), ["qr_shown|2"]);
     }
 
-    async fn old_ones_are_swept_out(app) {
+    async fn old_counts_are_swept(app) {
         let mut client = app.client().await;
         client.qrcode().await;
         app.auth().store.flush_statistics().await.unwrap();
@@ -229,7 +229,7 @@ on_every_store! {
         assert_eq!(app.query("SELECT count(*) FROM sign_in_count"), ["1"]);
     }
 
-    async fn a_process_that_is_asked_to_stop_writes_them_down_and_one_that_is_killed_has_done_so() {
+    async fn counts_survive_a_stop_and_a_kill() {
         let directory = tempfile::tempdir().unwrap();
         let place = (StoreBackend::current() == StoreBackend::ScaledOut).then(|| Servers::shared().cluster_store());
         let start = || match &place {

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::harness::{PASSWORD, TestApp, request};
 
-/// A code of the platform for somebody, on a service that has its platform in the box.
+/// A platform code for `who`, on a service with the built-in simulated platform.
 async fn code(client: &mut crate::harness::Client, who: &str) -> String {
     let (link, _) = client.begin_oauth("http://localhost/itagent/").await;
     let back = client.authorize(&link, who).await;

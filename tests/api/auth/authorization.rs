@@ -1,4 +1,4 @@
-//! The Authorization header, in every spelling: whatever logout calls a success has ended the token.
+//! The Authorization header in many spellings: each spelling that logout accepts has ended the token.
 
 use crate::harness::request;
 
@@ -66,7 +66,7 @@ on_every_store! {
                 accepted.push(spelling);
             }
         }
-        // Case and spaces as RFC 9110 has them, white space around the value as RFC 9112 strips it; nothing else.
+        // Case and spaces as in RFC 9110, white space around the value as in RFC 9112; nothing else is accepted.
         let expected = ["Bearer T", "bearer T", "BEARER T", "bEaReR T", "Bearer  T", "Bearer    T", " Bearer T", "Bearer T ", "\tBearer T", "Bearer T\t"];
         assert_eq!(accepted, expected);
     }
@@ -84,7 +84,7 @@ on_every_store! {
         assert!(client.is_valid(&one).await && client.is_valid(&two).await);
     }
 
-    async fn a_very_long_one_is_refused(app) {
+    async fn a_very_long_header_is_refused(app) {
         let mut client = app.client().await;
         let long = format!("Bearer {}", "x".repeat(12_000));
         assert_eq!(client.get("/api/auth/me", &[("authorization", &long)]).await.refused(401, 1001).reason(), "malformed");

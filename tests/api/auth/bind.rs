@@ -108,7 +108,7 @@ on_every_store! {
         let token = login["token"].as_str().unwrap().to_owned();
         client.switch(&token, "admin").await.refused(403, 1003);
         assert_eq!(client.verify(&token).await["roles"], json!(["agent", "user"]));
-        // Closing the door does not promote whoever came in by it.
+        // Turning bind off does not promote sessions that it created.
         let app = app.restart_with(settings(&PRODUCTION)).await;
         let mut client = app.client().await;
         client.switch(&token, "admin").await.refused(403, 1003);
@@ -116,7 +116,7 @@ on_every_store! {
     }
 }
 
-/// A service in production that talks to a platform, with some people.
+/// A production service with a platform and the development users.
 async fn proving() -> (TestApp, Platform) {
     let (app, platform) = TestApp::production_with_platform(&[]).await;
     app.auth().seed_dev_users().await.unwrap();
@@ -128,7 +128,7 @@ fn partner(app: &TestApp) -> EmployeeKey {
     app.auth().resolve_key(Some(&corp), &EmployeeId::parse("partner01").unwrap())
 }
 
-/// Has the platform identify the partner's person; where they land.
+/// Has the platform identify the partner's person and returns the callback's response.
 async fn arrive(app: &TestApp, platform: &Platform) -> Response {
     let mut client = app.client().await;
     let (link, flow) = client.begin_oauth("https://desk.example.com/h5/").await;
@@ -136,7 +136,7 @@ async fn arrive(app: &TestApp, platform: &Platform) -> Response {
     client.oauth_callback(&back, &flow).await
 }
 
-/// A proof of who the partner's person is.
+/// A proof of the partner's person.
 async fn proof(app: &TestApp, platform: &Platform) -> String {
     fragment(location(&arrive(app, platform).await), "bind_ticket")
 }
@@ -160,7 +160,7 @@ on_every_store! {
             "{set}"
         );
         assert_eq!(app.query("SELECT count(*) FROM session"), ["0"]);
-        // By the cookie, as a browser would.
+        // The proof comes in the cookie, as from a browser.
         let answer =
             client.post("/api/auth/bind", &[("cookie", &cookies(&arrived))], &json!({ "employee_id": "admin01" })).await;
         let login = answer.data();
@@ -170,12 +170,12 @@ on_every_store! {
         );
         assert!(answer.header("set-cookie").unwrap().contains("deskpass_bind=; Path=/; Max-Age=0"));
         assert_eq!(client.verify(login["token"].as_str().unwrap()).await["roles"], json!(["admin", "agent", "user"]));
-        // Next time the platform's word is enough.
+        // At the next sign-in the platform's identification is enough.
         let landed = arrive(&app, &platform).await;
         assert!(location(&landed).starts_with("https://desk.example.com/h5/#ticket="), "{landed:?}");
         let log = app.query("SELECT employee_key, login_method FROM login_log WHERE event = 'sign_in' ORDER BY rowid");
         assert_eq!(log, ["admin01|bind", "admin01|oauth2"]);
-        // Until it is taken back.
+        // The operator removes the link again.
         assert!(app.auth().operator().remove_link(partner(&app)).await.unwrap());
         assert!(location(&arrive(&app, &platform).await).contains("#bind_ticket="));
     }
@@ -190,7 +190,7 @@ on_every_store! {
             let proof = proof(&app, &platform).await;
             refusals.push(bind(&mut client, employee, &proof).await);
         }
-        // Not even whoever may act as somebody learns that they were shut out.
+        // A person who may act as an employee does not learn that this employee is disabled.
         app.auth().operator().approve_link(partner(&app), app.key("security01")).await.unwrap();
         let shut_out = proof(&app, &platform).await;
         refusals.push(bind(&mut client, "security01", &shut_out).await);
@@ -203,7 +203,7 @@ on_every_store! {
         refusals.push(bind(&mut client, "user01", &used).await);
         app.clock.advance(std::time::Duration::from_mins(5));
         refusals.push(bind(&mut client, "user01", &late).await);
-        // Tried on one employee after the other, a proof is soon worth nothing.
+        // After a few attempts on other employees the proof is void.
         app.auth().operator().approve_link(partner(&app), app.key("user01")).await.unwrap();
         let tired = proof(&app, &platform).await;
         for _ in 0..5 {
@@ -237,7 +237,7 @@ on_every_store! {
 }
 
 on_every_store! {
-    /// Counted before they are looked at, on however many nodes.
+    /// Attempts are counted before they are checked, across all nodes.
     async fn of_many_wrong_binds_at_once_no_more_are_looked_at_than_may_be() {
         let (app, platform) = proving().await;
         let other = match StoreBackend::current() {
@@ -258,8 +258,8 @@ on_every_store! {
         assert!(!permitted, "it is worth nothing any more");
     }
 
-    /// What the platform says of people of connected corporations counts as it does for everybody: they are named by it, and act
-    /// as somebody else only here.
+    /// The platform's statements about people of connected corporations count like all others: the platform identifies them,
+    /// and the link to another employee exists only here.
     async fn a_linked_person_who_left_their_corporation_is_not_signed_in() {
         let (app, platform) = proving().await;
         let mut client = app.client().await;
@@ -282,13 +282,13 @@ on_every_store! {
                 assert!(location(&landed).contains("error=disabled"), "{landed:?}");
             }
         }
-        // That the platform does not say is no reason to turn anybody away, as for everyone.
+        // A platform failure is no reason to refuse the sign-in, as for all employees.
         app.auth().operator().approve_link(partner(&app), app.key("user01")).await.unwrap();
         platform.client().await.set_fault(&json!({ "api": "linkedcorp/user/get", "http_status": 500, "body": "" })).await;
         assert!(location(&arrive(&app, &platform).await).contains("#bind_ticket="));
     }
 
-    /// Whom the platform vouches for acts in the default role, where nobody gave them one: by a proof as at any sign-in.
+    /// An employee whom the platform vouches for and who has no role gets the default role, by a proof as at any sign-in.
     async fn a_linked_employee_with_only_the_default_role_binds() {
         let (app, platform) = proving().await;
         let mut client = app.client().await;
@@ -300,7 +300,7 @@ on_every_store! {
         assert!(location(&arrive(&app, &platform).await).contains("#ticket="));
     }
 
-    async fn where_no_role_is_the_default_a_linked_employee_without_one_is_told_so() {
+    async fn without_a_default_role_a_linked_employee_without_a_role_is_refused() {
         let (app, platform) = TestApp::production_with_platform(&[("default_role", "none")]).await;
         app.auth().seed_dev_users().await.unwrap();
         app.auth().operator().approve_link(partner(&app), app.key("norole01")).await.unwrap();
@@ -310,7 +310,7 @@ on_every_store! {
     }
 }
 
-/// A fresh proof, also for somebody who is bound already.
+/// A fresh proof, also for a person who is already bound.
 async fn proof_of(app: &TestApp, platform: &Platform) -> String {
     app.auth().operator().approve_link(partner(app), app.key("user01")).await.unwrap();
     proof(app, platform).await
@@ -328,7 +328,7 @@ on_every_store! {
         assert!(location(&arrive(&app, &platform).await).contains("#ticket="));
     }
 
-    async fn a_proof_that_is_swept_out_is_gone_and_one_that_counts_survives_a_restart() {
+    async fn a_valid_proof_survives_a_restart_and_an_expired_proof_is_swept() {
         let (app, platform) = proving().await;
         app.auth().operator().approve_link(partner(&app), app.key("user01")).await.unwrap();
         let proof = proof(&app, &platform).await;
@@ -360,7 +360,7 @@ on_every_store! {
     }
 }
 
-/// A person of the partner, entered here under their own identity.
+/// A person of the partner, entered here with their own identity.
 fn entered(app: &TestApp) -> deskpass_core::Person {
     let (employee_id, name) = ("partner01".to_owned(), "Petra Partner".to_owned());
     let (department, department_id, avatar, roles) =
@@ -378,7 +378,7 @@ fn entered(app: &TestApp) -> deskpass_core::Person {
 }
 
 on_every_store! {
-    /// A link that is taken back counts no more, also for whoever was about to say yes.
+    /// Removing a link also stops a sign-in that is about to be confirmed.
     async fn a_link_that_is_taken_back_stops_sign_ins_under_way() {
         let (app, platform) = proving().await;
         let (mut client, mut phone) = (app.client().await, platform.client().await);
@@ -391,7 +391,7 @@ on_every_store! {
         let (link, _) = client.begin_oauth("https://desk.example.com/h5/").await;
         let back = phone.authorize(&link, "wwpartner/partner01").await;
         let pending = json!({ "continue": fragment(location(&client.oauth_callback(&back, "").await), "continue") });
-        // Pointed elsewhere is taken back, too.
+        // Replacing a link removes the old one.
         app.auth().operator().approve_link(partner(&app), app.key("user01")).await.unwrap();
         client.decide("confirm", &confirm).await.refused(403, 1003);
         client.post("/api/auth/oauth2/continue", &[], &pending).await.refused(403, 1003);
@@ -399,13 +399,13 @@ on_every_store! {
         assert_eq!(app.query("SELECT login_method FROM session"), ["bind"]);
     }
 
-    /// Binding as oneself says nothing about acting as somebody else.
+    /// Binding as oneself does not count as using a link to another employee.
     async fn a_link_is_in_use_only_once_it_was_used() {
         let (app, platform) = proving().await;
         let mut client = app.client().await;
         app.auth().operator().add_employee(entered(&app)).await.unwrap();
         app.auth().operator().approve_link(partner(&app), app.key("admin01")).await.unwrap();
-        // Approved to act as somebody: they are asked as whom, though they are somebody here already.
+        // A person with a link is asked which employee to sign in as, although they are an employee here already.
         let ticket = proof(&app, &platform).await;
         let own = json!({ "employee_id": "partner01", "corp_id": "wwpartner", "bind_ticket": ticket });
         assert_eq!(client.post("/api/auth/bind", &[], &own).await.data()["corp_id"], "wwpartner");

@@ -9,7 +9,7 @@ use super::permissions::{OPERATIONS, RESOURCES, ROLES, SCOPES, agreed, reaches, 
 use crate::cluster::soon;
 use crate::harness::{StoreBackend, TestApp, binary, settings};
 
-/// Development's settings with a file that replaces the access matrix.
+/// Development settings with a file that replaces the access matrix.
 pub(in crate::api) fn with_matrix(text: &str) -> Settings {
     let read = |path: &Path| {
         if path.ends_with("matrix.toml") { Ok(text.to_owned()) } else { Err(std::io::ErrorKind::NotFound.into()) }
@@ -19,7 +19,7 @@ pub(in crate::api) fn with_matrix(text: &str) -> Settings {
     deskpass::config::load(&Sources { file: None, environment, overrides: Vec::new(), read: &read }).unwrap()
 }
 
-/// What `deskpass config matrix` prints, with its first agents' line changed: they may delete any conversation, and read none.
+/// The output of `deskpass config matrix` with its first agent line changed: agents may delete any conversation and read none.
 pub(in crate::api) fn replaced_matrix() -> String {
     let printed = binary().current_dir(std::env::temp_dir()).args(["config", "matrix"]).output().unwrap();
     let printed = String::from_utf8(printed.stdout).unwrap();

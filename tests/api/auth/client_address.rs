@@ -1,4 +1,4 @@
-//! X-Forwarded-For and its relatives: what is logged, what decides, and what is not read at all.
+//! X-Forwarded-For and similar headers: which are logged, which decide, and which are ignored.
 
 use serde_json::json;
 
@@ -43,7 +43,7 @@ on_every_store! {
 }
 
 on_every_store! {
-    /// From a public peer the header is ignored; one that is near is a proxy that was forgotten.
+    /// The header of a public peer is ignored; a private peer that sends it is a proxy missing from the settings.
     async fn from_an_untrusted_peer_the_header_changes_nothing() {
         let app = TestApp::with(settings(&[("development.enabled", "true"), ("trusted_proxies", "10.0.0.0/8")])).await;
         let (mut client, user) = (app.client().await, json!({ "employee_id": "user01" }));
@@ -59,7 +59,7 @@ on_every_store! {
         client.get("/metrics", &[("x-forwarded-for", "203.0.113.5")]).await.refused(403, 1003);
         client.get("/metrics", &[("x-forwarded-for", "10.0.0.1, 203.0.113.5")]).await.refused(403, 1003);
         assert_eq!(client.get("/metrics", &[("x-forwarded-for", "203.0.113.5, 10.0.0.1, garbage")]).await.status, 200);
-        // Bytes that are no text must not take the proxy's own entry with them.
+        // Bytes that are not text must not discard the proxy's own entry.
         for spoof in ["é, 203.0.113.5", "\u{80}, 203.0.113.5", "10.0.0.1, \u{fffd}, 203.0.113.5", "é,[2001:db8::1]"] {
             client.get("/metrics", &[("x-forwarded-for", spoof)]).await.refused(403, 1003);
         }

@@ -8,7 +8,7 @@ use super::permissions::{OPERATIONS, RESOURCES, ROLES, SCOPES, agreed, reaches, 
 use crate::envelope::assert_shape;
 use crate::harness::{Response, TestApp, request};
 
-/// The headers that say whose request it is: id, corporation, name, role, roles.
+/// The headers that identify the user: id, corporation, name, role, roles.
 fn identity(answer: &Response) -> [Option<&str>; 5] {
     let names = ["x-auth-employee-id", "x-auth-corp-id", "x-auth-name", "x-auth-role", "x-auth-roles"];
     names.map(|name| answer.header(name))
@@ -127,7 +127,7 @@ on_every_store! {
             ("?role=admin,%20user", json!({ "role": roles })),
             ("?role=Admin", json!({ "role": roles })),
             ("?role=admin&role=user", json!({ "role": "must not be given twice" })),
-            // A slip in a proxy's settings must not let everybody through.
+            // A typing mistake in a proxy's settings must not let every request through.
             ("?roles=user", json!({ "query": known })),
             ("?role=admin&ressource=account", json!({ "query": known })),
         ] {
@@ -135,7 +135,7 @@ on_every_store! {
         }
     }
 
-    /// Proxies hand on what clients sent, and some ask with the method that the client used.
+    /// Proxies pass on what the client sent, and some use the client's method.
     async fn takes_what_proxies_send(app) {
         let mut client = app.client().await;
         let bearer = format!("Bearer {}", client.sign_in("user01").await);

@@ -11,7 +11,7 @@ const PATH: &str = "/api/auth/introspect";
 const FORM: &str = "application/x-www-form-urlencoded";
 const INACTIVE: &str = r#"{"active":false,"code":0,"message":"ok","data":{"active":false},"request_id":"same"}"#;
 
-/// Asks with a body of any kind.
+/// Sends a body with any content type.
 async fn raw(client: &mut Client, key: &str, kind: &str, body: &str) -> Response {
     let bearer = format!("Bearer {key}");
     let headers = [("authorization", &*bearer), ("content-type", kind), ("x-request-id", "same")];
@@ -48,7 +48,7 @@ on_every_store! {
         }
     }
 
-    /// Two names that only differ in spelling are one person; two persons are never one name.
+    /// Two spellings of one name are one person; two persons never share a subject.
     async fn the_subject_names_one_person(app) {
         let mut client = app.client().await;
         let (key, _) = app.service_key("introspect").await;
@@ -103,7 +103,7 @@ on_every_store! {
             let verified = client.post("/api/auth/verify", &[], &json!({ "token": token, "ip_address": address })).await;
             assert_eq!(verified.data()["valid"], is_active, "{address}");
         }
-        // The service's own address is nobody's.
+        // The service's own address is not the user's address.
         assert_eq!(client.introspect(&key, &token).await.json()["active"], true);
         let bearer = format!("Bearer {key}");
         let headers = [("authorization", &*bearer), ("x-forwarded-for", "203.0.113.9")];
@@ -137,7 +137,7 @@ on_every_store! {
         assert_eq!(client.introspect(&messages, &access).await.refused(403, 1003).reason(), "scope_needed");
 
         assert_eq!(client.introspect(&key, &access).await.json()["active"], true);
-        // A key opens nothing else.
+        // A service key is refused everywhere else.
         for path in ["/api/auth/me", "/api/auth/otp-status", "/api/admin/service-keys", "/api/admin/ip-rules"] {
             assert_eq!(client.get_as(&key, path).await.refused(401, 1001).reason(), "malformed", "{path}");
         }
@@ -180,7 +180,7 @@ on_every_store! {
             assert!(field.is_empty() || told["data"]["fields"][field] == why, "{kind} {body}: {told}");
             assert!(!answer.body.contains(&token[4..47]), "{kind} {body}: {told}");
         }
-        // Without a good key nobody learns what is wrong with the body.
+        // Without a valid key the response does not say what is wrong with the body.
         raw(&mut client, "x", "text/plain", "").await.refused(401, 1001);
     }
 

@@ -32,7 +32,7 @@ on_every_store! {
         assert_eq!(answer.refused(403, 1003).reason(), "role_taken_away");
         assert!(answer.json()["message"].as_str().unwrap().contains("agent"));
         assert!(!client.is_valid(&token).await);
-        // The way out: a role still held.
+        // Switching to a role that is still held restores access.
         client.switch(&token, "user").await.data();
         assert_eq!(client.me(&token).await.data()["current_role"], "user");
         assert!(client.is_valid(&token).await);

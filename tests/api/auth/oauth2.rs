@@ -7,7 +7,7 @@ use url::Url;
 
 use crate::harness::{Client, TestApp, cookies, encoded, fragment, location, request};
 
-/// Begins in a browser, is identified as `who`, and comes back; returns the callback's answer and the browser's cookies.
+/// Begins in a browser, is identified as `who`, and returns; yields the callback's response and the browser's cookies.
 async fn come_back_as(client: &mut Client, redirect_uri: &str, who: &str) -> (crate::harness::Response, String) {
     let (link, cookies) = client.begin_oauth(redirect_uri).await;
     let back = client.authorize(&link, who).await;
@@ -56,8 +56,8 @@ on_every_store! {
         }
     }
 
-    /// Whoever leads a browser to `url` by a link, and then to the callback, must not sign it in as himself.
-    async fn url_does_not_take_a_browser_that_was_led_here_for_one_that_began(app) {
+    /// An attacker who leads a browser to `url` by a link, and then to the callback, must not sign it in as himself.
+    async fn url_sets_no_cookie_in_a_browser_that_followed_a_link(app) {
         let mut client = app.client().await;
         let page = format!("http://{}/h5/", app.address);
         let path = format!("/api/auth/oauth2/url?redirect_uri={}", encoded(&page));
@@ -71,7 +71,7 @@ on_every_store! {
         }
     }
 
-    /// What a foreign page can have an older browser send, such as for a picture, begins nothing; a page of ours does.
+    /// Requests that a foreign page can make an older browser send, such as for an image, begin no flow; a page of ours does.
     async fn in_production_only_a_page_of_ours_begins() {
         let app = TestApp::production().await;
         let mut client = app.client().await;
@@ -86,7 +86,7 @@ on_every_store! {
         }
     }
 
-    /// Whoever comes without the state did not come from the link that we gave out: nobody is signed in silently.
+    /// A callback without the state does not come from our link, so the sign-in is not silent.
     async fn without_the_state_the_user_is_asked(app) {
         let mut client = app.client().await;
         let (link, flow) = client.begin_oauth(&format!("http://{}/h5/", app.address)).await;
@@ -95,12 +95,12 @@ on_every_store! {
         let landed = client.oauth_callback(&back, &flow).await;
         assert!(location(&landed).contains("/continue/#continue="), "{landed:?}");
         assert_eq!(app.query("SELECT count(*) FROM session"), ["0"]);
-        // The browser's own sign-in goes on.
+        // The sign-in that the browser began goes on.
         let back = client.authorize(&link, "user01").await;
         assert!(location(&client.oauth_callback(&back, &flow).await).contains("/h5/#ticket="));
     }
 
-    /// The callback by another name of this machine is still the callback, and never where anyone ends.
+    /// The callback under another name of this machine is still the callback, and never a final destination.
     async fn the_callback_is_known_by_every_name(app) {
         let mut client = app.client().await;
         let port = app.address.split_once(':').unwrap().1;
@@ -113,7 +113,7 @@ on_every_store! {
         }
     }
 
-    /// A page says that it is one also where the browser does not; and then takes no ticket but its own.
+    /// A page identifies itself by a header where the browser does not, and then gets only its own ticket.
     async fn an_old_browsers_page_takes_no_foreign_ticket(app) {
         let mut client = app.client().await;
         let code = client.qrcode().await;
@@ -154,7 +154,7 @@ on_every_store! {
         assert_eq!(sources, ["itadmin", "itagent", "h5", "h5"]);
     }
 
-    /// Some clients load the page twice, at once or one after the other.
+    /// Some clients load the page twice, at once or in sequence.
     async fn the_same_code_from_the_same_browser_gets_the_same_answer(app) {
         let mut clients = [app.client().await, app.client().await, app.client().await];
         let page = format!("http://{}/h5/", app.address);
@@ -191,7 +191,7 @@ on_every_store! {
         assert_eq!(trade(&mut client, location(&answer), &cookies).await["status"], "expired");
     }
 
-    /// Whoever makes somebody open the callback with a code of his own must not sign them in as himself.
+    /// An attacker who makes a user open the callback with the attacker's code must not sign them in as himself.
     async fn without_the_cookie_a_page_asks_first(app) {
         let mut client = app.client().await;
         let (link, cookies) = client.begin_oauth(&format!("http://{}/itadmin/", app.address)).await;
@@ -211,7 +211,7 @@ on_every_store! {
         let answer = client.post("/api/auth/oauth2/continue", &page, &ask).await;
         let to = answer.data()["redirect_to"].as_str().unwrap().to_owned();
         assert!(to.starts_with(&format!("http://{}/itagent/#ticket=dpt_", app.address)), "{to}");
-        // Once, in the browser that said so.
+        // The continuation works once, in the browser that confirmed it.
         client.post("/api/auth/oauth2/continue", &page, &ask).await.refused(409, 1019);
         assert_eq!(trade(&mut client, &to, &cookies).await["status"], "expired");
         assert_eq!(trade(&mut client, &to, &crate::harness::cookies(&answer)).await["status"], "confirmed");
@@ -248,7 +248,7 @@ on_every_store! {
             assert!(landed.starts_with(&format!("{page}#error={word}&code=1003&ref=")), "{landed}");
             assert_eq!(fragment(landed, "ref").len(), 8);
         }
-        // Also the second time, after the flow was used.
+        // The response is the same the second time, after the flow was used.
         let app = app.restart_with(crate::harness::settings(&[("development.enabled", "true"), ("default_role", "none")])).await;
         let mut client = app.client().await;
         let page = format!("http://{}/itagent/", app.address);
@@ -261,7 +261,7 @@ on_every_store! {
         assert_eq!(app.query("SELECT count(*) FROM session"), ["0"]);
     }
 
-    /// Nothing of what comes back is repeated, and nothing of it moves where people are sent.
+    /// The redirect repeats no part of the callback's query, and no part of it changes the destination.
     async fn hostile_callbacks_are_sent_to_a_safe_page_with_a_known_word(app) {
         let mut client = app.client().await;
         let home = format!("http://{}/h5/#error=", app.address);
@@ -286,7 +286,7 @@ on_every_store! {
             let answer = client.get(&format!("/api/auth/oauth2/callback?code=scan{sid}&sid={sid}"), &[]).await;
             assert_eq!(fragment(location(&answer), "code"), code);
         }
-        // None of the codes with a bad shape reached the platform, and of the others exactly what was sent.
+        // No code with an invalid form reached the platform; the others reached it exactly as sent.
         let last = client.get("/sim/calls", &[]).await;
         let last: Value = serde_json::from_str(&last.body).unwrap();
         let pairs = &last["last"]["auth/getuserinfo"]["pairs"];
@@ -330,13 +330,13 @@ on_every_store! {
         assert_eq!(trade(&mut client, location(&answer), &flow).await["employee_id"], "user01");
         assert_eq!(app.query("SELECT employee_key, name, department FROM employee"), ["user01|Uma User|Sales"]);
         assert_eq!(cookies(&answer), "");
-        // A development cookie of the same name is nothing here.
+        // A development cookie of the same name does not count in production.
         let (link, flow) = client.begin_oauth(page).await;
         let back = phone.authorize(&link, "user01").await;
         assert!(location(&client.oauth_callback(&back, &flow.replace("__Host-", "")).await).contains("/continue/#"));
     }
 
-    /// The store fails after the platform has used the code up: whoever comes again is let in all the same.
+    /// The store fails after the platform has used up the code: the next request still signs in.
     async fn a_store_that_fails_for_a_moment_does_not_use_up_the_code(app) {
         let mut client = app.client().await;
         let (link, flow) = client.begin_oauth(&format!("http://{}/h5/", app.address)).await;
@@ -371,14 +371,14 @@ on_every_store! {
     }
 
     /// The browser gives up while the platform is slow, as some do, and loads the page again.
-    async fn a_load_that_was_broken_off_is_finished_for_the_next_one(app) {
+    async fn a_broken_off_load_is_finished_for_the_next_load(app) {
         let (mut client, mut first) = (app.client().await, app.client().await);
         let (link, flow) = client.begin_oauth(&format!("http://{}/h5/", app.address)).await;
         let back = client.authorize(&link, "user01").await;
         client.set_fault(&json!({ "api": "auth/getuserinfo", "delay_ms": 300, "http_status": 200, "body": r#"{"errcode":0,"userid":"user01"}"# })).await;
         let query = Url::parse(&back).unwrap().query().unwrap().to_owned();
         first.start(&request("GET", &format!("/api/auth/oauth2/callback?{query}"), &[("cookie", &flow)], b"")).await;
-        // Only once the platform was asked is it broken off in the middle.
+        // The request breaks off only after the platform was called.
         while client.calls("auth/getuserinfo").await == 0 {}
         drop(first);
         let answer = client.oauth_callback(&back, &flow).await;

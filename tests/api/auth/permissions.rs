@@ -9,8 +9,8 @@ pub(super) const RESOURCES: [&str; 4] = ["conversation", "approval", "knowledge"
 pub(super) const OPERATIONS: [&str; 4] = ["read", "create", "update", "delete"];
 pub(super) const SCOPES: [&str; 3] = ["own", "department", "all"];
 
-/// The matrix that holds unless it is replaced, as people agreed on it: a row per role in the order above, a column per
-/// resource, and in it read, create, update, delete.
+/// The default matrix as it was agreed on: a row per role in the order above, a column per resource, and in each cell
+/// read, create, update, delete.
 const AGREED: [[&str; 4]; 5] = [
     ["all all all all", "all all all all", "all all all all", "all all all all"],
     ["all dept dept –", "dept dept dept –", "all dept dept dept", "dept – – –"],
@@ -19,7 +19,7 @@ const AGREED: [[&str; 4]; 5] = [
     ["own own own –", "own own own –", "all – – –", "own – own –"],
 ];
 
-/// The widest scope that was agreed on.
+/// The widest scope in the agreed matrix.
 pub(super) fn agreed(role: &str, resource: &str, operation: &str) -> Option<&'static str> {
     let at = |words: &[&str], word| words.iter().position(|known| *known == word).unwrap();
     let column = AGREED[at(&ROLES, role)][at(&RESOURCES, resource)];
@@ -30,7 +30,7 @@ pub(super) fn agreed(role: &str, resource: &str, operation: &str) -> Option<&'st
     }
 }
 
-/// The row of a role, as it is answered.
+/// The row of a role as it stands in the response.
 pub(in crate::api) fn agreed_row(role: &str) -> Value {
     let row = |resource| {
         let cells = OPERATIONS.map(|operation| (operation.to_owned(), agreed(role, resource, operation).into()));
@@ -41,13 +41,13 @@ pub(in crate::api) fn agreed_row(role: &str) -> Value {
     json!({ "role": role, "permissions": rows })
 }
 
-/// Whether what was granted reaches as far as what is asked for.
+/// Returns whether the granted scope covers the requested one.
 pub(super) fn reaches(granted: Option<&str>, scope: &str) -> bool {
     let rank = |scope| SCOPES.iter().position(|known| *known == scope).unwrap();
     granted.is_some_and(|granted| rank(granted) >= rank(scope))
 }
 
-/// Somebody who holds all five roles.
+/// Signs in an employee who holds all five roles.
 pub(super) async fn sign_in_with_all_roles(app: &TestApp, client: &mut Client) -> String {
     for role in ROLES {
         app.auth().operator().grant(app.key("admin01"), role).await.unwrap();

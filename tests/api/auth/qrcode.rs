@@ -7,7 +7,7 @@ use url::Url;
 
 use crate::harness::{TestApp, cookies};
 
-/// What a picture says, read by a decoder that is not ours.
+/// The content of a QR code image, read by an independent decoder.
 pub(crate) fn decode(png_base64: &str) -> String {
     let bytes = STANDARD.decode(png_base64).unwrap();
     let mut reader = png::Decoder::new(std::io::Cursor::new(bytes)).read_info().unwrap();
@@ -16,7 +16,7 @@ pub(crate) fn decode(png_base64: &str) -> String {
     let mut rows = vec![0; reader.output_buffer_size().unwrap()];
     reader.next_frame(&mut rows).unwrap();
     let dark = |x: usize, y: usize| rows[y * line + x / 8] & (0x80 >> (x % 8)) == 0;
-    // Four modules of white all around, as the standard wants.
+    // Four white modules on every side, as the standard requires.
     let first = (0..side).find(|at| dark(*at, *at)).unwrap();
     let module = (first..side).take_while(|at| dark(*at, first)).count() / 7;
     assert_eq!(first, 4 * module, "quiet zone");
@@ -89,7 +89,7 @@ on_every_store! {
         for answer in [first, second] {
             let path = format!("/api/auth/scan/status?ticket={}", answer.data()["ticket"].as_str().unwrap());
             assert_eq!(client.get(&path, &[page, ("cookie", &cookie)]).await.data()["status"], "waiting");
-            // Whoever has the ticket but not the browser has nothing.
+            // The ticket is worthless without the browser that requested it.
             assert_eq!(client.get(&path, &[]).await.data()["status"], "expired");
             let other = "deskpass_browser=dpw_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
             assert_eq!(client.get(&path, &[("cookie", other)]).await.data()["status"], "expired");
@@ -110,7 +110,7 @@ on_every_store! {
     }
 }
 
-/// A flood of codes ends at the room there is, and takes nothing from whoever is about to confirm.
+/// A flood of codes ends at the capacity of the store, and does not evict a sign-in that is about to be confirmed.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_flood_does_not_push_out_who_is_about_to_confirm() {
     let app = TestApp::start().await;

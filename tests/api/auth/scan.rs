@@ -50,7 +50,7 @@ on_every_store! {
     }
 
     /// Loading the link identifies a person silently, and a foreign page can load it. So outside development mode the computer
-    /// learns who it is once they saw the question, and where a page led them to it, once they confirmed.
+    /// learns the person's name only after they saw the question, and where a page led them to it, after they confirmed.
     async fn in_production_who_scanned_is_told_after_the_question_was_shown() {
         let (app, platform) = TestApp::production_with_platform(&[("limits.enabled", "false")]).await;
         let (mut client, mut phone) = (app.client().await, platform.client().await);
@@ -90,7 +90,7 @@ on_every_store! {
         app.clock.advance(Duration::from_millis(1));
         assert_eq!(client.scan_status(ticket(&code)).await["status"], "expired");
         assert!(client.is_valid(first["token"].as_str().unwrap()).await);
-        // Also when it is collected at the last moment.
+        // This also holds when it is collected at the last moment.
         let code = client.qrcode().await;
         let confirm = client.scan_as(&code, "user01").await;
         client.decide("confirm", &confirm).await.data();
@@ -167,7 +167,7 @@ on_every_store! {
             assert!(landed.starts_with(&format!("http://{}/scan/#error={word}&code=1003&ref=", app.address)), "{landed}");
             assert_eq!(client.scan_status(ticket(&code)).await["status"], "waiting", "{who}");
         }
-        // Shut out between scanning and saying yes.
+        // The employee is disabled between scanning and confirming.
         let code = client.qrcode().await;
         let confirm = client.scan_as(&code, "user01").await;
         app.auth().operator().disable(app.key("user01")).await.unwrap();
@@ -176,10 +176,10 @@ on_every_store! {
         assert_eq!(app.query("SELECT count(*) FROM session"), ["0"]);
     }
 
-    async fn the_first_time_makes_an_employee_and_later_ones_keep_up(app) {
+    async fn the_first_sign_in_adds_an_employee_and_later_sign_ins_update_it(app) {
         let mut client = app.client().await;
         let token = sign_in(&mut client, "hidden01").await;
-        // Out of the application's range: the platform names them and tells no more.
+        // The employee is outside the application's visible range: the platform names them and gives no details.
         let me = client.me(&token).await.data();
         assert_eq!((&me["name"], &me["roles"], &me["department"]), (&json!("hidden01"), &json!(["user"]), &json!("")));
         // The platform may write an identifier in another case; it is the same person.
@@ -192,13 +192,13 @@ on_every_store! {
         client.set_fault(&changed).await;
         let token = sign_in(&mut client, "user01").await;
         assert_eq!(client.me(&token).await.data()["name"], "Uma Married");
-        // What the platform does not tell stays as it was.
+        // Details that the platform does not return stay unchanged.
         client.set_fault(&json!({ "api": "user/get", "errcode": 60011 })).await;
         let token = sign_in(&mut client, "user01").await;
         assert_eq!(client.me(&token).await.data()["name"], "Uma Married");
     }
 
-    /// Whoever has no role is lent one for the session. It is not written down as theirs.
+    /// An employee without a role gets the default role for the session. The role is not stored.
     async fn an_employee_without_roles_gets_the_default_role(app) {
         let mut client = app.client().await;
         let token = sign_in(&mut client, "norole01").await;
@@ -206,7 +206,7 @@ on_every_store! {
         assert_eq!(app.query("SELECT count(*) FROM user_role WHERE employee_key = 'norole01'"), ["0"]);
         let bound = client.post("/api/auth/bind", &[], &json!({ "employee_id": "norole01" })).await;
         assert_eq!(bound.refused(403, 1003).reason(), "no_role");
-        // Being given another one takes the lent one from nobody, and it survives a restart.
+        // Granting another role does not remove the default role, which also survives a restart.
         app.auth().operator().grant(app.key("norole01"), "agent").await.unwrap();
         let app = app.restart().await;
         let mut client = app.client().await;
@@ -215,12 +215,12 @@ on_every_store! {
         client.switch(&token, "agent").await.data();
         let token = sign_in(&mut client, "norole01").await;
         assert_eq!(client.verify(&token).await["roles"], json!(["agent"]));
-        // Whoever had a role and loses it has none, until they sign in again.
+        // After its only role is revoked, a session has no role until the next sign-in.
         app.auth().operator().revoke(app.key("norole01"), "agent").await.unwrap();
         assert_eq!(client.me(&token).await.refused(403, 1003).reason(), "role_taken_away");
     }
 
-    async fn agents_without_a_role_have_the_one_of_their_record(app) {
+    async fn agents_without_a_role_have_the_role_of_their_record(app) {
         for role in ["supervisor", "user"] {
             app.auth().operator().revoke(app.key("supervisor01"), role).await.unwrap();
         }
@@ -276,7 +276,7 @@ on_every_store! {
     }
 }
 
-/// A connection that tells events may be silent for longer than an idle one.
+/// An event stream may be silent for longer than the idle timeout of a connection.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_open_event_stream_is_not_taken_for_idle() {
     let given = [("development.enabled", "true"), ("server.idle_timeout", "100ms"), ("server.header_timeout", "100ms")];
@@ -285,7 +285,7 @@ async fn an_open_event_stream_is_not_taken_for_idle() {
     let code = app.client().await.qrcode().await;
     watching.start(&request("GET", &format!("/api/auth/scan/events?ticket={}", ticket(&code)), &[], b"")).await;
     watching.read_until("waiting").await;
-    // An idle connection is given up meanwhile, which says that enough time has passed.
+    // An idle connection is closed meanwhile, which shows that enough time has passed.
     let mut idle = app.client().await;
     idle.get("/healthz", &[]).await;
     assert!(idle.read().await.is_none());
@@ -296,7 +296,7 @@ async fn an_open_event_stream_is_not_taken_for_idle() {
     watching.read_until("scanned").await;
 }
 
-/// Those who watch are never so many that nobody else can connect; whoever is one too many is told once.
+/// Event streams take at most half of the connections; a client above the limit gets one event and the end of the stream.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn watching_takes_at_most_half_of_the_connections() {
     let given = [
@@ -313,7 +313,7 @@ async fn watching_takes_at_most_half_of_the_connections() {
         let address = format!("198.51.100.{}", at % 2);
         let mut other = app.client().await;
         other.start(&request("GET", &path, &[("x-forwarded-for", &address)], b"")).await;
-        // Ten in all, of which six from one address.
+        // Ten in all, at most six from one address.
         let told = other.read_until(if at < 10 { "waiting" } else { "\r\n0\r\n\r\n" }).await;
         assert!(told.contains("waiting"), "{told}");
         watching.push(other);
@@ -333,7 +333,7 @@ async fn watching_takes_at_most_half_of_the_connections() {
 }
 
 on_every_store! {
-    /// The store fails for a moment: whoever said yes may say so again, also at the last moment.
+    /// The store fails for a moment: the phone may confirm again, also at the last moment.
     async fn a_yes_that_the_store_did_not_take_may_be_said_again(app) {
         let mut client = app.client().await;
         let code = client.qrcode().await;
@@ -349,7 +349,7 @@ on_every_store! {
         assert_eq!(app.query("SELECT count(*) FROM session"), ["1"]);
     }
 
-    /// The phone's connection breaks right after it said yes: whoever waits is signed in all the same.
+    /// The phone's connection breaks right after it confirmed: the waiting computer is signed in all the same.
     async fn a_yes_counts_also_when_the_phone_does_not_wait_for_the_answer(app) {
         let mut client = app.client().await;
         let mut unheard = 0;
@@ -360,7 +360,7 @@ on_every_store! {
             let json = [("content-type", "application/json")];
             phone.start(&request("POST", "/api/auth/scan/confirm", &json, body.as_bytes())).await;
             drop(phone);
-            // Either it was heard, and then it counts, or it was not, and then it can be said again.
+            // Either the confirmation was received and counts, or it was not and can be repeated.
             let again = client.decide("confirm", &confirm).await;
             assert!(again.status == 200 || again.code() == 1019, "{again:?}");
             unheard += usize::from(again.status == 200);

@@ -1,4 +1,4 @@
-//! How many sessions there may be, and what becomes of old ones.
+//! The limit on sessions, and the removal of old ones.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ on_every_store! {
         assert!(client.is_valid(&first).await);
     }
 
-    async fn expired_ones_are_swept_in_small_steps(app) {
+    async fn expired_sessions_are_swept_in_small_steps(app) {
         let mut client = app.client().await;
         for _ in 0..3 {
             client.sign_in("user01").await;

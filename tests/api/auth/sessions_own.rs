@@ -24,7 +24,7 @@ async fn end(client: &mut Client, token: &str, id: &str) -> Response {
     client.send(&request("DELETE", &format!("/api/auth/sessions/{id}"), &headers, b"")).await
 }
 
-/// Asks with nothing but a token.
+/// Sends the request with a token only.
 async fn logout_all(client: &mut Client, token: &str) -> Response {
     let bearer = format!("Bearer {token}");
     client.send(&request("POST", "/api/auth/logout-all", &[("authorization", &bearer)], b"")).await
@@ -35,7 +35,7 @@ async fn logout_elsewhere(client: &mut Client, token: &str) -> Response {
 }
 
 on_every_store! {
-    async fn the_list_says_which_is_this_one_and_where_each_began(app) {
+    async fn the_list_marks_the_current_session_and_has_the_origin_of_each(app) {
         let mut client = app.client().await;
         let at = [("user-agent", CHROME), ("x-forwarded-for", "198.51.100.7")];
         client.post("/api/auth/bind", &at, &json!({ "employee_id": "admin01" })).await.data();
@@ -92,7 +92,7 @@ on_every_store! {
         assert_eq!(app.query(log), ["logout|user01", "session_ended|user01"]);
     }
 
-    async fn what_is_not_ones_own_is_not_there(app) {
+    async fn sessions_of_others_and_ended_sessions_are_not_found(app) {
         let mut client = app.client().await;
         let old = client.sign_in("user01").await;
         let expired = id_of(&mut client, &old).await;
@@ -120,7 +120,7 @@ on_every_store! {
         }
     }
 
-    async fn all_are_ended_with_this_one(app) {
+    async fn all_are_ended_including_the_current_session(app) {
         let mut client = app.client().await;
         let (token, other, stranger) = (client.sign_in("user01").await, client.sign_in("user01").await, client.sign_in("agent01").await);
         let abroad = app.sign_in_at_partner().await;
@@ -135,7 +135,7 @@ on_every_store! {
         assert_eq!(app.query(log), ["wwdeskpass|user01|2 session(s) ended"]);
     }
 
-    async fn all_are_ended_but_this_one(app) {
+    async fn all_are_ended_except_the_current_session(app) {
         let mut client = app.client().await;
         let tokens = [client.sign_in("user01").await, client.sign_in("user01").await, client.sign_in("user01").await];
         let answer = logout_elsewhere(&mut client, &tokens[1]).await.data();
@@ -182,7 +182,7 @@ on_every_store! {
         assert!(!client.is_valid(&token).await);
     }
 
-    /// Whoever lost their role, or is somewhere their role may not be active, still sees and ends what is theirs.
+    /// An employee who lost their role, or whose role may not be active at their address, still sees and ends their own sessions.
     async fn it_takes_no_role(app) {
         let mut client = app.client().await;
         let (token, other) = (client.sign_in("user01").await, client.sign_in("user01").await);

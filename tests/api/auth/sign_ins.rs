@@ -19,13 +19,13 @@ async fn ids(client: &mut Client, token: &str) -> Vec<String> {
     own(client, token).await.iter().map(|sign_in| sign_in["id"].as_str().unwrap().to_owned()).collect()
 }
 
-/// Asks with nothing but a token.
+/// Sends the request with a token only.
 async fn not_me(client: &mut Client, token: &str, id: &str) -> Response {
     let headers = [("authorization", &*format!("Bearer {token}")), ("x-request-id", "same")];
     client.send(&request("POST", &format!("/api/auth/sign-ins/{id}/not-me"), &headers, b"")).await
 }
 
-/// Signs somebody in a second after whatever was before.
+/// Signs in an employee one second after the previous event.
 async fn sign_in(app: &TestApp, client: &mut Client, employee: &str) -> String {
     app.clock.advance(SECOND);
     client.sign_in(employee).await
@@ -37,7 +37,7 @@ async fn session_of(client: &mut Client, token: &str) -> Value {
     sessions.into_iter().find(|session| session["current"] == true).unwrap()["id"].clone()
 }
 
-/// How often it was written down that a sign-in was disowned, and who was told or is to be.
+/// The number of disowned sign-ins in the log, and the recipients of notices.
 async fn told(app: &TestApp, client: &mut Client) -> (usize, Vec<String>) {
     settled(app).await;
     let mut to: Vec<_> =
@@ -47,7 +47,7 @@ async fn told(app: &TestApp, client: &mut Client) -> (usize, Vec<String>) {
 }
 
 on_every_store! {
-    async fn the_list_says_how_each_came_in_and_which_is_this_one(app) {
+    async fn the_list_has_the_method_of_each_and_marks_the_current_sign_in(app) {
         let mut client = app.client().await;
         let at = [("user-agent", CHROME), ("x-forwarded-for", "198.51.100.7")];
         client.post("/api/auth/bind", &at, &json!({ "employee_id": "User01" })).await.data();
@@ -55,7 +55,7 @@ on_every_store! {
         let refused = json!({ "employee_id": "user01", "role": "admin" });
         client.post("/api/dev/login", &at, &refused).await.refused(403, 1003);
         let token = sign_in(&app, &mut client, "user01").await;
-        // Everything else that happens to somebody is no sign-in.
+        // Other audit events of the employee are not sign-ins.
         client.switch(&token, "user").await.data();
         client.switch(&token, "admin").await.refused(403, 1003);
         let sign_ins = own(&mut client, &token).await;
@@ -84,7 +84,7 @@ on_every_store! {
         assert_eq!(own(&mut client, &token).await[2]["session_id"], json!(null), "it has ended");
     }
 
-    async fn the_address_that_counts_is_told_where_another_one_is_claimed(app) {
+    async fn the_trusted_address_is_listed_where_another_address_is_claimed(app) {
         let mut client = app.client().await;
         let spoofed = [("x-forwarded-for", "203.0.113.99, 198.51.100.7")];
         client.post("/api/dev/login", &spoofed, &json!({ "employee_id": "user01" })).await.data();
@@ -110,7 +110,7 @@ on_every_store! {
         assert_eq!(not_me(&mut client, &token, old).await.data(), json!({ "success": true, "ended": 0, "told": 1 }));
     }
 
-    async fn it_is_ones_own_and_of_ones_own_corporation(app) {
+    async fn sign_ins_of_others_and_of_other_corporations_are_not_listed(app) {
         let mut client = app.client().await;
         let (token, abroad) = (client.sign_in("user01").await, app.sign_in_at_partner().await);
         let stranger = client.sign_in("agent01").await;
@@ -150,7 +150,7 @@ on_every_store! {
         assert!(moments.is_sorted_by(|one, next| one > next));
     }
 
-    async fn that_was_not_me_ends_that_one_and_its_socket_and_tells_administrators(app) {
+    async fn not_me_ends_that_session_and_its_socket_and_notifies_administrators(app) {
         app.auth().operator().grant(app.key("supervisor01"), "admin").await.unwrap();
         app.auth().operator().grant(app.key("security01"), "admin").await.unwrap();
         app.auth().operator().disable(app.key("security01")).await.unwrap();
@@ -195,7 +195,7 @@ on_every_store! {
         assert_eq!(own(&mut client, &token).await[1]["disowned_at"], "2027-01-15T08:00:01Z");
     }
 
-    async fn of_many_who_say_it_at_once_one_is_heard(app) {
+    async fn of_many_simultaneous_reports_one_counts(app) {
         app.auth().operator().grant(app.key("agent01"), "admin").await.unwrap();
         let mut client = app.client().await;
         let thief = client.sign_in("user01").await;
@@ -212,7 +212,7 @@ on_every_store! {
         assert_eq!(app.query("SELECT count(*) FROM disowned"), ["1"]);
     }
 
-    /// An administrator who says it knows already.
+    /// An administrator gets no notice about their own report.
     async fn the_own_session_ends_too_and_the_reporter_gets_no_notice(app) {
         let mut client = app.client().await;
         let other = client.sign_in("admin01").await;
@@ -224,7 +224,7 @@ on_every_store! {
         assert_eq!(told(&app, &mut client).await, (1, vec![]));
     }
 
-    async fn a_refused_one_is_told_of_and_ends_nothing(app) {
+    async fn disowning_a_refused_sign_in_notifies_and_ends_nothing(app) {
         let mut client = app.client().await;
         let token = client.sign_in("agent01").await;
         client.post_as(&token, "/api/agents/password", &json!({ "new_password": PASSWORD })).await.data();
@@ -253,8 +253,8 @@ on_every_store! {
         assert!(text.contains("wwpartner/user01 says"), "{text}");
     }
 
-    /// Anybody can be turned away as somebody else. Nobody hides sign-ins so.
-    async fn refused_ones_hide_no_sign_in(app) {
+    /// Any stranger can cause refused sign-ins under an employee's name; these must not hide real sign-ins.
+    async fn refused_sign_ins_hide_no_sign_in(app) {
         let mut client = app.client().await;
         for _ in 0..5 {
             sign_in(&app, &mut client, "user01").await;
@@ -278,7 +278,7 @@ on_every_store! {
         assert!(moments.len() == 22 && moments.is_sorted_by(|one, next| one > next), "{moments:?}");
     }
 
-    /// Whoever is signed in as somebody else does not get out of sight by signing in and out.
+    /// A thief's live session stays in the list, however often the thief signs in and out afterwards.
     async fn a_session_that_lives_is_listed_however_many_came_since(app) {
         let mut client = app.client().await;
         let first = client.sign_in("user01").await;
@@ -297,7 +297,7 @@ on_every_store! {
         assert_eq!(own(&mut client, &token).await[48]["at"], "2027-01-15T08:00:13Z", "it is over, and one of the others is shown again");
     }
 
-    /// Whoever signs in and disowns it, over and over, fills the log and nobody's phone.
+    /// A user who signs in and disowns it repeatedly fills the log, but does not flood the administrators.
     async fn administrators_are_told_ten_times_an_hour_of_one_person(app) {
         let mut client = app.client().await;
         let token = client.sign_in("user01").await;
@@ -322,8 +322,8 @@ on_every_store! {
         assert_eq!(disown(&mut client).await, 1);
     }
 
-    /// They are cheap for a stranger to cause. What somebody does about them keeps nobody from hearing of a thief.
-    async fn refused_ones_that_were_disowned_silence_nothing(app) {
+    /// A stranger can cause refused sign-ins cheaply. Disowning them must not suppress the notice about a thief.
+    async fn disowned_refusals_suppress_no_notice(app) {
         let mut client = app.client().await;
         let thief = client.sign_in("user01").await;
         let token = sign_in(&app, &mut client, "user01").await;

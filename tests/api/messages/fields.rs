@@ -1,11 +1,11 @@
-//! What is wrong with a message is named, and too much is refused.
+//! Errors name the wrong fields of a message, and messages above the limits are refused.
 
 use serde_json::{Value, json};
 
 use super::{PATH, card, raw};
 use crate::harness::request;
 
-/// The names of the fields that an answer complains of.
+/// The names of the fields that the error lists.
 fn named(answer: &crate::harness::Response) -> Vec<String> {
     let fields = answer.refused(400, 1002).json()["data"]["fields"].clone();
     fields.as_object().unwrap_or_else(|| panic!("{answer:?}")).keys().cloned().collect()
@@ -90,7 +90,7 @@ on_every_store! {
         for many in [json!([]), json!(null), json!({}), json!(1), json!([1]), json!(vec![card_of(1); 101])] {
             assert_eq!(named(&client.send_messages(&key, &json!({ "messages": many })).await), ["messages"], "{many}");
         }
-        // Of 64 KiB, what stands around it takes a little.
+        // The message around the content takes a part of the 64 KiB.
         assert_eq!(named(&client.send_messages(&key, &card_of(65_536)).await), ["content"]);
         assert_eq!(named(&client.send_messages(&key, &json!({ "messages": [card_of(1), card_of(65_536)] })).await), ["messages[1].content"]);
         let split = json!({ "to": user(), "msg_type": "byod_card", "content": "a".repeat(33_000), "extra_data": "a".repeat(33_000) });
@@ -112,7 +112,7 @@ on_every_store! {
         socket.is_quiet().await;
     }
 
-    /// A body full of mistakes is answered with few.
+    /// The error lists only a few of many mistakes.
     async fn an_answer_does_not_grow_with_the_mistakes(app) {
         let (key, _) = app.service_key("messages").await;
         let mut client = app.client().await;

@@ -1,4 +1,4 @@
-//! Replies that are being written: each piece once, and in order.
+//! Streamed replies: each piece arrives once and in order.
 
 use std::time::Duration;
 
@@ -24,7 +24,7 @@ async fn write(client: &mut Client, key: &str, stream: &str, seq: u64, done: boo
 const DUPLICATE: &str = r#"{"id":null,"delivered":0,"duplicate":true}"#;
 
 on_every_store! {
-    async fn a_piece_follows_the_one_before_or_was_there_before(app) {
+    async fn a_piece_follows_its_predecessor_or_is_a_duplicate(app) {
         let (key, _) = app.service_key("messages").await;
         let mut client = app.client().await;
         let token = client.sign_in("user01").await;
@@ -84,7 +84,7 @@ on_every_store! {
         let sent = client.send_messages(&key, &of(&[("a", 0, false), ("b", 0, false), ("a", 1, false), ("a", 0, false), ("a", 2, true)])).await.data();
         let duplicates: Vec<_> = sent["messages"].as_array().unwrap().iter().map(|sent| sent["duplicate"] == true).collect();
         assert_eq!((&sent["delivered"], &*duplicates), (&json!(4), &[false, false, false, true, false][..]));
-        // The same again, since nobody heard that it arrived.
+        // The sender repeats the pieces, as if it had received no response.
         let again = client.send_messages(&key, &of(&[("a", 1, false), ("a", 2, true), ("b", 0, false), ("b", 1, false)])).await.data();
         assert_eq!(again["delivered"], 1);
         client.send_messages(&key, &of(&[("b", 2, true), ("b", 3, false)])).await.refused(409, 1019);
@@ -96,7 +96,7 @@ on_every_store! {
         socket.is_quiet().await;
     }
 
-    /// Of many who send the same piece at once, one does.
+    /// Of several simultaneous requests with the same piece, one delivers it.
     async fn the_same_piece_sent_at_once_comes_once(app) {
         let (key, _) = app.service_key("messages").await;
         let token = app.client().await.sign_in("user01").await;
@@ -154,7 +154,7 @@ on_every_store! {
         }
     }
 
-    /// Only its place in the stream is looked at; what else stands in it is the client's.
+    /// Only the piece's position in the stream is parsed; the rest of the content belongs to the sender.
     async fn a_piece_goes_out_byte_for_byte_too(app) {
         let (key, _) = app.service_key("messages").await;
         let mut client = app.client().await;

@@ -1,4 +1,4 @@
-//! What ends a socket that was open: within a second, with a code and a word that say what to do.
+//! Events that close an open socket: within a second, with a code and a reason that tell the client what to do.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use super::limits::until;
 use crate::harness::{TestApp, request, settings};
 
 on_every_store! {
-    async fn signing_out_everywhere_ends_all_of_ones_own(app) {
+    async fn signing_out_everywhere_ends_all_own_sockets(app) {
         let mut client = app.client().await;
         let (one, two, other) = (client.sign_in("user01").await, client.sign_in("user01").await, client.sign_in("agent01").await);
         let mut own = [app.socket("employee", &one).await, app.socket("employee", &one).await, app.socket("employee", &two).await];
@@ -139,7 +139,7 @@ on_every_store! {
         socket.ends_soon(4401, "expired").await;
     }
 
-    /// Whoever comes in the last minute is warned at once, and once.
+    /// A client that connects in the last minute is warned at once, and only once.
     async fn a_client_that_connects_near_expiry_is_warned_at_once(app) {
         let token = app.client().await.sign_in("user01").await;
         app.clock.advance(Duration::from_hours(8) - Duration::from_secs(30));

@@ -1,4 +1,4 @@
-//! The form of a handshake, and how one that is refused is answered.
+//! The form of a handshake, and the responses to refused ones.
 
 use serde_json::json;
 
@@ -7,7 +7,7 @@ use crate::harness::{TestApp, TestSocket, handshake, masked, request};
 
 const KEY: &str = "dGhlIHNhbXBsZSBub25jZQ==";
 
-/// A head with these fields alone.
+/// A request head with only these headers.
 fn head(token: &str, fields: &[(&str, &str)]) -> Vec<u8> {
     let bearer = bearer(token);
     let fields: Vec<_> = [("authorization", &*bearer)].into_iter().chain(fields.iter().copied()).collect();
@@ -19,7 +19,7 @@ async fn status(app: &TestApp, head: &[u8]) -> u16 {
 }
 
 on_every_store! {
-    async fn one_that_is_right_is_answered_as_the_rfc_says(app) {
+    async fn a_valid_handshake_is_answered_as_the_rfc_says(app) {
         let token = app.client().await.sign_in("user01").await;
         let extensions = [("sec-websocket-extensions", "permessage-deflate; client_max_window_bits")];
         let answer = ask_as(&app, &token, EMPLOYEE, &extensions).await;
@@ -43,7 +43,7 @@ on_every_store! {
         }
     }
 
-    /// Clients and proxies spell these fields in many ways.
+    /// Clients and proxies spell these headers in many ways.
     async fn spelling_does_not_matter(app) {
         let token = app.client().await.sign_in("user01").await;
         for fields in [
@@ -123,7 +123,7 @@ on_every_store! {
         }
     }
 
-    async fn the_place_to_go_on_from_must_be_one(app) {
+    async fn the_resume_id_must_be_valid(app) {
         let token = app.client().await.sign_in("user01").await;
         for last in ["1", "-", "1-", "-1", "1-2-3", "%201-2", "+1-2", "0x1-0", "18446744073709551616-0", "1-18446744073709551616", "%00", "", "1-0&last_id=2-0"] {
             let answer = ask_as(&app, &token, &format!("{EMPLOYEE}?last_id={last}"), &[]).await;
@@ -168,12 +168,12 @@ on_every_store! {
             assert!(message(&english).is_ascii() && !message(&english).is_empty(), "{english:?}");
             assert!(!message(&chinese).is_ascii(), "{chinese:?}");
         }
-        // The same connection all the time, and it is still good for anything.
+        // All requests used the same connection, which is still usable.
         assert_eq!(client.me(&token).await.data()["employee_id"], "user01");
         assert_eq!(client.send(&handshake(EMPLOYEE, &[auth])).await.status, 101);
     }
 
-    /// Whoever does not wait for the answer is heard all the same.
+    /// Frames that the client sends before it gets the response are read.
     async fn what_is_sent_along_with_the_handshake_is_read(app) {
         let token = app.client().await.sign_in("user01").await;
         let head = [handshake(EMPLOYEE, &[("authorization", &bearer(&token))]), crate::harness::masked(0x89, b"early")].concat();

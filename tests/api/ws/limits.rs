@@ -1,4 +1,4 @@
-//! How many sockets, from whom and from where; and clients that say too little or too much.
+//! Limits on the number of sockets per user and per address, and on silent or noisy clients.
 
 use std::time::{Duration, Instant};
 
@@ -11,7 +11,7 @@ async fn desk_with(more: &[(&'static str, &str)]) -> TestApp {
     TestApp::with(settings(&[&[("development.enabled", "true")], more].concat())).await
 }
 
-/// Waits until a service has so many sockets.
+/// Waits until a service has this number of sockets.
 pub(super) async fn until(app: &TestApp, count: usize) {
     let since = Instant::now();
     while app.auth().sockets.len() != count {
@@ -39,7 +39,7 @@ on_every_store! {
         until(&app, 3).await;
     }
 
-    /// A client that was refused did not push anybody out.
+    /// A refused client replaces no open socket.
     async fn a_refused_socket_replaces_no_other() {
         let app = desk_with(&[("sockets.max_per_employee", "1")]).await;
         let token = app.client().await.sign_in("user01").await;
@@ -62,7 +62,7 @@ on_every_store! {
         for (from, status) in [("198.51.100.7", 101), ("127.0.0.1", 429)] {
             assert_eq!(ask_as(&app, &token, EMPLOYEE, &[("x-forwarded-for", from)]).await.status, status, "{from}");
         }
-        // Of one network, as everywhere.
+        // The addresses of one IPv6 network count as one, as everywhere.
         let head = |from: &str| handshake(EMPLOYEE, &[("authorization", &bearer(&token)), ("x-forwarded-for", from)]);
         let mut near = Vec::new();
         for from in ["2001:db8::1", "2001:db8::2"] {
@@ -89,7 +89,7 @@ on_every_store! {
         assert_eq!(app.client().await.me(&token).await.data()["employee_id"], "user01");
     }
 
-    async fn a_silent_client_is_closed_and_one_that_answers_pings_stays() {
+    async fn a_silent_client_is_closed_and_a_client_that_answers_pings_stays() {
         let app = desk_with(&[("sockets.ping", "200ms")]).await;
         let token = app.client().await.sign_in("user01").await;
         let (mut silent, mut answers) = (app.socket("employee", &token).await, app.socket("employee", &token).await);
@@ -107,7 +107,7 @@ on_every_store! {
         assert_eq!(silent.any().await, Frame::Close(1001, "silent".into()));
         assert!((500..2_000).contains(&since.elapsed().as_millis()), "{:?}", since.elapsed());
         let mut answers = staying.await.unwrap();
-        // Anything counts as a word.
+        // Any frame counts as a sign of life.
         answers.frame(0x81, b"{}").await;
         answers.frame(0x89, b"here").await;
         while answers.any().await != Frame::Pong(b"here".to_vec()) {}
@@ -130,7 +130,7 @@ on_every_store! {
         socket.ends_soon(1008, "too_many_messages").await;
     }
 
-    /// What is said reaches nobody, whatever it looks like.
+    /// Frames of a client reach no other client, whatever they contain.
     async fn what_a_client_says_goes_nowhere(app) {
         let mut client = app.client().await;
         let (token, other) = (client.sign_in("user01").await, client.sign_in("agent01").await);

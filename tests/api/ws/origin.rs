@@ -1,4 +1,4 @@
-//! Which pages may open sockets.
+//! The origins whose pages may open sockets.
 
 use super::{EMPLOYEE, ask_as};
 use crate::harness::{TestApp, settings};
@@ -39,7 +39,7 @@ on_every_store! {
             &["https://intranet:8080"],
             &["http://intranet"],
             &["wss://desk.example.com"],
-            // What is near in development is nobody here.
+            // Local origins are allowed only in development mode.
             &["http://localhost"],
             &["http://127.0.0.1:8080"],
             &["http://[::1]"],
@@ -70,7 +70,7 @@ on_every_store! {
         foreign(&app, &token, &["https://other.example.com"]).await;
     }
 
-    /// A page elsewhere does not learn whether a token is good by anything but having it.
+    /// The token is checked before the origin, so a foreign page cannot probe tokens.
     async fn the_token_is_looked_at_first(app) {
         let answer = ask_as(&app, "nonsense", EMPLOYEE, &[("origin", "https://evil.example")]).await;
         answer.refused(401, 1001);

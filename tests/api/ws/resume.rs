@@ -1,4 +1,4 @@
-//! Coming back: nothing is lost, and nothing comes twice. Coming in the middle of a reply that is being written.
+//! Resuming: no message is lost or repeated. Joining in the middle of a streamed reply.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ async fn write(client: &mut Client, key: &str, to: &Value, (stream, seq, done): 
     client.send_messages(key, &json!({ "to": to, "msg_type": "typewriter", "content": content })).await.data();
 }
 
-/// Opens a socket after this place; also says whether nothing was missed.
+/// Opens a socket after this message id; also returns whether no message was missed.
 async fn back(app: &TestApp, token: &str, last: &str) -> (TestSocket, bool) {
     let mut socket = TestSocket::resume(&app.address, "employee", token, Some(last)).await;
     let ready = socket.event("ready").await;
@@ -28,7 +28,7 @@ async fn back(app: &TestApp, token: &str, last: &str) -> (TestSocket, bool) {
 }
 
 on_every_store! {
-    async fn everything_after_the_last_one_seen_comes_once_and_in_order(app) {
+    async fn everything_after_the_last_seen_message_comes_once_and_in_order(app) {
         let (key, _) = app.service_key("messages").await;
         let mut client = app.client().await;
         let token = client.sign_in("user01").await;
@@ -52,7 +52,7 @@ on_every_store! {
         }
     }
 
-    /// What came while nobody was there.
+    /// Messages that were sent while no socket was open.
     async fn what_was_sent_meanwhile_is_there_after_the_id_of_the_first_frame(app) {
         let (key, _) = app.service_key("messages").await;
         let mut client = app.client().await;
@@ -69,7 +69,7 @@ on_every_store! {
         socket.is_quiet().await;
     }
 
-    /// What is said of the session moves on too, so that its id is as good as any.
+    /// Session events advance the position too, so the id of any frame is valid for resuming.
     async fn the_id_of_any_frame_is_a_place(app) {
         let (key, _) = app.service_key("messages").await;
         let mut client = app.client().await;
@@ -88,7 +88,7 @@ on_every_store! {
         socket.is_quiet().await;
     }
 
-    /// Others' messages that were forgotten are nothing that an idle client has missed.
+    /// Expired messages to other clients do not count as missed by an idle client.
     async fn an_idle_client_has_missed_nothing(app) {
         let (key, _) = app.service_key("messages").await;
         let mut client = app.client().await;
@@ -131,7 +131,7 @@ on_every_store! {
         }
     }
 
-    /// Nobody else has to say anything for it.
+    /// Messages expire even when no further message is sent.
     async fn what_is_too_old_is_not_told_again_on_a_quiet_desk(app) {
         let (key, _) = app.service_key("messages").await;
         let mut client = app.client().await;
@@ -156,12 +156,12 @@ on_every_store! {
         socket.is_quiet().await;
         client.send_card(&key, &user(), &json!("after")).await;
         assert_eq!(socket.message().await["content"], "after");
-        // In a Redis in which nothing was lost yet, nothing came before the first.
+        // In a Redis that has lost nothing yet, id 0-0 misses nothing.
         let (_, resumed) = back(&app, &token, "0-0").await;
         assert_eq!(resumed, StoreBackend::current() == StoreBackend::ScaledOut);
     }
 
-    /// Where one process has it all, it is gone with the process; Redis keeps it.
+    /// An embedded message log ends with its process; Redis keeps it.
     async fn after_a_restart_clients_know_whether_they_missed_something(app) {
         let (key, _) = app.service_key("messages").await;
         let mut client = app.client().await;
@@ -181,7 +181,7 @@ on_every_store! {
         socket.is_quiet().await;
     }
 
-    /// A node that has just begun has not looked yet what there is.
+    /// A node that has just started has not read the message log yet.
     async fn after_a_restart_no_earlier_message_is_sent_again(app) {
         let (key, _) = app.service_key("messages").await;
         let mut client = app.client().await;
@@ -220,7 +220,7 @@ on_every_store! {
         socket.is_quiet().await;
     }
 
-    /// The pieces up to then are sent on the way in; a line that drops on the way loses none of them.
+    /// The earlier pieces are sent while the client joins; a connection that drops meanwhile loses none of them.
     async fn a_client_that_drops_while_joining_comes_back_to_the_rest(app) {
         let (key, _) = app.service_key("messages").await;
         let mut client = app.client().await;

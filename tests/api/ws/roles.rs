@@ -1,4 +1,4 @@
-//! Who may have which socket: that goes by the active role, and by where it may be active.
+//! Access to the kinds of sockets, by the active role and by where it may be active.
 
 use deskpass_core::Role;
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! Whose socket it is: the header first and alone, then a subprotocol, then the address where that is allowed.
+//! Sources of a socket's token: the header first, then a subprotocol, then the query where that is allowed.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use super::{AGENT, EMPLOYEE, ask, bearer};
 use crate::harness::{Response, TestApp};
 use crate::sign_in_proof::production;
 
-/// The subprotocols that an answer names, each in a header of its own.
+/// The subprotocols that the response names, each in a header of its own.
 fn agreed(answer: &Response) -> Vec<&str> {
     let named = answer.headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case("sec-websocket-protocol"));
     named.map(|(_, value)| value.as_str()).collect()
@@ -39,7 +39,7 @@ on_every_store! {
             (&query, &[], &[]),
             (&query, &[plain], &[plain.1]),
             (&query, &[auth, offer], &[offer.1]),
-            // The address is not even looked at where there is something better.
+            // The query is ignored where a better source has a token.
             (&wrong, &[auth], &[]),
             (&wrong, &[offer], &[offer.1]),
             ("/api/ws/employee?token=x&token=y", &[auth], &[]),
@@ -49,7 +49,7 @@ on_every_store! {
         }
     }
 
-    /// Of two tokens, somebody else may have chosen one: neither counts, nor does a third way.
+    /// With two different tokens, an attacker may have chosen one: both are refused, and no third source counts.
     async fn what_contradicts_itself_is_refused(app) {
         let mut client = app.client().await;
         let (token, other) = (client.sign_in("user01").await, client.sign_in("agent01").await);

@@ -1,4 +1,4 @@
-//! Who could not use a page, as far as a program can tell: what axe-core finds.
+//! Accessibility checks with axe-core.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::Browser;
 
-/// Runs what the page has been given. An element that is still fading in would count as too faint to read.
+/// Runs axe-core. Animations are finished first, since an element that is still fading in would count as too faint to read.
 const AXE_SCRIPT: &str = "
     for (const animation of document.getAnimations()) {
         try { animation.finish() } catch { /* It goes on for ever. */ }
@@ -18,7 +18,7 @@ const AXE_SCRIPT: &str = "
                 `${impact} ${id} ${target.join(' ')}: ${help} (${[...any, ...all, ...none][0]?.message})`)))";
 
 impl Browser {
-    /// The serious and the critical of what axe-core finds wrong with the page: `impact rule element: what and why`.
+    /// The serious and critical violations that axe-core finds in the page: `impact rule element: help (message)`.
     pub(crate) async fn axe(&self) -> Vec<String> {
         let file = Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("axe").join("axe.min.js");
         let source = std::fs::read_to_string(file).expect("no axe-core; run tools/axe first");
@@ -26,15 +26,15 @@ impl Browser {
         serde_json::from_value(self.evaluate(AXE_SCRIPT).await).unwrap()
     }
 
-    /// Stops the test when the page, which is in the state `what`, keeps somebody out.
+    /// Fails the test when the page, which is in the state `what`, has violations.
     pub(crate) async fn assert_accessible(&self, what: &str) {
         let found = self.axe().await;
         assert!(found.is_empty(), "{what} at {}:\n{}", self.url().await, found.join("\n"));
     }
 
-    /// What a piece of script comes to. Not bound by the page's content policy, which would not let the page itself do so.
+    /// Evaluates a script. The page's content policy, which would block it in the page, does not apply.
     async fn evaluate(&self, script: &str) -> Value {
-        // In a block of its own, so that it can be run again in the same page.
+        // In a block of its own, so that it can run again in the same page.
         let asked = json!({ "expression": format!("{{{script}\n}}"), "awaitPromise": true, "returnByValue": true });
         let mut answer = self.cdp("Runtime.evaluate", asked).await;
         assert!(answer["exceptionDetails"].is_null(), "{}", answer["exceptionDetails"]);

@@ -28,14 +28,14 @@ const ARGUMENTS: [&str; 9] = [
 pub(crate) struct Driver {
     child: Child,
     address: String,
-    /// Kept open, since the driver writes to it now and then.
+    /// Kept open, since the driver writes to it occasionally.
     _stdout: BufReader<ChildStdout>,
 }
 
-/// The two screens that every page is for.
+/// The two viewports that every page supports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Viewport {
-    /// 390 by 844, touched.
+    /// 390 by 844, with touch.
     Phone,
     /// 1280 wide, with a mouse.
     Desktop,
@@ -44,7 +44,7 @@ pub(crate) enum Viewport {
 impl Viewport {
     pub(crate) const BOTH: [Self; 2] = [Self::Phone, Self::Desktop];
 
-    /// As in the names of pictures.
+    /// The name of the viewport in the names of pictures.
     pub(crate) const fn word(self) -> &'static str {
         match self {
             Self::Phone => "phone",
@@ -53,14 +53,14 @@ impl Viewport {
     }
 }
 
-/// What kind of browser.
+/// The options of a browser.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Options<'a> {
     pub(crate) phone: bool,
     pub(crate) language: &'a str,
     pub(crate) dark: bool,
     pub(crate) user_agent: Option<&'a str>,
-    /// What names resolve to, as `--host-resolver-rules` has it.
+    /// The names that resolve differently, in the format of `--host-resolver-rules`.
     pub(crate) resolver_rules: Option<&'a str>,
 }
 
@@ -71,7 +71,7 @@ impl Default for Options<'_> {
 }
 
 impl Options<'_> {
-    /// A browser with such a screen.
+    /// A browser with this viewport.
     pub(crate) fn on(viewport: Viewport) -> Self {
         Self { phone: viewport == Viewport::Phone, ..Self::default() }
     }
@@ -97,14 +97,14 @@ impl Options<'_> {
 }
 
 impl Driver {
-    /// Starts chromedriver on a free port. It asks for the same one twice, for IPv4 and for IPv6: under load the second may be
-    /// taken by then, and it gives up.
+    /// Starts chromedriver on a free port. It binds the same port for IPv4 and for IPv6: under load the second may be taken by
+    /// then, and it exits.
     pub(crate) fn start() -> Self {
         (0..5).find_map(|_| Self::try_start()).expect("chromedriver names its port")
     }
 
     fn try_start() -> Option<Self> {
-        // In a group of its own, together with its browsers, so that one signal ends them all.
+        // In a process group together with its browsers, so that one signal ends them all.
         let mut command = Command::new("chromedriver");
         command.arg("--port=0").process_group(0);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());

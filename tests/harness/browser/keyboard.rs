@@ -1,14 +1,14 @@
-//! Whoever has no mouse.
+//! Keyboard input.
 
 use serde_json::{Value, json};
 
 use super::Browser;
 
-/// A key without a letter on it.
+/// A key without a character.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Key {
     Tab,
-    /// Tab with Shift: back to what was before.
+    /// Shift+Tab: moves the focus back.
     BackTab,
     Enter,
     Space,
@@ -24,7 +24,7 @@ pub(crate) enum Key {
 const SHIFT: char = '\u{E008}';
 
 impl Key {
-    /// The character that stands for it in the driver's protocol.
+    /// The character of the key in the driver's protocol.
     const fn character(self) -> char {
         match self {
             Self::Tab | Self::BackTab => '\u{E004}',
@@ -42,7 +42,7 @@ impl Key {
 }
 
 impl Browser {
-    /// Presses a key and lets it go, wherever the focus is.
+    /// Presses and releases a key; the focused element gets it.
     pub(crate) async fn press(&self, key: Key) {
         let mut strokes = stroke(key.character()).to_vec();
         if matches!(key, Key::BackTab) {
@@ -53,12 +53,12 @@ impl Browser {
         self.strokes(strokes).await;
     }
 
-    /// Types a text, wherever the focus is.
+    /// Types a text into the focused element.
     pub(crate) async fn keys(&self, text: &str) {
         self.strokes(text.chars().flat_map(stroke).collect()).await;
     }
 
-    /// What has the focus: `#id`, or its kind and its text when it has no id; `body` when nothing has.
+    /// The focused element: `#id`, or its tag and its text when it has no id; `body` when no element has the focus.
     pub(crate) async fn active(&self) -> String {
         let said = "const it = document.activeElement;
             const text = it.getAttribute('aria-label') ?? it.innerText ?? '';

@@ -1,15 +1,15 @@
-//! Bad lines, and what goes over them.
+//! Network conditions, and the bytes transferred.
 
 use serde_json::{Value, json};
 
 use super::Browser;
 
-/// How good the line is.
+/// The quality of the network.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Network {
-    /// As fast as this machine.
+    /// No throttling.
     Fast,
-    /// 400 ms there and back, 400 kbit/s.
+    /// 400 ms round trip, 400 kbit/s.
     Slow3g,
 }
 
@@ -21,7 +21,7 @@ impl Network {
         }
     }
 
-    /// Bytes in a second; less than none is any number.
+    /// Bytes per second; a negative value means unlimited.
     const fn throughput(self) -> i32 {
         match self {
             Self::Fast => -1,
@@ -31,13 +31,13 @@ impl Network {
 }
 
 impl Browser {
-    /// Cuts the browser off, or lets it on the line again, at full speed. Streams and sockets that are open stay so: to
-    /// break those, something must stand in between.
+    /// Takes the browser offline, or online again at full speed. Open streams and sockets stay open: to break those, a proxy has
+    /// to stand in between.
     pub(crate) async fn offline(&self, off: bool) {
         self.conditions(off, Network::Fast).await;
     }
 
-    /// Makes the line slow, or fast again.
+    /// Sets the quality of the network.
     pub(crate) async fn throttle(&self, network: Network) {
         self.conditions(false, network).await;
     }
@@ -48,21 +48,21 @@ impl Browser {
         self.post("/chromium/network_conditions", json!({ "network_conditions": conditions })).await;
     }
 
-    /// Refuses what these patterns name (`*.js`), from the next request on; none of them lets everything through again.
+    /// Blocks URLs that match these patterns (`*.js`), from the next request on; an empty list blocks nothing.
     pub(crate) async fn block(&self, patterns: &[&str]) {
         self.cdp("Network.enable", json!({})).await;
         self.cdp("Network.setBlockedURLs", json!({ "urls": patterns })).await;
     }
 
-    /// When the page first showed something, in milliseconds since it was asked for.
+    /// The time of the first paint, in milliseconds since the navigation.
     pub(crate) async fn first_paint(&self) -> f64 {
         let painted = "performance.getEntriesByName('first-contentful-paint')[0]";
         self.wait_until(painted).await;
         self.script(&format!("return {painted}.startTime"), &[]).await.as_f64().unwrap()
     }
 
-    /// What came over the wire since the page was asked for, or since the last look when that was later: each address with
-    /// the bytes of its head and its body, as they were sent. Sockets are not in it.
+    /// The bytes transferred since the navigation, or since the last call when that was later: each URL with the bytes of its
+    /// headers and its body, as sent. Sockets are not included.
     pub(crate) async fn transferred(&self) -> Vec<(String, u64)> {
         let mut loads: Vec<Load> = Vec::new();
         for entry in self.log("performance").await {
@@ -74,21 +74,21 @@ impl Browser {
     }
 }
 
-/// One request and what has come of it so far.
+/// One request and its state so far.
 struct Load {
     id: Value,
     address: String,
     bytes: u64,
 }
 
-/// Books an event of the developer tools' protocol.
+/// Processes an event of the DevTools protocol.
 fn take(loads: &mut Vec<Load>, event: &Value) {
     let about = &event["params"];
     let known = loads.iter_mut().rfind(|load| load.id == about["requestId"]);
     match (event["method"].as_str().unwrap(), known) {
         ("Network.requestWillBeSent", known) => {
             if let Some(load) = known {
-                // The same request goes on elsewhere.
+                // After a redirect the same request continues at another URL.
                 load.bytes = length(&about["redirectResponse"]);
             } else if about["type"] == "Document" {
                 loads.clear();
@@ -96,7 +96,7 @@ fn take(loads: &mut Vec<Load>, event: &Value) {
             let address = about["request"]["url"].as_str().unwrap().to_owned();
             loads.push(Load { id: about["requestId"].clone(), address, bytes: 0 });
         }
-        // As much as is known while it goes on, which a stream does; at the end the whole is told.
+        // The bytes so far while the response goes on, as a stream does; the last event has the total.
         ("Network.responseReceived", Some(load)) => load.bytes = length(&about["response"]),
         ("Network.dataReceived", Some(load)) => load.bytes += length(about),
         ("Network.loadingFinished", Some(load)) => load.bytes = length(about),

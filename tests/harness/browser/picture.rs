@@ -1,4 +1,4 @@
-//! Pictures of pages, for people to look at.
+//! Screenshots of pages, for people to look at.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -10,12 +10,12 @@ use tempfile::NamedTempFile;
 
 use super::Browser;
 
-/// Keeps a picture of the window as `NAME.png` among the build's pictures, some of which the README shows; returns where.
+/// Saves a screenshot of the window as `NAME.png` among the build's pictures, some of which the README shows; returns the path.
 pub(crate) async fn picture(browser: &Browser, name: &str) -> PathBuf {
     keep(name, &browser.get("/screenshot").await)
 }
 
-/// Keeps a picture of the whole page, also of what one would have to scroll to.
+/// Saves a screenshot of the whole page, including the part below the window.
 pub(crate) async fn full_picture(browser: &Browser, name: &str) -> PathBuf {
     let size = &browser.cdp("Page.getLayoutMetrics", json!({})).await["cssContentSize"];
     let clip = json!({ "x": 0, "y": 0, "width": size["width"], "height": size["height"], "scale": 1 });
@@ -26,7 +26,7 @@ pub(crate) async fn full_picture(browser: &Browser, name: &str) -> PathBuf {
 fn keep(name: &str, picture: &Value) -> PathBuf {
     let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("pictures");
     std::fs::create_dir_all(&directory).unwrap();
-    // Under its name only once it is whole: the same test runs on every store at the same time.
+    // Renamed only once it is complete: the same test runs on every store at the same time.
     let mut file = NamedTempFile::new_in(&directory).unwrap();
     file.write_all(&STANDARD.decode(picture.as_str().unwrap()).unwrap()).unwrap();
     let path = directory.join(format!("{name}.png"));
@@ -35,7 +35,7 @@ fn keep(name: &str, picture: &Value) -> PathBuf {
 }
 
 impl Browser {
-    /// Makes the page so wide and so high.
+    /// Sets the width and height of the page.
     pub(crate) async fn set_size(&self, width: u32, height: u32) {
         let scale = if self.phone { 2 } else { 1 };
         let size = json!({ "width": width, "height": height, "deviceScaleFactor": scale, "mobile": self.phone });

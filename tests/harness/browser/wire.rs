@@ -1,4 +1,4 @@
-//! One command to the driver at a time, over a socket.
+//! Sends one command at a time to the driver, over a socket.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-/// How long the driver itself may take for one answer; a cold start of the browser is the longest.
+/// The timeout for one response of the driver; a cold start of the browser takes longest.
 const DRIVER_TIMEOUT: Duration = Duration::from_mins(1);
 
-/// Talks to the driver on a thread that may wait, so that a service in the same runtime goes on serving.
+/// Talks to the driver on a blocking thread, so that a service in the same runtime goes on serving.
 pub(super) async fn exchange_aside(
     address: String,
     method: &'static str,
@@ -20,7 +20,7 @@ pub(super) async fn exchange_aside(
     tokio::task::spawn_blocking(talk).await.unwrap()
 }
 
-/// One command to the driver: what it answers, or why it will not. Blocking, since sessions end in a `Drop`.
+/// Sends one command to the driver; returns its result or its error. Blocking, since sessions end in a `Drop`.
 pub(super) fn exchange(address: &str, method: &str, path: &str, body: Option<&Value>) -> Result<Value, String> {
     let body = body.map(Value::to_string).unwrap_or_default();
     let length = body.len();
@@ -33,7 +33,7 @@ pub(super) fn exchange(address: &str, method: &str, path: &str, body: Option<&Va
     }
 }
 
-/// Sends a request and reads the body of its answer.
+/// Sends a request and reads the body of its response.
 fn converse(address: &str, request: &str) -> std::io::Result<Vec<u8>> {
     let mut stream = TcpStream::connect(address)?;
     stream.set_read_timeout(Some(DRIVER_TIMEOUT))?;

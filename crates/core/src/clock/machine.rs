@@ -1,4 +1,4 @@
-//! What the machine knows of time: the time of day, which can be set, and how long it has been up, which cannot.
+//! The clocks of the machine: the time of day, which can be set, and the uptime, which cannot.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -8,7 +8,7 @@ use rustix::time::{ClockId, clock_gettime};
 
 use super::{Timestamp, millis};
 
-/// The clocks of the machine, or of one that a test sets by hand. Clones are the same machine.
+/// The clocks of the real machine, or of a simulated machine in a test. Clones refer to the same machine.
 #[derive(Clone, Debug)]
 pub struct MachineClock(MachineSource);
 
@@ -25,13 +25,13 @@ struct ManualTime {
 }
 
 impl MachineClock {
-    /// The machine that this process runs on.
+    /// The machine on which this process runs.
     #[must_use]
     pub fn real() -> Self {
         Self(MachineSource::Real)
     }
 
-    /// A machine whose clocks stand still until a test moves them.
+    /// A simulated machine whose clocks stand still until a test moves them.
     #[must_use]
     pub fn manual(wall: Timestamp) -> Self {
         Self(MachineSource::Manual(Arc::new(ManualTime { wall: AtomicI64::new(wall.0), uptime: AtomicI64::new(0) })))
@@ -46,7 +46,7 @@ impl MachineClock {
         }
     }
 
-    /// The time since the machine started, including the time it was suspended. Nobody can set it.
+    /// The time since the machine started, including suspended time. It cannot be set.
     #[must_use]
     pub fn uptime(&self) -> Duration {
         match &self.0 {
@@ -55,7 +55,7 @@ impl MachineClock {
         }
     }
 
-    /// Lets time pass on a machine that is moved by hand, whether it runs or is suspended.
+    /// Advances the clocks of a simulated machine, running or suspended.
     pub fn advance(&self, span: Duration) {
         if let MachineSource::Manual(time) = &self.0 {
             time.wall.fetch_add(millis(span), Ordering::SeqCst);
@@ -63,7 +63,7 @@ impl MachineClock {
         }
     }
 
-    /// Sets the time of day of a machine that is moved by hand.
+    /// Sets the time of day of a simulated machine.
     pub fn set_wall(&self, wall: Timestamp) {
         if let MachineSource::Manual(time) = &self.0 {
             time.wall.store(wall.0, Ordering::SeqCst);

@@ -38,7 +38,7 @@ fn a_clock_never_starts_before_what_was_recorded() {
     assert_eq!(clock.wall(), NOW, "but can tell what others' clocks show");
 }
 
-/// Whatever the machine says, what is deleted by this clock is as old as the record says.
+/// A record is deleted only at the age that the newest record proves, whatever the machine's time is.
 #[test]
 fn a_start_far_from_the_record_goes_on_from_the_record() {
     for (wall, doubted) in [
@@ -74,7 +74,7 @@ fn a_machine_that_was_off_for_a_week_is_believed_once_an_independent_clock_agree
     assert!(!clock.was_set_within(Duration::from_hours(1)));
 }
 
-/// What may have ended while the machine was off is not accepted meanwhile, and not deleted either.
+/// A session that may have expired while the machine was off is rejected in the meantime, but not deleted.
 #[test]
 fn what_was_issued_before_a_doubted_start_expires_by_the_machines_time() {
     let machine = MachineClock::manual(NOW + DAY * 7);

@@ -1,56 +1,56 @@
-//! Whether the machine's time of day can be trusted. Pure: every reading is handed in.
+//! Decides whether the machine's time of day can be trusted. Pure: the caller passes in every reading.
 //!
-//! A wrong time must not end, delete or postpone anything. The newest record bounds it from below, and the steady time of the
-//! process tells how much has passed; a time of day far from both counts only if an independent clock confirms it. The database's may
-//! be on the same host without anybody noticing, so its word is good for a day at most.
+//! A wrong time must not end, delete or postpone anything. The newest record is the lower bound, and the steady time of the
+//! process measures the time since. A time of day far from both counts only if an independent clock confirms it. The database
+//! may run on the same host without being detected, so its confirmation is accepted for a difference of at most a day.
 
 use std::time::Duration;
 
 use super::Timestamp;
 
-/// How far the machine's time may be from the newest record without anybody's confirmation.
+/// The largest accepted difference between the machine's time and the newest record without confirmation.
 const MAX_RECORD_GAP_MILLIS: i64 = 24 * 60 * 60 * 1_000;
-/// How far the machine's time may be ahead of a running process that follows it.
+/// The largest step of the machine's time that a running process follows.
 const MAX_FOLLOWED_STEP_MILLIS: i64 = 60 * 60 * 1_000;
 /// A difference up to this is followed slowly, even when an independent clock confirms the machine's time.
 const SMALL_GAP_MILLIS: i64 = 60 * 1_000;
-/// The most that the clock follows the machine's in one review.
+/// The largest distance that the clock follows the machine's clock in one review.
 const MAX_SLEW_MILLIS: i64 = 1_000;
 
 /// Whether the machine's time of day is trusted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ClockTrust {
-    /// It agrees with the record, the steady time, and with an independent clock if there was one.
+    /// It agrees with the record, the steady time, and an independent clock if one is available.
     #[default]
     Trusted,
-    /// It does not, and the service goes by the newest record and the steady time instead.
+    /// It disagrees. The service uses the newest record and the steady time instead.
     Doubted(ClockDoubt),
 }
 
 /// Why the machine's time is doubted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClockDoubt {
-    /// What it does not agree with.
+    /// The reference that the machine's time disagrees with.
     pub reason: ClockDoubtReason,
-    /// How many milliseconds the machine's time is ahead of that; negative when it is behind.
+    /// The milliseconds by which the machine's time is ahead of the reference; negative when it is behind.
     pub ahead: i64,
 }
 
-/// What the machine's time does not agree with.
+/// The reference that the machine's time disagrees with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ClockDoubtReason {
-    /// The newest record: the machine was off for long, or its time is wrong.
+    /// The newest record: the machine was off for a long time, or its time is wrong.
     AheadOfRecord,
-    /// The newest record: the machine's time is wrong, or it was when the record was written.
+    /// The newest record: the machine's time is wrong, or was wrong when the record was written.
     BehindRecord,
-    /// The steady time of the process: it was set while the service ran.
+    /// The steady time of the process: the machine's time was set while the service ran.
     Stepped,
     /// An independent clock.
     Contradicted(ReferenceSource),
 }
 
 impl ClockDoubtReason {
-    /// The word for it.
+    /// The name of the reason.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -63,28 +63,28 @@ impl ClockDoubtReason {
     }
 }
 
-/// What an independent clock shows right now.
+/// A reading of an independent clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReferenceTime {
     /// The time it shows.
     pub time: Timestamp,
-    /// Whose clock it is.
+    /// The owner of the clock.
     pub source: ReferenceSource,
 }
 
-/// Whose clock confirms or contradicts the machine's.
+/// The owner of an independent clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReferenceSource {
-    /// The database that nodes share, on another machine.
+    /// The database that the nodes share, on another machine.
     Database,
-    /// The platform, by the date of its responses.
+    /// The platform, through the `Date` header of its responses.
     Platform,
-    /// The operator, who has looked at another clock.
+    /// The operator, who has read another clock.
     Operator,
 }
 
 impl ReferenceSource {
-    /// How far the machine's time may be from this clock's.
+    /// The largest accepted difference between the machine's time and this clock.
     const fn tolerance(self) -> Duration {
         match self {
             Self::Database => Duration::from_secs(30),
@@ -99,18 +99,18 @@ impl ReferenceTime {
     }
 }
 
-/// What is remembered from one review to the next.
+/// The state kept from one review to the next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct TrustState {
     pub(super) trust: ClockTrust,
-    /// Whether the time at the start is certain. Until then the machine may have been off for longer than the record shows.
+    /// Whether the time at the start is certain. Until then, the machine may have been off for longer than the record shows.
     pub(super) settled: bool,
-    /// How far other people's clocks are ahead of ours, in milliseconds, where the machine's cannot tell.
+    /// The milliseconds by which other devices' clocks are ahead of this clock, where the machine's clock is known to be wrong.
     pub(super) wall_offset: Option<i64>,
 }
 
 impl TrustState {
-    /// Whether an independent clock said last that the machine's is wrong.
+    /// Whether the last reading of an independent clock contradicted the machine's clock.
     pub(super) fn is_contradicted(&self) -> bool {
         matches!(self.trust, ClockTrust::Doubted(ClockDoubt { reason: ClockDoubtReason::Contradicted(_), .. }))
     }
@@ -122,15 +122,15 @@ impl Default for TrustState {
     }
 }
 
-/// What to do about the clock.
+/// The result of a review.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ReviewOutcome {
     pub(super) state: TrustState,
-    /// How far the clock moves forwards.
+    /// The distance by which the clock moves forwards.
     pub(super) forward: Duration,
 }
 
-/// The time to start at, given the machine's and that of the newest record.
+/// The start time, given the machine's time and the time of the newest record.
 pub(super) fn start(machine: Timestamp, record: Option<Timestamp>) -> (Timestamp, TrustState) {
     let Some(record) = record else { return (machine, TrustState::default()) };
     let ahead = machine.0.saturating_sub(record.0);
@@ -143,7 +143,7 @@ pub(super) fn start(machine: Timestamp, record: Option<Timestamp>) -> (Timestamp
     (machine.max(record), TrustState::default())
 }
 
-/// Compares the machine's time with that of the service, `now`, and with a reference.
+/// Compares the machine's time with the service's time `now` and with a reference.
 pub(super) fn review(
     state: TrustState,
     machine: Timestamp,
@@ -160,7 +160,7 @@ pub(super) fn review(
         Some(_) if ahead < -MAX_RECORD_GAP_MILLIS => stay(doubted(ClockDoubtReason::BehindRecord, ahead)),
         Some(_) => follow(ahead.min(MAX_SLEW_MILLIS)),
         None if state.settled => review_without_reference(state, ahead),
-        // As at the start: without a reference, a day is believed and no more.
+        // As at the start: without a reference, a difference of at most a day is accepted.
         None if ahead > MAX_RECORD_GAP_MILLIS => {
             stay(TrustState { settled: false, ..doubted(ClockDoubtReason::AheadOfRecord, ahead) })
         }
@@ -171,8 +171,8 @@ pub(super) fn review(
     }
 }
 
-/// A machine that goes with the steady time is not overruled by a database alone, which may be the one that drifts: then the
-/// difference is told, and nothing else changes. The platform's time is that of people's phones.
+/// A database alone does not overrule a machine that agrees with the steady time, because the database may be the clock that
+/// drifts: the difference is reported and nothing else changes. The platform's time is the time of people's phones.
 fn contradicted(state: TrustState, machine: Timestamp, now: Timestamp, reference: ReferenceTime) -> ReviewOutcome {
     let ahead = machine.0.saturating_sub(now.0);
     let by_platform = matches!(
@@ -187,7 +187,7 @@ fn contradicted(state: TrustState, machine: Timestamp, now: Timestamp, reference
     stay(TrustState { settled, wall_offset: Some(others.0.saturating_sub(now.0)), ..doubt })
 }
 
-/// While the service runs, its steady time is better than a time of day that was set, unless that differs by little.
+/// While the service runs, its steady time is more reliable than a time of day that was set, unless the difference is small.
 fn review_without_reference(state: TrustState, ahead: i64) -> ReviewOutcome {
     let at_start =
         matches!(state.trust, ClockTrust::Doubted(ClockDoubt { reason: ClockDoubtReason::BehindRecord, .. }));
@@ -208,7 +208,7 @@ fn stay(state: TrustState) -> ReviewOutcome {
     ReviewOutcome { state, forward: Duration::ZERO }
 }
 
-/// Trusts the machine, and goes forwards by so much; nothing goes backwards.
+/// Trusts the machine and moves forwards by `ahead`; never moves backwards.
 fn follow(ahead: i64) -> ReviewOutcome {
     ReviewOutcome { state: TrustState::default(), forward: Duration::from_millis(u64::try_from(ahead).unwrap_or(0)) }
 }

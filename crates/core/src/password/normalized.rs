@@ -1,11 +1,11 @@
-//! A text without the differences that do not make it harder to guess.
+//! A normalized text, without the variations that do not make it harder to guess.
 
-/// A text in lower case, also with letters for the digits and signs that people put in their place. All readings have the
-/// same number of characters.
+/// A text in lower case, with additional readings that replace digits and signs by the letters they stand for. All readings
+/// have the same number of characters.
 #[derive(Clone)]
 pub(super) struct NormalizedText {
     plain: Vec<char>,
-    /// With `1` and `!` read as `i`, and as `l`, where that makes a difference.
+    /// The readings with `1` and `!` as `i` and as `l`, where they differ.
     others: Vec<Vec<char>>,
 }
 
@@ -22,7 +22,7 @@ impl NormalizedText {
         Self { plain, others }
     }
 
-    /// As written, but for the case.
+    /// The text as written, in lower case.
     pub(super) fn plain(&self) -> &[char] {
         &self.plain
     }
@@ -31,19 +31,19 @@ impl NormalizedText {
         Self::read(self.plain.iter().rev().copied().collect())
     }
 
-    /// With one of each character that is written several times running.
+    /// The text with each run of the same character reduced to one.
     pub(super) fn without_repeats(&self) -> Self {
         let mut plain = self.plain.clone();
         plain.dedup();
         Self::read(plain)
     }
 
-    /// The readings of one stretch.
+    /// The readings of a part of the text.
     pub(super) fn stretch(&self, start: usize, end: usize) -> impl Iterator<Item = &[char]> {
         self.readings().filter_map(move |reading| reading.get(start..end))
     }
 
-    /// Whether the word is somewhere in here, in whatever spelling.
+    /// Whether the text contains the word, in any reading.
     pub(super) fn contains(&self, word: &Self) -> bool {
         let has = |text: &[char], word: &[char]| text.windows(word.len().max(1)).any(|here| here == word);
         self.readings().any(|text| word.readings().any(|word| has(text, word)))
@@ -54,7 +54,7 @@ impl NormalizedText {
     }
 }
 
-/// One character for one, so that positions agree; full-width forms count as what they show.
+/// Maps one character to one, so that positions match; full-width forms are treated as the character they show.
 fn lower(c: char) -> char {
     let narrow = match u32::from(c) {
         wide @ 0xff01..=0xff5e => char::from_u32(wide - 0xfee0).unwrap_or(c),

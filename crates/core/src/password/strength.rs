@@ -1,14 +1,14 @@
-//! How much trying a password takes when whoever tries knows what people use.
+//! Estimates how many guesses a password takes when the attacker knows which passwords people use.
 //!
-//! A password is cut into pieces in the way that is cheapest to guess: listed words, syllables, runs along the keyboard, dates,
-//! repetitions, single characters. Costs are tenths of a bit. It is not exact, and need not be: it has to tell one listed
-//! word with trimmings from three words, or from a dozen characters of no pattern.
+//! A password is cut into pieces in the way that is cheapest to guess: listed words, syllables, keyboard runs, dates,
+//! repetitions, single characters. Costs are tenths of a bit. The estimate only has to distinguish one listed word with
+//! additions from three words, or from a dozen characters without a pattern.
 
 use std::sync::LazyLock;
 
 use super::normalized::NormalizedText;
 
-/// A password of less than 34 bits is refused: one common word has 12, four digits after it another 13.
+/// A password of less than 34 bits is rejected: one common word has 12 bits, four digits after it another 13.
 const MIN_COST: u32 = 340;
 const WORD_COST: u32 = 120;
 const SYLLABLE_COST: u32 = 86;
@@ -17,21 +17,21 @@ const YEAR_COST: u32 = 70;
 const DATE_COST: u32 = 140;
 const REPETITION_COST: u32 = 20;
 
-/// Two neighbours are nothing yet.
+/// Two adjacent characters are not a run.
 const MIN_RUN_CHARS: usize = 3;
 
-/// No listed word is longer; a run that is longer is cut in two.
+/// The length of the longest listed word; a longer run is cut in two.
 const MAX_PIECE_CHARS: usize = 26;
 
-/// The most common of Django's list of 20,000 passwords (Royce Williams; BSD licence) and of zxcvbn's of 30,000 (Dropbox,
-/// Daniel Wolf; MIT licence): without the digits and signs around them, all those of twelve characters or more, and what is
+/// The most common of Django's list of 20,000 passwords (Royce Williams; BSD licence) and of zxcvbn's list of 30,000 (Dropbox,
+/// Daniel Wolf; MIT licence), without the digits and signs around them, all those of twelve characters or more, and words
 /// common in Chinese offices.
 static WORDS: LazyLock<Vec<&'static str>> = LazyLock::new(|| include_str!("common.txt").lines().collect());
 
-/// How Chinese is typed. Few of these make a word or a name.
+/// The syllables with which Chinese is typed. A few of these form a word or a name.
 static SYLLABLES: LazyLock<Vec<&'static str>> = LazyLock::new(|| include_str!("pinyin.txt").lines().collect());
 
-/// What fingers and minds do by themselves, in one direction.
+/// Common sequences on the keyboard and in counting, in one direction.
 const RUNS: [&str; 13] = [
     "abcdefghijklmnopqrstuvwxyz",
     "012345678901234567890123456789",
@@ -52,7 +52,7 @@ const RUNS: [&str; 13] = [
 static RUNS_BOTH_WAYS: LazyLock<Vec<Vec<char>>> =
     LazyLock::new(|| RUNS.iter().flat_map(|run| [run.chars().collect(), run.chars().rev().collect()]).collect());
 
-/// Whether too few guesses would find it.
+/// Whether too few guesses find the password.
 pub(super) fn is_too_weak(text: &NormalizedText) -> bool {
     let plain = text.plain();
     let runs: Vec<usize> = (0..plain.len()).map(|start| longest_run(plain.get(start..).unwrap_or_default())).collect();
@@ -65,7 +65,7 @@ pub(super) fn is_too_weak(text: &NormalizedText) -> bool {
     cheapest.last().is_none_or(|cost| *cost < MIN_COST)
 }
 
-/// What the stretch costs as one piece, if it is one. `run` is how long a run begins with it.
+/// The cost of the range as one piece, if it is one. `run` is the length of the run that starts there.
 fn piece(text: &NormalizedText, start: usize, end: usize, run: usize) -> Option<u32> {
     let plain = text.plain().get(start..end)?;
     let before = start.checked_sub(plain.len()).and_then(|earlier| text.plain().get(earlier..start));
@@ -86,7 +86,7 @@ fn piece(text: &NormalizedText, start: usize, end: usize, run: usize) -> Option<
 fn single(piece: &[char]) -> Option<u32> {
     let [c] = piece else { return None };
     Some(match c {
-        // The signs that come to everybody's mind are no more than the digits are.
+        // The most common signs cost no more than digits.
         '0'..='9' | ' ' | '!' | '@' | '#' | '$' | '&' | '*' | '.' | '-' | '_' => 33,
         'a'..='z' => 47,
         c if c.is_ascii() => 50,
@@ -94,7 +94,7 @@ fn single(piece: &[char]) -> Option<u32> {
     })
 }
 
-/// A year or a date, as in birthdays.
+/// The cost of a year or a date, as in birthdays.
 fn dated(piece: &[char]) -> Option<u32> {
     if !matches!(piece.len(), 4 | 8) {
         return None;
@@ -108,7 +108,7 @@ fn dated(piece: &[char]) -> Option<u32> {
     if is_year(number) { Some(YEAR_COST) } else { (year_first || year_last).then_some(DATE_COST) }
 }
 
-/// How many characters from the beginning on lie on one path.
+/// The number of characters at the start that lie on one run.
 fn longest_run(text: &[char]) -> usize {
     let along = |path: &[char]| path.iter().zip(text).take_while(|(on, here)| on == here).count();
     let rest = |path: &'static Vec<char>| {

@@ -2,16 +2,16 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// Whom the tests ask for.
+/// The user and the organization of these tests.
 const ABOUT: [&str; 4] = ["Ouyang.Xiaolong", "欧阳小龙", "Deskpass", "Example Trading"];
 
 fn judged(password: &str) -> Option<Weakness> {
     weakness(password, &ABOUT)
 }
 
-/// One word or one pattern that everybody knows, with trimmings.
+/// A single common word or pattern with additions.
 const COMMON: [&str; 97] = [
-    // A listed word with something around it, or doubled.
+    // A listed word with additions, or doubled.
     "Password2024!",
     "password1234",
     "Password@123",
@@ -52,7 +52,7 @@ const COMMON: [&str; 97] = [
     "support12345",
     "security2024",
     "michael19880",
-    // With the usual letter swaps, in any case, full width, backwards.
+    // With the usual letter substitutions, in any case, full width, backwards.
     "p@ssw0rd2024",
     "P@$$w0rd1234",
     "P4ssw0rd!!!!",
@@ -65,7 +65,7 @@ const COMMON: [&str; 97] = [
     "ｐａｓｓｗｏｒｄ１２３４",
     "drowssap4321",
     "4321emoclew!",
-    // Rows, columns, counting.
+    // Keyboard rows, columns, counting.
     "123456789012",
     "1234567890123",
     "098765432109",
@@ -114,7 +114,7 @@ const COMMON: [&str; 97] = [
     "一二三四五六七八九十一二",
 ];
 
-/// What a guesser does not have at hand.
+/// Passwords that are hard to guess.
 const GOOD: [&str; 58] = [
     // Several words.
     "correct horse battery staple",
@@ -169,7 +169,7 @@ const GOOD: [&str; 58] = [
     "e3b0c44298fc1c14",
     "tb9x hq4m zz7k",
     "ÅqÖ7ßvÉ2ñÜx9",
-    // A common word with enough else.
+    // A common word with enough additions.
     "dragon-vR7kQ2mz",
     "password is kx82hv",
     "monkey.bicycle.teapot",
@@ -210,7 +210,7 @@ fn twelve_to_a_hundred_and_twenty_eight_characters() {
     assert_eq!(judged(&of(128)), None);
     assert_eq!(judged(&of(129)), Some(Weakness::TooLong));
     assert_eq!(judged(&"x".repeat(1_000_000)), Some(Weakness::TooLong));
-    // Characters, not bytes.
+    // Counts characters, not bytes.
     assert_eq!(judged("四匹马在雨里跑过小桥"), Some(Weakness::TooShort));
     assert_eq!(judged(&GOOD.join(" ").replace(' ', "雨").chars().take(128).collect::<String>()), None);
 }

@@ -4,10 +4,10 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// The secret of both RFCs' examples.
+/// The secret of the examples in both RFCs.
 const SECRET: &[u8; 20] = b"12345678901234567890";
 
-/// RFC 4226, appendix D: the hash, what is cut out of it, and the code, for the counts from 0 to 9.
+/// RFC 4226, appendix D: the hash, the truncated value, and the code, for the counts from 0 to 9.
 const HOTP: [(&str, u32, &str); 10] = [
     ("cc93cf18508d94934c64b65d8ba7667fb7cde4b0", 0x4c93_cf18, "755224"),
     ("75a48a19d4cbe100644e8ac1397eea747a2d33ab", 0x4139_7eea, "287082"),
@@ -127,7 +127,7 @@ fn a_device_may_be_one_step_off_and_no_more() {
 }
 
 #[test]
-fn a_step_counts_only_after_the_last_one_used() {
+fn a_step_counts_only_after_the_last_used_step() {
     let (seed, now) = (TotpSecret::from_bytes(*SECRET), seconds(1_800_000_000));
     let [before, here, next] = TotpStep::at(now).with_neighbours();
     let code = typed(&seed.code_at(here));
@@ -183,7 +183,7 @@ fn seeds_differ_and_need_entropy() {
 }
 
 proptest! {
-    /// Whatever is tried, in any order and as often as one likes.
+    /// Any sequence of attempts, in any order and with repetitions.
     #[test]
     fn no_step_is_accepted_twice(seed: [u8; 20], tries in prop::collection::vec((0..8i64, -3..=3i64), 1..60)) {
         let seed = TotpSecret::from_bytes(seed);

@@ -1,4 +1,4 @@
-//! `deskpass agent`: who may sign in while the platform is down, and what to do when they cannot.
+//! `deskpass agent`: manages the agents who may sign in during an outage of the platform.
 
 use clap::{Args, Subcommand};
 
@@ -6,54 +6,55 @@ use super::employee::{EmployeeArgs, RoleArgs};
 use super::{CliError, CommonArgs};
 use crate::commands::{AdminCommand, AgentAction, AgentAdminCommand};
 
-/// What shows how things stand.
+/// The command that shows the current state.
 const INSPECT_COMMAND: &str = "deskpass agent list";
 
-/// Look after agents, their passwords and their one-time-password devices.
+/// Manage agents, their passwords and their one-time-password devices.
 #[derive(Debug, Subcommand)]
 pub(super) enum AgentCommand {
-    /// Make an employee an agent, who may sign in with a password and a device while the platform is down.
+    /// Make an employee an agent, who can sign in with a password and a device while the platform is down.
     #[command(after_help = "Examples:\n  deskpass agent add zhangsan\n  deskpass agent add lisi --role supervisor")]
     Add(AddAgentArgs),
-    /// List agents: who is locked, and who has no password or no device yet.
+    /// List agents: which are locked, and which have no password or no device yet.
     #[command(
-        after_help = "STATE      enabled, disabled, shut until some time or locked after wrong guesses\nPASSWORD   set, not set, or until when a setup code counts\nDEVICE     since when one is bound, or until when a setup code counts; unproven: bound by password alone, so it leads to no admin and to nothing of high risk\nVERIFIED   when it was last used\n\nExample:\n  deskpass agent list"
+        after_help = "STATE      enabled, disabled, or after failed attempts: shut until a time, or locked until an administrator unlocks it\nPASSWORD   set, not set, or the expiry of a setup code\nDEVICE     when it was bound, or the expiry of a setup code; unproven: bound with a password only, so it gives no access to the admin role or to high-risk operations\nVERIFIED   when it was last used\n\nExample:\n  deskpass agent list"
     )]
     List(CommonArgs),
-    /// Give an agent's record another role; sessions in which the former was lent end.
+    /// Change the role of an agent's record; sessions that use the previous role as their default role end.
     #[command(after_help = "Example:\n  deskpass agent set-role zhangsan supervisor")]
     SetRole(RoleArgs),
-    /// Have an agent's record not count, and end the sessions that stand on it.
+    /// Disable an agent's record and end the sessions that depend on it.
     ///
-    /// They cannot sign in with their password and are lent no role. As an employee they sign in through the platform as before;
-    /// `deskpass employee disable` shuts them out.
+    /// The agent cannot sign in with a password and gets no default role from the record. They can still sign in
+    /// through the platform as an employee; to block that as well, run `deskpass employee disable`.
     #[command(after_help = "Example:\n  deskpass agent disable zhangsan")]
     Disable(EmployeeArgs),
-    /// Have an agent's record count again.
+    /// Enable an agent's record again.
     #[command(after_help = "Example:\n  deskpass agent enable zhangsan")]
     Enable(EmployeeArgs),
-    /// Forget wrong guesses at an agent's password and one-time passwords.
+    /// Clear the failed attempts at an agent's password and one-time passwords.
     #[command(after_help = "Example:\n  deskpass agent unlock zhangsan")]
     Unlock(EmployeeArgs),
-    /// Unbind an agent's device, take its recovery codes away, and print a code with which they bind another.
+    /// Unbind an agent's device, revoke its recovery codes, and print a setup code for a new device.
     ///
-    /// For a phone that was lost. A first device is bound within 5 minutes of a sign-in; the code lets an older session do it. It
-    /// counts once, for 24 hours. Be sure of whom you give it to.
+    /// Use this when a phone is lost. A first device must be bound within 5 minutes of a sign-in; the code lifts that
+    /// limit for an older session. It is valid once, for 24 hours. Verify the identity of the person you give it to.
     #[command(after_help = "Example:\n  deskpass agent reset-otp zhangsan")]
     ResetOtp(EmployeeArgs),
-    /// Take an agent's password away and print a code with which they set another.
+    /// Remove an agent's password and print a setup code for a new one.
     ///
-    /// Sessions that began with the password end. The code counts once, for 24 hours. Be sure of whom you give it to.
+    /// Sessions that began with the password end. The code is valid once, for 24 hours. Verify the identity of the
+    /// person you give it to.
     #[command(after_help = "Example:\n  deskpass agent reset-password zhangsan")]
     ResetPassword(EmployeeArgs),
 }
 
-/// An employee to be made an agent.
+/// An employee who becomes an agent.
 #[derive(Args, Debug)]
 pub(super) struct AddAgentArgs {
     #[command(flatten)]
     target: EmployeeArgs,
-    /// The role they act in unless roles are assigned to them: admin, agent, user, supervisor or security.
+    /// The agent's role unless roles are assigned to them: admin, agent, user, supervisor or security.
     #[arg(long, value_name = "ROLE", default_value = "agent")]
     role: String,
 }

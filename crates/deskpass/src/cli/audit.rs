@@ -1,4 +1,4 @@
-//! `deskpass audit`: whether the log is as it was written, and the log for others to read.
+//! `deskpass audit`: verifies the audit log and exports it.
 
 mod export;
 mod report;
@@ -16,34 +16,35 @@ use super::{CliError, CommonArgs, require_database, runtime};
 use crate::app::storage::{location, mode};
 use crate::config::Settings;
 
-/// How often somebody who watches is told how far it is, and how often a file is.
+/// How often progress is printed to a terminal, and to a file.
 const TERMINAL_PROGRESS_INTERVAL: Duration = Duration::from_millis(500);
 const FILE_PROGRESS_INTERVAL: Duration = Duration::from_secs(5);
 
-/// Look after the log.
+/// Verify or export the audit log.
 #[derive(Debug, Subcommand)]
 pub(super) enum AuditCommand {
-    /// Find out whether the log is as it was written.
+    /// Verify that the log is as it was written.
     ///
-    /// Reads the whole log beside the running service and changes nothing. Exits with 1 when a row was changed, removed, moved, put in
-    /// or taken out of its chain, or cannot be vouched for, and says which. When all is well it prints a receipt: kept where nobody reaches it who can change the database, it also
-    /// finds rows that were cut off the end later.
+    /// Reads the whole log while the service runs and changes nothing. Exits with 1 if a row was changed, removed,
+    /// moved, inserted or taken out of its chain, or cannot be verified, and names the row. If the log is intact,
+    /// prints a receipt. Keep receipts where no one who can change the database can reach them: a later run uses one to
+    /// detect rows that were cut off the end.
     #[command(
         after_help = "Examples:\n  deskpass audit verify --config /etc/deskpass.toml\n  deskpass audit verify --receipt \"$(cat /mnt/elsewhere/receipt)\""
     )]
     Verify(Verify),
     /// Write the log of one corporation to standard output, newest first.
     ///
-    /// Reads beside the running service and changes nothing.
+    /// Reads while the service runs and changes nothing.
     #[command(
         after_help = "Examples:\n  deskpass audit export --format csv > log.csv\n  deskpass audit export --format jsonl --from 2026-07-01 --to 2026-08-01 --employee zhangsan > july.jsonl"
     )]
     Export(export::Export),
-    /// Go on with another key when the one that the log was written with is lost.
+    /// Continue with a new key when the key that the log was written with is lost.
     ///
-    /// Takes all rows into a chain of the new key. From then on they can be verified again, but nobody can tell any more whether they
-    /// were changed before. A row of the log tells of it. The service does not start in production with a key that the data was not
-    /// written with, so bring the key back if there is any way to.
+    /// Moves all rows into a chain of the new key. They can be verified again from then on, but earlier changes to them
+    /// can no longer be detected. The log gets a row that records this. In production the service does not start with a
+    /// key that the data was not written with, so restore the old key if at all possible.
     #[command(after_help = "Example:\n  deskpass audit restart --key-is-lost --config /etc/deskpass.toml")]
     Restart(restart::Restart),
 }
@@ -58,10 +59,10 @@ impl AuditCommand {
     }
 }
 
-/// Find out whether the log is as it was written.
+/// Verify that the log is as it was written.
 #[derive(Args, Debug)]
 pub(super) struct Verify {
-    /// A receipt that an earlier run printed.
+    /// Receipt that an earlier run printed.
     #[arg(long, value_name = "TEXT")]
     receipt: Option<String>,
     #[command(flatten)]
@@ -82,7 +83,7 @@ impl Verify {
         let (place, mode) = (location(&settings), mode(&settings));
         let verified = verify_log(&place, mode, &key, knows, receipt.as_ref(), meter());
         let verdict = runtime()?.block_on(verified).map_err(|error| refusal(&error, &settings))?;
-        // Whoever stopped reading still gets the exit code.
+        // The exit code is set even if the reader closed the pipe.
         let _ = io::stdout().write_all(report::render(&verdict, receipt.is_some()).as_bytes());
         judge(&verdict)
     }
@@ -92,7 +93,7 @@ fn judge(verdict: &LogVerdict) -> Result<(), CliError> {
     if verdict.faults.is_empty() { Ok(()) } else { Err("the log is not as it was written".into()) }
 }
 
-/// Tells how far it is, but not all the time.
+/// Returns a closure that prints progress at intervals.
 fn meter() -> impl FnMut(u64, u64) + Send + 'static {
     let clock = Clock::steady(Timestamp::from_millis(0));
     let between = if io::stderr().is_terminal() { TERMINAL_PROGRESS_INTERVAL } else { FILE_PROGRESS_INTERVAL };
@@ -101,7 +102,7 @@ fn meter() -> impl FnMut(u64, u64) + Send + 'static {
         let now = clock.now();
         if now.since(told) >= between {
             told = now;
-            // A log that nobody watches is verified all the same.
+            // Verification continues even if the progress cannot be printed.
             let _ = writeln!(io::stderr(), "{rows} of {of} rows");
         }
     }
@@ -119,7 +120,7 @@ fn refusal(error: &VerifyError, settings: &Settings) -> String {
     }
 }
 
-/// Why the log cannot be read, and what to do about it.
+/// The reason why the log cannot be read, and how to fix it.
 fn unreadable(error: &DirectReadError) -> String {
     match error {
         DirectReadError::Open(OpenError::Database { .. }) => {

@@ -1,4 +1,4 @@
-//! `deskpass clock`: brings a service back whose record has a wrong time.
+//! `deskpass clock`: recovers a service that recorded a wrong time.
 
 use clap::{Args, Subcommand};
 use deskpass_core::{Clock, Timestamp};
@@ -13,27 +13,27 @@ use crate::commands::AdminCommand;
 use crate::config::Settings;
 use crate::{App, StartError};
 
-/// How far the machine's time may be from an independent clock.
+/// The maximum difference between the machine's time and an independent clock.
 const MAX_CLOCK_DIFFERENCE: std::time::Duration = std::time::Duration::from_mins(5);
 
-/// Look after the time that the service goes by.
+/// Manage the time that the service uses.
 #[derive(Debug, Subcommand)]
 pub(super) enum ClockCommand {
-    /// Have the service go by this machine's time again, after the clock was wrong.
+    /// Make the service use this machine's time again, after the clock was wrong.
     ///
-    /// Shows the newest time on record, this machine's time and that of an independent clock, and changes nothing without --yes.
-    /// With it, the machine's time is put on record. Sessions that began in the future end, and what else has a time in the future
-    /// is brought back; the log keeps its rows and gets one about this. Make sure that the machine's time is right first.
+    /// Shows the newest time on record, this machine's time and the time of an independent clock. Changes nothing without --yes.
+    /// With --yes, records the machine's time, ends sessions that began in the future, and moves other times in the future back.
+    /// The log keeps its rows and gets a row about this. First make sure that the machine's time is right.
     #[command(
-        after_help = "Examples:\n  deskpass clock repair --config /etc/deskpass.toml          look first\n  deskpass clock repair --config /etc/deskpass.toml --yes    then do it"
+        after_help = "Examples:\n  deskpass clock repair --config /etc/deskpass.toml          show the clocks\n  deskpass clock repair --config /etc/deskpass.toml --yes    apply the change"
     )]
     Repair(Repair),
 }
 
-/// Have the service go by this machine's time again.
+/// Make the service use this machine's time again.
 #[derive(Args, Debug)]
 pub(super) struct Repair {
-    /// Do it.
+    /// Apply the change.
     #[arg(long)]
     yes: bool,
     #[command(flatten)]
@@ -67,7 +67,7 @@ impl Repair {
                 app.require_encryption_key().await?;
                 let record = app.auth.store.latest_recorded_time().await?;
                 let common = app.auth.store.database_time().await?;
-                // A database on this machine has the clock that is to be confirmed, so it confirms nothing. It can contradict.
+                // A database on this machine has the same clock, so it cannot confirm that clock. It can contradict it.
                 let common = common.filter(|common| common.on_other_machine || contradicts(common.at, &clock));
                 let common = common.map(|common| common.at);
                 if !self.agree(&settings, &clock, record, common).await? {
@@ -95,7 +95,7 @@ impl Repair {
         }
     }
 
-    /// Tells what each clock shows, and whether to go on.
+    /// Prints the time of each clock, and returns whether to continue.
     async fn agree(
         &self,
         settings: &Settings,
@@ -125,12 +125,12 @@ impl Repair {
     }
 }
 
-/// Whether another clock shows that the machine's is wrong.
+/// Whether the other clock shows that the machine's clock is wrong.
 fn contradicts(other: Timestamp, clock: &Clock) -> bool {
     clock_difference(other, clock.now()) > MAX_CLOCK_DIFFERENCE
 }
 
-/// The platform's time, where the platform is another machine that answers.
+/// The platform's time, if the platform is another machine and responds.
 async fn platform_time(settings: &Settings, clock: &Clock) -> Option<Timestamp> {
     if settings.development {
         return None;

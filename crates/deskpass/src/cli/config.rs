@@ -1,4 +1,4 @@
-//! `deskpass config`: what the settings are and whether they hold.
+//! `deskpass config`: checks and prints the settings.
 
 use clap::Subcommand;
 
@@ -7,19 +7,19 @@ use crate::app::platform::verify_file;
 use crate::config;
 use crate::secret_files::exposed_files;
 
-/// Look at the settings.
+/// Check and print the settings.
 #[derive(Debug, Subcommand)]
 pub(super) enum ConfigCommand {
-    /// Check the settings without starting the service; the data directory and the port are not touched.
+    /// Check the settings without starting the service. Does not touch the data directory or the port.
     #[command(after_help = "Example:\n  deskpass config check --config /etc/deskpass.toml")]
     Check(ServeArgs),
-    /// Print every setting with where it comes from, secrets masked, and what is wrong with them.
+    /// Print every setting with its source, secrets masked, and the problems found.
     #[command(after_help = "Example:\n  DESKPASS_SESSION__LIFETIME=4h deskpass config show")]
     Show(ServeArgs),
-    /// Print a settings file with every key explained.
+    /// Print a settings file that explains every key.
     #[command(after_help = "Example:\n  deskpass config example > deskpass.toml")]
     Example,
-    /// Print the access matrix in force, as a file that the settings can name instead of it.
+    /// Print the access matrix in force, in the format of the file that access.matrix_file names.
     #[command(after_help = "Example:\n  deskpass config matrix > /etc/deskpass/matrix.toml")]
     Matrix(ServeArgs),
 }

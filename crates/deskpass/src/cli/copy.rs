@@ -1,4 +1,4 @@
-//! `deskpass copy`: from one node's embedded database to one that several share.
+//! `deskpass copy`: copies the data of a node's embedded database to a database that several nodes can share.
 
 use std::fmt;
 use std::io::{self, Write};
@@ -12,20 +12,20 @@ use deskpass_store::{CopyError, CopyProgress, CopyReport, Mode, OpenError, Postg
 use super::{CliError, inaccessible, runtime};
 use crate::config::{self, Destination, Override, Sources};
 
-/// Whoever watches reads no faster.
+/// The minimum interval between two progress lines; a reader cannot follow a shorter one.
 const PROGRESS_INTERVAL: Duration = Duration::from_millis(500);
 
-/// Copy everything from the embedded database to PostgreSQL.
+/// Copy all data from the embedded database to PostgreSQL.
 #[derive(Args, Debug)]
 pub(super) struct CopyArgs {
-    /// The embedded database: `sqlite:` and its directory. No service may run on it.
+    /// The embedded database: `sqlite:` and its directory. No service may be running on it.
     #[arg(long, value_name = "sqlite:DIR")]
     from: String,
-    /// The PostgreSQL to copy to, which must be empty; without it store.url of the settings. A password on the command line
-    /// can be seen by other users of this machine.
+    /// The PostgreSQL database to copy to, which must be empty [default: store.url of the settings]. Other users of
+    /// this machine can see a password on the command line.
     #[arg(long, value_name = "postgres://…")]
     to: Option<SensitiveArg>,
-    /// Settings file; without it ./deskpass.toml, when there is one.
+    /// Settings file [default: ./deskpass.toml, if it exists].
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
     /// The data is of development mode.
@@ -60,7 +60,7 @@ impl CopyArgs {
         let (began, mut meter) = (clock.now(), ProgressMeter::new(io::stderr(), clock.clone()));
         let copied = deskpass_store::copy(&from, &target, mode, began, move |progress| meter.report(progress));
         let copied = runtime()?.block_on(copied).map_err(|error| refusal(&error, &from, &to.url))?;
-        // Whoever stopped reading still gets the exit code.
+        // The exit code is set even if the reader closed the pipe.
         let _ = io::stdout().write_all(summary(&copied, clock.now().since(began)).as_bytes());
         Ok(())
     }
@@ -80,7 +80,7 @@ impl CopyArgs {
     }
 }
 
-/// The directory that `sqlite:DIR` names. What it is instead is not repeated: it may be an address with a password.
+/// The directory in `sqlite:DIR`. The error does not repeat the argument, which may be an address with a password.
 fn directory(from: &str) -> Result<PathBuf, CliError> {
     let path = from.strip_prefix("sqlite:").map(|path| path.strip_prefix("//").unwrap_or(path));
     match path.filter(|path| !path.is_empty()) {
@@ -102,7 +102,7 @@ fn require_source(from: &Path) -> Result<(), CliError> {
     }
 }
 
-/// What went wrong and what to do about it. The target has nothing of it in any case.
+/// The message for a failed copy: the cause and the fix. The target stays empty in every case.
 fn refusal(error: &CopyError, from: &Path, to: &impl fmt::Display) -> String {
     let from = from.display();
     match error {
@@ -142,7 +142,7 @@ fn summary(copied: &CopyReport, took: Duration) -> String {
     )
 }
 
-/// Tells how far a copy is, but not all the time.
+/// Prints the progress of a copy at intervals.
 struct ProgressMeter<W> {
     out: W,
     clock: Clock,
@@ -160,7 +160,7 @@ impl<W: Write> ProgressMeter<W> {
             return;
         }
         self.told = Some(now);
-        // A copy nobody watches is a copy all the same.
+        // The copy continues even if the progress cannot be printed.
         let _ = writeln!(self.out, "{table}: {rows} of {of}");
     }
 }

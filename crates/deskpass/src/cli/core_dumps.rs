@@ -1,11 +1,11 @@
-//! Keeps secrets out of core dumps: a process that crashes would write its memory to disk, keys and tokens included.
+//! Keeps secrets out of core dumps: a crashing process would write its memory to disk, including keys and tokens.
 
 use rustix::process::{DumpableBehavior, Resource, Rlimit, set_dumpable_behavior, setrlimit};
 
-/// Lets this process leave no core dump, and lets no other process of the same user look into its memory. The limit alone
-/// would not stop a system that hands dumps to a program.
+/// Disables core dumps of this process, and prevents other processes of the same user from reading its memory. The
+/// limit alone would not stop a system that pipes dumps to a program.
 pub(super) fn disable() {
-    // Both only make this process stricter, which the system always permits; without them the command works as well.
+    // Both calls only restrict this process, which the system always permits. The command also works if they fail.
     let _ = setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) });
     let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);
 }

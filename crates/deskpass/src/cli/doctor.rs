@@ -1,4 +1,4 @@
-//! `deskpass doctor`: whether signing in can work, and what to do where it cannot.
+//! `deskpass doctor`: checks whether users can sign in, and prints how to fix what prevents it.
 
 mod data;
 mod domain;
@@ -19,12 +19,12 @@ use super::{CliError, CommonArgs, runtime};
 use crate::config::{self, ConfigError, Language, Settings};
 use report::{Bilingual, Check, Finding, Report, bilingual};
 
-/// Check settings, data and platform, and say how to mend what is wrong.
+/// Check the settings, the data and the platform, and print how to fix each problem.
 #[derive(Args, Debug)]
 pub(super) struct Doctor {
     #[command(flatten)]
     common: CommonArgs,
-    /// The language to answer in; without it that of the environment, else that of the settings.
+    /// Language of the output [default: that of the environment, else that of the settings].
     #[arg(long, value_name = "LANGUAGE", value_parser = ["en", "zh"])]
     language: Option<String>,
 }
@@ -43,7 +43,7 @@ impl Doctor {
             Some(settings) => runtime.block_on(examine(&settings, &mut report)),
             None => report.skip(Check::AFTER_SETTINGS),
         }
-        // A disk that does not answer must not keep us, either.
+        // A disk that does not respond must not block the exit.
         runtime.shutdown_background();
         report.verdict().map_err(CliError::from)
     }
@@ -54,7 +54,7 @@ fn language_of_tag(tag: &str) -> Language {
     if tag.starts_with("zh") { Language::Zh } else { Language::En }
 }
 
-/// Only a wish for Chinese counts: most servers have English set without anybody having wished for it.
+/// The environment's language counts only if it is Chinese: most servers have English as a default that no user chose.
 fn environment_language(environment: &[(OsString, OsString)]) -> Option<Language> {
     let value = |wanted: &str| {
         let found = environment.iter().find(|(name, value)| name == wanted && !value.is_empty());

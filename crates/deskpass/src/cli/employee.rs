@@ -1,17 +1,17 @@
-//! `deskpass employee` and `deskpass role`: the first administrator is made here.
+//! `deskpass employee` and `deskpass role`: manage employees and their roles, including the first administrator.
 
 use clap::{Args, Subcommand};
 
 use super::{CliError, CommonArgs};
 use crate::commands::{AdminCommand, EmployeeSelector};
 
-/// What shows how things stand.
+/// The command that shows the current state.
 const INSPECT_COMMAND: &str = "deskpass employee list";
 
 /// Add, list, disable and enable employees.
 #[derive(Debug, Subcommand)]
 pub(super) enum EmployeeCommand {
-    /// Add an employee, with roles to begin with.
+    /// Add an employee with initial roles.
     #[command(
         after_help = "Example: the first administrator\n  deskpass employee add zhangsan --name 张三 --department IT --role admin --role user"
     )]
@@ -19,7 +19,7 @@ pub(super) enum EmployeeCommand {
     /// List employees and their roles.
     #[command(after_help = "Example:\n  deskpass employee list")]
     List(CommonArgs),
-    /// Disable an employee and end their sessions for good.
+    /// Disable an employee and end their sessions permanently.
     #[command(after_help = "Example:\n  deskpass employee disable zhangsan")]
     Disable(EmployeeArgs),
     /// Enable an employee again.
@@ -27,13 +27,13 @@ pub(super) enum EmployeeCommand {
     Enable(EmployeeArgs),
 }
 
-/// Give roles to employees and take them away.
+/// Grant roles to employees and revoke them.
 #[derive(Debug, Subcommand)]
 pub(super) enum RoleCommand {
-    /// Give an employee a role.
+    /// Grant a role to an employee.
     #[command(after_help = "Example:\n  deskpass role grant zhangsan admin")]
     Grant(RoleArgs),
-    /// Take a role from an employee; their sessions stop acting in it at once.
+    /// Revoke a role from an employee; their sessions lose it immediately.
     #[command(after_help = "Example:\n  deskpass role revoke zhangsan admin")]
     Revoke(RoleArgs),
 }
@@ -44,28 +44,28 @@ pub(super) struct EmployeeArgs {
     /// The employee's identifier.
     #[arg(value_name = "EMPLOYEE")]
     employee: String,
-    /// Their corporation; without it the configured main one.
+    /// The employee's corporation [default: the configured main one].
     #[arg(long, value_name = "CORP")]
     corp: Option<String>,
     #[command(flatten)]
     pub(super) common: CommonArgs,
 }
 
-/// An employee to be added.
+/// A new employee.
 #[derive(Args, Debug)]
 pub(super) struct AddEmployeeArgs {
     #[command(flatten)]
     target: EmployeeArgs,
-    /// Display name; without it the identifier.
+    /// Display name [default: the identifier].
     #[arg(long)]
     name: Option<String>,
-    /// Department's name.
+    /// Name of the department.
     #[arg(long, default_value = "")]
     department: String,
-    /// Department's id on the platform; without it, one of its own for each name, until the platform tells another.
+    /// The department's id on the platform [default: an id generated from the name, until the platform reports the real one].
     #[arg(long, value_name = "ID")]
     department_id: Option<String>,
-    /// A role to begin with: admin, agent, user, supervisor or security. May be given several times.
+    /// Initial role: admin, agent, user, supervisor or security. Can be repeated.
     #[arg(long = "role", value_name = "ROLE")]
     roles: Vec<String>,
 }
@@ -75,7 +75,7 @@ pub(super) struct AddEmployeeArgs {
 pub(super) struct RoleArgs {
     #[command(flatten)]
     pub(super) target: EmployeeArgs,
-    /// admin, agent, user, supervisor or security.
+    /// Role: admin, agent, user, supervisor or security.
     #[arg(value_name = "ROLE")]
     pub(super) role: String,
 }

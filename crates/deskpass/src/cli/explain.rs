@@ -1,4 +1,4 @@
-//! `deskpass explain`: why something is as it is.
+//! `deskpass explain`: explains the state of sign-ins, permissions and tokens.
 
 use std::io::{self, BufRead as _, IsTerminal as _, Read as _};
 use std::net::IpAddr;
@@ -10,48 +10,48 @@ use super::employee::EmployeeArgs;
 use super::{CliError, CommonArgs};
 use crate::commands::{AccessQuery, AdminCommand, ExplainRequest, describe_token_kind};
 
-/// Nothing changes, so there is nothing to look at.
+/// The commands change nothing, so there is no other command that shows a result.
 const INSPECT_COMMAND: &str = "deskpass explain";
 
-/// No token is longer by far.
+/// The maximum size of the input, far above the length of any token.
 const MAX_INPUT_BYTES: u64 = 4096;
 
-/// Say why somebody can or cannot sign in, what they may do, and what became of a token. Changes nothing.
+/// Explain why an employee can or cannot sign in, what they may do, or the state of a token. Changes nothing.
 #[derive(Debug, Subcommand)]
 pub(super) enum ExplainCommand {
-    /// Say how somebody stands, and why each of their last attempts to sign in succeeded or failed.
+    /// Explain an employee's sign-in status, and why each recent attempt to sign in succeeded or failed.
     #[command(after_help = "Example:\n  deskpass explain login zhangsan")]
     Login(EmployeeArgs),
-    /// Say what somebody may do in each of their roles, and which rule decides.
+    /// Explain what an employee may do in each of their roles, and which rule decides.
     #[command(
         after_help = "RESOURCE   conversation, approval, knowledge, account\nOPERATION  read, create, update, delete\nSCOPE      own, department, all\n\nExamples:\n  deskpass explain access zhangsan conversation read all\n  deskpass explain access zhangsan account update all --role admin --from 203.0.113.9"
     )]
     Access(Access),
-    /// Say what a token is, whose, until when, and why it is good or not. Reads it from standard input.
+    /// Explain the kind, owner, expiry and validity of a token, which is read from standard input.
     ///
-    /// It never prints the token, and takes none on the command line, where others could read it.
+    /// Never prints the token, and does not accept it as an argument, where other users could read it.
     #[command(after_help = "Example:\n  deskpass explain token < token.txt")]
     Token(CommonArgs),
 }
 
-/// What somebody wants to do.
+/// The operation to check.
 #[derive(Args, Debug)]
 pub(super) struct Access {
     #[command(flatten)]
     target: EmployeeArgs,
-    /// Of what.
+    /// Resource.
     #[arg(value_name = "RESOURCE")]
     resource: String,
-    /// What.
+    /// Operation.
     #[arg(value_name = "OPERATION")]
     operation: String,
-    /// How far.
+    /// Scope.
     #[arg(value_name = "SCOPE")]
     scope: String,
-    /// In this role alone; without it in each that they hold.
+    /// Check only this role [default: each role that the employee holds].
     #[arg(long, value_name = "ROLE")]
     role: Option<String>,
-    /// From this address; without it from wherever the role may be active.
+    /// Client address [default: any address from which the role may be active].
     #[arg(long, value_name = "ADDRESS")]
     from: Option<IpAddr>,
 }
@@ -71,7 +71,7 @@ impl ExplainCommand {
     }
 }
 
-/// Looks at a token here, and has the service look up what it hashes to: the token itself goes nowhere.
+/// Identifies the token's kind here and sends only its digest to the service. The token itself is not sent.
 fn token(common: &CommonArgs) -> Result<(), CliError> {
     let text = read()?;
     let kind = SecretKindName::of(&text).ok_or("this is no token of this program: none begins so")?;
@@ -87,7 +87,7 @@ fn token(common: &CommonArgs) -> Result<(), CliError> {
     }
 }
 
-/// The first line of standard input, without what is often copied along.
+/// Reads the first line of standard input, without surrounding characters that are often copied along.
 fn read() -> Result<String, CliError> {
     let stdin = io::stdin();
     if stdin.is_terminal() {

@@ -1,27 +1,27 @@
-//! `deskpass ip-rule`: from where roles may be active.
+//! `deskpass ip-rule`: manages the networks from which roles may be active.
 
 use clap::{Args, Subcommand};
 
 use super::{CliError, CommonArgs};
 use crate::commands::{AdminCommand, IpRuleAdminCommand};
 
-/// What shows how things stand.
+/// The command that shows the current state.
 const INSPECT_COMMAND: &str = "deskpass ip-rule list";
 
-/// Say from which networks each role may be active.
+/// Manage the networks from which each role may be active.
 #[derive(Debug, Subcommand)]
 pub(super) enum IpRuleCommand {
-    /// List every role with the networks from which it may be active.
+    /// List every role with its allowed networks.
     #[command(after_help = "Example:\n  deskpass ip-rule list")]
     List(CommonArgs),
-    /// Give a role a list of networks in place of the one it has; without any network it has no list.
+    /// Replace a role's list of networks; without any network, remove the list.
     ///
-    /// It counts at once, for those who are signed in too. Sessions do not end: they act again from a network that is listed.
+    /// Takes effect immediately, also for signed-in users. Sessions do not end: they work again from an allowed network.
     #[command(
-        after_help = "Examples:\n  deskpass ip-rule set admin 10.0.0.0/8 2001:db8::/32 192.0.2.7\n  deskpass ip-rule set agent    no list: from anywhere"
+        after_help = "Examples:\n  deskpass ip-rule set admin 10.0.0.0/8 2001:db8::/32 192.0.2.7\n  deskpass ip-rule set agent    remove the list: allowed from anywhere"
     )]
     Set(Set),
-    /// Take a role's list away: it may be active from anywhere. The way out for whoever locked themself out.
+    /// Remove a role's list, so that the role may be active from anywhere. Use this after locking yourself out.
     #[command(after_help = "Example:\n  deskpass ip-rule clear admin")]
     Clear(Clear),
 }
@@ -29,7 +29,7 @@ pub(super) enum IpRuleCommand {
 /// A role and its networks.
 #[derive(Args, Debug)]
 pub(super) struct Set {
-    /// admin, agent, user, supervisor or security.
+    /// Role: admin, agent, user, supervisor or security.
     #[arg(value_name = "ROLE")]
     role: String,
     /// Networks such as 10.0.0.0/8, or single addresses; at most 200.
@@ -42,7 +42,7 @@ pub(super) struct Set {
 /// A role.
 #[derive(Args, Debug)]
 pub(super) struct Clear {
-    /// admin, agent, user, supervisor or security.
+    /// Role: admin, agent, user, supervisor or security.
     #[arg(value_name = "ROLE")]
     role: String,
     #[command(flatten)]

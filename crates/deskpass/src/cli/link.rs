@@ -1,49 +1,49 @@
-//! `deskpass link`: who of a connected corporation may act as which employee.
+//! `deskpass link`: manages which users of a connected corporation may act as which employee.
 
 use clap::{Args, Subcommand};
 
 use super::{CliError, CommonArgs};
 use crate::commands::{AdminCommand, EmployeeSelector};
 
-/// Shows what became of it.
+/// The command that shows the result.
 const INSPECT_COMMAND: &str = "deskpass link list";
 
-/// Say who of a connected corporation may act as which employee.
+/// Manage which users of a connected corporation may act as which employee.
 #[derive(Debug, Subcommand)]
 pub(super) enum LinkCommand {
-    /// Approve that somebody may act as an employee, in place of whomever they could act as before.
+    /// Let an external user act as an employee. Replaces the user's previous link.
     #[command(
         after_help = "Examples:\n  deskpass link approve wwpartner/lisi zhangsan\n  deskpass link approve wwpartner/lisi wangwu --corp wwother"
     )]
     Approve(Approve),
-    /// List who may act as whom, when that was approved, and when it was used first.
+    /// List links, with the times of approval and of first use.
     #[command(after_help = "Example:\n  deskpass link list")]
     List(CommonArgs),
-    /// Take an approval back; sessions that stand on it go on to their end.
+    /// Remove a link; sessions that began through it continue until they expire.
     #[command(after_help = "Example:\n  deskpass link remove wwpartner/lisi")]
     Remove(Remove),
 }
 
-/// Somebody, and as whom they may act.
+/// An external user, and the employee they may act as.
 #[derive(Args, Debug)]
 pub(super) struct Approve {
-    /// Who: a connected corporation and the person's identifier in it, as the platform writes them.
+    /// External user: the connected corporation and the user's identifier in it, as the platform writes them.
     #[arg(value_name = "CORP/USER")]
     identity: String,
-    /// As whom: the employee's identifier.
+    /// Identifier of the employee to act as.
     #[arg(value_name = "EMPLOYEE")]
     employee: String,
-    /// The employee's corporation; without it the configured main one.
+    /// The employee's corporation [default: the configured main one].
     #[arg(long, value_name = "TARGET_CORP")]
     corp: Option<String>,
     #[command(flatten)]
     common: CommonArgs,
 }
 
-/// Somebody.
+/// An external user.
 #[derive(Args, Debug)]
 pub(super) struct Remove {
-    /// Who: a connected corporation and the person's identifier in it, as the platform writes them.
+    /// External user: the connected corporation and the user's identifier in it, as the platform writes them.
     #[arg(value_name = "CORP/USER")]
     identity: String,
     #[command(flatten)]

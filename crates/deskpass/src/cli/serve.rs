@@ -1,4 +1,4 @@
-//! `deskpass serve`.
+//! `deskpass serve`: runs the service.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -21,15 +21,15 @@ pub(super) fn run(serving: &ServeArgs) -> Result<(), CliError> {
     runtime.block_on(serve(settings))
 }
 
-/// What the service needs besides its clients' connections: the database's, Redis's, the platform's, files, and the
-/// connections for health checks.
+/// Open files that are reserved for the service itself: the connections to the database, to Redis and to the platform,
+/// its files, and the connections for health checks.
 const RESERVED_FILES: usize = 256;
 
-/// Takes as many open files as the system allows this user, and serves no more connections than that permits: clients must
-/// not keep the service from its own.
+/// Raises the limit of open files to the system's maximum for this user, and caps the number of connections
+/// accordingly: clients must not use up the files that the service itself needs.
 fn allow_connections(settings: &mut Settings) {
     let limit = getrlimit(Resource::Nofile);
-    // Without permission the limit stays, and is told below where it is too low.
+    // Without permission the limit stays as it is; a warning below reports a limit that is too low.
     let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
     let Some(allowed) = getrlimit(Resource::Nofile).current else { return };
     let (allowed, wanted) = (usize::try_from(allowed).unwrap_or(usize::MAX), settings.server.max_connections);
@@ -57,7 +57,7 @@ async fn serve(settings: Settings) -> Result<(), CliError> {
     if settings.development {
         told += &next_steps(&settings);
     }
-    // Whoever started us may have stopped listening; that is no reason not to serve.
+    // The parent process may have closed the pipe; the service runs anyway.
     let _ = std::io::stdout().write_all(told.as_bytes());
     let asked = async move {
         tokio::select! {
@@ -65,7 +65,7 @@ async fn serve(settings: Settings) -> Result<(), CliError> {
             _ = interrupt.recv() => {}
         }
         tokio::spawn(async move {
-            // Asked again: leave at once. What was answered is on disk already.
+            // A second signal stops the service immediately. Everything that was acknowledged is already on disk.
             tokio::select! {
                 _ = terminate.recv() => {}
                 _ = interrupt.recv() => {}

@@ -1,39 +1,39 @@
-//! `deskpass service-key`: what other services identify themselves with.
+//! `deskpass service-key`: manages the keys that identify other services.
 
 use clap::{Args, Subcommand};
 
 use super::{CliError, CommonArgs};
 use crate::commands::{AdminCommand, ServiceKeyAdminCommand};
 
-/// What shows how things stand.
+/// The command that shows the current state.
 const INSPECT_COMMAND: &str = "deskpass service-key list";
 
-/// Make, list and revoke the keys that other services ask with.
+/// Create, list and revoke the keys of other services.
 #[derive(Debug, Subcommand)]
 pub(super) enum ServiceKeyCommand {
-    /// Make a key for a service and print it, once.
+    /// Create a key for a service and print it once.
     #[command(
-        after_help = "SCOPE       what it opens\nintrospect  asking what a token stands for: POST /api/auth/introspect\nmessages    sending messages to those who are connected\n\nExample:\n  deskpass service-key create billing --scope introspect --days 90"
+        after_help = "SCOPE       permits\nintrospect  inspecting a token: POST /api/auth/introspect\nmessages    sending messages to connected users\n\nExample:\n  deskpass service-key create billing --scope introspect --days 90"
     )]
     Create(Create),
-    /// List keys: what each opens, until when, and whether it still does. The keys themselves are not kept.
+    /// List keys with their scopes, expiry and status. The keys themselves are not stored.
     #[command(after_help = "Example:\n  deskpass service-key list")]
     List(CommonArgs),
-    /// Have a key open nothing any more, on every node within a second.
+    /// Revoke a key, on every node within a second.
     #[command(after_help = "Example:\n  deskpass service-key revoke 019f3c6be5404f1f9d0a7c1f2b3c4d5e")]
     Revoke(Revoke),
 }
 
-/// A key to be made.
+/// A new key.
 #[derive(Args, Debug)]
 pub(super) struct Create {
-    /// What to call it: 1 to 64 characters.
+    /// Name of the key: 1 to 64 characters.
     #[arg(value_name = "NAME")]
     name: String,
-    /// What it opens: introspect or messages. May be given several times.
+    /// Scope: introspect or messages. Can be repeated.
     #[arg(long = "scope", value_name = "SCOPE", required = true)]
     scopes: Vec<String>,
-    /// For how many days it counts, at most 3650.
+    /// Validity in days, at most 3650.
     #[arg(long, value_name = "DAYS", default_value_t = 365, value_parser = clap::value_parser!(u16).range(1..=3650))]
     days: u16,
     #[command(flatten)]
@@ -43,7 +43,7 @@ pub(super) struct Create {
 /// A key.
 #[derive(Args, Debug)]
 pub(super) struct Revoke {
-    /// The key's id, as the list shows it; not the key.
+    /// The key's id, as shown by the list; not the key itself.
     #[arg(value_name = "ID")]
     id: String,
     #[command(flatten)]

@@ -1,4 +1,4 @@
-//! `deskpass simulate`: the platform in a box, alone.
+//! `deskpass simulate`: runs only the simulated platform.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -19,33 +19,33 @@ use crate::app::platform::SIMULATED_SECRET;
 use crate::config::{Log, LogFormat, LogLevel};
 use crate::{StartError, telemetry};
 
-/// Where it stands below its address: as in development mode, so that the same addresses work.
+/// The path of the simulated platform. Development mode uses the same one, so the same addresses work.
 const BASE: &str = "/sim";
 
-/// What the simulated platform is told.
+/// The options of the simulated platform.
 #[derive(Args, Debug)]
 pub(super) struct Simulate {
-    /// Where to listen; port 0 takes any free port.
+    /// Address to listen on; port 0 selects a free port.
     #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:8090")]
     listen: SocketAddr,
-    /// The corporation.
+    /// Id of the corporation.
     #[arg(long, value_name = "CORP", default_value = "wwdeskpass", value_parser = CorpId::parse)]
     corp: CorpId,
-    /// The secret of its application. Make one up: it opens nothing else.
+    /// Secret of the application. Make one up; do not use a real one.
     #[arg(long, default_value = SIMULATED_SECRET, value_parser = NonEmptyStringValueParser::new())]
     secret: String,
-    /// The application's number.
+    /// Id of the application.
     #[arg(long, value_name = "NUMBER", default_value_t = 1_000_002)]
     agent: u64,
-    /// Where the application may send people besides this machine, first the one to show as its trusted domain. May be given
-    /// several times.
+    /// Domain that the application may redirect users to, besides this machine. The first one is shown as the trusted
+    /// domain. Can be repeated.
     #[arg(long = "domain", value_name = "HOST[:PORT]", value_parser = domain)]
     domains: Vec<String>,
-    /// Another host name under which it is reached, besides localhost, loopback addresses and the listening address. May be
-    /// given several times.
+    /// Additional host name of the simulated platform, besides localhost, loopback addresses and the listening address.
+    /// Can be repeated.
     #[arg(long = "host", value_name = "HOST", value_parser = host_name)]
     hosts: Vec<String>,
-    /// Let others reach it, by any address of this machine, though whoever reaches it can be anyone.
+    /// Let other machines reach it at any address of this machine. Anyone who reaches it can sign in as anyone.
     #[arg(long)]
     allow_remote: bool,
 }
@@ -72,7 +72,7 @@ impl Simulate {
         let hosts = self.host_names(address);
         let (world, entropy) = (self.world(), Entropy::system());
         let told = next_steps(address, &world, &STANDARD.encode(entropy.bytes::<32>()?));
-        // Whoever started us may have stopped listening; that is no reason not to serve.
+        // The parent process may have closed the pipe; the simulator runs anyway.
         let _ = std::io::stdout().write_all(told.as_bytes());
         let simulator =
             Simulator::new(world, Clock::steady(Timestamp::from_millis(0)), entropy).restricted_to_hosts(hosts);
@@ -102,16 +102,16 @@ impl Simulate {
     }
 }
 
-/// Reads a host with its port, if it has one; nothing else is ever equal to the host of an address.
+/// Parses a host with an optional port; nothing else can equal the host of an address.
 fn domain(text: &str) -> Result<String, &'static str> {
     let plain = text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-:[]".contains(&byte));
     let url = Url::parse(&format!("http://{text}/")).ok().filter(|url| plain && url.has_host());
     url.map(|_| text.to_owned()).ok_or("give a host, with its port if it has one, such as desk.example.com")
 }
 
-/// Reads a host without a port: it is answered to at any.
+/// Parses a host without a port: the simulator accepts it with any port.
 fn host_name(text: &str) -> Result<String, &'static str> {
-    // Whatever has a port already cannot have another one.
+    // A text that already has a port does not parse with a second one.
     let host = Host::parse(&format!("{text}:1")).is_some();
     if host { Ok(text.to_owned()) } else { Err("give a host name without a port, such as platform.test") }
 }
@@ -129,7 +129,7 @@ fn next_steps(address: SocketAddr, world: &SimulatorConfig, encryption_key: &str
     text + "\n  Stop with Ctrl-C.\n"
 }
 
-/// Where the service would be known by the first domain, or where it listens when nobody says otherwise.
+/// The public address of the service: the first domain, or the service's default listening address.
 fn public_url(domains: &Domains) -> String {
     let given = match domains {
         Domains::Loopback => None,
@@ -141,7 +141,7 @@ fn public_url(domains: &Domains) -> String {
     format!("{}://{domain}", if local { "http" } else { "https" })
 }
 
-/// One that was given may be a real one after all, and is not repeated.
+/// A secret other than the default may be a real one, so it is not printed.
 fn secret(secret: &str) -> String {
     if secret == SIMULATED_SECRET {
         format!("platform.secret = \"{SIMULATED_SECRET}\"")

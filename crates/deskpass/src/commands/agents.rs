@@ -17,7 +17,7 @@ pub(crate) enum AgentAdminCommand {
     To(EmployeeSelector, AgentAction),
 }
 
-/// What is done to an agent. Nothing of it is secret: the log has it.
+/// A change to an agent. It contains no secrets, because it is logged.
 #[derive(Debug, Deserialize, Serialize)]
 pub(crate) enum AgentAction {
     Add(String),
@@ -30,7 +30,7 @@ pub(crate) enum AgentAction {
 }
 
 impl AgentAdminCommand {
-    /// Does it.
+    /// Runs the command.
     pub(super) async fn run(&self, app: &App) -> CommandResult {
         let auth = &app.auth;
         let Self::To(who, action) = self else { return list(auth).await };
@@ -84,7 +84,7 @@ impl AgentAction {
     }
 }
 
-/// Only what this returns has the code in it.
+/// Only the return value contains the code.
 async fn reset_password(app: &App, name: &str, key: EmployeeKey) -> Result<String, Error> {
     let reset = app.auth.operator().reset_password(key).await?;
     let (code, until, url) = (reset.code.text(), format_utc(reset.until), &app.settings.public_url);
@@ -97,7 +97,7 @@ async fn reset_password(app: &App, name: &str, key: EmployeeKey) -> Result<Strin
     ))
 }
 
-/// Only what this returns has the code in it.
+/// Only the return value contains the code.
 async fn reset_device(app: &App, name: &str, key: EmployeeKey) -> Result<String, Error> {
     let reset = app.auth.operator().reset_device(key).await?;
     let had = if reset.was_bound { "has no device any more" } else { "had no device" };
@@ -109,7 +109,7 @@ async fn reset_device(app: &App, name: &str, key: EmployeeKey) -> Result<String,
     ))
 }
 
-/// Turns what the service says into what to do about it.
+/// Turns an error of the service into a message that says how to fix it.
 async fn explain(auth: &Auth, who: &EmployeeSelector, key: &EmployeeKey, error: &Error) -> String {
     let (name, typed) = (&who.employee, who.typed());
     match error {
@@ -177,7 +177,7 @@ pub(super) fn password(agent: &Agent, now: Timestamp) -> String {
     }
 }
 
-/// Since when a device is bound, or until when a setup code counts.
+/// When the device was bound, or when a setup code expires.
 pub(super) fn device(agent: &Agent, now: Timestamp) -> String {
     match (&agent.device, agent.device_code_until.filter(|until| now < *until)) {
         (Some(device), _) => since(device),
@@ -186,7 +186,7 @@ pub(super) fn device(agent: &Agent, now: Timestamp) -> String {
     }
 }
 
-/// Since when a device is bound; one that the platform's word does not stand behind leads to no administrator.
+/// When the device was bound. An unproven device, bound without platform vouching, gives no access to the admin role.
 pub(super) fn since(device: &Device) -> String {
     format!("since {}{}", format_utc(device.bound_at), if device.proven { "" } else { ", unproven" })
 }

@@ -1,4 +1,4 @@
-//! Admin commands that change nothing and say why something is as it is.
+//! Admin commands that explain the current state and change nothing.
 
 mod access;
 mod describe;
@@ -12,14 +12,14 @@ use serde::{Deserialize, Serialize};
 use super::{CommandResult, EmployeeSelector};
 use crate::App;
 
-/// What is to be explained. Of a token only what it hashes to travels here: admin commands are logged.
+/// The subject of an explanation. It contains only the digest of a token, because admin commands are logged.
 #[derive(Debug, Deserialize, Serialize)]
 pub(crate) enum ExplainRequest {
-    /// Why somebody can or cannot sign in.
+    /// Why an employee can or cannot sign in.
     Login(EmployeeSelector),
-    /// What somebody may do.
+    /// What an employee may do.
     Access(access::AccessQuery),
-    /// What became of a token.
+    /// The state of a token.
     Token { kind: SecretKindName, digest: Digest },
 }
 
@@ -27,7 +27,7 @@ pub(crate) use access::AccessQuery;
 pub(crate) use token::describe_token_kind;
 
 impl ExplainRequest {
-    /// Answers it.
+    /// Returns the explanation.
     pub(super) async fn answer(&self, app: &App) -> CommandResult {
         match self {
             Self::Login(who) => login::explain(&app.auth, who).await,

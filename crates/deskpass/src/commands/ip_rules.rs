@@ -1,4 +1,4 @@
-//! Admin commands about allow-lists: the way out for whoever locked themself out.
+//! Admin commands about allow-lists. They let an administrator who is locked out in again.
 
 use deskpass_auth::Auth;
 use deskpass_core::{Role, parse_network};
@@ -10,14 +10,14 @@ use super::table::table;
 use super::text::{describe_error, no_such_role};
 use crate::App;
 
-/// How many networks a list has at most.
+/// The maximum number of networks in a list.
 const MAX_NETWORKS_PER_LIST: usize = 200;
 
 /// An admin command about allow-lists.
 #[derive(Debug, Deserialize, Serialize)]
 pub(crate) enum IpRuleAdminCommand {
     List,
-    /// No network means no list.
+    /// An empty list of networks removes the list.
     Set {
         role: String,
         networks: Vec<String>,
@@ -25,7 +25,7 @@ pub(crate) enum IpRuleAdminCommand {
 }
 
 impl IpRuleAdminCommand {
-    /// Does it.
+    /// Runs the command.
     pub(super) async fn run(&self, app: &App) -> CommandResult {
         match self {
             Self::List => list(&app.auth).await,

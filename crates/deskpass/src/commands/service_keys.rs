@@ -12,7 +12,7 @@ use super::table::table;
 use super::text::{describe_error, format_utc};
 use crate::App;
 
-/// An admin command about service keys. Nothing of it is secret: the log has it.
+/// An admin command about service keys. It contains no secrets, because it is logged.
 #[derive(Debug, Deserialize, Serialize)]
 pub(crate) enum ServiceKeyAdminCommand {
     Create { name: String, scopes: Vec<String>, days: u16 },
@@ -21,7 +21,7 @@ pub(crate) enum ServiceKeyAdminCommand {
 }
 
 impl ServiceKeyAdminCommand {
-    /// Does it.
+    /// Runs the command.
     pub(super) async fn run(&self, app: &App) -> CommandResult {
         match self {
             Self::Create { name, scopes, days } => create(app, name, scopes, *days).await,
@@ -31,7 +31,7 @@ impl ServiceKeyAdminCommand {
     }
 }
 
-/// Only what this returns has the key in it.
+/// Only the return value contains the key.
 async fn create(app: &App, name: &str, scopes: &[String], days: u16) -> CommandResult {
     let longest = ServiceKeyName::MAX_CHARS;
     let name = ServiceKeyName::parse(name).ok_or_else(|| {

@@ -1,8 +1,8 @@
-//! Tables on a terminal.
+//! Tables for a terminal.
 
 use deskpass_core::is_invisible;
 
-/// Rows below each other, their cells two blanks apart.
+/// Renders rows as lines with aligned cells, separated by two blanks.
 pub(super) fn table<const N: usize>(rows: &[[String; N]]) -> String {
     let rows: Vec<_> = rows.iter().map(|row| row.each_ref().map(|cell| plain(cell))).collect();
     let mut widths = [0; N];
@@ -17,12 +17,12 @@ pub(super) fn table<const N: usize>(rows: &[[String; N]]) -> String {
     rows.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// A text without what moves a terminal's cursor, colours it or turns the line around: names are others' words.
+/// Removes characters that move a terminal's cursor, set colours or reverse the text direction: names come from other people.
 pub(super) fn plain(text: &str) -> String {
     text.chars().map(|character| if is_invisible(character) { '\u{fffd}' } else { character }).collect()
 }
 
-/// How many columns of a terminal a text takes: Chinese characters take two.
+/// The width of a text in terminal columns: Chinese characters take two.
 fn columns(text: &str) -> usize {
     text.chars().map(|character| if character < '\u{1100}' { 1 } else { 2 }).sum()
 }

@@ -1,4 +1,4 @@
-//! From checked values to [`Settings`].
+//! Builds [`Settings`] from checked values.
 
 use std::num::NonZeroUsize;
 
@@ -11,11 +11,11 @@ use super::settings::{
 };
 
 impl ResolvedSettings {
-    /// Judges the settings as a whole.
+    /// Checks the settings as a whole.
     ///
     /// # Errors
     ///
-    /// Everything that is wrong with them: unknown keys, bad values, unsafe combinations.
+    /// All problems of the settings: unknown keys, invalid values, unsafe combinations.
     pub fn check(&self) -> Result<Settings, ConfigError> {
         let mut problems = self.problems.clone();
         if self.complete {
@@ -28,7 +28,7 @@ impl ResolvedSettings {
     }
 }
 
-/// Only if a name or type below does not match the table, which the tests rule out.
+/// Occurs only if a name or type below does not match the table, which the tests rule out.
 fn missing_value_bug() -> ConfigProblem {
     ConfigProblem::new(
         "deskpass",
@@ -37,7 +37,7 @@ fn missing_value_bug() -> ConfigProblem {
     )
 }
 
-/// `None` if a value is missing that the rules promise.
+/// Returns `None` if a value is missing that the rules guarantee.
 fn settings(resolved: &ResolvedSettings) -> Option<Settings> {
     Some(Settings {
         listen: resolved.get("listen")?,

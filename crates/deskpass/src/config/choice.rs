@@ -1,6 +1,6 @@
-//! Enums whose variants are words in the settings.
+//! Enums whose variants have a word in the settings.
 
-/// Declares an enum together with its words, so that the two cannot part.
+/// Declares an enum together with its words, so that the two cannot diverge.
 macro_rules! choice {
     (
         $(#[$outer:meta])*
@@ -15,7 +15,7 @@ macro_rules! choice {
         }
 
         impl $name {
-            /// The words that stand for the variants, in their order.
+            /// The words of the variants, in the same order.
             pub(super) const WORDS: &'static [&'static str] = &[$($word),+];
         }
 

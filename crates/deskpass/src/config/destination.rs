@@ -1,4 +1,4 @@
-//! As much of the settings as a copy of the data needs.
+//! The part of the settings that a copy of the data needs.
 
 use std::path::PathBuf;
 
@@ -7,22 +7,22 @@ use super::resolved::{SettingState, resolve};
 use super::secret_url::SecretUrl;
 use super::sources::Sources;
 
-/// Where data is copied to.
+/// The target of a copy.
 #[derive(Clone, Debug)]
 pub struct Destination {
-    /// Where PostgreSQL is.
+    /// The address of PostgreSQL.
     pub url: SecretUrl,
-    /// Certificates of an authority that is trusted besides the system's.
+    /// Certificates of an authority that is trusted in addition to the system's.
     pub ca_file: Option<PathBuf>,
     /// Whether the data is of development mode.
     pub development: bool,
 }
 
-/// Finds out where data is copied to. Nothing is served from there yet, so what else serving needs may be missing.
+/// Resolves the target of a copy. The service does not run on the target yet, so its other required settings may be missing.
 ///
 /// # Errors
 ///
-/// Everything that is wrong with the settings that are there, and when none says where to.
+/// All problems of the settings that are present, or a missing target.
 pub fn destination(sources: &Sources<'_>) -> Result<Destination, ConfigError> {
     let resolved = resolve(sources);
     let mut problems = resolved.problems.clone();

@@ -1,11 +1,11 @@
-//! Durations as people write them: `8h`, `45s`, `1h30m`.
+//! Durations in their written form: `8h`, `45s`, `1h30m`.
 
 use std::time::Duration;
 
 /// Units in milliseconds, largest first.
 const UNITS: [(&str, u64); 5] = [("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1_000), ("ms", 1)];
 
-/// Reads numbers with units, the larger unit first and none twice.
+/// Parses numbers with units, the larger unit first and each at most once.
 pub(super) fn parse(text: &str) -> Option<Duration> {
     if text.is_empty() {
         return None;
@@ -28,7 +28,7 @@ pub(super) fn parse(text: &str) -> Option<Duration> {
     Some(Duration::from_millis(total))
 }
 
-/// Writes a duration so that [`parse`] reads the same one.
+/// Formats a duration so that [`parse`] returns the same value.
 pub(super) fn format(duration: Duration) -> String {
     let mut left = u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
     if left == 0 {
@@ -42,7 +42,7 @@ pub(super) fn format(duration: Duration) -> String {
     UNITS.into_iter().filter_map(part).collect()
 }
 
-/// Splits before the first character that ends the run.
+/// Splits before the first character that matches.
 fn split(text: &str, ends: impl Fn(char) -> bool) -> Option<(&str, &str)> {
     text.split_at_checked(text.find(ends)?)
 }

@@ -12,7 +12,7 @@ use super::raw::RawSetting;
 use super::sources::Sources;
 use super::table::KEYS;
 
-/// Sets every key that the environment names, and refuses variables that look like ours but are not.
+/// Sets every key that the environment names, and reports variables with the service's prefix that set no key.
 pub(super) fn read(sources: &Sources<'_>, layers: &mut Layers) {
     let mut variables = own_variables(sources, layers);
     for key in KEYS {
@@ -34,7 +34,7 @@ pub(super) fn read(sources: &Sources<'_>, layers: &mut Layers) {
     }
 }
 
-/// Our variables by name, so that problems come in an order that does not change from run to run.
+/// The service's variables by name, so that problems are reported in the same order in every run.
 fn own_variables(sources: &Sources<'_>, layers: &mut Layers) -> BTreeMap<String, String> {
     let mut variables = BTreeMap::new();
     for (name, value) in &sources.environment {
@@ -86,8 +86,8 @@ fn without_newline(mut text: String) -> String {
     text
 }
 
-/// Kubernetes hands every pod variables about its services, such as `DESKPASS_PORT` with a URL for
-/// a service called `deskpass`. Nobody wrote them, so they must not keep the service from starting.
+/// Kubernetes gives every pod variables about its services, such as `DESKPASS_PORT` with a URL for a service called
+/// `deskpass`. The operator did not set them, so they must not prevent the service from starting.
 fn is_service_link(name: &str, value: &str) -> bool {
     let marks = ["_SERVICE_HOST", "_SERVICE_PORT", "_PORT_"];
     let schemes = ["tcp://", "udp://", "sctp://"];

@@ -1,9 +1,9 @@
-//! `deskpass.example.toml`, written from the table.
+//! Generates `deskpass.example.toml` from the table.
 
 use super::key::{DefaultSpec, SettingKey};
 use super::table::KEYS;
 
-/// Comments are broken before this column.
+/// Comments are wrapped before this column.
 const WIDTH: usize = 100;
 
 const PREFACE: &str = "\
@@ -36,13 +36,13 @@ fn paragraph(key: &SettingKey) -> String {
         comment(&format!("Value: {}.", key.kind.expected())),
         comment(&defaults(key)),
         comment(&format!("Environment: {}.", variables(key))),
-        // No space after the mark: it tells a setting from the prose above it.
+        // No space after the mark: this distinguishes a setting from the prose above it.
         format!("#{name} = {}\n", sample(key)),
     ]
     .concat()
 }
 
-/// What the profiles do without the key. Nothing if they agree: the setting itself says it then.
+/// Describes the profiles' defaults of a key. Empty if they are the same: the setting itself shows the value then.
 fn defaults(key: &SettingKey) -> String {
     match key.default_spec {
         DefaultSpec::Same(_) => String::new(),
@@ -67,7 +67,7 @@ fn variables(key: &SettingKey) -> String {
     }
 }
 
-/// What stands behind the key: production's value, because a file is mostly for production.
+/// The sample value of a key: production's value, because a settings file is mostly for production.
 fn sample(key: &SettingKey) -> String {
     match key.default_spec {
         DefaultSpec::Same(text)
@@ -77,7 +77,7 @@ fn sample(key: &SettingKey) -> String {
     }
 }
 
-/// Breaks prose into comment lines; no prose makes no line.
+/// Wraps prose into comment lines; empty prose results in no line.
 fn comment(prose: &str) -> String {
     let mut lines: Vec<String> = Vec::new();
     for word in prose.split_whitespace() {

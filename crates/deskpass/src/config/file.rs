@@ -14,10 +14,10 @@ use super::raw::RawSetting;
 use super::sources::Sources;
 use super::table::{find, is_section};
 
-/// The file that is read when none is named.
+/// The file that is read if no other is given.
 const DEFAULT_FILE: &str = "deskpass.toml";
 
-/// Reads the settings file, if there is one.
+/// Reads the settings file, if it exists.
 pub(super) fn read(sources: &Sources<'_>, layers: &mut Layers) {
     let path = sources.file.as_deref().unwrap_or(Path::new(DEFAULT_FILE));
     let text = match (sources.read)(path) {
@@ -36,7 +36,7 @@ pub(super) fn read(sources: &Sources<'_>, layers: &mut Layers) {
     if errors.is_empty() {
         document.walk("", table.get_ref(), layers);
     } else {
-        // What the parser saved from a broken file would only raise follow-up problems.
+        // The part of a broken file that the parser recovered would only cause follow-up problems.
         layers.file_unread = true;
         for error in &errors {
             layers.add_problem(document.syntax_error(error, "`deskpass config example` shows how each key is written"));
@@ -44,14 +44,14 @@ pub(super) fn read(sources: &Sources<'_>, layers: &mut Layers) {
     }
 }
 
-/// A file of ours, and what is in it.
+/// A TOML file with its path and its text.
 pub(super) struct TomlSource<'a> {
     pub(super) path: &'a Path,
     pub(super) text: &'a str,
 }
 
 impl TomlSource<'_> {
-    /// Sets every key below a table; `section` is the table's own name.
+    /// Sets every key of a table; `section` is the name of the table.
     fn walk(&self, section: &str, table: &DeTable<'_>, layers: &mut Layers) {
         for (name, value) in table {
             let full = match section {
@@ -69,14 +69,14 @@ impl TomlSource<'_> {
         }
     }
 
-    /// A syntax error. Its own `Display` would quote the line, and with it perhaps a secret.
+    /// A problem for a syntax error. The error's own `Display` would quote the line, which may contain a secret.
     pub(super) fn syntax_error(&self, error: &Error, fix: &str) -> ConfigProblem {
         let origin = self.origin(error.span().unwrap_or_default());
         let what = format!("this is not TOML: {}", error.message());
         ConfigProblem::new(origin.to_string(), what, fix)
     }
 
-    /// The line in which something begins.
+    /// The line in which a span begins.
     pub(super) fn origin(&self, span: Range<usize>) -> Origin {
         let before = self.text.bytes().take(span.start);
         let line = 1 + before.filter(|byte| *byte == b'\n').count();

@@ -1,17 +1,17 @@
-//! What a row of the table of settings says.
+//! The rows of the table of settings.
 
 use std::fmt;
 
 use super::kind::ValueKind;
 use super::raw::RawSetting;
 
-/// What every environment variable of ours begins with.
+/// The prefix of all environment variables of the service.
 pub(super) const PREFIX: &str = "DESKPASS_";
 
-/// The suffix of a variable that names a file which holds a secret.
+/// The suffix of a variable that names a file with a secret.
 pub(super) const FILE_SUFFIX: &str = "_FILE";
 
-/// The two ways of running the service; defaults differ between them.
+/// The two modes of the service; defaults differ between them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Profile {
     Development,
@@ -27,31 +27,31 @@ impl fmt::Display for Profile {
     }
 }
 
-/// What holds when nobody sets a key. Values are written as in the environment.
+/// The default of a key. Values are written as in the environment.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum DefaultSpec {
-    /// The same in both profiles.
+    /// The same value in both profiles.
     Same(&'static str),
-    /// One for each profile. `{listen}` and `{public_url}` stand for those settings.
+    /// One value per profile. `{listen}` and `{public_url}` stand for those settings.
     PerProfile { development: &'static str, production: &'static str },
-    /// Production must be told.
+    /// Production requires an explicit value.
     RequiredInProduction {
         development: Option<&'static str>,
-        /// What the example file shows. Empty for a secret: a published one would get used.
+        /// The value in the example file. Empty for a secret: a published secret would get used.
         example: &'static str,
     },
-    /// May be left out.
+    /// The key is optional.
     Optional {
         development: Option<&'static str>,
-        /// What the example file shows.
+        /// The value in the example file.
         example: &'static str,
     },
 }
 
-/// One setting.
+/// A setting.
 #[derive(Debug)]
 pub(super) struct SettingKey {
-    /// Its name with the section, such as `session.lifetime`.
+    /// The name with the section, such as `session.lifetime`.
     pub(super) name: &'static str,
     pub(super) kind: ValueKind,
     pub(super) default_spec: DefaultSpec,
@@ -67,19 +67,19 @@ impl SettingKey {
         }
     }
 
-    /// The environment variable that sets it.
+    /// The environment variable that sets the key.
     pub(super) fn variable(&self) -> String {
         let name = self.name.replace('.', "__").to_ascii_uppercase();
         format!("{PREFIX}{name}")
     }
 
-    /// The environment variable that names a file with its value; only secrets have one.
+    /// The environment variable that names a file with the key's value; only secrets have one.
     pub(super) fn file_variable(&self) -> Option<String> {
         let variable = self.variable();
         self.kind.is_secret().then(|| format!("{variable}{FILE_SUFFIX}"))
     }
 
-    /// Its value in this profile when nobody sets it.
+    /// The key's default in this profile.
     pub(super) fn default(&self, profile: Profile) -> Option<&'static str> {
         match (self.default_spec, profile) {
             (DefaultSpec::Same(text), _) => Some(text),
@@ -93,11 +93,11 @@ impl SettingKey {
         }
     }
 
-    /// Writes a value of the table as it stands in the file.
+    /// Formats a value of the table as it appears in the file.
     pub(super) fn toml(&self, text: &str) -> String {
         match self.kind.parse(&RawSetting::Untyped(text.to_owned())) {
             Ok(value) => value.to_string(),
-            // Not a value but a stand-in for one: an empty secret, or a text with `{listen}`.
+            // The text is a placeholder and not a value: an empty secret, or a text with `{listen}`.
             Err(_) => toml::Value::from(text).to_string(),
         }
     }

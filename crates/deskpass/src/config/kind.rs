@@ -1,4 +1,4 @@
-//! What a key's value may be: how it is read, and how that is explained.
+//! The kinds of values: how each is parsed, and how it is explained.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -51,12 +51,12 @@ pub(super) enum ValueKind {
 }
 
 impl ValueKind {
-    /// Whether values of this kind are not shown, or not whole, and may be read from a file of their own.
+    /// Whether values of this kind are masked, wholly or in part, and may be read from a separate file.
     pub(super) fn is_secret(&self) -> bool {
         matches!(self, Self::Secret | Self::EncryptionKey | Self::StoreUrl | Self::SharedUrl)
     }
 
-    /// What a value should look like, with an example; ends a sentence.
+    /// The expected form of a value, with an example; it ends a sentence.
     pub(super) fn expected(&self) -> String {
         let fixed = match self {
             Self::Address => r#"an IP address and port such as "127.0.0.1:8080""#,
@@ -99,7 +99,7 @@ impl ValueKind {
         fixed.to_owned()
     }
 
-    /// Reads a value, or says what is wrong with it. A secret is never repeated.
+    /// Parses a value, or returns what is wrong with it. The message never repeats a secret.
     pub(super) fn parse(&self, raw: &RawSetting) -> Result<Value, String> {
         match self {
             Self::Address => address(raw.text()?),
@@ -146,7 +146,7 @@ fn origins(texts: &[&str]) -> Result<Value, String> {
 }
 
 fn hosts(texts: &[&str]) -> Result<Value, String> {
-    // Whatever has a port already cannot have another one.
+    // A text that already has a port does not parse with a second one.
     let host = |text: &&str| match Host::parse(&format!("{text}:1")) {
         Some(_) => Ok(text.to_ascii_lowercase()),
         None => Err(format!("{} is not a host name", quoted(text))),
@@ -170,7 +170,7 @@ fn identifier(text: &str) -> Result<Value, String> {
     }
 }
 
-/// The platform's console shows a number, so the file may say it without quotes.
+/// The platform's console shows a number, so the file may contain it without quotes.
 fn agent_id(raw: &RawSetting) -> Result<Value, String> {
     let written = text_or_number(raw)?;
     if (1..=20).contains(&written.len()) && written.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -195,7 +195,7 @@ fn duration_within(text: &str, min: Duration, max: Duration) -> Result<Value, St
     }
 }
 
-/// A plain number counts bytes, so the file may say `65536` without quotes.
+/// A plain number is a number of bytes, so the file may contain `65536` without quotes.
 fn size_within(raw: &RawSetting, min: usize, max: usize) -> Result<Value, String> {
     let written = text_or_number(raw)?;
     match size::parse(&written) {

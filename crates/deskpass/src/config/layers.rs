@@ -1,4 +1,4 @@
-//! The sources laid over one another, weakest first.
+//! The merged sources, weakest first.
 
 use std::collections::BTreeMap;
 
@@ -7,41 +7,41 @@ use super::origin::Origin;
 use super::problem::ConfigProblem;
 use super::raw::RawSetting;
 
-/// What a source says about a key.
+/// The value of a key in a source.
 pub(super) struct LayerValue {
-    /// The value; `None` if one was meant but could not be had, which is reported already.
+    /// The value; `None` if the source sets the key but the value could not be read, which is already reported.
     pub(super) raw: Option<RawSetting>,
     pub(super) origin: Origin,
 }
 
-/// What the sources say together, and what was wrong with them.
+/// The merged values of all sources, and the problems of the sources.
 #[derive(Default)]
 pub(super) struct Layers {
     found: BTreeMap<&'static str, LayerValue>,
     pub(super) problems: Vec<ConfigProblem>,
-    /// The settings file is there but told us nothing, so a value that is missing may stand in it.
+    /// The settings file exists but could not be read, so a missing value may be in it.
     pub(super) file_unread: bool,
 }
 
 impl Layers {
-    /// Sets a key; what a weaker source said about it no longer counts.
+    /// Sets a key, which replaces the value of a weaker source.
     pub(super) fn set(&mut self, key: &SettingKey, raw: RawSetting, origin: Origin) {
         let raw = Some(raw);
         self.found.insert(key.name, LayerValue { raw, origin });
     }
 
-    /// Notes that a key was meant to be set but could not be, and why.
+    /// Records that a source sets a key but its value could not be read, and why.
     pub(super) fn fail(&mut self, key: &SettingKey, origin: Origin, what: String, fix: &str) {
         self.add_problem(ConfigProblem::new(key.name, what, fix).at(&origin));
         self.found.insert(key.name, LayerValue { raw: None, origin });
     }
 
-    /// Notes a problem.
+    /// Records a problem.
     pub(super) fn add_problem(&mut self, problem: ConfigProblem) {
         self.problems.push(problem);
     }
 
-    /// What the strongest source says about a key.
+    /// The value of a key in the strongest source.
     pub(super) fn get(&self, key: &SettingKey) -> Option<&LayerValue> {
         self.found.get(key.name)
     }

@@ -1,8 +1,8 @@
-//! The address that a service which listens somewhere is reached at.
+//! The address at which a listening service is reachable.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-/// An address to ask at: whoever listens on all of them is asked on this machine's own.
+/// Returns an address to connect to: for a service that listens on all addresses, the loopback address.
 pub(super) fn connect_address(mut listen: SocketAddr) -> SocketAddr {
     match listen.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => listen.set_ip(Ipv4Addr::LOCALHOST.into()),

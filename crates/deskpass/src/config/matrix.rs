@@ -1,6 +1,6 @@
 //! The file that replaces the access matrix, and the matrix written as such a file.
 //!
-//! It names every cell: what is left out by accident must not become a permission, nor quietly take one away.
+//! The file must name every cell: an accidental omission must neither grant a permission nor silently remove one.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -19,21 +19,21 @@ use super::sources::Sources;
 /// The setting that names the file.
 pub(super) const KEY: &str = "access.matrix_file";
 
-/// How a cell says that nothing is granted.
+/// The word for a cell that grants nothing.
 const NOTHING: &str = "none";
 
-/// Where to look when a file is not TOML at all, or lacks something.
+/// The hint for a file that is not valid TOML or is incomplete.
 const FIX_HINT: &str = "`deskpass config matrix` prints one to start from";
 
-/// Written above every matrix that is printed.
+/// The comment at the start of every printed matrix.
 const HEAD: &str = "\
 # Who may do what at the desk. A cell is the widest scope that a role has:
 # \"own\", \"department\", \"all\", or \"none\". Every cell must be there.
 # access.matrix_file in the settings names the file; it is read at start.
 ";
 
-/// The matrix that the settings come to: that of the file they name, else the built-in one. `file` is the path, and where
-/// the settings name it.
+/// The matrix in force: the one of the configured file, else the built-in one. `file` is the path, and the origin of
+/// the setting that names it.
 pub(super) fn load_effective(
     file: Option<(PathBuf, &Origin)>,
     sources: &Sources<'_>,
@@ -49,7 +49,7 @@ pub(super) fn load_effective(
     }
 }
 
-/// Reads such a file whole, or tells everything that is wrong with it.
+/// Parses a complete file, or returns all its problems.
 fn parse(path: &Path, text: &str) -> Result<PermissionMatrix, Vec<ConfigProblem>> {
     let document = TomlSource { path, text };
     let (table, errors) = DeTable::parse_recoverable(text);
@@ -67,20 +67,20 @@ fn parse(path: &Path, text: &str) -> Result<PermissionMatrix, Vec<ConfigProblem>
     }))
 }
 
-/// A closed set of names, and what one of them is.
+/// A closed set of names, and the term for one of them.
 struct NameSet<const N: usize> {
     what: &'static str,
     known: [&'static str; N],
 }
 
-/// A file that is being read.
+/// The state of parsing a file.
 struct MatrixParser<'a> {
     document: TomlSource<'a>,
     cells: BTreeMap<(&'static str, &'static str, &'static str), Option<PermissionScope>>,
     problems: Vec<ConfigProblem>,
 }
 
-/// A name that is known, with what the file says under it.
+/// A known name, with the file's value for it.
 struct MatrixNode<'t> {
     name: &'static str,
     /// The name with those above it.
@@ -115,7 +115,7 @@ impl MatrixParser<'_> {
         }
     }
 
-    /// The widest scope that a cell grants; nothing, too, when that cannot be read, which is noted.
+    /// The widest scope that a cell grants; `None` also if the cell is invalid, which is recorded as a problem.
     fn cell(&mut self, operation: &MatrixNode<'_>) -> Option<PermissionScope> {
         let words = PermissionScope::ALL.map(PermissionScope::name).into_iter().chain([NOTHING]);
         let expected = format!("expected one of {}", words.clone().map(quoted).collect::<Vec<_>>().join(", "));
@@ -141,7 +141,7 @@ impl MatrixParser<'_> {
         None
     }
 
-    /// What the file says under each known name; what is unknown and what is missing is noted.
+    /// The file's values for each known name; unknown and missing names are recorded as problems.
     fn names<'t, const N: usize>(
         &mut self,
         above: &str,
@@ -176,7 +176,7 @@ fn unknown<const N: usize>(full: &str, given: &str, names: &NameSet<N>) -> Confi
     ConfigProblem::new(full.escape_debug().to_string(), what, fix)
 }
 
-/// The matrix as a file that reads back as the same one.
+/// Formats the matrix as a file that parses to the same matrix.
 #[must_use]
 pub fn matrix_file(matrix: &PermissionMatrix) -> String {
     let mut file = HEAD.to_owned();

@@ -1,15 +1,15 @@
-//! Names that are no settings, and which setting was probably meant.
+//! Suggestions for unknown names of settings.
 
 use super::key::{FILE_SUFFIX, PREFIX, SettingKey};
 use super::origin::Origin;
 use super::problem::ConfigProblem;
 use super::table::{KEYS, find, is_section};
 
-/// How much a match of the last word alone counts: `lifetime` means `session.lifetime` rather than
-/// `listen`, but a match of the whole name counts more.
+/// The weight of a match of only the last word: `lifetime` means `session.lifetime` rather than `listen`, but a match
+/// of the whole name counts more.
 const LAST_WORD: f64 = 0.9;
 
-/// The problem of a key that does not exist.
+/// The problem for an unknown key.
 pub(super) fn unknown_key(name: &str, origin: &Origin) -> ConfigProblem {
     let (what, fix) = if is_section(name) {
         let what = format!("{name} is a section, not a key");
@@ -22,7 +22,7 @@ pub(super) fn unknown_key(name: &str, origin: &Origin) -> ConfigProblem {
     ConfigProblem::new(name.escape_debug().to_string(), what, fix).at(origin)
 }
 
-/// The problem of an environment variable that begins like ours but sets no key.
+/// The problem for an environment variable with the service's prefix that sets no key.
 pub(super) fn unknown_variable(variable: &str) -> ConfigProblem {
     let subject = format!("environment {}", variable.escape_debug());
     let bare = variable.strip_prefix(PREFIX).unwrap_or(variable);
@@ -57,7 +57,7 @@ fn nearest(name: &str) -> Option<&'static SettingKey> {
     nearest_word(name, KEYS.iter().map(|key| key.name)).and_then(find)
 }
 
-/// The one of these words that was probably meant.
+/// The known word that is most similar to the given one.
 pub(super) fn nearest_word(given: &str, known: impl IntoIterator<Item = &'static str>) -> Option<&'static str> {
     let given = given.to_ascii_lowercase().replace('-', "_");
     known.into_iter().max_by(|a, b| likeness(&given, a).total_cmp(&likeness(&given, b)))

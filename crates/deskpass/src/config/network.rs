@@ -5,12 +5,12 @@ use ipnet::IpNet;
 
 use super::raw::quoted;
 
-/// Reads every item as a network, or says which one is none.
+/// Parses every item as a network, or names the invalid one.
 pub(super) fn parse_all(items: &[&str]) -> Result<Vec<IpNet>, String> {
     items.iter().map(|item| parse(item)).collect()
 }
 
-/// Whether every address is in it.
+/// Whether the network contains every address.
 pub(super) fn is_any_address(network: &IpNet) -> bool {
     network.prefix_len() == 0
 }

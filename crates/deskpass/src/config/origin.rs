@@ -1,18 +1,18 @@
-//! Where a value came from.
+//! The source of a value.
 
 use std::fmt;
 use std::path::PathBuf;
 
 use super::key::Profile;
 
-/// The source of a value, written so that its author finds it again.
+/// The source of a value, written so that the operator can find it.
 #[derive(Clone, Debug)]
 pub(super) enum Origin {
     /// The default of both profiles.
     Default,
-    /// The default of this profile; the other has another one.
+    /// The default of this profile; the other profile has a different one.
     ProfileDefault(Profile),
-    /// Nobody gave a value, and this profile cannot do without.
+    /// No source sets the value, and this profile requires it.
     Missing(Profile),
     /// A line of the settings file.
     File { path: PathBuf, line: usize },

@@ -1,4 +1,4 @@
-//! What is wrong with the settings, and how to fix it.
+//! Problems of the settings, and how to fix them.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use thiserror::Error;
 use super::key::SettingKey;
 use super::origin::Origin;
 
-/// One thing that is wrong. It never holds the value of a secret.
+/// A problem. It never contains the value of a secret.
 #[derive(Clone, Debug)]
 pub struct ConfigProblem {
     subject: String,
@@ -17,7 +17,7 @@ pub struct ConfigProblem {
     kind: ProblemKind,
 }
 
-/// Whether something is there and wrong, or just not there yet.
+/// Whether a value is wrong or missing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ProblemKind {
     Wrong,
@@ -25,24 +25,24 @@ enum ProblemKind {
 }
 
 impl ConfigProblem {
-    /// A problem of something that is not a key, such as the file or a stray variable.
+    /// A problem with a subject other than a key, such as the file or an unknown variable.
     pub(super) fn new(subject: impl Into<String>, what: impl Into<String>, fix: impl Into<String>) -> Self {
         Self { subject: subject.into(), origin: None, what: what.into(), fix: fix.into(), kind: ProblemKind::Wrong }
     }
 
-    /// A key without which there is no production.
+    /// The problem of a missing key that production requires.
     pub(super) fn missing(key: &SettingKey, fix: String) -> Self {
         let problem = Self::new(key.name, "it is not set, and production needs it", fix);
         Self { kind: ProblemKind::Missing, ..problem }
     }
 
-    /// The same problem, and where it was found.
+    /// Adds the origin to the problem.
     pub(super) fn at(mut self, origin: &Origin) -> Self {
         self.origin = Some(origin.clone());
         self
     }
 
-    /// A value that its key does not take.
+    /// The problem of a value that its key does not accept.
     pub(super) fn bad_value(key: &SettingKey, origin: &Origin, what: String) -> Self {
         let fix = format!("expected {}", key.kind.expected());
         Self::new(key.name, what, fix).at(origin)
@@ -59,7 +59,7 @@ impl fmt::Display for ConfigProblem {
     }
 }
 
-/// Everything that is wrong with the settings; `Display` lists it one problem a line.
+/// All problems of the settings; `Display` lists one per line.
 #[derive(Clone, Debug, Error)]
 #[error("{}", lines(.problems))]
 pub struct ConfigError {
@@ -77,7 +77,7 @@ impl ConfigError {
         &self.problems
     }
 
-    /// Whether nothing is wrong but that production's required keys are missing.
+    /// Whether the only problems are missing keys that production requires.
     #[must_use]
     pub fn only_missing(&self) -> bool {
         self.problems.iter().all(|problem| problem.kind == ProblemKind::Missing)

@@ -1,12 +1,12 @@
-//! The origin under which the service is reached.
+//! The public origin of the service.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 use super::raw::quoted;
 
-/// Reads an origin and writes it as browsers do: lower case, no default port, no trailing slash.
+/// Parses an origin and normalizes it as browsers do: lower case, no default port, no trailing slash.
 pub(super) fn parse(text: &str) -> Result<String, String> {
-    // Not repeated in the message: what stands before an @ is often a password.
+    // The message does not repeat the text: the part before an @ is often a password.
     if text.contains('@') {
         return Err("it contains a user name or password".to_owned());
     }
@@ -14,7 +14,7 @@ pub(super) fn parse(text: &str) -> Result<String, String> {
     normal(&lower).ok_or_else(|| format!("{} is not an origin", quoted(text)))
 }
 
-/// Whether tokens and cookies are safe on the way: encrypted, or never leaving this machine.
+/// Whether tokens and cookies are protected in transit: they are encrypted, or never leave this machine.
 pub(super) fn protects_tokens(origin: &str) -> bool {
     match origin.split_once("://") {
         Some(("https", _)) => true,
@@ -40,7 +40,7 @@ fn normal(text: &str) -> Option<String> {
     }
 }
 
-/// Splits `host:port`; the colons inside an IPv6 address stand in brackets.
+/// Splits `host:port`; an IPv6 address, which contains colons, is in brackets.
 fn split_port(authority: &str) -> Option<(&str, Option<u16>)> {
     match authority.rsplit_once(':') {
         Some((host, port)) if !port.ends_with(']') => {

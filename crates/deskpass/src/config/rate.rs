@@ -1,4 +1,4 @@
-//! Rates as people write them: `30/min`, `2/s`, or `off`.
+//! Rates in their written form: `30/min`, `2/s`, or `off`.
 
 use std::time::Duration;
 
@@ -9,12 +9,12 @@ use super::raw::quoted;
 const UNITS: [(&str, Duration); 3] =
     [("s", Duration::from_secs(1)), ("min", Duration::from_mins(1)), ("h", Duration::from_hours(1))];
 
-/// Nobody means more than that, and it is still a rate by any unit.
+/// Larger than any intended count, and still a valid rate with every unit.
 const MAX_RATE_COUNT: u32 = 1_000_000;
 
 pub(super) const EXPECTED: &str = r#"a rate such as "30/min" or "2/s" (1 to 1000000 per s, min or h), or "off""#;
 
-/// Reads a rate, or that there is none.
+/// Parses a rate; `off` is `None`.
 pub(super) fn parse(text: &str) -> Result<Option<Rate>, String> {
     if text == "off" {
         return Ok(None);
@@ -24,16 +24,16 @@ pub(super) fn parse(text: &str) -> Result<Option<Rate>, String> {
     count.and_then(|count| Rate::new(count, per)).map(Some).ok_or_else(|| format!("{} is out of range", quoted(text)))
 }
 
-/// The digits, and the time they are about.
+/// The digits, and the duration of the unit.
 fn split(text: &str) -> Option<(&str, Duration)> {
     let (count, unit) = text.split_once('/')?;
     let (_, per) = UNITS.iter().find(|(name, _)| *name == unit)?;
-    // `parse` alone would let a leading plus sign pass.
+    // `parse` alone would accept a leading plus sign.
     let digits = !count.is_empty() && count.bytes().all(|byte| byte.is_ascii_digit());
     digits.then_some((count, *per))
 }
 
-/// Writes a rate so that [`parse`] reads the same one.
+/// Formats a rate so that [`parse`] returns the same value.
 pub(super) fn format(rate: Option<Rate>) -> String {
     let Some(rate) = rate else { return "off".to_owned() };
     let unit = UNITS.iter().find(|(_, per)| *per == rate.per()).map_or("s", |(name, _)| name);

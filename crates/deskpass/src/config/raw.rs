@@ -1,8 +1,8 @@
-//! A value as a source wrote it, before its kind has a say.
+//! A value as written in a source, before its kind parses it.
 
-/// What stands in a source. It has no `Debug`, because it may be a secret.
+/// A value in a source. It has no `Debug`, because it may be a secret.
 pub(super) enum RawSetting {
-    /// Text without a type: environment, flag, secret's file, default. The kind decides what it is.
+    /// Text without a type, from the environment, a flag, a secret's file or a default. The kind determines its meaning.
     Untyped(String),
     /// A string in the file.
     Text(String),
@@ -12,12 +12,12 @@ pub(super) enum RawSetting {
     Boolean(bool),
     /// A list in the file.
     List(Vec<RawSetting>),
-    /// Anything else in the file, by the name of its type; no key takes it.
+    /// Any other type in the file, by its name; no key accepts it.
     Other(&'static str),
 }
 
 impl RawSetting {
-    /// It as text, or what it is instead.
+    /// Returns the text, or a message with the actual type.
     pub(super) fn text(&self) -> Result<&str, String> {
         match self {
             Self::Untyped(text) | Self::Text(text) => Ok(text),
@@ -25,7 +25,7 @@ impl RawSetting {
         }
     }
 
-    /// It as a whole number, or what it is instead.
+    /// Returns the whole number, or a message with the actual type.
     pub(super) fn integer(&self) -> Result<i64, String> {
         match self {
             Self::Integer(number) => Ok(*number),
@@ -34,7 +34,7 @@ impl RawSetting {
         }
     }
 
-    /// It as a yes or no, or what it is instead.
+    /// Returns the boolean, or a message with the actual type.
     pub(super) fn boolean(&self) -> Result<bool, String> {
         match self {
             Self::Boolean(flag) => Ok(*flag),
@@ -43,7 +43,7 @@ impl RawSetting {
         }
     }
 
-    /// It as a list of texts, or what it is instead. Untyped text is split at commas.
+    /// Returns the list of texts, or a message with the actual type. Untyped text is split at commas.
     pub(super) fn texts(&self) -> Result<Vec<&str>, String> {
         match self {
             Self::Untyped(text) if text.trim().is_empty() => Ok(Vec::new()),
@@ -65,7 +65,7 @@ impl RawSetting {
     }
 }
 
-/// Text from outside, made fit for one line of a message.
+/// Quotes untrusted text so that it fits on one line of a message.
 pub(super) fn quoted(text: &str) -> String {
     const SHOWN: usize = 60;
     let mut shown: String = text.chars().take(SHOWN).collect();

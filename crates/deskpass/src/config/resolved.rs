@@ -1,4 +1,4 @@
-//! The strongest word on every key, before the keys are judged together.
+//! The value of every key from its strongest source, before the keys are checked together.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -18,21 +18,21 @@ use super::sources::Sources;
 use super::table::{KEYS, find};
 use super::value::{FromValue, Value};
 
-/// Values wider than this do not push the origins of all others to the right.
+/// Values wider than this do not move the column of origins to the right.
 const MAX_VALUE_COLUMN: usize = 40;
 
-/// Where every setting stands. It can be shown even while it does not pass [`ResolvedSettings::check`].
+/// The state of every setting. It can be shown even if it does not pass [`ResolvedSettings::check`].
 #[derive(Clone, Debug)]
 pub struct ResolvedSettings {
     entries: Vec<SettingEntry>,
     pub(super) problems: Vec<ConfigProblem>,
-    /// Whether all sources could be read, so that a missing value is really missing.
+    /// Whether all sources could be read. Otherwise a missing value may be in an unread source.
     pub(super) complete: bool,
-    /// Who may do what; the built-in matrix while the file that replaces it is not good.
+    /// The access matrix; the built-in one if the file that replaces it is invalid.
     pub(super) matrix: PermissionMatrix,
 }
 
-/// A key with what became of it.
+/// A key with its state.
 #[derive(Clone, Debug)]
 pub(super) struct SettingEntry {
     pub(super) key: &'static SettingKey,
@@ -40,16 +40,16 @@ pub(super) struct SettingEntry {
     pub(super) origin: Origin,
 }
 
-/// What became of a key.
+/// The state of a key.
 #[derive(Clone, Debug)]
 pub(super) enum SettingState {
     Valid(Value),
-    /// Given, but not as its kind wants it; reported already.
+    /// The value does not match the key's kind, which is already reported.
     Invalid,
     Unset,
 }
 
-/// Finds the strongest value of every key. Problems are kept for [`ResolvedSettings::check`].
+/// Finds the value of every key in its strongest source. Problems are kept for [`ResolvedSettings::check`].
 #[must_use]
 pub fn resolve(sources: &Sources<'_>) -> ResolvedSettings {
     let mut layers = gather(sources);
@@ -76,8 +76,8 @@ pub fn resolve(sources: &Sources<'_>) -> ResolvedSettings {
     resolved
 }
 
-/// Comes first, because defaults depend on it. An unreadable value counts as production here, and
-/// is reported like any other.
+/// Determines the profile first, because defaults depend on it. An invalid value counts as production here, and is
+/// reported like any other.
 fn profile(layers: &Layers) -> Profile {
     let enabled = find("development.enabled").and_then(|key| key.kind.parse(layers.get(key)?.raw.as_ref()?).ok());
     match enabled {
@@ -87,7 +87,7 @@ fn profile(layers: &Layers) -> Profile {
 }
 
 impl ResolvedSettings {
-    /// The settings as a table, one `key = value   # origin` a line, secrets masked.
+    /// The settings as a table, one `key = value   # origin` per line, secrets masked.
     #[must_use]
     pub fn show(&self) -> String {
         let names = self.entries.iter().map(|entry| entry.key.name.len());
@@ -105,26 +105,26 @@ impl ResolvedSettings {
         lines.concat()
     }
 
-    /// The access matrix in force. Settings that production still lacks do not matter to it.
+    /// The access matrix in force. Missing required settings of production do not affect it.
     ///
     /// # Errors
     ///
-    /// Everything that is wrong with what was given: the matrix may stand where it cannot be seen.
+    /// All problems of the given settings: an unreadable source may name the matrix.
     pub fn matrix(&self) -> Result<&PermissionMatrix, ConfigError> {
         if self.problems.is_empty() { Ok(&self.matrix) } else { Err(ConfigError::new(self.problems.clone())) }
     }
 
-    /// What became of the key of this name.
+    /// The state of the key with this name.
     pub(super) fn entry(&self, name: &str) -> Option<&SettingEntry> {
         self.entries.iter().find(|entry| entry.key.name == name)
     }
 
-    /// What became of each key.
+    /// The state of each key.
     pub(super) fn entries(&self) -> impl Iterator<Item = &SettingEntry> {
         self.entries.iter()
     }
 
-    /// The files that secrets were read from, each once.
+    /// The files that secrets were read from, without duplicates.
     pub(super) fn secret_files(&self) -> Vec<PathBuf> {
         let secret = |entry: &&SettingEntry| entry.key.kind.is_secret() && entry.has_masked_part();
         let files = self.entries.iter().filter(secret).filter_map(|entry| match &entry.origin {
@@ -134,7 +134,7 @@ impl ResolvedSettings {
         files.collect::<BTreeSet<_>>().into_iter().collect()
     }
 
-    /// The valid value of the key of this name, as the type that the caller wants.
+    /// The valid value of the key with this name, as the type that the caller needs.
     pub(super) fn get<T: FromValue>(&self, name: &str) -> Option<T> {
         match &self.entry(name)?.state {
             SettingState::Valid(value) => T::from_value(value),
@@ -172,7 +172,7 @@ impl ResolvedSettings {
         SettingEntry { key, state, origin }
     }
 
-    /// Fills in what a default is made from; there is nothing to fill in when that is not valid itself.
+    /// Expands the placeholders of a default; `None` if the setting that a placeholder stands for is invalid.
     fn expand_placeholders(&self, text: &str) -> Option<String> {
         let mut text = text.to_owned();
         if text.contains("{listen}") {
@@ -186,7 +186,7 @@ impl ResolvedSettings {
 }
 
 impl SettingEntry {
-    /// Whether it has a value of which a part must not be shown. An address without a password has none.
+    /// Whether the entry has a value with a part that must be masked. An address without a password has none.
     fn has_masked_part(&self) -> bool {
         matches!(self.state, SettingState::Valid(_)) && self.shown().contains(PASSWORD_MASK)
     }

@@ -1,4 +1,4 @@
-//! Values that are each fine but unsafe together. The service refuses to start with them.
+//! Values that are valid individually but unsafe together. The service refuses to start with them.
 
 use std::net::SocketAddr;
 
@@ -13,8 +13,8 @@ use super::resolved::{ResolvedSettings, SettingEntry, SettingState};
 use super::settings::BindChoice;
 use super::web_url;
 
-/// A rule names the problem if the settings break it. `None` also when a value it needs is not
-/// valid: that is reported already.
+/// A rule returns the problem if the settings violate it. It also returns `None` if a value that it needs is invalid,
+/// which is already reported.
 type Rule = fn(&ResolvedSettings) -> Option<ConfigProblem>;
 
 const RULES: [Rule; 10] = [
@@ -30,7 +30,7 @@ const RULES: [Rule; 10] = [
     trusted_proxies_are_limited,
 ];
 
-/// Everything that the settings break.
+/// All rules that the settings violate.
 pub(super) fn violations(resolved: &ResolvedSettings) -> Vec<ConfigProblem> {
     let missing = missing_in_production(resolved);
     let unsafe_together = RULES.iter().filter_map(|rule| rule(resolved));
@@ -151,7 +151,7 @@ fn bind_networks_are_limited(resolved: &ResolvedSettings) -> Option<ConfigProble
     ))
 }
 
-/// Behind a proxy that is not listed everyone has the address of the proxy, so the operator has to say which ones there are.
+/// Behind an unlisted proxy, all clients have the proxy's address, so the operator must list the proxies explicitly.
 fn open_bind_lists_proxies(resolved: &ResolvedSettings) -> Option<ConfigProblem> {
     let mode: BindChoice = resolved.get("bind.mode")?;
     let by_default = matches!(resolved.entry("trusted_proxies")?.origin, Origin::Default | Origin::ProfileDefault(_));

@@ -1,11 +1,11 @@
-//! Values that must not be seen: masked wherever they might be printed.
+//! Secret values, which are masked wherever they might be printed.
 
 use std::fmt;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_PAD_INDIFFERENT;
 
-/// What is shown in place of a secret. Its length says nothing about the secret's.
+/// The text that is shown in place of a secret. Its length does not depend on the secret's.
 pub(super) const MASK: &str = "********";
 
 /// A secret text, such as the platform's application secret.
@@ -13,7 +13,7 @@ pub(super) const MASK: &str = "********";
 pub struct SecretText(String);
 
 impl SecretText {
-    /// The secret itself, for the one place that has to send it.
+    /// Returns the secret, for the single place that sends it.
     #[must_use]
     pub fn expose(&self) -> &str {
         &self.0
@@ -23,11 +23,11 @@ impl SecretText {
         if text.is_empty() {
             return Err("it is empty".to_owned());
         }
-        // Most likely the wrong file, or a second line in the right one.
+        // This is most likely the wrong file, or a second line in the right one.
         if text.chars().any(char::is_control) {
             return Err("it contains a line break or another control character".to_owned());
         }
-        // The platform's have none, and one that was copied along is hard to see.
+        // The platform's secrets contain no blanks, and one that was copied by mistake is hard to see.
         if text.chars().any(char::is_whitespace) {
             return Err("it contains a blank".to_owned());
         }
@@ -41,18 +41,18 @@ impl fmt::Debug for SecretText {
     }
 }
 
-/// The key that encrypts what the service has to be able to read again.
+/// The key that encrypts data which the service must be able to decrypt again.
 #[derive(Clone)]
 pub struct EncryptionKey([u8; 32]);
 
 impl EncryptionKey {
-    /// The key itself, for the cipher.
+    /// The key's bytes, for the cipher.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8; 32] {
         &self.0
     }
 
-    /// Reads base64 in either alphabet, padded or not: tools differ, and the bytes are the same.
+    /// Parses base64 in either alphabet, padded or not: tools differ, but the bytes are the same.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
         if text.is_empty() {
             return Err("it is empty".to_owned());
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_is_one_line_of_something() {
+    fn a_secret_is_a_single_nonempty_line() {
         assert!(SecretText::parse("sw0rdfish密").is_ok());
         for text in ["", "one\ntwo", "one two", " one", "one ", "one\u{3000}two", "one\u{a0}"] {
             assert!(SecretText::parse(text).is_err(), "{text:?}");

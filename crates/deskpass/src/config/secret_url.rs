@@ -1,12 +1,12 @@
-//! Addresses of services that want a password: shown with stars in its place.
+//! Addresses of services that may contain a password, which is masked when shown.
 
 use std::fmt;
 use std::net::Ipv6Addr;
 
-/// What is shown in place of a password. Its length says nothing about the password's.
+/// The text that is shown in place of a password. Its length does not depend on the password's.
 pub(super) const PASSWORD_MASK: &str = "***";
 
-/// An address that may hold a password. `Display` and `Debug` show it without.
+/// An address that may contain a password. `Display` and `Debug` mask it.
 #[derive(Clone)]
 pub struct SecretUrl {
     whole: String,
@@ -14,7 +14,7 @@ pub struct SecretUrl {
 }
 
 impl SecretUrl {
-    /// The address with its password, for the one place that connects.
+    /// Returns the address with its password, for the single place that connects.
     #[must_use]
     pub fn expose(&self) -> &str {
         &self.whole
@@ -33,22 +33,22 @@ impl fmt::Debug for SecretUrl {
     }
 }
 
-/// An address in its parts. It has no `Debug`, because one of them is a password.
+/// The parts of an address. It has no `Debug`, because one part is a password.
 pub(super) struct UrlParts<'a> {
     /// In lower case.
     pub(super) scheme: String,
     pub(super) user: Option<&'a str>,
     pub(super) password: Option<&'a str>,
-    /// One or several, separated by commas, each with its port if it has one.
+    /// One or more hosts, separated by commas, each with an optional port.
     pub(super) hosts: &'a str,
-    /// What follows the hosts' slash.
+    /// The text after the slash that follows the hosts.
     pub(super) path: &'a str,
     pub(super) query: Option<&'a str>,
 }
 
 impl<'a> UrlParts<'a> {
-    /// Takes an address apart. What it says is wrong never repeats any of it: a password with a stray mark in it could
-    /// stand in any part.
+    /// Splits an address into its parts. The error message never repeats the address: a password with a stray delimiter
+    /// could be in any part.
     pub(super) fn of(text: &'a str) -> Result<Self, String> {
         if text.is_empty() {
             return Err("it is empty".to_owned());
@@ -77,7 +77,7 @@ impl<'a> UrlParts<'a> {
         Ok(Self { scheme: scheme.to_ascii_lowercase(), user, password, hosts, path, query })
     }
 
-    /// Whether every host is one, and every port.
+    /// Checks that every host and every port is valid.
     pub(super) fn check_hosts(&self) -> Result<(), String> {
         self.hosts.split(',').try_for_each(|host| {
             let (host, port) = split_port(host);
@@ -97,7 +97,7 @@ impl<'a> UrlParts<'a> {
         })
     }
 
-    /// The address as one again.
+    /// Joins the parts to an address again.
     pub(super) fn whole(&self) -> SecretUrl {
         SecretUrl { whole: self.write(self.password), shown: self.write(self.password.map(|_| PASSWORD_MASK)) }
     }
@@ -114,7 +114,7 @@ impl<'a> UrlParts<'a> {
     }
 }
 
-/// Splits `host:port`; the colons inside an IPv6 address stand in brackets.
+/// Splits `host:port`; an IPv6 address, which contains colons, is in brackets.
 fn split_port(text: &str) -> (&str, Option<&str>) {
     match text.rsplit_once(':') {
         Some((host, port)) if !port.ends_with(']') => (host, Some(port)),
@@ -122,7 +122,7 @@ fn split_port(text: &str) -> (&str, Option<&str>) {
     }
 }
 
-/// Names inside a network of containers may have underscores, which those of the Internet do not.
+/// Host names in a network of containers may contain underscores, unlike those of the Internet.
 fn is_host(host: &str) -> bool {
     if let Some(address) = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')) {
         return address.parse::<Ipv6Addr>().is_ok();

@@ -1,4 +1,4 @@
-//! The settings as the rest of the service sees them: typed, checked, complete.
+//! The settings as the rest of the service uses them: typed, checked, complete.
 
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;
@@ -13,73 +13,73 @@ use super::listen_address::connect_address;
 use super::secret::{EncryptionKey, SecretText};
 use super::secret_url::SecretUrl;
 
-/// What the service runs with.
+/// The settings of the service.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// Where the service listens; port 0 takes a free port.
+    /// The address to listen on; port 0 selects a free port.
     pub listen: SocketAddr,
-    /// The directory of the embedded database; not used when there is another one.
+    /// The directory of the embedded database; not used with PostgreSQL.
     pub data: PathBuf,
-    /// The origin under which browsers and phones reach the service, without a trailing slash.
+    /// The origin at which browsers and phones reach the service, without a trailing slash.
     pub public_url: String,
-    /// The language of messages when a client asks for none that we speak.
+    /// The language of messages if the client requests no supported one.
     pub default_language: Language,
-    /// Encrypts what must be readable again; production always has one.
+    /// Encrypts data that must be decrypted again; production always has one.
     pub encryption_key: Option<EncryptionKey>,
-    /// Peers whose `X-Forwarded-For` is believed.
+    /// Peers whose `X-Forwarded-For` is trusted.
     pub trusted_proxies: Vec<IpNet>,
-    /// Other origins whose pages people may be sent back to.
+    /// Other origins that users may be redirected to.
     pub redirect_origins: Vec<String>,
-    /// The role of whoever the platform vouches for and nobody gave one.
+    /// The role of users whom the platform vouches for and who have no assigned role.
     pub default_role: DefaultRole,
-    /// Development mode rather than production.
+    /// Whether the service runs in development mode rather than production.
     pub development: bool,
-    /// Whether development mode may listen where others reach it.
+    /// Whether development mode may listen on an address that other machines can reach.
     pub development_remote: bool,
-    /// Other host names that development mode answers to.
+    /// Additional host names that development mode accepts.
     pub development_hosts: Vec<String>,
     /// The database that nodes share.
     pub store: Store,
-    /// What nodes share and may be lost.
+    /// The ephemeral store that nodes share.
     pub shared: Shared,
-    /// How connections to both are encrypted.
+    /// TLS of the connections to both.
     pub tls: Tls,
-    /// The platform that proves who people are.
+    /// The platform that identifies users.
     pub platform: Platform,
-    /// How long and how many.
+    /// The lifetime and number of sessions.
     pub session: Session,
     /// Binding identities of connected corporations.
     pub bind: Bind,
-    /// Support staff and their passwords.
+    /// Agents and their passwords.
     pub agents: Agents,
-    /// Who may do what.
+    /// The access matrix.
     pub access: Access,
-    /// What is kept of what happened.
+    /// The retention of the audit log.
     pub audit: Audit,
-    /// Clients that stay connected.
+    /// WebSocket connections.
     pub sockets: Sockets,
-    /// How often clients may ask.
+    /// Rate limits.
     pub limits: Limits,
-    /// Limits and patience of the HTTP server.
+    /// Limits and timeouts of the HTTP server.
     pub server: Server,
-    /// What is logged, and how.
+    /// Level and format of the log.
     pub log: Log,
     /// The files that secrets were read from.
     pub secret_files: Vec<PathBuf>,
 }
 
-/// Seals in development what [`Settings::encryption_key`] seals in production. Everybody can read it here.
+/// Seals data in development, as [`Settings::encryption_key`] does in production. It is public.
 const DEVELOPMENT_KEY: [u8; 32] = *b"deskpass in development: no key!";
 
 impl Settings {
-    /// What seals everything that is left in Redis.
+    /// The key that seals all records in Redis.
     #[must_use]
     pub fn sealing_key(&self) -> [u8; 32] {
         self.encryption_key.as_ref().map_or(DEVELOPMENT_KEY, |key| *key.as_bytes())
     }
 
-    /// The hosts that development mode answers to: this machine, where it listens, where it is known to be, and what is listed.
-    /// Where others may reach it they do so by the machine's addresses, which no foreign page can claim to be.
+    /// The hosts that development mode accepts: this machine, the listening address, the public address, and the listed ones. If
+    /// other machines may reach the service, also the machine's IP addresses, which no foreign page can claim as its host.
     #[must_use]
     pub fn hosts(&self) -> HostNames {
         let own = HostNames::local().with(&self.listen.to_string()).with_origin(&self.public_url);
@@ -87,13 +87,13 @@ impl Settings {
         listed.with_any_address(self.development_remote)
     }
 
-    /// Where the data is, fit to be shown: the directory, or the address without its password.
+    /// The location of the data, safe to show: the directory, or the address without its password.
     #[must_use]
     pub fn data_location(&self) -> String {
         self.store.url.as_ref().map_or_else(|| self.data.display().to_string(), ToString::to_string)
     }
 
-    /// The same settings, once a free port was taken: what was made from the address asked for follows.
+    /// Replaces port 0 by the port that was selected, also in all addresses derived from the listening address.
     #[must_use]
     pub fn with_listen_address(mut self, address: SocketAddr) -> Self {
         let (asked, taken) = (format!("//{}", connect_address(self.listen)), format!("//{}", connect_address(address)));
@@ -109,29 +109,29 @@ impl Settings {
 /// The database that nodes share.
 #[derive(Clone, Debug)]
 pub struct Store {
-    /// Where PostgreSQL is; without it the database is embedded. Set together with [`Shared::url`].
+    /// The address of PostgreSQL; without it the database is embedded. Set together with [`Shared::url`].
     pub url: Option<SecretUrl>,
-    /// How many connections to it are opened at most.
+    /// The maximum number of connections.
     pub connections: usize,
 }
 
-/// What nodes share and may be lost.
+/// The ephemeral store that nodes share.
 #[derive(Clone, Debug)]
 pub struct Shared {
-    /// Where Redis is. Set together with [`Store::url`].
+    /// The address of Redis. Set together with [`Store::url`].
     pub url: Option<SecretUrl>,
-    /// What the names of its keys begin with.
+    /// The prefix of all keys in Redis.
     pub prefix: String,
 }
 
-/// How connections to PostgreSQL and Redis are encrypted.
+/// TLS of the connections to PostgreSQL and Redis.
 #[derive(Clone, Debug)]
 pub struct Tls {
-    /// Certificates of an authority that is trusted besides the system's.
+    /// Certificates of an authority that is trusted in addition to the system's.
     pub ca_file: Option<PathBuf>,
 }
 
-/// The platform that proves who people are.
+/// The platform that identifies users.
 #[derive(Clone, Debug)]
 pub struct Platform {
     /// The main corporation's id.
@@ -140,11 +140,11 @@ pub struct Platform {
     pub secret: Option<SecretText>,
     /// The application's id.
     pub agent_id: Option<String>,
-    /// Where the platform's API is.
+    /// The address of the platform's API.
     pub api_url: String,
-    /// The page where people inside the platform's client are identified.
+    /// The page that identifies users inside the platform's client.
     pub authorize_url: String,
-    /// The page where people sign in on a computer.
+    /// The page where users sign in on a computer.
     pub web_login_url: String,
     /// The proxy for calls to the platform.
     pub proxy: Option<String>,
@@ -152,130 +152,130 @@ pub struct Platform {
     pub verify_file: Option<PathBuf>,
 }
 
-/// Sessions: how long and how many.
+/// The lifetime and number of sessions.
 #[derive(Clone, Debug)]
 pub struct Session {
-    /// How long a session lasts after sign-in.
+    /// The lifetime of a session, from the sign-in.
     pub lifetime: Duration,
-    /// How many an employee may have at once; `None` is any number.
+    /// The maximum number of sessions per employee; `None` is unlimited.
     pub max_per_employee: Option<NonZeroUsize>,
-    /// How many are kept in memory.
+    /// The maximum number of cached sessions.
     pub cache_entries: usize,
 }
 
 /// Binding identities of connected corporations.
 #[derive(Clone, Debug)]
 pub struct Bind {
-    /// What a bind needs.
+    /// What a binding requires.
     pub mode: BindMode,
-    /// Who may call it when it is open outside development mode.
+    /// The networks that may call it if it is open outside development mode.
     pub networks: Vec<IpNet>,
 }
 
-/// What a bind needs, with `auto` resolved for the profile.
+/// What a binding requires, with `auto` resolved for the profile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BindMode {
-    /// A proof from the platform.
+    /// A bind proof from the platform.
     Proof,
     /// Nothing.
     Open,
-    /// It is refused.
+    /// Binding is disabled.
     Off,
 }
 
-/// Support staff and their passwords.
+/// Agents and their passwords.
 #[derive(Clone, Debug)]
 pub struct Agents {
-    /// When a password will do.
+    /// When agents may sign in with a password.
     pub password_fallback: PasswordFallback,
 }
 
-/// Who may do what.
+/// The access matrix.
 #[derive(Clone, Debug)]
 pub struct Access {
-    /// The widest scope of each role, from the file that replaces the built-in matrix where one is named.
+    /// The widest scope of each role, from the configured file or else from the built-in matrix.
     pub matrix: PermissionMatrix,
-    /// That file.
+    /// The file that replaces the built-in matrix.
     pub matrix_file: Option<PathBuf>,
 }
 
-/// What is kept of what happened.
+/// The retention of the audit log.
 #[derive(Clone, Debug)]
 pub struct Audit {
     /// How long rows of the login log are kept.
     pub retention: Duration,
 }
 
-/// Clients that stay connected.
+/// WebSocket connections.
 #[derive(Clone, Debug)]
 pub struct Sockets {
-    /// Whether a token may stand in the address.
+    /// Whether the address may contain a token.
     pub query_token: bool,
-    /// How often they are asked whether they are there.
+    /// The interval of pings.
     pub ping: Duration,
-    /// How many a person may have on one node.
+    /// The maximum number per person on one node.
     pub max_per_employee: usize,
-    /// How many may come from one address.
+    /// The maximum number per address.
     pub max_per_address: usize,
 }
 
-/// How often clients may ask; `None` is as often as they like.
+/// Rate limits; `None` is unlimited.
 #[derive(Clone, Debug)]
 pub struct Limits {
-    /// Whether any of it counts.
+    /// Whether rate limits are enabled.
     pub enabled: bool,
-    /// QR codes, by address.
+    /// QR codes, per address.
     pub qrcode: Option<Rate>,
-    /// Addresses to go to the platform with, by address.
+    /// Authorization URLs of the platform, per address.
     pub oauth_url: Option<Rate>,
-    /// The steps of a sign-in after that, together, by address.
+    /// The later steps of a sign-in, together, per address.
     pub sign_in: Option<Rate>,
-    /// Looks at a sign-in, by ticket.
+    /// Polls of a sign-in's status, per ticket.
     pub scan_status: Option<Rate>,
-    /// Binding, by address.
+    /// Bindings, per address.
     pub bind: Option<Rate>,
-    /// Sign-ins of agents, by address.
+    /// Sign-ins of agents, per address.
     pub agents_login: Option<Rate>,
-    /// Everything about one-time passwords, together, by address.
+    /// All operations with one-time passwords, together, per address.
     pub otp: Option<Rate>,
-    /// Tokens that are not good, by address.
+    /// Invalid tokens, per address.
     pub verify: Option<Rate>,
 }
 
-/// Limits and patience of the HTTP server.
+/// Limits and timeouts of the HTTP server.
 #[derive(Clone, Debug)]
 pub struct Server {
-    /// Connections open at once.
+    /// The maximum number of open connections.
     pub max_connections: usize,
-    /// Connections open at once from one address that is not a trusted proxy's.
+    /// The maximum number of open connections from one address that is not a trusted proxy's.
     pub max_connections_per_address: usize,
-    /// How long a client may take to send the head of a request.
+    /// The timeout for the head of a request.
     pub header_timeout: Duration,
-    /// How long a connection may wait between requests.
+    /// The timeout of a connection between requests.
     pub idle_timeout: Duration,
-    /// How long a client may take to send the body of a request.
+    /// The timeout for the body of a request.
     pub body_timeout: Duration,
-    /// The largest body of a request, in bytes.
+    /// The maximum size of a request's body, in bytes.
     pub max_body: usize,
     /// After SIGTERM, how long readiness is false before connections are refused.
     pub settle: Duration,
-    /// After that, how long requests under way may take to finish.
+    /// After that, how long requests in progress may take to finish.
     pub drain_timeout: Duration,
-    /// Who may read `/metrics`.
+    /// The networks that may read `/metrics`.
     pub operator_networks: Vec<IpNet>,
 }
 
-/// What is logged, and how.
+/// Level and format of the log.
 #[derive(Clone, Debug)]
 pub struct Log {
-    /// The least severe messages that are logged.
+    /// The least severe level that is logged.
     pub level: LogLevel,
-    /// For people or for machines.
+    /// Text for people or JSON for machines.
     pub format: LogFormat,
 }
 
 choice! {
-    /// A language that messages come in; `Display` writes its tag.
+    /// A language of messages; `Display` writes its tag.
     pub enum Language {
         /// English.
         En = "en",
@@ -285,7 +285,7 @@ choice! {
 }
 
 impl Language {
-    /// One of two wordings.
+    /// Selects one of two texts.
     pub fn of<T>(self, [english, chinese]: [T; 2]) -> T {
         match self {
             Self::En => english,
@@ -295,23 +295,23 @@ impl Language {
 }
 
 choice! {
-    /// The role of whoever nobody gave one. Nobody becomes an administrator by default.
+    /// The role of users without an assigned role. No user becomes an administrator by default.
     pub enum DefaultRole {
         /// Employees.
         User = "user",
         /// Support staff.
         Agent = "agent",
-        /// Those who look after support staff.
+        /// Supervisors of support staff.
         Supervisor = "supervisor",
-        /// Those who look after security.
+        /// Security staff.
         Security = "security",
-        /// They are turned away.
+        /// The sign-in is refused.
         None = "none",
     }
 }
 
 choice! {
-    /// `bind.mode` as it is written; [`BindMode`] is what it comes to.
+    /// `bind.mode` as written in the settings; it resolves to a [`BindMode`].
     pub(super) enum BindChoice {
         /// Open in development, proof otherwise.
         Auto = "auto",
@@ -325,7 +325,7 @@ choice! {
 }
 
 impl BindChoice {
-    /// What it comes to in this profile.
+    /// Resolves the mode for the profile.
     pub(super) fn resolve(self, development: bool) -> BindMode {
         match self {
             Self::Auto if development => BindMode::Open,
@@ -339,7 +339,7 @@ impl BindChoice {
 choice! {
     /// When agents may sign in with a password instead of through the platform.
     pub enum PasswordFallback {
-        /// Whenever they like.
+        /// At any time.
         Always = "always",
         /// While the platform cannot be reached.
         Outage = "outage",
@@ -349,27 +349,27 @@ choice! {
 }
 
 choice! {
-    /// The severity of a message; `Display` writes the word that tracing knows it by.
+    /// The severity of a message; `Display` writes the word that tracing uses.
     pub enum LogLevel {
         /// Failures only.
         Error = "error",
-        /// And what may become one.
+        /// Also conditions that may lead to a failure.
         Warn = "warn",
-        /// And what an operator wants to know.
+        /// Also events for operators.
         Info = "info",
-        /// And what a developer wants to know.
+        /// Also details for developers.
         Debug = "debug",
-        /// And everything else.
+        /// Everything.
         Trace = "trace",
     }
 }
 
 choice! {
-    /// How log lines are written.
+    /// The format of log lines.
     pub enum LogFormat {
-        /// Lines for people.
+        /// Text for people.
         Text = "text",
-        /// One JSON object a line.
+        /// One JSON object per line.
         Json = "json",
     }
 }

@@ -1,15 +1,15 @@
-//! Where Redis is.
+//! The address of Redis.
 
 use super::secret_url::{SecretUrl, UrlParts};
 
-/// How the servers at the address stand to one another.
+/// The topology of the servers at the address.
 enum RedisTopology {
     Single,
     Sentinel,
     Cluster,
 }
 
-/// Reads the address of Redis.
+/// Parses the address of Redis.
 pub(super) fn parse(text: &str) -> Result<SecretUrl, String> {
     let parts = UrlParts::of(text)?;
     let layout = match parts.scheme.as_str() {
@@ -32,7 +32,7 @@ pub(super) fn parse(text: &str) -> Result<SecretUrl, String> {
     Ok(parts.whole())
 }
 
-/// Redis knows passwords without a user but no user without a password, so a lone word is a password that would be shown.
+/// Redis supports a password without a user but not the reverse, so a lone word is a password, which would be shown.
 fn check_user(parts: &UrlParts<'_>) -> Result<(), String> {
     if parts.user.is_some() && parts.password.is_none() {
         return Err("there is no colon before its @; write a password without a user as redis://:PASSWORD@…".to_owned());
@@ -57,7 +57,7 @@ fn check_path(layout: &RedisTopology, parts: &UrlParts<'_>) -> Result<(), String
     }
 }
 
-/// The master's name, and perhaps the number of a database.
+/// Checks the name of the master, and the number of a database if there is one.
 fn check_master(path: &str) -> Result<(), String> {
     let (master, database) = path.split_once('/').unwrap_or((path, ""));
     if master.is_empty() {

@@ -1,20 +1,20 @@
-//! Sizes as people write them: `64KiB`, `1MiB`, or plain bytes.
+//! Sizes in their written form: `64KiB`, `1MiB`, or plain bytes.
 
 /// Units in bytes, largest first.
 const UNITS: [(&str, usize); 2] = [("MiB", 1 << 20), ("KiB", 1 << 10)];
 
-/// Reads a number with a unit, or a number of bytes.
+/// Parses a number with a unit, or a number of bytes.
 pub(super) fn parse(text: &str) -> Option<usize> {
     let (number, unit) =
         UNITS.iter().find_map(|(name, size)| Some((text.strip_suffix(name)?, *size))).unwrap_or((text, 1));
-    // `parse` alone would let a leading plus sign pass.
+    // `parse` alone would accept a leading plus sign.
     if !number.bytes().all(|byte| byte.is_ascii_digit()) {
         return None;
     }
     number.parse::<usize>().ok()?.checked_mul(unit)
 }
 
-/// Writes a size in the largest unit that divides it.
+/// Formats a size in the largest unit that divides it.
 pub(super) fn format(size: usize) -> String {
     UNITS
         .iter()

@@ -1,29 +1,29 @@
-//! What the caller hands in.
+//! The sources of settings, which the caller passes in.
 
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Everything settings may come from besides their defaults.
+/// All sources of settings except the defaults.
 ///
-/// Neither this nor [`Override`] has `Debug`: both carry secrets in the clear.
+/// Neither this nor [`Override`] has `Debug`: both contain secrets in plain text.
 pub struct Sources<'a> {
-    /// The file named by `--config`; it must exist. Without one, `./deskpass.toml` is read if it is there.
+    /// The file given by `--config`; it must exist. Without it, `./deskpass.toml` is read if it exists.
     pub file: Option<PathBuf>,
-    /// The process's environment, as `std::env::vars_os` gives it. `vars` would panic on a value
-    /// that is not UTF-8, even on one that is no concern of ours.
+    /// The process's environment, as `std::env::vars_os` returns it. `vars` would panic on a value that is not UTF-8,
+    /// even on one of another program.
     pub environment: Vec<(OsString, OsString)>,
-    /// What the command line says; it beats every other source.
+    /// The values from the command line, which is the strongest source.
     pub overrides: Vec<Override>,
-    /// Reads a file as text: the settings file, and files that hold secrets.
+    /// Reads a file as text: the settings file, and files with secrets.
     pub read: &'a dyn Fn(&Path) -> io::Result<String>,
 }
 
-/// One setting given on the command line.
+/// A setting given on the command line.
 pub struct Override {
     /// The key, such as `listen`.
     pub key: &'static str,
-    /// Its value, written as in the environment.
+    /// The value, written as in the environment.
     pub value: String,
     /// The flag that set it, such as `--listen`.
     pub flag: &'static str,

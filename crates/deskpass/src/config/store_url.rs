@@ -1,10 +1,10 @@
-//! Where PostgreSQL is.
+//! The address of PostgreSQL.
 
 use url::form_urlencoded;
 
 use super::secret_url::{SecretUrl, UrlParts};
 
-/// Reads the address of a PostgreSQL server.
+/// Parses the address of a PostgreSQL server.
 pub(super) fn parse(text: &str) -> Result<SecretUrl, String> {
     if text.get(..7).is_some_and(|start| start.eq_ignore_ascii_case("sqlite:")) {
         return Err("the embedded database has no address: leave out store.url and shared.url, and data names its \
@@ -33,7 +33,7 @@ pub(super) fn parse(text: &str) -> Result<SecretUrl, String> {
     Ok(parts.whole())
 }
 
-/// Whether it is the directory of a socket on this machine, percent-encoded.
+/// Whether the host is the percent-encoded directory of a socket on this machine.
 fn is_socket(hosts: &str) -> bool {
     let directory = hosts.get(..3).is_some_and(|start| start.eq_ignore_ascii_case("%2f"));
     directory && !hosts.contains([',', ':'])

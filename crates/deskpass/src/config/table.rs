@@ -1,7 +1,7 @@
-//! The table of settings: the one place that knows every key.
+//! The table of settings: the only place that lists every key.
 //!
-//! Order matters: `config show` and the example file follow it, TOML wants top-level keys before
-//! sections, and `listen` comes before the default that is made from it.
+//! The order matters: `config show` and the example file follow it, TOML requires top-level keys before sections, and
+//! `listen` comes before the default that is derived from it.
 
 use std::time::Duration;
 
@@ -13,25 +13,25 @@ use super::settings::{BindChoice, DefaultRole, Language, LogFormat, LogLevel, Pa
 /// This machine.
 const LOOPBACK: &str = "127.0.0.0/8,::1/128";
 
-/// Loopback and private ranges: where operators sit unless told otherwise, and proxies in development mode.
+/// Loopback and private ranges: the default networks of operators, and of proxies in development mode.
 const PRIVATE_NETWORKS: &str = "127.0.0.0/8,::1/128,10.0.0.0/8,172.16.0.0/12,192.168.0.0/16,fc00::/7,fe80::/10";
 
-/// Long enough for any patience with a client, short enough that a slip of the unit is caught.
+/// Long enough for any timeout of a client, short enough to catch a wrong unit.
 const CLIENT_TIMEOUT: ValueKind = ValueKind::Duration { min: Duration::from_millis(100), max: Duration::from_hours(1) };
 
-/// As [`CLIENT_TIMEOUT`], for waits that may be skipped.
+/// As [`CLIENT_TIMEOUT`], for waits that may be zero.
 const OPTIONAL_WAIT: ValueKind = ValueKind::Duration { min: Duration::ZERO, max: Duration::from_hours(1) };
 
 const DAY: Duration = Duration::from_hours(24);
 
-/// Far above what one process can hold open, far below where a semaphore would overflow.
+/// Far above the number of connections that one process can hold, far below the limit of a semaphore.
 const CONNECTION_COUNT: ValueKind = ValueKind::Count { min: 1, max: 1_000_000 };
 
 const fn key(name: &'static str, kind: ValueKind, default_spec: DefaultSpec, help: &'static str) -> SettingKey {
     SettingKey { name, kind, default_spec, help }
 }
 
-/// The key of exactly this name.
+/// The key with exactly this name.
 pub(super) fn find(name: &str) -> Option<&'static SettingKey> {
     KEYS.iter().find(|key| key.name == name)
 }
@@ -41,7 +41,7 @@ pub(super) fn is_section(name: &str) -> bool {
     KEYS.iter().any(|key| key.parts().0 == Some(name))
 }
 
-/// Every setting there is.
+/// All settings.
 pub(super) static KEYS: &[SettingKey] = &[
     key("listen", ValueKind::Address, Same("127.0.0.1:8080"), "Where the service listens. Port 0 takes a free port."),
     key(

@@ -1,4 +1,4 @@
-//! The settings as a whole: sources in, settings or problems out.
+//! The settings as a whole, from the sources to the settings or problems.
 
 mod example;
 mod layers;
@@ -19,7 +19,7 @@ use super::{ConfigError, Override, ResolvedSettings, Settings, Sources, resolve}
 /// 32 bytes, each 0xff.
 const ENCRYPTION_KEY: &str = "//////////////////////////////////////////8=";
 
-/// Sources in the making. Files are held in memory, so no test touches disk or environment.
+/// Builds sources for a test. Files are in memory, so no test touches the disk or the environment.
 #[derive(Default)]
 struct TestSources {
     config: Option<PathBuf>,
@@ -33,7 +33,7 @@ impl TestSources {
         Self::default().flag("development.enabled", "true", "--dev")
     }
 
-    /// Production with all that it requires.
+    /// Production with all required settings.
     fn production() -> Self {
         Self::default()
             .variable("DESKPASS_PUBLIC_URL", "https://desk.example.com")
@@ -99,12 +99,12 @@ impl TestSources {
         }
     }
 
-    /// What is wrong, one problem a line; empty if nothing is.
+    /// The problems, one per line; empty if there are none.
     fn problems(&self) -> String {
         self.check().map_or_else(|error| error.to_string(), |_| String::new())
     }
 
-    /// The line of `config show` about a key, with runs of blanks made one.
+    /// The line of `config show` about a key, with runs of blanks collapsed.
     fn shown(&self, key: &str) -> String {
         let table = self.resolve().show();
         let line = table.lines().find(|line| {

@@ -12,7 +12,7 @@ use super::secret::{EncryptionKey, MASK, SecretText};
 use super::secret_url::SecretUrl;
 use super::{duration, rate, size};
 
-/// An accepted value. `Display` writes it as TOML, and what is secret as stars.
+/// An accepted value. `Display` writes it as TOML, with secrets masked.
 #[derive(Clone, Debug)]
 pub(super) enum Value {
     Address(SocketAddr),
@@ -60,7 +60,7 @@ impl fmt::Display for Value {
     }
 }
 
-/// A type that a field of the settings has, taken from the value of its key.
+/// A type of a field of the settings, converted from the value of its key.
 pub(super) trait FromValue: Sized {
     fn from_value(value: &Value) -> Option<Self>;
 }

@@ -1,11 +1,11 @@
-//! Settings that are allowed and weaker than they need be.
+//! Settings that are allowed but weaker than necessary.
 
 use ipnet::IpNet;
 
 use super::settings::{BindMode, PasswordFallback, Settings};
 
 impl Settings {
-    /// What an operator should know about settings that are allowed and weaker than they need be.
+    /// Warnings for the operator about settings that are allowed but weaker than necessary.
     #[must_use]
     pub fn warnings(&self) -> Vec<&'static str> {
         let open = self.bind.mode == BindMode::Open;
@@ -32,12 +32,12 @@ impl Settings {
                  another machine, list its address, or its requests are refused",
             ),
         ];
-        // Development mode says of itself that anyone can be anyone.
+        // Development mode already warns that anyone can sign in as anyone.
         warnings.into_iter().filter(|(weak, _)| *weak && !self.development).map(|(_, words)| words).collect()
     }
 }
 
-/// Whether so many addresses are in it that some of them are probably clients rather than proxies.
+/// Whether the network contains so many addresses that some are probably clients rather than proxies.
 fn is_wide(network: &IpNet) -> bool {
     let least = match network {
         IpNet::V4(_) => 30,

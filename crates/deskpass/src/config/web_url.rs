@@ -4,9 +4,9 @@ use url::Url;
 
 use super::raw::quoted;
 
-/// Reads an address without user name, query and fragment, and writes it without a trailing slash.
+/// Parses an address without user name, query and fragment, and returns it without a trailing slash.
 pub(super) fn parse(text: &str) -> Result<String, String> {
-    // Not repeated in the message: what stands before an @ is often a password.
+    // The message does not repeat the text: the part before an @ is often a password.
     if text.contains('@') {
         return Err("it contains a user name or password".to_owned());
     }
@@ -17,7 +17,7 @@ pub(super) fn parse(text: &str) -> Result<String, String> {
     }
 }
 
-/// Scheme, host and port of an address that was read.
+/// The scheme, host and port of a parsed address.
 pub(super) fn origin(text: &str) -> &str {
     let host = text.find("://").map_or(0, |at| at + 3);
     let end = text.get(host..).and_then(|rest| rest.find('/')).map_or(text.len(), |at| host + at);

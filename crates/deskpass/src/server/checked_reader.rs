@@ -1,8 +1,8 @@
-//! What comes in on a connection, checked before the HTTP library sees it.
+//! The bytes that a connection receives, checked before the HTTP library sees them.
 //!
-//! A head is passed on when it is whole and good. Where one is not, the library is given another request in its place, the
-//! last one of the connection, and the service answers that with what is wrong. So the answer comes after those to the
-//! requests before it, in its envelope, and nothing after the bad head is ever read as a request.
+//! A head is passed on when it is complete and valid. In place of an invalid one, the library gets a placeholder request, the
+//! last one of the connection, and the service responds to it with the error. So the response comes after those to the previous
+//! requests, in the usual envelope, and no bytes after the invalid head are ever read as a request.
 
 use std::io;
 use std::pin::Pin;
@@ -16,16 +16,16 @@ use tokio::net::TcpStream;
 use super::framing::{Framing, FramingError};
 use crate::http::MalformedHead;
 
-/// The request that stands in for one with a bad head.
+/// The request that replaces one with an invalid head.
 const PLACEHOLDER_REQUEST: &[u8] = b"GET / HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";
 
-/// How much is read at a time while a head is incomplete.
+/// The number of bytes per read while a head is incomplete.
 const READ_CHUNK_BYTES: usize = 4 * 1024;
 
-/// How much of what a refused client has sent is read before the connection is closed.
+/// The maximum number of bytes of a refused client that are read before the connection is closed.
 const MAX_DISCARDED_BYTES: usize = 256 * 1024;
 
-/// What the bytes of a connection and its requests have to know of each other.
+/// The state that the reader of a connection and its requests share.
 #[derive(Clone, Debug, Default)]
 pub(super) struct RequestTracker(Arc<TrackerState>);
 
@@ -33,29 +33,29 @@ pub(super) struct RequestTracker(Arc<TrackerState>);
 struct TrackerState {
     begun: AtomicUsize,
     ended: AtomicUsize,
-    /// The number of the request that stands in for a bad one, and what is wrong with that.
+    /// The number of the placeholder request, and the error of the request that it replaces.
     refused: OnceLock<(usize, MalformedHead)>,
     switched: AtomicBool,
 }
 
 impl RequestTracker {
-    /// A request begins. Returns what is wrong with it, if it only stands in for another.
+    /// Starts a request. Returns the error if the request is a placeholder for an invalid one.
     pub(super) fn begin(&self) -> Option<MalformedHead> {
         let number = self.0.begun.fetch_add(1, Ordering::Relaxed);
         self.0.refused.get().filter(|(refused, _)| *refused == number).map(|(_, fault)| *fault)
     }
 
-    /// A request was answered, or its answer is being written.
+    /// Records that the response to a request is complete or being written.
     pub(super) fn end(&self) {
         self.0.ended.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// The connection goes on with another protocol after this answer.
+    /// Records that the connection switches to another protocol after this response.
     pub(super) fn switch(&self) {
         self.0.switched.store(true, Ordering::Relaxed);
     }
 
-    /// Whether this many requests were answered, and the connection goes on with HTTP.
+    /// Whether this many requests were answered and the connection continues with HTTP.
     fn is_done_with(&self, heads: usize) -> bool {
         !self.0.switched.load(Ordering::Relaxed) && self.0.ended.load(Ordering::Relaxed) == heads
     }
@@ -67,12 +67,12 @@ pub(super) struct CheckedReader {
     pub(super) stream: TcpStream,
     tracker: RequestTracker,
     framing: Framing,
-    /// What came and was not read yet; most of the time nothing, since most heads come whole.
+    /// Received bytes that are not read yet. Usually empty, since most heads arrive complete.
     buffered: Vec<u8>,
-    /// How much of it may be read.
+    /// The number of buffered bytes that may be read.
     passed: usize,
     fault: Option<FramingError>,
-    /// A read waits for an answer.
+    /// Whether a read waits for a response.
     waiting: bool,
 }
 
@@ -82,17 +82,17 @@ impl CheckedReader {
         Self { stream, tracker, framing, buffered, passed: 0, fault: None, waiting: false }
     }
 
-    /// The connection, and what came on it and was not read.
+    /// The connection, and the received bytes that are not read.
     pub(super) fn into_parts(self) -> (TcpStream, Vec<u8>) {
         (self.stream, self.buffered)
     }
 
-    /// Whether a part of a request is here and waits for the rest.
+    /// Whether a part of a request has arrived and the rest has not.
     pub(super) fn is_partial(&self) -> bool {
         !self.buffered.is_empty() && !self.framing.is_offered()
     }
 
-    /// Wakes a read that had to wait for an answer, once that is there.
+    /// Wakes a read that waited for a response, once the response is there.
     pub(super) fn wake(&mut self, context: &Context<'_>) {
         if self.waiting && self.tracker.is_done_with(self.framing.heads()) {
             self.waiting = false;
@@ -100,7 +100,7 @@ impl CheckedReader {
         }
     }
 
-    /// Reads what was checked.
+    /// Reads checked bytes.
     pub(super) fn poll_read(&mut self, context: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         self.waiting = false;
         loop {
@@ -114,13 +114,13 @@ impl CheckedReader {
                 continue;
             }
             match self.fault {
-                // The request that stands in was read, and the connection ends with its answer.
+                // The placeholder request was read, and the connection ends with its response.
                 Some(FramingError::Head(_)) => return Poll::Pending,
                 Some(FramingError::Chunk) => return Poll::Ready(Err(io::ErrorKind::InvalidData.into())),
                 None => {}
             }
             if self.framing.is_offered() && !self.buffered.is_empty() {
-                // Whose bytes these are depends on the answer.
+                // The response decides which protocol these bytes belong to.
                 self.waiting = true;
                 return Poll::Pending;
             }
@@ -136,7 +136,7 @@ impl CheckedReader {
         }
     }
 
-    /// Checks what was just read into a buffer, and takes back what may not be read yet. Whether anything is left.
+    /// Checks the bytes just read into a buffer, and takes back those that may not be read yet. Returns whether any are left.
     fn keep_back(&mut self, buffer: &mut ReadBuf<'_>, before: usize) -> bool {
         let read = buffer.filled().get(before..).unwrap_or_default();
         let (passed, verdict) = self.framing.pass(read);
@@ -148,7 +148,7 @@ impl CheckedReader {
         passed > 0
     }
 
-    /// Reads more of what is incomplete.
+    /// Reads more bytes of an incomplete head.
     fn poll_more(&mut self, context: &mut Context<'_>) -> Poll<io::Result<usize>> {
         let mut piece = [0; READ_CHUNK_BYTES];
         let mut piece = ReadBuf::new(&mut piece);
@@ -158,14 +158,14 @@ impl CheckedReader {
         Poll::Ready(Ok(piece.filled().len()))
     }
 
-    /// Checks all that is buffered.
+    /// Checks all buffered bytes.
     fn check(&mut self) {
         let (passed, verdict) = self.framing.pass(&self.buffered);
         self.passed = passed;
         self.handle_verdict(verdict);
     }
 
-    /// Lets another request stand in where a head is bad.
+    /// Replaces a request with an invalid head by the placeholder.
     fn handle_verdict(&mut self, verdict: Result<(), FramingError>) {
         let Err(fault) = verdict else { return };
         self.fault = Some(fault);
@@ -182,15 +182,15 @@ impl CheckedReader {
         buffer.put_slice(self.buffered.get(..count).unwrap_or_default());
         self.passed -= count;
         if count == self.buffered.len() {
-            // Most connections need no such place, and those that did may not need it again.
+            // Most connections need no buffer, and those that did may not need it again.
             self.buffered = Vec::new();
         } else {
             self.buffered.drain(..count);
         }
     }
 
-    /// Reads and drops what a refused client has sent already: a connection that is closed with something unread may take
-    /// its last answer with it.
+    /// Reads and drops what a refused client has already sent: closing a connection with unread bytes may discard the
+    /// last response.
     pub(super) fn discard(&mut self, context: &mut Context<'_>) {
         let (mut piece, mut left) = ([0; READ_CHUNK_BYTES], MAX_DISCARDED_BYTES);
         while self.fault.is_some() && left > 0 {

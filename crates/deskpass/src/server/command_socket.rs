@@ -1,4 +1,4 @@
-//! Takes admin commands from the command line while the service runs.
+//! Accepts admin commands from the command line while the service runs.
 
 use std::fs;
 use std::io;
@@ -12,12 +12,12 @@ use tokio::time::{sleep, timeout};
 use crate::App;
 use crate::commands::{CommandRequest, socket_path};
 
-/// No command is longer, and nobody types longer than this.
+/// Limits far above what any command needs.
 const MAX_COMMAND_BYTES: u64 = 64 * 1024;
 const COMMAND_IO_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Opens the socket. Without it the service goes on, but the command line cannot reach it. On a database that nodes share
-/// the command line needs nobody.
+/// Opens the socket. If that fails, the service continues, but the command line cannot reach it. On a database that
+/// nodes share, the command line does not need the service.
 pub(super) fn open(app: &App) -> Option<UnixListener> {
     if app.settings.store.url.is_some() {
         return None;
@@ -26,13 +26,13 @@ pub(super) fn open(app: &App) -> Option<UnixListener> {
     opened.inspect_err(|error| tracing::warn!(%error, "the command line cannot reach this process while it runs")).ok()
 }
 
-/// Takes admin commands until it is dropped.
+/// Accepts admin commands until it is dropped.
 pub(super) async fn accept_commands(app: App, listener: UnixListener) {
     loop {
         let served = match listener.accept().await {
             Ok((stream, _)) => serve(&app, stream).await,
             Err(error) => {
-                // Usually out of file descriptors: some will come free.
+                // Usually the process is out of file descriptors; some become free soon.
                 sleep(Duration::from_millis(50)).await;
                 Err(error)
             }
@@ -45,7 +45,7 @@ pub(super) async fn accept_commands(app: App, listener: UnixListener) {
 
 fn listen(app: &App) -> io::Result<UnixListener> {
     let path = socket_path(&app.settings.data);
-    // The directory is ours alone, so what lies there is left over from a process that was killed.
+    // This process has exclusive use of the directory, so an existing socket is left over from a killed process.
     match fs::remove_file(&path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         _ => {}

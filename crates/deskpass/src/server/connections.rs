@@ -1,8 +1,8 @@
-//! How many connections there may be, in all and from one address, and how they are asked to leave.
+//! Limits the connections, in total and per address, and asks them to close.
 //!
-//! When all places are taken, the connection that has waited longest for its client is closed for the newcomer. Where every
-//! connection answers a request or is a socket, the newcomer gets one from a small reserve, which serves health checks and
-//! operators and nothing else.
+//! When all places are taken, the connection that has waited longest for its client is closed for the new one. If every
+//! connection is answering a request or is a socket, the new one gets a place in a small reserve, which serves only
+//! health checks and operators.
 
 use std::io;
 use std::net::IpAddr;
@@ -21,29 +21,29 @@ use crate::App;
 /// Connections beyond `server.max_connections`, for health checks and operators.
 const RESERVED_CONNECTIONS: usize = 16;
 
-/// The part of all connections that a trusted proxy leaves to others.
+/// The fraction (1/n) of all connections that a trusted proxy leaves to other clients.
 const NON_PROXY_SHARE: usize = 8;
 
-/// How many of the reserve one address may have, unless it is a trusted proxy's.
+/// The maximum number of reserve places per address, unless it is a trusted proxy's.
 const MAX_RESERVED_PER_ADDRESS: usize = 4;
 
-/// How often it is logged that all connections are in use, in microseconds.
+/// The minimum interval, in microseconds, between log lines that all connections are in use.
 const LOG_INTERVAL_MICROS: u64 = 60_000_000;
 
-/// The connections that are open.
+/// The open connections.
 #[derive(Debug)]
 pub(super) struct Connections {
     app: App,
-    /// Times are counted from here.
+    /// Times are relative to this.
     epoch: Instant,
     table: Arc<Mutex<ConnectionTable>>,
-    /// Every connection has a receiver, also one that was asked to leave.
+    /// Every connection holds a receiver, including one that was asked to close.
     alive: watch::Sender<()>,
-    /// When it was last logged that all connections are in use.
+    /// When the service last logged that all connections are in use.
     logged: AtomicU64,
 }
 
-/// Who is here.
+/// The ordinary connections and those of the reserve.
 #[derive(Debug, Default)]
 struct ConnectionTable {
     next: u64,
@@ -52,23 +52,23 @@ struct ConnectionTable {
     closed: bool,
 }
 
-/// A connection's place; it is free again once this is dropped, or once it was asked to leave for another.
+/// The place of a connection. It becomes free when this is dropped, or when the connection is evicted for another one.
 #[derive(Debug)]
 pub(super) struct ConnectionGuard {
-    /// Completes when the connection is asked to leave: with success when it is to leave at once.
+    /// Completes when the connection is asked to close; with success if it must close immediately.
     pub(super) leave: oneshot::Receiver<()>,
     pub(super) activity: ConnectionActivity,
-    /// Whether it is from the reserve.
+    /// Whether the place is in the reserve.
     pub(super) reserve: bool,
     number: u64,
     table: Arc<Mutex<ConnectionTable>>,
     _alive: watch::Receiver<()>,
 }
 
-/// Where a newcomer goes.
+/// The place of a new connection.
 #[derive(Debug)]
 enum Admission {
-    /// To a place that was free, or that another connection left for it.
+    /// A place that was free, or that another connection was evicted from.
     Ordinary {
         evicted: bool,
     },
@@ -82,7 +82,7 @@ impl Connections {
         Self { app: app.clone(), epoch: Instant::now(), table, alive, logged }
     }
 
-    /// A place for a connection from `address`, unless it has too many.
+    /// Returns a place for a connection from `address`, unless the address has too many.
     pub(super) fn admit(&self, address: IpAddr) -> Option<ConnectionGuard> {
         let activity = ConnectionActivity::new(self.epoch);
         let (leave, asked) = oneshot::channel();
@@ -112,7 +112,7 @@ impl Connections {
 
     fn decide(&self, table: &mut ConnectionTable, address: IpAddr, trusted: bool) -> Admission {
         let (size, now) = (self.app.settings.server.max_connections, micros_since(self.epoch));
-        // A trusted proxy speaks for many clients. It may have nearly all places, and beyond that makes room for itself.
+        // A trusted proxy speaks for many clients. It may have nearly all places; beyond that, its own connections are evicted.
         let most = if trusted { size - size / NON_PROXY_SHARE } else { self.max_per_address() };
         let from = table.ordinary.from(address) + table.reserve.from(address);
         if from >= most && !trusted {
@@ -154,14 +154,14 @@ impl Connections {
         }
     }
 
-    /// Closes the connection that has waited longest, where the system has no room for another one.
+    /// Closes the connection that has waited longest, if the system has no resources for another one.
     pub(super) fn evict_on_exhaustion(&self, error: &io::Error) {
         if is_resource_exhaustion(error) && lock(&self.table).ordinary.evict(None, micros_since(self.epoch)) {
             self.app.metrics.count_evicted_connection();
         }
     }
 
-    /// Asks every connection to leave when it has answered, and waits until all have.
+    /// Asks every connection to close after its current response, and waits until all are closed.
     pub(super) async fn close(&self) {
         let asked = {
             let mut table = lock(&self.table);
@@ -178,8 +178,8 @@ impl ConnectionTable {
         if reserve { &mut self.reserve } else { &mut self.ordinary }
     }
 
-    /// Whether there is a place in the reserve for an address; it may be one that another connection leaves for it. Whoever
-    /// has many there makes room for themself, so that health checks from elsewhere find a place.
+    /// Whether the reserve has a place for an address, which may be freed by an eviction. An address with many places
+    /// there evicts its own connections, so that health checks from other addresses find a place.
     fn can_use_reserve(&mut self, address: IpAddr, trusted: bool, now: u64) -> bool {
         let most = if trusted {
             RESERVED_CONNECTIONS - RESERVED_CONNECTIONS / NON_PROXY_SHARE
@@ -204,13 +204,13 @@ impl Drop for ConnectionGuard {
     }
 }
 
-/// The address that a connection is counted under. A proxy is trusted by its address alone, so that it is not counted together
-/// with the clients around it.
+/// The address that a connection is counted under. A trusted proxy is counted by its exact address, so that it does not
+/// share a count with the clients in its network.
 fn registered_as(address: IpAddr, trusted: bool) -> IpAddr {
     if trusted { address.to_canonical() } else { rate_limit_address(address) }
 }
 
-/// Whether a connection was not accepted for want of something that others hold, and not for a reason of its own.
+/// Whether accepting failed for lack of a resource that other connections hold, rather than for a reason of its own.
 fn is_resource_exhaustion(error: &io::Error) -> bool {
     let wanting = [Errno::MFILE, Errno::NFILE, Errno::NOBUFS, Errno::NOMEM];
     Errno::from_io_error(error).is_some_and(|errno| wanting.contains(&errno))
@@ -246,7 +246,7 @@ mod tests {
         }
     }
 
-    /// Takes a place in the reserve for a connection that answers a request.
+    /// Takes a place in the reserve for a connection that is answering a request.
     fn take(table: &mut ConnectionTable, address: IpAddr, trusted: bool) -> Option<Receiver<()>> {
         if !table.can_use_reserve(address, trusted, u64::MAX) {
             return None;

@@ -1,9 +1,9 @@
-//! Where requests begin and end on a connection, found before the HTTP library reads the bytes.
+//! Finds where requests begin and end on a connection, before the HTTP library reads the bytes.
 //!
-//! The library repairs what it can: it takes a bare line feed for the end of a line, a request without a host, two hosts, two
-//! lengths. A proxy in front may repair the same bytes in another way, and then the two disagree on where the next request
-//! begins. So nothing that can be read in two ways is passed on. What is passed on is read by both in the same way, which is
-//! why this can follow the library from request to request on one connection, bodies included.
+//! The library tolerates malformed input: a bare line feed as a line end, a request without a host, two hosts, two
+//! lengths. A proxy in front may interpret the same bytes differently, and then the two disagree on where the next
+//! request begins. So ambiguous bytes are never passed on. All other bytes have only one reading, which is why this
+//! code can follow the library from request to request on one connection, bodies included.
 
 mod head;
 #[cfg(test)]
@@ -12,32 +12,32 @@ mod tests;
 use self::head::BodyLength;
 use crate::http::MalformedHead;
 
-/// The most a request's head may take, in bytes and in fields.
+/// The maximum size of a request's head, in bytes and in fields.
 pub(super) const MAX_HEAD_BYTES: usize = 16 * 1024;
 pub(super) const MAX_HEAD_FIELDS: usize = 64;
-/// The longest target of a request.
+/// The maximum length of a request's target.
 const MAX_TARGET_BYTES: usize = 8 * 1024;
-/// The longest line with the size of a chunk, extensions included.
+/// The maximum length of a line with a chunk's size, including extensions.
 const MAX_CHUNK_LINE_BYTES: usize = 1024;
 
-/// What is wrong with the bytes of a connection.
+/// An error in the bytes of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FramingError {
     Head(MalformedHead),
-    /// The framing of a chunked body.
+    /// The framing of a chunked body is invalid.
     Chunk,
 }
 
-/// Reads the bytes of a connection in whatever pieces they come, and says how far they may be passed on: heads and lines
-/// only when they are whole and good, bodies as they come.
+/// Reads the bytes of a connection in pieces of any size, and decides how many may be passed on: heads and lines only
+/// when they are complete and valid, bodies as they arrive.
 #[derive(Debug, Default)]
 pub(super) struct Framing {
     state: FramingState,
-    /// How far the bytes that were not passed on yet have been searched for the end of their line.
+    /// How far the bytes that are not passed on yet have been searched for the end of their line.
     searched: usize,
-    /// Where that line begins.
+    /// The start of that line.
     line: usize,
-    /// What is left of the space for trailers.
+    /// The remaining size allowed for trailers.
     trailers: usize,
     upgrade: bool,
     heads: usize,
@@ -47,24 +47,24 @@ pub(super) struct Framing {
 enum FramingState {
     #[default]
     Head,
-    /// So many bytes of a body follow.
+    /// This many bytes of a body follow.
     Body(u64),
-    /// The line with the size of a chunk.
+    /// The line with a chunk's size.
     Size,
-    /// So many bytes of a chunk follow.
+    /// This many bytes of a chunk follow.
     Chunk(u64),
     /// The line end after a chunk.
     ChunkEnd,
     Trailer,
-    /// A request asked to go on with another protocol: whether that is what follows depends on the answer.
+    /// A request offered an upgrade to another protocol; the response decides which protocol follows.
     Offered,
-    /// Nothing more is passed on.
+    /// No more bytes are passed on.
     Refused,
 }
 
 impl Framing {
-    /// How many of these bytes may be passed on, and what is wrong with those after them. `bytes` are all that came and were
-    /// not passed on yet.
+    /// Returns how many of these bytes may be passed on, and the error in the bytes after them. `bytes` are all bytes
+    /// that have arrived and are not passed on yet.
     pub(super) fn pass(&mut self, bytes: &[u8]) -> (usize, Result<(), FramingError>) {
         let mut passed = 0;
         loop {
@@ -80,24 +80,24 @@ impl Framing {
         }
     }
 
-    /// The heads that were passed on.
+    /// The number of heads that were passed on.
     pub(super) fn heads(&self) -> usize {
         self.heads
     }
 
-    /// Whether what follows depends on the answer to a request.
+    /// Whether the response to a request decides what follows.
     pub(super) fn is_offered(&self) -> bool {
         self.state == FramingState::Offered
     }
 
-    /// The connection goes on with HTTP.
+    /// Continues with HTTP.
     pub(super) fn decline(&mut self) {
         if self.is_offered() {
             self.begin(FramingState::Head);
         }
     }
 
-    /// Takes one step; `None` where it needs more bytes.
+    /// Takes one step; `None` if it needs more bytes.
     fn step(&mut self, bytes: &[u8]) -> Result<Option<usize>, FramingError> {
         if bytes.is_empty() {
             return Ok(None);
@@ -111,7 +111,7 @@ impl Framing {
         }
     }
 
-    /// Passes on as much of a body as there is.
+    /// Passes on all available bytes of a body.
     fn pass_body(&mut self, bytes: &[u8], left: u64, state: fn(u64) -> FramingState) -> usize {
         let available = bytes.len() as u64;
         if available < left {
@@ -128,7 +128,7 @@ impl Framing {
     fn head(&mut self, bytes: &[u8]) -> Result<Option<usize>, MalformedHead> {
         let within = bytes.get(..MAX_HEAD_BYTES).unwrap_or(bytes);
         while let Some(line) = self.next_line(within).map_err(|()| MalformedHead::LineEnd)? {
-            // An empty line ends the head, but not before it began.
+            // An empty line ends the head, unless it is the first line.
             if line.content == 0 && line.begin > 0 {
                 let whole = within.get(..line.end).unwrap_or_default();
                 let head = head::check(whole)?;
@@ -145,7 +145,7 @@ impl Framing {
         if bytes.len() >= MAX_HEAD_BYTES { Err(MalformedHead::TooLarge) } else { Ok(None) }
     }
 
-    /// A line of the framing of a chunked body.
+    /// Reads a line of a chunked body's framing.
     fn chunk_line(&mut self, bytes: &[u8]) -> Result<Option<usize>, FramingError> {
         let limit = if self.state == FramingState::Trailer { self.trailers } else { MAX_CHUNK_LINE_BYTES };
         let within = bytes.get(..limit).unwrap_or(bytes);
@@ -172,7 +172,7 @@ impl Framing {
         Ok(Some(line.end))
     }
 
-    /// The next whole line; fails where one ends without a carriage return.
+    /// The next complete line; fails if a line ends without a carriage return.
     fn next_line(&mut self, bytes: &[u8]) -> Result<Option<LineSpan>, ()> {
         let found = bytes.get(self.searched..).and_then(|rest| rest.iter().position(|byte| *byte == b'\n'));
         let Some(more) = found else {
@@ -185,7 +185,7 @@ impl Framing {
         Ok(Some(LineSpan { begin, content: content.len(), end: feed + 1 }))
     }
 
-    /// A request is whole.
+    /// Ends a complete request.
     fn end(&mut self) {
         self.begin(if self.upgrade { FramingState::Offered } else { FramingState::Head });
     }
@@ -195,7 +195,7 @@ impl Framing {
     }
 }
 
-/// Where a line begins, how long it is without its end, and where the next one begins.
+/// The start of a line, its length without the line end, and the start of the next line.
 #[derive(Clone, Copy, Debug)]
 struct LineSpan {
     begin: usize,
@@ -203,7 +203,7 @@ struct LineSpan {
     end: usize,
 }
 
-/// Reads the size of a chunk: hexadecimal digits, and extensions that are ignored.
+/// Parses a chunk's size: hexadecimal digits, and extensions that are ignored.
 fn chunk_size(line: &[u8]) -> Option<u64> {
     let digits = line.iter().position(|byte| !byte.is_ascii_hexdigit()).unwrap_or(line.len());
     let (size, extensions) = line.split_at_checked(digits)?;

@@ -1,4 +1,4 @@
-//! Tells agents, through the platform, what happened to their account, and administrators who was signed in as by somebody else.
+//! Notifies agents of changes to their account, and administrators of sign-ins that employees disowned, through the platform.
 
 use std::time::Duration;
 
@@ -9,10 +9,10 @@ use tokio::time::{sleep, timeout};
 use crate::App;
 use crate::http::device_name;
 
-/// How often to look for what could not be delivered before.
+/// How often the task retries notices that could not be delivered.
 const POLL_INTERVAL: Duration = Duration::from_secs(30);
 
-/// Delivers notices until it is dropped. That one fails concerns nobody but whoever reads the log.
+/// Delivers notices until it is dropped. A failure is only logged.
 pub(super) async fn deliver(app: App) {
     loop {
         match app.auth.deliver_notices(render).await {
@@ -26,7 +26,7 @@ pub(super) async fn deliver(app: App) {
     }
 }
 
-/// What a notice says. People read either language, and a message comes once.
+/// Renders a notice in both languages, since its reader's language is not known and a message is sent once.
 fn render(notice: &Notice) -> String {
     let [english, chinese] = match notice.subject {
         NoticeSubject::DeviceBound => account_notice(
@@ -46,12 +46,12 @@ fn render(notice: &Notice) -> String {
         NoticeSubject::SignInDisowned => disowned(notice),
         NoticeSubject::NewNetwork => new_network(notice),
     };
-    // Two of the same second are told apart by it, also by the platform, which leaves out what it was told before.
+    // The reference distinguishes two notices of the same second, also for the platform, which drops duplicate messages.
     let reference = notice.id.get(notice.id.len().saturating_sub(6)..).unwrap_or_default();
     format!("IT help desk: {english}\nIT 服务台：{chinese}\n(ref {reference})")
 }
 
-/// What agents are told of their own account.
+/// A notice for agents about their own account.
 fn account_notice(notice: &Notice, [english, chinese]: [&str; 2]) -> [String; 2] {
     let (at, from) = (to_second(notice.at), &notice.address);
     [
@@ -60,7 +60,7 @@ fn account_notice(notice: &Notice, [english, chinese]: [&str; 2]) -> [String; 2]
     ]
 }
 
-/// What administrators are told of a sign-in that was somebody else's.
+/// A notice for administrators about a sign-in that an employee disowned.
 fn disowned(notice: &Notice) -> [String; 2] {
     let [english, chinese] = notice.about.as_ref().map_or(["somebody", "有员工"], |about| [&*about.who; 2]);
     let at = to_second(notice.about.as_ref().map_or(notice.at, |about| about.at));
@@ -77,7 +77,7 @@ fn disowned(notice: &Notice) -> [String; 2] {
     ]
 }
 
-/// What employees are told of a sign-in with a QR code from a network that is new for them.
+/// A notice for employees about a QR sign-in from a network that is new for them.
 fn new_network(notice: &Notice) -> [String; 2] {
     let (at, from, device) = (to_second(notice.at), &notice.address, device_name(&notice.user_agent));
     let [english, chinese] = if device.is_empty() { ["unknown browser", "未知浏览器"] } else { [&*device; 2] };

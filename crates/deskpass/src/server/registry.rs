@@ -1,4 +1,4 @@
-//! Which connections are open, and which of them is closed when another one needs its place.
+//! The open connections, and which of them is evicted when another one needs its place.
 
 use std::collections::{HashMap, VecDeque};
 use std::net::IpAddr;
@@ -7,39 +7,39 @@ use tokio::sync::oneshot;
 
 use super::activity::ConnectionActivity;
 
-/// How many connections are found at once to be closed next: looking at all of them for each newcomer would make a flood
-/// of connections cost more than it does its sender.
+/// The number of candidates for eviction that one scan finds. A scan of all connections for each new one would make a
+/// flood of connections cost the service more than its sender.
 const EVICTION_BATCH: usize = 64;
 
-/// How long the registry does not look again, in microseconds, after it found no connection that could be closed.
+/// The pause, in microseconds, after a scan that found no connection to evict.
 const SCAN_PAUSE_MICROS: u64 = 10_000;
 
-/// A connection that is open.
+/// An open connection.
 #[derive(Debug)]
 pub(super) struct Connection {
-    /// Dropping it asks the connection to leave when it has answered; sending asks it to leave at once. A channel of its own
-    /// costs a connection next to nothing while it waits, where a shared signal would make all of them meet at one lock with
-    /// every request.
+    /// Dropping it asks the connection to close after its response; sending asks it to close immediately. A channel per
+    /// connection costs almost nothing while it waits; a shared signal would make all connections contend for one lock
+    /// with every request.
     pub(super) leave: oneshot::Sender<()>,
     pub(super) activity: ConnectionActivity,
     pub(super) address: IpAddr,
 }
 
-/// Connections by number, of which each may be closed for another one.
+/// Connections by number, any of which may be evicted for another one.
 #[derive(Debug, Default)]
 pub(super) struct Registry {
     open: HashMap<u64, Connection>,
     from: HashMap<IpAddr, usize>,
-    /// Who is closed next, of one address that has connections or of all.
+    /// The next connections to evict, per address that has connections, and overall.
     next: HashMap<Option<IpAddr>, Candidates>,
 }
 
-/// What was found when connections to be closed were looked for.
+/// The result of a scan for connections to evict.
 #[derive(Debug, Default)]
 struct Candidates {
-    /// Those that had waited longest then: since when, and their numbers.
+    /// The connections that had waited longest at the scan: since when, and their numbers.
     found: VecDeque<(u64, u64)>,
-    /// Nothing is looked for before.
+    /// The earliest time of the next scan.
     next_scan: u64,
 }
 
@@ -48,7 +48,7 @@ impl Registry {
         self.open.len()
     }
 
-    /// How many an address has.
+    /// The number of connections of an address.
     pub(super) fn from(&self, address: IpAddr) -> usize {
         self.from.get(&address).copied().unwrap_or_default()
     }
@@ -58,7 +58,7 @@ impl Registry {
         self.open.insert(number, connection);
     }
 
-    /// Takes a connection out, if it is still there.
+    /// Removes a connection, if it is still there.
     pub(super) fn remove(&mut self, number: u64) -> Option<Connection> {
         let connection = self.open.remove(&number)?;
         if let Some(count) = self.from.get_mut(&connection.address) {
@@ -71,15 +71,15 @@ impl Registry {
         Some(connection)
     }
 
-    /// Closes the connection that has waited longest for its client, of one address or of all. It never is one that
-    /// answers a request, or a socket. Says whether there was one.
+    /// Closes the connection that has waited longest for its client, of one address or of all. It never closes a
+    /// connection that is answering a request, or a socket. Returns whether there was one.
     pub(super) fn evict(&mut self, of: Option<IpAddr>, now: u64) -> bool {
         let evicted = self.longest_waiting(of, now).and_then(|number| self.remove(number));
         evicted.is_some_and(|connection| connection.leave.send(()).is_ok())
     }
 
-    /// Whoever was found before and still waits for the same thing has waited longest: all others have come later, or have
-    /// been heard of since.
+    /// A candidate of the last scan that still waits for the same thing has waited longest: all others opened later or
+    /// were active since.
     fn longest_waiting(&mut self, of: Option<IpAddr>, now: u64) -> Option<u64> {
         if of.is_some_and(|of| self.from(of) == 0) {
             return None;
@@ -101,7 +101,7 @@ impl Registry {
 }
 
 impl Candidates {
-    /// The first that still waits.
+    /// The first candidate that still waits.
     fn first(&mut self, open: &HashMap<u64, Connection>) -> Option<u64> {
         while let Some((since, number)) = self.found.pop_front() {
             let still = open.get(&number).and_then(|connection| connection.activity.waiting_since());
@@ -113,7 +113,7 @@ impl Candidates {
     }
 }
 
-/// Those that have waited longest.
+/// Finds the connections that have waited longest.
 fn scan(open: &HashMap<u64, Connection>, of: Option<IpAddr>) -> VecDeque<(u64, u64)> {
     let concerned = open.iter().filter(|(_, connection)| of.is_none_or(|of| of == connection.address));
     let mut waiting: Vec<_> =
@@ -133,7 +133,7 @@ mod tests {
 
     use super::*;
 
-    /// Long after everything else.
+    /// A time after all others in these tests.
     const NOW: u64 = 1_000_000;
 
     struct Opened {
@@ -143,7 +143,7 @@ mod tests {
     }
 
     impl Opened {
-        /// Opens so many, a microsecond after each other, from two addresses in turn.
+        /// Opens this many connections, one microsecond apart, from two addresses in turn.
         fn new(count: u8) -> Self {
             let (epoch, mut registry) = (Instant::now(), Registry::default());
             let (mut asked, mut activity) = (Vec::new(), Vec::new());
@@ -158,7 +158,7 @@ mod tests {
             Self { registry, asked, activity }
         }
 
-        /// Who was asked to leave by this, if anybody.
+        /// Evicts a connection, and returns the one that was asked to close, if any.
         fn evict(&mut self, of: Option<IpAddr>) -> Option<usize> {
             let evicted = self.registry.evict(of, NOW);
             let asked = self.asked.iter_mut().position(|asked| asked.try_recv().is_ok());
@@ -172,9 +172,9 @@ mod tests {
         let mut opened = Opened::new(5);
         for (at, activity) in opened.activity.iter().enumerate() {
             match at {
-                // Heard of again.
+                // The client was active again.
                 0 => activity.mark_waiting_since(100),
-                // Answers a request.
+                // The connection is answering a request.
                 1 => activity.toggle(),
                 _ => {}
             }
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn one_address_makes_room_for_itself() {
+    fn an_address_evicts_its_own_connections() {
         let (mut opened, one) = (Opened::new(4), IpAddr::from([192, 0, 2, 1]));
         let order = [Some(one), Some(one), Some(one), None].map(|of| opened.evict(of));
         assert_eq!(order, [Some(1), Some(3), None, Some(0)]);
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_found_for_one_address_and_for_all_is_kept() {
+    fn candidates_of_an_address_and_of_all_are_kept() {
         let (mut opened, one) = (Opened::new(8), IpAddr::from([192, 0, 2, 1]));
         let order: Vec<_> = [Some(one), None].repeat(5).into_iter().map(|of| opened.evict(of)).collect();
         let expected = [Some(1), Some(0), Some(3), Some(2), Some(5), Some(4), Some(7), Some(6), None, None];

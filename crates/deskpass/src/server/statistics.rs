@@ -1,4 +1,4 @@
-//! Writes down how far sign-ins came.
+//! Writes the statistics of sign-ins to the store.
 
 use std::time::Duration;
 
@@ -8,14 +8,14 @@ use tokio::time::timeout;
 
 use crate::App;
 
-/// How often it is written down, and how long to wait where it could not be.
+/// How often statistics are written, and the pause after a failed write.
 const FLUSH_INTERVAL: Duration = Duration::from_secs(5);
 const RETRY_INTERVAL: Duration = Duration::from_mins(1);
 
-/// How long the end waits for it: figures are not worth more.
+/// How long the shutdown waits for the last write; the statistics are not worth a longer wait.
 const FINAL_FLUSH_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Somebody who writes it down, until the end.
+/// A task that writes the statistics until shutdown.
 #[derive(Debug)]
 pub(super) struct StatisticsWriter {
     end: oneshot::Sender<()>,
@@ -28,7 +28,7 @@ impl StatisticsWriter {
         Self { end, task: tokio::spawn(write(app, ended)) }
     }
 
-    /// Writes down what is left. To be said when nothing is counted any more.
+    /// Writes the remaining statistics. Call it when no more events are counted.
     pub(super) async fn finish(self) {
         let Self { end, mut task } = self;
         drop(end);
@@ -39,7 +39,7 @@ impl StatisticsWriter {
     }
 }
 
-/// Not a chore that is cut short: what is being written down would be lost, or counted twice.
+/// This task must not be cancelled: statistics that are being written would be lost or counted twice.
 async fn write(app: App, mut ended: oneshot::Receiver<()>) {
     let mut pause = FLUSH_INTERVAL;
     loop {

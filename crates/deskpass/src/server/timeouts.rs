@@ -1,8 +1,8 @@
-//! How long a connection may keep us waiting: a short while for a request that has begun, a long one between requests and
-//! for an answer to be taken.
+//! The timeouts of a connection: a short one for a request that has begun, and a long one between requests and for the
+//! client to accept a response.
 //!
-//! hyper has one deadline for both. It would either cut off the idle connections that proxies keep, or give a client that
-//! sends its head byte by byte as long as an idle one.
+//! hyper has one deadline for both. It would either cut off the idle connections that proxies keep, or give a client
+//! that sends its head byte by byte as much time as an idle one.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -16,26 +16,26 @@ use tokio::time::{Instant, Sleep, sleep_until};
 use super::activity::ConnectionActivity;
 use super::checked_reader::CheckedReader;
 
-/// How long we wait.
+/// The timeouts of a connection.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ConnectionTimeouts {
     /// For the rest of a request's head, from its first byte.
     pub(super) head: Duration,
-    /// For the first byte of the next request, or for room to write another byte of an answer.
+    /// For the first byte of the next request, or for space to write another byte of a response.
     pub(super) idle: Duration,
 }
 
 impl ConnectionTimeouts {
-    /// The same for a connection from the reserve, which has to be free again soon.
+    /// The timeouts for a connection of the reserve, whose place must become free soon.
     pub(super) fn for_reserve(self) -> Self {
         Self { head: self.head.min(RESERVE_TIMEOUT), idle: self.idle.min(RESERVE_TIMEOUT) }
     }
 }
 
-/// How long a connection from the reserve waits for anything.
+/// The timeout for everything on a connection of the reserve.
 const RESERVE_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// A connection whose reads fail once the client has taken too long.
+/// A connection whose reads fail after a timeout of the client.
 #[derive(Debug)]
 pub(super) struct TimeoutStream {
     reader: CheckedReader,
@@ -43,30 +43,30 @@ pub(super) struct TimeoutStream {
     activity: ConnectionActivity,
     last_toggles: usize,
     waiting: ReadWait,
-    /// Since when the client has taken nothing of an answer.
+    /// When the client stopped accepting bytes of a response.
     write_blocked_since: Option<Instant>,
-    // Set once and left alone for most of its life: it is looked at when it rings, not moved with every request.
+    // It is rarely reset: its deadline is checked when it fires, not moved with every request.
     timer: Pin<Box<Sleep>>,
-    /// Whether the alarm will wake the connection's task, which stays the same for all of its life.
+    /// Whether the timer will wake the connection's task, which never changes.
     timer_armed: bool,
 }
 
-/// What we wait for, and since when.
+/// What a read waits for, and since when.
 #[derive(Clone, Copy, Debug)]
 enum ReadWait {
     /// Nothing; a request is being answered.
     No,
-    /// A request to begin. The clock is first looked at when the alarm rings, which it does anyway now and then: an idle
-    /// connection is given up to twice its time, and a busy one costs nothing.
+    /// The start of a request. The time is first recorded when the timer fires, which happens now and then anyway: an
+    /// idle connection gets up to twice its timeout, and a busy one costs nothing.
     Idle(Option<Instant>),
-    /// The rest of its head, which most requests bring in one piece, so that nobody waits.
+    /// The rest of a request's head. Most requests arrive in one piece, so this wait is rare.
     Head(Option<Instant>),
 }
 
 impl TimeoutStream {
     pub(super) fn new(reader: CheckedReader, timeouts: ConnectionTimeouts, activity: ConnectionActivity) -> Self {
         let now = now();
-        // A fresh connection is opened to say something: it has as long as a head has.
+        // A client opens a connection to send a request, so a new connection gets the timeout of a head.
         let (waiting, timer) =
             (ReadWait::Head(Some(now)), Box::pin(sleep_until(now + timeouts.head.min(timeouts.idle))));
         Self {
@@ -81,12 +81,12 @@ impl TimeoutStream {
         }
     }
 
-    /// The connection, and what came on it and was not read yet, for whoever is patient in another way.
+    /// The connection, and the bytes that arrived on it and are not read yet, for a protocol with other timeouts.
     pub(super) fn into_parts(self) -> (TcpStream, Vec<u8>) {
         self.reader.into_parts()
     }
 
-    /// Looks whether an answer has begun or ended.
+    /// Detects whether a response has begun or ended.
     fn update_phase(&mut self) {
         let toggles = self.activity.toggles();
         if toggles != self.last_toggles {
@@ -95,7 +95,7 @@ impl TimeoutStream {
         }
     }
 
-    /// Completes when the client has taken too long.
+    /// Completes after a timeout of the client.
     fn poll_timed_out(&mut self, context: &mut Context<'_>) -> Poll<()> {
         if let ReadWait::Head(since) = &mut self.waiting {
             let begun = since.is_none();
@@ -120,13 +120,13 @@ impl TimeoutStream {
             if deadline.is_some_and(|deadline| deadline <= now) {
                 return Poll::Ready(());
             }
-            // Never further away than an idle connection may wait, for it may become one without a word to us.
+            // Never later than the idle timeout, since the connection may become idle without notice to this code.
             let soonest = now + self.timeouts.idle;
             self.timer.as_mut().reset(deadline.map_or(soonest, |deadline| deadline.min(soonest)));
         }
     }
 
-    /// When to give up, if nothing happens before.
+    /// The time to give up, if nothing happens before.
     fn next_deadline(&mut self) -> Option<Instant> {
         let read = match &mut self.waiting {
             ReadWait::No => None,
@@ -137,7 +137,7 @@ impl TimeoutStream {
         read.into_iter().chain(written).min()
     }
 
-    /// Notes whether the client takes what we write, and fails once it has not for too long.
+    /// Records whether the client accepts bytes, and fails after it has not for too long.
     fn wrote(&mut self, context: &mut Context<'_>, written: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
         if written.is_ready() {
             if self.write_blocked_since.take().is_some() {
@@ -200,8 +200,8 @@ impl AsyncWrite for TimeoutStream {
         self.update_phase();
         self.reader.wake(context);
         if matches!(self.waiting, ReadWait::Idle(_)) {
-            // After an answer hyper reads again only when woken; without this nobody would set the alarm. Whether it has
-            // rung is the next read's business.
+            // After a response, hyper reads again only when woken, so the timer must be set here. The next read checks
+            // whether it has fired.
             let _ = self.poll_timed_out(context);
         }
         flushed

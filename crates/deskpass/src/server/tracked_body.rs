@@ -1,4 +1,4 @@
-//! The body of a request, as far as the connection waits for it.
+//! The body of a request, with tracking of when the connection waits for it.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -7,8 +7,8 @@ use hyper::body::{Body, Frame, SizeHint};
 
 use super::activity::ConnectionActivity;
 
-/// A body that tells its connection when it waits for the client. The time counts from the first wait, so that a client
-/// that sends its body byte by byte has waited as long as one that sends nothing.
+/// A body that records on its connection when it waits for the client. The time counts from the first wait, so that a
+/// client that sends its body byte by byte has waited as long as one that sends nothing.
 #[derive(Debug)]
 pub(super) struct TrackedBody<B> {
     body: B,

@@ -1,4 +1,4 @@
-//! Whatever a change is, it is refused when the session that it is made in does not stand any more.
+//! Every change is refused when the session that makes it is no longer valid.
 
 use deskpass_core::{Digest, EmployeeKey, LoginMethod, Person, Role, Roles};
 use deskpass_store::{
@@ -12,7 +12,7 @@ use crate::desk::{
     DAY, Desk, agent01, at, binding, digest, entry, half, new_session, notice, on_every_store, password, pending, used,
 };
 
-/// When changes are made.
+/// The time of the changes.
 const NOW: i64 = 2_000;
 
 fn boss() -> EmployeeKey {
@@ -41,7 +41,7 @@ async fn with_boss(desk: &Desk) {
     desk.store().set_roles(ChangeAuthor::NoSession, boss(), roles, true, at(DAY), entry()).await.unwrap();
 }
 
-/// Every way in which the rights of a session are revoked, and how it is told.
+/// Every way in which the rights of a session are revoked, by the name of its result.
 const REVOCATIONS: [&str; 7] = ["ended", "disabled", "expired", "unknown", "switched", "taken", "excluded"];
 
 async fn revoke(store: &Store, how: &str, actor: &mut Actor) -> Revocation {
@@ -99,7 +99,7 @@ fn key() -> ServiceKey {
     }
 }
 
-/// A sign-in of `agent01`, disowned.
+/// A request to disown a sign-in of `agent01`.
 async fn disowning(store: &Store) -> DisownRequest {
     let filter = LogFilter { corp: "ww".to_owned(), event: Some(AuditEvent::SignIn), ..LogFilter::default() };
     let sign_in = store.log_page(filter, None, 1).await.unwrap().rows.remove(0);
@@ -107,7 +107,7 @@ async fn disowning(store: &Store) -> DisownRequest {
     DisownRequest { sign_in, who, home, notices: Vec::new(), deny_until: at(DAY), entry: entry() }
 }
 
-/// Makes every change there is; returns what came of each.
+/// Makes every kind of change; returns the result of each.
 async fn everything(store: &Store, by: &ChangeAuthor) -> Vec<(&'static str, Result<(), ChangeError>)> {
     let (by, until, me) = (|| by.clone(), at(DAY), agent01);
     let all = Roles::NONE.with(Role::Admin);
@@ -230,8 +230,8 @@ on_every_store! {
 }
 
 on_every_store! {
-    /// Administrators who change each other and themselves at the same time, on two nodes: each change is made or refused, and
-    /// nobody waits for anybody in a circle.
+    /// Administrators change each other and themselves at the same time, on two nodes: each change is made or refused, and no
+    /// deadlock occurs.
     async fn administrators_who_change_each_other_do_not_block_each_other(desk: &Desk) {
         with_boss(desk).await;
         let mut tasks = JoinSet::new();
@@ -255,7 +255,7 @@ on_every_store! {
 }
 
 on_every_store! {
-    /// Whoever disables an administrator and is told that it is done has the last word.
+    /// Once an administrator is disabled and the call has returned, no later change of theirs commits.
     async fn nothing_is_changed_after_its_actor_was_disabled(desk: &Desk) {
         with_boss(desk).await;
         for round in 0..15 {

@@ -41,7 +41,7 @@ pub(crate) use on_every_store;
 pub(crate) const HOUR: i64 = 3_600_000;
 pub(crate) const DAY: i64 = 24 * HOUR;
 
-/// The nodes of a desk at which `agent01` works.
+/// The nodes of a service with the agent `agent01`.
 pub(crate) struct Desk {
     nodes: Vec<Store>,
     location: Location,
@@ -92,7 +92,7 @@ impl Desk {
         );
     }
 
-    /// Where the data is.
+    /// The location of the data.
     pub(crate) fn location(&self) -> &Location {
         &self.location
     }
@@ -101,7 +101,7 @@ impl Desk {
         &self.nodes[0]
     }
 
-    /// A node, another one each time where there are several.
+    /// A node by number, round robin where there are several.
     pub(crate) fn node(&self, number: usize) -> Store {
         self.nodes[number % self.nodes.len()].clone()
     }
@@ -123,13 +123,13 @@ impl Desk {
         assert!(self.store().bind_device(ChangeAuthor::NoSession, binding(sealed, codes)).await.unwrap());
     }
 
-    /// Begins a half of `agent01`, whose password has this hash.
+    /// Begins a partial session of `agent01`, whose password has this hash.
     pub(crate) async fn half(&self, name: &str, hash: &str) -> bool {
         let notice = notice(name, NoticeSubject::PasswordUsed);
         self.store().begin_partial_session(half(name), hash.to_owned(), AttemptKind::Password, notice).await.unwrap()
     }
 
-    /// Begins a session of `agent01` that stands on nothing.
+    /// Begins a session of `agent01` without a precondition.
     pub(crate) async fn session(&self, name: &str, method: LoginMethod, lent: Option<Role>) {
         let new_session = new_session(name, method, lent, Precondition::None);
         assert_eq!(self.store().begin_session(new_session).await.unwrap(), deskpass_store::BeginOutcome::Begun);
@@ -175,7 +175,7 @@ pub(crate) fn password(hash: &str, precondition: PasswordPrecondition, now: Time
     }
 }
 
-/// A device that waits to be bound, until then.
+/// A device that waits to be bound until this time.
 pub(crate) fn pending(sealed: &str, until: i64) -> PendingDevice {
     PendingDevice { sealed: sealed.to_owned(), until: at(until), by: None }
 }
@@ -225,7 +225,7 @@ pub(crate) fn new_session(
     NewSession { digest, session, default_role_from_record, precondition, at_most: None, deny_until, network, entry }
 }
 
-/// A row for the log, like no other.
+/// A unique row for the log.
 pub(crate) fn entry() -> LogEntry {
     static ROWS: AtomicUsize = AtomicUsize::new(0);
     let here = [192, 0, 2, 1].into();

@@ -1,4 +1,4 @@
-//! Guesses are counted before anyone looks at them.
+//! Attempts are counted before they are checked.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use crate::desk::{DAY, Desk, agent01, at, binding, digest, entry, half, notice, 
 
 const TRIALS: [AttemptKind; 2] = [AttemptKind::Password, AttemptKind::Otp];
 
-/// How many of so many that guess at once, on all nodes, may look.
+/// How many of this many concurrent attempts, on all nodes, may be checked.
 async fn at_once(desk: &Desk, key: &EmployeeKey, number: usize) -> usize {
     let mut tasks = JoinSet::new();
     for number in 0..number {
@@ -19,7 +19,7 @@ async fn at_once(desk: &Desk, key: &EmployeeKey, number: usize) -> usize {
         tasks.spawn(async move { node.count_attempt(key, AttemptKind::Password, at(1_000)).await });
     }
     let answers = tasks.join_all().await;
-    // Whoever waited too long for their turn was not told to look either.
+    // An attempt that timed out in the queue may not be checked either.
     answers.iter().flatten().filter(|answer| answer.is_ok()).count()
 }
 
@@ -28,7 +28,7 @@ on_every_store! {
         assert_eq!(at_once(desk, &agent01(), 200).await, 5);
         let answer = desk.store().count_attempt(agent01(), AttemptKind::Password, at(1_000)).await.unwrap();
         assert_eq!(answer, Err(Lockout::For(Duration::from_mins(15))));
-        // Once more on connections that are open, where they do come at once.
+        // Again on open connections, where the attempts are really concurrent.
         for name in 0..20 {
             let name = EmployeeKey::from_parts("ww", &format!("name{name}"));
             assert_eq!(at_once(desk, &name, 24).await, 5);
@@ -62,14 +62,14 @@ on_every_store! {
     }
 }
 
-/// Uses up all guesses of a trial but one.
+/// Uses up all attempts of a kind but one.
 async fn four_wrong(desk: &Desk, trial: AttemptKind) {
     for _ in 0..4 {
         assert_eq!(desk.store().count_attempt(agent01(), trial, at(0)).await.unwrap(), Ok(()), "{trial:?}");
     }
 }
 
-/// Whether one guess of a trial is left, and no more.
+/// Whether exactly one attempt of a kind is left.
 async fn one_is_left(desk: &Desk, trial: AttemptKind) -> bool {
     let guess = async || desk.store().count_attempt(agent01(), trial, at(0)).await.unwrap().is_ok();
     guess().await && !guess().await

@@ -1,4 +1,4 @@
-//! Agents and what they prove themselves with, on the embedded database and on a real PostgreSQL with two nodes.
+//! Agents and their credentials, on the embedded database and on a real PostgreSQL with two nodes.
 
 #![expect(
     clippy::unwrap_used,

@@ -1,4 +1,4 @@
-//! What agents are told is delivered by one node.
+//! Each notice to agents is delivered by one node.
 
 use deskpass_store::{Notice, NoticeSubject};
 use tokio::task::JoinSet;

@@ -1,4 +1,4 @@
-//! What may be used once.
+//! Values that may be used once.
 
 use deskpass_core::Digest;
 use deskpass_store::Store;

@@ -1,11 +1,11 @@
-//! Sign-ins that are half done.
+//! Partial sessions.
 
 use deskpass_core::{Digest, LoginMethod};
 use deskpass_store::{BeginOutcome, ChangeAuthor, EndReason, PartialSessionLookup, Precondition};
 
 use crate::desk::{DAY, Desk, agent01, at, digest, entry, new_session, on_every_store};
 
-/// What became of a half: `None` when it stands.
+/// The end of a partial session: `None` while it is valid.
 async fn ended(desk: &Desk, name: &str) -> Option<Option<EndReason>> {
     match desk.store().partial_session(&digest(name)).await.unwrap() {
         PartialSessionLookup::Found(half) => {

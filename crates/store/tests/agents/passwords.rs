@@ -1,4 +1,4 @@
-//! Passwords are set only in the place of what was there, and end what began with the old one.
+//! A password replaces only the one that the request has seen, and ends the sessions that began with it.
 
 use deskpass_core::{LoginMethod, Role};
 use deskpass_store::{

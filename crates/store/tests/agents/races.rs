@@ -1,4 +1,4 @@
-//! Of several who come at once, one gets what there is one of; and what is taken away stays away.
+//! Of several concurrent requests for one thing, one succeeds; and what is revoked stays revoked.
 
 use deskpass_core::LoginMethod;
 use deskpass_store::{
@@ -11,10 +11,10 @@ use crate::desk::{
     DAY, Desk, agent01, at, binding, digest, entry, half, new_session, notice, on_every_store, password, pending, used,
 };
 
-/// How often a race is run.
+/// The number of rounds of a race.
 const ROUNDS: usize = 15;
 
-/// How many of sixteen tasks, on all nodes, end in `true`.
+/// How many of sixteen tasks, on all nodes, return `true`.
 async fn winners<F>(desk: &Desk, task: impl Fn(usize, Store) -> F) -> usize
 where
     F: Future<Output = bool> + Send + 'static,
@@ -86,7 +86,7 @@ on_every_store! {
     }
 }
 
-/// Whoever ends something and is told that it is done has done it, whatever begins at the same time: a half is completed, and
+/// Asserts that what a completed call ended stays ended, whatever begins at the same time: a partial session is completed, and
 /// another one begins.
 async fn ends_what_begins(desk: &Desk, end: impl AsyncFn(&Store), restore: impl AsyncFn(&Store)) {
     for round in 0..ROUNDS {

@@ -5,7 +5,7 @@ use deskpass_store::{BeginOutcome, ChangeAuthor, NewSession, Precondition};
 
 use crate::desk::{DAY, Desk, agent01, at, digest, entry, new_session, on_every_store};
 
-fn nobody() -> EmployeeKey {
+fn unknown() -> EmployeeKey {
     EmployeeKey::from_parts("ww", "nobody")
 }
 
@@ -24,8 +24,8 @@ on_every_store! {
         assert!(store.agent(agent01()).await.unwrap().unwrap().disabled);
         assert!(store.enable_agent(ChangeAuthor::NoSession, agent01(), entry()).await.unwrap());
         assert_eq!(store.agent_role(agent01()).await.unwrap(), Some(Role::Agent));
-        assert_eq!(store.disable_agent(ChangeAuthor::NoSession, nobody(), at(DAY), entry()).await.unwrap(), None);
-        assert!(!store.enable_agent(ChangeAuthor::NoSession, nobody(), entry()).await.unwrap());
+        assert_eq!(store.disable_agent(ChangeAuthor::NoSession, unknown(), at(DAY), entry()).await.unwrap(), None);
+        assert!(!store.enable_agent(ChangeAuthor::NoSession, unknown(), entry()).await.unwrap());
     }
 }
 
@@ -37,7 +37,7 @@ on_every_store! {
         assert_eq!(store.set_agent_role(ChangeAuthor::NoSession, agent01(), Role::Supervisor, at(DAY), entry()).await.unwrap(), Some(1));
         assert!(!desk.lives("lent").await && desk.lives("by password").await);
         assert_eq!(store.agent_role(agent01()).await.unwrap(), Some(Role::Supervisor));
-        assert_eq!(store.set_agent_role(ChangeAuthor::NoSession, nobody(), Role::Admin, at(DAY), entry()).await.unwrap(), None);
+        assert_eq!(store.set_agent_role(ChangeAuthor::NoSession, unknown(), Role::Admin, at(DAY), entry()).await.unwrap(), None);
     }
 }
 
@@ -79,12 +79,12 @@ on_every_store! {
     async fn a_browser_is_known_for_its_agent_and_for_a_while(desk: &Desk) {
         let store = desk.store();
         let browser = digest("browser");
-        store.remember_browser(browser, nobody(), at(100)).await.unwrap();
-        assert!(!store.is_browser_known_to(browser, nobody(), at(0)).await.unwrap(), "they are no agent");
+        store.remember_browser(browser, unknown(), at(100)).await.unwrap();
+        assert!(!store.is_browser_known_to(browser, unknown(), at(0)).await.unwrap(), "they are no agent");
         store.remember_browser(browser, agent01(), at(100)).await.unwrap();
         assert!(store.is_browser_known_to(browser, agent01(), at(99)).await.unwrap());
         assert!(!store.is_browser_known_to(browser, agent01(), at(100)).await.unwrap());
-        assert!(!store.is_browser_known_to(browser, nobody(), at(0)).await.unwrap());
+        assert!(!store.is_browser_known_to(browser, unknown(), at(0)).await.unwrap());
         store.remember_browser(browser, agent01(), at(200)).await.unwrap();
         assert!(store.is_browser_known_to(browser, agent01(), at(199)).await.unwrap());
     }

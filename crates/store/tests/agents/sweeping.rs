@@ -1,4 +1,4 @@
-//! What is over goes; what is somebody's stays.
+//! Sweeps delete expired records and keep those still in use.
 
 use deskpass_core::{EmployeeKey, Role};
 use deskpass_store::{AttemptKind, ChangeAuthor, PartialSessionLookup};

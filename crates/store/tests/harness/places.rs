@@ -1,4 +1,4 @@
-//! Where stores are made for tests: the PostgreSQL that all tests of a process share.
+//! Stores for tests: the PostgreSQL that all tests of a process share.
 
 use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Command, Stdio};
@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tokio_postgres::NoTls;
 
-/// The address of an empty schema.
+/// The URL of an empty schema.
 pub(crate) async fn schema() -> String {
     static PLACES: AtomicUsize = AtomicUsize::new(0);
     let (server, name) = (server(), format!("t_{}", PLACES.fetch_add(1, Ordering::Relaxed)));
@@ -17,7 +17,7 @@ pub(crate) async fn schema() -> String {
     format!("{server}?options=-csearch_path%3D{name}")
 }
 
-/// The PostgreSQL that all tests of this process share. It ends when its standard input does, so with this process.
+/// The PostgreSQL that all tests of this process share. It stops when its standard input ends, and so with this process.
 fn server() -> &'static str {
     static SERVER: OnceLock<(Child, String)> = OnceLock::new();
     let start = || {

@@ -1,5 +1,4 @@
-//! Lists of people and sessions, and the rules for everybody, on the embedded database and on a real PostgreSQL with two
-//! nodes.
+//! Lists of people and sessions, and the global rules, on the embedded database and on a real PostgreSQL with two nodes.
 
 #![expect(
     clippy::unwrap_used,

@@ -1,4 +1,4 @@
-//! Who is found, in which order, and on which page.
+//! Which people are found, in which order, and on which page.
 
 use deskpass_core::{EmployeeKey, IdentifiedPerson, Person, Role, Roles, entered_department_id};
 use deskpass_store::{
@@ -33,7 +33,7 @@ pub(crate) fn term(q: &str) -> PeopleSelection {
     PeopleSelection::Term { q: q.to_owned(), role: None }
 }
 
-/// Everybody on a list, page by page, where each page says how to go on.
+/// All people on a list, page by page, each page by the cursor of the previous one.
 pub(crate) async fn by_cursor(store: &Store, filter: &PeopleFilter, limit: i64) -> Vec<String> {
     let (mut found, mut from) = (Vec::new(), PageStart::Offset(0));
     loop {
@@ -47,7 +47,7 @@ pub(crate) async fn by_cursor(store: &Store, filter: &PeopleFilter, limit: i64) 
     }
 }
 
-/// The same, by number.
+/// All people on a list, page by page, by offset.
 pub(crate) async fn by_number(store: &Store, filter: &PeopleFilter, limit: i64) -> Vec<String> {
     let mut found = Vec::new();
     loop {

@@ -1,4 +1,4 @@
-//! Each page is read along an index, and nothing is sorted but the page, whatever its number, also in a large corporation.
+//! Each page is read along an index, and only the page is sorted, whatever its number, also in a large corporation.
 
 use deskpass_core::Role;
 use deskpass_store::{
@@ -11,10 +11,10 @@ use crate::scene::bulk;
 
 const PEOPLE: usize = 40_000;
 
-/// How people are found among few.
+/// The index that finds people among few.
 const AMONG_FEW: &str = "employee_term_of_employee";
 
-/// A large corporation and a small one, in which everybody has a role, few have another, and everybody is signed in.
+/// Adds a large corporation and a small one, in which all people have a role, few have another, and all are signed in.
 async fn populate(desk: &Desk) {
     let numbered = "CASE WHEN n % 10 = 0 THEN 'wwsmall' ELSE 'ww' END, 'person' || n";
     let statements = [
@@ -26,7 +26,7 @@ async fn populate(desk: &Desk) {
         ),
         format!("INSERT INTO user_role (corp_id, employee_key, role_id) SELECT {numbered}, 3 FROM numbers"),
         format!("INSERT INTO user_role (corp_id, employee_key, role_id) SELECT {numbered}, 5 FROM numbers WHERE n % 100 = 1"),
-        // As long as a digest is.
+        // As long as a digest.
         format!(
             "INSERT INTO session (digest, corp_id, employee_key, role_id, login_method, login_source, created_at, expires_at)
              SELECT (100000 + n) || 'AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA', {numbered}, 3, 'dev', 'h5',
@@ -49,8 +49,7 @@ fn is_embedded(desk: &Desk) -> bool {
     matches!(desk.location(), Location::Embedded(_))
 }
 
-/// Fails unless a plan goes along this index, reads no table whole, and sorts nothing, or at most the few whom something is
-/// sought among.
+/// Fails unless a plan uses this index, scans no table, and sorts nothing except the few rows that a search is among.
 fn check(desk: &Desk, what: &str, plan: &str, index: &str) {
     let told = format!("{what}\n{plan}");
     let key = if is_embedded(desk) { format!("sqlite_autoindex_{index}_1") } else { format!("{index}_pkey") };
@@ -60,13 +59,13 @@ fn check(desk: &Desk, what: &str, plan: &str, index: &str) {
         // These are no tables.
         let part = ["SCAN few", "SCAN found", "SCAN same", "SCAN earlier"].contains(&line);
         assert!(part || !(line.starts_with("SCAN") || line.contains("Seq Scan")), "{told}");
-        // Those that have the rest of the order in common.
+        // Sorts only rows that share the rest of the order.
         let right_part = ["RIGHT PART", "LAST TERM", "Incremental"].iter().any(|part| line.contains(part));
         assert!(few || right_part || !(line.contains("TEMP B-TREE") || line.contains("Sort  (")), "{told}");
     }
 }
 
-/// A place in the middle of a list.
+/// A cursor in the middle of a list.
 async fn middle(desk: &Desk, filter: &PeopleFilter) -> Option<Cursor> {
     let page = desk.store().people(filter.clone(), PageStart::Offset(20), 10).await.unwrap();
     page.next.map(|next| filter.cursor(&next).unwrap())

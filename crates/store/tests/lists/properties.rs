@@ -1,4 +1,4 @@
-//! Whatever people are called and whatever is sought: those are found whom the rule says, each once, on whatever pages.
+//! For any names and any search: exactly the people that the rule matches are found, each once, on pages of any size.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +11,7 @@ use proptest::test_runner::TestRunner;
 use crate::desk::{Desk, on_every_store};
 use crate::people::{add, by_cursor, by_number, of, person};
 
-/// How many people, and how many questions.
+/// The number of people and of searches.
 const PEOPLE: usize = 100;
 const QUESTIONS: usize = 30;
 
@@ -39,7 +39,7 @@ fn people(runner: &mut TestRunner, corp: &str, ids: &BTreeSet<String>) -> Vec<Pe
     all.collect()
 }
 
-/// The beginning of something that somebody is called, or anything else.
+/// A prefix of an identifier or a name, or any other text.
 fn question(runner: &mut TestRunner, people: &[Person]) -> String {
     let (someone, cut, length) = any_of(runner, &(0..people.len(), 0..6_usize, 1..5_usize));
     let text = if cut % 2 == 0 { &people[someone].name } else { &people[someone].employee_id };
@@ -55,7 +55,7 @@ fn is_chinese(c: char) -> bool {
         || "々〇".contains(c)
 }
 
-/// The rule: a word of the identifier or the name begins like it.
+/// The rule: a word of the identifier or of the name begins with the search.
 fn fits(person: &Person, q: &str) -> bool {
     let plain = |text: &str| {
         let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -108,7 +108,7 @@ on_every_store! {
         let ids = proptest::collection::btree_map("[a-c]{1,3}[._@-]?[a-c0-2]{0,3}", any::<bool>(), PEOPLE);
         let ids: BTreeMap<String, bool> = any_of(&mut runner, &ids);
         let ids: BTreeSet<_> = ids.into_iter().map(|(id, upper)| if upper { id.to_uppercase() } else { id }).collect();
-        // The same identifiers in both, called otherwise.
+        // The same identifiers in both corporations, with different names.
         let corps = ["wwone", "wwtwo"].map(|corp| (corp, people(&mut runner, corp, &ids)));
         for person in corps.iter().flat_map(|(_, people)| people) {
             add(store, person.clone()).await;

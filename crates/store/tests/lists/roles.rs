@@ -1,4 +1,4 @@
-//! Somebody's roles are exactly those they were given, and somebody remains to give them.
+//! An employee's roles are exactly those that were granted, and at least one administrator remains.
 
 use deskpass_core::{EmployeeKey, Role, Roles};
 use deskpass_store::{AuditEvent, ChangeAuthor, DisableOutcome, LogFilter, SetRolesOutcome, Store};

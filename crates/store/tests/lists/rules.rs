@@ -1,4 +1,4 @@
-//! What the rules say, whoever asks and whenever they were changed.
+//! The rules hold for every reader, from the moment they are changed.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,7 +14,7 @@ fn network(text: &str) -> IpNet {
     text.parse().unwrap()
 }
 
-/// Lets administrators be active from this network alone.
+/// Restricts administrators to this network.
 async fn set(store: &Store, text: &str) -> bool {
     store
         .set_ip_rules(

@@ -1,4 +1,4 @@
-//! What these tests need besides the desk.
+//! Helpers of these tests besides the service.
 
 use std::time::Duration;
 
@@ -9,12 +9,12 @@ use tokio_postgres::NoTls;
 
 use crate::desk::{self, Desk, HOUR, at, new_session};
 
-/// A row for the log, about somebody.
+/// A row for the log, about an employee.
 pub(crate) fn entry(event: AuditEvent, about: &EmployeeKey) -> LogEntry {
     LogEntry { event, about: about.clone(), ..desk::entry() }
 }
 
-/// Whether something comes true within a second.
+/// Whether a condition holds within a second.
 pub(crate) async fn soon(is_true: impl AsyncFn() -> bool) -> bool {
     let began = Instant::now();
     while began.elapsed() < Duration::from_secs(1) {
@@ -26,7 +26,7 @@ pub(crate) async fn soon(is_true: impl AsyncFn() -> bool) -> bool {
     false
 }
 
-/// Signs somebody in at this time, from this address.
+/// Signs an employee in at this time, from this address.
 pub(crate) async fn sign_in(store: &Store, name: &str, key: &EmployeeKey, created_at: i64, address: &str) {
     let mut new_session = new_session(name, LoginMethod::Dev, None, Precondition::None);
     new_session.session = Session {
@@ -41,7 +41,7 @@ pub(crate) async fn sign_in(store: &Store, name: &str, key: &EmployeeKey, create
     assert_eq!(store.begin_session(new_session).await.unwrap(), BeginOutcome::Begun);
 }
 
-/// Runs a statement that finds this many `numbers` on the database itself, past the store.
+/// Runs a statement over this many `numbers` directly on the database, bypassing the store.
 pub(crate) async fn bulk(desk: &Desk, text: &str, numbers: usize) {
     let text = text.replace("FROM numbers", &format!("FROM (WITH RECURSIVE counted (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM counted WHERE n < {numbers}) SELECT n FROM counted) AS numbers"));
     match desk.location() {

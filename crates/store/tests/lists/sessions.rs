@@ -1,4 +1,4 @@
-//! Who is signed in, what ends it, and when it was last used.
+//! Current sessions, their ends, and their last use.
 
 use deskpass_core::{Digest, EmployeeKey, Networks, Role};
 use deskpass_store::{
@@ -36,7 +36,7 @@ async fn end(store: &Store, key: &EmployeeKey, which: SessionSelection) -> usize
     store.end_sessions(ChangeAuthor::NoSession, key.clone(), which, EndReason::Kicked, at(DAY), entry).await.unwrap()
 }
 
-/// Gives `agent01` the role, which becomes the active one in this session.
+/// Grants `agent01` the agent role, and makes it the active role of this session.
 async fn switch_to_agent(store: &Store, name: &str) {
     let (granted, switched) = (entry(AuditEvent::RolesChanged, &agent01()), entry(AuditEvent::SwitchRole, &agent01()));
     assert!(store.grant(ChangeAuthor::NoSession, agent01(), Role::Agent, granted).await.unwrap());
@@ -72,7 +72,7 @@ on_every_store! {
         let mut expected = Vec::new();
         for number in 0..7_i64 {
             let (mine, yours) = (format!("mine {number}"), format!("yours {number}"));
-            // Two at the same moment: neither may get lost between two pages.
+            // Two sessions at the same moment: neither may get lost between two pages.
             sign_in(store, &mine, &agent01(), number, "192.0.2.1").await;
             sign_in(store, &yours, &user, number, "192.0.2.1").await;
             sign_in(store, &format!("foreign {number}"), &foreign, number, "192.0.2.1").await;
@@ -144,7 +144,7 @@ on_every_store! {
     }
 }
 
-/// When a session was last used, as a list shows it.
+/// The time of last use of a session, as a list shows it.
 async fn seen(store: &Store, name: &str) -> Option<i64> {
     store.find_session(digest(name)).await.unwrap().unwrap().seen_at.map(deskpass_core::Timestamp::millis)
 }
@@ -182,7 +182,7 @@ on_every_store! {
         for number in 0..120 {
             assert_eq!(seen(store, &format!("{number}")).await, Some(700_000));
         }
-        // A use that another node saw earlier changes nothing.
+        // An earlier use on another node changes nothing.
         use_at(&desk.node(1), "7", 650_000).await;
         let _ = desk.node(1).flush_last_uses(70).await.unwrap();
         assert_eq!(seen(store, "7").await, Some(700_000));

@@ -1,4 +1,4 @@
-//! The time on record, and its repair after a wrong clock has written it.
+//! The latest recorded time, and its repair after a wrong clock has advanced it.
 
 use deskpass_core::Digest;
 use deskpass_store::{AuditEvent, ClockRepair, Location, LogEntry, Mode, read_latest_recorded_time};
@@ -99,7 +99,7 @@ on_every_store! {
     }
 }
 
-/// What a repair leaves as it is: it tells when something happened and decides nothing, or staying for longer does no harm.
+/// The columns that a repair leaves unchanged: they record a time and decide nothing, or a longer life does no harm.
 const LEFT: [&str; 19] = [
     "agent.created_at",
     "agent.disabled_at",
@@ -122,7 +122,7 @@ const LEFT: [&str; 19] = [
     "sign_in_count.hour",
 ];
 
-/// A column that is added later is brought back, or somebody has thought about why not.
+/// A column that is added later is repaired, or listed as left unchanged on purpose.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_moment_in_the_tables_is_thought_of() {
     let desk = Desk::embedded().await;

@@ -1,4 +1,4 @@
-//! A store with a log, and somebody who gets at its database past it.
+//! A store with a log, and direct access to its database for tampering.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -56,10 +56,10 @@ macro_rules! on_every_store {
 }
 pub(crate) use on_every_store;
 
-/// Rows from then on are well within identifiers of twelve digits.
+/// A start time whose rows have identifiers well within twelve digits.
 pub(crate) const START: i64 = 1_750_000_000_000;
 
-/// The nodes of a desk.
+/// The nodes of a service.
 pub(crate) struct Desk {
     nodes: Vec<Store>,
     pub(crate) location: Location,
@@ -85,12 +85,12 @@ impl Desk {
         &self.nodes[0]
     }
 
-    /// A node, another one each time where there are several.
+    /// A node by number, round robin where there are several.
     pub(crate) fn node(&self, number: usize) -> Store {
         self.nodes[number % self.nodes.len()].clone()
     }
 
-    /// Gives the tables the form that they had before the log had a marker.
+    /// Restores the tables of the version before the log marker.
     pub(crate) async fn make_older(&self) {
         self.sql("DROP TABLE log_marker").await;
         for column in ["decided_address", "seen_seq", "seen_hash"] {
@@ -104,7 +104,7 @@ impl Desk {
         self.nodes.clear();
     }
 
-    /// Stops the nodes and starts them again, which brings the tables up to date.
+    /// Stops the nodes and starts them again, which migrates the tables.
     pub(crate) async fn reopen(&mut self) {
         let nodes = self.nodes.len();
         self.nodes.clear();
@@ -132,7 +132,7 @@ impl Desk {
         );
     }
 
-    /// Something that happened this long after the start.
+    /// An audit event this long after the start.
     pub(crate) fn entry(&self, millis: i64) -> LogEntry {
         let number = self.ids.fetch_add(1, Ordering::Relaxed);
         let chance = Digest::of(&[&number.to_be_bytes()]);
@@ -157,14 +157,14 @@ impl Desk {
         }
     }
 
-    /// Writes one row for each moment.
+    /// Writes one row for each time.
     pub(crate) async fn write(&self, moments: impl IntoIterator<Item = i64>) {
         for millis in moments {
             self.store().record(self.entry(millis)).await.unwrap();
         }
     }
 
-    /// Removes everything from before, all of it.
+    /// Removes all rows before this time.
     pub(crate) async fn prune(&self, millis: i64) -> usize {
         let mut gone = 0;
         loop {
@@ -187,12 +187,12 @@ impl Desk {
         verify_log(&self.location, Mode::Development, key, |check| check == "ours", receipt, |_, _| {}).await
     }
 
-    /// What is wrong: chain, first and last number.
+    /// The faults: kind, chain, first and last number.
     pub(crate) async fn faults(&self) -> Vec<(LogFaultKind, i64, i64, i64)> {
         self.verify().await.faults.iter().map(told).collect()
     }
 
-    /// Runs statements past the service; returns the rows of the last one.
+    /// Runs statements directly on the database; returns the rows of the last one.
     pub(crate) async fn sql(&self, text: &str) -> Vec<Vec<Option<String>>> {
         match &self.location {
             Location::Embedded(directory) => {
@@ -259,7 +259,7 @@ pub(crate) fn key() -> ChainKey {
     ChainKey::new(&[7; 32])
 }
 
-/// So long after the start.
+/// The time this long after the start.
 pub(crate) fn at(millis: i64) -> Timestamp {
     Timestamp::from_millis(START + millis)
 }

@@ -1,4 +1,4 @@
-//! The log is read newest first, along an index, and everything that fits is found.
+//! The log is read newest first, along an index, and every matching row is found.
 
 use deskpass_core::{EmployeeKey, LoginMethod, Role};
 use deskpass_store::{AuditEvent, LogEntry, LogFilter, LogRow};
@@ -9,7 +9,7 @@ fn of(corp: &str) -> LogFilter {
     LogFilter { corp: corp.to_owned(), ..LogFilter::default() }
 }
 
-/// All rows that fit, in pages of `limit`.
+/// All matching rows, in pages of `limit`.
 async fn all(desk: &Desk, filter: LogFilter, limit: i64) -> Vec<LogRow> {
     let (mut rows, mut before) = (Vec::new(), None);
     loop {
@@ -68,7 +68,7 @@ on_every_store! {
         assert_eq!(rows[0], row);
         assert_eq!((rows[1].role, &*rows[1].method, &*rows[1].source), (Some(Role::User), "qrcode", "h5"));
         assert_eq!((&rows[1].actor, &rows[1].reason, &*rows[1].detail), (&None, &None, ""));
-        // As nodes of the version before write them, and as those of a later one may.
+        // Rows as nodes of the previous version write them, and as those of a later one may.
         desk.sql("UPDATE login_log SET detail = NULL, chain = NULL, seq = NULL, hash = NULL, event = 'later', role_id = 99").await;
         let checked = all(desk, LogFilter { key: Some(key()), ..of("ww") }, 50).await;
         assert!(checked.iter().all(|row| row.verified == Some(false)), "{checked:?}");
@@ -147,7 +147,7 @@ on_every_store! {
         assert!(page.rows.is_empty() && page.next.is_none());
         assert_eq!(all(desk, LogFilter { method: None, event: Some(AuditEvent::Logout), ..of("ww") }, 50).await.len(), 1);
         assert_eq!(all(desk, of("ww"), 1_000).await.len(), 20_500);
-        // Exactly as many as fit: there is nothing after.
+        // Exactly as many rows as fit: there is no next page.
         let page = desk.store().log_page(of("ww"), Some(format!("{:012x}", 51)), 50).await.unwrap();
         assert_eq!((page.rows.len(), page.next), (50, None));
     }
@@ -157,7 +157,7 @@ on_every_store! {
     async fn every_page_is_read_along_its_index(desk: &Desk) {
         check_plans(desk, "nothing is there").await;
         if !desk.is_embedded() {
-            // Whatever PostgreSQL knows about the values: nothing yet, or all there is to know.
+            // The plans hold with any statistics of PostgreSQL: none yet, or complete ones.
             let rows = "INSERT INTO login_log (id, at, event, corp_id, employee_key, role_id, login_method, login_source,
                 ip_address, peer_address, user_agent) SELECT lpad(to_hex(n), 12, '0') || lpad(to_hex(n), 20, '0'), n, 'sign_in',
                 CASE WHEN n % 1000 = 0 THEN 'rare' ELSE 'ww' END, 'user' || n % 100, 0, '', '', '::' || n % 50, '::1', ''
@@ -200,7 +200,7 @@ on_every_store! {
         desk.sql(&format!("UPDATE login_log SET employee_key = 'other' WHERE id = '{id}'")).await;
         assert_eq!(unverified().await, [&*id]);
         desk.sql(&format!("UPDATE login_log SET employee_key = 'user01' WHERE id = '{id}'")).await;
-        // Put in by hand, in no chain and in a place of its own.
+        // Inserted by hand, in no chain and in a place of its own.
         for (suffix, place) in [("0", "NULL, NULL"), ("1", &*format!("{chain}, {}", seq + 1_000))] {
             desk.sql(&format!(
                 "INSERT INTO login_log (id, at, event, corp_id, employee_key, role_id, login_method, login_source, ip_address,

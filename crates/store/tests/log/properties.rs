@@ -1,4 +1,4 @@
-//! Whatever is written, pruned and tampered with, in whatever order: what was tampered with is found, and nothing else.
+//! For any order of writes, pruning and tampering: exactly the tampered rows are found.
 
 use std::collections::BTreeSet;
 
@@ -37,7 +37,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step, 1..12)
 }
 
-/// What happens to a desk, and which places were tampered with.
+/// Applies the steps to a service; returns the places that were tampered with.
 async fn play(desk: &Desk, steps: &[Step]) -> BTreeSet<(i64, i64)> {
     let (mut now, mut tampered) = (0, BTreeSet::new());
     for step in steps {
@@ -53,7 +53,7 @@ async fn play(desk: &Desk, steps: &[Step]) -> BTreeSet<(i64, i64)> {
     tampered
 }
 
-/// Tampers with a row that nobody has tampered with, nor with its neighbours.
+/// Tampers with a row that is untouched, like its neighbours.
 async fn tamper(desk: &Desk, tampering: Tampering, which: usize) -> Option<(i64, i64)> {
     let free = "SELECT chain, seq FROM login_log l WHERE NOT EXISTS (SELECT 1 FROM touched t WHERE t.chain = l.chain
         AND t.seq BETWEEN l.seq - 2 AND l.seq + 2) ORDER BY id";

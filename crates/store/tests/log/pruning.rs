@@ -1,4 +1,4 @@
-//! What is old enough goes, and what remains can be verified.
+//! Old rows are removed, and the remaining ones can be verified.
 
 use deskpass_store::LogFaultKind;
 use tokio::task::JoinSet;
@@ -29,7 +29,7 @@ on_every_store! {
 
 on_every_store! {
     async fn only_the_beginning_of_a_chain_goes(desk: &Desk) {
-        // As clocks of nodes that are a little apart write them.
+        // As nodes whose clocks differ a little write them.
         desk.write((0..100).map(|number| if number % 10 == 9 { 1_000 } else { number })).await;
         let gone = desk.prune(500).await;
         assert!(gone < 90, "{gone}");
@@ -66,7 +66,7 @@ on_every_store! {
         assert_eq!(desk.prune(40).await, 30);
         let verdict = desk.verify().await;
         assert_eq!((verdict.rows, verdict.unchained, verdict.pruned, verdict.faults.len()), (20, 0, 40, 0));
-        // Taking rows out of their chains and waiting for them to be old enough removes nothing.
+        // Rows that are taken out of their chains are not removed, however old.
         desk.sql("UPDATE login_log SET chain = NULL, seq = NULL, hash = NULL").await;
         assert_eq!(desk.prune(1_000).await, 0);
         assert_eq!(desk.verify().await.unchained, 20);
@@ -90,7 +90,7 @@ on_every_store! {
             let node = desk.node(number);
             tasks.spawn(async move { while node.prune_log(at(200), key(), 3).await.unwrap() > 0 {} });
         }
-        // Whoever verifies meanwhile finds nothing wrong.
+        // A concurrent verification finds no fault.
         while tasks.try_join_next().is_none() {
             assert_eq!(desk.faults().await, []);
         }
@@ -106,14 +106,14 @@ on_every_store! {
         desk.write(0..60).await;
         desk.prune(10).await;
         let (chain, seq, _) = desk.middle().await;
-        // The rows of a prefix, and the mark moved on to match them, with the mac that was there.
+        // Deletes a prefix of the rows, and moves the mark to match, with the old mac.
         let hash = format!("(SELECT hash FROM login_log WHERE chain = {chain} AND seq = {seq})");
         desk.sql(&format!("UPDATE log_chain SET pruned_seq = {seq}, pruned_hash = {hash} WHERE chain = {chain}")).await;
         let with_rows = desk.faults().await;
         assert_eq!(with_rows[0], (LogFaultKind::ForgedPrune, chain, 1, seq), "{with_rows:?}");
         desk.sql(&format!("DELETE FROM login_log WHERE chain = {chain} AND seq <= {seq}")).await;
         assert_eq!(desk.faults().await, [(LogFaultKind::ForgedPrune, chain, 1, seq)]);
-        // Nothing more of it goes: whoever looks into it needs what is left.
+        // Nothing more of the chain is removed: the investigation needs what is left.
         let left = count(desk, &format!("chain = {chain}")).await;
         desk.prune(1_000).await;
         assert_eq!(count(desk, &format!("chain = {chain}")).await, left);

@@ -9,7 +9,7 @@ async fn faults(desk: &Desk, receipt: &Receipt) -> Vec<(LogFaultKind, i64, i64, 
     verdict.faults.iter().map(told).collect()
 }
 
-/// Removes everything after a row from a chain, and sets its end back to match.
+/// Removes everything after a row from a chain, and resets its end to match.
 async fn set_back(desk: &Desk, chain: i64, seq: i64) {
     desk.sql(&format!("DELETE FROM login_log WHERE chain = {chain} AND seq > {seq}")).await;
     let hash = format!("(SELECT hash FROM login_log WHERE chain = {chain} AND seq = {seq})");
@@ -30,7 +30,7 @@ on_every_store! {
         assert!(seq < end, "the receipt tells of rows after the middle");
         set_back(desk, chain, seq).await;
         assert!(faults(desk, &receipt).await.contains(&(LogFaultKind::LostFromReceipt, chain, seq + 1, end)));
-        // The service goes on from there, with rows that fit.
+        // The service continues from there, with rows that match.
         desk.write(100..400).await;
         assert!(faults(desk, &receipt).await.contains(&(LogFaultKind::LostFromReceipt, chain, end, end)));
     }

@@ -1,4 +1,4 @@
-//! Whoever has the database and not the key changes nothing that is not found.
+//! Every change by an attacker who has the database and not the key is found.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use deskpass_store::{ChainKey, LogEntry, LogFaultKind, VerifyError};
 
 use crate::desk::{Desk, at, key, on_every_store, told};
 
-/// A log of some length, with every column of every row filled.
+/// Writes a log of some length, with every column of every row filled.
 async fn fill(desk: &Desk) {
     for millis in 0..60 {
         let entry = LogEntry {
@@ -27,7 +27,7 @@ struct Column {
     may_be_null: bool,
 }
 
-/// The columns of a table as the database has them, so that none is forgotten.
+/// The columns of a table from the database, so that none is forgotten.
 async fn columns(desk: &Desk, table: &str) -> Vec<Column> {
     let text = if desk.is_embedded() {
         format!("SELECT name, type, \"notnull\" FROM pragma_table_info('{table}')")
@@ -55,7 +55,7 @@ fn others(desk: &Desk, Column { name, is_text, may_be_null }: &Column) -> Vec<St
         others.push("NULL".to_owned());
     }
     if desk.is_embedded() {
-        // Which takes values of any kind.
+        // SQLite stores values of any type.
         others.push(if *is_text { format!("CAST({name} AS BLOB)") } else { "0.5".to_owned() });
     }
     others
@@ -77,7 +77,7 @@ on_every_store! {
         assert!(columns.len() >= 21, "{columns:?}");
         for column in &columns {
             let name = &column.name;
-            // By something else than what is changed.
+            // The row is identified by a column other than the changed one.
             let (row, back) = match &**name {
                 "id" => (format!("chain = {chain} AND seq = {seq}"), format!("chain = {chain} AND seq = {seq}")),
                 _ => (format!("id = '{id}'"), format!("id = '{id}'")),
@@ -104,7 +104,7 @@ on_every_store! {
         desk.prune(20).await;
         let columns = columns(desk, "log_chain").await;
         assert!(columns.len() >= 6, "{columns:?}");
-        // One with rows that went and rows that are there, and the one of rows from before chains, which has none.
+        // A chain with pruned rows and remaining rows, and the chain for rows from before chains, which is empty.
         for chain in [desk.middle().await.0, 8] {
             for column in &columns {
                 let name = &column.name;
@@ -169,12 +169,12 @@ on_every_store! {
         let verdict = desk.verify().await;
         assert_eq!(verdict.faults.iter().map(told).collect::<Vec<_>>(), expected);
         assert_eq!(verdict.unchained, 60);
-        // Without the marker, too, and a start does not make another one.
+        // Without the marker, too; a start does not create another one.
         desk.sql("DELETE FROM log_marker").await;
         desk.reopen().await;
         let expected: Vec<_> = std::iter::once((LogFaultKind::MarkerMissing, -1, 0, 0)).chain(expected).collect();
         assert_eq!(desk.faults().await, expected);
-        // As if it had the tables of an earlier version: that takes the right to change tables, and a receipt finds it.
+        // As if the tables were of an earlier version: that takes the right to change tables, and a receipt finds it.
         desk.make_older().await;
         desk.reopen().await;
         let verdict = desk.verify().await;
@@ -191,7 +191,7 @@ on_every_store! {
         desk.sql("UPDATE login_log SET chain = NULL, seq = NULL, hash = NULL, detail = NULL, decided_address = NULL, seen_seq = NULL, seen_hash = NULL").await;
         desk.sql("DELETE FROM log_chain").await;
         desk.make_older().await;
-        // As the version before goes on: these rows are chained, and say less.
+        // As after an upgrade from the previous version: these rows are chained, and record less.
         desk.reopen().await;
         let verdict = desk.verify().await;
         assert_eq!((verdict.rows, verdict.unchained, verdict.faults.len()), (30, 0, 0), "{verdict:?}");
@@ -235,10 +235,10 @@ on_every_store! {
         desk.write(200..500).await;
         let faults = desk.faults().await;
         assert!(!faults.is_empty() && faults.iter().all(cut), "{faults:?}");
-        // Nor do rows that go for their age, those aside that tell of it.
+        // Pruning does not hide it, except for the pruned rows that prove it.
         desk.prune(20).await;
         assert!(desk.faults().await.iter().all(cut));
-        // A chain that is emptied altogether.
+        // A chain that is emptied completely.
         let other = (chain + 1) % 8;
         desk.sql(&format!("DELETE FROM login_log WHERE chain = {other}")).await;
         desk.sql(&format!("UPDATE log_chain SET seq = 0, hash = '', pruned_seq = 0, pruned_hash = '', pruned_mac = '' WHERE chain = {other}")).await;
@@ -291,12 +291,12 @@ on_every_store! {
         let faults = desk.faults().await;
         assert!(faults.contains(&(LogFaultKind::Missing, chain, seq, seq)), "{faults:?}");
         assert!(faults.contains(&(LogFaultKind::Added, other, beyond, beyond)), "{faults:?}");
-        // Into the place of one that is there.
+        // In place of an existing row.
         desk.sql(&format!("DELETE FROM login_log WHERE chain = {other} AND seq = 2")).await;
         desk.sql(&format!("UPDATE login_log SET seq = 2 WHERE id = '{id}'")).await;
         let faults = desk.faults().await;
         assert!(faults.contains(&(LogFaultKind::Moved, other, 2, 2)), "{faults:?}");
-        // And into a chain that is none.
+        // Into a chain that does not exist.
         desk.sql(&format!("UPDATE login_log SET chain = 9, seq = 1 WHERE id = '{id}'")).await;
         let faults = desk.faults().await;
         assert!(faults.iter().any(|(what, of, ..)| (*what, *of) == (LogFaultKind::Moved, 9)), "{faults:?}");
@@ -313,14 +313,14 @@ on_every_store! {
              SELECT '{new}', at, event, corp_id, employee_key, role_id, login_method, login_source, ip_address,
              peer_address, user_agent, actor_corp_id, actor_key, reason, detail, {place}, hash FROM login_log WHERE id = '{id}'"
         );
-        // Older than every other, and newer than some.
+        // Older than all other rows, and newer than some.
         for (old, rows) in [(format!("{:012x}{:020x}", 1, 1), 1), (format!("{id}0"), 2)] {
             desk.sql(&copy(&old, "NULL, NULL")).await;
             let verdict = desk.verify().await;
             assert_eq!((verdict.rows, verdict.unchained, verdict.faults.len()), (60, rows, usize::try_from(rows).unwrap()));
             assert!(verdict.faults.iter().any(|fault| fault.what == LogFaultKind::Unchained && fault.id.as_ref() == Some(&old)));
         }
-        // However old it is, it stays for whoever looks into it.
+        // However old it is, it stays for the investigation.
         assert_eq!(desk.prune(-1).await, 0);
         assert_eq!(desk.verify().await.unchained, 2);
         desk.sql(&copy(&format!("{id}1"), &format!("{chain}, 0"))).await;
@@ -339,7 +339,7 @@ on_every_store! {
         desk.sql("CREATE INDEX login_log_by_chain ON login_log (chain, seq)").await;
         let columns: Vec<_> = columns(desk, "login_log").await.into_iter().map(|column| column.name).collect();
         let others = columns.iter().filter(|name| *name != "id").cloned().collect::<Vec<_>>().join(", ");
-        // One more before the row and one behind it, by their identifiers; they belong to the same chain.
+        // A row before and a row after this one, by their identifiers; they belong to the same chain.
         for new in [format!("{:012x}{:019x}{}", 1, 1, &id[31..]), format!("f{}", &id[1..])] {
             desk.sql(&format!("INSERT INTO login_log (id, {others}) SELECT '{new}', {others} FROM login_log WHERE id = '{id}'")).await;
             let faults = desk.faults().await;
@@ -362,10 +362,10 @@ on_every_store! {
         for check in ["NULL", "'theirs'"] {
             desk.sql(&format!("UPDATE desk SET key_check = {check}")).await;
             assert!(matches!(desk.verify_with(&other, None).await, Err(VerifyError::WrongKey)));
-            // What was left to tell the key by is in the database, and nothing depends on it while rows fit.
+            // The key check is in the database, and nothing depends on it while rows verify.
             assert!(desk.verify_with(&key(), None).await.unwrap().faults.is_empty());
         }
-        // Nor does it depend on the marker.
+        // The result does not depend on the marker either.
         desk.sql("UPDATE log_marker SET mac = 'x'").await;
         assert_eq!(desk.faults().await, [(LogFaultKind::MarkerChanged, -1, 0, 0)]);
         assert!(matches!(desk.verify_with(&other, None).await, Err(VerifyError::WrongKey)));

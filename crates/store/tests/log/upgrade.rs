@@ -1,4 +1,4 @@
-//! Data of an earlier version is brought up to date with its own key alone.
+//! Data of an earlier version is migrated with its own key only.
 
 use deskpass_store::{ChainKey, Mode, OpenError, Store, restart_log};
 
@@ -18,7 +18,7 @@ on_every_store! {
         desk.write(0..30).await;
         desk.stop();
         desk.sql("UPDATE desk SET mode = 'production'").await;
-        // Rows that say no more than rows of an earlier version did.
+        // Rows with no more than an earlier version recorded.
         unchain(desk).await;
         desk.make_older().await;
         drop(open(desk, key()).await.unwrap());
@@ -30,12 +30,12 @@ on_every_store! {
             assert_eq!(desk.sql("SELECT MAX(id) FROM migration").await, [[Some("9".to_owned())]]);
         }
         assert_eq!(open(desk, key()).await.unwrap().is_key_of_log(key()).await.unwrap(), Some(true));
-        // Where no row was chained, the key check tells.
+        // Where no row was chained, the key check decides.
         desk.make_older().await;
         unchain(desk).await;
         desk.sql("UPDATE desk SET key_check = 'theirs'").await;
         assert!(matches!(open(desk, key()).await, Err(OpenError::Key(_))));
-        // For a key that is lost there is a way.
+        // A lost key has a way out.
         restart_log(&desk.location, Mode::Production, at(100), desk.entry(100)).await.unwrap();
         assert_eq!(open(desk, key()).await.unwrap().is_key_of_log(key()).await.unwrap(), Some(true));
     }

@@ -1,4 +1,4 @@
-//! Many who write at once leave no gap.
+//! Concurrent writers leave no gap.
 
 use tokio::task::JoinSet;
 
@@ -11,7 +11,7 @@ on_every_store! {
             let (node, entries) = (desk.node(number), [desk.entry(1), desk.entry(2), desk.entry(3)]);
             tasks.spawn(async move {
                 for entry in entries {
-                    // Whoever finds every connection busy comes again.
+                    // A writer that finds every connection busy retries.
                     while node.record(entry.clone()).await.is_err() {
                         tokio::task::yield_now().await;
                     }

@@ -1,4 +1,4 @@
-//! Both places give the same answers.
+//! The in-process store and Redis give the same answers.
 
 use deskpass_core::Digest;
 use deskpass_store::{Lease, SharedState};
@@ -7,7 +7,7 @@ use proptest::test_runner::{Config, TestRunner};
 
 use crate::server::{Desk, Server, at, node};
 
-/// What can be asked of a shelf: which record, until when it lasts.
+/// An operation of an ephemeral store: the record and its lifetime.
 #[derive(Clone, Copy, Debug)]
 enum Ask {
     Put(u8, i64),
@@ -32,7 +32,7 @@ fn asks() -> impl Strategy<Value = Vec<Ask>> {
     prop::collection::vec(ask, 1..25)
 }
 
-/// The answers of a desk to all that is asked. A step of time is a minute, which no test takes.
+/// The answers of a store to all operations. A step of time is a minute, longer than any test.
 async fn answers(desk: &Desk, run: u64, asks: &[Ask]) -> Vec<String> {
     let (mut now, mut answers, mut number) = (0, Vec::new(), 0_u64);
     let name = |name: u8| Digest::of(&[&run.to_be_bytes(), &[name]]);

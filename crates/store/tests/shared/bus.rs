@@ -1,4 +1,4 @@
-//! What happens on one node is heard on the other.
+//! Changes on one node reach the other.
 
 use std::time::Duration;
 
@@ -8,14 +8,14 @@ use tokio::time::timeout;
 
 use crate::server::{Desk, Server, at, eventually, node, works};
 
-/// Longer than anything here takes.
+/// Longer than any operation here takes.
 const LONG: Duration = Duration::from_secs(5);
 
 fn lease() -> Lease {
     Lease { holder: Digest::of(&[]), until: at(600_000) }
 }
 
-/// Waits until a node listens: its own nudge comes back to nobody, so another node sends one.
+/// Waits until a node listens: its own nudges do not return to it, so another node sends one.
 async fn listens(from: &Desk, to: &Desk) {
     let nudged = to.bus().unwrap().nudged();
     eventually("a node listens", LONG, || async {
@@ -25,7 +25,7 @@ async fn listens(from: &Desk, to: &Desk) {
     .await;
 }
 
-/// That whoever watches on `to` is told of what happens on `from`.
+/// Asserts that a watcher on `to` is notified of changes on `from`.
 async fn tells(from: &Desk, to: &Desk, name: Digest) {
     for step in ["change", "take"] {
         let changes = to.leases.watch(&name, at(0)).await.unwrap().unwrap();
@@ -56,13 +56,13 @@ async fn a_nudge_reaches_the_other_node_and_not_its_own() {
     let (a, b) = (node(&server.url()), node(&server.url()));
     listens(&a, &b).await;
     listens(&b, &a).await;
-    // What those two have left on the way.
+    // Drains the nudges of the previous two calls.
     for node in [&a, &b] {
         while timeout(Duration::from_millis(300), node.bus().unwrap().nudged().notified()).await.is_ok() {}
     }
     a.bus().unwrap().nudge();
     timeout(LONG, b.bus().unwrap().nudged().notified()).await.expect("the other node is nudged");
-    // By then its own would have come too: a server sends to all who listen at once.
+    // Its own nudge would have arrived by then: a server sends to all subscribers at once.
     let own = timeout(Duration::from_millis(50), a.bus().unwrap().nudged().notified()).await;
     assert!(own.is_err(), "nobody nudges themself");
 }

@@ -17,13 +17,13 @@ fn lease() -> Lease {
     Lease { holder: Digest::of(&[]), until: at(600_000) }
 }
 
-/// That records are kept and changes are heard of.
+/// Asserts that records are kept and changes are announced.
 async fn is_used(a: &Desk, b: &Desk, round: u8) {
     for record in 0..20_u8 {
         let name = Digest::of(&[&[round, record]]);
         assert!(a.leases.put(name, lease(), at(0)).await.unwrap());
         assert!(!b.leases.put(name, lease(), at(0)).await.unwrap());
-        // The first may be before the subscription; whoever is told too often looks again.
+        // The first change may precede the subscription; a spurious notification only causes another read.
         eventually("a change is heard of", LONG, || async {
             let next = b.leases.watch(&name, at(0)).await.unwrap().unwrap().next();
             a.leases.update(&name, at(0), Ok::<_, ()>).await.unwrap();
@@ -48,7 +48,7 @@ async fn sentinels_are_followed_to_the_new_master() {
     std::fs::write(&file, watch).unwrap();
     let sentinel_port = free_port();
     let _sentinel = Sentinel::start(&file, sentinel_port);
-    // One that is not there does not keep the others from being asked.
+    // A Sentinel that is down does not keep the others from being asked.
     let url = format!("redis-sentinel://127.0.0.1:1,127.0.0.1:{sentinel_port}/main");
     let (a, b) = (node(&url), node(&url));
     works(&a, LONG).await;
@@ -71,7 +71,7 @@ async fn sentinels_are_followed_to_the_new_master() {
     assert!(replica.cli(&["ROLE"]).starts_with("master"));
 }
 
-/// A Sentinel that ends with this value.
+/// A Sentinel that stops when this value is dropped.
 struct Sentinel(std::process::Child);
 
 impl Sentinel {

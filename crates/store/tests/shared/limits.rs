@@ -1,4 +1,4 @@
-//! Counts that nodes keep together.
+//! Rate limits that nodes share.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use tokio::time::Instant;
 use crate::server::{Desk, Server, at, eventually, node, works};
 
 const LONG: Duration = Duration::from_secs(5);
-/// Too large for a number that Lua writes out by itself.
+/// Too large for a number that Lua formats by itself.
 const START: i64 = 1_800_000_000_123;
 
 fn a_minute(count: u32) -> Rate {
@@ -26,7 +26,7 @@ async fn admit(node: &Desk, name: &str, rate: Rate, millis: i64) -> Result<(), D
     node.limits.admit(LimitSubject::Client, &key(name), rate, at(START + millis)).await
 }
 
-/// How many a node lets through at once.
+/// How many requests a node admits at once.
 async fn burst(node: &Desk, name: &str, rate: Rate) -> usize {
     let mut count = 0;
     while admit(node, name, rate, 0).await.is_ok() {
@@ -38,7 +38,7 @@ async fn burst(node: &Desk, name: &str, rate: Rate) -> usize {
 #[tokio::test(flavor = "multi_thread")]
 async fn both_places_count_alike() {
     let server = Server::start(&[]);
-    // In turn, so that what each of them remembers is never all there is.
+    // The nodes take turns, so that neither has counted everything itself.
     let (here, there) = (SharedState::in_process(), [node(&server.url()), node(&server.url())]);
     let runtime = tokio::runtime::Handle::current();
     let asks = (1..40_u32, prop::collection::vec(prop_oneof![Just(0_i64), 0..9_000_i64], 1..60));

@@ -1,4 +1,4 @@
-//! What nodes share, against real servers.
+//! The state that nodes share, on real servers.
 
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test may stop at the first surprise")]
 

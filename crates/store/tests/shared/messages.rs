@@ -1,4 +1,4 @@
-//! Messages over real servers: every node reads what any of them took, and whoever looks into Redis reads nothing.
+//! Messages over real servers: every node reads the messages that any node accepted, and Redis holds only ciphertext.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use tokio::time::timeout;
 
 use crate::server::{Desk, Server, at, node};
 
-/// A message that says this, perhaps as a piece of a stream.
+/// A message with this text, optionally as a piece of a stream.
 fn message(text: &str, seq: Option<u64>) -> Message {
     let (to, content) = (vec![Recipient::Person(EmployeeKey::from_parts("ww", "a"))], format!("\"{text}\""));
     let chunk = seq.map(|seq| Chunk { stream: StreamId::parse(text).unwrap(), seq, done: false });
@@ -20,7 +20,7 @@ async fn post(desk: &Desk, messages: Vec<Message>) -> Result<Vec<PostOutcome>, R
     desk.messages.post(messages, at(0)).await.unwrap()
 }
 
-/// Reads until a message has come.
+/// Reads until a message has arrived.
 async fn read(round: &mut MessageFeed, text: &str) {
     let reading = async {
         let piece = format!("\"{text}\"");
@@ -30,7 +30,7 @@ async fn read(round: &mut MessageFeed, text: &str) {
     timeout(Duration::from_secs(20), reading).await.expect("it comes");
 }
 
-/// That messages pass between two nodes, and streams keep their order.
+/// Asserts that messages pass between two nodes, and that streams keep their order.
 pub(crate) async fn passes(a: &Desk, b: &Desk, name: &str) {
     let mut rounds = [a.messages.feed().unwrap(), b.messages.feed().unwrap()];
     for number in 0..5 {
@@ -46,20 +46,20 @@ pub(crate) async fn passes(a: &Desk, b: &Desk, name: &str) {
     assert_eq!(gap, RejectedMessage { place: 1, why: ChunkOutOfOrder::Gap(5) });
 }
 
-/// What the entries of the stream have for a message, as Redis has it.
+/// The sealed messages in the entries of the stream, as stored in Redis.
 async fn sealed(wire: &mut redis::aio::MultiplexedConnection) -> Vec<Vec<u8>> {
     let range = redis::cmd("XRANGE").arg("test:1:{mail}").arg("-").arg("+").to_owned();
     let there: Vec<(String, Vec<Vec<u8>>)> = range.query_async(wire).await.unwrap();
     there.into_iter().map(|(_, mut fields)| fields.pop().unwrap()).collect()
 }
 
-/// Puts a message there again, as the next one.
+/// Appends a message again, as the next entry.
 async fn replay(wire: &mut redis::aio::MultiplexedConnection, number: usize, message: &[u8]) {
     let add = redis::cmd("XADD").arg("test:1:{mail}").arg("*").arg("n").arg(number).arg("m").arg(message).to_owned();
     add.query_async::<String>(wire).await.unwrap();
 }
 
-/// What a node takes in of what it reads next, at that time.
+/// How many of the next messages a node accepts, at that time.
 async fn taken_in(desk: &Desk, round: &mut MessageFeed, seconds: i64) -> usize {
     let arrived = timeout(Duration::from_secs(20), round.next()).await.expect("it comes");
     assert!(!arrived.messages.is_empty(), "this test looks at nothing");
@@ -74,7 +74,7 @@ async fn what_is_put_into_redis_again_is_dropped_and_counted() {
     let client = redis::Client::open(server.url()).unwrap();
     let mut wire = client.get_multiplexed_async_connection().await.unwrap();
     let (mut round, mut elsewhere) = (one.messages.feed().unwrap(), other.messages.feed().unwrap());
-    // Before anything is sent, so that each reads everything.
+    // Before anything is sent, so that each node reads everything.
     round.next().await;
     elsewhere.next().await;
     post(&other, vec![message("first", None)]).await.unwrap();
@@ -88,7 +88,7 @@ async fn what_is_put_into_redis_again_is_dropped_and_counted() {
     }
     assert_eq!((one.messages.dropped(), other.messages.dropped()), (0, 0));
     let [first, second]: [Vec<u8>; 2] = sealed(&mut wire).await.try_into().unwrap();
-    // Once more, at once and as long as a message is new enough to come from another node.
+    // Again, immediately and for as long as a message is new enough to come from another node.
     for (count, (seconds, message)) in [(0, &first), (0, &second), (60, &first), (180, &second)].into_iter().enumerate()
     {
         replay(&mut wire, count + 3, message).await;
@@ -96,14 +96,14 @@ async fn what_is_put_into_redis_again_is_dropped_and_counted() {
         assert_eq!(taken_in(&other, &mut elsewhere, seconds).await, 0, "{seconds}");
         assert_eq!((one.messages.dropped(), other.messages.dropped()), (count as u64 + 1, count as u64 + 1));
     }
-    // A node that begins now has read none of them, and does not take in what is old, nor what is not sent yet.
+    // A node that starts now has read none of them, and accepts neither old messages nor messages from the future.
     for seconds in [181, 3_600, -61] {
         let late = node(&server.url());
         let mut round = late.messages.feed().unwrap();
         assert_eq!(taken_in(&late, &mut round, seconds).await, 0, "{seconds}");
         assert_eq!(late.messages.dropped(), 6, "{seconds}");
     }
-    // It takes in each of them once while they are new.
+    // It accepts each of them once while they are new.
     let late = node(&server.url());
     let mut round = late.messages.feed().unwrap();
     let admitted = late.messages.filter_fresh(round.next().await, at(100_000));

@@ -1,4 +1,4 @@
-//! Redis goes and comes back.
+//! Outages of Redis and the recovery from them.
 
 use std::time::Duration;
 
@@ -14,11 +14,11 @@ fn lease() -> Lease {
     Lease { holder: Digest::of(&[]), until: at(600_000) }
 }
 
-/// That everything fails soon, and from then on at once.
+/// Asserts that every operation fails soon, and later ones immediately.
 async fn all_fail(node: &Desk) {
     let name = Digest::of(&[b"a"]);
     eventually("it is noticed", LONG, || async { in_time(node.probe()).await.is_err() }).await;
-    // The first attempts since are waited for.
+    // The first operations after the outage wait for their timeout.
     tokio::time::timeout(LONG, async {
         loop {
             let begun = Instant::now();

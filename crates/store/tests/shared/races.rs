@@ -1,4 +1,4 @@
-//! Of two nodes that want the same, one gets it.
+//! Of two nodes that request the same, one succeeds.
 
 use deskpass_core::Digest;
 use deskpass_store::Lease;

@@ -1,4 +1,4 @@
-//! Whoever reads Redis learns nothing, and whoever writes to it forges nothing.
+//! Reading Redis reveals nothing, and writing to it forges nothing.
 
 use deskpass_core::Digest;
 use deskpass_store::{PlatformToken, RedisSettings, SharedState};
@@ -30,7 +30,7 @@ async fn what_was_not_sealed_for_this_place_is_nothing() {
         assert_eq!(node.tokens.read_with(&b, at(0), Clone::clone).await.unwrap(), None, "{forged:?}");
         assert!(node.tokens.update(&b, at(0), Ok::<_, ()>).await.unwrap().is_none());
         assert!(node.tokens.watch(&b, at(0)).await.unwrap().is_none());
-        // Nobody can keep us from going on with a good one.
+        // A forged record does not block a valid one.
         assert!(node.tokens.put(b, token("good"), at(0)).await.unwrap());
         assert_eq!(node.tokens.take(&b, at(0)).await.unwrap(), Some(token("good")));
         redis::cmd("SET").arg(key(b)).arg(forged).query_async::<()>(&mut wire).await.unwrap();

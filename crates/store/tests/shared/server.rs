@@ -1,4 +1,4 @@
-//! A Redis of a test's own, as a real process.
+//! A private Redis for a test, as a real process.
 
 use std::io::{BufRead as _, BufReader};
 use std::net::TcpListener;
@@ -10,10 +10,10 @@ use deskpass_store::{RedisSettings, SharedState, StoreError};
 use tempfile::TempDir;
 use tokio::time::{Instant, sleep};
 
-/// What stands for the progress of a code here.
+/// Shared state with a number in place of the progress of a code.
 pub(crate) type Desk = SharedState<u32>;
 
-/// A server that ends with this value.
+/// A server that stops when this value is dropped.
 #[derive(Debug)]
 pub(crate) struct Server {
     child: Option<Child>,
@@ -44,7 +44,7 @@ impl Server {
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
         let ready = lines.by_ref().map_while(Result::ok).any(|line| line.contains("Ready to accept connections"));
         assert!(ready, "redis-server did not start");
-        // It must not stop at a full pipe.
+        // Drains the output, so that the server does not block on a full pipe.
         std::thread::spawn(move || lines.for_each(drop));
         self.child = Some(child);
     }
@@ -56,7 +56,7 @@ impl Server {
         }
     }
 
-    /// Stops it without ending it, and lets it go on.
+    /// Sends a signal to the server, to pause or resume it.
     pub(crate) fn signal(&self, name: &str) {
         let id = self.child.as_ref().unwrap().id().to_string();
         assert!(Command::new("kill").args(["-s", name, &id]).status().unwrap().success());
@@ -85,7 +85,7 @@ pub(crate) fn free_port() -> u16 {
         .unwrap()
 }
 
-/// How a node is told to use a server.
+/// The settings of a node for a server.
 pub(crate) fn settings(url: &str) -> RedisSettings {
     RedisSettings { url: url.to_owned(), prefix: "test".to_owned(), key: [1; 32], ca_file: None }
 }
@@ -99,7 +99,7 @@ pub(crate) fn at(millis: i64) -> Timestamp {
     Timestamp::from_millis(millis)
 }
 
-/// Asks until it is so; for what a real process does in its own time.
+/// Polls until a condition holds, for the asynchronous work of a real process.
 pub(crate) async fn eventually<F: Future<Output = bool>>(what: &str, within: Duration, mut ask: impl FnMut() -> F) {
     let deadline = Instant::now() + within;
     while !ask().await {
@@ -113,7 +113,7 @@ pub(crate) async fn works(node: &Desk, within: Duration) {
     eventually("the shared store works", within, || async { node.probe().await.is_ok() }).await;
 }
 
-/// What a call ended in, and that it did not take long.
+/// The result of a call, which must end in time.
 pub(crate) async fn in_time<T>(call: impl Future<Output = Result<T, StoreError>>) -> Result<T, StoreError> {
     tokio::time::timeout(Duration::from_millis(2_500), call).await.expect("nobody waits longer, whatever is broken")
 }

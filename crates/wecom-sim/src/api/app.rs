@@ -1,4 +1,4 @@
-//! `agent/get`: the app, as its administrator set it up.
+//! `agent/get`: the app as its administrator configured it.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! The address book: people, departments, and people of connected corporations.
+//! The address book: members, departments, and members of connected corporations.
 
 use serde_json::{Value, json};
 
@@ -15,7 +15,7 @@ pub(super) fn user(call: &Call<'_>) -> Result<Fields, Refused> {
         _ => 1,
     };
     let mut user = details(who, status);
-    // Apps made since June 2022 get no pictures; one person has one all the same, so that both cases come up.
+    // Apps created since June 2022 get no pictures; one member has a picture nevertheless, so that both cases occur.
     if who.id == "admin01" {
         user.insert("avatar".to_owned(), "https://avatars.example.com/admin01.png".into());
         user.insert("thumb_avatar".to_owned(), "https://avatars.example.com/admin01.png".into());
@@ -65,7 +65,7 @@ pub(super) fn department(call: &Call<'_>) -> Result<Fields, Refused> {
     Ok(fields(json!({ "department": shape(found) })))
 }
 
-/// The department asked for and all below it, or all there are.
+/// The requested department and all departments below it, or all departments.
 pub(super) fn departments(call: &Call<'_>) -> Result<Fields, Refused> {
     let top = call.query.non_empty("id").map(number).transpose()?;
     if let Some(top) = top {

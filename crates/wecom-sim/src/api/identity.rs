@@ -1,4 +1,4 @@
-//! `getuserinfo`: whom a code stands for, in the new spelling and in the old.
+//! `getuserinfo`: the user to whom a code belongs, with the new and the old field names.
 
 use serde_json::json;
 

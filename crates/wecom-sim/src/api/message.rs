@@ -1,4 +1,4 @@
-//! `message/send`: the app writes to people.
+//! `message/send`: the app sends messages to members.
 
 use std::time::Duration;
 
@@ -95,7 +95,7 @@ struct Recipients {
 }
 
 impl Recipients {
-    /// Everyone meant; refused when nobody is, or nobody can be reached. There are no tags here, so none is valid.
+    /// The recipients of a request; an error when none is given or reachable. There are no tags here, so no tag is valid.
     fn of(ask: &SendRequest) -> Result<Self, Refused> {
         if [&ask.touser, &ask.toparty, &ask.totag].into_iter().all(|list| parts(list).next().is_none()) {
             return Err(82001.into());
@@ -134,7 +134,7 @@ fn reachable(who: &SimulatedPerson) -> bool {
     who.kind == PersonKind::Member
 }
 
-/// What is shown: the platform cuts off what is too long.
+/// The displayed content: the platform truncates a long text.
 fn content(ask: &SendRequest) -> Result<Value, Refused> {
     match ask.msgtype.as_str() {
         "text" => text(ask.text.as_ref()),

@@ -1,4 +1,4 @@
-//! `gettoken`: the app proves itself with its secret.
+//! `gettoken`: the app authenticates with its secret.
 
 use serde_json::json;
 

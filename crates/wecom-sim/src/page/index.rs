@@ -1,4 +1,4 @@
-//! What this place is, and how to play with it.
+//! The index page, which explains the simulator and its use.
 
 use bytes::Bytes;
 use http::header::HOST;
@@ -38,7 +38,7 @@ pub(crate) fn index(config: &SimulatorConfig, headers: &HeaderMap) -> Response<B
     reply::page(StatusCode::OK, frame(language, "wide", title, &body))
 }
 
-/// In development mode the desk answers at the same origin; beside a desk elsewhere, the link shows at least its form.
+/// In development mode the service runs at the same origin; otherwise the link shows at least its form.
 fn phone(config: &SimulatorConfig, origin: &str) -> String {
     let base = &config.base;
     let link = form_urlencoded::Serializer::new(String::new())
@@ -65,7 +65,7 @@ fn faults(here: &str) -> String {
     format!("{puts}curl -X DELETE {here}/faults\ncurl -X POST {here}/void-tokens")
 }
 
-/// The name the browser used, as far as it can stand in a command.
+/// The host name that the browser used, if it is safe in a command.
 fn host(headers: &HeaderMap) -> &str {
     let plain = |host: &&str| host.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".:-[]".contains(&byte));
     let whole = |host: &&str| Url::parse(&format!("http://{host}/")).is_ok();

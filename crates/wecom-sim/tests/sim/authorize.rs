@@ -1,4 +1,4 @@
-//! The two links: what they check, and where they send people.
+//! The two authorization links: their checks and their redirects.
 
 use deskpass_wecom_sim::Domains;
 
@@ -148,7 +148,7 @@ async fn only_people_of_the_directory_can_pick_up() {
         let answer = sim.get(&authorize(&[("sim_user", nobody)])).await;
         assert_eq!((answer.status, answer.header("location")), (404, None), "{nobody}");
     }
-    // Outside the range: silent inside the client, refused at the desktop.
+    // Outside the visible range: silent inside the client, refused in a desktop browser.
     assert_eq!(sim.get(&authorize(&[("sim_user", "hidden01")])).await.status, 302);
     assert_eq!(sim.get(&desktop(&[("sim_user", "hidden01")])).await.status, 403);
 }

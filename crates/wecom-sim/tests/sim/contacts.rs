@@ -113,7 +113,7 @@ async fn a_partner_is_looked_up_elsewhere() {
 async fn strangers_addresses_are_kept_out_once_there_is_a_list() {
     let sim = Sim::start().await;
     assert_eq!(sim.send("PUT", "/switches", r#"{"trusted_ips":["192.0.2.1"]}"#).await.status, 200);
-    // The token is still handed out: only the calls that use it are refused.
+    // The token is still issued: only the calls that use it are refused.
     let answer = sim.call("department/list", &[]).await;
     assert_eq!(answer.errcode(), 60020);
     assert!(answer.json()["errmsg"].as_str().unwrap().contains("from ip: 127.0.0.1,"), "{answer:?}");

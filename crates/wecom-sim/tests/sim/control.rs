@@ -1,4 +1,4 @@
-//! Counters, switches, and the ways that lead nowhere.
+//! Counters, switches, and unknown paths.
 
 use deskpass_wecom_sim::Domains;
 use serde_json::json;
@@ -12,7 +12,7 @@ async fn calls_are_counted_until_they_are_forgotten() {
     sim.call("user/get", &[("userid", "user01")]).await;
     sim.call("user/get", &[("userid", "nobody")]).await;
     sim.get("/cgi-bin/agent/get").await;
-    // The phone is not the service.
+    // Requests of the phone are not calls of the service.
     sim.get(&authorize(&[("sim_user", "user01")])).await;
     let seen = sim.get("/calls").await.json();
     assert_eq!(seen["calls"], json!({ "gettoken": 2, "user/get": 2, "agent/get": 1 }));
@@ -68,7 +68,7 @@ async fn other_paths_lead_nowhere() {
     }
     let outside = "GET /simulated/cgi-bin/gettoken HTTP/1.1\r\nhost: sim\r\nconnection: close\r\n\r\n";
     assert_eq!(sim.raw(outside).await.unwrap().status, 404);
-    // At the root everything is, too, as at the real hosts.
+    // All paths also work at the root, as on the real hosts.
     let real = "GET /cgi-bin/gettoken HTTP/1.1\r\nhost: sim\r\nconnection: close\r\n\r\n";
     assert_eq!(sim.raw(real).await.unwrap().json()["errcode"], 41_002);
     let alone = Sim::with(Domains::Loopback, "").await;

@@ -1,4 +1,4 @@
-//! Misbehaviour on request.
+//! Fault injection.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! A running simulator, and a client that sends exactly what it is told to.
+//! A running simulator, and a client that sends raw requests.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use url::{Url, form_urlencoded};
 
-/// An answer.
+/// A response.
 #[derive(Clone, Debug)]
 pub(crate) struct Response {
     pub(crate) status: u16,
@@ -29,20 +29,20 @@ impl Response {
         serde_json::from_str(&self.body).unwrap_or_else(|error| panic!("{error}: {self:?}"))
     }
 
-    /// The platform's code, which always comes with a happy status.
+    /// The platform's error code, which always comes with a success status.
     pub(crate) fn errcode(&self) -> i64 {
         assert_eq!(self.status, 200, "{self:?}");
         self.json()["errcode"].as_i64().unwrap()
     }
 
-    /// Where it redirects to.
+    /// The target of the redirect.
     pub(crate) fn location(&self) -> Url {
         assert_eq!(self.status, 302, "{self:?}");
         self.header("location").unwrap().parse().unwrap()
     }
 }
 
-/// A simulator on a free port with a clock wound by hand.
+/// A simulator on a free port with a manual clock.
 #[derive(Debug)]
 pub(crate) struct Sim {
     pub(crate) address: String,
@@ -80,7 +80,7 @@ impl Sim {
         self.clock.advance(Duration::from_secs(seconds));
     }
 
-    /// Sends a request to a path below the base; `None` when the connection is closed without an answer.
+    /// Sends a request to a path below the base; `None` when the connection is closed without a response.
     pub(crate) async fn try_send(
         &self,
         method: &str,
@@ -118,27 +118,27 @@ impl Sim {
         self.try_send("GET", path, &[("accept-language", language)], "").await.expect("an answer")
     }
 
-    /// A token, as the app gets it.
+    /// A token, obtained as the app does.
     pub(crate) async fn token(&self) -> String {
         let answer = self.get("/cgi-bin/gettoken?corpid=wwdeskpass&corpsecret=a-secret").await;
         assert_eq!(answer.errcode(), 0, "{answer:?}");
         answer.json()["access_token"].as_str().unwrap().to_owned()
     }
 
-    /// Calls an API with a good token.
+    /// Calls an API with a valid token.
     pub(crate) async fn call(&self, api: &str, pairs: &[(&str, &str)]) -> Response {
         let token = self.token().await;
         let pairs = [("access_token", token.as_str())].into_iter().chain(pairs.iter().copied());
         self.get(&format!("/cgi-bin/{api}?{}", encode(pairs))).await
     }
 
-    /// Posts to an API with a good token.
+    /// Posts to an API with a valid token.
     pub(crate) async fn post(&self, api: &str, body: &Value) -> Response {
         let token = self.token().await;
         self.send("POST", &format!("/cgi-bin/{api}?access_token={token}"), &body.to_string()).await
     }
 
-    /// A code, as the phone of that person brings it.
+    /// A code, obtained as the user's phone does.
     pub(crate) async fn code(&self, person: &str) -> String {
         let at = self.get(&authorize(&[("sim_user", person)])).await.location();
         at.query_pairs().find(|(name, _)| name == "code").unwrap().1.into_owned()
@@ -149,7 +149,7 @@ pub(crate) fn encode<'a>(pairs: impl IntoIterator<Item = (&'a str, &'a str)>) ->
     form_urlencoded::Serializer::new(String::new()).extend_pairs(pairs).finish()
 }
 
-/// A link with these parameters instead of, or besides, the usual ones; an empty one is left out.
+/// A link with these parameters replacing or extending the usual ones; an empty parameter is left out.
 fn link(path: &str, usual: &[(&str, &str)], other: &[(&str, &str)]) -> String {
     let kept = usual.iter().filter(|(name, _)| other.iter().all(|(given, _)| given != name));
     let pairs = kept.chain(other).filter(|(_, value)| !value.is_empty()).copied();

@@ -1,4 +1,4 @@
-//! From code to person, in both spellings.
+//! The exchange of a code for a user, with both field names.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! The simulated platform, asked over real connections.
+//! Tests of the simulated platform over real connections.
 
 #![expect(
     clippy::unwrap_used,

@@ -1,4 +1,4 @@
-//! Messages to people, and where they arrive.
+//! Messages to members, and their delivery.
 
 use serde_json::{Value, json};
 

@@ -1,11 +1,11 @@
-//! What people see.
+//! The HTML pages.
 
 use deskpass_wecom_sim::{Domains, PEOPLE};
 use url::Url;
 
 use crate::harness::{CALLBACK, Sim, authorize, desktop, encode};
 
-/// The addresses of all links of a page, as a browser reads them.
+/// The targets of all links of a page, as a browser reads them.
 fn links(html: &str) -> Vec<String> {
     html.split("href=\"").skip(1).map(|rest| rest.split('"').next().unwrap().replace("&amp;", "&")).collect()
 }

@@ -1,4 +1,4 @@
-//! Serving alone: limits, and leaving.
+//! The standalone server: limits and shutdown.
 
 use std::time::Duration;
 

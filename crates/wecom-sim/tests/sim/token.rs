@@ -1,4 +1,4 @@
-//! Access tokens: how they are had, how long they last, and what calls without one hear.
+//! Access tokens: how they are issued, how long they live, and the errors of calls without one.
 
 use crate::harness::Sim;
 
@@ -87,7 +87,7 @@ async fn the_platform_may_void_a_token_early() {
     assert_eq!(sim.get(&ask(&old)).await.errcode(), 40014);
     let new = sim.token().await;
     assert_ne!(new, old);
-    // A refused token has not used up the code.
+    // A rejected token has not consumed the code.
     assert_eq!(sim.get(&ask(&new)).await.json()["userid"], "user01");
 }
 
@@ -101,6 +101,6 @@ async fn refusals_are_worded_like_the_platforms() {
     assert_eq!(wording, "invalid access_token");
     assert!(hint.len() == 24 && hint.bytes().all(|byte| byte.is_ascii_digit()), "{hint}");
     assert_eq!(rest, "127.0.0.1, more info at https://open.work.weixin.qq.com/devtool/query?e=40014");
-    // Empty fields of a success come along.
+    // The refusal contains the fields of a success, empty.
     assert_eq!((&said["department"], &said["order"]), (&serde_json::json!([]), &serde_json::json!([])));
 }

@@ -1,9 +1,9 @@
-//! The table of error numbers, as data.
+//! The table of error codes, as data.
 
 use super::ErrcodeInfo;
 use super::FixableBy::{self, Administrator, Developer, Nobody, Person};
 
-/// Numbers that mean the same.
+/// Error codes with the same meaning.
 pub(super) struct Row {
     pub(super) codes: &'static [i64],
     pub(super) fixable_by: FixableBy,
@@ -14,7 +14,7 @@ const fn row(codes: &'static [i64], fixable_by: FixableBy, english: &'static str
     Row { codes, fixable_by, text: [english, chinese] }
 }
 
-/// For any other number.
+/// The explanation of an unknown code.
 pub(super) const UNKNOWN: ErrcodeInfo = ErrcodeInfo {
     fixable_by: Administrator,
     text: [
@@ -23,7 +23,7 @@ pub(super) const UNKNOWN: ErrcodeInfo = ErrcodeInfo {
     ],
 };
 
-/// Every number the platform is known to give to calls like ours.
+/// Every error code that the platform is known to return for the calls of this service.
 pub(super) const TABLE: &[Row] = &[
     row(&[-1], Nobody, "The platform is busy. Try again in a moment.", "企业微信系统繁忙，请稍后重试。"),
     row(

@@ -1,4 +1,4 @@
-//! Whatever comes back: no answer that is not one makes anybody somebody.
+//! Invalid responses: none of them identifies a user.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ fn incomplete() -> Error {
     InvalidResponse::MissingField("userid").into()
 }
 
-/// Bad answers, and what they are taken for.
+/// Invalid responses, and the expected error.
 fn bad() -> Vec<(&'static str, Reply, Error)> {
     let elsewhere =
         "HTTP/1.1 302 Found\r\nconnection: close\r\nlocation: http://127.0.0.1:1/\r\ncontent-length: 0\r\n\r\n";
@@ -139,7 +139,7 @@ async fn a_user_id_is_a_text_of_the_documented_shape() {
             assert_eq!(wecom.exchange_code("code").await, Err(incomplete()), "{name}: {id}");
         }
     }
-    // Of two that differ, neither is to be believed.
+    // Of two different user ids, neither can be trusted.
     platform.next(USERINFO, [Reply::Json(json!({ "errcode": 0, "userid": "user01", "UserId": "admin01" }))]);
     assert_eq!(wecom.exchange_code("code").await, Err(incomplete()));
 }
@@ -189,7 +189,7 @@ async fn a_platform_that_stays_busy_costs_no_more_than_the_patience() {
     let wecom = deskpass_wecom::Wecom::new(settings, platform.clock.clone()).unwrap();
     platform.always(USERINFO, errcode(-1));
     assert!(wecom.exchange_code("code").await.is_err());
-    // The second pause would end after the patience.
+    // The second pause would end after the timeout.
     assert!(platform.count(USERINFO) <= 2);
 }
 

@@ -1,4 +1,4 @@
-//! When the platform is not asked.
+//! The cases in which the platform is not called.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -150,7 +150,7 @@ async fn calls_that_do_not_get_through_show() {
             assert_eq!(asked(&platform, &wecom, USERINFO).await, 1);
         }
         assert_eq!(wecom.circuit(), Circuit::Failing);
-        // A refusal is an answer.
+        // A refusal is a response.
         platform.always(USERINFO, errcode(40029));
         assert_eq!(asked(&platform, &wecom, USERINFO).await, 1);
         assert_eq!(wecom.circuit(), Circuit::Closed);
@@ -200,7 +200,7 @@ async fn asking_for_the_date_finds_out_whether_it_is_back() {
 async fn strange_codes_do_not_make_the_platform_look_down() {
     let platform = Platform::start().await;
     let wecom = platform.client();
-    // What stands before the platform may refuse what looks like an attack.
+    // A firewall in front of the platform may refuse requests that look like an attack.
     platform.always(USERINFO, status("403 Forbidden"));
     for _ in 0..5 {
         assert_eq!(asked(&platform, &wecom, USERINFO).await, 1);

@@ -1,4 +1,4 @@
-//! What goes out with a code, and what the numbers that come back mean.
+//! The requests that carry a code, and the meaning of the error codes in the responses.
 
 use deskpass_wecom::Error;
 use deskpass_wecom::errcode::{FixableBy, explain};
@@ -44,7 +44,7 @@ fn any_code_arrives_as_it_was() {
     });
 }
 
-/// Every number the platform's documents list for calls like ours.
+/// Every error code that the platform's documentation lists for the calls of this service.
 const LISTED: &[i64] = &[
     -1, 6000, 40001, 40003, 40013, 40014, 40029, 40056, 40058, 40066, 60003, 60123, 40073, 40078, 40082, 40083, 40084,
     40085, 40091, 41001, 41002, 41004, 41008, 41009, 41011, 42001, 42003, 42007, 42009, 45009, 45029, 45031, 45033,

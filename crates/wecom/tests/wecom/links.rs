@@ -1,4 +1,4 @@
-//! The links say what they should, once.
+//! The sign-in links contain each expected parameter once.
 
 use deskpass_core::{Clock, Timestamp};
 use deskpass_wecom::{Hosts, Lang, Settings, Timeouts, Url, Wecom};
@@ -9,7 +9,7 @@ fn client(agent_id: Option<&str>) -> Wecom {
         corp_id: "wwdesk".into(),
         secret: "secret".into(),
         agent_id: agent_id.map(Into::into),
-        // Nothing is called here, so a machine that trusts nobody will do.
+        // No call is made here, so a machine without certificate authorities is sufficient.
         hosts: Hosts { api: Url::parse("http://127.0.0.1").unwrap(), ..Hosts::default() },
         proxy: None,
         timeouts: Timeouts::default(),

@@ -1,4 +1,4 @@
-//! The client against a platform that answers as each test has it answer, over real connections.
+//! Tests of the client against a scripted platform, over real connections.
 #![expect(
     clippy::unwrap_used,
     clippy::indexing_slicing,

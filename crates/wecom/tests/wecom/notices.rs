@@ -13,7 +13,7 @@ use crate::platform::{AGENT, CORP, GETTOKEN, Platform, Reply, SECRET, USERINFO, 
 
 const SEND: &str = "message/send";
 
-/// A platform that takes every message, and its client.
+/// A platform that accepts every message, and its client.
 async fn desk() -> (Platform, Wecom) {
     let platform = Platform::start().await;
     platform.always(SEND, Reply::Json(json!({ "errcode": 0, "errmsg": "ok", "invaliduser": "", "msgid": "m" })));
@@ -21,7 +21,7 @@ async fn desk() -> (Platform, Wecom) {
     (platform, wecom)
 }
 
-/// The content of the message sent last.
+/// The content of the last message.
 fn sent(platform: &Platform) -> Value {
     serde_json::from_str(&platform.calls(SEND).pop().unwrap().body).unwrap()
 }
@@ -62,7 +62,7 @@ async fn a_long_text_is_cut_between_characters() {
 }
 
 #[tokio::test]
-async fn a_message_to_one_person_cannot_become_one_to_many() {
+async fn a_message_to_a_single_member_cannot_reach_many() {
     let (platform, wecom) = desk().await;
     for userid in ["@all", "@ALL", "@", "a|b", "|", "", "corp/user01", "a b", "用户", &"x".repeat(65)] {
         assert_eq!(refused(wecom.notify(userid, "text").await), 81013, "{userid}");
@@ -133,7 +133,7 @@ async fn how_messages_fare_says_nothing_about_signing_in() {
             assert_eq!(wecom.circuit(), Circuit::Closed);
         }
         assert!(!wecom.is_down().await);
-        // Nor does it hide that nobody can sign in.
+        // A message also does not hide that sign-in is impossible.
         platform.always(USERINFO, Reply::Reset);
         for _ in 0..3 {
             assert!(wecom.exchange_code("code").await.is_err());
@@ -171,7 +171,7 @@ async fn a_message_is_in_the_inbox_of_the_simulated_platform() {
     let wecom = Wecom::new(settings, clock).unwrap();
 
     assert!(!wecom.is_down().await);
-    // What is sent again, because the thanks for it were lost, is told once.
+    // A message that is sent again because the response was lost is delivered once.
     for text in ["你好", "你好", "再见"] {
         wecom.notify("Agent01", text).await.unwrap();
     }

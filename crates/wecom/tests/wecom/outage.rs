@@ -1,4 +1,4 @@
-//! Whether the platform is out, as decided by what this service asks it and by nobody else.
+//! Outage detection, decided only by the calls of this service itself.
 
 use std::time::Duration;
 
@@ -10,10 +10,10 @@ use tokio::time::Instant;
 use crate::platform::{GETTOKEN, Platform, Reply, USERINFO, errcode, status, token};
 use crate::tokens::gated;
 
-/// How long it stands what was seen.
+/// The period for which a result remains valid.
 const FRESH: Duration = Duration::from_secs(10);
 
-/// A platform that knows nobody's code, and its client.
+/// A platform that rejects every code, and its client.
 async fn desk() -> (Platform, Wecom) {
     let platform = Platform::start().await;
     platform.always(USERINFO, errcode(40029));
@@ -21,7 +21,7 @@ async fn desk() -> (Platform, Wecom) {
     (platform, wecom)
 }
 
-/// So many callers at once, and whether each was told that the platform is out.
+/// Runs `many` concurrent callers and returns for each whether it was told that the platform is down.
 async fn callers(wecom: &Wecom, many: usize) -> Vec<bool> {
     let mut callers = JoinSet::new();
     for _ in 0..many {
@@ -32,7 +32,7 @@ async fn callers(wecom: &Wecom, many: usize) -> Vec<bool> {
 }
 
 #[tokio::test]
-async fn where_nothing_is_known_one_look_shows_that_it_is_there() {
+async fn without_prior_knowledge_a_single_probe_shows_that_the_platform_is_up() {
     let (platform, wecom) = desk().await;
     assert_eq!(wecom.circuit(), Circuit::Untried);
     for _ in 0..5 {
@@ -59,7 +59,7 @@ async fn a_sign_in_saves_the_probe() {
         assert_eq!(wecom.exchange_code("code").await.is_ok(), known);
         assert!(!wecom.is_down().await);
         assert_eq!(platform.count(USERINFO), 1);
-        // One that did not get through makes the one before say nothing.
+        // A call that did not get through invalidates the previous result.
         platform.next(USERINFO, [Reply::Reset]);
         assert!(wecom.exchange_code("code").await.is_err());
         assert!(!wecom.is_down().await);
@@ -102,7 +102,7 @@ async fn a_platform_that_takes_calls_and_never_answers_is_out_within_the_patienc
         platform.always(api, Reply::Silence);
         let began = Instant::now();
         assert_eq!(callers(&wecom, 20).await, [true; 20]);
-        // The whole patience is half a second; the rest is for busy machines.
+        // The whole timeout is half a second; the rest is for busy machines.
         assert!(began.elapsed() < Duration::from_secs(3), "{:?}", began.elapsed());
         assert!(platform.count(api) <= 3);
         assert_eq!(wecom.circuit(), Circuit::Failing);
@@ -180,7 +180,7 @@ async fn a_platform_that_is_busy_for_as_long_as_it_is_asked_is_out() {
         let (platform, wecom) = desk().await;
         platform.always(api, errcode(-1));
         assert!(wecom.is_down().await);
-        // Each of the three is repeated twice.
+        // Each of the three attempts is retried twice.
         assert_eq!(platform.count(api), 9);
         platform.always(api, if api == GETTOKEN { token("canary-token-1", 7_200) } else { errcode(40029) });
         platform.clock.advance(FRESH);
@@ -217,11 +217,11 @@ async fn the_first_caller_may_leave_without_stranding_the_others() {
 }
 
 #[tokio::test]
-async fn a_limit_is_no_outage_for_anybody_can_meet_it() {
+async fn a_rate_limit_is_not_an_outage() {
     for code in [45009, 45033] {
         let (platform, wecom) = desk().await;
         platform.always(USERINFO, errcode(code));
-        // Whether the look meets it or somebody else did.
+        // Whether the probe meets the limit or another call did.
         if code == 45009 {
             assert!(wecom.exchange_code("flood").await.is_err());
         }
@@ -261,7 +261,7 @@ async fn a_crowd_of_calls_does_not_hold_up_the_look() {
         crowd.spawn(async move { wecom.exchange_code("slow").await });
     }
     platform.called(USERINFO, 128).await;
-    // Not even where the look needs another token.
+    // Also if the probe needs another token.
     platform.clock.advance(Duration::from_hours(2));
     assert!(!wecom.is_down().await);
     assert_eq!((platform.count(GETTOKEN), platform.count(USERINFO)), (2, 129));
@@ -278,7 +278,7 @@ async fn without_a_token_no_sign_in_succeeds() {
         assert_eq!((platform.count(GETTOKEN), platform.count(USERINFO)), (1, 0));
         platform.clock.advance(FRESH);
         assert!(wecom.is_down().await, "{code}");
-        // Asking again and again is what the platform bans callers for.
+        // The platform bans callers that repeat this call.
         let again = usize::from(code == 45031);
         assert_eq!(platform.count(GETTOKEN), 1 + again);
         platform.always(GETTOKEN, token("canary-token-1", 7_200));

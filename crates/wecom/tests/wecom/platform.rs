@@ -1,4 +1,4 @@
-//! A platform that answers as it is told to and remembers what it was asked.
+//! A scripted platform that records the calls it receives.
 
 use std::collections::{HashMap, VecDeque};
 use std::net::SocketAddr;
@@ -18,28 +18,28 @@ pub(crate) const AGENT: &str = "1000002";
 pub(crate) const GETTOKEN: &str = "gettoken";
 pub(crate) const USERINFO: &str = "auth/getuserinfo";
 
-/// How a call is answered.
+/// The response to a call.
 #[derive(Clone)]
 pub(crate) enum Reply {
-    /// With this JSON.
+    /// This JSON.
     Json(Value),
-    /// With this body.
+    /// This body.
     Body(Vec<u8>),
-    /// With exactly these bytes, after which the connection ends.
+    /// Exactly these bytes, after which the connection ends.
     Bytes(Vec<u8>),
-    /// With a reset.
+    /// A connection reset.
     Reset,
-    /// Not at all.
+    /// No response.
     Silence,
-    /// With a body that comes a byte at a time and has no end.
+    /// A body that arrives byte by byte and never ends.
     Drip,
-    /// With fifty megabytes.
+    /// Fifty megabytes.
     Flood,
-    /// As the other, once the gate has a permit.
+    /// The inner reply, once the gate has a permit.
     Gated(Arc<Semaphore>, Box<Reply>),
 }
 
-/// A call that came in.
+/// A received call.
 #[derive(Clone, Debug)]
 pub(crate) struct Call {
     pub(crate) api: String,
@@ -56,7 +56,7 @@ struct PlatformState {
     flooded: usize,
 }
 
-/// The platform; clones are the same one.
+/// The platform; clones refer to the same platform.
 #[derive(Clone)]
 pub(crate) struct Platform {
     pub(crate) address: SocketAddr,
@@ -80,7 +80,7 @@ pub(crate) fn token(value: &str, expires_in: u64) -> Reply {
 }
 
 impl Platform {
-    /// Starts one that gives out a token and knows every code as `user01`'s.
+    /// Starts a platform that issues a token and resolves every code to `user01`.
     pub(crate) async fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let clock = Clock::manual(Timestamp::from_millis(1_700_000_000_000));
@@ -98,12 +98,12 @@ impl Platform {
         this
     }
 
-    /// Answers an API so, unless told otherwise for its next calls.
+    /// Sets the default reply of an API.
     pub(crate) fn always(&self, api: &'static str, reply: Reply) {
         self.state.lock().unwrap().always.insert(api, reply);
     }
 
-    /// Answers the next calls of an API so.
+    /// Sets the replies to the next calls of an API.
     pub(crate) fn next(&self, api: &'static str, replies: impl IntoIterator<Item = Reply>) {
         self.state.lock().unwrap().next.entry(api).or_default().extend(replies);
     }
@@ -116,7 +116,7 @@ impl Platform {
         self.calls(api).len()
     }
 
-    /// Waits until an API was called so often.
+    /// Waits until an API was called `times` times.
     pub(crate) async fn called(&self, api: &str, times: usize) {
         loop {
             let came = self.came.notified();
@@ -127,7 +127,7 @@ impl Platform {
         }
     }
 
-    /// How much of floods went out.
+    /// The number of bytes sent by [`Reply::Flood`].
     pub(crate) fn flooded(&self) -> usize {
         self.state.lock().unwrap().flooded
     }
@@ -140,7 +140,7 @@ impl Platform {
             agent_id: Some(AGENT.into()),
             hosts: Hosts { api: url("/sim/"), authorize: url("/sim/authorize"), web_login: url("/sim/login") },
             proxy: None,
-            // Generous, for the sake of busy machines: tests that wait for its end bring their own.
+            // Generous, for busy machines: tests that wait for a timeout set their own.
             timeouts: Timeouts {
                 operation: Duration::from_secs(30),
                 call: Duration::from_secs(20),
@@ -153,7 +153,7 @@ impl Platform {
         Wecom::new(self.settings(), self.clock.clone()).unwrap()
     }
 
-    /// A client that soon gives up.
+    /// A client with short timeouts.
     pub(crate) fn hasty_client(&self) -> Wecom {
         let (call, operation) = (Duration::from_millis(300), Duration::from_millis(500));
         let timeouts = Timeouts { connect: Duration::from_millis(300), call, operation };

@@ -1,4 +1,4 @@
-//! What the platform says of people, departments and the application.
+//! Profiles of users, departments and the application.
 
 use std::time::Duration;
 
@@ -65,7 +65,7 @@ async fn names_of_departments_are_kept_for_an_hour() {
 }
 
 #[tokio::test]
-async fn an_invisible_department_is_requested_once_and_a_failed_one_again() {
+async fn an_invisible_department_is_requested_once_and_a_failed_request_is_repeated() {
     let platform = Platform::start().await;
     let wecom = platform.client();
     for (reply, calls, name) in [(errcode(60011), 1, Some(String::new())), (Reply::Reset, 2, None)] {
@@ -163,8 +163,8 @@ async fn a_member_out_of_sight_is_refused() {
     assert_eq!(platform.client().profile(&member()).await.unwrap_err().errcode(), Some(60011));
 }
 
-/// Of people of connected corporations the platform tells no status: who left is not found. A member who is not found may be out of the
-/// application's visible range.
+/// The platform reports no status for users of connected corporations: users who left are not found. A member who is not found
+/// may be outside the application's visible range.
 #[tokio::test]
 async fn who_is_not_found_has_left_a_connected_corporation() {
     let platform = Platform::start().await;

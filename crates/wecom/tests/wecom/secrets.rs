@@ -1,4 +1,4 @@
-//! Secrets go out in addresses and must show up nowhere else.
+//! Secrets are sent in URLs and must not appear anywhere else.
 
 use std::io;
 use std::sync::{Arc, Mutex};
@@ -12,7 +12,7 @@ use crate::platform::{GETTOKEN, Platform, Reply, SECRET, USERINFO, status};
 
 const CODE: &str = "canary-code-77aa";
 
-/// Everything that was logged.
+/// A buffer of all log output.
 #[derive(Clone, Default)]
 struct Log(Arc<Mutex<Vec<u8>>>);
 
@@ -34,7 +34,7 @@ impl<'a> MakeWriter<'a> for Log {
     }
 }
 
-/// Refuses, and repeats what it was told.
+/// Refuses, and echoes the request.
 fn echo(api: &str, errcode: i64) -> Reply {
     let told = match api {
         GETTOKEN => SECRET.to_owned(),
@@ -63,7 +63,7 @@ fn failures(api: &str) -> Vec<Reply> {
     ]
 }
 
-/// Everything that can go wrong, on each call; returns every error as it is shown.
+/// Triggers every kind of failure on each call; returns the texts of all errors.
 async fn misadventures(platform: &Platform) -> Vec<String> {
     let mut shown = Vec::new();
     for api in [GETTOKEN, USERINFO, "user/get", "message/send"] {
@@ -98,7 +98,7 @@ async fn misadventures(platform: &Platform) -> Vec<String> {
 #[tokio::test]
 async fn no_error_and_no_log_has_a_secret() {
     let log = Log::default();
-    // Global, so that what other crates log in their own tasks, and through `log`, is seen as well.
+    // Global, so that it also captures logs of other crates' tasks and logs through `log`.
     let everything = tracing_subscriber::EnvFilter::new("trace");
     tracing_subscriber::fmt().with_env_filter(everything).with_writer(log.clone()).finish().init();
     let platform = Platform::start().await;

@@ -1,4 +1,4 @@
-//! What a client can be made of.
+//! Valid and invalid settings of the client.
 
 use deskpass_wecom::{Hosts, SettingsError, Url, Wecom};
 
@@ -58,10 +58,10 @@ async fn addresses_are_of_the_web_and_carry_nothing_else() {
 }
 
 #[tokio::test]
-async fn a_proxy_is_used_where_one_is_set() {
+async fn a_configured_proxy_is_used() {
     let platform = Platform::start().await;
     let mut settings = platform.settings();
-    // Only the proxy can know this name.
+    // Only the proxy can resolve this name.
     settings.hosts.api = Url::parse("http://platform.invalid/sim").unwrap();
     settings.proxy = Url::parse(&format!("http://{}", platform.address)).ok();
     let wecom = Wecom::new(settings, platform.clock.clone()).unwrap();

@@ -1,4 +1,4 @@
-//! A vault in memory, that can be told to fail in the ways a vault fails.
+//! A token cache in memory that can simulate failures.
 
 use std::sync::{Arc, Mutex};
 
@@ -6,14 +6,14 @@ use deskpass_core::{Clock, Timestamp};
 use deskpass_wecom::{CacheFuture, CachedToken, FETCH_LEASE, TokenCache};
 use tokio::sync::watch;
 
-/// How the vault is reached.
+/// The availability of the cache.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum CacheMode {
     #[default]
     Well,
-    /// It cannot be reached, and knows it.
+    /// The cache cannot be reached and reports that.
     Unreachable,
-    /// It never answers.
+    /// The cache never responds.
     Hangs,
 }
 
@@ -22,11 +22,11 @@ struct State {
     mood: CacheMode,
     token: Option<CachedToken>,
     claimed_until: Option<Timestamp>,
-    /// CachedToken by somebody else at the moment of the next claim.
+    /// A token that another node stores at the moment of the next lease request.
     in_between: Option<CachedToken>,
 }
 
-/// A vault in memory; claims lapse by the test's clock.
+/// A token cache in memory; leases expire by the test's clock.
 #[derive(Debug)]
 pub(crate) struct TestCache {
     clock: Clock,
@@ -44,12 +44,12 @@ impl TestCache {
         self.state.lock().unwrap().mood = mood;
     }
 
-    /// Another node keeps a token.
+    /// Stores a token as another node.
     pub(crate) fn put(&self, token: CachedToken) {
         self.state.lock().unwrap().token = Some(token);
     }
 
-    /// Another node keeps a token just before the next claim.
+    /// Stores a token as another node just before the next lease request.
     pub(crate) fn put_in_between(&self, token: CachedToken) {
         self.state.lock().unwrap().in_between = Some(token);
     }
@@ -58,7 +58,7 @@ impl TestCache {
         self.state.lock().unwrap().token.clone()
     }
 
-    /// Another node claims, and is never heard of again.
+    /// Acquires the lease as another node that then dies.
     pub(crate) fn claim_and_die(&self) {
         self.state.lock().unwrap().claimed_until = Some(self.clock.now() + FETCH_LEASE);
     }
@@ -67,17 +67,17 @@ impl TestCache {
         self.state.lock().unwrap().claimed_until.is_some_and(|until| self.clock.now() < until)
     }
 
-    /// How many claims were turned down.
+    /// The number of rejected lease requests.
     pub(crate) fn refusals(&self) -> usize {
         *self.turned_away.borrow()
     }
 
-    /// Waits until claims were turned down so often.
+    /// Waits until lease requests were rejected `times` times.
     pub(crate) async fn turned_away(&self, times: usize) {
         self.turned_away.subscribe().wait_for(|count| *count >= times).await.unwrap();
     }
 
-    /// Answers, unless it is in no mood to.
+    /// Responds according to the mode.
     fn answer<'a, T: Send + 'a>(&'a self, unreachable: T, answer: impl FnOnce(&mut State) -> T) -> CacheFuture<'a, T> {
         let mut state = self.state.lock().unwrap();
         let answer = match state.mood {

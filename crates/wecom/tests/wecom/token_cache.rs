@@ -1,4 +1,4 @@
-//! One token for all nodes: whoever fetches it keeps it for the others, and a vault that fails fails nobody.
+//! One token for all nodes: the node that fetches it stores it for the others, and a failing cache breaks no node.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use crate::platform::{GETTOKEN, Platform, Reply, USERINFO, errcode, status, toke
 use crate::test_cache::{CacheMode, TestCache};
 use crate::tokens::{futures_pending, gated, used};
 
-/// A platform, a vault, and two nodes that share it.
+/// A platform, a token cache, and two nodes that share it.
 async fn cluster() -> (Platform, Arc<TestCache>, [Wecom; 2]) {
     let platform = Platform::start().await;
     let cache = TestCache::new(&platform.clock);
@@ -30,7 +30,7 @@ fn kept(platform: &Platform, value: &str, seconds: u64) -> CachedToken {
 
 type Callers = JoinSet<Result<Identity, Error>>;
 
-/// So many callers on each node.
+/// Starts `each` callers on each node.
 fn callers(nodes: &[Wecom], each: usize) -> Callers {
     let mut callers = JoinSet::new();
     for wecom in nodes.iter().cycle().take(nodes.len() * each) {
@@ -46,7 +46,7 @@ async fn all_well(callers: Callers) {
     }
 }
 
-/// Asks until this token is used, as happens soon after a renewal that nobody waits for.
+/// Makes calls until this token is used, which happens soon after a renewal in the background.
 async fn comes_to_use(platform: &Platform, wecom: &Wecom, value: &str) {
     let deadline = Instant::now() + Duration::from_secs(20);
     while used(platform).last().is_none_or(|last| last != value) {
@@ -98,7 +98,7 @@ async fn a_token_dropped_on_both_nodes_at_once_is_replaced_once() {
 }
 
 #[tokio::test]
-async fn a_dropped_token_is_replaced_by_the_other_nodes_newer_one() {
+async fn a_dropped_token_is_replaced_by_the_newer_token_of_the_other_node() {
     for refusal in [40014, 42001, 40001] {
         let (platform, cache, [wecom, _]) = cluster().await;
         wecom.exchange_code("code").await.unwrap();
@@ -112,7 +112,7 @@ async fn a_dropped_token_is_replaced_by_the_other_nodes_newer_one() {
 }
 
 #[tokio::test]
-async fn where_the_platform_dropped_all_tokens_a_new_one_is_fetched() {
+async fn a_new_token_is_fetched_when_the_platform_dropped_all_tokens() {
     let (platform, cache, [wecom, other]) = cluster().await;
     wecom.exchange_code("code").await.unwrap();
     cache.put(kept(&platform, "canary-token-2", 7_200));
@@ -126,7 +126,7 @@ async fn where_the_platform_dropped_all_tokens_a_new_one_is_fetched() {
 }
 
 #[tokio::test]
-async fn a_platform_that_takes_no_token_is_asked_for_one_more_by_all_nodes_together() {
+async fn all_nodes_together_fetch_a_single_further_token_when_the_platform_rejects_all() {
     let (platform, _safe, nodes) = cluster().await;
     all_well(callers(&nodes, 1)).await;
     platform.always(USERINFO, errcode(40014));
@@ -158,7 +158,7 @@ async fn waiting_for_another_node_costs_no_more_than_the_patience() {
     cache.claim_and_die();
     for asked in 1..=5 {
         assert_eq!(wecom.exchange_code("code").await, Err(Unreachable::TimedOut.into()));
-        // There is no time for a second look, and nobody goes on looking.
+        // There is no time for a second check, and no task continues to check.
         assert_eq!(cache.refusals(), asked);
     }
     assert_eq!(platform.count(GETTOKEN), 0);
@@ -209,7 +209,7 @@ async fn those_who_join_a_renewal_that_is_another_nodes_get_its_token() {
 }
 
 #[tokio::test]
-async fn a_node_without_a_token_takes_one_that_is_due_and_renews_it() {
+async fn a_node_without_a_token_uses_a_token_due_for_renewal_and_renews_it() {
     let (platform, cache, [wecom, _]) = cluster().await;
     cache.put(kept(&platform, "canary-token-0", 7_200));
     platform.clock.advance(Duration::from_secs(7_200 - 100));
@@ -243,7 +243,7 @@ async fn a_vault_that_never_answers_is_not_waited_for() {
     cache.fails(CacheMode::Hangs);
     let began = Instant::now();
     all_well(callers(&nodes, 10)).await;
-    // Twice 300 ms, and some more for busy machines.
+    // Twice 300 ms, plus a margin for busy machines.
     assert!(began.elapsed() < Duration::from_secs(3), "{:?}", began.elapsed());
     assert_eq!(platform.count(GETTOKEN), 2);
 }

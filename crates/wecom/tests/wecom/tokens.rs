@@ -1,4 +1,4 @@
-//! One token for all, fetched once, renewed ahead, replaced once.
+//! One token for all callers: fetched once, renewed before its expiry, replaced once.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use tokio::task::JoinSet;
 
 use crate::platform::{CORP, GETTOKEN, Platform, Reply, SECRET, USERINFO, errcode, status, token};
 
-/// The tokens that came with the calls for a person.
+/// The tokens used in the calls that exchange a code.
 pub(crate) fn used(platform: &Platform) -> Vec<String> {
     platform.calls(USERINFO).into_iter().map(|call| call.query[0].1.clone()).collect()
 }
@@ -103,7 +103,7 @@ async fn a_token_is_renewed_before_it_expires_and_no_call_waits() {
     assert_eq!(used(&platform), ["canary-token-1"; 4]);
 
     gate.add_permits(1);
-    // Past its end the old one is of no use, so this waits for the new one.
+    // The old token has expired, so this call waits for the new one.
     platform.clock.advance(Duration::from_mins(5));
     wecom.exchange_code("code").await.unwrap();
     assert_eq!(used(&platform).last().unwrap(), "canary-token-2");
@@ -170,7 +170,7 @@ async fn a_platform_that_takes_no_token_is_not_asked_for_ever() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn many_who_hold_a_dropped_token_fetch_one_new_one() {
+async fn many_callers_with_a_dropped_token_fetch_a_single_new_token() {
     let platform = Platform::start().await;
     let wecom = platform.client();
     wecom.check_credentials().await.unwrap();
@@ -184,7 +184,7 @@ async fn many_who_hold_a_dropped_token_fetch_one_new_one() {
     platform.called(USERINFO, 100).await;
     gate.add_permits(100);
     assert!(callers.join_all().await.iter().all(Result::is_ok));
-    // A caller who hears late of the old token must not drop the new one.
+    // A caller that learns late of the old token's rejection must not drop the new one.
     assert_eq!((platform.count(GETTOKEN), platform.count(USERINFO)), (2, 200));
 }
 

@@ -2,14 +2,14 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// What happens to a machine and a service on it between two reviews.
+/// The events on a machine and its service between two reviews.
 #[derive(Clone, Copy, Debug)]
 struct Minute {
-    /// How long it takes, in milliseconds.
+    /// The duration in milliseconds.
     passes: i64,
-    /// Where the time of day is set to, if it is.
+    /// The new time of day, if it is set.
     set: Option<i64>,
-    /// What a reference shows, relative to the real time, if there is one. Some witnesses lie.
+    /// The reading of a reference relative to the real time, if there is one. Some references are wrong.
     reference: Option<i64>,
 }
 
@@ -30,7 +30,7 @@ fn minutes(reference: impl Strategy<Value = Option<i64>>) -> impl Strategy<Value
     proptest::collection::vec(minute.prop_map(|(passes, set, reference)| Minute { passes, set, reference }), 1..40)
 }
 
-/// Runs a service through these minutes, and hands every time it goes by to `look`, with the real one.
+/// Runs a service through these minutes and passes every time it uses to `look`, together with the real time.
 fn run(record: i64, wrong: i64, minutes: &[Minute], look: impl FnMut(i64, i64, TrustState)) {
     run_by(ReferenceSource::Platform, record, wrong, minutes, look);
 }
@@ -58,7 +58,7 @@ fn run_by(
 }
 
 proptest! {
-    /// Nothing is revived: whatever the machine and the witnesses say, the time does not go back.
+    /// No expired session is revived: the time does not go back, whatever the machine and the references show.
     #[test]
     fn time_never_goes_back(off in 0..TEN_YEARS, by in wrong(), minutes in minutes(proptest::option::of(wrong()))) {
         let mut last = REAL - off;
@@ -68,8 +68,8 @@ proptest! {
         });
     }
 
-    /// Nothing is deleted too early: without a reference that confirms it, no time of day brings the clock further than a day
-    /// past the record and what has passed since, and a second for each review.
+    /// Nothing is deleted too early: without a reference that confirms it, no time of day moves the clock further than a day
+    /// past the record and the time passed since, plus a second for each review.
     #[test]
     fn a_wrong_time_of_day_alone_changes_little(off in 0..TEN_YEARS, by in wrong(), minutes in minutes(Just(None))) {
         let (record, mut reviews) = (REAL - off, -1);
@@ -79,7 +79,7 @@ proptest! {
         });
     }
 
-    /// A database on the same host shows whatever the machine does. Even if nobody notices, it moves nothing by more than a day.
+    /// A database on the same host shows the machine's time. Even if that is not detected, it moves nothing by more than a day.
     #[test]
     fn a_database_with_the_machines_clock_confirms_no_far_jump(
         off in 0..TEN_YEARS,
@@ -96,13 +96,13 @@ proptest! {
         }
     }
 
-    /// With an honest reference the clock is never further ahead of the real time than a day, however wrong the machine's is.
+    /// With a correct reference the clock is at most a day ahead of the real time, however wrong the machine's time is.
     #[test]
     fn an_honest_witness_keeps_it_right(off in 0..TEN_YEARS, by in wrong(), minutes in minutes(Just(Some(0)))) {
         run(REAL - off, by, &minutes, |now, real, _| assert!(now <= real + MAX_RECORD_GAP_MILLIS + 60_000));
     }
 
-    /// A machine whose time is right and confirmed is trusted at once, however long it was off.
+    /// A machine whose time is correct and confirmed is trusted immediately, however long it was off.
     #[test]
     fn a_right_and_confirmed_time_is_adopted(off in 0..TEN_YEARS, by in -SMALL_GAP_MILLIS..SMALL_GAP_MILLIS) {
         let minute = Minute { passes: 1_000, set: Some(by), reference: Some(0) };
@@ -113,7 +113,7 @@ proptest! {
     }
 }
 
-/// A database that drifts does not make everybody's one-time codes wrong.
+/// A database that drifts does not invalidate the one-time passwords of all users.
 #[test]
 fn a_machine_that_goes_with_the_steady_time_is_not_overruled_by_a_database() {
     let now = Timestamp(REAL);

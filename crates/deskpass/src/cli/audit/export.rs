@@ -1,4 +1,4 @@
-//! The log, streamed to standard output.
+//! `deskpass audit export`: streams the log to standard output.
 
 use std::io::{self, BufWriter, ErrorKind, Write as _};
 
@@ -15,19 +15,19 @@ use crate::log_export::ExportFormat;
 /// Write the log of one corporation to standard output.
 #[derive(Args, Debug)]
 pub(in crate::cli) struct Export {
-    /// A table for spreadsheets, or one JSON object in each line.
+    /// csv for spreadsheets, or jsonl for one JSON object per line.
     #[arg(long, value_name = "FORMAT", value_parser = ["csv", "jsonl"])]
     format: String,
-    /// From this time on: a date, or a time such as 2026-07-01T08:00:00+08:00. A date begins at midnight UTC.
+    /// Start time: a date, or a time such as 2026-07-01T08:00:00+08:00. A date starts at midnight UTC.
     #[arg(long, value_name = "TIME", value_parser = moment)]
     from: Option<Timestamp>,
-    /// Before this time.
+    /// End time, exclusive.
     #[arg(long, value_name = "TIME", value_parser = moment)]
     to: Option<Timestamp>,
-    /// Only what is about this employee.
+    /// Only events about this employee.
     #[arg(long, value_name = "ID")]
     employee: Option<String>,
-    /// The corporation that it happened in [default: the own one].
+    /// Corporation of the events [default: the main one].
     #[arg(long, value_name = "ID")]
     corp: Option<String>,
     #[command(flatten)]
@@ -59,7 +59,7 @@ impl Export {
         };
         let written = began.map(|()| runtime.block_on(read_log(&place, mode, filter, write)));
         match written.map(|read| read.map_err(|error| unreadable(&error)))? {
-            // Whoever stopped reading has had enough.
+            // A reader that closes the pipe is no error.
             Ok(Err(error)) if error.kind() != ErrorKind::BrokenPipe => Err(format!("cannot write: {error}").into()),
             Ok(_) => Ok(()),
             Err(error) => Err(error.into()),
@@ -79,7 +79,7 @@ impl Export {
     }
 }
 
-/// Reads a time; a date is its first moment.
+/// Parses a time; a date stands for its midnight UTC.
 fn moment(text: &str) -> Result<Timestamp, String> {
     let read = |text: &str| text.parse::<jiff::Timestamp>();
     let moment = read(text).or_else(|_| read(&format!("{text}T00:00:00Z")));

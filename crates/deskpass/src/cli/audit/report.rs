@@ -1,12 +1,12 @@
-//! What is said about a log.
+//! The report of a verification of the log.
 
 use deskpass_core::Timestamp;
 use deskpass_store::{LogFault, LogFaultKind, LogVerdict};
 
-/// How many faults are told one by one.
+/// The maximum number of faults that are listed individually.
 const MAX_FAULTS_SHOWN: usize = 20;
 
-/// The verdict, with everything that follows from it.
+/// Renders the verdict with its consequences.
 pub(super) fn render(verdict: &LogVerdict, by_receipt: bool) -> String {
     let mut parts = if verdict.faults.is_empty() { intact(verdict, by_receipt) } else { faults(verdict) };
     parts.extend(notes(verdict));
@@ -63,7 +63,7 @@ fn fault(LogFault { chain, first, last, what, id, at }: &LogFault) -> String {
     format!("- {rows}{id}{at}: {word}; {meaning}")
 }
 
-/// What a fault is called, and what it means.
+/// The name of a fault and its meaning.
 const fn meaning(what: LogFaultKind) -> (&'static str, &'static str) {
     match what {
         LogFaultKind::Changed => {
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn a_log_of_which_nothing_fits_makes_one_think_of_the_key() {
+    fn a_log_without_any_valid_row_suggests_a_wrong_key() {
         let hint = "If encryption_key was replaced";
         assert!(!render(&verdict(1, 0), false).contains(hint));
         assert!(render(&LogVerdict { fitting: 0, ..verdict(1, 0) }, false).contains(hint));

@@ -1,4 +1,4 @@
-//! `deskpass audit restart`: goes on with another key when the one from before is lost.
+//! `deskpass audit restart`: continues the log with a new key when the old key is lost.
 
 use clap::Args;
 use deskpass_core::{ClientInfo, Clock, CorpId, EmployeeKey, Entropy, Timestamp};
@@ -8,10 +8,10 @@ use crate::app::storage::{location, mode};
 use crate::cli::{CliError, CommonArgs, require_database, runtime};
 use crate::config::Settings;
 
-/// Begin the chains of the log anew with the key of the settings.
+/// Start the chains of the log again with the key in the settings.
 #[derive(Args, Debug)]
 pub(in crate::cli) struct Restart {
-    /// Yes, the key from before is lost: from now on nobody can tell whether rows from before were changed.
+    /// Confirm that the old key is lost: from now on, earlier changes to existing rows cannot be detected.
     #[arg(long, required = true)]
     key_is_lost: bool,
     #[command(flatten)]
@@ -26,7 +26,7 @@ impl Restart {
         }
         let now = Clock::steady(Timestamp::from_millis(0)).now();
         let (runtime, place, mode) = (runtime()?, location(&settings), mode(&settings));
-        // Otherwise a log that was changed would be taken for a new one, with the key that shows the change.
+        // With the right key, a restart would accept a changed log as a new one and hide a change that the key can still show.
         let known = is_key_of_log(&place, mode, ChainKey::new(&settings.sealing_key()));
         if runtime.block_on(known).is_ok_and(|known| known == Some(true)) {
             return Err(
@@ -50,7 +50,7 @@ impl Restart {
     }
 }
 
-/// The row that tells of it.
+/// The log row that records the restart.
 fn entry(settings: &Settings, now: Timestamp) -> Result<LogEntry, CliError> {
     let home = CorpId::parse(&settings.platform.corp_id).map_err(|error| format!("platform.corp_id {error}"))?;
     let random = u128::from_be_bytes(Entropy::system().bytes()?) >> 48;

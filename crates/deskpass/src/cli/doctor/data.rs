@@ -1,4 +1,4 @@
-//! The data: whether it can be used.
+//! Checks whether the data is usable.
 
 use std::fs;
 use std::io;
@@ -15,17 +15,17 @@ use super::report::{Bilingual, Finding, bilingual};
 use crate::app::storage::mode;
 use crate::config::Settings;
 
-/// For each of opening and writing; a disk that takes longer is no good to anybody who waits for a page.
+/// The timeout for opening and for writing. A slower disk is too slow for users who wait for a page.
 const STORE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Whether the store opens and takes writes.
+/// Checks that the store opens and accepts writes.
 pub(super) async fn check(settings: &Settings, now: Timestamp) -> Finding {
     if is_unused(&settings.data) {
         return unused(&settings.data);
     }
     let mode = mode(settings);
     let (location, entries) = (Location::Embedded(settings.data.clone()), settings.session.cache_entries);
-    // Opening would bring it up to date, which cannot be undone.
+    // Opening the store would migrate the data, which cannot be undone.
     if let Ok(Err(DirectReadError::Older { found, known })) =
         timeout(STORE_TIMEOUT, read_latest_recorded_time(&location, mode)).await
         && found > 0
@@ -33,7 +33,7 @@ pub(super) async fn check(settings: &Settings, now: Timestamp) -> Finding {
         return older(&settings.data, found, known);
     }
     let key = ChainKey::new(&settings.sealing_key());
-    // On a thread of its own, since opening waits for the disk.
+    // Opening blocks on the disk, so it runs on its own thread.
     let opening =
         spawn_blocking(move || Handle::current().block_on(Store::open_with(location, mode, entries, now, Some(key))));
     match timeout(STORE_TIMEOUT, opening).await {
@@ -61,7 +61,7 @@ fn older(data: &Path, found: i64, known: i64) -> Finding {
 
 async fn writes(store: &Store, data: &Path) -> Finding {
     let shown = data.display();
-    // A probe with this machine's time would put that on record, and it may be what is wrong.
+    // A probe with this machine's time would record that time, which may be wrong.
     match timeout(STORE_TIMEOUT, store.probe(Timestamp::from_millis(0))).await {
         Ok(Ok(())) => {
             Finding::good((), bilingual(format!("{shown} opens and takes writes"), format!("{shown} 可以打开并写入")))
@@ -82,8 +82,8 @@ fn slow(data: &Path) -> Finding {
     )
 }
 
-/// Whether nothing was ever kept there. It is then left so: whoever runs this may not be who runs the service, and what they
-/// made here the service could not open.
+/// Whether the directory has never been used. The check then leaves it empty: a different user than the service's may
+/// run this command, and the service could not open files that this user created.
 fn is_unused(data: &Path) -> bool {
     match fs::read_dir(data) {
         Ok(mut entries) => entries.next().is_none(),
@@ -108,7 +108,7 @@ fn unused(data: &Path) -> Finding {
     }
 }
 
-/// Makes and removes a directory where the data would be made.
+/// Creates and removes a directory where the data would be created.
 fn probe_directory(data: &Path) -> io::Result<()> {
     let place = data.ancestors().find(|place| place.exists()).unwrap_or(Path::new("."));
     let trial = place.join(".deskpass-doctor");

@@ -1,10 +1,10 @@
-//! The name this service is known by: what the platform has to be told of it, and whether it was.
+//! Checks the public domain of the service against the platform's configuration.
 
 use super::report::{Finding, bilingual};
 use crate::app::{StartError, VerifyFileProblem, platform};
 use crate::config::Settings;
 
-/// That it protects tokens is a rule of the settings; what remains is to say what to enter at the platform.
+/// Reports what to enter at the platform. The rules of the settings already ensure that the address protects tokens.
 pub(super) fn public_url(settings: &Settings) -> Finding {
     let (url, domain) = (&settings.public_url, callback_domain(settings));
     let told = bilingual(
@@ -14,7 +14,7 @@ pub(super) fn public_url(settings: &Settings) -> Finding {
     Finding::good((), told)
 }
 
-/// Whether the domain on record at the platform is ours; the platform compares host and port as they are written.
+/// Checks that the domain configured at the platform is this service's. The platform compares host and port literally.
 pub(super) fn trusted(settings: &Settings, on_record: &str) -> Finding {
     let domain = callback_domain(settings);
     if on_record.eq_ignore_ascii_case(domain) {
@@ -40,7 +40,7 @@ pub(super) fn trusted(settings: &Settings, on_record: &str) -> Finding {
     Finding::bad(why, fix)
 }
 
-/// Whether the platform's verification file can be served.
+/// Checks that the platform's verification file can be served.
 pub(super) fn verify_file(settings: &Settings) -> Finding {
     match platform::verify_file(settings) {
         Ok(None) => {
@@ -78,7 +78,7 @@ fn in_chinese(error: &StartError) -> String {
     }
 }
 
-/// Host of the public address, and its port where it is not the usual one.
+/// The host of the public address, with its port unless that is the default one.
 fn callback_domain(settings: &Settings) -> &str {
     settings.public_url.split_once("://").map_or("", |(_, domain)| domain)
 }

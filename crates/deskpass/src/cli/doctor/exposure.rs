@@ -1,11 +1,11 @@
-//! Who else can read the secrets, and whether a proxy is missing from the settings.
+//! Checks whether other users can read the secrets, and whether a proxy is missing from the settings.
 
 use super::report::{Bilingual, Finding, bilingual};
 use crate::commands::AdminCommand;
 use crate::config::Settings;
 use crate::secret_files::{ExposedFile, exposed_files};
 
-/// Whether files with secrets can be read by other users.
+/// Checks whether other users can read the files with secrets.
 pub(super) fn secret_files(settings: &Settings) -> Finding {
     let found = exposed_files(&settings.secret_files);
     if found.is_empty() {
@@ -21,8 +21,8 @@ pub(super) fn secret_files(settings: &Settings) -> Finding {
     }
 }
 
-/// Whether the service that runs on this data saw requests of a proxy that is not trusted. Nothing where none runs, or
-/// where nodes share a database: their logs and figures tell.
+/// Checks whether the service that runs on this data received requests from an untrusted proxy. Returns `None` if no
+/// service runs, or if nodes share a database: their logs and metrics report such proxies.
 pub(super) fn proxies(settings: &Settings) -> Option<Finding> {
     if settings.store.url.is_some() {
         return None;

@@ -1,4 +1,4 @@
-//! The key: whether it is the one that the data was written with.
+//! Checks whether the encryption key is the one that the data was written with.
 
 use std::time::Duration;
 
@@ -9,10 +9,10 @@ use super::report::{Finding, bilingual};
 use crate::app::storage::{location, mode};
 use crate::config::Settings;
 
-/// A database that takes longer is told of elsewhere.
+/// The timeout for the read. Other checks report a slow database.
 const READ_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Whether the log was written with the `encryption_key` of the settings; `None` where there is nothing to tell by.
+/// Checks whether the log was written with the `encryption_key` of the settings; `None` if there is nothing to compare with.
 pub(super) async fn check(settings: &Settings) -> Option<Finding> {
     let key = ChainKey::new(&settings.sealing_key());
     let known = timeout(READ_TIMEOUT, is_key_of_log(&location(settings), mode(settings), key)).await;

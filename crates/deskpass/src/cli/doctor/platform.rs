@@ -1,4 +1,4 @@
-//! The platform: whether it is reached, takes us for who we are, and lets us ask.
+//! Checks whether the platform is reachable, accepts the credentials, and permits calls.
 
 use deskpass_core::{Clock, Timestamp};
 use deskpass_wecom::{Application, Wecom};
@@ -10,16 +10,16 @@ use super::report::{Finding, bilingual};
 use crate::app::platform;
 use crate::config::Settings;
 
-/// One-time passwords live for half a minute, and one step on either side is taken.
+/// A one-time password is valid for 30 seconds, and the service accepts one step before and after.
 const MAX_CLOCK_SKEW: SignedDuration = SignedDuration::from_secs(60);
 
-/// The platform, and the time by its clock as it writes it.
+/// The platform's client, and the platform's time as it sent it.
 pub(super) struct ReachablePlatform {
     pub(super) client: Wecom,
     pub(super) date: Option<String>,
 }
 
-/// Whether anything answers at the platform's address.
+/// Checks whether the platform's address responds.
 pub(super) async fn reach(settings: &Settings, clock: Clock) -> Finding<ReachablePlatform> {
     let address = &settings.platform.api_url;
     let client = match platform::client(settings, clock) {
@@ -47,7 +47,7 @@ pub(super) async fn reach(settings: &Settings, clock: Clock) -> Finding<Reachabl
     }
 }
 
-/// Whether our clock and the platform's agree.
+/// Checks whether this machine's clock and the platform's agree.
 pub(super) fn compare(date: Option<&str>, now: Timestamp) -> Finding {
     let told = date.and_then(|date| rfc2822::parse(date).ok()).map(|date| date.timestamp());
     let Some(platform) = told else {
@@ -73,7 +73,7 @@ pub(super) fn compare(date: Option<&str>, now: Timestamp) -> Finding {
     )
 }
 
-/// Whether the platform takes the corporation and the secret.
+/// Checks whether the platform accepts the corporation and the secret.
 pub(super) async fn credentials(settings: &Settings, client: &Wecom) -> Finding {
     match client.check_credentials().await {
         Ok(()) => Finding::good((), bilingual("accepted", "已通过")),
@@ -81,7 +81,7 @@ pub(super) async fn credentials(settings: &Settings, client: &Wecom) -> Finding 
     }
 }
 
-/// Whether the platform lets us ask about anything: a token it gives to any address, answers only to some.
+/// Checks whether the platform permits calls: it gives tokens to any address, but answers calls only from trusted ones.
 pub(super) async fn application(settings: &Settings, client: &Wecom) -> Finding<Application> {
     if settings.platform.agent_id.is_none() {
         return Finding::Skipped(bilingual(
@@ -96,7 +96,7 @@ pub(super) async fn application(settings: &Settings, client: &Wecom) -> Finding<
     }
 }
 
-/// Whether the application is switched on.
+/// Checks whether the application is enabled.
 pub(super) fn enabled(application: &Application) -> Finding {
     let name = &application.name;
     if !application.closed {
@@ -112,7 +112,7 @@ pub(super) fn enabled(application: &Application) -> Finding {
 mod tests {
     use super::*;
 
-    /// What is told of a platform whose clock shows 08:49:37, when ours shows this many seconds more.
+    /// The report for a platform whose clock shows 08:49:37, when this machine's clock is ahead by this many seconds.
     fn apart(seconds: i64) -> String {
         let now = Timestamp::from_millis((784_111_777 + seconds) * 1_000);
         format!("{:?}", compare(Some("Sun, 06 Nov 1994 08:49:37 GMT"), now))

@@ -1,16 +1,16 @@
-//! What the platform's client says, put so that an operator can mend it.
+//! Errors of the platform's client, explained so that an operator can fix them.
 
 use deskpass_wecom::{Error, InvalidResponse, Unreachable, errcode};
 
 use super::report::{Bilingual, Finding, bilingual};
 use crate::config::Platform;
 
-/// The caller's address is not on the application's list.
+/// The caller's address is not on the application's list of trusted addresses.
 const UNTRUSTED_ADDRESS: i64 = 60020;
-/// The secret is wrong, or another corporation's.
+/// The secret is wrong, or belongs to another corporation.
 const WRONG_SECRET: [i64; 2] = [40001, 40091];
 
-/// What is wrong when a call to the platform failed.
+/// The finding for a failed call to the platform.
 pub(super) fn finding<T>(error: &Error, platform: &Platform) -> Finding<T> {
     Finding::bad(why(error, platform), fix(error))
 }
@@ -34,7 +34,7 @@ fn why(error: &Error, platform: &Platform) -> Bilingual {
     bilingual(english, chinese)
 }
 
-/// Neither address holds a password: the settings refuse those.
+/// Neither address contains a password: the settings reject such addresses.
 fn unreachable_text(how: Unreachable, platform: &Platform) -> Bilingual {
     let address = &platform.api_url;
     let host = |proxy: &str| proxy.split_once("://").map_or(proxy, |(_, host)| host).to_owned();
@@ -48,7 +48,7 @@ fn unreachable_text(how: Unreachable, platform: &Platform) -> Bilingual {
     )
 }
 
-/// The number that the platform's support asks for.
+/// The hint number, which the platform's support asks for.
 fn hinted(hint: Option<&str>) -> String {
     hint.map(|hint| format!(", hint {hint}")).unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! PostgreSQL and Redis: whether they are there, are such as we need, and agree with us on the time.
+//! Checks whether PostgreSQL and Redis are reachable, meet the requirements, and agree with this machine on the time.
 
 use std::time::Duration;
 
@@ -10,14 +10,14 @@ use super::report::{Bilingual, Check, Finding, Report, bilingual};
 use crate::app::storage;
 use crate::config::{SecretUrl, Settings};
 
-/// For each of the two; whoever waits for a page does not wait longer.
+/// The timeout for each of the two. Users who wait for a page do not wait longer.
 const SERVER_TIMEOUT: Duration = Duration::from_secs(10);
-/// Nodes go by their own clocks. Apart further than this, one of them is wrong; a node further off still does not start.
+/// Nodes use their own clocks. Beyond this difference one clock is wrong; beyond a larger one a node does not start.
 const MAX_CLOCK_SKEW: Duration = Duration::from_secs(5);
 const MIN_POSTGRES_VERSION: u32 = 130_000;
 const MIN_REDIS_VERSION: (u32, u32) = (6, 2);
 
-/// Examines both.
+/// Checks both servers.
 pub(super) async fn check(settings: &Settings, store: &SecretUrl, now: Timestamp, report: &mut Report) {
     let Some(at) = storage::postgres(settings) else { return };
     let answer = timeout(SERVER_TIMEOUT, inspect_postgres(&at)).await.ok();
@@ -39,7 +39,7 @@ pub(super) async fn check(settings: &Settings, store: &SecretUrl, now: Timestamp
     }
 }
 
-/// Whether it is there, new enough, and takes writes; no answer is one that took too long.
+/// Checks that PostgreSQL is reachable, recent enough and writable. `None` as the answer is a timeout.
 fn postgres(at: &SecretUrl, answer: Option<Result<PostgresStatus, StoreError>>) -> Finding<PostgresStatus> {
     let exam = match reached(at, answer, "store.url") {
         Ok(exam) => exam,
@@ -63,7 +63,7 @@ fn postgres(at: &SecretUrl, answer: Option<Result<PostgresStatus, StoreError>>) 
     Finding::good(exam, told)
 }
 
-/// Whether it is there and new enough.
+/// Checks that Redis is reachable and recent enough.
 fn redis(at: &SecretUrl, answer: Option<Result<RedisStatus, StoreError>>) -> Finding<RedisStatus> {
     let exam = match reached(at, answer, "shared.url") {
         Ok(exam) => exam,
@@ -141,7 +141,7 @@ fn tables(exam: &PostgresStatus) -> Finding {
     Finding::good((), told)
 }
 
-/// A record that is dropped before its time may be the one that says that a code was used.
+/// Checks the eviction policy: a record that is evicted early may be the one that marks a code as used.
 fn eviction(policy: Option<&str>) -> Finding {
     match policy {
         None => Finding::Skipped(bilingual(

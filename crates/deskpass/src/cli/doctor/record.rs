@@ -1,4 +1,4 @@
-//! The newest time on record: whether this machine's time goes with it.
+//! Compares this machine's time with the newest time on record.
 
 use deskpass_core::Timestamp;
 use deskpass_store::read_latest_recorded_time;
@@ -9,11 +9,11 @@ use crate::app::clock::development_start_time;
 use crate::app::storage::{location, mode};
 use crate::config::Settings;
 
-/// Further apart than this, the service asks an independent clock before it believes the machine's.
+/// Beyond this difference, the service asks an independent clock before it trusts the machine's.
 const MAX_RECORD_GAP: SignedDuration = SignedDuration::from_hours(24);
 
-/// Whether this machine's time goes with the newest record. `platform` says whether the platform's clock agrees with the
-/// machine's, where it is known.
+/// Checks that this machine's time is consistent with the newest record. `platform` says whether the platform's clock
+/// agrees with the machine's, if that is known.
 pub(super) async fn check(settings: &Settings, now: Timestamp, platform: Option<bool>) -> Finding {
     if settings.store.url.is_none() && !settings.data.join("deskpass.db").exists() {
         return none_yet();
@@ -24,7 +24,7 @@ pub(super) async fn check(settings: &Settings, now: Timestamp, platform: Option<
         }
         Ok(Some(record)) => compare(record, now, platform),
         Ok(None) => none_yet(),
-        // Why is told where the data is checked.
+        // The check of the data reports the reason.
         Err(_) => Finding::Skipped(bilingual("it cannot be read", "无法读取")),
     }
 }

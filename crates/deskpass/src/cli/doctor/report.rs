@@ -1,10 +1,10 @@
-//! What is told: one line for each check as soon as it is done, and how to mend what is wrong.
+//! The output: one line per check as soon as the check is done, and how to fix each problem.
 
 use std::io::Write as _;
 
 use crate::config::Language;
 
-/// What is checked.
+/// The checks.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Check {
     Settings,
@@ -30,7 +30,7 @@ pub(super) enum Check {
 }
 
 impl Check {
-    /// Everything that cannot be checked without settings.
+    /// All checks that need the settings.
     pub(super) const AFTER_SETTINGS: &[Self] = &[
         Self::Data,
         Self::SecretFiles,
@@ -75,20 +75,20 @@ impl Check {
     }
 }
 
-/// The same in both languages.
+/// A text in both languages.
 #[derive(Debug)]
 pub(super) struct Bilingual {
     english: String,
     chinese: String,
 }
 
-/// The same in both languages.
+/// Builds a text in both languages.
 pub(super) fn bilingual(english: impl Into<String>, chinese: impl Into<String>) -> Bilingual {
     Bilingual { english: english.into(), chinese: chinese.into() }
 }
 
 impl Bilingual {
-    /// What reads alike in both, or is not translated.
+    /// A text that is the same in both languages, or is not translated.
     pub(super) fn alike(text: String) -> Self {
         Self { english: text.clone(), chinese: text }
     }
@@ -101,16 +101,16 @@ impl Bilingual {
     }
 }
 
-/// What came out of a check.
+/// The result of a check.
 #[derive(Debug)]
 pub(super) enum Finding<T = ()> {
-    /// All is well; something for the checks that follow.
+    /// The check passed; `found` is for the checks that follow.
     Good { found: T, told: Bilingual },
-    /// Something is wrong, and can be mended.
+    /// The check failed; `fix` says how to fix it.
     Bad { why: Bilingual, fix: Bilingual },
-    /// It works, and something should be changed all the same.
+    /// The check passed, but a setting should be changed.
     Warning { why: Bilingual, fix: Bilingual },
-    /// It could not be checked, which is nobody's fault.
+    /// The check was not possible, which does not count as a failure.
     Skipped(Bilingual),
 }
 
@@ -124,7 +124,7 @@ impl<T> Finding<T> {
     }
 }
 
-/// Tells of the checks, and counts those that found something wrong.
+/// Prints the results of the checks, and counts the failures.
 #[derive(Debug)]
 pub(super) struct Report {
     language: Language,
@@ -136,7 +136,7 @@ impl Report {
         Self { language, wrong: 0 }
     }
 
-    /// Tells what came out of a check, and hands on what was found.
+    /// Prints the result of a check and returns what it found.
     pub(super) fn record<T>(&mut self, what: Check, finding: Finding<T>) -> Option<T> {
         match finding {
             Finding::Good { found, told } => {
@@ -162,7 +162,7 @@ impl Report {
         }
     }
 
-    /// Tells of checks that cannot be made because an earlier one failed.
+    /// Prints checks that were skipped because an earlier one failed.
     pub(super) fn skip(&self, skipped: &[Check]) {
         let told = bilingual("skipped", "已跳过");
         for what in skipped {
@@ -170,7 +170,7 @@ impl Report {
         }
     }
 
-    /// Whether nothing was wrong.
+    /// Succeeds if no check failed.
     pub(super) fn verdict(&self) -> Result<(), String> {
         let wrong = self.wrong;
         match (wrong, self.language) {
@@ -192,7 +192,7 @@ impl Report {
     }
 }
 
-/// Standard output keeps nothing back after the end of a line. Whoever stopped reading it still gets the exit code.
+/// Standard output is flushed at the end of each line. The exit code is set even if the reader closed the pipe.
 fn print_line(line: &str) {
     let _ = writeln!(std::io::stdout(), "{line}");
 }

@@ -1,4 +1,4 @@
-//! What somebody may do, and which rule decides.
+//! Explains what an employee may do, and which rule decides.
 
 use std::net::IpAddr;
 
@@ -12,7 +12,7 @@ use super::super::{CommandResult, EmployeeSelector};
 use super::describe::{allowed_networks, effective_roles, person_label};
 use crate::App;
 
-/// What somebody wants to do.
+/// The operation to check.
 #[derive(Debug, Deserialize, Serialize)]
 pub(crate) struct AccessQuery {
     pub(crate) who: EmployeeSelector,
@@ -23,7 +23,7 @@ pub(crate) struct AccessQuery {
     pub(crate) from: Option<IpAddr>,
 }
 
-/// The same, read.
+/// An [`AccessQuery`] with its words parsed.
 struct ParsedAccessQuery<'a> {
     app: &'a App,
     lists: &'a AllowLists,
@@ -58,7 +58,7 @@ impl AccessQuery {
         ))
     }
 
-    /// Whether somebody may do it in a role, and the rule that decides.
+    /// Whether the person may do it in this role, and the rule that decides.
     fn verdict(&self, query: &ParsedAccessQuery<'_>, person: &Person, held: Roles, role: Role) -> (bool, String) {
         let typed = self.who.typed();
         match held.holds(role) {
@@ -84,7 +84,7 @@ impl AccessQuery {
 }
 
 impl ParsedAccessQuery<'_> {
-    /// Whether a role that is held allows it, and the rule that decides.
+    /// Whether a role that the person holds allows it, and the rule that decides.
     fn decide(&self, role: Role) -> (bool, String) {
         let Self { resource, operation, scope, .. } = self;
         if let Some(address) = self.from.filter(|address| !self.lists.allow(role, *address)) {
@@ -105,7 +105,7 @@ impl ParsedAccessQuery<'_> {
     }
 }
 
-/// Where the matrix comes from.
+/// The source of the access matrix.
 fn matrix(app: &App) -> String {
     match &app.settings.access.matrix_file {
         Some(path) => format!("of {}, which replaces the built-in one", path.display()),

@@ -1,21 +1,21 @@
-//! What several explanations say about people, roles and networks.
+//! Descriptions of people, roles and networks that several explanations share.
 
 use deskpass_auth::{Auth, DefaultRoleGrant};
 use deskpass_core::{AllowLists, EmployeeKey, Person, Role, Roles};
 
 use super::super::text::{describe_error, role_list};
 
-/// Somebody, with their name.
+/// A person with their name.
 pub(super) fn person_label(person: &Person) -> String {
     format!("{} ({}) of {}", person.employee_id, person.name, person.key.corp())
 }
 
-/// Somebody of whom no more is known.
+/// An employee of whom only the key is known.
 pub(super) fn employee_label(key: &EmployeeKey) -> String {
     format!("{} of {}", key.id(), key.corp())
 }
 
-/// What somebody acts as who signs in through the platform, and why.
+/// The roles of a person who signs in through the platform, and the reason for them.
 pub(super) async fn effective_roles(auth: &Auth, person: &Person) -> Result<(Roles, String), String> {
     let (roles, lent) = auth.platform_sign_in_roles(person).await.map_err(|error| describe_error(&error))?;
     let told = match lent {
@@ -30,7 +30,7 @@ pub(super) async fn effective_roles(auth: &Auth, person: &Person) -> Result<(Rol
     Ok((roles, told))
 }
 
-/// From where a role may be active.
+/// The networks from which a role may be active.
 pub(super) fn allowed_networks(lists: &AllowLists, role: Role) -> String {
     let networks: Vec<_> = lists.list(role).iter().map(ToString::to_string).collect();
     if networks.is_empty() { "from anywhere".to_owned() } else { format!("only from {}", networks.join(", ")) }

@@ -1,4 +1,4 @@
-//! Why somebody can or cannot sign in.
+//! Explains why an employee can or cannot sign in.
 
 use deskpass_auth::{Auth, Reason};
 use deskpass_core::{EmployeeKey, Person, Role};
@@ -11,10 +11,10 @@ use super::super::{CommandResult, EmployeeSelector};
 use super::describe::{allowed_networks, effective_roles, employee_label, person_label};
 use super::reason;
 
-/// How many attempts are told.
+/// The maximum number of attempts in the output.
 const MAX_ATTEMPTS_SHOWN: usize = 10;
 
-/// How often the log is asked on for more of them.
+/// The maximum number of log pages that are read to find them.
 const MAX_LOG_PAGES: usize = 20;
 
 pub(super) async fn explain(auth: &Auth, who: &EmployeeSelector) -> CommandResult {
@@ -40,7 +40,7 @@ pub(super) async fn explain(auth: &Auth, who: &EmployeeSelector) -> CommandResul
     Ok(format!("{sign_in_status}\n\nLast attempts, the newest first:\n\n{}", told.join("\n")))
 }
 
-/// What decides whether they get in, and as what.
+/// The conditions that decide whether the person can sign in, and with which roles.
 async fn sign_in_status(auth: &Auth, who: &EmployeeSelector, person: &Person) -> CommandResult {
     let failed = |error: deskpass_store::StoreError| describe_error(&error.into());
     let now = auth.clock.now();
@@ -73,7 +73,7 @@ async fn sign_in_status(auth: &Auth, who: &EmployeeSelector, person: &Person) ->
     Ok(table(&rows))
 }
 
-/// The last of their attempts, the newest first.
+/// The employee's most recent attempts, newest first.
 async fn attempts(auth: &Auth, about: &EmployeeKey) -> Result<Vec<LogRow>, String> {
     let mut rows = Vec::new();
     for event in [AuditEvent::SignIn, AuditEvent::SignInRefused] {
@@ -100,7 +100,7 @@ async fn attempts(auth: &Auth, about: &EmployeeKey) -> Result<Vec<LogRow>, Strin
     Ok(rows)
 }
 
-/// What happened, in words, and what to do about it.
+/// Describes an attempt, and how to fix a failed one.
 fn attempt(row: &LogRow, who: &EmployeeSelector) -> String {
     let way = if row.method.is_empty() { String::new() } else { format!(" by {}", row.method) };
     let place = format!("{}{way} from {}", format_utc(row.at), row.address());

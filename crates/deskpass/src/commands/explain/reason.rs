@@ -1,11 +1,11 @@
-//! What each reason means, and what to do about it.
+//! The meaning of each reason, and how to fix it.
 
 use deskpass_auth::Reason;
 
 macro_rules! sentences {
     ($($reason:ident: $what:literal, $next:literal;)+) => {
-        /// What happened, and what comes next. `EMPLOYEE` stands for whom it is about. A reason without sentences does not
-        /// compile.
+        /// What happened, and the next step. `EMPLOYEE` stands for the employee in question. A reason without sentences
+        /// does not compile.
         pub(super) const fn explanation(reason: Reason) -> [&'static str; 2] {
             match reason {
                 $(Reason::$reason => [$what, $next],)+

@@ -1,4 +1,4 @@
-//! What became of a token. Here only what it hashes to is known.
+//! Explains the state of a token, from its digest alone.
 
 use deskpass_auth::{Auth, Error, Reason, Refusal, TokenError, TokenHolder};
 use deskpass_core::{Digest, SecretKindName};
@@ -28,7 +28,7 @@ pub(super) async fn explain(auth: &Auth, kind: SecretKindName, digest: Digest) -
     }
 }
 
-/// What a kind is for.
+/// The purpose of a kind of token.
 pub(crate) const fn describe_token_kind(kind: SecretKindName) -> &'static str {
     match kind {
         SecretKindName::Access => "an access token: it opens a session",
@@ -51,7 +51,7 @@ fn intact_notice(kind: SecretKindName) -> String {
     format!("This is {}.\nIt is whole: nothing is missing or mistyped.", describe_token_kind(kind))
 }
 
-/// What is wrong, and what to do about it.
+/// The reason why the token is not valid, and how to fix it.
 fn verdict(reason: Reason) -> String {
     let [what, next] = reason::explanation(reason);
     format!("It is not good ({}). {what}\n{next}", reason.name())
@@ -83,7 +83,7 @@ fn lines(listed: &ListedSession) -> Vec<[String; 2]> {
     lines
 }
 
-/// Of a token whose session goes on: whether its role does, and from where.
+/// For a token of a live session: whether its role is still held, and from which networks it may be active.
 async fn live_verdict(auth: &Auth, holder: &TokenHolder, listed: Option<&ListedSession>) -> CommandResult {
     let role = holder.session().current_role;
     if let Err(refusal) = holder.clone().into_active_user() {

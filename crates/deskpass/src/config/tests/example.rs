@@ -1,4 +1,4 @@
-//! The example file says what the table says, and what it says is valid.
+//! The example file matches the table, and its values are valid.
 
 use deskpass_core::PermissionMatrix;
 
@@ -29,7 +29,7 @@ fn the_file_as_it_stands_sets_nothing() {
     assert_eq!(given.resolve().show(), TestSources::development().resolve().show());
 }
 
-/// The files that the example names and that are read with the settings.
+/// Adds the files that the example names and that are read with the settings.
 fn with_its_files(given: TestSources) -> TestSources {
     given.file("/etc/deskpass/matrix.toml", &matrix_file(&PermissionMatrix::built_in()))
 }
@@ -41,7 +41,7 @@ fn every_key_can_be_uncommented() {
         let shown = given.shown(key.name);
         assert!(shown.contains("# deskpass.toml:"), "{shown}");
     }
-    // Secrets stay empty, so that no published one comes into use; all else is valid as it stands.
+    // Secrets stay empty, so that no published secret gets used; all other values are valid as written.
     let expected = "encryption_key (deskpass.toml:LINE): it is empty; expected 32 random bytes in \
                     base64; make them with: openssl rand -base64 32\n\
                     platform.secret (deskpass.toml:LINE): it is empty; expected a string on one line without blanks";
@@ -66,7 +66,7 @@ fn uncommented_and_with_secrets_it_is_productions_default() {
     let usual = secrets(TestSources::default())
         .variable("DESKPASS_PUBLIC_URL", "https://desk.example.com")
         .variable("DESKPASS_PLATFORM__CORP_ID", "ww0123456789abcdef")
-        // May be left out, so the example is no default.
+        // The key is optional, so the example's value is not its default.
         .variable("DESKPASS_PLATFORM__AGENT_ID", "1000002")
         .variable("DESKPASS_STORE__URL", "postgres://desk@db.example.com:5432/desk")
         .variable("DESKPASS_SHARED__URL", "redis://redis.example.com:6379")

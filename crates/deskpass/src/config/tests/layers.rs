@@ -1,4 +1,4 @@
-//! Which source wins, and what each is called.
+//! The precedence of the sources, and the name of each.
 
 use std::ffi::OsString;
 use std::io;
@@ -75,7 +75,7 @@ fn the_profile_itself_may_come_from_any_source() {
 }
 
 #[test]
-fn a_named_file_is_read_instead_of_the_usual_one() {
+fn a_given_file_replaces_the_default_file() {
     let given =
         TestSources::development().toml(FILE).file("/etc/desk.toml", "data = \"/srv\"").config("/etc/desk.toml");
     assert_eq!(given.shown("data"), r#"data = "/srv" # /etc/desk.toml:1"#);

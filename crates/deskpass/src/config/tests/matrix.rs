@@ -19,7 +19,7 @@ fn given(text: &str) -> TestSources {
     TestSources::development().variable("DESKPASS_ACCESS__MATRIX_FILE", "matrix.toml").file("matrix.toml", text)
 }
 
-/// The agent's row of conversations, as it is printed.
+/// The agent's row for conversations, as it is printed.
 const AGENT: &str = r#"conversation = { read = "department", create = "own", update = "own", delete = "none" }"#;
 
 #[track_caller]

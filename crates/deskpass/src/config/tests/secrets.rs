@@ -1,4 +1,4 @@
-//! Secrets: where they may come from, and that they never come out.
+//! Secrets: their sources, and that they are never printed.
 
 use super::super::SecretUrl;
 use super::{ENCRYPTION_KEY, TestSources};
@@ -15,7 +15,7 @@ fn secret_of(given: &TestSources) -> String {
     secret.map_or_else(String::new, |secret| secret.expose().to_owned())
 }
 
-/// Everything that could be printed about these settings.
+/// All output that could be printed about these settings.
 fn all_output(given: &TestSources) -> String {
     let resolved = given.resolve();
     let checked = resolved.check();

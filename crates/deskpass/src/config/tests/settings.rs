@@ -1,4 +1,4 @@
-//! What arrives in the settings.
+//! The values in the resulting settings.
 
 use std::time::Duration;
 
@@ -98,7 +98,7 @@ fn the_log_is_kept_for_a_day_at_least() {
     }
 }
 
-/// A value of each key that is neither profile's default.
+/// A value for each key that is not the default of either profile.
 const OTHERS: &[(&str, &str)] = &[
     ("listen", "127.0.0.1:9"),
     ("data", "elsewhere"),

@@ -1,4 +1,4 @@
-//! The table of settings is in order.
+//! The table of settings is consistent.
 
 use std::collections::BTreeSet;
 

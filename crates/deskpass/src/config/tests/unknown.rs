@@ -1,4 +1,4 @@
-//! Names that are no settings.
+//! Unknown names of settings.
 
 use super::TestSources;
 
@@ -64,7 +64,7 @@ fn a_variable_is_answered_with_the_nearest() {
 }
 
 #[test]
-fn a_variable_in_the_wrong_case_is_answered_with_the_right_one() {
+fn a_variable_in_the_wrong_case_gets_the_right_name_suggested() {
     for (given, meant) in
         [("DESKPASS_listen", "DESKPASS_LISTEN"), ("DESKPASS_platform__secret_FILE", "DESKPASS_PLATFORM__SECRET_FILE")]
     {

@@ -1,4 +1,4 @@
-//! Values that their kinds refuse, and what is said about them.
+//! Values that their kinds reject, and the messages about them.
 
 use super::TestSources;
 

@@ -1,27 +1,27 @@
-//! The head of a request: what is allowed in it, and what it says about the bytes that follow.
+//! The head of a request: its validity, and what it specifies about the bytes that follow.
 
 use deskpass_core::Host;
 
 use super::{MAX_HEAD_FIELDS, MAX_TARGET_BYTES};
 use crate::http::MalformedHead;
 
-/// What the head says about the bytes after it.
+/// What the head specifies about the bytes after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Head {
     pub(super) body: BodyLength,
-    /// The client offers to go on with another protocol, which begins after the answer if the server agrees.
+    /// The client offers an upgrade to another protocol, which begins after the response if the server agrees.
     pub(super) upgrade: bool,
 }
 
-/// How the end of a body is found.
+/// How the end of a body is determined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum BodyLength {
-    /// So many bytes.
+    /// A fixed number of bytes.
     Length(u64),
     Chunked,
 }
 
-/// Checks a whole head, with the empty line at its end.
+/// Checks a complete head, including the empty line at its end.
 pub(super) fn check(head: &[u8]) -> Result<Head, MalformedHead> {
     // RFC 9112 2.2: one empty line before a request is ignored.
     let head = head.strip_prefix(b"\r\n").unwrap_or(head);
@@ -36,7 +36,7 @@ pub(super) fn check(head: &[u8]) -> Result<Head, MalformedHead> {
 
 #[derive(Clone, Copy, Debug)]
 struct RequestLine<'a> {
-    /// HTTP/1.1 rather than 1.0.
+    /// Whether the version is HTTP/1.1 rather than 1.0.
     current: bool,
     /// The host of an absolute target.
     authority: Option<&'a [u8]>,
@@ -61,13 +61,13 @@ impl<'a> RequestLine<'a> {
         if target.len() > MAX_TARGET_BYTES {
             return Err(MalformedHead::TargetTooLong);
         }
-        // Nothing is tunnelled here, so a target that is only an authority means nothing.
+        // The service tunnels nothing, so a target that is only an authority has no meaning.
         let authority = (method != b"CONNECT").then(|| authority(method, target)).flatten();
         Ok(Self { current, authority: authority.ok_or(MalformedHead::Target)? })
     }
 }
 
-/// The authority of a target that has one; `None` where it is no good target.
+/// The authority of a target, if it has one; the outer `None` means that the target is invalid.
 #[expect(clippy::option_option, reason = "no target, and a target without an authority, are two things")]
 fn authority<'a>(method: &[u8], target: &'a [u8]) -> Option<Option<&'a [u8]>> {
     if target.starts_with(b"/") {
@@ -82,8 +82,8 @@ fn authority<'a>(method: &[u8], target: &'a [u8]) -> Option<Option<&'a [u8]>> {
     is_path(path).then_some(Some(authority))
 }
 
-/// Whether it consists of what may stand in a path and a query. The same characters as the HTTP library takes, without
-/// those that RFC 3986 forbids and proxies disagree about: `#`, and everything outside of ASCII.
+/// Whether the text consists of characters of a path and a query: those that the HTTP library accepts, without those
+/// that RFC 3986 forbids and proxies disagree about, which are `#` and everything outside ASCII.
 fn is_path(text: &[u8]) -> bool {
     let end = text.iter().position(|byte| *byte == b'?').unwrap_or(text.len());
     let path = |byte: u8| matches!(byte, 0x21..=0x22 | 0x24..=0x3b | 0x3d | 0x40..=0x5f | 0x61..=0x7e);
@@ -92,7 +92,7 @@ fn is_path(text: &[u8]) -> bool {
     all(before, path) && all(after, query)
 }
 
-/// The fields that decide about framing.
+/// The fields that determine the framing.
 #[derive(Debug, Default)]
 struct FramingFields<'a> {
     count: usize,
@@ -132,7 +132,7 @@ impl<'a> FramingFields<'a> {
 
     fn validate(&self, line: RequestLine<'_>) -> Result<Head, MalformedHead> {
         match (self.host, line.authority) {
-            // Health checks of balancers speak HTTP/1.0 without a host.
+            // Health checks of load balancers use HTTP/1.0 without a host.
             (None, None) if !line.current => {}
             (None, _) => return Err(MalformedHead::HostMissing),
             (Some(host), _) if !is_host(host) => return Err(MalformedHead::HostInvalid),
@@ -147,12 +147,12 @@ impl<'a> FramingFields<'a> {
             (None, true) => BodyLength::Chunked,
             (length, false) => BodyLength::Length(length.unwrap_or(0)),
         };
-        // Only HTTP/1.1 can switch.
+        // Only HTTP/1.1 supports upgrades.
         Ok(Head { body, upgrade: self.upgrade && line.current })
     }
 }
 
-/// Splits a line into a name and a value without the blanks around it.
+/// Splits a line into a name and a value without surrounding blanks.
 pub(super) fn field(line: &[u8]) -> Option<(&[u8], &[u8])> {
     let colon = line.iter().position(|byte| *byte == b':')?;
     let (name, value) = (line.get(..colon)?, line.get(colon + 1..)?);
@@ -172,13 +172,13 @@ fn is_host(value: &[u8]) -> bool {
     std::str::from_utf8(value).is_ok_and(|text| Host::parse(text).is_some())
 }
 
-/// Reads digits and nothing else: no sign, no list.
+/// Parses digits only: no sign, no list.
 fn decimal(text: &[u8]) -> Option<u64> {
     let digits = (1..=19).contains(&text.len()) && text.iter().all(u8::is_ascii_digit);
     std::str::from_utf8(text).ok().filter(|_| digits)?.parse().ok()
 }
 
-/// Whether all bytes pass. Looks at each of them, since that can be done many at a time.
+/// Whether all bytes pass. It checks every byte without an early exit, so that the loop can be vectorised.
 fn all(bytes: &[u8], pass: impl Fn(u8) -> bool) -> bool {
     bytes.iter().fold(true, |good, byte| good & pass(*byte))
 }

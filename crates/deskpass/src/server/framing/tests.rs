@@ -1,4 +1,4 @@
-//! Framing: what is passed on, and that it does not depend on how the bytes are split.
+//! Framing: which bytes are passed on, and that the result does not depend on how the bytes are split.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -7,14 +7,14 @@ use proptest::sample::{Index, select};
 use super::*;
 use MalformedHead as Bad;
 
-/// What becomes of a whole connection: how many bytes and heads are passed on, and what is wrong after them.
+/// The result for a whole connection: the number of bytes and heads passed on, and the error after them.
 type FeedResult = (usize, usize, Option<FramingError>);
 
-/// Feeds the bytes in pieces that end at these places.
+/// Feeds the bytes in pieces that end at these positions.
 fn feed(bytes: &[u8], ends: &[usize]) -> FeedResult {
     let (mut framing, mut passed) = (Framing::default(), 0);
     for end in ends.iter().copied().chain([bytes.len()]) {
-        // What was passed on is gone; everything else is shown again.
+        // Bytes that were passed on are gone; all others are fed again.
         let (more, verdict) = framing.pass(bytes.get(passed..end).unwrap_or_default());
         passed += more;
         if let Err(fault) = verdict {
@@ -52,7 +52,7 @@ fn good_requests_pass_whole() {
     }
 }
 
-/// First lines.
+/// Request lines.
 const LINES: [(&str, Bad); 21] = [
     ("GET /", Bad::RequestLine),
     ("GET / HTTP/1.2", Bad::RequestLine),
@@ -77,7 +77,7 @@ const LINES: [(&str, Bad); 21] = [
     ("GET http://u@desk/ HTTP/1.1", Bad::HostMismatch),
 ];
 
-/// Fields after a good host.
+/// Fields after a valid host.
 const FIELDS: [(&str, Bad); 29] = [
     ("x : y", Bad::Field),
     (": y", Bad::Field),
@@ -110,7 +110,7 @@ const FIELDS: [(&str, Bad); 29] = [
     ("Host: other", Bad::HostRepeated),
 ];
 
-/// Fields without a good host.
+/// Fields without a valid host.
 const HOSTS: [(&str, Bad); 8] = [
     ("x: y", Bad::HostMissing),
     ("host:", Bad::HostInvalid),
@@ -122,7 +122,7 @@ const HOSTS: [(&str, Bad); 8] = [
     ("host: caf\u{e9}", Bad::HostInvalid),
 ];
 
-/// Heads that are refused, and why.
+/// Heads that are refused, and the error for each.
 fn bad_heads() -> Vec<(String, Bad)> {
     let long = format!("GET /{} HTTP/1.1\r\nhost: desk\r\n\r\n", "x".repeat(MAX_TARGET_BYTES));
     let large = format!("GET / HTTP/1.1\r\nhost: desk\r\nx: {}", "x".repeat(MAX_HEAD_BYTES));
@@ -145,7 +145,7 @@ fn bad_heads() -> Vec<(String, Bad)> {
 fn what_can_be_read_in_two_ways_is_refused() {
     for (text, bad) in bad_heads() {
         assert_eq!(feed_whole(&text), (0, 0, Some(FramingError::Head(bad))), "{text:?}");
-        // Also behind a request on the same connection, and behind a body.
+        // The same heads after a request on the same connection, and after a body.
         let body = "POST / HTTP/1.1\r\nhost: desk\r\ncontent-length: 3\r\n\r\nabc";
         for first in [GET, body] {
             assert_eq!(
@@ -201,7 +201,7 @@ fn after_an_offer_to_switch_the_answer_decides() {
     assert_eq!(Framing::default().pass(old.as_bytes()), (old.len(), Ok(())));
 }
 
-/// Good and bad requests and pieces of them, one after the other.
+/// Sequences of valid and invalid requests and pieces of them.
 fn connections() -> impl Strategy<Value = Vec<u8>> {
     let pieces: Vec<String> = bad_heads()
         .into_iter()
@@ -234,7 +234,7 @@ proptest! {
         prop_assert_eq!(feed(&bytes, &[cut.index(bytes.len() + 1)]), whole);
     }
 
-    /// The library reads in the same way whatever is passed on.
+    /// The library reads every target that is passed on in the same way.
     #[test]
     fn targets_that_pass_are_targets_of_the_library(target in "/[\\x00-\\x7f]{0,12}") {
         let text = format!("GET {target} HTTP/1.1\r\nhost: desk\r\n\r\n");

@@ -16,7 +16,7 @@ fn healthy() -> PostgresStatus {
     PostgresStatus { version: 150_004, read_only: false, encrypted: true, tables: 2, known: 2, now: NOW }
 }
 
-/// What is told of PostgreSQL, which never includes the password.
+/// The report on PostgreSQL, which never contains the password.
 fn told(exam: PostgresStatus) -> String {
     let told = format!("{:?}", postgres(&address(), Some(Ok(exam))));
     assert!(!told.contains("hunter2"), "{told}");
