@@ -22,8 +22,11 @@ test: ## Run every test; needs a Rust toolchain and a C compiler, and installs C
 pictures: ## Put what the last tests saw into the README: copies its pictures from target/pictures to docs/pictures
 	./tools/pictures
 
-torture: ## Kill the real process 300 times under load and look for lost truth (a few minutes)
+torture: ## Kill the real process 300 times under load, end 10 000 sessions while Redis breaks, and compare response times (several minutes)
+	./tools/services
 	TORTURE_KILLS=300 cargo test --release -p deskpass --test acceptance durability -- --nocapture
+	TORTURE_LOGOUTS=10000 cargo test --release -p deskpass --test acceptance a_logout_counts_everywhere -- --nocapture
+	cargo test --release -p deskpass --test acceptance all_names_take_the_same_time -- --ignored --nocapture
 
 lint: ## Check format, lints, documentation and dependencies
 	cargo fmt --all --check

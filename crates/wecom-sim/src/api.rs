@@ -12,28 +12,13 @@ use std::time::Duration;
 use bytes::Bytes;
 use deskpass_core::{Entropy, Timestamp};
 use http::{Request, StatusCode};
-use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
+use crate::endpoint::Api;
 use crate::errcode::{Refused, errmsg};
 use crate::query::Query;
-use crate::simulator::{Inner, SimulatorState};
+use crate::state::{Inner, SimulatorState};
 use crate::{SimulatorConfig, SimulatorReply, reply};
-
-/// A call of the API, named after its path.
-#[derive(Clone, Copy, Debug, Deserialize, Serialize, PartialEq, Eq)]
-#[serde(try_from = "String", into = "&'static str")]
-pub(crate) enum Api {
-    GetToken,
-    AuthGetUserInfo,
-    UserGetUserInfo,
-    UserGet,
-    DepartmentGet,
-    DepartmentList,
-    AgentGet,
-    LinkedUserGet,
-    MessageSend,
-}
 
 /// The context of a call.
 struct Call<'a> {
@@ -46,80 +31,27 @@ struct Call<'a> {
 
 type Fields = Map<String, Value>;
 
-impl Api {
-    const ALL: [Self; 9] = [
-        Self::GetToken,
-        Self::AuthGetUserInfo,
-        Self::UserGetUserInfo,
-        Self::UserGet,
-        Self::DepartmentGet,
-        Self::DepartmentList,
-        Self::AgentGet,
-        Self::LinkedUserGet,
-        Self::MessageSend,
-    ];
-
-    pub(crate) fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|api| api.name() == name)
-    }
-
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::GetToken => "gettoken",
-            Self::AuthGetUserInfo => "auth/getuserinfo",
-            Self::UserGetUserInfo => "user/getuserinfo",
-            Self::UserGet => "user/get",
-            Self::DepartmentGet => "department/get",
-            Self::DepartmentList => "department/list",
-            Self::AgentGet => "agent/get",
-            Self::LinkedUserGet => "linkedcorp/user/get",
-            Self::MessageSend => "message/send",
-        }
-    }
-
-    pub(crate) fn methods(self) -> &'static [&'static str] {
-        match self {
-            Self::LinkedUserGet | Self::MessageSend => &["POST"],
-            _ => &["GET"],
-        }
-    }
-
-    fn dispatch(self, call: &Call<'_>, state: &mut SimulatorState) -> Result<Fields, Refused> {
-        match self {
-            Self::GetToken => token::get(call, state),
-            Self::AuthGetUserInfo => identity::auth_get_user_info(call, state),
-            Self::UserGetUserInfo => identity::user_get_user_info(call, state),
-            Self::UserGet => contacts::user(call),
-            Self::DepartmentGet => contacts::department(call),
-            Self::DepartmentList => contacts::departments(call),
-            Self::AgentGet => app::get(call),
-            Self::LinkedUserGet => contacts::linked_user(call),
-            Self::MessageSend => message::send(call, state),
-        }
-    }
-
-    /// Fields of a success that the platform includes, empty, in its refusals: a client must check the error code first.
-    fn empty_fields(self) -> Fields {
-        match self {
-            Self::AuthGetUserInfo => fields(json!({ "userid": "" })),
-            Self::UserGet => fields(json!({ "department": [], "order": [], "is_leader_in_dept": [] })),
-            Self::DepartmentList => fields(json!({ "department": [] })),
-            _ => Fields::new(),
-        }
+fn dispatch(api: Api, call: &Call<'_>, state: &mut SimulatorState) -> Result<Fields, Refused> {
+    match api {
+        Api::GetToken => token::get(call, state),
+        Api::AuthGetUserInfo => identity::auth_get_user_info(call, state),
+        Api::UserGetUserInfo => identity::user_get_user_info(call, state),
+        Api::UserGet => contacts::user(call),
+        Api::DepartmentGet => contacts::department(call),
+        Api::DepartmentList => contacts::departments(call),
+        Api::AgentGet => app::get(call),
+        Api::LinkedUserGet => contacts::linked_user(call),
+        Api::MessageSend => message::send(call, state),
     }
 }
 
-impl TryFrom<String> for Api {
-    type Error = String;
-    fn try_from(name: String) -> Result<Self, String> {
-        let names = || Self::ALL.map(Self::name).join(", ");
-        Self::from_name(&name).ok_or_else(|| format!("unknown api {name:?}, expected one of {}", names()))
-    }
-}
-
-impl From<Api> for &'static str {
-    fn from(api: Api) -> Self {
-        api.name()
+/// Fields of a success that the platform includes, empty, in its refusals: a client must check the error code first.
+fn empty_fields(api: Api) -> Fields {
+    match api {
+        Api::AuthGetUserInfo => fields(json!({ "userid": "" })),
+        Api::UserGet => fields(json!({ "department": [], "order": [], "is_leader_in_dept": [] })),
+        Api::DepartmentList => fields(json!({ "department": [] })),
+        _ => Fields::new(),
     }
 }
 
@@ -155,14 +87,14 @@ fn admit(api: Api, call: &Call<'_>, peer: IpAddr, state: &mut SimulatorState) ->
             return Err(60020.into());
         }
     }
-    api.dispatch(call, state)
+    dispatch(api, call, state)
 }
 
 fn body(api: Api, done: Result<Fields, Refused>, peer: IpAddr, now: Timestamp, entropy: Entropy) -> Value {
     let (errcode, mut body) = match done {
         Ok(fields) => (0, fields),
         Err(refused) => {
-            let mut fields = api.empty_fields();
+            let mut fields = empty_fields(api);
             fields.extend(refused.fields);
             (refused.errcode, fields)
         }

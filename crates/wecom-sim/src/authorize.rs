@@ -8,7 +8,7 @@ use crate::authorize_error::AuthorizeError;
 use crate::directory::{PersonKind, SimulatedPerson};
 use crate::language::Language;
 use crate::query::Query;
-use crate::simulator::Inner;
+use crate::state::Inner;
 use crate::switches::Switches;
 use crate::{SimulatorConfig, page, reply};
 
@@ -18,9 +18,6 @@ pub(crate) enum AuthorizeLink {
     InClient,
     Desktop,
 }
-
-/// The choice of a user who denies authorization.
-pub(crate) const DENY: &str = "deny";
 
 /// A valid link: the redirect URI, and the state that the redirect repeats.
 struct AuthorizeRequest<'a> {
@@ -45,7 +42,7 @@ fn authorize(
     let Some(user) = query.get("sim_user") else {
         return Ok(page::who(language, &ask.redirect, query));
     };
-    let code = if user == DENY { None } else { Some(issue_code(inner, link, user)?) };
+    let code = if user == page::DENY { None } else { Some(issue_code(inner, link, user)?) };
     Ok(reply::redirect(&ask.target(code.as_deref())))
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use crate::api::Api;
+use crate::endpoint::Api;
 use crate::query::Query;
 
 /// The maximum number of recorded parameters.

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::calls::Calls;
 use crate::faults::Faults;
 use crate::reply;
-use crate::simulator::SimulatorState;
+use crate::state::SimulatorState;
 
 /// An endpoint of the control API.
 #[derive(Clone, Copy, Debug)]

@@ -8,7 +8,7 @@ use http::{HeaderName, HeaderValue, Response, StatusCode};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::api::Api;
+use crate::endpoint::Api;
 use crate::reply;
 
 /// The maximum number of queued faults, and the maximum delay of a fault.

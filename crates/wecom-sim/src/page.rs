@@ -1,39 +1,23 @@
 //! The HTML pages: the choice of a user, the error page, and the index page.
 
+mod frame;
 mod index;
-
-use std::fmt::{self, Write as _};
 
 use bytes::Bytes;
 use http::{Response, StatusCode};
 use url::Url;
 
-use crate::authorize::DENY;
 use crate::authorize_error::AuthorizeError;
 use crate::directory::{PEOPLE, PersonKind, SimulatedPerson};
 use crate::language::Language;
 use crate::query::Query;
 use crate::reply;
 
+use frame::{Escaped, frame};
 pub(crate) use index::index;
 
-const STYLE: &str = include_str!("page.css");
-
-/// Text that is HTML-escaped on output.
-struct Escaped<'a>(&'a str);
-
-impl fmt::Display for Escaped<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.chars().try_for_each(|char| match char {
-            '&' => f.write_str("&amp;"),
-            '<' => f.write_str("&lt;"),
-            '>' => f.write_str("&gt;"),
-            '"' => f.write_str("&quot;"),
-            '\'' => f.write_str("&#39;"),
-            char => f.write_char(char),
-        })
-    }
-}
+/// The name that stands for refusing to sign in.
+pub(crate) const DENY: &str = "deny";
 
 /// The page on which the visitor chooses a user: each user is a link to the same URL with their name added.
 pub(crate) fn who(language: Language, redirect: &Url, query: &Query) -> Response<Bytes> {
@@ -72,26 +56,4 @@ pub(crate) fn error(language: Language, error: AuthorizeError) -> Response<Bytes
     let title = language.pick("This does not work", "出错了");
     let body = format!("<h1>{title}</h1><p>{}</p>", Escaped(error.message(language)));
     reply::page(error.status(), frame(language, "phone", title, &body))
-}
-
-fn frame(language: Language, class: &str, title: &str, body: &str) -> String {
-    let tag = language.pick("en", "zh-CN");
-    format!(
-        "<!doctype html>\n<html lang=\"{tag}\"><head><meta charset=\"utf-8\">\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\
-         <title>{title}</title><style>{STYLE}</style></head><body><main class=\"{class}\">{body}</main></body></html>\n"
-    )
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn text_is_never_markup() {
-        assert_eq!(
-            Escaped("<a b=\"c\" d='e'>&amp;你").to_string(),
-            "&lt;a b=&quot;c&quot; d=&#39;e&#39;&gt;&amp;amp;你"
-        );
-    }
 }

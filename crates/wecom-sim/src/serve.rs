@@ -18,7 +18,7 @@ use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
 use crate::reply;
-use crate::simulator::MAX_BODY_BYTES;
+use crate::state::MAX_BODY_BYTES;
 use crate::{Simulator, SimulatorReply};
 
 const MAX_CONNECTIONS: usize = 1_024;

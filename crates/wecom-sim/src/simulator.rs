@@ -2,67 +2,25 @@
 
 use std::fmt;
 use std::net::IpAddr;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
 use deskpass_core::{Clock, Entropy, HostNames};
 use http::{Request, Response};
 
 use crate::SimulatorConfig;
-use crate::api::{self, Api};
+use crate::api;
 use crate::authorize::{self, AuthorizeLink};
-use crate::calls::Calls;
-use crate::codes::Codes;
 use crate::control::{self, Control};
-use crate::faults::Faults;
+use crate::endpoint::Api;
 use crate::guard;
-use crate::inbox::Inbox;
 use crate::page;
 use crate::reply;
-use crate::switches::Switches;
-use crate::tokens::IssuedTokens;
-
-/// The maximum size of a request body.
-pub(crate) const MAX_BODY_BYTES: usize = 64 * 1024;
-
-/// The result of a request.
-#[derive(Debug)]
-pub enum SimulatorReply {
-    /// A response.
-    Response(Response<Bytes>),
-    /// No response: the connection must be closed.
-    HangUp,
-}
+use crate::state::Inner;
 
 /// The simulated platform. Clones share the same state.
 #[derive(Clone)]
 pub struct Simulator(Arc<Inner>);
-
-pub(crate) struct Inner {
-    pub(crate) config: SimulatorConfig,
-    pub(crate) clock: Clock,
-    pub(crate) entropy: Entropy,
-    state: Mutex<SimulatorState>,
-    /// The accepted hosts; `None` if the surrounding service checks them.
-    hosts: Option<HostNames>,
-}
-
-/// The state of the simulator.
-#[derive(Debug, Default)]
-pub(crate) struct SimulatorState {
-    pub(crate) tokens: IssuedTokens,
-    pub(crate) codes: Codes,
-    pub(crate) inbox: Inbox,
-    pub(crate) faults: Faults,
-    pub(crate) switches: Switches,
-    pub(crate) calls: Calls,
-}
-
-impl Inner {
-    pub(crate) fn state(&self) -> MutexGuard<'_, SimulatorState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
 
 impl fmt::Debug for Simulator {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

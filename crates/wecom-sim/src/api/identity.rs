@@ -5,7 +5,7 @@ use serde_json::json;
 use super::{Call, Fields, fields};
 use crate::directory::{PersonKind, SimulatedPerson};
 use crate::errcode::Refused;
-use crate::simulator::SimulatorState;
+use crate::state::SimulatorState;
 
 pub(super) fn auth_get_user_info(call: &Call<'_>, state: &mut SimulatorState) -> Result<Fields, Refused> {
     let who = redeem(call, state)?;

@@ -9,7 +9,7 @@ use url::Url;
 use super::{Call, Fields, fields};
 use crate::directory::{Department, PEOPLE, PersonKind, SimulatedPerson, member};
 use crate::errcode::Refused;
-use crate::simulator::SimulatorState;
+use crate::state::SimulatorState;
 
 const MAX_TEXT_BYTES: usize = 2_048;
 const MAX_TITLE_CHARS: usize = 128;

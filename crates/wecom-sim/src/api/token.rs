@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::{Call, Fields, fields};
 use crate::errcode::Refused;
-use crate::simulator::SimulatorState;
+use crate::state::SimulatorState;
 
 pub(super) fn get(call: &Call<'_>, state: &mut SimulatorState) -> Result<Fields, Refused> {
     let corp_id = call.query.non_empty("corpid").ok_or(41002)?;

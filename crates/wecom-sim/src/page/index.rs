@@ -5,7 +5,7 @@ use http::header::HOST;
 use http::{HeaderMap, Response, StatusCode};
 use url::{Url, form_urlencoded};
 
-use super::{Escaped, frame};
+use super::frame::{Escaped, frame};
 use crate::language::Language;
 use crate::{SimulatorConfig, reply};
 
