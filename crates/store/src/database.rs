@@ -1,12 +1,14 @@
 //! The database: embedded, or a server that several nodes share. The same SQL serves both.
 
 #[macro_use]
-mod sql;
+mod value;
 mod copy;
 mod direct_read;
 mod migrate;
 mod postgres;
 mod restart;
+mod row;
+mod sql;
 mod sqlite;
 mod tx;
 
@@ -22,8 +24,10 @@ pub(crate) use direct_read::{in_snapshot, read_directly};
 pub use migrate::newest_version;
 pub use postgres::{PostgresSettings, PostgresStatus, inspect_postgres};
 pub use restart::restart_log;
-pub(crate) use sql::{Row, Sql, Value};
+pub(crate) use row::Row;
+pub(crate) use sql::Sql;
 pub(crate) use tx::Tx;
+pub(crate) use value::Value;
 
 use crate::cache::Cache;
 use crate::tls::InvalidCaFile;

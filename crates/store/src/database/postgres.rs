@@ -15,8 +15,8 @@ use deskpass_core::Timestamp;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
+pub(super) use connection::Column;
 pub(crate) use connection::Connection;
-pub(super) use connection::{Column, is_null, number};
 pub use inspect::{PostgresStatus, inspect_postgres};
 pub(super) use journal::{probe_write, sweep};
 

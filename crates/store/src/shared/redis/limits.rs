@@ -22,7 +22,7 @@ const CHARGE_SCRIPT: &str = "local now, span = tonumber(ARGV[1]), tonumber(ARGV[
 
 impl RedisBackend {
     /// Counts one more, unless there were too many, and says what was owed before.
-    pub(in crate::shared) async fn charge(
+    pub(crate) async fn charge(
         &self,
         counted: LimitSubject,
         key: &Digest,

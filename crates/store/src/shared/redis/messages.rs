@@ -60,7 +60,7 @@ const RETRY_DELAY: Duration = Duration::from_millis(200);
 
 /// The way of messages over Redis.
 #[derive(Debug)]
-pub(in crate::shared) struct RedisMessageLog {
+pub(crate) struct RedisMessageLog {
     server: Arc<RedisBackend>,
     log: String,
     next: AtomicU64,
@@ -113,25 +113,25 @@ pub struct IncomingMessages {
 }
 
 impl RedisMessageLog {
-    pub(in crate::shared) fn new(server: Arc<RedisBackend>) -> Self {
+    pub(crate) fn new(server: Arc<RedisBackend>) -> Self {
         // The braces keep everything that one script touches on one server of a cluster.
         let log = format!("{}{{mail}}", server.prefix);
         Self { server, log, next: AtomicU64::new(0) }
     }
 
-    pub(in crate::shared) fn feed(&self) -> MessageFeed {
+    pub(crate) fn feed(&self) -> MessageFeed {
         self.server.delivers.store(true, Ordering::Relaxed);
         MessageFeed { server: Arc::clone(&self.server), log: self.log.clone(), read: None }
     }
 
     /// No place later than this is taken yet, as far as is known.
-    pub(in crate::shared) fn latest(&self) -> u64 {
+    pub(crate) fn latest(&self) -> u64 {
         let since = |at: Instant| u64::try_from(at.elapsed().as_millis()).unwrap_or_default();
         let slack = u64::try_from(MAX_CLOCK_LEAD.as_millis()).unwrap_or_default();
         self.server.time.get().map_or(u64::MAX, |(time, at)| time + since(*at) + slack)
     }
 
-    pub(in crate::shared) async fn post(
+    pub(crate) async fn post(
         &self,
         messages: Vec<Message>,
         now: Timestamp,
