@@ -12,10 +12,11 @@ use deskpass_core::{EmployeeKey, IdentifiedPerson, Person, Role, Roles, Timestam
 use tokio::time::timeout;
 
 use crate::agents::partial_session;
-use crate::cache::CacheChange;
+use crate::cache::{CACHE_FILL_TIMEOUT, CacheChange};
 use crate::database::{Row, Sql, Tx};
-use crate::sessions::{self, CACHE_FILL_TIMEOUT, EndReason, SessionScope};
-use crate::{CachedPerson, ChangeAuthor, ChangeError, LogEntry, Store, StoreError, access_rules};
+use crate::locks::lock_administration;
+use crate::sessions::{self, EndReason, SessionScope};
+use crate::{CachedPerson, ChangeAuthor, ChangeError, LogEntry, Store, StoreError};
 
 pub(crate) use people::is_selective;
 pub use people::{DepartmentFilter, PageStart, PeopleFilter, PeopleOrder, PeoplePage, PeopleSelection};
@@ -239,7 +240,7 @@ impl Store {
             .write(move |tx| {
                 if !even_last {
                     // Before anything is read: two administrators who shut each other out must not both see the other one.
-                    access_rules::lock_administration(tx)?;
+                    lock_administration(tx)?;
                 }
                 let Some(ListedPerson { person, .. }) = find(tx, &key)? else { return Ok(DisableOutcome::Unknown) };
                 let counts = person.roles.holds(Role::Admin) && !person.disabled;

@@ -14,6 +14,7 @@ mod directory;
 mod error;
 mod ip_rules;
 mod links;
+mod locks;
 mod login_log;
 mod query_plans;
 mod seal;
@@ -36,7 +37,7 @@ use crate::database::Database;
 use crate::sessions::LastUseBuffer;
 use crate::statistics::Statistics;
 
-pub use access_rules::AccessRules;
+pub use access_rules::{AccessRules, ServiceKey};
 pub use agents::{
     Agent, AttemptKind, Device, DeviceBinding, ListedAgent, NewPassword, Notice, NoticeSubject, PartialSessionLookup,
     PartialSessionRecord, PasswordPrecondition, PendingDevice, SignInReference, UsedTotpStep,
@@ -60,7 +61,6 @@ pub use login_log::{
     LogFilter, LogPage, LogRow, LogVerdict, Receipt, VerifyError, is_key_of_log, read_log, verify_log,
 };
 pub use seal::{Seal, SealError};
-pub use service_keys::ServiceKey;
 pub use sessions::{
     BeginOutcome, EndReason, ListedSession, NewSession, Precondition, SessionFilter, SessionLookup, SessionPage,
     SessionSelection, SignInNetwork,

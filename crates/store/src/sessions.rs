@@ -8,15 +8,14 @@ mod lockout_preview;
 mod network;
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use deskpass_core::{Digest, EmployeeKey, LoginMethod, LoginSource, PlatformVouching, Role, Session, Timestamp};
 
 use tokio::time::timeout;
 
-use crate::cache::{CacheChange, Epoch};
-use crate::change_author::{lock_employee, lock_role};
+use crate::cache::{CACHE_FILL_TIMEOUT, CacheChange, Epoch};
 use crate::database::{Row, Sql, Tx};
+use crate::locks::{lock_employee, lock_role};
 use crate::{
     Actor, CachedPerson, ChangeAuthor, ChangeError, LogEntry, SessionWithPerson, Store, StoreError, directory,
 };
@@ -29,9 +28,6 @@ pub(crate) use list::SessionWalk;
 pub use list::{ListedSession, SessionFilter, SessionPage};
 pub use network::SignInNetwork;
 pub(crate) use network::sweep as sweep_networks;
-
-/// How long to wait for somebody who is reading the same.
-pub(crate) const CACHE_FILL_TIMEOUT: Duration = Duration::from_millis(200);
 
 /// Why a token was ended before its time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,9 +5,9 @@ use std::fmt;
 use deskpass_core::{Digest, EmployeeKey, Timestamp};
 
 use super::failed_attempts::{self, AttemptsToClear};
-use super::{Notice, browser, partial_session, record};
-use crate::change_author::lock_enabled_employee;
+use super::{Notice, browser, partial_session};
 use crate::database::{Sql, Tx};
+use crate::locks::{lock_agent_where, lock_enabled_employee};
 use crate::sessions::{self, EndReason, SessionScope};
 use crate::{ChangeAuthor, ChangeError, LogEntry, Store, StoreError};
 
@@ -80,7 +80,7 @@ impl Store {
             .write(move |tx| {
                 // In the order in which whoever signs in holds them. Nobody is disabled meanwhile.
                 let who = args![new.employee.corp(), new.employee.id()];
-                record::lock_where(tx, "corp_id = $1 AND employee_key = $2", &who)?;
+                lock_agent_where(tx, "corp_id = $1 AND employee_key = $2", &who)?;
                 if !lock_enabled_employee(tx, &new.employee)? || !replace(tx, &new)? {
                     return Ok(None);
                 }

@@ -3,10 +3,9 @@
 use deskpass_core::{EmployeeKey, Role, Roles, Timestamp};
 
 use super::{GRANT_ROLE, REVOKE_ROLE, find, is_last_admin};
-use crate::access_rules::lock_administration;
 use crate::cache::CacheChange;
-use crate::change_author::lock_employee;
 use crate::database::Tx;
+use crate::locks::{lock_administration, lock_employee};
 use crate::sessions::{self, EndReason, SessionScope};
 use crate::{ChangeAuthor, ChangeError, LogEntry, Store, StoreError};
 
