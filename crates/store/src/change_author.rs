@@ -22,8 +22,8 @@ use crate::access_rules::read_allow_lists;
 use crate::agents::partial_session;
 use crate::cache::CacheChange;
 use crate::database::{Row, Tx};
+use crate::deny_list::{EndReason, denied};
 use crate::locks::{lock_administration, lock_agent, lock_and_read, lock_enabled_employee, lock_role};
-use crate::sessions::{EndReason, denied};
 use crate::{Store, StoreError};
 
 /// Who makes a change.

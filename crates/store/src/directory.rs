@@ -14,8 +14,9 @@ use tokio::time::timeout;
 use crate::agents::partial_session;
 use crate::cache::{CACHE_FILL_TIMEOUT, CacheChange};
 use crate::database::{Row, Sql, Tx};
+use crate::deny_list::EndReason;
 use crate::locks::lock_administration;
-use crate::sessions::{self, EndReason, SessionScope};
+use crate::sessions::{self, SessionScope};
 use crate::{CachedPerson, ChangeAuthor, ChangeError, LogEntry, Store, StoreError};
 
 pub(crate) use people::is_selective;

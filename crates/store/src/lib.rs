@@ -10,6 +10,7 @@ mod cache;
 mod change_author;
 mod clock;
 mod cursor;
+mod deny_list;
 mod directory;
 mod error;
 mod ip_rules;
@@ -50,6 +51,7 @@ pub use database::{
     CopyError, CopyProgress, CopyReport, DirectReadError, Location, Mode, OpenError, PostgresSettings, PostgresStatus,
     copy, inspect_postgres, newest_version, restart_log,
 };
+pub use deny_list::EndReason;
 pub use directory::{
     DepartmentFilter, DisableOutcome, ListedPerson, NewEmployee, PageStart, PeopleFilter, PeopleOrder, PeoplePage,
     PeopleSelection, SetRolesOutcome,
@@ -62,8 +64,8 @@ pub use login_log::{
 };
 pub use seal::{Seal, SealError};
 pub use sessions::{
-    BeginOutcome, EndReason, ListedSession, NewSession, Precondition, SessionFilter, SessionLookup, SessionPage,
-    SessionSelection, SignInNetwork,
+    BeginOutcome, ListedSession, NewSession, Precondition, SessionFilter, SessionLookup, SessionPage, SessionSelection,
+    SignInNetwork,
 };
 pub use shared::{
     Bus, DeliveryCount, DeliveryQuery, EphemeralStore, Expiring, FreshMessages, IncomingMessages, Lease, LimitSubject,

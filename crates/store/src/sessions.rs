@@ -15,6 +15,7 @@ use tokio::time::timeout;
 
 use crate::cache::{CACHE_FILL_TIMEOUT, CacheChange, Epoch};
 use crate::database::{Row, Sql, Tx};
+use crate::deny_list::{EndReason, denied, deny};
 use crate::locks::{lock_employee, lock_role};
 use crate::{
     Actor, CachedPerson, ChangeAuthor, ChangeError, LogEntry, SessionWithPerson, Store, StoreError, directory,
@@ -28,31 +29,6 @@ pub(crate) use list::SessionWalk;
 pub use list::{ListedSession, SessionFilter, SessionPage};
 pub use network::SignInNetwork;
 pub(crate) use network::sweep as sweep_networks;
-
-/// Why a token was ended before its time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum EndReason {
-    /// Its holder signed out.
-    SignedOut,
-    /// A newer session took its place, or what it stood on was changed.
-    Kicked,
-    /// Its employee was shut out.
-    Disabled,
-}
-
-impl EndReason {
-    const ALL: [Self; 3] = [Self::SignedOut, Self::Kicked, Self::Disabled];
-
-    /// The word in records and answers.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::SignedOut => "signed_out",
-            Self::Kicked => "kicked",
-            Self::Disabled => "disabled",
-        }
-    }
-}
 
 /// What the store knows of a digest.
 #[derive(Clone, Debug)]
@@ -265,13 +241,6 @@ fn end_matching(
     Ok(ended.into_iter().map(|(_, expires_at)| expires_at).collect())
 }
 
-pub(crate) fn deny(tx: &mut Tx<'_>, digest: Digest, why: EndReason, until: Timestamp) -> Result<(), StoreError> {
-    let text = "INSERT INTO denied_token (digest, reason, until) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING";
-    tx.execute(text, &args![digest, why.name(), until])?;
-    tx.record_change(CacheChange::Session(digest));
-    Ok(())
-}
-
 fn find(sql: &Sql<'_>, digest: Digest) -> Result<SessionRow, StoreError> {
     let text = "SELECT corp_id, employee_key, role_id, login_method, login_source, created_at, expires_at, proven,
         lent_role_id FROM session WHERE digest = $1
@@ -280,14 +249,6 @@ fn find(sql: &Sql<'_>, digest: Digest) -> Result<SessionRow, StoreError> {
         return Ok(SessionRow::Session(session));
     }
     Ok(denied(sql, digest)?.map_or(SessionRow::None, SessionRow::Denied))
-}
-
-/// Why a digest is on the deny list, if it is.
-pub(crate) fn denied(sql: &Sql<'_>, digest: Digest) -> Result<Option<EndReason>, StoreError> {
-    let text = "SELECT reason FROM denied_token WHERE digest = $1";
-    let Some(reason) = sql.first(text, &args![digest], |row| row.text(0))? else { return Ok(None) };
-    let ended = EndReason::ALL.into_iter().find(|ended| ended.name() == reason);
-    ended.map(Some).ok_or_else(|| StoreError::damaged("unknown reason on the deny list"))
 }
 
 fn session(row: &Row<'_>) -> Result<Session, StoreError> {

@@ -8,8 +8,8 @@ use deskpass_core::{Digest, EmployeeKey, Timestamp};
 use super::Notice;
 use super::failed_attempts::{self, AttemptKind, AttemptsToClear};
 use crate::database::{Row, Tx};
+use crate::deny_list::{EndReason, denied, deny};
 use crate::locks::{lock_agent_where, lock_rows};
-use crate::sessions::{EndReason, denied, deny};
 use crate::{Store, StoreError};
 
 /// A sign-in that is half done.

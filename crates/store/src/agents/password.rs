@@ -7,8 +7,9 @@ use deskpass_core::{Digest, EmployeeKey, Timestamp};
 use super::failed_attempts::{self, AttemptsToClear};
 use super::{Notice, browser, partial_session};
 use crate::database::{Sql, Tx};
+use crate::deny_list::EndReason;
 use crate::locks::{lock_agent_where, lock_enabled_employee};
-use crate::sessions::{self, EndReason, SessionScope};
+use crate::sessions::{self, SessionScope};
 use crate::{ChangeAuthor, ChangeError, LogEntry, Store, StoreError};
 
 /// A password to be set.

@@ -8,7 +8,8 @@ use deskpass_core::{EmployeeKey, FailedAttempts, Lockout, Role, Timestamp};
 use super::failed_attempts::{self, AttemptsToClear};
 use super::{Device, PendingDevice, browser, partial_session};
 use crate::database::{Row, Sql, Tx};
-use crate::sessions::{self, EndReason, SessionScope};
+use crate::deny_list::EndReason;
+use crate::sessions::{self, SessionScope};
 use crate::{ChangeAuthor, ChangeError, LogEntry, Store, StoreError};
 
 /// An employee's agent record.

@@ -5,8 +5,9 @@ use deskpass_core::{EmployeeKey, Role, Roles, Timestamp};
 use super::{GRANT_ROLE, REVOKE_ROLE, find, is_last_admin};
 use crate::cache::CacheChange;
 use crate::database::Tx;
+use crate::deny_list::EndReason;
 use crate::locks::{lock_administration, lock_employee};
-use crate::sessions::{self, EndReason, SessionScope};
+use crate::sessions::{self, SessionScope};
 use crate::{ChangeAuthor, ChangeError, LogEntry, Store, StoreError};
 
 /// What became of somebody's roles.

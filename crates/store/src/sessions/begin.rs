@@ -3,10 +3,10 @@
 use deskpass_core::{ClientInfo, Digest, EmployeeKey, Session, Timestamp};
 
 use super::network::{self, SignInNetwork};
-use super::{EndReason, deny};
 use crate::agents::partial_session;
 use crate::cache::CacheChange;
 use crate::database::Tx;
+use crate::deny_list::{EndReason, deny};
 use crate::locks::{lock_agent_and_employee, lock_default_role};
 use crate::{LogEntry, Store, StoreError, links};
 
