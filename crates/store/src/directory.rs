@@ -16,7 +16,7 @@ use crate::cache::{CACHE_FILL_TIMEOUT, CacheChange};
 use crate::database::{Row, Sql, Tx};
 use crate::deny_list::EndReason;
 use crate::locks::lock_administration;
-use crate::sessions::{self, SessionScope};
+use crate::sessions::{SessionScope, end_sessions_of};
 use crate::{CachedPerson, ChangeAuthor, ChangeError, LogEntry, Store, StoreError};
 
 pub(crate) use people::is_selective;
@@ -254,7 +254,7 @@ impl Store {
                     return Ok(DisableOutcome::Done(0));
                 }
                 tx.record_change(CacheChange::Person(key.clone()));
-                let ended = sessions::end_all(tx, &key, SessionScope::All, EndReason::Disabled, deny_until)?;
+                let ended = end_sessions_of(tx, &key, SessionScope::All, EndReason::Disabled, deny_until)?;
                 partial_session::end_all(tx, &key, EndReason::Disabled, deny_until)?;
                 entry.clone().with_detail(format!("{ended} session(s) ended")).write(tx)?;
                 Ok(DisableOutcome::Done(ended))

@@ -9,7 +9,7 @@ use super::{Notice, browser, partial_session};
 use crate::database::{Sql, Tx};
 use crate::deny_list::EndReason;
 use crate::locks::{lock_agent_where, lock_enabled_employee};
-use crate::sessions::{self, SessionScope};
+use crate::sessions::{SessionScope, end_sessions_of};
 use crate::{ChangeAuthor, ChangeError, LogEntry, Store, StoreError};
 
 /// A password to be set.
@@ -86,7 +86,7 @@ impl Store {
                     return Ok(None);
                 }
                 let which = new.keep.map_or(SessionScope::All, SessionScope::AllBut);
-                let ended = sessions::end_all(tx, &new.employee, which, EndReason::Kicked, new.deny_until)?;
+                let ended = end_sessions_of(tx, &new.employee, which, EndReason::Kicked, new.deny_until)?;
                 partial_session::end_all(tx, &new.employee, EndReason::Kicked, new.deny_until)?;
                 browser::forget_all(tx, &new.employee, new.keep_browser)?;
                 failed_attempts::clear(tx, &new.employee, AttemptsToClear::AllPasswords)?;
@@ -134,7 +134,7 @@ impl Store {
                 if tx.execute(text, &args![key.corp(), key.id(), setup_code, until])? == 0 {
                     return Ok(None);
                 }
-                let ended = sessions::end_all(tx, &key, SessionScope::ByPassword, EndReason::Kicked, deny_until)?;
+                let ended = end_sessions_of(tx, &key, SessionScope::ByPassword, EndReason::Kicked, deny_until)?;
                 partial_session::end_all(tx, &key, EndReason::Kicked, deny_until)?;
                 browser::forget_all(tx, &key, None)?;
                 entry.write(tx)?;

@@ -9,7 +9,7 @@ use super::failed_attempts::{self, AttemptsToClear};
 use super::{Device, PendingDevice, browser, partial_session};
 use crate::database::{Row, Sql, Tx};
 use crate::deny_list::EndReason;
-use crate::sessions::{self, SessionScope};
+use crate::sessions::{SessionScope, end_sessions_of};
 use crate::{ChangeAuthor, ChangeError, LogEntry, Store, StoreError};
 
 /// An employee's agent record.
@@ -171,7 +171,7 @@ impl Store {
                 if tx.execute(text, &args![key.corp(), key.id(), role])? == 0 {
                     return Ok(exists(tx, &key)?.then_some(0));
                 }
-                let ended = sessions::end_all(tx, &key, SessionScope::WithDefaultRole, EndReason::Kicked, deny_until)?;
+                let ended = end_sessions_of(tx, &key, SessionScope::WithDefaultRole, EndReason::Kicked, deny_until)?;
                 entry.write(tx)?;
                 Ok(Some(ended))
             })
@@ -197,13 +197,8 @@ impl Store {
                 if tx.execute(text, &args![key.corp(), key.id(), entry.at])? == 0 {
                     return Ok(exists(tx, &key)?.then_some(0));
                 }
-                let ended = sessions::end_all(
-                    tx,
-                    &key,
-                    SessionScope::ByPasswordOrDefaultRole,
-                    EndReason::Disabled,
-                    deny_until,
-                )?;
+                let ended =
+                    end_sessions_of(tx, &key, SessionScope::ByPasswordOrDefaultRole, EndReason::Disabled, deny_until)?;
                 partial_session::end_all(tx, &key, EndReason::Disabled, deny_until)?;
                 browser::forget_all(tx, &key, None)?;
                 entry.write(tx)?;

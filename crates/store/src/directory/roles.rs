@@ -7,7 +7,7 @@ use crate::cache::CacheChange;
 use crate::database::Tx;
 use crate::deny_list::EndReason;
 use crate::locks::{lock_administration, lock_employee};
-use crate::sessions::{self, SessionScope};
+use crate::sessions::{SessionScope, end_sessions_of};
 use crate::{ChangeAuthor, ChangeError, LogEntry, Store, StoreError};
 
 /// What became of somebody's roles.
@@ -71,7 +71,7 @@ fn set(
     }
     tx.record_change(CacheChange::Person(key.clone()));
     // Exactly these roles: what was lent while there were none counts no more.
-    sessions::end_all(tx, key, SessionScope::WithDefaultRole, EndReason::Kicked, deny_until)?;
+    end_sessions_of(tx, key, SessionScope::WithDefaultRole, EndReason::Kicked, deny_until)?;
     entry.clone().with_detail(format!("{} -> {}", told(before), told(roles))).write(tx)?;
     Ok(SetRolesOutcome::Changed(before))
 }

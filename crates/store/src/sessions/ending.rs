@@ -2,7 +2,7 @@
 
 use deskpass_core::{Digest, EmployeeKey, Timestamp};
 
-use super::{SessionScope, end_matching};
+use super::scope::{SessionScope, end_matching};
 use crate::agents::partial_session;
 use crate::cache::CacheChange;
 use crate::database::Tx;
