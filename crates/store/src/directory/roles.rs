@@ -2,7 +2,7 @@
 
 use deskpass_core::{EmployeeKey, Role, Roles, Timestamp};
 
-use super::{GRANT_ROLE, REVOKE_ROLE, find, is_last_admin};
+use super::person::{GRANT_ROLE, REVOKE_ROLE, find, is_last_admin};
 use crate::cache::CacheChange;
 use crate::database::Tx;
 use crate::deny_list::EndReason;
