@@ -5,7 +5,7 @@
 
 use deskpass_core::{Debt, Digest, Rate, Timestamp};
 
-use super::script;
+use super::script::script;
 use super::server::RedisBackend;
 use crate::StoreError;
 use crate::shared::LimitSubject;
