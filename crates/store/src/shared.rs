@@ -18,11 +18,10 @@ use crate::StoreError;
 
 pub use self::limits::{LimitSubject, RateLimits};
 pub use self::messages::{
-    FreshMessages, MessageLog, PostOutcome, RejectedMessage, StartPosition, StoredMessage, Subscriber,
+    DeliveryCount, DeliveryQuery, FreshMessages, IncomingMessages, MessageLog, PostOutcome, RejectedMessage,
+    StartPosition, StoredMessage, Subscriber,
 };
-pub use self::redis::{
-    Bus, DeliveryCount, DeliveryQuery, IncomingMessages, MessageFeed, RedisSettings, RedisStatus, inspect_redis,
-};
+pub use self::redis::{Bus, MessageFeed, RedisSettings, RedisStatus, inspect_redis};
 pub use ephemeral_store::EphemeralStore;
 pub use expiring::{Expiring, RecordWatch};
 

@@ -16,8 +16,8 @@ mod watchers;
 
 pub use bus::Bus;
 pub use inspect::{RedisStatus, inspect_redis};
+pub use messages::MessageFeed;
 pub(super) use messages::RedisMessageLog;
-pub use messages::{DeliveryCount, DeliveryQuery, IncomingMessages, MessageFeed};
 pub(super) use server::RedisBackend;
 pub use server::RedisSettings;
 pub(super) use store::RedisStore;

@@ -1,8 +1,6 @@
 //! Messages to those who are connected, where several nodes have connections: one stream in Redis has them all in order, and
 //! every node reads it.
 
-mod delivery_count;
-
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -12,14 +10,12 @@ use redis::{Cmd, Value, cmd};
 use serde::{Deserialize, Serialize};
 use tokio::time::{Instant, sleep, timeout};
 
-pub use self::delivery_count::DeliveryCount;
-pub(super) use self::delivery_count::DeliveryCounts;
 use super::bus;
 use super::connection::RedisCall;
 use super::server::RedisBackend;
 use crate::shared::messages::{
-    DraftMessage, MESSAGE_RETENTION, PostOutcome, RejectedMessage, STREAM_IDLE_TIMEOUT, StoredMessage, check_streams,
-    stream_of,
+    DeliveryQuery, DraftMessage, IncomingMessages, MESSAGE_RETENTION, PostOutcome, RejectedMessage,
+    STREAM_IDLE_TIMEOUT, StoredMessage, check_streams, stream_of,
 };
 use crate::{StoreError, StoreErrorKind};
 
@@ -96,20 +92,6 @@ struct ReadPosition {
     number: Option<u64>,
     /// When.
     at: Instant,
-}
-
-/// A node that wants to know how many were told, and which question that is.
-pub type DeliveryQuery = (String, u64);
-
-/// Letters that this node had not read.
-#[derive(Debug)]
-pub struct IncomingMessages {
-    /// In order, each with who asks about it.
-    pub messages: Vec<(StoredMessage, DeliveryQuery)>,
-    /// Where there are no more for now: everything after this place was read since this node began.
-    pub whole_since: Option<MessageId>,
-    /// Whether nothing could be read for so long that some may be gone.
-    pub gap: bool,
 }
 
 impl RedisMessageLog {

@@ -15,10 +15,10 @@ use tokio::time::Instant;
 use super::address::Address;
 use super::bus::{Bus, BusWorker};
 use super::connection::RedisConnection;
-use super::messages::DeliveryCounts;
 use super::peers::Peers;
 use super::warning_throttle::WarningThrottle;
 use super::watchers::Watchers;
+use crate::shared::messages::DeliveryCounts;
 use crate::{Seal, StoreError, tls};
 
 /// How long what a probe writes is kept.

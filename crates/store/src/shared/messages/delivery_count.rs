@@ -54,7 +54,7 @@ impl DeliveryCounts {
 
 impl DeliveryCount {
     /// The same count, waited for until then.
-    pub(super) fn until(mut self, late: Instant) -> Self {
+    pub(crate) fn until(mut self, late: Instant) -> Self {
         self.late = Some(late);
         self
     }
