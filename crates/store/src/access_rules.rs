@@ -5,12 +5,53 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use deskpass_core::{AllowLists, Digest};
+use deskpass_core::{AllowLists, Digest, EmployeeKey, ServiceScope, ServiceScopes, Timestamp};
 use tokio::time::timeout;
 
-use crate::database::{Sql, Tx};
-use crate::sessions::CACHE_FILL_TIMEOUT;
-use crate::{ServiceKey, Store, StoreError, ip_rules, service_keys};
+use crate::cache::CACHE_FILL_TIMEOUT;
+use crate::database::{Row, Sql};
+use crate::{Store, StoreError};
+
+/// What is known of a service key; the key itself is nowhere.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServiceKey {
+    /// Names it, and opens nothing.
+    pub id: String,
+    /// What somebody called it.
+    pub name: String,
+    /// What it opens.
+    pub scopes: ServiceScopes,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// Who made it, where it was not an operator.
+    pub created_by: Option<EmployeeKey>,
+    /// When it ends by itself.
+    pub expires_at: Timestamp,
+    /// When it was revoked.
+    pub revoked_at: Option<Timestamp>,
+}
+
+impl ServiceKey {
+    /// Whether it opens anything at `now`.
+    #[must_use]
+    pub fn is_active(&self, now: Timestamp) -> bool {
+        self.revoked_at.is_none() && now < self.expires_at
+    }
+
+    /// How it stands at `now`, in a word.
+    #[must_use]
+    pub fn state(&self, now: Timestamp) -> &'static str {
+        match self.revoked_at {
+            Some(_) => "revoked",
+            None if self.is_active(now) => "active",
+            None => "expired",
+        }
+    }
+}
+
+pub(crate) const SERVICE_KEY_COLUMNS: &str =
+    "SELECT id, name, scopes, created_at, created_by_corp, created_by_key, expires_at, revoked_at, digest
+    FROM service_key";
 
 /// All rules at one moment.
 #[derive(Clone, Debug, Default)]
@@ -58,12 +99,38 @@ impl Store {
 }
 
 fn read(sql: &Sql<'_>) -> Result<AccessRules, StoreError> {
-    Ok(AccessRules { lists: ip_rules::read_allow_lists(sql)?, keys: service_keys::read_unrevoked(sql)? })
+    Ok(AccessRules { lists: read_allow_lists(sql)?, keys: read_unrevoked(sql)? })
 }
 
-/// Of several who change rules or administrators, one at a time: what each of them decides depends on what the others did.
-pub(crate) fn lock_administration(tx: &Tx<'_>) -> Result<(), StoreError> {
-    tx.execute("UPDATE role SET name = name WHERE id = 1", &[]).map(drop)
+/// Every key that is not revoked, by what it hashes to.
+fn read_unrevoked(sql: &Sql<'_>) -> Result<HashMap<Digest, ServiceKey>, StoreError> {
+    let text = format!("{SERVICE_KEY_COLUMNS} WHERE revoked_at IS NULL");
+    // One that cannot be read opens nothing, and must not keep everybody else out.
+    let keys = sql.rows(&text, &[], |row| Ok(Digest::from_text(&row.text(8)?).zip(Some(service_key(row)?))))?;
+    Ok(keys.into_iter().flatten().collect())
+}
+
+pub(crate) fn service_key(row: &Row<'_>) -> Result<ServiceKey, StoreError> {
+    let maker = row.maybe_text(4)?.zip(row.maybe_text(5)?);
+    Ok(ServiceKey {
+        id: row.text(0)?,
+        name: row.text(1)?,
+        // A node of a later version may know more of them; here such a key opens less, and nothing else stops.
+        scopes: row.text(2)?.split(' ').filter_map(ServiceScope::from_name).collect(),
+        created_at: row.timestamp(3)?,
+        created_by: maker.map(|(corp, id)| EmployeeKey::from_parts(&corp, &id)),
+        expires_at: row.timestamp(6)?,
+        revoked_at: row.maybe_int(7)?.map(Timestamp::from_millis),
+    })
+}
+
+pub(crate) fn read_allow_lists(sql: &Sql<'_>) -> Result<AllowLists, StoreError> {
+    let rows = sql.rows("SELECT role_id, network FROM ip_rule", &[], |row| {
+        // A network that cannot be read must not turn into a role without a list.
+        let network = row.text(1)?.parse().map_err(|_| StoreError::damaged("unreadable network"))?;
+        Ok((row.role(0)?, network))
+    })?;
+    Ok(rows.into_iter().collect())
 }
 
 #[cfg(test)]

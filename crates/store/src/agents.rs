@@ -7,7 +7,7 @@ mod key;
 mod notice;
 pub(crate) mod partial_session;
 mod password;
-pub(crate) mod record;
+mod record;
 
 use deskpass_core::Timestamp;
 

@@ -10,6 +10,7 @@
 //! Where other nodes change the same data, what is kept here counts only while it is proven that this node has heard of
 //! every change.
 
+mod fill;
 mod freshness;
 
 use std::fmt;
@@ -20,6 +21,7 @@ use std::sync::{Arc, OnceLock};
 use deskpass_core::{Digest, EmployeeKey, Person, Roles, Session, Timestamp};
 use quick_cache::sync;
 
+pub(crate) use fill::CACHE_FILL_TIMEOUT;
 pub(crate) use freshness::{BootInstant, Freshness};
 
 use crate::AccessRules;

@@ -18,11 +18,13 @@ use std::net::IpAddr;
 
 use deskpass_core::{Digest, EmployeeKey, Role, Timestamp};
 
+use crate::access_rules::read_allow_lists;
 use crate::agents::partial_session;
 use crate::cache::CacheChange;
 use crate::database::{Row, Tx};
-use crate::sessions::{EndReason, denied};
-use crate::{Store, StoreError, access_rules, ip_rules};
+use crate::deny_list::{EndReason, denied};
+use crate::locks::{lock_administration, lock_agent, lock_and_read, lock_enabled_employee, lock_role};
+use crate::{Store, StoreError};
 
 /// Who makes a change.
 #[derive(Clone, Debug)]
@@ -154,7 +156,7 @@ fn check_session(tx: &Tx<'_>, actor: &Actor) -> Result<Result<(), Revocation>, S
     let Actor { session, employee, role, from, now } = actor;
     if *role == Some(Role::Admin) {
         // What administrators change may be another administrator, or the lists that say from where they may.
-        access_rules::lock_administration(tx)?;
+        lock_administration(tx)?;
     }
     lock_agent(tx, employee)?;
     if !lock_enabled_employee(tx, employee)? {
@@ -171,8 +173,7 @@ fn check_session(tx: &Tx<'_>, actor: &Actor) -> Result<Result<(), Revocation>, S
         }
         _ => {}
     }
-    let allowed =
-        from.map_or(Ok(true), |from| ip_rules::read_allow_lists(tx).map(|lists| lists.allow(found.active, from)))?;
+    let allowed = from.map_or(Ok(true), |from| read_allow_lists(tx).map(|lists| lists.allow(found.active, from)))?;
     Ok(if allowed { Ok(()) } else { Err(Revocation::AddressNotAllowed(found.active)) })
 }
 
@@ -191,37 +192,7 @@ fn lock_session(tx: &Tx<'_>, digest: Digest, employee: &EmployeeKey) -> Result<O
         let default_role = if row.is_null(1)? { None } else { Some(row.role(1)?) };
         Ok(LockedSession { active: row.role(0)?, default_role, expires_at: row.timestamp(2)? })
     };
-    tx.first(text, &args![digest, employee.corp(), employee.id()], read)
-}
-
-/// Keeps an employee and their agent record as they are until the transaction ends, whether or not they count.
-pub(crate) fn lock_agent_and_employee(tx: &Tx<'_>, employee: &EmployeeKey) -> Result<(), StoreError> {
-    lock_agent(tx, employee)?;
-    lock_employee(tx, employee)
-}
-
-/// Only for the order of locks: whoever signs in with a password holds this row before that of the employee.
-fn lock_agent(tx: &Tx<'_>, employee: &EmployeeKey) -> Result<(), StoreError> {
-    let text = "UPDATE agent SET role_id = role_id WHERE corp_id = $1 AND employee_key = $2";
-    tx.execute(text, &args![employee.corp(), employee.id()]).map(drop)
-}
-
-/// Keeps an employee as they are until the transaction ends, whether or not they are enabled.
-pub(crate) fn lock_employee(tx: &Tx<'_>, employee: &EmployeeKey) -> Result<(), StoreError> {
-    let text = "UPDATE employee SET name = name WHERE corp_id = $1 AND employee_key = $2";
-    tx.execute(text, &args![employee.corp(), employee.id()]).map(drop)
-}
-
-/// Whether an employee is enabled, and keeps that so until the transaction ends.
-pub(crate) fn lock_enabled_employee(tx: &Tx<'_>, employee: &EmployeeKey) -> Result<bool, StoreError> {
-    let text = "UPDATE employee SET name = name WHERE corp_id = $1 AND employee_key = $2 AND disabled_at IS NULL";
-    Ok(tx.execute(text, &args![employee.corp(), employee.id()])? == 1)
-}
-
-/// Whether an employee holds a role, and keeps that so until the transaction ends.
-pub(crate) fn lock_role(tx: &Tx<'_>, employee: &EmployeeKey, role: Role) -> Result<bool, StoreError> {
-    let text = "UPDATE user_role SET role_id = role_id WHERE corp_id = $1 AND employee_key = $2 AND role_id = $3";
-    Ok(tx.execute(text, &args![employee.corp(), employee.id(), role])? == 1)
+    lock_and_read(tx, text, &args![digest, employee.corp(), employee.id()], read)
 }
 
 /// What became of a session or a half that is not there any more.

@@ -6,8 +6,8 @@ use deskpass_core::{Digest, Timestamp, TotpStep};
 
 use crate::cache::CacheChange;
 use crate::database::{self, DirectReadError, Location, Mode, Sql, Tx, read_directly};
+use crate::deny_list::{EndReason, deny};
 use crate::login_log::first_id_at;
-use crate::sessions::{EndReason, deny};
 use crate::{LogEntry, Store, StoreError};
 
 /// The time is put on record every minute, so a row of the log that is newer than that by more than this has a wrong time.

@@ -1,16 +1,20 @@
 //! The database: embedded, or a server that several nodes share. The same SQL serves both.
 
 #[macro_use]
-mod sql;
+mod value;
 mod copy;
 mod direct_read;
+mod location;
 mod migrate;
+mod open_error;
 mod postgres;
+mod probe;
 mod restart;
+mod row;
+mod sql;
 mod sqlite;
 mod tx;
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use deskpass_core::Timestamp;
@@ -19,120 +23,19 @@ use tokio::sync::Notify;
 pub use copy::{CopyError, CopyProgress, CopyReport, copy};
 pub use direct_read::DirectReadError;
 pub(crate) use direct_read::{in_snapshot, read_directly};
+pub use location::{Location, Mode};
 pub use migrate::newest_version;
+pub use open_error::OpenError;
 pub use postgres::{PostgresSettings, PostgresStatus, inspect_postgres};
+pub(crate) use probe::{RECORD_TIME, probe_write, sweep_journal};
 pub use restart::restart_log;
-pub(crate) use sql::{Row, Sql, Value};
+pub(crate) use row::Row;
+pub(crate) use sql::Sql;
 pub(crate) use tx::Tx;
+pub(crate) use value::Value;
 
 use crate::cache::Cache;
-use crate::tls::InvalidCaFile;
 use crate::{ChainKey, StoreError};
-
-/// Where the data is.
-#[derive(Clone, Debug)]
-pub enum Location {
-    /// In this directory, for this process alone.
-    Embedded(PathBuf),
-    /// With a server that several nodes share.
-    Postgres(PostgresSettings),
-}
-
-/// Why a store could not be opened.
-#[derive(Debug, thiserror::Error)]
-pub enum OpenError {
-    /// Somebody else works in the directory.
-    #[error("{} is in use by another deskpass process; stop that one first, or choose another directory with --data", .0.display())]
-    InUse(PathBuf),
-    /// The file system says no.
-    #[error("cannot use the data directory {}: {source}; give it to this user, or choose another with --data", path.display())]
-    Directory {
-        /// The directory.
-        path: PathBuf,
-        /// What the system said.
-        source: std::io::Error,
-    },
-    /// The embedded database says no.
-    #[error("cannot open {}: {}", path.display(), advised(error))]
-    Database {
-        /// The database's file.
-        path: PathBuf,
-        /// What the database said.
-        error: StoreError,
-    },
-    /// The database server says no.
-    #[error("cannot use {server}: {error}; check store.url, and that the server runs and lets this user in")]
-    Server {
-        /// Which server, without secrets.
-        server: String,
-        /// What it said, or why it could not be asked.
-        error: StoreError,
-    },
-    /// The address of the server cannot be read.
-    #[error("store.url cannot be used: {0}")]
-    Url(String),
-    /// The certificates of whom to trust cannot be used.
-    #[error(transparent)]
-    Authority(#[from] InvalidCaFile),
-    /// The database is gone, though there was one.
-    #[error("{} is missing or empty, though this directory had a database; restore it from a backup, or choose another directory with --data", .0.display())]
-    Lost(PathBuf),
-    /// The data belongs to the other mode.
-    #[error("{place} was made in {found} and cannot be used in {wanted}; {instead}{}", hint(found))]
-    Mode {
-        /// Where it is.
-        place: String,
-        /// The mode it was made in.
-        found: String,
-        /// The mode asked for.
-        wanted: &'static str,
-        /// What to do instead.
-        instead: &'static str,
-    },
-    /// The data was written with another key, and cannot be brought up to date with this one.
-    #[error(
-        "encryption_key is not the one that the data in {0} was written with, so it was not brought up to date: put that key back \
-         into the settings. If it is lost for good, `deskpass audit restart --key-is-lost` goes on with the new one"
-    )]
-    Key(String),
-    /// The data was written by a later version.
-    #[error(
-        "the data has version {found}, this program knows versions up to {known}; use the newer deskpass that wrote it"
-    )]
-    Newer {
-        /// The version found.
-        found: i64,
-        /// The newest version known here.
-        known: i64,
-    },
-}
-
-/// What data is for. Decided when it is made, and never changed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
-    /// To try things with: anyone can sign in as anyone.
-    Development,
-    /// In earnest.
-    Production,
-}
-
-impl Mode {
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Development => "development mode",
-            Self::Production => "production",
-        }
-    }
-}
-
-fn hint(found: &str) -> &'static str {
-    if found == Mode::Development.name() { ", or add --dev" } else { "" }
-}
-
-/// What the database said, with what can be done about it where that is known.
-fn advised(error: &StoreError) -> String {
-    error.remedy().map_or_else(|| error.to_string(), |remedy| format!("{error}; {remedy}"))
-}
 
 #[derive(Debug)]
 pub(crate) enum Database {
@@ -204,24 +107,5 @@ impl Database {
             Self::Sqlite(_) => {}
             Self::Postgres(database) => database.wait_until_caught_up().await,
         }
-    }
-}
-
-/// Writes something, to see that it can be done. Nodes that share a database must not wait for each other over it.
-pub(crate) fn probe_write(sql: &Sql<'_>, now: Timestamp) -> Result<(), StoreError> {
-    match sql {
-        Sql::Sqlite(connection) => connection.execute(RECORD_TIME, &args![now]).map(drop),
-        Sql::Postgres(connection) => postgres::probe_write(connection),
-    }
-}
-
-/// The newest time of all nodes stays on record.
-pub(crate) const RECORD_TIME: &str = "UPDATE probe SET at = CASE WHEN at > $1 THEN at ELSE $1 END";
-
-/// Removes from the journal what everyone has read; returns how much went.
-pub(crate) fn sweep_journal(sql: &Sql<'_>) -> Result<usize, StoreError> {
-    match sql {
-        Sql::Sqlite(_) => Ok(0),
-        Sql::Postgres(connection) => postgres::sweep(connection),
     }
 }

@@ -1,24 +1,30 @@
 //! Who works here and what they may act as.
 
+mod filter;
 mod people;
+mod person;
 mod query;
 mod roles;
 mod terms;
 
 use std::sync::Arc;
 
-use deskpass_core::{EmployeeKey, IdentifiedPerson, Person, Role, Roles, Timestamp};
-
+use deskpass_core::{EmployeeKey, IdentifiedPerson, Person, Role, Timestamp};
 use tokio::time::timeout;
 
+use self::person::{COLUMNS, GRANT_ROLE, REVOKE_ROLE, is_last_admin, listed, merge_roles};
 use crate::agents::partial_session;
-use crate::cache::CacheChange;
-use crate::database::{Row, Sql, Tx};
-use crate::sessions::{self, CACHE_FILL_TIMEOUT, EndReason, SessionScope};
-use crate::{CachedPerson, ChangeAuthor, ChangeError, LogEntry, Store, StoreError, access_rules};
+use crate::cache::{CACHE_FILL_TIMEOUT, CacheChange};
+use crate::deny_list::EndReason;
+use crate::locks::lock_administration;
+use crate::sessions::{SessionScope, end_sessions_of};
+use crate::{CachedPerson, ChangeAuthor, ChangeError, LogEntry, Store, StoreError};
 
+pub use filter::{DepartmentFilter, PageStart, PeopleFilter, PeopleOrder, PeopleSelection};
+pub use people::PeoplePage;
 pub(crate) use people::is_selective;
-pub use people::{DepartmentFilter, PageStart, PeopleFilter, PeopleOrder, PeoplePage, PeopleSelection};
+pub use person::ListedPerson;
+pub(crate) use person::{administrators, find};
 pub(crate) use query::PeopleQuery;
 pub use roles::SetRolesOutcome;
 
@@ -43,21 +49,6 @@ pub enum DisableOutcome {
     /// They are the last administrator, and stay.
     LastAdmin,
 }
-
-/// A person as a list shows them.
-#[derive(Clone, Debug)]
-pub struct ListedPerson {
-    /// The person.
-    pub person: Person,
-    /// When they signed in last.
-    pub last_login_at: Option<Timestamp>,
-    /// From where they signed in last.
-    pub last_login_ip: Option<String>,
-}
-
-const COLUMNS: &str = "SELECT e.corp_id, e.employee_key, e.employee_id, e.name, e.department, e.avatar, e.disabled_at,
-    r.role_id, e.last_login_at, e.last_login_ip, e.department_id
-    FROM employee e LEFT JOIN user_role r ON r.corp_id = e.corp_id AND r.employee_key = e.employee_key";
 
 impl Store {
     /// The person, with the roles they hold now.
@@ -239,7 +230,7 @@ impl Store {
             .write(move |tx| {
                 if !even_last {
                     // Before anything is read: two administrators who shut each other out must not both see the other one.
-                    access_rules::lock_administration(tx)?;
+                    lock_administration(tx)?;
                 }
                 let Some(ListedPerson { person, .. }) = find(tx, &key)? else { return Ok(DisableOutcome::Unknown) };
                 let counts = person.roles.holds(Role::Admin) && !person.disabled;
@@ -252,7 +243,7 @@ impl Store {
                     return Ok(DisableOutcome::Done(0));
                 }
                 tx.record_change(CacheChange::Person(key.clone()));
-                let ended = sessions::end_all(tx, &key, SessionScope::All, EndReason::Disabled, deny_until)?;
+                let ended = end_sessions_of(tx, &key, SessionScope::All, EndReason::Disabled, deny_until)?;
                 partial_session::end_all(tx, &key, EndReason::Disabled, deny_until)?;
                 entry.clone().with_detail(format!("{ended} session(s) ended")).write(tx)?;
                 Ok(DisableOutcome::Done(ended))
@@ -287,64 +278,3 @@ const UPSERT_PERSON: &str = "INSERT INTO employee
     ON CONFLICT (corp_id, employee_key) DO UPDATE SET name = COALESCE($4, employee.name),
     department = COALESCE($5, employee.department), avatar = COALESCE($6, employee.avatar),
     department_id = COALESCE($8, employee.department_id)";
-const GRANT_ROLE: &str =
-    "INSERT INTO user_role (corp_id, employee_key, role_id) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING";
-const REVOKE_ROLE: &str = "DELETE FROM user_role WHERE corp_id = $1 AND employee_key = $2 AND role_id = $3";
-
-/// Whether nobody else of a person's corporation is an administrator who is not shut out. Whoever asks has taken their turn.
-pub(crate) fn is_last_admin(tx: &Tx<'_>, key: &EmployeeKey) -> Result<bool, StoreError> {
-    let text = "SELECT 1 FROM user_role r JOIN employee e ON e.corp_id = r.corp_id AND e.employee_key = r.employee_key
-        WHERE r.corp_id = $1 AND r.role_id = $3 AND r.employee_key <> $2 AND e.disabled_at IS NULL LIMIT 1";
-    Ok(tx.first(text, &args![key.corp(), key.id(), Role::Admin], |row| row.int(0))?.is_none())
-}
-
-/// Administrators of a corporation who are not shut out, but not this one, and no more than `at_most`.
-pub(crate) fn administrators(
-    sql: &Sql<'_>,
-    corp: &str,
-    but: &EmployeeKey,
-    at_most: usize,
-) -> Result<Vec<EmployeeKey>, StoreError> {
-    let text = "SELECT r.employee_key FROM user_role r
-        JOIN employee e ON e.corp_id = r.corp_id AND e.employee_key = r.employee_key
-        WHERE r.corp_id = $1 AND r.role_id = $2 AND e.disabled_at IS NULL AND NOT (r.corp_id = $3 AND r.employee_key = $4)
-        ORDER BY r.employee_key LIMIT $5";
-    let at_most = i64::try_from(at_most).unwrap_or(i64::MAX);
-    let values = args![corp, Role::Admin, but.corp(), but.id(), at_most];
-    sql.rows(text, &values, |row| Ok(EmployeeKey::from_parts(corp, &row.text(0)?)))
-}
-
-pub(crate) fn find(sql: &Sql<'_>, key: &EmployeeKey) -> Result<Option<ListedPerson>, StoreError> {
-    let text = format!("{COLUMNS} WHERE e.corp_id = $1 AND e.employee_key = $2");
-    Ok(merge_roles(sql.rows(&text, &args![key.corp(), key.id()], listed)?).into_iter().next())
-}
-
-fn listed(row: &Row<'_>) -> Result<ListedPerson, StoreError> {
-    let role = if row.is_null(7)? { Roles::NONE } else { Roles::NONE.with(row.role(7)?) };
-    Ok(ListedPerson {
-        person: Person {
-            key: EmployeeKey::from_parts(&row.text(0)?, &row.text(1)?),
-            employee_id: row.text(2)?,
-            name: row.text(3)?,
-            department: row.text(4)?,
-            department_id: row.text(10)?,
-            avatar: row.text(5)?,
-            disabled: !row.is_null(6)?,
-            roles: role,
-        },
-        last_login_at: row.maybe_int(8)?.map(Timestamp::from_millis),
-        last_login_ip: row.maybe_text(9)?,
-    })
-}
-
-/// Joins the rows of one person, one for each role, into one.
-fn merge_roles(rows: Vec<ListedPerson>) -> Vec<ListedPerson> {
-    let mut people: Vec<ListedPerson> = Vec::new();
-    for row in rows {
-        match people.last_mut().filter(|last| last.person.key == row.person.key) {
-            Some(last) => last.person.roles = last.person.roles.iter().chain(row.person.roles.iter()).collect(),
-            None => people.push(row),
-        }
-    }
-    people
-}

@@ -3,9 +3,9 @@
 use deskpass_core::{AllowLists, Role};
 use ipnet::IpNet;
 
-use crate::access_rules::lock_administration;
+use crate::access_rules::read_allow_lists;
 use crate::cache::CacheChange;
-use crate::database::Sql;
+use crate::locks::lock_administration;
 use crate::{ChangeAuthor, ChangeError, LogEntry, Store, StoreError};
 
 impl Store {
@@ -72,13 +72,4 @@ impl Store {
             })
             .await
     }
-}
-
-pub(crate) fn read_allow_lists(sql: &Sql<'_>) -> Result<AllowLists, StoreError> {
-    let rows = sql.rows("SELECT role_id, network FROM ip_rule", &[], |row| {
-        // A network that cannot be read must not turn into a role without a list.
-        let network = row.text(1)?.parse().map_err(|_| StoreError::damaged("unreadable network"))?;
-        Ok((row.role(0)?, network))
-    })?;
-    Ok(rows.into_iter().collect())
 }

@@ -10,10 +10,12 @@ mod cache;
 mod change_author;
 mod clock;
 mod cursor;
+mod deny_list;
 mod directory;
 mod error;
 mod ip_rules;
 mod links;
+mod locks;
 mod login_log;
 mod query_plans;
 mod seal;
@@ -36,7 +38,7 @@ use crate::database::Database;
 use crate::sessions::LastUseBuffer;
 use crate::statistics::Statistics;
 
-pub use access_rules::AccessRules;
+pub use access_rules::{AccessRules, ServiceKey};
 pub use agents::{
     Agent, AttemptKind, Device, DeviceBinding, ListedAgent, NewPassword, Notice, NoticeSubject, PartialSessionLookup,
     PartialSessionRecord, PasswordPrecondition, PendingDevice, SignInReference, UsedTotpStep,
@@ -49,6 +51,7 @@ pub use database::{
     CopyError, CopyProgress, CopyReport, DirectReadError, Location, Mode, OpenError, PostgresSettings, PostgresStatus,
     copy, inspect_postgres, newest_version, restart_log,
 };
+pub use deny_list::EndReason;
 pub use directory::{
     DepartmentFilter, DisableOutcome, ListedPerson, NewEmployee, PageStart, PeopleFilter, PeopleOrder, PeoplePage,
     PeopleSelection, SetRolesOutcome,
@@ -60,10 +63,9 @@ pub use login_log::{
     LogFilter, LogPage, LogRow, LogVerdict, Receipt, VerifyError, is_key_of_log, read_log, verify_log,
 };
 pub use seal::{Seal, SealError};
-pub use service_keys::ServiceKey;
 pub use sessions::{
-    BeginOutcome, EndReason, ListedSession, NewSession, Precondition, SessionFilter, SessionLookup, SessionPage,
-    SessionSelection, SignInNetwork,
+    BeginOutcome, ListedSession, NewSession, Precondition, SessionFilter, SessionLookup, SessionPage, SessionSelection,
+    SignInNetwork,
 };
 pub use shared::{
     Bus, DeliveryCount, DeliveryQuery, EphemeralStore, Expiring, FreshMessages, IncomingMessages, Lease, LimitSubject,

@@ -3,6 +3,7 @@
 use deskpass_core::{Digest, EmployeeKey, Timestamp};
 
 use crate::database::{Row, Sql, Tx};
+use crate::locks::lock_rows;
 use crate::{ChangeAuthor, ChangeError, LogEntry, Store, StoreError};
 
 /// How many bindings a proof may be refused for before it is worth nothing.
@@ -141,14 +142,14 @@ impl Store {
 
 /// Keeps everybody else from a proof until the transaction ends.
 pub(crate) fn lock_proof(tx: &Tx<'_>, digest: Digest) -> Result<(), StoreError> {
-    tx.execute("UPDATE bind_proof SET attempts = attempts WHERE digest = $1", &args![digest]).map(drop)
+    lock_rows(tx, "UPDATE bind_proof SET attempts = attempts WHERE digest = $1", &args![digest]).map(drop)
 }
 
 /// Whether an identity may act as `target`, and keeps that so until the transaction ends.
 pub(crate) fn lock_link(tx: &Tx<'_>, identity: &EmployeeKey, target: &EmployeeKey) -> Result<bool, StoreError> {
     let text = "UPDATE link SET approved_at = approved_at
         WHERE corp_id = $1 AND user_id = $2 AND target_corp_id = $3 AND target_key = $4";
-    Ok(tx.execute(text, &args![identity.corp(), identity.id(), target.corp(), target.id()])? == 1)
+    Ok(lock_rows(tx, text, &args![identity.corp(), identity.id(), target.corp(), target.id()])? == 1)
 }
 
 /// Uses a proof up and puts the link it stands on into use.

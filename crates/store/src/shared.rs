@@ -1,6 +1,7 @@
 //! What may be lost: sign-ins under way, flows, codes seen. Whoever loses one tries again.
 
 mod ephemeral_store;
+mod expiring;
 mod limits;
 mod memory_store;
 mod messages;
@@ -17,12 +18,12 @@ use crate::StoreError;
 
 pub use self::limits::{LimitSubject, RateLimits};
 pub use self::messages::{
-    FreshMessages, MessageLog, PostOutcome, RejectedMessage, StartPosition, StoredMessage, Subscriber,
+    DeliveryCount, DeliveryQuery, FreshMessages, IncomingMessages, MessageLog, PostOutcome, RejectedMessage,
+    StartPosition, StoredMessage, Subscriber,
 };
-pub use self::redis::{
-    Bus, DeliveryCount, DeliveryQuery, IncomingMessages, MessageFeed, RedisSettings, RedisStatus, inspect_redis,
-};
-pub use ephemeral_store::{EphemeralStore, Expiring, RecordWatch};
+pub use self::redis::{Bus, MessageFeed, RedisSettings, RedisStatus, inspect_redis};
+pub use ephemeral_store::EphemeralStore;
+pub use expiring::{Expiring, RecordWatch};
 
 /// The sign-ins kept at once. More are asked for only by a flood, and then those go first that nobody has scanned.
 const MAX_SIGN_INS: usize = 50_000;

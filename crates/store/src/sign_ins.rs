@@ -7,8 +7,9 @@ use deskpass_core::{Digest, EmployeeKey, Timestamp};
 
 use crate::agents::SignInReference;
 use crate::database::{Row, Sql, Tx, Value, in_snapshot};
+use crate::deny_list::EndReason;
 use crate::login_log::{find_row, read_page};
-use crate::sessions::{EndReason, end_one};
+use crate::sessions::end_one;
 use crate::{
     AuditEvent, ChangeAuthor, ChangeError, LogEntry, LogFilter, LogRow, Notice, NoticeSubject, Store, StoreError,
     directory,

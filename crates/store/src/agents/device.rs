@@ -4,9 +4,10 @@ use std::fmt;
 
 use deskpass_core::{Digest, EmployeeKey, Timestamp, TotpStep};
 
+use super::Notice;
 use super::failed_attempts::{self, AttemptKind, AttemptsToClear};
-use super::{Notice, record};
 use crate::database::{Row, Tx};
+use crate::locks::lock_agent_where;
 use crate::{ChangeAuthor, ChangeError, LogEntry, Store, StoreError};
 
 /// A device that is bound.
@@ -236,7 +237,7 @@ impl Store {
             .write(move |tx| {
                 let text = "DELETE FROM recovery_code WHERE corp_id = $1 AND employee_key = $2 AND digest = $3";
                 let bound = "corp_id = $1 AND employee_key = $2 AND otp_secret IS NOT NULL";
-                let has_device = record::lock_where(tx, bound, &args![key.corp(), key.id()])?;
+                let has_device = lock_agent_where(tx, bound, &args![key.corp(), key.id()])?;
                 if !has_device || tx.execute(text, &args![key.corp(), key.id(), code])? == 0 {
                     return Ok(false);
                 }

@@ -5,10 +5,11 @@
 
 use deskpass_core::{Digest, EmployeeKey, Timestamp};
 
+use super::Notice;
 use super::failed_attempts::{self, AttemptKind, AttemptsToClear};
-use super::{Notice, record};
 use crate::database::{Row, Tx};
-use crate::sessions::{EndReason, denied, deny};
+use crate::deny_list::{EndReason, denied, deny};
+use crate::locks::{lock_agent_where, lock_rows};
 use crate::{Store, StoreError};
 
 /// A sign-in that is half done.
@@ -53,8 +54,8 @@ impl Store {
                 let agent = "corp_id = $1 AND employee_key = $2 AND disabled_at IS NULL AND password_hash = $3";
                 let employee = "UPDATE employee SET created_at = created_at WHERE corp_id = $1 AND employee_key = $2
                     AND disabled_at IS NULL";
-                if !record::lock_where(tx, agent, &args![corp, id, &*hash])?
-                    || tx.execute(employee, &args![corp, id])? == 0
+                if !lock_agent_where(tx, agent, &args![corp, id, &*hash])?
+                    || lock_rows(tx, employee, &args![corp, id])? == 0
                 {
                     return Ok(false);
                 }
@@ -103,7 +104,7 @@ impl Store {
             .write(move |tx| {
                 let owner = "(corp_id, employee_key) IN
                     (SELECT corp_id, employee_key FROM half_session WHERE digest = $1)";
-                record::lock_where(tx, owner, &args![digest])?;
+                lock_agent_where(tx, owner, &args![digest])?;
                 if tx.execute(DELETE_PARTIAL_SESSION, &args![digest])? == 0 {
                     return Ok(false);
                 }
@@ -128,7 +129,7 @@ pub(crate) fn lock_if_valid(
         "SELECT 1 FROM half_session WHERE digest = $1 AND corp_id = $2 AND employee_key = $3 AND expires_at > $4";
     let values = args![digest, employee.corp(), employee.id(), now];
     let agent = "corp_id = $1 AND employee_key = $2 AND disabled_at IS NULL";
-    let counts = record::lock_where(tx, agent, &args![employee.corp(), employee.id()])?;
+    let counts = lock_agent_where(tx, agent, &args![employee.corp(), employee.id()])?;
     Ok(counts && tx.first(text, &values, |row| row.int(0))?.is_some())
 }
 

@@ -5,10 +5,11 @@ use std::fmt;
 use deskpass_core::{Digest, EmployeeKey, Timestamp};
 
 use super::failed_attempts::{self, AttemptsToClear};
-use super::{Notice, browser, partial_session, record};
-use crate::change_author::lock_enabled_employee;
+use super::{Notice, browser, partial_session};
 use crate::database::{Sql, Tx};
-use crate::sessions::{self, EndReason, SessionScope};
+use crate::deny_list::EndReason;
+use crate::locks::{lock_agent_where, lock_enabled_employee};
+use crate::sessions::{SessionScope, end_sessions_of};
 use crate::{ChangeAuthor, ChangeError, LogEntry, Store, StoreError};
 
 /// A password to be set.
@@ -80,12 +81,12 @@ impl Store {
             .write(move |tx| {
                 // In the order in which whoever signs in holds them. Nobody is disabled meanwhile.
                 let who = args![new.employee.corp(), new.employee.id()];
-                record::lock_where(tx, "corp_id = $1 AND employee_key = $2", &who)?;
+                lock_agent_where(tx, "corp_id = $1 AND employee_key = $2", &who)?;
                 if !lock_enabled_employee(tx, &new.employee)? || !replace(tx, &new)? {
                     return Ok(None);
                 }
                 let which = new.keep.map_or(SessionScope::All, SessionScope::AllBut);
-                let ended = sessions::end_all(tx, &new.employee, which, EndReason::Kicked, new.deny_until)?;
+                let ended = end_sessions_of(tx, &new.employee, which, EndReason::Kicked, new.deny_until)?;
                 partial_session::end_all(tx, &new.employee, EndReason::Kicked, new.deny_until)?;
                 browser::forget_all(tx, &new.employee, new.keep_browser)?;
                 failed_attempts::clear(tx, &new.employee, AttemptsToClear::AllPasswords)?;
@@ -133,7 +134,7 @@ impl Store {
                 if tx.execute(text, &args![key.corp(), key.id(), setup_code, until])? == 0 {
                     return Ok(None);
                 }
-                let ended = sessions::end_all(tx, &key, SessionScope::ByPassword, EndReason::Kicked, deny_until)?;
+                let ended = end_sessions_of(tx, &key, SessionScope::ByPassword, EndReason::Kicked, deny_until)?;
                 partial_session::end_all(tx, &key, EndReason::Kicked, deny_until)?;
                 browser::forget_all(tx, &key, None)?;
                 entry.write(tx)?;

@@ -7,8 +7,9 @@ use deskpass_core::{EmployeeKey, FailedAttempts, Lockout, Role, Timestamp};
 
 use super::failed_attempts::{self, AttemptsToClear};
 use super::{Device, PendingDevice, browser, partial_session};
-use crate::database::{Row, Sql, Tx, Value};
-use crate::sessions::{self, EndReason, SessionScope};
+use crate::database::{Row, Sql, Tx};
+use crate::deny_list::EndReason;
+use crate::sessions::{SessionScope, end_sessions_of};
 use crate::{ChangeAuthor, ChangeError, LogEntry, Store, StoreError};
 
 /// An employee's agent record.
@@ -170,7 +171,7 @@ impl Store {
                 if tx.execute(text, &args![key.corp(), key.id(), role])? == 0 {
                     return Ok(exists(tx, &key)?.then_some(0));
                 }
-                let ended = sessions::end_all(tx, &key, SessionScope::WithDefaultRole, EndReason::Kicked, deny_until)?;
+                let ended = end_sessions_of(tx, &key, SessionScope::WithDefaultRole, EndReason::Kicked, deny_until)?;
                 entry.write(tx)?;
                 Ok(Some(ended))
             })
@@ -196,13 +197,8 @@ impl Store {
                 if tx.execute(text, &args![key.corp(), key.id(), entry.at])? == 0 {
                     return Ok(exists(tx, &key)?.then_some(0));
                 }
-                let ended = sessions::end_all(
-                    tx,
-                    &key,
-                    SessionScope::ByPasswordOrDefaultRole,
-                    EndReason::Disabled,
-                    deny_until,
-                )?;
+                let ended =
+                    end_sessions_of(tx, &key, SessionScope::ByPasswordOrDefaultRole, EndReason::Disabled, deny_until)?;
                 partial_session::end_all(tx, &key, EndReason::Disabled, deny_until)?;
                 browser::forget_all(tx, &key, None)?;
                 entry.write(tx)?;
@@ -258,18 +254,6 @@ impl Store {
 fn exists(tx: &Tx<'_>, key: &EmployeeKey) -> Result<bool, StoreError> {
     let text = "SELECT 1 FROM agent WHERE corp_id = $1 AND employee_key = $2";
     Ok(tx.first(text, &args![key.corp(), key.id()], |row| row.int(0))?.is_some())
-}
-
-/// The role that the record lends, if it counts, and keeps that so until the transaction ends.
-pub(crate) fn lock_default_role(tx: &Tx<'_>, key: &EmployeeKey) -> Result<Option<Role>, StoreError> {
-    let text = "UPDATE agent SET role_id = role_id WHERE corp_id = $1 AND employee_key = $2 AND disabled_at IS NULL
-        RETURNING role_id";
-    tx.first(text, &args![key.corp(), key.id()], |row| row.role(0))
-}
-
-/// Whether there is a record of which this is true, and keeps it as it is until the transaction ends.
-pub(super) fn lock_where(tx: &Tx<'_>, which: &str, values: &[Value<'_>]) -> Result<bool, StoreError> {
-    Ok(tx.execute(&format!("UPDATE agent SET role_id = role_id WHERE {which}"), values)? == 1)
 }
 
 fn agent(row: &Row<'_>) -> Result<Agent, StoreError> {

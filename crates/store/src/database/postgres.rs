@@ -2,49 +2,32 @@
 
 mod address;
 mod connection;
+mod dedicated;
 mod inspect;
 mod journal;
 mod pool;
+mod settings;
 
-use std::fmt;
-use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
 use deskpass_core::Timestamp;
 use tokio::sync::Notify;
-use tokio::time::Instant;
 
+pub(super) use connection::Column;
 pub(crate) use connection::Connection;
-pub(super) use connection::{Column, is_null, number};
+pub(super) use dedicated::{display_name, with_connection, with_migrated_connection, with_read_only_connection};
 pub use inspect::{PostgresStatus, inspect_postgres};
 pub(super) use journal::{probe_write, sweep};
+pub use settings::PostgresSettings;
 
-use super::migrate;
 use super::{Mode, OpenError, Sql, Tx};
 use crate::cache::{Cache, CacheChange};
 use crate::{ChainKey, StoreError};
 use address::Address;
 use connection::ConnectionHealth;
+use dedicated::run_migrations;
 use journal::JournalReader;
 use pool::{AccessMode, Pool, WorkError};
-
-/// A database server that several nodes share.
-#[derive(Clone)]
-pub struct PostgresSettings {
-    /// `postgres://user:password@host:port/database`, with the options of such addresses.
-    pub url: String,
-    /// How many connections this node uses at most, besides the one that follows what others change.
-    pub connections: usize,
-    /// An authority to trust besides those this machine trusts.
-    pub ca_file: Option<PathBuf>,
-}
-
-impl fmt::Debug for PostgresSettings {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("PostgresSettings").field("connections", &self.connections).finish_non_exhaustive()
-    }
-}
 
 #[derive(Debug)]
 pub(crate) struct PostgresDatabase {
@@ -53,14 +36,6 @@ pub(crate) struct PostgresDatabase {
     reader: JournalReader,
     changed: Arc<Notify>,
 }
-
-/// How long the server may take to let somebody in who has time.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-/// How often migrations are tried, and how long others have the tables to themselves in between.
-const MIGRATION_ATTEMPTS: usize = 10;
-const MIGRATION_RETRY_DELAY: Duration = Duration::from_millis(500);
-/// How long migrations and copies may take, waiting for other nodes that migrate included.
-const MAINTENANCE_TIMEOUT: Duration = Duration::from_hours(10);
 
 impl PostgresDatabase {
     pub(super) async fn open(
@@ -155,81 +130,4 @@ fn prepared<T>(
     } else {
         Err(StoreError::unavailable(&"a statement of the transaction failed"))
     }
-}
-
-/// Brings the tables up to date; returns once they are.
-async fn run_migrations(address: Address, mode: Mode, now: Timestamp, key: Option<ChainKey>) -> Result<(), OpenError> {
-    let server = address.to_string();
-    let failed = |error| OpenError::Server { server: server.clone(), error };
-    let outcome = run_on(address, move |connection| {
-        retry_on_conflict(connection, || migrate::run(&Sql::Postgres(connection), mode, now, key.as_ref()))
-    });
-    let instead = "choose another database with store.url";
-    outcome.await.map_err(failed)?.map_err(|error| error.into_open_error(&server, instead, failed))
-}
-
-/// Tries again where somebody else was using what is to be changed.
-fn retry_on_conflict<T>(connection: &Connection, attempt: impl Fn() -> T) -> T {
-    let mut outcome = attempt();
-    for _ in 1..MIGRATION_ATTEMPTS {
-        if connection.health() != ConnectionHealth::Conflict {
-            break;
-        }
-        std::thread::sleep(MIGRATION_RETRY_DELAY);
-        connection.reset_for(Instant::now() + MAINTENANCE_TIMEOUT);
-        outcome = attempt();
-    }
-    outcome
-}
-
-/// Does something that may take long on a connection of its own, on tables that are up to date.
-pub(super) async fn with_migrated_connection<T: Send + 'static>(
-    settings: &PostgresSettings,
-    mode: Mode,
-    now: Timestamp,
-    work: impl FnOnce(&Connection) -> T + Send + 'static,
-) -> Result<T, OpenError> {
-    run_migrations(Address::new(settings)?, mode, now, None).await?;
-    with_connection(settings, work).await
-}
-
-/// Does something that may take long on a connection of its own, on tables as they are.
-pub(super) async fn with_connection<T: Send + 'static>(
-    settings: &PostgresSettings,
-    work: impl FnOnce(&Connection) -> T + Send + 'static,
-) -> Result<T, OpenError> {
-    let address = Address::new(settings)?;
-    let server = address.to_string();
-    run_on(address, work).await.map_err(|error| OpenError::Server { server, error })
-}
-
-/// What a server is called, without secrets.
-pub(super) fn display_name(settings: &PostgresSettings) -> Result<String, OpenError> {
-    Address::new(settings).map(|address| address.to_string())
-}
-
-/// Does something that may take long on a connection of its own that only reads, on tables as they are.
-pub(super) async fn with_read_only_connection<T: Send + 'static>(
-    settings: &PostgresSettings,
-    work: impl FnOnce(&Connection) -> T + Send + 'static,
-) -> Result<T, OpenError> {
-    let address = Address::new(settings)?;
-    let server = address.to_string();
-    let reading = run_on(address, |connection| {
-        let told = connection.batch("SET statement_timeout = 0; SET default_transaction_read_only = on");
-        told.map(|()| work(connection))
-    });
-    reading.await.and_then(|done| done).map_err(|error| OpenError::Server { server, error })
-}
-
-async fn run_on<T: Send + 'static>(
-    address: Address,
-    work: impl FnOnce(&Connection) -> T + Send + 'static,
-) -> Result<T, StoreError> {
-    let job = tokio::task::spawn_blocking(move || {
-        let connection = Connection::open(&address, Instant::now() + CONNECT_TIMEOUT)?;
-        connection.reset_for(Instant::now() + MAINTENANCE_TIMEOUT);
-        Ok(work(&connection))
-    });
-    job.await.map_err(|error| StoreError::unavailable(&error))?
 }

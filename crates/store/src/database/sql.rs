@@ -3,133 +3,16 @@
 //! The house dialect is what SQLite and PostgreSQL both understand: TEXT and BIGINT, `$1` placeholders, times as
 //! milliseconds.
 
-use std::borrow::Cow;
-use std::net::IpAddr;
-
-use deskpass_core::{Digest, Role, Timestamp};
-use rusqlite::types::ValueRef;
-
-use super::{postgres, sqlite};
+use super::postgres::Connection as PostgresConnection;
+use super::sqlite::Connection as SqliteConnection;
+use super::{Row, Value};
 use crate::StoreError;
-
-/// A value for a placeholder.
-#[derive(Clone, Debug)]
-pub(crate) enum Value<'a> {
-    Text(Cow<'a, str>),
-    Int(i64),
-    Null,
-}
-
-impl<'a> From<&'a str> for Value<'a> {
-    fn from(text: &'a str) -> Self {
-        Self::Text(Cow::Borrowed(text))
-    }
-}
-
-impl From<bool> for Value<'_> {
-    fn from(flag: bool) -> Self {
-        Self::Int(flag.into())
-    }
-}
-
-impl<'a, T: Into<Value<'a>>> From<Option<T>> for Value<'a> {
-    fn from(maybe: Option<T>) -> Self {
-        maybe.map_or(Self::Null, Into::into)
-    }
-}
-
-impl From<i64> for Value<'_> {
-    fn from(number: i64) -> Self {
-        Self::Int(number)
-    }
-}
-
-impl From<Timestamp> for Value<'_> {
-    fn from(moment: Timestamp) -> Self {
-        Self::Int(moment.millis())
-    }
-}
-
-impl From<Role> for Value<'_> {
-    fn from(role: Role) -> Self {
-        Self::Int(role.id())
-    }
-}
-
-impl From<Digest> for Value<'_> {
-    fn from(digest: Digest) -> Self {
-        Self::Text(Cow::Owned(digest.to_text()))
-    }
-}
-
-impl From<IpAddr> for Value<'_> {
-    fn from(address: IpAddr) -> Self {
-        Self::Text(Cow::Owned(address.to_string()))
-    }
-}
-
-/// The values for a statement's placeholders, `$1` first.
-macro_rules! args {
-    ($($value:expr),* $(,)?) => { [$($crate::database::Value::from($value)),*] };
-}
-
-/// One row of an answer.
-pub(crate) enum Row<'a> {
-    Sqlite(&'a rusqlite::Row<'a>),
-    Postgres(&'a tokio_postgres::Row),
-}
-
-impl Row<'_> {
-    pub(crate) fn text(&self, column: usize) -> Result<String, StoreError> {
-        match self {
-            Self::Sqlite(row) => Ok(row.get(column)?),
-            Self::Postgres(row) => Ok(row.try_get(column)?),
-        }
-    }
-
-    pub(crate) fn int(&self, column: usize) -> Result<i64, StoreError> {
-        self.maybe_int(column)?.ok_or_else(|| StoreError::damaged("a number is missing"))
-    }
-
-    pub(crate) fn maybe_text(&self, column: usize) -> Result<Option<String>, StoreError> {
-        match self {
-            Self::Sqlite(row) => Ok(row.get(column)?),
-            Self::Postgres(row) => Ok(row.try_get(column)?),
-        }
-    }
-
-    pub(crate) fn maybe_int(&self, column: usize) -> Result<Option<i64>, StoreError> {
-        match self {
-            Self::Sqlite(row) => Ok(row.get(column)?),
-            Self::Postgres(row) => postgres::number(row, column),
-        }
-    }
-
-    pub(crate) fn is_null(&self, column: usize) -> Result<bool, StoreError> {
-        match self {
-            Self::Sqlite(row) => Ok(row.get_ref(column)? == ValueRef::Null),
-            Self::Postgres(row) => postgres::is_null(row, column),
-        }
-    }
-
-    pub(crate) fn timestamp(&self, column: usize) -> Result<Timestamp, StoreError> {
-        self.int(column).map(Timestamp::from_millis)
-    }
-
-    pub(crate) fn role(&self, column: usize) -> Result<Role, StoreError> {
-        Role::from_id(self.int(column)?).ok_or_else(|| StoreError::damaged("unknown role id"))
-    }
-
-    pub(crate) fn digest(&self, column: usize) -> Result<Digest, StoreError> {
-        Digest::from_text(&self.text(column)?).ok_or_else(|| StoreError::damaged("unreadable digest"))
-    }
-}
 
 /// A connection to either database, lent to whoever runs statements on it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Sql<'a> {
-    Sqlite(&'a sqlite::Connection),
-    Postgres(&'a postgres::Connection),
+    Sqlite(&'a SqliteConnection),
+    Postgres(&'a PostgresConnection),
 }
 
 impl Sql<'_> {

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 
 use deskpass_core::{Role, search_range};
 
-use super::people::{DepartmentFilter, PageStart, PeopleFilter, PeopleSelection};
+use super::filter::{DepartmentFilter, PageStart, PeopleFilter, PeopleSelection};
 use crate::cursor::CursorOrder;
 use crate::database::Value;
 use crate::{Cursor, InvalidCursor};

@@ -2,12 +2,12 @@
 
 use deskpass_core::{EmployeeKey, Role, Roles, Timestamp};
 
-use super::{GRANT_ROLE, REVOKE_ROLE, find, is_last_admin};
-use crate::access_rules::lock_administration;
+use super::person::{GRANT_ROLE, REVOKE_ROLE, find, is_last_admin};
 use crate::cache::CacheChange;
-use crate::change_author::lock_employee;
 use crate::database::Tx;
-use crate::sessions::{self, EndReason, SessionScope};
+use crate::deny_list::EndReason;
+use crate::locks::{lock_administration, lock_employee};
+use crate::sessions::{SessionScope, end_sessions_of};
 use crate::{ChangeAuthor, ChangeError, LogEntry, Store, StoreError};
 
 /// What became of somebody's roles.
@@ -71,7 +71,7 @@ fn set(
     }
     tx.record_change(CacheChange::Person(key.clone()));
     // Exactly these roles: what was lent while there were none counts no more.
-    sessions::end_all(tx, key, SessionScope::WithDefaultRole, EndReason::Kicked, deny_until)?;
+    end_sessions_of(tx, key, SessionScope::WithDefaultRole, EndReason::Kicked, deny_until)?;
     entry.clone().with_detail(format!("{} -> {}", told(before), told(roles))).write(tx)?;
     Ok(SetRolesOutcome::Changed(before))
 }

@@ -6,13 +6,11 @@ use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use deskpass_core::{ClientAddress, Digest, EmployeeKey, Entropy, LoginMethod, LoginSource, Role};
+use deskpass_core::{Digest, Entropy};
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::Sha256;
 
-use super::LogEntry;
-use crate::database::Tx;
-use crate::{Seal, StoreError};
+use crate::Seal;
 
 /// How many chains there are. Nodes that write at once would wait for each other at a single one.
 pub(super) const CHAIN_COUNT: i64 = 8;
@@ -72,16 +70,6 @@ impl fmt::Debug for ChainKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("ChainKey")
     }
-}
-
-/// A place in a chain.
-#[derive(Clone, Debug)]
-pub(super) struct ChainPosition {
-    pub(super) chain: i64,
-    pub(super) seq: i64,
-    pub(super) hash: String,
-    /// The last row of another chain, and its hash.
-    pub(super) seen: (i64, String),
 }
 
 /// What a row says, as it is hashed: every column but its hash, as text.
@@ -151,52 +139,6 @@ impl RowContent<'_> {
         };
         key.hash(&[&[HASH_VERSION_2], &parts[..], &absent[..], &[decided, &seen_seq.to_string(), seen_hash]].concat())
     }
-}
-
-/// Takes the place at the end of the chain that an entry belongs to.
-pub(super) fn append(tx: &Tx<'_>, entry: &LogEntry) -> Result<ChainPosition, StoreError> {
-    let chain = chain_of(&entry.id);
-    let (seq, before) = if let Some(next) = next(tx, chain)? {
-        next
-    } else {
-        let text = "INSERT INTO log_chain (chain, seq, hash, pruned_seq, pruned_hash, pruned_mac)
-            VALUES ($1, 0, '', 0, '', '') ON CONFLICT DO NOTHING";
-        tx.execute(text, &args![chain])?;
-        next(tx, chain)?.ok_or_else(|| StoreError::damaged("a chain of the log has no end"))?
-    };
-    let seen =
-        tx.first("SELECT seq, hash FROM log_chain WHERE chain = $1", &args![witnessed_chain(chain, seq)], |row| {
-            Ok((row.int(0)?, row.text(1)?))
-        })?;
-    let seen = seen.unwrap_or_default();
-    let ClientAddress { logged, decided, peer } = entry.visitor.address;
-    let [address, decided, peer] = [logged, decided, peer].map(|address| address.to_string());
-    let content = RowContent {
-        id: &entry.id,
-        at: entry.at.millis(),
-        event: entry.event.name(),
-        corp: entry.about.corp(),
-        employee: entry.about.id(),
-        role: entry.role.map_or(0, Role::id),
-        method: entry.method.map_or("", LoginMethod::name),
-        source: entry.source.map_or("", LoginSource::name),
-        address: &address,
-        peer: &peer,
-        user_agent: entry.visitor.user_agent.as_str(),
-        actor: entry.actor.as_ref().map(|actor: &EmployeeKey| (actor.corp(), actor.id())),
-        reason: entry.reason,
-        detail: &entry.detail,
-        v2: Some(RowContentV2 { decided: &decided, seen_seq: seen.0, seen_hash: &seen.1 }),
-    };
-    let hash = content.hash(&entry.key, chain, seq, &before);
-    tx.execute("UPDATE log_chain SET hash = $2 WHERE chain = $1", &args![chain, &*hash])?;
-    Ok(ChainPosition { chain, seq, hash, seen })
-}
-
-/// The next place in a chain and the hash of the last one; whoever else wants it waits until the transaction ends.
-fn next(tx: &Tx<'_>, chain: i64) -> Result<Option<(i64, String)>, StoreError> {
-    let text = "UPDATE log_chain SET seq = seq + 1 WHERE chain = $1 RETURNING seq, hash";
-    tx.first(text, &args![chain], |row| Ok((row.int(0)?, row.text(1)?)))
 }
 
 /// The chain whose end the row at this place tells of: each of the others in turn.

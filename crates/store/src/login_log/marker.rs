@@ -6,8 +6,8 @@ use deskpass_core::Timestamp;
 
 use super::chain::{ADOPTED_CHAIN, CHAIN_COUNT, ChainKey};
 use super::chain_walk::{self, ChainWalk, PruneMark, RowFit, StoredRow};
-use crate::database::{Row, Sql, Tx, in_snapshot, read_directly};
-use crate::{DirectReadError, Location, Mode, Store, StoreError};
+use crate::StoreError;
+use crate::database::{Row, Sql, Tx};
 
 /// Rows that are adopted together.
 const ADOPTION_BATCH: i64 = 5_000;
@@ -140,22 +140,4 @@ pub(crate) fn is_other_key(sql: &Sql<'_>, key: &ChainKey) -> Result<bool, StoreE
         (Some(false) | None, Some(check)) => !key.matches_check(&check),
         (Some(false), None) => true,
     })
-}
-
-/// Whether this is the key that the log was written with, read beside the running service.
-///
-/// # Errors
-/// When the log cannot be read.
-pub async fn is_key_of_log(location: &Location, mode: Mode, key: ChainKey) -> Result<Option<bool>, DirectReadError> {
-    read_directly(location, mode, move |sql| in_snapshot(sql, |sql| is_key_of(sql, &key))).await
-}
-
-impl Store {
-    /// Whether this is the key that the log was written with. `None` when nothing in the log was made with a key.
-    ///
-    /// # Errors
-    /// When the store fails.
-    pub async fn is_key_of_log(&self, key: ChainKey) -> Result<Option<bool>, StoreError> {
-        self.database.read(move |sql| in_snapshot(sql, |sql| is_key_of(sql, &key))).await
-    }
 }

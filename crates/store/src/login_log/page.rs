@@ -1,7 +1,8 @@
 //! The log as it is read: newest first, a page at a time, along one index.
 
-use deskpass_core::{EmployeeKey, LoginMethod, Role, Timestamp};
+use deskpass_core::{LoginMethod, Timestamp};
 
+use super::row::{COLUMNS, LogRow, read};
 use super::row_check::verify_rows;
 use super::{AuditEvent, ChainKey};
 use crate::database::{Row, Sql, Value, in_snapshot, read_directly};
@@ -15,55 +16,6 @@ const BATCH_SIZES: [usize; 2] = [64, 512];
 
 /// How many rows are handed over at once to whoever reads all of them.
 const EXPORT_BATCH: usize = 1_000;
-
-/// A row as it is read. Words as they stand in the table: one of a later version must not spoil a page.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LogRow {
-    /// Sixteen bytes that begin with the time, in hexadecimal.
-    pub id: String,
-    /// When.
-    pub at: Timestamp,
-    /// What.
-    pub event: String,
-    /// Whom it is about; without an identifier, nobody who is known.
-    pub about: EmployeeKey,
-    /// The role that was active afterwards, or last.
-    pub role: Option<Role>,
-    /// How they had signed in, or tried to; else empty.
-    pub method: String,
-    /// Which client they had signed in to; else empty.
-    pub source: String,
-    /// From where, as the first proxy was told.
-    pub ip_address: String,
-    /// The address that limits and allow-lists decided by; rows of earlier versions have none.
-    pub decided_address: Option<String>,
-    /// The other end of the connection.
-    pub peer_address: String,
-    /// With which program.
-    pub user_agent: String,
-    /// Who did it, where somebody did it to somebody else.
-    pub actor: Option<EmployeeKey>,
-    /// Why not, in a word, where it was refused.
-    pub reason: Option<String>,
-    /// What exactly.
-    pub detail: String,
-    /// Whether it is in a chain and as it was written; not looked at where nobody asked.
-    pub verified: Option<bool>,
-}
-
-impl LogRow {
-    /// Whether somebody signed in, or was turned away.
-    #[must_use]
-    pub fn is_sign_in(&self) -> bool {
-        [AuditEvent::SignIn, AuditEvent::SignInRefused].iter().any(|event| self.event == event.name())
-    }
-
-    /// From where, to be judged by people: the address that limits and allow-lists decided by, where it is known.
-    #[must_use]
-    pub fn address(&self) -> &str {
-        self.decided_address.as_deref().unwrap_or(&self.ip_address)
-    }
-}
 
 /// Which rows are wanted: those of one corporation that fit everything that is given.
 #[derive(Clone, Debug, Default)]
@@ -148,8 +100,6 @@ impl LogIndex {
     }
 }
 
-const COLUMNS: &str = "SELECT id, at, event, corp_id, employee_key, role_id, login_method, login_source, ip_address,
-    peer_address, user_agent, actor_corp_id, actor_key, reason, detail, decided_address";
 const DEPARTMENT: &str =
     "(SELECT department_id FROM employee e WHERE e.corp_id = l.corp_id AND e.employee_key = l.employee_key)";
 
@@ -259,28 +209,6 @@ fn entry(row: &Row<'_>, filter: &LogFilter) -> Result<(String, Option<LogRow>), 
     let department = filter.department_id.is_none() || row.maybe_text(16)? == filter.department_id;
     let row = read(row)?;
     Ok((row.id.clone(), Some(row).filter(|row| department && filter.fits(row))))
-}
-
-fn read(row: &Row<'_>) -> Result<LogRow, StoreError> {
-    let (actor_corp, actor) = (row.maybe_text(11)?, row.maybe_text(12)?);
-    Ok(LogRow {
-        id: row.text(0)?,
-        at: row.timestamp(1)?,
-        event: row.text(2)?,
-        about: EmployeeKey::from_parts(&row.text(3)?, &row.text(4)?),
-        role: Role::from_id(row.int(5)?),
-        method: row.text(6)?,
-        source: row.text(7)?,
-        ip_address: row.text(8)?,
-        peer_address: row.text(9)?,
-        user_agent: row.text(10)?,
-        actor: actor_corp.zip(actor).map(|(corp, id)| EmployeeKey::from_parts(&corp, &id)),
-        reason: row.maybe_text(13)?,
-        // Rows from before there was one have none.
-        detail: row.maybe_text(14)?.unwrap_or_default(),
-        decided_address: row.maybe_text(15)?,
-        verified: None,
-    })
 }
 
 impl LogFilter {

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use super::chain::ChainKey;
 use super::chain_walk::{self, CHAIN_COLUMN, HASH_COLUMN, OTHER_HASH_COLUMN, SEQ_COLUMN, StoredRow};
-use super::page::LogRow;
+use super::row::LogRow;
 use crate::StoreError;
 use crate::database::{Row, Sql, Value};
 

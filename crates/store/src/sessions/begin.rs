@@ -3,11 +3,11 @@
 use deskpass_core::{ClientInfo, Digest, EmployeeKey, Session, Timestamp};
 
 use super::network::{self, SignInNetwork};
-use super::{EndReason, deny};
-use crate::agents::{partial_session, record};
+use crate::agents::partial_session;
 use crate::cache::CacheChange;
-use crate::change_author::lock_agent_and_employee;
 use crate::database::Tx;
+use crate::deny_list::{EndReason, deny};
+use crate::locks::{lock_agent_and_employee, lock_default_role};
 use crate::{LogEntry, Store, StoreError, links};
 
 /// A session about to begin.
@@ -94,7 +94,7 @@ fn begin(tx: &mut Tx<'_>, new_session: &NewSession) -> Result<BeginOutcome, Stor
         return Ok(BeginOutcome::PreconditionFailed);
     }
     // Such a role stands until the session ends, so it must not be taken away meanwhile either.
-    if *default_role_from_record && record::lock_default_role(tx, employee)? != session.default_role {
+    if *default_role_from_record && lock_default_role(tx, employee)? != session.default_role {
         return Ok(BeginOutcome::DefaultRoleRevoked);
     }
     // Before the session is written, so that somebody who is being shut out meanwhile is not missed: whoever comes second

@@ -2,10 +2,11 @@
 
 use deskpass_core::{Digest, EmployeeKey, Timestamp};
 
-use super::{EndReason, SessionScope, deny, end_matching};
+use super::scope::{SessionScope, end_matching};
 use crate::agents::partial_session;
 use crate::cache::CacheChange;
 use crate::database::Tx;
+use crate::deny_list::{EndReason, deny};
 use crate::{ChangeAuthor, ChangeError, LogEntry, Store, StoreError};
 
 /// Which sessions of an employee are to end.

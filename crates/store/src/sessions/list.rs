@@ -2,7 +2,7 @@
 
 use deskpass_core::{Digest, EmployeeKey, Role, Session, Timestamp};
 
-use super::session;
+use super::row::session;
 use crate::cursor::CursorOrder;
 use crate::database::{Row, Sql, Value};
 use crate::{Cursor, InvalidCursor, Store, StoreError};

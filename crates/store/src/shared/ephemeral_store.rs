@@ -6,22 +6,11 @@ use std::sync::Arc;
 use deskpass_core::{Digest, Timestamp};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use tokio::sync::Notify;
 
+use super::expiring::{Expiring, RecordWatch};
 use super::memory_store::MemoryStore;
-use super::redis::{RedisBackend, RedisStore, WatchedRecord};
+use super::redis::{RedisBackend, RedisStore};
 use crate::StoreError;
-
-/// A record that is good for a while.
-pub trait Expiring {
-    /// When it is no longer good.
-    fn until(&self) -> Timestamp;
-
-    /// Whether it may make room for newer ones before that.
-    fn is_evictable(&self) -> bool {
-        true
-    }
-}
 
 /// Keeps records. A change is made to the whole of a record at once: of two that come at the same time, one is second.
 pub struct EphemeralStore<T>(Backend<T>);
@@ -30,33 +19,6 @@ pub struct EphemeralStore<T>(Backend<T>);
 enum Backend<T> {
     Memory(MemoryStore<T>),
     Redis(RedisStore<T>),
-}
-
-/// Tells of changes to a record.
-#[derive(Debug)]
-pub struct RecordWatch {
-    changed: Arc<Notify>,
-    /// Where a change on another node is heard of.
-    watched: Option<Arc<WatchedRecord>>,
-}
-
-impl RecordWatch {
-    pub(super) fn local(changed: Arc<Notify>) -> Self {
-        Self { changed, watched: None }
-    }
-
-    pub(super) fn shared(watched: Arc<WatchedRecord>) -> Self {
-        Self { changed: Arc::clone(&watched.changed), watched: Some(watched) }
-    }
-
-    /// Completes at the next change after this call.
-    pub fn next(&self) -> impl Future<Output = ()> + Send + use<> {
-        let (changed, watched) = (Arc::clone(&self.changed).notified_owned(), self.watched.clone());
-        async move {
-            changed.await;
-            drop(watched);
-        }
-    }
 }
 
 impl<T> EphemeralStore<T> {

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use deskpass_core::{Digest, Timestamp};
 use tokio::sync::Notify;
 
-use super::ephemeral_store::{Expiring, RecordWatch};
+use super::expiring::{Expiring, RecordWatch};
 
 /// Keeps records under one lock, and as many of them as there is room for.
 pub(super) struct MemoryStore<T> {

@@ -2,32 +2,31 @@
 //! the line can go on where they were.
 
 mod buffer;
+mod delivery_count;
+mod message;
 mod replays;
+mod streams;
 
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use bytes::Bytes;
-use deskpass_core::{
-    Chunk, ChunkOutOfOrder, Digest, FrameDraft, Message, MessageId, Recipient, SocketKind, StreamProgress, Timestamp,
-};
-
+use deskpass_core::{Message, MessageId, Timestamp};
 use tokio::sync::watch;
 use tokio::time::timeout;
 
 use self::buffer::MessageBuffer;
 pub use self::buffer::{StartPosition, Subscriber};
+pub use self::delivery_count::DeliveryCount;
+pub(super) use self::delivery_count::DeliveryCounts;
+pub use self::message::{DeliveryQuery, IncomingMessages, PostOutcome, StoredMessage};
+pub(super) use self::message::{DraftMessage, MESSAGE_RETENTION, STREAM_IDLE_TIMEOUT};
 use self::replays::{FreshnessError, ReplayGuard};
-use super::redis::{DeliveryCount, DeliveryQuery, IncomingMessages, MessageFeed, RedisBackend, RedisMessageLog};
+pub use self::streams::RejectedMessage;
+pub(super) use self::streams::{check_streams, stream_of};
+use super::redis::{MessageFeed, RedisBackend, RedisMessageLog};
 use crate::StoreError;
-
-/// How long a message is kept for those who come back. Twice what is promised.
-pub(super) const MESSAGE_RETENTION: Duration = Duration::from_mins(2);
-
-/// How long a reply that is being written may pause.
-pub(super) const STREAM_IDLE_TIMEOUT: Duration = Duration::from_mins(10);
 
 /// How long somebody waits for a node that has just begun.
 const LOAD_TIMEOUT: Duration = Duration::from_secs(1);
@@ -35,60 +34,6 @@ const LOAD_TIMEOUT: Duration = Duration::from_secs(1);
 /// The first place at a moment.
 fn first_id_at(now: Timestamp) -> MessageId {
     MessageId { at: u64::try_from(now.millis()).unwrap_or_default(), step: 0 }
-}
-
-/// A message in its place.
-#[derive(Debug)]
-pub struct StoredMessage {
-    /// Its place among all.
-    pub id: MessageId,
-    /// Whom it is for.
-    pub to: Vec<Recipient>,
-    /// On which sockets; on both kinds where none is said.
-    pub socket: Option<SocketKind>,
-    /// The frame that goes out, which is text.
-    pub frame: Bytes,
-    /// When it was sent.
-    pub(crate) at: Timestamp,
-    /// Which reply it is a piece of, and whether it is the last one.
-    pub(crate) stream: Option<(Digest, bool)>,
-}
-
-impl StoredMessage {
-    pub(super) fn new(id: MessageId, draft: DraftMessage) -> Self {
-        let DraftMessage { to, socket, frame, at, stream } = draft;
-        Self { id, to, socket, frame: frame.with_id(id).into(), at, stream }
-    }
-}
-
-/// A message before its place is known.
-#[derive(Debug)]
-pub(super) struct DraftMessage {
-    pub(super) to: Vec<Recipient>,
-    pub(super) socket: Option<SocketKind>,
-    pub(super) frame: FrameDraft,
-    pub(super) at: Timestamp,
-    pub(super) stream: Option<(Digest, bool)>,
-}
-
-/// A message that does not follow the one before in its stream.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RejectedMessage {
-    /// Which of those that were handed in.
-    pub place: usize,
-    /// What is wrong.
-    pub why: ChunkOutOfOrder,
-}
-
-/// What became of a message.
-#[derive(Debug)]
-pub enum PostOutcome {
-    /// It had been handed in before.
-    Duplicate,
-    /// It is in its place, and whoever is connected to this process can be told.
-    Local(Arc<StoredMessage>),
-    /// It is in its place, and every node counts whom it tells.
-    AllNodes(MessageId, DeliveryCount),
 }
 
 /// Letters of other nodes that this node reads for the first time, and that were sent lately.
@@ -281,55 +226,5 @@ impl MessageLog {
 impl fmt::Debug for MessageLog {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "MessageLog(up to {})", self.newest())
-    }
-}
-
-/// The messages that are to be kept, `None` in the place of those that were there before, and how far streams are with them.
-type CheckedStreams = (Vec<Option<DraftMessage>>, Vec<(Digest, StreamProgress)>);
-
-/// Sees that each message of a stream follows the one before; `known` says how far streams are.
-pub(super) fn check_streams(
-    messages: &[Message],
-    now: Timestamp,
-    known: impl Fn(&Digest) -> Option<StreamProgress>,
-) -> Result<CheckedStreams, RejectedMessage> {
-    let mut progress: Vec<(Digest, StreamProgress)> = Vec::new();
-    let mut drafts = Vec::with_capacity(messages.len());
-    for (place, message) in messages.iter().enumerate() {
-        let stream = stream_of(message);
-        if let Some((stream, chunk)) = &stream {
-            let begun = progress.iter_mut().find(|(other, _)| other == stream);
-            let was = begun.as_ref().map(|(_, was)| *was).or_else(|| known(stream));
-            let Some(next) = StreamProgress::advance(was, chunk).map_err(|why| RejectedMessage { place, why })? else {
-                drafts.push(None);
-                continue;
-            };
-            match begun {
-                Some((_, was)) => *was = next,
-                None => progress.push((*stream, next)),
-            }
-        }
-        let stream = stream.map(|(stream, chunk)| (stream, chunk.done));
-        let Message { to, socket, frame, .. } = message.clone();
-        drafts.push(Some(DraftMessage { to, socket, frame, at: now, stream }));
-    }
-    Ok((drafts, progress))
-}
-
-/// Names the stream of a message among those of all recipients.
-pub(super) fn stream_of(message: &Message) -> Option<(Digest, Chunk)> {
-    let chunk = message.chunk.clone()?;
-    let mut whom: Vec<_> = message.to.iter().map(name).collect();
-    whom.sort_unstable();
-    let (whom, socket) = (whom.join("\n"), message.socket.map_or("", SocketKind::name));
-    let parts = ["stream", &whom, socket, chunk.stream.as_str()].map(str::as_bytes);
-    Some((Digest::of(&parts), chunk))
-}
-
-/// A recipient in one word. Nodes of the next version must mean the same by it.
-fn name(to: &Recipient) -> String {
-    match to {
-        Recipient::Person(key) => format!("person {}/{}", key.corp(), key.id()),
-        Recipient::Role(corp, role) => format!("role {}/{role}", corp.as_str()),
     }
 }

@@ -19,7 +19,7 @@ use tokio_postgres::{Client, Error, Statement};
 
 use super::address::Address;
 use crate::StoreError;
-use crate::database::{Row, Sql, Value};
+use crate::database::{Row, Value};
 
 /// What every session is told. A statement that takes as long as anybody waits, or a transaction whose node has stopped
 /// answering, must not keep others from their rows. Compiling a statement would take longer than any of ours does.
@@ -64,10 +64,10 @@ impl ConnectionHealth {
 
 /// A column of a table.
 #[derive(Debug)]
-pub(in crate::database) struct Column {
-    pub(in crate::database) name: String,
+pub(crate) struct Column {
+    pub(crate) name: String,
     /// Text rather than a number.
-    pub(in crate::database) is_text: bool,
+    pub(crate) is_text: bool,
 }
 
 impl Column {
@@ -108,10 +108,9 @@ impl Connection {
     }
 
     /// Makes it ready for a piece of work that is to be done by `deadline`.
-    pub(super) fn reset_for(&self, deadline: Instant) -> Sql<'_> {
+    pub(super) fn reset_for(&self, deadline: Instant) {
         self.deadline.set(deadline);
         self.health.set(ConnectionHealth::Healthy);
-        Sql::Postgres(self)
     }
 
     /// How it has come through what it was lent for.
@@ -119,7 +118,7 @@ impl Connection {
         self.health.get()
     }
 
-    pub(in crate::database) fn execute(&self, text: &str, values: &[Value<'_>]) -> Result<usize, StoreError> {
+    pub(crate) fn execute(&self, text: &str, values: &[Value<'_>]) -> Result<usize, StoreError> {
         let changed = self.wait(async {
             let statement = self.statement(text).await?;
             self.client.execute_raw(&statement, values).await
@@ -127,11 +126,11 @@ impl Connection {
         Ok(usize::try_from(changed).unwrap_or(usize::MAX))
     }
 
-    pub(in crate::database) fn batch(&self, text: &str) -> Result<(), StoreError> {
+    pub(crate) fn batch(&self, text: &str) -> Result<(), StoreError> {
         self.wait(self.client.batch_execute(text))
     }
 
-    pub(in crate::database) fn rows<T>(
+    pub(crate) fn rows<T>(
         &self,
         text: &str,
         values: &[Value<'_>],
@@ -145,12 +144,7 @@ impl Connection {
         rows.iter().map(|row| read(&Row::Postgres(row))).collect()
     }
 
-    pub(in crate::database) fn append(
-        &self,
-        table: &str,
-        columns: &[Column],
-        rows: &[Vec<Value<'_>>],
-    ) -> Result<u64, StoreError> {
+    pub(crate) fn append(&self, table: &str, columns: &[Column], rows: &[Vec<Value<'_>>]) -> Result<u64, StoreError> {
         let names: Vec<_> = columns.iter().map(|column| &*column.name).collect();
         let kinds: Vec<_> = columns.iter().map(Column::kind).collect();
         let text = format!("COPY {table} ({}) FROM STDIN BINARY", names.join(", "));
@@ -233,19 +227,4 @@ impl ToSql for Value<'_> {
     }
 
     to_sql_checked!();
-}
-
-/// A number of either size: plain numbers in a query are small ones.
-pub(in crate::database) fn number(row: &tokio_postgres::Row, column: usize) -> Result<Option<i64>, StoreError> {
-    match row.columns().get(column).map(tokio_postgres::Column::type_) {
-        Some(&Type::INT4) => Ok(row.try_get::<_, Option<i32>>(column)?.map(i64::from)),
-        _ => Ok(row.try_get(column)?),
-    }
-}
-
-pub(in crate::database) fn is_null(row: &tokio_postgres::Row, column: usize) -> Result<bool, StoreError> {
-    match row.columns().get(column).map(tokio_postgres::Column::type_) {
-        Some(&Type::TEXT) => Ok(row.try_get::<_, Option<&str>>(column)?.is_none()),
-        _ => number(row, column).map(|number| number.is_none()),
-    }
 }

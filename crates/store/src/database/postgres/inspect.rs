@@ -2,8 +2,9 @@
 
 use deskpass_core::Timestamp;
 
+use super::PostgresSettings;
 use super::address::Address;
-use super::{PostgresSettings, run_on};
+use super::dedicated::run_on;
 use crate::StoreError;
 use crate::database::{Sql, migrate};
 

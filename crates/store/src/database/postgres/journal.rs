@@ -83,14 +83,14 @@ fn columns(change: &CacheChange) -> [Value<'_>; 3] {
 }
 
 /// Writes a row that tells nothing, to see that it can be done.
-pub(in crate::database) fn probe_write(connection: &Connection) -> Result<(), StoreError> {
+pub(crate) fn probe_write(connection: &Connection) -> Result<(), StoreError> {
     let text =
         format!("INSERT INTO journal (xact, at, digest, corp_id, employee_key) VALUES {ROW_PREFIX}NULL, NULL, NULL)");
     connection.execute(&text, &[]).map(drop)
 }
 
 /// Removes what every node has read.
-pub(in crate::database) fn sweep(connection: &Connection) -> Result<usize, StoreError> {
+pub(crate) fn sweep(connection: &Connection) -> Result<usize, StoreError> {
     connection.execute(SWEEP, &[])
 }
 

@@ -20,7 +20,7 @@ impl Connection {
         Ok(connection)
     }
 
-    pub(in crate::database) fn open_reader(path: &Path) -> Result<Self, StoreError> {
+    pub(crate) fn open_reader(path: &Path) -> Result<Self, StoreError> {
         Self::open(path, OpenFlags::SQLITE_OPEN_READ_ONLY)
     }
 
@@ -31,22 +31,22 @@ impl Connection {
         Ok(Self(connection))
     }
 
-    pub(in crate::database) fn execute(&self, text: &str, values: &[Value<'_>]) -> Result<usize, StoreError> {
+    pub(crate) fn execute(&self, text: &str, values: &[Value<'_>]) -> Result<usize, StoreError> {
         let mut statement = self.0.prepare_cached(text)?;
         bind(&mut statement, values)?;
         Ok(statement.raw_execute()?)
     }
 
-    pub(in crate::database) fn batch(&self, text: &str) -> Result<(), StoreError> {
+    pub(crate) fn batch(&self, text: &str) -> Result<(), StoreError> {
         Ok(self.0.execute_batch(text)?)
     }
 
     /// Whether no transaction is open. The database rolls back by itself when the disk fails it.
-    pub(in crate::database) fn is_outside_transaction(&self) -> bool {
+    pub(crate) fn is_outside_transaction(&self) -> bool {
         self.0.is_autocommit()
     }
 
-    pub(in crate::database) fn rows<T>(
+    pub(crate) fn rows<T>(
         &self,
         text: &str,
         values: &[Value<'_>],
@@ -62,11 +62,7 @@ impl Connection {
     }
 
     /// All rows of a query as they are.
-    pub(in crate::database) fn values(
-        &self,
-        text: &str,
-        values: &[Value<'_>],
-    ) -> Result<Vec<Vec<Value<'static>>>, StoreError> {
+    pub(crate) fn values(&self, text: &str, values: &[Value<'_>]) -> Result<Vec<Vec<Value<'static>>>, StoreError> {
         let mut statement = self.0.prepare_cached(text)?;
         bind(&mut statement, values)?;
         let (columns, mut rows, mut all) = (statement.column_count(), statement.raw_query(), Vec::new());
@@ -76,7 +72,7 @@ impl Connection {
         Ok(all)
     }
 
-    pub(in crate::database) fn first<T>(
+    pub(crate) fn first<T>(
         &self,
         text: &str,
         values: &[Value<'_>],

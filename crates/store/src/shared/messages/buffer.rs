@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use deskpass_core::{CorpId, Digest, EmployeeKey, MessageId, Recipient, Role, SocketKind, StreamProgress, Timestamp};
 
-use super::{MESSAGE_RETENTION, STREAM_IDLE_TIMEOUT, StoredMessage};
+use super::message::{MESSAGE_RETENTION, STREAM_IDLE_TIMEOUT, StoredMessage};
 
 /// The most that is kept, in messages and in bytes; a flood shortens how long.
 const MAX_MESSAGES: usize = 100_000;

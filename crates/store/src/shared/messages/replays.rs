@@ -6,8 +6,7 @@ use std::time::Duration;
 
 use deskpass_core::Timestamp;
 
-use super::MESSAGE_RETENTION;
-use crate::shared::redis::DeliveryQuery;
+use super::message::{DeliveryQuery, MESSAGE_RETENTION};
 
 /// How far the clocks of two nodes may be apart. Messages of a node that is further away are dropped.
 const CLOCK_SKEW: Duration = Duration::from_mins(1);

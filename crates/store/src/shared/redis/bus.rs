@@ -12,9 +12,9 @@ use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
 
 use super::address::Address;
 use super::connection::{CONNECT_TIMEOUT, RedisConnection, server};
-use super::messages::DeliveryCounts;
 use super::peers::Peers;
 use super::watchers::Watchers;
+use crate::shared::messages::DeliveryCounts;
 
 /// How often a node says that it is there, so that every node hears something.
 const HEARTBEAT_INTERVAL: Duration = Duration::from_millis(300);

@@ -5,7 +5,7 @@
 
 use deskpass_core::{Debt, Digest, Rate, Timestamp};
 
-use super::script;
+use super::script::script;
 use super::server::RedisBackend;
 use crate::StoreError;
 use crate::shared::LimitSubject;
@@ -22,7 +22,7 @@ const CHARGE_SCRIPT: &str = "local now, span = tonumber(ARGV[1]), tonumber(ARGV[
 
 impl RedisBackend {
     /// Counts one more, unless there were too many, and says what was owed before.
-    pub(in crate::shared) async fn charge(
+    pub(crate) async fn charge(
         &self,
         counted: LimitSubject,
         key: &Digest,

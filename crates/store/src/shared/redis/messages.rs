@@ -1,8 +1,6 @@
 //! Messages to those who are connected, where several nodes have connections: one stream in Redis has them all in order, and
 //! every node reads it.
 
-mod delivery_count;
-
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -12,14 +10,12 @@ use redis::{Cmd, Value, cmd};
 use serde::{Deserialize, Serialize};
 use tokio::time::{Instant, sleep, timeout};
 
-pub use self::delivery_count::DeliveryCount;
-pub(super) use self::delivery_count::DeliveryCounts;
 use super::bus;
 use super::connection::RedisCall;
 use super::server::RedisBackend;
 use crate::shared::messages::{
-    DraftMessage, MESSAGE_RETENTION, PostOutcome, RejectedMessage, STREAM_IDLE_TIMEOUT, StoredMessage, check_streams,
-    stream_of,
+    DeliveryQuery, DraftMessage, IncomingMessages, MESSAGE_RETENTION, PostOutcome, RejectedMessage,
+    STREAM_IDLE_TIMEOUT, StoredMessage, check_streams, stream_of,
 };
 use crate::{StoreError, StoreErrorKind};
 
@@ -60,7 +56,7 @@ const RETRY_DELAY: Duration = Duration::from_millis(200);
 
 /// The way of messages over Redis.
 #[derive(Debug)]
-pub(in crate::shared) struct RedisMessageLog {
+pub(crate) struct RedisMessageLog {
     server: Arc<RedisBackend>,
     log: String,
     next: AtomicU64,
@@ -98,40 +94,26 @@ struct ReadPosition {
     at: Instant,
 }
 
-/// A node that wants to know how many were told, and which question that is.
-pub type DeliveryQuery = (String, u64);
-
-/// Letters that this node had not read.
-#[derive(Debug)]
-pub struct IncomingMessages {
-    /// In order, each with who asks about it.
-    pub messages: Vec<(StoredMessage, DeliveryQuery)>,
-    /// Where there are no more for now: everything after this place was read since this node began.
-    pub whole_since: Option<MessageId>,
-    /// Whether nothing could be read for so long that some may be gone.
-    pub gap: bool,
-}
-
 impl RedisMessageLog {
-    pub(in crate::shared) fn new(server: Arc<RedisBackend>) -> Self {
+    pub(crate) fn new(server: Arc<RedisBackend>) -> Self {
         // The braces keep everything that one script touches on one server of a cluster.
         let log = format!("{}{{mail}}", server.prefix);
         Self { server, log, next: AtomicU64::new(0) }
     }
 
-    pub(in crate::shared) fn feed(&self) -> MessageFeed {
+    pub(crate) fn feed(&self) -> MessageFeed {
         self.server.delivers.store(true, Ordering::Relaxed);
         MessageFeed { server: Arc::clone(&self.server), log: self.log.clone(), read: None }
     }
 
     /// No place later than this is taken yet, as far as is known.
-    pub(in crate::shared) fn latest(&self) -> u64 {
+    pub(crate) fn latest(&self) -> u64 {
         let since = |at: Instant| u64::try_from(at.elapsed().as_millis()).unwrap_or_default();
         let slack = u64::try_from(MAX_CLOCK_LEAD.as_millis()).unwrap_or_default();
         self.server.time.get().map_or(u64::MAX, |(time, at)| time + since(*at) + slack)
     }
 
-    pub(in crate::shared) async fn post(
+    pub(crate) async fn post(
         &self,
         messages: Vec<Message>,
         now: Timestamp,

@@ -15,10 +15,10 @@ use tokio::time::Instant;
 use super::address::Address;
 use super::bus::{Bus, BusWorker};
 use super::connection::RedisConnection;
-use super::messages::DeliveryCounts;
 use super::peers::Peers;
 use super::warning_throttle::WarningThrottle;
 use super::watchers::Watchers;
+use crate::shared::messages::DeliveryCounts;
 use crate::{Seal, StoreError, tls};
 
 /// How long what a probe writes is kept.
@@ -55,7 +55,7 @@ impl fmt::Debug for RedisSettings {
 
 /// A Redis that is used. Its tasks end with it.
 #[derive(Debug)]
-pub(in crate::shared) struct RedisBackend {
+pub(crate) struct RedisBackend {
     /// With the version of what is in the records: one that cannot read them has another number, and other keys.
     pub(super) prefix: String,
     pub(super) channel: String,
@@ -80,7 +80,7 @@ pub(in crate::shared) struct RedisBackend {
 }
 
 impl RedisBackend {
-    pub(in crate::shared) fn start(settings: RedisSettings) -> Result<Self, StoreError> {
+    pub(crate) fn start(settings: RedisSettings) -> Result<Self, StoreError> {
         tls::install_crypto_provider();
         let address = settings.resolve()?;
         if address.is_plaintext_remote() {
@@ -135,15 +135,15 @@ impl RedisBackend {
         })
     }
 
-    pub(in crate::shared) async fn probe(&self) -> Result<(), StoreError> {
+    pub(crate) async fn probe(&self) -> Result<(), StoreError> {
         self.connection.call().await?.ask(&write_check(&self.prefix)).await
     }
 
-    pub(in crate::shared) fn is_up(&self) -> bool {
+    pub(crate) fn is_up(&self) -> bool {
         self.connection.is_up()
     }
 
-    pub(in crate::shared) fn bus(&self) -> &Bus {
+    pub(crate) fn bus(&self) -> &Bus {
         &self.bus
     }
 }

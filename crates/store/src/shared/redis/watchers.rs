@@ -11,8 +11,8 @@ pub(super) struct Watchers(Mutex<HashMap<String, Weak<WatchedRecord>>>);
 
 /// A record that somebody waits for.
 #[derive(Debug)]
-pub(in crate::shared) struct WatchedRecord {
-    pub(in crate::shared) changed: Arc<Notify>,
+pub(crate) struct WatchedRecord {
+    pub(crate) changed: Arc<Notify>,
     name: String,
     among: Arc<Watchers>,
 }

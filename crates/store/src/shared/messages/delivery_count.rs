@@ -8,7 +8,7 @@ use tokio::time::{Instant, timeout_at};
 
 /// What is being counted on this node, by number.
 #[derive(Debug, Default)]
-pub(in crate::shared::redis) struct DeliveryCounts(Mutex<HashMap<u64, PendingCount>>);
+pub(crate) struct DeliveryCounts(Mutex<HashMap<u64, PendingCount>>);
 
 #[derive(Debug)]
 struct PendingCount {
@@ -30,14 +30,14 @@ pub struct DeliveryCount {
 
 impl DeliveryCounts {
     /// Begins to count what these nodes will say.
-    pub(in crate::shared::redis) fn begin(self: &Arc<Self>, number: u64, nodes: HashSet<String>) -> DeliveryCount {
+    pub(crate) fn begin(self: &Arc<Self>, number: u64, nodes: HashSet<String>) -> DeliveryCount {
         let whole = Arc::<Notify>::default();
         self.lock().insert(number, PendingCount { told: 0, awaited: nodes, whole: Arc::clone(&whole) });
         DeliveryCount { number, late: None, whole, among: Arc::clone(self) }
     }
 
     /// A node has told this many.
-    pub(in crate::shared::redis) fn report(&self, node: &str, number: u64, told: usize) {
+    pub(crate) fn report(&self, node: &str, number: u64, told: usize) {
         let mut counts = self.lock();
         let Some(count) = counts.get_mut(&number) else { return };
         count.awaited.remove(node);
@@ -54,7 +54,7 @@ impl DeliveryCounts {
 
 impl DeliveryCount {
     /// The same count, waited for until then.
-    pub(super) fn until(mut self, late: Instant) -> Self {
+    pub(crate) fn until(mut self, late: Instant) -> Self {
         self.late = Some(late);
         self
     }

@@ -1,0 +1,47 @@
+//! The deny list: tokens that were ended before their time, and why.
+
+use deskpass_core::{Digest, Timestamp};
+
+use crate::StoreError;
+use crate::cache::CacheChange;
+use crate::database::{Sql, Tx};
+
+/// Why a token was ended before its time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EndReason {
+    /// Its holder signed out.
+    SignedOut,
+    /// A newer session took its place, or what it stood on was changed.
+    Kicked,
+    /// Its employee was shut out.
+    Disabled,
+}
+
+impl EndReason {
+    const ALL: [Self; 3] = [Self::SignedOut, Self::Kicked, Self::Disabled];
+
+    /// The word in records and answers.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::SignedOut => "signed_out",
+            Self::Kicked => "kicked",
+            Self::Disabled => "disabled",
+        }
+    }
+}
+
+pub(crate) fn deny(tx: &mut Tx<'_>, digest: Digest, why: EndReason, until: Timestamp) -> Result<(), StoreError> {
+    let text = "INSERT INTO denied_token (digest, reason, until) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING";
+    tx.execute(text, &args![digest, why.name(), until])?;
+    tx.record_change(CacheChange::Session(digest));
+    Ok(())
+}
+
+/// Why a digest is on the deny list, if it is.
+pub(crate) fn denied(sql: &Sql<'_>, digest: Digest) -> Result<Option<EndReason>, StoreError> {
+    let text = "SELECT reason FROM denied_token WHERE digest = $1";
+    let Some(reason) = sql.first(text, &args![digest], |row| row.text(0))? else { return Ok(None) };
+    let ended = EndReason::ALL.into_iter().find(|ended| ended.name() == reason);
+    ended.map(Some).ok_or_else(|| StoreError::damaged("unknown reason on the deny list"))
+}

@@ -1,0 +1,24 @@
+//! Whether a key is the one that the audit log was written with.
+
+use super::ChainKey;
+use super::marker::is_key_of;
+use crate::database::{in_snapshot, read_directly};
+use crate::{DirectReadError, Location, Mode, Store, StoreError};
+
+/// Whether this is the key that the log was written with, read beside the running service.
+///
+/// # Errors
+/// When the log cannot be read.
+pub async fn is_key_of_log(location: &Location, mode: Mode, key: ChainKey) -> Result<Option<bool>, DirectReadError> {
+    read_directly(location, mode, move |sql| in_snapshot(sql, |sql| is_key_of(sql, &key))).await
+}
+
+impl Store {
+    /// Whether this is the key that the log was written with. `None` when nothing in the log was made with a key.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn is_key_of_log(&self, key: ChainKey) -> Result<Option<bool>, StoreError> {
+        self.database.read(move |sql| in_snapshot(sql, |sql| is_key_of(sql, &key))).await
+    }
+}

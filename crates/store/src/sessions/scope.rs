@@ -1,0 +1,73 @@
+//! Ends some sessions of an employee at once.
+
+use deskpass_core::{Digest, EmployeeKey, Timestamp};
+
+use crate::StoreError;
+use crate::cache::CacheChange;
+use crate::database::Tx;
+use crate::deny_list::EndReason;
+use crate::locks::lock_employee;
+
+/// Which sessions of an employee.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum SessionScope {
+    All,
+    AllBut(Digest),
+    ByPassword,
+    /// Those in which a role is lent.
+    WithDefaultRole,
+    ByPasswordOrDefaultRole,
+}
+
+impl SessionScope {
+    const fn condition(self) -> &'static str {
+        match self {
+            Self::All | Self::AllBut(_) => "1 = 1",
+            Self::ByPassword => "login_method = 'password'",
+            Self::WithDefaultRole => "lent_role_id IS NOT NULL",
+            Self::ByPasswordOrDefaultRole => "(login_method = 'password' OR lent_role_id IS NOT NULL)",
+        }
+    }
+
+    /// The digest that is left out; no digest is empty.
+    fn but(self) -> String {
+        if let Self::AllBut(digest) = self { digest.to_text() } else { String::new() }
+    }
+}
+
+/// Ends some sessions of an employee; returns how many.
+pub(crate) fn end_sessions_of(
+    tx: &mut Tx<'_>,
+    key: &EmployeeKey,
+    which: SessionScope,
+    why: EndReason,
+    deny_until: Timestamp,
+) -> Result<usize, StoreError> {
+    end_matching(tx, key, which, why, deny_until).map(|ended| ended.len())
+}
+
+/// The same; returns when each of them would have expired.
+pub(super) fn end_matching(
+    tx: &mut Tx<'_>,
+    key: &EmployeeKey,
+    which: SessionScope,
+    why: EndReason,
+    deny_until: Timestamp,
+) -> Result<Vec<Timestamp>, StoreError> {
+    // Of two who end the sessions of one employee, or end some while one begins, the second waits here, and for no row of both.
+    lock_employee(tx, key)?;
+    let (condition, but) = (which.condition(), which.but());
+    let those = format!("FROM session WHERE corp_id = $1 AND employee_key = $2 AND digest <> $3 AND {condition}");
+    // All at once: somebody may have thousands.
+    let text = format!(
+        "INSERT INTO denied_token (digest, reason, until) SELECT digest, $4, $5 {those} ON CONFLICT DO NOTHING"
+    );
+    tx.execute(&text, &args![key.corp(), key.id(), &*but, why.name(), deny_until])?;
+    let text = format!("DELETE {those} RETURNING digest, expires_at");
+    let values = args![key.corp(), key.id(), &*but];
+    let ended = tx.rows(&text, &values, |row| Ok((row.digest(0)?, row.timestamp(1)?)))?;
+    for (digest, _) in &ended {
+        tx.record_change(CacheChange::Session(*digest));
+    }
+    Ok(ended.into_iter().map(|(_, expires_at)| expires_at).collect())
+}

@@ -1,0 +1,64 @@
+//! Streams of messages: each message follows the one before.
+
+use deskpass_core::{Chunk, ChunkOutOfOrder, Digest, Message, Recipient, SocketKind, StreamProgress, Timestamp};
+
+use super::message::DraftMessage;
+
+/// A message that does not follow the one before in its stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RejectedMessage {
+    /// Which of those that were handed in.
+    pub place: usize,
+    /// What is wrong.
+    pub why: ChunkOutOfOrder,
+}
+
+/// The messages that are to be kept, `None` in the place of those that were there before, and how far streams are with them.
+type CheckedStreams = (Vec<Option<DraftMessage>>, Vec<(Digest, StreamProgress)>);
+
+/// Sees that each message of a stream follows the one before; `known` says how far streams are.
+pub(crate) fn check_streams(
+    messages: &[Message],
+    now: Timestamp,
+    known: impl Fn(&Digest) -> Option<StreamProgress>,
+) -> Result<CheckedStreams, RejectedMessage> {
+    let mut progress: Vec<(Digest, StreamProgress)> = Vec::new();
+    let mut drafts = Vec::with_capacity(messages.len());
+    for (place, message) in messages.iter().enumerate() {
+        let stream = stream_of(message);
+        if let Some((stream, chunk)) = &stream {
+            let begun = progress.iter_mut().find(|(other, _)| other == stream);
+            let was = begun.as_ref().map(|(_, was)| *was).or_else(|| known(stream));
+            let Some(next) = StreamProgress::advance(was, chunk).map_err(|why| RejectedMessage { place, why })? else {
+                drafts.push(None);
+                continue;
+            };
+            match begun {
+                Some((_, was)) => *was = next,
+                None => progress.push((*stream, next)),
+            }
+        }
+        let stream = stream.map(|(stream, chunk)| (stream, chunk.done));
+        let Message { to, socket, frame, .. } = message.clone();
+        drafts.push(Some(DraftMessage { to, socket, frame, at: now, stream }));
+    }
+    Ok((drafts, progress))
+}
+
+/// Names the stream of a message among those of all recipients.
+pub(crate) fn stream_of(message: &Message) -> Option<(Digest, Chunk)> {
+    let chunk = message.chunk.clone()?;
+    let mut whom: Vec<_> = message.to.iter().map(name).collect();
+    whom.sort_unstable();
+    let (whom, socket) = (whom.join("\n"), message.socket.map_or("", SocketKind::name));
+    let parts = ["stream", &whom, socket, chunk.stream.as_str()].map(str::as_bytes);
+    Some((Digest::of(&parts), chunk))
+}
+
+/// A recipient in one word. Nodes of the next version must mean the same by it.
+fn name(to: &Recipient) -> String {
+    match to {
+        Recipient::Person(key) => format!("person {}/{}", key.corp(), key.id()),
+        Recipient::Role(corp, role) => format!("role {}/{role}", corp.as_str()),
+    }
+}

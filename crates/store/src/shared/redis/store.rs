@@ -1,0 +1,210 @@
+//! Records in Redis, for several nodes. They are sealed: whoever reads or writes in Redis learns nothing and forges nothing.
+
+use std::collections::VecDeque;
+use std::marker::PhantomData;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use deskpass_core::{Digest, Timestamp};
+use redis::cmd;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::bus;
+use super::connection::RedisCall;
+use super::script::script;
+use super::server::RedisBackend;
+use crate::shared::expiring::{Expiring, RecordWatch};
+use crate::{StoreError, StoreErrorKind};
+
+/// How often a change is tried before we give up on a record that everybody changes.
+const MAX_ATTEMPTS: usize = 64;
+
+/// Puts a record in the place of the one that was read, unless that has changed, and tells everybody.
+const REPLACE_SCRIPT: &str = "if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end \
+    redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3]) \
+    redis.call('PUBLISH', ARGV[4], ARGV[5]) return 1";
+
+/// Takes a record away and tells everybody.
+const TAKE_SCRIPT: &str = "local was = redis.call('GET', KEYS[1]) if was then redis.call('DEL', KEYS[1]) \
+    redis.call('PUBLISH', ARGV[1], ARGV[2]) end return was";
+
+/// A shelf in Redis.
+pub(crate) struct RedisStore<T> {
+    server: Arc<RedisBackend>,
+    name: &'static str,
+    capacity: usize,
+    /// Until when the records last that this node put there; for its own figures.
+    begun: Mutex<VecDeque<Timestamp>>,
+    record: PhantomData<fn() -> T>,
+}
+
+/// What was found.
+enum RecordLookup<T> {
+    Missing,
+    /// Something that does not count: its time is over, or it is not ours.
+    Stale(Vec<u8>),
+    Live(Vec<u8>, T),
+}
+
+impl<T> RedisStore<T> {
+    pub(crate) fn new(server: Arc<RedisBackend>, name: &'static str, capacity: usize) -> Self {
+        Self { server, name, capacity, begun: Mutex::default(), record: PhantomData }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.begun.lock().unwrap_or_else(PoisonError::into_inner).len()
+    }
+
+    fn note(&self, until: Timestamp, now: Timestamp) {
+        let mut begun = self.begun.lock().unwrap_or_else(PoisonError::into_inner);
+        while begun.front().is_some_and(|oldest| *oldest <= now) || begun.len() >= self.capacity {
+            begun.pop_front();
+        }
+        begun.push_back(until);
+    }
+
+    /// The record's name: in Redis with the prefix in front, and as watchers know it.
+    fn names(&self, digest: &Digest) -> (String, String) {
+        let digest = digest.to_text();
+        (format!("{}{}:{digest}", self.server.prefix, self.name), format!("{} {digest}", self.name))
+    }
+}
+
+impl<T: Expiring + Serialize + DeserializeOwned> RedisStore<T> {
+    pub(crate) async fn put(&self, digest: &Digest, value: T, now: Timestamp) -> Result<bool, StoreError> {
+        let (key, name) = self.names(digest);
+        let (sealed, call) = (self.sealed(&key, &value)?, self.server.connection.call().await?);
+        for _ in 0..MAX_ATTEMPTS {
+            let mut set = cmd("SET");
+            set.arg(&key).arg(&sealed).arg("NX").arg("PX").arg(lifetime(&value, now));
+            let there = call.ask::<bool>(&set).await?
+                || match self.find(&call, &key, now).await? {
+                    RecordLookup::Missing => false,
+                    RecordLookup::Stale(old) => {
+                        self.replace(&call, (&key, &name), &old, &sealed, lifetime(&value, now)).await?
+                    }
+                    RecordLookup::Live(..) => return Ok(false),
+                };
+            if there {
+                self.note(value.until(), now);
+                return Ok(true);
+            }
+        }
+        Err(busy())
+    }
+
+    pub(crate) async fn read_with<R>(
+        &self,
+        digest: &Digest,
+        now: Timestamp,
+        read: impl FnOnce(&T) -> R,
+    ) -> Result<Option<R>, StoreError> {
+        let (key, _) = self.names(digest);
+        let call = self.server.connection.call().await?;
+        Ok(match self.find(&call, &key, now).await? {
+            RecordLookup::Live(_, value) => Some(read(&value)),
+            RecordLookup::Missing | RecordLookup::Stale(_) => None,
+        })
+    }
+
+    pub(crate) async fn take(&self, digest: &Digest, now: Timestamp) -> Result<Option<T>, StoreError> {
+        let (key, name) = self.names(digest);
+        let mut take = script(TAKE_SCRIPT, &key);
+        take.arg(&self.server.channel).arg(bus::changed_message(&name));
+        let call = self.server.connection.call().await?;
+        let taken = call.ask::<Option<Vec<u8>>>(&take).await?;
+        self.server.watchers.notify(&name);
+        Ok(match self.classify(&key, taken, now) {
+            RecordLookup::Live(_, value) => Some(value),
+            RecordLookup::Missing | RecordLookup::Stale(_) => None,
+        })
+    }
+
+    pub(crate) async fn update<E>(
+        &self,
+        digest: &Digest,
+        now: Timestamp,
+        step: impl Fn(T) -> Result<T, E>,
+    ) -> Result<Option<Result<T, E>>, StoreError> {
+        let (key, name) = self.names(digest);
+        let call = self.server.connection.call().await?;
+        for _ in 0..MAX_ATTEMPTS {
+            let RecordLookup::Live(old, value) = self.find(&call, &key, now).await? else { return Ok(None) };
+            let next = match step(value) {
+                Ok(next) => next,
+                Err(unfit) => return Ok(Some(Err(unfit))),
+            };
+            let (sealed, lifetime) = (self.sealed(&key, &next)?, lifetime(&next, now));
+            if self.replace(&call, (&key, &name), &old, &sealed, lifetime).await? {
+                return Ok(Some(Ok(next)));
+            }
+        }
+        Err(busy())
+    }
+
+    pub(crate) async fn watch(&self, digest: &Digest, now: Timestamp) -> Result<Option<RecordWatch>, StoreError> {
+        let (_, name) = self.names(digest);
+        let watched = self.server.watchers.watch(&name);
+        let there = self.read_with(digest, now, |_| ()).await?;
+        Ok(there.map(|()| RecordWatch::shared(watched)))
+    }
+
+    async fn find(&self, call: &RedisCall<'_>, key: &str, now: Timestamp) -> Result<RecordLookup<T>, StoreError> {
+        let mut get = cmd("GET");
+        get.arg(key);
+        Ok(self.classify(key, call.ask::<Option<Vec<u8>>>(&get).await?, now))
+    }
+
+    /// What is not ours, or cannot be read by this version, counts as nothing: whoever needs it begins again.
+    fn classify(&self, key: &str, bytes: Option<Vec<u8>>, now: Timestamp) -> RecordLookup<T> {
+        let Some(bytes) = bytes else { return RecordLookup::Missing };
+        let opened = self.server.seal.open(key, &bytes).ok_or(
+            "a record of the shared store was not sealed with our key: do all nodes have the same encryption_key?",
+        );
+        let read = opened.and_then(|text| {
+            serde_json::from_slice::<T>(&text).map_err(|_| "a record of the shared store is of a version unknown here")
+        });
+        match read {
+            Ok(record) if now < record.until() => RecordLookup::Live(bytes, record),
+            Ok(_) => RecordLookup::Stale(bytes),
+            Err(why) => {
+                if self.server.warnings.is_due(now) {
+                    tracing::warn!(shelf = self.name, "{why}");
+                }
+                RecordLookup::Stale(bytes)
+            }
+        }
+    }
+
+    fn sealed(&self, key: &str, value: &T) -> Result<Vec<u8>, StoreError> {
+        let text =
+            serde_json::to_vec(value).map_err(|error| StoreError::new(StoreErrorKind::Damaged, error.to_string()))?;
+        self.server.seal.close(key, &text).map_err(|error| StoreError::shared(error.to_string()))
+    }
+
+    async fn replace(
+        &self,
+        call: &RedisCall<'_>,
+        (key, name): (&str, &str),
+        old: &[u8],
+        new: &[u8],
+        lifetime: u64,
+    ) -> Result<bool, StoreError> {
+        let mut replace = script(REPLACE_SCRIPT, key);
+        replace.arg(old).arg(new).arg(lifetime).arg(&self.server.channel).arg(bus::changed_message(name));
+        let replaced = call.ask::<bool>(&replace).await?;
+        if replaced {
+            self.server.watchers.notify(name);
+        }
+        Ok(replaced)
+    }
+}
+
+/// For how many milliseconds Redis keeps a record. Whether it is over is decided by our clock when it is read.
+fn lifetime(value: &impl Expiring, now: Timestamp) -> u64 {
+    u64::try_from(value.until().since(now).as_millis()).unwrap_or(u64::MAX).max(1)
+}
+
+fn busy() -> StoreError {
+    StoreError::shared("a record was changed by others over and over")
+}
