@@ -1,74 +1,27 @@
 //! The platform's redirect: a code comes back, and with it somebody.
 
+mod callback;
+mod outcome;
+
 use std::time::Duration;
 
 use deskpass_core::{
-    BindProof, ClientInfo, Confirm, Digest, EmployeeKey, Flow, IdentifiedPerson, LoginMethod, LoginSource, Pending,
-    Secret, SignInOrigin, Ticket,
+    BindProof, ClientInfo, Digest, EmployeeKey, Flow, IdentifiedPerson, LoginMethod, LoginSource, Pending, Secret,
+    SignInOrigin,
 };
 use deskpass_store::{OAuthFlow, PendingConfirmation};
-use serde::{Deserialize, Serialize};
 
+pub use self::callback::OAuthCallback;
+pub use self::outcome::{CallbackOutcome, RedirectTarget};
 use crate::audit::Attempt;
 use crate::sign_in::{SignInProof, SignInRequest};
-use crate::single_use::SingleUse;
+use crate::single_use::{FLOW_LIFETIME, PENDING_LIFETIME, SingleUse};
 use crate::{Auth, BindPolicy, Error, Refusal};
 
-/// How long a browser may be away at the platform.
-pub(crate) const FLOW_LIFETIME: Duration = Duration::from_mins(10);
 /// How long the page may take to trade its ticket.
 const TICKET_LIFETIME: Duration = Duration::from_mins(1);
-/// How long somebody may think about whether to continue.
-pub(crate) const PENDING_LIFETIME: Duration = Duration::from_mins(3);
 /// How long a proof of who somebody is counts.
 pub const PROOF_LIFETIME: Duration = Duration::from_mins(5);
-
-/// What a browser brings back from the platform.
-#[derive(Clone, Debug)]
-pub struct OAuthCallback {
-    /// The code that stands for somebody.
-    pub code: String,
-    /// Which sign-in was scanned, when a phone scanned one.
-    pub scan_id: Option<String>,
-    /// The cookie of a browser that began this.
-    pub flow: Option<Digest>,
-    /// The browser.
-    pub visitor: ClientInfo,
-    /// Whether it brought the `state` back that we sent along.
-    pub has_state: bool,
-    /// Whether another page opened the link, as far as the browser says.
-    pub opened_by_page: bool,
-}
-
-/// Where a browser goes in the end: where it wanted, or to the page of a client.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub enum RedirectTarget {
-    /// The address it asked for when it began.
-    Asked(String),
-    /// A client's page.
-    Client(LoginSource),
-}
-
-/// What becomes of somebody who came back from the platform.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub enum CallbackOutcome {
-    /// Their phone scanned a code, and they decide with this.
-    Decide(#[serde(with = "deskpass_core::exposed")] Secret<Confirm>),
-    /// They are signed in; the page collects the token with this.
-    SignedIn(#[serde(with = "deskpass_core::exposed")] Secret<Ticket>, RedirectTarget),
-    /// They must say that it was they who began, with this.
-    Continue(#[serde(with = "deskpass_core::exposed")] Secret<Pending>),
-    /// They must say which employee they are.
-    Bind {
-        /// With this.
-        #[serde(with = "deskpass_core::exposed")]
-        proof: Secret<BindProof>,
-        /// There.
-        to: RedirectTarget,
-        /// Whether it was a phone that scanned a code, which it can do again afterwards.
-        scanned: bool,
-    },
-}
 
 /// Somebody who must say that it was they who began.
 #[derive(Debug)]

@@ -7,7 +7,7 @@ use deskpass_core::{Digest, Timestamp};
 use deskpass_store::Store;
 use tokio::time::{sleep, timeout};
 
-use crate::{Auth, Error, code_exchange, oauth};
+use crate::{Auth, Error};
 
 /// Something that may be used once.
 #[derive(Clone, Copy, Debug)]
@@ -20,6 +20,12 @@ pub(crate) enum SingleUse {
     Pending,
 }
 
+/// How long the same code from the same browser gets the same answer.
+pub(crate) const CODE_LIFETIME: Duration = Duration::from_mins(1);
+/// How long a browser may be away at the platform.
+pub(crate) const FLOW_LIFETIME: Duration = Duration::from_mins(10);
+/// How long somebody may think about whether to continue.
+pub(crate) const PENDING_LIFETIME: Duration = Duration::from_mins(3);
 /// How far the clocks of two nodes may be apart: to the other one a record may last for longer.
 const CLOCK_SKEW: Duration = Duration::from_mins(5);
 /// How long somebody who is to be told that something failed waits until it can be used again, and how long between tries.
@@ -39,9 +45,9 @@ impl SingleUse {
     /// How long the record lasts.
     const fn lifetime(self) -> Duration {
         match self {
-            Self::Code => code_exchange::CODE_LIFETIME,
-            Self::Flow => oauth::FLOW_LIFETIME,
-            Self::Pending => oauth::PENDING_LIFETIME,
+            Self::Code => CODE_LIFETIME,
+            Self::Flow => FLOW_LIFETIME,
+            Self::Pending => PENDING_LIFETIME,
         }
     }
 
