@@ -18,11 +18,9 @@ use crate::audit::Attempt;
 use crate::{ActiveUser, Auth, Error, Refusal, TokenHolder};
 
 pub use access_scope::AccessScope;
-pub(crate) use agents::SETUP_CODE_LIFETIME;
 pub use agents::{DeviceReset, PasswordReset};
 pub use ip_rules::{AllowListPreview, RoleLockout};
-pub use people::{PeopleQuery, PeopleResult};
-pub use queries::{LogQuery, SessionQuery};
+pub use queries::{LogQuery, PeopleQuery, PeopleResult, SessionQuery};
 pub use service_keys::NewServiceKey;
 
 /// Whoever changes something for others: every change is written down with who made it.
@@ -48,6 +46,41 @@ impl Auth {
     pub fn administrator(&self, caller: &ActiveUser, visitor: ClientInfo) -> Administrator<'_> {
         let (who, acting) = (caller.0.session().employee.clone(), caller.0.clone());
         Administrator { auth: self, who: Some(who), acting: Some(acting), visitor }
+    }
+
+    /// Somebody signed in who wants to administrate, where they are. That they may not act there, or not in that role any more, is
+    /// written down.
+    ///
+    /// # Errors
+    /// When that is so, or the store fails.
+    pub async fn authorize_administration(
+        &self,
+        holder: TokenHolder,
+        visitor: &ClientInfo,
+    ) -> Result<ActiveUser, Error> {
+        let session = holder.session().clone();
+        let caller = holder.into_active_user().map_err(Error::from);
+        self.audit_outcome(Attempt::in_session(&session, AuditEvent::AdministrationRefused, visitor), caller).await
+    }
+
+    /// Turns somebody away who may not administrate.
+    ///
+    /// # Errors
+    /// Always: that they may not, or that it could not be written down.
+    pub async fn refuse_administration<T>(&self, caller: &ActiveUser, visitor: &ClientInfo) -> Result<T, Error> {
+        let attempt = Attempt::in_session(caller.0.session(), AuditEvent::AdministrationRefused, visitor);
+        self.audit_outcome(attempt, Err(Refusal::NotPermitted.into())).await
+    }
+
+    /// Turns somebody away who does not administrate the home corporation: what concerns everybody is not for others.
+    ///
+    /// # Errors
+    /// When they do not, which is written down.
+    pub async fn require_home_admin(&self, caller: &ActiveUser, visitor: &ClientInfo) -> Result<(), Error> {
+        if caller.0.session().employee.corp() == self.policy.home_corp.as_str() {
+            return Ok(());
+        }
+        self.refuse_administration(caller, visitor).await
     }
 }
 

@@ -3,11 +3,10 @@
 use std::fmt;
 use std::time::Duration;
 
-use deskpass_core::{
-    ClientInfo, Digest, EmployeeKey, Half, KnownBrowser, LoginMethod, LoginSource, Password, Secret, Timestamp,
-};
+use deskpass_core::{ClientInfo, Digest, EmployeeKey, Half, LoginMethod, LoginSource, Password, Secret, Timestamp};
 use deskpass_store::{Agent, AttemptKind, NoticeSubject, PartialSessionRecord};
 
+use crate::attempts::CountedAttempt;
 use crate::audit::Attempt;
 use crate::password_hasher::Priority;
 use crate::platform_user::PlatformUser;
@@ -16,8 +15,6 @@ use crate::{Auth, Error, PasswordPolicy, Refusal, SignedIn, TokenHolder};
 
 /// How long somebody with a right password has for their one-time password.
 pub(crate) const PARTIAL_SESSION_LIFETIME: Duration = Duration::from_mins(10);
-/// How long a browser is known in which an agent has been.
-const KNOWN_BROWSER_LIFETIME: Duration = Duration::from_hours(90 * 24);
 
 /// Somebody who says that they are an agent.
 #[derive(Debug)]
@@ -86,11 +83,6 @@ pub struct IssuedPartialSession {
     /// Until when.
     pub expires_at: Timestamp,
 }
-
-/// That a guess was counted, without which nobody looks whether it is right.
-#[derive(Clone, Copy, Debug)]
-#[must_use]
-pub(crate) struct CountedAttempt(pub(crate) AttemptKind);
 
 impl Auth {
     /// Lets an agent in, or half-way in.
@@ -191,29 +183,6 @@ impl Auth {
         self.policy.agents.trust_unproven || vouched || matches!(trial, AttemptKind::KnownBrowser(_))
     }
 
-    /// Which guesses at a password this one counts among. Strangers cannot use up those of a browser in which the agent has
-    /// been.
-    pub(crate) async fn attempt_counter(
-        &self,
-        employee: &EmployeeKey,
-        browser: Option<Digest>,
-    ) -> Result<AttemptKind, Error> {
-        match browser {
-            Some(browser) if self.is_known_browser(browser, employee).await? => Ok(AttemptKind::KnownBrowser(browser)),
-            _ => Ok(AttemptKind::Password),
-        }
-    }
-
-    /// Counts a guess before anybody looks at it.
-    pub(crate) async fn count_attempt(
-        &self,
-        employee: &EmployeeKey,
-        trial: AttemptKind,
-    ) -> Result<CountedAttempt, Error> {
-        let counted = self.store.count_attempt(employee.clone(), trial, self.clock.now()).await?;
-        Ok(counted.map(|()| CountedAttempt(trial)).map_err(Refusal::Shut)?)
-    }
-
     /// Half of a sign-in, for whoever knew the password with this hash.
     async fn begin_partial_session(
         &self,
@@ -231,29 +200,6 @@ impl Auth {
         }
         self.notices_due.notify_one();
         Ok(IssuedPartialSession { token, has_device, lifetime: PARTIAL_SESSION_LIFETIME, expires_at })
-    }
-
-    /// Notes that an agent has been in a browser, for as long again; returns the cookie for it, which is the one that it
-    /// brought, if any agent's was.
-    ///
-    /// # Errors
-    /// When the store fails.
-    pub async fn remember_browser(
-        &self,
-        agent: &EmployeeKey,
-        kept: Option<Secret<KnownBrowser>>,
-    ) -> Result<(Secret<KnownBrowser>, Duration), Error> {
-        let now = self.clock.now();
-        let browser = match kept {
-            Some(kept) if self.store.is_browser_known(kept.digest(), now).await? => kept,
-            _ => Secret::generate(&self.entropy)?,
-        };
-        self.store.remember_browser(browser.digest(), agent.clone(), now + KNOWN_BROWSER_LIFETIME).await?;
-        Ok((browser, KNOWN_BROWSER_LIFETIME))
-    }
-
-    async fn is_known_browser(&self, browser: Digest, agent: &EmployeeKey) -> Result<bool, Error> {
-        Ok(self.store.is_browser_known_to(browser, agent.clone(), self.clock.now()).await?)
     }
 
     /// Somebody's agent record, if it counts.

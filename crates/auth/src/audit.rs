@@ -43,11 +43,6 @@ impl<'a> Attempt<'a> {
 }
 
 impl Auth {
-    /// The name of a record that is kept in the order of time.
-    pub(crate) fn record_id(&self, at: Timestamp) -> Result<String, NoEntropy> {
-        Ok(format!("{:012x}{:020x}", at.millis(), u128::from_be_bytes(self.entropy.bytes()?) >> 48))
-    }
-
     /// The row of something that happened in a session.
     pub(crate) fn entry(
         &self,

@@ -8,7 +8,7 @@ use deskpass_core::{Digest, EmployeeKey, Entropy, RecoveryCode, TotpSecret};
 use deskpass_store::{KEY_CHECK_PURPOSE, KEY_CHECK_TEXT, Seal};
 
 use crate::password_hasher::{HashSlot, PasswordHasher, Priority};
-use crate::{Auth, Error, InternalError, Refusal};
+use crate::{Error, InternalError, Refusal};
 
 /// Hashes, seals and marks what agents prove themselves with. A stolen database is of no use without it.
 #[derive(Debug)]
@@ -51,12 +51,12 @@ impl CredentialVault {
     }
 
     /// Something by which this key can be told from others.
-    fn new_key_check(&self) -> Result<String, Error> {
+    pub(crate) fn new_key_check(&self) -> Result<String, Error> {
         Ok(URL_SAFE_NO_PAD.encode(self.checks.close(KEY_CHECK_TEXT, KEY_CHECK_TEXT.as_bytes())?))
     }
 
     /// Whether somebody with this key left that.
-    fn matches_key_check(&self, check: &str) -> bool {
+    pub(crate) fn matches_key_check(&self, check: &str) -> bool {
         unseals_check(&self.checks, check)
     }
 
@@ -76,31 +76,6 @@ impl CredentialVault {
 
 fn unseals_check(checks: &Seal, check: &str) -> bool {
     URL_SAFE_NO_PAD.decode(check).is_ok_and(|closed| checks.open(KEY_CHECK_TEXT, &closed).is_some())
-}
-
-impl Auth {
-    /// Whether the key is the one that agents' secrets were made with, and the log. Where there are neither, it is from then on.
-    ///
-    /// # Errors
-    /// When the store fails.
-    pub async fn verify_encryption_key(&self) -> Result<bool, Error> {
-        let before = self.store.key_check().await?;
-        if before.as_deref().is_some_and(|check| self.credential_vault.matches_key_check(check)) {
-            return Ok(true);
-        }
-        match (self.store.is_key_of_log(self.chain_key.clone()).await?, &before) {
-            (Some(false), _) => return Ok(false),
-            (None, Some(_)) if self.store.has_sealed_secrets().await? => return Ok(false),
-            // The log cannot be made to say so without the key; the check can be changed by whoever writes to the database.
-            (Some(true), Some(_)) => tracing::error!(
-                "encryption_key is the one that the log was written with, but the key check in the database is not: it was changed \
-                 there, and is made anew"
-            ),
-            (Some(true) | None, _) => {}
-        }
-        self.store.store_key_check(self.credential_vault.new_key_check()?, before).await?;
-        Ok(self.store.key_check().await?.is_some_and(|check| self.credential_vault.matches_key_check(&check)))
-    }
 }
 
 fn seal_context(owner: &EmployeeKey) -> String {

@@ -3,12 +3,15 @@
 mod admin;
 mod agent;
 mod anonymous_refusals;
+mod attempts;
 mod audit;
 mod bind;
 mod code_exchange;
 mod credential_vault;
 mod dev;
 mod error;
+mod key_check;
+mod known_browser;
 mod notice;
 mod oauth;
 mod otp;
@@ -21,15 +24,17 @@ mod policy;
 mod qr;
 mod reason;
 mod recent_sign_in;
+mod service;
 mod session;
 mod sign_in;
 mod single_use;
 mod socket;
 mod statistics;
+mod sweep;
 
 use std::sync::Arc;
 
-use deskpass_core::{Clock, CorpId, EmployeeId, EmployeeKey, Entropy, Timestamp};
+use deskpass_core::{Clock, CorpId, EmployeeId, EmployeeKey, Entropy, NoEntropy, Timestamp};
 use deskpass_store::{ChainKey, SharedState, Store};
 use deskpass_wecom::Wecom;
 use tokio::sync::Notify;
@@ -88,6 +93,11 @@ impl Auth {
     #[must_use]
     pub fn resolve_key(&self, corp: Option<&CorpId>, id: &EmployeeId) -> EmployeeKey {
         EmployeeKey::new(corp.unwrap_or(&self.policy.home_corp), id, &self.policy.home_corp)
+    }
+
+    /// The name of a record that is kept in the order of time.
+    pub(crate) fn record_id(&self, at: Timestamp) -> Result<String, NoEntropy> {
+        Ok(format!("{:012x}{:020x}", at.millis(), u128::from_be_bytes(self.entropy.bytes()?) >> 48))
     }
 
     fn deny_until(&self, now: Timestamp) -> Timestamp {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use deskpass_core::{ClientInfo, EmployeeKey, NoEntropy, Timestamp};
 use deskpass_store::{Notice, NoticeSubject};
 
-use crate::session::CLOCK_SET_GRACE;
+use crate::sweep::CLOCK_SET_GRACE;
 use crate::{Auth, Error};
 
 /// How long one is left to whoever took it up, and the first pause after a try.

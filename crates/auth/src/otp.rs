@@ -8,8 +8,8 @@ use deskpass_store::{
     UsedTotpStep,
 };
 
-use crate::admin::SETUP_CODE_LIFETIME;
 use crate::audit::Attempt;
+use crate::password::SETUP_CODE_LIFETIME;
 use crate::{ActiveUser, Auth, Error, PartialOrFull, Refusal, SignedIn};
 
 /// How long a device may take to be bound.

@@ -1,14 +1,17 @@
 //! Setting and changing an agent's password.
 
 use std::fmt;
+use std::time::Duration;
 
 use deskpass_core::{ClientInfo, Digest, EmployeeKey, Password, Person, RecoveryCode, Timestamp, weakness};
 use deskpass_store::{Agent, AuditEvent, ChangeAuthor, NewPassword, NoticeSubject, PasswordPrecondition};
 
-use crate::admin::SETUP_CODE_LIFETIME;
 use crate::audit::Attempt;
 use crate::password_hasher::{HashSlot, Priority};
 use crate::{ActiveUser, Auth, Error, Refusal};
+
+/// How long a code for setting a password, or for binding a device, counts.
+pub(crate) const SETUP_CODE_LIFETIME: Duration = Duration::from_hours(24);
 
 /// A password to be set.
 pub struct PasswordChange {

@@ -14,7 +14,7 @@ use deskpass_core::{Digest, EmployeeKey, Entropy, Password};
 use subtle::ConstantTimeEq as _;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
-use crate::agent::CountedAttempt;
+use crate::attempts::CountedAttempt;
 use crate::{Error, InternalError};
 
 /// What every hash begins with: argon2id, 19 MiB, two passes, one lane. Whoever raises that must go on reading what was kept

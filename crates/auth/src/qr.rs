@@ -4,9 +4,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use deskpass_core::{
-    Access, ClientInfo, Confirm, Digest, IdentifiedPerson, InvalidTransition, LoginMethod, LoginSource, NoEntropy,
-    PendingSignIn, PersonPreview, PhoneClaim, REDELIVERY_PERIOD, ScanId, Secret, SignInOrigin, SignInStage, Ticket,
-    Timestamp,
+    Access, ClientInfo, Confirm, Digest, IdentifiedPerson, InvalidTransition, LoginMethod, LoginSource, PendingSignIn,
+    PersonPreview, PhoneClaim, REDELIVERY_PERIOD, ScanId, Secret, SignInOrigin, SignInStage, Ticket, Timestamp,
 };
 use deskpass_store::{RecordWatch, SignInPointer, SignInStep};
 
@@ -109,19 +108,6 @@ impl Auth {
             .await?;
         self.count_step(SignInStep::QrShown);
         Ok(IssuedTicket { ticket, scan_id, lifetime: QR_LIFETIME, expires_at })
-    }
-
-    /// A sign-in with a token of its own, which is made now and means nothing before its session begins.
-    pub(crate) fn new_ticketed_sign_in(
-        &self,
-        ticket: &Secret<Ticket>,
-        asked: SignInOrigin,
-        bound_to: Option<Digest>,
-        lifetime: Duration,
-    ) -> Result<PendingSignIn, NoEntropy> {
-        let token = Secret::<Access>::generate(&self.entropy)?;
-        let (token, expires_at) = ((token.digest(), token.seal(ticket)), self.clock.now() + lifetime);
-        Ok(PendingSignIn { asked, bound_to, token, expires_at, stage: SignInStage::Waiting })
     }
 
     /// How far the sign-in of a ticket has come; the token, once there is one.

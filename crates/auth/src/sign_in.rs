@@ -1,10 +1,12 @@
 //! The one place a session is born, whatever the way in.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use deskpass_core::{
-    Access, ClientInfo, Digest, EmployeeKey, IdentifiedPerson, LoginMethod, LoginSource, NoEntropy, Person,
-    PersonPreview, PlatformVouching, Role, Roles, Secret, Session, nearby_network,
+    Access, ClientInfo, Digest, EmployeeKey, IdentifiedPerson, LoginMethod, LoginSource, NoEntropy, PendingSignIn,
+    Person, PersonPreview, PlatformVouching, Role, Roles, Secret, Session, SignInOrigin, SignInStage, Ticket,
+    nearby_network,
 };
 use deskpass_store::{
     AuditEvent, BeginOutcome, CachedPerson, NewSession, NoticeSubject, Precondition, SignInNetwork, SignInStep,
@@ -150,6 +152,19 @@ impl Auth {
         tracing::debug!(employee = ?session.employee, method = session.method.name(), "signed in");
         self.count_step(SignInStep::SignedIn);
         Ok(StartedSession { session, person, roles })
+    }
+
+    /// A sign-in with a token of its own, which is made now and means nothing before its session begins.
+    pub(crate) fn new_ticketed_sign_in(
+        &self,
+        ticket: &Secret<Ticket>,
+        asked: SignInOrigin,
+        bound_to: Option<Digest>,
+        lifetime: Duration,
+    ) -> Result<PendingSignIn, NoEntropy> {
+        let token = Secret::<Access>::generate(&self.entropy)?;
+        let (token, expires_at) = ((token.digest(), token.seal(ticket)), self.clock.now() + lifetime);
+        Ok(PendingSignIn { asked, bound_to, token, expires_at, stage: SignInStage::Waiting })
     }
 
     /// What somebody could act as who signs in through the platform, and the one among them that nobody gave them.

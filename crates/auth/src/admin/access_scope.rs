@@ -1,10 +1,8 @@
 //! Whose records somebody may read.
 
 use deskpass_core::{ClientInfo, CorpId, Operation, PermissionScope, Resource};
-use deskpass_store::AuditEvent;
 
-use crate::audit::Attempt;
-use crate::{ActiveUser, Auth, Error, Refusal, TokenHolder};
+use crate::{ActiveUser, Auth, Error, Refusal};
 
 /// The people whose records somebody reads: of one corporation, or of one department in it. Two corporations never stand in one
 /// list.
@@ -31,41 +29,6 @@ impl Auth {
             Some(scope @ (PermissionScope::Department | PermissionScope::All)) => Ok(scope),
             Some(PermissionScope::Own) | None => self.refuse_administration(caller, visitor).await,
         }
-    }
-
-    /// Somebody signed in who wants to administrate, where they are. That they may not act there, or not in that role any more, is
-    /// written down.
-    ///
-    /// # Errors
-    /// When that is so, or the store fails.
-    pub async fn authorize_administration(
-        &self,
-        holder: TokenHolder,
-        visitor: &ClientInfo,
-    ) -> Result<ActiveUser, Error> {
-        let session = holder.session().clone();
-        let caller = holder.into_active_user().map_err(Error::from);
-        self.audit_outcome(Attempt::in_session(&session, AuditEvent::AdministrationRefused, visitor), caller).await
-    }
-
-    /// Turns somebody away who may not administrate.
-    ///
-    /// # Errors
-    /// Always: that they may not, or that it could not be written down.
-    pub async fn refuse_administration<T>(&self, caller: &ActiveUser, visitor: &ClientInfo) -> Result<T, Error> {
-        let attempt = Attempt::in_session(caller.0.session(), AuditEvent::AdministrationRefused, visitor);
-        self.audit_outcome(attempt, Err(Refusal::NotPermitted.into())).await
-    }
-
-    /// Turns somebody away who does not administrate the home corporation: what concerns everybody is not for others.
-    ///
-    /// # Errors
-    /// When they do not, which is written down.
-    pub async fn require_home_admin(&self, caller: &ActiveUser, visitor: &ClientInfo) -> Result<(), Error> {
-        if caller.0.session().employee.corp() == self.policy.home_corp.as_str() {
-            return Ok(());
-        }
-        self.refuse_administration(caller, visitor).await
     }
 
     /// Whom somebody reaches who asks for this corporation, or else for their own. Only who sees everything at home sees other

@@ -1,15 +1,11 @@
 //! What an administrator does to agents.
 
-use std::time::Duration;
-
 use deskpass_core::{EmployeeId, EmployeeKey, RecoveryCode, Role, Timestamp};
 use deskpass_store::{AuditEvent, ListedAgent};
 
 use super::Administrator;
-use crate::{Auth, Error, Refusal};
-
-/// How long a code for setting a password, or for binding a device, counts.
-pub(crate) const SETUP_CODE_LIFETIME: Duration = Duration::from_hours(24);
+use crate::password::SETUP_CODE_LIFETIME;
+use crate::{Error, Refusal};
 
 /// A password that was taken away.
 #[derive(Debug)]
@@ -157,24 +153,5 @@ impl Administrator<'_> {
             )
             .await?;
         Ok(PasswordReset { code, until, ended: ended.ok_or(Refusal::NoSuchAgent)? })
-    }
-}
-
-impl Auth {
-    /// Makes sure that somebody is an agent, whether or not their record counts.
-    ///
-    /// # Errors
-    /// When they are not, or the store fails.
-    pub async fn require_agent(&self, employee: &EmployeeKey) -> Result<(), Error> {
-        let agent = self.store.agent(employee.clone()).await?;
-        if agent.is_some() { Ok(()) } else { Err(Refusal::NoSuchAgent.into()) }
-    }
-
-    /// A page of agents, starting after one.
-    ///
-    /// # Errors
-    /// When the store fails.
-    pub async fn agents(&self, after: Option<EmployeeKey>, limit: i64) -> Result<Vec<ListedAgent>, Error> {
-        Ok(self.store.agents(after, limit, self.clock.now()).await?)
     }
 }

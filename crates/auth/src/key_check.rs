@@ -1,0 +1,28 @@
+//! Whether `encryption_key` is the one that this database was written with.
+
+use crate::{Auth, Error};
+
+impl Auth {
+    /// Whether the key is the one that agents' secrets were made with, and the log. Where there are neither, it is from then on.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn verify_encryption_key(&self) -> Result<bool, Error> {
+        let before = self.store.key_check().await?;
+        if before.as_deref().is_some_and(|check| self.credential_vault.matches_key_check(check)) {
+            return Ok(true);
+        }
+        match (self.store.is_key_of_log(self.chain_key.clone()).await?, &before) {
+            (Some(false), _) => return Ok(false),
+            (None, Some(_)) if self.store.has_sealed_secrets().await? => return Ok(false),
+            // The log cannot be made to say so without the key; the check can be changed by whoever writes to the database.
+            (Some(true), Some(_)) => tracing::error!(
+                "encryption_key is the one that the log was written with, but the key check in the database is not: it was changed \
+                 there, and is made anew"
+            ),
+            (Some(true) | None, _) => {}
+        }
+        self.store.store_key_check(self.credential_vault.new_key_check()?, before).await?;
+        Ok(self.store.key_check().await?.is_some_and(|check| self.credential_vault.matches_key_check(&check)))
+    }
+}
