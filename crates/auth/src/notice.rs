@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use deskpass_core::{ClientInfo, EmployeeKey, NoEntropy, Timestamp};
 use deskpass_store::{Notice, NoticeSubject};
+use deskpass_wecom::errcode::is_permanent_for_message;
 
 use crate::sweep::CLOCK_SET_GRACE;
 use crate::{Auth, Error};
@@ -15,9 +16,6 @@ const NOTICE_RETRY_PAUSE: Duration = Duration::from_mins(1);
 const MAX_PAUSE_DOUBLINGS: u32 = 6;
 /// How old a notice may get before it is no use telling.
 const MAX_NOTICE_AGE: Duration = Duration::from_hours(24);
-/// What the platform says that it will say tomorrow, too: about the recipient, the message or the application's id. Anything
-/// else may pass; above all what keeps everybody from signing in, which is when passwords are used.
-const PERMANENT_ERRCODES: [i64; 9] = [40003, 40008, 40056, 41011, 44004, 45002, 60111, 81013, 82001];
 /// How many are delivered in one go: no more than can be tried within the pause, however slow the platform is. Otherwise
 /// another node would deliver the last of them, too.
 const NOTICE_BATCH_SIZE: i64 = 10;
@@ -66,7 +64,7 @@ impl Auth {
         }
         match self.platform.notify(employee.id(), &text).await {
             Ok(()) => true,
-            Err(error) if error.errcode().is_some_and(|errcode| PERMANENT_ERRCODES.contains(&errcode)) => {
+            Err(error) if error.errcode().is_some_and(is_permanent_for_message) => {
                 tracing::warn!(?employee, %error, "the platform does not tell somebody what happened");
                 true
             }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use deskpass_core::{CorpId, EmployeeId, EmployeeKey, IdentifiedPerson, Person, is_entered_department};
 use deskpass_store::IdentityLink;
-use deskpass_wecom::errcode::{FixableBy, explain};
+use deskpass_wecom::errcode::{self, FixableBy, explain};
 use deskpass_wecom::{
     Department, Error as PlatformError, Identity, InvalidResponse, MemberStatus, Profile, Unreachable,
 };
@@ -132,7 +132,7 @@ pub(crate) fn identified_person(key: EmployeeKey, id: &str, profile: Option<Prof
 
 /// Whether a member of the main corporation is not, or no longer, in the application's visible range.
 fn is_outside_visible_range(identity: &Identity, error: &PlatformError) -> bool {
-    matches!(identity, Identity::Member { .. }) && matches!(error.errcode(), Some(60011 | 60111))
+    matches!(identity, Identity::Member { .. }) && error.errcode().is_some_and(errcode::is_outside_visible_range)
 }
 
 /// Fits what is told of a department to what is known: that the platform shows none does not take away what an operator
