@@ -123,11 +123,6 @@ impl Administrator<'_> {
         Ok(LogEntry { actor: self.who.clone(), detail: detail.into(), ..plain })
     }
 
-    /// Whom a change is about that concerns everybody.
-    fn deployment_key(&self) -> EmployeeKey {
-        EmployeeKey::from_parts(self.auth.policy.home_corp.as_str(), "")
-    }
-
     /// Whoever administrates a connected corporation reaches its people and nobody else.
     fn require_in_scope(&self, employee: &EmployeeKey) -> Result<(), Refusal> {
         match &self.who {

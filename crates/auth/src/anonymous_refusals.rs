@@ -9,7 +9,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use deskpass_core::{ClientAddress, ClientInfo, Debt, EmployeeKey, Rate, Timestamp, UserAgent, rate_limit_address};
+use deskpass_core::{ClientAddress, ClientInfo, Debt, Rate, Timestamp, UserAgent, rate_limit_address};
 use deskpass_store::{AuditEvent, LogEntry};
 
 use crate::{Auth, Error};
@@ -164,7 +164,7 @@ impl Auth {
         let from = summary.only_address().unwrap_or(OTHER_ADDRESSES);
         let address = ClientAddress { logged: from, decided: from, peer: from };
         let visitor = ClientInfo { address, user_agent: UserAgent::default() };
-        let nobody = EmployeeKey::from_parts(self.policy.home_corp.as_str(), "");
+        let nobody = self.deployment_key();
         let plain = self.plain_entry(AuditEvent::RefusalsSummarised, &nobody, self.clock.now(), &visitor)?;
         Ok(LogEntry { detail: summary.detail(), ..plain })
     }

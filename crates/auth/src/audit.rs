@@ -128,7 +128,7 @@ impl Auth {
             }
             return Ok(());
         }
-        let nobody = EmployeeKey::from_parts(self.policy.home_corp.as_str(), "");
+        let nobody = self.deployment_key();
         let plain = self.plain_entry(refused, who.unwrap_or(&nobody), self.clock.now(), visitor)?;
         tracing::debug!(event = refused.name(), reason, employee = ?plain.about, "somebody was turned away");
         let entry = LogEntry { method, source, reason: Some(reason), detail: refusal.detail(), ..plain };

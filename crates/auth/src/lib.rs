@@ -95,6 +95,11 @@ impl Auth {
         EmployeeKey::new(corp.unwrap_or(&self.policy.home_corp), id, &self.policy.home_corp)
     }
 
+    /// Whom a row of the log is about that concerns everybody, or names nobody.
+    pub(crate) fn deployment_key(&self) -> EmployeeKey {
+        EmployeeKey::from_parts(self.policy.home_corp.as_str(), "")
+    }
+
     /// The name of a record that is kept in the order of time.
     pub(crate) fn record_id(&self, at: Timestamp) -> Result<String, NoEntropy> {
         Ok(format!("{:012x}{:020x}", at.millis(), u128::from_be_bytes(self.entropy.bytes()?) >> 48))

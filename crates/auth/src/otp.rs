@@ -289,7 +289,7 @@ impl Auth {
         visitor: &ClientInfo,
     ) -> Result<(), Error> {
         let FreshCode { agent, device, code } = fresh;
-        let by = caller.0.as_author_in_role(caller.0.session().current_role, self.clock.now());
+        let by = caller.as_author(self.clock.now());
         let taken = self.consume_code(by, &agent, &device, PresentedCode::Code(code), false).await;
         self.audit_outcome(Attempt::in_session(caller.0.session(), AuditEvent::OtpRefused, visitor), taken).await
     }

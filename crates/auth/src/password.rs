@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use deskpass_core::{ClientInfo, Digest, EmployeeKey, Password, Person, RecoveryCode, Timestamp, weakness};
+use deskpass_core::{ClientInfo, Digest, EmployeeKey, Password, Person, RecoveryCode, weakness};
 use deskpass_store::{Agent, AuditEvent, ChangeAuthor, NewPassword, NoticeSubject, PasswordPrecondition};
 
 use crate::audit::Attempt;
@@ -62,7 +62,7 @@ impl Auth {
             (Some(kept), Some(old)) => {
                 let slot = self.credential_vault.reserve(Priority::Known, &agent.key)?;
                 // Before a guess is counted: what a session that is over shows is no guess, and is told nothing.
-                self.store.check_author(caller_as_author(caller, self.clock.now())).await?;
+                self.store.check_author(caller.as_author(self.clock.now())).await?;
                 self.verify_old_password(&agent, kept, old, &slot, change).await?;
                 (slot, PasswordPrecondition::Hash(kept.clone()), Refusal::OldPasswordWrong)
             }
@@ -140,7 +140,7 @@ impl Auth {
         let entry = self.plain_entry(AuditEvent::PasswordChanged, &employee, at, &change.visitor)?;
         let (keep_browser, deny_until) = (change.browser, self.deny_until(at));
         let keep = caller.map(|caller| caller.0.digest());
-        let by = caller.map_or(ChangeAuthor::NoSession, |caller| caller_as_author(caller, at));
+        let by = caller.map_or(ChangeAuthor::NoSession, |caller| caller.as_author(at));
         let new = NewPassword { employee, hash, precondition, keep, keep_browser, at, deny_until, notice, entry };
         let ended = self.store.set_password(by, new).await?;
         if ended.is_some() {
@@ -148,11 +148,6 @@ impl Auth {
         }
         Ok(ended)
     }
-}
-
-/// The caller, as the one who makes a change in the role that is active.
-fn caller_as_author(caller: &ActiveUser, now: Timestamp) -> ChangeAuthor {
-    caller.0.as_author_in_role(caller.0.session().current_role, now)
 }
 
 /// A password must not be one that others would think of, those who know the agent included.

@@ -93,6 +93,13 @@ impl TokenHolder {
     }
 }
 
+impl ActiveUser {
+    /// The caller, as the one who makes a change in the role that is active.
+    pub(crate) fn as_author(&self, now: Timestamp) -> ChangeAuthor {
+        self.0.as_author_in_role(self.0.session().current_role, now)
+    }
+}
+
 impl Auth {
     /// Finds out who holds this token, and whether they may act from where they are, if that is known.
     ///
@@ -120,7 +127,16 @@ impl Auth {
     /// # Errors
     /// When their session has ended meanwhile or its role does not stand any more, or the store fails.
     pub async fn reauthenticate(&self, caller: &ActiveUser) -> Result<ActiveUser, Error> {
-        Ok(self.authenticate_digest(caller.0.digest, caller.0.from).await?.into_active_user()?)
+        self.reauthenticate_digest(caller.0.digest, caller.0.from).await
+    }
+
+    /// The same, for a session that is known by what its token hashes to.
+    pub(crate) async fn reauthenticate_digest(
+        &self,
+        digest: Digest,
+        from: Option<IpAddr>,
+    ) -> Result<ActiveUser, Error> {
+        Ok(self.authenticate_digest(digest, from).await?.into_active_user()?)
     }
 
     /// Finds out who holds the token that hashes to this, wherever they are. Looking is no use of it.
@@ -142,19 +158,6 @@ impl Auth {
         }
         let roles = self.policy.effective_roles(session.method, session.vouched, session.default_role, person.roles);
         Ok(TokenHolder { digest, record, roles, remaining, address_denied: false, from: None })
-    }
-
-    /// Says whether a token is good, and whose it is: `None` for every token that is not, without a hint why. Where its
-    /// holder is counts only if whoever asks says it.
-    ///
-    /// # Errors
-    /// When the store fails.
-    pub async fn authenticate_active(&self, token: &str, from: Option<IpAddr>) -> Result<Option<ActiveUser>, Error> {
-        match self.authenticate(token, from).await {
-            Ok(holder) => Ok(holder.into_active_user().ok()),
-            Err(Error::Refused(_)) => Ok(None),
-            Err(internal) => Err(internal),
-        }
     }
 
     /// Ends the session for good. When this returns, the token is dead and will stay so.

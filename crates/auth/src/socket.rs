@@ -88,11 +88,7 @@ impl Auth {
             return Ok(());
         }
         let Some(generation) = connection.stale_generation() else { return Ok(()) };
-        match self
-            .authenticate_digest(connection.digest(), Some(connection.from()))
-            .await
-            .and_then(|holder| Ok(holder.into_active_user()?))
-        {
+        match self.reauthenticate_digest(connection.digest(), Some(connection.from())).await {
             Ok(caller) => connection.mark_valid(caller.0.session().current_role, generation),
             Err(Error::Refused(refusal)) => connection.end(CloseReason::Refused(refusal)),
             Err(internal) => return Err(internal),

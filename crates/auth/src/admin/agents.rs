@@ -55,7 +55,7 @@ impl Administrator<'_> {
     ) -> Result<(Vec<ListedAgent>, Option<String>), Error> {
         self.require_home_admin().await?;
         let (home, limit) = (self.auth.policy.home_corp.as_str(), usize::try_from(limit).unwrap_or(1));
-        let after = after.map_or_else(|| self.deployment_key(), |id| self.auth.resolve_key(None, id));
+        let after = after.map_or_else(|| self.auth.deployment_key(), |id| self.auth.resolve_key(None, id));
         let one_more = i64::try_from(limit).unwrap_or(1) + 1;
         let mut agents = self.auth.agents(Some(after), one_more).await?;
         agents.retain(|listed| listed.agent.key.corp() == home);

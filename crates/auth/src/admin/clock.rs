@@ -13,7 +13,7 @@ impl Auth {
     /// When the store fails.
     pub async fn record_clock_set(&self, detail: String) -> Result<(), Error> {
         let service = Administrator { auth: self, who: None, acting: None, visitor: ClientInfo::service() };
-        let entry = service.entry(AuditEvent::ClockSet, &service.deployment_key(), detail)?;
+        let entry = service.entry(AuditEvent::ClockSet, &self.deployment_key(), detail)?;
         self.store.record(entry).await?;
         Ok(self.store.record_time(self.clock.now()).await?)
     }
@@ -26,7 +26,7 @@ impl Administrator<'_> {
     /// When the store fails; then nothing has changed.
     pub async fn repair_clock(&self, detail: String) -> Result<ClockRepair, Error> {
         let now: Timestamp = self.auth.clock.now();
-        let entry = self.entry(AuditEvent::ClockSet, &self.deployment_key(), detail)?;
+        let entry = self.entry(AuditEvent::ClockSet, &self.auth.deployment_key(), detail)?;
         Ok(self.auth.store.repair_clock(now, self.auth.deny_until(now), entry).await?)
     }
 }

@@ -78,7 +78,7 @@ impl Administrator<'_> {
         if self.would_lock_out_caller(lists) {
             return self.refuse(Refusal::WouldShutYouOut(Role::Admin)).await;
         }
-        let entry = self.entry(AuditEvent::IpRulesChanged, &self.deployment_key(), "")?;
+        let entry = self.entry(AuditEvent::IpRulesChanged, &self.auth.deployment_key(), "")?;
         self.audit_if_revoked(self.auth.store.set_ip_rules(self.author(), lists.entries().collect(), entry).await).await
     }
 
@@ -91,7 +91,7 @@ impl Administrator<'_> {
         if !self.is_operator() {
             return Err(Refusal::NotPermitted.into());
         }
-        let entry = self.entry(AuditEvent::IpRulesChanged, &self.deployment_key(), "")?;
+        let entry = self.entry(AuditEvent::IpRulesChanged, &self.auth.deployment_key(), "")?;
         self.audit_if_revoked(self.auth.store.set_ip_rules_of(self.author(), role, list, entry).await).await
     }
 

@@ -181,13 +181,8 @@ impl Auth {
     ///
     /// # Errors
     /// When they may not any more, or the store fails.
-    pub async fn require_scope_unchanged(
-        &self,
-        caller: &ActiveUser,
-        from: IpAddr,
-        access_scope: &AccessScope,
-    ) -> Result<(), Error> {
-        let caller = self.authenticate_digest(caller.0.digest(), Some(from)).await?.into_active_user()?;
+    pub async fn require_scope_unchanged(&self, caller: &ActiveUser, access_scope: &AccessScope) -> Result<(), Error> {
+        let caller = self.reauthenticate(caller).await?;
         let role = caller.0.session().current_role;
         let scope = self.policy.matrix.granted(role, Resource::Account, Operation::Read);
         let (scope, corp) = scope.zip(CorpId::parse(&access_scope.corp).ok()).ok_or(Refusal::NotPermitted)?;

@@ -38,8 +38,11 @@ impl Administrator<'_> {
         lifetime: Duration,
     ) -> Result<NewServiceKey, Error> {
         self.require_home_admin().await?;
-        let entry =
-            self.entry(AuditEvent::ServiceKeyCreated, &self.deployment_key(), format!("{}: {scopes}", name.as_str()))?;
+        let entry = self.entry(
+            AuditEvent::ServiceKeyCreated,
+            &self.auth.deployment_key(),
+            format!("{}: {scopes}", name.as_str()),
+        )?;
         let value = Secret::<ServiceKeyKind>::generate(&self.auth.entropy)?;
         let kept = ServiceKey {
             id: self.auth.record_id(entry.at)?,
@@ -65,7 +68,7 @@ impl Administrator<'_> {
         self.require_home_admin().await?;
         let known = self.auth.store.service_key(id.clone()).await?.ok_or(Refusal::NoSuchKey)?;
         let entry =
-            self.entry(AuditEvent::ServiceKeyRevoked, &self.deployment_key(), format!("{}: {id}", known.name))?;
+            self.entry(AuditEvent::ServiceKeyRevoked, &self.auth.deployment_key(), format!("{}: {id}", known.name))?;
         let at = entry.at;
         Ok(self
             .audit_if_revoked(self.auth.store.revoke_service_key(self.author(), id, at, entry).await)
