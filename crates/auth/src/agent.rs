@@ -1,4 +1,4 @@
-//! The agents' own way in: a code of the platform, else a password, to which a one-time password must still be added.
+//! Agent login: by a code of the platform, or by a password that a one-time password must complete.
 
 use std::fmt;
 use std::time::Duration;
@@ -13,31 +13,31 @@ use crate::platform_user::PlatformUser;
 use crate::sign_in::{SignInProof, SignInRequest};
 use crate::{Auth, Error, PasswordPolicy, Refusal, SignedIn, TokenHolder};
 
-/// How long somebody with a right password has for their one-time password.
+/// How long a partial session waits for the one-time password.
 pub(crate) const PARTIAL_SESSION_LIFETIME: Duration = Duration::from_mins(10);
 
-/// Somebody who says that they are an agent.
+/// A login request of an agent.
 #[derive(Debug)]
 pub struct AgentLogin {
-    /// As whom.
+    /// The employee that the request names.
     pub employee: EmployeeKey,
-    /// What they bring to show it.
+    /// The credentials.
     pub credentials: AgentCredentials,
-    /// The cookie of a browser in which an agent has been before.
+    /// The cookie of a known browser.
     pub browser: Option<Digest>,
-    /// The session of a token that they show besides.
+    /// The session of a token that the request also carries.
     pub shown: Option<TokenHolder>,
-    /// From where.
+    /// The client.
     pub visitor: ClientInfo,
 }
 
-/// What somebody brings to show that they are an agent.
+/// The credentials of an agent login.
 pub enum AgentCredentials {
     /// A code of the platform.
     Code(String),
     /// A password.
     Password(Password),
-    /// A code, and a password should the platform not say whose it is.
+    /// A code, and a password in case the platform does not identify the code.
     Either(String, Password),
 }
 
@@ -51,17 +51,17 @@ impl fmt::Debug for AgentCredentials {
     }
 }
 
-/// What becomes of an agent who knocks.
+/// The outcome of an agent login.
 #[derive(Debug)]
 pub enum AgentLoginOutcome {
-    /// They are signed in.
+    /// A session.
     Full(SignedIn),
-    /// They are half-way.
+    /// A partial session.
     Partial(IssuedPartialSession),
 }
 
 impl AgentLoginOutcome {
-    /// Who is signed in, if anybody is.
+    /// The employee who is signed in, if the login is complete.
     #[must_use]
     pub fn signed_in(&self) -> Option<&EmployeeKey> {
         match self {
@@ -71,24 +71,24 @@ impl AgentLoginOutcome {
     }
 }
 
-/// Half of a sign-in.
+/// A partial session with its token.
 #[derive(Debug)]
 pub struct IssuedPartialSession {
-    /// Completes it.
+    /// The token.
     pub token: Secret<Half>,
-    /// Whether the other half is a code of the device that is bound, or binding one.
+    /// Whether a device is bound. If so, its code completes the sign-in; otherwise binding a device does.
     pub has_device: bool,
-    /// How long there is.
+    /// How long the session lasts.
     pub lifetime: Duration,
-    /// Until when.
+    /// When it expires.
     pub expires_at: Timestamp,
 }
 
 impl Auth {
-    /// Lets an agent in, or half-way in.
+    /// Signs an agent in, or begins a partial session.
     ///
     /// # Errors
-    /// When neither code nor password is good, or the password does not count right now.
+    /// When neither the code nor the password is valid, or passwords are not accepted at the moment.
     pub async fn agent_login(&self, login: &AgentLogin) -> Result<AgentLoginOutcome, Error> {
         let method = match login.credentials {
             AgentCredentials::Code(_) => LoginMethod::Oauth2,
@@ -110,8 +110,8 @@ impl Auth {
         }
     }
 
-    /// By the platform's word, and where it gives none, by password. Whether that counts is found out meanwhile: both may
-    /// take as long as a platform that does not answer.
+    /// Tries the code, then the password. Checks at the same time whether passwords are accepted, because both may wait for a
+    /// platform that does not answer.
     async fn login_by_code_or_password(
         &self,
         code: &str,
@@ -124,7 +124,7 @@ impl Auth {
             (Err(Error::Internal(_) | Error::Refused(Refusal::InvalidCode)), Ok(())) => {
                 Ok(AgentLoginOutcome::Partial(self.login_by_password(password, login).await?))
             }
-            // The platform looked and said no, or a password does not count.
+            // The platform refused the user, or passwords are not accepted.
             (Err(refused), _) => Err(refused),
         }
     }
@@ -145,7 +145,7 @@ impl Auth {
         self.sign_in(SignInRequest { employee, role: None, method, proof, source, visitor }).await
     }
 
-    /// Whether passwords count right now. What the caller says of the platform does not matter.
+    /// Requires that passwords are accepted at the moment. The service checks the platform itself; the request has no say.
     async fn require_passwords_enabled(&self) -> Result<(), Refusal> {
         match self.policy.agents.fallback {
             PasswordPolicy::Always => Ok(()),
@@ -155,7 +155,7 @@ impl Auth {
         }
     }
 
-    /// Checks a password. To a stranger it is all the same whether the agent, or their password, exists.
+    /// Checks a password. The refusal does not reveal whether the agent exists or has a password.
     async fn login_by_password(&self, password: &Password, login: &AgentLogin) -> Result<IssuedPartialSession, Error> {
         let employee = &login.employee;
         let trial = self.attempt_counter(employee, login.browser).await?;
@@ -176,14 +176,14 @@ impl Auth {
         }
     }
 
-    /// Whether it is the agent, and no stranger, who is to learn that they have no password yet.
+    /// Whether the client may learn that the agent has no password yet. Only the agent may, not a stranger.
     fn may_learn_of_missing_password(&self, login: &AgentLogin, CountedAttempt(trial): CountedAttempt) -> bool {
         let shown = login.shown.as_ref().map(TokenHolder::session);
         let vouched = shown.is_some_and(|session| session.is_vouched_for() && session.employee == login.employee);
         self.policy.agents.trust_unproven || vouched || matches!(trial, AttemptKind::KnownBrowser(_))
     }
 
-    /// Half of a sign-in, for whoever knew the password with this hash.
+    /// Begins a partial session after the password with this hash was verified.
     async fn begin_partial_session(
         &self,
         hash: String,
@@ -202,7 +202,7 @@ impl Auth {
         Ok(IssuedPartialSession { token, has_device, lifetime: PARTIAL_SESSION_LIFETIME, expires_at })
     }
 
-    /// Somebody's agent record, if it counts.
+    /// The employee's agent record, if it is enabled.
     pub(crate) async fn enabled_agent(&self, employee: &EmployeeKey) -> Result<Option<Agent>, Error> {
         Ok(self.store.agent(employee.clone()).await?.filter(|agent| !agent.disabled))
     }

@@ -1,18 +1,17 @@
-//! Guesses at passwords and one-time passwords, counted before anybody looks at them.
+//! Attempts at passwords and one-time passwords. Each is counted before it is checked.
 
 use deskpass_core::{Digest, EmployeeKey};
 use deskpass_store::AttemptKind;
 
 use crate::{Auth, Error, Refusal};
 
-/// That a guess was counted, without which nobody looks whether it is right.
+/// Proof that an attempt was counted. A password is not checked without it.
 #[derive(Clone, Copy, Debug)]
 #[must_use]
 pub(crate) struct CountedAttempt(pub(crate) AttemptKind);
 
 impl Auth {
-    /// Which guesses at a password this one counts among. Strangers cannot use up those of a browser in which the agent has
-    /// been.
+    /// The counter for a password attempt. A known browser has its own, so strangers cannot lock the agent out there.
     pub(crate) async fn attempt_counter(
         &self,
         employee: &EmployeeKey,
@@ -24,7 +23,7 @@ impl Auth {
         }
     }
 
-    /// Counts a guess before anybody looks at it.
+    /// Counts an attempt before it is checked.
     pub(crate) async fn count_attempt(
         &self,
         employee: &EmployeeKey,

@@ -1,10 +1,10 @@
-//! The platform's codes: each counts once, for the browser that brought it first.
+//! The platform's codes: each is valid once, for the browser that brought it first.
 //!
-//! Some browsers load the page twice, at once or one after the other, and break the first load off. All loads of one browser
-//! share one exchange and its outcome; any other browser is refused. What failed for a passing reason, or was left by a node
-//! that died, can be tried again by whoever comes later, and does not ask the platform twice about a code whose answer is
-//! known. With records in Redis there is an exception: a node that died after it had used the code up, and before it was
-//! answered, leaves it used. Nobody can tell that from a record that was put back, so the browser begins anew.
+//! Some browsers load the page twice, at once or one after the other, and abort the first load. All loads of one browser share
+//! one exchange and its outcome; any other browser is refused. A later request can retry an exchange that failed for a transient
+//! reason or was left by a node that died, and does not ask the platform again about a code whose identity is known. There is one
+//! exception with records in Redis: a node that dies after it used the code and before it stored the outcome leaves the code
+//! used. This cannot be told from a restored record, so the browser starts again.
 
 use std::time::Duration;
 
@@ -16,20 +16,20 @@ use tokio::time::timeout;
 
 use crate::{CallbackOutcome, Error, InternalError, Refusal};
 
-/// How long whoever comes second waits for the first: a browser has its answer within five seconds.
+/// How long a second request waits for the first: a browser gets its answer within five seconds.
 pub(crate) const SHARED_OUTCOME_TIMEOUT: Duration = Duration::from_millis(4_500);
-/// Longer than an exchange takes: whoever has been at it for so long has died.
+/// The lease of an exchange, longer than an exchange takes. After it, the node is considered dead.
 const EXCHANGE_LEASE: Duration = Duration::from_secs(5);
 
-/// How far a code has come.
+/// The progress of a code exchange.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(into = "StoredExchange", from = "StoredExchange")]
 pub struct CodeExchange {
-    /// Since when somebody is at it.
+    /// When the current exchange started.
     since: Option<Timestamp>,
-    /// Who the platform said it stands for.
+    /// The identity that the platform returned.
     pub(crate) identity: Option<Identity>,
-    /// What it was answered with.
+    /// The outcome.
     outcome: Option<Result<CallbackOutcome, Error>>,
 }
 
@@ -38,7 +38,7 @@ impl CodeExchange {
         Self { since: Some(now), ..Self::default() }
     }
 
-    /// Whether somebody else may take it up: it failed for a reason that may pass, or nothing came of it.
+    /// Whether another request may take over: the exchange failed for a transient reason, or its lease expired.
     pub(crate) fn is_claimable(&self, now: Timestamp) -> bool {
         match &self.outcome {
             Some(outcome) => matches!(outcome, Err(Error::Internal(_))),
@@ -47,7 +47,7 @@ impl CodeExchange {
     }
 }
 
-/// The same for other nodes, which need not know why something failed.
+/// The progress as other nodes read it, without the cause of a failure.
 #[derive(Serialize, Deserialize)]
 struct StoredExchange {
     since: Option<Timestamp>,
@@ -94,7 +94,7 @@ impl From<StoredExchange> for CodeExchange {
 
 type CodeStore = EphemeralStore<PlatformCode<CodeExchange>>;
 
-/// Takes a code up, unless somebody is at it.
+/// Claims the exchange of a code, unless another request holds it.
 pub(crate) async fn claim_exchange(
     codes: &CodeStore,
     code: Digest,
@@ -107,19 +107,19 @@ pub(crate) async fn claim_exchange(
     Ok(taken_up.await?.and_then(Result::ok))
 }
 
-/// Notes who the platform says a code stands for.
+/// Stores the identity that the platform returned for a code.
 pub(crate) async fn store_identity(codes: &CodeStore, code: Digest, now: Timestamp, identity: &Identity) {
     let noted = |seen: PlatformCode<CodeExchange>| {
         let progress = CodeExchange { identity: Some(identity.clone()), ..seen.progress };
         Ok::<_, ()>(PlatformCode { progress, ..seen })
     };
     if let Err(error) = codes.update(&code, now, noted).await {
-        // Should this node die, too, the code is used up and the browser begins anew.
+        // If this node dies as well, the code stays used and the browser starts again.
         tracing::warn!(%error, "who a code stands for could not be noted");
     }
 }
 
-/// Notes what a code is answered with. Somebody who was thought dead may have answered it meanwhile: then that counts.
+/// Stores the outcome of a code. If a node that was considered dead has answered successfully meanwhile, its answer is kept.
 pub(crate) async fn store_outcome(
     codes: &CodeStore,
     code: Digest,
@@ -133,14 +133,14 @@ pub(crate) async fn store_outcome(
     match codes.update(&code, now, told).await {
         Ok(Some(Err(answer))) => return Ok(answer),
         Ok(_) => {}
-        // Whoever else waits for it will stop waiting; this browser has its answer.
+        // Other requests that wait will time out; this browser gets its answer.
         Err(error) => tracing::warn!(%error, "what became of a code could not be noted"),
     }
     outcome
 }
 
-/// What a code is answered with by whoever is at it, on this node or another one. Should that one have died, nobody waits for
-/// it longer than it could have taken.
+/// Waits for the outcome of a code that another request exchanges, on this node or another. The wait is limited, in case that
+/// node died.
 pub(crate) async fn await_outcome(
     codes: &CodeStore,
     code: Digest,
@@ -187,7 +187,7 @@ mod tests {
     async fn waiting_for_a_dead_node_times_out() {
         let shared = SharedState::in_process();
         let (code, clock) = begun(&shared).await;
-        // Waking whoever waits, as a lost connection does, does not make them wait anew.
+        // A wake-up, such as after a lost connection, does not restart the timeout.
         let woken = async {
             let mut ticks = interval(Duration::from_millis(5));
             loop {
@@ -251,7 +251,7 @@ mod tests {
         assert_eq!(serde_json::to_string(&kept).unwrap(), serde_json::to_string(&answer).unwrap());
     }
 
-    /// What another node makes of an outcome.
+    /// Reads an outcome as another node does.
     fn elsewhere(outcome: Result<CallbackOutcome, Error>) -> Result<CallbackOutcome, Error> {
         let identity = Some(Identity::Linked { corp_id: "ww".into(), userid: "a".into() });
         let since = Some(Timestamp::from_millis(7));

@@ -1,9 +1,9 @@
-//! Whether `encryption_key` is the one that this database was written with.
+//! The key check: whether `encryption_key` is the key that this database was written with.
 
 use crate::{Auth, Error};
 
 impl Auth {
-    /// Whether the key is the one that agents' secrets were made with, and the log. Where there are neither, it is from then on.
+    /// Whether the key is the one that sealed the agents' secrets and chained the log. If neither exists, this key is recorded.
     ///
     /// # Errors
     /// When the store fails.
@@ -15,7 +15,7 @@ impl Auth {
         match (self.store.is_key_of_log(self.chain_key.clone()).await?, &before) {
             (Some(false), _) => return Ok(false),
             (None, Some(_)) if self.store.has_sealed_secrets().await? => return Ok(false),
-            // The log cannot be made to say so without the key; the check can be changed by whoever writes to the database.
+            // The log cannot be forged without the key; the key check can be changed by anyone with write access to the database.
             (Some(true), Some(_)) => tracing::error!(
                 "encryption_key is the one that the log was written with, but the key check in the database is not: it was changed \
                  there, and is made anew"

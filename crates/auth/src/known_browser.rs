@@ -1,4 +1,4 @@
-//! Browsers in which an agent has been before.
+//! Known browsers: browsers in which an agent has signed in before.
 
 use std::time::Duration;
 
@@ -6,12 +6,12 @@ use deskpass_core::{Digest, EmployeeKey, KnownBrowser, Secret};
 
 use crate::{Auth, Error};
 
-/// How long a browser is known in which an agent has been.
+/// How long a browser stays known after a sign-in.
 const KNOWN_BROWSER_LIFETIME: Duration = Duration::from_hours(90 * 24);
 
 impl Auth {
-    /// Notes that an agent has been in a browser, for as long again; returns the cookie for it, which is the one that it
-    /// brought, if any agent's was.
+    /// Remembers that an agent has signed in from a browser, and renews its lifetime. Returns the cookie: the one the browser
+    /// sent if it is known, otherwise a new one.
     ///
     /// # Errors
     /// When the store fails.

@@ -1,4 +1,4 @@
-//! Other services, known by their keys.
+//! Authentication of other services, by service key.
 
 use deskpass_core::{Secret, ServiceKey as ServiceKeyKind, ServiceScope};
 use deskpass_store::ServiceKey;
@@ -6,19 +6,19 @@ use deskpass_store::ServiceKey;
 use crate::{Auth, Error, Refusal, TokenError};
 
 impl Auth {
-    /// Makes sure that there is a service key with this id, whether or not it counts.
+    /// Requires that the service key exists, active or not.
     ///
     /// # Errors
-    /// When there is none, or the store fails.
+    /// When there is no such key, or the store fails.
     pub async fn require_service_key(&self, id: &str) -> Result<(), Error> {
         let known = self.store.service_key(id.to_owned()).await?;
         if known.is_some() { Ok(()) } else { Err(Refusal::NoSuchKey.into()) }
     }
 
-    /// The service that shows this key, if it is good for that.
+    /// Authenticates a service by its key, and requires a scope.
     ///
     /// # Errors
-    /// A refusal that says what is wrong with the key, or a failure of the store.
+    /// A refusal that names the problem with the key, or a failure of the store.
     pub async fn authenticate_service(&self, key: &str, scope: ServiceScope) -> Result<ServiceKey, Error> {
         let problem = |problem| Error::Refused(Refusal::Token(problem));
         let key = Secret::<ServiceKeyKind>::parse(key).map_err(|_| problem(TokenError::Malformed))?;

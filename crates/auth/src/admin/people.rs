@@ -1,4 +1,4 @@
-//! What an administrator does to people.
+//! Changes that an administrator makes to employees.
 
 use deskpass_core::{EmployeeKey, Person, Role, Roles};
 use deskpass_store::{AuditEvent, DisableOutcome, ListedPerson, NewEmployee, SetRolesOutcome};
@@ -7,20 +7,20 @@ use super::Administrator;
 use crate::{Auth, Error, Refusal};
 
 impl Administrator<'_> {
-    /// Makes sure that somebody is an employee whom they reach.
+    /// Requires an employee within the administrator's scope.
     ///
     /// # Errors
-    /// When they are not, or the store fails.
+    /// When there is no such employee, or the store fails.
     pub async fn require_employee(&self, employee: &EmployeeKey) -> Result<(), Error> {
         self.require_in_scope(employee)?;
         let person = self.auth.store.person(employee).await?;
         if person.is_some() { Ok(()) } else { Err(Refusal::NoSuchEmployee.into()) }
     }
 
-    /// Enters an employee.
+    /// Adds an employee.
     ///
     /// # Errors
-    /// When they are there already, or the store fails.
+    /// When the employee exists already, or the store fails.
     pub async fn add_employee(&self, person: Person) -> Result<(), Error> {
         self.require_in_scope(&person.key)?;
         let roles: Vec<_> = person.roles.iter().map(Role::name).collect();
@@ -33,10 +33,10 @@ impl Administrator<'_> {
         }
     }
 
-    /// Shuts an employee out and ends their sessions; returns how many ended.
+    /// Disables an employee and ends the employee's sessions; returns how many ended.
     ///
     /// # Errors
-    /// When there is no such employee, they are the last administrator, or the store fails.
+    /// When there is no such employee, the employee is the last administrator, or the store fails.
     pub async fn disable(&self, employee: EmployeeKey) -> Result<usize, Error> {
         self.require_in_scope(&employee)?;
         let entry = self.entry(AuditEvent::EmployeeDisabled, &employee, "")?;
@@ -56,7 +56,7 @@ impl Administrator<'_> {
         }
     }
 
-    /// Lets an employee in again. Sessions that ended stay ended.
+    /// Enables an employee. Sessions that ended stay ended.
     ///
     /// # Errors
     /// When there is no such employee, or the store fails.
@@ -70,10 +70,10 @@ impl Administrator<'_> {
         }
     }
 
-    /// Gives an employee exactly these roles; returns what is on record then.
+    /// Replaces the roles of an employee; returns the updated record.
     ///
     /// # Errors
-    /// When there is no such employee, they are the last administrator and would not be one any more, or the store fails.
+    /// When there is no such employee, the change would remove the last administrator, or the store fails.
     pub async fn set_roles(&self, employee: EmployeeKey, roles: Roles) -> Result<ListedPerson, Error> {
         self.require_in_scope(&employee)?;
         let entry = self.entry(AuditEvent::RolesChanged, &employee, "")?;
@@ -91,7 +91,7 @@ impl Administrator<'_> {
         Ok(self.auth.store.listed_person(employee).await?.ok_or(Refusal::NoSuchEmployee)?)
     }
 
-    /// Gives an employee a role; `false` when they held it.
+    /// Grants a role to an employee; `false` if the employee held it already.
     ///
     /// # Errors
     /// When there is no such employee or role, or the store fails.
@@ -102,7 +102,7 @@ impl Administrator<'_> {
         self.audit_if_revoked(self.auth.store.grant(self.author(), employee, role, entry).await).await
     }
 
-    /// Takes a role from an employee; `false` when they did not hold it. Their sessions stop acting in it at once.
+    /// Revokes a role of an employee; `false` if the employee did not hold it. The employee's sessions lose it at once.
     ///
     /// # Errors
     /// When there is no such employee or role, or the store fails.

@@ -1,4 +1,4 @@
-//! What readers read: who is signed in, and what happened.
+//! Queries: employees, agents, sessions and the login log.
 
 use std::net::IpAddr;
 
@@ -11,68 +11,68 @@ use deskpass_store::{
 use super::AccessScope;
 use crate::{ActiveUser, Auth, Error, Refusal};
 
-/// How far people are counted: further would mean to walk through all of them for every page.
+/// The highest total that is counted: counting further would scan all employees for every page.
 const MAX_COUNTED_PEOPLE: i64 = 10_000;
 
-/// Which people of those within reach.
+/// A filter for employees within the access scope.
 #[derive(Clone, Debug)]
 pub struct PeopleQuery {
-    /// What their department is called.
+    /// The name of the department.
     pub department: Option<String>,
-    /// How their identifier or name begins, or a word of it.
+    /// A prefix of the employee id, of the name, or of a word in the name.
     pub q: Option<String>,
-    /// What they may act as.
+    /// A role that the employee holds.
     pub role: Option<Role>,
-    /// In which order, where neither is asked for.
+    /// The order, if neither `q` nor `role` is given.
     pub order: PeopleOrder,
 }
 
-/// Some of them.
+/// A page of employees.
 #[derive(Debug)]
 pub struct PeopleResult {
-    /// The people.
+    /// The employees.
     pub people: Vec<ListedPerson>,
-    /// Where to go on, when there are more.
+    /// The cursor of the next page, if there is one.
     pub next: Option<String>,
-    /// How many there are in all.
+    /// The total number of matches.
     pub total: i64,
-    /// Whether that is exact, or there are more.
+    /// Whether the total is exact; otherwise there are more.
     pub exact: bool,
 }
 
-/// Which sessions are wanted, of those within reach.
+/// A filter for sessions within the access scope.
 #[derive(Clone, Debug, Default)]
 pub struct SessionQuery {
-    /// Of this employee.
+    /// The employee.
     pub employee: Option<EmployeeId>,
-    /// In which this role is active.
+    /// The active role.
     pub role: Option<Role>,
 }
 
-/// Which rows of the log are wanted, of those within reach.
+/// A filter for log rows within the access scope.
 #[derive(Clone, Debug, Default)]
 pub struct LogQuery {
-    /// About this employee.
+    /// The employee that the row is about.
     pub employee: Option<EmployeeId>,
-    /// What happened.
+    /// The audit event.
     pub event: Option<AuditEvent>,
-    /// Refused for this reason.
+    /// The reason of the refusal.
     pub reason: Option<String>,
-    /// Signed in like this.
+    /// The login method.
     pub method: Option<LoginMethod>,
-    /// From this address.
+    /// The client address.
     pub ip_address: Option<IpAddr>,
-    /// Not before this moment.
+    /// The earliest time, inclusive.
     pub from: Option<Timestamp>,
-    /// Before this moment.
+    /// The latest time, exclusive.
     pub to: Option<Timestamp>,
 }
 
 impl Auth {
-    /// Some of the people within reach, from `after` on, a place that another page named, or else after the first `offset`.
+    /// A page of employees within the access scope: from the cursor `after` on, or else after the first `offset`.
     ///
     /// # Errors
-    /// When no page named that place, or the store fails.
+    /// When the cursor is invalid, or the store fails.
     pub async fn people(
         &self,
         AccessScope { corp, department_id }: AccessScope,
@@ -104,7 +104,7 @@ impl Auth {
         }))
     }
 
-    /// The corporations whose people are known here.
+    /// The corporations of all known employees.
     ///
     /// # Errors
     /// When the store fails.
@@ -112,7 +112,7 @@ impl Auth {
         Ok(self.store.corporations().await?)
     }
 
-    /// A page of employees, starting after one.
+    /// A page of employees, after the given one.
     ///
     /// # Errors
     /// When the store fails.
@@ -120,16 +120,16 @@ impl Auth {
         Ok(self.store.employees(after, limit).await?)
     }
 
-    /// Makes sure that somebody is an agent, whether or not their record counts.
+    /// Requires that the employee is an agent, enabled or disabled.
     ///
     /// # Errors
-    /// When they are not, or the store fails.
+    /// When the employee is not an agent, or the store fails.
     pub async fn require_agent(&self, employee: &EmployeeKey) -> Result<(), Error> {
         let agent = self.store.agent(employee.clone()).await?;
         if agent.is_some() { Ok(()) } else { Err(Refusal::NoSuchAgent.into()) }
     }
 
-    /// A page of agents, starting after one.
+    /// A page of agents, after the given one.
     ///
     /// # Errors
     /// When the store fails.
@@ -137,10 +137,10 @@ impl Auth {
         Ok(self.store.agents(after, limit, self.clock.now()).await?)
     }
 
-    /// A page of the sessions within reach, the newest first, from `after` on, a place that another page named.
+    /// A page of the sessions within the access scope, newest first, from the cursor `after` on.
     ///
     /// # Errors
-    /// When no page named that place, or the store fails.
+    /// When the cursor is invalid, or the store fails.
     pub async fn sessions(
         &self,
         access_scope: &AccessScope,
@@ -157,7 +157,7 @@ impl Auth {
         }
     }
 
-    /// A page of the log within reach, the newest first, before the row with this identifier.
+    /// A page of the login log within the access scope, newest first, before the row with this id.
     ///
     /// # Errors
     /// When the store fails.
@@ -177,10 +177,10 @@ impl Auth {
         Ok(self.store.log_page(filter, before, limit).await?)
     }
 
-    /// Makes sure that somebody who began to read may still read the same: reading may take long.
+    /// Requires that the caller may still read the same access scope: a long export must stop when the permission ends.
     ///
     /// # Errors
-    /// When they may not any more, or the store fails.
+    /// When the caller may not read it any more, or the store fails.
     pub async fn require_scope_unchanged(&self, caller: &ActiveUser, access_scope: &AccessScope) -> Result<(), Error> {
         let caller = self.reauthenticate(caller).await?;
         let role = caller.0.session().current_role;
@@ -190,7 +190,7 @@ impl Auth {
         if same { Ok(()) } else { Err(Refusal::NotPermitted.into()) }
     }
 
-    /// An identifier in the spelling that records are compared by.
+    /// An employee id in the spelling that the records use.
     fn canonical_id(&self, access_scope: &AccessScope, id: &EmployeeId) -> String {
         let corp = CorpId::parse(&access_scope.corp).ok();
         self.resolve_key(corp.as_ref(), id).id().to_owned()

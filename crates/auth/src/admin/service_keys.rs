@@ -1,4 +1,4 @@
-//! What other services identify themselves with.
+//! Service keys, with which other services authenticate.
 
 use std::time::Duration;
 
@@ -8,26 +8,26 @@ use deskpass_store::{AuditEvent, ServiceKey};
 use super::Administrator;
 use crate::{Error, Refusal};
 
-/// A service key that was made.
+/// A new service key.
 #[derive(Debug)]
 pub struct NewServiceKey {
-    /// The value: told once.
+    /// The key itself, shown once.
     pub value: Secret<ServiceKeyKind>,
-    /// What is kept of it.
+    /// The stored record.
     pub kept: ServiceKey,
 }
 
 impl Administrator<'_> {
-    /// The service keys, those that count no more included, the newest first.
+    /// All service keys, newest first, including revoked and expired ones.
     ///
     /// # Errors
-    /// When they are none of theirs to see, or the store fails.
+    /// When the caller may not read them, or the store fails.
     pub async fn service_keys(&self) -> Result<Vec<ServiceKey>, Error> {
         self.require_home_admin().await?;
         Ok(self.auth.store.service_keys().await?)
     }
 
-    /// Makes a service key.
+    /// Creates a service key.
     ///
     /// # Errors
     /// When the store fails.
@@ -60,10 +60,10 @@ impl Administrator<'_> {
         Ok(NewServiceKey { value, kept })
     }
 
-    /// Has a service key count no more; `false` when it did not count any more.
+    /// Revokes a service key; `false` if it was revoked already.
     ///
     /// # Errors
-    /// When there is none, or the store fails.
+    /// When there is no such key, or the store fails.
     pub async fn revoke_service_key(&self, id: String) -> Result<bool, Error> {
         self.require_home_admin().await?;
         let known = self.auth.store.service_key(id.clone()).await?.ok_or(Refusal::NoSuchKey)?;

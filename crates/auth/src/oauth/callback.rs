@@ -1,4 +1,4 @@
-//! A browser comes back from the platform with a code.
+//! The OAuth callback: a browser returns from the platform with a code.
 
 use deskpass_core::{ClientInfo, Digest, EmployeeKey, LoginMethod};
 use deskpass_store::PlatformCode;
@@ -13,28 +13,28 @@ use crate::qr::Phone;
 use crate::single_use::{CODE_LIFETIME, SingleUse, UseReceipt};
 use crate::{Auth, CallbackOutcome, Error, Refusal};
 
-/// What a browser brings back from the platform.
+/// The request of a browser that returns from the platform.
 #[derive(Clone, Debug)]
 pub struct OAuthCallback {
-    /// The code that stands for somebody.
+    /// The platform's code, which identifies a user.
     pub code: String,
-    /// Which sign-in was scanned, when a phone scanned one.
+    /// The scan id, if a phone scanned a QR code.
     pub scan_id: Option<String>,
-    /// The cookie of a browser that began this.
+    /// The cookie of the browser that started the flow.
     pub flow: Option<Digest>,
-    /// The browser.
+    /// The client.
     pub visitor: ClientInfo,
-    /// Whether it brought the `state` back that we sent along.
+    /// Whether the request carries the `state` that the service sent.
     pub has_state: bool,
-    /// Whether another page opened the link, as far as the browser says.
+    /// Whether another page opened the link, according to the browser.
     pub opened_by_page: bool,
 }
 
 impl Auth {
-    /// Answers a browser that comes back from the platform. To be run to its end, whether or not the browser waits for it.
+    /// Handles a callback. Must run to completion, whether or not the browser waits for it.
     ///
     /// # Errors
-    /// When the code is no good, whoever it stands for may not sign in, or the platform or the store fails.
+    /// When the code is invalid, the user may not sign in, or the platform or the store fails.
     pub async fn handle_callback(&self, callback: OAuthCallback) -> Result<CallbackOutcome, Error> {
         let (now, code) = (self.clock.now(), Digest::of(&[callback.code.as_bytes()]));
         let fresh = PlatformCode {
@@ -56,7 +56,7 @@ impl Auth {
         }
     }
 
-    /// Takes up what failed before, or what nobody is at any more, unless somebody else does.
+    /// Retries an exchange that failed or was abandoned, unless another request claims it first.
     async fn retry_exchange(&self, code: Digest, callback: &OAuthCallback) -> Result<CallbackOutcome, Error> {
         match claim_exchange(&self.shared.codes, code, self.clock.now()).await? {
             Some(seen) => self.run_exchange(code, callback, seen.progress.identity).await,
@@ -79,13 +79,13 @@ impl Auth {
         };
         let outcome = self.audit_outcome(attempt(callback, who.as_ref()), outcome).await;
         if let (Some(used), Err(Error::Internal(_))) = (used, &outcome) {
-            // That may pass: the browser may come again.
+            // The failure may be transient: the browser may retry.
             self.undo_use(used).await;
         }
         store_outcome(&self.shared.codes, code, self.clock.now(), outcome).await
     }
 
-    /// Who comes, should they be in time. What the platform says is noted at once: it says so once.
+    /// Identifies the user and uses the code up. The identity is stored at once, because the platform returns it only once.
     async fn identify_and_use_code(
         &self,
         code: Digest,
@@ -104,12 +104,12 @@ impl Auth {
             store_identity(&self.shared.codes, code, self.clock.now(), &identity).await;
             identity
         };
-        // The platform says so once, but the record that says so here may have been put back.
+        // The platform accepts a code once, but the record in Redis may have been restored.
         let used = self.use_once(SingleUse::Code, &code).await?.ok_or(Refusal::InvalidCode)?;
         Ok((identity, used))
     }
 
-    /// Who comes, and what becomes of them.
+    /// The user, and the outcome for them.
     async fn admit_user(
         &self,
         OAuthCallback { scan_id, flow, visitor, has_state, opened_by_page, .. }: &OAuthCallback,
@@ -121,7 +121,7 @@ impl Auth {
                 (Some(who.key.clone()), self.claim_scan(scan_id, who, phone).await.map(CallbackOutcome::Decide))
             }
             (Ok(PlatformUser::Known(who)), None) => {
-                // Whoever comes back without the state did not come from the link that we gave out.
+                // A request without the state did not come from a link of this service.
                 let flow = flow.filter(|_| *has_state);
                 (Some(who.key.clone()), self.sign_in_or_ask(who, flow, visitor).await)
             }
@@ -132,29 +132,29 @@ impl Auth {
         }
     }
 
-    /// Whom a code stands for, where the platform has said so.
+    /// The user of a code, if the platform has identified them.
     async fn stored_user(&self, code: &Digest) -> Option<EmployeeKey> {
         let seen = self.shared.codes.read_with(code, self.clock.now(), |seen| seen.progress.identity.clone());
         self.employee_key(&seen.await.ok()???).ok().map(|(key, _)| key)
     }
 
-    /// Turns a browser away that comes back with something else than a code.
+    /// Refuses a callback that carries no code.
     ///
     /// # Errors
-    /// Always: why, or that it could not be written down.
+    /// Always: the refusal, or a failure to log it.
     pub async fn refuse_callback<T>(&self, why: Refusal, visitor: &ClientInfo) -> Result<T, Error> {
         let attempt = Attempt::to_sign_in(None, LoginMethod::Oauth2, visitor);
         self.audit_outcome(attempt, Err(why.into())).await
     }
 }
 
-/// That somebody wants in, by a code of theirs.
+/// The sign-in attempt of a callback.
 fn attempt<'a>(callback: &'a OAuthCallback, who: Option<&'a EmployeeKey>) -> Attempt<'a> {
     let method = if callback.scan_id.is_some() { LoginMethod::Qrcode } else { LoginMethod::Oauth2 };
     Attempt::to_sign_in(who, method, &callback.visitor)
 }
 
-/// What tells browsers apart: the cookie of the one that began this, else where it is and what it calls itself.
+/// The digest that identifies a browser: its flow cookie, or else its address and user agent.
 fn browser_digest(callback: &OAuthCallback) -> Digest {
     let ClientInfo { address, user_agent } = &callback.visitor;
     callback

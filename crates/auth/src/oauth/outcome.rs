@@ -1,34 +1,34 @@
-//! What becomes of a browser that comes back from the platform.
+//! The outcome of an OAuth callback.
 
 use deskpass_core::{BindProof, Confirm, LoginSource, Pending, Secret, Ticket};
 use serde::{Deserialize, Serialize};
 
-/// Where a browser goes in the end: where it wanted, or to the page of a client.
+/// The page that the browser is redirected to in the end.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum RedirectTarget {
-    /// The address it asked for when it began.
+    /// The address that was requested at the start.
     Asked(String),
     /// A client's page.
     Client(LoginSource),
 }
 
-/// What becomes of somebody who came back from the platform.
+/// The outcome of a callback.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum CallbackOutcome {
-    /// Their phone scanned a code, and they decide with this.
+    /// The phone scanned a QR code, and decides with this secret.
     Decide(#[serde(with = "deskpass_core::exposed")] Secret<Confirm>),
-    /// They are signed in; the page collects the token with this.
+    /// The user is signed in; the page collects the token with this ticket.
     SignedIn(#[serde(with = "deskpass_core::exposed")] Secret<Ticket>, RedirectTarget),
-    /// They must say that it was they who began, with this.
+    /// The user must confirm, with this secret, that they started the sign-in.
     Continue(#[serde(with = "deskpass_core::exposed")] Secret<Pending>),
-    /// They must say which employee they are.
+    /// The user must name the employee to act as.
     Bind {
-        /// With this.
+        /// The proof that authorises it.
         #[serde(with = "deskpass_core::exposed")]
         proof: Secret<BindProof>,
-        /// There.
+        /// The page to return to.
         to: RedirectTarget,
-        /// Whether it was a phone that scanned a code, which it can do again afterwards.
+        /// Whether a phone scanned a QR code, which it can repeat afterwards.
         scanned: bool,
     },
 }
