@@ -1,4 +1,4 @@
-//! What an administrator does to people and their roles.
+//! Changes that an administrator makes to employees, roles and settings.
 
 mod access_scope;
 mod agents;
@@ -18,36 +18,69 @@ use crate::audit::Attempt;
 use crate::{ActiveUser, Auth, Error, Refusal, TokenHolder};
 
 pub use access_scope::AccessScope;
-pub(crate) use agents::SETUP_CODE_LIFETIME;
 pub use agents::{DeviceReset, PasswordReset};
 pub use ip_rules::{AllowListPreview, RoleLockout};
-pub use people::{PeopleQuery, PeopleResult};
-pub use queries::{LogQuery, SessionQuery};
+pub use queries::{LogQuery, PeopleQuery, PeopleResult, SessionQuery};
 pub use service_keys::NewServiceKey;
 
-/// Whoever changes something for others: every change is written down with who made it.
+/// An administrator, who changes records of others. Every change is logged with its author.
 #[derive(Debug)]
 pub struct Administrator<'a> {
     auth: &'a Auth,
-    /// Who it is; nobody, on the command line.
+    /// The employee; `None` for the operator on the command line.
     who: Option<EmployeeKey>,
-    /// The session they act in, which must still stand when a change commits.
+    /// The session of the administrator, which must still be valid when a change commits.
     acting: Option<TokenHolder>,
     visitor: ClientInfo,
 }
 
 impl Auth {
-    /// The operator, on the command line of the machine: with no name, and nothing that they may not do.
+    /// The operator on the machine's command line, who has no name and all permissions.
     #[must_use]
     pub fn operator(&self) -> Administrator<'_> {
         Administrator { auth: self, who: None, acting: None, visitor: ClientInfo::operator() }
     }
 
-    /// Somebody signed in, whose active role lets them.
+    /// A signed-in user whose active role permits administration.
     #[must_use]
     pub fn administrator(&self, caller: &ActiveUser, visitor: ClientInfo) -> Administrator<'_> {
         let (who, acting) = (caller.0.session().employee.clone(), caller.0.clone());
         Administrator { auth: self, who: Some(who), acting: Some(acting), visitor }
+    }
+
+    /// Turns a token holder into an active user for an administrative request. A refusal because of the address or because the
+    /// role was taken away is logged.
+    ///
+    /// # Errors
+    /// When the token holder is refused, or the store fails.
+    pub async fn authorize_administration(
+        &self,
+        holder: TokenHolder,
+        visitor: &ClientInfo,
+    ) -> Result<ActiveUser, Error> {
+        let session = holder.session().clone();
+        let caller = holder.into_active_user().map_err(Error::from);
+        self.audit_outcome(Attempt::in_session(&session, AuditEvent::AdministrationRefused, visitor), caller).await
+    }
+
+    /// Refuses an administrative request, and logs the refusal.
+    ///
+    /// # Errors
+    /// Always: the refusal, or a failure to log it.
+    pub async fn refuse_administration<T>(&self, caller: &ActiveUser, visitor: &ClientInfo) -> Result<T, Error> {
+        let attempt = Attempt::in_session(caller.0.session(), AuditEvent::AdministrationRefused, visitor);
+        self.audit_outcome(attempt, Err(Refusal::NotPermitted.into())).await
+    }
+
+    /// Requires an administrator of the home corporation, for operations that concern the whole deployment.
+    ///
+    /// # Errors
+    /// When the caller belongs to another corporation; the refusal is logged.
+    pub async fn require_home_admin(&self, caller: &ActiveUser, visitor: &ClientInfo) -> Result<(), Error> {
+        if caller.0.session().employee.corp() == self.policy.home_corp.as_str() {
+            return Ok(());
+        }
+        self.refuse_administration(caller, visitor).await
     }
 }
 
@@ -56,13 +89,13 @@ impl Administrator<'_> {
         self.who.is_none()
     }
 
-    /// Who makes a change: the operator, or a session in which the role of an administrator is active when the change commits.
+    /// The author of a change: the operator, or a session in which the administrator role is active when the change commits.
     fn author(&self) -> ChangeAuthor {
         let now = self.auth.clock.now();
         self.acting.as_ref().map_or(ChangeAuthor::NoSession, |holder| holder.as_author_in_role(Role::Admin, now))
     }
 
-    /// What came of a change. That the session was revoked before it could be made is written down.
+    /// Unwraps the outcome of a change. If the session was revoked before the change, the refusal is logged.
     async fn audit_if_revoked<T>(&self, outcome: Result<T, ChangeError>) -> Result<T, Error> {
         match outcome {
             Err(ChangeError::Revoked(revoked)) => self.refuse(revoked.into()).await,
@@ -70,32 +103,27 @@ impl Administrator<'_> {
         }
     }
 
-    /// Makes sure that they may still read what administrators read, after a request whose end may have come long after its head.
+    /// Requires that the caller is still an administrator: the body of a request may arrive long after its head.
     async fn require_still_admin(&self) -> Result<(), Error> {
         let Some(holder) = &self.acting else { return Ok(()) };
         let ActiveUser(now) = self.auth.reauthenticate(&ActiveUser(holder.clone())).await?;
         if now.session().current_role == Role::Admin { Ok(()) } else { self.refuse(Refusal::NotPermitted).await }
     }
 
-    /// Whether they can let somebody in again who is their corporation's last administrator, so that it need not stay one.
+    /// Whether the caller may remove the last administrator of the employee's corporation: the caller can appoint another.
     fn may_remove_last_admin(&self, employee: &EmployeeKey) -> bool {
         let at_home = |who: &EmployeeKey| who.corp() == self.auth.policy.home_corp.as_str();
         self.who.as_ref().is_none_or(|who| at_home(who) && !at_home(employee))
     }
 
-    /// The row of a change.
+    /// The log entry of a change.
     fn entry(&self, event: AuditEvent, about: &EmployeeKey, detail: impl Into<String>) -> Result<LogEntry, NoEntropy> {
         tracing::debug!(event = event.name(), ?about, by = ?self.who, "an administrator's change");
         let plain = self.auth.plain_entry(event, about, self.auth.clock.now(), &self.visitor)?;
         Ok(LogEntry { actor: self.who.clone(), detail: detail.into(), ..plain })
     }
 
-    /// Whom a change is about that concerns everybody.
-    fn deployment_key(&self) -> EmployeeKey {
-        EmployeeKey::from_parts(self.auth.policy.home_corp.as_str(), "")
-    }
-
-    /// Whoever administrates a connected corporation reaches its people and nobody else.
+    /// Requires that the caller reaches the employee: an administrator of a connected corporation reaches only its employees.
     fn require_in_scope(&self, employee: &EmployeeKey) -> Result<(), Refusal> {
         match &self.who {
             Some(who) if who.corp() != self.auth.policy.home_corp.as_str() && who.corp() != employee.corp() => {
@@ -105,7 +133,7 @@ impl Administrator<'_> {
         }
     }
 
-    /// What concerns everybody is for administrators of the home corporation.
+    /// Requires an administrator of the home corporation, for operations that concern the whole deployment.
     async fn require_home_admin(&self) -> Result<(), Error> {
         match &self.who {
             Some(who) if who.corp() != self.auth.policy.home_corp.as_str() => self.refuse(Refusal::NotPermitted).await,
@@ -113,7 +141,7 @@ impl Administrator<'_> {
         }
     }
 
-    /// Turns them away, which is written down.
+    /// Refuses the request, and logs the refusal.
     async fn refuse<T>(&self, refusal: Refusal) -> Result<T, Error> {
         let (refused, who, visitor) = (AuditEvent::AdministrationRefused, self.who.as_ref(), &self.visitor);
         let attempt = Attempt { refused, who, claimed: false, method: None, source: None, visitor };

@@ -1,46 +1,43 @@
-//! The agents' own way in: a code of the platform, else a password, to which a one-time password must still be added.
+//! Agent login: by a code of the platform, or by a password that a one-time password must complete.
 
 use std::fmt;
 use std::time::Duration;
 
-use deskpass_core::{
-    ClientInfo, Digest, EmployeeKey, Half, KnownBrowser, LoginMethod, LoginSource, Password, Secret, Timestamp,
-};
+use deskpass_core::{ClientInfo, Digest, EmployeeKey, Half, LoginMethod, LoginSource, Password, Secret, Timestamp};
 use deskpass_store::{Agent, AttemptKind, NoticeSubject, PartialSessionRecord};
 
+use crate::attempts::CountedAttempt;
 use crate::audit::Attempt;
 use crate::password_hasher::Priority;
 use crate::platform_user::PlatformUser;
 use crate::sign_in::{SignInProof, SignInRequest};
 use crate::{Auth, Error, PasswordPolicy, Refusal, SignedIn, TokenHolder};
 
-/// How long somebody with a right password has for their one-time password.
+/// How long a partial session waits for the one-time password.
 pub(crate) const PARTIAL_SESSION_LIFETIME: Duration = Duration::from_mins(10);
-/// How long a browser is known in which an agent has been.
-const KNOWN_BROWSER_LIFETIME: Duration = Duration::from_hours(90 * 24);
 
-/// Somebody who says that they are an agent.
+/// A login request of an agent.
 #[derive(Debug)]
 pub struct AgentLogin {
-    /// As whom.
+    /// The employee that the request names.
     pub employee: EmployeeKey,
-    /// What they bring to show it.
+    /// The credentials.
     pub credentials: AgentCredentials,
-    /// The cookie of a browser in which an agent has been before.
+    /// The cookie of a known browser.
     pub browser: Option<Digest>,
-    /// The session of a token that they show besides.
+    /// The session of a token that the request also carries.
     pub shown: Option<TokenHolder>,
-    /// From where.
+    /// The client.
     pub visitor: ClientInfo,
 }
 
-/// What somebody brings to show that they are an agent.
+/// The credentials of an agent login.
 pub enum AgentCredentials {
     /// A code of the platform.
     Code(String),
     /// A password.
     Password(Password),
-    /// A code, and a password should the platform not say whose it is.
+    /// A code, and a password in case the platform does not identify the code.
     Either(String, Password),
 }
 
@@ -54,17 +51,17 @@ impl fmt::Debug for AgentCredentials {
     }
 }
 
-/// What becomes of an agent who knocks.
+/// The outcome of an agent login.
 #[derive(Debug)]
 pub enum AgentLoginOutcome {
-    /// They are signed in.
+    /// A session.
     Full(SignedIn),
-    /// They are half-way.
+    /// A partial session.
     Partial(IssuedPartialSession),
 }
 
 impl AgentLoginOutcome {
-    /// Who is signed in, if anybody is.
+    /// The employee who is signed in, if the login is complete.
     #[must_use]
     pub fn signed_in(&self) -> Option<&EmployeeKey> {
         match self {
@@ -74,29 +71,24 @@ impl AgentLoginOutcome {
     }
 }
 
-/// Half of a sign-in.
+/// A partial session with its token.
 #[derive(Debug)]
 pub struct IssuedPartialSession {
-    /// Completes it.
+    /// The token.
     pub token: Secret<Half>,
-    /// Whether the other half is a code of the device that is bound, or binding one.
+    /// Whether a device is bound. If so, its code completes the sign-in; otherwise binding a device does.
     pub has_device: bool,
-    /// How long there is.
+    /// How long the session lasts.
     pub lifetime: Duration,
-    /// Until when.
+    /// When it expires.
     pub expires_at: Timestamp,
 }
 
-/// That a guess was counted, without which nobody looks whether it is right.
-#[derive(Clone, Copy, Debug)]
-#[must_use]
-pub(crate) struct CountedAttempt(pub(crate) AttemptKind);
-
 impl Auth {
-    /// Lets an agent in, or half-way in.
+    /// Signs an agent in, or begins a partial session.
     ///
     /// # Errors
-    /// When neither code nor password is good, or the password does not count right now.
+    /// When neither the code nor the password is valid, or passwords are not accepted at the moment.
     pub async fn agent_login(&self, login: &AgentLogin) -> Result<AgentLoginOutcome, Error> {
         let method = match login.credentials {
             AgentCredentials::Code(_) => LoginMethod::Oauth2,
@@ -118,8 +110,8 @@ impl Auth {
         }
     }
 
-    /// By the platform's word, and where it gives none, by password. Whether that counts is found out meanwhile: both may
-    /// take as long as a platform that does not answer.
+    /// Tries the code, then the password. Checks at the same time whether passwords are accepted, because both may wait for a
+    /// platform that does not answer.
     async fn login_by_code_or_password(
         &self,
         code: &str,
@@ -132,7 +124,7 @@ impl Auth {
             (Err(Error::Internal(_) | Error::Refused(Refusal::InvalidCode)), Ok(())) => {
                 Ok(AgentLoginOutcome::Partial(self.login_by_password(password, login).await?))
             }
-            // The platform looked and said no, or a password does not count.
+            // The platform refused the user, or passwords are not accepted.
             (Err(refused), _) => Err(refused),
         }
     }
@@ -153,7 +145,7 @@ impl Auth {
         self.sign_in(SignInRequest { employee, role: None, method, proof, source, visitor }).await
     }
 
-    /// Whether passwords count right now. What the caller says of the platform does not matter.
+    /// Requires that passwords are accepted at the moment. The service checks the platform itself; the request has no say.
     async fn require_passwords_enabled(&self) -> Result<(), Refusal> {
         match self.policy.agents.fallback {
             PasswordPolicy::Always => Ok(()),
@@ -163,7 +155,7 @@ impl Auth {
         }
     }
 
-    /// Checks a password. To a stranger it is all the same whether the agent, or their password, exists.
+    /// Checks a password. The refusal does not reveal whether the agent exists or has a password.
     async fn login_by_password(&self, password: &Password, login: &AgentLogin) -> Result<IssuedPartialSession, Error> {
         let employee = &login.employee;
         let trial = self.attempt_counter(employee, login.browser).await?;
@@ -184,37 +176,14 @@ impl Auth {
         }
     }
 
-    /// Whether it is the agent, and no stranger, who is to learn that they have no password yet.
+    /// Whether the client may learn that the agent has no password yet. Only the agent may, not a stranger.
     fn may_learn_of_missing_password(&self, login: &AgentLogin, CountedAttempt(trial): CountedAttempt) -> bool {
         let shown = login.shown.as_ref().map(TokenHolder::session);
         let vouched = shown.is_some_and(|session| session.is_vouched_for() && session.employee == login.employee);
         self.policy.agents.trust_unproven || vouched || matches!(trial, AttemptKind::KnownBrowser(_))
     }
 
-    /// Which guesses at a password this one counts among. Strangers cannot use up those of a browser in which the agent has
-    /// been.
-    pub(crate) async fn attempt_counter(
-        &self,
-        employee: &EmployeeKey,
-        browser: Option<Digest>,
-    ) -> Result<AttemptKind, Error> {
-        match browser {
-            Some(browser) if self.is_known_browser(browser, employee).await? => Ok(AttemptKind::KnownBrowser(browser)),
-            _ => Ok(AttemptKind::Password),
-        }
-    }
-
-    /// Counts a guess before anybody looks at it.
-    pub(crate) async fn count_attempt(
-        &self,
-        employee: &EmployeeKey,
-        trial: AttemptKind,
-    ) -> Result<CountedAttempt, Error> {
-        let counted = self.store.count_attempt(employee.clone(), trial, self.clock.now()).await?;
-        Ok(counted.map(|()| CountedAttempt(trial)).map_err(Refusal::Shut)?)
-    }
-
-    /// Half of a sign-in, for whoever knew the password with this hash.
+    /// Begins a partial session after the password with this hash was verified.
     async fn begin_partial_session(
         &self,
         hash: String,
@@ -233,30 +202,7 @@ impl Auth {
         Ok(IssuedPartialSession { token, has_device, lifetime: PARTIAL_SESSION_LIFETIME, expires_at })
     }
 
-    /// Notes that an agent has been in a browser, for as long again; returns the cookie for it, which is the one that it
-    /// brought, if any agent's was.
-    ///
-    /// # Errors
-    /// When the store fails.
-    pub async fn remember_browser(
-        &self,
-        agent: &EmployeeKey,
-        kept: Option<Secret<KnownBrowser>>,
-    ) -> Result<(Secret<KnownBrowser>, Duration), Error> {
-        let now = self.clock.now();
-        let browser = match kept {
-            Some(kept) if self.store.is_browser_known(kept.digest(), now).await? => kept,
-            _ => Secret::generate(&self.entropy)?,
-        };
-        self.store.remember_browser(browser.digest(), agent.clone(), now + KNOWN_BROWSER_LIFETIME).await?;
-        Ok((browser, KNOWN_BROWSER_LIFETIME))
-    }
-
-    async fn is_known_browser(&self, browser: Digest, agent: &EmployeeKey) -> Result<bool, Error> {
-        Ok(self.store.is_browser_known_to(browser, agent.clone(), self.clock.now()).await?)
-    }
-
-    /// Somebody's agent record, if it counts.
+    /// The employee's agent record, if it is enabled.
     pub(crate) async fn enabled_agent(&self, employee: &EmployeeKey) -> Result<Option<Agent>, Error> {
         Ok(self.store.agent(employee.clone()).await?.filter(|agent| !agent.disabled))
     }

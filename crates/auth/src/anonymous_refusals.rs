@@ -1,7 +1,7 @@
-//! Refusals of requests that name no employee. Anybody can cause them, so only so many become rows of the log; the others are
-//! counted, and once a minute one row says how many there were, why, and from where.
+//! Refusals of requests that name no employee. Any client can cause them, so the number of log rows is limited. The others are
+//! counted, and once a minute a summary row says how many there were, why, and from where.
 //!
-//! A row that names an employee is never left out. What was counted since the last summary is lost when the process is killed.
+//! A row that names an employee is never left out. Counts since the last summary are lost when the process is killed.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
@@ -9,7 +9,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use deskpass_core::{ClientAddress, ClientInfo, Debt, EmployeeKey, Rate, Timestamp, UserAgent, rate_limit_address};
+use deskpass_core::{ClientAddress, ClientInfo, Debt, Rate, Timestamp, UserAgent, rate_limit_address};
 use deskpass_store::{AuditEvent, LogEntry};
 
 use crate::{Auth, Error};
@@ -17,18 +17,18 @@ use crate::{Auth, Error};
 const MINUTE: Duration = Duration::from_mins(1);
 const DAY: Duration = Duration::from_hours(24);
 
-/// Rows of one address: a minute, a day. An IPv6 address counts as its /64.
+/// The rows of one address, per minute and per day. An IPv6 address counts as its /64.
 const ROWS_PER_ADDRESS: [(u32, Duration); 2] = [(60, MINUTE), (500, DAY)];
-/// Rows of all addresses: a minute, a day. A row with its indexes takes about 1 KB.
+/// The rows of all addresses, per minute and per day. A row with its indexes takes about 1 KB.
 const ROWS_IN_TOTAL: [(u32, Duration); 2] = [(300, MINUTE), (5_000, DAY)];
-/// Addresses that are remembered at a time, all others counting as one.
+/// The number of addresses that are tracked. All others share one bucket.
 const MAX_ADDRESSES: usize = 4_096;
-/// Addresses that a summary names.
+/// The number of addresses that a summary names.
 const NAMED_ADDRESSES: usize = 5;
-/// Stands for all addresses beyond those that are remembered, and for several in the row of a summary.
+/// Stands for all untracked addresses, and for several addresses in a summary row.
 const OTHER_ADDRESSES: IpAddr = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
 
-/// Counts refusals that name no employee.
+/// Counters of refusals that name no employee.
 #[derive(Debug, Default)]
 pub struct AnonymousRefusals(Mutex<RefusalCounts>);
 
@@ -39,7 +39,7 @@ struct RefusalCounts {
     summary: Summary,
 }
 
-/// What was refused since the last summary and has no row.
+/// The refusals since the last summary that have no row.
 #[derive(Debug, Default)]
 struct Summary {
     reasons: BTreeMap<&'static str, u64>,
@@ -48,11 +48,11 @@ struct Summary {
 
 impl AnonymousRefusals {
     fn state(&self) -> MutexGuard<'_, RefusalCounts> {
-        // Nothing in it can be left half done.
+        // Every change leaves the state consistent, so a poisoned lock is harmless.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether a refusal gets a row of its own; otherwise it is counted.
+    /// Whether a refusal gets a row of its own. If not, it is counted.
     fn admit(&self, from: IpAddr, reason: &'static str, now: Timestamp) -> bool {
         let mut state = self.state();
         let from = state.bucket_of(rate_limit_address(from), now);
@@ -69,7 +69,7 @@ impl AnonymousRefusals {
 }
 
 impl RefusalCounts {
-    /// The place that an address is counted in, which may be that of all others.
+    /// The bucket of an address: its own, or that of all others.
     fn bucket_of(&mut self, address: IpAddr, now: Timestamp) -> IpAddr {
         if self.addresses.contains_key(&address) {
             return address;
@@ -82,7 +82,7 @@ impl RefusalCounts {
     }
 }
 
-/// What is owed after one more, unless that is too much by one of the rates.
+/// The debts after one more row, unless it exceeds one of the rates.
 fn admit(rates: [(u32, Duration); 2], [short, long]: [Debt; 2], now: Timestamp) -> Option<[Debt; 2]> {
     let owed = |(count, per), debt| Rate::new(count, per).and_then(|rate: Rate| rate.admit(debt, now).ok());
     let [per_minute, per_day] = rates;
@@ -100,12 +100,12 @@ impl Summary {
         self.reasons.values().sum()
     }
 
-    /// Where they came from, if it was one address.
+    /// The address of the refusals, if all came from one.
     fn only_address(&self) -> Option<IpAddr> {
         self.addresses.keys().next().copied().filter(|_| self.addresses.len() == 1)
     }
 
-    /// How many there were, why, and where most of them came from.
+    /// The number of refusals, the reasons, and the most frequent addresses.
     fn detail(&self) -> String {
         let mut text = format!("{} more refusals without a row of their own:", self.count());
         let separators = std::iter::once(" ").chain(std::iter::repeat(", "));
@@ -121,7 +121,7 @@ impl Summary {
         text
     }
 
-    /// Takes what another one counted as well.
+    /// Adds the counts of another summary.
     fn absorb(&mut self, other: Self) {
         for (reason, times) in other.reasons {
             *self.reasons.entry(reason).or_default() += times;
@@ -134,16 +134,16 @@ impl Summary {
 }
 
 impl Auth {
-    /// Whether the refusal of a request that names no employee gets a row of its own; otherwise it is counted.
+    /// Whether an anonymous refusal gets a row of its own. If not, it is counted.
     pub(crate) fn admits_anonymous_row(&self, visitor: &ClientInfo, reason: &'static str) -> bool {
         self.anonymous_refusals.admit(visitor.address.decided, reason, self.clock.now())
     }
 
-    /// Writes down how many refusals got no row of their own since this was called last, if any; returns how many. To be called
-    /// every minute, and before the process ends.
+    /// Writes a summary row of the refusals since the last call, if there were any; returns how many. Must be called every
+    /// minute, and before the process ends.
     ///
     /// # Errors
-    /// When the store fails: they are then counted with the next ones.
+    /// When the store fails. The next summary then includes the counts.
     pub async fn summarise_refusals(&self) -> Result<u64, Error> {
         let summary = std::mem::take(&mut self.anonymous_refusals.state().summary);
         let count = summary.count();
@@ -164,7 +164,7 @@ impl Auth {
         let from = summary.only_address().unwrap_or(OTHER_ADDRESSES);
         let address = ClientAddress { logged: from, decided: from, peer: from };
         let visitor = ClientInfo { address, user_agent: UserAgent::default() };
-        let nobody = EmployeeKey::from_parts(self.policy.home_corp.as_str(), "");
+        let nobody = self.deployment_key();
         let plain = self.plain_entry(AuditEvent::RefusalsSummarised, &nobody, self.clock.now(), &visitor)?;
         Ok(LogEntry { detail: summary.detail(), ..plain })
     }

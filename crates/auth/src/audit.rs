@@ -1,4 +1,4 @@
-//! What goes into the log: who did what, and who was turned away, and why.
+//! Audit events: what users did, which requests were refused, and why.
 
 use std::time::Duration;
 
@@ -7,17 +7,17 @@ use deskpass_store::{AuditEvent, LimitSubject, LogEntry, SignInStep};
 
 use crate::{Auth, Error, Refusal};
 
-/// How often a minute somebody who is signed in is told that they may not do something.
+/// The number of refusals per minute that are logged for one signed-in user.
 const MAX_REFUSALS_PER_MINUTE: u32 = 60;
 
-/// Somebody who wants something, as far as that is known.
+/// An attempt that may be refused, with what is known of the client.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Attempt<'a> {
-    /// What it is called when they do not get it.
+    /// The audit event of a refusal.
     pub(crate) refused: AuditEvent,
-    /// Who they are, or say they are.
+    /// The employee, identified or claimed.
     pub(crate) who: Option<&'a EmployeeKey>,
-    /// Whether that is only what they say: then it may be no employee at all.
+    /// Whether the employee is only claimed. The claim may name no employee at all.
     pub(crate) claimed: bool,
     pub(crate) method: Option<LoginMethod>,
     pub(crate) source: Option<LoginSource>,
@@ -25,17 +25,17 @@ pub(crate) struct Attempt<'a> {
 }
 
 impl<'a> Attempt<'a> {
-    /// Somebody who wants in.
+    /// An attempt to sign in.
     pub(crate) fn to_sign_in(who: Option<&'a EmployeeKey>, method: LoginMethod, visitor: &'a ClientInfo) -> Self {
         Self { refused: AuditEvent::SignInRefused, who, claimed: false, method: Some(method), source: None, visitor }
     }
 
-    /// The same, of which nobody knows whether they are who they say.
+    /// The same attempt, with an employee that is only claimed.
     pub(crate) fn claimed(self) -> Self {
         Self { claimed: true, ..self }
     }
 
-    /// Somebody who is signed in.
+    /// An attempt within a session.
     pub(crate) fn in_session(session: &'a Session, refused: AuditEvent, visitor: &'a ClientInfo) -> Self {
         let Session { employee, method, source, .. } = session;
         Self { refused, who: Some(employee), claimed: false, method: Some(*method), source: Some(*source), visitor }
@@ -43,12 +43,7 @@ impl<'a> Attempt<'a> {
 }
 
 impl Auth {
-    /// The name of a record that is kept in the order of time.
-    pub(crate) fn record_id(&self, at: Timestamp) -> Result<String, NoEntropy> {
-        Ok(format!("{:012x}{:020x}", at.millis(), u128::from_be_bytes(self.entropy.bytes()?) >> 48))
-    }
-
-    /// The row of something that happened in a session.
+    /// The log entry of an event in a session.
     pub(crate) fn entry(
         &self,
         event: AuditEvent,
@@ -64,7 +59,7 @@ impl Auth {
         })
     }
 
-    /// The row of something that happened to somebody.
+    /// The log entry of an event that concerns an employee.
     pub(crate) fn plain_entry(
         &self,
         event: AuditEvent,
@@ -88,8 +83,7 @@ impl Auth {
         })
     }
 
-    /// Writes down that somebody was turned away, should they have been. A refusal that cannot be written down is none: the
-    /// answer is then that something broke.
+    /// Logs a refusal. If it cannot be logged, the answer is an internal error instead of the refusal.
     pub(crate) async fn audit_outcome<T>(&self, attempt: Attempt<'_>, outcome: Result<T, Error>) -> Result<T, Error> {
         if let Err(Error::Refused(refusal)) = &outcome {
             self.record_refusal(attempt, refusal).await?;
@@ -97,8 +91,8 @@ impl Auth {
         outcome
     }
 
-    /// Whoever is signed in could fill the log with what they may not do: beyond so many a minute they are asked to wait, and
-    /// nothing is written. Elsewhere guesses are counted, or the limits by address hold.
+    /// Limits how many refusals a signed-in user can write to the log; beyond that the answer is to retry later, and nothing is
+    /// written. Elsewhere attempts are counted, or the limits by address apply.
     async fn limit_refusals(&self, attempt: Attempt<'_>) -> Result<(), Error> {
         let (AuditEvent::AdministrationRefused | AuditEvent::SwitchRoleRefused, Some(who)) =
             (attempt.refused, attempt.who)
@@ -111,7 +105,7 @@ impl Auth {
         Ok(admitted.map_err(Refusal::TooOften)?)
     }
 
-    /// Whether somebody who works here is named, rightly or not: such a row is always written.
+    /// Whether the attempt names an existing employee, rightly or not. Such a row is always written.
     async fn names_employee(&self, attempt: Attempt<'_>) -> Result<bool, Error> {
         match attempt.who {
             Some(who) if attempt.claimed => Ok(self.store.person(who).await?.is_some()),
@@ -128,12 +122,12 @@ impl Auth {
                 self.count_step(SignInStep::Refused);
             }
             if attempt.claimed {
-                // As long as writing a row takes: otherwise the time would tell whether there is such an employee.
+                // Takes as long as writing a row: otherwise the timing would reveal whether the employee exists.
                 self.store.probe(self.clock.now()).await?;
             }
             return Ok(());
         }
-        let nobody = EmployeeKey::from_parts(self.policy.home_corp.as_str(), "");
+        let nobody = self.deployment_key();
         let plain = self.plain_entry(refused, who.unwrap_or(&nobody), self.clock.now(), visitor)?;
         tracing::debug!(event = refused.name(), reason, employee = ?plain.about, "somebody was turned away");
         let entry = LogEntry { method, source, reason: Some(reason), detail: refusal.detail(), ..plain };

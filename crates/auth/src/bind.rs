@@ -1,4 +1,4 @@
-//! Signing in by naming an employee, for people of connected corporations.
+//! Sign-in by naming an employee, for users of connected corporations.
 
 use deskpass_core::{BindProof, ClientInfo, EmployeeKey, LoginMethod, LoginSource, Secret};
 
@@ -7,11 +7,10 @@ use crate::sign_in::{SignInProof, SignInRequest};
 use crate::{Auth, BindPolicy, Error, PROOF_LIFETIME, Refusal, SignedIn};
 
 impl Auth {
-    /// Signs the named employee in, as far as a proof of the platform goes, and without one as far as this desk lets
-    /// strangers do so.
+    /// Signs the named employee in: with a proof of the platform, or without one where the bind policy permits it.
     ///
     /// # Errors
-    /// One and the same refusal wherever the caller has not shown who they are, so that nobody learns who works here.
+    /// The same refusal in all cases where the caller is not identified, so that it does not reveal who is an employee.
     pub async fn bind(
         &self,
         employee: &EmployeeKey,
@@ -56,7 +55,7 @@ fn bind_request<'a>(employee: &'a EmployeeKey, proof: SignInProof, visitor: &'a 
     SignInRequest { employee, role: None, method: LoginMethod::Bind, proof, source: Some(LoginSource::H5), visitor }
 }
 
-/// Whether an employee was shut out is nothing to learn by binding. That they have no role is: their own proof says so.
+/// Hides that an employee is disabled. That the employee has no role is not hidden: the caller's own proof was accepted.
 fn hide_disabled(error: Error) -> Error {
     match error {
         Error::Refused(Refusal::Disabled) => Refusal::UnknownEmployee.into(),

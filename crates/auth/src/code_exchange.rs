@@ -1,51 +1,45 @@
-//! The platform's codes: each counts once, for the browser that brought it first.
+//! The platform's codes: each is valid once, for the browser that brought it first.
 //!
-//! Some browsers load the page twice, at once or one after the other, and break the first load off. All loads of one browser
-//! share one exchange and its outcome; any other browser is refused. What failed for a passing reason, or was left by a node
-//! that died, can be tried again by whoever comes later, and does not ask the platform twice about a code whose answer is
-//! known. With records in Redis there is an exception: a node that died after it had used the code up, and before it was
-//! answered, leaves it used. Nobody can tell that from a record that was put back, so the browser begins anew.
+//! Some browsers load the page twice, at once or one after the other, and abort the first load. All loads of one browser share
+//! one exchange and its outcome; any other browser is refused. A later request can retry an exchange that failed for a transient
+//! reason or was left by a node that died, and does not ask the platform again about a code whose identity is known. There is one
+//! exception with records in Redis: a node that dies after it used the code and before it stored the outcome leaves the code
+//! used. This cannot be told from a restored record, so the browser starts again.
 
 use std::time::Duration;
 
-use deskpass_core::{ClientInfo, Clock, Digest, EmployeeKey, LoginMethod, Timestamp};
+use deskpass_core::{Clock, Digest, Timestamp};
 use deskpass_store::{EphemeralStore, PlatformCode};
 use deskpass_wecom::{Error as PlatformError, Identity, Unreachable};
 use serde::{Deserialize, Serialize};
 use tokio::time::timeout;
 
-use crate::audit::Attempt;
-use crate::platform_user::PlatformUser;
-use crate::qr::Phone;
-use crate::single_use::{SingleUse, UseReceipt};
-use crate::{Auth, CallbackOutcome, Error, InternalError, OAuthCallback, Refusal};
+use crate::{CallbackOutcome, Error, InternalError, Refusal};
 
-/// How long the same code from the same browser gets the same answer.
-pub(crate) const CODE_LIFETIME: Duration = Duration::from_mins(1);
-/// How long whoever comes second waits for the first: a browser has its answer within five seconds.
-const SHARED_OUTCOME_TIMEOUT: Duration = Duration::from_millis(4_500);
-/// Longer than an exchange takes: whoever has been at it for so long has died.
+/// How long a second request waits for the first: a browser gets its answer within five seconds.
+pub(crate) const SHARED_OUTCOME_TIMEOUT: Duration = Duration::from_millis(4_500);
+/// The lease of an exchange, longer than an exchange takes. After it, the node is considered dead.
 const EXCHANGE_LEASE: Duration = Duration::from_secs(5);
 
-/// How far a code has come.
+/// The progress of a code exchange.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(into = "StoredExchange", from = "StoredExchange")]
 pub struct CodeExchange {
-    /// Since when somebody is at it.
+    /// When the current exchange started.
     since: Option<Timestamp>,
-    /// Who the platform said it stands for.
-    identity: Option<Identity>,
-    /// What it was answered with.
+    /// The identity that the platform returned.
+    pub(crate) identity: Option<Identity>,
+    /// The outcome.
     outcome: Option<Result<CallbackOutcome, Error>>,
 }
 
 impl CodeExchange {
-    fn started(now: Timestamp) -> Self {
+    pub(crate) fn started(now: Timestamp) -> Self {
         Self { since: Some(now), ..Self::default() }
     }
 
-    /// Whether somebody else may take it up: it failed for a reason that may pass, or nothing came of it.
-    fn is_claimable(&self, now: Timestamp) -> bool {
+    /// Whether another request may take over: the exchange failed for a transient reason, or its lease expired.
+    pub(crate) fn is_claimable(&self, now: Timestamp) -> bool {
         match &self.outcome {
             Some(outcome) => matches!(outcome, Err(Error::Internal(_))),
             None => self.since.is_some_and(|since| now >= since + EXCHANGE_LEASE),
@@ -53,7 +47,7 @@ impl CodeExchange {
     }
 }
 
-/// The same for other nodes, which need not know why something failed.
+/// The progress as other nodes read it, without the cause of a failure.
 #[derive(Serialize, Deserialize)]
 struct StoredExchange {
     since: Option<Timestamp>,
@@ -98,134 +92,10 @@ impl From<StoredExchange> for CodeExchange {
     }
 }
 
-impl Auth {
-    /// Answers a browser that comes back from the platform. To be run to its end, whether or not the browser waits for it.
-    ///
-    /// # Errors
-    /// When the code is no good, whoever it stands for may not sign in, or the platform or the store fails.
-    pub async fn handle_callback(&self, callback: OAuthCallback) -> Result<CallbackOutcome, Error> {
-        let (now, code) = (self.clock.now(), Digest::of(&[callback.code.as_bytes()]));
-        let fresh = PlatformCode {
-            browser: browser_digest(&callback),
-            progress: CodeExchange::started(now),
-            until: now + CODE_LIFETIME,
-        };
-        let browser = fresh.browser;
-        if self.shared.codes.put(code, fresh, now).await? {
-            return self.run_exchange(code, &callback, None).await;
-        }
-        let seen = self.shared.codes.read_with(&code, now, |seen| (seen.browser, seen.progress.is_claimable(now)));
-        match seen.await? {
-            Some((first, _)) if first != browser => {
-                self.audit_outcome(attempt(&callback, None), Err(Refusal::InvalidCode.into())).await
-            }
-            Some((_, true)) => self.retry_exchange(code, &callback).await,
-            _ => await_outcome(&self.shared.codes, code, &self.clock, SHARED_OUTCOME_TIMEOUT).await,
-        }
-    }
-
-    /// Takes up what failed before, or what nobody is at any more, unless somebody else does.
-    async fn retry_exchange(&self, code: Digest, callback: &OAuthCallback) -> Result<CallbackOutcome, Error> {
-        match claim_exchange(&self.shared.codes, code, self.clock.now()).await? {
-            Some(seen) => self.run_exchange(code, callback, seen.progress.identity).await,
-            None => await_outcome(&self.shared.codes, code, &self.clock, SHARED_OUTCOME_TIMEOUT).await,
-        }
-    }
-
-    async fn run_exchange(
-        &self,
-        code: Digest,
-        callback: &OAuthCallback,
-        known: Option<Identity>,
-    ) -> Result<CallbackOutcome, Error> {
-        let (used, who, outcome) = match self.identify_and_use_code(code, callback, known).await {
-            Ok((identity, used)) => {
-                let (who, outcome) = self.admit_user(callback, &identity).await;
-                (Some(used), who, outcome)
-            }
-            Err(error) => (None, self.stored_user(&code).await, Err(error)),
-        };
-        let outcome = self.audit_outcome(attempt(callback, who.as_ref()), outcome).await;
-        if let (Some(used), Err(Error::Internal(_))) = (used, &outcome) {
-            // That may pass: the browser may come again.
-            self.undo_use(used).await;
-        }
-        store_outcome(&self.shared.codes, code, self.clock.now(), outcome).await
-    }
-
-    /// Who comes, should they be in time. What the platform says is noted at once: it says so once.
-    async fn identify_and_use_code(
-        &self,
-        code: Digest,
-        callback: &OAuthCallback,
-        known: Option<Identity>,
-    ) -> Result<(Identity, UseReceipt), Error> {
-        if let Some(scan_id) = &callback.scan_id
-            && !self.is_unscanned(scan_id).await?
-        {
-            return Err(Refusal::Over.into());
-        }
-        let identity = if let Some(identity) = known {
-            identity
-        } else {
-            let identity = self.exchange_code(&callback.code).await?;
-            store_identity(&self.shared.codes, code, self.clock.now(), &identity).await;
-            identity
-        };
-        // The platform says so once, but the record that says so here may have been put back.
-        let used = self.use_once(SingleUse::Code, &code).await?.ok_or(Refusal::InvalidCode)?;
-        Ok((identity, used))
-    }
-
-    /// Who comes, and what becomes of them.
-    async fn admit_user(
-        &self,
-        OAuthCallback { scan_id, flow, visitor, has_state, opened_by_page, .. }: &OAuthCallback,
-        identity: &Identity,
-    ) -> (Option<EmployeeKey>, Result<CallbackOutcome, Error>) {
-        match (self.resolve_user(identity).await, scan_id) {
-            (Ok(PlatformUser::Known(who)), Some(scan_id)) => {
-                let phone = Phone { visitor: visitor.clone(), opened_by_page: *opened_by_page };
-                (Some(who.key.clone()), self.claim_scan(scan_id, who, phone).await.map(CallbackOutcome::Decide))
-            }
-            (Ok(PlatformUser::Known(who)), None) => {
-                // Whoever comes back without the state did not come from the link that we gave out.
-                let flow = flow.filter(|_| *has_state);
-                (Some(who.key.clone()), self.sign_in_or_ask(who, flow, visitor).await)
-            }
-            (Ok(PlatformUser::Unknown(identity)), scan_id) => {
-                (Some(identity.clone()), self.issue_bind_proof(identity, *flow, scan_id.is_some()).await)
-            }
-            (Err(error), _) => (self.employee_key(identity).ok().map(|(key, _)| key), Err(error)),
-        }
-    }
-
-    /// Whom a code stands for, where the platform has said so.
-    async fn stored_user(&self, code: &Digest) -> Option<EmployeeKey> {
-        let seen = self.shared.codes.read_with(code, self.clock.now(), |seen| seen.progress.identity.clone());
-        self.employee_key(&seen.await.ok()???).ok().map(|(key, _)| key)
-    }
-
-    /// Turns a browser away that comes back with something else than a code.
-    ///
-    /// # Errors
-    /// Always: why, or that it could not be written down.
-    pub async fn refuse_callback<T>(&self, why: Refusal, visitor: &ClientInfo) -> Result<T, Error> {
-        let attempt = Attempt::to_sign_in(None, LoginMethod::Oauth2, visitor);
-        self.audit_outcome(attempt, Err(why.into())).await
-    }
-}
-
-/// That somebody wants in, by a code of theirs.
-fn attempt<'a>(callback: &'a OAuthCallback, who: Option<&'a EmployeeKey>) -> Attempt<'a> {
-    let method = if callback.scan_id.is_some() { LoginMethod::Qrcode } else { LoginMethod::Oauth2 };
-    Attempt::to_sign_in(who, method, &callback.visitor)
-}
-
 type CodeStore = EphemeralStore<PlatformCode<CodeExchange>>;
 
-/// Takes a code up, unless somebody is at it.
-async fn claim_exchange(
+/// Claims the exchange of a code, unless another request holds it.
+pub(crate) async fn claim_exchange(
     codes: &CodeStore,
     code: Digest,
     now: Timestamp,
@@ -237,20 +107,20 @@ async fn claim_exchange(
     Ok(taken_up.await?.and_then(Result::ok))
 }
 
-/// Notes who the platform says a code stands for.
-async fn store_identity(codes: &CodeStore, code: Digest, now: Timestamp, identity: &Identity) {
+/// Stores the identity that the platform returned for a code.
+pub(crate) async fn store_identity(codes: &CodeStore, code: Digest, now: Timestamp, identity: &Identity) {
     let noted = |seen: PlatformCode<CodeExchange>| {
         let progress = CodeExchange { identity: Some(identity.clone()), ..seen.progress };
         Ok::<_, ()>(PlatformCode { progress, ..seen })
     };
     if let Err(error) = codes.update(&code, now, noted).await {
-        // Should this node die, too, the code is used up and the browser begins anew.
+        // If this node dies as well, the code stays used and the browser starts again.
         tracing::warn!(%error, "who a code stands for could not be noted");
     }
 }
 
-/// Notes what a code is answered with. Somebody who was thought dead may have answered it meanwhile: then that counts.
-async fn store_outcome(
+/// Stores the outcome of a code. If a node that was considered dead has answered successfully meanwhile, its answer is kept.
+pub(crate) async fn store_outcome(
     codes: &CodeStore,
     code: Digest,
     now: Timestamp,
@@ -263,15 +133,15 @@ async fn store_outcome(
     match codes.update(&code, now, told).await {
         Ok(Some(Err(answer))) => return Ok(answer),
         Ok(_) => {}
-        // Whoever else waits for it will stop waiting; this browser has its answer.
+        // Other requests that wait will time out; this browser gets its answer.
         Err(error) => tracing::warn!(%error, "what became of a code could not be noted"),
     }
     outcome
 }
 
-/// What a code is answered with by whoever is at it, on this node or another one. Should that one have died, nobody waits for
-/// it longer than it could have taken.
-async fn await_outcome(
+/// Waits for the outcome of a code that another request exchanges, on this node or another. The wait is limited, in case that
+/// node died.
+pub(crate) async fn await_outcome(
     codes: &CodeStore,
     code: Digest,
     clock: &Clock,
@@ -291,14 +161,6 @@ async fn await_outcome(
     timeout(limit, answered).await.unwrap_or_else(|_| Err(PlatformError::Unreachable(Unreachable::TimedOut).into()))
 }
 
-/// What tells browsers apart: the cookie of the one that began this, else where it is and what it calls itself.
-fn browser_digest(callback: &OAuthCallback) -> Digest {
-    let ClientInfo { address, user_agent } = &callback.visitor;
-    callback
-        .flow
-        .unwrap_or_else(|| Digest::of(&[address.decided.to_string().as_bytes(), user_agent.as_str().as_bytes()]))
-}
-
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 mod tests {
@@ -308,6 +170,7 @@ mod tests {
 
     use super::*;
     use crate::RedirectTarget;
+    use crate::single_use::CODE_LIFETIME;
 
     fn begun(shared: &SharedState<CodeExchange>) -> impl Future<Output = (Digest, Clock)> {
         let (code, clock) = (Digest::of(&[b"code"]), Clock::manual(Timestamp::from_millis(0)));
@@ -324,7 +187,7 @@ mod tests {
     async fn waiting_for_a_dead_node_times_out() {
         let shared = SharedState::in_process();
         let (code, clock) = begun(&shared).await;
-        // Waking whoever waits, as a lost connection does, does not make them wait anew.
+        // A wake-up, such as after a lost connection, does not restart the timeout.
         let woken = async {
             let mut ticks = interval(Duration::from_millis(5));
             loop {
@@ -388,7 +251,7 @@ mod tests {
         assert_eq!(serde_json::to_string(&kept).unwrap(), serde_json::to_string(&answer).unwrap());
     }
 
-    /// What another node makes of an outcome.
+    /// Reads an outcome as another node does.
     fn elsewhere(outcome: Result<CallbackOutcome, Error>) -> Result<CallbackOutcome, Error> {
         let identity = Some(Identity::Linked { corp_id: "ww".into(), userid: "a".into() });
         let since = Some(Timestamp::from_millis(7));

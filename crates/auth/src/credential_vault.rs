@@ -1,4 +1,4 @@
-//! What agents' secrets are kept with: keys that are not where the secrets are.
+//! The protection of agents' secrets, with keys that are not stored in the database.
 
 use std::io;
 
@@ -8,24 +8,24 @@ use deskpass_core::{Digest, EmployeeKey, Entropy, RecoveryCode, TotpSecret};
 use deskpass_store::{KEY_CHECK_PURPOSE, KEY_CHECK_TEXT, Seal};
 
 use crate::password_hasher::{HashSlot, PasswordHasher, Priority};
-use crate::{Auth, Error, InternalError, Refusal};
+use crate::{Error, InternalError, Refusal};
 
-/// Hashes, seals and marks what agents prove themselves with. A stolen database is of no use without it.
+/// Hashes passwords, seals device secrets and digests recovery codes. A stolen database is useless without its key.
 #[derive(Debug)]
 pub struct CredentialVault {
     hasher: PasswordHasher,
     seeds: Seal,
-    /// Tells this key from others.
+    /// Seals the key check.
     checks: Seal,
-    /// Marks spare codes.
+    /// The key for digests of recovery codes.
     code_key: Digest,
 }
 
 impl CredentialVault {
-    /// A locker that opens what was put in under the same key.
+    /// A vault with this key. It opens what was sealed under the same key.
     ///
     /// # Errors
-    /// When the system gives no threads to hash passwords on.
+    /// When the system cannot start the hashing threads.
     pub fn new(key: &[u8; 32], entropy: Entropy) -> io::Result<Self> {
         Ok(Self {
             hasher: PasswordHasher::start(key)?,
@@ -35,38 +35,38 @@ impl CredentialVault {
         })
     }
 
-    /// A place in the line of passwords to be hashed.
+    /// A slot in the queue of the password hasher.
     pub(crate) fn reserve(&self, priority: Priority, owner: &EmployeeKey) -> Result<HashSlot, Refusal> {
         self.hasher.reserve(priority, owner).ok_or(Refusal::Busy)
     }
 
-    /// What is kept of a spare code.
+    /// The digest of a recovery code, which is stored in its place.
     pub(crate) fn code_digest(&self, code: &RecoveryCode, owner: &EmployeeKey) -> Digest {
         code.digest(self.code_key.bytes(), owner)
     }
 
-    /// A device's secret, closed for everyone but its agent.
+    /// A device's secret, sealed for its agent.
     pub(crate) fn seal_seed(&self, seed: &TotpSecret, owner: &EmployeeKey) -> Result<String, Error> {
         Ok(URL_SAFE_NO_PAD.encode(self.seeds.close(&seal_context(owner), seed.bytes())?))
     }
 
-    /// Something by which this key can be told from others.
-    fn new_key_check(&self) -> Result<String, Error> {
+    /// A new key check, by which this key can be recognised.
+    pub(crate) fn new_key_check(&self) -> Result<String, Error> {
         Ok(URL_SAFE_NO_PAD.encode(self.checks.close(KEY_CHECK_TEXT, KEY_CHECK_TEXT.as_bytes())?))
     }
 
-    /// Whether somebody with this key left that.
-    fn matches_key_check(&self, check: &str) -> bool {
+    /// Whether the key check was made with this key.
+    pub(crate) fn matches_key_check(&self, check: &str) -> bool {
         unseals_check(&self.checks, check)
     }
 
-    /// Whether somebody with this key left that, to tell the key by.
+    /// Whether the key check was made with the given key.
     #[must_use]
     pub fn is_key_of_check(key: &[u8; 32], check: &str) -> bool {
         unseals_check(&Seal::new(key, KEY_CHECK_PURPOSE, Entropy::system()), check)
     }
 
-    /// A device's secret.
+    /// The secret of a device, opened for its agent.
     pub(crate) fn unseal_seed(&self, closed: &str, owner: &EmployeeKey) -> Result<TotpSecret, Error> {
         let closed = URL_SAFE_NO_PAD.decode(closed).ok();
         let seed = closed.and_then(|closed| self.seeds.open(&seal_context(owner), &closed)?.try_into().ok());
@@ -78,33 +78,8 @@ fn unseals_check(checks: &Seal, check: &str) -> bool {
     URL_SAFE_NO_PAD.decode(check).is_ok_and(|closed| checks.open(KEY_CHECK_TEXT, &closed).is_some())
 }
 
-impl Auth {
-    /// Whether the key is the one that agents' secrets were made with, and the log. Where there are neither, it is from then on.
-    ///
-    /// # Errors
-    /// When the store fails.
-    pub async fn verify_encryption_key(&self) -> Result<bool, Error> {
-        let before = self.store.key_check().await?;
-        if before.as_deref().is_some_and(|check| self.credential_vault.matches_key_check(check)) {
-            return Ok(true);
-        }
-        match (self.store.is_key_of_log(self.chain_key.clone()).await?, &before) {
-            (Some(false), _) => return Ok(false),
-            (None, Some(_)) if self.store.has_sealed_secrets().await? => return Ok(false),
-            // The log cannot be made to say so without the key; the check can be changed by whoever writes to the database.
-            (Some(true), Some(_)) => tracing::error!(
-                "encryption_key is the one that the log was written with, but the key check in the database is not: it was changed \
-                 there, and is made anew"
-            ),
-            (Some(true) | None, _) => {}
-        }
-        self.store.store_key_check(self.credential_vault.new_key_check()?, before).await?;
-        Ok(self.store.key_check().await?.is_some_and(|check| self.credential_vault.matches_key_check(&check)))
-    }
-}
-
 fn seal_context(owner: &EmployeeKey) -> String {
-    // Neither part can have a slash in it.
+    // Neither part can contain a slash.
     format!("{}/{}", owner.corp(), owner.id())
 }
 

@@ -1,4 +1,4 @@
-//! Development mode: people to try things with, and a way in without the platform.
+//! Development mode: test users, and a sign-in without the platform.
 
 use deskpass_core::{
     ClientInfo, CorpId, EmployeeId, EmployeeKey, IdentifiedPerson, LoginMethod, LoginSource, Person, Role, Roles,
@@ -10,10 +10,10 @@ use crate::platform_user::identified_person;
 use crate::sign_in::{SignInProof, SignInRequest};
 use crate::{Auth, Error, SignedIn};
 
-/// One of the people of a fresh development store: identifier, name, department with its id on the simulated platform, roles.
+/// A test user: employee id, name, department with its id on the simulated platform, roles.
 pub type DevUser = (&'static str, &'static str, (&'static str, &'static str), &'static [Role]);
 
-/// The people of a fresh development store.
+/// The test users of a new development store.
 pub const DEV_USERS: [DevUser; 6] = [
     ("admin01", "Ada Admin", ("IT", "2"), &[Role::Admin, Role::Agent, Role::User]),
     ("agent01", "Arno Agent", ("IT Service Desk", "3"), &[Role::Agent, Role::User]),
@@ -23,12 +23,12 @@ pub const DEV_USERS: [DevUser; 6] = [
     ("norole01", "Nora Norole", ("Finance", "6"), &[]),
 ];
 
-/// Those of them who are agents, and the role they act in when none is assigned.
+/// The test users who are agents, and the role of their agent record.
 const DEV_AGENTS: [(&str, Role); 3] =
     [("admin01", Role::Admin), ("agent01", Role::Agent), ("supervisor01", Role::Supervisor)];
 
 impl Auth {
-    /// Adds the development users that are not there yet.
+    /// Adds the test users that do not exist yet.
     ///
     /// # Errors
     /// When the store fails.
@@ -48,7 +48,7 @@ impl Auth {
             if self.store.add_employee(ChangeAuthor::NoSession, NewEmployee { person, at, entry: None }).await? {
                 continue;
             }
-            // Data from before departments had ids.
+            // The record is from before departments had ids.
             let known = self.store.person(&key).await?;
             if known.is_some_and(|known| known.department_id.is_empty() && known.department == department) {
                 let department_id = Some(department_id.to_owned());
@@ -64,10 +64,10 @@ impl Auth {
         Ok(())
     }
 
-    /// Signs anyone in, with any role they hold.
+    /// Signs in any employee, in any role the employee holds.
     ///
     /// # Errors
-    /// When there is no such employee or they do not hold the role, or the store fails.
+    /// When there is no such employee, the employee does not hold the role, or the store fails.
     pub async fn dev_login(
         &self,
         corp: Option<&CorpId>,
@@ -82,7 +82,7 @@ impl Auth {
         self.audit_outcome(Attempt { source, ..attempt }, signed_in).await
     }
 
-    /// The first people of the directory.
+    /// The first employees of the directory.
     ///
     /// # Errors
     /// When the store fails.

@@ -1,7 +1,7 @@
-//! What a flow can end in besides success.
+//! The errors of a flow.
 //!
-//! A refusal is raised on purpose and reaches the client as it is. Everything else is internal: errors of the store and of the
-//! platform turn into [`Internal`] by `?` and can never become a refusal.
+//! A refusal is deliberate and reaches the client unchanged. Every other error is internal: errors of the store and of the
+//! platform turn into [`InternalError`] by `?` and can never become a refusal.
 
 use std::time::Duration;
 
@@ -14,149 +14,149 @@ use crate::Reason;
 /// Why a flow did not succeed.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum Error {
-    /// On purpose.
+    /// A deliberate refusal.
     #[error("refused: {0:?}")]
     Refused(#[from] Refusal),
-    /// By misfortune.
+    /// An internal failure.
     #[error(transparent)]
     Internal(#[from] InternalError),
 }
 
-/// No, and why.
+/// The reason for a refusal.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
 pub enum Refusal {
-    /// The token does not open anything. Nobody leaves that for another node to tell.
+    /// The token is not valid. Never stored for other nodes.
     #[error("token: {0:?}")]
     #[serde(skip)]
     Token(TokenError),
-    /// The token stopped opening anything while the request was under way. Nobody leaves that for another node to tell.
+    /// The token became invalid while the request was processed. Never stored for other nodes.
     #[error("revoked meanwhile: {0:?}")]
     #[serde(skip)]
     Revoked(TokenError),
-    /// The employee must first be known through the platform.
+    /// The employee is unknown, or not identified by the platform.
     #[error("unknown employee")]
     UnknownEmployee,
-    /// The employee was shut out.
+    /// The employee is disabled.
     #[error("disabled")]
     Disabled,
     /// The employee holds no role.
     #[error("no role")]
     NoRole,
-    /// The role asked for is not held.
+    /// The employee does not hold the requested role.
     #[error("role not held")]
     RoleNotHeld(String),
-    /// The active role was taken away since it was chosen.
+    /// The active role was taken away after it was chosen.
     #[error("role taken away")]
     RoleTakenAway(Role),
-    /// There is no such role.
+    /// The role does not exist.
     #[error("no such role")]
     NoSuchRole(String),
-    /// Somebody said no at the platform.
+    /// The user declined at the platform.
     #[error("denied at the platform")]
     Denied,
-    /// Somebody said no on their phone.
+    /// The user declined on the phone.
     #[error("cancelled")]
     Cancelled,
-    /// The platform's code is used, old, or was brought by another browser.
+    /// The platform's code is used, expired, or was brought by another browser.
     #[error("code not good")]
     InvalidCode,
-    /// The platform knows them, but not as anyone's employee.
+    /// The platform knows the user, but not as a member of a corporation.
     #[error("not a member")]
     NotAMember,
-    /// The platform's code stands for another person than the one who is named.
+    /// The platform's code belongs to another person than the named employee.
     #[error("somebody else's code")]
     SomebodyElse,
-    /// The sign-in was decided, was taken by another phone, or is over.
+    /// The sign-in was decided, was claimed by another phone, or has expired.
     #[error("sign-in over")]
     Over,
-    /// The object is there already.
+    /// The object exists already.
     #[error("exists already")]
     Exists,
     /// The operation needs a fresh one-time password.
     #[error("one-time password needed")]
     OtpNeeded,
-    /// The one-time password is wrong, or was used.
+    /// The one-time password is wrong or used.
     #[error("one-time password wrong")]
     OtpWrong,
-    /// There is no device that makes one-time passwords.
+    /// No device for one-time passwords is bound.
     #[error("no device")]
     NoDevice,
-    /// There is one already.
+    /// A device is bound already.
     #[error("device bound already")]
     DeviceBound,
-    /// What is to be bound was never set up, is too old, or was replaced.
+    /// The device setup does not exist, has expired, or was replaced.
     #[error("setup over")]
     DeviceSetupOver,
-    /// The password is wrong, or nobody bears that name.
+    /// The password is wrong, or there is no such agent.
     #[error("password wrong")]
     PasswordWrong,
     /// The agent has no password yet.
     #[error("no password")]
     NoPassword,
-    /// Too many guesses were wrong.
+    /// Too many attempts failed.
     #[error("shut: {0:?}")]
     Shut(Lockout),
-    /// The new password is too easy to guess. Nobody leaves that for another node to tell.
+    /// The new password is too easy to guess. Never stored for other nodes.
     #[error("weak password: {0:?}")]
     #[serde(skip)]
     Weak(Weakness),
-    /// The new password is the old one.
+    /// The new password equals the old one.
     #[error("same password")]
     SamePassword,
-    /// A password is changed by whoever knows the old one.
+    /// Changing a password needs the old one.
     #[error("old password needed")]
     OldPasswordNeeded,
-    /// They do not know it.
+    /// The old password is wrong.
     #[error("old password wrong")]
     OldPasswordWrong,
-    /// The code for setting a password is wrong, used or too old.
+    /// The setup code is wrong, used or expired.
     #[error("setup code not good")]
     SetupCodeWrong,
-    /// A first password or device needs more than this session says.
+    /// Setting a first password or device needs a session that the platform vouched for.
     #[error("not proven")]
     NotProven,
-    /// A first password or device needs a sign-in that is only minutes old.
+    /// Setting a first password or device needs a sign-in that is only minutes old.
     #[error("recent sign-in needed")]
     RecentSignInNeeded,
-    /// The device was bound without the platform's word, and does not count for operations of high risk.
+    /// The device was bound without platform vouching, and is not accepted for operations of high risk.
     #[error("device not proven")]
     DeviceNotProven,
-    /// Nobody signs in with a password.
+    /// Passwords are disabled.
     #[error("passwords are off")]
     PasswordOff,
-    /// Nobody signs in with a password while the platform can be reached.
+    /// Passwords are accepted only while the platform cannot be reached.
     #[error("the platform works")]
     PlatformWorks,
-    /// It is for agents.
+    /// The operation is for agents.
     #[error("not an agent")]
     NotAnAgent,
     /// There is no such agent.
     #[error("no such agent")]
     NoSuchAgent,
-    /// It is for another active role.
+    /// The operation is for another active role.
     #[error("not permitted")]
     NotPermitted,
-    /// It is for these active roles. Nobody leaves that for another node to tell.
+    /// The operation is for these active roles. Never stored for other nodes.
     #[error("role needed")]
     #[serde(skip)]
     RoleNeeded(Roles),
-    /// The access matrix does not give it to the active role.
+    /// The permission matrix does not grant the operation to the active role.
     #[error("not granted")]
     NotGranted,
-    /// The service key is not for this.
+    /// The service key does not have this scope.
     #[error("scope needed")]
     #[serde(skip)]
     ScopeNeeded(ServiceScope),
-    /// The role may not be active from that address.
+    /// The role may not be active from the client's address.
     #[error("address not allowed")]
     AddressNotAllowed(Role),
-    /// There is no such employee, for an administrator to see.
+    /// There is no such employee within the administrator's scope.
     #[error("no such employee")]
     NoSuchEmployee,
-    /// There is no such session, or it is somebody else's.
+    /// There is no such session, or it belongs to another employee.
     #[error("no such session")]
     NoSuchSession,
-    /// There is no such sign-in, or it is somebody else's.
+    /// There is no such sign-in, or it belongs to another employee.
     #[error("no such sign-in")]
     NoSuchSignIn,
     /// There is no such service key.
@@ -165,33 +165,32 @@ pub enum Refusal {
     /// There is no such link.
     #[error("no such link")]
     NoSuchLink,
-    /// Without them nobody could administrate any more.
+    /// The change would leave the corporation without an administrator.
     #[error("the last administrator")]
     LastAdmin,
-    /// The list would keep whoever sets it from acting in this role.
+    /// The allow-list would lock the caller out of this role.
     #[error("would shut you out")]
     WouldShutYouOut(Role),
-    /// Of the messages handed in, the one in this place does not follow in its stream. Nobody leaves that for another node
-    /// to tell.
+    /// The message at this index does not follow in its stream. Never stored for other nodes.
     #[error("out of stream")]
     #[serde(skip)]
     OutOfStream(usize, ChunkOutOfOrder),
-    /// They were told so too often, by this much.
+    /// Too many refusals; the client may retry after this time.
     #[error("too often")]
     TooOften(Duration),
-    /// As many passwords are being looked at as there is room for.
+    /// The queue of passwords to be checked is full.
     #[error("busy")]
     Busy,
 }
 
 impl Refusal {
-    /// The word that programs and the log go by.
+    /// The name of the reason, for clients and for the log.
     #[must_use]
     pub const fn name(&self) -> &'static str {
         self.reason().name()
     }
 
-    /// The reason, one for each word.
+    /// The reason.
     #[must_use]
     pub const fn reason(&self) -> Reason {
         match self {
@@ -247,8 +246,7 @@ impl Refusal {
         }
     }
 
-    /// The word in the log, unless it is no refusal that anybody looks for there: what cannot be read, what is asked for
-    /// first, and whoever comes in a flood.
+    /// The reason in the log. `None` for refusals that are not logged: unreadable input, missing prerequisites, and floods.
     pub(crate) const fn audit_reason(&self) -> Option<&'static str> {
         match self {
             Self::Busy
@@ -274,10 +272,10 @@ impl Refusal {
         }
     }
 
-    /// What it is about, for the log.
+    /// The detail column in the log.
     pub(crate) fn detail(&self) -> String {
         match self {
-            // What is no role may be anything that somebody put into the wrong field, a token too.
+            // An unknown role name may be any text from the wrong field, even a token, so it is not logged.
             Self::RoleNotHeld(role) => match Role::from_name(role) {
                 Some(role) => format!("role {role}"),
                 None => "no such role".to_owned(),
@@ -290,25 +288,25 @@ impl Refusal {
     }
 }
 
-/// What is wrong with a token.
+/// The problem with a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TokenError {
-    /// There is none.
+    /// The request has no token.
     Missing,
-    /// It cannot be read.
+    /// The token cannot be parsed.
     Malformed,
-    /// Nobody made it, or it is long gone.
+    /// The token was never issued, or its record has been removed.
     Unknown,
-    /// Its time is over.
+    /// The session has expired.
     Expired,
-    /// It was ended before its time.
+    /// The session was ended before it expired.
     Ended(EndReason),
-    /// It is good for completing a sign-in, and for nothing else.
+    /// The token is of a partial session, which can only be completed or signed out.
     HalfAuthenticated,
 }
 
 impl TokenError {
-    /// The reason, one for each word that clients see.
+    /// The reason, one for each name that clients see.
     #[must_use]
     pub const fn reason(self) -> Reason {
         match self {
@@ -324,7 +322,7 @@ impl TokenError {
     }
 }
 
-/// Something broke.
+/// An internal failure.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum InternalError {
     /// The store failed.
@@ -333,13 +331,13 @@ pub enum InternalError {
     /// The platform failed.
     #[error(transparent)]
     Platform(#[from] deskpass_wecom::Error),
-    /// It failed on another node, which knows more.
+    /// The flow failed on another node, whose log has the cause.
     #[error("it failed on another node")]
     OtherNode {
         /// Whether the platform was at fault.
         platform: bool,
     },
-    /// There is no randomness to make a secret of.
+    /// The system provides no randomness for a secret.
     #[error(transparent)]
     Entropy(#[from] NoEntropy),
     /// A secret could not be sealed.
@@ -348,7 +346,7 @@ pub enum InternalError {
     /// A password could not be hashed.
     #[error("a password could not be hashed")]
     Hashing,
-    /// What was sealed does not open.
+    /// A sealed secret cannot be opened.
     #[error(
         "a device's secret does not open: encryption_key is another one, or the record was moved or changed; reset the device"
     )]

@@ -1,14 +1,17 @@
-//! What the desk does: one file for each flow, one place where sessions are born.
+//! Sign-in, token checks and administration: one file for each flow, and one place where sessions begin.
 
 mod admin;
 mod agent;
 mod anonymous_refusals;
+mod attempts;
 mod audit;
 mod bind;
 mod code_exchange;
 mod credential_vault;
 mod dev;
 mod error;
+mod key_check;
+mod known_browser;
 mod notice;
 mod oauth;
 mod otp;
@@ -21,15 +24,17 @@ mod policy;
 mod qr;
 mod reason;
 mod recent_sign_in;
+mod service;
 mod session;
 mod sign_in;
 mod single_use;
 mod socket;
 mod statistics;
+mod sweep;
 
 use std::sync::Arc;
 
-use deskpass_core::{Clock, CorpId, EmployeeId, EmployeeKey, Entropy, Timestamp};
+use deskpass_core::{Clock, CorpId, EmployeeId, EmployeeKey, Entropy, NoEntropy, Timestamp};
 use deskpass_store::{ChainKey, SharedState, Store};
 use deskpass_wecom::Wecom;
 use tokio::sync::Notify;
@@ -56,38 +61,48 @@ pub use session::{ActiveUser, TokenHolder};
 pub use sign_in::{DefaultRoleGrant, SignedIn};
 pub use socket::{CloseReason, Delivery, LiveSockets, Socket, SocketEvent};
 
-/// The desk: everything a flow needs, handed in.
+/// The service that runs every flow, with everything the flows need.
 #[derive(Debug)]
 pub struct Auth {
-    /// Where things are kept.
+    /// The database.
     pub store: Store,
-    /// What flows leave for each other.
+    /// Short-lived state that flows and nodes share.
     pub shared: Arc<SharedState<CodeExchange>>,
-    /// Who says who people are.
+    /// The platform, which identifies users.
     pub platform: Wecom,
-    /// What time it is.
+    /// The clock of the service.
     pub clock: Clock,
-    /// Where secrets come from.
+    /// The source of randomness for secrets.
     pub entropy: Entropy,
-    /// What agents' secrets are kept with.
+    /// The keys that protect agents' secrets.
     pub credential_vault: CredentialVault,
-    /// What the rows of the log are chained with.
+    /// The key that chains the rows of the login log.
     pub chain_key: ChainKey,
-    /// Refusals that name no employee.
+    /// Counters of refusals that name no employee.
     pub anonymous_refusals: AnonymousRefusals,
-    /// Fires when there is something to tell agents.
+    /// Fires when a notice is due.
     pub notices_due: Notify,
-    /// Who is connected to this node.
+    /// The sockets that are connected to this node.
     pub sockets: Arc<LiveSockets>,
-    /// What this deployment allows.
+    /// The settings of this deployment.
     pub policy: Policy,
 }
 
 impl Auth {
-    /// The key of an employee; without a corporation, of the home one.
+    /// The key of an employee. Without a corporation, the home corporation is meant.
     #[must_use]
     pub fn resolve_key(&self, corp: Option<&CorpId>, id: &EmployeeId) -> EmployeeKey {
         EmployeeKey::new(corp.unwrap_or(&self.policy.home_corp), id, &self.policy.home_corp)
+    }
+
+    /// The key that a log row is about when it concerns the whole deployment or names no employee.
+    pub(crate) fn deployment_key(&self) -> EmployeeKey {
+        EmployeeKey::from_parts(self.policy.home_corp.as_str(), "")
+    }
+
+    /// A new record id. Ids sort by time.
+    pub(crate) fn record_id(&self, at: Timestamp) -> Result<String, NoEntropy> {
+        Ok(format!("{:012x}{:020x}", at.millis(), u128::from_be_bytes(self.entropy.bytes()?) >> 48))
     }
 
     fn deny_until(&self, now: Timestamp) -> Timestamp {

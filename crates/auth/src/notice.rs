@@ -1,25 +1,23 @@
-//! What is told through the platform: to agents that somebody used or changed what opens their account, to administrators that
-//! somebody else signed in as somebody.
+//! Notices through the platform: to agents whose credentials were used or changed, and to administrators when an employee disowns
+//! a sign-in.
 
 use std::time::Duration;
 
 use deskpass_core::{ClientInfo, EmployeeKey, NoEntropy, Timestamp};
 use deskpass_store::{Notice, NoticeSubject};
+use deskpass_wecom::errcode::is_permanent_for_message;
 
-use crate::session::CLOCK_SET_GRACE;
+use crate::sweep::CLOCK_SET_GRACE;
 use crate::{Auth, Error};
 
-/// How long one is left to whoever took it up, and the first pause after a try.
+/// The lease of a notice that a node delivers, and the first pause after a failed attempt.
 const NOTICE_RETRY_PAUSE: Duration = Duration::from_mins(1);
-/// How often the pause doubles: to an hour.
+/// How many times the pause doubles: up to an hour.
 const MAX_PAUSE_DOUBLINGS: u32 = 6;
-/// How old a notice may get before it is no use telling.
+/// The age after which a notice is dropped.
 const MAX_NOTICE_AGE: Duration = Duration::from_hours(24);
-/// What the platform says that it will say tomorrow, too: about the recipient, the message or the application's id. Anything
-/// else may pass; above all what keeps everybody from signing in, which is when passwords are used.
-const PERMANENT_ERRCODES: [i64; 9] = [40003, 40008, 40056, 41011, 44004, 45002, 60111, 81013, 82001];
-/// How many are delivered in one go: no more than can be tried within the pause, however slow the platform is. Otherwise
-/// another node would deliver the last of them, too.
+/// The number of notices in a batch: as many as can be tried within the lease, however slow the platform is. Otherwise another
+/// node would deliver the last ones again.
 const NOTICE_BATCH_SIZE: i64 = 10;
 
 impl Auth {
@@ -36,7 +34,7 @@ impl Auth {
         Ok(Notice { id, employee, subject, address, user_agent, at, about: None, tries: 0 })
     }
 
-    /// Delivers what is due, in the words of `write`; returns how many notices were taken up, delivered or not.
+    /// Delivers the notices that are due, with the text from `write`; returns how many were claimed, delivered or not.
     ///
     /// # Errors
     /// When the store fails.
@@ -48,7 +46,7 @@ impl Auth {
             if self.try_deliver(&notice, write(&notice)).await {
                 self.store.delete_notice(notice.id).await?;
             } else {
-                // This try is among them.
+                // `tries` includes this attempt.
                 let doubled = u32::try_from(notice.tries.saturating_sub(1)).unwrap_or(0).min(MAX_PAUSE_DOUBLINGS);
                 self.store.postpone_notice(notice.id, now + NOTICE_RETRY_PAUSE * 2_u32.pow(doubled)).await?;
             }
@@ -56,7 +54,7 @@ impl Auth {
         Ok(count)
     }
 
-    /// Whether nothing remains to be done: it was delivered, or never will be.
+    /// Whether the notice is finished: delivered, or never deliverable.
     async fn try_deliver(&self, notice: &Notice, text: String) -> bool {
         let employee = &notice.employee;
         let stale = self.clock.now().since(notice.at) > MAX_NOTICE_AGE && !self.clock.was_set_within(CLOCK_SET_GRACE);
@@ -66,7 +64,7 @@ impl Auth {
         }
         match self.platform.notify(employee.id(), &text).await {
             Ok(()) => true,
-            Err(error) if error.errcode().is_some_and(|errcode| PERMANENT_ERRCODES.contains(&errcode)) => {
+            Err(error) if error.errcode().is_some_and(is_permanent_for_message) => {
                 tracing::warn!(?employee, %error, "the platform does not tell somebody what happened");
                 true
             }

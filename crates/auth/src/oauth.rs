@@ -1,90 +1,43 @@
-//! The platform's redirect: a code comes back, and with it somebody.
+//! Sign-in through the platform's OAuth redirect.
+
+mod callback;
+mod outcome;
 
 use std::time::Duration;
 
 use deskpass_core::{
-    BindProof, ClientInfo, Confirm, Digest, EmployeeKey, Flow, IdentifiedPerson, LoginMethod, LoginSource, Pending,
-    Secret, SignInOrigin, Ticket,
+    BindProof, ClientInfo, Digest, EmployeeKey, Flow, IdentifiedPerson, LoginMethod, LoginSource, Pending, Secret,
+    SignInOrigin,
 };
 use deskpass_store::{OAuthFlow, PendingConfirmation};
-use serde::{Deserialize, Serialize};
 
+pub use self::callback::OAuthCallback;
+pub use self::outcome::{CallbackOutcome, RedirectTarget};
 use crate::audit::Attempt;
 use crate::sign_in::{SignInProof, SignInRequest};
-use crate::single_use::SingleUse;
+use crate::single_use::{FLOW_LIFETIME, PENDING_LIFETIME, SingleUse};
 use crate::{Auth, BindPolicy, Error, Refusal};
 
-/// How long a browser may be away at the platform.
-pub(crate) const FLOW_LIFETIME: Duration = Duration::from_mins(10);
-/// How long the page may take to trade its ticket.
+/// How long the page has to exchange its ticket for the token.
 const TICKET_LIFETIME: Duration = Duration::from_mins(1);
-/// How long somebody may think about whether to continue.
-pub(crate) const PENDING_LIFETIME: Duration = Duration::from_mins(3);
-/// How long a proof of who somebody is counts.
+/// How long a bind proof is valid.
 pub const PROOF_LIFETIME: Duration = Duration::from_mins(5);
 
-/// What a browser brings back from the platform.
-#[derive(Clone, Debug)]
-pub struct OAuthCallback {
-    /// The code that stands for somebody.
-    pub code: String,
-    /// Which sign-in was scanned, when a phone scanned one.
-    pub scan_id: Option<String>,
-    /// The cookie of a browser that began this.
-    pub flow: Option<Digest>,
-    /// The browser.
-    pub visitor: ClientInfo,
-    /// Whether it brought the `state` back that we sent along.
-    pub has_state: bool,
-    /// Whether another page opened the link, as far as the browser says.
-    pub opened_by_page: bool,
-}
-
-/// Where a browser goes in the end: where it wanted, or to the page of a client.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub enum RedirectTarget {
-    /// The address it asked for when it began.
-    Asked(String),
-    /// A client's page.
-    Client(LoginSource),
-}
-
-/// What becomes of somebody who came back from the platform.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub enum CallbackOutcome {
-    /// Their phone scanned a code, and they decide with this.
-    Decide(#[serde(with = "deskpass_core::exposed")] Secret<Confirm>),
-    /// They are signed in; the page collects the token with this.
-    SignedIn(#[serde(with = "deskpass_core::exposed")] Secret<Ticket>, RedirectTarget),
-    /// They must say that it was they who began, with this.
-    Continue(#[serde(with = "deskpass_core::exposed")] Secret<Pending>),
-    /// They must say which employee they are.
-    Bind {
-        /// With this.
-        #[serde(with = "deskpass_core::exposed")]
-        proof: Secret<BindProof>,
-        /// There.
-        to: RedirectTarget,
-        /// Whether it was a phone that scanned a code, which it can do again afterwards.
-        scanned: bool,
-    },
-}
-
-/// Somebody who must say that it was they who began.
+/// A user who must confirm that they started the sign-in.
 #[derive(Debug)]
 pub struct ConfirmationRequest {
-    /// As whom they would be signed in.
+    /// The user who would be signed in.
     pub who: IdentifiedPerson,
-    /// How long there is to say so.
+    /// How long the user has to confirm.
     pub remaining: Duration,
 }
 
 impl Auth {
-    /// Notes that a browser sets out to the platform and wants to be at `destination` in the end, which is the page of
-    /// `source` if of any client; returns its cookie.
+    /// Records that a browser goes to the platform and is to end at `destination`, a page of client `source` if that is known;
+    /// returns the browser's cookie.
     ///
     /// # Errors
-    /// When there is no randomness, or nowhere to note it.
+    /// When the system provides no randomness, or the shared state fails.
     pub async fn begin_flow(
         &self,
         destination: Option<String>,
@@ -96,10 +49,10 @@ impl Auth {
         Ok((cookie, FLOW_LIFETIME))
     }
 
-    /// Where the browser with this cookie wants to be.
+    /// The destination of the browser with this cookie.
     ///
     /// # Errors
-    /// When nobody can tell right now.
+    /// When the shared state fails.
     pub async fn destination(&self, flow: Option<Digest>) -> Result<Option<String>, Error> {
         let Some(flow) = flow else { return Ok(None) };
         let wanted =
@@ -107,7 +60,7 @@ impl Auth {
         Ok(wanted.flatten())
     }
 
-    /// Signs somebody in whose browser began this, once; asks anybody else.
+    /// Signs the user in if the browser started the flow, once; otherwise asks for a confirmation.
     pub(crate) async fn sign_in_or_ask(
         &self,
         who: IdentifiedPerson,
@@ -120,7 +73,7 @@ impl Auth {
             let entered = self.sign_in_with_ticket(&who, Some(oauth_flow), Some(flow), visitor);
             let answer = self.run_once(SingleUse::Flow, &flow, entered).await.transpose();
             if let Some(Err(Error::Internal(_))) = &answer {
-                // That may pass: the browser may come again. Where this cannot be noted either, it sets out anew.
+                // The failure may be transient, so the browser may retry. If this update fails, too, the browser starts again.
                 drop(self.mark_flow(&flow, false).await);
             }
             if let Some(answer) = answer {
@@ -135,7 +88,7 @@ impl Auth {
         Ok(CallbackOutcome::Continue(pending))
     }
 
-    /// Notes that a journey is used, or not used after all; `None` when there is nothing to note.
+    /// Marks a flow as used or unused; `None` if there is nothing to change.
     async fn mark_flow(&self, flow: &Digest, used: bool) -> Result<Option<OAuthFlow>, Error> {
         let marked = |oauth_flow: OAuthFlow| {
             if oauth_flow.used == used { Err(()) } else { Ok(OAuthFlow { used, ..oauth_flow }) }
@@ -143,7 +96,7 @@ impl Auth {
         Ok(self.shared.flows.update(flow, self.clock.now(), marked).await?.and_then(Result::ok))
     }
 
-    /// Begins a session and leaves its token for the page to collect.
+    /// Begins a session and stores its token for the page to collect.
     async fn sign_in_with_ticket(
         &self,
         who: &IdentifiedPerson,
@@ -165,7 +118,7 @@ impl Auth {
         Ok(CallbackOutcome::SignedIn(ticket, destination.map_or(client, RedirectTarget::Asked)))
     }
 
-    /// Hands out a proof of who somebody is, with which they say as whom they want to act.
+    /// Issues a bind proof to an identified user, who then names the employee to act as.
     pub(crate) async fn issue_bind_proof(
         &self,
         identity: EmployeeKey,
@@ -175,7 +128,7 @@ impl Auth {
         if matches!(self.policy.bind, BindPolicy::Off) {
             return Err(Refusal::NotAMember.into());
         }
-        // Whoever is to approve a link needs to know for whom.
+        // An administrator who approves a link needs the identity.
         tracing::info!(?identity, "somebody of a connected corporation is asked which employee they are");
         let proof = Secret::<BindProof>::generate(&self.entropy)?;
         self.store.store_proof(proof.digest(), identity, self.clock.now() + PROOF_LIFETIME).await?;
@@ -184,10 +137,10 @@ impl Auth {
         Ok(CallbackOutcome::Bind { proof, to, scanned })
     }
 
-    /// Who would be signed in by continuing. Asking changes nothing.
+    /// The user whom a confirmation would sign in. Changes nothing.
     ///
     /// # Errors
-    /// When it is too late, or nobody can tell right now.
+    /// When the confirmation has expired, or the shared state fails.
     pub async fn pending_confirmation(&self, pending: &str) -> Result<ConfirmationRequest, Error> {
         let pending = Secret::<Pending>::parse(pending).map_err(|_| Refusal::Over)?;
         let now = self.clock.now();
@@ -198,10 +151,10 @@ impl Auth {
         Ok(self.shared.pending.read_with(&pending.digest(), now, waiting).await?.ok_or(Refusal::Over)?)
     }
 
-    /// Somebody says that it was they who began: they are signed in, bound to a browser's cookie when there is one.
+    /// Signs the user in after the confirmation, bound to the browser's cookie if there is one.
     ///
     /// # Errors
-    /// When it is too late, or they may not sign in.
+    /// When the confirmation has expired, or the user may not sign in.
     pub async fn confirm_pending(
         &self,
         pending: &str,
@@ -211,7 +164,7 @@ impl Auth {
         let pending = Secret::<Pending>::parse(pending).map_err(|_| Refusal::Over)?;
         let held = self.shared.pending.take(&pending.digest(), self.clock.now()).await?.ok_or(Refusal::Over)?;
         let attempt = Attempt::to_sign_in(Some(&held.who.key), LoginMethod::Oauth2, visitor);
-        // A refusal that cannot be written down is none, so they may say so again.
+        // A refusal that cannot be logged becomes an internal error, after which the user may confirm again.
         let entered = async {
             self.audit_outcome(attempt, self.sign_in_with_ticket(&held.who, None, bound_to, visitor).await).await
         };
@@ -221,7 +174,7 @@ impl Auth {
             Err(error) => Err(error),
         };
         if let Err(Error::Internal(_)) = &answer {
-            // That may pass: they may say so again. Where they cannot be kept either, they begin anew.
+            // The failure may be transient, so the user may confirm again. If this update fails, too, the user starts again.
             drop(self.shared.pending.put(pending.digest(), held, self.clock.now()).await);
         }
         answer

@@ -1,4 +1,4 @@
-//! One-time passwords: a device is bound, shows codes, and is unbound.
+//! One-time passwords: a device is bound, provides codes, and is unbound.
 
 use std::time::Duration;
 
@@ -8,56 +8,56 @@ use deskpass_store::{
     UsedTotpStep,
 };
 
-use crate::admin::SETUP_CODE_LIFETIME;
 use crate::audit::Attempt;
+use crate::password::SETUP_CODE_LIFETIME;
 use crate::{ActiveUser, Auth, Error, PartialOrFull, Refusal, SignedIn};
 
-/// How long a device may take to be bound.
+/// How long a device setup is valid.
 const DEVICE_SETUP_LIFETIME: Duration = Duration::from_mins(10);
-/// How many codes stand in for a lost device.
+/// The number of recovery codes.
 const RECOVERY_CODE_COUNT: usize = 10;
 
-/// How things stand with somebody's device.
+/// The status of a user's device.
 #[derive(Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "what clients read, and not what we decide by")]
 pub struct DeviceStatus {
-    /// Whether they are an agent: otherwise there is nothing to bind a device to.
+    /// Whether the user is an agent. Only agents can bind a device.
     pub is_agent: bool,
-    /// When the device was bound, if one is.
+    /// When the device was bound, if there is one.
     pub bound_at: Option<Timestamp>,
-    /// When it showed a code last.
+    /// When a code of the device was last accepted.
     pub verified_at: Option<Timestamp>,
-    /// Whether the platform vouched for whoever has it: otherwise it does not lead to the role of an administrator.
+    /// Whether the platform vouched for the device's owner. Otherwise the device does not lead to the administrator role.
     pub proven: bool,
-    /// How many codes stand in for it.
+    /// The number of unused recovery codes.
     pub recovery_codes: usize,
-    /// Whether they have a password.
+    /// Whether the agent has a password.
     pub has_password: bool,
-    /// Whether the platform named them minutes ago, in the session whose token they show.
+    /// Whether the session of the token began minutes ago with platform vouching.
     pub recent_sign_in: bool,
 }
 
-/// A device about to be bound.
+/// A device setup.
 #[derive(Debug)]
 pub struct DeviceSetup {
-    /// What it is to know.
+    /// The secret for the device.
     pub seed: TotpSecret,
-    /// How long there is to bind it.
+    /// How long the setup is valid.
     pub lifetime: Duration,
 }
 
 /// A device that was bound.
 #[derive(Debug)]
 pub struct BoundDevice {
-    /// What stands in for it when it is lost: told once.
+    /// The recovery codes, shown once.
     pub recovery_codes: Vec<RecoveryCode>,
-    /// When.
+    /// When the device was bound.
     pub at: Timestamp,
-    /// The session of somebody who was half-way in.
+    /// The new session, if the token was of a partial session.
     pub signed_in: Option<SignedIn>,
 }
 
-/// A code that somebody brought for an operation of high risk, to be taken when everything else is good.
+/// A code for an operation of high risk, to be used up after everything else has been checked.
 #[derive(Debug)]
 #[must_use]
 pub struct FreshCode {
@@ -66,15 +66,15 @@ pub struct FreshCode {
     code: OneTimeCode,
 }
 
-/// What somebody shows for a one-time password.
+/// The code that the user presents.
 enum PresentedCode {
     Code(OneTimeCode),
-    /// Stands in for the device.
+    /// Replaces a code of the device.
     Recovery(RecoveryCode),
 }
 
 impl PresentedCode {
-    /// What cannot be a code is no guess at one.
+    /// Parses a code. A text that cannot be a code does not count as an attempt.
     fn read(text: &str) -> Result<Self, Refusal> {
         let recovery = || RecoveryCode::parse(text).map(Self::Recovery);
         OneTimeCode::parse(text).map(Self::Code).or_else(recovery).ok_or(Refusal::OtpWrong)
@@ -82,7 +82,7 @@ impl PresentedCode {
 }
 
 impl Auth {
-    /// How things stand with somebody's device.
+    /// The status of the user's device.
     ///
     /// # Errors
     /// When the store fails.
@@ -100,11 +100,11 @@ impl Auth {
         })
     }
 
-    /// Makes a secret for a first device to be bound with the same token. It takes a recent sign-in, or a setup code from an
+    /// Makes a secret for a first device, which is bound with the same token. Needs a recent sign-in, or a setup code from an
     /// administrator.
     ///
     /// # Errors
-    /// When a device is bound already, they are no agent, the sign-in is not recent, or the setup code is not good.
+    /// When a device is bound already, the user is no agent, the sign-in is not recent, or the setup code is invalid.
     pub async fn set_up_device(
         &self,
         bearer: &PartialOrFull,
@@ -139,10 +139,10 @@ impl Auth {
         if begun { Ok(DeviceSetup { seed, lifetime: DEVICE_SETUP_LIFETIME }) } else { Err(otherwise.into()) }
     }
 
-    /// Binds the device that shows this code; whoever was half-way in is in.
+    /// Binds the device that shows this code, and completes a partial session.
     ///
     /// # Errors
-    /// When the code is wrong, nothing was set up, or a device is bound already.
+    /// When the code is wrong, there is no setup, or a device is bound already.
     pub async fn bind_device(
         &self,
         bearer: &PartialOrFull,
@@ -160,13 +160,13 @@ impl Auth {
         visitor: &ClientInfo,
     ) -> Result<BoundDevice, Error> {
         let (agent, at) = (self.agent_without_device(bearer).await?, self.clock.now());
-        // What another session set up is not theirs to bind: a thief would have them bind the thief's device, or bind by theirs.
+        // Only the session that made the setup may bind it: otherwise a thief could have the agent bind the thief's device.
         let now = self.clock.now_for_lifetime(DEVICE_SETUP_LIFETIME);
         let own = |pending: &PendingDevice| now < pending.until && pending.by == Some(bearer.digest());
         let pending = agent.pending.filter(own).ok_or(Refusal::DeviceSetupOver)?;
         let proven = bearer.is_vouched_for();
         self.require_role(bearer, proven, visitor).await?;
-        // No guess: whoever asks was told the secret, or could be told another.
+        // Not counted as an attempt: the client was given the secret, or can ask for another one.
         let (code, seed) = (OneTimeCode::parse(code), self.credential_vault.unseal_seed(&pending.sealed, &agent.key)?);
         let step =
             code.and_then(|code| seed.step_of(code, self.clock.wall(), TotpStep::NEVER)).ok_or(Refusal::OtpWrong)?;
@@ -180,7 +180,7 @@ impl Auth {
             return Err(Refusal::DeviceSetupOver.into());
         }
         self.notices_due.notify_one();
-        // The codes are told once, so they are told also to somebody who must sign in again.
+        // The recovery codes are shown once, so they are returned even if the sign-in fails.
         let signed_in = self.complete_if_partial(bearer, proven, visitor).await.unwrap_or_else(|error| {
             tracing::warn!(%error, employee = ?bearer.employee(), "a device was bound, but the sign-in was not completed");
             None
@@ -198,7 +198,7 @@ impl Auth {
         (0..RECOVERY_CODE_COUNT).map(|_| Ok(RecoveryCode::generate(&self.entropy)?)).collect()
     }
 
-    /// Takes a code of somebody's device, or one that stands in for it; whoever was half-way in is in.
+    /// Accepts a code of the user's device or a recovery code, and completes a partial session.
     ///
     /// # Errors
     /// When the code is wrong or used, or no device is bound.
@@ -225,7 +225,7 @@ impl Auth {
         self.complete_if_partial(bearer, device.proven, visitor).await
     }
 
-    /// Unbinds the device that shows this code, or for which one stands in.
+    /// Unbinds the device, after a code of it or a recovery code.
     ///
     /// # Errors
     /// When the code is wrong or used, or no device is bound.
@@ -253,11 +253,11 @@ impl Auth {
         Ok(())
     }
 
-    /// Reads what somebody brought for a fresh code of their device. Nothing stands in for the device here, and one that was bound
-    /// without the platform's word does not count outside development mode.
+    /// Parses a fresh code of the caller's device. Recovery codes are not accepted, and neither is a device that was bound
+    /// without platform vouching, except in development mode.
     ///
     /// # Errors
-    /// When no device is bound, it is not proven, or nothing was brought that could be a code.
+    /// When no device is bound, it is not proven, or the text cannot be a code.
     pub async fn parse_fresh_code(
         &self,
         caller: &ActiveUser,
@@ -278,10 +278,10 @@ impl Auth {
         Ok(FreshCode { agent: agent.key, device, code })
     }
 
-    /// Takes a fresh code.
+    /// Uses up a fresh code.
     ///
     /// # Errors
-    /// When it is wrong or used.
+    /// When the code is wrong or used.
     pub async fn consume_fresh_code(
         &self,
         caller: &ActiveUser,
@@ -289,7 +289,7 @@ impl Auth {
         visitor: &ClientInfo,
     ) -> Result<(), Error> {
         let FreshCode { agent, device, code } = fresh;
-        let by = caller.0.as_author_in_role(caller.0.session().current_role, self.clock.now());
+        let by = caller.as_author(self.clock.now());
         let taken = self.consume_code(by, &agent, &device, PresentedCode::Code(code), false).await;
         self.audit_outcome(Attempt::in_session(caller.0.session(), AuditEvent::OtpRefused, visitor), taken).await
     }
@@ -300,8 +300,8 @@ impl Auth {
         Ok((agent.key, agent.device.ok_or(Refusal::NoDevice)?))
     }
 
-    /// Takes a code, which then counts no more, here or on any other node. A device that shows one where the platform vouched for
-    /// its owner minutes ago (`vouched`) is theirs from then on, whoever bound it.
+    /// Uses up a code on all nodes. If the platform vouched for the user minutes ago (`vouched`), the device counts as proven
+    /// from then on, regardless of how it was bound.
     async fn consume_code(
         &self,
         by: ChangeAuthor,
@@ -310,7 +310,7 @@ impl Auth {
         presented: PresentedCode,
         vouched: bool,
     ) -> Result<(), Error> {
-        // Before a guess is counted: what a session that is over shows is no guess.
+        // Checked before an attempt is counted: a code from an ended session is no attempt.
         self.store.check_author(by.clone()).await?;
         let taken = match presented {
             PresentedCode::Code(code) => self.consume_totp(by, agent, device, code, vouched).await?,
@@ -334,7 +334,7 @@ impl Auth {
         let (seed, wall) = (self.credential_vault.unseal_seed(&device.sealed, agent)?, self.clock.wall());
         let step = seed.step_of(code, wall, device.step);
         if step.is_none() && seed.step_of(code, wall, TotpStep::NEVER).is_some() {
-            // Right, and used before: a double click, and nothing that anybody learns from.
+            // The code is right but used, as after a double click. An attacker learns nothing from it, so it is not counted.
             return Ok(false);
         }
         let _counted = self.count_attempt(agent, AttemptKind::Otp).await?;
@@ -348,7 +348,7 @@ impl Auth {
         };
         match self.store.use_totp_step(by, used).await {
             Err(ChangeError::Revoked(revoked)) => {
-                // It was right, so it counts among no guesses; but it opens nothing.
+                // The code was right, so it is no failed attempt, but it has no effect.
                 self.store.clear_attempts(agent.clone(), AttemptKind::Otp).await?;
                 Err(Refusal::from(revoked).into())
             }
@@ -369,7 +369,7 @@ impl Auth {
     }
 }
 
-/// That somebody shows a code: to complete a sign-in, or in a session.
+/// The attempt that a code belongs to: completing a sign-in, or an operation in a session.
 fn attempt<'a>(bearer: &'a PartialOrFull, visitor: &'a ClientInfo) -> Attempt<'a> {
     match bearer {
         PartialOrFull::Full(holder) => Attempt::in_session(holder.session(), AuditEvent::OtpRefused, visitor),

@@ -1,4 +1,4 @@
-//! Whoever shows a token: signed in, or half-way in.
+//! Holders of a token, either of a session or of a partial session.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -10,16 +10,16 @@ use crate::agent::PARTIAL_SESSION_LIFETIME;
 use crate::sign_in::{SignInProof, SignInRequest};
 use crate::{Auth, Error, Refusal, SignedIn, TokenError, TokenHolder};
 
-/// Whoever shows a live token.
+/// The holder of a valid token.
 #[derive(Clone, Debug)]
 pub enum PartialOrFull {
-    /// Of a session.
+    /// The token is of a session.
     Full(TokenHolder),
-    /// Of half a sign-in: all this entitles to is completing it, or leaving.
+    /// The token is of a partial session, which can only be completed or signed out.
     Partial(PartialTokenHolder),
 }
 
-/// Somebody with a right password and no one-time password yet.
+/// A user whose password was verified and whose one-time password is still missing.
 #[derive(Clone, Debug)]
 pub struct PartialTokenHolder {
     pub(crate) digest: Digest,
@@ -27,7 +27,7 @@ pub struct PartialTokenHolder {
 }
 
 impl PartialOrFull {
-    /// Who it is.
+    /// The employee.
     #[must_use]
     pub fn employee(&self) -> &EmployeeKey {
         match self {
@@ -36,7 +36,7 @@ impl PartialOrFull {
         }
     }
 
-    /// What they are called.
+    /// The employee id.
     #[must_use]
     pub fn employee_id(&self) -> &str {
         match self {
@@ -45,7 +45,7 @@ impl PartialOrFull {
         }
     }
 
-    /// What their token hashes to, which names the session, or the half, and opens nothing.
+    /// The digest of the token. It identifies the session or partial session and grants nothing.
     pub(crate) fn digest(&self) -> Digest {
         match self {
             Self::Full(holder) => holder.digest(),
@@ -53,7 +53,7 @@ impl PartialOrFull {
         }
     }
 
-    /// Refuses whoever is where their active role may not be active: they may leave, and nothing else that lasts.
+    /// Refuses a user whose active role is not allowed at the client's address. Such a user may only sign out.
     pub(crate) fn require_address_allowed(&self) -> Result<(), Refusal> {
         match self {
             Self::Full(holder) if holder.is_address_denied() => {
@@ -63,7 +63,7 @@ impl PartialOrFull {
         }
     }
 
-    /// Them, as those who make a change.
+    /// The author of a change.
     pub(crate) fn as_author(&self, now: Timestamp) -> ChangeAuthor {
         match self {
             Self::Full(holder) => holder.as_author_at_address(now),
@@ -73,17 +73,17 @@ impl PartialOrFull {
         }
     }
 
-    /// Whether the platform vouched for them, in the session whose token they show.
+    /// Whether the platform vouched for the user in the session of the token.
     pub(crate) fn is_vouched_for(&self) -> bool {
         matches!(self, Self::Full(holder) if holder.session().is_vouched_for())
     }
 }
 
 impl Auth {
-    /// Finds out who shows this token, of a session or of half a sign-in.
+    /// Identifies the holder of a token, of a session or of a partial session.
     ///
     /// # Errors
-    /// A refusal that says what is wrong with the token, or a failure of the store.
+    /// A refusal that names the problem with the token, or a failure of the store.
     pub async fn authenticate_partial_or_full(&self, token: &str, from: IpAddr) -> Result<PartialOrFull, Error> {
         match Secret::<Half>::parse(token) {
             Ok(half) => Ok(PartialOrFull::Partial(self.authenticate_partial(half.digest()).await?)),
@@ -108,10 +108,10 @@ impl Auth {
         Ok(PartialTokenHolder { digest, person })
     }
 
-    /// Ends a session, or half a sign-in, for good.
+    /// Ends a session or a partial session.
     ///
     /// # Errors
-    /// When somebody else ended it first, or the store fails.
+    /// When the session has ended already, or the store fails.
     pub async fn sign_out(&self, bearer: &PartialOrFull, visitor: &ClientInfo) -> Result<(), Error> {
         match bearer {
             PartialOrFull::Full(holder) => self.logout(holder, visitor).await,
@@ -122,7 +122,7 @@ impl Auth {
         }
     }
 
-    /// Whether somebody half-way in will have a role, asked before anything is used up for it.
+    /// Requires that a partial session would get a role, before a code is used up.
     pub(crate) async fn require_role(
         &self,
         bearer: &PartialOrFull,
@@ -135,7 +135,7 @@ impl Auth {
         self.initial_role(available.roles, None, visitor).await.map(drop)
     }
 
-    /// Makes a whole sign-in of half a one, now that the other half was shown.
+    /// Completes a partial session after the one-time password was accepted.
     pub(crate) async fn complete_sign_in(
         &self,
         half: &PartialTokenHolder,

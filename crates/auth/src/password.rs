@@ -1,24 +1,27 @@
-//! Setting and changing an agent's password.
+//! Passwords of agents: setting and changing them.
 
 use std::fmt;
+use std::time::Duration;
 
-use deskpass_core::{ClientInfo, Digest, EmployeeKey, Password, Person, RecoveryCode, Timestamp, weakness};
+use deskpass_core::{ClientInfo, Digest, EmployeeKey, Password, Person, RecoveryCode, weakness};
 use deskpass_store::{Agent, AuditEvent, ChangeAuthor, NewPassword, NoticeSubject, PasswordPrecondition};
 
-use crate::admin::SETUP_CODE_LIFETIME;
 use crate::audit::Attempt;
 use crate::password_hasher::{HashSlot, Priority};
 use crate::{ActiveUser, Auth, Error, Refusal};
 
-/// A password to be set.
+/// How long a setup code for a password or a device is valid.
+pub(crate) const SETUP_CODE_LIFETIME: Duration = Duration::from_hours(24);
+
+/// A password change.
 pub struct PasswordChange {
-    /// The one before.
+    /// The old password.
     pub old: Option<Password>,
-    /// The one to be.
+    /// The new password.
     pub new: Password,
-    /// The cookie of a browser in which an agent has been before.
+    /// The cookie of a known browser.
     pub browser: Option<Digest>,
-    /// From where.
+    /// The client.
     pub visitor: ClientInfo,
 }
 
@@ -29,11 +32,11 @@ impl fmt::Debug for PasswordChange {
 }
 
 impl Auth {
-    /// Sets the caller's password; returns how many of their other sessions ended.
+    /// Sets the caller's password; returns how many of the caller's other sessions ended.
     ///
     /// # Errors
-    /// When the old one is missing or wrong, there is none and the platform did not vouch for the caller minutes ago, or the
-    /// new one is weak.
+    /// When the old password is missing or wrong, there is none and the session has no recent platform vouching, or the new
+    /// password is weak.
     pub async fn change_password(&self, caller: &ActiveUser, change: &PasswordChange) -> Result<usize, Error> {
         let changed = self.change_password_unaudited(caller, change).await;
         self.audit_outcome(
@@ -58,8 +61,8 @@ impl Auth {
             }
             (Some(kept), Some(old)) => {
                 let slot = self.credential_vault.reserve(Priority::Known, &agent.key)?;
-                // Before a guess is counted: what a session that is over shows is no guess, and is told nothing.
-                self.store.check_author(caller_as_author(caller, self.clock.now())).await?;
+                // Checked before an attempt is counted: a password from an ended session is no attempt, and gets no answer.
+                self.store.check_author(caller.as_author(self.clock.now())).await?;
                 self.verify_old_password(&agent, kept, old, &slot, change).await?;
                 (slot, PasswordPrecondition::Hash(kept.clone()), Refusal::OldPasswordWrong)
             }
@@ -69,10 +72,10 @@ impl Auth {
         Ok(ended.ok_or(otherwise)?)
     }
 
-    /// Sets the password of an agent who brings a code that an administrator handed out.
+    /// Sets the password of an agent with a setup code from an administrator.
     ///
     /// # Errors
-    /// When the code is not good, or the password is weak.
+    /// When the setup code is invalid, or the password is weak.
     pub async fn set_up_password(
         &self,
         employee: &EmployeeKey,
@@ -137,7 +140,7 @@ impl Auth {
         let entry = self.plain_entry(AuditEvent::PasswordChanged, &employee, at, &change.visitor)?;
         let (keep_browser, deny_until) = (change.browser, self.deny_until(at));
         let keep = caller.map(|caller| caller.0.digest());
-        let by = caller.map_or(ChangeAuthor::NoSession, |caller| caller_as_author(caller, at));
+        let by = caller.map_or(ChangeAuthor::NoSession, |caller| caller.as_author(at));
         let new = NewPassword { employee, hash, precondition, keep, keep_browser, at, deny_until, notice, entry };
         let ended = self.store.set_password(by, new).await?;
         if ended.is_some() {
@@ -147,12 +150,7 @@ impl Auth {
     }
 }
 
-/// The caller, as the one who makes a change in the role that is active.
-fn caller_as_author(caller: &ActiveUser, now: Timestamp) -> ChangeAuthor {
-    caller.0.as_author_in_role(caller.0.session().current_role, now)
-}
-
-/// A password must not be one that others would think of, those who know the agent included.
+/// Requires a password that is hard to guess, even for people who know the agent.
 fn require_strong_password(password: &Password, person: &Person) -> Result<(), Refusal> {
     let about = [&*person.employee_id, &*person.name, person.key.corp(), "deskpass"];
     weakness(password.expose(), &about).map_or(Ok(()), |weakness| Err(Refusal::Weak(weakness)))

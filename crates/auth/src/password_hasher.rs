@@ -1,5 +1,4 @@
-//! Passwords, hashed. That is slow and takes memory on purpose, so threads of its own do it, a few at a time, and nobody waits
-//! in a line that has no end.
+//! The password hasher. Hashing is slow and takes memory on purpose, so a few dedicated threads do it, and the queue is bounded.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -14,36 +13,36 @@ use deskpass_core::{Digest, EmployeeKey, Entropy, Password};
 use subtle::ConstantTimeEq as _;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
-use crate::agent::CountedAttempt;
+use crate::attempts::CountedAttempt;
 use crate::{Error, InternalError};
 
-/// What every hash begins with: argon2id, 19 MiB, two passes, one lane. Whoever raises that must go on reading what was kept
-/// under the lower ones.
+/// The prefix of every hash: argon2id, 19 MiB, two passes, one lane. If these are raised, stored hashes with the lower ones must
+/// stay readable.
 const PREFIX: &str = "$argon2id$v=19$m=19456,t=2,p=1$";
 const MEMORY_KIB: u32 = 19_456;
 const PASSES: u32 = 2;
 const LANES: u32 = 1;
 
-/// How many strangers may wait; one more is sent away.
+/// The number of anonymous requests that may wait. Further ones are rejected.
 const MAX_WAITING_ANONYMOUS: usize = 64;
-/// How many may wait besides whom we know.
+/// The number of known users who may wait in addition.
 const MAX_WAITING_KNOWN: usize = 16;
-/// How far these threads stand behind: whoever shows a token must not wait for somebody's password.
+/// The niceness of the threads: token checks must not wait for passwords.
 #[cfg(target_os = "linux")]
 const WORKER_NICENESS: i32 = 10;
 
 type Salt = [u8; 16];
 type Hash = [u8; 32];
 
-/// Hashes passwords, with a key that is not where the hashes are kept: whoever has only those cannot even guess.
+/// Hashes passwords with a key that is not stored with the hashes. The hashes alone do not permit guessing.
 pub(crate) struct PasswordHasher(Arc<HashQueue>);
 
-/// Who waits. Whoever is known is served first, so that strangers cannot keep them out by standing in line.
+/// The priority of a request. Known users are served first, so that strangers cannot lock them out by filling the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Priority {
-    /// Anybody.
+    /// Any client.
     Anonymous,
-    /// Somebody signed in, or in a browser where the agent has been.
+    /// A signed-in user, or a known browser of the agent.
     Known,
 }
 
@@ -76,16 +75,16 @@ impl PendingJobs {
 }
 
 struct HashJob {
-    /// Of the queue and of whose password it is: a hash that is moved to another agent's record matches nothing.
+    /// Derived from the hasher's key and the owner: a hash that is moved to another agent's record matches nothing.
     key: Digest,
     password: Password,
     salt: Salt,
     done: oneshot::Sender<Option<Hash>>,
-    /// Kept until it is done, also when nobody waits for it any more.
+    /// Held until the job is done, even if the request has stopped waiting.
     permit: Arc<OwnedSemaphorePermit>,
 }
 
-/// A place in the line.
+/// A slot in the queue.
 #[derive(Debug)]
 pub(crate) struct HashSlot {
     queue: Arc<HashQueue>,
@@ -95,10 +94,10 @@ pub(crate) struct HashSlot {
 }
 
 impl PasswordHasher {
-    /// Starts half as many threads as there are processors.
+    /// Starts the hasher, with half as many threads as there are processors.
     ///
     /// # Errors
-    /// When the system gives no thread.
+    /// When the system cannot start a thread.
     pub(crate) fn start(key: &[u8; 32]) -> io::Result<Self> {
         Self::with_threads(key, thread::available_parallelism().map_or(1, |all| (all.get() / 2).max(1)))
     }
@@ -119,7 +118,7 @@ impl PasswordHasher {
         Ok(hasher)
     }
 
-    /// A place in the line for somebody's password, unless it is too long.
+    /// Reserves a slot in the queue; `None` if the queue is full.
     pub(crate) fn reserve(&self, priority: Priority, owner: &EmployeeKey) -> Option<HashSlot> {
         let places = match priority {
             Priority::Anonymous => &self.0.anonymous,
@@ -139,14 +138,14 @@ impl Drop for PasswordHasher {
 }
 
 impl HashSlot {
-    /// The hash of a password, fit to be kept.
+    /// The hash of a password, as it is stored.
     pub(crate) async fn hash(&self, password: &Password, entropy: &Entropy) -> Result<String, Error> {
         let salt = entropy.bytes()?;
         let hash = self.run(password, salt).await?;
         Ok(format!("{PREFIX}{}${}", STANDARD_NO_PAD.encode(salt), STANDARD_NO_PAD.encode(hash)))
     }
 
-    /// Whether this guess is the password whose hash was kept. Where none was, it takes as long to say no.
+    /// Whether the password matches the stored hash. Without a stored hash the check takes as long and fails.
     pub(crate) async fn verify(&self, guess: &Password, kept: Option<&str>, _: CountedAttempt) -> Result<bool, Error> {
         let parsed = kept.and_then(parse_hash);
         if kept.is_some() && parsed.is_none() {
@@ -167,7 +166,7 @@ impl HashSlot {
     }
 }
 
-/// Reads what [`HashSlot::hash`] wrote.
+/// Parses the output of [`HashSlot::hash`].
 fn parse_hash(kept: &str) -> Option<(Salt, Hash)> {
     let (salt, hash) = kept.strip_prefix(PREFIX)?.split_once('$')?;
     let decode = |text| STANDARD_NO_PAD.decode(text).ok();
@@ -179,7 +178,7 @@ impl HashQueue {
         self.jobs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The next one to do; `None` once there will be no more.
+    /// The next job; `None` after the hasher was closed.
     fn next_job(&self) -> Option<HashJob> {
         let mut jobs = self.lock();
         loop {
@@ -193,7 +192,7 @@ impl HashQueue {
         }
     }
 
-    /// What a thread does, to the end. The memory is kept while there is something to do, and no longer.
+    /// The loop of a thread. The memory is kept only while there are jobs.
     fn run_worker(&self) {
         lower_thread_priority();
         while let Some(first) = self.next_job() {
@@ -219,13 +218,13 @@ fn hash(key: &Digest, password: &Password, salt: &Salt, memory: &mut [Block]) ->
     Some(hash)
 }
 
-/// Makes this thread stand behind the others. Where it is not allowed, they get a little slower under a flood of passwords.
+/// Lowers the priority of this thread. If that is not permitted, other requests get slightly slower under a flood of passwords.
 #[cfg(target_os = "linux")]
 fn lower_thread_priority() {
     let _ = rustix::process::setpriority_process(None, WORKER_NICENESS);
 }
 
-/// Elsewhere it would slow the whole service down.
+/// On other systems it would slow down the whole process.
 #[cfg(not(target_os = "linux"))]
 fn lower_thread_priority() {}
 
@@ -299,10 +298,10 @@ mod tests {
         assert!(hasher.reserve(Priority::Known, &owner()).is_some(), "strangers take no places of those we know");
         drop(slots);
         let slot = hasher.reserve(Priority::Anonymous, &owner()).unwrap();
-        // Somebody stops waiting.
+        // The request stops waiting.
         drop(timeout(Duration::ZERO, slot.verify(&password("a"), None, COUNTED_ATTEMPT)).await);
         drop(slot);
-        // Whoever comes next waits until the thread has seen that.
+        // The next request waits until the thread has noticed that.
         assert!(!verify(&hasher, "b", None).await);
         assert_eq!(hasher.0.anonymous.available_permits(), all);
     }

@@ -1,20 +1,20 @@
-//! What the active role permits. The other roles that somebody holds do not count until they switch.
+//! Permissions of the active role. Other roles of the user do not count until the user switches to them.
 
 use deskpass_core::{Operation, PermissionScope, Resource, Roles};
 
 use crate::{ActiveUser, Auth, Refusal};
 
 impl Auth {
-    /// How far the caller may do this, if at all.
+    /// The scope in which the caller may perform the operation, if at all.
     #[must_use]
     pub fn granted(&self, caller: &ActiveUser, resource: Resource, operation: Operation) -> Option<PermissionScope> {
         self.policy.matrix.granted(caller.0.session().current_role, resource, operation)
     }
 
-    /// Whether the caller may do this as far as `scope` reaches.
+    /// Requires that the caller may perform the operation in this scope.
     ///
     /// # Errors
-    /// A refusal when they may not.
+    /// A refusal when the caller may not.
     pub fn permits(
         &self,
         caller: &ActiveUser,
@@ -28,7 +28,7 @@ impl Auth {
 }
 
 impl ActiveUser {
-    /// Whether the active role is one of these.
+    /// Requires that the active role is one of these.
     ///
     /// # Errors
     /// A refusal when it is not.

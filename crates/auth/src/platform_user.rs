@@ -1,10 +1,10 @@
-//! Whoever comes from the platform: who they are here.
+//! Users that the platform identifies, and the employees they are.
 
 use std::time::Duration;
 
 use deskpass_core::{CorpId, EmployeeId, EmployeeKey, IdentifiedPerson, Person, is_entered_department};
 use deskpass_store::IdentityLink;
-use deskpass_wecom::errcode::{FixableBy, explain};
+use deskpass_wecom::errcode::{self, FixableBy, explain};
 use deskpass_wecom::{
     Department, Error as PlatformError, Identity, InvalidResponse, MemberStatus, Profile, Unreachable,
 };
@@ -12,33 +12,33 @@ use tokio::time::timeout;
 
 use crate::{Auth, Error, Refusal};
 
-/// How long somebody who is identified waits for what the platform has to tell of them besides.
+/// How long a sign-in waits for the user's profile.
 const PROFILE_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Somebody the platform vouches for.
+/// A user whom the platform vouches for.
 #[derive(Clone, Debug)]
 pub(crate) enum PlatformUser {
-    /// They can sign in.
+    /// An employee who can sign in.
     Known(IdentifiedPerson),
-    /// They are of a connected corporation, and nobody here yet.
+    /// A user of a connected corporation who is not known here yet.
     Unknown(EmployeeKey),
 }
 
 impl Auth {
-    /// Asks the platform who stands behind a code, which uses it up.
+    /// Asks the platform for the identity behind a code, which uses the code up.
     pub(crate) async fn exchange_code(&self, code: &str) -> Result<Identity, Error> {
         self.platform.exchange_code(code).await.map_err(classify_code_error)
     }
 
-    /// Finds out who somebody is here.
+    /// Finds the employee of an identity.
     pub(crate) async fn resolve_user(&self, identity: &Identity) -> Result<PlatformUser, Error> {
         let (key, id) = self.employee_key(identity)?;
-        // Of everybody whom the platform names, also of those who act as somebody else here.
+        // Fetched for every identity, including those that act as another employee.
         let profile = self.fetch_profile(identity).await?;
         if *key.corp() != *self.policy.home_corp.as_str() {
             match self.store.link(key.clone()).await? {
                 Some(IdentityLink { target, bound_at: Some(_), .. }) => return self.linked_employee(target, key).await,
-                // Approved to act as somebody, which begins with saying so.
+                // An approved link takes effect when the user names the employee.
                 Some(IdentityLink { bound_at: None, .. }) => return Ok(PlatformUser::Unknown(key)),
                 None if self.store.person(&key).await?.is_none() => return Ok(PlatformUser::Unknown(key)),
                 None => {}
@@ -59,7 +59,7 @@ impl Auth {
         Ok((self.resolve_key(corp.as_ref(), &id), id))
     }
 
-    /// The employee as whom somebody was bound. What the platform tells of that somebody is not about the employee.
+    /// The employee that an identity is linked to. The platform's profile is about the identity, so it is not used.
     async fn linked_employee(&self, target: EmployeeKey, identity: EmployeeKey) -> Result<PlatformUser, Error> {
         let person = self.store.person(&target).await?.ok_or(Refusal::UnknownEmployee)?;
         let (through, name) = (Some(identity), Some(person.name.clone()));
@@ -70,14 +70,14 @@ impl Auth {
         }))
     }
 
-    /// What the platform tells of somebody, if it does. That it does not is no reason to turn them away; that they have left is.
+    /// The user's profile, if the platform returns it. A missing profile is no reason for a refusal; that the user has left is.
     async fn fetch_profile(&self, identity: &Identity) -> Result<Option<Profile>, Error> {
         let told = timeout(PROFILE_TIMEOUT, self.platform.profile(identity)).await;
         let told = told.unwrap_or(Err(PlatformError::Unreachable(Unreachable::TimedOut)));
         let told = told.inspect_err(|error| tracing::info!(%error, "the platform tells neither name nor department"));
         let profile = match told {
             Ok(profile) => profile,
-            // Where they are now is not for this application to see, and where they were is over.
+            // The application may not see the user's current department, and the former one is out of date.
             Err(error) if is_outside_visible_range(identity, &error) => Profile::empty(Department::None),
             Err(_) => return Ok(None),
         };
@@ -90,11 +90,10 @@ impl Auth {
         }
     }
 
-    /// Takes over what the platform tells of somebody who signs in. Mostly it is what is known already, and then nothing is
-    /// written.
+    /// Updates the employee's record from the platform's profile. Writes nothing if the record is up to date, as it usually is.
     pub(crate) async fn update_person(&self, who: &IdentifiedPerson) -> Result<(), Error> {
         if who.through.is_some() {
-            // What is known of them is ours already.
+            // The record of a linked employee does not come from the platform.
             return Ok(());
         }
         let (mut who, known) = (who.clone(), self.store.person(&who.key).await?);
@@ -108,7 +107,7 @@ impl Auth {
     }
 }
 
-/// Somebody, with what the platform told of them. An empty text says that there is none, and takes away what was known.
+/// A person with the platform's profile. An empty text says that the value is empty, and clears the stored one.
 pub(crate) fn identified_person(key: EmployeeKey, id: &str, profile: Option<Profile>) -> IdentifiedPerson {
     let employee_id = id.to_owned();
     let mut who = IdentifiedPerson {
@@ -132,11 +131,11 @@ pub(crate) fn identified_person(key: EmployeeKey, id: &str, profile: Option<Prof
 
 /// Whether a member of the main corporation is not, or no longer, in the application's visible range.
 fn is_outside_visible_range(identity: &Identity, error: &PlatformError) -> bool {
-    matches!(identity, Identity::Member { .. }) && matches!(error.errcode(), Some(60011 | 60111))
+    matches!(identity, Identity::Member { .. }) && error.errcode().is_some_and(errcode::is_outside_visible_range)
 }
 
-/// Fits what is told of a department to what is known: that the platform shows none does not take away what an operator
-/// entered, and the name of the former department is not that of the new one.
+/// Reconciles the platform's department with the stored one: a missing department does not clear what an operator entered, and
+/// the name of the former department is not used for the new one.
 fn reconcile_department(person: &Person, who: &mut IdentifiedPerson) {
     let by_operator = is_entered_department(&person.department_id);
     match who.department_id.as_deref() {
@@ -155,7 +154,7 @@ fn is_up_to_date(person: &Person, who: &IdentifiedPerson) -> bool {
     department && same(&who.name, &person.name) && same(&who.avatar, &person.avatar)
 }
 
-/// A code that is no good is the person's to mend, by starting again; everything else is not theirs.
+/// Classifies a failed exchange: an invalid code is a refusal, because the user can start again; all else is internal.
 fn classify_code_error(error: PlatformError) -> Error {
     let theirs = matches!(error, PlatformError::BadCode)
         || error.errcode().is_some_and(|code| explain(code).fixable_by == FixableBy::Person);

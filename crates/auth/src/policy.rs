@@ -1,49 +1,49 @@
-//! What a deployment allows, decided once at start.
+//! The policy of a deployment, fixed at start.
 
 use std::time::Duration;
 
 use deskpass_core::{CorpId, LoginMethod, Networks, PermissionMatrix, PlatformVouching, Role, Roles};
 
-/// The rules of this desk.
+/// The policy of a deployment.
 #[derive(Clone, Debug)]
 pub struct Policy {
-    /// The corporation whose people work here.
+    /// The home corporation.
     pub home_corp: CorpId,
-    /// How long a session lives, whatever happens in it.
+    /// The lifetime of a session, regardless of activity.
     pub session_lifetime: Duration,
-    /// How many sessions a person may have at once.
+    /// The maximum number of sessions of an employee.
     pub max_sessions_per_employee: Option<usize>,
-    /// The role of whoever the platform vouches for and nobody gave one.
+    /// The role of a user whom the platform vouches for and who holds none.
     pub default_role: Option<Role>,
-    /// Who may bind.
+    /// Who may sign in by naming an employee.
     pub bind: BindPolicy,
-    /// How agents get in without the platform.
+    /// How agents sign in without the platform.
     pub agents: AgentPolicy,
-    /// Whether a ticket's holder learns at once who has scanned its code, before the question was shown: development.
+    /// Whether a ticket's holder learns at once who scanned its code, before the prompt was shown. Development mode only.
     pub reveal_scanner_at_once: bool,
-    /// Who may do what.
+    /// The permission matrix.
     pub matrix: PermissionMatrix,
-    /// How long the log is kept.
+    /// How long log rows are kept.
     pub log_retention: Duration,
-    /// How many sockets a person may have at once on one node.
+    /// The maximum number of sockets of an employee on one node.
     pub sockets_per_employee: usize,
 }
 
-/// How agents get in without the platform.
+/// How agents sign in without the platform.
 #[derive(Clone, Copy, Debug)]
 pub struct AgentPolicy {
-    /// When a password counts.
+    /// When passwords are accepted.
     pub fallback: PasswordPolicy,
-    /// Whether everybody's word is taken: development.
+    /// Whether sessions and devices without platform vouching count as proven. Development mode only.
     pub trust_unproven: bool,
 }
 
-/// When an agent's password counts.
+/// When agents' passwords are accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PasswordPolicy {
-    /// At any time.
+    /// Always.
     Always,
-    /// While the platform cannot be used.
+    /// While the platform is down.
     Outage,
     /// Never.
     Off,
@@ -52,18 +52,18 @@ pub enum PasswordPolicy {
 /// Who may sign in by naming an employee.
 #[derive(Clone, Debug)]
 pub enum BindPolicy {
-    /// Anyone: development.
+    /// Any client. Development mode only.
     Open,
-    /// Anyone in these networks, who then cannot act as administrator.
+    /// Clients in these networks. They cannot act as administrator.
     OpenTo(Networks),
-    /// Only whom the platform has identified.
+    /// Users whom the platform has identified.
     Proof,
-    /// Nobody.
+    /// No one.
     Off,
 }
 
 impl Policy {
-    /// The roles that count in a session that began so, out of those its person holds and the one that was lent to them.
+    /// The roles that are effective in a session, out of those the employee holds and the default role.
     pub(crate) fn effective_roles(
         &self,
         method: LoginMethod,
@@ -73,11 +73,11 @@ impl Policy {
     ) -> Roles {
         let held = lent.map_or(held, |lent| held.with(lent));
         match (method, vouched.is_vouched(), &self.bind) {
-            // Whoever has somebody's password can bind a device of their own to it. That must not lead to the top either,
-            // unless the platform vouched for whoever bound it.
+            // Anyone who has an agent's password can bind a device of their own to it. That must not lead to the administrator
+            // role, unless the platform vouched for the device's owner.
             (LoginMethod::Password, false, _) if !self.agents.trust_unproven => held.without(Role::Admin),
-            // Outside development mode, whoever could reach the network could name any employee, so this way must not lead
-            // to the top: not when the session began, nor after bind was closed.
+            // Outside development mode, any client in the network could name any employee, so this method must not lead to the
+            // administrator role: neither when the session begins, nor after the policy was tightened.
             (LoginMethod::Bind, false, BindPolicy::OpenTo(_) | BindPolicy::Proof | BindPolicy::Off) => {
                 held.without(Role::Admin)
             }

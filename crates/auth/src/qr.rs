@@ -1,12 +1,11 @@
-//! Signing in with a QR code: one browser waits, one phone scans and decides.
+//! Sign-in with a QR code: a browser waits, and a phone scans the code and decides.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use deskpass_core::{
-    Access, ClientInfo, Confirm, Digest, IdentifiedPerson, InvalidTransition, LoginMethod, LoginSource, NoEntropy,
-    PendingSignIn, PersonPreview, PhoneClaim, REDELIVERY_PERIOD, ScanId, Secret, SignInOrigin, SignInStage, Ticket,
-    Timestamp,
+    Access, ClientInfo, Confirm, Digest, IdentifiedPerson, InvalidTransition, LoginMethod, LoginSource, PendingSignIn,
+    PersonPreview, PhoneClaim, REDELIVERY_PERIOD, ScanId, Secret, SignInOrigin, SignInStage, Ticket, Timestamp,
 };
 use deskpass_store::{RecordWatch, SignInPointer, SignInStep};
 
@@ -14,47 +13,47 @@ use crate::audit::Attempt;
 use crate::sign_in::{SignInProof, SignInRequest};
 use crate::{Auth, Error, Refusal};
 
-/// How long a code can be scanned and decided about.
+/// How long a QR code is valid.
 const QR_LIFETIME: Duration = Duration::from_mins(3);
 
-/// A sign-in that was asked for.
+/// A new QR sign-in.
 #[derive(Debug)]
 pub struct IssuedTicket {
-    /// For whoever waits, and nobody else.
+    /// The secret of the waiting client.
     pub ticket: Secret<Ticket>,
-    /// For everyone to see, in the QR code.
+    /// The public id in the QR code.
     pub scan_id: Secret<ScanId>,
-    /// How long it lasts.
+    /// How long the sign-in is valid.
     pub lifetime: Duration,
-    /// When it is over.
+    /// When it expires.
     pub expires_at: Timestamp,
 }
 
-/// What can be said to whoever holds a ticket.
+/// The status that a ticket's holder sees.
 #[derive(Debug)]
 pub enum TicketStatus {
-    /// Nobody has scanned the code.
+    /// The code has not been scanned.
     Waiting,
-    /// Somebody has, and decides.
+    /// The code was scanned, and the decision is pending.
     Scanned(PersonPreview),
-    /// They said yes.
+    /// The user confirmed; this is the token.
     Confirmed(PersonPreview, Secret<Access>),
-    /// It is over, or never was.
+    /// The sign-in has expired, or never existed.
     Expired,
 }
 
-/// Who asks with a ticket, as far as the request tells.
+/// The client that polls with a ticket, as far as the request identifies it.
 #[derive(Clone, Debug, Default)]
 pub struct Poller {
-    /// What its cookies hash to.
+    /// The digests of its cookies.
     pub cookies: Vec<Digest>,
-    /// Whether it is one of our own pages, as the browser or the page itself says.
+    /// Whether it is a page of this service, according to the browser or the page itself.
     pub page: bool,
 }
 
 impl Poller {
-    /// A ticket that was given to a browser is good in that browser alone; and a page takes no other, or else whoever sends
-    /// people a link could sign them in as himself.
+    /// Whether the client may use the ticket. A ticket that is bound to a browser is valid only there, and a page accepts no
+    /// other ticket: otherwise an attacker could send a link that signs people in as the attacker.
     fn may_use(&self, sign_in: &PendingSignIn) -> bool {
         match &sign_in.bound_to {
             Some(cookie) => self.cookies.contains(cookie),
@@ -67,30 +66,30 @@ impl Poller {
 #[derive(Debug)]
 pub(crate) struct Phone {
     pub(crate) visitor: ClientInfo,
-    /// Whether another page opened the link, as far as the phone's browser says.
+    /// Whether another page opened the link, according to the phone's browser.
     pub(crate) opened_by_page: bool,
 }
 
-/// What a phone is asked to decide.
+/// The question that a phone is asked.
 #[derive(Debug)]
 pub struct ConfirmationPrompt {
-    /// Who asked, for what, when.
+    /// The origin of the sign-in: client, source and time.
     pub asked: SignInOrigin,
-    /// As whom they would be signed in.
+    /// The user who would be signed in.
     pub who: IdentifiedPerson,
-    /// Where the phone is.
+    /// The phone.
     pub phone: ClientInfo,
-    /// Whether another page opened the link on the phone, as far as its browser says.
+    /// Whether another page opened the link on the phone, according to its browser.
     pub opened_by_page: bool,
-    /// How long there is to decide.
+    /// How long the user has to decide.
     pub remaining: Duration,
 }
 
 impl Auth {
-    /// Begins a sign-in for somebody who waits in front of a QR code, bound to a browser's cookie when there is one.
+    /// Begins a QR sign-in, bound to the browser's cookie if there is one.
     ///
     /// # Errors
-    /// When there is no randomness, or nowhere to keep it.
+    /// When the system provides no randomness, or the shared state fails.
     pub async fn issue_ticket(
         &self,
         source: LoginSource,
@@ -111,23 +110,10 @@ impl Auth {
         Ok(IssuedTicket { ticket, scan_id, lifetime: QR_LIFETIME, expires_at })
     }
 
-    /// A sign-in with a token of its own, which is made now and means nothing before its session begins.
-    pub(crate) fn new_ticketed_sign_in(
-        &self,
-        ticket: &Secret<Ticket>,
-        asked: SignInOrigin,
-        bound_to: Option<Digest>,
-        lifetime: Duration,
-    ) -> Result<PendingSignIn, NoEntropy> {
-        let token = Secret::<Access>::generate(&self.entropy)?;
-        let (token, expires_at) = ((token.digest(), token.seal(ticket)), self.clock.now() + lifetime);
-        Ok(PendingSignIn { asked, bound_to, token, expires_at, stage: SignInStage::Waiting })
-    }
-
-    /// How far the sign-in of a ticket has come; the token, once there is one.
+    /// The status of a ticket's sign-in, with the token once it is ready.
     ///
     /// # Errors
-    /// When nobody can tell right now.
+    /// When the shared state fails.
     pub async fn poll_ticket(&self, ticket: &str, poller: &Poller) -> Result<TicketStatus, Error> {
         let Ok(ticket) = Secret::<Ticket>::parse(ticket) else { return Ok(TicketStatus::Expired) };
         let (now, digest) = (self.clock.now(), ticket.digest());
@@ -150,17 +136,17 @@ impl Auth {
         })
     }
 
-    /// Whether the ticket's holder may learn who has scanned the code before they confirmed. Loading the link is enough to be
-    /// identified, and a foreign page can load it: so the person must have seen the question first, and must not have been
-    /// led to it by another page. In development mode every scan is told at once.
+    /// Whether the ticket's holder may learn who scanned the code before the confirmation. Loading the link identifies the user,
+    /// and a foreign page can load it: so the user must have seen the prompt, and must not have come from another page. In
+    /// development mode the scan is revealed at once.
     fn may_reveal_scanner(&self, claim: &PhoneClaim) -> bool {
         self.policy.reveal_scanner_at_once || (claim.shown && !claim.opened_by_page)
     }
 
-    /// Hands the token of a ticket over, when there is one: for a while again and again, and then no more.
+    /// Delivers the token of a ticket if it is ready. Redelivery is possible for a limited time.
     async fn deliver_token(&self, ticket: &Secret<Ticket>, now: Timestamp) -> Result<Option<TicketStatus>, Error> {
         let digest = ticket.digest();
-        // Trying may take several times, and the last one counts.
+        // The update may run several times; the last run counts.
         let first = AtomicBool::new(false);
         let delivered = self.shared.sign_ins.update(&digest, now, |sign_in| match sign_in.stage {
             SignInStage::Ready { delivered_at, .. } => {
@@ -181,10 +167,10 @@ impl Auth {
         })
     }
 
-    /// Tells of changes to the sign-in of a ticket, and how long it can still last.
+    /// A watch on the sign-in of a ticket, and how long it can still last.
     ///
     /// # Errors
-    /// When nobody can tell right now.
+    /// When the shared state fails.
     pub async fn watch_ticket(&self, ticket: &str) -> Result<Option<(RecordWatch, Duration)>, Error> {
         let Ok(ticket) = Secret::<Ticket>::parse(ticket) else { return Ok(None) };
         let (now, digest) = (self.clock.now(), ticket.digest());
@@ -193,7 +179,7 @@ impl Auth {
         Ok(remaining.map(|remaining| (changes, remaining)))
     }
 
-    /// Whether a scan id leads to a sign-in that nobody has scanned.
+    /// Whether the scan id belongs to a sign-in that has not been scanned.
     pub(crate) async fn is_unscanned(&self, scan_id: &str) -> Result<bool, Error> {
         let Ok(scan_id) = Secret::<ScanId>::parse(scan_id) else { return Ok(false) };
         let now = self.clock.now();
@@ -203,7 +189,7 @@ impl Auth {
         Ok(self.shared.sign_ins.read_with(&ticket, now, waiting).await? == Some(true))
     }
 
-    /// A phone has scanned a code: it alone may decide, with the secret this returns.
+    /// Claims a scanned sign-in for a phone. Only that phone may decide, with the returned secret.
     pub(crate) async fn claim_scan(
         &self,
         scan_id: &str,
@@ -228,10 +214,10 @@ impl Auth {
         Ok(confirm)
     }
 
-    /// What a phone is asked to decide. Asking again changes nothing.
+    /// The question that a phone is asked. Reading it changes nothing.
     ///
     /// # Errors
-    /// When it has decided, or it is too late, or nobody can tell right now.
+    /// When the sign-in is decided or expired, or the shared state fails.
     pub async fn confirmation_prompt(&self, confirm: &str) -> Result<ConfirmationPrompt, Error> {
         let (ticket, confirm) = self.ticket_of_confirm(confirm).await?;
         let now = self.clock.now();
@@ -247,20 +233,20 @@ impl Auth {
         Ok(decision.await?.flatten().ok_or(Refusal::Over)?)
     }
 
-    /// The phone's page has shown the question long enough to be read; returns the question again.
+    /// Records that the phone's page has shown the prompt long enough to be read; returns the prompt again.
     ///
     /// # Errors
-    /// When it has decided, or it is too late, or nobody can tell right now.
+    /// When the sign-in is decided or expired, or the shared state fails.
     pub async fn mark_prompt_shown(&self, confirm: &str) -> Result<ConfirmationPrompt, Error> {
         let (ticket, digest) = self.ticket_of_confirm(confirm).await?;
         self.advance(&ticket, |sign_in| sign_in.shown(digest)).await?;
         self.confirmation_prompt(confirm).await
     }
 
-    /// The phone says yes: the one who waits is signed in. To be run to its end, whether or not the phone waits for it.
+    /// Confirms the sign-in from the phone. Must run to completion, whether or not the phone waits for it.
     ///
     /// # Errors
-    /// When it has decided, or it is too late, or whoever holds it may not sign in.
+    /// When the sign-in is decided or expired, or the user may not sign in.
     pub async fn confirm(&self, confirm: &str) -> Result<(), Error> {
         let (ticket, confirm) = self.ticket_of_confirm(confirm).await?;
         let since = self.clock.now();
@@ -298,10 +284,10 @@ impl Auth {
         Ok(begun.shown())
     }
 
-    /// The phone says no.
+    /// Cancels the sign-in from the phone.
     ///
     /// # Errors
-    /// When it has decided, or it is too late, or nobody can tell right now.
+    /// When the sign-in is decided or expired, or the shared state fails.
     pub async fn cancel(&self, confirm: &str) -> Result<(), Error> {
         let ConfirmationPrompt { asked, who, phone, .. } = self.confirmation_prompt(confirm).await?;
         let (ticket, confirm) = self.ticket_of_confirm(confirm).await?;
@@ -310,7 +296,7 @@ impl Auth {
         self.record_refusal(Attempt { source: Some(asked.source), ..attempt }, &Refusal::Cancelled).await
     }
 
-    /// The sign-in that a phone's secret is about.
+    /// The ticket and the digest of a phone's secret.
     async fn ticket_of_confirm(&self, confirm: &str) -> Result<(Digest, Digest), Error> {
         let confirm = Secret::<Confirm>::parse(confirm).map_err(|_| Refusal::Over)?.digest();
         let ticket = self.shared.claims.read_with(&confirm, self.clock.now(), |pointer| pointer.to).await?;

@@ -1,8 +1,8 @@
-//! Why something was refused, in a word.
+//! The reasons of refusals, as names.
 
 macro_rules! reasons {
     ($($reason:ident = $word:literal,)+) => {
-        /// Why something was refused. What each means is told where it is told.
+        /// The reason of a refusal. The texts for users are defined where they are rendered.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[expect(missing_docs, reason = "each is the word for it")]
         pub enum Reason {
@@ -10,10 +10,10 @@ macro_rules! reasons {
         }
 
         impl Reason {
-            /// Every reason there is.
+            /// All reasons.
             pub const ALL: &'static [Self] = &[$(Self::$reason),+];
 
-            /// The word that programs and the log go by.
+            /// The name, for clients and for the log.
             #[must_use]
             pub const fn name(self) -> &'static str {
                 match self {
@@ -21,7 +21,7 @@ macro_rules! reasons {
                 }
             }
 
-            /// The reason with this word.
+            /// The reason with this name.
             #[must_use]
             pub fn from_name(word: &str) -> Option<Self> {
                 Self::ALL.iter().copied().find(|reason| reason.name() == word)

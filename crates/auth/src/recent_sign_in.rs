@@ -1,7 +1,7 @@
-//! What a session must have begun with for its agent to set a first password or to bind a first device.
+//! The recent sign-in that an agent needs to set a first password or to bind a first device.
 //!
-//! A token that was stolen hours after its session began must gain neither: otherwise the thief would have what a fresh
-//! one-time password asks for. So the sign-in has to be recent, or an administrator's setup code is brought.
+//! A token that is stolen hours after its session began must permit neither: otherwise the thief could produce fresh one-time
+//! passwords. So the sign-in must be recent, or the agent must bring an administrator's setup code.
 
 use std::time::Duration;
 
@@ -9,23 +9,23 @@ use deskpass_core::{LoginMethod, PlatformVouching, Session, Timestamp};
 
 use crate::{Auth, PartialOrFull, Refusal};
 
-/// How long after a sign-in its session may set a first password and bind a first device.
+/// How long after the sign-in a session may set a first password and bind a first device.
 pub const RECENT_SIGN_IN: Duration = Duration::from_mins(5);
-/// How far in the future a session of another node may begin. Further than that it was begun by a wrong clock, and nobody knows when.
+/// How far in the future a session of another node may begin. Beyond that, a clock was wrong and the age is unknown.
 const MAX_FUTURE_START: Duration = Duration::from_mins(1);
 
 impl Auth {
-    /// Whether the platform itself named this very person a few minutes ago.
+    /// Whether the session began minutes ago with direct platform vouching.
     pub(crate) fn has_recent_platform_sign_in(&self, session: &Session) -> bool {
         session.is_vouched_for() && self.is_recent(session)
     }
 
-    /// The same for the holder of either kind of token; half of a sign-in has only a password behind it.
+    /// The same for either kind of token. A partial session has only a password behind it.
     pub(crate) fn is_recently_vouched_for(&self, bearer: &PartialOrFull) -> bool {
         matches!(bearer, PartialOrFull::Full(holder) if self.has_recent_platform_sign_in(holder.session()))
     }
 
-    /// Requires a session that may set a first password: one that the platform vouched for, a few minutes ago.
+    /// Requires a session that may set a first password: one that began minutes ago with platform vouching.
     pub(crate) fn require_recent_platform_sign_in(&self, session: &Session) -> Result<(), Refusal> {
         match session.is_vouched_for() {
             _ if self.policy.agents.trust_unproven => Ok(()),
@@ -35,9 +35,9 @@ impl Auth {
         }
     }
 
-    /// Requires a token that may begin to bind a first device: of half a sign-in, or of a session that began a few minutes ago,
-    /// through the platform or by password. What was bound by password is not proven. With a setup code
-    /// (`has_code`) neither its age nor how it began matters, except that a link leads to no device.
+    /// Requires a token that may bind a first device: of a partial session, or of a session that began minutes ago through the
+    /// platform or by password. A device that is bound by password is not proven. With a setup code (`has_code`) neither the age
+    /// nor the method matters, except that a linked identity cannot bind a device.
     pub(crate) fn require_may_bind_device(&self, bearer: &PartialOrFull, has_code: bool) -> Result<(), Refusal> {
         let PartialOrFull::Full(holder) = bearer else { return Ok(()) };
         let session = holder.session();

@@ -1,4 +1,4 @@
-//! The life of a session after it began: checked, switched, ended.
+//! Sessions after they began: checked, switched, ended.
 
 mod own;
 mod sign_ins;
@@ -16,23 +16,23 @@ use crate::audit::Attempt;
 use crate::sign_in::parse_held_role;
 use crate::{Auth, Error, Refusal, TokenError};
 
-/// Whoever holds a live token. Their active role may have been taken away, so all this entitles to is choosing another
-/// one or leaving; everything else takes a [`ActiveUser`].
+/// The holder of a valid token. The active role may have been taken away, so a token holder may only switch roles or sign out;
+/// everything else needs an [`ActiveUser`].
 #[derive(Clone, Debug)]
 pub struct TokenHolder {
     digest: Digest,
     record: Arc<SessionWithPerson>,
-    /// The roles that count in it now.
+    /// The roles that are effective in the session.
     pub roles: Roles,
-    /// How long it has still to live.
+    /// How long the session still lasts.
     pub remaining: Duration,
-    /// Whether its active role may not be active from where its token is used.
+    /// Whether the active role is not allowed at the client's address.
     address_denied: bool,
-    /// Where its token is used, where that is known.
+    /// The client's address, if it is known.
     from: Option<IpAddr>,
 }
 
-/// Somebody signed in whose active role stands.
+/// A signed-in user whose active role is valid.
 #[derive(Clone, Debug)]
 pub struct ActiveUser(pub TokenHolder);
 
@@ -43,29 +43,29 @@ impl TokenHolder {
         &self.record.session
     }
 
-    /// Whose it is.
+    /// The employee.
     #[must_use]
     pub fn person(&self) -> &CachedPerson {
         &self.record.person
     }
 
-    /// What its token hashes to, which names the session and opens nothing.
+    /// The digest of the token. It identifies the session and grants nothing.
     #[must_use]
     pub fn digest(&self) -> Digest {
         self.digest
     }
 
-    /// Whether its active role may not be active from where its token is used.
+    /// Whether the active role is not allowed at the client's address.
     pub(crate) fn is_address_denied(&self) -> bool {
         self.address_denied
     }
 
-    /// This session as the one a change of its own employee's account is made in: in whatever role, from wherever.
+    /// The author of a change to the employee's own account, in any role and from any address.
     pub(crate) fn as_author(&self, now: Timestamp) -> ChangeAuthor {
         ChangeAuthor::Session(self.actor(None, None, now))
     }
 
-    /// The same, from where the active role is allowed.
+    /// The same, from an address where the active role is allowed.
     pub(crate) fn as_author_at_address(&self, now: Timestamp) -> ChangeAuthor {
         ChangeAuthor::Session(self.actor(None, self.from, now))
     }
@@ -79,10 +79,10 @@ impl TokenHolder {
         Actor { session: self.digest, employee: self.session().employee.clone(), role, from, now }
     }
 
-    /// The caller, unless the active role was taken away, or may not be active from there.
+    /// The active user, unless the role was taken away or is not allowed at the client's address.
     ///
     /// # Errors
-    /// When that is so.
+    /// When the role was taken away or is not allowed.
     pub fn into_active_user(self) -> Result<ActiveUser, Refusal> {
         let role = self.session().current_role;
         match self.roles.holds(role) {
@@ -93,18 +93,25 @@ impl TokenHolder {
     }
 }
 
+impl ActiveUser {
+    /// The author of a change in the active role.
+    pub(crate) fn as_author(&self, now: Timestamp) -> ChangeAuthor {
+        self.0.as_author_in_role(self.0.session().current_role, now)
+    }
+}
+
 impl Auth {
-    /// Finds out who holds this token, and whether they may act from where they are, if that is known.
+    /// Identifies the holder of a token, and checks the client's address if it is known.
     ///
     /// # Errors
-    /// A refusal that says what is wrong with the token, or a failure of the store: never "valid" on doubt.
+    /// A refusal that names the problem with the token, or a failure of the store. In doubt, the token is not valid.
     pub async fn authenticate(&self, token: &str, from: Option<IpAddr>) -> Result<TokenHolder, Error> {
         let problem = |problem| Error::Refused(Refusal::Token(problem));
         let secret = Secret::<Access>::parse(token).map_err(|_| problem(classify_bad_token(token)))?;
         self.authenticate_digest(secret.digest(), from).await
     }
 
-    /// The same, for a session that is known by what its token hashes to.
+    /// The same, for a token's digest.
     pub(crate) async fn authenticate_digest(&self, digest: Digest, from: Option<IpAddr>) -> Result<TokenHolder, Error> {
         let holder = self.authenticate_untouched(digest).await?;
         self.store.touch_session(&holder.record, &holder.digest, self.clock.now());
@@ -115,18 +122,27 @@ impl Auth {
         Ok(TokenHolder { address_denied, from, ..holder })
     }
 
-    /// The same caller, as things stand now: the rest of a request may have come long after its head.
+    /// Checks the caller again: the body of a request may arrive long after its head.
     ///
     /// # Errors
-    /// When their session has ended meanwhile or its role does not stand any more, or the store fails.
+    /// When the session has ended or its role is not valid any more, or the store fails.
     pub async fn reauthenticate(&self, caller: &ActiveUser) -> Result<ActiveUser, Error> {
-        Ok(self.authenticate_digest(caller.0.digest, caller.0.from).await?.into_active_user()?)
+        self.reauthenticate_digest(caller.0.digest, caller.0.from).await
     }
 
-    /// Finds out who holds the token that hashes to this, wherever they are. Looking is no use of it.
+    /// The same, for a token's digest.
+    pub(crate) async fn reauthenticate_digest(
+        &self,
+        digest: Digest,
+        from: Option<IpAddr>,
+    ) -> Result<ActiveUser, Error> {
+        Ok(self.authenticate_digest(digest, from).await?.into_active_user()?)
+    }
+
+    /// Identifies the holder of the token with this digest, without an address. Does not count as a use of the session.
     ///
     /// # Errors
-    /// A refusal that says what is wrong with the token, or a failure of the store.
+    /// A refusal that names the problem with the token, or a failure of the store.
     pub async fn authenticate_untouched(&self, digest: Digest) -> Result<TokenHolder, Error> {
         let problem = |problem| Error::Refused(Refusal::Token(problem));
         let record = match self.store.session(&digest).await? {
@@ -144,23 +160,10 @@ impl Auth {
         Ok(TokenHolder { digest, record, roles, remaining, address_denied: false, from: None })
     }
 
-    /// Says whether a token is good, and whose it is: `None` for every token that is not, without a hint why. Where its
-    /// holder is counts only if whoever asks says it.
+    /// Ends the session. After this returns, the token is never valid again.
     ///
     /// # Errors
-    /// When the store fails.
-    pub async fn authenticate_active(&self, token: &str, from: Option<IpAddr>) -> Result<Option<ActiveUser>, Error> {
-        match self.authenticate(token, from).await {
-            Ok(holder) => Ok(holder.into_active_user().ok()),
-            Err(Error::Refused(_)) => Ok(None),
-            Err(internal) => Err(internal),
-        }
-    }
-
-    /// Ends the session for good. When this returns, the token is dead and will stay so.
-    ///
-    /// # Errors
-    /// When somebody else ended it first, or the store fails.
+    /// When the session has ended already, or the store fails.
     pub async fn logout(&self, holder: &TokenHolder, visitor: &ClientInfo) -> Result<(), Error> {
         let now = self.clock.now();
         let entry = self.entry(AuditEvent::Logout, holder.session(), now, visitor)?;
@@ -171,7 +174,7 @@ impl Auth {
         Err(self.end_reason(holder).await?.into())
     }
 
-    /// Makes the role called `name` the active one: same token, same end.
+    /// Switches the active role to the one called `name`. The token and the expiry stay the same.
     ///
     /// # Errors
     /// When the role is not held or the session has ended meanwhile, or the store fails.
@@ -199,76 +202,27 @@ impl Auth {
                 tracing::debug!(employee = ?session.employee, %role, "switched role");
                 Ok(session)
             }
-            // Taken away meanwhile.
+            // The role was taken away meanwhile.
             Ok(false) => Err(Refusal::RoleNotHeld(role.name().to_owned()).into()),
             Err(ChangeError::Revoked(_)) => Err(self.end_reason(holder).await?.into()),
             Err(ChangeError::Store(error)) => Err(error.into()),
         }
     }
 
-    /// What has become of a session that was live a moment ago.
+    /// Why a session that was valid a moment ago is not valid any more.
     async fn end_reason(&self, holder: &TokenHolder) -> Result<Refusal, Error> {
         Ok(Refusal::Token(match self.store.session(&holder.digest).await? {
             SessionLookup::Denied(ended) => TokenError::Ended(ended),
-            // Perhaps swept meanwhile, which happens only to what has expired.
+            // It may have been swept, which happens only to expired sessions.
             SessionLookup::Session(_) | SessionLookup::NotFound => TokenError::Expired,
         }))
     }
 }
 
-/// What is wrong with something that is no token of a session.
+/// The problem with a text that is not a session token.
 fn classify_bad_token(token: &str) -> TokenError {
     match Secret::<Half>::parse(token) {
         Ok(_) => TokenError::HalfAuthenticated,
         Err(_) => TokenError::Malformed,
-    }
-}
-
-/// How many rows a sweep removes at once: few enough to share the writer with sign-ins unnoticed.
-const SWEEP_BATCH_SIZE: i64 = 500;
-/// How long the node that sweeps has done it for all.
-const SWEEP_LEASE: Duration = Duration::from_secs(50);
-/// How long nothing goes for its age after the clock was set: what happened minutes before looks as old as the clock was wrong.
-pub(crate) const CLOCK_SET_GRACE: Duration = Duration::from_hours(1);
-
-impl Auth {
-    /// Removes what has long expired, unless another node has just done so; returns how much went.
-    ///
-    /// # Errors
-    /// When the store fails.
-    pub async fn sweep_with_lease(&self) -> Result<usize, Error> {
-        let now = self.clock.now();
-        if self.clock.was_set_within(CLOCK_SET_GRACE) {
-            return Ok(0);
-        }
-        if !self.store.claim_sweep(now, now + SWEEP_LEASE).await? {
-            return Ok(0);
-        }
-        // People from before there were terms, and those whom a node of the version before has entered.
-        while self.store.index_terms(SWEEP_BATCH_SIZE).await? > 0 {}
-        self.sweep().await
-    }
-
-    /// Removes what has long expired, in small steps; returns how much went. An expired session is kept for as long as an
-    /// ended one is denied, so that its holder is told what became of it.
-    ///
-    /// # Errors
-    /// When the store fails.
-    pub async fn sweep(&self) -> Result<usize, Error> {
-        let mut gone = 0;
-        loop {
-            // Our clock may begin ahead of the machine's, by what stands in a table. What goes for its age must be old by both.
-            let now = self.clock.now().min(self.clock.wall());
-            let step = self.store.sweep(now, now - self.policy.session_lifetime, SWEEP_BATCH_SIZE).await?;
-            let step = step
-                + self
-                    .store
-                    .prune_log(now - self.policy.log_retention, self.chain_key.clone(), SWEEP_BATCH_SIZE)
-                    .await?;
-            gone += step;
-            if step == 0 {
-                return Ok(gone);
-            }
-        }
     }
 }

@@ -1,10 +1,12 @@
-//! The one place a session is born, whatever the way in.
+//! Sign-in: the one place where sessions begin, for all login methods.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use deskpass_core::{
-    Access, ClientInfo, Digest, EmployeeKey, IdentifiedPerson, LoginMethod, LoginSource, NoEntropy, Person,
-    PersonPreview, PlatformVouching, Role, Roles, Secret, Session, nearby_network,
+    Access, ClientInfo, Digest, EmployeeKey, IdentifiedPerson, LoginMethod, LoginSource, NoEntropy, PendingSignIn,
+    Person, PersonPreview, PlatformVouching, Role, Roles, Secret, Session, SignInOrigin, SignInStage, Ticket,
+    nearby_network,
 };
 use deskpass_store::{
     AuditEvent, BeginOutcome, CachedPerson, NewSession, NoticeSubject, Precondition, SignInNetwork, SignInStep,
@@ -12,36 +14,36 @@ use deskpass_store::{
 
 use crate::{Auth, BindPolicy, Error, Refusal, TokenError};
 
-/// Somebody who may sign in, and how.
+/// A request to begin a session.
 #[derive(Debug)]
 pub(crate) struct SignInRequest<'a> {
     pub(crate) employee: &'a EmployeeKey,
-    /// The role to begin with; otherwise the highest one held.
+    /// The role to begin with; by default the highest one that is held.
     pub(crate) role: Option<&'a str>,
     pub(crate) method: LoginMethod,
-    /// What stands behind their word that they are who they are.
+    /// The proof of the user's identity.
     pub(crate) proof: SignInProof,
-    /// The client; without one, that of the role they begin with.
+    /// The client; by default that of the initial role.
     pub(crate) source: Option<LoginSource>,
     pub(crate) visitor: &'a ClientInfo,
 }
 
-/// What stands behind somebody's word that they are who they are.
+/// The proof of a user's identity.
 #[derive(Clone, Debug)]
 pub(crate) enum SignInProof {
-    /// Nothing.
+    /// No proof.
     None,
-    /// The platform, a moment ago.
+    /// The platform identified the user just now.
     Platform,
-    /// The platform, a moment ago, as this identity, which may act as them.
+    /// The platform identified this linked identity just now, which may act as the employee.
     Linked(EmployeeKey),
-    /// The platform, as this proof says.
+    /// The platform identified the user earlier, as this bind proof says.
     BindProof(Digest),
-    /// A password, with which this half of a sign-in began, and a one-time password.
+    /// A password, which began this partial session, and a one-time password.
     Password {
-        /// The half.
+        /// The digest of the partial session.
         half: Digest,
-        /// Whether the platform vouched for whoever bound the device.
+        /// Whether the platform vouched for the owner of the device.
         device_proven: bool,
     },
 }
@@ -55,35 +57,35 @@ impl SignInProof {
         }
     }
 
-    /// What to say when it does not hold any more.
+    /// The refusal when the proof is not valid any more.
     fn refusal(&self) -> Refusal {
         match self {
-            // Used up by somebody who was quicker, or ended.
+            // Another request completed the partial session first, or it ended.
             Self::Password { .. } => Refusal::Token(TokenError::Unknown),
             _ => Refusal::UnknownEmployee,
         }
     }
 
-    /// By the platform's own word about somebody.
+    /// The proof of a user whom the platform identified.
     pub(crate) fn of(who: &IdentifiedPerson) -> Self {
         who.through.clone().map_or(Self::Platform, Self::Linked)
     }
 }
 
-/// What somebody could act as.
+/// The roles in which a user could act.
 #[derive(Debug)]
 pub(crate) struct AvailableRoles {
     pub(crate) roles: Roles,
-    /// The one among them that nobody gave them.
+    /// The default role among them.
     lent: Option<DefaultRoleGrant>,
 }
 
-/// A role that is lent to somebody whom nobody gave one.
+/// The default role of a user who holds no other.
 #[derive(Clone, Copy, Debug)]
 pub struct DefaultRoleGrant {
     /// The role.
     pub role: Role,
-    /// Whether their agent record lends it.
+    /// Whether the role comes from the agent record.
     pub by_record: bool,
 }
 
@@ -104,26 +106,26 @@ impl StartedSession {
 /// A session that has just begun, with its token.
 #[derive(Debug)]
 pub struct SignedIn {
-    /// The token to hand over.
+    /// The token.
     pub token: Secret<Access>,
     /// The session.
     pub session: Session,
-    /// Whose it is.
+    /// The employee.
     pub person: Arc<CachedPerson>,
-    /// The roles that count in it.
+    /// The effective roles.
     pub roles: Roles,
 }
 
 impl Auth {
-    /// Signs somebody in and hands their token over.
+    /// Signs a user in and returns the token.
     pub(crate) async fn sign_in(&self, request: SignInRequest<'_>) -> Result<SignedIn, Error> {
         let token = Secret::generate(&self.entropy)?;
         let StartedSession { session, person, roles } = self.begin_session(request, token.digest(), None).await?;
         Ok(SignedIn { token, session, person, roles })
     }
 
-    /// Begins a session for the token with this digest: checks who somebody is, and commits session and log together before
-    /// it returns. `phone` is the one that confirmed it, where one did: then the employee is told of a network that is new.
+    /// Begins a session for the token with this digest: checks the employee, and commits session and log entry together before it
+    /// returns. `phone` is the phone that confirmed the sign-in, if any: then the employee gets a notice about a new network.
     pub(crate) async fn begin_session(
         &self,
         request: SignInRequest<'_>,
@@ -137,8 +139,8 @@ impl Auth {
         let AvailableRoles { roles, lent } = self.available_roles(&person, request.method, &request.proof).await?;
         let role = self.initial_role(roles, request.role, request.visitor).await?;
         let session = self.build_session(&person, role, lent, &request);
-        // Whether the employee is shut out is asked once more inside the transaction, and whether what is lent still is.
-        // Other roles need not be: they are asked for at every use.
+        // The transaction checks again that the employee is enabled and that the default role still applies. Other roles are
+        // checked at every use.
         let network = self.sign_in_network(&session, request.visitor, phone)?;
         match self.store.begin_session(self.new_session(token, &session, lent, &request, network)?).await? {
             BeginOutcome::Begun => {}
@@ -152,7 +154,20 @@ impl Auth {
         Ok(StartedSession { session, person, roles })
     }
 
-    /// What somebody could act as who signs in through the platform, and the one among them that nobody gave them.
+    /// A pending sign-in with a new token, which is not valid before its session begins.
+    pub(crate) fn new_ticketed_sign_in(
+        &self,
+        ticket: &Secret<Ticket>,
+        asked: SignInOrigin,
+        bound_to: Option<Digest>,
+        lifetime: Duration,
+    ) -> Result<PendingSignIn, NoEntropy> {
+        let token = Secret::<Access>::generate(&self.entropy)?;
+        let (token, expires_at) = ((token.digest(), token.seal(ticket)), self.clock.now() + lifetime);
+        Ok(PendingSignIn { asked, bound_to, token, expires_at, stage: SignInStage::Waiting })
+    }
+
+    /// The roles of a user who signs in through the platform, and the default role among them.
     ///
     /// # Errors
     /// When the store fails.
@@ -162,7 +177,7 @@ impl Auth {
         Ok((roles, lent))
     }
 
-    /// What somebody could act as in a session that begins so.
+    /// The roles of a user in a session that begins with this method and proof.
     pub(crate) async fn available_roles(
         &self,
         person: &Person,
@@ -177,13 +192,13 @@ impl Auth {
         Ok(AvailableRoles { roles: admitted(lent.map(|lent| lent.role)), lent })
     }
 
-    /// The role that is lent to somebody who would have none: that of their agent record, else the usual one, should the
-    /// platform vouch for them.
+    /// The default role of a user who would have none: that of the agent record, or else the deployment's, if the platform
+    /// vouches for the user.
     async fn default_role(&self, person: &Person, proof: &SignInProof) -> Result<Option<DefaultRoleGrant>, Error> {
         let usual = match proof {
             SignInProof::Platform | SignInProof::Linked(_) => self.policy.default_role,
-            // The platform vouches for whoever brings a proof as it does at any sign-in through it. Where binding takes nobody's
-            // proof, in development mode, it is for those who were given a role.
+            // With a bind proof the platform vouches as with any sign-in through it. Where anyone may bind without a proof, in
+            // development mode, only employees with a role can sign in.
             SignInProof::BindProof(_) if !matches!(self.policy.bind, BindPolicy::Open) => self.policy.default_role,
             SignInProof::Password { .. } => None,
             SignInProof::None | SignInProof::BindProof(_) => return Ok(None),
@@ -193,7 +208,7 @@ impl Auth {
         Ok(by_record.map(|role| DefaultRoleGrant { role, by_record: true }).or(usual))
     }
 
-    /// The role to begin with: the one that is asked for, else the highest that may be active from there.
+    /// The initial role: the requested one, or else the highest that is allowed at the client's address.
     pub(crate) async fn initial_role(
         &self,
         roles: Roles,
@@ -229,8 +244,8 @@ impl Auth {
         }
     }
 
-    /// The network that a session begins from, with what its employee is told where that is new for them. People of other
-    /// corporations cannot be told through the platform.
+    /// The network that a session begins from, with the notice for the case that it is new to the employee. The platform cannot
+    /// notify users of other corporations.
     fn sign_in_network(
         &self,
         session: &Session,
@@ -271,7 +286,7 @@ impl Auth {
     }
 }
 
-/// The role called `name`, when it is among those held.
+/// The role called `name`, if it is held.
 pub(crate) fn parse_held_role(name: &str, roles: Roles) -> Result<Role, Refusal> {
     let role = Role::from_name(name).filter(|role| roles.holds(*role));
     role.ok_or_else(|| Refusal::RoleNotHeld(name.chars().take(64).collect()))

@@ -1,5 +1,5 @@
-//! What counts once, whatever Redis says. Whoever writes to Redis can make a record what it was a moment before: a code that
-//! was answered could be answered again, for whoever brings it. So what begins a session is also used up in SQL.
+//! Single use of codes and flows, whatever Redis says. A client that can write to Redis can restore an earlier record and have
+//! an answered code answered again. So everything that begins a session is also marked as used in SQL.
 
 use std::time::Duration;
 
@@ -7,24 +7,30 @@ use deskpass_core::{Digest, Timestamp};
 use deskpass_store::Store;
 use tokio::time::{sleep, timeout};
 
-use crate::{Auth, Error, code_exchange, oauth};
+use crate::{Auth, Error};
 
-/// Something that may be used once.
+/// A record that may be used once.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum SingleUse {
     /// A code of the platform.
     Code,
-    /// A browser's way to the platform and back.
+    /// A browser's flow to the platform and back.
     Flow,
-    /// Somebody who says that it was they who began.
+    /// A pending confirmation that the user started the sign-in.
     Pending,
 }
 
-/// How far the clocks of two nodes may be apart: to the other one a record may last for longer.
+/// How long the same code from the same browser gets the same answer.
+pub(crate) const CODE_LIFETIME: Duration = Duration::from_mins(1);
+/// How long a browser may stay at the platform.
+pub(crate) const FLOW_LIFETIME: Duration = Duration::from_mins(10);
+/// How long a user may take to confirm.
+pub(crate) const PENDING_LIFETIME: Duration = Duration::from_mins(3);
+/// The clock difference between two nodes that is allowed for: a record may last longer on another node.
 const CLOCK_SKEW: Duration = Duration::from_mins(5);
-/// How long somebody who is to be told that something failed waits until it can be used again, and how long between tries.
+/// How long a failing request waits for its use to be undone, and the pause between attempts.
 const UNDO_RETRY_PAUSE: Duration = Duration::from_millis(500);
-/// How often that is tried.
+/// The number of attempts to undo a use.
 const MAX_UNDO_ATTEMPTS: usize = 10;
 
 impl SingleUse {
@@ -36,12 +42,12 @@ impl SingleUse {
         }
     }
 
-    /// How long the record lasts.
+    /// The lifetime of the record.
     const fn lifetime(self) -> Duration {
         match self {
-            Self::Code => code_exchange::CODE_LIFETIME,
-            Self::Flow => oauth::FLOW_LIFETIME,
-            Self::Pending => oauth::PENDING_LIFETIME,
+            Self::Code => CODE_LIFETIME,
+            Self::Flow => FLOW_LIFETIME,
+            Self::Pending => PENDING_LIFETIME,
         }
     }
 
@@ -50,19 +56,19 @@ impl SingleUse {
     }
 }
 
-/// That something was used, by whoever may undo it.
+/// The receipt of a use, with which it can be undone.
 #[derive(Debug)]
 pub(crate) struct UseReceipt {
     what: SingleUse,
     digest: Digest,
-    /// A value of this attempt alone. It lies in no record: whoever puts a record back must not undo what others used.
+    /// A random value of this attempt, in no shared record: restoring a record must not undo the uses of others.
     attempt: Digest,
     until: Timestamp,
 }
 
 impl Auth {
-    /// Does what something may be used for once; `None` when it was used before. Where it fails for a reason that may pass, it
-    /// can be used again.
+    /// Runs work that a record permits once; `None` if the record was used before. If the work fails for a transient reason, the
+    /// record can be used again.
     pub(crate) async fn run_once<T>(
         &self,
         what: SingleUse,
@@ -77,7 +83,7 @@ impl Auth {
         done.map(Some)
     }
 
-    /// Uses something up; `None` when it was used before. Records in this process need no more than themselves.
+    /// Uses a record up; `None` if it was used before. Records in process memory need no mark in SQL.
     pub(crate) async fn use_once(&self, what: SingleUse, record: &Digest) -> Result<Option<UseReceipt>, Error> {
         let (digest, until) = (what.digest(record), self.clock.now() + what.lifetime() + CLOCK_SKEW);
         if !self.shared.is_outside() {
@@ -96,15 +102,15 @@ impl Auth {
                 Ok(None)
             }
             Err(error) => {
-                // It may have been used all the same.
+                // The record may have been marked as used nevertheless.
                 self.undo_use(used).await;
                 Err(error.into())
             }
         }
     }
 
-    /// Makes something usable again whose use came to nothing. That goes on for a while where the database fails, and nobody
-    /// waits for it for long. Where it fails for good, whoever has it begins anew.
+    /// Makes a record usable again whose use had no effect. Retries for a while if the database fails, but the request waits only
+    /// briefly. If all attempts fail, the user starts again.
     pub(crate) async fn undo_use(&self, used: UseReceipt) {
         if self.shared.is_outside() {
             let undoing = tokio::spawn(undo(self.store.clone(), used));

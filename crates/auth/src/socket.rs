@@ -1,8 +1,7 @@
-//! Sockets: who is connected, what they are told, and when it ends.
+//! Sockets: connections, the messages they get, and their end.
 //!
-//! A socket reads one order of messages that all have in common, from where it was. What it is about to say is looked at
-//! first, then whether its session still stands, and only then it is said: whoever has ended a session knows that nothing is
-//! said to it that was sent after that.
+//! A socket reads the message log, which all sockets share, from its last position. It takes the next message, then revalidates
+//! its session, and only then sends the message: after a session has ended, no message that was posted later is sent to it.
 
 mod connections;
 mod delivery;
@@ -20,48 +19,48 @@ use self::connections::{Connection, ConnectionGuard};
 pub use self::delivery::Delivery;
 use crate::{ActiveUser, Auth, Error, Refusal, TokenError};
 
-/// How long before a session expires its holder is told.
+/// How long before the session's expiry the client is warned.
 const EXPIRY_WARNING: Duration = Duration::from_mins(1);
 
-/// How many messages a client may get behind.
+/// The number of unread messages after which a client is disconnected.
 const MAX_UNREAD_MESSAGES: usize = 256;
 
-/// Somebody is connected. Their place is free again once this is dropped.
+/// A connected socket. Dropping it removes the connection.
 #[derive(Debug)]
 pub struct Socket {
     guard: ConnectionGuard,
-    /// Everything up to here was said, or is not for them.
+    /// Every message up to here was sent, or is not for this socket.
     seen: MessageId,
-    /// What comes before everything else, and the last of it that was said.
+    /// Messages that are sent before all others, and the last of them that was sent.
     joined: VecDeque<Arc<StoredMessage>>,
     joining: Option<MessageId>,
-    /// The active role they know of.
+    /// The active role that the client knows.
     role: Role,
     warned: bool,
-    /// What waited when they came, up to here, is not held against them.
+    /// The backlog up to here, from before the connection, does not count as unread.
     connected_at: MessageId,
-    /// A message that waits for them, and must not be lost before it is said.
+    /// A waiting message that must not be evicted before it is sent.
     pending_message: Option<MessageId>,
 }
 
-/// What a socket has to say.
+/// An event for the client.
 #[derive(Debug)]
 pub enum SocketEvent {
     /// A message.
     Message(Arc<StoredMessage>),
-    /// Another role is active.
+    /// The active role changed.
     RoleChanged(Role),
     /// The session expires soon.
     ExpiresSoon(Duration),
-    /// It is over.
+    /// The socket is closed.
     Closed(CloseReason),
 }
 
 impl Auth {
-    /// Gives a caller a place; they get what was sent since `last`. Also says whether that is all of it.
+    /// Opens a socket, which gets the messages since `last`. Also returns whether none of them is missing.
     ///
     /// # Errors
-    /// When their active role may not have such a socket, or this node cannot tell yet what was sent.
+    /// When the active role may not open such a socket, or this node has not loaded the messages yet.
     pub async fn open_socket(
         &self,
         caller: &ActiveUser,
@@ -81,18 +80,14 @@ impl Auth {
         Ok((Socket { guard, seen, joined, joining, role, warned: false, connected_at, pending_message }, start.resumed))
     }
 
-    /// Looks again whether somebody may stay connected, if there is a doubt. A failure leaves the doubt.
+    /// Revalidates a connection that is stale. After a failure it stays stale.
     async fn revalidate(&self, connection: &Connection) -> Result<(), Error> {
         if connection.expires_at() <= self.clock.now() {
             connection.end(CloseReason::Refused(Refusal::Token(TokenError::Expired)));
             return Ok(());
         }
         let Some(generation) = connection.stale_generation() else { return Ok(()) };
-        match self
-            .authenticate_digest(connection.digest(), Some(connection.from()))
-            .await
-            .and_then(|holder| Ok(holder.into_active_user()?))
-        {
+        match self.reauthenticate_digest(connection.digest(), Some(connection.from())).await {
             Ok(caller) => connection.mark_valid(caller.0.session().current_role, generation),
             Err(Error::Refused(refusal)) => connection.end(CloseReason::Refused(refusal)),
             Err(internal) => return Err(internal),
@@ -102,7 +97,7 @@ impl Auth {
 }
 
 impl Socket {
-    /// Up to where everything was said: whoever comes back from here misses nothing.
+    /// The position up to which everything was sent: a client that resumes here misses nothing.
     #[must_use]
     pub fn seen(&self) -> MessageId {
         match self.joined.front() {
@@ -111,7 +106,7 @@ impl Socket {
         }
     }
 
-    /// The next thing to say, when there is one. May be dropped and asked again.
+    /// Waits for the next event. Cancel-safe.
     pub async fn next(&mut self, auth: &Auth) -> SocketEvent {
         loop {
             let (message, seen) = self.peek(auth);
@@ -120,21 +115,21 @@ impl Socket {
                     if let Some(event) = self.session_event(auth) {
                         return event;
                     }
-                    // The role is the one that was read for.
+                    // The role has not changed since the message was read.
                     self.seen = seen;
                     if let Some(message) = message {
                         self.mark_sent(&message);
                         return SocketEvent::Message(message);
                     }
                 }
-                // Nothing is said on doubt. Somebody looks again when the store is heard of again, or in a while.
+                // Nothing is sent in doubt. The connection is checked again when the store recovers, or by the next tick.
                 Err(error) => tracing::debug!(%error, "whether a socket may stay cannot be told"),
             }
             self.guard.connection().woken().await;
         }
     }
 
-    /// Completes when it is over, or the client is too far behind: for whoever waits for the client meanwhile.
+    /// Waits until the socket is closed or the client lags too far behind. For use while a write to the client is pending.
     pub async fn closed(&mut self, auth: &Auth) -> CloseReason {
         loop {
             let _ = auth.revalidate(self.guard.connection()).await;
@@ -152,7 +147,7 @@ impl Socket {
         }
     }
 
-    /// What could be said next, and up to where there is nothing else.
+    /// The next message, and the position up to which there is no other.
     fn peek(&mut self, auth: &Auth) -> (Option<Arc<StoredMessage>>, MessageId) {
         let mut seen = self.seen;
         if let Some(message) = self.joined.front() {
@@ -176,7 +171,7 @@ impl Socket {
         }
     }
 
-    /// What is to be said of the session itself.
+    /// The next event of the session itself.
     fn session_event(&mut self, auth: &Auth) -> Option<SocketEvent> {
         let connection = self.guard.connection();
         if let Some(end) = connection.ended() {

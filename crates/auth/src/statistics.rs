@@ -1,4 +1,4 @@
-//! How far sign-ins come, counted where they do.
+//! Counters for the steps of a sign-in.
 
 use deskpass_store::SignInStep;
 

@@ -33,6 +33,19 @@ pub fn explain(code: i64) -> ErrcodeInfo {
     row.map_or(UNKNOWN, |row| ErrcodeInfo { fixable_by: row.fixable_by, text: row.text })
 }
 
+/// Whether sending the same message again fails in the same way: the error is about the recipient, the message or the
+/// application's id. Every other error may pass; above all an outage of sign-in, which is when passwords are used.
+#[must_use]
+pub fn is_permanent_for_message(code: i64) -> bool {
+    matches!(code, 40003 | 40008 | 40056 | 41011 | 44004 | 45002 | 60111 | 81013 | 82001)
+}
+
+/// Whether the member is not, or no longer, in the application's visible range.
+#[must_use]
+pub fn is_outside_visible_range(code: i64) -> bool {
+    matches!(code, 60011 | 60111)
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::HashSet;

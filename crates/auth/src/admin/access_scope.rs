@@ -1,26 +1,23 @@
-//! Whose records somebody may read.
+//! The records that a user may read.
 
 use deskpass_core::{ClientInfo, CorpId, Operation, PermissionScope, Resource};
-use deskpass_store::AuditEvent;
 
-use crate::audit::Attempt;
-use crate::{ActiveUser, Auth, Error, Refusal, TokenHolder};
+use crate::{ActiveUser, Auth, Error, Refusal};
 
-/// The people whose records somebody reads: of one corporation, or of one department in it. Two corporations never stand in one
-/// list.
+/// The employees whose records a user reads: one corporation, or one department of it. A list never mixes two corporations.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AccessScope {
     /// The corporation.
     pub corp: String,
-    /// The id of the department, where it is not all of them.
+    /// The department's id, if the scope is limited to one department.
     pub department_id: Option<String>,
 }
 
 impl Auth {
-    /// The scope in which somebody may read others' accounts.
+    /// The scope in which the caller may read accounts of others.
     ///
     /// # Errors
-    /// When they may not at all, which is written down.
+    /// When the caller may read none; the refusal is logged.
     pub async fn account_read_scope(
         &self,
         caller: &ActiveUser,
@@ -33,46 +30,11 @@ impl Auth {
         }
     }
 
-    /// Somebody signed in who wants to administrate, where they are. That they may not act there, or not in that role any more, is
-    /// written down.
+    /// The employees that the caller reaches in this corporation, or else in the caller's own. Only callers of the home
+    /// corporation with scope `All` reach other corporations.
     ///
     /// # Errors
-    /// When that is so, or the store fails.
-    pub async fn authorize_administration(
-        &self,
-        holder: TokenHolder,
-        visitor: &ClientInfo,
-    ) -> Result<ActiveUser, Error> {
-        let session = holder.session().clone();
-        let caller = holder.into_active_user().map_err(Error::from);
-        self.audit_outcome(Attempt::in_session(&session, AuditEvent::AdministrationRefused, visitor), caller).await
-    }
-
-    /// Turns somebody away who may not administrate.
-    ///
-    /// # Errors
-    /// Always: that they may not, or that it could not be written down.
-    pub async fn refuse_administration<T>(&self, caller: &ActiveUser, visitor: &ClientInfo) -> Result<T, Error> {
-        let attempt = Attempt::in_session(caller.0.session(), AuditEvent::AdministrationRefused, visitor);
-        self.audit_outcome(attempt, Err(Refusal::NotPermitted.into())).await
-    }
-
-    /// Turns somebody away who does not administrate the home corporation: what concerns everybody is not for others.
-    ///
-    /// # Errors
-    /// When they do not, which is written down.
-    pub async fn require_home_admin(&self, caller: &ActiveUser, visitor: &ClientInfo) -> Result<(), Error> {
-        if caller.0.session().employee.corp() == self.policy.home_corp.as_str() {
-            return Ok(());
-        }
-        self.refuse_administration(caller, visitor).await
-    }
-
-    /// Whom somebody reaches who asks for this corporation, or else for their own. Only who sees everything at home sees other
-    /// corporations, too.
-    ///
-    /// # Errors
-    /// When they may not.
+    /// When the caller reaches none.
     pub fn access_scope(
         &self,
         caller: &ActiveUser,
@@ -83,7 +45,7 @@ impl Auth {
         let (own, home) = (person.key.corp(), self.policy.home_corp.as_str());
         let corp = corp.map_or(own, CorpId::as_str);
         let abroad = corp != own && (own != home || scope != PermissionScope::All);
-        // Somebody whose department is not known has no colleagues in it either.
+        // A caller whose department is unknown has no colleagues.
         let nobody = scope == PermissionScope::Department && person.department_id.is_empty();
         if abroad || nobody || scope == PermissionScope::Own {
             return Err(Refusal::NotPermitted);

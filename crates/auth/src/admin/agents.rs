@@ -1,43 +1,39 @@
-//! What an administrator does to agents.
-
-use std::time::Duration;
+//! Changes that an administrator makes to agents.
 
 use deskpass_core::{EmployeeId, EmployeeKey, RecoveryCode, Role, Timestamp};
 use deskpass_store::{AuditEvent, ListedAgent};
 
 use super::Administrator;
-use crate::{Auth, Error, Refusal};
+use crate::password::SETUP_CODE_LIFETIME;
+use crate::{Error, Refusal};
 
-/// How long a code for setting a password, or for binding a device, counts.
-pub(crate) const SETUP_CODE_LIFETIME: Duration = Duration::from_hours(24);
-
-/// A password that was taken away.
+/// A password that was reset.
 #[derive(Debug)]
 pub struct PasswordReset {
-    /// With this, its agent sets another one.
+    /// The code with which the agent sets another password.
     pub code: RecoveryCode,
-    /// Until then.
+    /// When the code expires.
     pub until: Timestamp,
-    /// How many sessions ended.
+    /// The number of sessions that ended.
     pub ended: usize,
 }
 
-/// A device that was taken away.
+/// A device that was reset.
 #[derive(Debug)]
 pub struct DeviceReset {
-    /// Whether there was one.
+    /// Whether a device was bound.
     pub was_bound: bool,
-    /// With this, its agent binds another one.
+    /// The code with which the agent binds another device.
     pub code: RecoveryCode,
-    /// Until then.
+    /// When the code expires.
     pub until: Timestamp,
 }
 
 impl Administrator<'_> {
-    /// Makes an employee an agent, who acts in this role when they have no other.
+    /// Makes an employee an agent. The role applies when the employee holds no other.
     ///
     /// # Errors
-    /// When there is no such employee or role, they are one already, or the store fails.
+    /// When the employee or the role does not exist, the employee is an agent already, or the store fails.
     pub async fn add_agent(&self, employee: EmployeeKey, role: &str) -> Result<(), Error> {
         self.require_home_admin().await?;
         let role = self.auth.parse_assignable_role(&employee, role).await?;
@@ -48,7 +44,7 @@ impl Administrator<'_> {
         if added { Ok(()) } else { Err(Refusal::Exists.into()) }
     }
 
-    /// Some agents of the home corporation, after one of them; and where to go on, when there are more.
+    /// A page of agents of the home corporation, after the given one, and the cursor of the next page if there is one.
     ///
     /// # Errors
     /// When the store fails.
@@ -59,7 +55,7 @@ impl Administrator<'_> {
     ) -> Result<(Vec<ListedAgent>, Option<String>), Error> {
         self.require_home_admin().await?;
         let (home, limit) = (self.auth.policy.home_corp.as_str(), usize::try_from(limit).unwrap_or(1));
-        let after = after.map_or_else(|| self.deployment_key(), |id| self.auth.resolve_key(None, id));
+        let after = after.map_or_else(|| self.auth.deployment_key(), |id| self.auth.resolve_key(None, id));
         let one_more = i64::try_from(limit).unwrap_or(1) + 1;
         let mut agents = self.auth.agents(Some(after), one_more).await?;
         agents.retain(|listed| listed.agent.key.corp() == home);
@@ -69,7 +65,7 @@ impl Administrator<'_> {
         Ok((agents, next))
     }
 
-    /// Gives an agent's record another role. Sessions in which the one before was lent end; returns how many.
+    /// Changes the role of an agent record. Sessions whose default role was the former role end; returns how many.
     ///
     /// # Errors
     /// When there is no such agent or role, or the store fails.
@@ -84,8 +80,8 @@ impl Administrator<'_> {
             .ok_or(Refusal::NoSuchAgent)?)
     }
 
-    /// Makes an agent's record count no more, and ends the sessions that stand on it; returns how many. As an employee they
-    /// sign in through the platform as before.
+    /// Disables an agent record and ends the sessions that depend on it; returns how many. The employee can still sign in through
+    /// the platform.
     ///
     /// # Errors
     /// When there is no such agent, or the store fails.
@@ -100,7 +96,7 @@ impl Administrator<'_> {
         Ok(ended.ok_or(Refusal::NoSuchAgent)?)
     }
 
-    /// Makes it count again.
+    /// Enables an agent record.
     ///
     /// # Errors
     /// When there is no such agent, or the store fails.
@@ -114,7 +110,7 @@ impl Administrator<'_> {
         }
     }
 
-    /// Forgets an agent's failed guesses; whether there were any.
+    /// Clears an agent's failed attempts; returns whether there were any.
     ///
     /// # Errors
     /// When there is no such agent, or the store fails.
@@ -127,7 +123,7 @@ impl Administrator<'_> {
             .ok_or(Refusal::NoSuchAgent)?)
     }
 
-    /// Unbinds an agent's device, takes their recovery codes away, and makes a code with which they bind another one.
+    /// Unbinds an agent's device, deletes the recovery codes, and makes a setup code for another device.
     ///
     /// # Errors
     /// When there is no such agent, or the store fails.
@@ -142,7 +138,7 @@ impl Administrator<'_> {
         Ok(DeviceReset { was_bound, code, until })
     }
 
-    /// Takes an agent's password away and makes a code with which they set another one. Sessions that began with it end.
+    /// Deletes an agent's password and makes a setup code for another one. Sessions that began with the password end.
     ///
     /// # Errors
     /// When there is no such agent, or the store fails.
@@ -157,24 +153,5 @@ impl Administrator<'_> {
             )
             .await?;
         Ok(PasswordReset { code, until, ended: ended.ok_or(Refusal::NoSuchAgent)? })
-    }
-}
-
-impl Auth {
-    /// Makes sure that somebody is an agent, whether or not their record counts.
-    ///
-    /// # Errors
-    /// When they are not, or the store fails.
-    pub async fn require_agent(&self, employee: &EmployeeKey) -> Result<(), Error> {
-        let agent = self.store.agent(employee.clone()).await?;
-        if agent.is_some() { Ok(()) } else { Err(Refusal::NoSuchAgent.into()) }
-    }
-
-    /// A page of agents, starting after one.
-    ///
-    /// # Errors
-    /// When the store fails.
-    pub async fn agents(&self, after: Option<EmployeeKey>, limit: i64) -> Result<Vec<ListedAgent>, Error> {
-        Ok(self.store.agents(after, limit, self.clock.now()).await?)
     }
 }

@@ -1,4 +1,4 @@
-//! The time that the service goes by, set by the operator or once an independent clock has confirmed it.
+//! The service's clock, set by the operator or after an independent clock has confirmed the time.
 
 use deskpass_core::{ClientInfo, Timestamp};
 use deskpass_store::{AuditEvent, ClockRepair};
@@ -7,26 +7,26 @@ use super::Administrator;
 use crate::{Auth, Error};
 
 impl Auth {
-    /// Writes down that the service moved its time forwards by itself, and puts the new time on record.
+    /// Logs that the service moved its clock forwards, and records the new time.
     ///
     /// # Errors
     /// When the store fails.
     pub async fn record_clock_set(&self, detail: String) -> Result<(), Error> {
         let service = Administrator { auth: self, who: None, acting: None, visitor: ClientInfo::service() };
-        let entry = service.entry(AuditEvent::ClockSet, &service.deployment_key(), detail)?;
+        let entry = service.entry(AuditEvent::ClockSet, &self.deployment_key(), detail)?;
         self.store.record(entry).await?;
         Ok(self.store.record_time(self.clock.now()).await?)
     }
 }
 
 impl Administrator<'_> {
-    /// Puts the time now on record in place of what was there, and brings back what has a time in the future.
+    /// Records the current time in place of the former record, and corrects rows whose time is in the future.
     ///
     /// # Errors
-    /// When the store fails; then nothing has changed.
+    /// When the store fails; nothing has changed then.
     pub async fn repair_clock(&self, detail: String) -> Result<ClockRepair, Error> {
         let now: Timestamp = self.auth.clock.now();
-        let entry = self.entry(AuditEvent::ClockSet, &self.deployment_key(), detail)?;
+        let entry = self.entry(AuditEvent::ClockSet, &self.auth.deployment_key(), detail)?;
         Ok(self.auth.store.repair_clock(now, self.auth.deny_until(now), entry).await?)
     }
 }

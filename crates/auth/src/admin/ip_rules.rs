@@ -1,4 +1,4 @@
-//! From where roles may be active: looked at, tried out, changed.
+//! Allow-lists of addresses for roles: read, preview, change.
 
 use deskpass_core::{AllowLists, ClientInfo, Networks, Role};
 use deskpass_store::{AuditEvent, ListedSession};
@@ -8,43 +8,43 @@ use super::Administrator;
 use crate::audit::Attempt;
 use crate::{ActiveUser, Auth, Error, Refusal};
 
-/// How many of those who would be shut out are named.
+/// The number of locked-out sessions that a preview lists.
 const MAX_LISTED_SESSIONS: usize = 50;
 
-/// Whom lists would shut out.
+/// The sessions that new allow-lists would lock out.
 #[derive(Debug)]
 pub struct AllowListPreview {
-    /// Whether whoever asks could not administrate any more, from where they are.
+    /// Whether the lists would lock out the caller at the current address.
     pub you: bool,
-    /// Every role.
+    /// The effect on every role.
     pub roles: Vec<RoleLockout>,
 }
 
-/// Whom a list would shut out of a role.
+/// The sessions that an allow-list would lock out of a role.
 #[derive(Debug)]
 pub struct RoleLockout {
     /// The role.
     pub role: Role,
-    /// How many sessions act in it and began where it could not be active any more.
+    /// The number of sessions in the role that began at an address outside the list.
     pub number: u64,
-    /// Some of them.
+    /// Some of those sessions.
     pub some: Vec<ListedSession>,
 }
 
 impl Administrator<'_> {
-    /// The lists that count.
+    /// The current allow-lists.
     ///
     /// # Errors
-    /// When they are none of theirs to see, or the store fails.
+    /// When the caller may not read them, or the store fails.
     pub async fn ip_rules(&self) -> Result<AllowLists, Error> {
         self.require_home_admin().await?;
         Ok(self.auth.store.access_rules().await?.lists.clone())
     }
 
-    /// Says whom these lists would shut out, and changes nothing.
+    /// Previews which sessions these lists would lock out. Changes nothing.
     ///
     /// # Errors
-    /// When that is none of their business, or the store fails.
+    /// When the caller may not do that, or the store fails.
     pub async fn preview_ip_rules(&self, lists: &AllowLists) -> Result<AllowListPreview, Error> {
         self.require_home_admin().await?;
         self.require_still_admin().await?;
@@ -55,7 +55,7 @@ impl Administrator<'_> {
         Ok(AllowListPreview { you: self.would_lock_out_caller(lists), roles })
     }
 
-    /// Whom this list would shut out of a role.
+    /// Previews which sessions this list would lock out of a role.
     ///
     /// # Errors
     /// When the store fails.
@@ -69,21 +69,20 @@ impl Administrator<'_> {
         Ok(RoleLockout { role, number, some })
     }
 
-    /// Puts these lists in the place of all there are; `false` when they are the same.
+    /// Replaces all allow-lists; `false` if they are unchanged.
     ///
     /// # Errors
-    /// When they would keep whoever sets them from administrating, or the store fails.
+    /// When the lists would lock out the caller, or the store fails.
     pub async fn set_ip_rules(&self, lists: &AllowLists) -> Result<bool, Error> {
         self.require_home_admin().await?;
         if self.would_lock_out_caller(lists) {
             return self.refuse(Refusal::WouldShutYouOut(Role::Admin)).await;
         }
-        let entry = self.entry(AuditEvent::IpRulesChanged, &self.deployment_key(), "")?;
+        let entry = self.entry(AuditEvent::IpRulesChanged, &self.auth.deployment_key(), "")?;
         self.audit_if_revoked(self.auth.store.set_ip_rules(self.author(), lists.entries().collect(), entry).await).await
     }
 
-    /// Gives one role this list, or none, and leaves the others as they are; `false` when it has it already. For the operator,
-    /// whom no list shuts out.
+    /// Replaces the allow-list of one role; `false` if it is unchanged. Only for the operator, whom no list locks out.
     ///
     /// # Errors
     /// When the store fails.
@@ -91,7 +90,7 @@ impl Administrator<'_> {
         if !self.is_operator() {
             return Err(Refusal::NotPermitted.into());
         }
-        let entry = self.entry(AuditEvent::IpRulesChanged, &self.deployment_key(), "")?;
+        let entry = self.entry(AuditEvent::IpRulesChanged, &self.auth.deployment_key(), "")?;
         self.audit_if_revoked(self.auth.store.set_ip_rules_of(self.author(), role, list, entry).await).await
     }
 
@@ -101,11 +100,10 @@ impl Administrator<'_> {
 }
 
 impl Auth {
-    /// Turns an administrator away whom these lists would keep from administrating where they are, before anything is used up
-    /// for it.
+    /// Refuses an administrator whom these lists would lock out at the current address, before the one-time password is used.
     ///
     /// # Errors
-    /// When they would, which is written down.
+    /// When the lists would lock out the caller; the refusal is logged.
     pub async fn require_not_locked_out(
         &self,
         caller: &ActiveUser,

@@ -1,4 +1,4 @@
-//! Who of connected corporations may act as whom.
+//! Links: identities of connected corporations that may act as an employee.
 
 use deskpass_core::EmployeeKey;
 use deskpass_store::{AuditEvent, IdentityLink};
@@ -7,7 +7,7 @@ use super::Administrator;
 use crate::{Error, Refusal};
 
 impl Administrator<'_> {
-    /// Who of connected corporations may act as whom.
+    /// All links.
     ///
     /// # Errors
     /// When the store fails.
@@ -16,7 +16,7 @@ impl Administrator<'_> {
         Ok(self.auth.store.links().await?)
     }
 
-    /// Approves that somebody of a connected corporation may act as an employee.
+    /// Approves that an identity of a connected corporation may act as an employee.
     ///
     /// # Errors
     /// When there is no such employee, or the store fails.
@@ -28,17 +28,17 @@ impl Administrator<'_> {
         if approved { Ok(()) } else { Err(Refusal::NoSuchEmployee.into()) }
     }
 
-    /// Makes sure that there is such a permission.
+    /// Requires that the identity has a link.
     ///
     /// # Errors
-    /// When there is none, or the store fails.
+    /// When there is no link, or the store fails.
     pub async fn require_link(&self, identity: &EmployeeKey) -> Result<(), Error> {
         self.require_home_admin().await?;
         let link = self.auth.store.link(identity.clone()).await?;
         if link.is_some() { Ok(()) } else { Err(Refusal::NoSuchLink.into()) }
     }
 
-    /// Takes that permission back; `false` when there was none. Sessions that stand on it go on to their end.
+    /// Removes a link; `false` if there was none. Sessions that began through the link continue until they expire.
     ///
     /// # Errors
     /// When the store fails.

@@ -1,46 +1,146 @@
-//! What readers read: who is signed in, and what happened.
+//! Queries: employees, agents, sessions and the login log.
 
 use std::net::IpAddr;
 
-use deskpass_core::{CorpId, EmployeeId, LoginMethod, Operation, Resource, Role, Timestamp};
-use deskpass_store::{AuditEvent, InvalidCursor, LogFilter, LogPage, SessionFilter, SessionPage};
+use deskpass_core::{CorpId, EmployeeId, EmployeeKey, LoginMethod, Operation, Resource, Role, Timestamp};
+use deskpass_store::{
+    AuditEvent, DepartmentFilter, InvalidCursor, ListedAgent, ListedPerson, LogFilter, LogPage, PageStart,
+    PeopleFilter, PeopleOrder, PeoplePage, PeopleSelection, SessionFilter, SessionPage,
+};
 
 use super::AccessScope;
 use crate::{ActiveUser, Auth, Error, Refusal};
 
-/// Which sessions are wanted, of those within reach.
+/// The highest total that is counted: counting further would scan all employees for every page.
+const MAX_COUNTED_PEOPLE: i64 = 10_000;
+
+/// A filter for employees within the access scope.
+#[derive(Clone, Debug)]
+pub struct PeopleQuery {
+    /// The name of the department.
+    pub department: Option<String>,
+    /// A prefix of the employee id, of the name, or of a word in the name.
+    pub q: Option<String>,
+    /// A role that the employee holds.
+    pub role: Option<Role>,
+    /// The order, if neither `q` nor `role` is given.
+    pub order: PeopleOrder,
+}
+
+/// A page of employees.
+#[derive(Debug)]
+pub struct PeopleResult {
+    /// The employees.
+    pub people: Vec<ListedPerson>,
+    /// The cursor of the next page, if there is one.
+    pub next: Option<String>,
+    /// The total number of matches.
+    pub total: i64,
+    /// Whether the total is exact; otherwise there are more.
+    pub exact: bool,
+}
+
+/// A filter for sessions within the access scope.
 #[derive(Clone, Debug, Default)]
 pub struct SessionQuery {
-    /// Of this employee.
+    /// The employee.
     pub employee: Option<EmployeeId>,
-    /// In which this role is active.
+    /// The active role.
     pub role: Option<Role>,
 }
 
-/// Which rows of the log are wanted, of those within reach.
+/// A filter for log rows within the access scope.
 #[derive(Clone, Debug, Default)]
 pub struct LogQuery {
-    /// About this employee.
+    /// The employee that the row is about.
     pub employee: Option<EmployeeId>,
-    /// What happened.
+    /// The audit event.
     pub event: Option<AuditEvent>,
-    /// Refused for this reason.
+    /// The reason of the refusal.
     pub reason: Option<String>,
-    /// Signed in like this.
+    /// The login method.
     pub method: Option<LoginMethod>,
-    /// From this address.
+    /// The client address.
     pub ip_address: Option<IpAddr>,
-    /// Not before this moment.
+    /// The earliest time, inclusive.
     pub from: Option<Timestamp>,
-    /// Before this moment.
+    /// The latest time, exclusive.
     pub to: Option<Timestamp>,
 }
 
 impl Auth {
-    /// A page of the sessions within reach, the newest first, from `after` on, a place that another page named.
+    /// A page of employees within the access scope: from the cursor `after` on, or else after the first `offset`.
     ///
     /// # Errors
-    /// When no page named that place, or the store fails.
+    /// When the cursor is invalid, or the store fails.
+    pub async fn people(
+        &self,
+        AccessScope { corp, department_id }: AccessScope,
+        asked: PeopleQuery,
+        after: Option<&str>,
+        offset: i64,
+        limit: i64,
+    ) -> Result<Result<PeopleResult, InvalidCursor>, Error> {
+        let name = asked.department.clone().map(DepartmentFilter::Name);
+        let department = department_id.map(DepartmentFilter::Id).or(name);
+        let selection = match asked {
+            PeopleQuery { q: Some(q), role, .. } => PeopleSelection::Term { q, role },
+            PeopleQuery { role: Some(role), .. } => PeopleSelection::Role(role),
+            PeopleQuery { order, .. } => PeopleSelection::Everyone(order),
+        };
+        let filter = PeopleFilter { corp, department, selection };
+        let at = match after.map(|after| filter.cursor(after)) {
+            None => PageStart::Offset(offset),
+            Some(Ok(cursor)) => PageStart::After(cursor),
+            Some(Err(bad)) => return Ok(Err(bad)),
+        };
+        let PeoplePage { people, next } = self.store.people(filter.clone(), at, limit).await?;
+        let counted = self.store.count_people(filter, MAX_COUNTED_PEOPLE).await?;
+        Ok(Ok(PeopleResult {
+            people,
+            next,
+            total: counted.min(MAX_COUNTED_PEOPLE),
+            exact: counted <= MAX_COUNTED_PEOPLE,
+        }))
+    }
+
+    /// The corporations of all known employees.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn corporations(&self) -> Result<Vec<String>, Error> {
+        Ok(self.store.corporations().await?)
+    }
+
+    /// A page of employees, after the given one.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn employees(&self, after: Option<EmployeeKey>, limit: i64) -> Result<Vec<ListedPerson>, Error> {
+        Ok(self.store.employees(after, limit).await?)
+    }
+
+    /// Requires that the employee is an agent, enabled or disabled.
+    ///
+    /// # Errors
+    /// When the employee is not an agent, or the store fails.
+    pub async fn require_agent(&self, employee: &EmployeeKey) -> Result<(), Error> {
+        let agent = self.store.agent(employee.clone()).await?;
+        if agent.is_some() { Ok(()) } else { Err(Refusal::NoSuchAgent.into()) }
+    }
+
+    /// A page of agents, after the given one.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn agents(&self, after: Option<EmployeeKey>, limit: i64) -> Result<Vec<ListedAgent>, Error> {
+        Ok(self.store.agents(after, limit, self.clock.now()).await?)
+    }
+
+    /// A page of the sessions within the access scope, newest first, from the cursor `after` on.
+    ///
+    /// # Errors
+    /// When the cursor is invalid, or the store fails.
     pub async fn sessions(
         &self,
         access_scope: &AccessScope,
@@ -57,7 +157,7 @@ impl Auth {
         }
     }
 
-    /// A page of the log within reach, the newest first, before the row with this identifier.
+    /// A page of the login log within the access scope, newest first, before the row with this id.
     ///
     /// # Errors
     /// When the store fails.
@@ -77,17 +177,12 @@ impl Auth {
         Ok(self.store.log_page(filter, before, limit).await?)
     }
 
-    /// Makes sure that somebody who began to read may still read the same: reading may take long.
+    /// Requires that the caller may still read the same access scope: a long export must stop when the permission ends.
     ///
     /// # Errors
-    /// When they may not any more, or the store fails.
-    pub async fn require_scope_unchanged(
-        &self,
-        caller: &ActiveUser,
-        from: IpAddr,
-        access_scope: &AccessScope,
-    ) -> Result<(), Error> {
-        let caller = self.authenticate_digest(caller.0.digest(), Some(from)).await?.into_active_user()?;
+    /// When the caller may not read it any more, or the store fails.
+    pub async fn require_scope_unchanged(&self, caller: &ActiveUser, access_scope: &AccessScope) -> Result<(), Error> {
+        let caller = self.reauthenticate(caller).await?;
         let role = caller.0.session().current_role;
         let scope = self.policy.matrix.granted(role, Resource::Account, Operation::Read);
         let (scope, corp) = scope.zip(CorpId::parse(&access_scope.corp).ok()).ok_or(Refusal::NotPermitted)?;
@@ -95,7 +190,7 @@ impl Auth {
         if same { Ok(()) } else { Err(Refusal::NotPermitted.into()) }
     }
 
-    /// An identifier in the spelling that records are compared by.
+    /// An employee id in the spelling that the records use.
     fn canonical_id(&self, access_scope: &AccessScope, id: &EmployeeId) -> String {
         let corp = CorpId::parse(&access_scope.corp).ok();
         self.resolve_key(corp.as_ref(), id).id().to_owned()

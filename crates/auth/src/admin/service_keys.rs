@@ -1,33 +1,33 @@
-//! What other services identify themselves with.
+//! Service keys, with which other services authenticate.
 
 use std::time::Duration;
 
-use deskpass_core::{Secret, ServiceKey as ServiceKeyKind, ServiceKeyName, ServiceScope, ServiceScopes};
+use deskpass_core::{Secret, ServiceKey as ServiceKeyKind, ServiceKeyName, ServiceScopes};
 use deskpass_store::{AuditEvent, ServiceKey};
 
 use super::Administrator;
-use crate::{Auth, Error, Refusal, TokenError};
+use crate::{Error, Refusal};
 
-/// A service key that was made.
+/// A new service key.
 #[derive(Debug)]
 pub struct NewServiceKey {
-    /// The value: told once.
+    /// The key itself, shown once.
     pub value: Secret<ServiceKeyKind>,
-    /// What is kept of it.
+    /// The stored record.
     pub kept: ServiceKey,
 }
 
 impl Administrator<'_> {
-    /// The service keys, those that count no more included, the newest first.
+    /// All service keys, newest first, including revoked and expired ones.
     ///
     /// # Errors
-    /// When they are none of theirs to see, or the store fails.
+    /// When the caller may not read them, or the store fails.
     pub async fn service_keys(&self) -> Result<Vec<ServiceKey>, Error> {
         self.require_home_admin().await?;
         Ok(self.auth.store.service_keys().await?)
     }
 
-    /// Makes a service key.
+    /// Creates a service key.
     ///
     /// # Errors
     /// When the store fails.
@@ -38,8 +38,11 @@ impl Administrator<'_> {
         lifetime: Duration,
     ) -> Result<NewServiceKey, Error> {
         self.require_home_admin().await?;
-        let entry =
-            self.entry(AuditEvent::ServiceKeyCreated, &self.deployment_key(), format!("{}: {scopes}", name.as_str()))?;
+        let entry = self.entry(
+            AuditEvent::ServiceKeyCreated,
+            &self.auth.deployment_key(),
+            format!("{}: {scopes}", name.as_str()),
+        )?;
         let value = Secret::<ServiceKeyKind>::generate(&self.auth.entropy)?;
         let kept = ServiceKey {
             id: self.auth.record_id(entry.at)?,
@@ -57,45 +60,19 @@ impl Administrator<'_> {
         Ok(NewServiceKey { value, kept })
     }
 
-    /// Has a service key count no more; `false` when it did not count any more.
+    /// Revokes a service key; `false` if it was revoked already.
     ///
     /// # Errors
-    /// When there is none, or the store fails.
+    /// When there is no such key, or the store fails.
     pub async fn revoke_service_key(&self, id: String) -> Result<bool, Error> {
         self.require_home_admin().await?;
         let known = self.auth.store.service_key(id.clone()).await?.ok_or(Refusal::NoSuchKey)?;
         let entry =
-            self.entry(AuditEvent::ServiceKeyRevoked, &self.deployment_key(), format!("{}: {id}", known.name))?;
+            self.entry(AuditEvent::ServiceKeyRevoked, &self.auth.deployment_key(), format!("{}: {id}", known.name))?;
         let at = entry.at;
         Ok(self
             .audit_if_revoked(self.auth.store.revoke_service_key(self.author(), id, at, entry).await)
             .await?
             .ok_or(Refusal::NoSuchKey)?)
-    }
-}
-
-impl Auth {
-    /// Makes sure that there is a service key with this id, whether or not it counts.
-    ///
-    /// # Errors
-    /// When there is none, or the store fails.
-    pub async fn require_service_key(&self, id: &str) -> Result<(), Error> {
-        let known = self.store.service_key(id.to_owned()).await?;
-        if known.is_some() { Ok(()) } else { Err(Refusal::NoSuchKey.into()) }
-    }
-
-    /// The service that shows this key, if it is good for that.
-    ///
-    /// # Errors
-    /// A refusal that says what is wrong with the key, or a failure of the store.
-    pub async fn authenticate_service(&self, key: &str, scope: ServiceScope) -> Result<ServiceKey, Error> {
-        let problem = |problem| Error::Refused(Refusal::Token(problem));
-        let key = Secret::<ServiceKeyKind>::parse(key).map_err(|_| problem(TokenError::Malformed))?;
-        let book = self.store.access_rules().await?;
-        let known = book.service_key(&key.digest()).ok_or_else(|| problem(TokenError::Unknown))?;
-        if !known.is_active(self.clock.now_for(known.created_at)) {
-            return Err(problem(TokenError::Expired));
-        }
-        if known.scopes.contains(scope) { Ok(known.clone()) } else { Err(Refusal::ScopeNeeded(scope).into()) }
     }
 }

@@ -1,4 +1,4 @@
-//! What an administrator does about others' sessions.
+//! Sessions that an administrator ends.
 
 use deskpass_core::{Digest, EmployeeKey};
 use deskpass_store::{AuditEvent, EndReason, SessionSelection};
@@ -7,10 +7,10 @@ use super::Administrator;
 use crate::{Error, Refusal};
 
 impl Administrator<'_> {
-    /// Makes sure that there is a session that they reach.
+    /// Requires a session within the administrator's scope; returns its employee.
     ///
     /// # Errors
-    /// When there is none, or the store fails.
+    /// When there is no such session, or the store fails.
     pub async fn require_session(&self, id: Digest) -> Result<EmployeeKey, Error> {
         let found = self.auth.store.find_session(id).await?.ok_or(Refusal::NoSuchSession)?;
         let employee = found.session.employee;
@@ -18,10 +18,10 @@ impl Administrator<'_> {
         Ok(employee)
     }
 
-    /// Ends a session, whoever's it is.
+    /// Ends a session of any employee within the scope.
     ///
     /// # Errors
-    /// When there is no such session that they reach, or the store fails.
+    /// When there is no such session within the scope, or the store fails.
     pub async fn end_session(&self, id: Digest) -> Result<(), Error> {
         let employee = self.require_session(id).await?;
         let ended = self.end_audited(employee, SessionSelection::One(id)).await?;

@@ -1,4 +1,4 @@
-//! How far sign-ins came, as it is read.
+//! Statistics of sign-ins, for reading.
 
 use deskpass_core::Timestamp;
 use deskpass_store::HourlyCounts;
@@ -6,7 +6,7 @@ use deskpass_store::HourlyCounts;
 use crate::{Auth, Error};
 
 impl Auth {
-    /// The hours between two moments in which something happened, the oldest first.
+    /// The hourly counts between two times, oldest first. Hours without events are left out.
     ///
     /// # Errors
     /// When the store fails.

@@ -1,4 +1,4 @@
-//! What somebody does about their own sessions.
+//! Sessions that a user lists and ends for themselves.
 
 use deskpass_core::{ClientInfo, Digest};
 use deskpass_store::{AuditEvent, EndReason, ListedSession, SessionSelection};
@@ -6,7 +6,7 @@ use deskpass_store::{AuditEvent, EndReason, ListedSession, SessionSelection};
 use crate::{Auth, Error, Refusal, TokenHolder};
 
 impl Auth {
-    /// Where somebody is signed in, the newest first.
+    /// The user's sessions, newest first.
     ///
     /// # Errors
     /// When the store fails.
@@ -14,10 +14,10 @@ impl Auth {
         Ok(self.store.own_sessions(holder.session().employee.clone(), self.clock.now()).await?)
     }
 
-    /// Ends one of somebody's own sessions.
+    /// Ends one of the user's own sessions.
     ///
     /// # Errors
-    /// When they have no such session, or the store fails.
+    /// When the user has no such session, or the store fails.
     pub async fn end_own_session(&self, holder: &TokenHolder, id: Digest, visitor: &ClientInfo) -> Result<(), Error> {
         if id == holder.digest() {
             return self.logout(holder, visitor).await;
@@ -26,7 +26,7 @@ impl Auth {
         if ended == 0 { Err(Refusal::NoSuchSession.into()) } else { Ok(()) }
     }
 
-    /// Ends all of somebody's sessions, or all but the one they ask in; returns how many.
+    /// Ends all of the user's sessions, or all but the current one; returns how many.
     ///
     /// # Errors
     /// When the store fails.

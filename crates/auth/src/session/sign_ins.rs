@@ -1,4 +1,4 @@
-//! What somebody sees of their own sign-ins, and does about one that was somebody else.
+//! The user's own sign-ins: listing them, and disowning one that the user did not make.
 
 use std::time::Duration;
 
@@ -7,16 +7,16 @@ use deskpass_store::{AuditEvent, DisownEffects, DisownRequest, ListedSignIn, Log
 
 use crate::{Auth, Error, Refusal, TokenHolder};
 
-/// How many are shown at most.
+/// The maximum number of listed sign-ins.
 const LISTED_LIMITS: SignInListLimits = SignInListLimits { sign_ins: 50, refused: 10 };
-/// How far back.
+/// The period that is listed.
 const LISTED_PERIOD: Duration = Duration::from_hours(90 * 24);
-/// How many administrators are told at most.
+/// The maximum number of administrators who are notified.
 const MAX_NOTIFIED_ADMINS: usize = 20;
 
 impl Auth {
-    /// Somebody's sign-ins of the last 90 days, at most 50, and refused ones, at most 10, the newest first. Sign-ins whose session
-    /// lives are among them, however many there were since.
+    /// The user's sign-ins of the last 90 days, at most 50, and refused ones, at most 10, newest first. Sign-ins with a live
+    /// session are always included.
     ///
     /// # Errors
     /// When the store fails.
@@ -25,11 +25,10 @@ impl Auth {
         Ok(self.store.own_sign_ins(employee, now - LISTED_PERIOD, now, LISTED_LIMITS).await?)
     }
 
-    /// Takes somebody's word that one of their sign-ins was somebody else's: the session that began with it ends, and
-    /// administrators are told. Said again, nothing happens.
+    /// Records that the user disowns a sign-in: its session ends, and administrators are notified. Repeating it has no effect.
     ///
     /// # Errors
-    /// When they have no such sign-in, or the store fails.
+    /// When the user has no such sign-in, or the store fails.
     pub async fn disown_sign_in(
         &self,
         holder: &TokenHolder,
@@ -37,7 +36,7 @@ impl Auth {
         visitor: &ClientInfo,
     ) -> Result<DisownEffects, Error> {
         let (session, now) = (holder.session(), self.clock.now());
-        // What the log says never changes, so it can be read ahead.
+        // Log rows never change, so the row can be read before the transaction.
         let sign_in = self.store.sign_in(&session.employee, id).await?.ok_or(Refusal::NoSuchSignIn)?;
         let entry = self.entry(AuditEvent::SignInDisowned, session, now, visitor)?;
         let disowning = DisownRequest {
@@ -57,7 +56,7 @@ impl Auth {
         Ok(done)
     }
 
-    /// How somebody is called in what administrators of the home corporation are told.
+    /// The user's id in notices to administrators of the home corporation.
     fn display_id(&self, holder: &TokenHolder) -> String {
         let person = holder.person();
         let (corp, id) = (person.key.corp(), &person.employee_id);
@@ -65,10 +64,10 @@ impl Auth {
     }
 }
 
-/// Which sign-in it is, for the log.
+/// The description of a sign-in for the log.
 fn describe_sign_in(sign_in: &LogRow) -> String {
     let LogRow { at, reason, ip_address, method, .. } = sign_in;
-    // The first is what limits and allow-lists believed; the other one may be made up.
+    // Limits and allow-lists used the first address; the second may be forged.
     let from = match sign_in.address() {
         address if address == ip_address => ip_address.clone(),
         address => format!("{address} (it said {ip_address})"),

@@ -1,4 +1,4 @@
-//! Who is connected to this node.
+//! The connections to this node.
 
 use std::collections::{BTreeSet, HashMap};
 use std::net::IpAddr;
@@ -12,18 +12,18 @@ use tokio::sync::Notify;
 use super::EXPIRY_WARNING;
 use crate::{Refusal, TokenHolder};
 
-/// Why a socket is over.
+/// The reason why a socket is closed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CloseReason {
-    /// The session, its role or its address does not count any more.
+    /// The session, its role or its address is not valid any more.
     Refused(Refusal),
-    /// The person opened more than there is room for, and this was the oldest.
+    /// The employee opened too many sockets, and this was the oldest.
     Replaced,
-    /// The client does not read what it is sent.
+    /// The client does not read its messages.
     TooSlow,
 }
 
-/// A socket as others see it.
+/// A connection, as it is shared between the socket and the registry.
 #[derive(Debug)]
 pub(super) struct Connection {
     digest: Digest,
@@ -32,9 +32,9 @@ pub(super) struct Connection {
     kind: SocketKind,
     from: IpAddr,
     expires_at: Timestamp,
-    /// Fires when there is something to look at.
+    /// Fires when the connection has to be checked.
     wake: Notify,
-    /// How often something may have changed.
+    /// The number of times that the session may have changed.
     generation: AtomicU64,
     state: Mutex<ConnectionState>,
 }
@@ -42,16 +42,16 @@ pub(super) struct Connection {
 #[derive(Debug)]
 struct ConnectionState {
     role: Role,
-    /// Where the order of messages was when it became the active one, if it was another before.
+    /// The position in the message log when the role became active, if it changed during the connection.
     since: MessageId,
     end: Option<CloseReason>,
-    /// How many of the doubts are settled, and where the order of messages was when the first of the others came up.
+    /// The generation up to which the connection was validated, and the position in the message log when it became stale again.
     validated: u64,
     stale_since: MessageId,
 }
 
 impl Connection {
-    /// Somebody whose session stood a moment ago: whether it still does is looked into before anything is said.
+    /// A connection for a session that was valid a moment ago. It is validated before anything is sent.
     pub(super) fn new(holder: &TokenHolder, kind: SocketKind, from: IpAddr) -> Self {
         let session = holder.session();
         Self {
@@ -98,7 +98,7 @@ impl Connection {
         Subscriber::new(&self.employee, &self.corp, (state.role, state.since), self.kind)
     }
 
-    /// Waits until there is something to look at.
+    /// Waits until the connection has to be checked.
     pub(super) async fn woken(&self) {
         self.wake.notified().await;
     }
@@ -112,19 +112,19 @@ impl Connection {
         self.wake();
     }
 
-    /// The doubt that nobody has looked into, if there is one. Several may look into it at once; whoever asks before that has
-    /// come to an end is in doubt, too.
+    /// The generation to validate, if the connection is stale. Several tasks may validate at once; until one has finished, the
+    /// connection stays stale for all of them.
     pub(super) fn stale_generation(&self) -> Option<u64> {
         let generation = self.generation.load(Ordering::SeqCst);
         (self.state().validated < generation).then_some(generation)
     }
 
-    /// It stands, in this role, as far as this doubt goes. What not every role may have ends with the role.
+    /// Marks this generation as valid, with this role. Closes a socket that the role may not have.
     pub(super) fn mark_valid(&self, role: Role, generation: u64) {
         let end =
             self.kind.roles().filter(|roles| !roles.holds(role)).map(Refusal::RoleNeeded).map(CloseReason::Refused);
         let mut state = self.state();
-        // What was read for an older doubt may be older than what is known by now.
+        // The result of an older generation may be out of date.
         if state.validated < generation {
             state.validated = generation;
             if state.role != role {
@@ -134,7 +134,7 @@ impl Connection {
         }
     }
 
-    /// Something may have changed, while the order of messages was at `place`.
+    /// Marks the session as possibly changed, with the current position in the message log.
     fn mark_stale(&self, place: MessageId) {
         let mut state = self.state();
         if state.validated == self.generation.fetch_add(1, Ordering::SeqCst) {
@@ -144,7 +144,7 @@ impl Connection {
         self.wake();
     }
 
-    /// Whether a message to one of these roles may be meant for it: certainly, or once it is known what its role is.
+    /// Whether a message to one of these roles may be for this connection. A stale connection may have any role.
     fn may_be_in(&self, roles: &[(&CorpId, Role)]) -> bool {
         let (role, is_stale) = (self.role(), self.stale_generation().is_some());
         roles.iter().any(|(corp, wanted)| **corp == self.corp && (is_stale || *wanted == role))
@@ -155,7 +155,7 @@ impl Connection {
     }
 }
 
-/// Everybody who is connected to this node.
+/// The sockets that are connected to this node.
 #[derive(Debug, Default)]
 pub struct LiveSockets(Arc<Mutex<ConnectionRegistry>>);
 
@@ -164,13 +164,13 @@ struct ConnectionRegistry {
     next: u64,
     connections: HashMap<u64, Arc<Connection>>,
     by_session: HashMap<Digest, Vec<u64>>,
-    /// Oldest first.
+    /// Connection numbers, oldest first.
     by_person: HashMap<EmployeeKey, Vec<u64>>,
-    /// When somebody is to look at the clock.
+    /// When a connection has to check the clock.
     due: BTreeSet<(Timestamp, u64)>,
 }
 
-/// A place that is taken; free again once this is dropped.
+/// A registered connection. Dropping it removes the connection.
 #[derive(Debug)]
 pub(super) struct ConnectionGuard {
     connection: Arc<Connection>,
@@ -190,11 +190,11 @@ impl Drop for ConnectionGuard {
     }
 }
 
-/// Over how many ticks everybody's standing is looked at again, whatever was heard or not.
+/// The number of ticks over which all connections are revalidated, regardless of invalidations.
 const REVALIDATION_TICKS: u64 = 120;
 
 impl LiveSockets {
-    /// Gives a seat a place. The oldest of the same person makes room where there are as many as there may be.
+    /// Registers a connection. If the employee has too many, the oldest is closed.
     pub(super) fn take(&self, connection: Connection, most: usize) -> ConnectionGuard {
         let (connection, mut registry) = (Arc::new(connection), lock(&self.0));
         let number = registry.next;
@@ -214,19 +214,19 @@ impl LiveSockets {
         ConnectionGuard { connection, number, registry: Arc::clone(&self.0) }
     }
 
-    /// How many there are.
+    /// The number of connections.
     #[must_use]
     pub fn len(&self) -> usize {
         lock(&self.0).connections.len()
     }
 
-    /// Whether there is nobody.
+    /// Whether there are no connections.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Something may have changed: nobody whom it concerns is told anything before that is looked into.
+    /// Marks the affected connections as stale. They get no message before they are revalidated.
     pub fn mark_stale(&self, touched: Invalidation<'_>, place: MessageId) {
         let registry = lock(&self.0);
         let of = |numbers: Option<&Vec<u64>>| {
@@ -241,7 +241,7 @@ impl LiveSockets {
         }
     }
 
-    /// Has those look at the clock whose time has come, and, in turns, everybody.
+    /// Marks connections as stale that expire or must be warned, and all others in turns.
     pub(super) fn tick(&self, now: Timestamp, turn: u64, place: MessageId) {
         let mut registry = lock(&self.0);
         while let Some((_, number)) = registry.due.first().copied().filter(|(moment, _)| *moment <= now) {
@@ -257,12 +257,12 @@ impl LiveSockets {
         }
     }
 
-    /// It is over for everybody.
+    /// Closes all connections.
     pub(super) fn end_all(&self, end: &CloseReason) {
         lock(&self.0).connections.values().for_each(|connection| connection.end(end.clone()));
     }
 
-    /// Those for whom a message is, or may be.
+    /// The connections that a message is for, or may be for.
     pub(super) fn addressed(&self, message: &StoredMessage) -> Vec<Arc<Connection>> {
         let registry = lock(&self.0);
         let (mut found, mut roles): (HashMap<u64, &Arc<Connection>>, Vec<_>) = (HashMap::new(), Vec::new());

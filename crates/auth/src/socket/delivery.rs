@@ -1,4 +1,4 @@
-//! Messages from services to those who are connected.
+//! Messages from services to connected sockets.
 
 use std::time::Duration;
 
@@ -9,26 +9,26 @@ use tokio::time::{MissedTickBehavior, interval, timeout};
 use super::CloseReason;
 use crate::{Auth, Error, Refusal};
 
-/// How long the database may take to say what has changed before others count without this node.
+/// How long the database may take to report changes before other nodes stop counting on this one.
 const CATCH_UP_TIMEOUT: Duration = Duration::from_millis(300);
 
-/// How often the clock is looked at for sessions that have expired.
+/// How often expired sessions are looked for.
 const CLOCK_TICK: Duration = Duration::from_millis(250);
 
-/// What became of a message.
+/// The result of publishing a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Delivery {
-    /// Its place among all; `None` for one that was there before.
+    /// The position in the message log; `None` for a duplicate.
     pub id: Option<MessageId>,
-    /// How many sockets it is on its way to, on all nodes.
+    /// The number of sockets that get the message, on all nodes.
     pub recipients: usize,
 }
 
 impl Auth {
-    /// Takes messages, all or none, and tells those who are connected.
+    /// Publishes messages, all or none, and delivers them to connected sockets.
     ///
     /// # Errors
-    /// When one does not follow in its stream, or what nodes share does not answer.
+    /// When a message does not follow in its stream, or the shared state fails.
     pub async fn publish(&self, messages: Vec<Message>) -> Result<Vec<Delivery>, Error> {
         let posted = self.shared.messages.post(messages, self.clock.now()).await?;
         let posted = posted.map_err(|unfit| Refusal::OutOfStream(unfit.place, unfit.why))?;
@@ -45,10 +45,10 @@ impl Auth {
         Ok(deliveries)
     }
 
-    /// Tells those of this node for whom a message is; returns how many that were.
+    /// Delivers a message to the sockets of this node; returns how many get it.
     async fn deliver(&self, message: &StoredMessage) -> usize {
         let (mut told, connections) = (0, self.sockets.addressed(message));
-        // First of all, since each looks for itself whether it may stay.
+        // All are woken first, since each revalidates itself.
         for connection in &connections {
             connection.wake();
         }
@@ -59,15 +59,15 @@ impl Auth {
         told
     }
 
-    /// Brings what other nodes have taken to those who are connected to this one. Does not end.
+    /// Relays messages of other nodes to the sockets of this one. Never returns.
     pub async fn relay_messages(&self) {
         let Some(mut round) = self.shared.messages.feed() else { return };
         loop {
-            // As of now: handing them out may have to wait for the database.
+            // Filtered at once, because the delivery may have to wait for the database.
             let arrived = self.shared.messages.filter_fresh(round.next().await, self.clock.now());
-            // Whoever ended a session and sent a message afterwards, on whatever nodes: the end is heard of first.
+            // A message that was posted after a session ended, on any node, must be delivered after this node knows of the end.
             if timeout(CATCH_UP_TIMEOUT, self.store.wait_until_caught_up()).await.is_err() {
-                // Nobody waits for a node that cannot tell anyone anything.
+                // Other nodes do not wait for a node that cannot deliver.
                 round.set_delivering(false);
                 self.store.wait_until_caught_up().await;
                 round.set_delivering(true);
@@ -84,7 +84,7 @@ impl Auth {
         }
     }
 
-    /// Has sockets look at the clock. Does not end.
+    /// Makes sockets check the clock. Never returns.
     pub async fn watch_sockets(&self) {
         let mut ticks = interval(CLOCK_TICK);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);

@@ -38,7 +38,7 @@ pub(crate) async fn introspect(
     State(app): State<App>,
     Service(_, FormOrJson(input)): Service<IntrospectScope, FormOrJson<IntrospectBody>>,
 ) -> Result<FlatReply<token_info::Introspected>, ApiError> {
-    let caller = app.auth.authenticate_active(&input.token, input.from).await?;
+    let caller = token_info::if_valid(app.auth.authenticate(&input.token, input.from).await)?;
     Ok(caller.map_or_else(
         || FlatReply::of(r#""active":false"#),
         |ActiveUser(holder)| token_info::introspected(&holder, &app.auth.clock),

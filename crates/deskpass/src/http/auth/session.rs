@@ -36,7 +36,7 @@ pub(crate) async fn verify(
     State(app): State<App>,
     JsonBody(input): JsonBody<VerifyBody>,
 ) -> Result<Result<RenderedReply<token_info::Verified>, NegativeReply>, ApiError> {
-    let caller = app.auth.authenticate_active(&input.token, input.from).await?;
+    let caller = token_info::if_valid(app.auth.authenticate(&input.token, input.from).await)?;
     Ok(caller.map(|ActiveUser(holder)| token_info::verified(&holder)).ok_or(NegativeReply("{\"valid\":false}")))
 }
 

@@ -3,13 +3,22 @@
 //! These are the answers clients ask for all day. What is the same for all sessions of a person is rendered once and kept
 //! with the person; what belongs to the session is put around it.
 
-use deskpass_auth::TokenHolder;
+use deskpass_auth::{ActiveUser, Error, TokenHolder};
 use deskpass_core::{Clock, ClockTrust, LoginMethod, LoginSource, Person, Role, Roles};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::http::openapi::{MethodName, RoleName, SourceName};
 use crate::http::response::envelope::{FlatReply, RenderedReply};
+
+/// The user of a valid token; `None` for every token that is not valid, so that the answer does not say why.
+pub(crate) fn if_valid(authenticated: Result<TokenHolder, Error>) -> Result<Option<ActiveUser>, Error> {
+    match authenticated {
+        Ok(holder) => Ok(holder.into_active_user().ok()),
+        Err(Error::Refused(_)) => Ok(None),
+        Err(internal) => Err(internal),
+    }
+}
 
 /// What every answer shows of a person.
 #[derive(Serialize)]

@@ -116,7 +116,7 @@ impl ExportSource {
         if app.is_draining() {
             return Err(ExportError::Stopping);
         }
-        app.auth.require_scope_unchanged(&reader.caller.0, reader.visitor.address.decided, scope).await?;
+        app.auth.require_scope_unchanged(&reader.caller.0, scope).await?;
         Ok(app.auth.log(scope, wanted, Some(before), EXPORT_PAGE_ROWS).await?)
     }
 

@@ -1,0 +1,35 @@
+//! Known browsers: browsers in which an agent has signed in before.
+
+use std::time::Duration;
+
+use deskpass_core::{Digest, EmployeeKey, KnownBrowser, Secret};
+
+use crate::{Auth, Error};
+
+/// How long a browser stays known after a sign-in.
+const KNOWN_BROWSER_LIFETIME: Duration = Duration::from_hours(90 * 24);
+
+impl Auth {
+    /// Remembers that an agent has signed in from a browser, and renews its lifetime. Returns the cookie: the one the browser
+    /// sent if it is known, otherwise a new one.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn remember_browser(
+        &self,
+        agent: &EmployeeKey,
+        kept: Option<Secret<KnownBrowser>>,
+    ) -> Result<(Secret<KnownBrowser>, Duration), Error> {
+        let now = self.clock.now();
+        let browser = match kept {
+            Some(kept) if self.store.is_browser_known(kept.digest(), now).await? => kept,
+            _ => Secret::generate(&self.entropy)?,
+        };
+        self.store.remember_browser(browser.digest(), agent.clone(), now + KNOWN_BROWSER_LIFETIME).await?;
+        Ok((browser, KNOWN_BROWSER_LIFETIME))
+    }
+
+    pub(crate) async fn is_known_browser(&self, browser: Digest, agent: &EmployeeKey) -> Result<bool, Error> {
+        Ok(self.store.is_browser_known_to(browser, agent.clone(), self.clock.now()).await?)
+    }
+}

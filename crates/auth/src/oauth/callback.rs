@@ -1,0 +1,163 @@
+//! The OAuth callback: a browser returns from the platform with a code.
+
+use deskpass_core::{ClientInfo, Digest, EmployeeKey, LoginMethod};
+use deskpass_store::PlatformCode;
+use deskpass_wecom::Identity;
+
+use crate::audit::Attempt;
+use crate::code_exchange::{
+    CodeExchange, SHARED_OUTCOME_TIMEOUT, await_outcome, claim_exchange, store_identity, store_outcome,
+};
+use crate::platform_user::PlatformUser;
+use crate::qr::Phone;
+use crate::single_use::{CODE_LIFETIME, SingleUse, UseReceipt};
+use crate::{Auth, CallbackOutcome, Error, Refusal};
+
+/// The request of a browser that returns from the platform.
+#[derive(Clone, Debug)]
+pub struct OAuthCallback {
+    /// The platform's code, which identifies a user.
+    pub code: String,
+    /// The scan id, if a phone scanned a QR code.
+    pub scan_id: Option<String>,
+    /// The cookie of the browser that started the flow.
+    pub flow: Option<Digest>,
+    /// The client.
+    pub visitor: ClientInfo,
+    /// Whether the request carries the `state` that the service sent.
+    pub has_state: bool,
+    /// Whether another page opened the link, according to the browser.
+    pub opened_by_page: bool,
+}
+
+impl Auth {
+    /// Handles a callback. Must run to completion, whether or not the browser waits for it.
+    ///
+    /// # Errors
+    /// When the code is invalid, the user may not sign in, or the platform or the store fails.
+    pub async fn handle_callback(&self, callback: OAuthCallback) -> Result<CallbackOutcome, Error> {
+        let (now, code) = (self.clock.now(), Digest::of(&[callback.code.as_bytes()]));
+        let fresh = PlatformCode {
+            browser: browser_digest(&callback),
+            progress: CodeExchange::started(now),
+            until: now + CODE_LIFETIME,
+        };
+        let browser = fresh.browser;
+        if self.shared.codes.put(code, fresh, now).await? {
+            return self.run_exchange(code, &callback, None).await;
+        }
+        let seen = self.shared.codes.read_with(&code, now, |seen| (seen.browser, seen.progress.is_claimable(now)));
+        match seen.await? {
+            Some((first, _)) if first != browser => {
+                self.audit_outcome(attempt(&callback, None), Err(Refusal::InvalidCode.into())).await
+            }
+            Some((_, true)) => self.retry_exchange(code, &callback).await,
+            _ => await_outcome(&self.shared.codes, code, &self.clock, SHARED_OUTCOME_TIMEOUT).await,
+        }
+    }
+
+    /// Retries an exchange that failed or was abandoned, unless another request claims it first.
+    async fn retry_exchange(&self, code: Digest, callback: &OAuthCallback) -> Result<CallbackOutcome, Error> {
+        match claim_exchange(&self.shared.codes, code, self.clock.now()).await? {
+            Some(seen) => self.run_exchange(code, callback, seen.progress.identity).await,
+            None => await_outcome(&self.shared.codes, code, &self.clock, SHARED_OUTCOME_TIMEOUT).await,
+        }
+    }
+
+    async fn run_exchange(
+        &self,
+        code: Digest,
+        callback: &OAuthCallback,
+        known: Option<Identity>,
+    ) -> Result<CallbackOutcome, Error> {
+        let (used, who, outcome) = match self.identify_and_use_code(code, callback, known).await {
+            Ok((identity, used)) => {
+                let (who, outcome) = self.admit_user(callback, &identity).await;
+                (Some(used), who, outcome)
+            }
+            Err(error) => (None, self.stored_user(&code).await, Err(error)),
+        };
+        let outcome = self.audit_outcome(attempt(callback, who.as_ref()), outcome).await;
+        if let (Some(used), Err(Error::Internal(_))) = (used, &outcome) {
+            // The failure may be transient: the browser may retry.
+            self.undo_use(used).await;
+        }
+        store_outcome(&self.shared.codes, code, self.clock.now(), outcome).await
+    }
+
+    /// Identifies the user and uses the code up. The identity is stored at once, because the platform returns it only once.
+    async fn identify_and_use_code(
+        &self,
+        code: Digest,
+        callback: &OAuthCallback,
+        known: Option<Identity>,
+    ) -> Result<(Identity, UseReceipt), Error> {
+        if let Some(scan_id) = &callback.scan_id
+            && !self.is_unscanned(scan_id).await?
+        {
+            return Err(Refusal::Over.into());
+        }
+        let identity = if let Some(identity) = known {
+            identity
+        } else {
+            let identity = self.exchange_code(&callback.code).await?;
+            store_identity(&self.shared.codes, code, self.clock.now(), &identity).await;
+            identity
+        };
+        // The platform accepts a code once, but the record in Redis may have been restored.
+        let used = self.use_once(SingleUse::Code, &code).await?.ok_or(Refusal::InvalidCode)?;
+        Ok((identity, used))
+    }
+
+    /// The user, and the outcome for them.
+    async fn admit_user(
+        &self,
+        OAuthCallback { scan_id, flow, visitor, has_state, opened_by_page, .. }: &OAuthCallback,
+        identity: &Identity,
+    ) -> (Option<EmployeeKey>, Result<CallbackOutcome, Error>) {
+        match (self.resolve_user(identity).await, scan_id) {
+            (Ok(PlatformUser::Known(who)), Some(scan_id)) => {
+                let phone = Phone { visitor: visitor.clone(), opened_by_page: *opened_by_page };
+                (Some(who.key.clone()), self.claim_scan(scan_id, who, phone).await.map(CallbackOutcome::Decide))
+            }
+            (Ok(PlatformUser::Known(who)), None) => {
+                // A request without the state did not come from a link of this service.
+                let flow = flow.filter(|_| *has_state);
+                (Some(who.key.clone()), self.sign_in_or_ask(who, flow, visitor).await)
+            }
+            (Ok(PlatformUser::Unknown(identity)), scan_id) => {
+                (Some(identity.clone()), self.issue_bind_proof(identity, *flow, scan_id.is_some()).await)
+            }
+            (Err(error), _) => (self.employee_key(identity).ok().map(|(key, _)| key), Err(error)),
+        }
+    }
+
+    /// The user of a code, if the platform has identified them.
+    async fn stored_user(&self, code: &Digest) -> Option<EmployeeKey> {
+        let seen = self.shared.codes.read_with(code, self.clock.now(), |seen| seen.progress.identity.clone());
+        self.employee_key(&seen.await.ok()???).ok().map(|(key, _)| key)
+    }
+
+    /// Refuses a callback that carries no code.
+    ///
+    /// # Errors
+    /// Always: the refusal, or a failure to log it.
+    pub async fn refuse_callback<T>(&self, why: Refusal, visitor: &ClientInfo) -> Result<T, Error> {
+        let attempt = Attempt::to_sign_in(None, LoginMethod::Oauth2, visitor);
+        self.audit_outcome(attempt, Err(why.into())).await
+    }
+}
+
+/// The sign-in attempt of a callback.
+fn attempt<'a>(callback: &'a OAuthCallback, who: Option<&'a EmployeeKey>) -> Attempt<'a> {
+    let method = if callback.scan_id.is_some() { LoginMethod::Qrcode } else { LoginMethod::Oauth2 };
+    Attempt::to_sign_in(who, method, &callback.visitor)
+}
+
+/// The digest that identifies a browser: its flow cookie, or else its address and user agent.
+fn browser_digest(callback: &OAuthCallback) -> Digest {
+    let ClientInfo { address, user_agent } = &callback.visitor;
+    callback
+        .flow
+        .unwrap_or_else(|| Digest::of(&[address.decided.to_string().as_bytes(), user_agent.as_str().as_bytes()]))
+}

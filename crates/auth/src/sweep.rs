@@ -1,0 +1,54 @@
+//! The sweep, which removes records that expired long ago.
+
+use std::time::Duration;
+
+use crate::{Auth, Error};
+
+/// The number of rows per batch: small enough not to delay sign-ins, which share the writer.
+const SWEEP_BATCH_SIZE: i64 = 500;
+/// The lease of a sweep: after it, another node may sweep.
+const SWEEP_LEASE: Duration = Duration::from_secs(50);
+/// How long nothing is removed after the clock was set: recent records would look as old as the clock was wrong.
+pub(crate) const CLOCK_SET_GRACE: Duration = Duration::from_hours(1);
+
+impl Auth {
+    /// Sweeps, unless another node has just done so; returns how many rows were removed.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn sweep_with_lease(&self) -> Result<usize, Error> {
+        let now = self.clock.now();
+        if self.clock.was_set_within(CLOCK_SET_GRACE) {
+            return Ok(0);
+        }
+        if !self.store.claim_sweep(now, now + SWEEP_LEASE).await? {
+            return Ok(0);
+        }
+        // Rows from before terms existed, and rows that a node of the former version has added.
+        while self.store.index_terms(SWEEP_BATCH_SIZE).await? > 0 {}
+        self.sweep().await
+    }
+
+    /// Removes expired records in small batches; returns how many. An expired session is kept for as long as an ended one is
+    /// denied, so that its holder learns why the token is not valid.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn sweep(&self) -> Result<usize, Error> {
+        let mut gone = 0;
+        loop {
+            // The service's clock may start ahead of the machine's. A record must be old by both.
+            let now = self.clock.now().min(self.clock.wall());
+            let step = self.store.sweep(now, now - self.policy.session_lifetime, SWEEP_BATCH_SIZE).await?;
+            let step = step
+                + self
+                    .store
+                    .prune_log(now - self.policy.log_retention, self.chain_key.clone(), SWEEP_BATCH_SIZE)
+                    .await?;
+            gone += step;
+            if step == 0 {
+                return Ok(gone);
+            }
+        }
+    }
+}
