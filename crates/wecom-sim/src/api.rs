@@ -17,8 +17,8 @@ use serde_json::{Map, Value, json};
 use crate::endpoint::Api;
 use crate::errcode::{Refused, errmsg};
 use crate::query::Query;
-use crate::state::{Inner, SimulatorState};
-use crate::{SimulatorConfig, SimulatorReply, reply};
+use crate::state::{Inner, SimulatorReply, SimulatorState};
+use crate::{SimulatorConfig, reply};
 
 /// The context of a call.
 struct Call<'a> {

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
 use deskpass_core::{Clock, Entropy, HostNames};
-use http::{Request, Response};
+use http::Request;
 
 use crate::SimulatorConfig;
 use crate::api;
@@ -16,7 +16,7 @@ use crate::endpoint::Api;
 use crate::guard;
 use crate::page;
 use crate::reply;
-use crate::state::Inner;
+use crate::state::{Inner, MAX_BODY_BYTES, SimulatorReply};
 
 /// The simulated platform. Clones share the same state.
 #[derive(Clone)]

@@ -115,7 +115,7 @@ impl PoolInner {
                 ConnectionHealth::Broken => self.idle().clear(),
                 ConnectionHealth::TimedOut => drop(connection),
                 ConnectionHealth::Healthy | ConnectionHealth::StatementFailed | ConnectionHealth::Conflict => {
-                    self.idle().push(connection)
+                    self.idle().push(connection);
                 }
             }
             let retryable = health == ConnectionHealth::Conflict || (health == ConnectionHealth::Broken && reused);
