@@ -21,6 +21,7 @@ use axum::extract::Request;
 use axum::response::Response;
 use futures_util::future::BoxFuture;
 use hyper::Method;
+use openapi::{DescribedHandler, OperationSpec};
 
 pub(crate) use admission::ReserveConnection;
 pub(crate) use dispatcher::{Dispatcher, RequestContext};
@@ -28,13 +29,7 @@ pub(crate) use error::malformed_head::MalformedHead;
 pub use openapi::description;
 pub use rate_limit::RateLimit;
 pub(crate) use request::user_agent::device_name;
-pub(crate) use response::landing::SIGN_IN_ERRORS;
-pub(crate) use response::login_result::rfc3339;
-pub(crate) use system::health::ReadinessCache;
 pub(crate) use ws::PendingUpgrade;
-
-pub(crate) use openapi::Rfc3339;
-use openapi::{DescribedHandler, OperationSpec};
 
 /// Who may call a route. The handler's extractors enforce it; tests hold the two against each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -22,8 +22,8 @@ use crate::http::error::{ApiError, BadRequest};
 use crate::http::request::language;
 use crate::http::response::envelope::{self, Outcome};
 use crate::http::response::error_body::{ErrorBody, ErrorContext};
-use crate::http::{Route, admission, error, pages, rate_limit, routes};
-use crate::telemetry::Stopwatch;
+use crate::http::{RateLimit, Route, admission, error, pages, rate_limit, routes};
+use crate::telemetry::{RouteLabels, RouteMetrics, Stopwatch};
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
@@ -48,6 +48,7 @@ impl FromRef<RequestContext> for App {
 pub(crate) struct Dispatcher {
     app: App,
     table: Vec<Route>,
+    route_metrics: RouteMetrics,
     /// The rows of each path.
     paths: matchit::Router<Vec<usize>>,
     ids: RequestIds,
@@ -84,7 +85,12 @@ impl Dispatcher {
         let strict = !app.settings.development && app.settings.public_url.starts_with("https://");
         let strict_transport = strict.then_some(STRICT_TRANSPORT);
         let hosts = app.settings.development.then(|| app.settings.hosts());
-        Self { ids: RequestIds::new(&app), hosts, app, table, paths, headers, strict_transport }
+        let route_metrics = app.metrics.for_routes(table.iter().map(|route| RouteLabels {
+            method: route.method.to_string(),
+            path: route.path,
+            is_limited: route.limit != RateLimit::Unlimited,
+        }));
+        Self { ids: RequestIds::new(&app), hosts, app, table, route_metrics, paths, headers, strict_transport }
     }
 
     /// Answers one request. Every way out of here has its envelope, its headers and its line in the metrics.
@@ -172,7 +178,7 @@ impl Dispatcher {
                 let (app, path_params) = (self.app.clone(), matched.path_params.clone());
                 let context = RequestContext { app, peer, language: matched.language, path_params };
                 rate_limit::run_limited(&self.app, route, request, context).await.unwrap_or_else(|wait| {
-                    self.app.metrics.count_rate_limited(row);
+                    self.route_metrics.count_rate_limited(row);
                     ApiError::RateLimited(wait).into_response()
                 })
             }
@@ -227,7 +233,7 @@ impl Dispatcher {
     /// Counts and logs an answer under its row of the table, not under the path asked for: a stranger's words may hold
     /// anything, a token too.
     fn record(&self, matched: &MatchedRequest<'_>, status: StatusCode, elapsed: Duration) {
-        self.app.metrics.record_response(matched.route.map(|(row, _)| row), status, elapsed);
+        self.route_metrics.record_response(matched.route.map(|(row, _)| row), status, elapsed);
         let route = matched.route.map_or("other", |(_, route)| route.path);
         tracing::debug!(route, status = status.as_u16(), ?elapsed, request_id = matched.id(), "answered");
     }
@@ -313,7 +319,7 @@ impl RequestIds {
 mod tests {
     use http_body_util::BodyExt as _;
 
-    use super::super::{RateLimit, RequiredAccess};
+    use super::super::RequiredAccess;
     use super::*;
 
     /// A service in a directory of its own, whose table has one more row: a handler that panics.

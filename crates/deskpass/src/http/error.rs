@@ -11,10 +11,10 @@ use deskpass_store::{SealError, StoreErrorKind as StoreCause};
 use deskpass_wecom::Error as PlatformError;
 
 use crate::App;
+use crate::app::readiness::ReadinessReport;
 use crate::http::error::malformed_head::MalformedHead;
 use crate::http::request::fields::FieldErrors;
 use crate::http::response::envelope::Outcome;
-use crate::http::system::health::ReadinessReport;
 
 /// Why a request was not answered with success.
 #[derive(Clone, Debug)]

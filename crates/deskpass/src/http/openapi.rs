@@ -14,10 +14,9 @@ use hyper::{HeaderMap, Uri};
 use schemars::SchemaGenerator;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
-
-pub(crate) use schema::Rfc3339;
-pub(crate) use schema::{MethodName, RoleName, ScopeName, ServiceScopeName, SourceName};
 use spec::{BodySpec, SuccessBody};
+
+pub(crate) use schema::{MethodName, RoleName, ScopeName, ServiceScopeName, SourceName};
 pub(crate) use spec::{DescribeInput, DescribeOutput, DescribedHandler, OperationSpec};
 
 use crate::http::error::ApiError;

@@ -11,13 +11,14 @@ use super::{Done, EmployeeRef, ExistingEmployee, Paging, bad_cursor, list_scope}
 use crate::App;
 use crate::http::dispatcher::RequestContext;
 use crate::http::error::ApiError;
-use crate::http::openapi::{DescribeInput, OperationSpec, Rfc3339, RoleName};
+use crate::http::openapi::{DescribeInput, OperationSpec, RoleName};
 use crate::http::request::authority::{HighRisk, PathAnd, Reader, VerifiedCaller};
 use crate::http::request::extract::JsonBody;
 use crate::http::request::fields::{FieldError, Fields, FromFields};
 use crate::http::request::query::Query;
 use crate::http::response::envelope::Reply;
-use crate::http::response::login_result::rfc3339;
+use crate::timestamp::Rfc3339;
+use crate::timestamp::rfc3339;
 
 /// The words for the orders a list can have.
 const SORT_ORDERS: &[&str] = &["employee_id", "name", "last_login"];

@@ -13,12 +13,13 @@ use super::Done;
 use crate::App;
 use crate::http::dispatcher::RequestContext;
 use crate::http::error::ApiError;
-use crate::http::openapi::{DescribeInput, OperationSpec, Rfc3339, RoleName};
+use crate::http::openapi::{DescribeInput, OperationSpec, RoleName};
 use crate::http::request::authority::{HighRisk, HomeAdmin, HomeOnly, VerifiedCaller};
 use crate::http::request::extract::JsonBody;
 use crate::http::request::fields::{Fields, FromFields};
 use crate::http::response::envelope::Reply;
-use crate::http::response::login_result::rfc3339;
+use crate::timestamp::Rfc3339;
+use crate::timestamp::rfc3339;
 
 /// The networks of each role; none means that it may be active from anywhere.
 #[derive(Debug, JsonSchema, Serialize)]

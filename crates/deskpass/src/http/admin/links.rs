@@ -11,13 +11,14 @@ use super::{Done, EmployeeRef};
 use crate::App;
 use crate::http::dispatcher::RequestContext;
 use crate::http::error::ApiError;
-use crate::http::openapi::{DescribeInput, OperationSpec, Rfc3339};
+use crate::http::openapi::{DescribeInput, OperationSpec};
 use crate::http::request::authority::{HighRisk, HomeAdmin, HomeOnly, NoBody, PathAnd, VerifiedCaller};
 use crate::http::request::extract::JsonBody;
 use crate::http::request::fields::{Fields, FromFields};
 use crate::http::request::query::Path;
 use crate::http::response::envelope::Reply;
-use crate::http::response::login_result::rfc3339;
+use crate::timestamp::Rfc3339;
+use crate::timestamp::rfc3339;
 
 /// Somebody, as the platform names them.
 #[derive(Debug, JsonSchema, Serialize)]

@@ -12,13 +12,14 @@ use super::Done;
 use crate::App;
 use crate::http::dispatcher::RequestContext;
 use crate::http::error::ApiError;
-use crate::http::openapi::{DescribeInput, OperationSpec, Rfc3339, ServiceScopeName};
+use crate::http::openapi::{DescribeInput, OperationSpec, ServiceScopeName};
 use crate::http::request::authority::{HighRisk, HomeAdmin, HomeOnly};
 use crate::http::request::extract::JsonBody;
 use crate::http::request::fields::{Fields, FromFields};
 use crate::http::request::query::Path;
 use crate::http::response::envelope::Reply;
-use crate::http::response::login_result::rfc3339;
+use crate::timestamp::Rfc3339;
+use crate::timestamp::rfc3339;
 
 /// How long a key counts unless somebody says otherwise, and at most, in days.
 const DEFAULT_KEY_DAYS: u64 = 365;

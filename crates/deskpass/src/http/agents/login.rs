@@ -10,12 +10,13 @@ use serde::Serialize;
 
 use crate::App;
 use crate::http::error::ApiError;
-use crate::http::openapi::Rfc3339;
 use crate::http::request::cookies::{Cookies, SetCookie, remember_browser};
 use crate::http::request::extract::{JsonBody, OptionalSession, RequestClient, run_to_completion};
 use crate::http::request::fields::{FieldError, Fields, FromFields};
 use crate::http::response::envelope::Reply;
-use crate::http::response::login_result::{LoginResult, rfc3339};
+use crate::http::response::login_result::LoginResult;
+use crate::timestamp::Rfc3339;
+use crate::timestamp::rfc3339;
 
 /// An agent who knocks.
 #[derive(Debug)]

@@ -10,15 +10,16 @@ use serde::Serialize;
 
 use crate::App;
 use crate::http::error::ApiError;
-use crate::http::openapi::Rfc3339;
 use crate::http::request::cookies::{Cookies, SetCookie, remember_browser};
 use crate::http::request::extract::{
     ClientLanguage, JsonBody, OptionalBody, PartialOrFull, RequestClient, run_to_completion,
 };
 use crate::http::request::fields::{Fields, FromFields};
 use crate::http::response::envelope::Reply;
-use crate::http::response::login_result::{LoginResult, rfc3339};
+use crate::http::response::login_result::LoginResult;
 use crate::http::response::qr_picture;
+use crate::timestamp::Rfc3339;
+use crate::timestamp::rfc3339;
 
 /// Whom an authenticator says its codes are for.
 const ISSUER: &str = "deskpass";

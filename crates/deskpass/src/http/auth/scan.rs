@@ -19,16 +19,17 @@ use crate::App;
 use crate::http::auth::{oauth2, scan_events};
 use crate::http::dispatcher::RequestContext;
 use crate::http::error::{ApiError, BadRequest};
-use crate::http::openapi::{DescribeInput, DescribeOutput, OperationSpec, Rfc3339, SourceName};
+use crate::http::openapi::{DescribeInput, DescribeOutput, OperationSpec, SourceName};
 use crate::http::request::cookies::{Cookies, SetCookie, bind_browser};
 use crate::http::request::extract::{JsonBody, RequestClient, run_to_completion};
 use crate::http::request::fields::{FieldError, FieldErrors, Fields, FromFields};
 use crate::http::request::query::Query;
 use crate::http::request::user_agent;
 use crate::http::response::envelope::Reply;
-use crate::http::response::login_result::rfc3339;
 use crate::http::response::redirect::CALLBACK_PATH;
 use crate::http::response::{landing, qr_picture};
+use crate::timestamp::Rfc3339;
+use crate::timestamp::rfc3339;
 
 /// The client that a QR code is for: the one that is named, else the one whose page asks, else the employees'.
 #[derive(Debug)]

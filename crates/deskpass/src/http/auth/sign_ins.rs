@@ -8,13 +8,14 @@ use serde::Serialize;
 
 use crate::App;
 use crate::http::error::ApiError;
-use crate::http::openapi::{MethodName, Rfc3339, SourceName};
+use crate::http::openapi::{MethodName, SourceName};
 use crate::http::request::extract::{RequestClient, TokenHolder};
 use crate::http::request::fields::{Fields, FromFields};
 use crate::http::request::query::Path;
 use crate::http::request::user_agent;
 use crate::http::response::envelope::Reply;
-use crate::http::response::login_result::rfc3339;
+use crate::timestamp::Rfc3339;
+use crate::timestamp::rfc3339;
 
 /// A sign-in, or a refused one.
 #[derive(Debug, JsonSchema, Serialize)]

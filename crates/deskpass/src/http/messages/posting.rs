@@ -18,7 +18,7 @@ use crate::http::error::{ApiError, BadRequest};
 use crate::http::openapi::{DescribeInput, OperationSpec};
 use crate::http::request::extract::RawJson;
 use crate::http::request::fields::{FieldError, FieldErrors};
-use crate::http::response::login_result::rfc3339;
+use crate::timestamp::rfc3339;
 
 /// The most that is taken at once, in messages, in bytes and in recipients of one.
 const MAX_MESSAGES: usize = 100;

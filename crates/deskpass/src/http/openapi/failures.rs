@@ -6,7 +6,7 @@ use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 
 use super::OperationSpec;
-use crate::http::system::health::ReadinessReport;
+use crate::app::readiness::ReadinessReport;
 use crate::http::{RateLimit, RequiredAccess, Route, admission};
 
 /// Every code that a failure can have: the status it usually has, and when, in English and Chinese.

@@ -74,20 +74,3 @@ words! {
     /// A client.
     SourceName: LoginSource::ALL.map(LoginSource::name);
 }
-
-/// A moment in ISO 8601.
-pub(crate) struct Rfc3339;
-
-impl JsonSchema for Rfc3339 {
-    fn schema_name() -> Cow<'static, str> {
-        "Rfc3339".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "string", "format": "date-time" })
-    }
-
-    fn inline_schema() -> bool {
-        true
-    }
-}

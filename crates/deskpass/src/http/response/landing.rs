@@ -12,10 +12,6 @@ use crate::App;
 use crate::http::error::{ApiError, ErrorCause};
 use crate::http::request::cookies::SetCookie;
 
-/// What somebody who was not let in is told.
-pub(crate) const SIGN_IN_ERRORS: [&str; 7] =
-    ["denied", "invalid_code", "not_a_member", "no_role", "disabled", "platform_unavailable", "internal"];
-
 /// Where to tell somebody that it did not work: the phone on its own page, everybody else where they wanted to be.
 pub(crate) async fn error_destination(app: &App, phone: bool, flow: Option<Digest>) -> String {
     if phone {

@@ -25,7 +25,7 @@ use self::close::SocketClose;
 use self::metered::MeteredStream;
 use crate::App;
 use crate::client_limiter::ClientSlot;
-use crate::http::response::login_result::rfc3339;
+use crate::timestamp::rfc3339;
 
 /// When to come back where an address has as many sockets as it may have.
 pub(super) const SOCKET_RETRY_AFTER: Duration = Duration::from_secs(5);
