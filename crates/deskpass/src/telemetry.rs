@@ -1,4 +1,4 @@
-//! Logs and figures. Neither ever carries a token, a query string or a body.
+//! Logs and metrics. Neither ever contains a token, a query string or a body.
 
 use std::io;
 use std::time::{Duration, Instant};
@@ -281,7 +281,7 @@ impl RouteMetrics {
     }
 }
 
-/// Measures how long an answer took.
+/// Measures how long a response took.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Stopwatch(Instant);
 

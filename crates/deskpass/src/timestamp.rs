@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use deskpass_core::Timestamp;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
-/// A moment in ISO 8601.
+/// A moment in RFC 3339.
 pub(crate) fn rfc3339(moment: Timestamp) -> String {
     jiff::Timestamp::from_millisecond(moment.millis()).unwrap_or_default().to_string()
 }

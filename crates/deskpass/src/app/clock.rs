@@ -7,7 +7,7 @@ use jiff::fmt::rfc2822;
 
 use super::App;
 
-/// How far a node's clock may be from the database's.
+/// The largest difference allowed between the clocks of a node and of the database.
 pub(crate) const MAX_CLOCK_SKEW: Duration = Duration::from_secs(30);
 
 /// How old a date of the platform may be to count without asking for another.
@@ -161,7 +161,7 @@ pub(crate) fn ahead_seconds(doubt: ClockDoubt) -> i64 {
     doubt.ahead / 1_000
 }
 
-/// How far two moments are apart.
+/// The absolute difference of two moments.
 pub(crate) fn clock_difference(one: Timestamp, other: Timestamp) -> Duration {
     one.since(other).max(other.since(one))
 }

@@ -12,14 +12,14 @@ use tokio::time::timeout;
 
 use super::{App, clock};
 
-/// How long a look at the store counts: readiness asked often must not become a load of its own.
+/// How long the result of a probe is used: frequent readiness checks must not load the stores.
 const READINESS_CACHE_TTL: Duration = Duration::from_secs(1);
 
-/// What was seen of the stores, and when.
+/// The result of the newest probe of the stores, and its time.
 #[derive(Debug, Default)]
 pub(crate) struct ReadinessCache(Arc<Mutex<Option<(Timestamp, StoreHealth)>>>);
 
-/// What was seen of the stores.
+/// The result of a probe of the stores.
 #[derive(Clone, Copy, Debug)]
 struct StoreHealth {
     store: bool,
@@ -126,17 +126,17 @@ fn platform(app: &App) -> &'static str {
 }
 
 async fn store_health(app: &App) -> StoreHealth {
-    // Whoever asks while somebody looks waits for what they see.
+    // Concurrent checks wait for the probe under way and use its result.
     let mut seen = Arc::clone(&app.readiness.0).lock_owned().await;
     match *seen {
         Some((at, seen)) if app.auth.clock.now().since(at) < READINESS_CACHE_TTL => seen,
         _ => {
             let app = app.clone();
-            // It goes on when nobody waits any more: else whoever gives up and asks again would have the store asked again,
-            // too, while it has not answered yet.
+            // The probe continues when its caller gives up: otherwise every retry would start another one against a store that has
+            // not answered yet.
             let looking = tokio::spawn(async move {
                 let found = probe(&app).await;
-                // From when it was found: whoever waited for it does not look again.
+                // Dated when it ended, so that those who waited for it do not probe again.
                 *seen = Some((app.auth.clock.now(), found));
                 found
             });

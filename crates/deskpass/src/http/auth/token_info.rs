@@ -8,8 +8,8 @@ use deskpass_core::{Clock, ClockTrust, LoginMethod, LoginSource, Person, Role, R
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::http::openapi::{MethodName, RoleName, SourceName};
 use crate::http::response::envelope::{FlatReply, RenderedReply};
+use crate::http::response::schema::{MethodName, RoleName, SourceName};
 
 /// What every answer shows of a person.
 #[derive(Serialize)]

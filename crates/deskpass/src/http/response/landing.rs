@@ -10,7 +10,7 @@ use url::Url;
 
 use crate::App;
 use crate::http::error::{ApiError, ErrorCause};
-use crate::http::request::cookies::SetCookie;
+use crate::http::response::set_cookie::SetCookie;
 
 /// Where to tell somebody that it did not work: the phone on its own page, everybody else where they wanted to be.
 pub(crate) async fn error_destination(app: &App, phone: bool, flow: Option<Digest>) -> String {

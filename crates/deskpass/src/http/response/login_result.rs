@@ -5,7 +5,7 @@ use deskpass_core::{LoginMethod, LoginSource, Role, Roles};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::http::openapi::{MethodName, RoleName, SourceName};
+use crate::http::response::schema::{MethodName, RoleName, SourceName};
 use crate::timestamp::Rfc3339;
 use crate::timestamp::rfc3339;
 

@@ -1,4 +1,4 @@
-//! For whoever watches over the service: is it alive, is it ready, how is it doing, what is it.
+//! Liveness, readiness, metrics and version, for operators.
 
 use std::time::Duration;
 
@@ -11,12 +11,12 @@ use serde::Serialize;
 
 use crate::App;
 use crate::app::readiness::ReadinessReport;
-use crate::http::admission::ReserveConnection;
 use crate::http::error::ApiError;
-use crate::http::request::extract::Operator;
+use crate::http::request::context::ReserveConnection;
+use crate::http::request::restricted::Operator;
 use crate::http::response::envelope::Reply;
 
-/// How long somebody on a connection from the reserve waits for that look: there are few of them.
+/// How long a request on a reserve connection waits for the probe: there are few such connections.
 const RESERVE_PROBE_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Says whether to send requests here.
