@@ -1,7 +1,9 @@
 //! The service as the HTTP floor sees it: the flows below, and what this deployment is.
 
 pub(crate) mod clock;
+pub(crate) mod metrics;
 pub(crate) mod platform;
+pub(crate) mod readiness;
 pub(crate) mod storage;
 mod token_cache;
 
@@ -9,21 +11,21 @@ use std::num::NonZeroUsize;
 use std::ops::Deref;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
 use deskpass_auth::{
     AgentPolicy, AnonymousRefusals, Auth, BindPolicy, CredentialVault, Error, LiveSockets, PasswordPolicy, Policy,
 };
-use deskpass_core::{Clock, CorpId, Entropy, InvalidId, MachineClock, Networks, Role, Timestamp};
+use deskpass_core::{Clock, CorpId, Entropy, InvalidId, MachineClock, Networks, Role};
 use deskpass_store::{ChainKey, OpenError, Store, StoreError};
 use deskpass_wecom::SettingsError;
 use deskpass_wecom_sim::Simulator;
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinSet;
 
+use crate::app::clock::{MAX_CLOCK_SKEW, clock_difference};
+use crate::app::readiness::ReadinessCache;
 use crate::client_limiter::ClientLimiter;
 use crate::config::{BindMode, DefaultRole, PasswordFallback, Settings};
-use crate::http::ReadinessCache;
 use crate::telemetry::Metrics;
 use crate::untrusted_proxies::UntrustedProxies;
 
@@ -122,14 +124,6 @@ pub enum VerifyFileProblem {
     /// The file system says no.
     #[error("it cannot be read: {0}")]
     Unreadable(#[from] std::io::Error),
-}
-
-/// How far a node's clock may be from the database's.
-pub(crate) const MAX_CLOCK_SKEW: Duration = Duration::from_secs(30);
-
-/// How far two moments are apart.
-pub(crate) fn clock_difference(one: Timestamp, other: Timestamp) -> Duration {
-    one.since(other).max(other.since(one))
 }
 
 impl App {

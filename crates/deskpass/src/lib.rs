@@ -10,6 +10,7 @@ mod log_export;
 mod secret_files;
 pub mod server;
 mod telemetry;
+mod timestamp;
 mod untrusted_proxies;
 
 pub use app::{App, StartError};

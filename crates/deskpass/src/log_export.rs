@@ -5,7 +5,7 @@ use deskpass_store::LogRow;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::http::{Rfc3339, rfc3339};
+use crate::timestamp::{Rfc3339, rfc3339};
 
 /// The format of an export.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -32,7 +32,7 @@ use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
 
-use crate::app::{MAX_CLOCK_SKEW, clock_difference};
+use crate::app::clock::{MAX_CLOCK_SKEW, clock_difference};
 use crate::config::Settings;
 use crate::http::{Dispatcher, PendingUpgrade, ReserveConnection};
 use crate::secret_files::exposed_files;

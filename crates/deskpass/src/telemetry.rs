@@ -1,19 +1,15 @@
-//! Logs and figures. Neither ever carries a token, a query string or a body.
+//! Logs and metrics. Neither ever contains a token, a query string or a body.
 
 use std::io;
 use std::time::{Duration, Instant};
 
-use deskpass_core::ClockTrust;
-use deskpass_wecom::Circuit;
 use hyper::StatusCode;
 use metrics::{Counter, Gauge, Histogram, Key, Label, Level, Metadata, Recorder as _};
-use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
+use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle, PrometheusRecorder};
 use tracing_appender::non_blocking::WorkerGuard;
 use tracing_subscriber::EnvFilter;
 
-use crate::App;
 use crate::config::{Log, LogFormat};
-use crate::http::{RateLimit, Route, SIGN_IN_ERRORS, routes};
 
 /// Starts writing logs to standard error, until the guard is dropped. When nobody reads them they are lost, and the service
 /// goes on: a stuck pipe must not stop sign-ins.
@@ -33,12 +29,11 @@ pub(crate) fn start_logging(log: &Log) -> WorkerGuard {
     guard
 }
 
-/// The figures of one desk.
+/// The metrics of the service.
 #[derive(Debug)]
 pub(crate) struct Metrics {
+    recorder: PrometheusRecorder,
     handle: PrometheusHandle,
-    /// One for each row of the route table, and one for everything else.
-    routes: Vec<RouteMetrics>,
     cached_sessions: Gauge,
     /// QR codes that somebody may still scan, and tokens that somebody may still collect.
     under_way: Gauge,
@@ -53,8 +48,6 @@ pub(crate) struct Metrics {
     socket_messages: Counter,
     dropped: Counter,
     socket_closes: [(u16, Counter); CLOSE_CODES.len()],
-    /// By the row of the route table, where it has a limit.
-    limited: Vec<Option<Counter>>,
     refused: [(&'static str, Counter); SIGN_IN_ERRORS.len()],
 }
 
@@ -75,13 +68,48 @@ impl ConnectionMetrics {
     }
 }
 
+/// The metrics of the rows of a route table.
 #[derive(Debug)]
-struct RouteMetrics {
+pub(crate) struct RouteMetrics {
+    /// One for each row, and one for requests that match none.
+    routes: Vec<RequestMetrics>,
+    /// One for each row that has a rate limit.
+    limited: Vec<Option<Counter>>,
+}
+
+/// The labels of a row of a route table.
+#[derive(Debug)]
+pub(crate) struct RouteLabels {
+    pub(crate) method: String,
+    pub(crate) path: &'static str,
+    /// Whether the row has a rate limit.
+    pub(crate) is_limited: bool,
+}
+
+/// The state of the service that gauges show.
+#[derive(Debug)]
+pub(crate) struct Gauges {
+    pub(crate) cached_sessions: usize,
+    pub(crate) sockets: usize,
+    pub(crate) under_way: usize,
+    pub(crate) platform: usize,
+    pub(crate) shared: usize,
+    pub(crate) cache_in_sync: usize,
+    pub(crate) clock: usize,
+    pub(crate) dropped: u64,
+}
+
+#[derive(Debug)]
+struct RequestMetrics {
     ok: Counter,
     refused: Counter,
     failed: Counter,
     seconds: Histogram,
 }
+
+/// The reasons for which a sign-in through the platform is refused, as the address shows them.
+pub(crate) const SIGN_IN_ERRORS: [&str; 7] =
+    ["denied", "invalid_code", "not_a_member", "no_role", "disabled", "platform_unavailable", "internal"];
 
 /// The codes that sockets are closed with; 1006 is a line that broke.
 const CLOSE_CODES: [u16; 13] = [1000, 1001, 1002, 1003, 1006, 1007, 1008, 1009, 1012, 1013, 4401, 4403, 4409];
@@ -99,29 +127,15 @@ const GAUGES: [&str; 7] = [
 
 const BUCKETS: [f64; 10] = [0.0001, 0.0005, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0];
 
+/// What the recorder is told of where a metric comes from.
+const METADATA: Metadata<'static> = Metadata::new("deskpass", Level::INFO, None);
+
 impl Metrics {
     pub(crate) fn new() -> Self {
         // The builder fails only for an empty list of buckets.
         let builder = PrometheusBuilder::new();
         let recorder = builder.set_buckets(&BUCKETS).unwrap_or_default().build_recorder();
-        let metadata = Metadata::new("deskpass", Level::INFO, None);
-        let figures = |method: &str, path: &str| {
-            let labels = vec![Label::new("method", method.to_owned()), Label::new("route", path.to_owned())];
-            let counter = |outcome: &'static str| {
-                let labels = labels.iter().cloned().chain([Label::new("outcome", outcome)]).collect::<Vec<_>>();
-                recorder.register_counter(&Key::from_parts("deskpass_requests_total", labels), &metadata)
-            };
-            RouteMetrics {
-                ok: counter("ok"),
-                refused: counter("refused"),
-                failed: counter("failed"),
-                seconds: recorder
-                    .register_histogram(&Key::from_parts("deskpass_request_seconds", labels.clone()), &metadata),
-            }
-        };
-        let table = routes();
-        let rows = table.iter().map(|route| figures(route.method.as_str(), route.path));
-        let routes = rows.chain([figures("other", "other")]).collect();
+        let metadata = METADATA;
         let gauge = |name| recorder.register_gauge(&Key::from_name(name), &metadata);
         let [cached_sessions, under_way, platform, shared, cache_in_sync, sockets, clock] = GAUGES.map(gauge);
         let counter = |name: &'static str| recorder.register_counter(&Key::from_name(name), &metadata);
@@ -139,14 +153,10 @@ impl Metrics {
             let key = Key::from_parts("deskpass_sockets_closed_total", labels);
             (code, recorder.register_counter(&key, &metadata))
         });
-        let limited = |route: &Route| {
-            let key = Key::from_parts("deskpass_limited_total", vec![Label::new("route", route.path)]);
-            (route.limit != RateLimit::Unlimited).then(|| recorder.register_counter(&key, &metadata))
-        };
-        let (limited, handle) = (table.iter().map(limited).collect(), recorder.handle());
+        let handle = recorder.handle();
         Self {
+            recorder,
             handle,
-            routes,
             cached_sessions,
             under_way,
             platform,
@@ -159,21 +169,8 @@ impl Metrics {
             socket_messages,
             dropped,
             socket_closes,
-            limited,
             refused,
         }
-    }
-
-    /// Counts an answer under its row of the table.
-    pub(crate) fn record_response(&self, row: Option<usize>, status: StatusCode, elapsed: Duration) {
-        let Some(figures) = row.map_or_else(|| self.routes.last(), |row| self.routes.get(row)) else { return };
-        let outcome = match status.as_u16() {
-            ..400 => &figures.ok,
-            400..500 => &figures.refused,
-            500.. => &figures.failed,
-        };
-        outcome.increment(1);
-        figures.seconds.record(elapsed);
     }
 
     /// Counts a connection that was closed at once: its address has too many, or even the reserve is in use.
@@ -208,13 +205,6 @@ impl Metrics {
         }
     }
 
-    /// Counts a request that came too early for its row of the table.
-    pub(crate) fn count_rate_limited(&self, row: usize) {
-        if let Some(Some(counter)) = self.limited.get(row) {
-            counter.increment(1);
-        }
-    }
-
     /// Counts somebody who came back from the platform and was not let in.
     pub(crate) fn count_refused_sign_in(&self, word: &str) {
         if let Some((_, counter)) = self.refused.iter().find(|(known, _)| *known == word) {
@@ -222,18 +212,45 @@ impl Metrics {
         }
     }
 
-    /// The figures in Prometheus' text format.
-    pub(crate) fn render(&self, app: &App) -> String {
-        #[expect(clippy::cast_precision_loss, reason = "a gauge is a float; nobody has 2^52 of anything")]
+    /// The metrics of the rows of a route table, registered on first use.
+    pub(crate) fn for_routes(&self, rows: impl IntoIterator<Item = RouteLabels>) -> RouteMetrics {
+        let (mut routes, mut limited) = (Vec::new(), Vec::new());
+        for RouteLabels { method, path, is_limited } in rows {
+            routes.push(self.request_metrics(method, path));
+            let key = Key::from_parts("deskpass_limited_total", vec![Label::new("route", path)]);
+            limited.push(is_limited.then(|| self.recorder.register_counter(&key, &METADATA)));
+        }
+        routes.push(self.request_metrics("other".into(), "other"));
+        RouteMetrics { routes, limited }
+    }
+
+    fn request_metrics(&self, method: String, path: &'static str) -> RequestMetrics {
+        let labels = vec![Label::new("method", method), Label::new("route", path)];
+        let counter = |outcome: &'static str| {
+            let labels = labels.iter().cloned().chain([Label::new("outcome", outcome)]).collect::<Vec<_>>();
+            self.recorder.register_counter(&Key::from_parts("deskpass_requests_total", labels), &METADATA)
+        };
+        let seconds = Key::from_parts("deskpass_request_seconds", labels.clone());
+        RequestMetrics {
+            ok: counter("ok"),
+            refused: counter("refused"),
+            failed: counter("failed"),
+            seconds: self.recorder.register_histogram(&seconds, &METADATA),
+        }
+    }
+
+    /// The metrics in Prometheus' text format, with the gauges as given.
+    pub(crate) fn render(&self, now: &Gauges) -> String {
+        #[expect(clippy::cast_precision_loss, reason = "a gauge is a float; no count here reaches 2^52")]
         let gauge = |gauge: &Gauge, count: usize| gauge.set(count as f64);
-        gauge(&self.cached_sessions, app.auth.store.cached_sessions());
-        gauge(&self.sockets, app.auth.sockets.len());
-        gauge(&self.under_way, app.auth.shared.sign_ins.len());
-        gauge(&self.platform, usize::from(matches!(app.auth.platform.circuit(), Circuit::Closed | Circuit::Untried)));
-        gauge(&self.shared, usize::from(app.auth.shared.is_up()));
-        gauge(&self.cache_in_sync, usize::from(app.auth.store.is_cache_trusted()));
-        gauge(&self.clock, usize::from(app.auth.clock.trust() == ClockTrust::Trusted));
-        self.dropped.absolute(app.auth.shared.messages.dropped());
+        gauge(&self.cached_sessions, now.cached_sessions);
+        gauge(&self.sockets, now.sockets);
+        gauge(&self.under_way, now.under_way);
+        gauge(&self.platform, now.platform);
+        gauge(&self.shared, now.shared);
+        gauge(&self.cache_in_sync, now.cache_in_sync);
+        gauge(&self.clock, now.clock);
+        self.dropped.absolute(now.dropped);
         self.handle.render()
     }
 
@@ -243,7 +260,28 @@ impl Metrics {
     }
 }
 
-/// Measures how long an answer took.
+impl RouteMetrics {
+    /// Counts a response under its row of the table; `None` is a request that matches no row.
+    pub(crate) fn record_response(&self, row: Option<usize>, status: StatusCode, elapsed: Duration) {
+        let Some(figures) = row.map_or_else(|| self.routes.last(), |row| self.routes.get(row)) else { return };
+        let outcome = match status.as_u16() {
+            ..400 => &figures.ok,
+            400..500 => &figures.refused,
+            500.. => &figures.failed,
+        };
+        outcome.increment(1);
+        figures.seconds.record(elapsed);
+    }
+
+    /// Counts a request that exceeded the rate limit of its row.
+    pub(crate) fn count_rate_limited(&self, row: usize) {
+        if let Some(Some(counter)) = self.limited.get(row) {
+            counter.increment(1);
+        }
+    }
+}
+
+/// Measures how long a response took.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Stopwatch(Instant);
 

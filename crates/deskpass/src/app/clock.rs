@@ -7,12 +7,18 @@ use jiff::fmt::rfc2822;
 
 use super::App;
 
+/// The largest difference allowed between the clocks of a node and of the database.
+pub(crate) const MAX_CLOCK_SKEW: Duration = Duration::from_secs(30);
+
 /// How old a date of the platform may be to count without asking for another.
 const PLATFORM_DATE_MAX_AGE: Duration = Duration::from_mins(2);
+
 /// A difference up to this is followed slowly and needs no witness.
 const MAX_SLEWED_DIFFERENCE: Duration = Duration::from_mins(1);
+
 /// A pause up to this is believed without a word.
 pub(super) const DAY: Duration = Duration::from_hours(24);
+
 /// How far the machine's time may be ahead of the record in development mode, where nobody confirms it and the data is worth nothing.
 const MAX_DEVELOPMENT_GAP: Duration = Duration::from_hours(30 * 24);
 
@@ -38,7 +44,7 @@ impl App {
             }
             ClockTrust::Trusted => {
                 let (machine, now) = (clock.machine(), clock.now());
-                let apart = super::clock_difference(machine, now).as_secs();
+                let apart = clock_difference(machine, now).as_secs();
                 if apart > 60 {
                     tracing::warn!(
                         seconds = apart,
@@ -61,7 +67,7 @@ impl App {
             }
         };
         let clock = &self.auth.clock;
-        let agrees = |time| super::clock_difference(clock.machine(), time) <= super::MAX_CLOCK_SKEW;
+        let agrees = |time| clock_difference(clock.machine(), time) <= MAX_CLOCK_SKEW;
         let database = database.map(|time| ReferenceTime { time, source: ReferenceSource::Database });
         match database {
             Some(ReferenceTime { time, .. }) if agrees(time) && clock.trust() == ClockTrust::Trusted => database,
@@ -85,8 +91,7 @@ impl App {
 
     fn needs_witness(&self) -> bool {
         let clock = &self.auth.clock;
-        clock.trust() != ClockTrust::Trusted
-            || super::clock_difference(clock.machine(), clock.now()) > MAX_SLEWED_DIFFERENCE
+        clock.trust() != ClockTrust::Trusted || clock_difference(clock.machine(), clock.now()) > MAX_SLEWED_DIFFERENCE
     }
 
     /// The platform's time now, by the date of its newest response, if that is not long ago.
@@ -154,4 +159,9 @@ pub(crate) fn operator_advice(reason: ClockDoubtReason) -> &'static str {
 /// A doubt in whole seconds: how far the machine's time is ahead, negative when it is behind.
 pub(crate) fn ahead_seconds(doubt: ClockDoubt) -> i64 {
     doubt.ahead / 1_000
+}
+
+/// The absolute difference of two moments.
+pub(crate) fn clock_difference(one: Timestamp, other: Timestamp) -> Duration {
+    one.since(other).max(other.since(one))
 }

@@ -6,9 +6,10 @@ use deskpass_store::{OpenError, read_latest_recorded_time};
 use jiff::fmt::rfc2822;
 
 use super::{CliError, CommonArgs, require_database, runtime};
+use crate::app::clock::clock_difference;
 use crate::app::clock::format_utc;
+use crate::app::platform;
 use crate::app::storage::{location, mode};
-use crate::app::{clock_difference, platform};
 use crate::commands::AdminCommand;
 use crate::config::Settings;
 use crate::{App, StartError};

@@ -5,6 +5,8 @@ pub(crate) mod employees;
 pub(crate) mod ip_rules;
 pub(crate) mod links;
 pub(crate) mod login_log;
+pub(crate) mod matrix;
+pub(crate) mod roles;
 pub(crate) mod service_keys;
 pub(crate) mod sessions;
 pub(crate) mod statistics;
@@ -17,10 +19,12 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::App;
-use crate::http::dispatcher::RequestContext;
+use crate::http::error::field_error::{FieldError, FieldErrors};
 use crate::http::error::{ApiError, BadRequest};
 use crate::http::request::authority::{Reader, VerifiedCaller};
-use crate::http::request::fields::{FieldError, FieldErrors, Fields, FromFields};
+use crate::http::request::context::RequestContext;
+use crate::http::request::describe::{DescribeInput, InputSpec};
+use crate::http::request::fields::{Fields, FromFields};
 use crate::http::request::query::Path;
 
 /// A change that was made.
@@ -125,6 +129,12 @@ impl FromRequestParts<RequestContext> for ExistingEmployee {
         let (key, authority) = (whom.key(&context.app), VerifiedCaller::from_request_parts(parts, context).await?);
         authority.administrator(&context.app).require_employee(&key).await?;
         Ok(Self(key))
+    }
+}
+
+impl DescribeInput for ExistingEmployee {
+    fn describe_input(spec: &mut InputSpec) {
+        spec.reads_path::<EmployeeRef>();
     }
 }
 

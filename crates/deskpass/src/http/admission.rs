@@ -8,12 +8,9 @@ use deskpass_core::{is_private, unlisted_proxy};
 
 use crate::App;
 use crate::http::error::ApiError;
-use crate::http::request::extract::{X_FORWARDED_FOR, forwarded_for};
+use crate::http::request::client::{X_FORWARDED_FOR, forwarded_for};
+use crate::http::request::context::ReserveConnection;
 use crate::untrusted_proxies::ForwardOutcome;
-
-/// Marks a request on a connection from the reserve, which is for health checks and operators.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct ReserveConnection;
 
 /// The routes whose answer does not depend on the client's address.
 const HEALTH_PATHS: [&str; 4] = ["/healthz", "/api/ready", "/version", "/api/version"];

@@ -7,6 +7,7 @@ pub(crate) mod otp;
 pub(crate) mod permissions;
 pub(crate) mod scan;
 pub(crate) mod scan_events;
+pub(crate) mod scan_state;
 pub(crate) mod session;
 pub(crate) mod sessions;
 pub(crate) mod sign_ins;

@@ -1,4 +1,4 @@
-//! The way of every request: in, through the table, and out in its envelope.
+//! Dispatches every request: finds its route, runs the handler, and renders the response.
 
 use std::net::IpAddr;
 use std::panic::AssertUnwindSafe;
@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use axum::BoxError;
 use axum::body::Body;
-use axum::extract::FromRef;
 use axum::response::{IntoResponse as _, Response};
 use deskpass_core::HostNames;
 use futures_util::FutureExt as _;
@@ -19,35 +18,23 @@ use crate::App;
 use crate::config::Language;
 use crate::http::error::malformed_head::MalformedHead;
 use crate::http::error::{ApiError, BadRequest};
+use crate::http::request::context::RequestContext;
 use crate::http::request::language;
 use crate::http::response::envelope::{self, Outcome};
 use crate::http::response::error_body::{ErrorBody, ErrorContext};
-use crate::http::{Route, admission, error, pages, rate_limit, routes};
-use crate::telemetry::Stopwatch;
+use crate::http::route::{RateLimit, Route};
+use crate::http::routes::routes;
+use crate::http::{admission, openapi, pages, rate_limit};
+use crate::telemetry::{RouteLabels, RouteMetrics, Stopwatch};
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
-
-/// What a handler and its extractors can ask of: the service, and what the connection and the head say about this request.
-#[derive(Clone, Debug)]
-pub(crate) struct RequestContext {
-    pub(crate) app: App,
-    pub(crate) peer: IpAddr,
-    pub(crate) language: Language,
-    /// What the path has in the places that its row leaves open, by their names.
-    pub(crate) path_params: Vec<(String, String)>,
-}
-
-impl FromRef<RequestContext> for App {
-    fn from_ref(context: &RequestContext) -> Self {
-        context.app.clone()
-    }
-}
 
 /// Answers requests, whatever they are.
 #[derive(Debug)]
 pub(crate) struct Dispatcher {
     app: App,
     table: Vec<Route>,
+    route_metrics: RouteMetrics,
     /// The rows of each path.
     paths: matchit::Router<Vec<usize>>,
     ids: RequestIds,
@@ -84,7 +71,12 @@ impl Dispatcher {
         let strict = !app.settings.development && app.settings.public_url.starts_with("https://");
         let strict_transport = strict.then_some(STRICT_TRANSPORT);
         let hosts = app.settings.development.then(|| app.settings.hosts());
-        Self { ids: RequestIds::new(&app), hosts, app, table, paths, headers, strict_transport }
+        let route_metrics = app.metrics.for_routes(table.iter().map(|route| RouteLabels {
+            method: route.method.to_string(),
+            path: route.path,
+            is_limited: route.limit != RateLimit::Unlimited,
+        }));
+        Self { ids: RequestIds::new(&app), hosts, app, table, route_metrics, paths, headers, strict_transport }
     }
 
     /// Answers one request. Every way out of here has its envelope, its headers and its line in the metrics.
@@ -115,9 +107,14 @@ impl Dispatcher {
 
     /// Gives an answer its envelope, its headers and its line in the metrics.
     fn finish(&self, mut response: Response, matched: MatchedRequest<'_>, watch: &Stopwatch) -> Response {
-        match response.extensions_mut().remove::<Outcome>() {
-            Some(outcome) => self.fill_envelope(&mut response, outcome, &matched),
-            None => add_security_headers(response.headers_mut()),
+        if let Some(error) = response.extensions_mut().remove::<ApiError>() {
+            self.fill_error(&mut response, &error, &matched);
+        } else if let Some(outcome) = response.extensions_mut().remove::<Outcome>() {
+            let (Outcome::Success(envelope) | Outcome::Negative(envelope)) = outcome;
+            self.set_envelope_headers(&mut response);
+            *response.body_mut() = Body::from(envelope::close_envelope(envelope, matched.id()));
+        } else {
+            add_security_headers(response.headers_mut());
         }
         self.record(&matched, response.status(), watch.elapsed());
         response.headers_mut().insert(REQUEST_ID, matched.id);
@@ -170,39 +167,37 @@ impl Dispatcher {
             }
             Some((row, route)) => {
                 let (app, path_params) = (self.app.clone(), matched.path_params.clone());
-                let context = RequestContext { app, peer, language: matched.language, path_params };
+                let (language, api_description) = (matched.language, openapi::description as fn() -> _);
+                let context = RequestContext { app, peer, language, path_params, api_description };
                 rate_limit::run_limited(&self.app, route, request, context).await.unwrap_or_else(|wait| {
-                    self.app.metrics.count_rate_limited(row);
+                    self.route_metrics.count_rate_limited(row);
                     ApiError::RateLimited(wait).into_response()
                 })
             }
-            None => error::unmatched_error(&self.app, request.uri().path(), !matched.rows.is_empty()).into_response(),
+            None => unmatched_error(&self.app, request.uri().path(), !matched.rows.is_empty()).into_response(),
         }
     }
 
-    /// Puts the outcome into its envelope.
-    fn fill_envelope(&self, response: &mut Response, outcome: Outcome, matched: &MatchedRequest<'_>) {
+    /// Sets the headers of an enveloped response; those that the handler set stay.
+    fn set_envelope_headers(&self, response: &mut Response) {
         let mut own = std::mem::replace(response.headers_mut(), self.headers.clone());
         if !own.is_empty() {
-            // That of the empty body that the outcome travelled with.
+            // The length of the empty body in which the outcome travelled.
             own.remove(header::CONTENT_LENGTH);
             response.headers_mut().extend(own);
         }
-        let body = match outcome {
-            Outcome::Success(envelope) | Outcome::Negative(envelope) => {
-                envelope::close_envelope(envelope, matched.id())
-            }
-            Outcome::Error(failure) => {
-                let mut error_body = self.render_error(&failure, matched);
-                *response.status_mut() = error_body.status;
-                response.headers_mut().extend(std::mem::take(&mut error_body.headers));
-                if let ApiError::MethodNotAllowed = failure {
-                    response.headers_mut().insert(header::ALLOW, self.allowed_methods(matched));
-                }
-                envelope::error_envelope(&error_body, matched.id())
-            }
-        };
-        *response.body_mut() = Body::from(body);
+    }
+
+    /// Renders an error into its envelope.
+    fn fill_error(&self, response: &mut Response, error: &ApiError, matched: &MatchedRequest<'_>) {
+        self.set_envelope_headers(response);
+        let mut error_body = self.render_error(error, matched);
+        *response.status_mut() = error_body.status;
+        response.headers_mut().extend(std::mem::take(&mut error_body.headers));
+        if let ApiError::MethodNotAllowed = error {
+            response.headers_mut().insert(header::ALLOW, self.allowed_methods(matched));
+        }
+        *response.body_mut() = Body::from(envelope::error_envelope(&error_body, matched.id()));
     }
 
     fn render_error(&self, failure: &ApiError, matched: &MatchedRequest<'_>) -> ErrorBody {
@@ -227,7 +222,7 @@ impl Dispatcher {
     /// Counts and logs an answer under its row of the table, not under the path asked for: a stranger's words may hold
     /// anything, a token too.
     fn record(&self, matched: &MatchedRequest<'_>, status: StatusCode, elapsed: Duration) {
-        self.app.metrics.record_response(matched.route.map(|(row, _)| row), status, elapsed);
+        self.route_metrics.record_response(matched.route.map(|(row, _)| row), status, elapsed);
         let route = matched.route.map_or("other", |(_, route)| route.path);
         tracing::debug!(route, status = status.as_u16(), ?elapsed, request_id = matched.id(), "answered");
     }
@@ -250,6 +245,17 @@ impl MatchedRequest<'_> {
     /// The request's name; it is plain text, whoever gave it.
     fn id(&self) -> &str {
         self.id.to_str().unwrap_or_default()
+    }
+}
+
+/// The error for a request that matches no row of the table, or none with its method. With development mode off, all paths below
+/// /api/dev get the same error, so that it does not show which of them exist.
+fn unmatched_error(app: &App, path: &str, known: bool) -> ApiError {
+    let below = path.strip_prefix("/api/dev").is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+    match known {
+        _ if below && !app.settings.development => ApiError::DevelopmentOff,
+        true => ApiError::MethodNotAllowed,
+        false => ApiError::PathNotFound,
     }
 }
 
@@ -313,8 +319,8 @@ impl RequestIds {
 mod tests {
     use http_body_util::BodyExt as _;
 
-    use super::super::{RateLimit, RequiredAccess};
     use super::*;
+    use crate::http::request::access::RequiredAccess;
 
     /// A service in a directory of its own, whose table has one more row: a handler that panics.
     async fn panicking(directory: &std::path::Path) -> Dispatcher {
@@ -327,14 +333,7 @@ mod tests {
         #[expect(clippy::panic, reason = "what the test is about")]
         let bang = || async { panic!("dpa_secret in a panic") as ApiError };
         let mut table = routes();
-        table.push(Route::new(
-            Method::GET,
-            "/api/bang",
-            RequiredAccess::Anyone,
-            RateLimit::Unlimited,
-            ["Bang", "砰"],
-            bang,
-        ));
+        table.push(Route::get("/api/bang", RequiredAccess::Anyone, bang).error_title("Bang", "砰"));
         Dispatcher::with(app, table)
     }
 

@@ -1,5 +1,6 @@
 //! Everything that can go wrong, mapped to HTTP once.
 
+pub(crate) mod field_error;
 pub(crate) mod malformed_head;
 
 use std::fmt;
@@ -10,11 +11,9 @@ use deskpass_auth::{Error, InternalError, Refusal};
 use deskpass_store::{SealError, StoreErrorKind as StoreCause};
 use deskpass_wecom::Error as PlatformError;
 
-use crate::App;
+use crate::app::readiness::ReadinessReport;
+use crate::http::error::field_error::FieldErrors;
 use crate::http::error::malformed_head::MalformedHead;
-use crate::http::request::fields::FieldErrors;
-use crate::http::response::envelope::Outcome;
-use crate::http::system::health::ReadinessReport;
 
 /// Why a request was not answered with success.
 #[derive(Clone, Debug)]
@@ -137,17 +136,9 @@ fn cause(internal: &InternalError) -> ErrorCause {
 
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
-        Outcome::Error(self).into_response()
-    }
-}
-
-/// What a request gets that is not in the table, or not with its method. With development mode off, nobody learns what lies
-/// below /api/dev.
-pub(crate) fn unmatched_error(app: &App, path: &str, known: bool) -> ApiError {
-    let below = path.strip_prefix("/api/dev").is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
-    match known {
-        _ if below && !app.settings.development => ApiError::DevelopmentOff,
-        true => ApiError::MethodNotAllowed,
-        false => ApiError::PathNotFound,
+        // The dispatcher renders it, since it knows the language and the request id.
+        let mut response = Response::default();
+        response.extensions_mut().insert(self);
+        response
     }
 }

@@ -10,8 +10,8 @@ use serde::Serialize;
 use self::posting::PostedMessages;
 use crate::App;
 use crate::http::error::ApiError;
-use crate::http::request::authority::{MessagesScope, Service};
-use crate::http::request::extract::run_to_completion;
+use crate::http::request::detached::run_to_completion;
+use crate::http::request::service::{MessagesScope, Service};
 use crate::http::response::envelope::Reply;
 
 /// What became of what was sent.

@@ -1,78 +1,30 @@
 //! The description of every route below /api, made from the table and from the types of its handlers.
 
-mod extractors;
 mod failures;
-mod operations;
 mod schema;
-mod spec;
 
 use std::sync::OnceLock;
 
-use axum::response::{IntoResponse, Response};
-use hyper::header::CONTENT_TYPE;
-use hyper::{HeaderMap, Uri};
 use schemars::SchemaGenerator;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
-pub(crate) use schema::Rfc3339;
-pub(crate) use schema::{MethodName, RoleName, ScopeName, ServiceScopeName, SourceName};
-use spec::{BodySpec, SuccessBody};
-pub(crate) use spec::{DescribeInput, DescribeOutput, DescribedHandler, OperationSpec};
-
-use crate::http::error::ApiError;
-use crate::http::request::extract::ClientLanguage;
+use crate::http::handler::OperationSpec;
+use crate::http::request::access::RequiredAccess;
+use crate::http::request::describe::BodySpec;
 use crate::http::request::fields::FieldSpec;
-use crate::http::{RequiredAccess, Route, pages, routes};
+use crate::http::response::describe::SuccessBody;
+use crate::http::route::Route;
+use crate::http::routes::routes;
 
 const ABOUT: &str = "The sign-in desk of an IT help desk. Every answer has one envelope: `code` (0 is success), `message` \
     in English or Chinese by `Accept-Language`, `data`, and `request_id`, which is the `X-Request-Id` of the request where \
     that is 1 to 64 of A-Z a-z 0-9 . _ -. Clients should overlook members that they do not know.";
 
-/// The description, as it is.
-pub(crate) struct DescriptionJson;
-
-/// Hands out the description.
-pub(crate) async fn document() -> DescriptionJson {
-    DescriptionJson
-}
-
 /// The description of every route below /api, as OpenAPI 3.1 has it.
 pub fn description() -> &'static str {
     static TEXT: OnceLock<String> = OnceLock::new();
     TEXT.get_or_init(|| describe(&routes()).to_string())
-}
-
-impl IntoResponse for DescriptionJson {
-    fn into_response(self) -> Response {
-        ([(CONTENT_TYPE, "application/json")], description()).into_response()
-    }
-}
-
-impl DescribeOutput for DescriptionJson {
-    fn describe_output(spec: &mut OperationSpec) {
-        spec.replies_plain("application/json");
-    }
-}
-
-/// The description as a page.
-pub(crate) struct DocsPage(Response);
-
-/// Hands out the page that shows the description.
-pub(crate) async fn docs(uri: Uri, language: ClientLanguage, headers: HeaderMap) -> Result<DocsPage, ApiError> {
-    pages::page(uri, language, headers).await.map(DocsPage)
-}
-
-impl IntoResponse for DocsPage {
-    fn into_response(self) -> Response {
-        self.0
-    }
-}
-
-impl DescribeOutput for DocsPage {
-    fn describe_output(spec: &mut OperationSpec) {
-        spec.replies_plain("text/html");
-    }
 }
 
 /// Describes the routes of a table.
@@ -84,16 +36,17 @@ fn describe(table: &[Route]) -> Value {
     let mut generator = settings.into_generator();
     failures::describe(&mut generator);
     let mut paths: Map<String, Value> = Map::new();
-    for route in table.iter().filter(|route| route.path.starts_with("/api/")) {
+    let mut tags: Vec<[&str; 2]> = Vec::new();
+    for (place, route) in table.iter().filter(|route| route.is_described()).enumerate() {
+        if tags.last() != Some(&route.tag) {
+            tags.push(route.tag);
+        }
         let path = paths.entry(route.path).or_insert_with(|| json!({}));
         if let Some(path) = path.as_object_mut() {
-            path.insert(route.method.as_str().to_ascii_lowercase(), operation(route, &mut generator));
+            path.insert(route.method.as_str().to_ascii_lowercase(), operation(route, place, &mut generator));
         }
     }
-    let tags = operations::SECTIONS.iter().map(|section| {
-        let [english, chinese] = section.name;
-        json!({ "name": english, "x-name-zh": chinese })
-    });
+    let tags = tags.iter().map(|[english, chinese]| json!({ "name": english, "x-name-zh": chinese }));
     json!({
         "openapi": "3.1.0",
         "info": { "title": "deskpass", "version": env!("CARGO_PKG_VERSION"), "description": ABOUT },
@@ -109,19 +62,17 @@ fn describe(table: &[Route]) -> Value {
     })
 }
 
-fn operation(route: &Route, generator: &mut SchemaGenerator) -> Value {
+/// Describes a route, which has this place among all described ones.
+fn operation(route: &Route, place: usize, generator: &mut SchemaGenerator) -> Value {
     let mut spec = OperationSpec::default();
     (route.describe)(&mut spec);
-    let about = operations::about(route.method.as_str(), route.path);
-    let told = about.as_ref().map(|about| (about.section, about.place, about.summary));
-    let (section, place, [english, chinese]) = told.unwrap_or_default();
+    let ([tag, _], [english, chinese]) = (route.tag, route.summary);
     let mut responses: Map<_, _> = success(&spec, generator).into_iter().collect();
-    let refusals = about.map_or(&[][..], |about| about.refusals);
-    let failures = failures::responses(route, &spec, refusals);
+    let failures = failures::responses(route, &spec);
     responses.extend(failures.into_iter().map(|(status, response)| (status.to_string(), response)));
     let mut operation = json!({
         "operationId": id(route),
-        "tags": [section],
+        "tags": [tag],
         "summary": english,
         "x-summary-zh": chinese,
         "x-who": access_name(route.access),
@@ -130,7 +81,7 @@ fn operation(route: &Route, generator: &mut SchemaGenerator) -> Value {
         "parameters": parameters(route, &spec),
         "responses": responses,
     });
-    if let (Some(operation), Some(body)) = (operation.as_object_mut(), &spec.body) {
+    if let (Some(operation), Some(body)) = (operation.as_object_mut(), &spec.input.body) {
         operation.insert("requestBody".into(), request_body(body));
     }
     operation
@@ -170,7 +121,7 @@ fn security(access: RequiredAccess, spec: &OperationSpec) -> Value {
         | RequiredAccess::Service => {
             json!([{ "bearer": [] }])
         }
-        RequiredAccess::Anyone | RequiredAccess::Developer | RequiredAccess::Operator if spec.accepts_token => {
+        RequiredAccess::Anyone | RequiredAccess::Developer | RequiredAccess::Operator if spec.input.accepts_token => {
             json!([{}, { "bearer": [] }])
         }
         RequiredAccess::Anyone | RequiredAccess::Developer | RequiredAccess::Operator => json!([]),
@@ -184,8 +135,8 @@ fn parameters(route: &Route, spec: &OperationSpec) -> Vec<Value> {
             json!({ "name": name, "in": place, "required": required, "schema": schema::of(kind) })
         }
     };
-    let mut parameters: Vec<_> = spec.path.iter().map(parameter("path")).collect();
-    parameters.extend(spec.query.iter().map(parameter("query")));
+    let mut parameters: Vec<_> = spec.input.path.iter().map(parameter("path")).collect();
+    parameters.extend(spec.input.query.iter().map(parameter("query")));
     if route.access == RequiredAccess::HighRisk {
         parameters.push(json!({
             "name": "X-OTP-Code", "in": "header", "required": true, "schema": { "type": "string" },
@@ -209,15 +160,15 @@ fn success(spec: &OperationSpec, generator: &mut SchemaGenerator) -> Map<String,
             headers.insert(name.into(), json!({ "$ref": format!("#/components/headers/{name}") }));
         }
     };
-    if spec.sets_cookie {
+    if spec.output.sets_cookie {
         also("Set-Cookie");
     }
-    if spec.switches {
+    if spec.output.switches {
         let switched = json!({ "description": "The connection is a WebSocket from here on", "headers": headers });
         return Map::from_iter([("101".into(), switched)]);
     }
     let mut content = Map::new();
-    for success in &spec.success {
+    for success in &spec.output.success {
         match success {
             SuccessBody::Data(data) => {
                 drop(content.insert("application/json".into(), envelope(&data(generator).into())))

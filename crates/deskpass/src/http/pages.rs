@@ -18,7 +18,7 @@ use self::site::{File, SITE};
 use crate::App;
 use crate::config::Language;
 use crate::http::error::ApiError;
-use crate::http::request::extract::ClientLanguage;
+use crate::http::request::language::ClientLanguage;
 
 /// Nothing from elsewhere, nothing inline, no text that becomes markup or script, and nobody puts our pages into a frame.
 const CONTENT_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \

@@ -1,4 +1,4 @@
-//! How often a route may be asked. The one place that enforces it, from the table.
+//! Enforces the rate limits of the route table.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -10,73 +10,18 @@ use deskpass_store::LimitSubject;
 use hyper::header::HeaderValue;
 
 use crate::App;
-use crate::config::Limits;
-use crate::http::Route;
 use crate::http::auth::scan;
-use crate::http::dispatcher::RequestContext;
-use crate::http::request::extract::{X_FORWARDED_FOR, client_address};
+use crate::http::request::client::{X_FORWARDED_FOR, client_address};
+use crate::http::request::context::RequestContext;
 use crate::http::response::envelope::Outcome;
-
-/// The limit of a route. Routes with the same one are counted together.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RateLimit {
-    /// None.
-    Unlimited,
-    /// A client asks for a code.
-    QrCode,
-    /// A client sets out for the platform.
-    OauthUrl,
-    /// A client goes on with a sign-in.
-    SignIn,
-    /// Somebody looks at a ticket.
-    ScanStatus,
-    /// A client binds.
-    Bind,
-    /// A client signs an agent in.
-    AgentsLogin,
-    /// A client does anything about one-time passwords.
-    Otp,
-    /// A client shows tokens that are not good. Those that are cost nothing.
-    Verify,
-}
+use crate::http::route::RateLimit;
+use crate::http::route::Route;
 
 /// Who is counted: the client, whose address need not be known before it counts, or the ticket that it asks about.
 struct RequestSubject {
     peer: IpAddr,
     forwarded: Vec<HeaderValue>,
     ticket: Option<Digest>,
-}
-
-impl RateLimit {
-    fn rate(self, limits: &Limits) -> Option<Rate> {
-        let rate = match self {
-            Self::Unlimited => None,
-            Self::QrCode => limits.qrcode,
-            Self::OauthUrl => limits.oauth_url,
-            Self::SignIn => limits.sign_in,
-            Self::ScanStatus => limits.scan_status,
-            Self::Bind => limits.bind,
-            Self::AgentsLogin => limits.agents_login,
-            Self::Otp => limits.otp,
-            Self::Verify => limits.verify,
-        };
-        rate.filter(|_| limits.enabled)
-    }
-
-    /// Keeps the counts of one client apart. Nodes of the next version must mean the same by it.
-    const fn name(self) -> &'static [u8] {
-        match self {
-            Self::Unlimited => b"",
-            Self::QrCode => b"qrcode",
-            Self::OauthUrl => b"oauth_url",
-            Self::SignIn => b"sign_in",
-            Self::ScanStatus => b"scan_status",
-            Self::Bind => b"bind",
-            Self::AgentsLogin => b"agents_login",
-            Self::Otp => b"otp",
-            Self::Verify => b"verify",
-        }
-    }
 }
 
 /// Runs a route's handler, unless that has been done too often: then says how much too early it is.

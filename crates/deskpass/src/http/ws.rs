@@ -10,15 +10,16 @@ use deskpass_core::{MessageId, SocketKind};
 use hyper::StatusCode;
 use hyper::header::{CONNECTION, HeaderValue, SEC_WEBSOCKET_ACCEPT, SEC_WEBSOCKET_PROTOCOL, UPGRADE};
 
-use self::connection::AcceptedSocket;
 pub(crate) use self::connection::PendingUpgrade;
+
+use self::connection::AcceptedSocket;
 use self::handshake::Handshake;
 use self::token::SocketAuth;
 use crate::App;
 use crate::http::error::ApiError;
-use crate::http::openapi::{DescribeInput, DescribeOutput, OperationSpec};
 use crate::http::request::fields::{Fields, FromFields};
 use crate::http::request::query::Query;
+use crate::http::response::describe::{DescribeOutput, OutputSpec};
 
 /// From where to go on.
 pub(crate) struct Resume(Option<MessageId>);
@@ -85,11 +86,7 @@ impl IntoResponse for SwitchingProtocols {
 }
 
 impl DescribeOutput for SwitchingProtocols {
-    fn describe_output(spec: &mut OperationSpec) {
+    fn describe_output(spec: &mut OutputSpec) {
         spec.switches();
     }
-}
-
-impl DescribeInput for Handshake {
-    fn describe_input(_: &mut OperationSpec) {}
 }

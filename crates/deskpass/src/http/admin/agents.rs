@@ -9,13 +9,14 @@ use serde::Serialize;
 use super::Done;
 use crate::App;
 use crate::http::error::ApiError;
-use crate::http::openapi::{Rfc3339, RoleName};
 use crate::http::request::authority::{ExistingAgent, HighRisk, HomeAdmin, HomeOnly};
-use crate::http::request::extract::JsonBody;
+use crate::http::request::body::JsonBody;
 use crate::http::request::fields::{Fields, FromFields};
 use crate::http::request::query::Query;
 use crate::http::response::envelope::Reply;
-use crate::http::response::login_result::rfc3339;
+use crate::http::response::schema::RoleName;
+use crate::timestamp::Rfc3339;
+use crate::timestamp::rfc3339;
 
 /// An agent.
 #[derive(Debug, JsonSchema, Serialize)]

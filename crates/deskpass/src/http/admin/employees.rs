@@ -1,31 +1,33 @@
-//! Who works here, and what they may act as.
+//! Employees and corporations, for administrators.
 
-use axum::extract::{FromRequest, FromRequestParts as _, Request, State};
+use axum::extract::State;
 use deskpass_auth::{PeopleQuery, PeopleResult};
-use deskpass_core::{CorpId, EmployeeKey, Role, Roles};
+use deskpass_core::{CorpId, Role, Roles};
 use deskpass_store::{ListedPerson, PeopleOrder};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Done, EmployeeRef, ExistingEmployee, Paging, bad_cursor, list_scope};
+use super::{Done, ExistingEmployee, Paging, bad_cursor, list_scope};
 use crate::App;
-use crate::http::dispatcher::RequestContext;
 use crate::http::error::ApiError;
-use crate::http::openapi::{DescribeInput, OperationSpec, Rfc3339, RoleName};
-use crate::http::request::authority::{HighRisk, PathAnd, Reader, VerifiedCaller};
-use crate::http::request::extract::JsonBody;
-use crate::http::request::fields::{FieldError, Fields, FromFields};
+use crate::http::error::field_error::FieldError;
+use crate::http::request::authority::{HighRisk, PathAnd, Reader};
+use crate::http::request::body::JsonBody;
+use crate::http::request::fields::{Fields, FromFields};
 use crate::http::request::query::Query;
 use crate::http::response::envelope::Reply;
-use crate::http::response::login_result::rfc3339;
+use crate::http::response::schema::RoleName;
+use crate::timestamp::{Rfc3339, rfc3339};
 
 /// The words for the orders a list can have.
 const SORT_ORDERS: &[&str] = &["employee_id", "name", "last_login"];
+
 /// Why not every list can.
 const SORT_CONFLICT: [&str; 2] =
     ["cannot be combined with q or role, whose lists have an order of their own", "不能与 q 或 role 同时使用"];
 /// What is said of a text with the one character that no text has, in any database of ours.
 const NO_NUL: [&str; 2] = ["must not contain U+0000", "不能包含 U+0000"];
+
 /// The longest text to search for, in bytes.
 const MAX_SEARCH_BYTES: usize = 128;
 
@@ -122,15 +124,6 @@ impl From<ListedPerson> for Employee {
     }
 }
 
-/// Lists people and their roles.
-pub(crate) async fn user_roles(
-    State(app): State<App>,
-    reader: Reader,
-    Query(people): Query<PeoplePageQuery>,
-) -> Result<Reply<Listing<Assigned>>, ApiError> {
-    list(&app, &reader, people).await
-}
-
 /// Lists people.
 pub(crate) async fn employees(
     State(app): State<App>,
@@ -140,7 +133,7 @@ pub(crate) async fn employees(
     list(&app, &reader, people).await
 }
 
-async fn list<T: From<ListedPerson>>(
+pub(crate) async fn list<T: From<ListedPerson>>(
     app: &App,
     reader: &Reader,
     people: PeoplePageQuery,
@@ -152,29 +145,6 @@ async fn list<T: From<ListedPerson>>(
     let items = people.into_iter().map(T::from).collect();
     let Paging { page, page_size, .. } = paging;
     Ok(Reply(Listing { items, total, total_exact: exact, page, page_size, next }))
-}
-
-/// A role.
-#[derive(Debug, JsonSchema, Serialize)]
-#[schemars(rename = "Role")]
-pub(crate) struct RoleShown {
-    id: i64,
-    #[schemars(with = "RoleName")]
-    name: Role,
-    priority: u8,
-}
-
-/// The roles there are.
-#[derive(Debug, JsonSchema, Serialize)]
-#[schemars(rename = "Roles")]
-pub(crate) struct RolesShown {
-    items: Vec<RoleShown>,
-}
-
-/// Lists the roles.
-pub(crate) async fn roles(_: Reader) -> Reply<RolesShown> {
-    let shown = |role: Role| RoleShown { id: role.id(), name: role, priority: role.priority() };
-    Reply(RolesShown { items: Role::ALL.into_iter().map(shown).collect() })
 }
 
 /// The corporations whose people are known here.
@@ -196,55 +166,6 @@ pub(crate) async fn corporations(State(app): State<App>, reader: Reader) -> Resu
     let may_see = |corp: &String| CorpId::parse(corp).is_ok_and(|corp| reader.may_read(&app, &corp));
     let shown = |corp_id: String| Corporation { home: corp_id == app.auth.policy.home_corp.as_str(), corp_id };
     Ok(Reply(Corporations { items: seen.into_iter().filter(may_see).map(shown).collect() }))
-}
-
-/// Somebody and the roles they are to have.
-#[derive(Debug)]
-pub(crate) struct RoleAssignmentBody {
-    whom: EmployeeRef,
-    roles: Roles,
-}
-
-impl FromFields for RoleAssignmentBody {
-    fn from_fields(fields: &mut Fields) -> Option<Self> {
-        let (whom, names) = (EmployeeRef::from_fields(fields), fields.texts("roles", Role::ALL.len()));
-        let roles: Option<Roles> = names?.iter().map(|name| Role::from_name(name)).collect();
-        if roles.is_none() {
-            fields.reject("roles", FieldError::NotOneOf(&Role::NAMES));
-        }
-        Some(Self { whom: whom?, roles: roles? })
-    }
-}
-
-/// Roles for somebody who is there.
-#[derive(Debug)]
-pub(crate) struct RoleAssignment(EmployeeKey, Roles);
-
-impl DescribeInput for RoleAssignment {
-    fn describe_input(spec: &mut OperationSpec) {
-        spec.reads_body::<RoleAssignmentBody>();
-    }
-}
-
-impl FromRequest<RequestContext> for RoleAssignment {
-    type Rejection = ApiError;
-    async fn from_request(request: Request, context: &RequestContext) -> Result<Self, ApiError> {
-        let (mut parts, body) = request.into_parts();
-        let authority = VerifiedCaller::from_request_parts(&mut parts, context).await?;
-        let asked = JsonBody::from_request(Request::from_parts(parts, body), context).await;
-        let JsonBody(RoleAssignmentBody { whom, roles }) = asked?;
-        let key = whom.key_in_own_corp(&authority, &context.app);
-        authority.administrator(&context.app).require_employee(&key).await?;
-        Ok(Self(key, roles))
-    }
-}
-
-/// Gives somebody exactly these roles.
-pub(crate) async fn assign(
-    State(app): State<App>,
-    HighRisk(admin, RoleAssignment(employee, roles)): HighRisk<RoleAssignment>,
-) -> Result<Reply<Assigned>, ApiError> {
-    Ok(Reply(admin.administrator(&app).set_roles(employee, roles).await?.into()))
 }
 
 /// Whether somebody is to be shut out.

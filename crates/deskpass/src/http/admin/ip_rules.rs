@@ -11,14 +11,15 @@ use serde::Serialize;
 
 use super::Done;
 use crate::App;
-use crate::http::dispatcher::RequestContext;
 use crate::http::error::ApiError;
-use crate::http::openapi::{DescribeInput, OperationSpec, Rfc3339, RoleName};
 use crate::http::request::authority::{HighRisk, HomeAdmin, HomeOnly, VerifiedCaller};
-use crate::http::request::extract::JsonBody;
+use crate::http::request::body::JsonBody;
+use crate::http::request::context::RequestContext;
+use crate::http::request::describe::{DescribeInput, InputSpec};
 use crate::http::request::fields::{Fields, FromFields};
 use crate::http::response::envelope::Reply;
-use crate::http::response::login_result::rfc3339;
+use crate::http::response::schema::RoleName;
+use crate::timestamp::{Rfc3339, rfc3339};
 
 /// The networks of each role; none means that it may be active from anywhere.
 #[derive(Debug, JsonSchema, Serialize)]
@@ -72,7 +73,7 @@ impl FromFields for ProposedAllowLists {
 pub(crate) struct ValidatedAllowLists(AllowLists);
 
 impl DescribeInput for ValidatedAllowLists {
-    fn describe_input(spec: &mut OperationSpec) {
+    fn describe_input(spec: &mut InputSpec) {
         spec.reads_body::<ProposedAllowLists>();
     }
 }

@@ -9,15 +9,15 @@ use serde::Serialize;
 
 use super::{Done, EmployeeRef};
 use crate::App;
-use crate::http::dispatcher::RequestContext;
 use crate::http::error::ApiError;
-use crate::http::openapi::{DescribeInput, OperationSpec, Rfc3339};
 use crate::http::request::authority::{HighRisk, HomeAdmin, HomeOnly, NoBody, PathAnd, VerifiedCaller};
-use crate::http::request::extract::JsonBody;
+use crate::http::request::body::JsonBody;
+use crate::http::request::context::RequestContext;
+use crate::http::request::describe::{DescribeInput, InputSpec};
 use crate::http::request::fields::{Fields, FromFields};
 use crate::http::request::query::Path;
 use crate::http::response::envelope::Reply;
-use crate::http::response::login_result::rfc3339;
+use crate::timestamp::{Rfc3339, rfc3339};
 
 /// Somebody, as the platform names them.
 #[derive(Debug, JsonSchema, Serialize)]
@@ -103,7 +103,7 @@ pub(crate) struct NewLink {
 }
 
 impl DescribeInput for NewLink {
-    fn describe_input(spec: &mut OperationSpec) {
+    fn describe_input(spec: &mut InputSpec) {
         spec.reads_body::<LinkBody>();
     }
 }
@@ -144,7 +144,7 @@ pub(crate) async fn approve(
 pub(crate) struct ExistingLink(EmployeeKey);
 
 impl DescribeInput for ExistingLink {
-    fn describe_input(spec: &mut OperationSpec) {
+    fn describe_input(spec: &mut InputSpec) {
         spec.reads_path::<PartnerUser>();
     }
 }

@@ -8,21 +8,22 @@ use axum::response::{IntoResponse, Response};
 use deskpass_auth::LogQuery;
 use deskpass_core::{CorpId, EmployeeId, LoginMethod};
 use deskpass_store::{AuditEvent, LogRow};
+use export::LogExport;
 use hyper::header::VARY;
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
+pub(crate) use accept::AcceptedFormat;
+
 use super::{CursorPaging, bad_cursor};
 use crate::App;
 use crate::http::error::ApiError;
-use crate::http::openapi::{DescribeOutput, OperationSpec};
 use crate::http::request::authority::Reader;
 use crate::http::request::fields::{Fields, FromFields, TextFormat};
 use crate::http::request::query::Query;
+use crate::http::response::describe::{DescribeOutput, OutputSpec};
 use crate::http::response::envelope::Reply;
 use crate::log_export::LogLine;
-pub(crate) use accept::AcceptedFormat;
-use export::LogExport;
 
 static REASON: TextFormat = TextFormat {
     name: "reason",
@@ -93,7 +94,7 @@ pub(crate) enum LogResponse {
 }
 
 impl DescribeOutput for LogResponse {
-    fn describe_output(spec: &mut OperationSpec) {
+    fn describe_output(spec: &mut OutputSpec) {
         Reply::<Log>::describe_output(spec);
         spec.replies_plain("text/csv");
         spec.replies_plain("application/x-ndjson");

@@ -10,18 +10,20 @@ use serde::Serialize;
 
 use super::Done;
 use crate::App;
-use crate::http::dispatcher::RequestContext;
 use crate::http::error::ApiError;
-use crate::http::openapi::{DescribeInput, OperationSpec, Rfc3339, ServiceScopeName};
 use crate::http::request::authority::{HighRisk, HomeAdmin, HomeOnly};
-use crate::http::request::extract::JsonBody;
+use crate::http::request::body::JsonBody;
+use crate::http::request::context::RequestContext;
+use crate::http::request::describe::{DescribeInput, InputSpec};
 use crate::http::request::fields::{Fields, FromFields};
 use crate::http::request::query::Path;
 use crate::http::response::envelope::Reply;
-use crate::http::response::login_result::rfc3339;
+use crate::http::response::schema::ServiceScopeName;
+use crate::timestamp::{Rfc3339, rfc3339};
 
 /// How long a key counts unless somebody says otherwise, and at most, in days.
 const DEFAULT_KEY_DAYS: u64 = 365;
+
 const MAX_KEY_DAYS: u64 = 3650;
 
 /// The service keys, the newest first.
@@ -135,7 +137,7 @@ impl FromFields for ServiceKeyPath {
 pub(crate) struct ExistingServiceKey(String);
 
 impl DescribeInput for ExistingServiceKey {
-    fn describe_input(spec: &mut OperationSpec) {
+    fn describe_input(spec: &mut InputSpec) {
         spec.reads_path::<ServiceKeyPath>();
     }
 }

@@ -11,10 +11,10 @@ use serde::Serialize;
 use super::{CursorPaging, ExistingEmployee, bad_cursor};
 use crate::App;
 use crate::http::auth::sessions::{SessionEnded, SessionPath, SessionShown};
-use crate::http::dispatcher::RequestContext;
 use crate::http::error::ApiError;
-use crate::http::openapi::{DescribeInput, OperationSpec};
 use crate::http::request::authority::{HighRisk, NoBody, PathAnd, Reader, VerifiedCaller};
+use crate::http::request::context::RequestContext;
+use crate::http::request::describe::{DescribeInput, InputSpec};
 use crate::http::request::fields::{Fields, FromFields};
 use crate::http::request::query::{Path, Query};
 use crate::http::response::envelope::Reply;
@@ -84,7 +84,7 @@ pub(crate) async fn list(
 pub(crate) struct ExistingSession(Digest);
 
 impl DescribeInput for ExistingSession {
-    fn describe_input(spec: &mut OperationSpec) {
+    fn describe_input(spec: &mut InputSpec) {
         spec.reads_path::<SessionPath>();
     }
 }

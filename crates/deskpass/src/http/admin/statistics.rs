@@ -11,12 +11,12 @@ use serde::Serialize;
 use super::field_error;
 use crate::App;
 use crate::http::error::ApiError;
-use crate::http::openapi::Rfc3339;
 use crate::http::request::authority::Reader;
 use crate::http::request::fields::{Fields, FromFields};
 use crate::http::request::query::Query;
 use crate::http::response::envelope::Reply;
-use crate::http::response::login_result::rfc3339;
+use crate::timestamp::Rfc3339;
+use crate::timestamp::rfc3339;
 
 /// How much is told to whoever does not say.
 const DEFAULT_RANGE: Duration = Duration::from_hours(7 * 24);

@@ -10,12 +10,18 @@ use serde::Serialize;
 
 use crate::App;
 use crate::http::error::ApiError;
-use crate::http::openapi::Rfc3339;
-use crate::http::request::cookies::{Cookies, SetCookie, remember_browser};
-use crate::http::request::extract::{JsonBody, OptionalSession, RequestClient, run_to_completion};
-use crate::http::request::fields::{FieldError, Fields, FromFields};
+use crate::http::error::field_error::FieldError;
+use crate::http::request::body::JsonBody;
+use crate::http::request::client::RequestClient;
+use crate::http::request::cookies::Cookies;
+use crate::http::request::detached::run_to_completion;
+use crate::http::request::fields::{Fields, FromFields};
+use crate::http::request::token::OptionalSession;
 use crate::http::response::envelope::Reply;
-use crate::http::response::login_result::{LoginResult, rfc3339};
+use crate::http::response::login_result::LoginResult;
+use crate::http::response::set_cookie::{SetCookie, remember_browser};
+use crate::timestamp::Rfc3339;
+use crate::timestamp::rfc3339;
 
 /// An agent who knocks.
 #[derive(Debug)]

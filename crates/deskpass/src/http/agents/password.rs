@@ -11,10 +11,15 @@ use serde::Serialize;
 use crate::App;
 use crate::config::Language;
 use crate::http::error::ApiError;
-use crate::http::request::cookies::{Cookies, SetCookie, remember_browser};
-use crate::http::request::extract::{ActiveUser, ClientLanguage, JsonBody, RequestClient, run_to_completion};
+use crate::http::request::body::JsonBody;
+use crate::http::request::client::RequestClient;
+use crate::http::request::cookies::Cookies;
+use crate::http::request::detached::run_to_completion;
 use crate::http::request::fields::{Fields, FromFields};
+use crate::http::request::language::ClientLanguage;
+use crate::http::request::token::ActiveUser;
 use crate::http::response::envelope::Reply;
+use crate::http::response::set_cookie::{SetCookie, remember_browser};
 
 /// A password to be set by somebody who is signed in.
 #[derive(Debug)]

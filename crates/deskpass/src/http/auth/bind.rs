@@ -5,11 +5,13 @@ use deskpass_core::{BindProof, CorpId, EmployeeId, Secret};
 
 use crate::App;
 use crate::http::error::ApiError;
-use crate::http::request::cookies::{Cookies, SetCookie};
-use crate::http::request::extract::{JsonBody, RequestClient};
+use crate::http::request::body::JsonBody;
+use crate::http::request::client::RequestClient;
+use crate::http::request::cookies::Cookies;
 use crate::http::request::fields::{Fields, FromFields};
 use crate::http::response::envelope::Reply;
 use crate::http::response::login_result::LoginResult;
+use crate::http::response::set_cookie::SetCookie;
 
 /// The employee to be bound to.
 #[derive(Debug)]

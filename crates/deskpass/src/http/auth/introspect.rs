@@ -2,19 +2,15 @@
 
 use std::net::IpAddr;
 
-use axum::extract::{FromRequest, Request, State};
+use axum::extract::State;
 use deskpass_auth::ActiveUser;
-use hyper::header::CONTENT_TYPE;
-use url::form_urlencoded;
 
 use crate::App;
 use crate::http::auth::token_info;
-use crate::http::dispatcher::RequestContext;
-use crate::http::error::{ApiError, BadRequest};
-use crate::http::openapi::{DescribeInput, OperationSpec};
-use crate::http::request::authority::{IntrospectScope, Service};
-use crate::http::request::extract::{FullRequest, JsonBody};
+use crate::http::error::ApiError;
+use crate::http::request::body::FormOrJson;
 use crate::http::request::fields::{Fields, FromFields};
+use crate::http::request::service::{IntrospectScope, Service};
 use crate::http::response::envelope::FlatReply;
 
 /// A token to look at.
@@ -43,31 +39,4 @@ pub(crate) async fn introspect(
         || FlatReply::of(r#""active":false"#),
         |ActiveUser(holder)| token_info::introspected(&holder, &app.auth.clock),
     ))
-}
-
-/// A body as a form, as the RFC has it, or as JSON.
-pub(crate) struct FormOrJson<T>(T);
-
-impl<T: FromFields> DescribeInput for FormOrJson<T> {
-    fn describe_input(spec: &mut OperationSpec) {
-        spec.reads_form::<T>();
-    }
-}
-
-impl<T: FromFields> FromRequest<RequestContext> for FormOrJson<T> {
-    type Rejection = ApiError;
-    async fn from_request(request: Request, context: &RequestContext) -> Result<Self, ApiError> {
-        let kind = request.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
-        let kind = kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-        match &*kind {
-            "application/json" => JsonBody::from_request(request, context).await.map(|JsonBody(input)| Self(input)),
-            "application/x-www-form-urlencoded" => {
-                let FullRequest(request) = FullRequest::from_request(request, context).await?;
-                let pairs = form_urlencoded::parse(request.body());
-                let fields: Fields = pairs.map(|(name, value)| (name.into_owned(), value.into_owned())).collect();
-                Ok(Self(fields.parse().map_err(BadRequest::Fields)?))
-            }
-            _ => Err(BadRequest::FormType.into()),
-        }
-    }
 }

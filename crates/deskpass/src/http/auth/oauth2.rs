@@ -12,19 +12,23 @@ use url::form_urlencoded;
 
 use crate::App;
 use crate::config::Language;
-use crate::http::dispatcher::RequestContext;
+use crate::http::error::field_error::{FieldError, FieldErrors};
 use crate::http::error::{ApiError, BadRequest};
-use crate::http::openapi::{DescribeInput, DescribeOutput, OperationSpec};
-use crate::http::request::cookies::{Cookies, SetCookie, bind_browser};
-use crate::http::request::extract::{ClientLanguage, JsonBody, RequestClient, run_to_completion};
-use crate::http::request::fields::{FieldError, FieldErrors, Fields, FromFields};
+use crate::http::request::body::JsonBody;
+use crate::http::request::client::RequestClient;
+use crate::http::request::context::RequestContext;
+use crate::http::request::cookies::Cookies;
+use crate::http::request::describe::{DescribeInput, InputSpec};
+use crate::http::request::detached::run_to_completion;
+use crate::http::request::fields::{Fields, FromFields};
+use crate::http::request::language::ClientLanguage;
 use crate::http::request::opener::OpenedByPage;
 use crate::http::request::query::Query;
+use crate::http::response::describe::{DescribeOutput, OutputSpec};
 use crate::http::response::envelope::Reply;
+use crate::http::response::redirect::OAUTH_STATE;
+use crate::http::response::set_cookie::{SetCookie, bind_browser};
 use crate::http::response::{landing, redirect};
-
-/// What the platform echoes. It is the same for everyone: what ties a callback to a browser is the browser's cookie.
-pub(crate) const OAUTH_STATE: &str = "auth_login";
 
 /// Where a browser wants to go.
 #[derive(Debug)]
@@ -153,7 +157,7 @@ impl FromFields for RawCallbackQuery {
 }
 
 impl DescribeInput for RawCallbackQuery {
-    fn describe_input(spec: &mut OperationSpec) {
+    fn describe_input(spec: &mut InputSpec) {
         spec.reads_query::<Self>();
     }
 }
@@ -169,7 +173,7 @@ impl IntoResponse for LandingRedirect {
 }
 
 impl DescribeOutput for LandingRedirect {
-    fn describe_output(spec: &mut OperationSpec) {
+    fn describe_output(spec: &mut OutputSpec) {
         spec.sets_cookie();
         spec.redirects();
     }

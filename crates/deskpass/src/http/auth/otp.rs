@@ -10,15 +10,19 @@ use serde::Serialize;
 
 use crate::App;
 use crate::http::error::ApiError;
-use crate::http::openapi::Rfc3339;
-use crate::http::request::cookies::{Cookies, SetCookie, remember_browser};
-use crate::http::request::extract::{
-    ClientLanguage, JsonBody, OptionalBody, PartialOrFull, RequestClient, run_to_completion,
-};
+use crate::http::request::body::{JsonBody, OptionalBody};
+use crate::http::request::client::RequestClient;
+use crate::http::request::cookies::Cookies;
+use crate::http::request::detached::run_to_completion;
 use crate::http::request::fields::{Fields, FromFields};
+use crate::http::request::language::ClientLanguage;
+use crate::http::request::token::PartialOrFull;
 use crate::http::response::envelope::Reply;
-use crate::http::response::login_result::{LoginResult, rfc3339};
+use crate::http::response::login_result::LoginResult;
 use crate::http::response::qr_picture;
+use crate::http::response::set_cookie::{SetCookie, remember_browser};
+use crate::timestamp::Rfc3339;
+use crate::timestamp::rfc3339;
 
 /// Whom an authenticator says its codes are for.
 const ISSUER: &str = "deskpass";

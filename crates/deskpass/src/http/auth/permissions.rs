@@ -10,12 +10,13 @@ use serde::Serialize;
 
 use crate::App;
 use crate::http::error::ApiError;
-use crate::http::openapi::{RoleName, ScopeName};
-use crate::http::request::authority::Reader;
-use crate::http::request::extract::{ActiveUser, JsonBody};
-use crate::http::request::fields::{FieldError, Fields, FromFields};
+use crate::http::error::field_error::FieldError;
+use crate::http::request::body::JsonBody;
+use crate::http::request::fields::{Fields, FromFields};
 use crate::http::request::query::Query;
+use crate::http::request::token::ActiveUser;
 use crate::http::response::envelope::Reply;
+use crate::http::response::schema::{RoleName, ScopeName};
 
 /// How far a role may go with each operation on a resource; null is not at all.
 #[derive(Debug, JsonSchema, Serialize)]
@@ -48,7 +49,8 @@ pub(crate) struct Permissions {
 }
 
 impl Permissions {
-    fn of(role: Role, app: &App) -> Self {
+    /// The row of a role.
+    pub(crate) fn of(role: Role, app: &App) -> Self {
         let operations = |resource| {
             let granted = |operation| app.auth.policy.matrix.granted(role, resource, operation);
             let [read, create, update, delete] = Operation::ALL.map(granted);
@@ -62,18 +64,6 @@ impl Permissions {
 /// Says what the active role permits.
 pub(crate) async fn permissions(State(app): State<App>, caller: ActiveUser) -> Reply<Permissions> {
     Reply(Permissions::of(caller.into_inner().0.session().current_role, &app))
-}
-
-/// The access matrix.
-#[derive(Debug, JsonSchema, Serialize)]
-#[schemars(rename = "AccessMatrix")]
-pub(crate) struct MatrixShown {
-    items: Vec<Permissions>,
-}
-
-/// Says what every role permits.
-pub(crate) async fn matrix(State(app): State<App>, _: Reader) -> Reply<MatrixShown> {
-    Reply(MatrixShown { items: Role::ALL.into_iter().map(|role| Permissions::of(role, &app)).collect() })
 }
 
 /// Something that somebody wants to do.

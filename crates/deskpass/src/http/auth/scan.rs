@@ -6,8 +6,8 @@ use axum::extract::{FromRequestParts, State};
 use axum::response::{IntoResponse, Response};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use deskpass_auth::{ConfirmationPrompt, TicketStatus};
-use deskpass_core::{Digest, LoginSource, PersonPreview, ScanId, Secret, Ticket, rate_limit_address};
+use deskpass_auth::ConfirmationPrompt;
+use deskpass_core::{Digest, LoginSource, ScanId, Secret, Ticket, rate_limit_address};
 use hyper::Uri;
 use hyper::header::{CONTENT_TYPE, HeaderName, REFERER};
 use hyper::http::request::Parts;
@@ -16,19 +16,26 @@ use serde::Serialize;
 use url::{Url, form_urlencoded};
 
 use crate::App;
-use crate::http::auth::{oauth2, scan_events};
-use crate::http::dispatcher::RequestContext;
+use crate::http::auth::scan_events;
+use crate::http::auth::scan_state::ScanState;
+use crate::http::error::field_error::{FieldError, FieldErrors};
 use crate::http::error::{ApiError, BadRequest};
-use crate::http::openapi::{DescribeInput, DescribeOutput, OperationSpec, Rfc3339, SourceName};
-use crate::http::request::cookies::{Cookies, SetCookie, bind_browser};
-use crate::http::request::extract::{JsonBody, RequestClient, run_to_completion};
-use crate::http::request::fields::{FieldError, FieldErrors, Fields, FromFields};
+use crate::http::request::body::JsonBody;
+use crate::http::request::client::RequestClient;
+use crate::http::request::context::RequestContext;
+use crate::http::request::cookies::Cookies;
+use crate::http::request::describe::{DescribeInput, InputSpec};
+use crate::http::request::detached::run_to_completion;
+use crate::http::request::fields::{Fields, FromFields};
 use crate::http::request::query::Query;
 use crate::http::request::user_agent;
+use crate::http::response::describe::{DescribeOutput, OutputSpec};
 use crate::http::response::envelope::Reply;
-use crate::http::response::login_result::rfc3339;
-use crate::http::response::redirect::CALLBACK_PATH;
+use crate::http::response::redirect::{CALLBACK_PATH, OAUTH_STATE};
+use crate::http::response::schema::SourceName;
+use crate::http::response::set_cookie::{SetCookie, bind_browser};
 use crate::http::response::{landing, qr_picture};
+use crate::timestamp::{Rfc3339, rfc3339};
 
 /// The client that a QR code is for: the one that is named, else the one whose page asks, else the employees'.
 #[derive(Debug)]
@@ -54,7 +61,7 @@ impl FromRequestParts<RequestContext> for QrClient {
 }
 
 impl DescribeInput for QrClient {
-    fn describe_input(spec: &mut OperationSpec) {
+    fn describe_input(spec: &mut InputSpec) {
         spec.reads_query::<QrClientQuery>();
     }
 }
@@ -91,7 +98,7 @@ fn scan_link(app: &App, scan_id: &Secret<ScanId>) -> String {
     let mut query = form_urlencoded::Serializer::new(String::new());
     let query = query.append_pair("sid", scan_id.expose()).finish();
     let callback = format!("{}{CALLBACK_PATH}?{query}", app.settings.public_url);
-    app.auth.platform.in_client_link(&callback, oauth2::OAUTH_STATE)
+    app.auth.platform.in_client_link(&callback, OAUTH_STATE)
 }
 
 /// The ticket in a query. Browsers ask every other second, so it is read without reading anything else.
@@ -131,31 +138,8 @@ impl FromFields for TicketQuery {
 }
 
 impl DescribeInput for TicketQuery {
-    fn describe_input(spec: &mut OperationSpec) {
+    fn describe_input(spec: &mut InputSpec) {
         spec.reads_query::<Self>();
-    }
-}
-
-/// How far a sign-in has come.
-#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
-pub(crate) struct ScanState {
-    #[schemars(extend("enum" = ["waiting", "scanned", "confirmed", "expired"]))]
-    pub(crate) status: &'static str,
-    employee_id: Option<String>,
-    name: Option<String>,
-    token: Option<String>,
-}
-
-impl From<TicketStatus> for ScanState {
-    fn from(poll: TicketStatus) -> Self {
-        let (status, who, token) = match poll {
-            TicketStatus::Waiting => ("waiting", None, None),
-            TicketStatus::Scanned(who) => ("scanned", Some(who), None),
-            TicketStatus::Confirmed(who, token) => ("confirmed", Some(who), Some(token.expose().to_owned())),
-            TicketStatus::Expired => ("expired", None, None),
-        };
-        let (employee_id, name) = who.map(|PersonPreview { employee_id, name }| (employee_id, name)).unzip();
-        Self { status, employee_id, name, token }
     }
 }
 
@@ -179,7 +163,7 @@ impl IntoResponse for ScanEvents {
 }
 
 impl DescribeOutput for ScanEvents {
-    fn describe_output(spec: &mut OperationSpec) {
+    fn describe_output(spec: &mut OutputSpec) {
         spec.replies_plain("text/event-stream");
     }
 }

@@ -12,7 +12,7 @@ use tokio::time::timeout;
 
 use crate::App;
 use crate::client_limiter::ClientSlot;
-use crate::http::auth::scan::ScanState;
+use crate::http::auth::scan_state::ScanState;
 
 /// How long nothing is said before a line that says nothing: proxies end connections that look dead.
 const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(15);

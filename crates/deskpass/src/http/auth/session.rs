@@ -11,10 +11,14 @@ use serde::Serialize;
 use crate::App;
 use crate::http::auth::token_info;
 use crate::http::error::ApiError;
-use crate::http::openapi::RoleName;
-use crate::http::request::extract::{self, ClientLanguage, JsonBody, PartialOrFull, RequestClient, TokenHolder};
+use crate::http::request::body::JsonBody;
+use crate::http::request::client::RequestClient;
 use crate::http::request::fields::{Fields, FromFields};
+use crate::http::request::language::ClientLanguage;
+use crate::http::request::token;
+use crate::http::request::token::{PartialOrFull, TokenHolder};
 use crate::http::response::envelope::{NegativeReply, RenderedReply, Reply};
+use crate::http::response::schema::RoleName;
 
 /// A token to look at.
 #[derive(Debug)]
@@ -41,7 +45,7 @@ pub(crate) async fn verify(
 }
 
 /// Says who is calling.
-pub(crate) async fn me(caller: extract::ActiveUser) -> RenderedReply<token_info::Me> {
+pub(crate) async fn me(caller: token::ActiveUser) -> RenderedReply<token_info::Me> {
     token_info::me(&caller)
 }
 

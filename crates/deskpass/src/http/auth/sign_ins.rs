@@ -8,13 +8,15 @@ use serde::Serialize;
 
 use crate::App;
 use crate::http::error::ApiError;
-use crate::http::openapi::{MethodName, Rfc3339, SourceName};
-use crate::http::request::extract::{RequestClient, TokenHolder};
+use crate::http::request::client::RequestClient;
 use crate::http::request::fields::{Fields, FromFields};
 use crate::http::request::query::Path;
+use crate::http::request::token::TokenHolder;
 use crate::http::request::user_agent;
 use crate::http::response::envelope::Reply;
-use crate::http::response::login_result::rfc3339;
+use crate::http::response::schema::{MethodName, SourceName};
+use crate::timestamp::Rfc3339;
+use crate::timestamp::rfc3339;
 
 /// A sign-in, or a refused one.
 #[derive(Debug, JsonSchema, Serialize)]

@@ -8,8 +8,8 @@ use deskpass_core::{Clock, ClockTrust, LoginMethod, LoginSource, Person, Role, R
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::http::openapi::{MethodName, RoleName, SourceName};
 use crate::http::response::envelope::{FlatReply, RenderedReply};
+use crate::http::response::schema::{MethodName, RoleName, SourceName};
 
 /// The user of a valid token; `None` for every token that is not valid, so that the answer does not say why.
 pub(crate) fn if_valid(authenticated: Result<TokenHolder, Error>) -> Result<Option<ActiveUser>, Error> {

@@ -13,23 +13,27 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use crate::App;
-use crate::http::dispatcher::RequestContext;
+use crate::http::error::field_error::{FieldError, FieldErrors};
 use crate::http::error::{ApiError, BadRequest};
-use crate::http::openapi::{DescribeInput, OperationSpec};
-use crate::http::request::extract::RawJson;
-use crate::http::request::fields::{FieldError, FieldErrors};
-use crate::http::response::login_result::rfc3339;
+use crate::http::request::body::RawJson;
+use crate::http::request::context::RequestContext;
+use crate::http::request::describe::{DescribeInput, InputSpec};
+use crate::timestamp::rfc3339;
 
 /// The most that is taken at once, in messages, in bytes and in recipients of one.
 const MAX_MESSAGES: usize = 100;
+
 const MAX_BODY_BYTES: usize = 1 << 20;
+
 const MAX_RECIPIENTS: usize = 1_000;
 
 const TO_RULE: [&str; 2] = [
     "must be {\"employee_id\"} or {\"role\"}, perhaps with \"corp_id\", or a list of 1 to 1000 of those",
     "必须是 {\"employee_id\"} 或 {\"role\"}（可带 \"corp_id\"），或由 1 到 1000 个此类对象组成的列表",
 ];
+
 const MESSAGES_RULE: [&str; 2] = ["must be a list of 1 to 100 messages", "必须是 1 到 100 条消息的列表"];
+
 const STREAM_ID_RULE: [&str; 2] =
     ["must be 1 to 64 printable ASCII characters", "必须是 1 到 64 个可打印的 ASCII 字符"];
 const CONTENT_RULE: [&str; 2] =
@@ -53,7 +57,7 @@ impl FromRequest<RequestContext> for PostedMessages {
 }
 
 impl DescribeInput for PostedMessages {
-    fn describe_input(spec: &mut OperationSpec) {
+    fn describe_input(spec: &mut InputSpec) {
         spec.reads_body_like(body_schema);
     }
 }

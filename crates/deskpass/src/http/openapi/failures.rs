@@ -1,13 +1,15 @@
-//! How a route can say no: what follows from its row and from what it reads, and what it names itself.
+//! The error responses of a route: those that follow from its row and its input, and those that the row names.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 
-use super::OperationSpec;
-use crate::http::system::health::ReadinessReport;
-use crate::http::{RateLimit, RequiredAccess, Route, admission};
+use crate::app::readiness::ReadinessReport;
+use crate::http::admission;
+use crate::http::handler::OperationSpec;
+use crate::http::request::access::RequiredAccess;
+use crate::http::route::{RateLimit, Route};
 
 /// Every code that a failure can have: the status it usually has, and when, in English and Chinese.
 #[rustfmt::skip]
@@ -37,7 +39,7 @@ const CODES: [(u16, u16, [&str; 2]); 19] = [
 type ErrorCodes = BTreeMap<u16, BTreeSet<u16>>;
 
 /// The answers of a route that are not a success, by status.
-pub(super) fn responses(route: &Route, spec: &OperationSpec, named: &[u16]) -> BTreeMap<u16, Value> {
+pub(super) fn responses(route: &Route, spec: &OperationSpec) -> BTreeMap<u16, Value> {
     let mut failures = ErrorCodes::new();
     let mut may = |status, code| {
         failures.entry(status).or_default().insert(code);
@@ -52,26 +54,29 @@ pub(super) fn responses(route: &Route, spec: &OperationSpec, named: &[u16]) -> B
     }
     let reads_token =
         !matches!(route.access, RequiredAccess::Anyone | RequiredAccess::Developer | RequiredAccess::Operator)
-            || spec.accepts_token;
-    if reads_token || route.has_side_effects || spec.body.is_some() || !(spec.query.is_empty() && spec.path.is_empty())
+            || spec.input.accepts_token;
+    if reads_token
+        || route.has_side_effects
+        || spec.input.body.is_some()
+        || !(spec.input.query.is_empty() && spec.input.path.is_empty())
     {
         may(400, 1002);
     }
-    if spec.body.is_some() {
+    if spec.input.body.is_some() {
         may(413, 1002);
         may(415, 1002);
     }
-    if !spec.path.is_empty() {
+    if !spec.input.path.is_empty() {
         may(404, 1004);
     }
-    if spec.switches {
+    if spec.output.switches {
         may(426, 1002);
         may(429, 1006);
     }
     if route.limit != RateLimit::Unlimited {
         may(429, 1006);
     }
-    for code in named {
+    for code in route.refusals {
         match code {
             1005 => [502, 504].into_iter().for_each(|status| may(status, 1005)),
             code => may(usual_status(*code), *code),

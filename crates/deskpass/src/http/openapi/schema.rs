@@ -1,14 +1,10 @@
-//! The forms of single values, as JSON Schema has them.
+//! JSON Schemas of fields and bodies.
 
-use std::borrow::Cow;
-
-use deskpass_core::{LoginMethod, LoginSource, PermissionScope, Role, ServiceScope};
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::{Map, Value, json};
 
 use crate::http::request::fields::{FieldKind, FieldSpec};
 
-/// The form of what a field takes.
+/// The schema of a field.
 pub(super) fn of(kind: &FieldKind) -> Value {
     match kind {
         FieldKind::Text => json!({ "type": "string" }),
@@ -28,7 +24,7 @@ pub(super) fn of(kind: &FieldKind) -> Value {
     }
 }
 
-/// The form of a body with these fields. What may be missing may also be null.
+/// The schema of a body with these fields. Optional fields may also be null.
 pub(super) fn object(fields: &[FieldSpec]) -> Value {
     let required: Vec<_> = fields.iter().filter(|field| field.required).map(|field| field.name).collect();
     let property = |field: &FieldSpec| {
@@ -38,56 +34,4 @@ pub(super) fn object(fields: &[FieldSpec]) -> Value {
     };
     let properties: Map<_, _> = fields.iter().map(property).collect();
     json!({ "type": "object", "properties": properties, "required": required })
-}
-
-/// Stands for values of `core` in descriptions of answers: `#[schemars(with = "RoleName")]`.
-macro_rules! words {
-    ($($(#[$doc:meta])* $name:ident: $words:expr;)*) => {$(
-        $(#[$doc])*
-        pub(crate) struct $name;
-
-        impl JsonSchema for $name {
-            fn schema_name() -> Cow<'static, str> {
-                stringify!($name).into()
-            }
-
-            fn json_schema(_: &mut SchemaGenerator) -> Schema {
-                json_schema!({ "type": "string", "enum": $words })
-            }
-
-            fn inline_schema() -> bool {
-                true
-            }
-        }
-    )*};
-}
-
-words! {
-    /// A role.
-    RoleName: Role::ALL.map(Role::name);
-    /// What a service key is good for.
-    ServiceScopeName: ServiceScope::ALL.map(ServiceScope::name);
-    /// How far a permission reaches.
-    ScopeName: PermissionScope::NAMES;
-    /// A way of signing in.
-    MethodName: LoginMethod::ALL.map(LoginMethod::name);
-    /// A client.
-    SourceName: LoginSource::ALL.map(LoginSource::name);
-}
-
-/// A moment in ISO 8601.
-pub(crate) struct Rfc3339;
-
-impl JsonSchema for Rfc3339 {
-    fn schema_name() -> Cow<'static, str> {
-        "Rfc3339".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "string", "format": "date-time" })
-    }
-
-    fn inline_schema() -> bool {
-        true
-    }
 }

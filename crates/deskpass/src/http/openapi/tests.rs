@@ -4,7 +4,7 @@ use super::*;
 
 /// The rows that are described.
 fn described() -> Vec<Route> {
-    routes().into_iter().filter(|route| route.path.starts_with("/api/")).collect()
+    routes().into_iter().filter(Route::is_described).collect()
 }
 
 fn spec(route: &Route) -> OperationSpec {
@@ -14,22 +14,37 @@ fn spec(route: &Route) -> OperationSpec {
 }
 
 #[test]
-fn every_row_has_an_entry_and_every_entry_a_row() {
-    let rows: Vec<_> = described().iter().map(|route| format!("{} {}", route.method, route.path)).collect();
-    for row in &rows {
-        assert!(operations::all().any(|entry| entry == row), "no entry in operations.rs for {row}");
+fn every_described_row_has_a_tag_and_a_summary() {
+    let mut tags = Vec::new();
+    for route in described() {
+        let texts = [route.tag, route.summary].concat();
+        assert!(texts.iter().all(|text| !text.is_empty()), "{route:?} needs a tag and a summary");
+        if tags.last() != Some(&route.tag) {
+            assert!(!tags.contains(&route.tag), "{route:?} stands apart from the other routes of its tag");
+            tags.push(route.tag);
+        }
     }
+    for route in routes().iter().filter(|route| !route.is_described()) {
+        assert_eq!(
+            (route.tag, route.summary, route.refusals),
+            ([""; 2], [""; 2], &[][..]),
+            "{route:?} is not described"
+        );
+    }
+}
+
+#[test]
+fn every_row_is_there_once() {
     let mut seen = HashSet::new();
-    for entry in operations::all() {
-        assert!(rows.iter().any(|row| row == entry), "no row in the table for {entry}");
-        assert!(seen.insert(entry), "{entry} is told twice");
+    for route in routes() {
+        assert!(seen.insert((route.method.clone(), route.path)), "{route:?} is there twice");
     }
 }
 
 #[test]
 fn who_may_ask_is_what_the_arguments_say() {
     for route in described() {
-        assert_eq!(spec(&route).access.unwrap_or(RequiredAccess::Anyone), route.access, "{route:?}");
+        assert_eq!(spec(&route).input.access.unwrap_or(RequiredAccess::Anyone), route.access, "{route:?}");
     }
 }
 
@@ -38,7 +53,7 @@ fn every_piece_that_a_path_leaves_open_is_read() {
     for route in described() {
         let open: Vec<_> =
             route.path.split('/').filter_map(|piece| piece.strip_prefix('{')?.strip_suffix('}')).collect();
-        let read: Vec<_> = spec(&route).path.iter().map(|field| field.name).collect();
+        let read: Vec<_> = spec(&route).input.path.iter().map(|field| field.name).collect();
         assert_eq!(open, read, "{route:?}");
     }
 }
@@ -47,7 +62,10 @@ fn every_piece_that_a_path_leaves_open_is_read() {
 fn every_row_tells_what_a_success_is() {
     for route in described() {
         let spec = spec(&route);
-        assert!(spec.switches == spec.success.is_empty(), "{route:?}: its handler's result tells nothing");
+        assert!(
+            spec.output.switches == spec.output.success.is_empty(),
+            "{route:?}: its handler's result tells nothing"
+        );
     }
 }
 

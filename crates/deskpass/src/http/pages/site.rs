@@ -124,7 +124,7 @@ mod tests {
     use flate2::read::GzDecoder;
 
     use super::*;
-    use crate::http::routes;
+    use crate::http::routes::routes;
 
     fn pages() -> impl Iterator<Item = (&'static str, Language, &'static str)> {
         let languages = [Language::En, Language::Zh];

@@ -1,20 +1,21 @@
-//! Who may look after others' accounts, and which services may ask. As an argument: a handler that forgets it does not have it.
-
-use std::marker::PhantomData;
+//! Extractors for administrators. A handler has the authority that it takes as an argument, and no other.
 
 use axum::extract::{FromRequest, FromRequestParts, Request};
 use deskpass_auth::{AccessScope, Administrator};
-use deskpass_core::{ClientInfo, CorpId, EmployeeId, EmployeeKey, PermissionScope, Role, ServiceScope};
+use deskpass_core::{ClientInfo, CorpId, EmployeeId, EmployeeKey, PermissionScope, Role};
 use hyper::HeaderMap;
 use hyper::header::HeaderName;
 use hyper::http::request::Parts;
 
 use crate::App;
-use crate::http::dispatcher::RequestContext;
 use crate::http::error::ApiError;
-use crate::http::request::extract::{ActiveUser, RequestClient, TokenHolder, bearer_token};
+use crate::http::request::access::RequiredAccess;
+use crate::http::request::client::RequestClient;
+use crate::http::request::context::RequestContext;
+use crate::http::request::describe::{DescribeInput, InputSpec};
 use crate::http::request::fields::{Fields, FromFields};
 use crate::http::request::query::Path;
+use crate::http::request::token::{ActiveUser, TokenHolder};
 
 /// Somebody signed in whose active role may read others' accounts.
 #[derive(Debug)]
@@ -59,33 +60,6 @@ pub(crate) struct HomeOnly<T>(pub(crate) T);
 /// The agent whom the path names as `{employee_id}`: there is one.
 #[derive(Debug)]
 pub(crate) struct ExistingAgent(pub(crate) EmployeeKey);
-
-/// A service whose key is good for what `S` says, and the rest of its request. The key is looked at before the rest is read and once
-/// more after it, since it may have been revoked while the rest was on its way.
-#[derive(Debug)]
-pub(crate) struct Service<S, T>(pub(crate) PhantomData<S>, pub(crate) T);
-
-/// What a service wants.
-pub(crate) trait ScopeRequirement {
-    /// The scope that takes.
-    const SCOPE: ServiceScope;
-}
-
-/// To ask about tokens.
-#[derive(Debug)]
-pub(crate) struct IntrospectScope;
-
-impl ScopeRequirement for IntrospectScope {
-    const SCOPE: ServiceScope = ServiceScope::Introspect;
-}
-
-/// To send messages.
-#[derive(Debug)]
-pub(crate) struct MessagesScope;
-
-impl ScopeRequirement for MessagesScope {
-    const SCOPE: ServiceScope = ServiceScope::Messages;
-}
 
 impl Reader {
     /// Whose records they may read who ask for this corporation, or else for their own.
@@ -133,6 +107,12 @@ impl FromRequestParts<RequestContext> for Reader {
     }
 }
 
+impl DescribeInput for Reader {
+    fn describe_input(spec: &mut InputSpec) {
+        spec.requires(RequiredAccess::Reader);
+    }
+}
+
 impl FromRequestParts<RequestContext> for Admin {
     type Rejection = ApiError;
     async fn from_request_parts(parts: &mut Parts, context: &RequestContext) -> Result<Self, ApiError> {
@@ -145,6 +125,12 @@ impl FromRequestParts<RequestContext> for Admin {
     }
 }
 
+impl DescribeInput for Admin {
+    fn describe_input(spec: &mut InputSpec) {
+        spec.requires(RequiredAccess::Admin);
+    }
+}
+
 impl FromRequestParts<RequestContext> for HomeAdmin {
     type Rejection = ApiError;
     async fn from_request_parts(parts: &mut Parts, context: &RequestContext) -> Result<Self, ApiError> {
@@ -154,12 +140,24 @@ impl FromRequestParts<RequestContext> for HomeAdmin {
     }
 }
 
+impl DescribeInput for HomeAdmin {
+    fn describe_input(spec: &mut InputSpec) {
+        spec.requires(RequiredAccess::Admin);
+    }
+}
+
 impl<T: FromRequest<RequestContext, Rejection = ApiError> + Send> FromRequest<RequestContext> for HomeOnly<T> {
     type Rejection = ApiError;
     async fn from_request(request: Request, context: &RequestContext) -> Result<Self, ApiError> {
         let (mut parts, body) = request.into_parts();
         HomeAdmin::from_request_parts(&mut parts, context).await?;
         Ok(Self(T::from_request(Request::from_parts(parts, body), context).await?))
+    }
+}
+
+impl<T: DescribeInput> DescribeInput for HomeOnly<T> {
+    fn describe_input(spec: &mut InputSpec) {
+        T::describe_input(spec);
     }
 }
 
@@ -177,6 +175,13 @@ impl<T: FromRequest<RequestContext, Rejection = ApiError> + Send> FromRequest<Re
     }
 }
 
+impl<T: DescribeInput> DescribeInput for HighRisk<T> {
+    fn describe_input(spec: &mut InputSpec) {
+        spec.requires(RequiredAccess::HighRisk);
+        T::describe_input(spec);
+    }
+}
+
 impl<P, R> FromRequest<RequestContext> for PathAnd<P, R>
 where
     P: FromRequestParts<RequestContext, Rejection = ApiError> + Send,
@@ -190,11 +195,22 @@ where
     }
 }
 
+impl<P: DescribeInput, R: DescribeInput> DescribeInput for PathAnd<P, R> {
+    fn describe_input(spec: &mut InputSpec) {
+        P::describe_input(spec);
+        R::describe_input(spec);
+    }
+}
+
 impl FromRequest<RequestContext> for NoBody {
     type Rejection = ApiError;
     async fn from_request(_: Request, _: &RequestContext) -> Result<Self, ApiError> {
         Ok(Self)
     }
+}
+
+impl DescribeInput for NoBody {
+    fn describe_input(_: &mut InputSpec) {}
 }
 
 /// The header in which a fresh one-time password is sent.
@@ -227,15 +243,8 @@ impl FromRequest<RequestContext> for ExistingAgent {
     }
 }
 
-impl<S: ScopeRequirement, T: FromRequest<RequestContext, Rejection = ApiError> + Send> FromRequest<RequestContext>
-    for Service<S, T>
-{
-    type Rejection = ApiError;
-    async fn from_request(request: Request, context: &RequestContext) -> Result<Self, ApiError> {
-        let key = bearer_token(request.headers())?.to_owned();
-        context.app.auth.authenticate_service(&key, S::SCOPE).await?;
-        let rest = T::from_request(request, context).await?;
-        context.app.auth.authenticate_service(&key, S::SCOPE).await?;
-        Ok(Self(PhantomData, rest))
+impl DescribeInput for ExistingAgent {
+    fn describe_input(spec: &mut InputSpec) {
+        spec.reads_path::<AgentPath>();
     }
 }

@@ -1,17 +1,14 @@
-//! The few cookies there are. None of them signs anyone in.
-
-use std::time::Duration;
+//! The cookies of a request. None of them signs anyone in.
 
 use axum::extract::FromRequestParts;
-use axum::response::{IntoResponse, IntoResponseParts, Response, ResponseParts};
 use deskpass_auth::Poller;
-use deskpass_core::{BindProof, Browser, Digest, EmployeeKey, Flow, KnownBrowser, Secret, SecretKind};
-use hyper::header::{ACCEPT, COOKIE, HeaderValue, SET_COOKIE};
+use deskpass_core::{BindProof, Browser, Digest, Flow, KnownBrowser, Secret, SecretKind};
+use hyper::header::{ACCEPT, COOKIE, HeaderValue};
 use hyper::http::request::Parts;
 
-use crate::App;
-use crate::http::dispatcher::RequestContext;
 use crate::http::error::ApiError;
+use crate::http::request::context::RequestContext;
+use crate::http::request::describe::{DescribeInput, InputSpec};
 
 /// A kind of secret that a browser keeps for us.
 pub(crate) trait CookieKind: SecretKind {
@@ -50,7 +47,7 @@ pub(crate) struct Cookies {
 impl Cookies {
     /// The secret of this kind, if the browser keeps one.
     pub(crate) fn get<K: CookieKind>(&self) -> Option<Secret<K>> {
-        let name = name::<K>(self.development);
+        let name = cookie_name::<K>(self.development);
         let lines = self.lines.iter().filter_map(|line| line.to_str().ok());
         let mut pairs = lines.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='));
         pairs.find_map(|(given, value)| (given == name).then(|| Secret::parse(value).ok()).flatten())
@@ -83,78 +80,12 @@ impl FromRequestParts<RequestContext> for Cookies {
     }
 }
 
-/// A cookie to be set with an answer.
-#[derive(Debug)]
-pub(crate) struct SetCookie(Option<HeaderValue>);
-
-impl SetCookie {
-    /// None.
-    pub(crate) const NONE: Self = Self(None);
-
-    /// Has the browser keep a secret.
-    pub(crate) fn set<K: CookieKind>(app: &App, secret: &Secret<K>, lifetime: Duration) -> Self {
-        Self::with::<K>(app, secret.expose(), lifetime)
-    }
-
-    /// Has the browser forget a secret.
-    pub(crate) fn clear<K: CookieKind>(app: &App) -> Self {
-        Self::with::<K>(app, "", Duration::ZERO)
-    }
-
-    fn with<K: CookieKind>(app: &App, value: &str, lifetime: Duration) -> Self {
-        let development = app.settings.development;
-        let (name, secure) = (name::<K>(development), if development { "" } else { "; Secure" });
-        let seconds = lifetime.as_secs();
-        let cookie = format!("{name}={value}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Lax{secure}");
-        Self(HeaderValue::try_from(cookie).ok())
-    }
+impl DescribeInput for Cookies {
+    fn describe_input(_: &mut InputSpec) {}
 }
 
-impl IntoResponseParts for SetCookie {
-    type Error = std::convert::Infallible;
-    fn into_response_parts(self, mut response: ResponseParts) -> Result<ResponseParts, Self::Error> {
-        if let Some(cookie) = self.0 {
-            response.headers_mut().append(SET_COOKIE, cookie);
-        }
-        Ok(response)
-    }
-}
-
-impl IntoResponse for SetCookie {
-    fn into_response(self) -> Response {
-        (self, ()).into_response()
-    }
-}
-
-/// Which browser a page's tickets are bound to: one that has a cookie already keeps it, since its other tabs rely on it.
-pub(crate) fn bind_browser(app: &App, cookies: &Cookies) -> Result<(Option<Digest>, SetCookie), ApiError> {
-    if !cookies.from_own_page {
-        return Ok((None, SetCookie::NONE));
-    }
-    let own = match cookies.get::<Browser>() {
-        Some(own) => own,
-        None => Secret::generate(&app.auth.entropy).map_err(deskpass_auth::Error::from)?,
-    };
-    Ok((Some(own.digest()), SetCookie::set(app, &own, BROWSER_COOKIE_LIFETIME)))
-}
-
-/// Has a browser remember that this agent was there, so that strangers cannot use up their guesses. Programs keep nothing. What
-/// was done before stands, whether or not this can be noted.
-pub(crate) async fn remember_browser(app: &App, cookies: &Cookies, agent: Option<&EmployeeKey>) -> SetCookie {
-    let Some(agent) = agent.filter(|_| cookies.from_own_page) else { return SetCookie::NONE };
-    match app.auth.remember_browser(agent, cookies.get::<KnownBrowser>()).await {
-        Ok((browser, lifetime)) => SetCookie::set(app, &browser, lifetime),
-        Err(error) => {
-            tracing::warn!(%error, "an agent's browser could not be noted");
-            SetCookie::NONE
-        }
-    }
-}
-
-/// Longer than any ticket lives.
-const BROWSER_COOKIE_LIFETIME: Duration = Duration::from_mins(10);
-
-fn name<K: CookieKind>(development: bool) -> &'static str {
+/// The name of the cookie, by mode.
+pub(crate) fn cookie_name<K: CookieKind>(development: bool) -> &'static str {
     let [plain, guarded] = K::NAMES;
     if development { plain } else { guarded }
 }

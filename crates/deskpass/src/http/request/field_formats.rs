@@ -5,7 +5,8 @@ use std::net::IpAddr;
 use deskpass_core::{Digest, MessageId, ServiceKeyName, ServiceScope, ServiceScopes, Timestamp, parse_network};
 use ipnet::IpNet;
 
-use crate::http::request::fields::{FieldError, Fields, TextFormat};
+use crate::http::error::field_error::FieldError;
+use crate::http::request::fields::{Fields, TextFormat};
 
 static ADDRESS: TextFormat = TextFormat {
     name: "ip-address",

@@ -1,10 +1,7 @@
 //! Reads a body, a query or a path field by field and reports every bad one, not only the first.
 
-mod problem;
 mod spec;
 
-use std::borrow::Cow;
-use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::RangeInclusive;
 
@@ -13,11 +10,9 @@ use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::Value;
 
-pub(crate) use problem::FieldError;
 pub(crate) use spec::{FieldKind, FieldSpec, TextFormat};
 
-/// The bad fields of a request, by name.
-pub(crate) type FieldErrors = BTreeMap<Cow<'static, str>, FieldError>;
+use crate::http::error::field_error::{FieldError, FieldErrors};
 
 /// The fields of a request, and what was wrong with those read so far.
 #[derive(Debug, Default)]

@@ -1,9 +1,14 @@
-//! Which language a client reads.
+//! The language of the client.
 
+use axum::extract::FromRequestParts;
 use hyper::HeaderMap;
 use hyper::header::ACCEPT_LANGUAGE;
+use hyper::http::request::Parts;
 
 use crate::config::Language;
+use crate::http::error::ApiError;
+use crate::http::request::context::RequestContext;
+use crate::http::request::describe::{DescribeInput, InputSpec};
 
 /// The language the client likes best of those we speak.
 pub(crate) fn preferred(headers: &HeaderMap, default: Language) -> Language {
@@ -25,6 +30,21 @@ fn weighted_item(item: &str) -> Option<(Language, f32)> {
         "zh" => Some((Language::Zh, quality)),
         _ => None,
     }
+}
+
+/// The language of the client.
+#[derive(Debug)]
+pub(crate) struct ClientLanguage(pub(crate) Language);
+
+impl FromRequestParts<RequestContext> for ClientLanguage {
+    type Rejection = ApiError;
+    async fn from_request_parts(_: &mut Parts, context: &RequestContext) -> Result<Self, ApiError> {
+        Ok(Self(context.language))
+    }
+}
+
+impl DescribeInput for ClientLanguage {
+    fn describe_input(_: &mut InputSpec) {}
 }
 
 #[cfg(test)]

@@ -7,8 +7,9 @@ use hyper::http::request::Parts;
 use url::{Origin, Url};
 
 use crate::App;
-use crate::http::dispatcher::RequestContext;
 use crate::http::error::ApiError;
+use crate::http::request::context::RequestContext;
+use crate::http::request::describe::{DescribeInput, InputSpec};
 
 /// Whether a page of another site opened the link, as far as the browser says. A scanned code is opened by the app itself, also
 /// through the platform's redirect: `Sec-Fetch-Site` is about all of a redirect's addresses and stays `none` then. A link in a
@@ -21,6 +22,10 @@ impl FromRequestParts<RequestContext> for OpenedByPage {
     async fn from_request_parts(parts: &mut Parts, context: &RequestContext) -> Result<Self, ApiError> {
         Ok(Self(is_opened_by_page(&parts.headers, &expected(&context.app))))
     }
+}
+
+impl DescribeInput for OpenedByPage {
+    fn describe_input(_: &mut InputSpec) {}
 }
 
 /// The origins whose pages lead to the callback in the course of things: our own, and those of the platform.

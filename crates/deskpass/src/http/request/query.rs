@@ -5,8 +5,9 @@ use hyper::http::request::Parts;
 use percent_encoding::percent_decode_str;
 use url::form_urlencoded;
 
-use crate::http::dispatcher::RequestContext;
 use crate::http::error::{ApiError, BadRequest};
+use crate::http::request::context::RequestContext;
+use crate::http::request::describe::{DescribeInput, InputSpec};
 use crate::http::request::fields::{Fields, FromFields};
 
 /// A query, read and checked.
@@ -26,11 +27,23 @@ impl<T: FromFields> FromRequestParts<RequestContext> for Query<T> {
     }
 }
 
+impl<T: FromFields> DescribeInput for Query<T> {
+    fn describe_input(spec: &mut InputSpec) {
+        spec.reads_query::<T>();
+    }
+}
+
 impl<T: FromFields> FromRequestParts<RequestContext> for Path<T> {
     type Rejection = ApiError;
     async fn from_request_parts(_: &mut Parts, context: &RequestContext) -> Result<Self, ApiError> {
         let decode = |piece: &str| percent_decode_str(piece).decode_utf8_lossy().into_owned();
         let pieces = context.path_params.iter().map(|(name, piece)| (name.clone(), decode(piece)));
         Ok(Self(pieces.collect::<Fields>().parse().map_err(BadRequest::Fields)?))
+    }
+}
+
+impl<T: FromFields> DescribeInput for Path<T> {
+    fn describe_input(spec: &mut InputSpec) {
+        spec.reads_path::<T>();
     }
 }

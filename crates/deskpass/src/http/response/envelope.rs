@@ -1,12 +1,14 @@
-//! The one shape of every answer under /api.
+//! The envelope of every reply below /api.
 
 use std::marker::PhantomData;
 
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::http::error::ApiError;
+use crate::http::response::describe::{DescribeOutput, OutputSpec};
 use crate::http::response::error_body::ErrorBody;
 
 /// A successful answer: what it carries, before it is put into its envelope.
@@ -51,17 +53,22 @@ impl<T> IntoResponse for FlatReply<T> {
     }
 }
 
+impl<T: JsonSchema> DescribeOutput for FlatReply<T> {
+    fn describe_output(spec: &mut OutputSpec) {
+        spec.replies_flat::<T>();
+    }
+}
+
 /// How the envelope of a success begins.
 const ENVELOPE_HEAD: &[u8] = b"{\"code\":0,\"message\":\"ok\",\"data\":";
 
-/// What a handler ended in. It travels to the top of the floor, where language and request id are known.
+/// The success that a handler returns. It travels in the extensions of the response to the dispatcher, which adds the request id.
 #[derive(Clone, Debug)]
 pub(crate) enum Outcome {
     /// A success's envelope, open at its end for the request id.
     Success(Vec<u8>),
-    /// The same, where it says no: whoever gets it often is limited.
+    /// The same with a negative answer, which counts against the rate limit.
     Negative(Vec<u8>),
-    Error(ApiError),
 }
 
 impl<T: Serialize> IntoResponse for Reply<T> {
@@ -75,9 +82,21 @@ impl<T: Serialize> IntoResponse for Reply<T> {
     }
 }
 
+impl<T: JsonSchema> DescribeOutput for Reply<T> {
+    fn describe_output(spec: &mut OutputSpec) {
+        spec.replies_with::<T>();
+    }
+}
+
 impl<T> IntoResponse for RenderedReply<T> {
     fn into_response(self) -> Response {
         Outcome::Success(self.0).into_response()
+    }
+}
+
+impl<T: JsonSchema> DescribeOutput for RenderedReply<T> {
+    fn describe_output(spec: &mut OutputSpec) {
+        spec.replies_with::<T>();
     }
 }
 
@@ -86,6 +105,10 @@ impl IntoResponse for NegativeReply {
         let RenderedReply(envelope, _) = RenderedReply::<()>::of(&[self.0]);
         Outcome::Negative(envelope).into_response()
     }
+}
+
+impl DescribeOutput for NegativeReply {
+    fn describe_output(_: &mut OutputSpec) {}
 }
 
 impl IntoResponse for Outcome {

@@ -10,8 +10,8 @@ use hyper::header::{HeaderName, HeaderValue, RETRY_AFTER, SEC_WEBSOCKET_VERSION,
 use serde_json::{Map, Value, json};
 
 use crate::config::Language;
+use crate::http::error::field_error::FieldErrors;
 use crate::http::error::{ApiError, BadRequest, ErrorCause};
-use crate::http::request::fields::FieldErrors;
 
 /// A failure, told.
 #[derive(Debug)]

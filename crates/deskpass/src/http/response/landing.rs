@@ -10,11 +10,7 @@ use url::Url;
 
 use crate::App;
 use crate::http::error::{ApiError, ErrorCause};
-use crate::http::request::cookies::SetCookie;
-
-/// What somebody who was not let in is told.
-pub(crate) const SIGN_IN_ERRORS: [&str; 7] =
-    ["denied", "invalid_code", "not_a_member", "no_role", "disabled", "platform_unavailable", "internal"];
+use crate::http::response::set_cookie::SetCookie;
 
 /// Where to tell somebody that it did not work: the phone on its own page, everybody else where they wanted to be.
 pub(crate) async fn error_destination(app: &App, phone: bool, flow: Option<Digest>) -> String {

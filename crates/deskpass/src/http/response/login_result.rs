@@ -1,11 +1,13 @@
 //! The answer to every sign-in.
 
 use deskpass_auth::SignedIn;
-use deskpass_core::{LoginMethod, LoginSource, Role, Roles, Timestamp};
+use deskpass_core::{LoginMethod, LoginSource, Role, Roles};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::http::openapi::{MethodName, Rfc3339, RoleName, SourceName};
+use crate::http::response::schema::{MethodName, RoleName, SourceName};
+use crate::timestamp::Rfc3339;
+use crate::timestamp::rfc3339;
 
 /// The unified login result.
 #[derive(JsonSchema, Serialize)]
@@ -49,9 +51,4 @@ impl From<SignedIn> for LoginResult {
             login_source: session.source,
         }
     }
-}
-
-/// A moment in ISO 8601.
-pub(crate) fn rfc3339(moment: Timestamp) -> String {
-    jiff::Timestamp::from_millisecond(moment.millis()).unwrap_or_default().to_string()
 }

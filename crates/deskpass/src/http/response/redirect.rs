@@ -8,6 +8,9 @@ use crate::App;
 /// The path of the callback itself, which then decides by the role.
 pub(crate) const CALLBACK_PATH: &str = "/api/auth/oauth2/callback";
 
+/// The `state` that the platform echoes. It is the same for everyone: a cookie ties a callback to its browser.
+pub(crate) const OAUTH_STATE: &str = "auth_login";
+
 /// The pages of the three clients.
 const CLIENT_PAGES: [&str; 3] = ["/h5/", "/itagent/", "/itadmin/"];
 

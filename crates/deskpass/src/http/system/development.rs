@@ -8,11 +8,15 @@ use serde::Serialize;
 
 use crate::App;
 use crate::http::error::ApiError;
-use crate::http::openapi::{Rfc3339, RoleName};
-use crate::http::request::extract::{Developer, JsonBody, RequestClient};
+use crate::http::request::body::JsonBody;
+use crate::http::request::client::RequestClient;
 use crate::http::request::fields::{Fields, FromFields};
+use crate::http::request::restricted::Developer;
 use crate::http::response::envelope::Reply;
-use crate::http::response::login_result::{LoginResult, rfc3339};
+use crate::http::response::login_result::LoginResult;
+use crate::http::response::schema::RoleName;
+use crate::timestamp::Rfc3339;
+use crate::timestamp::rfc3339;
 
 /// Who to sign in as.
 #[derive(Debug)]

@@ -10,7 +10,9 @@ use futures_util::stream;
 
 use crate::App;
 use crate::http::error::ApiError;
-use crate::http::request::extract::{Developer, FullRequest, PeerAddress};
+use crate::http::request::body::FullRequest;
+use crate::http::request::client::PeerAddress;
+use crate::http::request::restricted::Developer;
 
 /// Answers as the platform would.
 pub(crate) async fn answer(

@@ -1,19 +1,18 @@
 //! What is said on a socket, and how it ends.
 
 mod close;
+mod frame;
 mod metered;
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use bytes::buf::Chain;
 use bytes::{Buf as _, Bytes};
 use deskpass_auth::{ActiveUser, CloseReason, Socket, SocketEvent};
 use deskpass_core::{Debt, FrameDraft, MessageKind, Rate};
-use futures_util::{FutureExt as _, SinkExt as _, StreamExt as _};
+use futures_util::{FutureExt as _, StreamExt as _};
 use serde_json::{Value, json};
-use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;
 use tokio::sync::oneshot;
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at, sleep};
@@ -25,7 +24,8 @@ use self::close::SocketClose;
 use self::metered::MeteredStream;
 use crate::App;
 use crate::client_limiter::ClientSlot;
-use crate::http::response::login_result::rfc3339;
+use crate::http::ws::connection::frame::{PendingFrame, SocketStream, text_frame, write_pending};
+use crate::timestamp::rfc3339;
 
 /// When to come back where an address has as many sockets as it may have.
 pub(super) const SOCKET_RETRY_AFTER: Duration = Duration::from_secs(5);
@@ -41,12 +41,6 @@ const MAX_CONSECUTIVE_SENDS: usize = 32;
 
 /// Small, since there are many sockets and most are quiet.
 const READ_BUFFER_BYTES: usize = 2 * 1024;
-
-type SocketStream = WebSocketStream<MeteredStream>;
-
-/// The head of a frame and its text. They go out past the buffer of the line, which would keep a copy of the longest frame for
-/// every socket that there is.
-type PendingFrame = Chain<Bytes, Bytes>;
 
 /// A socket that was agreed on.
 pub(super) struct AcceptedSocket {
@@ -243,31 +237,6 @@ impl SocketSession<'_> {
         let admitted = rate.admit(self.message_debt, self.app.auth.clock.now());
         self.message_debt = admitted.map_err(|_| SocketClose::TooManyMessages)?;
         Ok(())
-    }
-}
-
-/// A text as a frame: whole, and unmasked, as servers send them.
-fn text_frame(text: Bytes) -> PendingFrame {
-    const TEXT: u8 = 0x81;
-    let head = match (u8::try_from(text.len()), u16::try_from(text.len())) {
-        (Ok(length @ ..126), _) => Bytes::copy_from_slice(&[TEXT, length]),
-        (_, Ok(length)) => Bytes::from([&[TEXT, 126], length.to_be_bytes().as_slice()].concat()),
-        _ => Bytes::from([&[TEXT, 127], (text.len() as u64).to_be_bytes().as_slice()].concat()),
-    };
-    head.chain(text)
-}
-
-/// Writes what is to be sent, after what the protocol itself has to say. May be dropped, and goes on where it was.
-async fn write_pending(
-    line: &mut SocketStream,
-    pending: &mut PendingFrame,
-    question: Option<Message>,
-) -> Result<(), Error> {
-    line.flush().await?;
-    line.get_mut().write_all_buf(pending).await?;
-    match question {
-        Some(question) => line.send(question).await,
-        None => Ok(()),
     }
 }
 

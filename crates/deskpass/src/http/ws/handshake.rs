@@ -13,8 +13,9 @@ use sha1::{Digest as _, Sha1};
 use url::{Host, Url};
 
 use crate::App;
-use crate::http::dispatcher::RequestContext;
 use crate::http::error::{ApiError, BadRequest};
+use crate::http::request::context::RequestContext;
+use crate::http::request::describe::{DescribeInput, InputSpec};
 
 /// What every server mixes into a client's key.
 const GUID: &[u8] = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
@@ -45,6 +46,10 @@ impl FromRequestParts<RequestContext> for Handshake {
         }
         Ok(Self { accept: accept(headers).ok_or(BadRequest::HandshakeKey)? })
     }
+}
+
+impl DescribeInput for Handshake {
+    fn describe_input(_: &mut InputSpec) {}
 }
 
 /// Whether one of a header's words is this one.

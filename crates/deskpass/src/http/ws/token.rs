@@ -10,11 +10,12 @@ use hyper::http::request::Parts;
 use hyper::{HeaderMap, Uri};
 use url::form_urlencoded;
 
-use crate::http::RequiredAccess;
-use crate::http::dispatcher::RequestContext;
 use crate::http::error::ApiError;
-use crate::http::openapi::{DescribeInput, OperationSpec};
-use crate::http::request::extract::{bearer_token, client_ip};
+use crate::http::request::access::RequiredAccess;
+use crate::http::request::client::client_ip;
+use crate::http::request::context::RequestContext;
+use crate::http::request::describe::{DescribeInput, InputSpec};
+use crate::http::request::token::bearer_token;
 
 /// The subprotocol that is chosen where a client offers it, so that no token is repeated.
 const SUBPROTOCOL: &str = "deskpass.v1";
@@ -51,7 +52,7 @@ impl FromRequestParts<RequestContext> for SocketAuth {
 }
 
 impl DescribeInput for SocketAuth {
-    fn describe_input(spec: &mut OperationSpec) {
+    fn describe_input(spec: &mut InputSpec) {
         spec.requires(RequiredAccess::ActiveUser);
     }
 }

@@ -7,7 +7,8 @@ use hyper::HeaderMap;
 use hyper::header::ACCEPT;
 use hyper::http::request::Parts;
 
-use crate::http::dispatcher::RequestContext;
+use crate::http::request::context::RequestContext;
+use crate::http::request::describe::{DescribeInput, InputSpec};
 use crate::log_export::ExportFormat;
 
 /// The form that somebody likes best among those there are.
@@ -24,6 +25,10 @@ impl FromRequestParts<RequestContext> for AcceptedFormat {
     async fn from_request_parts(parts: &mut Parts, _: &RequestContext) -> Result<Self, Infallible> {
         Ok(preferred(&parts.headers))
     }
+}
+
+impl DescribeInput for AcceptedFormat {
+    fn describe_input(_: &mut InputSpec) {}
 }
 
 /// The first of those with the highest weight; a page where none is named that there is.

@@ -12,7 +12,8 @@ use tokio_tungstenite::tungstenite::Error;
 use tokio_tungstenite::tungstenite::error::ProtocolError;
 use tokio_tungstenite::tungstenite::protocol::CloseFrame;
 
-use super::{SocketSession, text_frame, write_pending};
+use super::SocketSession;
+use super::frame::{text_frame, write_pending};
 
 /// How long a client may take to say goodbye; and one that is behind, to hear of it.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);

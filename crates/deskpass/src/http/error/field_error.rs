@@ -1,8 +1,14 @@
-//! What can be wrong with a field, in words.
+//! What can be wrong with a field of a request, and the text that says so.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use deskpass_core::{InvalidId, InvalidNetwork};
 
 use crate::config::Language;
+
+/// The bad fields of a request, by name.
+pub(crate) type FieldErrors = BTreeMap<Cow<'static, str>, FieldError>;
 
 /// What is wrong with a field.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,7 +29,7 @@ pub(crate) enum FieldError {
     NotStringList(usize),
     /// Some of a closed set of words, and at least one.
     NotSomeOf(&'static [&'static str]),
-    /// What stands there for a network, and why it is none.
+    /// The invalid networks, and what is wrong with each.
     Networks(Vec<(String, InvalidNetwork)>),
     /// What the text must be, in English and Chinese.
     Format([&'static str; 2]),
@@ -74,10 +80,10 @@ impl FieldError {
     }
 }
 
-/// How many networks are named that are none.
+/// How many invalid networks an error names.
 const MAX_NAMED_NETWORKS: usize = 10;
 
-/// How much of each is repeated.
+/// How many characters of each it shows.
 const MAX_SHOWN_CHARS: usize = 64;
 
 fn networks(bad: &[(String, InvalidNetwork)], language: Language) -> String {

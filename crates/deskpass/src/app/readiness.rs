@@ -1,0 +1,154 @@
+//! Whether the service is ready for requests, and the state of each thing it depends on.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use deskpass_core::{ClockTrust, Timestamp};
+use deskpass_wecom::Circuit;
+use schemars::JsonSchema;
+use serde::Serialize;
+use tokio::sync::Mutex;
+use tokio::time::timeout;
+
+use super::{App, clock};
+
+/// How long the result of a probe is used: frequent readiness checks must not load the stores.
+const READINESS_CACHE_TTL: Duration = Duration::from_secs(1);
+
+/// The result of the newest probe of the stores, and its time.
+#[derive(Debug, Default)]
+pub(crate) struct ReadinessCache(Arc<Mutex<Option<(Timestamp, StoreHealth)>>>);
+
+/// The result of a probe of the stores.
+#[derive(Clone, Copy, Debug)]
+struct StoreHealth {
+    store: bool,
+    shared: bool,
+}
+
+impl StoreHealth {
+    const DOWN: Self = Self { store: false, shared: false };
+}
+
+/// Whether the service is ready, and each thing it depends on.
+#[derive(Clone, Copy, Debug, JsonSchema, Serialize)]
+#[schemars(rename = "Readiness")]
+pub(crate) struct ReadinessReport {
+    ready: bool,
+    draining: bool,
+    #[schemars(extend("enum" = ["development", "production"]))]
+    mode: &'static str,
+    dependencies: Dependencies,
+    /// Why the machine's clock is not trusted, while that is so. The service goes on by the newest record.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    clock: Option<ClockDoubt>,
+}
+
+/// Why the machine's clock is not trusted.
+#[derive(Clone, Copy, Debug, JsonSchema, Serialize)]
+struct ClockDoubt {
+    #[schemars(extend("enum" = [
+        "ahead_of_record", "behind_record", "stepped", "contradicted_by_database", "contradicted_by_platform"
+    ]))]
+    reason: &'static str,
+    /// How far the machine's time is ahead of what it is compared with; negative when it is behind.
+    ahead_seconds: i64,
+    /// What an operator does about it.
+    action: &'static str,
+}
+
+#[derive(Clone, Copy, Debug, JsonSchema, Serialize)]
+struct Dependencies {
+    #[schemars(extend("enum" = ["ok", "unavailable"]))]
+    store: &'static str,
+    /// Only new sign-ins need it, so it does not make the service unready.
+    #[schemars(extend("enum" = ["ok", "unavailable"]))]
+    shared: &'static str,
+    /// What it looked like lately. Only new sign-ins need it, so it does not make the service unready.
+    #[schemars(extend("enum" = ["ok", "suspended", "unreachable", "refused", "unknown"]))]
+    platform: &'static str,
+    /// The machine's clock. While it is doubted nothing is removed for its age; it does not make the service unready.
+    #[schemars(extend("enum" = ["ok", "doubted"]))]
+    clock: &'static str,
+}
+
+impl ReadinessReport {
+    /// Whether requests may be sent to this process.
+    pub(crate) fn is_ready(&self) -> bool {
+        self.ready
+    }
+
+    /// Why it is not ready, in English and Chinese.
+    pub(crate) fn cause(&self) -> [&'static str; 2] {
+        if self.draining { ["shutting down", "正在停机"] } else { ["store unavailable", "存储不可用"] }
+    }
+}
+
+impl App {
+    /// Reports whether the service is ready. With `probe_timeout`, stores that have not answered by then count as unavailable.
+    pub(crate) async fn readiness(&self, probe_timeout: Option<Duration>) -> ReadinessReport {
+        let health = match probe_timeout {
+            None => store_health(self).await,
+            Some(limit) => timeout(limit, store_health(self)).await.unwrap_or(StoreHealth::DOWN),
+        };
+        let draining = self.is_draining();
+        let word = |works| if works { "ok" } else { "unavailable" };
+        let clock = clock_doubt(self);
+        ReadinessReport {
+            ready: health.store && !draining,
+            draining,
+            mode: if self.settings.development { "development" } else { "production" },
+            dependencies: Dependencies {
+                store: word(health.store),
+                shared: word(health.shared),
+                platform: platform(self),
+                clock: if clock.is_some() { "doubted" } else { "ok" },
+            },
+            clock,
+        }
+    }
+}
+
+fn clock_doubt(app: &App) -> Option<ClockDoubt> {
+    let ClockTrust::Doubted(doubt) = app.auth.clock.trust() else { return None };
+    let (reason, ahead_seconds) = (doubt.reason.name(), clock::ahead_seconds(doubt));
+    Some(ClockDoubt { reason, ahead_seconds, action: clock::operator_advice(doubt.reason) })
+}
+
+fn platform(app: &App) -> &'static str {
+    match app.auth.platform.circuit() {
+        Circuit::Closed => "ok",
+        Circuit::Open { .. } => "suspended",
+        Circuit::Failing => "unreachable",
+        Circuit::Refused { .. } => "refused",
+        Circuit::Untried => "unknown",
+    }
+}
+
+async fn store_health(app: &App) -> StoreHealth {
+    // Concurrent checks wait for the probe under way and use its result.
+    let mut seen = Arc::clone(&app.readiness.0).lock_owned().await;
+    match *seen {
+        Some((at, seen)) if app.auth.clock.now().since(at) < READINESS_CACHE_TTL => seen,
+        _ => {
+            let app = app.clone();
+            // The probe continues when its caller gives up: otherwise every retry would start another one against a store that has
+            // not answered yet.
+            let looking = tokio::spawn(async move {
+                let found = probe(&app).await;
+                // Dated when it ended, so that those who waited for it do not probe again.
+                *seen = Some((app.auth.clock.now(), found));
+                found
+            });
+            looking.await.unwrap_or(StoreHealth::DOWN)
+        }
+    }
+}
+
+async fn probe(app: &App) -> StoreHealth {
+    let now = app.auth.clock.now();
+    let (store, shared) = tokio::join!(app.auth.store.probe(now), app.auth.shared.probe());
+    let store = store.inspect_err(|error| tracing::warn!(%error, "the store does not take writes"));
+    let shared = shared.inspect_err(|error| tracing::warn!(%error, "the shared store does not take records"));
+    StoreHealth { store: store.is_ok(), shared: shared.is_ok() }
+}

@@ -1,0 +1,43 @@
+//! The context of a request: the service, and what the connection and the head say about the request.
+
+use std::convert::Infallible;
+use std::net::IpAddr;
+
+use axum::extract::{FromRef, FromRequestParts};
+use hyper::http::request::Parts;
+
+use crate::App;
+use crate::config::Language;
+
+/// What extractors and handlers are given with a request.
+#[derive(Clone, Debug)]
+pub(crate) struct RequestContext {
+    pub(crate) app: App,
+    pub(crate) peer: IpAddr,
+    pub(crate) language: Language,
+    /// The parameters of the path, by the names that the route gives them.
+    pub(crate) path_params: Vec<(String, String)>,
+    /// Returns the API description. It is made from the route table, which handlers do not import.
+    pub(crate) api_description: fn() -> &'static str,
+}
+
+impl FromRef<RequestContext> for App {
+    fn from_ref(context: &RequestContext) -> Self {
+        context.app.clone()
+    }
+}
+
+/// Marks a request on a reserve connection, which serves health checks and operators only.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ReserveConnection;
+
+/// The API description, as OpenAPI has it.
+#[derive(Debug)]
+pub(crate) struct ApiDescription(pub(crate) &'static str);
+
+impl FromRequestParts<RequestContext> for ApiDescription {
+    type Rejection = Infallible;
+    async fn from_request_parts(_: &mut Parts, context: &RequestContext) -> Result<Self, Infallible> {
+        Ok(Self((context.api_description)()))
+    }
+}

@@ -1,0 +1,97 @@
+//! What a handler reads of a request, for the API description. A handler with an argument that does not implement
+//! [`DescribeInput`] does not compile into the route table.
+
+use axum::Extension;
+use axum::extract::State;
+use hyper::{HeaderMap, Uri};
+use serde_json::Value;
+
+use crate::App;
+use crate::http::request::access::RequiredAccess;
+use crate::http::request::context::{ApiDescription, ReserveConnection};
+use crate::http::request::fields::{FieldSpec, FromFields, describe_fields};
+
+/// An argument of a handler, which reads a part of the request.
+pub(crate) trait DescribeInput {
+    /// Adds that part to the specification.
+    fn describe_input(spec: &mut InputSpec);
+}
+
+/// What a handler reads of a request.
+#[derive(Debug, Default)]
+pub(crate) struct InputSpec {
+    /// Who may call it; anyone where that is `None`.
+    pub(crate) access: Option<RequiredAccess>,
+    /// Whether it reads a token without requiring one.
+    pub(crate) accepts_token: bool,
+    pub(crate) path: Vec<FieldSpec>,
+    pub(crate) query: Vec<FieldSpec>,
+    pub(crate) body: Option<BodySpec>,
+}
+
+/// The body of a request.
+#[derive(Debug)]
+pub(crate) struct BodySpec {
+    pub(crate) fields: Vec<FieldSpec>,
+    /// Its schema, where a list of fields cannot express it.
+    pub(crate) form: Option<fn() -> Value>,
+    pub(crate) required: bool,
+    /// The media types that it may have.
+    pub(crate) kinds: &'static [&'static str],
+}
+
+impl InputSpec {
+    /// Only these may call it.
+    pub(crate) fn requires(&mut self, access: RequiredAccess) {
+        self.access = Some(access);
+    }
+
+    /// It reads a token if there is one.
+    pub(crate) fn accepts_token(&mut self) {
+        self.accepts_token = true;
+    }
+
+    /// It reads parameters of the path.
+    pub(crate) fn reads_path<T: FromFields>(&mut self) {
+        self.path.extend(describe_fields::<T>());
+    }
+
+    /// It reads the query.
+    pub(crate) fn reads_query<T: FromFields>(&mut self) {
+        self.query.extend(describe_fields::<T>());
+    }
+
+    /// It reads a JSON body.
+    pub(crate) fn reads_body<T: FromFields>(&mut self) {
+        self.body =
+            Some(BodySpec { fields: describe_fields::<T>(), form: None, required: true, kinds: &["application/json"] });
+    }
+
+    /// It reads a JSON body with this schema.
+    pub(crate) fn reads_body_like(&mut self, form: fn() -> Value) {
+        let kinds = &["application/json"];
+        self.body = Some(BodySpec { fields: Vec::new(), form: Some(form), required: true, kinds });
+    }
+
+    /// It reads a JSON body if there is one.
+    pub(crate) fn may_read_body<T: FromFields>(&mut self) {
+        self.body = Some(BodySpec {
+            fields: describe_fields::<T>(),
+            form: None,
+            required: false,
+            kinds: &["application/json"],
+        });
+    }
+
+    /// It reads a body as JSON or as a form.
+    pub(crate) fn reads_form<T: FromFields>(&mut self) {
+        let kinds = &["application/json", "application/x-www-form-urlencoded"];
+        self.body = Some(BodySpec { fields: describe_fields::<T>(), form: None, required: true, kinds });
+    }
+}
+
+/// Implements [`DescribeInput`] for arguments that the API description leaves out.
+macro_rules! not_described {
+    ($($argument:ty),*) => {$(impl DescribeInput for $argument { fn describe_input(_: &mut InputSpec) {} })*};
+}
+not_described!(ApiDescription, State<App>, HeaderMap, Uri, Option<Extension<ReserveConnection>>);

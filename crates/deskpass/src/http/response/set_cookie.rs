@@ -1,0 +1,90 @@
+//! Cookies that a response sets.
+
+use std::time::Duration;
+
+use axum::response::{IntoResponse, IntoResponseParts, Response, ResponseParts};
+use deskpass_core::{Browser, Digest, EmployeeKey, KnownBrowser, Secret};
+use hyper::header::{HeaderValue, SET_COOKIE};
+
+use crate::App;
+use crate::http::error::ApiError;
+use crate::http::request::cookies::{CookieKind, Cookies, cookie_name};
+use crate::http::response::describe::{DescribeOutput, OutputSpec};
+
+/// A cookie that a response sets.
+#[derive(Debug)]
+pub(crate) struct SetCookie(Option<HeaderValue>);
+
+impl SetCookie {
+    /// No cookie.
+    pub(crate) const NONE: Self = Self(None);
+
+    /// Sets a secret.
+    pub(crate) fn set<K: CookieKind>(app: &App, secret: &Secret<K>, lifetime: Duration) -> Self {
+        Self::with::<K>(app, secret.expose(), lifetime)
+    }
+
+    /// Deletes a secret.
+    pub(crate) fn clear<K: CookieKind>(app: &App) -> Self {
+        Self::with::<K>(app, "", Duration::ZERO)
+    }
+
+    fn with<K: CookieKind>(app: &App, value: &str, lifetime: Duration) -> Self {
+        let development = app.settings.development;
+        let (name, secure) = (cookie_name::<K>(development), if development { "" } else { "; Secure" });
+        let seconds = lifetime.as_secs();
+        let cookie = format!("{name}={value}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Lax{secure}");
+        Self(HeaderValue::try_from(cookie).ok())
+    }
+}
+
+impl IntoResponseParts for SetCookie {
+    type Error = std::convert::Infallible;
+    fn into_response_parts(self, mut response: ResponseParts) -> Result<ResponseParts, Self::Error> {
+        if let Some(cookie) = self.0 {
+            response.headers_mut().append(SET_COOKIE, cookie);
+        }
+        Ok(response)
+    }
+}
+
+impl IntoResponse for SetCookie {
+    fn into_response(self) -> Response {
+        (self, ()).into_response()
+    }
+}
+
+impl<T: DescribeOutput> DescribeOutput for (SetCookie, T) {
+    fn describe_output(spec: &mut OutputSpec) {
+        spec.sets_cookie();
+        T::describe_output(spec);
+    }
+}
+
+/// The browser that the tickets of a page are bound to. An existing cookie is kept, since other tabs rely on it.
+pub(crate) fn bind_browser(app: &App, cookies: &Cookies) -> Result<(Option<Digest>, SetCookie), ApiError> {
+    if !cookies.from_own_page {
+        return Ok((None, SetCookie::NONE));
+    }
+    let own = match cookies.get::<Browser>() {
+        Some(own) => own,
+        None => Secret::generate(&app.auth.entropy).map_err(deskpass_auth::Error::from)?,
+    };
+    Ok((Some(own.digest()), SetCookie::set(app, &own, BROWSER_COOKIE_LIFETIME)))
+}
+
+/// Marks a browser as known to this agent, so that others cannot use up the agent's attempts. Clients other than our pages get no
+/// cookie. An error here does not undo the sign-in.
+pub(crate) async fn remember_browser(app: &App, cookies: &Cookies, agent: Option<&EmployeeKey>) -> SetCookie {
+    let Some(agent) = agent.filter(|_| cookies.from_own_page) else { return SetCookie::NONE };
+    match app.auth.remember_browser(agent, cookies.get::<KnownBrowser>()).await {
+        Ok((browser, lifetime)) => SetCookie::set(app, &browser, lifetime),
+        Err(error) => {
+            tracing::warn!(%error, "an agent's browser could not be noted");
+            SetCookie::NONE
+        }
+    }
+}
+
+/// Longer than the lifetime of a ticket.
+const BROWSER_COOKIE_LIFETIME: Duration = Duration::from_mins(10);

@@ -1,0 +1,208 @@
+//! A row of the route table.
+
+use std::fmt;
+
+use axum::extract::Request;
+use axum::response::Response;
+use deskpass_core::Rate;
+use futures_util::future::BoxFuture;
+use hyper::Method;
+
+use crate::config::Limits;
+use crate::http::handler::{DescribedHandler, OperationSpec};
+use crate::http::request::access::RequiredAccess;
+use crate::http::request::context::RequestContext;
+
+/// A row of the table.
+pub struct Route {
+    /// The method.
+    pub method: Method,
+    /// The path.
+    pub path: &'static str,
+    /// Who may call it.
+    pub access: RequiredAccess,
+    /// How often a client may call it.
+    pub limit: RateLimit,
+    /// The title of an unexpected error, in English and Chinese.
+    pub error_title: [&'static str; 2],
+    /// Whether a request changes something, even a GET: then HEAD and prefetching are refused.
+    pub has_side_effects: bool,
+    /// The tag of the API description that it stands under, in English and Chinese.
+    pub(crate) tag: [&'static str; 2],
+    /// What it does, in English and Chinese.
+    pub(crate) summary: [&'static str; 2],
+    /// The codes with which it refuses for reasons of its own.
+    pub(crate) refusals: &'static [u16],
+    /// Describes what the handler reads and replies with.
+    pub(crate) describe: fn(&mut OperationSpec),
+    pub(crate) handler: Box<dyn Fn(Request, RequestContext) -> BoxFuture<'static, Response> + Send + Sync>,
+}
+
+impl Route {
+    /// A route without a limit, a tag and side effects.
+    pub(crate) fn new<H: DescribedHandler<T> + Sync, T: 'static>(
+        method: Method,
+        path: &'static str,
+        access: RequiredAccess,
+        handler: H,
+    ) -> Self {
+        let handler = Box::new(move |request, context| -> BoxFuture<'static, Response> {
+            Box::pin(handler.clone().call(request, context))
+        });
+        Self {
+            method,
+            path,
+            access,
+            limit: RateLimit::Unlimited,
+            error_title: ["Request failed", "请求失败"],
+            has_side_effects: false,
+            tag: [""; 2],
+            summary: [""; 2],
+            refusals: &[],
+            describe: H::describe,
+            handler,
+        }
+    }
+
+    /// A route for GET.
+    pub(crate) fn get<H: DescribedHandler<T> + Sync, T: 'static>(
+        path: &'static str,
+        access: RequiredAccess,
+        handler: H,
+    ) -> Self {
+        Self::new(Method::GET, path, access, handler)
+    }
+
+    /// A route for POST.
+    pub(crate) fn post<H: DescribedHandler<T> + Sync, T: 'static>(
+        path: &'static str,
+        access: RequiredAccess,
+        handler: H,
+    ) -> Self {
+        Self::new(Method::POST, path, access, handler)
+    }
+
+    /// A route for PUT.
+    pub(crate) fn put<H: DescribedHandler<T> + Sync, T: 'static>(
+        path: &'static str,
+        access: RequiredAccess,
+        handler: H,
+    ) -> Self {
+        Self::new(Method::PUT, path, access, handler)
+    }
+
+    /// A route for PATCH.
+    pub(crate) fn patch<H: DescribedHandler<T> + Sync, T: 'static>(
+        path: &'static str,
+        access: RequiredAccess,
+        handler: H,
+    ) -> Self {
+        Self::new(Method::PATCH, path, access, handler)
+    }
+
+    /// A route for DELETE.
+    pub(crate) fn delete<H: DescribedHandler<T> + Sync, T: 'static>(
+        path: &'static str,
+        access: RequiredAccess,
+        handler: H,
+    ) -> Self {
+        Self::new(Method::DELETE, path, access, handler)
+    }
+
+    /// Limits how often a client may call it.
+    pub(crate) fn limit(self, limit: RateLimit) -> Self {
+        Self { limit, ..self }
+    }
+
+    /// Marks a GET that changes something.
+    pub(crate) fn with_side_effects(self) -> Self {
+        Self { has_side_effects: true, ..self }
+    }
+
+    /// Says what it does.
+    pub(crate) fn summary(self, english: &'static str, chinese: &'static str) -> Self {
+        Self { summary: [english, chinese], ..self }
+    }
+
+    /// The title of an unexpected error.
+    pub(crate) fn error_title(self, english: &'static str, chinese: &'static str) -> Self {
+        Self { error_title: [english, chinese], ..self }
+    }
+
+    /// Names the codes with which it refuses for reasons of its own.
+    pub(crate) fn refuses(self, refusals: &'static [u16]) -> Self {
+        Self { refusals, ..self }
+    }
+
+    /// Puts it under a tag of the API description.
+    pub(crate) fn tag(self, tag: [&'static str; 2]) -> Self {
+        Self { tag, ..self }
+    }
+
+    /// Whether the API description has it.
+    pub(crate) fn is_described(&self) -> bool {
+        self.path.starts_with("/api/")
+    }
+}
+
+impl fmt::Debug for Route {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {} ({:?})", self.method, self.path, self.access)
+    }
+}
+
+/// The rate limit of a route. Routes with the same limit share their counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RateLimit {
+    /// None.
+    Unlimited,
+    /// Requests for a QR code.
+    QrCode,
+    /// Requests for the address of the platform.
+    OauthUrl,
+    /// Steps of a sign-in.
+    SignIn,
+    /// Reads of the state of a ticket.
+    ScanStatus,
+    /// Bindings of a person to an employee.
+    Bind,
+    /// Sign-ins of agents.
+    AgentsLogin,
+    /// All requests about one-time passwords.
+    Otp,
+    /// Verifications of invalid tokens. Valid ones do not count.
+    Verify,
+}
+
+impl RateLimit {
+    /// The configured rate; `None` where the limit is off.
+    pub(crate) fn rate(self, limits: &Limits) -> Option<Rate> {
+        let rate = match self {
+            Self::Unlimited => None,
+            Self::QrCode => limits.qrcode,
+            Self::OauthUrl => limits.oauth_url,
+            Self::SignIn => limits.sign_in,
+            Self::ScanStatus => limits.scan_status,
+            Self::Bind => limits.bind,
+            Self::AgentsLogin => limits.agents_login,
+            Self::Otp => limits.otp,
+            Self::Verify => limits.verify,
+        };
+        rate.filter(|_| limits.enabled)
+    }
+
+    /// The key under which the counts of a client are stored. It must stay the same across versions, since nodes share it.
+    pub(crate) const fn name(self) -> &'static [u8] {
+        match self {
+            Self::Unlimited => b"",
+            Self::QrCode => b"qrcode",
+            Self::OauthUrl => b"oauth_url",
+            Self::SignIn => b"sign_in",
+            Self::ScanStatus => b"scan_status",
+            Self::Bind => b"bind",
+            Self::AgentsLogin => b"agents_login",
+            Self::Otp => b"otp",
+            Self::Verify => b"verify",
+        }
+    }
+}

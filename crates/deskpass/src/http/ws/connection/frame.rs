@@ -1,0 +1,42 @@
+//! Frames on their way to the client.
+
+use bytes::buf::Chain;
+use bytes::{Buf as _, Bytes};
+use futures_util::SinkExt as _;
+use tokio::io::AsyncWriteExt as _;
+use tokio_tungstenite::WebSocketStream;
+use tokio_tungstenite::tungstenite::{Error, Message};
+
+use crate::http::ws::connection::metered::MeteredStream;
+
+/// The WebSocket of a connection.
+pub(super) type SocketStream = WebSocketStream<MeteredStream>;
+
+/// The head of a frame and its text. They bypass the write buffer of the stream, which would keep the capacity of the longest frame
+/// for every open socket.
+pub(super) type PendingFrame = Chain<Bytes, Bytes>;
+
+/// A text as one unmasked frame, as servers send it.
+pub(super) fn text_frame(text: Bytes) -> PendingFrame {
+    const TEXT: u8 = 0x81;
+    let head = match (u8::try_from(text.len()), u16::try_from(text.len())) {
+        (Ok(length @ ..126), _) => Bytes::copy_from_slice(&[TEXT, length]),
+        (_, Ok(length)) => Bytes::from([&[TEXT, 126], length.to_be_bytes().as_slice()].concat()),
+        _ => Bytes::from([&[TEXT, 127], (text.len() as u64).to_be_bytes().as_slice()].concat()),
+    };
+    head.chain(text)
+}
+
+/// Writes the pending frame, after what the protocol itself has to send. The future may be dropped; the next call resumes.
+pub(super) async fn write_pending(
+    line: &mut SocketStream,
+    pending: &mut PendingFrame,
+    question: Option<Message>,
+) -> Result<(), Error> {
+    line.flush().await?;
+    line.get_mut().write_all_buf(pending).await?;
+    match question {
+        Some(question) => line.send(question).await,
+        None => Ok(()),
+    }
+}

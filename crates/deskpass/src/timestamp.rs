@@ -1,0 +1,28 @@
+//! Moments in RFC 3339, as answers and exports have them.
+
+use std::borrow::Cow;
+
+use deskpass_core::Timestamp;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+
+/// A moment in RFC 3339.
+pub(crate) fn rfc3339(moment: Timestamp) -> String {
+    jiff::Timestamp::from_millisecond(moment.millis()).unwrap_or_default().to_string()
+}
+
+/// A moment in ISO 8601.
+pub(crate) struct Rfc3339;
+
+impl JsonSchema for Rfc3339 {
+    fn schema_name() -> Cow<'static, str> {
+        "Rfc3339".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "string", "format": "date-time" })
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+}
