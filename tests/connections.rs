@@ -46,7 +46,7 @@ async fn held(app: &TestApp, how: &str) -> Vec<Client> {
     let mut held = Vec::new();
     let expecting = [("expect", "100-continue"), ("content-type", "application/json")];
     let whole = request("POST", "/api/auth/verify", &expecting, b"{}");
-    let head = &whole[..whole.len() - 2];
+    let unfinished = &whole[..whole.len() - 2];
     for _ in 0..40 {
         let mut client = app.client().await;
         match how {
@@ -54,7 +54,7 @@ async fn held(app: &TestApp, how: &str) -> Vec<Client> {
             "silent" => {}
             "slow head" => client.start(b"GET /api/ready HTTP/1.1\r\nhost: desk\r\nx-slow: ").await,
             // The interim response shows that the service waits for the body.
-            "slow body" => drop((client.start(head).await, client.read_until("100 Continue").await)),
+            "slow body" => drop((client.start(unfinished).await, client.read_until("100 Continue").await)),
             _ => panic!("{how}"),
         }
         held.push(client);

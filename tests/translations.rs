@@ -163,7 +163,7 @@ fn about(english: &str, chinese: &str) -> String {
 
 #[test]
 fn words_and_comments_are_each_languages_own() {
-    let changes = [
+    let edits = [
         ("Title", "标题"),
         ("Set", "设置"),
         ("# Why.", "# 原因。\n# 以及。"),
@@ -171,7 +171,7 @@ fn words_and_comments_are_each_languages_own() {
         ("// look", "// 打开"),
         ("`root`", "`身份`"),
     ];
-    for (from, to) in changes {
+    for (from, to) in edits {
         let changed = SAMPLE.replace(from, to);
         assert_ne!(changed, SAMPLE);
         assert_eq!(about(SAMPLE, &changed), "", "{from} and {to}");
@@ -180,7 +180,7 @@ fn words_and_comments_are_each_languages_own() {
 
 #[test]
 fn every_other_change_in_one_language_is_named() {
-    let changes = [
+    let edits = [
         ("`a.b`", "a.b", "en.md has `a.b`, zh.md does not"),
         ("deskpass doctor", "deskpass", "en.md has `deskpass doctor`, zh.md does not"),
         ("## Part", "### Part", "  en.md:5: ## Part\n  zh.md:5: ### Part"),
@@ -191,7 +191,7 @@ fn every_other_change_in_one_language_is_named() {
         ("\n\nroot", "\nroot", "  en.md:18: \n  zh.md:18: root"),
         ("```sh", "```toml", "  en.md:7: ```sh\n  zh.md:7: ```toml"),
     ];
-    for (from, to, named) in changes {
+    for (from, to, named) in edits {
         let changed = SAMPLE.replace(from, to);
         let told = about(SAMPLE, &changed);
         assert!(told.contains(named), "{from} and {to}: {told}");

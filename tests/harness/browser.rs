@@ -111,7 +111,7 @@ impl Browser {
         entries
     }
 
-    /// Runs a command of the Chrome DevTools Protocol.
+    /// Runs a command of the `DevTools` protocol of Chromium.
     pub(crate) async fn cdp(&self, command: &str, parameters: Value) -> Value {
         self.post("/goog/cdp/execute", json!({ "cmd": command, "params": parameters })).await
     }

@@ -81,7 +81,7 @@ struct Load {
     bytes: u64,
 }
 
-/// Processes an event of the DevTools protocol.
+/// Processes an event of the `DevTools` protocol.
 fn take(loads: &mut Vec<Load>, event: &Value) {
     let about = &event["params"];
     let known = loads.iter_mut().rfind(|load| load.id == about["requestId"]);

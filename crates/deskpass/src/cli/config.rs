@@ -19,7 +19,7 @@ pub(super) enum ConfigCommand {
     /// Print a settings file that explains every key.
     #[command(after_help = "Example:\n  deskpass config example > deskpass.toml")]
     Example,
-    /// Print the access matrix in force, in the format of the file that access.matrix_file names.
+    /// Print the access matrix in force, in the format of the file that `access.matrix_file` names.
     #[command(after_help = "Example:\n  deskpass config matrix > /etc/deskpass/matrix.toml")]
     Matrix(ServeArgs),
 }

@@ -171,10 +171,10 @@ fn success(spec: &OperationSpec, generator: &mut SchemaGenerator) -> Map<String,
     for success in &spec.output.success {
         match success {
             SuccessBody::Data(data) => {
-                drop(content.insert("application/json".into(), envelope(&data(generator).into())))
+                drop(content.insert("application/json".into(), envelope(&data(generator).into())));
             }
             SuccessBody::Flat(data) => {
-                drop(content.insert("application/json".into(), flat_envelope(&data(generator).into())))
+                drop(content.insert("application/json".into(), flat_envelope(&data(generator).into())));
             }
             SuccessBody::Plain(kind) => drop(content.insert((*kind).into(), json!({ "schema": plain(kind) }))),
             SuccessBody::Redirect => {

@@ -117,12 +117,8 @@ impl ApiError {
             Self::Internal(cause, _) => {
                 let (status, words, errcode) = describe_cause(*cause);
                 let errcode = errcode.map(|code| format!(" (errcode {code})")).unwrap_or_default();
-                error_body(
-                    status,
-                    1005,
-                    context.with_reference(&format!("{}{errcode}", context.localize(words))),
-                    Value::Null,
-                )
+                let message = context.with_reference(&format!("{}{errcode}", context.localize(words)));
+                error_body(status, 1005, message, Value::Null)
             }
         }
     }

@@ -74,6 +74,7 @@ pub(super) fn platform_routes() -> Vec<Route> {
 }
 
 /// Sessions.
+#[expect(clippy::too_many_lines, reason = "a table")]
 pub(super) fn session_routes() -> Vec<Route> {
     vec![
         Route::post("/api/auth/verify", Anyone, session::verify)

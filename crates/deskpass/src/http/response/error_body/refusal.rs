@@ -12,8 +12,10 @@ use super::{ErrorBody, ErrorContext, error_body, limited, seconds, words};
 use crate::config::Language;
 
 /// Asks for a one-time password, as RFC 9470 has it.
-const CHALLENGE: &str = "Bearer error=\"insufficient_user_authentication\", \
-    error_description=\"a fresh one-time password is needed in X-OTP-Code\", acr_values=\"otp\"";
+const CHALLENGE: HeaderValue = HeaderValue::from_static(
+    "Bearer error=\"insufficient_user_authentication\", \
+     error_description=\"a fresh one-time password is needed in X-OTP-Code\", acr_values=\"otp\"",
+);
 
 /// When to look again at what only an administrator opens: a day, in seconds.
 const LOCKED_RETRY_SECONDS: u64 = 86_400;
@@ -58,9 +60,7 @@ pub(super) fn render(refusal: &Refusal, context: ErrorContext<'_>) -> ErrorBody 
         Refusal::OutOfStream(place, why) => out_of_stream(*place, *why, context).with_reason(word),
         Refusal::TooOften(wait) => limited(*wait, context),
         Refusal::Busy => say(StatusCode::TOO_MANY_REQUESTS, 1006, words::BUSY).retry_after(1),
-        Refusal::OtpNeeded => {
-            forbidden(1007, words::OTP_NEEDED).with_header(WWW_AUTHENTICATE, HeaderValue::from_static(CHALLENGE))
-        }
+        Refusal::OtpNeeded => forbidden(1007, words::OTP_NEEDED).with_header(WWW_AUTHENTICATE, CHALLENGE),
         Refusal::OtpWrong => unauthorized(1008, words::OTP_WRONG),
         Refusal::NoDevice => forbidden(1009, words::NO_DEVICE),
         Refusal::DeviceBound => conflict(1010, words::DEVICE_BOUND),
