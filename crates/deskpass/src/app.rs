@@ -1,4 +1,4 @@
-//! The service as the HTTP floor sees it: the flows below, and what this deployment is.
+//! The service that the HTTP layer uses: the flows of `auth`, and the settings and state of this deployment.
 
 pub(crate) mod clock;
 pub(crate) mod metrics;
@@ -29,54 +29,54 @@ use crate::config::{BindMode, DefaultRole, PasswordFallback, Settings};
 use crate::telemetry::Metrics;
 use crate::untrusted_proxies::UntrustedProxies;
 
-/// Everything a handler can ask for. Clones are the same desk.
+/// The state that every handler has access to. Clones share it.
 #[derive(Clone, Debug)]
 pub struct App(Arc<AppInner>);
 
-/// What [`App`] shares.
+/// The shared state of [`App`].
 #[derive(Debug)]
 pub struct AppInner {
     /// The flows.
     pub auth: Auth,
-    /// The settings it was opened with.
+    /// The settings of the service.
     pub settings: Settings,
-    /// Whose word about addresses counts.
+    /// The proxies whose `X-Forwarded-For` is trusted.
     pub(crate) trusted: Networks,
-    /// Who may read the operators' routes.
+    /// The networks that may read the operators' routes.
     pub(crate) operators: Networks,
     pub(crate) metrics: Metrics,
     pub(crate) readiness: ReadinessCache,
-    /// The platform in a box; development mode has one.
+    /// The simulated platform, in development mode.
     pub(crate) simulator: Option<Simulator>,
-    /// The file by which the platform verifies the domain: its name and what is in it.
+    /// The file with which the platform verifies the domain: its name and its content.
     pub(crate) verify_file: Option<(String, String)>,
-    /// Proxies that the settings do not list.
+    /// Proxies that send `X-Forwarded-For` but are missing from the settings.
     pub(crate) untrusted_proxies: UntrustedProxies,
-    /// Those who watch a sign-in as it happens.
+    /// Limits the event streams of sign-ins, per client.
     pub(crate) event_stream_limiter: ClientLimiter,
-    /// Those who hold a socket.
+    /// Limits the sockets, per client.
     pub(crate) socket_limiter: ClientLimiter,
     draining: watch::Sender<bool>,
-    /// Ends with the service.
+    /// Synchronizes the caches of the store with other nodes; stops when the service is dropped.
     _cache_sync: Option<JoinSet<()>>,
 }
 
-/// Why the service could not be opened.
+/// Why the service could not be started.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
     /// The store could not be opened.
     #[error(transparent)]
     Open(#[from] OpenError),
-    /// What nodes share cannot be used as the settings say.
+    /// The shared store cannot be used with these settings.
     #[error("shared.url cannot be used: {0}")]
     Shared(StoreError),
     /// The store was opened but does not work.
     #[error("the store does not work: {0}")]
     Store(#[from] Error),
-    /// The home corporation's id is not one.
+    /// The id of the home corporation is invalid.
     #[error("platform.corp_id {0}")]
     CorpId(#[from] InvalidId),
-    /// The platform cannot be talked to as the settings say.
+    /// The settings of the platform are invalid.
     #[error("the platform's settings do not work: {0}")]
     Platform(#[from] SettingsError),
     /// The platform's verification file cannot be used.
@@ -87,27 +87,27 @@ pub enum StartError {
         /// What is wrong with it.
         why: VerifyFileProblem,
     },
-    /// The clock of this machine is wrong, or that of the database.
+    /// The clocks of this machine and of the database are too far apart.
     #[error(
         "this machine's clock and the database's are {0} s apart, and sessions would begin and end at the wrong time; have \
          both set by NTP"
     )]
     Clock(u64),
-    /// The key is not the one that the data was written with.
+    /// The encryption key is not the key that the data was written with.
     #[error(
         "encryption_key is not the one that the data in {0} was written with: put that key back into the settings. If it is lost for \
          good, `deskpass audit restart --key-is-lost` goes on with the new one"
     )]
     Key(String),
-    /// The system says no.
+    /// The system does not start more threads.
     #[error("cannot start the threads that hash passwords: {0}; raise the limit of threads for this user")]
     Threads(std::io::Error),
-    /// The network says no.
+    /// The address cannot be bound.
     #[error("cannot listen on {address}: {source}; choose another address with --listen")]
     Listen {
-        /// Where it was to listen.
+        /// The address to listen on.
         address: std::net::SocketAddr,
-        /// What the system said.
+        /// The error of the system.
         source: std::io::Error,
     },
 }
@@ -115,20 +115,20 @@ pub enum StartError {
 /// What is wrong with the platform's verification file.
 #[derive(Debug, thiserror::Error)]
 pub enum VerifyFileProblem {
-    /// It is called something else.
+    /// Its name is wrong.
     #[error("its name must be WW_verify_….txt, as the platform gave it")]
     Name,
-    /// It is no such file.
+    /// It is too large.
     #[error("it is too large to be such a file")]
     TooLarge,
-    /// The file system says no.
+    /// It cannot be read.
     #[error("it cannot be read: {0}")]
     Unreadable(#[from] std::io::Error),
 }
 
 impl App {
-    /// Opens the service with the machine's clock, as far as that can be trusted: it never starts before the newest record, and
-    /// not more than a day after it unless an independent clock confirms that.
+    /// Opens the service with the machine's clock, as far as that can be trusted: the service never starts before the newest
+    /// record, and at most a day after it unless an independent clock confirms the time.
     ///
     /// # Errors
     /// When the store cannot be opened.
@@ -142,7 +142,7 @@ impl App {
                 return Err(StartError::Clock(apart.as_secs()));
             }
             if common.on_other_machine {
-                // Another node's clock may have been wrong when it wrote.
+                // The clock of another node may have been wrong when it wrote the record.
                 record = record.map(|record| record.min(common.at));
             }
         }
@@ -161,7 +161,7 @@ impl App {
         Ok(app)
     }
 
-    /// Opens the service with another clock.
+    /// Opens the service with the given clock.
     ///
     /// # Errors
     /// When the store cannot be opened.
@@ -209,7 +209,7 @@ impl App {
             simulator,
             verify_file,
             untrusted_proxies: UntrustedProxies::default(),
-            // Never so many that nobody else can connect; whoever is one too many asks now and then instead.
+            // Only a part of all connections, so that other clients can still connect; clients above the limit poll instead.
             event_stream_limiter: ClientLimiter::new(
                 settings.server.max_connections / 4,
                 settings.server.max_connections_per_address,
@@ -222,11 +222,11 @@ impl App {
         })))
     }
 
-    /// What is written with another key than before cannot be verified, so in production nothing is. In development mode the server
-    /// tells of it and goes on.
+    /// Requires the encryption key that the data was written with: records of another key cannot be verified, so in production
+    /// the server does not start. In development mode it logs the problem and continues.
     ///
     /// # Errors
-    /// When the key is another one, or the store fails.
+    /// When the key differs, or the store fails.
     pub(crate) async fn require_encryption_key(&self) -> Result<(), StartError> {
         if self.settings.development || self.auth.verify_encryption_key().await? {
             return Ok(());
@@ -234,12 +234,12 @@ impl App {
         Err(StartError::Key(self.settings.data_location()))
     }
 
-    /// What the person who asks and the log have in common.
+    /// A random reference for an error, which appears both in the response and in the log.
     pub(crate) fn new_error_reference(&self) -> String {
         format!("{:08x}", self.auth.entropy.bytes::<4>().map_or(0, u32::from_be_bytes))
     }
 
-    /// Tells readiness that this process is about to go.
+    /// Marks this process as shutting down: readiness reports it, and waiting requests end.
     pub(crate) fn start_draining(&self) {
         self.draining.send_replace(true);
     }
@@ -248,7 +248,7 @@ impl App {
         *self.draining.borrow()
     }
 
-    /// Completes when this process is about to go: what waits for something to happen stops waiting.
+    /// Completes when this process starts to shut down, so that waiting requests stop waiting.
     pub(crate) fn draining_started(&self) -> impl Future<Output = ()> + Send + use<> {
         let mut draining = self.draining.subscribe();
         async move { drop(draining.wait_for(|draining| *draining).await) }

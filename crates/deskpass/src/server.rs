@@ -1,4 +1,4 @@
-//! The server itself: accepts connections within limits, serves them, and leaves politely.
+//! The server: accepts connections within limits, serves them, and shuts down gracefully.
 
 mod activity;
 mod checked_reader;
@@ -46,7 +46,7 @@ use timeouts::{ConnectionTimeouts, TimeoutStream};
 use tracked_body::TrackedBody;
 use upgrade_slot::UpgradeSlot;
 
-/// A service that listens.
+/// A service with its listener.
 #[derive(Debug)]
 pub struct Server {
     app: App,
@@ -54,10 +54,10 @@ pub struct Server {
     command_socket: Option<UnixListener>,
 }
 
-/// Takes the address that the settings say, and tells the settings which one it is when any free port was asked for.
+/// Binds the configured address, and returns the settings with the actual port when the configured port is 0.
 ///
 /// # Errors
-/// When the address cannot be had.
+/// When the address cannot be bound.
 pub async fn listen(settings: Settings) -> Result<(Settings, TcpListener), StartError> {
     let address = settings.listen;
     let refused = |source| StartError::Listen { address, source };
@@ -67,15 +67,15 @@ pub async fn listen(settings: Settings) -> Result<(Settings, TcpListener), Start
 }
 
 impl Server {
-    /// A service that is open to whoever comes to `listener`.
+    /// A server that accepts the connections of `listener`.
     #[must_use]
     pub fn new(app: App, listener: TcpListener) -> Self {
         let command_socket = command_socket::open(&app);
         Self { app, listener, command_socket }
     }
 
-    /// Serves until `stop` completes; then says it is not ready, goes on for a while so that balancers notice, takes no
-    /// more connections, and finishes what is under way.
+    /// Serves until `stop` completes. Then reports that it is not ready, continues for a while so that load balancers notice,
+    /// stops accepting connections, and finishes the requests in progress.
     pub async fn run(self, stop: impl Future<Output = ()>) {
         let Self { app, listener, command_socket, .. } = self;
         let mode = if app.settings.development { "development" } else { "production" };
@@ -106,7 +106,7 @@ impl Server {
                 () = stop => {
                     tracing::info!("stopping: no longer ready");
                     app.start_draining();
-                    // Still accepting: a balancer that has not noticed yet must not see a refused connection.
+                    // Still accepts: a load balancer that has not noticed yet must not see a refused connection.
                     let _ = timeout(settings.settle, &mut accepting).await;
                 }
             }
@@ -117,7 +117,7 @@ impl Server {
         }
         background_tasks.shutdown().await;
         statistics.finish().await;
-        // Nothing is refused any more.
+        // No request can be refused any more, so this summary is complete.
         if timeout(SUMMARY_TIMEOUT, summarise_refusals(&app)).await.is_err() {
             tracing::warn!("the last summary of anonymous refusals was not written in time");
         }
@@ -138,7 +138,7 @@ async fn accept(app: &App, listener: &TcpListener, connections: &Connections) {
                 }
             }
             Err(error) => {
-                // Usually out of file descriptors: some will come free.
+                // Usually the process is out of file descriptors, and some become free later.
                 tracing::warn!(%error, "cannot accept a connection");
                 connections.evict_on_exhaustion(&error);
                 sleep(Duration::from_millis(50)).await;
@@ -147,7 +147,7 @@ async fn accept(app: &App, listener: &TcpListener, connections: &Connections) {
     }
 }
 
-/// Serves a connection to its end. Its place is free again once this returns.
+/// Serves a connection until it ends. Its slot is free again when this returns.
 async fn serve(
     stream: TcpStream,
     peer: SocketAddr,
@@ -181,7 +181,7 @@ async fn serve(
             if let Some(pending) = answer.extensions_mut().remove::<PendingUpgrade>() {
                 tracker.switch();
                 upgrade_slot.set(upgrade, pending);
-                // What it becomes is not waited for: it stays busy.
+                // The connection counts as busy after the upgrade, so the end of the response is not tracked.
                 return Ok(answer);
             }
             tracker.end();
@@ -189,18 +189,18 @@ async fn serve(
         }
     });
     let mut http = http1::Builder::new();
-    // Patience is the stream's business.
+    // `TimeoutStream` enforces the timeouts.
     http.writev(false).header_read_timeout(None).max_headers(MAX_HEAD_FIELDS).max_buf_size(MAX_HEAD_BYTES);
     let mut connection = pin!(http.serve_connection(TokioIo::new(stream), service).with_upgrades());
     let ended = tokio::select! {
         biased;
         ended = connection.as_mut() => ended,
         asked = &mut guard.leave => {
-            // Another connection has its place now. A request that began in the meantime is answered first.
+            // Another connection has taken the slot. A request that began in the meantime is still served.
             if asked.is_ok() && guard.activity.waiting_since().is_some() {
                 return;
             }
-            // Whatever the connection becomes with its last answer is to leave, too.
+            // A socket that the last response upgrades to must stop as well.
             guard.leave = oneshot::channel().1;
             connection.as_mut().graceful_shutdown();
             connection.await
@@ -212,7 +212,7 @@ async fn serve(
     }
 }
 
-/// An answer that is whole ends the request. One that is still being written does so when it is through.
+/// Marks the end of the request: immediately for a complete response, otherwise once the body has been written.
 fn track_response_end(answer: Response, activity: ConnectionActivity) -> Response {
     if answer.body().size_hint().exact().is_some() {
         activity.toggle();
@@ -227,7 +227,7 @@ fn track_response_end(answer: Response, activity: ConnectionActivity) -> Respons
     })
 }
 
-/// Ends a request when it is dropped.
+/// Marks the end of the request when it is dropped.
 #[derive(Debug)]
 struct ResponseEnd(ConnectionActivity);
 
@@ -237,7 +237,7 @@ impl Drop for ResponseEnd {
     }
 }
 
-/// A key that was changed would show when agents need their passwords most; better now.
+/// Checks the encryption key at the start: otherwise a changed key would fail only once agents need their passwords.
 async fn check_encryption_key(app: &App) {
     match app.auth.verify_encryption_key().await {
         Ok(true) => {}
@@ -249,10 +249,10 @@ async fn check_encryption_key(app: &App) {
     }
 }
 
-/// What has to be done now and then.
+/// Runs the periodic tasks.
 async fn run_periodic_tasks(app: App) {
     let (mut often, mut minute) = (interval(Duration::from_secs(5)), interval(Duration::from_mins(1)));
-    // A tick that was missed is not made up for: the clock must follow the machine's slowly.
+    // Missed ticks are not made up for: the clock must follow the machine's slowly.
     minute.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         tokio::select! {
@@ -262,7 +262,7 @@ async fn run_periodic_tasks(app: App) {
     }
 }
 
-/// How long the end of the process waits for the last summary of anonymous refusals.
+/// How long the shutdown waits for the last summary of anonymous refusals.
 const SUMMARY_TIMEOUT: Duration = Duration::from_secs(2);
 
 async fn summarise_refusals(app: &App) {
@@ -275,12 +275,12 @@ async fn summarise_refusals(app: &App) {
     }
 }
 
-/// How many uses of sessions are written down in a minute at most; the rest wait.
+/// The most session uses that are written per minute; the rest wait for the next flush.
 const MAX_SESSION_USES_PER_FLUSH: usize = 10_000;
 
 async fn run_minute_tasks(app: &App) {
     app.review_clock().await;
-    // Puts the time on record, so that a clock that is behind at the next start does not prolong anyone's session.
+    // Records the time, so that a clock that is behind at the next start does not prolong sessions.
     if let Err(error) = app.auth.store.record_time(app.auth.clock.now()).await {
         tracing::warn!(%error, "cannot write to the store");
     }
@@ -290,7 +290,7 @@ async fn run_minute_tasks(app: &App) {
     }
     match app.auth.store.database_time().await {
         Ok(Some(common)) if clock_difference(app.auth.clock.now(), common.at) > MAX_CLOCK_SKEW => {
-            // What is over by this clock may not be over.
+            // Data that looks expired by this clock may not be, so nothing is swept.
             tracing::error!("this node's clock and the database's are far apart; have both set by NTP");
         }
         Ok(_) => {

@@ -1,4 +1,4 @@
-//! Logs and metrics. Neither ever contains a token, a query string or a body.
+//! Logs and metrics. Neither contains tokens, query strings or bodies.
 
 use std::io;
 use std::time::{Duration, Instant};
@@ -11,17 +11,17 @@ use tracing_subscriber::EnvFilter;
 
 use crate::config::{Log, LogFormat};
 
-/// Starts writing logs to standard error, until the guard is dropped. When nobody reads them they are lost, and the service
-/// goes on: a stuck pipe must not stop sign-ins.
+/// Writes logs to standard error until the guard is dropped. When the reader is too slow, log lines are dropped: a blocked pipe
+/// must not stop sign-ins.
 pub(crate) fn start_logging(log: &Log) -> WorkerGuard {
     let (writer, guard) = tracing_appender::non_blocking(io::stderr());
-    // The libraries themselves would write down every value that we hand the database, and all that is said on sockets.
+    // These libraries log every value sent to the database and every frame of a socket.
     let filter = EnvFilter::new(format!(
         "{},tokio_postgres=error,postgres=error,tungstenite=error,tokio_tungstenite=error",
         log.level
     ));
     let logs = tracing_subscriber::fmt().with_env_filter(filter).with_writer(writer).with_target(false);
-    // Fails only when logging has been started before, and then it goes on as it was.
+    // Fails only when logging was initialized before; then that logging stays in use.
     let _ = match log.format {
         LogFormat::Text => logs.with_ansi(false).try_init(),
         LogFormat::Json => logs.json().flatten_event(true).try_init(),
@@ -35,9 +35,9 @@ pub(crate) struct Metrics {
     recorder: PrometheusRecorder,
     handle: PrometheusHandle,
     cached_sessions: Gauge,
-    /// QR codes that somebody may still scan, and tokens that somebody may still collect.
+    /// Sign-ins in progress: QR codes that can still be scanned and tokens that can still be collected.
     under_way: Gauge,
-    /// Whether the platform worked lately.
+    /// Whether recent requests to the platform succeeded.
     platform: Gauge,
     shared: Gauge,
     cache_in_sync: Gauge,
@@ -71,9 +71,9 @@ impl ConnectionMetrics {
 /// The metrics of the rows of a route table.
 #[derive(Debug)]
 pub(crate) struct RouteMetrics {
-    /// One for each row, and one for requests that match none.
+    /// An entry for each row, and one for requests that match no row.
     routes: Vec<RequestMetrics>,
-    /// One for each row that has a rate limit.
+    /// An entry for each row; `None` for rows without a rate limit.
     limited: Vec<Option<Counter>>,
 }
 
@@ -107,14 +107,14 @@ struct RequestMetrics {
     seconds: Histogram,
 }
 
-/// The reasons for which a sign-in through the platform is refused, as the address shows them.
+/// The reasons why a sign-in through the platform is refused, as the landing address names them.
 pub(crate) const SIGN_IN_ERRORS: [&str; 7] =
     ["denied", "invalid_code", "not_a_member", "no_role", "disabled", "platform_unavailable", "internal"];
 
-/// The codes that sockets are closed with; 1006 is a line that broke.
+/// The close codes of sockets; 1006 stands for a broken connection.
 const CLOSE_CODES: [u16; 13] = [1000, 1001, 1002, 1003, 1006, 1007, 1008, 1009, 1012, 1013, 4401, 4403, 4409];
 
-/// What is looked at when somebody asks.
+/// The gauges, which are set when the metrics are rendered.
 const GAUGES: [&str; 7] = [
     "deskpass_cached_sessions",
     "deskpass_sign_ins_under_way",
@@ -127,7 +127,7 @@ const GAUGES: [&str; 7] = [
 
 const BUCKETS: [f64; 10] = [0.0001, 0.0005, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0];
 
-/// What the recorder is told of where a metric comes from.
+/// The origin of the metrics, which the recorder requires.
 const METADATA: Metadata<'static> = Metadata::new("deskpass", Level::INFO, None);
 
 impl Metrics {
@@ -173,12 +173,12 @@ impl Metrics {
         }
     }
 
-    /// Counts a connection that was closed at once: its address has too many, or even the reserve is in use.
+    /// Counts a connection that was closed immediately: its address has too many, or the reserve is exhausted.
     pub(crate) fn count_rejected_connection(&self) {
         self.connections.turned_away.increment(1);
     }
 
-    /// Counts a connection that was closed to make room for another one.
+    /// Counts a connection that was closed to make room for another.
     pub(crate) fn count_evicted_connection(&self) {
         self.connections.evicted.increment(1);
     }
@@ -188,24 +188,24 @@ impl Metrics {
         self.connections.reserve.increment(1);
     }
 
-    /// Counts a request that was refused because its proxy is not trusted.
+    /// Counts a request that was rejected because its proxy is not trusted.
     pub(crate) fn count_untrusted_proxy(&self) {
         self.untrusted_proxy.increment(1);
     }
 
-    /// Counts a message that goes out on a socket.
+    /// Counts a message that is sent on a socket.
     pub(crate) fn count_socket_message(&self) {
         self.socket_messages.increment(1);
     }
 
-    /// Counts a socket that ends, by the code it is closed with.
+    /// Counts a closed socket by its close code.
     pub(crate) fn count_socket_close(&self, code: u16) {
         if let Some((_, counter)) = self.socket_closes.iter().find(|(known, _)| *known == code) {
             counter.increment(1);
         }
     }
 
-    /// Counts somebody who came back from the platform and was not let in.
+    /// Counts a refused sign-in through the platform, by its reason.
     pub(crate) fn count_refused_sign_in(&self, word: &str) {
         if let Some((_, counter)) = self.refused.iter().find(|(known, _)| *known == word) {
             counter.increment(1);
@@ -254,7 +254,7 @@ impl Metrics {
         self.handle.render()
     }
 
-    /// Folds what was recorded into its buckets; called now and then, so that the records do not pile up.
+    /// Folds recorded values into their buckets; called periodically, so that they do not accumulate.
     pub(crate) fn run_upkeep(&self) {
         self.handle.run_upkeep();
     }
@@ -281,7 +281,7 @@ impl RouteMetrics {
     }
 }
 
-/// Measures how long a response took.
+/// Measures the time until a response.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Stopwatch(Instant);
 

@@ -1,16 +1,16 @@
-//! Moments in RFC 3339, as answers and exports have them.
+//! Timestamps in RFC 3339, for responses and exports.
 
 use std::borrow::Cow;
 
 use deskpass_core::Timestamp;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
-/// A moment in RFC 3339.
+/// Formats a timestamp in RFC 3339.
 pub(crate) fn rfc3339(moment: Timestamp) -> String {
     jiff::Timestamp::from_millisecond(moment.millis()).unwrap_or_default().to_string()
 }
 
-/// A moment in ISO 8601.
+/// The schema of a timestamp in RFC 3339.
 pub(crate) struct Rfc3339;
 
 impl JsonSchema for Rfc3339 {

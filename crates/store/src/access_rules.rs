@@ -1,6 +1,6 @@
-//! The rules that administrators make for everybody: from where a role may be active, and which services may ask.
+//! Access rules that administrators set: the networks in which a role may be active, and the service keys.
 //!
-//! They are few and every request wants them, so they are kept whole.
+//! The rules are few and every request needs them, so the cache holds all of them in one entry.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,33 +12,33 @@ use crate::cache::CACHE_FILL_TIMEOUT;
 use crate::database::{Row, Sql};
 use crate::{Store, StoreError};
 
-/// What is known of a service key; the key itself is nowhere.
+/// A service key's record. The store has only the digest of the key itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServiceKey {
-    /// Names it, and opens nothing.
+    /// Identifier of the key. It grants no access.
     pub id: String,
-    /// What somebody called it.
+    /// Name that the key's creator chose.
     pub name: String,
-    /// What it opens.
+    /// Scopes that the key grants.
     pub scopes: ServiceScopes,
-    /// When it was made.
+    /// When the key was created.
     pub created_at: Timestamp,
-    /// Who made it, where it was not an operator.
+    /// The administrator who created the key; `None` if an operator did.
     pub created_by: Option<EmployeeKey>,
-    /// When it ends by itself.
+    /// When the key expires.
     pub expires_at: Timestamp,
-    /// When it was revoked.
+    /// When the key was revoked.
     pub revoked_at: Option<Timestamp>,
 }
 
 impl ServiceKey {
-    /// Whether it opens anything at `now`.
+    /// Whether the key is valid at `now`.
     #[must_use]
     pub fn is_active(&self, now: Timestamp) -> bool {
         self.revoked_at.is_none() && now < self.expires_at
     }
 
-    /// How it stands at `now`, in a word.
+    /// Name of the key's state at `now`.
     #[must_use]
     pub fn state(&self, now: Timestamp) -> &'static str {
         match self.revoked_at {
@@ -53,16 +53,16 @@ pub(crate) const SERVICE_KEY_COLUMNS: &str =
     "SELECT id, name, scopes, created_at, created_by_corp, created_by_key, expires_at, revoked_at, digest
     FROM service_key";
 
-/// All rules at one moment.
+/// Snapshot of all access rules.
 #[derive(Clone, Debug, Default)]
 pub struct AccessRules {
-    /// From where each role may be active.
+    /// Networks in which each role may be active.
     pub lists: AllowLists,
     keys: HashMap<Digest, ServiceKey>,
 }
 
 impl AccessRules {
-    /// The service key that hashes to this. A revoked one is not found; whether it has expired is for the caller to tell.
+    /// The service key with this digest. Revoked keys are not found; the caller checks whether the key has expired.
     #[must_use]
     pub fn service_key(&self, digest: &Digest) -> Option<&ServiceKey> {
         self.keys.get(digest)
@@ -70,10 +70,10 @@ impl AccessRules {
 }
 
 impl Store {
-    /// The rules that count.
+    /// The current access rules.
     ///
     /// # Errors
-    /// When the store fails; then nobody knows what is allowed.
+    /// When the store fails; then the caller must not allow the request.
     pub async fn access_rules(&self) -> Result<Arc<AccessRules>, StoreError> {
         if !self.cache.is_trusted() {
             return self.read_access_rules().await;
@@ -87,12 +87,12 @@ impl Store {
             Err(_) => return self.read_access_rules().await,
         };
         let rules = self.read_access_rules().await?;
-        // Refused when the rules changed meanwhile; this reader's view is then simply not kept.
+        // The insert fails when the rules changed meanwhile; this snapshot is then not cached.
         let _ = gap.insert(Arc::clone(&rules));
         Ok(rules)
     }
 
-    /// What the database says, past the cache.
+    /// Reads the rules from the database, bypassing the cache.
     async fn read_access_rules(&self) -> Result<Arc<AccessRules>, StoreError> {
         self.database.read(|sql| read(sql).map(Arc::new)).await
     }
@@ -102,10 +102,10 @@ fn read(sql: &Sql<'_>) -> Result<AccessRules, StoreError> {
     Ok(AccessRules { lists: read_allow_lists(sql)?, keys: read_unrevoked(sql)? })
 }
 
-/// Every key that is not revoked, by what it hashes to.
+/// All keys that are not revoked, by digest.
 fn read_unrevoked(sql: &Sql<'_>) -> Result<HashMap<Digest, ServiceKey>, StoreError> {
     let text = format!("{SERVICE_KEY_COLUMNS} WHERE revoked_at IS NULL");
-    // One that cannot be read opens nothing, and must not keep everybody else out.
+    // A key whose digest is unreadable grants no access, and must not make all other keys unusable.
     let keys = sql.rows(&text, &[], |row| Ok(Digest::from_text(&row.text(8)?).zip(Some(service_key(row)?))))?;
     Ok(keys.into_iter().flatten().collect())
 }
@@ -115,7 +115,7 @@ pub(crate) fn service_key(row: &Row<'_>) -> Result<ServiceKey, StoreError> {
     Ok(ServiceKey {
         id: row.text(0)?,
         name: row.text(1)?,
-        // A node of a later version may know more of them; here such a key opens less, and nothing else stops.
+        // A node of a later version may know more scopes; this node ignores the unknown ones, so the key grants less here.
         scopes: row.text(2)?.split(' ').filter_map(ServiceScope::from_name).collect(),
         created_at: row.timestamp(3)?,
         created_by: maker.map(|(corp, id)| EmployeeKey::from_parts(&corp, &id)),
@@ -126,7 +126,7 @@ pub(crate) fn service_key(row: &Row<'_>) -> Result<ServiceKey, StoreError> {
 
 pub(crate) fn read_allow_lists(sql: &Sql<'_>) -> Result<AllowLists, StoreError> {
     let rows = sql.rows("SELECT role_id, network FROM ip_rule", &[], |row| {
-        // A network that cannot be read must not turn into a role without a list.
+        // An unreadable network must be an error: dropping it could leave a role without a list, and so without a restriction.
         let network = row.text(1)?.parse().map_err(|_| StoreError::damaged("unreadable network"))?;
         Ok((row.role(0)?, network))
     })?;

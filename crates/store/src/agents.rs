@@ -1,4 +1,4 @@
-//! Support staff, and what they prove themselves with when the platform cannot.
+//! Support agents, and their credentials for when the platform is unavailable.
 
 mod browser;
 mod device;
@@ -21,8 +21,8 @@ pub use partial_session::{PartialSessionLookup, PartialSessionRecord};
 pub use password::{NewPassword, PasswordPrecondition};
 pub use record::{Agent, ListedAgent};
 
-/// Removes up to `batch` rows of each kind whose time is over, and halves that were over before `ended`; returns how many
-/// went.
+/// Removes up to `batch` expired rows of each kind, and partial sessions that ended before `ended`; returns the number of
+/// removed rows.
 pub(crate) fn sweep(tx: &Tx<'_>, now: Timestamp, ended: Timestamp, batch: i64) -> Result<usize, StoreError> {
     let partial_sessions = partial_session::sweep(tx, ended, batch)?;
     Ok(partial_sessions

@@ -1,14 +1,13 @@
-//! Sessions and people seen lately, and the rules that count, so that the hot path reads no SQL.
+//! A cache of recent sessions, people and the access rules, so that the hot path runs no SQL.
 //!
-//! Entries appear in two ways: an only writer puts in what it has just committed, or a reader fills a gap. A reader
-//! that read before a commit must not put back what the commit took away; it holds a placeholder while it reads, and
-//! forgetting a key removes the placeholder, so that the late fill goes nowhere.
+//! Entries are added in two ways: a sole writer inserts what it has committed, or a reader fills a gap. A reader that
+//! read before a commit must not restore what the commit removed. So it holds a placeholder while it reads; removing a
+//! key also removes the placeholder, and the late fill is discarded.
 //!
-//! A session is kept together with its person, for one look-up instead of two. People change seldom: every change to
-//! anyone advances the epoch, and a session that was last compared in another epoch asks for its person anew.
+//! A session is cached together with its person, for one lookup instead of two. People rarely change: every change to a
+//! person advances the epoch, and a session that was last checked in another epoch looks up its person again.
 //!
-//! Where other nodes change the same data, what is kept here counts only while it is proven that this node has heard of
-//! every change.
+//! Where other nodes change the same data, the cache is trusted only while this node provably knows every change.
 
 mod fill;
 mod freshness;
@@ -26,7 +25,7 @@ pub(crate) use freshness::{BootInstant, Freshness};
 
 use crate::AccessRules;
 
-/// A person as the store knows them, with a place to keep what was made from them.
+/// A person from the store, with a place for texts derived from them.
 #[derive(Debug)]
 pub struct CachedPerson {
     person: Person,
@@ -38,8 +37,8 @@ impl CachedPerson {
         Self { person, cached: OnceLock::new() }
     }
 
-    /// Two texts made from the person and the roles that count, such as their part of an answer: made at the first call and
-    /// kept for as long as the person stays the same. `None` where other roles count than at the first call.
+    /// Returns two texts derived from the person and the effective roles, such as their part of a response. They are made at the
+    /// first call and kept while the person is unchanged. `None` when the roles differ from those of the first call.
     pub fn cached_texts(&self, roles: Roles, make: impl FnOnce(&Person) -> [Box<str>; 2]) -> Option<[&str; 2]> {
         let (cached_roles, texts) = self.cached.get_or_init(|| (roles, make(&self.person)));
         (*cached_roles == roles).then(|| texts.each_ref().map(|text| &**text))
@@ -53,37 +52,37 @@ impl Deref for CachedPerson {
     }
 }
 
-/// A session and whose it is.
+/// A session and its person.
 #[derive(Debug)]
 pub struct SessionWithPerson {
     /// The session.
     pub session: Session,
-    /// Whose it is.
+    /// The person of the session.
     pub person: Arc<CachedPerson>,
-    /// The epoch in which `person` was last known to be right.
+    /// The epoch in which `person` was last verified.
     checked_epoch: AtomicU64,
-    /// When it was last noted that the session was used, in milliseconds.
+    /// When the use of the session was last recorded, in milliseconds.
     last_use: AtomicI64,
 }
 
-/// How long a session may be used before that is noted once more.
+/// The minimum interval between two records of a session's use.
 pub(crate) const LAST_USE_INTERVAL_MILLIS: i64 = 600_000;
 
-/// A count of the changes to people.
+/// The number of changes to people.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Epoch(u64);
 
 impl SessionWithPerson {
-    /// `epoch` must have been read before `person` was.
+    /// `epoch` must be read before `person`.
     pub(crate) fn new(mut session: Session, person: Arc<CachedPerson>, epoch: Epoch) -> Self {
-        // One copy of the key for all sessions of a person.
+        // All sessions of a person share one copy of the key.
         session.employee = person.key.clone();
-        // When it began it was used, and that is on record.
+        // The start of a session is its first recorded use.
         let last_use = AtomicI64::new(session.created_at.millis());
         Self { session, person, checked_epoch: AtomicU64::new(epoch.0), last_use }
     }
 
-    /// Whether it is to be noted that the session is used at `now`. Of several who ask at once, one is told so.
+    /// Returns whether to record the use of the session at `now`. Of several concurrent callers, only one gets `true`.
     pub(crate) fn should_record_use(&self, now: Timestamp) -> bool {
         let last = self.last_use.load(Ordering::Relaxed);
         now.millis().saturating_sub(last) >= LAST_USE_INTERVAL_MILLIS
@@ -99,36 +98,36 @@ impl SessionWithPerson {
     }
 }
 
-/// What a commit changed, as far as the cache cares.
+/// A committed change that affects the cache.
 #[derive(Debug)]
 pub(crate) enum CacheChange {
     /// A session began.
     SessionStarted(Digest, Session),
     /// A session changed or ended.
     Session(Digest),
-    /// A session that had ended long ago was removed.
+    /// A session that ended long ago was removed.
     SessionSwept(Digest),
     /// A person's record or roles changed.
     Person(EmployeeKey),
-    /// Something of the rulebook changed.
+    /// The access rules changed.
     Rules,
 }
 
 impl CacheChange {
-    /// Whether other nodes must hear of it. Of a new session they know nothing, and one that was swept was over for all.
+    /// Returns whether other nodes must apply it. They do not have a new session, and a swept session had already ended.
     pub(crate) fn concerns_other_nodes(&self) -> bool {
         matches!(self, Self::Session(_) | Self::Person(_) | Self::Rules)
     }
 }
 
-/// What may have changed for somebody who is signed in.
+/// What may have changed for a signed-in user.
 #[derive(Clone, Copy, Debug)]
 pub enum Invalidation<'a> {
-    /// The session that this names.
+    /// The session with this digest.
     Session(&'a Digest),
-    /// This person, and every session of theirs.
+    /// This person, and all of their sessions.
     Person(&'a EmployeeKey),
-    /// Anybody.
+    /// Any session or person.
     All,
 }
 
@@ -137,7 +136,7 @@ type Listener = Box<dyn Fn(Invalidation<'_>) + Send + Sync>;
 pub(crate) struct Cache {
     pub(crate) sessions: sync::Cache<Digest, Arc<SessionWithPerson>>,
     pub(crate) people: sync::Cache<EmployeeKey, Arc<CachedPerson>>,
-    /// One entry or none.
+    /// At most one entry.
     pub(crate) rules: sync::Cache<(), Arc<AccessRules>>,
     epoch: AtomicU64,
     freshness: Freshness,
@@ -145,9 +144,9 @@ pub(crate) struct Cache {
 }
 
 impl Cache {
-    /// A cache that is believed while `freshness` is valid.
+    /// Creates a cache that is trusted while `freshness` is valid.
     pub(crate) fn new(entries: usize, freshness: Freshness) -> Self {
-        // The cache is made of shards that fill unevenly; without some room to spare a few entries would never fit.
+        // The shards of the cache fill unevenly; without spare capacity a few entries would never fit.
         let entries = entries.saturating_add(entries / 16);
         let (sessions, people) = (sync::Cache::new(entries), sync::Cache::new(entries));
         Self {
@@ -160,17 +159,17 @@ impl Cache {
         }
     }
 
-    /// Whether what is in here can be believed.
+    /// Returns whether the entries can be trusted.
     pub(crate) fn is_trusted(&self) -> bool {
         self.freshness.is_valid()
     }
 
-    /// What shows that it can.
+    /// Returns the proof of freshness.
     pub(crate) fn freshness(&self) -> &Freshness {
         &self.freshness
     }
 
-    /// Forgets everything, and whatever is being read right now.
+    /// Removes all entries, and discards the fills in progress.
     pub(crate) fn clear(&self) {
         self.sessions.clear();
         self.people.clear();
@@ -179,12 +178,12 @@ impl Cache {
         self.notify(Invalidation::All);
     }
 
-    /// Takes whoever wants to hear of changes. The first one stays.
+    /// Sets the listener for changes. Only the first call has an effect.
     pub(crate) fn listen(&self, listener: Listener) {
         let _ = self.listener.set(listener);
     }
 
-    /// Told after the old is forgotten, so that whoever looks finds what is true.
+    /// Called after the old entry is removed, so that the listener reads current data.
     fn notify(&self, touched: Invalidation<'_>) {
         if let Some(listener) = self.listener.get() {
             listener(touched);
@@ -195,12 +194,12 @@ impl Cache {
         Epoch(self.epoch.load(Ordering::Acquire))
     }
 
-    /// Takes over what was committed. A session that was born counts only where nobody else can have ended it since.
+    /// Applies a committed change. A new session may be cached only where no other node can have ended it since.
     pub(crate) fn apply(&self, change: CacheChange) {
         match change {
             CacheChange::SessionStarted(digest, session) => {
                 let epoch = self.epoch();
-                // Whoever signs in was looked up a moment ago; otherwise the first use fills the gap.
+                // The person was looked up a moment ago during the sign-in; otherwise the first use fills the gap.
                 if let Some(person) = self.people.get(&session.employee) {
                     self.sessions.insert(digest, Arc::new(SessionWithPerson::new(session, person, epoch)));
                 }

@@ -1,18 +1,18 @@
-//! Who makes a change, and whether they still may when it commits.
+//! The author of a change, and whether the author may still make it when it commits.
 //!
-//! A request is authorised when its head arrives; its body may follow much later. So every change names the session it is made in, and
-//! the transaction that makes the change begins by requiring that session: it stands, its employee is enabled, its role is active and
-//! held. The rows that say so stay locked until the commit. Whatever takes one of them away either commits first, and the change is
-//! refused, or waits.
+//! A request is authorised when its head arrives; its body may follow much later. So every change names its session, and
+//! the transaction first requires that the session exists, its employee is enabled, and its role is active and held.
+//! These rows stay locked until the commit. A concurrent revocation either commits first, and the change is refused, or
+//! waits.
 //!
-//! From where a role may be active is read, and not locked. Administrators take turns with whoever changes it, so for them it stays as
-//! it is; a change that is made in another role may commit just after a list that excludes its sender.
+//! The allow lists are read without a lock. Administrators are serialised with changes to the lists, so for them the
+//! lists do not change meanwhile; a change made in another role may commit just after a list that excludes its client.
 //!
-//! Locks are taken in one order: the turn of administrators, the agent record, the employee, then what is theirs: a link to them, their
-//! sessions, their role assignments; and the actor's before the target's. Two administrators who change each other take turns, so
-//! they do not deadlock. Others can: two who are no administrators and end each other's sessions, and somebody all of whose sessions end
-//! while it is written down when they were last used, which is in the order of digests. PostgreSQL then undoes one of the two after
-//! a second, and it is begun again.
+//! Locks are taken in one order: the administration lock, the agent record, the employee, then the employee's rows: an
+//! identity link, sessions, role assignments; and the actor's before the target's. Administrators are serialised, so two
+//! who change each other do not deadlock. Other transactions can: two users who are not administrators and end each
+//! other's sessions, and ending all sessions of an employee while their last uses are written, which happens in the order
+//! of digests. PostgreSQL then rolls one of the two back after a second, and it is retried.
 
 use std::net::IpAddr;
 
@@ -26,40 +26,40 @@ use crate::deny_list::{EndReason, denied};
 use crate::locks::{lock_administration, lock_agent, lock_and_read, lock_enabled_employee, lock_role};
 use crate::{Store, StoreError};
 
-/// Who makes a change.
+/// The author of a change.
 #[derive(Clone, Debug)]
 pub enum ChangeAuthor {
-    /// No session: the operator on the command line, or a change with a precondition of its own, such as a setup code.
+    /// No session: the operator on the command line, or a change with its own precondition, such as a setup code.
     NoSession,
     /// A session.
     Session(Actor),
-    /// A sign-in with a right password and no one-time password yet.
+    /// A partial session: a correct password, still without a one-time password.
     PartialSession {
-        /// What its token hashes to.
+        /// Digest of the token.
         digest: Digest,
-        /// Whose it is.
+        /// The employee.
         employee: EmployeeKey,
         /// When the change is made.
         now: Timestamp,
     },
 }
 
-/// The session that a change is made in.
+/// The session that makes a change.
 #[derive(Clone, Debug)]
 pub struct Actor {
-    /// What its token hashes to.
+    /// Digest of the session's token.
     pub session: Digest,
-    /// Whose it is.
+    /// The employee.
     pub employee: EmployeeKey,
-    /// The role that the change takes: it must be active, and held. Any will do where there is none.
+    /// The role that the change requires: it must be active, and held. `None` accepts any role.
     pub role: Option<Role>,
-    /// Where the request comes from, where the active role must be allowed there.
+    /// The client's address, if the active role must be allowed there.
     pub from: Option<IpAddr>,
     /// When the change is made: the session must not have expired by then.
     pub now: Timestamp,
 }
 
-/// Why the actor may not make the change any more.
+/// Why the author may no longer make the change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Revocation {
     /// The session was ended, or its employee disabled.
@@ -70,16 +70,16 @@ pub enum Revocation {
     Unknown,
     /// Another role is active.
     RoleSwitched,
-    /// The active role is not held any more.
+    /// The active role is no longer held.
     RoleTakenAway(Role),
-    /// The active role is not allowed from that address any more.
+    /// The active role is no longer allowed from that address.
     AddressNotAllowed(Role),
 }
 
-/// Why a change was not made. Nothing of it remains.
+/// Why a change was not made. The transaction was rolled back.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum ChangeError {
-    /// The actor may not make it any more.
+    /// The author may no longer make the change.
     #[error("revoked: {0:?}")]
     Revoked(Revocation),
     /// The store failed.
@@ -87,29 +87,29 @@ pub enum ChangeError {
     Store(#[from] StoreError),
 }
 
-/// The store, as an actor changes it.
+/// The store, with the author of the changes made through it.
 pub(crate) struct AuthorizedStore<'a> {
     store: &'a Store,
     by: ChangeAuthor,
 }
 
 impl Store {
-    /// Requires an actor before something is counted or looked at for them. The change itself requires them again.
+    /// Checks an author before something is counted or read on their behalf. The change itself checks the author again.
     ///
     /// # Errors
-    /// When the actor may not make changes any more, or the store fails.
+    /// When the author may no longer make changes, or the store fails.
     pub async fn check_author(&self, by: ChangeAuthor) -> Result<(), ChangeError> {
         self.authorized(by).write(|_| Ok(())).await
     }
 
-    /// The store, as this actor changes it.
+    /// The store, for changes by this author.
     pub(crate) fn authorized(&self, by: ChangeAuthor) -> AuthorizedStore<'_> {
         AuthorizedStore { store: self, by }
     }
 }
 
 impl AuthorizedStore<'_> {
-    /// Runs `work` in a transaction that requires the actor first.
+    /// Runs `work` in a transaction that checks the author first.
     pub(crate) async fn write<T: Send + 'static>(
         self,
         work: impl Fn(&mut Tx<'_>) -> Result<T, StoreError> + Send + 'static,
@@ -121,7 +121,7 @@ impl AuthorizedStore<'_> {
             Err(revoked) => Ok(Err(revoked)),
         });
         done.await?.map_err(|revoked| {
-            // Another node may have revoked it: what this one remembers is over.
+            // Another node may have revoked the session, so the cached entry is stale.
             if let Some(digest) = session {
                 store.cache.apply(CacheChange::Session(digest));
             }
@@ -136,7 +136,7 @@ impl ChangeAuthor {
     }
 }
 
-/// Whether the actor may still make a change, which stays so until the transaction ends.
+/// Whether the author may still make a change; locks the rows that say so until the transaction ends.
 fn check_author(tx: &Tx<'_>, by: &ChangeAuthor) -> Result<Result<(), Revocation>, StoreError> {
     match by {
         ChangeAuthor::NoSession => Ok(Ok(())),
@@ -155,7 +155,7 @@ fn check_author(tx: &Tx<'_>, by: &ChangeAuthor) -> Result<Result<(), Revocation>
 fn check_session(tx: &Tx<'_>, actor: &Actor) -> Result<Result<(), Revocation>, StoreError> {
     let Actor { session, employee, role, from, now } = actor;
     if *role == Some(Role::Admin) {
-        // What administrators change may be another administrator, or the lists that say from where they may.
+        // Administrators may change another administrator, or the allow lists that apply to themselves.
         lock_administration(tx)?;
     }
     lock_agent(tx, employee)?;
@@ -177,14 +177,14 @@ fn check_session(tx: &Tx<'_>, actor: &Actor) -> Result<Result<(), Revocation>, S
     Ok(if allowed { Ok(()) } else { Err(Revocation::AddressNotAllowed(found.active)) })
 }
 
-/// What a session says of itself.
+/// The columns of a locked session that decide.
 struct LockedSession {
     active: Role,
     default_role: Option<Role>,
     expires_at: Timestamp,
 }
 
-/// The session, unless it has ended, and keeps it as it is until the transaction ends.
+/// Locks the session until the transaction ends; `None` when it has ended.
 fn lock_session(tx: &Tx<'_>, digest: Digest, employee: &EmployeeKey) -> Result<Option<LockedSession>, StoreError> {
     let text = "UPDATE session SET role_id = role_id WHERE digest = $1 AND corp_id = $2 AND employee_key = $3
         AND NOT EXISTS (SELECT 1 FROM denied_token WHERE digest = $1) RETURNING role_id, lent_role_id, expires_at";
@@ -195,7 +195,7 @@ fn lock_session(tx: &Tx<'_>, digest: Digest, employee: &EmployeeKey) -> Result<O
     lock_and_read(tx, text, &args![digest, employee.corp(), employee.id()], read)
 }
 
-/// What became of a session or a half that is not there any more.
+/// Why a session or partial session does not exist any more.
 fn revocation(tx: &Tx<'_>, digest: Digest) -> Result<Revocation, StoreError> {
     Ok(denied(tx, digest)?.map_or(Revocation::Unknown, Revocation::Ended))
 }

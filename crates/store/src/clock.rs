@@ -1,4 +1,4 @@
-//! The time on record, which the clock does not start before, and its repair.
+//! The recorded time, which is a lower bound for the clock at the start, and its repair.
 
 use std::time::Duration;
 
@@ -10,36 +10,36 @@ use crate::deny_list::{EndReason, deny};
 use crate::login_log::first_id_at;
 use crate::{LogEntry, Store, StoreError};
 
-/// The time is put on record every minute, so a row of the log that is newer than that by more than this has a wrong time.
+/// The time is recorded every minute, so a log row that is newer than the record by more than this has a wrong time.
 const MAX_LEAD_OVER_RECORD: Duration = Duration::from_mins(10);
 
 /// What a repair of the clock found and changed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ClockRepair {
-    /// Sessions that had begun in the future, and ended.
+    /// Number of ended sessions: those with a start in the future.
     pub sessions: usize,
-    /// Other records with an end, a pause or a turn in the future that were brought back.
+    /// Number of other records that were reset: those with an expiry, a delay or a lease in the future.
     pub others: usize,
-    /// Rows of the log with a time in the future. They stay as they are.
+    /// Number of log rows with a time in the future. They are not changed.
     pub log_rows: usize,
 }
 
-/// The time by the clock of a database that nodes share.
+/// The time by the clock of the shared database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DatabaseTime {
     /// The time.
     pub at: Timestamp,
-    /// Whether the database is on another machine, as far as the connection tells. On this one it has the same clock.
+    /// Whether the database is on another machine, as far as the connection tells. On this machine it has the same clock.
     pub on_other_machine: bool,
 }
 
 impl Store {
-    /// The time by the clock of a database that nodes share, where they do.
+    /// The time by the clock of the shared database; `None` if the database is not shared.
     ///
     /// # Errors
     /// When the store fails.
     pub async fn database_time(&self) -> Result<Option<DatabaseTime>, StoreError> {
-        // A socket in the file system has no address.
+        // A Unix socket has no address.
         let text = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint,
             CASE WHEN inet_server_addr() IS NULL OR inet_server_addr() <<= inet '127.0.0.0/8'
             OR host(inet_server_addr()) IN ('::1', host(inet_client_addr())) THEN 0 ELSE 1 END";
@@ -53,7 +53,7 @@ impl Store {
             .await
     }
 
-    /// Puts the time on record, for a clock that is behind at the next start.
+    /// Records the time, in case the clock is behind at the next start.
     ///
     /// # Errors
     /// When the store fails.
@@ -61,7 +61,7 @@ impl Store {
         self.database.write(move |tx| tx.execute(database::RECORD_TIME, &args![now]).map(drop)).await
     }
 
-    /// The newest time on record: the clock must not start before it. `None` where nothing was ever recorded.
+    /// The latest recorded time, a lower bound for the clock at the start. `None` if nothing was ever recorded.
     ///
     /// # Errors
     /// When the store fails.
@@ -69,8 +69,8 @@ impl Store {
         self.database.read(latest_recorded_time).await
     }
 
-    /// Puts `now` on record, whatever was there, and brings back what has a time in the future: sessions end, since they would
-    /// live for too long; pauses, turns and notices count from now. The log keeps its rows, and gets `entry`.
+    /// Records `now`, replacing any recorded time, and resets records with a time in the future: sessions end, since they
+    /// would live too long; delays, leases and notices count from now. The log keeps its rows, and gets `entry`.
     ///
     /// # Errors
     /// When the store fails; then nothing has changed.
@@ -97,7 +97,7 @@ impl Store {
     }
 }
 
-/// The newest time on record, read beside a running service.
+/// The latest recorded time, read next to a running service.
 ///
 /// # Errors
 /// When the data cannot be read.
@@ -108,7 +108,7 @@ pub async fn read_latest_recorded_time(location: &Location, mode: Mode) -> Resul
 fn latest_recorded_time(sql: &Sql<'_>) -> Result<Option<Timestamp>, StoreError> {
     let noted =
         sql.first("SELECT MAX(at) FROM probe", &[], |row| row.timestamp(0))?.unwrap_or(Timestamp::from_millis(0));
-    // Rows that a wrong clock has written stay in the log, but do not count. Before anything is noted, all rows do.
+    // Log rows that a wrong clock wrote stay in the log, but do not count. Before a time is recorded, all rows count.
     let before = if noted.millis() == 0 { Timestamp::from_millis(i64::MAX) } else { noted + MAX_LEAD_OVER_RECORD };
     let text = "SELECT at FROM login_log WHERE id < $1 ORDER BY id DESC LIMIT 1";
     let logged = sql.first(text, &args![&*first_id_at(before)], |row| row.timestamp(0))?;
@@ -127,8 +127,8 @@ fn end_sessions(tx: &mut Tx<'_>, now: Timestamp, deny_until: Timestamp) -> Resul
     Ok(count)
 }
 
-/// Brings back everything else that a wrong clock gave an end, a pause or a turn in the future: each statement takes the time now
-/// and the latest that a right clock could have written.
+/// Resets all other records to which a wrong clock gave an expiry, a delay or a lease in the future. Each statement takes
+/// the current time and the latest time that a correct clock could have written.
 fn reset_future_times(tx: &mut Tx<'_>, now: Timestamp) -> Result<usize, StoreError> {
     let (soon, hours) = (now + MAX_LEAD_OVER_RECORD, |hours| now + Duration::from_hours(hours));
     let step = |at| Timestamp::from_millis(TotpStep::at(at).number());
@@ -147,7 +147,7 @@ fn reset_future_times(tx: &mut Tx<'_>, now: Timestamp) -> Result<usize, StoreErr
         ("UPDATE agent SET setup_code_until = $1 WHERE setup_code_until > $2", now, hours(25)),
         ("UPDATE agent SET otp_setup_code_until = $1 WHERE otp_setup_code_until > $2", now, hours(25)),
         ("UPDATE agent SET otp_pending_until = $1 WHERE otp_pending_until > $2", now, hours(1)),
-        // One step later, so that no code counts that may have been used.
+        // One step later, so that no code is accepted that may have been used.
         ("UPDATE agent SET otp_step = $1 + 1 WHERE otp_step > $2 + 1", step(now), step(now)),
         (
             "UPDATE service_key SET expires_at = expires_at - created_at + $1, created_at = $1 WHERE created_at > $2",

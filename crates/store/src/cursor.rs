@@ -1,25 +1,24 @@
-//! Where in a list somebody has come to.
+//! Cursors for paging through lists.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
-/// A place in a list, right after something that was on it. It is read from what a page gave out, for a list of the same
-/// order.
+/// A position in a list, right after an entry. A page returns it as text, valid for lists in the same order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cursor {
     order: CursorOrder,
     parts: (String, String),
 }
 
-/// A text that no list of this order gave out.
+/// A text that is not a cursor of a list in this order.
 #[derive(Clone, Copy, Debug, thiserror::Error, PartialEq, Eq)]
 #[error("not a place in this list")]
 pub struct InvalidCursor;
 
-/// What a list is sorted by, as far as its cursors differ.
+/// The sort order of a list, as far as its cursors differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CursorOrder {
-    /// The key of a person; nothing comes first.
+    /// By the key of a person; the first part is empty.
     Id,
     Name,
     Login,
@@ -27,7 +26,7 @@ pub(crate) enum CursorOrder {
     CreatedAt,
 }
 
-/// The longest text that can be one: names are not long.
+/// The maximum length of a cursor's text. It covers all names.
 const MAX_CURSOR_BYTES: usize = 2_000;
 
 impl CursorOrder {
@@ -49,7 +48,7 @@ impl Cursor {
         Self { order, parts: (first.into(), second.into()) }
     }
 
-    /// Reads what a list of this order gave out.
+    /// Parses the text of a cursor of a list in this order.
     pub(crate) fn parse(text: &str, order: CursorOrder) -> Result<Self, InvalidCursor> {
         if text.len() > MAX_CURSOR_BYTES {
             return Err(InvalidCursor);
@@ -63,7 +62,7 @@ impl Cursor {
             CursorOrder::Term => first.bytes().all(|c| c.is_ascii_hexdigit()),
             CursorOrder::Id | CursorOrder::Name => true,
         };
-        // A database of ours may not take such a text.
+        // PostgreSQL does not accept NUL in a text.
         let is_odd = first.contains('\0') || second.contains('\0');
         if said != Some(order) || !fits || is_odd {
             return Err(InvalidCursor);
@@ -71,18 +70,18 @@ impl Cursor {
         Ok(Self { order, parts: (first, second) })
     }
 
-    /// The text to give out.
+    /// The cursor as text.
     pub(crate) fn to_text(&self) -> String {
         let (first, second) = &self.parts;
         URL_SAFE_NO_PAD.encode(serde_json::json!([self.order.letter(), first, second]).to_string())
     }
 
-    /// What it is made of, where it belongs to a list of this order.
+    /// The parts of the cursor, if it belongs to a list in this order.
     pub(crate) fn texts(&self, order: CursorOrder) -> Result<(&str, &str), InvalidCursor> {
         (self.order == order).then_some((&*self.parts.0, &*self.parts.1)).ok_or(InvalidCursor)
     }
 
-    /// The same, where it begins with a number.
+    /// The parts of the cursor, if the first is a number.
     pub(crate) fn number(&self, order: CursorOrder) -> Result<(i64, &str), InvalidCursor> {
         let (first, second) = self.texts(order)?;
         Ok((first.parse().map_err(|_| InvalidCursor)?, second))

@@ -1,4 +1,4 @@
-//! The database: embedded, or a server that several nodes share. The same SQL serves both.
+//! The database: embedded SQLite, or a PostgreSQL server that several nodes share. Both run the same SQL.
 
 #[macro_use]
 mod value;
@@ -44,7 +44,7 @@ pub(crate) enum Database {
 }
 
 impl Database {
-    /// Opens the database and brings its tables up to date.
+    /// Opens the database and runs the missing migrations.
     pub(crate) async fn open(
         location: Location,
         mode: Mode,
@@ -62,7 +62,7 @@ impl Database {
         }
     }
 
-    /// Runs `query` on a connection that sees everything committed so far. It may run more than once.
+    /// Runs `query` on a connection that sees every committed change. `query` may run more than once.
     pub(crate) async fn read<T: Send + 'static>(
         &self,
         query: impl Fn(&Sql<'_>) -> Result<T, StoreError> + Send + 'static,
@@ -73,8 +73,8 @@ impl Database {
         }
     }
 
-    /// Runs `work` in a transaction and returns once it is on disk. When `work` fails, nothing of it remains. It runs to
-    /// its end even when the caller stops waiting, and may run more than once, each time as if for the first time.
+    /// Runs `work` in a transaction and returns after the commit is on disk. A failed `work` is rolled back. It runs to
+    /// its end even when the caller stops waiting, and may run more than once, each time from a clean state.
     pub(crate) async fn write<T: Send + 'static>(
         &self,
         work: impl Fn(&mut Tx<'_>) -> Result<T, StoreError> + Send + 'static,
@@ -85,7 +85,7 @@ impl Database {
         }
     }
 
-    /// Fires after this node has changed something that others should hear of, where there are others.
+    /// Returns the signal for a committed change that concerns other nodes, where nodes share the database.
     pub(crate) fn changed(&self) -> Option<&Arc<Notify>> {
         match self {
             Self::Sqlite(_) => None,
@@ -93,7 +93,7 @@ impl Database {
         }
     }
 
-    /// Takes notice at once of what others have changed.
+    /// Applies the changes of other nodes immediately.
     pub(crate) fn catch_up(&self) {
         match self {
             Self::Sqlite(_) => {}
@@ -101,7 +101,7 @@ impl Database {
         }
     }
 
-    /// Waits until everything is known that others had changed before.
+    /// Waits until this node has applied every change that other nodes committed before this call.
     pub(crate) async fn wait_until_caught_up(&self) {
         match self {
             Self::Sqlite(_) => {}

@@ -1,4 +1,4 @@
-//! The deny list: tokens that were ended before their time, and why.
+//! The deny list: tokens that were ended before they expired, and the reasons.
 
 use deskpass_core::{Digest, Timestamp};
 
@@ -6,21 +6,21 @@ use crate::StoreError;
 use crate::cache::CacheChange;
 use crate::database::{Sql, Tx};
 
-/// Why a token was ended before its time.
+/// Why a token was ended before it expired.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EndReason {
-    /// Its holder signed out.
+    /// The user signed out.
     SignedOut,
-    /// A newer session took its place, or what it stood on was changed.
+    /// A newer session replaced it, or something it depends on changed.
     Kicked,
-    /// Its employee was shut out.
+    /// Its employee was disabled.
     Disabled,
 }
 
 impl EndReason {
     const ALL: [Self; 3] = [Self::SignedOut, Self::Kicked, Self::Disabled];
 
-    /// The word in records and answers.
+    /// The reason's name in records and responses.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -38,7 +38,7 @@ pub(crate) fn deny(tx: &mut Tx<'_>, digest: Digest, why: EndReason, until: Times
     Ok(())
 }
 
-/// Why a digest is on the deny list, if it is.
+/// The reason why a digest is on the deny list, if it is.
 pub(crate) fn denied(sql: &Sql<'_>, digest: Digest) -> Result<Option<EndReason>, StoreError> {
     let text = "SELECT reason FROM denied_token WHERE digest = $1";
     let Some(reason) = sql.first(text, &args![digest], |row| row.text(0))? else { return Ok(None) };

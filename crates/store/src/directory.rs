@@ -1,4 +1,4 @@
-//! Who works here and what they may act as.
+//! Employees and their roles.
 
 mod filter;
 mod people;
@@ -28,30 +28,30 @@ pub(crate) use person::{administrators, find};
 pub(crate) use query::PeopleQuery;
 pub use roles::SetRolesOutcome;
 
-/// A person to be entered.
+/// A request to add an employee.
 #[derive(Clone, Debug)]
 pub struct NewEmployee {
-    /// Who it is, with the roles to begin with.
+    /// The employee, with the initial roles.
     pub person: Person,
-    /// When they were entered.
+    /// When the employee is added.
     pub at: Timestamp,
-    /// The row for the log, where somebody did it.
+    /// The audit event, if a user or an operator adds the employee.
     pub entry: Option<LogEntry>,
 }
 
-/// What became of somebody who was to be shut out.
+/// Outcome of disabling an employee.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DisableOutcome {
-    /// They are, and so many of their sessions ended.
+    /// The employee is disabled, and this many sessions ended.
     Done(usize),
-    /// There is no such person.
+    /// There is no such employee.
     Unknown,
-    /// They are the last administrator, and stay.
+    /// The employee is the last administrator, and stays enabled.
     LastAdmin,
 }
 
 impl Store {
-    /// The person, with the roles they hold now.
+    /// The person, with their current roles.
     ///
     /// # Errors
     /// When the store fails.
@@ -71,19 +71,19 @@ impl Store {
         let found = self.database.read(move |sql| find(sql, &wanted)).await?;
         Ok(found.map(|listed| {
             let person = Arc::new(CachedPerson::new(listed.person));
-            // Refused when the person changed meanwhile; this reader's view is then simply not kept.
+            // The insert fails when the person changed meanwhile; this snapshot is then not cached.
             let _ = gap.insert(Arc::clone(&person));
             person
         }))
     }
 
-    /// What the database says, past the cache.
+    /// Reads the person from the database, bypassing the cache.
     async fn look_up_person(&self, key: EmployeeKey) -> Result<Option<Arc<CachedPerson>>, StoreError> {
         let found = self.database.read(move |sql| find(sql, &key)).await?;
         Ok(found.map(|listed| Arc::new(CachedPerson::new(listed.person))))
     }
 
-    /// Everyone, in the order of corporation and identifier, at most `limit` starting after `after`.
+    /// All employees, ordered by corporation and identifier, at most `limit` starting after `after`.
     ///
     /// # Errors
     /// When the store fails.
@@ -101,7 +101,7 @@ impl Store {
             .await
     }
 
-    /// Somebody as a list shows them.
+    /// An employee as a list entry.
     ///
     /// # Errors
     /// When the store fails.
@@ -109,7 +109,7 @@ impl Store {
         self.database.read(move |sql| find(sql, &key)).await
     }
 
-    /// Enters a person; `false` when they are there already, and then nothing changes.
+    /// Adds an employee; `false`, with no change, when the employee exists already.
     ///
     /// # Errors
     /// When the store fails.
@@ -146,7 +146,7 @@ impl Store {
             .await
     }
 
-    /// Takes over what the platform says of a person, and enters them when they are new.
+    /// Stores the platform's data about a person, and adds the person if they are new.
     ///
     /// # Errors
     /// When the store fails.
@@ -165,7 +165,7 @@ impl Store {
             .await
     }
 
-    /// Gives a person a role; `false` when they held it.
+    /// Grants a person a role; `false` when the person held it already.
     ///
     /// # Errors
     /// When the store fails, or there is no such person.
@@ -179,7 +179,7 @@ impl Store {
         self.set_role(by, key, role, GRANT_ROLE, entry).await
     }
 
-    /// Takes a role from a person; `false` when they did not hold it.
+    /// Revokes a person's role; `false` when the person did not hold it.
     ///
     /// # Errors
     /// When the store fails.
@@ -213,7 +213,7 @@ impl Store {
             .await
     }
 
-    /// Shuts a person out and ends their sessions for good. The last administrator of their corporation stays, unless
+    /// Disables a person and ends their sessions for good. The last administrator of a corporation stays enabled, unless
     /// `even_last`.
     ///
     /// # Errors
@@ -229,7 +229,7 @@ impl Store {
         self.authorized(by)
             .write(move |tx| {
                 if !even_last {
-                    // Before anything is read: two administrators who shut each other out must not both see the other one.
+                    // Before any read: two administrators who disable each other must not both see the other as enabled.
                     lock_administration(tx)?;
                 }
                 let Some(ListedPerson { person, .. }) = find(tx, &key)? else { return Ok(DisableOutcome::Unknown) };
@@ -251,7 +251,7 @@ impl Store {
             .await
     }
 
-    /// Lets a person in again; `false` when there is no such person.
+    /// Enables a person again; `false` when there is no such person.
     ///
     /// # Errors
     /// When the store fails.
@@ -271,7 +271,7 @@ impl Store {
     }
 }
 
-/// What the platform does not tell stays as it was; that there is none is told by an empty text.
+/// Values that the platform omits stay as they were; an empty text means that there is no value.
 const UPSERT_PERSON: &str = "INSERT INTO employee
     (corp_id, employee_key, employee_id, name, department, avatar, created_at, department_id)
     VALUES ($1, $2, $3, COALESCE($4, $3), COALESCE($5, ''), COALESCE($6, ''), $7, COALESCE($8, ''))

@@ -1,10 +1,10 @@
-//! What can go wrong below, and the few words of it that may be told above.
+//! Errors of the store, and the part of them that may be shown.
 
 use rusqlite::ErrorCode;
 
 use crate::InvalidCursor;
 
-/// The store could not do what was asked. Nothing was changed unless an earlier answer said so.
+/// An operation of the store failed. Nothing was changed, except by operations that had succeeded before.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{detail}")]
 pub struct StoreError {
@@ -16,23 +16,23 @@ pub struct StoreError {
 /// Why the store failed, from a closed list that is safe to show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StoreErrorKind {
-    /// The database does not answer or does not take writes.
+    /// The database does not respond or does not accept writes.
     Unavailable,
-    /// More writes are waiting than the store will queue.
+    /// The queue of writes is full.
     Overloaded,
     /// A record cannot be read.
     Damaged,
-    /// What the nodes share for a while cannot be reached.
+    /// The ephemeral store that the nodes share cannot be reached.
     SharedUnavailable,
 }
 
-/// What an operator can do about a database that does not open. Nobody else is told.
+/// What an operator can do about a database that does not open. Only operators see it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Remedy {
     /// The file is damaged.
     #[error("if the file is damaged, restore it from a backup")]
     Restore,
-    /// The disk or its permissions are in the way.
+    /// The disk or its permissions prevent access.
     #[error("look for room on the disk and for permissions")]
     CheckDisk,
 }
@@ -72,13 +72,13 @@ impl StoreError {
         Self::new(StoreErrorKind::SharedUnavailable, detail)
     }
 
-    /// The part of it that may be shown; the rest is for the log.
+    /// The part of the error that may be shown; the rest is for the log.
     #[must_use]
     pub fn kind(&self) -> StoreErrorKind {
         self.kind
     }
 
-    /// What an operator can do about it, where that is known.
+    /// What an operator can do about the error, if that is known.
     #[must_use]
     pub fn remedy(&self) -> Option<Remedy> {
         self.remedy
@@ -86,7 +86,7 @@ impl StoreError {
 }
 
 impl From<InvalidCursor> for StoreError {
-    /// Cursors are read before the store is asked, so this is a slip of ours.
+    /// Cursors are parsed before the store is called, so this is a bug.
     fn from(error: InvalidCursor) -> Self {
         Self::unavailable(&error)
     }
@@ -95,7 +95,7 @@ impl From<InvalidCursor> for StoreError {
 impl From<tokio_postgres::Error> for StoreError {
     fn from(error: tokio_postgres::Error) -> Self {
         if let Some(said) = error.as_db_error() {
-            // Not its detail, which quotes values.
+            // The detail is left out: it quotes values.
             return Self::new(StoreErrorKind::Unavailable, format!("{} ({})", said.message(), said.code().code()));
         }
         let causes = std::iter::successors(Some(&error as &dyn std::error::Error), |error| error.source());

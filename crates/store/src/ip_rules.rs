@@ -1,4 +1,4 @@
-//! The networks from which a role may be active.
+//! The networks in which a role may be active.
 
 use deskpass_core::{AllowLists, Role};
 use ipnet::IpNet;
@@ -9,7 +9,7 @@ use crate::locks::lock_administration;
 use crate::{ChangeAuthor, ChangeError, LogEntry, Store, StoreError};
 
 impl Store {
-    /// The networks of every role that has a list, in the order of roles and addresses.
+    /// The networks of every role that has an allow list, ordered by role and address.
     ///
     /// # Errors
     /// When the store fails.
@@ -17,8 +17,8 @@ impl Store {
         self.database.read(|sql| Ok(read_allow_lists(sql)?.entries().collect())).await
     }
 
-    /// Puts these lists in the place of all there are and logs it; `false`, and nothing happened, when they are the same. The
-    /// row says what the lists are from then on.
+    /// Replaces all allow lists and logs it; `false`, with no change, when they are the same. The audit event contains
+    /// the new lists.
     ///
     /// # Errors
     /// When the store fails.
@@ -32,7 +32,7 @@ impl Store {
         self.change_ip_rules(by, move |_| wanted.clone(), entry).await
     }
 
-    /// The same for the list of one role; the others stay as they are, whoever changes them meanwhile.
+    /// Replaces the allow list of one role; the others stay as they are, including concurrent changes to them.
     ///
     /// # Errors
     /// When the store fails.
@@ -54,7 +54,7 @@ impl Store {
     ) -> Result<bool, ChangeError> {
         self.authorized(by)
             .write(move |tx| {
-                // Of two who change the lists at once, the second must see what the first has put there.
+                // Of two concurrent changes to the lists, the second must see the result of the first.
                 lock_administration(tx)?;
                 let before = read_allow_lists(tx)?;
                 let wanted = change(&before);

@@ -1,6 +1,6 @@
-//! Where everything is kept: SQL for what must never be lost, a cache for what was seen lately.
+//! The store: an SQL database for durable data, and a cache for recently read data.
 //!
-//! The functions here are named after what they mean, not after the SQL they run; only this crate knows a database.
+//! Functions are named after what they mean, not after the SQL they run; only this crate accesses the database.
 
 #[macro_use]
 mod database;
@@ -77,7 +77,7 @@ pub use sign_ins::{DisownEffects, DisownRequest, ListedSignIn, SignInListLimits}
 pub use statistics::{HourlyCounts, SignInStep};
 pub use tls::InvalidCaFile;
 
-/// The store of one desk. Clones share it.
+/// The store of one service. Clones share it.
 #[derive(Clone, Debug)]
 pub struct Store {
     database: Arc<Database>,
@@ -87,8 +87,8 @@ pub struct Store {
 }
 
 impl Store {
-    /// Opens the store at `location`, creates it when it is not there, and brings its tables up to date. A directory belongs
-    /// to this process until the store is dropped.
+    /// Opens the store at `location`, creates it if it does not exist, and migrates its tables. A directory is locked for
+    /// this process until the store is dropped.
     ///
     /// # Errors
     /// When it is in use or cannot be used, or the data is damaged, newer than this program, or made in the other mode.
@@ -96,11 +96,11 @@ impl Store {
         Self::open_with(location, mode, cache_entries, now, None).await
     }
 
-    /// The same, with the key that the log is chained with. Only with it is the log's marker made, when its table is: every service
-    /// opens its store so.
+    /// Opens the store with the key of the log's hash chains. The log's marker is made together with its table, and only
+    /// with this key: so every service opens its store this way.
     ///
     /// # Errors
-    /// As above.
+    /// See [`Self::open`].
     pub async fn open_with(
         location: Location,
         mode: Mode,
@@ -117,8 +117,8 @@ impl Store {
         Ok(Self { database: Arc::new(database), cache, last_uses: Arc::default(), statistics: Arc::default() })
     }
 
-    /// Tells other nodes at once that there is something to hear of, and listens when they do, for as long as what this
-    /// returns is kept. Nothing depends on it but how soon: everyone looks a moment later all the same.
+    /// Notifies other nodes of changes immediately, and listens for their notifications, as long as the returned set is
+    /// kept. It only reduces the delay: every node polls for changes anyway.
     #[must_use]
     pub fn sync_with_nodes(&self, bus: &Bus) -> JoinSet<()> {
         let mut tasks = JoinSet::new();
@@ -139,32 +139,32 @@ impl Store {
         tasks
     }
 
-    /// Whether the store takes writes right now: it writes, so a full disk shows.
+    /// Checks whether the store accepts writes now. It writes, so it detects a full disk.
     ///
     /// # Errors
-    /// When it does not.
+    /// When the store does not accept writes.
     pub async fn probe(&self, now: Timestamp) -> Result<(), StoreError> {
         self.database.write(move |tx| database::probe_write(tx, now)).await
     }
 
-    /// Tells `listener` at once of everything that may have changed for somebody who is signed in, on whatever node: before
-    /// whoever changed it here hears that it is done. There is one listener.
+    /// Calls `listener` immediately for every change, on any node, that may affect a signed-in user; for changes on this
+    /// node before their caller gets the result. There is one listener.
     pub fn listen(&self, listener: impl Fn(Invalidation<'_>) + Send + Sync + 'static) {
         self.cache.listen(Box::new(listener));
     }
 
-    /// Waits until this node has heard of everything that was changed on other nodes before this call.
+    /// Waits until this node has processed all changes that other nodes made before this call.
     pub async fn wait_until_caught_up(&self) {
         self.database.wait_until_caught_up().await;
     }
 
-    /// Whether what the cache holds can be believed right now.
+    /// Whether the cache can be trusted now.
     #[must_use]
     pub fn is_cache_trusted(&self) -> bool {
         self.cache.is_trusted()
     }
 
-    /// How many sessions the cache holds.
+    /// The number of cached sessions.
     #[must_use]
     pub fn cached_sessions(&self) -> usize {
         self.cache.sessions.len()

@@ -1,4 +1,4 @@
-//! People of connected corporations: what proves who they are, and as whom they may act.
+//! Identities of connected corporations: proofs of who they are, and links to the employees they may act as.
 
 use deskpass_core::{Digest, EmployeeKey, Timestamp};
 
@@ -6,7 +6,7 @@ use crate::database::{Row, Sql, Tx};
 use crate::locks::lock_rows;
 use crate::{ChangeAuthor, ChangeError, LogEntry, Store, StoreError};
 
-/// How many bindings a proof may be refused for before it is worth nothing.
+/// The number of refused bindings after which a proof is invalid.
 const MAX_PROOF_ATTEMPTS: i64 = 5;
 
 const COUNT_ATTEMPT: &str = "UPDATE bind_proof SET attempts = attempts + 1
@@ -14,21 +14,21 @@ const COUNT_ATTEMPT: &str = "UPDATE bind_proof SET attempts = attempts + 1
 
 const COLUMNS: &str = "SELECT corp_id, user_id, target_corp_id, target_key, approved_at, bound_at FROM link";
 
-/// That somebody of a connected corporation may act as an employee.
+/// Permission for an identity of a connected corporation to act as an employee.
 #[derive(Clone, Debug)]
 pub struct IdentityLink {
-    /// Who, as the platform names them.
+    /// The identity, as the platform names it.
     pub identity: EmployeeKey,
-    /// As whom.
+    /// The employee.
     pub target: EmployeeKey,
-    /// When an administrator approved it.
+    /// When an administrator approved the link.
     pub approved_at: Timestamp,
-    /// When it was used first.
+    /// When the link was first used.
     pub bound_at: Option<Timestamp>,
 }
 
 impl Store {
-    /// Keeps that the platform identified somebody, for whoever holds the value with this digest.
+    /// Stores a proof that the platform identified a user, for the client that holds the value with this digest.
     ///
     /// # Errors
     /// When the store fails.
@@ -42,21 +42,21 @@ impl Store {
             .await
     }
 
-    /// Whether a proof is good for acting as `target`. It is not used up by this, but a proof that is tried on one employee
-    /// after the other soon is.
+    /// Whether a proof permits acting as `target`. This does not consume the proof, but trying it on several employees
+    /// invalidates it.
     ///
     /// # Errors
     /// When the store fails.
     pub async fn proof_permits(&self, digest: Digest, target: EmployeeKey, now: Timestamp) -> Result<bool, StoreError> {
         let known = "SELECT 1 FROM bind_proof WHERE digest = $1 AND expires_at > $2";
-        // Anyone can make up a proof. One that nobody issued is told without a write.
+        // Any client can invent a proof. An unknown proof is refused without a write.
         if self.database.read(move |sql| sql.first(known, &args![digest, now], |row| row.int(0))).await?.is_none() {
             return Ok(false);
         }
         self.database
             .write(move |tx| {
-                // Counted before it is looked at, in one statement that holds the row: of many that come at once, on however many
-                // nodes, no more are looked at than may be refused.
+                // Counted before the check, in one statement that locks the row: of many concurrent attempts, on all
+                // nodes together, no more are checked than may be refused.
                 let Some(identity) =
                     tx.first(COUNT_ATTEMPT, &args![digest, now, MAX_PROOF_ATTEMPTS], |row| key(row, 0))?
                 else {
@@ -71,7 +71,7 @@ impl Store {
             .await
     }
 
-    /// As whom an identity may act, if anyone.
+    /// The link of an identity, if there is one.
     ///
     /// # Errors
     /// When the store fails.
@@ -80,8 +80,8 @@ impl Store {
         self.database.read(move |sql| sql.first(&text, &args![identity.corp(), identity.id()], link)).await
     }
 
-    /// Approves that an identity may act as `target`, in place of whomever it could act as before; `false`, and nothing
-    /// changes, when there is no such employee.
+    /// Approves that an identity may act as `target`, replacing its previous link; `false`, with no change, when there is
+    /// no such employee.
     ///
     /// # Errors
     /// When the store fails.
@@ -108,7 +108,7 @@ impl Store {
             .await
     }
 
-    /// Takes a link away; `false` when there was none.
+    /// Removes a link; `false` when there was none.
     ///
     /// # Errors
     /// When the store fails.
@@ -130,7 +130,7 @@ impl Store {
             .await
     }
 
-    /// The links, in the order of their identities.
+    /// The links, ordered by identity.
     ///
     /// # Errors
     /// When the store fails.
@@ -140,19 +140,19 @@ impl Store {
     }
 }
 
-/// Keeps everybody else from a proof until the transaction ends.
+/// Locks a proof until the transaction ends.
 pub(crate) fn lock_proof(tx: &Tx<'_>, digest: Digest) -> Result<(), StoreError> {
     lock_rows(tx, "UPDATE bind_proof SET attempts = attempts WHERE digest = $1", &args![digest]).map(drop)
 }
 
-/// Whether an identity may act as `target`, and keeps that so until the transaction ends.
+/// Whether an identity may act as `target`; locks the link until the transaction ends.
 pub(crate) fn lock_link(tx: &Tx<'_>, identity: &EmployeeKey, target: &EmployeeKey) -> Result<bool, StoreError> {
     let text = "UPDATE link SET approved_at = approved_at
         WHERE corp_id = $1 AND user_id = $2 AND target_corp_id = $3 AND target_key = $4";
     Ok(lock_rows(tx, text, &args![identity.corp(), identity.id(), target.corp(), target.id()])? == 1)
 }
 
-/// Uses a proof up and puts the link it stands on into use.
+/// Consumes a proof and marks its link as used.
 pub(crate) fn consume_proof(
     tx: &Tx<'_>,
     digest: Digest,
@@ -167,7 +167,7 @@ pub(crate) fn consume_proof(
     tx.execute(text, &args![identity.corp(), identity.id(), target.corp(), target.id(), now]).map(drop)
 }
 
-/// Removes up to `batch` proofs whose time is over; returns how many went.
+/// Removes up to `batch` expired proofs; returns the number of removed rows.
 pub(crate) fn sweep(tx: &Tx<'_>, now: Timestamp, batch: i64) -> Result<usize, StoreError> {
     let text = "DELETE FROM bind_proof WHERE digest IN (SELECT digest FROM bind_proof WHERE expires_at <= $1 LIMIT $2)";
     tx.execute(text, &args![now, batch])
@@ -180,7 +180,7 @@ pub(crate) fn is_linked(sql: &Sql<'_>, identity: &EmployeeKey, target: &Employee
     Ok(sql.first(text, &values, |row| row.int(0))?.is_some())
 }
 
-/// Whose proof it is, when it is good for acting as `target`: they are the target, or there is a link for this very pair.
+/// The identity of a proof, if it may act as `target`: it is the target, or there is a link for this pair.
 pub(crate) fn identity_permitted(
     sql: &Sql<'_>,
     digest: Digest,

@@ -1,4 +1,4 @@
-//! What happened at the desk, one row for each event, written with the event itself.
+//! The audit log: one row per audit event, written in the transaction of the event.
 
 mod chain;
 mod chain_walk;

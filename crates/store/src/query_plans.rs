@@ -1,4 +1,4 @@
-//! How the database goes about the queries behind lists, for the tests that hold them to an index.
+//! Query plans of the lists, for the tests that require them to use an index.
 
 use std::collections::HashMap;
 
@@ -8,7 +8,7 @@ use crate::sessions::SessionWalk;
 use crate::{Cursor, PageStart, PeopleFilter, SessionFilter, Store, StoreError};
 
 impl Store {
-    /// How it is found out who is on a page, and how those people and their roles are read.
+    /// The plans for selecting the people of a page, and for reading those people and their roles.
     ///
     /// # Errors
     /// When the store fails.
@@ -31,7 +31,7 @@ impl Store {
             .await
     }
 
-    /// How people are counted.
+    /// The plan for counting people.
     ///
     /// # Errors
     /// When the store fails.
@@ -45,7 +45,7 @@ impl Store {
             .await
     }
 
-    /// How a page of sessions is read.
+    /// The plan for reading a page of sessions.
     ///
     /// # Errors
     /// When the store fails.
@@ -61,7 +61,7 @@ impl Store {
     }
 }
 
-/// One line for each step, further in where it belongs to another.
+/// One line per step, indented below its parent.
 fn plan(sql: &Sql<'_>, text: &str, values: &[Value<'_>]) -> Result<String, StoreError> {
     if let Sql::Postgres(_) = sql {
         return Ok(sql.rows(&format!("EXPLAIN {text}"), values, |row| row.text(0))?.join("\n"));

@@ -1,4 +1,4 @@
-//! What is kept in a place that others may read or write to is sealed: nobody reads or makes it without our key.
+//! Seals records that are kept in places that others can read or write: only the key opens or makes them.
 
 use std::fmt;
 
@@ -8,32 +8,32 @@ use deskpass_core::{Digest, Entropy, NoEntropy};
 
 const NONCE: usize = 24;
 
-/// Closes and opens records.
+/// Seals and opens records.
 pub struct Seal {
     cipher: XChaCha20Poly1305,
     entropy: Entropy,
 }
 
-/// Why a record could not be closed.
+/// Why a record could not be sealed.
 #[derive(Clone, Copy, Debug, thiserror::Error, PartialEq, Eq)]
 pub enum SealError {
-    /// There are no random bytes to be had.
+    /// There are no random bytes.
     #[error(transparent)]
     NoEntropy(#[from] NoEntropy),
-    /// It is longer than anything we keep.
+    /// The record is too long.
     #[error("a record is too long to be sealed")]
     TooLong,
 }
 
 impl Seal {
-    /// A seal of its own for each purpose, all from one key.
+    /// Derives a seal for a purpose from one key.
     #[must_use]
     pub fn new(key: &[u8; 32], purpose: &str, entropy: Entropy) -> Self {
         let key = Digest::of(&[purpose.as_bytes(), key]);
         Self { cipher: XChaCha20Poly1305::new(&Key::from(*key.bytes())), entropy }
     }
 
-    /// Closes a record under its name: it opens under no other.
+    /// Seals a record under its name: it opens under no other name.
     ///
     /// # Errors
     /// When there are no random bytes, or the record is too long.
@@ -44,7 +44,7 @@ impl Seal {
         Ok([nonce.as_slice(), &closed].concat())
     }
 
-    /// What was closed under this name; `None` for anything else.
+    /// Opens a record that was sealed under this name; `None` for anything else.
     #[must_use]
     pub fn open(&self, name: &str, bytes: &[u8]) -> Option<Vec<u8>> {
         let (nonce, closed) = bytes.split_first_chunk::<NONCE>()?;
@@ -90,7 +90,7 @@ mod tests {
         assert_eq!(dry.close("a", b"text"), Err(SealError::NoEntropy(NoEntropy)));
     }
 
-    /// Nodes of the version before seal with the key that this makes.
+    /// Nodes of the previous version seal with the key that this derivation makes.
     #[test]
     fn what_the_version_before_sealed_opens() {
         let key = Digest::of(&[b"deskpass shared store", &[7; 32]]);

@@ -1,4 +1,4 @@
-//! What other services identify themselves with.
+//! Service keys, with which other services authenticate.
 
 use deskpass_core::{Digest, EmployeeKey, Timestamp};
 
@@ -6,14 +6,14 @@ use crate::access_rules::{SERVICE_KEY_COLUMNS, service_key};
 use crate::cache::CacheChange;
 use crate::{ChangeAuthor, ChangeError, LogEntry, ServiceKey, Store, StoreError};
 
-/// How many a list shows.
+/// The maximum number of listed keys.
 const MAX_LISTED_KEYS: i64 = 1_000;
 
 impl Store {
-    /// Keeps a key that was made, and logs it.
+    /// Stores a new key, and logs it.
     ///
     /// # Errors
-    /// When the store fails, or there is one with the same name or value.
+    /// When the store fails, or there is a key with the same name or value.
     pub async fn add_service_key(
         &self,
         by: ChangeAuthor,
@@ -46,7 +46,7 @@ impl Store {
             .await
     }
 
-    /// All keys, those that count no more included, the newest first; at most a thousand.
+    /// All keys, including revoked and expired ones, the newest first; at most a thousand.
     ///
     /// # Errors
     /// When the store fails.
@@ -55,7 +55,7 @@ impl Store {
         self.database.read(move |sql| sql.rows(&text, &args![MAX_LISTED_KEYS], service_key)).await
     }
 
-    /// The key with this name, whether or not it counts.
+    /// The key with this identifier, valid or not.
     ///
     /// # Errors
     /// When the store fails.
@@ -64,7 +64,7 @@ impl Store {
         self.database.read(move |sql| sql.first(&text, &args![&*id], service_key)).await
     }
 
-    /// The key that hashes to this, whether or not it counts.
+    /// The key with this digest, valid or not.
     ///
     /// # Errors
     /// When the store fails.
@@ -73,10 +73,10 @@ impl Store {
         self.database.read(move |sql| sql.first(&text, &args![digest], service_key)).await
     }
 
-    /// Revokes a key and logs it; `false`, and nothing happened, when it was revoked already, `None` when there is none.
+    /// Revokes a key and logs it; `false`, with no change, when it was revoked already, `None` when there is no such key.
     ///
     /// # Errors
-    /// When the store fails; then the key may not be taken for revoked.
+    /// When the store fails; then the key must not be treated as revoked.
     pub async fn revoke_service_key(
         &self,
         by: ChangeAuthor,

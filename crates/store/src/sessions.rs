@@ -1,4 +1,4 @@
-//! Sessions: born, found, changed and ended, each in one transaction.
+//! Sessions: begun, looked up, changed and ended, each in one transaction.
 
 mod begin;
 mod ending;

@@ -1,4 +1,4 @@
-//! What may be lost: sign-ins under way, flows, codes seen. Whoever loses one tries again.
+//! Shared state that may be lost: sign-ins in progress, flows, used codes. After a loss, the user tries again.
 
 mod ephemeral_store;
 mod expiring;
@@ -25,52 +25,52 @@ pub use self::redis::{Bus, MessageFeed, RedisSettings, RedisStatus, inspect_redi
 pub use ephemeral_store::EphemeralStore;
 pub use expiring::{Expiring, RecordWatch};
 
-/// The sign-ins kept at once. More are asked for only by a flood, and then those go first that nobody has scanned.
+/// The maximum number of pending sign-ins. Only a flood reaches it; sign-ins that no phone has scanned are evicted first.
 const MAX_SIGN_INS: usize = 50_000;
 
-/// The other records kept at once, of each kind; some of them carry an address of two kilobytes.
+/// The maximum number of other records, per kind. Some contain a URL of two kilobytes.
 const MAX_RECORDS: usize = 25_000;
 
-/// What flows leave here for each other.
+/// The state that requests and nodes share.
 #[derive(Debug)]
 pub struct SharedState<Progress> {
-    /// Sign-ins, by their ticket.
+    /// Sign-ins, by ticket.
     pub sign_ins: EphemeralStore<PendingSignIn>,
-    /// Which sign-in a scan id is about.
+    /// The sign-in of a scan id.
     pub scan_ids: EphemeralStore<SignInPointer>,
-    /// Which sign-in a phone's secret is about. Not beside the scan ids: a flood of those must not push out whoever is about
-    /// to decide.
+    /// The sign-in of a phone's secret. Kept apart from the scan ids, so that a flood of scan ids does not evict a user
+    /// who is about to decide.
     pub claims: EphemeralStore<SignInPointer>,
-    /// OAuth sign-ins that a browser began, by its cookie.
+    /// OAuth sign-ins that a browser began, by cookie.
     pub flows: EphemeralStore<OAuthFlow>,
-    /// People who must say that it was they who began.
+    /// People who must confirm that they began the sign-in.
     pub pending: EphemeralStore<PendingConfirmation>,
-    /// What the platform's codes were answered with.
+    /// The results of the platform's codes.
     pub codes: EphemeralStore<PlatformCode<Progress>>,
-    /// The platform's access tokens, by what they are asked for with.
+    /// The platform's access tokens, by the credentials that they were requested with.
     pub tokens: EphemeralStore<PlatformToken>,
-    /// Who is at something that only one node should do at a time.
+    /// Leases on work that only one node may do at a time.
     pub leases: EphemeralStore<Lease>,
-    /// Who has asked how often.
+    /// The request counts.
     pub limits: RateLimits,
-    /// Messages to those who are connected.
+    /// Messages to connected clients.
     pub messages: MessageLog,
-    /// What all shelves have in common when they are not in this process.
+    /// The Redis backend of all stores, unless the records are in this process.
     server: Option<Arc<RedisBackend>>,
 }
 
 impl<Progress> SharedState<Progress> {
-    /// For a single node: everything is in this process.
+    /// Creates the state for a single node, in this process.
     #[must_use]
     pub fn in_process() -> Self {
         Self::at(None)
     }
 
-    /// For several nodes: everything is in a Redis, which need not answer yet. To be called where tasks can be started;
-    /// they end with this value.
+    /// Creates the state for several nodes, in Redis, which need not be reachable yet. Must be called in a Tokio
+    /// runtime, because it spawns tasks. The tasks end when this value is dropped.
     ///
     /// # Errors
-    /// When the settings make no sense.
+    /// When the settings are invalid.
     pub fn redis(settings: RedisSettings) -> Result<Self, StoreError> {
         RedisBackend::start(settings).map(|server| Self::at(Some(Arc::new(server))))
     }
@@ -91,7 +91,7 @@ impl<Progress> SharedState<Progress> {
         }
     }
 
-    /// Whether records can be kept right now.
+    /// Checks that records can be written now.
     ///
     /// # Errors
     /// When they cannot.
@@ -102,64 +102,64 @@ impl<Progress> SharedState<Progress> {
         }
     }
 
-    /// Whether records could be kept when that was tried last.
+    /// Returns whether the last attempt to reach the store succeeded.
     #[must_use]
     pub fn is_up(&self) -> bool {
         self.server.as_deref().is_none_or(RedisBackend::is_up)
     }
 
-    /// Whether records are kept where others than this process may put them back.
+    /// Returns whether the records are outside this process, where a third party may restore old ones.
     #[must_use]
     pub fn is_outside(&self) -> bool {
         self.server.is_some()
     }
 
-    /// What carries word between the nodes, where there may be several.
+    /// Returns the bus between the nodes, where there may be several.
     #[must_use]
     pub fn bus(&self) -> Option<&Bus> {
         self.server.as_deref().map(RedisBackend::bus)
     }
 }
 
-/// Leads to a sign-in.
+/// A pointer to a sign-in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SignInPointer {
     /// The ticket's digest.
     pub to: Digest,
-    /// How long it leads there.
+    /// When the pointer expires.
     pub until: Timestamp,
 }
 
 /// An OAuth sign-in that a browser began.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OAuthFlow {
-    /// Where the browser wants to be in the end, unless any page will do.
+    /// The page that the browser returns to, if one was requested.
     pub destination: Option<String>,
-    /// The client whose page that is.
+    /// The client that the page belongs to.
     pub source: Option<LoginSource>,
-    /// Whether it has come back and was let in.
+    /// Whether the browser has returned and was signed in.
     pub used: bool,
-    /// When it is too late.
+    /// When the flow expires.
     pub until: Timestamp,
 }
 
-/// Somebody the platform vouches for, kept until they decide.
+/// A person with platform vouching, kept until they decide.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PendingConfirmation {
-    /// Who.
+    /// The person.
     pub who: IdentifiedPerson,
-    /// When it is too late.
+    /// When the confirmation expires.
     pub until: Timestamp,
 }
 
-/// A code of the platform: whoever brings it first has it.
+/// A code of the platform. It belongs to the first browser that presents it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlatformCode<Progress> {
-    /// The browser that brought it.
+    /// The browser that presented it.
     pub browser: Digest,
-    /// How far it has come.
+    /// The progress of the sign-in with this code.
     pub progress: Progress,
-    /// How long it is remembered.
+    /// When the record expires.
     pub until: Timestamp,
 }
 
@@ -168,9 +168,9 @@ pub struct PlatformCode<Progress> {
 pub struct PlatformToken {
     /// The token.
     pub value: String,
-    /// When it was asked for.
+    /// When it was requested.
     pub asked_at: Timestamp,
-    /// How long it is good.
+    /// When it expires.
     pub expires_at: Timestamp,
 }
 
@@ -181,12 +181,12 @@ impl fmt::Debug for PlatformToken {
     }
 }
 
-/// Somebody's right to do something alone for a while.
+/// The exclusive right to do some work for a while.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lease {
-    /// Whose.
+    /// The holder.
     pub holder: Digest,
-    /// How long.
+    /// When the lease expires.
     pub until: Timestamp,
 }
 

@@ -1,4 +1,4 @@
-//! Somebody's own sign-ins, for them to look at, and to disown where it was somebody else.
+//! An employee's own sign-ins, for review, and for disowning those that another person made.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -15,62 +15,62 @@ use crate::{
     directory,
 };
 
-/// A sign-in, or a refused one, as its owner sees it.
+/// A sign-in or refused sign-in, in its owner's list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListedSignIn {
-    /// Its row in the log.
+    /// The row of the log.
     pub row: LogRow,
-    /// The session that began with it, while it lives.
+    /// The session that began with it, while it is valid.
     pub session: Option<Digest>,
-    /// When its owner said that it was somebody else.
+    /// When the owner disowned it.
     pub disowned_at: Option<Timestamp>,
 }
 
-/// How many of somebody's sign-ins are listed at most.
+/// The maximum numbers of listed sign-ins.
 #[derive(Clone, Copy, Debug)]
 pub struct SignInListLimits {
     /// Sign-ins.
     pub sign_ins: usize,
-    /// Refused ones. They have a number of their own: anybody can cause them, and must not hide the others.
+    /// Refused sign-ins. They have a separate limit: any client can cause them, and they must not displace the others.
     pub refused: usize,
 }
 
-/// A sign-in of which its owner says that it was somebody else.
+/// A request to disown a sign-in.
 #[derive(Clone, Debug)]
 pub struct DisownRequest {
-    /// The sign-in, as the log has it.
+    /// The row of the sign-in in the log.
     pub sign_in: LogRow,
-    /// How its owner is called in what administrators are told.
+    /// The owner's name in the notices to administrators.
     pub who: String,
-    /// The corporation whose administrators are told.
+    /// The corporation whose administrators are notified.
     pub home: String,
-    /// Identifiers for notices, one for each administrator who may be told.
+    /// Identifiers for notices, one per administrator to notify.
     pub notices: Vec<String>,
-    /// How long the digest of the session that ends is denied.
+    /// How long the digest of the ended session is denied.
     pub deny_until: Timestamp,
-    /// The row for the log.
+    /// The audit event.
     pub entry: LogEntry,
 }
 
-/// What came of it that a sign-in was disowned.
+/// Effects of disowning a sign-in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DisownEffects {
-    /// How many sessions ended.
+    /// The number of ended sessions.
     pub ended: usize,
-    /// For how many administrators a notice was left.
+    /// The number of administrators with a queued notice.
     pub told: usize,
 }
 
-/// How many of one person's sign-ins administrators are told of in so much time: whoever signs in and disowns it, again and
-/// again, must not flood them. They are told of every session that ended with it, though, and the log has all of it.
+/// The limit of one employee's disowned sign-ins per period that administrators are notified of, so that repeatedly signing
+/// in and disowning does not flood them. They are always notified if a session ended, and the log contains all of it.
 const NOTICE_LIMIT: (i64, Duration) = (10, Duration::from_hours(1));
 
-/// How many sessions that began in the same stretch of time are looked at.
+/// The maximum number of scanned sessions that began in the same period.
 const MAX_SCANNED_SESSIONS: usize = 1_000;
 
 impl Store {
-    /// Somebody's sign-ins and refused ones from a moment on, the newest first. Where there are too many sign-ins, those that are
-    /// over make room for those whose session lives.
+    /// An employee's sign-ins and refused sign-ins since a time, the newest first. If there are too many sign-ins, those
+    /// with a valid session displace those without.
     ///
     /// # Errors
     /// When the store fails.
@@ -96,7 +96,7 @@ impl Store {
         self.database.read(move |sql| in_snapshot(sql, &list)).await
     }
 
-    /// Somebody's sign-in, or refused one, with this identifier.
+    /// An employee's sign-in or refused sign-in with this identifier.
     ///
     /// # Errors
     /// When the store fails.
@@ -105,11 +105,11 @@ impl Store {
         Ok(found.filter(|row| row.about == *key && row.is_sign_in()))
     }
 
-    /// Writes down that a sign-in was somebody else's, ends the session that began with it, and leaves a notice for the
-    /// administrators. `None`, and nothing happened, when that was said before.
+    /// Records that a sign-in was disowned, ends the session that began with it, and queues a notice for the
+    /// administrators. `None`, with no change, when it was disowned before.
     ///
     /// # Errors
-    /// When the store fails; then no session may be taken for ended.
+    /// When the store fails; then no session must be treated as ended.
     pub async fn disown(&self, by: ChangeAuthor, request: DisownRequest) -> Result<Option<DisownEffects>, ChangeError> {
         self.authorized(by).write(move |tx| disown(tx, &request)).await
     }
@@ -117,8 +117,8 @@ impl Store {
 
 fn disown(tx: &mut Tx<'_>, request: &DisownRequest) -> Result<Option<DisownEffects>, StoreError> {
     let DisownRequest { sign_in, deny_until, entry, .. } = request;
-    // Of many who say it at once, the first writes the row, and the others wait for it and then find it. A row of the log
-    // that has gone for its age meanwhile is not written about.
+    // Of concurrent requests, the first inserts the row, and the others wait and then find it. If the row of the log was
+    // pruned meanwhile, nothing is inserted.
     let text = "INSERT INTO disowned (sign_in, at) SELECT id, $2 FROM login_log WHERE id = $1 ON CONFLICT (sign_in) DO NOTHING";
     if tx.execute(text, &args![&*sign_in.id, entry.at])? == 0 {
         return Ok(None);
@@ -139,7 +139,7 @@ fn disown(tx: &mut Tx<'_>, request: &DisownRequest) -> Result<Option<DisownEffec
 }
 
 impl DisownRequest {
-    /// Whether there was much of it lately. Refused ones do not count where it is about a sign-in: a stranger can cause them.
+    /// Whether the limit of notices is reached. For a sign-in, refused ones do not count: any client can cause them.
     fn is_over_notice_limit(&self, tx: &Tx<'_>) -> Result<bool, StoreError> {
         let Self { sign_in, entry, .. } = self;
         let (most, lately) = NOTICE_LIMIT;
@@ -150,7 +150,7 @@ impl DisownRequest {
         Ok(tx.first(text, &values, |row| row.int(0))?.unwrap_or(0) >= most)
     }
 
-    /// What the administrators are to be told.
+    /// The notices for the administrators.
     fn notices(&self, tx: &Tx<'_>) -> Result<Vec<Notice>, StoreError> {
         let Self { sign_in, who, home, notices, entry, .. } = self;
         let told = directory::administrators(tx, home, &sign_in.about, notices.len())?;
@@ -169,7 +169,7 @@ impl DisownRequest {
     }
 }
 
-/// What somebody is on record with from a moment on.
+/// An employee's log rows since a time.
 struct SignInHistory<'a> {
     sql: &'a Sql<'a>,
     key: &'a EmployeeKey,
@@ -177,7 +177,7 @@ struct SignInHistory<'a> {
 }
 
 impl SignInHistory<'_> {
-    /// The newest rows of one kind; of one moment alone, where there is one. No others are looked at.
+    /// The newest rows of one kind, only of one time if `moment` is given. Other rows are not scanned.
     fn rows(&self, event: AuditEvent, moment: Option<Timestamp>, most: usize) -> Result<Vec<LogRow>, StoreError> {
         let filter = LogFilter {
             corp: self.key.corp().to_owned(),
@@ -190,7 +190,7 @@ impl SignInHistory<'_> {
         Ok(read_page(self.sql, &filter, None, most)?.rows)
     }
 
-    /// The newest sign-ins, and those before whose session is one of the newest that live.
+    /// The newest sign-ins, and earlier ones whose session is one of the newest valid sessions.
     fn sign_ins(&self, now: Timestamp, most: usize) -> Result<Vec<(LogRow, Option<Digest>)>, StoreError> {
         let mut rows = self.rows(AuditEvent::SignIn, None, most)?;
         let Some((newest, oldest)) = rows.first().zip(rows.last()).map(|(first, last)| (first.at, last.at)) else {
@@ -209,7 +209,7 @@ impl SignInHistory<'_> {
         };
         let mut sign_ins: Vec<_> = rows.into_iter().map(sign_in).collect();
         let mut spare = sign_ins.len().saturating_sub(most);
-        // The oldest go first.
+        // The oldest are dropped first.
         sign_ins.reverse();
         sign_ins.retain(|(_, session)| {
             let goes = spare > 0 && session.is_none();
@@ -220,7 +220,7 @@ impl SignInHistory<'_> {
     }
 }
 
-/// A session that lives, as far as it says with which row of the log it began.
+/// A valid session, with the columns that identify the log row it began with.
 struct LiveSession {
     digest: Digest,
     created_at: Timestamp,
@@ -230,7 +230,7 @@ struct LiveSession {
 }
 
 impl LiveSession {
-    /// Whether it began with this row of its owner's: the two are written together, of the same moment.
+    /// Whether the session began with this row of its owner: the two are written together, with the same time.
     fn began_with(&self, row: &LogRow) -> bool {
         row.event == AuditEvent::SignIn.name()
             && row.at == self.created_at
@@ -240,7 +240,7 @@ impl LiveSession {
     }
 }
 
-/// Somebody's sessions that began between two moments and live.
+/// An employee's valid sessions that began between two times.
 fn live_sessions(
     sql: &Sql<'_>,
     key: &EmployeeKey,

@@ -1,7 +1,7 @@
-//! What may be used once, remembered where nobody can put it back: a record in Redis can be made what it was a moment before.
+//! Single-use records. They are in the database because a record in Redis can revert to an earlier state.
 //!
-//! Each attempt to use something has a value of its own, by which it undoes its own use and no other. An attempt whose answer
-//! got lost can be undone before it is made: then it counts no more when it comes.
+//! Each attempt has its own value, so it can undo only its own use. An attempt whose response was lost can be undone
+//! before it arrives: it then has no effect when it does.
 
 use deskpass_core::{Digest, Timestamp};
 
@@ -16,16 +16,16 @@ const UNDO: &str = "INSERT INTO used_once (digest, used_by, undone, until) VALUE
     ON CONFLICT (digest) DO UPDATE SET undone = 1 WHERE used_once.used_by = excluded.used_by";
 
 impl Store {
-    /// Uses something up in this attempt; `false` when it was used up in another one, or this one was undone. That is
-    /// remembered until then.
+    /// Consumes something in this attempt; `false` when another attempt consumed it, or this one was undone. The record
+    /// is kept until `until`.
     ///
     /// # Errors
-    /// When the store fails; then it may be used up all the same.
+    /// When the store fails; then it may be consumed nevertheless.
     pub async fn use_once(&self, what: Digest, attempt: Digest, until: Timestamp) -> Result<bool, StoreError> {
         self.database.write(move |tx| Ok(tx.execute(USE, &args![what, attempt, until])? == 1)).await
     }
 
-    /// Makes something usable again that was used up in this attempt, and in vain.
+    /// Undoes a use by this attempt that had no result.
     ///
     /// # Errors
     /// When the store fails.
@@ -34,7 +34,7 @@ impl Store {
     }
 }
 
-/// Forgets what nobody could use any more anyway; returns how many.
+/// Removes records of things that have expired anyway; returns the number of removed rows.
 pub(crate) fn sweep(tx: &Tx<'_>, now: Timestamp, batch: i64) -> Result<usize, StoreError> {
     let text = "DELETE FROM used_once WHERE digest IN (SELECT digest FROM used_once WHERE until <= $1 LIMIT $2)";
     tx.execute(text, &args![now, batch])

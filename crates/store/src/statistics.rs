@@ -1,5 +1,5 @@
-//! How many sign-ins came how far, by the hour. Figures, not records: they are counted in the process and written down every few
-//! seconds, and whatever was not goes with the process.
+//! Hourly counts of sign-ins by step. These are statistics, not records: the process counts them and writes them every
+//! few seconds, and unwritten counts are lost with the process.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -11,14 +11,14 @@ use tokio::sync::Mutex as AsyncMutex;
 use crate::database::Tx;
 use crate::{Store, StoreError};
 
-/// How long figures are kept.
+/// Retention of the counts.
 const STATISTICS_RETENTION: Duration = Duration::from_hours(400 * 24);
 
 const HOUR_MILLIS: i64 = 3_600_000;
 
 macro_rules! steps {
     ($($(#[$doc:meta])* $step:ident = $word:literal,)+) => {
-        /// How far a sign-in has come.
+        /// A step of a sign-in.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
         pub enum SignInStep {
             $($(#[$doc])* $step,)+
@@ -39,44 +39,44 @@ macro_rules! steps {
 }
 
 steps! {
-    /// A QR code was handed out.
+    /// A QR code was shown.
     QrShown = "qr_shown",
-    /// A phone has scanned it.
+    /// A phone scanned the QR code.
     QrScanned = "qr_scanned",
-    /// The phone said yes, and the session began.
+    /// The phone confirmed, and the session began.
     QrConfirmed = "qr_confirmed",
-    /// Whoever waited has the token.
+    /// The waiting client received the token.
     QrCollected = "qr_collected",
-    /// A session began, whatever the way in.
+    /// A session began, by any method.
     SignedIn = "sign_in",
-    /// Somebody was turned away.
+    /// A sign-in was refused.
     Refused = "refused",
 }
 
-/// What happened in an hour.
+/// The counts of an hour.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HourlyCounts {
-    /// When it began.
+    /// When the hour began.
     pub at: Timestamp,
     times: BTreeMap<SignInStep, u64>,
 }
 
 impl HourlyCounts {
-    /// How often a step was taken in it.
+    /// The number of times a step happened in this hour.
     #[must_use]
     pub fn times(&self, step: SignInStep) -> u64 {
         self.times.get(&step).copied().unwrap_or(0)
     }
 }
 
-/// Times by the beginning of the hour and by the step.
+/// Counts by start of the hour and step.
 type Times = BTreeMap<(i64, SignInStep), u64>;
 
-/// What is counted and not yet written down.
+/// Counts that are not yet written.
 #[derive(Debug, Default)]
 pub(crate) struct Statistics {
     waiting: Mutex<Times>,
-    /// Whoever reads meanwhile would miss what is being written down.
+    /// Held during a flush: a concurrent read would miss the counts that are being written.
     turn: AsyncMutex<()>,
 }
 
@@ -92,10 +92,10 @@ impl Store {
         *self.statistics.waiting().entry((hour(now), step)).or_default() += 1;
     }
 
-    /// Writes down what was counted, if anything was.
+    /// Writes the counts to the database, if there are any.
     ///
     /// # Errors
-    /// When the store fails; then it stays counted.
+    /// When the store fails; then the counts are kept.
     pub async fn flush_statistics(&self) -> Result<(), StoreError> {
         let _turn = self.statistics.turn.lock().await;
         let taken = std::mem::take(&mut *self.statistics.waiting());
@@ -112,8 +112,7 @@ impl Store {
         })
     }
 
-    /// The hours of which some lies between two moments and in which something happened, the oldest first. What other nodes
-    /// have not written down is not among it.
+    /// The hours with counts that overlap a period, the oldest first. Unwritten counts of other nodes are not included.
     ///
     /// # Errors
     /// When the store fails.
@@ -125,7 +124,7 @@ impl Store {
                 Ok((row.int(0)?, SignInStep::from_name(&row.text(1)?), row.int(2)?))
             })
         });
-        // A node of a later version may count more than this one knows.
+        // A node of a later version may count steps that this version does not know.
         let known =
             rows.await?.into_iter().filter_map(|(hour, step, times)| Some(((hour, step?), times.unsigned_abs())));
         let waiting = self.statistics.waiting();
@@ -141,7 +140,7 @@ impl Store {
     }
 }
 
-/// The beginning of the hour in which a moment lies.
+/// The start of the hour that contains a time.
 fn hour(at: Timestamp) -> i64 {
     at.millis() - at.millis().rem_euclid(HOUR_MILLIS)
 }
@@ -152,7 +151,7 @@ fn add(tx: &mut Tx<'_>, (hour, step): (i64, SignInStep), times: u64) -> Result<(
     tx.execute(text, &args![hour, step.name(), i64::try_from(times).unwrap_or(i64::MAX)]).map(drop)
 }
 
-/// Removes figures that are too old; returns how many went.
+/// Removes expired counts; returns the number of removed rows.
 pub(crate) fn sweep(tx: &mut Tx<'_>, now: Timestamp, batch: i64) -> Result<usize, StoreError> {
     let text = "DELETE FROM sign_in_count WHERE hour IN (SELECT hour FROM sign_in_count WHERE hour < $1 LIMIT $2)";
     tx.execute(text, &args![now - STATISTICS_RETENTION, batch])

@@ -1,4 +1,4 @@
-//! What is over goes, a little at a time, and one node does it for all.
+//! The sweep: one node removes expired rows for all nodes, in small batches.
 
 use std::time::Duration;
 
@@ -9,31 +9,31 @@ use crate::database::sweep_journal;
 use crate::{Store, StoreError, agents, links, sessions, single_use, statistics};
 
 impl Store {
-    /// Whether it is on this node to sweep, until `until`: one of all nodes does it for all.
+    /// Claims the sweep for this node until `until`; `false` if another node has the lease.
     ///
     /// # Errors
     /// When the store fails.
     pub async fn claim_sweep(&self, now: Timestamp, until: Timestamp) -> Result<bool, StoreError> {
-        // A turn that lasts for longer than any was taken by a clock that was wrong.
+        // A lease longer than any the service takes was taken by a wrong clock.
         let text = "UPDATE chore SET until = $2 WHERE name = 'sweep' AND (until <= $1 OR until > $3)";
         let wrong = until + Duration::from_hours(1);
         self.database.write(move |tx| Ok(tx.execute(text, &args![now, until, wrong])? == 1)).await
     }
 
-    /// Removes up to `batch` sessions and halves that ended before `ended`, and as many of everything else whose time is over:
-    /// deny-list entries, proofs, known browsers, strangers' guesses, old notices, figures and networks; returns how many went. Small batches share
-    /// the writer with sign-ins without holding them up.
+    /// Removes up to `batch` sessions and partial sessions that ended before `ended`, and as many expired rows of each other
+    /// kind: deny-list entries, proofs, known browsers, failed attempts at unknown accounts, notices, statistics and
+    /// networks; returns the number of removed rows. Small batches share the writer with sign-ins without delaying them.
     ///
     /// # Errors
     /// When the store fails.
     pub async fn sweep(&self, now: Timestamp, ended: Timestamp, batch: i64) -> Result<usize, StoreError> {
-        // By itself: it must not fail with the rest, nor the rest with it.
+        // In its own transaction, so that a failure of either does not affect the other.
         let told = self.database.write(|tx| sweep_journal(tx)).await;
         let told = told.inspect_err(|error| tracing::warn!(%error, "the journal cannot be swept")).unwrap_or(0);
         let gone = self
             .database
             .write(move |tx| {
-                // Also what cannot be read goes.
+                // Unreadable rows are removed as well.
                 let expired = tx.rows(
                     "DELETE FROM session WHERE digest IN (SELECT digest FROM session WHERE expires_at <= $1 LIMIT $2)
                      RETURNING digest",

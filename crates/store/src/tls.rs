@@ -1,4 +1,4 @@
-//! Whom to believe to be PostgreSQL or Redis.
+//! Trusted certificates for connections to PostgreSQL and Redis.
 
 use std::path::Path;
 
@@ -13,11 +13,11 @@ use rustls::pki_types::pem::PemObject as _;
 #[error("tls.ca_file cannot be used: {0}")]
 pub struct InvalidCaFile(String);
 
-/// The authorities of this machine, and whoever is named besides.
+/// The certificate authorities of this machine, and those in the file `named`.
 pub(crate) fn trusted_certificates(named: Option<&Path>) -> Result<Vec<CertificateDer<'static>>, InvalidCaFile> {
     let mut trusted = named.map(read).transpose()?.unwrap_or_default();
     let mut known = RootCertStore::empty();
-    // One that cannot be used would make some clients refuse all of them.
+    // Only usable certificates: an unusable one would make some clients refuse all of them.
     let native = rustls_native_certs::load_native_certs().certs;
     trusted.extend(native.into_iter().filter(|certificate| known.add(certificate.clone()).is_ok()));
     Ok(trusted)
@@ -30,7 +30,7 @@ fn read(file: &Path) -> Result<Vec<CertificateDer<'static>>, InvalidCaFile> {
     if certificates.is_empty() { Err(unusable(&"there is no certificate in it")) } else { Ok(certificates) }
 }
 
-/// Certificates as text, for clients that take no other form.
+/// Certificates as PEM, for clients that require this form.
 pub(crate) fn pem(certificates: &[CertificateDer<'_>]) -> Vec<u8> {
     let text = certificates.iter().map(|certificate| {
         format!("-----BEGIN CERTIFICATE-----\n{}\n-----END CERTIFICATE-----\n", STANDARD.encode(certificate))
@@ -38,8 +38,8 @@ pub(crate) fn pem(certificates: &[CertificateDer<'_>]) -> Vec<u8> {
     text.collect::<String>().into_bytes()
 }
 
-/// Makes sure that there is one way to do cryptography for clients that look for it here.
+/// Installs the process-wide cryptography provider, which some clients require.
 pub(crate) fn install_crypto_provider() {
-    // Fails only when one was chosen before, and there is only this one.
+    // Fails only when a provider is installed already, and this is the only one.
     let _ = rustls::crypto::ring::default_provider().install_default();
 }

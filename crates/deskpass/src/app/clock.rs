@@ -1,4 +1,4 @@
-//! Compares the clock of the service with the machine's and with an independent one.
+//! Compares the clock of the service with the machine's clock and with an independent one.
 
 use std::time::Duration;
 
@@ -10,21 +10,21 @@ use super::App;
 /// The largest difference allowed between the clocks of a node and of the database.
 pub(crate) const MAX_CLOCK_SKEW: Duration = Duration::from_secs(30);
 
-/// How old a date of the platform may be to count without asking for another.
+/// How old the platform's last date may be before it is requested again.
 const PLATFORM_DATE_MAX_AGE: Duration = Duration::from_mins(2);
 
-/// A difference up to this is followed slowly and needs no witness.
+/// The largest difference that the clock corrects gradually, without an independent clock.
 const MAX_SLEWED_DIFFERENCE: Duration = Duration::from_mins(1);
 
-/// A pause up to this is believed without a word.
+/// The longest gap between the newest record and the machine's time that needs no confirmation.
 pub(super) const DAY: Duration = Duration::from_hours(24);
 
-/// How far the machine's time may be ahead of the record in development mode, where nobody confirms it and the data is worth nothing.
+/// The same gap in development mode, where no independent clock confirms the time and the data has no value.
 const MAX_DEVELOPMENT_GAP: Duration = Duration::from_hours(30 * 24);
 
 impl App {
-    /// Compares the clock with the machine's and, where there is one, with an independent clock. Called at the start and
-    /// once a minute.
+    /// Compares the clock with the machine's and, where there is one, with an independent clock. Runs at the start and once a
+    /// minute.
     pub(crate) async fn review_clock(&self) {
         let clock = &self.auth.clock;
         let (before, witness) = (clock.trust(), self.witness().await);
@@ -56,8 +56,8 @@ impl App {
         }
     }
 
-    /// What an independent clock shows: that of the database that nodes share, if it is on another machine, or else the
-    /// platform's. Where the machine's time is doubted or the database contradicts it, the platform's word is the better one.
+    /// The time of an independent clock: that of the shared database if it runs on another machine, otherwise the platform's. The
+    /// platform takes precedence when the machine's time is in doubt or contradicts the database.
     async fn witness(&self) -> Option<ReferenceTime> {
         let database = match self.auth.store.database_time().await {
             Ok(common) => common.filter(|common| common.on_other_machine).map(|common| common.at),
@@ -76,14 +76,14 @@ impl App {
         }
     }
 
-    /// What the platform's clock shows. It is asked only if it `is_needed` and no response of the last minutes tells.
+    /// The platform's time. It is requested only if it `is_needed` and no recent response had a date.
     async fn platform_witness(&self, is_needed: bool) -> Option<ReferenceTime> {
-        // In development mode the platform is this very process, with the same clock.
+        // In development mode the platform is simulated by this process, with the same clock.
         if self.settings.development {
             return None;
         }
         if self.platform_date().is_none() && is_needed {
-            // A response of any kind has a date; one that does not come is told by the platform's own state.
+            // Every response has a date, even an error; the platform's circuit records a missing response.
             let _ = self.auth.platform.date().await;
         }
         Some(ReferenceTime { time: self.platform_date()?, source: ReferenceSource::Platform })
@@ -94,7 +94,7 @@ impl App {
         clock.trust() != ClockTrust::Trusted || clock_difference(clock.machine(), clock.now()) > MAX_SLEWED_DIFFERENCE
     }
 
-    /// The platform's time now, by the date of its newest response, if that is not long ago.
+    /// The platform's current time, from the date of its newest response, if that is recent.
     fn platform_date(&self) -> Option<Timestamp> {
         let seen = self.auth.platform.last_date()?;
         let age = self.auth.clock.uptime().saturating_sub(seen.at);
@@ -102,8 +102,8 @@ impl App {
         (age <= PLATFORM_DATE_MAX_AGE).then(|| Timestamp::from_millis(date.as_millisecond()) + age)
     }
 
-    /// Lets the operator, who has looked at another clock, confirm the machine's time; `false` when that is earlier than the
-    /// time the service goes by.
+    /// Confirms the machine's time on behalf of the operator, who has compared it with another clock. Returns `false` when it is
+    /// earlier than the time of the service.
     pub(crate) async fn confirm_machine_clock(&self) -> bool {
         let clock = &self.auth.clock;
         if clock.machine() + MAX_SLEWED_DIFFERENCE < clock.now() {
@@ -131,17 +131,17 @@ impl App {
     }
 }
 
-/// The record to start from, in development mode: somebody who comes back after a while notices nothing.
+/// The start time in development mode: the machine's time after an ordinary pause, otherwise the record.
 pub(crate) fn development_start_time(machine: Timestamp, record: Timestamp) -> Timestamp {
     if machine.since(record) > MAX_DEVELOPMENT_GAP { record } else { machine.max(record) }
 }
 
-/// A moment to the second.
+/// Formats a timestamp in UTC, to the second.
 pub(crate) fn format_utc(moment: Timestamp) -> String {
     jiff::Timestamp::from_second(moment.millis().div_euclid(1_000)).unwrap_or_default().to_string()
 }
 
-/// What an operator does about a doubt.
+/// What the operator should do about a clock doubt.
 pub(crate) fn operator_advice(reason: ClockDoubtReason) -> &'static str {
     match reason {
         ClockDoubtReason::AheadOfRecord => {
@@ -156,12 +156,12 @@ pub(crate) fn operator_advice(reason: ClockDoubtReason) -> &'static str {
     }
 }
 
-/// A doubt in whole seconds: how far the machine's time is ahead, negative when it is behind.
+/// How far the machine's time is ahead, in whole seconds; negative when it is behind.
 pub(crate) fn ahead_seconds(doubt: ClockDoubt) -> i64 {
     doubt.ahead / 1_000
 }
 
-/// The absolute difference of two moments.
+/// The absolute difference of two timestamps.
 pub(crate) fn clock_difference(one: Timestamp, other: Timestamp) -> Duration {
     one.since(other).max(other.since(one))
 }

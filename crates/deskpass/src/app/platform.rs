@@ -1,4 +1,4 @@
-//! The platform as the settings describe it, or the one in a box.
+//! The platform's client as the settings describe it, and the simulated platform.
 
 use std::fs;
 use std::path::Path;
@@ -12,18 +12,18 @@ use deskpass_wecom_sim::{Domains, Simulator, SimulatorConfig};
 use super::{StartError, VerifyFileProblem};
 use crate::config::Settings;
 
-/// What the service and the platform in a box know each other by. It opens nothing else.
+/// The secret that the service and the simulated platform share. It gives access to nothing else.
 pub(crate) const SIMULATED_SECRET: &str = "simulated";
 
-/// Verification files are a line long.
+/// The size limit of verification files, which are one line long.
 const MAX_VERIFY_FILE_BYTES: u64 = 4096;
 
-/// The client of the platform, for somebody who is no node.
+/// The platform's client, for commands that do not run as a node.
 pub(crate) fn client(settings: &Settings, clock: Clock) -> Result<Wecom, SettingsError> {
     Wecom::new(client_settings(settings)?, clock)
 }
 
-/// The client of the platform, for a node that shares its access token with others.
+/// The platform's client, for a node that shares the access token with other nodes.
 pub(super) fn client_with(
     settings: &Settings,
     clock: Clock,
@@ -46,12 +46,12 @@ fn client_settings(settings: &Settings) -> Result<deskpass_wecom::Settings, Sett
             web_login: url("platform.web_login_url", &platform.web_login_url)?,
         },
         proxy: platform.proxy.as_deref().map(|proxy| url("platform.proxy", proxy)).transpose()?,
-        // Together with what is asked for afterwards, nobody who comes back from the platform waits longer than five seconds.
+        // Together with the requests that follow, users who return from the platform wait at most five seconds.
         timeouts: Timeouts { operation: Duration::from_millis(3_500), ..Timeouts::default() },
     })
 }
 
-/// The platform in a box, which knows this service as an application of the main corporation.
+/// The simulated platform, which knows this service as an application of the main corporation.
 pub(super) fn simulator(settings: &Settings, clock: Clock, entropy: Entropy) -> Simulator {
     let host = settings.public_url.split_once("://").map_or("", |(_, host)| host);
     let world = SimulatorConfig {
@@ -70,7 +70,7 @@ pub(crate) fn verify_file(settings: &Settings) -> Result<Option<(String, String)
     read_verify_file(path).map(Some).map_err(|why| StartError::VerifyFile { path: path.clone(), why })
 }
 
-/// It is served to everyone, so it must look like one.
+/// Reads and checks a verification file. It is served to everyone, so its name and size must be those of such a file.
 fn read_verify_file(path: &Path) -> Result<(String, String), VerifyFileProblem> {
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     let plain = |c: u8| c.is_ascii_alphanumeric() || c == b'_' || c == b'-';

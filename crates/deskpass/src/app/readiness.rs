@@ -30,7 +30,7 @@ impl StoreHealth {
     const DOWN: Self = Self { store: false, shared: false };
 }
 
-/// Whether the service is ready, and each thing it depends on.
+/// Whether the service is ready, and the state of its dependencies.
 #[derive(Clone, Copy, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "Readiness")]
 pub(crate) struct ReadinessReport {
@@ -39,7 +39,7 @@ pub(crate) struct ReadinessReport {
     #[schemars(extend("enum" = ["development", "production"]))]
     mode: &'static str,
     dependencies: Dependencies,
-    /// Why the machine's clock is not trusted, while that is so. The service goes on by the newest record.
+    /// Why the machine's clock is not trusted; missing while it is. In doubt, the service continues from the newest record.
     #[serde(skip_serializing_if = "Option::is_none")]
     clock: Option<ClockDoubt>,
 }
@@ -53,7 +53,7 @@ struct ClockDoubt {
     reason: &'static str,
     /// How far the machine's time is ahead of what it is compared with; negative when it is behind.
     ahead_seconds: i64,
-    /// What an operator does about it.
+    /// What the operator should do about it.
     action: &'static str,
 }
 
@@ -61,24 +61,24 @@ struct ClockDoubt {
 struct Dependencies {
     #[schemars(extend("enum" = ["ok", "unavailable"]))]
     store: &'static str,
-    /// Only new sign-ins need it, so it does not make the service unready.
+    /// The shared store. Only new sign-ins need it, so it does not make the service unready.
     #[schemars(extend("enum" = ["ok", "unavailable"]))]
     shared: &'static str,
-    /// What it looked like lately. Only new sign-ins need it, so it does not make the service unready.
+    /// The platform, by recent requests. Only new sign-ins need it, so it does not make the service unready.
     #[schemars(extend("enum" = ["ok", "suspended", "unreachable", "refused", "unknown"]))]
     platform: &'static str,
-    /// The machine's clock. While it is doubted nothing is removed for its age; it does not make the service unready.
+    /// The machine's clock. While it is in doubt no data is removed for its age; it does not make the service unready.
     #[schemars(extend("enum" = ["ok", "doubted"]))]
     clock: &'static str,
 }
 
 impl ReadinessReport {
-    /// Whether requests may be sent to this process.
+    /// Whether this process accepts requests.
     pub(crate) fn is_ready(&self) -> bool {
         self.ready
     }
 
-    /// Why it is not ready, in English and Chinese.
+    /// Why the service is not ready, in English and Chinese.
     pub(crate) fn cause(&self) -> [&'static str; 2] {
         if self.draining { ["shutting down", "正在停机"] } else { ["store unavailable", "存储不可用"] }
     }
@@ -132,11 +132,11 @@ async fn store_health(app: &App) -> StoreHealth {
         Some((at, seen)) if app.auth.clock.now().since(at) < READINESS_CACHE_TTL => seen,
         _ => {
             let app = app.clone();
-            // The probe continues when its caller gives up: otherwise every retry would start another one against a store that has
-            // not answered yet.
+            // The probe continues when its caller gives up: otherwise every retry would start another one against a store that
+            // has not answered yet.
             let looking = tokio::spawn(async move {
                 let found = probe(&app).await;
-                // Dated when it ended, so that those who waited for it do not probe again.
+                // Dated when it ended, so that the checks that waited for it do not probe again.
                 *seen = Some((app.auth.clock.now(), found));
                 found
             });

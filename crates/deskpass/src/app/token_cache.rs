@@ -1,4 +1,4 @@
-//! The platform's access token, kept where all nodes find it.
+//! The cache of the platform's access token, which all nodes share.
 
 use std::sync::Arc;
 
@@ -9,14 +9,14 @@ use deskpass_wecom::{CacheFuture, CachedToken, FETCH_LEASE, TokenCache};
 
 use crate::config::Settings;
 
-/// One application's token. Where the shared store fails, this node goes on by itself.
+/// The access token of one application. When the shared store fails, this node requests a token of its own.
 #[derive(Debug)]
 pub(super) struct SharedTokenCache {
     shared: Arc<SharedState<CodeExchange>>,
     clock: Clock,
-    /// What the token is asked for with: another secret is another token.
+    /// The digest of the application's credentials: another secret has another token.
     application: Digest,
-    /// Which node this is.
+    /// The id of this node.
     node: Digest,
 }
 
@@ -44,7 +44,7 @@ impl SharedTokenCache {
 
     async fn end_claim(&self) -> Result<(), StoreError> {
         let now = self.clock.now();
-        // Another node may have it by now, and keeps it.
+        // A lease that another node holds by now is kept.
         let over = |lease: Lease| if lease.holder == self.node { Ok(Lease { until: now, ..lease }) } else { Err(()) };
         self.shared.leases.update(&self.application, now, over).await.map(drop)
     }
@@ -72,7 +72,7 @@ impl TokenCache for SharedTokenCache {
 
     fn store(&self, token: CachedToken) -> CacheFuture<'_, ()> {
         Box::pin(async {
-            // A token that is not kept is asked for again by whoever needs it.
+            // When storing the token fails, the next caller requests a new one.
             let _ = self.keep_token(token).await;
             let _ = self.end_claim().await;
         })

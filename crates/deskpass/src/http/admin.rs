@@ -1,4 +1,4 @@
-//! What administrators see and do.
+//! Handlers for administrators.
 
 pub(crate) mod agents;
 pub(crate) mod employees;
@@ -45,7 +45,7 @@ pub(crate) struct EmployeeRef {
 }
 
 impl EmployeeRef {
-    /// The same, of the corporation of whoever asks where they name none.
+    /// The employee's key; without a corporation, in the caller's own.
     pub(crate) fn key_in_own_corp(&self, authority: &VerifiedCaller, app: &App) -> EmployeeKey {
         let own = CorpId::parse(authority.caller.person().key.corp()).ok();
         app.auth.resolve_key(self.corp.as_ref().or(own.as_ref()), &self.id)
@@ -63,18 +63,18 @@ impl FromFields for EmployeeRef {
     }
 }
 
-/// A part of a list.
+/// A page of a list.
 #[derive(Debug)]
 pub(crate) struct Paging {
-    /// Which page, from one on.
+    /// The number of the page, from 1.
     pub(crate) page: u64,
     pub(crate) page_size: u64,
-    /// The place that another page named.
+    /// The cursor that another page returned as `next`.
     pub(crate) after: Option<String>,
 }
 
 impl Paging {
-    /// The most on one page.
+    /// The largest page.
     const MAX_PAGE_SIZE: u64 = 200;
 
     pub(crate) fn from_fields(fields: &mut Fields) -> Option<Self> {
@@ -88,13 +88,13 @@ impl Paging {
         i64::try_from(self.page_size).unwrap_or(50)
     }
 
-    /// How many come before.
+    /// The number of items before the page.
     pub(crate) fn offset(&self) -> i64 {
         i64::try_from((self.page - 1) * self.page_size).unwrap_or(i64::MAX)
     }
 }
 
-/// A part of a list that knows no pages, from a place on that another part named.
+/// A part of a list that has a cursor but no page numbers.
 #[derive(Debug)]
 pub(crate) struct CursorPaging {
     pub(crate) after: Option<String>,
@@ -108,17 +108,17 @@ impl CursorPaging {
     }
 }
 
-/// A field that is wrong for a reason that takes a look at the service.
+/// The error of a field that is well-formed but not valid for this service.
 pub(crate) fn field_error(field: &'static str, why: [&'static str; 2]) -> ApiError {
     BadRequest::Fields(FieldErrors::from([(field.into(), FieldError::Format(why))])).into()
 }
 
-/// A place in a list that no page of it named.
+/// The error of a cursor that this list did not return.
 pub(crate) fn bad_cursor() -> ApiError {
     field_error("after", ["must be the next of another page of the same list", "必须是同一列表上一页返回的 next"])
 }
 
-/// An employee who is there, as the path names them.
+/// An existing employee, as the path names them.
 #[derive(Debug)]
 pub(crate) struct ExistingEmployee(pub(crate) EmployeeKey);
 
@@ -138,7 +138,7 @@ impl DescribeInput for ExistingEmployee {
     }
 }
 
-/// Whose records a list is of. Whoever sees one department only may ask for no other by its name.
+/// The access scope of a list. A caller who may see one department only cannot ask for another.
 pub(crate) async fn list_scope(
     reader: &Reader,
     app: &App,

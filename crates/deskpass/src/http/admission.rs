@@ -1,5 +1,5 @@
-//! What is refused before a request reaches its route: requests on a reserve connection, and those of a proxy that is not
-//! trusted. One that is not trusted and stands behind a trusted one is noted.
+//! Rejects requests before routing: those on a reserve connection, and those of an untrusted proxy. An untrusted proxy behind a
+//! trusted one is only recorded.
 
 use std::net::IpAddr;
 
@@ -12,18 +12,18 @@ use crate::http::request::client::{X_FORWARDED_FOR, forwarded_for};
 use crate::http::request::context::ReserveConnection;
 use crate::untrusted_proxies::ForwardOutcome;
 
-/// The routes whose answer does not depend on the client's address.
+/// The routes whose response does not depend on the client's address.
 const HEALTH_PATHS: [&str; 4] = ["/healthz", "/api/ready", "/version", "/api/version"];
 
-/// The route for operators that a reserve connection serves, too.
+/// The operators' route that a reserve connection serves as well.
 const METRICS_PATH: &str = "/metrics";
 
-/// Whether a route answers a proxy that is not trusted: only where no address is needed.
+/// Whether a route serves requests of an untrusted proxy: only where the client's address does not matter.
 pub(crate) fn allows_untrusted_proxy(path: &str) -> bool {
     HEALTH_PATHS.contains(&path)
 }
 
-/// Why a request is refused, whatever it asks for.
+/// Why a request is rejected, independent of its route.
 ///
 /// A private peer that sends `X-Forwarded-For` and is not trusted is almost always a proxy that the settings do not list.
 /// Ignoring the header would count all its clients as one, and let them read `/metrics` as if they were the proxy.

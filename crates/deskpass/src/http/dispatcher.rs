@@ -29,7 +29,7 @@ use crate::telemetry::{RouteLabels, RouteMetrics, Stopwatch};
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-/// Answers requests, whatever they are.
+/// Responds to all requests.
 #[derive(Debug)]
 pub(crate) struct Dispatcher {
     app: App,
@@ -38,15 +38,15 @@ pub(crate) struct Dispatcher {
     /// The rows of each path.
     paths: matchit::Router<Vec<usize>>,
     ids: RequestIds,
-    /// The hosts that are answered to, in development mode.
+    /// The accepted hosts, in development mode.
     hosts: Option<HostNames>,
-    /// What every enveloped answer says in its head; copied, since that is quicker than writing it anew.
+    /// The headers of every enveloped response; copied, since that is faster than building them.
     headers: HeaderMap,
-    /// Where browsers reach the service by https: that they never use http again.
+    /// HSTS, where browsers reach the service by https.
     strict_transport: Option<HeaderValue>,
 }
 
-/// For a year. Subdomains are not the service's business.
+/// For a year. Subdomains are not included, since they belong to other services.
 const STRICT_TRANSPORT: HeaderValue = HeaderValue::from_static("max-age=31536000");
 
 impl Dispatcher {
@@ -59,7 +59,7 @@ impl Dispatcher {
         for (row, route) in table.iter().enumerate() {
             match paths.at_mut(route.path) {
                 Ok(found) => found.value.push(row),
-                // A path that contradicts another one would not be found; the suite walks the table.
+                // A path that conflicts with another would be unreachable; tests check every row of the table.
                 Err(_) => drop(paths.insert(route.path, vec![row])),
             }
         }
@@ -67,7 +67,7 @@ impl Dispatcher {
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
         add_security_headers(&mut headers);
         pages::prepare();
-        // A developer's browser would keep to https for everything on localhost, for a year.
+        // In development mode a browser would require https for everything on localhost, for a year.
         let strict = !app.settings.development && app.settings.public_url.starts_with("https://");
         let strict_transport = strict.then_some(STRICT_TRANSPORT);
         let hosts = app.settings.development.then(|| app.settings.hosts());
@@ -79,7 +79,7 @@ impl Dispatcher {
         Self { ids: RequestIds::new(&app), hosts, app, table, route_metrics, paths, headers, strict_transport }
     }
 
-    /// Answers one request. Every way out of here has its envelope, its headers and its line in the metrics.
+    /// Responds to a request. Every response gets its envelope, its headers, and its entry in the metrics here.
     pub(crate) async fn dispatch<B>(&self, peer: IpAddr, request: Request<B>) -> Response
     where
         B: HttpBody<Data = Bytes, Error: Into<BoxError>> + Send + 'static,
@@ -95,7 +95,7 @@ impl Dispatcher {
         self.finish(response, matched, &watch)
     }
 
-    /// Answers a request whose head HTTP does not allow. Nothing that it says is believed, and the connection ends.
+    /// Responds to a request with a malformed head. No part of the head is trusted, and the connection is closed.
     pub(crate) fn reject_malformed(&self, malformed: MalformedHead) -> Response {
         let (id, language) = (self.ids.next_id(), self.app.settings.default_language);
         let matched = MatchedRequest { id, language, rows: &[], path_params: Vec::new(), route: None };
@@ -105,7 +105,7 @@ impl Dispatcher {
         response
     }
 
-    /// Gives an answer its envelope, its headers and its line in the metrics.
+    /// Adds the envelope, the headers, and the entry in the metrics to a response.
     fn finish(&self, mut response: Response, matched: MatchedRequest<'_>, watch: &Stopwatch) -> Response {
         if let Some(error) = response.extensions_mut().remove::<ApiError>() {
             self.fill_error(&mut response, &error, &matched);
@@ -122,29 +122,29 @@ impl Dispatcher {
             response.headers_mut().insert(header::STRICT_TRANSPORT_SECURITY, strict.clone());
         }
         if self.app.is_draining() && response.status() != StatusCode::SWITCHING_PROTOCOLS {
-            // Whoever holds the connection learns of the end with an answer, not by a connection that breaks.
+            // Closes the connection with a regular response, so that the client does not see it break later.
             response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
         }
         response
     }
 
-    /// Whether the request names a host that we answer to. In production the host decides nothing, since addresses and
-    /// origins come from the settings, so that every name will do.
+    /// Whether the request names an accepted host. In production every host is accepted, since addresses and origins come from
+    /// the settings.
     fn accepts_host<B>(&self, request: &Request<B>) -> bool {
         let Some(hosts) = &self.hosts else { return true };
-        // Browsers always name a host. Where an absolute target names one, it is the same: others were refused before.
+        // Browsers always send a host. An absolute target names the same host: other requests were rejected before.
         let host = request.headers().get(header::HOST);
         host.is_none_or(|host| host.to_str().is_ok_and(|host| hosts.contains(host)))
     }
 
-    /// Finds a request's place in the table.
+    /// Finds the route of a request.
     fn match_route<B>(&self, request: &Request<B>) -> MatchedRequest<'_> {
         let found = self.paths.at(request.uri().path());
         let (rows, path_params) = found.map_or((&[][..], Vec::new()), |found| {
             let path_params = found.params.iter().map(|(name, value)| (name.to_owned(), value.to_owned()));
             (found.value, path_params.collect())
         });
-        // HEAD is a GET whose body the server leaves out, except where a GET leaves traces: whoever only looks must not.
+        // HEAD is a GET without a body, except on routes whose GET has side effects: HEAD must not have any.
         let head = request.method() == Method::HEAD;
         let method = if head { &Method::GET } else { request.method() };
         let mut routes = rows.iter().filter_map(|row| Some((*row, self.table.get(*row)?)));
@@ -178,11 +178,11 @@ impl Dispatcher {
         }
     }
 
-    /// Sets the headers of an enveloped response; those that the handler set stay.
+    /// Sets the headers of an enveloped response; headers that the handler set are kept.
     fn set_envelope_headers(&self, response: &mut Response) {
         let mut own = std::mem::replace(response.headers_mut(), self.headers.clone());
         if !own.is_empty() {
-            // The length of the empty body in which the outcome travelled.
+            // The length of the empty placeholder body.
             own.remove(header::CONTENT_LENGTH);
             response.headers_mut().extend(own);
         }
@@ -219,8 +219,8 @@ impl Dispatcher {
         HeaderValue::from_str(&methods.collect::<Vec<_>>().join(", ")).unwrap_or(HeaderValue::from_static(""))
     }
 
-    /// Counts and logs an answer under its row of the table, not under the path asked for: a stranger's words may hold
-    /// anything, a token too.
+    /// Counts and logs a response under its row of the table. The requested path is not logged: it may contain anything, even a
+    /// token.
     fn record(&self, matched: &MatchedRequest<'_>, status: StatusCode, elapsed: Duration) {
         self.route_metrics.record_response(matched.route.map(|(row, _)| row), status, elapsed);
         let route = matched.route.map_or("other", |(_, route)| route.path);
@@ -228,28 +228,28 @@ impl Dispatcher {
     }
 }
 
-/// A request, as far as the way through the table needs it.
+/// A request and its match in the route table.
 #[derive(Debug)]
 struct MatchedRequest<'a> {
     id: HeaderValue,
     language: Language,
     /// The rows with its path.
     rows: &'a [usize],
-    /// What the path has in the places that they leave open.
+    /// The parameters of the path.
     path_params: Vec<(String, String)>,
-    /// The one of them with its method.
+    /// The row that has its method, too.
     route: Option<(usize, &'a Route)>,
 }
 
 impl MatchedRequest<'_> {
-    /// The request's name; it is plain text, whoever gave it.
+    /// The request id; it is always ASCII, even when the client chose it.
     fn id(&self) -> &str {
         self.id.to_str().unwrap_or_default()
     }
 }
 
 /// The error for a request that matches no row of the table, or none with its method. With development mode off, all paths below
-/// /api/dev get the same error, so that it does not show which of them exist.
+/// /api/dev get the same error, so that it does not reveal which of them exist.
 fn unmatched_error(app: &App, path: &str, known: bool) -> ApiError {
     let below = path.strip_prefix("/api/dev").is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
     match known {
@@ -259,7 +259,7 @@ fn unmatched_error(app: &App, path: &str, known: bool) -> ApiError {
     }
 }
 
-/// The headers that keep an answer where it belongs.
+/// Adds the headers that restrict caching and use by other origins.
 fn add_security_headers(headers: &mut HeaderMap) {
     headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
@@ -268,7 +268,7 @@ fn add_security_headers(headers: &mut HeaderMap) {
     headers.entry(header::CONTENT_SECURITY_POLICY).or_insert(policy);
 }
 
-/// Whether a browser only guesses that somebody might go there.
+/// Whether a browser prefetches the page, without a navigation of the user.
 fn is_prefetch(headers: &HeaderMap) -> bool {
     let says =
         |name: &str, word: &str| headers.get(name).is_some_and(|value| value.as_bytes().starts_with(word.as_bytes()));
@@ -281,7 +281,7 @@ fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
     format!("a handler panicked: {}", text.unwrap_or_default())
 }
 
-/// Names requests: as the client did, when it did so in plain characters, else by a number of our own.
+/// Assigns request ids: the client's own where it is plain ASCII, otherwise a number.
 #[derive(Debug)]
 struct RequestIds {
     process: String,
@@ -290,7 +290,7 @@ struct RequestIds {
 
 impl RequestIds {
     fn new(app: &App) -> Self {
-        // Two processes should not name their requests alike; nothing depends on it.
+        // Makes ids of different processes distinct in practice; correctness does not depend on it.
         let process = app.auth.entropy.bytes::<4>().map_or(0, u32::from_be_bytes);
         Self { process: format!("{process:08x}-"), next: AtomicU64::new(1) }
     }
@@ -322,7 +322,7 @@ mod tests {
     use super::*;
     use crate::http::request::access::RequiredAccess;
 
-    /// A service in a directory of its own, whose table has one more row: a handler that panics.
+    /// A service in a directory of its own, with an additional route whose handler panics.
     async fn panicking(directory: &std::path::Path) -> Dispatcher {
         let data = directory.display().to_string();
         let overrides = [("data", data), ("development.enabled", "true".into())];

@@ -1,4 +1,4 @@
-//! Everything that can go wrong, mapped to HTTP once.
+//! All errors of the HTTP layer.
 
 pub(crate) mod field_error;
 pub(crate) mod malformed_head;
@@ -15,58 +15,58 @@ use crate::app::readiness::ReadinessReport;
 use crate::http::error::field_error::FieldErrors;
 use crate::http::error::malformed_head::MalformedHead;
 
-/// Why a request was not answered with success.
+/// Why a request failed.
 #[derive(Clone, Debug)]
 pub(crate) enum ApiError {
-    /// A flow said no, on purpose.
+    /// A flow refused the request.
     Refused(Refusal),
     /// The request cannot be read.
     BadRequest(BadRequest),
     PathNotFound,
     MethodNotAllowed,
     DevelopmentOff,
-    /// The route is for operators' networks.
+    /// The route is restricted to operator networks.
     NotAnOperator,
-    /// The page that asks is none of ours.
+    /// The request comes from a page of a foreign origin.
     ForeignOrigin,
-    /// The host that the request names is none of ours, in development mode.
+    /// The request names a host that is not accepted, in development mode.
     UnknownHost,
-    /// A page of another site asks for something that only development mode does.
+    /// A page of another site calls a route of development mode.
     CrossSite,
     NotReady(Box<ReadinessReport>),
     /// All connections are in use, and this one is from the reserve for health checks.
     TooManyConnections,
-    /// It came through a proxy that is not trusted, so where it comes from is not known.
+    /// The request came through an untrusted proxy, so the client's address is not known.
     UntrustedProxy,
-    /// It came too early, by this much.
+    /// The rate limit is exceeded; a retry is possible after this time.
     RateLimited(Duration),
-    /// Something broke: a word that may be told, and a detail for the log.
+    /// An internal error: a cause that may be shown, and a detail for the log.
     Internal(ErrorCause, String),
 }
 
-/// What is wrong with a request as such.
+/// What is wrong with a malformed request.
 #[derive(Clone, Debug)]
 pub(crate) enum BadRequest {
-    /// HTTP does not allow its head.
+    /// The head is malformed.
     Head(MalformedHead),
     Fields(FieldErrors),
     NotJson,
     NotUtf8,
     MediaType,
-    /// Neither a form nor JSON, where either will do.
+    /// The body is neither a form nor JSON, where both are accepted.
     FormType,
     TooLarge(usize),
     BodyTimeout,
     BodyIncomplete,
     RepeatedAuthorization,
     Prefetch,
-    /// No handshake of a socket, or one of another version.
+    /// Not a WebSocket handshake, or one of another version.
     NotAHandshake,
     HandshakeKey,
     HandshakeBody,
 }
 
-/// Why something broke, from a closed list that is safe to show.
+/// The cause of an internal error, from a closed list that is safe to show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ErrorCause {
     StoreUnavailable,
@@ -76,15 +76,15 @@ pub(crate) enum ErrorCause {
     NoRandomness,
     PlatformUnreachable,
     PlatformGarbled,
-    /// The platform said no, with this error code.
+    /// The platform refused, with this error code.
     PlatformRefused(i64),
-    /// The platform said no lately, and is left alone for a while.
+    /// The platform refused recently, and is not called for a while.
     PlatformSuspended(i64),
     Unexpected,
 }
 
 impl ApiError {
-    /// A fault nobody foresaw.
+    /// An unexpected error.
     pub(crate) fn unexpected(detail: &dyn fmt::Display) -> Self {
         Self::Internal(ErrorCause::Unexpected, detail.to_string())
     }
@@ -136,7 +136,7 @@ fn cause(internal: &InternalError) -> ErrorCause {
 
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
-        // The dispatcher renders it, since it knows the language and the request id.
+        // The dispatcher renders the error, since it knows the language and the request id.
         let mut response = Response::default();
         response.extensions_mut().insert(self);
         response

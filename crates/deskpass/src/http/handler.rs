@@ -1,4 +1,4 @@
-//! Handlers that describe themselves: by the types of their arguments and of their result.
+//! Handlers that are described by the types of their arguments and of their result.
 
 use axum::handler::Handler;
 
@@ -15,7 +15,7 @@ pub(crate) struct OperationSpec {
 
 /// A handler that describes what it reads and replies with.
 pub(crate) trait DescribedHandler<T>: Handler<T, RequestContext> {
-    /// Adds that to the specification.
+    /// Adds the description to the specification.
     fn describe(spec: &mut OperationSpec);
 }
 

@@ -1,4 +1,4 @@
-//! Messages from services to those who are connected.
+//! Messages from services to connected users.
 
 mod posting;
 
@@ -14,20 +14,20 @@ use crate::http::request::detached::run_to_completion;
 use crate::http::request::service::{MessagesScope, Service};
 use crate::http::response::envelope::Reply;
 
-/// What became of what was sent.
+/// The result of sending messages.
 #[derive(JsonSchema, Serialize)]
 pub(crate) struct Sent {
-    /// How many sockets it is on its way to, all in all.
+    /// The total number of sockets that the messages are sent to.
     delivered: usize,
     messages: Vec<SentMessage>,
 }
 
-/// What became of one message.
+/// The result of one message.
 #[derive(JsonSchema, Serialize)]
 pub(crate) struct SentMessage {
     id: Option<String>,
     delivered: usize,
-    /// Whether it had been sent before.
+    /// Whether the message was sent before.
     duplicate: bool,
 }
 
@@ -42,7 +42,7 @@ pub(crate) async fn send(
     State(app): State<App>,
     Service(_, PostedMessages(messages)): Service<MessagesScope, PostedMessages>,
 ) -> Result<Reply<Sent>, ApiError> {
-    // What was taken is told to everybody, also when the service does not wait for the count.
+    // Accepted messages are delivered even when the service disconnects before the response.
     let sent = run_to_completion(async move { app.auth.publish(messages).await }).await?;
     let messages: Vec<_> = sent.into_iter().map(SentMessage::from).collect();
     Ok(Reply(Sent { delivered: messages.iter().map(|message| message.delivered).sum(), messages }))

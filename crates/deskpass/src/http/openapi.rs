@@ -1,4 +1,4 @@
-//! The description of every route below /api, made from the table and from the types of its handlers.
+//! The API description of every route below /api, made from the route table and the types of the handlers.
 
 mod failures;
 mod schema;
@@ -21,7 +21,7 @@ const ABOUT: &str = "The sign-in desk of an IT help desk. Every answer has one e
     in English or Chinese by `Accept-Language`, `data`, and `request_id`, which is the `X-Request-Id` of the request where \
     that is 1 to 64 of A-Z a-z 0-9 . _ -. Clients should overlook members that they do not know.";
 
-/// The description of every route below /api, as OpenAPI 3.1 has it.
+/// The API description of every route below /api, in OpenAPI 3.1.
 pub fn description() -> &'static str {
     static TEXT: OnceLock<String> = OnceLock::new();
     TEXT.get_or_init(|| describe(&routes()).to_string())
@@ -62,7 +62,7 @@ fn describe(table: &[Route]) -> Value {
     })
 }
 
-/// Describes a route, which has this place among all described ones.
+/// Describes a route; `place` is its position among the described routes.
 fn operation(route: &Route, place: usize, generator: &mut SchemaGenerator) -> Value {
     let mut spec = OperationSpec::default();
     (route.describe)(&mut spec);
@@ -87,14 +87,14 @@ fn operation(route: &Route, place: usize, generator: &mut SchemaGenerator) -> Va
     operation
 }
 
-/// Method and path in one word, for programs that are made from the description.
+/// The operation id, for generated clients: method and path as one word.
 fn id(route: &Route) -> String {
     let pieces = route.path.split(|c: char| !c.is_ascii_alphanumeric()).filter(|piece| !piece.is_empty());
     let pieces = pieces.skip(1).map(str::to_owned);
     [route.method.as_str().to_ascii_lowercase()].into_iter().chain(pieces).collect::<Vec<_>>().join("_")
 }
 
-/// Who may call, in a word that the page has a text for.
+/// Who may call a route, as a word that the documentation page translates.
 fn access_name(access: RequiredAccess) -> &'static str {
     match access {
         RequiredAccess::Anyone => "anyone",
@@ -152,7 +152,7 @@ fn request_body(body: &BodySpec) -> Value {
     json!({ "required": body.required, "content": kinds.collect::<Map<_, _>>() })
 }
 
-/// The answers of a route that are a success, by status.
+/// The successful responses of a route, by status.
 fn success(spec: &OperationSpec, generator: &mut SchemaGenerator) -> Map<String, Value> {
     let mut headers = json!({ "X-Request-Id": { "$ref": "#/components/headers/X-Request-Id" } });
     let mut also = |name: &str| {
@@ -187,7 +187,7 @@ fn success(spec: &OperationSpec, generator: &mut SchemaGenerator) -> Map<String,
     Map::from_iter([("200".into(), json!({ "description": "Success", "headers": headers, "content": content }))])
 }
 
-/// What a success holds that has no envelope.
+/// The schema of a success without an envelope.
 fn plain(kind: &str) -> Value {
     json!({ "type": if kind == "application/json" { "object" } else { "string" } })
 }
@@ -202,7 +202,7 @@ fn envelope(data: &Value) -> Value {
     } })
 }
 
-/// An envelope beside whose members those of its payload stand, too.
+/// An envelope that also has the members of its payload at the top level.
 fn flat_envelope(data: &Value) -> Value {
     let mut content = envelope(data);
     if let Some(schema) = content.get_mut("schema").and_then(Value::as_object_mut) {

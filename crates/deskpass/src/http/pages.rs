@@ -1,4 +1,4 @@
-//! The pages, which the binary carries with it.
+//! The pages, which are embedded in the binary.
 
 mod encoding;
 mod files;
@@ -20,29 +20,29 @@ use crate::config::Language;
 use crate::http::error::ApiError;
 use crate::http::request::language::ClientLanguage;
 
-/// Nothing from elsewhere, nothing inline, no text that becomes markup or script, and nobody puts our pages into a frame.
+/// Allows resources of this origin only, no inline code, no text as markup or script, and no framing by other pages.
 const CONTENT_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
                       connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; \
                       require-trusted-types-for 'script'; trusted-types 'none'";
 
-/// Ask again before using it; most often the answer is that nothing has changed.
+/// Browsers revalidate the file before each use; usually it has not changed.
 const REVALIDATE: HeaderValue = HeaderValue::from_static("no-cache");
 
-/// An address with the version in it never means anything else.
+/// The content of an address with a version never changes.
 const IMMUTABLE: HeaderValue = HeaderValue::from_static("public, max-age=31536000, immutable");
 
-/// Whoever opened a page, and whatever it opens, has no hold on it; and nobody else's page makes use of what is here.
+/// Isolates pages from the windows that open them or that they open, and denies other origins the use of our files.
 const SAME_ORIGIN: HeaderValue = HeaderValue::from_static("same-origin");
 
-/// The cookie by which somebody has chosen a language.
+/// The cookie with the language that the user chose.
 const LANGUAGE_COOKIE: &str = "deskpass_language";
 
-/// Makes everything ready, so that the first to ask does not wait for it.
+/// Prepares all files, so that the first request does not wait for it.
 pub(crate) fn prepare() {
     std::sync::LazyLock::force(&SITE);
 }
 
-/// Hands out a page.
+/// Serves a page.
 pub(crate) async fn page(
     uri: Uri,
     ClientLanguage(preferred): ClientLanguage,
@@ -58,7 +58,7 @@ pub(crate) async fn page(
     Ok(response)
 }
 
-/// Hands out what a page needs. A page of another version, from another node, gets what there is here, but does not keep it.
+/// Serves an asset. A page of another version, from another node, gets this node's asset but does not cache it.
 pub(crate) async fn asset(uri: Uri, headers: HeaderMap) -> Result<Response, ApiError> {
     let place = uri.path().strip_prefix("/assets/").unwrap_or_default();
     let (version, name) = place.split_once('/').unwrap_or(("", place));
@@ -75,7 +75,7 @@ fn serve_file(file: &File, asked: &HeaderMap, keep: HeaderValue) -> Response {
     } else {
         Response::new(Body::from(encoded.body.clone()))
     };
-    // Also with nothing new: the browser takes the policy from this answer, not from the one it has kept.
+    // Set on 304 responses as well: the browser takes the policy from this response, not from the cached one.
     let head = response.headers_mut();
     head.insert(CONTENT_TYPE, HeaderValue::from_static(file.kind));
     head.insert(CACHE_CONTROL, keep);
@@ -90,14 +90,14 @@ fn serve_file(file: &File, asked: &HeaderMap, keep: HeaderValue) -> Response {
     response
 }
 
-/// Whether the client has this already. Proxies mark tags as weak (`W/`), which makes no difference here.
+/// Whether the client has the file already. Proxies mark tags as weak (`W/`), which makes no difference here.
 fn is_not_modified(tag: &HeaderValue, asked: &HeaderMap) -> bool {
     let lines = asked.get_all(IF_NONE_MATCH).iter().filter_map(|line| line.to_str().ok());
     let mut known = lines.flat_map(|line| line.split(',')).map(str::trim);
     known.any(|known| known == "*" || known.strip_prefix("W/").unwrap_or(known) == tag)
 }
 
-/// The language that somebody has chosen, if they have.
+/// The language that the user chose, if any.
 fn language_cookie(headers: &HeaderMap) -> Option<Language> {
     let lines = headers.get_all(COOKIE).iter().filter_map(|line| line.to_str().ok());
     let mut pairs = lines.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='));
@@ -108,12 +108,12 @@ fn language_cookie(headers: &HeaderMap) -> Option<Language> {
     })
 }
 
-/// Sends whoever left out the slash to the page.
+/// Redirects to the page when the trailing slash is missing.
 pub(crate) async fn add_slash(uri: Uri) -> Response {
     (StatusCode::PERMANENT_REDIRECT, [(LOCATION, format!("{}/", uri.path()))]).into_response()
 }
 
-/// Hands out the file by which the platform verifies that the domain is ours.
+/// Serves the file with which the platform verifies the domain.
 pub(crate) async fn verify_file(State(app): State<App>, uri: Uri) -> Result<Response, ApiError> {
     let asked = uri.path().trim_start_matches('/');
     let (_, text) = app.verify_file.as_ref().filter(|(name, _)| name == asked).ok_or(ApiError::PathNotFound)?;

@@ -17,14 +17,14 @@ use crate::http::response::envelope::Outcome;
 use crate::http::route::RateLimit;
 use crate::http::route::Route;
 
-/// Who is counted: the client, whose address need not be known before it counts, or the ticket that it asks about.
+/// The subject of a limit: the client, whose address is resolved only when needed, or the ticket of the request.
 struct RequestSubject {
     peer: IpAddr,
     forwarded: Vec<HeaderValue>,
     ticket: Option<Digest>,
 }
 
-/// Runs a route's handler, unless that has been done too often: then says how much too early it is.
+/// Runs a route's handler unless the rate limit is exceeded; then the error says how long to wait.
 pub(crate) async fn run_limited(
     app: &App,
     route: &Route,
@@ -47,8 +47,8 @@ pub(crate) async fn run_limited(
     Ok(response)
 }
 
-/// Whether there is a sign-in with this ticket. Where nobody can tell, it is taken for one: the handler fails then as well, and
-/// browsers behind one address do not use up each other's turns.
+/// Whether a ticket was issued. When the store fails, it counts as issued: the handler fails as well then, and browsers behind
+/// one address do not use up each other's limit.
 async fn is_issued(app: &App, ticket: &Digest) -> bool {
     let found = app.auth.shared.sign_ins.read_with(ticket, app.auth.clock.now(), |_| ()).await;
     found.map_or(true, |found| found.is_some())
@@ -61,7 +61,7 @@ impl RequestSubject {
     }
 
     async fn count(self, app: &App, limit: RateLimit, rate: Rate) -> Result<(), Duration> {
-        // A ticket counts by itself only where it was issued: anybody can make up others, each with a count of its own.
+        // Only issued tickets have a count of their own: a client could make up any number of others.
         let (counted, key) = match self.ticket {
             Some(ticket) if is_issued(app, &ticket).await => (LimitSubject::Ticket, ticket),
             _ => {

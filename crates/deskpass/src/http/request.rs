@@ -1,4 +1,4 @@
-//! What a handler reads of a request: tokens, authority, the client's address, fields of body, query and path.
+//! The parts of a request that handlers read: tokens, authority, the client's address, fields of body, query and path.
 
 pub(crate) mod access;
 pub(crate) mod authority;

@@ -1,4 +1,4 @@
-//! What a handler answers with: the envelope, error bodies, pages to go on to, pictures.
+//! The responses of handlers: the envelope, error bodies, redirects, pictures.
 
 pub(crate) mod describe;
 pub(crate) mod envelope;

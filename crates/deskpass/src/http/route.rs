@@ -39,7 +39,7 @@ pub struct Route {
 }
 
 impl Route {
-    /// A route without a limit, a tag and side effects.
+    /// A route without a limit, a tag or side effects.
     pub(crate) fn new<H: DescribedHandler<T> + Sync, T: 'static>(
         method: Method,
         path: &'static str,
@@ -119,12 +119,12 @@ impl Route {
         Self { has_side_effects: true, ..self }
     }
 
-    /// Says what it does.
+    /// Sets the summary.
     pub(crate) fn summary(self, english: &'static str, chinese: &'static str) -> Self {
         Self { summary: [english, chinese], ..self }
     }
 
-    /// The title of an unexpected error.
+    /// Sets the title of an unexpected error.
     pub(crate) fn error_title(self, english: &'static str, chinese: &'static str) -> Self {
         Self { error_title: [english, chinese], ..self }
     }
@@ -139,7 +139,7 @@ impl Route {
         Self { tag, ..self }
     }
 
-    /// Whether the API description has it.
+    /// Whether the API description contains it.
     pub(crate) fn is_described(&self) -> bool {
         self.path.starts_with("/api/")
     }

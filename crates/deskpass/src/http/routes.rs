@@ -1,11 +1,12 @@
-//! Every route that the service answers, in one table.
+//! Every route of the service, in one table.
 //!
-//! A row says who may call the route, how often, and which handler runs. A route below /api stands under a tag of the API description
-//! and also has a summary and the codes with which it refuses for reasons of its own; everything else in the description follows from
-//! the row and from the types of the handler. The code 1005 means that the route calls the platform, which has errors of its own.
+//! A row says who may call the route, how often, and which handler runs. A route below /api stands under a tag of the API
+//! description and also has a summary and the codes with which it refuses for reasons of its own; everything else in the
+//! description follows from the row and from the types of the handler. The code 1005 means that the route calls the platform,
+//! which has errors of its own.
 //!
-//! An argument or a result that no other handler has needs `DescribeInput` or `DescribeOutput`, and the payload of a reply derives
-//! `JsonSchema` beside `Serialize`; the compiler asks for both.
+//! An argument or a result that no other handler has needs `DescribeInput` or `DescribeOutput`, and the payload of a reply
+//! derives `JsonSchema` beside `Serialize`; the compiler asks for both.
 
 mod admin;
 mod agents;

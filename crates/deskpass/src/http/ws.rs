@@ -1,4 +1,4 @@
-//! Sockets: how they are asked for. What is said on them is the line's business.
+//! The routes that open sockets. The traffic on a socket is handled in `connection`.
 
 mod connection;
 mod handshake;
@@ -21,7 +21,7 @@ use crate::http::request::fields::{Fields, FromFields};
 use crate::http::request::query::Query;
 use crate::http::response::describe::{DescribeOutput, OutputSpec};
 
-/// From where to go on.
+/// The message after which to resume.
 pub(crate) struct Resume(Option<MessageId>);
 
 impl FromFields for Resume {
@@ -63,7 +63,7 @@ async fn open(
     Ok(SwitchingProtocols { accept, protocol, upgrade: PendingUpgrade::new(accepted) })
 }
 
-/// An answer after which the connection is a socket.
+/// The response that turns the connection into a socket.
 pub(crate) struct SwitchingProtocols {
     accept: HeaderValue,
     protocol: Option<HeaderValue>,

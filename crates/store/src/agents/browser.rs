@@ -6,8 +6,8 @@ use crate::database::{Sql, Tx};
 use crate::{Store, StoreError};
 
 impl Store {
-    /// Knows the browser that holds the value with this digest as one in which the agent has signed in. Does nothing for
-    /// whoever is no agent.
+    /// Records that the agent has signed in with the browser that holds the value with this digest. Does nothing if the
+    /// employee is not an agent.
     ///
     /// # Errors
     /// When the store fails.
@@ -22,7 +22,7 @@ impl Store {
             .await
     }
 
-    /// Whether any agent has signed in before in the browser that holds the value with this digest: several may share one.
+    /// Whether any agent has signed in before with the browser that holds the value with this digest. Agents may share a browser.
     ///
     /// # Errors
     /// When the store fails.
@@ -32,7 +32,7 @@ impl Store {
         Ok(self.database.read(found).await?.is_some())
     }
 
-    /// Whether the agent has signed in before in the browser that holds the value with this digest.
+    /// Whether the agent has signed in before with the browser that holds the value with this digest.
     ///
     /// # Errors
     /// When the store fails.
@@ -52,14 +52,14 @@ impl Store {
     }
 }
 
-/// Forgets the browsers of an agent, but the one that holds the value with this digest.
+/// Deletes the known browsers of an agent, except the browser that holds the value with the digest `keep`.
 pub(super) fn forget_all(tx: &Tx<'_>, key: &EmployeeKey, keep: Option<Digest>) -> Result<(), StoreError> {
     let text = "DELETE FROM known_browser WHERE corp_id = $1 AND employee_key = $2 AND digest <> $3";
     let keep = keep.map(|keep| keep.to_text()).unwrap_or_default();
     tx.execute(text, &args![key.corp(), key.id(), &*keep]).map(drop)
 }
 
-/// Removes browsers whose time is over.
+/// Removes expired browsers.
 pub(super) fn sweep(tx: &Tx<'_>, now: Timestamp, batch: i64) -> Result<usize, StoreError> {
     let text = "DELETE FROM known_browser WHERE (digest, corp_id, employee_key) IN
         (SELECT digest, corp_id, employee_key FROM known_browser WHERE expires_at <= $1 LIMIT $2)";

@@ -1,4 +1,4 @@
-//! One-time-password devices and the recovery codes that stand in for them. Secrets come here sealed.
+//! One-time-password devices and their recovery codes. The caller passes secrets already sealed.
 
 use std::fmt;
 
@@ -10,45 +10,45 @@ use crate::database::{Row, Tx};
 use crate::locks::lock_agent_where;
 use crate::{ChangeAuthor, ChangeError, LogEntry, Store, StoreError};
 
-/// A device that is bound.
+/// A bound device.
 #[derive(Clone)]
 pub struct Device {
-    /// Its secret, sealed.
+    /// The device's sealed secret.
     pub sealed: String,
-    /// When it was bound.
+    /// When the device was bound.
     pub bound_at: Timestamp,
-    /// When a code was right last.
+    /// When a code was last accepted.
     pub verified_at: Option<Timestamp>,
-    /// The last step a code was accepted for.
+    /// The last step for which a code was accepted.
     pub step: TotpStep,
-    /// Whether the platform had vouched for whoever bound it.
+    /// Whether the platform vouched for the user who bound the device.
     pub proven: bool,
 }
 
-/// A device that waits to be bound.
+/// A device whose binding has begun and is not complete.
 #[derive(Clone)]
 pub struct PendingDevice {
-    /// Its secret, sealed.
+    /// The device's sealed secret.
     pub sealed: String,
-    /// How long it may be bound.
+    /// Deadline for completing the binding.
     pub until: Timestamp,
-    /// The digest of the token of the session, or half of a sign-in, that began the setup. `None` where a node of the version
-    /// before began it.
+    /// Digest of the token of the session or partial session that began the setup. `None` if a node of the previous
+    /// version began it.
     pub by: Option<Digest>,
 }
 
-/// A step that a device showed the code of.
+/// A TOTP step whose code was presented.
 #[derive(Clone)]
 pub struct UsedTotpStep {
-    /// Whose device it is.
+    /// The owner of the device.
     pub employee: EmployeeKey,
-    /// Its secret, sealed, as it was when the code was checked.
+    /// The device's sealed secret at the time the code was checked.
     pub sealed: String,
     /// The step.
     pub step: TotpStep,
-    /// When.
+    /// When the code was presented.
     pub at: Timestamp,
-    /// Whether the platform vouches for whoever shows it: then the device is theirs, whoever bound it.
+    /// Whether the platform vouches for the user who presents the code: the device is then theirs, even if another user bound it.
     pub vouched: bool,
 }
 
@@ -61,29 +61,29 @@ impl fmt::Debug for UsedTotpStep {
     }
 }
 
-/// A device to be bound.
+/// A request to bind a device.
 #[derive(Clone)]
 pub struct DeviceBinding {
-    /// Whose it is.
+    /// The owner of the device.
     pub employee: EmployeeKey,
-    /// The secret that waits to be bound, sealed.
+    /// The sealed secret of the pending device.
     pub sealed: String,
-    /// The step of the code that shows they have it.
+    /// The step of the code that proves possession of the device.
     pub step: TotpStep,
-    /// Whether the platform vouches for them.
+    /// Whether the platform vouches for the user.
     pub proven: bool,
-    /// The digests of the recovery codes.
+    /// Digests of the recovery codes.
     pub recovery_codes: Vec<Digest>,
-    /// When.
+    /// When the device is bound.
     pub at: Timestamp,
-    /// What the agent is told.
+    /// The notice for the agent.
     pub notice: Notice,
-    /// The row for the log.
+    /// The audit event.
     pub entry: LogEntry,
 }
 
 impl Device {
-    /// A device in the columns from `first` on.
+    /// Reads a device from the columns starting at `first`.
     pub(super) fn read(row: &Row<'_>, first: usize) -> Result<Option<Self>, StoreError> {
         let Some(sealed) = row.maybe_text(first)? else { return Ok(None) };
         Ok(Some(Self {
@@ -97,7 +97,7 @@ impl Device {
 }
 
 impl PendingDevice {
-    /// A device in the columns from `first` on, and in column `by`.
+    /// Reads a pending device from the columns starting at `first`, and from the column `by`.
     pub(super) fn read(row: &Row<'_>, first: usize, by: usize) -> Result<Option<Self>, StoreError> {
         let Some(sealed) = row.maybe_text(first)? else { return Ok(None) };
         let by = if row.is_null(by)? { None } else { Some(row.digest(by)?) };
@@ -138,8 +138,8 @@ const UNBIND_DEVICE: &str =
     otp_step = 0 WHERE corp_id = $1 AND employee_key = $2 AND otp_secret IS NOT NULL";
 
 impl Store {
-    /// Keeps a device that waits to be bound, in place of another that does; `false`, and nothing changed, when one is bound
-    /// or there is no agent whose record counts.
+    /// Stores a pending device, replacing any other pending device. Returns `false`, and changes nothing, when a device
+    /// is bound or there is no enabled agent record.
     ///
     /// # Errors
     /// When the store fails.
@@ -155,8 +155,8 @@ impl Store {
         Ok(self.authorized(by).write(begun).await? == 1)
     }
 
-    /// The same for an agent who brings the code with this digest; `false` also when it does not count at `now`. The code is
-    /// spent when the device is bound.
+    /// Does the same for an agent who presents the setup code with this digest; also returns `false` when the code is not
+    /// valid at `now`. The code is consumed when the device is bound.
     ///
     /// # Errors
     /// When the store fails.
@@ -175,8 +175,8 @@ impl Store {
         Ok(self.authorized(by).write(begun).await? == 1)
     }
 
-    /// Binds the device that waits for it, with its recovery codes, and forgets the guesses at its code; a setup code for a
-    /// first device is spent. `false`, and nothing changed, when another one waits or is bound.
+    /// Binds the pending device with its recovery codes, clears the failed attempts at its code, and consumes the setup
+    /// code for a first device. Returns `false`, and changes nothing, when another device is pending or bound.
     ///
     /// # Errors
     /// When the store fails.
@@ -201,11 +201,11 @@ impl Store {
             .await
     }
 
-    /// Uses up a step of the device with this secret, and forgets the guesses before it; `false` when it was used, or a later
-    /// one, or the device is another.
+    /// Consumes a step of the device with this secret, and clears its failed attempts. Returns `false` when this or a
+    /// later step was used before, or the device has another secret.
     ///
     /// # Errors
-    /// When the store fails; then the code may not be taken for right.
+    /// When the store fails; then the caller must not accept the code.
     pub async fn use_totp_step(&self, by: ChangeAuthor, used: UsedTotpStep) -> Result<bool, ChangeError> {
         self.authorized(by)
             .write(move |tx| {
@@ -221,11 +221,10 @@ impl Store {
             .await
     }
 
-    /// Uses up a recovery code of the device that is bound, and forgets the guesses before it; `false` when there is no such
-    /// code.
+    /// Consumes a recovery code of the bound device, and clears the failed attempts; `false` when there is no such code.
     ///
     /// # Errors
-    /// When the store fails; then the code may not be taken for right.
+    /// When the store fails; then the caller must not accept the code.
     pub async fn use_recovery_code(
         &self,
         by: ChangeAuthor,
@@ -249,8 +248,8 @@ impl Store {
             .await
     }
 
-    /// Takes a device away with its recovery codes, and one that waits to be bound; `false` when none was bound. The agent
-    /// is told by `notice`.
+    /// Removes the agent's bound and pending devices and the recovery codes; `false` when no device was bound. `notice`
+    /// informs the agent.
     ///
     /// # Errors
     /// When the store fails.
@@ -273,8 +272,8 @@ impl Store {
             .await
     }
 
-    /// Takes a device away like [`Self::unbind_device`] for an administrator, forgets guesses at its codes, and keeps the digest
-    /// of the code with which the agent may bind another. Returns whether a device was bound.
+    /// Removes a device like [`Self::unbind_device`], for an administrator; also clears the failed attempts at its codes
+    /// and stores the digest of the setup code with which the agent may bind another. Returns whether a device was bound.
     ///
     /// # Errors
     /// When the store fails.
@@ -300,7 +299,7 @@ impl Store {
     }
 }
 
-/// Takes a device away with its recovery codes, and one that waits to be bound; whether one was bound.
+/// Removes the bound and the pending device and the recovery codes; returns whether a device was bound.
 fn remove_device(tx: &Tx<'_>, key: &EmployeeKey) -> Result<bool, StoreError> {
     let text = "UPDATE agent SET otp_pending = NULL, otp_pending_until = NULL, otp_pending_by = NULL
         WHERE corp_id = $1 AND employee_key = $2";

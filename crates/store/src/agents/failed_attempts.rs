@@ -1,4 +1,4 @@
-//! Guesses at passwords and one-time passwords: counted before they are looked at, forgotten after a right one.
+//! Failed attempts at passwords and one-time passwords: counted before the check, cleared after a successful one.
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -8,18 +8,18 @@ use deskpass_core::{Digest, EmployeeKey, FailedAttempts, Lockout, Timestamp};
 use crate::database::{Row, Tx};
 use crate::{Store, StoreError};
 
-/// What is guessed at. Each is counted apart.
+/// What an attempt is made at. Each kind has its own count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AttemptKind {
-    /// The password, from anywhere.
+    /// The password, in any browser.
     Password,
     /// A one-time password.
     Otp,
-    /// The password, in a browser in which the agent has signed in before: strangers cannot use these guesses up.
+    /// The password, in a browser in which the agent has signed in before: attempts made elsewhere cannot exhaust this count.
     KnownBrowser(Digest),
 }
 
-/// What the names of the trials in known browsers begin with.
+/// Prefix of the names of the kinds for known browsers.
 const KNOWN_BROWSER_PREFIX: &str = "browser:";
 
 impl AttemptKind {
@@ -32,25 +32,25 @@ impl AttemptKind {
     }
 }
 
-/// How long guesses at what nobody has are kept where there were a few: nobody learns anything from a few.
+/// Retention of a few attempts at credentials that do not exist. A few attempts reveal nothing, so they can go early.
 const FEW_ATTEMPTS_RETENTION: Duration = Duration::from_hours(24);
-/// And how long more of them are, so that a stranger cannot soon tell by asking again that nobody has it.
+/// Retention of many such attempts. It is long, so that a vanishing lockout does not soon reveal that the account does not exist.
 const MANY_ATTEMPTS_RETENTION: Duration = Duration::from_hours(30 * 24);
-/// How many are more than a few.
+/// The number of attempts from which they count as many.
 const MANY_ATTEMPTS: u32 = 5;
 
-/// A count that is there is locked until the transaction ends, so that guesses that come at once are counted one after the
-/// other, on however many nodes.
+/// Locks an existing count until the transaction ends, so that concurrent attempts are counted one after the other,
+/// across all nodes.
 const LOCK_COUNT: &str = "INSERT INTO guess (corp_id, employee_key, trial, recent, in_a_row, last_at)
     VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (corp_id, employee_key, trial) DO UPDATE SET last_at = guess.last_at
     RETURNING recent, in_a_row, last_at";
 
 impl Store {
-    /// Counts a guess, for a name that somebody bears as for any other. Whoever is told to stay out has not been counted,
-    /// and may not look whether the guess is right.
+    /// Counts an attempt, whether or not the account exists. When the result is a lockout, the attempt was not counted,
+    /// and the caller must not check the credential.
     ///
     /// # Errors
-    /// When the store fails; then nobody may look either.
+    /// When the store fails; then the caller must not check the credential either.
     pub async fn count_attempt(
         &self,
         key: EmployeeKey,
@@ -77,7 +77,7 @@ impl Store {
             .await
     }
 
-    /// Forgets the guesses before a right one that nothing else is written with.
+    /// Clears the failed attempts after a successful one, for callers that write nothing else.
     ///
     /// # Errors
     /// When the store fails.
@@ -86,16 +86,16 @@ impl Store {
     }
 }
 
-/// Which guesses at what an agent has are to be forgotten.
+/// Which failed attempts at an agent's credentials to clear.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum AttemptsToClear {
     All,
     Kind(AttemptKind),
-    /// Those at the password, wherever they came from.
+    /// Attempts at the password, in any browser.
     AllPasswords,
 }
 
-/// Forgets guesses; returns how many trials there were.
+/// Clears failed attempts; returns the number of removed counts.
 pub(super) fn clear(tx: &Tx<'_>, key: &EmployeeKey, which: AttemptsToClear) -> Result<usize, StoreError> {
     let text = "DELETE FROM guess WHERE corp_id = $1 AND employee_key = $2";
     match which {
@@ -109,13 +109,13 @@ pub(super) fn clear(tx: &Tx<'_>, key: &EmployeeKey, which: AttemptsToClear) -> R
     }
 }
 
-/// The first three columns of a row.
+/// Reads the first three columns of a row.
 pub(super) fn read(row: &Row<'_>) -> Result<FailedAttempts, StoreError> {
     let number = |column| row.int(column).map(|number| u32::try_from(number).unwrap_or(u32::MAX));
     Ok(FailedAttempts { recent: number(0)?, in_a_row: number(1)?, last_at: row.timestamp(2)? })
 }
 
-/// Removes guesses at what nobody has: names without a record, browsers that are not known any more.
+/// Removes attempts at credentials that do not exist: accounts without an agent record, browsers that are no longer known.
 pub(super) fn sweep(tx: &Tx<'_>, now: Timestamp, batch: i64) -> Result<usize, StoreError> {
     let digest = KNOWN_BROWSER_PREFIX.len() + 1;
     let text = format!(

@@ -1,10 +1,10 @@
-//! Whether the key outside the database is the one that its secrets were made with.
+//! Whether the configured encryption key is the key that the secrets in the database were sealed with.
 
 use crate::database::Sql;
 use crate::{Store, StoreError};
 
 impl Store {
-    /// What was left to tell the key by.
+    /// The stored text by which the key is checked.
     ///
     /// # Errors
     /// When the store fails.
@@ -13,7 +13,7 @@ impl Store {
         Ok(self.database.read(move |sql| sql.first(text, &[], |row| row.maybe_text(0))).await?.flatten())
     }
 
-    /// Leaves something to tell the key by in the place of `before`, unless another node was quicker.
+    /// Stores the text by which the key is checked in place of `before`, unless another node replaced it first.
     ///
     /// # Errors
     /// When the store fails.
@@ -23,7 +23,7 @@ impl Store {
         self.database.write(move |tx| tx.execute(text, &args![&*check, &*before]).map(drop)).await
     }
 
-    /// Whether anything is kept that only that key opens.
+    /// Whether the database contains anything that only the encryption key opens.
     ///
     /// # Errors
     /// When the store fails.

@@ -1,4 +1,4 @@
-//! What agents and administrators are to be told through the platform: written with what happened, delivered when that can be done.
+//! Notices to agents and administrators through the platform: written in the transaction of the event, delivered later.
 
 use std::time::Duration;
 
@@ -7,33 +7,33 @@ use deskpass_core::{EmployeeKey, Timestamp};
 use crate::database::{Row, Tx};
 use crate::{Store, StoreError};
 
-/// Something somebody is to be told.
+/// A notice to an employee.
 #[derive(Clone, Debug)]
 pub struct Notice {
-    /// What tells it from all others: sixteen random bytes, in hexadecimal.
+    /// Unique identifier: sixteen random bytes, in hexadecimal.
     pub id: String,
-    /// Whom it is for.
+    /// The recipient.
     pub employee: EmployeeKey,
-    /// What happened.
+    /// The event.
     pub subject: NoticeSubject,
-    /// From which address.
+    /// The client's address.
     pub address: String,
-    /// With which browser, as it calls itself; empty where that is not told.
+    /// The client's `User-Agent`; empty if it is not shown.
     pub user_agent: String,
-    /// When.
+    /// When the event happened.
     pub at: Timestamp,
-    /// Whose sign-in it is about, where it is not about whom it is for.
+    /// The sign-in that the notice is about, if it is not the recipient's own.
     pub about: Option<SignInReference>,
-    /// How often somebody has set out to deliver it.
+    /// The number of delivery attempts so far.
     pub tries: i64,
 }
 
-/// A sign-in of somebody else.
+/// A sign-in of another employee.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SignInReference {
-    /// How they are called.
+    /// The employee's display name.
     pub who: String,
-    /// When it was.
+    /// When the sign-in happened.
     pub at: Timestamp,
 }
 
@@ -48,20 +48,20 @@ impl SignInReference {
     }
 }
 
-/// What somebody is told of.
+/// The subject of a notice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoticeSubject {
     /// A one-time-password device was bound.
     DeviceBound,
-    /// Their password was used to sign in.
+    /// The recipient's password was used to sign in.
     PasswordUsed,
-    /// Their password was changed.
+    /// The recipient's password was changed.
     PasswordChanged,
-    /// Their one-time-password device was taken away.
+    /// The recipient's one-time-password device was removed.
     DeviceUnbound,
-    /// Somebody said of one of their sign-ins that it was somebody else's. For administrators.
+    /// An employee disowned one of their sign-ins. For administrators.
     SignInDisowned,
-    /// A sign-in with a QR code was confirmed for them from a network that they had not signed in from before.
+    /// A sign-in with a QR code was confirmed for the recipient from a network that they had not signed in from before.
     NewNetwork,
 }
 
@@ -75,7 +75,7 @@ impl NoticeSubject {
         Self::NewNetwork,
     ];
 
-    /// The word in records.
+    /// The subject's name in records.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -89,11 +89,11 @@ impl NoticeSubject {
     }
 }
 
-/// How long a notice is kept that could not be delivered.
+/// Retention of a notice that could not be delivered.
 const NOTICE_RETENTION: Duration = Duration::from_hours(48);
 
-/// Whoever comes second finds them put off, also where both saw them due. What a later version tells of is left to its nodes:
-/// this one has no words for it.
+/// The update postpones the notices, so a second node finds them postponed even if both nodes saw them due. Subjects of a
+/// later version are left to its nodes: this version has no text for them.
 fn claim() -> String {
     let known = NoticeSubject::ALL.map(|subject| format!("'{}'", subject.name())).join(", ");
     format!(
@@ -116,7 +116,7 @@ impl Notice {
 }
 
 impl Store {
-    /// Up to `limit` notices that are due, for this node alone until `until`; then they are due again.
+    /// Claims up to `limit` due notices for this node until `until`; then they are due again.
     ///
     /// # Errors
     /// When the store fails.
@@ -124,7 +124,7 @@ impl Store {
         self.database.write(move |tx| tx.rows(&claim(), &args![now, until, limit], notice)).await
     }
 
-    /// Puts a notice off that could not be delivered.
+    /// Postpones a notice that could not be delivered.
     ///
     /// # Errors
     /// When the store fails.
@@ -133,7 +133,7 @@ impl Store {
         self.database.write(move |tx| tx.execute(text, &args![&*id, until]).map(drop)).await
     }
 
-    /// Removes a notice that was delivered, or never will be.
+    /// Removes a notice that was delivered, or cannot be delivered.
     ///
     /// # Errors
     /// When the store fails.
@@ -157,7 +157,7 @@ fn notice(row: &Row<'_>) -> Result<Notice, StoreError> {
     })
 }
 
-/// Removes notices that are too old to be of use.
+/// Removes notices that are too old to be useful.
 pub(super) fn sweep(tx: &Tx<'_>, now: Timestamp, batch: i64) -> Result<usize, StoreError> {
     let text = "DELETE FROM notice WHERE id IN (SELECT id FROM notice WHERE at <= $1 LIMIT $2)";
     tx.execute(text, &args![now - NOTICE_RETENTION, batch])

@@ -1,7 +1,7 @@
-//! Sign-ins that have a right password and no one-time password yet.
+//! Partial sessions: sign-ins with a correct password, still without a one-time password.
 //!
-//! Whoever completes, ends or begins one holds the record of its agent, or that of the employee, until they are done: so
-//! that a half neither begins nor is completed while what it stands on is being taken away.
+//! A transaction that begins, completes or ends a partial session locks the agent's or the employee's record until it
+//! commits, so that no partial session begins or completes while what it depends on is being removed.
 
 use deskpass_core::{Digest, EmployeeKey, Timestamp};
 
@@ -12,32 +12,32 @@ use crate::deny_list::{EndReason, denied, deny};
 use crate::locks::{lock_agent_where, lock_rows};
 use crate::{Store, StoreError};
 
-/// A sign-in that is half done.
+/// A partial session.
 #[derive(Clone, Debug)]
 pub struct PartialSessionRecord {
-    /// What its token hashes to.
+    /// Digest of the token.
     pub digest: Digest,
-    /// Whose it is.
+    /// The employee.
     pub employee: EmployeeKey,
-    /// When it ends, unless it is completed.
+    /// When the partial session expires, unless it is completed.
     pub expires_at: Timestamp,
 }
 
-/// What the store knows of a half's digest.
+/// Result of looking up the digest of a partial session.
 #[derive(Clone, Debug)]
 pub enum PartialSessionLookup {
-    /// A half; whether it has expired is for the caller to tell.
+    /// A partial session; the caller checks whether it has expired.
     Found(PartialSessionRecord),
-    /// It was ended, or its agent or employee does not count any more.
+    /// The partial session was ended, or its agent or employee is disabled.
     Denied(EndReason),
-    /// Nothing.
+    /// The digest is unknown.
     NotFound,
 }
 
 impl Store {
-    /// Keeps a half and what the agent is to be told, and forgets the guesses of the trial that found the password; `false`,
-    /// and nothing happened, when the agent or the employee is disabled or gone, or `hash` is not that of the agent's
-    /// password any more.
+    /// Stores a partial session and the notice for the agent, and clears the failed attempts of the kind that succeeded.
+    /// Returns `false`, and changes nothing, when the agent or the employee is disabled or missing, or `hash` is no
+    /// longer that of the agent's password.
     ///
     /// # Errors
     /// When the store fails.
@@ -69,7 +69,7 @@ impl Store {
             .await
     }
 
-    /// What stands behind the digest of a half.
+    /// Looks up the digest of a partial session.
     ///
     /// # Errors
     /// When the store fails; then the token must not count as valid.
@@ -95,10 +95,10 @@ impl Store {
             .await
     }
 
-    /// Ends a half and denies its digest; `false`, and nothing happened, when it had ended or been completed already.
+    /// Ends a partial session and denies its digest; `false`, with no change, when it had ended or been completed already.
     ///
     /// # Errors
-    /// When the store fails; then the half may not be taken for ended.
+    /// When the store fails; then the partial session must not be treated as ended.
     pub async fn end_partial_session(&self, digest: Digest, deny_until: Timestamp) -> Result<bool, StoreError> {
         self.database
             .write(move |tx| {
@@ -117,8 +117,8 @@ impl Store {
 
 const DELETE_PARTIAL_SESSION: &str = "DELETE FROM half_session WHERE digest = $1";
 
-/// Whether a session of `employee` may begin in the place of a half, and keeps that so until the transaction ends: of two
-/// that come with it at once, one waits here and then finds it gone.
+/// Whether a session of `employee` may replace a partial session; locks it until the transaction ends. Of two concurrent
+/// completions, the second waits here and then finds the partial session gone.
 pub(crate) fn lock_if_valid(
     tx: &Tx<'_>,
     digest: Digest,
@@ -133,12 +133,12 @@ pub(crate) fn lock_if_valid(
     Ok(counts && tx.first(text, &values, |row| row.int(0))?.is_some())
 }
 
-/// A session has begun in the place of a half.
+/// Removes a partial session that a session has replaced.
 pub(crate) fn complete(tx: &Tx<'_>, digest: Digest) -> Result<(), StoreError> {
     tx.execute(DELETE_PARTIAL_SESSION, &args![digest]).map(drop)
 }
 
-/// Ends every half of an agent.
+/// Ends all partial sessions of an agent.
 pub(crate) fn end_all(tx: &Tx<'_>, key: &EmployeeKey, why: EndReason, deny_until: Timestamp) -> Result<(), StoreError> {
     let text = "INSERT INTO denied_token (digest, reason, until) SELECT digest, $3, $4 FROM half_session
         WHERE corp_id = $1 AND employee_key = $2 ON CONFLICT DO NOTHING";
@@ -147,7 +147,7 @@ pub(crate) fn end_all(tx: &Tx<'_>, key: &EmployeeKey, why: EndReason, deny_until
     tx.execute(text, &args![key.corp(), key.id()]).map(drop)
 }
 
-/// Removes halves that were over before `ended`.
+/// Removes partial sessions that ended before `ended`.
 pub(super) fn sweep(tx: &Tx<'_>, ended: Timestamp, batch: i64) -> Result<usize, StoreError> {
     let text = "DELETE FROM half_session WHERE digest IN
         (SELECT digest FROM half_session WHERE expires_at <= $1 LIMIT $2)";

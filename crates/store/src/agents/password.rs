@@ -1,4 +1,4 @@
-//! Passwords: set, forgotten, and what ends with the old one.
+//! Passwords: setting and resetting them, and ending what depends on the old password.
 
 use std::fmt;
 
@@ -12,26 +12,26 @@ use crate::locks::{lock_agent_where, lock_enabled_employee};
 use crate::sessions::{SessionScope, end_sessions_of};
 use crate::{ChangeAuthor, ChangeError, LogEntry, Store, StoreError};
 
-/// A password to be set.
+/// A request to set a password.
 #[derive(Clone)]
 pub struct NewPassword {
-    /// Whose it is.
+    /// The agent.
     pub employee: EmployeeKey,
-    /// Its hash.
+    /// Hash of the password.
     pub hash: String,
-    /// What must be so for it to be set.
+    /// The condition for setting the password.
     pub precondition: PasswordPrecondition,
-    /// The session that goes on; all others end.
+    /// The session to keep; all others end.
     pub keep: Option<Digest>,
-    /// The browser that stays known; all others are forgotten.
+    /// The known browser to keep; all others are deleted.
     pub keep_browser: Option<Digest>,
-    /// When.
+    /// When the password is set.
     pub at: Timestamp,
-    /// How long the digests of those that end are denied.
+    /// How long the digests of the ended sessions are denied.
     pub deny_until: Timestamp,
-    /// What the agent is told.
+    /// The notice for the agent.
     pub notice: Notice,
-    /// The row for the log.
+    /// The audit event.
     pub entry: LogEntry,
 }
 
@@ -41,14 +41,14 @@ impl fmt::Debug for NewPassword {
     }
 }
 
-/// What a new password takes the place of.
+/// The condition for setting a new password.
 #[derive(Clone)]
 pub enum PasswordPrecondition {
     /// There is no password.
     NoPassword,
-    /// This is the hash of the old one.
+    /// The old password has this hash.
     Hash(String),
-    /// The agent was handed the code with this digest, and it still counts.
+    /// The agent has a valid setup code with this digest.
     SetupCode(Digest),
 }
 
@@ -65,21 +65,21 @@ impl fmt::Debug for PasswordPrecondition {
 const SET_PASSWORD: &str =
     "UPDATE agent SET password_hash = $3, password_set_at = $4, setup_code = NULL, setup_code_until = NULL";
 
-/// The agent, if their record counts and they are not shut out.
+/// The agent, if the agent record and the employee are enabled.
 const ENABLED_AGENT: &str = "corp_id = $1 AND employee_key = $2 AND disabled_at IS NULL AND NOT EXISTS
     (SELECT 1 FROM employee e WHERE e.corp_id = $1 AND e.employee_key = $2 AND e.disabled_at IS NOT NULL)";
 
 impl Store {
-    /// Sets a password, if everything is as it should be before; then the agent's other sessions and halves end, their
-    /// other browsers and guesses at the password are forgotten, and a setup code is spent. Returns how many sessions ended; `None`, and nothing
-    /// changed, when it is not so, when the employee is shut out, or when there is no agent whose record counts.
+    /// Sets a password if the precondition holds. Then the agent's other sessions and partial sessions end, other known browsers
+    /// and failed attempts at the password are deleted, and a setup code is consumed. Returns the number of ended sessions;
+    /// `None`, with no change, when the precondition fails, the employee is disabled, or there is no enabled agent record.
     ///
     /// # Errors
     /// When the store fails.
     pub async fn set_password(&self, by: ChangeAuthor, new: NewPassword) -> Result<Option<usize>, ChangeError> {
         self.authorized(by)
             .write(move |tx| {
-                // In the order in which whoever signs in holds them. Nobody is disabled meanwhile.
+                // The same lock order as a sign-in. The locks also keep the agent and the employee from being disabled meanwhile.
                 let who = args![new.employee.corp(), new.employee.id()];
                 lock_agent_where(tx, "corp_id = $1 AND employee_key = $2", &who)?;
                 if !lock_enabled_employee(tx, &new.employee)? || !replace(tx, &new)? {
@@ -97,7 +97,7 @@ impl Store {
             .await
     }
 
-    /// Whether an agent whose record counts and who is not shut out was handed the code with this digest, and it still counts.
+    /// Whether an enabled agent of an enabled employee has a valid setup code with this digest.
     ///
     /// # Errors
     /// When the store fails.
@@ -112,8 +112,8 @@ impl Store {
         Ok(self.database.read(found).await?.is_some())
     }
 
-    /// Forgets an agent's password and keeps the digest of the code with which they may set another. What began with the
-    /// old one ends: sessions, halves, and what is known of their browsers. Returns how many sessions ended, `None` when
+    /// Deletes an agent's password and stores the digest of the setup code for the next one. What began with the old
+    /// password ends: sessions, partial sessions and known browsers. Returns the number of ended sessions, `None` when
     /// there is no such agent.
     ///
     /// # Errors
@@ -144,7 +144,7 @@ impl Store {
     }
 }
 
-/// Puts the hash in the place of what was there, if that is as it should be.
+/// Stores the new hash if the precondition holds.
 fn replace(tx: &Tx<'_>, new: &NewPassword) -> Result<bool, StoreError> {
     let (corp, id, hash) = (new.employee.corp(), new.employee.id(), &*new.hash);
     let changed = match &new.precondition {

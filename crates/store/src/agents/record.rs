@@ -1,4 +1,4 @@
-//! Who is an agent, and as what.
+//! Agent records: which employees are agents, and their roles.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -15,25 +15,25 @@ use crate::{ChangeAuthor, ChangeError, LogEntry, Store, StoreError};
 /// An employee's agent record.
 #[derive(Clone)]
 pub struct Agent {
-    /// Whose it is.
+    /// The employee.
     pub key: EmployeeKey,
-    /// The role they act in when none was assigned to them.
+    /// The role that the agent acts in when no role is assigned to the employee.
     pub role: Role,
-    /// Whether the record does not count.
+    /// Whether the record is disabled.
     pub disabled: bool,
-    /// When it was made.
+    /// When the record was created.
     pub created_at: Timestamp,
-    /// The hash of their password, when they have one.
+    /// Hash of the agent's password, if there is one.
     pub password: Option<String>,
-    /// Their one-time-password device, when one is bound.
+    /// The bound one-time-password device, if there is one.
     pub device: Option<Device>,
-    /// The device that waits to be bound.
+    /// The pending device.
     pub pending: Option<PendingDevice>,
-    /// How many recovery codes are left.
+    /// The number of unused recovery codes.
     pub recovery_codes: usize,
-    /// How long the code counts with which they may set a password, when they were handed one.
+    /// When the setup code for the password expires, if one was issued.
     pub setup_code_until: Option<Timestamp>,
-    /// How long the code counts with which they may bind a first device, when they were handed one.
+    /// When the setup code for a first device expires, if one was issued.
     pub device_code_until: Option<Timestamp>,
 }
 
@@ -43,20 +43,20 @@ impl fmt::Debug for Agent {
     }
 }
 
-/// An agent as a list shows them.
+/// An agent in a list.
 #[derive(Clone, Debug)]
 pub struct ListedAgent {
-    /// The record.
+    /// The agent record.
     pub agent: Agent,
-    /// The identifier as the corporation writes it.
+    /// The employee identifier in the corporation's spelling.
     pub employee_id: String,
     /// Display name.
     pub name: String,
-    /// Whether the employee is shut out.
+    /// Whether the employee is disabled.
     pub employee_disabled: bool,
-    /// Whether something of theirs was guessed at so often that only an administrator can unlock it.
+    /// Whether a credential of the agent is locked until an administrator unlocks it.
     pub locked: bool,
-    /// Until when something of theirs cannot be guessed at, where that ends by itself.
+    /// When a temporary lockout of a credential ends.
     pub shut_until: Option<Timestamp>,
 }
 
@@ -67,7 +67,7 @@ const COLUMNS: &str = "SELECT a.corp_id, a.employee_key, a.role_id, a.disabled_a
     FROM agent a JOIN employee e ON e.corp_id = a.corp_id AND e.employee_key = a.employee_key";
 
 impl Store {
-    /// Somebody's agent record, if they have one.
+    /// An employee's agent record, if there is one.
     ///
     /// # Errors
     /// When the store fails.
@@ -76,7 +76,7 @@ impl Store {
         self.database.read(move |sql| sql.first(&text, &args![key.corp(), key.id()], agent)).await
     }
 
-    /// The role of somebody's agent record, if they have one that counts.
+    /// The role of an employee's agent record, if the record exists and is enabled.
     ///
     /// # Errors
     /// When the store fails.
@@ -85,7 +85,7 @@ impl Store {
         self.database.read(move |sql| sql.first(text, &args![key.corp(), key.id()], |row| row.role(0))).await
     }
 
-    /// Makes an employee an agent; `false` when they are one already, and then nothing changes.
+    /// Makes an employee an agent; `false`, with no change, when the employee is an agent already.
     ///
     /// # Errors
     /// When the store fails, or there is no such employee.
@@ -110,7 +110,7 @@ impl Store {
             .await
     }
 
-    /// The agents, in the order of corporation and identifier, at most `limit` starting after `after`.
+    /// The agents, ordered by corporation and identifier, at most `limit` starting after `after`.
     ///
     /// # Errors
     /// When the store fails.
@@ -137,7 +137,7 @@ impl Store {
             .await
     }
 
-    /// Somebody's agent record as a list shows it, if they have one.
+    /// An employee's agent record as a list entry, if there is one.
     ///
     /// # Errors
     /// When the store fails.
@@ -152,8 +152,8 @@ impl Store {
             .await
     }
 
-    /// Gives an agent another role and ends their sessions in which one is lent; returns how many ended, `None` when there
-    /// is no such agent. The role that they have changes nothing.
+    /// Changes an agent's role and ends the agent's sessions that have a default role; returns the number of ended
+    /// sessions, `None` when there is no such agent. Setting the current role changes nothing.
     ///
     /// # Errors
     /// When the store fails.
@@ -178,8 +178,8 @@ impl Store {
             .await
     }
 
-    /// Has a record not count and ends what stands on it: sessions begun by password or with a lent role, halves, and what
-    /// is known of the agent's browsers. Returns how many sessions ended, `None` when there is no such agent.
+    /// Disables an agent record and ends what depends on it: sessions begun by password or with a default role, partial
+    /// sessions, and known browsers. Returns the number of ended sessions, `None` when there is no such agent.
     ///
     /// # Errors
     /// When the store fails.
@@ -207,7 +207,7 @@ impl Store {
             .await
     }
 
-    /// Has a record count again; `false` when there is no such agent.
+    /// Enables an agent record again; `false` when there is no such agent.
     ///
     /// # Errors
     /// When the store fails.
@@ -225,7 +225,7 @@ impl Store {
             .await
     }
 
-    /// Forgets all guesses at what an agent has; whether there were any, `None` when there is no such agent.
+    /// Clears all failed attempts at an agent's credentials; returns whether there were any, `None` when there is no such agent.
     ///
     /// # Errors
     /// When the store fails.
@@ -250,7 +250,7 @@ impl Store {
     }
 }
 
-/// Whether somebody has a record, whether or not it counts.
+/// Whether an employee has an agent record, enabled or not.
 fn exists(tx: &Tx<'_>, key: &EmployeeKey) -> Result<bool, StoreError> {
     let text = "SELECT 1 FROM agent WHERE corp_id = $1 AND employee_key = $2";
     Ok(tx.first(text, &args![key.corp(), key.id()], |row| row.int(0))?.is_some())
@@ -282,7 +282,7 @@ fn listed(row: &Row<'_>) -> Result<ListedAgent, StoreError> {
     })
 }
 
-/// Of all names after `after` and up to `last`, those that are locked, and until when the others are shut.
+/// The lockouts of all accounts after `after` and up to `last`: whether each is locked for good, and otherwise until when.
 fn lockouts(
     sql: &Sql<'_>,
     (corp, id): (&str, &str),
@@ -299,7 +299,7 @@ fn lockouts(
     Ok(shut)
 }
 
-/// The same for one of them.
+/// The lockout of one account.
 fn lockout_of(sql: &Sql<'_>, key: &EmployeeKey, now: Timestamp) -> Result<(bool, Option<Timestamp>), StoreError> {
     let text = "SELECT recent, in_a_row, last_at FROM guess WHERE corp_id = $1 AND employee_key = $2";
     let mut shut = (false, None);

@@ -1,6 +1,6 @@
-//! How a reader fills a gap in the cache.
+//! The filling of gaps in the cache by readers.
 
 use std::time::Duration;
 
-/// How long a request waits for another one that reads the same entry.
+/// How long a request waits for another request that reads the same entry.
 pub(crate) const CACHE_FILL_TIMEOUT: Duration = Duration::from_millis(200);

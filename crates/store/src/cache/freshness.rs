@@ -1,15 +1,14 @@
-//! Whether the cache can be believed.
+//! The proof that the cache can be trusted.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use rustix::time::{ClockId, clock_gettime};
 
-/// How long after a reading of what others have changed began its word counts. Together with the time to give an answer,
-/// less than a second.
+/// How long the cache is trusted after the start of a journal read. With the time to respond, it is less than a second.
 const FRESHNESS_DURATION: Duration = Duration::from_millis(900);
 
-/// A moment since the machine was started. Nobody can set it, and it also counts the time a machine was suspended.
+/// A time since boot. It cannot be set, and includes the time that the machine was suspended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct BootInstant(Duration);
 
@@ -24,7 +23,7 @@ impl BootInstant {
     }
 }
 
-/// Proof that the cache knows of every change up to a moment ago.
+/// The proof that the cache knows every change up to a moment ago.
 #[derive(Debug)]
 pub(crate) struct Freshness {
     /// In milliseconds.
@@ -32,12 +31,12 @@ pub(crate) struct Freshness {
 }
 
 impl Freshness {
-    /// For whoever is the only one to change the data.
+    /// For a node that is the only one to change the data.
     pub(crate) fn permanent() -> Self {
         Self { until: AtomicU64::new(u64::MAX) }
     }
 
-    /// For whoever has to hear of what others change, and has heard of nothing yet.
+    /// For a node that must read the changes of others and has not read any yet.
     pub(crate) fn expired() -> Self {
         Self { until: AtomicU64::new(0) }
     }
@@ -47,7 +46,7 @@ impl Freshness {
         until == u64::MAX || BootInstant::now() < BootInstant(Duration::from_millis(until))
     }
 
-    /// Notes that everything that had changed when a reading began was heard of.
+    /// Records that every change before the start of a read is known.
     pub(crate) fn extend(&self, began: BootInstant) {
         let until = u64::try_from((began.0 + FRESHNESS_DURATION).as_millis()).unwrap_or(0);
         self.until.store(until, Ordering::Release);

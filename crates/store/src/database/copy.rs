@@ -1,4 +1,4 @@
-//! Carries everything from the embedded database over to a server: all of it, or nothing.
+//! Copies all data from the embedded database to a PostgreSQL server, in one transaction.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -12,8 +12,8 @@ use super::{Mode, OpenError, PostgresSettings, RECORD_TIME, Sql, Value};
 use crate::StoreError;
 use crate::cache::{Cache, Freshness};
 
-/// What is carried over, in an order in which nothing refers to what is not there yet. The rest is made anew by whoever
-/// opens the target, or is about the database itself.
+/// The tables to copy, ordered so that referenced rows exist before the rows that refer to them. The other tables are
+/// recreated when the target is opened, or describe the database itself.
 const TABLES: [&str; 21] = [
     "employee",
     "user_role",
@@ -38,31 +38,31 @@ const TABLES: [&str; 21] = [
     "employee_network",
 ];
 
-/// Rows that travel together.
+/// The number of rows per batch.
 const BATCH_ROWS: i64 = 5_000;
 
-/// How far the copy is.
+/// The progress of a copy.
 #[derive(Clone, Copy, Debug)]
 pub struct CopyProgress {
-    /// The table it is in.
+    /// The table that is being copied.
     pub table: &'static str,
-    /// How many of its rows are there.
+    /// The number of rows copied so far.
     pub rows: u64,
-    /// How many there are.
+    /// The total number of rows in the table.
     pub of: u64,
 }
 
-/// What was copied: every table with the number of its rows.
+/// The result of a copy: every table with its number of rows.
 #[derive(Clone, Debug)]
 pub struct CopyReport {
-    /// In the order they were copied in.
+    /// The tables, in the order in which they were copied.
     pub tables: Vec<(&'static str, u64)>,
 }
 
-/// Why nothing was copied.
+/// The reason why nothing was copied.
 #[derive(Debug, thiserror::Error)]
 pub enum CopyError {
-    /// The source cannot be used: in use, of the other mode, of a later version, damaged.
+    /// The source cannot be used: it is in use, has the other mode, has a later version, or is damaged.
     #[error(transparent)]
     Source(OpenError),
     /// The source has tables of an earlier version.
@@ -73,32 +73,32 @@ pub enum CopyError {
         /// The version known here.
         known: i64,
     },
-    /// The target cannot be used: out of reach, of the other mode, of a later version.
+    /// The target cannot be used: it is unreachable, has the other mode, or has a later version.
     #[error(transparent)]
     Target(OpenError),
-    /// The target has data in it.
+    /// The target contains data.
     #[error("it is not empty: {table} has {rows} row(s)")]
     NotEmpty {
         /// A table that has rows.
         table: &'static str,
-        /// How many.
+        /// The number of its rows.
         rows: u64,
     },
-    /// The copy broke off.
+    /// The copy failed part way.
     #[error("it broke off in {table}: {error}")]
     Broken {
-        /// The table it was in.
+        /// The table that was being copied.
         table: &'static str,
-        /// What the database said.
+        /// The error that the database returned.
         error: StoreError,
     },
 }
 
-/// Copies everything from the embedded database in `from` into an empty PostgreSQL, in one transaction, which makes the tables, too:
-/// a copy that breaks off leaves nothing behind. The source must not be in use, and stays as it is.
+/// Copies the embedded database in `from` into an empty PostgreSQL database. One transaction creates and fills the
+/// tables, so a failed copy leaves nothing behind. The source must not be in use, and is not changed.
 ///
 /// # Errors
-/// When the source is in use or cannot be used, when the target is not empty or cannot be used.
+/// When the source is in use or unusable, or when the target is not empty or unusable.
 pub async fn copy(
     from: &Path,
     to: &PostgresSettings,
@@ -108,7 +108,7 @@ pub async fn copy(
 ) -> Result<CopyReport, CopyError> {
     let unreadable = |error| OpenError::Database { path: from.join("deskpass.db"), error };
     check_source_version(&from.join("deskpass.db")).map_err(|error| error.map_source(unreadable))?;
-    // Held until the end, so that nothing changes behind our back.
+    // Held until the end, so that no other process changes the source during the copy.
     let cache = Arc::new(Cache::new(1, Freshness::permanent()));
     let source = Sqlite::open(from, mode, cache, now, None).map_err(CopyError::Source)?;
     let reader = source.reader().map_err(unreadable).map_err(CopyError::Source)?;
@@ -123,7 +123,7 @@ pub async fn copy(
     postgres::with_connection(to, work).await.map_err(CopyError::Target)?
 }
 
-/// Bringing the tables up to date takes the key of the log, which a copy does without.
+/// Rejects a source with an older schema: its migration needs the key of the login log, which a copy does not have.
 fn check_source_version(path: &Path) -> Result<(), SourceError> {
     let connection = sqlite::Connection::open_reader(path).map_err(SourceError::Failed)?;
     let (found, known) =
@@ -153,7 +153,7 @@ fn copy_all(
     let broken = |table| move |error| CopyError::Broken { table, error };
     lock(target).map_err(broken("all tables"))?;
     for table in TABLES {
-        // Chains without a row and their marker are there as soon as a service was.
+        // Empty chains and their marker exist as soon as a service has run on the target.
         let used = match table {
             "log_chain" => "seq > 0",
             "log_marker" => "adopted > 0",
@@ -174,13 +174,13 @@ fn copy_all(
     Ok(CopyReport { tables })
 }
 
-/// Nobody signs in meanwhile, and whoever looks sees the target empty until all is there.
+/// Locks out sign-ins during the copy. Other connections see an empty target until the commit.
 fn lock(target: &postgres::Connection) -> Result<(), StoreError> {
     target.batch("SET LOCAL lock_timeout = 0")?;
     target.batch("LOCK TABLE employee, session, denied_token, login_log IN SHARE ROW EXCLUSIVE MODE")
 }
 
-/// The newest time on record goes along, for the clock not to start before it, and so does what the key is told by.
+/// Copies the newest recorded time, so that the clock does not start before it, and the key check; then commits.
 fn finish(source: &sqlite::Connection, target: &postgres::Connection) -> Result<(), StoreError> {
     let newest = source.first("SELECT at FROM probe", &[], |row| row.timestamp(0))?;
     target.execute(RECORD_TIME, &args![newest])?;
@@ -231,7 +231,7 @@ mod tests {
         let source = Sqlite::open(directory.path(), Mode::Production, cache, now, None).unwrap();
         let tables = "SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name";
         let found = source.reader().unwrap().rows(tables, &[], |row| row.text(0)).unwrap();
-        // About the database itself, the same in every one, or about to be over.
+        // Tables that describe the database itself, that are the same in every database, or whose rows expire soon.
         let left = ["chore", "desk", "journal", "migration", "probe", "role", "used_once"];
         let mut known: Vec<_> = TABLES.into_iter().chain(left).collect();
         known.sort_unstable();

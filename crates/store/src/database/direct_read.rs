@@ -1,16 +1,16 @@
-//! Reading beside whoever uses the data: nothing is changed, nobody is held up, and no tables are brought up to date.
+//! Reads data that a running service may be using: changes nothing, blocks no other connection, and runs no migrations.
 
 use super::migrate::{self, MigrateError};
 use super::{Location, Mode, OpenError, Sql, postgres, sqlite};
 use crate::StoreError;
 
-/// Why data could not be read beside whoever uses it.
+/// The reason why a direct read failed.
 #[derive(Debug, thiserror::Error)]
 pub enum DirectReadError {
-    /// It cannot be used at all.
+    /// The data cannot be opened.
     #[error(transparent)]
     Open(#[from] OpenError),
-    /// Its tables are older than this program.
+    /// The tables are older than this program.
     #[error(
         "the data has version {found} and this program reads version {known}; bring it up to date with `deskpass migrate`"
     )]
@@ -20,12 +20,12 @@ pub enum DirectReadError {
         /// The version known here.
         known: i64,
     },
-    /// The database failed meanwhile.
+    /// The database failed during the read.
     #[error("the database failed: {0}")]
     Failed(#[from] StoreError),
 }
 
-/// Does something on a connection of its own that only reads. It may take long.
+/// Runs `work` on a dedicated read-only connection. It may take long.
 pub(crate) async fn read_directly<T: Send + 'static>(
     location: &Location,
     mode: Mode,
@@ -57,7 +57,7 @@ pub(crate) async fn read_directly<T: Send + 'static>(
     }
 }
 
-/// Whether the tables are those that this program knows, and of this mode.
+/// Checks that the schema version and the mode of the data match this program.
 fn check_schema(
     sql: &Sql<'_>,
     mode: Mode,
@@ -73,8 +73,8 @@ fn check_schema(
     Ok(fit.map_err(|error| error.into_open_error(place, instead, failed))?)
 }
 
-/// Reads the data as it is at one moment, whatever others write meanwhile, and along its indexes: PostgreSQL would rather sort where
-/// it believes that there is little, and it may not have counted for a while.
+/// Runs `work` on a snapshot of the data and makes PostgreSQL use the indexes. With stale statistics, PostgreSQL would
+/// choose a sort because it underestimates the size of the tables.
 pub(crate) fn in_snapshot<T>(
     sql: &Sql<'_>,
     work: impl FnOnce(&Sql<'_>) -> Result<T, StoreError>,

@@ -1,24 +1,24 @@
-//! Where the data is, and what it is for.
+//! The location and the mode of the data.
 
 use std::path::PathBuf;
 
 use super::PostgresSettings;
 
-/// Where the data is.
+/// The location of the data.
 #[derive(Clone, Debug)]
 pub enum Location {
-    /// In this directory, for this process alone.
+    /// In this directory, used by this process only.
     Embedded(PathBuf),
-    /// With a server that several nodes share.
+    /// On a server that several nodes share.
     Postgres(PostgresSettings),
 }
 
-/// What data is for. Decided when it is made, and never changed.
+/// The mode of the data. It is set when the data is created and never changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
-    /// To try things with: anyone can sign in as anyone.
+    /// For trials: any user can sign in as any employee.
     Development,
-    /// In earnest.
+    /// For production use.
     Production,
 }
 

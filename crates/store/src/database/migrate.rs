@@ -1,4 +1,4 @@
-//! Brings the tables up to date, once and in order.
+//! Runs the migrations, each once and in order.
 
 use std::fmt;
 
@@ -8,8 +8,8 @@ use super::{Mode, OpenError, Sql, Tx};
 use crate::login_log::{begin_chains, is_other_key};
 use crate::{ChainKey, StoreError};
 
-/// The migrations, oldest first. A landed one is never edited. A node of the version before goes on working while they
-/// run and afterwards, so they only add.
+/// The migrations, oldest first. A released migration is never edited. Nodes of the previous version keep working
+/// during and after a migration, so migrations only add.
 const MIGRATIONS: &[(i64, &str)] = &[
     (1, include_str!("../../migrations/0001_records_and_sessions.sql")),
     (2, include_str!("../../migrations/0002_platform_sign_in.sql")),
@@ -23,10 +23,10 @@ const MIGRATIONS: &[(i64, &str)] = &[
     (10, include_str!("../../migrations/0010_log_marker.sql")),
 ];
 
-/// The migration that makes the marker of the log. What it says is written in the same transaction, and never again.
+/// The migration that creates the marker of the login log. Its row is written in the same transaction, and never again.
 const MARKER_MIGRATION: i64 = 10;
 
-/// The version that the tables have once they are up to date.
+/// Returns the schema version after all migrations.
 #[must_use]
 pub fn newest_version() -> i64 {
     MIGRATIONS.last().map_or(0, |(id, _)| *id)
@@ -46,7 +46,7 @@ impl From<StoreError> for MigrateError {
 }
 
 impl MigrateError {
-    /// As told to whoever opens the data at `place`, with what to do when it is not what they wanted.
+    /// Converts this error for the caller that opens the data at `place`. `instead` says what to do about a wrong mode.
     pub(super) fn into_open_error(
         self,
         place: impl fmt::Display,
@@ -64,39 +64,40 @@ impl MigrateError {
     }
 }
 
-/// Brings the tables up to date, unless the data is of another mode: then it stays as it is. Of several who try at once,
-/// one does it and the others find it done.
+/// Runs the missing migrations. Data of another mode is left unchanged. When several processes migrate at once, one
+/// does the work and the others find it done.
 ///
-/// With a key, the log's marker is made when its table is, unless the data was written with another key: then it stays as it is. Without one it is not, and `deskpass audit verify` will say so: that is
-/// for a target that gets the marker of its source.
+/// With a key, the migration that creates the marker table also writes the marker. When the data was written with another key,
+/// nothing is migrated. Without a key, no marker is written and `deskpass audit verify` reports that. This is for a target that
+/// receives the marker of its source.
 pub(super) fn run(sql: &Sql<'_>, mode: Mode, now: Timestamp, key: Option<&ChainKey>) -> Result<(), MigrateError> {
     let known = newest_version();
-    // Nothing to do is the usual case, and takes no more than permission to read.
+    // Usually there is nothing to do, and this check needs only read permission.
     if schema_version(sql)? == known {
         return check_mode(sql, mode);
     }
     begin(sql)?;
     let outcome = migrate(sql, mode, now, key).and_then(|()| Ok(sql.batch("COMMIT")?));
     if outcome.is_err() {
-        // A transaction that failed to commit is rolled back by closing the connection at the latest.
+        // If the rollback fails too, closing the connection rolls the transaction back.
         let _ = sql.batch("ROLLBACK");
     }
     outcome
 }
 
-/// Begins a transaction in which the tables are up to date. The log gets no marker: it is for a target that gets the marker of its
-/// source in the same transaction.
+/// Begins a transaction and migrates the tables in it. It writes no marker for the login log, because the target
+/// receives the marker of its source in the same transaction.
 pub(super) fn begin_migrated(sql: &Sql<'_>, mode: Mode, now: Timestamp) -> Result<(), MigrateError> {
     begin(sql)?;
     if schema_version(sql)? == newest_version() { check_mode(sql, mode) } else { migrate(sql, mode, now, None) }
 }
 
-/// Begins a transaction that nobody else who migrates is in at the same time.
+/// Begins a transaction that excludes other migrations.
 fn begin(sql: &Sql<'_>) -> Result<(), StoreError> {
     match sql {
         Sql::Sqlite(_) => sql.batch("BEGIN IMMEDIATE"),
-        // A change to a table waits until nobody uses it, and whoever comes after that waits behind it: rather give up
-        // soon than have every node wait.
+        // A table change waits for the running statements, and new statements wait behind it. A short lock timeout
+        // keeps the other nodes from waiting.
         Sql::Postgres(_) => sql.batch(
             "BEGIN; SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0;
              SELECT pg_advisory_xact_lock(hashtext('deskpass ' || current_schema()));
@@ -131,12 +132,12 @@ fn migrate(sql: &Sql<'_>, mode: Mode, now: Timestamp, key: Option<&ChainKey>) ->
     check_mode(sql, mode)
 }
 
-/// The version of the tables; 0 when there are none.
+/// Returns the schema version, or 0 when there are no tables.
 pub(super) fn schema_version(sql: &Sql<'_>) -> Result<i64, StoreError> {
     if has_migrations(sql)? { version(sql) } else { Ok(0) }
 }
 
-/// Whether the data was ever brought to any version.
+/// Returns whether the data has a migration table.
 fn has_migrations(sql: &Sql<'_>) -> Result<bool, StoreError> {
     let text = match sql {
         Sql::Sqlite(_) => "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'migration'",
@@ -149,7 +150,7 @@ fn version(sql: &Sql<'_>) -> Result<i64, StoreError> {
     Ok(sql.first("SELECT COALESCE(MAX(id), 0) FROM migration", &[], |row| row.int(0))?.unwrap_or(0))
 }
 
-/// Refuses data that was made in the other mode.
+/// Rejects data that was created in the other mode.
 pub(super) fn check_mode(sql: &Sql<'_>, wanted: Mode) -> Result<(), MigrateError> {
     let found = sql.first("SELECT mode FROM desk", &[], |row| row.text(0))?;
     let found = found.ok_or_else(|| StoreError::damaged("the data does not say what it is for"))?;

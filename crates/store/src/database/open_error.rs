@@ -1,4 +1,4 @@
-//! Why a store could not be opened.
+//! The errors of opening a store.
 
 use std::path::PathBuf;
 
@@ -6,58 +6,58 @@ use super::Mode;
 use crate::StoreError;
 use crate::tls::InvalidCaFile;
 
-/// Why a store could not be opened.
+/// The reason why a store could not be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// Somebody else works in the directory.
+    /// Another process uses the directory.
     #[error("{} is in use by another deskpass process; stop that one first, or choose another directory with --data", .0.display())]
     InUse(PathBuf),
-    /// The file system says no.
+    /// The file system refuses access.
     #[error("cannot use the data directory {}: {source}; give it to this user, or choose another with --data", path.display())]
     Directory {
         /// The directory.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the operating system.
         source: std::io::Error,
     },
-    /// The embedded database says no.
+    /// The embedded database cannot be opened.
     #[error("cannot open {}: {}", path.display(), advised(error))]
     Database {
         /// The database's file.
         path: PathBuf,
-        /// What the database said.
+        /// The error of the database.
         error: StoreError,
     },
-    /// The database server says no.
+    /// The database server refuses the connection or cannot be reached.
     #[error("cannot use {server}: {error}; check store.url, and that the server runs and lets this user in")]
     Server {
-        /// Which server, without secrets.
+        /// The server, without secrets.
         server: String,
-        /// What it said, or why it could not be asked.
+        /// The error of the server or of the connection.
         error: StoreError,
     },
-    /// The address of the server cannot be read.
+    /// The server's URL cannot be parsed.
     #[error("store.url cannot be used: {0}")]
     Url(String),
-    /// The certificates of whom to trust cannot be used.
+    /// The CA file cannot be used.
     #[error(transparent)]
     Authority(#[from] InvalidCaFile),
-    /// The database is gone, though there was one.
+    /// The database file is missing or empty, although the directory had a database.
     #[error("{} is missing or empty, though this directory had a database; restore it from a backup, or choose another directory with --data", .0.display())]
     Lost(PathBuf),
     /// The data belongs to the other mode.
     #[error("{place} was made in {found} and cannot be used in {wanted}; {instead}{}", hint(found))]
     Mode {
-        /// Where it is.
+        /// The location of the data.
         place: String,
-        /// The mode it was made in.
+        /// The mode of the data.
         found: String,
-        /// The mode asked for.
+        /// The requested mode.
         wanted: &'static str,
         /// What to do instead.
         instead: &'static str,
     },
-    /// The data was written with another key, and cannot be brought up to date with this one.
+    /// The data was written with another key and cannot be migrated with this one.
     #[error(
         "encryption_key is not the one that the data in {0} was written with, so it was not brought up to date: put that key back \
          into the settings. If it is lost for good, `deskpass audit restart --key-is-lost` goes on with the new one"
@@ -79,7 +79,7 @@ fn hint(found: &str) -> &'static str {
     if found == Mode::Development.name() { ", or add --dev" } else { "" }
 }
 
-/// What the database said, with what can be done about it where that is known.
+/// Formats the database error, with its remedy where one is known.
 fn advised(error: &StoreError) -> String {
     error.remedy().map_or_else(|| error.to_string(), |remedy| format!("{error}; {remedy}"))
 }

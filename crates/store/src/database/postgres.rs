@@ -1,4 +1,4 @@
-//! PostgreSQL: shared by several nodes, each with a few connections and one that follows what the others change.
+//! PostgreSQL, shared by several nodes. Each node has a pool and one connection that reads the changes of others.
 
 mod address;
 mod connection;
@@ -69,23 +69,23 @@ impl PostgresDatabase {
         self.pool.run(AccessMode::Write, move |connection| transact(connection, &work, &cache, &changed)).await
     }
 
-    /// Fires after this node has changed something that others should hear of.
+    /// Returns the signal that fires after this node commits a change that concerns other nodes.
     pub(super) fn changed(&self) -> &Arc<Notify> {
         &self.changed
     }
 
-    /// Reads at once what others have changed.
+    /// Reads the changes of other nodes immediately.
     pub(super) fn catch_up(&self) {
         self.reader.wake();
     }
 
-    /// Waits until everything is read that others had changed before.
+    /// Waits until this node has read every change that other nodes committed before this call.
     pub(super) async fn wait_until_caught_up(&self) {
         self.reader.wait_until_caught_up().await;
     }
 }
 
-/// Does a piece of work in a transaction.
+/// Runs `work` in a transaction.
 fn transact<T>(
     connection: &Connection,
     work: &impl Fn(&mut Tx<'_>) -> Result<T, StoreError>,
@@ -96,26 +96,26 @@ fn transact<T>(
     let (done, mut touched) = match prepared(connection, work) {
         Ok(prepared) => prepared,
         Err(error) => {
-            // A connection on which this fails is of no more use, and the server rolls back.
+            // A connection on which this fails is discarded, and the server rolls back.
             let _ = connection.batch("ROLLBACK");
             return Err(WorkError::RolledBack(error));
         }
     };
     let committed = connection.batch("COMMIT").map_err(WorkError::CommitUnknown);
-    // Of a new session nobody else knows, and this node must not either: somebody may have ended it by now, and this node
-    // have heard of that.
+    // This node must not cache a new session: another node may already have ended it, and this node may already have
+    // read that change.
     touched.retain(|change| !matches!(change, CacheChange::SessionStarted(..)));
     if touched.iter().any(CacheChange::concerns_other_nodes) {
         changed.notify_one();
     }
     for change in touched {
-        // Also where nobody knows whether it was committed: forgetting is always right.
+        // Also applied when the result of the commit is unknown: removing a cache entry is always safe.
         cache.apply(change);
     }
     committed.map(|()| done)
 }
 
-/// Everything of a transaction but its commit.
+/// Runs everything of a transaction except its commit.
 fn prepared<T>(
     connection: &Connection,
     work: &impl Fn(&mut Tx<'_>) -> Result<T, StoreError>,
@@ -124,7 +124,7 @@ fn prepared<T>(
     let done = work(&mut tx)?;
     let changes = tx.into_changes();
     journal::write(connection, &changes)?;
-    // After a failed statement a commit would undo everything and not say so.
+    // After a failed statement, COMMIT would roll back without an error.
     if connection.health() == ConnectionHealth::Healthy {
         Ok((done, changes))
     } else {

@@ -1,11 +1,11 @@
-//! Small writes for the upkeep of a database: a probe, the time on record, the journal.
+//! Small maintenance writes: the write probe, the recorded time, and the journal sweep.
 
 use deskpass_core::Timestamp;
 
 use super::{Sql, postgres};
 use crate::StoreError;
 
-/// Writes something, to see that it can be done. Nodes that share a database must not wait for each other over it.
+/// Writes to the database, to check that it accepts writes. Nodes that share a database must not block each other here.
 pub(crate) fn probe_write(sql: &Sql<'_>, now: Timestamp) -> Result<(), StoreError> {
     match sql {
         Sql::Sqlite(connection) => connection.execute(RECORD_TIME, &args![now]).map(drop),
@@ -13,10 +13,10 @@ pub(crate) fn probe_write(sql: &Sql<'_>, now: Timestamp) -> Result<(), StoreErro
     }
 }
 
-/// The newest time of all nodes stays on record.
+/// Records the newest time of all nodes.
 pub(crate) const RECORD_TIME: &str = "UPDATE probe SET at = CASE WHEN at > $1 THEN at ELSE $1 END";
 
-/// Removes from the journal what everyone has read; returns how much went.
+/// Removes the journal rows that every node has read, and returns their number.
 pub(crate) fn sweep_journal(sql: &Sql<'_>) -> Result<usize, StoreError> {
     match sql {
         Sql::Sqlite(_) => Ok(0),

@@ -1,4 +1,4 @@
-//! Begins the chains of the log anew with another key, for when the one that they were made with is lost.
+//! Restarts the chains of the login log with a new key, for when the previous key is lost.
 
 use std::sync::Arc;
 
@@ -11,8 +11,8 @@ use crate::cache::{Cache, Freshness};
 use crate::login_log::begin_chains;
 use crate::{LogEntry, StoreError};
 
-/// Takes all rows of the log into a chain that is made with the key of `entry`, and writes that row after them. All of it happens
-/// in one transaction. No service may run on an embedded database meanwhile.
+/// Adds all rows of the log to a chain with the key of `entry`, and writes `entry` after them, in one transaction. No
+/// service may run on an embedded database meanwhile.
 ///
 /// # Errors
 /// When the data is in use or cannot be used.
@@ -20,7 +20,7 @@ pub async fn restart_log(location: &Location, mode: Mode, now: Timestamp, entry:
     match location {
         Location::Embedded(directory) => {
             let cache = Arc::new(Cache::new(1, Freshness::permanent()));
-            // Without the key: the data was made with another one, and the marker is made below.
+            // Without the key: the data was created with another key, and the marker is created below.
             let store = Sqlite::open(directory, mode, cache, now, None)?;
             let failed = |error| OpenError::Database { path: directory.join("deskpass.db"), error };
             store.write(move |tx| restart(tx, &entry, now)).await.map_err(failed)

@@ -1,4 +1,4 @@
-//! One row of an answer, from either database.
+//! A row of a query result, from either database.
 
 use deskpass_core::{Digest, Role, Timestamp};
 use rusqlite::types::ValueRef;
@@ -6,7 +6,7 @@ use tokio_postgres::types::Type;
 
 use crate::StoreError;
 
-/// One row of an answer.
+/// A row of a query result.
 pub(crate) enum Row<'a> {
     Sqlite(&'a rusqlite::Row<'a>),
     Postgres(&'a tokio_postgres::Row),
@@ -58,7 +58,7 @@ impl Row<'_> {
     }
 }
 
-/// A number of either size: plain numbers in a query are small ones.
+/// Reads a number of either size: PostgreSQL returns INT4 for plain numbers in a query.
 fn number(row: &tokio_postgres::Row, column: usize) -> Result<Option<i64>, StoreError> {
     match row.columns().get(column).map(tokio_postgres::Column::type_) {
         Some(&Type::INT4) => Ok(row.try_get::<_, Option<i32>>(column)?.map(i64::from)),

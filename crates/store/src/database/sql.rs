@@ -1,6 +1,6 @@
-//! SQL text, values in, rows out: the little that statements need, with nothing of one database in it.
+//! A minimal SQL interface, independent of the database: text and values in, rows out.
 //!
-//! The house dialect is what SQLite and PostgreSQL both understand: TEXT and BIGINT, `$1` placeholders, times as
+//! Statements use only what SQLite and PostgreSQL both understand: TEXT and BIGINT, `$1` placeholders, times in
 //! milliseconds.
 
 use super::postgres::Connection as PostgresConnection;
@@ -8,7 +8,7 @@ use super::sqlite::Connection as SqliteConnection;
 use super::{Row, Value};
 use crate::StoreError;
 
-/// A connection to either database, lent to whoever runs statements on it.
+/// A borrowed connection to either database.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Sql<'a> {
     Sqlite(&'a SqliteConnection),
@@ -32,7 +32,7 @@ impl Sql<'_> {
         }
     }
 
-    /// All rows of a query.
+    /// Returns all rows of a query.
     pub(crate) fn rows<T>(
         &self,
         text: &str,
@@ -45,7 +45,7 @@ impl Sql<'_> {
         }
     }
 
-    /// The first row of a query, if it has one.
+    /// Returns the first row of a query, if there is one.
     pub(crate) fn first<T>(
         &self,
         text: &str,

@@ -1,4 +1,4 @@
-//! The embedded database: many readers, one writer, commits in groups, one process per directory.
+//! The embedded database: several readers, one writer, group commits, one process per directory.
 
 mod connection;
 mod lock;
@@ -26,7 +26,7 @@ use writer::Writer;
 pub(crate) struct Sqlite {
     readers: Readers,
     writer: Writer,
-    // Last, so that the directory is released after the connections are closed.
+    // Declared last, so that the directory is released after the connections are closed.
     _lock: Lock,
 }
 
@@ -60,7 +60,7 @@ impl Sqlite {
         Ok(Self { readers: Readers::new(path), writer, _lock: lock })
     }
 
-    /// A connection that only reads.
+    /// Opens a read-only connection.
     pub(super) fn reader(&self) -> Result<Connection, StoreError> {
         self.readers.connect()
     }
@@ -80,7 +80,7 @@ impl Sqlite {
     }
 }
 
-/// What only a database leaves behind: changes that are not in its file yet, a copy of it, or the socket of a service.
+/// Returns whether a database left files behind: a write-ahead log, a copy, or the socket of a service.
 fn has_traces(directory: &Path) -> bool {
     let files = fs::read_dir(directory).into_iter().flatten().flatten();
     let mut names = files.filter(|file| {
@@ -96,15 +96,15 @@ fn has_traces(directory: &Path) -> bool {
     names.next().is_some()
 }
 
-/// The socket on which a running service takes commands.
+/// The socket on which a running service accepts commands.
 const SOCKET: &str = "deskpass.sock";
 
-/// Makes an empty database file that only this user can read, unless there is one.
+/// Creates an empty database file that only this user can read, unless it exists.
 fn create(path: &Path) -> std::io::Result<()> {
     fs::OpenOptions::new().create(true).append(true).mode(0o600).open(path).map(drop)
 }
 
-/// Somebody may have meant it, for a backup or a group of operators, so it is no reason not to start.
+/// Only warns: the permissions may be intended, for a backup or a group of operators.
 fn warn_if_accessible_to_others(path: &Path, wanted: &str) {
     if fs::metadata(path).is_ok_and(|found| found.permissions().mode() & 0o077 != 0) {
         let path = path.display();
@@ -165,7 +165,7 @@ mod tests {
             &[][..],
             &[("deskpass.lock", "")],
             &[("deskpass.db", "")],
-            // Killed during the first start.
+            // The process was killed during the first start.
             &[("deskpass.lock", "starting\n"), ("deskpass.db", "")],
             &[("deskpass.toml", "listen = 1"), ("notes.txt", "mine")],
         ] {
@@ -176,7 +176,7 @@ mod tests {
     #[test]
     fn a_file_that_cannot_be_written_wants_no_backup() {
         let directory = tempfile::tempdir().unwrap();
-        // In the way of the file that the database writes to first.
+        // A directory blocks the path of the write-ahead log.
         fs::create_dir(directory.path().join("deskpass.db-wal")).unwrap();
         let told = refusal(directory.path());
         assert!(told.ends_with("; look for room on the disk and for permissions"), "{told}");

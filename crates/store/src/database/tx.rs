@@ -1,4 +1,4 @@
-//! A transaction under way.
+//! A running transaction.
 
 use std::ops::Deref;
 
@@ -6,7 +6,7 @@ use super::{Sql, Value};
 use crate::StoreError;
 use crate::cache::CacheChange;
 
-/// A transaction under way. What it changed is told to the cache once it is committed.
+/// A running transaction. Its changes are applied to the cache after the commit.
 pub(crate) struct Tx<'a> {
     sql: Sql<'a>,
     changes: Vec<CacheChange>,
@@ -22,12 +22,12 @@ impl<'a> Tx<'a> {
         self.sql.execute(text, values)
     }
 
-    /// Notes what the cache must know once this is committed.
+    /// Records a change that the cache must apply after the commit.
     pub(crate) fn record_change(&mut self, change: CacheChange) {
         self.changes.push(change);
     }
 
-    /// What the cache must know.
+    /// Returns the recorded changes.
     pub(super) fn into_changes(self) -> Vec<CacheChange> {
         self.changes
     }

@@ -1,4 +1,4 @@
-//! The values that a statement is given for its placeholders.
+//! The values for the placeholders of a statement.
 
 use std::borrow::Cow;
 use std::net::IpAddr;

@@ -1,37 +1,37 @@
-//! Which people a list is of, in which order, and where a page of it begins.
+//! Filter, order and start of a page in a list of people.
 
 use deskpass_core::Role;
 
 use crate::cursor::CursorOrder;
 use crate::{Cursor, InvalidCursor};
 
-/// What a list of everybody is sorted by.
+/// Sort order of a list of all people.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PeopleOrder {
     /// By identifier.
     Id,
     /// By name.
     Name,
-    /// By when they last signed in, the latest first.
+    /// By last sign-in, the latest first.
     LastLogin,
 }
 
-/// Which people a list is of.
+/// Which people a list contains.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PeopleFilter {
-    /// Of this corporation.
+    /// People of this corporation.
     pub corp: String,
-    /// Of this department. It is listed by identifier, or as what is sought is found.
+    /// People of this department, ordered by identifier, or by matching term in a search.
     pub department: Option<DepartmentFilter>,
-    /// Who of them.
+    /// Further selection.
     pub selection: PeopleSelection,
 }
 
 impl PeopleFilter {
-    /// The place in this list that a page of it named.
+    /// Parses a cursor that a page of this list returned.
     ///
     /// # Errors
-    /// When no page of a list in this order did.
+    /// When the text is not a cursor of a list in this order.
     pub fn cursor(&self, text: &str) -> Result<Cursor, InvalidCursor> {
         Cursor::parse(text, self.order())
     }
@@ -49,14 +49,14 @@ impl PeopleFilter {
 /// A department whose people are listed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DepartmentFilter {
-    /// The one with this id.
+    /// The department with this id.
     Id(String),
-    /// Every one with this name, for those who see all of them.
+    /// All departments with this name, for users whose access scope covers all of them.
     Name(String),
 }
 
 impl DepartmentFilter {
-    /// The column that is compared, and with what.
+    /// The column to compare, and the value.
     pub(super) fn column(&self) -> (&'static str, &str) {
         match self {
             Self::Id(id) => ("department_id", id),
@@ -65,18 +65,18 @@ impl DepartmentFilter {
     }
 }
 
-/// Who is sought.
+/// Selection of people.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PeopleSelection {
-    /// Everyone, in this order.
+    /// All people, in this order.
     Everyone(PeopleOrder),
-    /// Those with this role, by identifier.
+    /// People with this role, by identifier.
     Role(Role),
-    /// Those in whose identifier or name a word begins like this, in the order of those words.
+    /// People with a word in their identifier or name that begins with the query, ordered by those words.
     Term {
-        /// How it begins, as somebody typed it.
+        /// The query, as the user typed it.
         q: String,
-        /// Those with this role.
+        /// Only people with this role.
         role: Option<Role>,
     },
 }
@@ -84,8 +84,8 @@ pub enum PeopleSelection {
 /// Where a page begins.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PageStart {
-    /// After so many people.
+    /// After this many people.
     Offset(i64),
-    /// After a place that another page named.
+    /// After the cursor that another page returned.
     After(Cursor),
 }

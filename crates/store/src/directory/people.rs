@@ -1,4 +1,4 @@
-//! People as lists show them: some of a corporation, in an order, a page at a time.
+//! Lists of people of a corporation: filtered, ordered, a page at a time.
 
 use std::collections::HashMap;
 
@@ -11,23 +11,23 @@ use crate::cursor::CursorOrder;
 use crate::database::Sql;
 use crate::{Cursor, Store, StoreError};
 
-/// Some of a list of people.
+/// A page of a list of people.
 #[derive(Clone, Debug)]
 pub struct PeoplePage {
     /// The people.
     pub people: Vec<ListedPerson>,
-    /// Where to go on, when there are more.
+    /// Cursor of the next page, if there are more people.
     pub next: Option<String>,
 }
 
-/// The most people on a page.
+/// The maximum number of people on a page.
 const MAX_PAGE_SIZE: usize = 1_000;
 
-/// The most corporations that are told of.
+/// The maximum number of listed corporations.
 const MAX_CORPORATIONS: usize = 1_000;
 
 impl Store {
-    /// A page of a list of people; of no more than a thousand.
+    /// A page of a list of people; at most a thousand.
     ///
     /// # Errors
     /// When the store fails.
@@ -36,7 +36,7 @@ impl Store {
         self.database.read(move |sql| page(sql, &filter, &at, limit)).await
     }
 
-    /// How many people a list has; of more than `at_most`, one more than that.
+    /// The number of people in a list; `at_most + 1` if there are more than `at_most`.
     ///
     /// # Errors
     /// When the store fails.
@@ -50,12 +50,12 @@ impl Store {
             .await
     }
 
-    /// Every corporation that somebody is of; at most a thousand.
+    /// All corporations that have employees; at most a thousand.
     ///
     /// # Errors
     /// When the store fails.
     pub async fn corporations(&self) -> Result<Vec<String>, StoreError> {
-        // One look for each, whoever many people they have.
+        // One index lookup per corporation, however many people it has.
         let text = "SELECT corp_id FROM employee WHERE corp_id > $1 ORDER BY corp_id LIMIT 1";
         self.database
             .read(move |sql| {
@@ -77,14 +77,14 @@ fn page(sql: &Sql<'_>, filter: &PeopleFilter, at: &PageStart, limit: usize) -> R
     let more = found.len() > limit;
     let (keys, places): (Vec<_>, Vec<_>) = found.into_iter().take(limit).unzip();
     let mut people = read(sql, &filter.corp, &keys)?;
-    // Nobody is ever removed, but a list must not break over it.
+    // Employees are never removed, but a list must not fail if one is.
     let people: Vec<_> = keys.iter().filter_map(|key| people.remove(key)).collect();
     let last = people.last().zip(places.last()).filter(|_| more);
     let next = last.map(|(last, place)| place_after(last, filter.order(), place).to_text());
     Ok(PeoplePage { people, next })
 }
 
-/// The people with these keys, by them.
+/// The people with these keys, by key.
 fn read(sql: &Sql<'_>, corp: &str, keys: &[String]) -> Result<HashMap<String, ListedPerson>, StoreError> {
     let mut people: HashMap<String, ListedPerson> = HashMap::with_capacity(keys.len());
     if keys.is_empty() {
@@ -103,7 +103,7 @@ fn read(sql: &Sql<'_>, corp: &str, keys: &[String]) -> Result<HashMap<String, Li
     Ok(people)
 }
 
-/// Whether those who may be found at all are few, so that looking at each is less than going through everybody who is found.
+/// Whether the role or department of a search has so few people that checking each is cheaper than walking all matches.
 pub(crate) fn is_selective(sql: &Sql<'_>, filter: &PeopleFilter) -> Result<bool, StoreError> {
     let role = match filter.selection {
         PeopleSelection::Term { role, .. } if role.is_some() || filter.department.is_some() => role,
@@ -116,7 +116,7 @@ pub(crate) fn is_selective(sql: &Sql<'_>, filter: &PeopleFilter) -> Result<bool,
     Ok(count.is_some_and(|count| count <= SELECTIVE_LIMIT))
 }
 
-/// The place right after somebody.
+/// The cursor right after a person.
 fn place_after(last: &ListedPerson, order: CursorOrder, place: &str) -> Cursor {
     let first = match order {
         CursorOrder::Name => last.person.name.clone(),

@@ -1,18 +1,18 @@
-//! A person as the tables have them, and whether they are an administrator.
+//! A person as stored in the tables, and administrators.
 
 use deskpass_core::{EmployeeKey, Person, Role, Roles, Timestamp};
 
 use crate::StoreError;
 use crate::database::{Row, Sql, Tx};
 
-/// A person as a list shows them.
+/// A person in a list.
 #[derive(Clone, Debug)]
 pub struct ListedPerson {
     /// The person.
     pub person: Person,
-    /// When they signed in last.
+    /// When the person last signed in.
     pub last_login_at: Option<Timestamp>,
-    /// From where they signed in last.
+    /// The address of the last sign-in.
     pub last_login_ip: Option<String>,
 }
 
@@ -26,14 +26,14 @@ pub(super) const GRANT_ROLE: &str =
 
 pub(super) const REVOKE_ROLE: &str = "DELETE FROM user_role WHERE corp_id = $1 AND employee_key = $2 AND role_id = $3";
 
-/// Whether nobody else of a person's corporation is an administrator who is not shut out. Whoever asks has taken their turn.
+/// Whether a person's corporation has no other enabled administrator. The caller holds the administration lock.
 pub(super) fn is_last_admin(tx: &Tx<'_>, key: &EmployeeKey) -> Result<bool, StoreError> {
     let text = "SELECT 1 FROM user_role r JOIN employee e ON e.corp_id = r.corp_id AND e.employee_key = r.employee_key
         WHERE r.corp_id = $1 AND r.role_id = $3 AND r.employee_key <> $2 AND e.disabled_at IS NULL LIMIT 1";
     Ok(tx.first(text, &args![key.corp(), key.id(), Role::Admin], |row| row.int(0))?.is_none())
 }
 
-/// Administrators of a corporation who are not shut out, but not this one, and no more than `at_most`.
+/// Enabled administrators of a corporation except this one, at most `at_most`.
 pub(crate) fn administrators(
     sql: &Sql<'_>,
     corp: &str,
@@ -72,7 +72,7 @@ pub(super) fn listed(row: &Row<'_>) -> Result<ListedPerson, StoreError> {
     })
 }
 
-/// Joins the rows of one person, one for each role, into one.
+/// Merges the rows of each person, one per role, into one.
 pub(super) fn merge_roles(rows: Vec<ListedPerson>) -> Vec<ListedPerson> {
     let mut people: Vec<ListedPerson> = Vec::new();
     for row in rows {

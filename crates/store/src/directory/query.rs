@@ -1,6 +1,6 @@
-//! The statements behind lists of people. Each walks one index in its order, from a place on, and looks at each person by
-//! themself: conditions are written as values that are there or not, which a database takes for mostly true. Otherwise it may
-//! turn them into a join of whole tables, or rather sort everything than walk on for so few.
+//! The statements behind lists of people. Each walks one index in order from a cursor and checks every person separately:
+//! conditions are written as subqueries that are NULL or not, which a database assumes to be mostly true. Otherwise it
+//! may turn them into a join of whole tables, or sort everything instead of walking the index.
 
 use std::borrow::Cow;
 
@@ -11,11 +11,11 @@ use crate::cursor::CursorOrder;
 use crate::database::Value;
 use crate::{Cursor, InvalidCursor};
 
-/// How many people are read at once: the least of these that does. Written into the statement, since a database that plans
-/// for any number would rather sort everything.
+/// Numbers of people read at once; the smallest that suffices is used. It is a literal in the statement, since a database
+/// that plans for an unknown number would sort everything.
 const BATCH_SIZES: [usize; 3] = [64, 256, 1_024];
 
-/// Whoever is sought among no more people than this is sought among these, and otherwise among all who are found.
+/// A search within a role or department of at most this many people checks each of them; otherwise it walks all matches.
 pub(super) const SELECTIVE_LIMIT: i64 = 2_000;
 
 /// A statement with its values.
@@ -26,7 +26,7 @@ pub(crate) struct PeopleQuery {
 }
 
 impl PeopleQuery {
-    /// Who is on a page and somewhat beyond: their keys, each with its place among terms.
+    /// Selects the people of a page and some beyond: their keys, each with its position among the terms.
     pub(crate) fn page(
         filter: &PeopleFilter,
         at: &PageStart,
@@ -49,7 +49,7 @@ impl PeopleQuery {
         Ok(query)
     }
 
-    /// How many people a list has, up to `at_most`.
+    /// Counts the people in a list, up to `at_most`.
     pub(crate) fn count(filter: &PeopleFilter, at_most: i64, selective: bool) -> Result<Self, InvalidCursor> {
         let mut query = Self::default();
         let (keys, _) = query.walk(filter, None, selective)?;
@@ -57,12 +57,12 @@ impl PeopleQuery {
         Ok(query)
     }
 
-    /// The people with these keys, in no order, without their roles.
+    /// Selects the people with these keys, unordered, without their roles.
     pub(crate) fn people(corp: &str, keys: &[String]) -> Self {
         Self::of(corp, keys, PEOPLE)
     }
 
-    /// The roles of those people.
+    /// Selects the roles of these people.
     pub(crate) fn roles(corp: &str, keys: &[String]) -> Self {
         Self::of(corp, keys, "SELECT e.employee_key, e.role_id FROM user_role e")
     }
@@ -70,14 +70,14 @@ impl PeopleQuery {
     fn of(corp: &str, keys: &[String], what: &str) -> Self {
         let mut query = Self::default();
         let corp = query.text(corp);
-        // The last one several times: so there are few statements to plan.
+        // The last key is repeated up to a batch size, so that there are few different statements to plan.
         let all = keys.iter().chain(keys.last().into_iter().cycle()).take(batch_size(keys.len()));
         let all: Vec<_> = all.map(|key| query.text(key)).collect();
         query.text = format!("{what} WHERE e.corp_id = {corp} AND e.employee_key IN ({})", all.join(", "));
         query
     }
 
-    /// Everybody who is on a list from a place on, and the order of the index they are found by.
+    /// Selects all people in a list from a cursor on; returns the statement and the order of the index it uses.
     fn walk(
         &mut self,
         filter: &PeopleFilter,
@@ -110,7 +110,7 @@ impl PeopleQuery {
         })
     }
 
-    /// People in the order of their keys, after one.
+    /// Selects people in the order of their keys, after `key`.
     fn by_id(
         &mut self,
         corp: &str,
@@ -121,7 +121,7 @@ impl PeopleQuery {
         let after = self.text(key);
         if let (Some(role), None) = (role, department) {
             let role = self.value(role.id());
-            // All columns of the index are compared and ordered by: then no other one will do, however many have the role.
+            // Comparing and ordering by all columns of the index forces its use, however many people have the role.
             let keys = format!(
                 "SELECT e.employee_key, '' AS place FROM user_role e
                  WHERE (e.corp_id, e.role_id, e.employee_key) > ({corp}, {role}, {after})
@@ -138,7 +138,7 @@ impl PeopleQuery {
         (keys, "e.employee_key")
     }
 
-    /// People in the order of the terms they are found by, each by the first of theirs.
+    /// Selects people in the order of the matching terms, each person by their first matching term.
     fn found(
         &mut self,
         corp: &str,
@@ -167,7 +167,7 @@ impl PeopleQuery {
         ))
     }
 
-    /// The same, for a role or a department of few people: each of them is looked at, and those who are found are sorted.
+    /// Does the same within a role or department of few people: checks each of them, and sorts the matches.
     fn found_selective(
         &mut self,
         corp: &str,
@@ -194,8 +194,8 @@ impl PeopleQuery {
         Ok(TermRange { first: self.text(&first), end: self.text(&end), place })
     }
 
-    /// People who signed in earlier than somebody. Those of the same moment apart: the embedded database would go through all
-    /// of them on each page, and most of a corporation may never have signed in.
+    /// Selects people who signed in earlier than the cursor. People with the same time are a separate query: SQLite would
+    /// scan all of them for each page, and most people of a corporation may never have signed in.
     fn earlier_logins(&mut self, filter: &PeopleFilter, from: &Cursor, step: usize) -> Result<String, InvalidCursor> {
         let (at, key) = from.number(CursorOrder::Login)?;
         let (corp, at, key) = (self.text(&filter.corp), self.value(at), self.text(key));
@@ -223,14 +223,14 @@ impl PeopleQuery {
         self.value(Value::Text(Cow::Owned(text.to_owned())))
     }
 
-    /// Takes a value; returns what stands for it.
+    /// Adds a value; returns its placeholder.
     fn value(&mut self, value: impl Into<Value<'static>>) -> String {
         self.values.push(value.into());
         format!("${}", self.values.len())
     }
 }
 
-/// What stands for the terms that are sought, from the first of them up to the end, and for the place to go on after.
+/// Placeholders of the range of matching terms, and of the position to continue after.
 struct TermRange {
     first: String,
     end: String,

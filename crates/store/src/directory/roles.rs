@@ -1,4 +1,4 @@
-//! Who may act as what, changed all at once.
+//! Replacing all roles of a person at once.
 
 use deskpass_core::{EmployeeKey, Role, Roles, Timestamp};
 
@@ -10,22 +10,22 @@ use crate::locks::{lock_administration, lock_employee};
 use crate::sessions::{SessionScope, end_sessions_of};
 use crate::{ChangeAuthor, ChangeError, LogEntry, Store, StoreError};
 
-/// What became of somebody's roles.
+/// Outcome of setting a person's roles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SetRolesOutcome {
-    /// They are others than these, which they were.
+    /// The roles changed; these are the previous roles.
     Changed(Roles),
-    /// They were the same.
+    /// The roles were the same.
     Unchanged,
     /// There is no such person.
     Unknown,
-    /// They are the last administrator, and stay one.
+    /// The person is the last administrator, and keeps that role.
     LastAdmin,
 }
 
 impl Store {
-    /// Gives a person exactly these roles, and logs it when they had others. Sessions in which one was lent to them end. The last administrator of their corporation
-    /// stays one, unless `even_last`.
+    /// Sets a person's roles, and logs it when they change. Sessions with a default role end. The last administrator of a
+    /// corporation keeps that role, unless `even_last`.
     ///
     /// # Errors
     /// When the store fails.
@@ -51,10 +51,10 @@ fn set(
 ) -> Result<SetRolesOutcome, StoreError> {
     let guarded = !even_last && !roles.holds(Role::Admin);
     if guarded {
-        // Before anything is read: two administrators who take the role from each other must not both see the other one.
+        // Before any read: two administrators who revoke each other's role must not both see the other as an administrator.
         lock_administration(tx)?;
     }
-    // Of two who give somebody roles at once, the second sees those that the first gave.
+    // Of two concurrent changes to a person's roles, the second sees the result of the first.
     lock_employee(tx, key)?;
     let Some(listed) = find(tx, key)? else { return Ok(SetRolesOutcome::Unknown) };
     let before = listed.person.roles;
@@ -70,7 +70,7 @@ fn set(
         tx.execute(text, &args![key.corp(), key.id(), role])?;
     }
     tx.record_change(CacheChange::Person(key.clone()));
-    // Exactly these roles: what was lent while there were none counts no more.
+    // The person has exactly these roles: a default role, used while there were none, is no longer valid.
     end_sessions_of(tx, key, SessionScope::WithDefaultRole, EndReason::Kicked, deny_until)?;
     entry.clone().with_detail(format!("{} -> {}", told(before), told(roles))).write(tx)?;
     Ok(SetRolesOutcome::Changed(before))

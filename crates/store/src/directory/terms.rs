@@ -1,17 +1,17 @@
-//! What people are found by, kept with them.
+//! Search terms of people, stored with them.
 
 use deskpass_core::{EmployeeKey, search_terms};
 
 use crate::database::{Row, Tx, Value};
 use crate::{Store, StoreError};
 
-/// People whose terms are made in one transaction: it shares the writer with sign-ins.
+/// People whose terms are written in one transaction, which shares the writer with sign-ins.
 const PEOPLE_PER_TRANSACTION: i64 = 50;
 
-/// Terms that are written at once.
+/// Terms that are written in one statement.
 const BATCH_ROWS: usize = 20;
 
-/// Somebody whose terms are to be made.
+/// A person whose terms are to be written.
 struct PersonNames {
     key: EmployeeKey,
     employee_id: String,
@@ -27,7 +27,7 @@ impl PersonNames {
 }
 
 impl Store {
-    /// Makes the terms of up to `batch` people who have none yet; returns of how many.
+    /// Writes the terms of up to `batch` people who have none yet; returns the number of people.
     ///
     /// # Errors
     /// When the store fails.
@@ -46,7 +46,7 @@ impl Store {
 }
 
 fn index_batch(tx: &Tx<'_>, at_once: i64) -> Result<usize, StoreError> {
-    // The rows stay locked, so that nobody is given another name meanwhile.
+    // The rows stay locked, so that no name changes meanwhile.
     let text = "UPDATE employee SET terms_of = name WHERE (corp_id, employee_key) IN
         (SELECT corp_id, employee_key FROM employee WHERE terms_of IS NULL ORDER BY corp_id, employee_key LIMIT $1)
         AND terms_of IS NULL RETURNING corp_id, employee_key, employee_id, name";
@@ -55,14 +55,14 @@ fn index_batch(tx: &Tx<'_>, at_once: i64) -> Result<usize, StoreError> {
     Ok(people.len())
 }
 
-/// Makes somebody's terms anew if they are of another name, or of none. Their row must be locked.
+/// Rewrites a person's terms if they are missing or belong to another name. The caller has locked the person's row.
 pub(super) fn refresh(tx: &Tx<'_>, key: &EmployeeKey) -> Result<(), StoreError> {
     let text = "UPDATE employee SET terms_of = name WHERE corp_id = $1 AND employee_key = $2
         AND (terms_of IS NULL OR terms_of <> name) RETURNING corp_id, employee_key, employee_id, name";
     write(tx, &tx.rows(text, &args![key.corp(), key.id()], PersonNames::read)?)
 }
 
-/// Puts the terms of these people in the place of those they had.
+/// Replaces the terms of these people.
 fn write(tx: &Tx<'_>, people: &[PersonNames]) -> Result<(), StoreError> {
     for PersonNames { key, .. } in people {
         let text = "DELETE FROM employee_term WHERE corp_id = $1 AND employee_key = $2";

@@ -1,5 +1,5 @@
-//! Rows are chained: each has a hash of itself and of the one before, made with a key that is not in the database. Whoever
-//! changes or removes a row there cannot make the rest fit again.
+//! Hash chains of rows: each row has a hash of itself and of the previous row, made with a key that is not in the
+//! database. An attacker who changes or removes a row in the database cannot recompute the other hashes.
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,35 +12,35 @@ use sha2::Sha256;
 
 use crate::Seal;
 
-/// How many chains there are. Nodes that write at once would wait for each other at a single one.
+/// The number of chains. With a single chain, nodes that write concurrently would wait for each other.
 pub(super) const CHAIN_COUNT: i64 = 8;
 
 /// The chain of the rows that were written before rows were chained. It is made once and never grows.
 pub(super) const ADOPTED_CHAIN: i64 = CHAIN_COUNT;
 
-/// The block of SHA-256, to which HMAC fills up a key.
+/// The block size of SHA-256, to which HMAC pads a key.
 const HMAC_BLOCK_BYTES: usize = 64;
 
-/// The purpose of the seal by which the key is told.
+/// The purpose of the seal by which the key is checked.
 pub const KEY_CHECK_PURPOSE: &str = "deskpass key check";
-/// What is sealed to tell the key by.
+/// The text that is sealed to check the key.
 pub const KEY_CHECK_TEXT: &str = "the key is the same";
 
-/// Makes the hashes of a chain.
+/// Key for the hashes of the chains.
 #[derive(Clone)]
 pub struct ChainKey {
     mac: Hmac<Sha256>,
-    /// Opens what was left in the database to tell the key by.
+    /// Opens the stored text by which the key is checked.
     checks: Arc<Seal>,
 }
 
 impl ChainKey {
-    /// A key of its own for this purpose.
+    /// Derives a key for this purpose.
     #[must_use]
     pub fn new(key: &[u8; 32]) -> Self {
         let checks = Arc::new(Seal::new(key, KEY_CHECK_PURPOSE, Entropy::system()));
         let key = Digest::of(&[b"deskpass login log", key]);
-        // HMAC fills a short key up with zeros; done here, there is no length that could be wrong.
+        // HMAC pads a short key with zeros; with the padding done here, the length cannot be wrong.
         let mut filled = [0; HMAC_BLOCK_BYTES];
         for (to, from) in filled.iter_mut().zip(key.bytes()) {
             *to = *from;
@@ -48,13 +48,13 @@ impl ChainKey {
         Self { mac: Hmac::new(&filled.into()), checks }
     }
 
-    /// Whether what was left in the database to tell the key by was left with this one.
+    /// Whether the stored text by which the key is checked was sealed with this key.
     #[must_use]
     pub fn matches_check(&self, check: &str) -> bool {
         URL_SAFE_NO_PAD.decode(check).is_ok_and(|closed| self.checks.open(KEY_CHECK_TEXT, &closed).is_some())
     }
 
-    /// The hash of these parts, none of which can be taken for another.
+    /// The hash of these parts, encoded unambiguously.
     pub(super) fn hash(&self, parts: &[&str]) -> String {
         let mut mac = self.mac.clone();
         for part in parts {
@@ -72,7 +72,7 @@ impl fmt::Debug for ChainKey {
     }
 }
 
-/// What a row says, as it is hashed: every column but its hash, as text.
+/// The hashed content of a row: every column except its hash, as text.
 pub(super) struct RowContent<'a> {
     pub(super) id: &'a str,
     pub(super) at: i64,
@@ -85,34 +85,34 @@ pub(super) struct RowContent<'a> {
     pub(super) address: &'a str,
     pub(super) peer: &'a str,
     pub(super) user_agent: &'a str,
-    /// Corporation and identifier, where there is one.
+    /// Corporation and identifier, if there is an actor.
     pub(super) actor: Option<(&'a str, &'a str)>,
     pub(super) reason: Option<&'a str>,
     pub(super) detail: &'a str,
-    /// None in rows of the version before.
+    /// `None` in rows of the previous version.
     pub(super) v2: Option<RowContentV2<'a>>,
 }
 
-/// What rows say besides since the second version of what is hashed.
+/// Content added in the second version of the hash.
 #[derive(Clone, Copy)]
 pub(super) struct RowContentV2<'a> {
-    /// The address that limits and allow-lists decided by.
+    /// The address that rate limits and allow lists were applied to.
     pub(super) decided: &'a str,
     /// The last row of another chain at that time, and its hash.
     pub(super) seen_seq: i64,
     pub(super) seen_hash: &'a str,
 }
 
-/// What a hash of the second version begins with. One of the first begins with the hash of the row before, which is longer or
-/// empty, so that neither can be taken for the other.
+/// First part of a hash of the second version. A hash of the first version begins with the hash of the previous row,
+/// which is longer or empty, so the two cannot be confused.
 const HASH_VERSION_2: &str = "2";
 
 impl RowContent<'_> {
-    /// The hash of a row that says this, in this place, after the one with the hash `before`.
+    /// The hash of a row with this content, at this position, after the row with the hash `before`.
     pub(super) fn hash(&self, key: &ChainKey, chain: i64, seq: i64, before: &str) -> String {
         let [chain, seq, at, role] = [chain, seq, self.at, self.role].map(|number| number.to_string());
         let (actor_corp, actor) = self.actor.unwrap_or_default();
-        // What is absent is told from what is empty.
+        // Distinguishes absent from empty values.
         let absent = [self.actor.is_none(), self.reason.is_none()].map(|absent| if absent { "1" } else { "0" });
         let parts = [
             before,
@@ -141,12 +141,12 @@ impl RowContent<'_> {
     }
 }
 
-/// The chain whose end the row at this place tells of: each of the others in turn.
+/// The chain whose end the row at this position records: each of the others in turn.
 pub(super) fn witnessed_chain(chain: i64, seq: i64) -> i64 {
     (chain.rem_euclid(CHAIN_COUNT) + 1 + seq.rem_euclid(CHAIN_COUNT - 1)).rem_euclid(CHAIN_COUNT)
 }
 
-/// The end of an identifier is random: by it, entries spread over the chains.
+/// The end of an identifier is random, so it spreads entries over the chains.
 pub(super) fn chain_of(id: &str) -> i64 {
     let last = id.chars().next_back().and_then(|last| last.to_digit(16)).unwrap_or(0);
     i64::from(last) % CHAIN_COUNT

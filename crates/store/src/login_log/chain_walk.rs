@@ -1,4 +1,4 @@
-//! A chain as it stands: its rows one after the other, and whether each fits to the one before.
+//! Walking a chain: its rows in order, and whether each matches the previous one.
 
 use deskpass_core::Timestamp;
 
@@ -6,7 +6,7 @@ use super::chain::{ADOPTED_CHAIN, ChainKey, RowContent, RowContentV2, chain_of, 
 use crate::StoreError;
 use crate::database::{Row, Sql};
 
-/// Where a chain ends, and up to where it was pruned.
+/// The end of a chain, and how far it was pruned.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ChainEnd {
     pub(super) seq: i64,
@@ -14,7 +14,7 @@ pub(super) struct ChainEnd {
     pub(super) pruned: PruneMark,
 }
 
-/// Up to where a chain was pruned, with the hash of the last row that went.
+/// How far a chain was pruned, with the hash of the last pruned row.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct PruneMark {
     pub(super) seq: i64,
@@ -23,37 +23,37 @@ pub(super) struct PruneMark {
 }
 
 impl PruneMark {
-    /// With the mark of whoever has the key.
+    /// Makes a mark, authenticated with the key.
     pub(super) fn marked(key: &ChainKey, chain: i64, seq: i64, hash: &str) -> Self {
         let mac = key.hash(&["pruned", &chain.to_string(), &seq.to_string(), hash]);
         Self { seq, hash: hash.to_owned(), mac }
     }
 
-    /// Whether somebody with the key has done it, or nobody has.
+    /// Whether the mark was made with the key, or nothing was pruned.
     pub(super) fn is_genuine(&self, key: &ChainKey, chain: i64) -> bool {
         *self == Self::default() || *self == Self::marked(key, chain, self.seq, &self.hash)
     }
 }
 
-/// The end of a chain; none when it has none, or none that can be read.
+/// The end of a chain; `None` when it is missing or unreadable.
 pub(super) fn end(sql: &Sql<'_>, chain: i64) -> Result<Option<ChainEnd>, StoreError> {
     let text = "SELECT seq, hash, pruned_seq, pruned_hash, pruned_mac FROM log_chain WHERE chain = $1";
     let read = |row: &Row<'_>| -> Result<ChainEnd, StoreError> {
         let pruned = PruneMark { seq: row.int(2)?, hash: row.text(3)?, mac: row.text(4)? };
         Ok(ChainEnd { seq: row.int(0)?, hash: row.text(1)?, pruned })
     };
-    // A value of another kind than anybody writes makes it unreadable, and says nothing about the rest of the database.
+    // A value of a wrong type makes only this row unreadable, and says nothing about the rest of the database.
     Ok(sql.first(text, &args![chain], |row| Ok(read(row).ok()))?.flatten())
 }
 
-/// The first row of a chain up to a place, and how many there are.
+/// The first row of a chain up to a position, and the number of rows.
 pub(super) fn up_to(sql: &Sql<'_>, chain: i64, seq: i64) -> Result<Option<(i64, i64)>, StoreError> {
     let text = "SELECT COALESCE(MIN(seq), 0), COUNT(*) FROM login_log WHERE chain = $1 AND seq <= $2";
     let found = sql.first(text, &args![chain, seq], |row| Ok((row.int(0).unwrap_or(seq), row.int(1)?)))?;
     Ok(found.filter(|(_, rows)| *rows > 0))
 }
 
-/// A row and how it fits.
+/// A row and the result of checking it.
 #[derive(Clone, Debug)]
 pub(super) struct WalkedRow {
     pub(super) seq: i64,
@@ -61,46 +61,46 @@ pub(super) struct WalkedRow {
     pub(super) at: Option<Timestamp>,
     pub(super) hash: String,
     pub(super) fit: RowFit,
-    /// What it says about another chain.
+    /// The end of another chain that the row recorded.
     pub(super) seen: Option<WitnessedEnd>,
 }
 
-/// What a row says about the end of another chain.
+/// The end of another chain, as a row recorded it.
 #[derive(Clone, Debug)]
 pub(super) struct WitnessedEnd {
     pub(super) chain: i64,
     pub(super) seq: i64,
     pub(super) hash: String,
-    /// The hash of the row that stands there now.
+    /// The hash of the row that is at that position now.
     pub(super) now: Option<String>,
 }
 
-/// How a row fits to the one before.
+/// How a row matches the previous one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RowFit {
-    /// It says what it said when it was written.
+    /// The row is as it was written.
     Intact,
-    /// It does not.
+    /// The row was changed.
     Changed,
-    /// It belongs to another chain.
+    /// The row belongs to another chain.
     OtherChain,
-    /// Another one stands at the same place.
+    /// Another row has the same position.
     Duplicate,
-    /// The one before is not there, so nobody can tell.
+    /// The previous row is missing, so the row cannot be checked.
     Unverifiable,
 }
 
-/// How many hashes of the row before are tried where several rows stand at its place.
+/// The number of hashes of the previous row that are tried if several rows have its position.
 const MAX_CANDIDATE_HASHES: usize = 8;
 
-/// Goes along a chain.
+/// Walks a chain.
 #[derive(Debug)]
 pub(super) struct ChainWalk<'a> {
     key: &'a ChainKey,
     chain: i64,
-    /// The place of the row before.
+    /// The position of the previous row.
     seq: i64,
-    /// Its hash, and where it does not fit those that it ought to have as well. So a changed hash is told from a changed row.
+    /// Hash of the previous row, and its expected hashes if it does not match: tells a changed hash from a changed row.
     before: Vec<String>,
 }
 
@@ -109,7 +109,7 @@ impl<'a> ChainWalk<'a> {
         Self { key, chain, seq: pruned.seq, before: vec![pruned.hash.clone()] }
     }
 
-    /// Looks at the next rows, at most `limit` of them; `false` when there are none.
+    /// Checks the next rows, at most `limit`; `false` when there are none.
     pub(super) fn next(
         &mut self,
         sql: &Sql<'_>,
@@ -118,7 +118,7 @@ impl<'a> ChainWalk<'a> {
     ) -> Result<bool, StoreError> {
         let (after, mut any) = (self.seq, false);
         sql.rows(&rows(), &args![self.chain, after, limit], |row| {
-            // A number of a kind that nobody writes is no place in a chain.
+            // A value of a wrong type, which the service never writes, is not a position in a chain.
             if let Ok(seq) = row.int(SEQ_COLUMN) {
                 any = true;
                 each(self.step(row, seq));
@@ -128,12 +128,12 @@ impl<'a> ChainWalk<'a> {
         Ok(any)
     }
 
-    /// Whether the last row has this hash, or ought to have it.
+    /// Whether the last row has this hash, or is expected to have it.
     pub(super) fn is_at(&self, hash: &str) -> bool {
         self.before.iter().any(|before| before == hash)
     }
 
-    /// Looks at the row that stands at `seq`.
+    /// Checks the row at `seq`.
     fn step(&mut self, row: &Row<'_>, seq: i64) -> WalkedRow {
         let (follows, twice) = (seq == self.seq.wrapping_add(1), seq == self.seq);
         let written = StoredRow::read(row).ok();
@@ -148,14 +148,14 @@ impl<'a> ChainWalk<'a> {
         };
         self.seq = seq;
         if twice {
-            // Which of them was written there the next row tells.
+            // The next row shows which of the duplicates was originally written.
             self.before.truncate(MAX_CANDIDATE_HASHES);
             self.before.push(stored.clone());
         } else {
             self.before = vec![stored.clone()];
         }
         if follows && fit != RowFit::Intact {
-            // The first is right when the row before was changed, the last when only hashes were.
+            // The first is right when the previous row was changed, the last when only hashes were.
             self.before.extend(made.first().into_iter().chain(made.get(1..).and_then(<[_]>::last)).cloned());
         }
         let seen = written.as_ref().and_then(|written| written.v2.as_ref()).filter(|_| self.chain != ADOPTED_CHAIN);
@@ -169,14 +169,14 @@ impl<'a> ChainWalk<'a> {
         WalkedRow { seq, id, at, hash: stored, fit, seen }
     }
 
-    /// What the hash of a row ought to be.
+    /// The expected hashes of a row.
     fn hashes(&self, written: &StoredRow, seq: i64) -> Vec<String> {
         let content = written.content();
         self.before.iter().map(|before| content.hash(self.key, self.chain, seq, before)).collect()
     }
 }
 
-/// The columns that [`StoredRow::read`] reads, followed by the place of the row and its hash.
+/// The columns that [`StoredRow::read`] reads, followed by the position of the row and its hash.
 pub(super) fn columns(detail: &str) -> String {
     format!(
         "l.id, l.at, l.event, l.corp_id, l.employee_key, l.role_id, l.login_method, l.login_source, l.ip_address, l.peer_address,
@@ -187,7 +187,7 @@ pub(super) fn columns(detail: &str) -> String {
 pub(super) const CHAIN_COLUMN: usize = 18;
 pub(super) const SEQ_COLUMN: usize = 19;
 pub(super) const HASH_COLUMN: usize = 20;
-/// What follows the columns: the hash of the row that the row tells of, or of the row before.
+/// The column after those: the hash of the row that this row recorded, or of the previous row.
 pub(super) const OTHER_HASH_COLUMN: usize = 21;
 
 fn rows() -> String {
@@ -199,7 +199,7 @@ fn rows() -> String {
     )
 }
 
-/// A row as it was written. One that has a value where nobody leaves one out, or none where everybody writes one, cannot be read.
+/// A row as it was written. A row with a NULL where the service writes a value, or the reverse, is unreadable.
 pub(super) struct StoredRow {
     pub(super) id: String,
     at: i64,
@@ -207,7 +207,7 @@ pub(super) struct StoredRow {
     texts: [String; 9],
     actor: Option<(String, String)>,
     reason: Option<String>,
-    /// The address decided by, and the end of another chain.
+    /// The address that was decided by, and the end of another chain.
     v2: Option<(String, i64, String)>,
 }
 

@@ -1,4 +1,4 @@
-//! An entry of the audit log: it is written at the end of its chain.
+//! An entry of the audit log, appended to its chain.
 
 use deskpass_core::{ClientAddress, ClientInfo, EmployeeKey, LoginMethod, LoginSource, Role, Timestamp};
 
@@ -12,40 +12,40 @@ use crate::{Store, StoreError};
 pub struct LogEntry {
     /// Sixteen bytes that begin with the time, in hexadecimal.
     pub id: String,
-    /// When.
+    /// When the event happened.
     pub at: Timestamp,
-    /// What.
+    /// The event.
     pub event: AuditEvent,
-    /// Whom it is about; without an identifier, nobody who is known.
+    /// The employee whom the event is about; without an identifier, the employee is unknown.
     pub about: EmployeeKey,
     /// The role that was active afterwards, or last.
     pub role: Option<Role>,
-    /// How they had signed in, or tried to.
+    /// The method of the sign-in or the attempt.
     pub method: Option<LoginMethod>,
-    /// Which client they had signed in to.
+    /// The client that the employee signed in to.
     pub source: Option<LoginSource>,
-    /// From where.
+    /// The client's addresses and `User-Agent`.
     pub visitor: ClientInfo,
-    /// Who did it, where somebody did it to somebody else.
+    /// The employee who caused the event, if it is about another employee.
     pub actor: Option<EmployeeKey>,
-    /// Why not, in a word, where it was refused.
+    /// The reason of a refusal.
     pub reason: Option<&'static str>,
-    /// What exactly, in words of ours.
+    /// Further details, written by the service.
     pub detail: String,
-    /// What the rows are chained with.
+    /// The key of the hash chains.
     pub key: ChainKey,
 }
 
 impl LogEntry {
-    /// The same, with what was found out meanwhile.
+    /// Adds details that became known later.
     #[must_use]
     pub(crate) fn with_detail(self, more: String) -> Self {
         let detail = if self.detail.is_empty() { more } else { format!("{}; {more}", self.detail) };
         Self { detail, ..self }
     }
 
-    /// Writes the row at the end of its chain, which stays locked until the transaction ends: so it is the last thing that a
-    /// transaction does.
+    /// Appends the row to its chain, which stays locked until the transaction ends; so this is the last step of a
+    /// transaction.
     pub(crate) fn write(&self, tx: &Tx<'_>) -> Result<(), StoreError> {
         let position = append(tx, self)?;
         let ClientInfo { address, user_agent } = &self.visitor;
@@ -85,7 +85,7 @@ impl LogEntry {
 }
 
 impl Store {
-    /// Writes down what changed nothing, such as a refusal.
+    /// Logs an event without a change, such as a refusal.
     ///
     /// # Errors
     /// When the store fails.
@@ -94,7 +94,7 @@ impl Store {
     }
 }
 
-/// A place in a chain.
+/// A position in a chain.
 #[derive(Clone, Debug)]
 struct ChainPosition {
     chain: i64,
@@ -104,7 +104,7 @@ struct ChainPosition {
     seen: (i64, String),
 }
 
-/// Takes the place at the end of the chain that an entry belongs to.
+/// Takes the next position in the chain that an entry belongs to.
 fn append(tx: &Tx<'_>, entry: &LogEntry) -> Result<ChainPosition, StoreError> {
     let chain = chain_of(&entry.id);
     let (seq, before) = if let Some(next) = next(tx, chain)? {
@@ -144,7 +144,7 @@ fn append(tx: &Tx<'_>, entry: &LogEntry) -> Result<ChainPosition, StoreError> {
     Ok(ChainPosition { chain, seq, hash, seen })
 }
 
-/// The next place in a chain and the hash of the last one; whoever else wants it waits until the transaction ends.
+/// The next position in a chain and the hash of the last row; locks the chain until the transaction ends.
 fn next(tx: &Tx<'_>, chain: i64) -> Result<Option<(i64, String)>, StoreError> {
     let text = "UPDATE log_chain SET seq = seq + 1 WHERE chain = $1 RETURNING seq, hash";
     tx.first(text, &args![chain], |row| Ok((row.int(0)?, row.text(1)?)))

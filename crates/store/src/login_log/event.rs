@@ -1,21 +1,21 @@
-//! What can happen.
+//! The kinds of audit events.
 
 macro_rules! events {
     ($($(#[$doc:meta])* $event:ident = $word:literal,)+) => {
-        /// What happened.
+        /// The kind of an audit event.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub enum AuditEvent {
             $($(#[$doc])* $event,)+
         }
 
         impl AuditEvent {
-            /// Everything that can happen.
+            /// All kinds.
             pub const ALL: &'static [Self] = &[$(Self::$event),+];
 
-            /// The words in the log.
+            /// The names of all kinds in the log.
             pub const NAMES: &'static [&'static str] = &[$($word),+];
 
-            /// The word in the log.
+            /// The kind's name in the log.
             #[must_use]
             pub const fn name(self) -> &'static str {
                 match self {
@@ -23,7 +23,7 @@ macro_rules! events {
                 }
             }
 
-            /// The event with this word.
+            /// The kind with this name.
             #[must_use]
             pub fn from_name(name: &str) -> Option<Self> {
                 Self::ALL.iter().copied().find(|event| event.name() == name)
@@ -33,72 +33,72 @@ macro_rules! events {
 }
 
 events! {
-    /// Somebody signed in.
+    /// A user signed in.
     SignIn = "sign_in",
-    /// Somebody who wanted to was turned away.
+    /// A sign-in was refused.
     SignInRefused = "sign_in_refused",
-    /// Requests that name no employee were refused, more than get a row each.
+    /// Requests that name no employee were refused, more than are logged individually.
     RefusalsSummarised = "refusals_summarised",
-    /// Somebody signed out.
+    /// A user signed out.
     Logout = "logout",
-    /// Somebody ended one of their other sessions.
+    /// A user ended one of their other sessions.
     SessionEnded = "session_ended",
-    /// Somebody ended several of their sessions at once.
+    /// A user ended several of their sessions at once.
     LogoutAll = "logout_all",
-    /// Somebody said of one of their sign-ins that it was somebody else's.
+    /// A user disowned one of their sign-ins.
     SignInDisowned = "sign_in_disowned",
-    /// Somebody chose another role.
+    /// A user switched to another role.
     SwitchRole = "switch_role",
-    /// Somebody wanted a role that they may not act in.
+    /// A user was refused a role.
     SwitchRoleRefused = "switch_role_refused",
-    /// A one-time password was not good.
+    /// A one-time password was refused.
     OtpRefused = "otp_refused",
-    /// A device was bound by its owner.
+    /// The owner bound a device.
     DeviceBound = "device_bound",
-    /// A device was unbound by its owner.
+    /// The owner unbound a device.
     DeviceUnbound = "device_unbound",
     /// An agent set their password.
     PasswordChanged = "password_changed",
-    /// An agent who wanted to was turned away.
+    /// An agent was refused setting their password.
     PasswordRefused = "password_refused",
-    /// Somebody wanted to administrate who may not.
+    /// A user was refused an administrative action.
     AdministrationRefused = "administration_refused",
-    /// An employee was entered.
+    /// An employee was added.
     EmployeeAdded = "employee_added",
-    /// An employee was shut out.
+    /// An employee was disabled.
     EmployeeDisabled = "employee_disabled",
-    /// An employee was let in again.
+    /// An employee was enabled again.
     EmployeeEnabled = "employee_enabled",
-    /// Roles were given or taken away.
+    /// Roles were granted or revoked.
     RolesChanged = "roles_changed",
-    /// Sessions of somebody were ended by somebody else.
+    /// Another user ended sessions of an employee.
     SessionsEnded = "sessions_ended",
     /// An employee became an agent.
     AgentAdded = "agent_added",
-    /// An agent's record got another role.
+    /// The role of an agent record was changed.
     AgentRoleChanged = "agent_role_changed",
-    /// An agent's record counts no more.
+    /// An agent record was disabled.
     AgentDisabled = "agent_disabled",
-    /// An agent's record counts again.
+    /// An agent record was enabled again.
     AgentEnabled = "agent_enabled",
-    /// Wrong guesses at an agent's secrets were forgotten.
+    /// Failed attempts at an agent's credentials were cleared.
     AgentUnlocked = "agent_unlocked",
-    /// A device was unbound by somebody else.
+    /// Another user unbound a device.
     DeviceReset = "device_reset",
-    /// A password was taken away.
+    /// A password was removed.
     PasswordReset = "password_reset",
-    /// Somebody of a connected corporation may act as an employee.
+    /// An identity of a connected corporation was linked to an employee.
     LinkApproved = "link_approved",
-    /// They may no more.
+    /// Such a link was removed.
     LinkRemoved = "link_removed",
-    /// The allow-lists were changed.
+    /// The allow lists were changed.
     IpRulesChanged = "ip_rules_changed",
-    /// A service key was made.
+    /// A service key was created.
     ServiceKeyCreated = "service_key_created",
-    /// The chains of this log were begun anew with another key.
+    /// The chains of this log were restarted with another key.
     LogRestarted = "log_restarted",
-    /// A service key counts no more.
+    /// A service key was revoked.
     ServiceKeyRevoked = "service_key_revoked",
-    /// The time that the service goes by was set.
+    /// The time of the service was set.
     ClockSet = "clock_set",
 }

@@ -1,11 +1,11 @@
-//! Whether a key is the one that the audit log was written with.
+//! Whether a key is the key that the audit log was written with.
 
 use super::ChainKey;
 use super::marker::is_key_of;
 use crate::database::{in_snapshot, read_directly};
 use crate::{DirectReadError, Location, Mode, Store, StoreError};
 
-/// Whether this is the key that the log was written with, read beside the running service.
+/// Whether this is the key that the log was written with, read next to the running service.
 ///
 /// # Errors
 /// When the log cannot be read.

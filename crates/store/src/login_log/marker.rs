@@ -1,6 +1,6 @@
-//! The marker: since when every row of the log is in a chain. It is made under the key of the chains, once, in the transaction
-//! that makes its table. So a row that is in no chain, a chain without an end and a missing marker are all faults, and the marker
-//! also tells whether the key is the right one.
+//! The marker: since when every row of the log is in a chain. It is made with the key of the chains, once, in the
+//! transaction that creates its table. So an unchained row, a chain without an end and a missing marker are all faults,
+//! and the marker also shows whether the key is the right one.
 
 use deskpass_core::Timestamp;
 
@@ -9,26 +9,26 @@ use super::chain_walk::{self, ChainWalk, PruneMark, RowFit, StoredRow};
 use crate::StoreError;
 use crate::database::{Row, Sql, Tx};
 
-/// Rows that are adopted together.
+/// Rows that are adopted in one batch.
 const ADOPTION_BATCH: i64 = 5_000;
 
-/// How many of the first rows of each chain tell whether the key is the right one.
+/// The number of rows at the start of each chain that are used to check the key.
 const KEY_SAMPLE_ROWS: i64 = 50;
 
-/// Since when the log is chained, and what it had by then.
+/// Since when the log is chained, and what it contained by then.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Marker {
-    /// When it was made.
+    /// When the marker was made.
     pub(super) since: i64,
-    /// How many rows from before were taken into a chain.
+    /// The number of earlier rows that were adopted into a chain.
     pub(super) adopted: i64,
-    /// The hash of the last of them.
+    /// The hash of the last adopted row.
     pub(super) hash: String,
-    /// The code of whoever has the key.
+    /// Authentication code, made with the key.
     pub(super) mac: String,
 }
 
-/// The marker as it was found.
+/// State of the marker in the database.
 #[derive(Clone, Debug)]
 pub(super) enum MarkerState {
     /// As it was made with this key.
@@ -56,7 +56,7 @@ pub(super) fn read(sql: &Sql<'_>, key: &ChainKey) -> Result<MarkerState, StoreEr
         let marker = Marker { since: row.int(1)?, adopted: row.int(2)?, hash: row.text(3)?, mac: row.text(4)? };
         Ok(Some(marker).filter(|_| row.int(0).is_ok_and(|id| id == 1)))
     };
-    // A value of a kind that the service never writes makes it unreadable, and says nothing about the rest of the database.
+    // A value of a wrong type makes only the marker unreadable, and says nothing about the rest of the database.
     let text = "SELECT id, since, adopted, hash, mac FROM log_marker";
     let mut found = sql.rows(text, &[], |row| Ok(read(row).ok().flatten()))?;
     Ok(match (found.pop(), found.is_empty()) {
@@ -66,9 +66,9 @@ pub(super) fn read(sql: &Sql<'_>, key: &ChainKey) -> Result<MarkerState, StoreEr
     })
 }
 
-/// Has every row from now on be in a chain: takes the rows from before there were chains into one, gives every chain an end, and
-/// leaves the marker. Runs in the transaction that makes the marker's table, and at no other time: otherwise removing the marker
-/// would be enough to have a changed log taken for a new one.
+/// Starts the chains: adopts the rows from before there were chains, gives every chain an end, and writes the marker.
+/// Runs only in the transaction that creates the marker's table: otherwise, after removing the marker, an attacker could
+/// pass a changed log off as a new one.
 pub(crate) fn begin_chains(tx: &Tx<'_>, key: &ChainKey, now: Timestamp) -> Result<(), StoreError> {
     let (adopted, hash) = adopt(tx, key)?;
     let text = "INSERT INTO log_chain (chain, seq, hash, pruned_seq, pruned_hash, pruned_mac)
@@ -82,8 +82,8 @@ pub(crate) fn begin_chains(tx: &Tx<'_>, key: &ChainKey, now: Timestamp) -> Resul
     tx.execute(text, &args![since, adopted, &*hash, &*mac]).map(drop)
 }
 
-/// Takes rows that are in no chain into one. Where there are chains already, only rows from before them: one that is newer was
-/// not written by a version that chains its rows.
+/// Adopts rows that are in no chain. If there are chains already, only rows from before them: a newer row was not written
+/// by a version that chains its rows.
 fn adopt(tx: &Tx<'_>, key: &ChainKey) -> Result<(i64, String), StoreError> {
     let oldest = "SELECT COALESCE((SELECT MIN(id) FROM login_log WHERE chain IS NOT NULL),
         CASE WHEN EXISTS (SELECT 1 FROM log_chain WHERE seq > 0) THEN '' ELSE 'g' END)";
@@ -107,8 +107,8 @@ fn adopt(tx: &Tx<'_>, key: &ChainKey) -> Result<(i64, String), StoreError> {
     }
 }
 
-/// Whether this is the key that the log was written with, as far as the log can tell: `None` when nothing in it was made with any
-/// key, or what was could be anything.
+/// Whether this is the key that the log was written with, as far as the log shows: `None` when nothing in it was made
+/// with a key, or the evidence is inconclusive.
 pub(super) fn is_key_of(sql: &Sql<'_>, key: &ChainKey) -> Result<Option<bool>, StoreError> {
     let marked = read(sql, key)?;
     if matches!(marked, MarkerState::Genuine(_)) {
@@ -118,7 +118,7 @@ pub(super) fn is_key_of(sql: &Sql<'_>, key: &ChainKey) -> Result<Option<bool>, S
     Ok(by_rows.or(matches!(marked, MarkerState::Forged).then_some(false)))
 }
 
-/// The same by the first rows of each chain alone.
+/// Checks the key with the first rows of each chain alone.
 fn is_key_of_rows(sql: &Sql<'_>, key: &ChainKey) -> Result<Option<bool>, StoreError> {
     let (mut rows, mut fitting) = (0, 0);
     for chain in 0..=ADOPTED_CHAIN {
@@ -131,8 +131,8 @@ fn is_key_of_rows(sql: &Sql<'_>, key: &ChainKey) -> Result<Option<bool>, StoreEr
     Ok((rows > 0).then_some(fitting > 0))
 }
 
-/// Whether what is there was made with another key, to be asked before there is a marker. One made with a wrong key could not be
-/// corrected.
+/// Whether the existing rows were made with another key. Checked before the marker is made, since a marker made with a
+/// wrong key could not be corrected.
 pub(crate) fn is_other_key(sql: &Sql<'_>, key: &ChainKey) -> Result<bool, StoreError> {
     let check = sql.first("SELECT key_check FROM desk", &[], |row| Ok(row.maybe_text(0).ok().flatten()))?.flatten();
     Ok(match (is_key_of_rows(sql, key)?, check) {

@@ -1,4 +1,4 @@
-//! The log as it is read: newest first, a page at a time, along one index.
+//! Reading the log: newest first, a page at a time, along one index.
 
 use deskpass_core::{LoginMethod, Timestamp};
 
@@ -8,46 +8,46 @@ use super::{AuditEvent, ChainKey};
 use crate::database::{Row, Sql, Value, in_snapshot, read_directly};
 use crate::{DirectReadError, Location, Mode, Store, StoreError};
 
-/// How many entries of an index are looked at for a page. Whoever looks for something rare goes on from there.
+/// The maximum number of index entries scanned for a page. A search for rare rows continues from there.
 const MAX_SCANNED_ENTRIES: usize = 20_000;
 
-/// How many at once: few, when a page needs few.
+/// The number of entries read at once: few, when a page needs few.
 const BATCH_SIZES: [usize; 2] = [64, 512];
 
-/// How many rows are handed over at once to whoever reads all of them.
+/// The number of rows passed at once to a reader of the whole log.
 const EXPORT_BATCH: usize = 1_000;
 
-/// Which rows are wanted: those of one corporation that fit everything that is given.
+/// Which rows to read: those of one corporation that match all given conditions.
 #[derive(Clone, Debug, Default)]
 pub struct LogFilter {
-    /// The corporation that it happened in.
+    /// The corporation of the event.
     pub corp: String,
-    /// About people who are of the department with this id.
+    /// About employees of the department with this id.
     pub department_id: Option<String>,
-    /// About this person, by their canonical identifier.
+    /// About this employee, by canonical identifier.
     pub employee: Option<String>,
-    /// What happened.
+    /// Of this kind.
     pub event: Option<AuditEvent>,
-    /// From this address, as it is written in the log.
+    /// From this address, as written in the log.
     pub ip_address: Option<String>,
     /// Refused for this reason.
     pub reason: Option<String>,
-    /// Signed in like this.
+    /// With this sign-in method.
     pub method: Option<LoginMethod>,
-    /// Not before this moment.
+    /// Not before this time.
     pub from: Option<Timestamp>,
-    /// Before this moment.
+    /// Before this time.
     pub to: Option<Timestamp>,
-    /// With this key, each row is said to be as it was written or not.
+    /// The key to verify each row with.
     pub key: Option<ChainKey>,
 }
 
 /// A page of the log.
 #[derive(Clone, Debug, Default)]
 pub struct LogPage {
-    /// Newest first.
+    /// The rows, newest first.
     pub rows: Vec<LogRow>,
-    /// What to go on before. It is there with few rows, or none, when the look was cut short.
+    /// Where the next page continues. It may be present with few rows, or none, when the scan reached its limit.
     pub next: Option<String>,
 }
 
@@ -64,7 +64,7 @@ enum LogIndex {
 impl LogIndex {
     const ALL: [Self; 5] = [Self::EmployeeEvent, Self::Employee, Self::Address, Self::Event, Self::Corp];
 
-    /// The one with the fewest entries to look at, and the values to look along.
+    /// The index with the fewest entries to scan, and the values to look up.
     fn of(filter: &LogFilter) -> (Self, Vec<&str>) {
         match (&filter.employee, &filter.ip_address, filter.event) {
             (Some(employee), _, Some(event)) => (Self::EmployeeEvent, vec![employee, event.name()]),
@@ -85,8 +85,8 @@ impl LogIndex {
         }
     }
 
-    /// The statement for the next `step` entries. All columns of the index are compared and ordered by: then no other index will
-    /// do, whatever a database believes about how often a value occurs.
+    /// The statement for the next `step` entries. Comparing and ordering by all columns of the index forces its use,
+    /// whatever a database estimates about the frequency of values.
     fn text(self, step: usize, department: bool) -> String {
         let columns = [&["corp_id"], self.columns(), &["id"]].concat();
         let (own, asked) = (columns.join(", "), ["$1", "$1, $4", "$1, $4, $5"]);
@@ -104,8 +104,8 @@ const DEPARTMENT: &str =
     "(SELECT department_id FROM employee e WHERE e.corp_id = l.corp_id AND e.employee_key = l.employee_key)";
 
 impl Store {
-    /// The newest `limit` rows that fit, before the row with the identifier `before`. It walks one index and looks at no more than
-    /// 20 000 entries of it.
+    /// The newest `limit` matching rows before the row with the identifier `before`. Walks one index and scans at most 20
+    /// 000 entries of it.
     ///
     /// # Errors
     /// When the store fails.
@@ -115,7 +115,7 @@ impl Store {
         self.database.read(page).await
     }
 
-    /// How the database would go about the queries behind [`Self::log_page`], each with its name.
+    /// The plans of the queries behind [`Self::log_page`], each with its name.
     ///
     /// # Errors
     /// When the store fails.
@@ -125,7 +125,7 @@ impl Store {
     }
 }
 
-/// Hands over all rows that fit, newest first and a few at a time, read beside the running service; stops when `take` fails.
+/// Passes all matching rows to `take`, newest first in batches, read next to the running service; stops when `take` fails.
 ///
 /// # Errors
 /// When the log cannot be read.
@@ -154,7 +154,7 @@ pub(crate) fn find_row(sql: &Sql<'_>, id: &str) -> Result<Option<LogRow>, StoreE
     sql.first(&format!("{COLUMNS} FROM login_log WHERE id = $1"), &args![id], read)
 }
 
-/// A page, along one index.
+/// Reads a page along one index.
 pub(crate) fn read_page(
     sql: &Sql<'_>,
     filter: &LogFilter,
@@ -199,12 +199,12 @@ fn collect(sql: &Sql<'_>, filter: &LogFilter, before: Option<String>, limit: usi
     Ok(page)
 }
 
-/// What the statements take; the values that they look along come last.
+/// The values of the statements; the index values come last.
 fn values<'a>(corp: &'a str, before: &'a str, from: &'a str, along: &[&'a str]) -> Vec<Value<'a>> {
     [corp, before, from].into_iter().chain(along.iter().copied()).map(Value::from).collect()
 }
 
-/// The identifier of an entry, and its row when it fits.
+/// The identifier of an entry, and its row if it matches.
 fn entry(row: &Row<'_>, filter: &LogFilter) -> Result<(String, Option<LogRow>), StoreError> {
     let department = filter.department_id.is_none() || row.maybe_text(16)? == filter.department_id;
     let row = read(row)?;
@@ -212,7 +212,7 @@ fn entry(row: &Row<'_>, filter: &LogFilter) -> Result<(String, Option<LogRow>), 
 }
 
 impl LogFilter {
-    /// Whether a row of this corporation and between these moments fits in everything that it says of itself.
+    /// Whether a row of this corporation and period matches all conditions on its own columns.
     fn fits(&self, row: &LogRow) -> bool {
         self.employee.as_deref().is_none_or(|employee| row.about.id() == employee)
             && self.event.is_none_or(|event| row.event == event.name())
@@ -222,12 +222,12 @@ impl LogFilter {
     }
 }
 
-/// What comes after every identifier.
+/// Sorts after every identifier.
 const AFTER_ALL_IDS: &str = "g";
 
-/// What comes before the identifiers of everything from a moment on.
+/// Sorts before all identifiers from this time on.
 pub(crate) fn first_id_at(moment: Timestamp) -> String {
-    // As many digits as identifiers have, so that texts are in the order of numbers.
+    // As many digits as identifiers have, so that texts sort like numbers.
     format!("{:012x}", moment.millis().clamp(0, 0xffff_ffff_ffff))
 }
 

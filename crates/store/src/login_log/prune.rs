@@ -1,4 +1,4 @@
-//! Rows that are old enough go, from the beginning of each chain, and what remains can still be verified.
+//! Pruning: removes old rows from the start of each chain, such that the remaining rows can still be verified.
 
 use deskpass_core::Timestamp;
 
@@ -7,25 +7,25 @@ use super::chain_walk::{self, ChainWalk, PruneMark, RowFit};
 use crate::database::{Sql, Tx, in_snapshot};
 use crate::{Store, StoreError};
 
-/// What is to go from a chain.
+/// Rows to be pruned from a chain.
 #[derive(Clone, Debug)]
 struct PruneStep {
     chain: i64,
-    /// Up to where it is pruned already.
+    /// The current end of the pruned part.
     from: i64,
-    /// Up to where it will be.
+    /// The new end of the pruned part.
     to: PruneMark,
 }
 
 impl Store {
-    /// Removes rows from before `older_than`, up to `batch` of each chain; returns how many went. Only rows that fit go: one that
-    /// was changed stays where it is, with everything after it, for whoever verifies the log, and so does one that is in no chain.
+    /// Removes rows from before `older_than`, up to `batch` of each chain; returns the number of removed rows. Only intact rows
+    /// are removed: a changed row stays with all rows after it, as evidence for verifying the log, and so does an unchained row.
     ///
     /// # Errors
     /// When the store fails.
     pub async fn prune_log(&self, older_than: Timestamp, key: ChainKey, batch: i64) -> Result<usize, StoreError> {
         let (prune_steps, changed) = self.database.read(move |sql| prune_steps(sql, older_than, &key, batch)).await?;
-        // Told once nothing else is left to do, not with every batch.
+        // Logged once nothing else is left to do, not with every batch.
         if prune_steps.is_empty() && changed > 0 {
             tracing::warn!(chains = changed, "rows of the log do not fit and are kept; see `deskpass audit verify`");
         }
@@ -37,7 +37,7 @@ impl Store {
     }
 }
 
-/// What is to go, and how many chains have rows in the way that were changed.
+/// The rows to be pruned, and the number of chains in which changed rows block pruning.
 fn prune_steps(
     sql: &Sql<'_>,
     older_than: Timestamp,
@@ -53,7 +53,7 @@ fn prune_steps(
     Ok((prune_steps, changed))
 }
 
-/// What of a chain is old enough, up to the first row that is not, and whether all of it fits.
+/// The old rows of a chain, up to the first that is not old, and whether all of them are intact.
 fn prune_step(
     sql: &Sql<'_>,
     older_than: Timestamp,
@@ -62,7 +62,7 @@ fn prune_step(
     rows: i64,
 ) -> Result<(Option<PruneStep>, bool), StoreError> {
     let Some(end) = chain_walk::end(sql, chain)? else { return Ok((None, true)) };
-    // Nothing to do is the usual case.
+    // Fast path: usually there is nothing to do.
     let text = "SELECT at FROM login_log WHERE chain = $1 AND seq > $2 ORDER BY chain, seq LIMIT 1";
     let oldest = sql.first(text, &args![chain, end.pruned.seq], |row| Ok(row.timestamp(0).ok()))?;
     if oldest.is_none_or(|oldest| oldest.is_some_and(|oldest| oldest >= older_than)) {
@@ -84,7 +84,7 @@ fn prune_step(
 }
 
 impl PruneStep {
-    /// Removes the rows with what was said of them and moves on the mark in one, unless another node was quicker.
+    /// Removes the rows and the records about them and moves the mark in one transaction, unless another node did it first.
     fn make(&self, tx: &Tx<'_>) -> Result<usize, StoreError> {
         let Self { chain, from, to } = self;
         let text = "UPDATE log_chain SET pruned_seq = $3, pruned_hash = $4, pruned_mac = $5

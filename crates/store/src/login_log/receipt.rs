@@ -1,30 +1,30 @@
-//! Where the chains ended at some time, to be kept where whoever changes the database cannot reach it.
+//! Receipts: the ends of the chains at some time, to be kept out of reach of anyone with write access to the database.
 
 use std::fmt;
 
 use super::chain::ChainKey;
 
-/// What a receipt begins with, and one that was made by the version before.
+/// First field of a receipt, and that of receipts of the previous version.
 const FORMAT: &str = "deskpass-log-2";
 const FORMAT_V1: &str = "deskpass-log-1";
 
-/// Where every chain ended: one line of text.
+/// The ends of all chains: one line of text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Receipt {
-    /// The code of the marker that says since when the log is chained. The version before had none.
+    /// Authentication code of the marker that records since when the log is chained. The previous version had none.
     pub(super) marker: Option<String>,
     /// Chain, number and hash of the last row.
     pub(super) ends: Vec<(i64, i64, String)>,
     mac: String,
 }
 
-/// A text that is no receipt.
+/// Why a text is not a valid receipt.
 #[derive(Clone, Copy, Debug, thiserror::Error, PartialEq, Eq)]
 pub enum InvalidReceipt {
-    /// It has another form.
+    /// The text has another format.
     #[error("it does not look like one: it begins with {FORMAT} and has no blanks in it")]
     Form,
-    /// It was not made with this key, or not all of it is there.
+    /// The receipt was not made with this key, or is incomplete.
     #[error("a part of it is missing or was changed, or it was made with another encryption_key")]
     Mac,
 }
@@ -35,10 +35,10 @@ impl Receipt {
         Self { marker, ends, mac }
     }
 
-    /// Reads a receipt that was made with this key.
+    /// Parses a receipt that was made with this key.
     ///
     /// # Errors
-    /// When it was not, or is none.
+    /// When the text is not a receipt, or was made with another key.
     pub fn parse(text: &str, key: &ChainKey) -> Result<Self, InvalidReceipt> {
         let (body, mac) = text.trim().rsplit_once(',').ok_or(InvalidReceipt::Form)?;
         let mut parts = body.split(',');
@@ -52,7 +52,7 @@ impl Receipt {
         if receipt.mac == mac { Ok(receipt) } else { Err(InvalidReceipt::Mac) }
     }
 
-    /// Where it says that a chain ended.
+    /// The end of a chain in this receipt.
     pub(super) fn of(&self, chain: i64) -> Option<(i64, &str)> {
         let found = self.ends.iter().find(|(of, ..)| *of == chain);
         found.map(|(_, seq, hash)| (*seq, &**hash))

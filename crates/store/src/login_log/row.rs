@@ -6,49 +6,49 @@ use super::AuditEvent;
 use crate::StoreError;
 use crate::database::Row;
 
-/// A row as it is read. Words as they stand in the table: one of a later version must not spoil a page.
+/// A row as it is read. Names are kept as text: a name of a later version must not make a page unreadable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogRow {
     /// Sixteen bytes that begin with the time, in hexadecimal.
     pub id: String,
-    /// When.
+    /// When the event happened.
     pub at: Timestamp,
-    /// What.
+    /// The name of the event.
     pub event: String,
-    /// Whom it is about; without an identifier, nobody who is known.
+    /// The employee whom the event is about; without an identifier, the employee is unknown.
     pub about: EmployeeKey,
     /// The role that was active afterwards, or last.
     pub role: Option<Role>,
-    /// How they had signed in, or tried to; else empty.
+    /// The method of the sign-in or the attempt; otherwise empty.
     pub method: String,
-    /// Which client they had signed in to; else empty.
+    /// The client that the employee signed in to; otherwise empty.
     pub source: String,
-    /// From where, as the first proxy was told.
+    /// The client's address, as reported to the first proxy.
     pub ip_address: String,
-    /// The address that limits and allow-lists decided by; rows of earlier versions have none.
+    /// The address that rate limits and allow lists were applied to; rows of earlier versions have none.
     pub decided_address: Option<String>,
-    /// The other end of the connection.
+    /// The address of the connection's peer.
     pub peer_address: String,
-    /// With which program.
+    /// The client's `User-Agent`.
     pub user_agent: String,
-    /// Who did it, where somebody did it to somebody else.
+    /// The employee who caused the event, if it is about another employee.
     pub actor: Option<EmployeeKey>,
-    /// Why not, in a word, where it was refused.
+    /// The reason of a refusal.
     pub reason: Option<String>,
-    /// What exactly.
+    /// Further details.
     pub detail: String,
-    /// Whether it is in a chain and as it was written; not looked at where nobody asked.
+    /// Whether the row is in a chain and unchanged; `None` if that was not checked.
     pub verified: Option<bool>,
 }
 
 impl LogRow {
-    /// Whether somebody signed in, or was turned away.
+    /// Whether the event is a sign-in or a refused one.
     #[must_use]
     pub fn is_sign_in(&self) -> bool {
         [AuditEvent::SignIn, AuditEvent::SignInRefused].iter().any(|event| self.event == event.name())
     }
 
-    /// From where, to be judged by people: the address that limits and allow-lists decided by, where it is known.
+    /// The address to show to users: the address that rate limits and allow lists were applied to, if it is known.
     #[must_use]
     pub fn address(&self) -> &str {
         self.decided_address.as_deref().unwrap_or(&self.ip_address)
@@ -75,7 +75,7 @@ pub(super) fn read(row: &Row<'_>) -> Result<LogRow, StoreError> {
         user_agent: row.text(10)?,
         actor: actor_corp.zip(actor).map(|(corp, id)| EmployeeKey::from_parts(&corp, &id)),
         reason: row.maybe_text(13)?,
-        // Rows from before there was one have none.
+        // Rows from before this column existed have none.
         detail: row.maybe_text(14)?.unwrap_or_default(),
         decided_address: row.maybe_text(15)?,
         verified: None,

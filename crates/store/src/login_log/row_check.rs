@@ -1,4 +1,4 @@
-//! Whether single rows are as they were written, for whoever reads some of them. Whether rows are missing takes reading all of the log.
+//! Checks whether single rows are unchanged, for pages of the log. Only reading the whole log finds missing rows.
 
 use std::collections::HashSet;
 
@@ -8,10 +8,10 @@ use super::row::LogRow;
 use crate::StoreError;
 use crate::database::{Row, Sql, Value};
 
-/// Rows that are looked up together.
+/// Rows that are looked up at once.
 const BATCH_ROWS: usize = 500;
 
-/// Says of each row whether it is in a chain and has the hash that it was written with.
+/// Records for each row whether it is in a chain and has the hash that it was written with.
 pub(super) fn verify_rows(sql: &Sql<'_>, key: &ChainKey, rows: &mut [LogRow]) -> Result<(), StoreError> {
     for rows in rows.chunks_mut(BATCH_ROWS) {
         let good = intact_ids(sql, key, rows)?;
@@ -22,13 +22,13 @@ pub(super) fn verify_rows(sql: &Sql<'_>, key: &ChainKey, rows: &mut [LogRow]) ->
     Ok(())
 }
 
-/// The identifiers of the rows that are as they were written.
+/// The identifiers of the unchanged rows.
 fn intact_ids(sql: &Sql<'_>, key: &ChainKey, rows: &[LogRow]) -> Result<HashSet<String>, StoreError> {
     let values: Vec<_> = rows.iter().map(|row| Value::from(&*row.id)).collect();
     let places: Vec<_> = (1..=values.len()).map(|place| format!("${place}")).collect();
-    // No number is before the smallest.
+    // The smallest number has no predecessor.
     let before = "(CASE WHEN l.seq > 0 THEN l.seq - 1 END)";
-    // The hash of the row before, or that of the last one that went for its age.
+    // The hash of the previous row, or of the last pruned row.
     let text = format!(
         "SELECT {}, COALESCE((SELECT b.hash FROM login_log b WHERE b.chain = l.chain AND b.seq = {before} LIMIT 1),
          (SELECT c.pruned_hash FROM log_chain c WHERE c.chain = l.chain AND c.pruned_seq = {before}))
@@ -40,7 +40,7 @@ fn intact_ids(sql: &Sql<'_>, key: &ChainKey, rows: &[LogRow]) -> Result<HashSet<
     Ok(found.into_iter().flatten().collect())
 }
 
-/// The identifier of a row, if it has its hash.
+/// The identifier of a row, if its hash is right.
 fn intact_id(row: &Row<'_>, key: &ChainKey) -> Result<Option<String>, StoreError> {
     let (written, chain, seq) = (StoredRow::read(row)?, row.int(CHAIN_COLUMN)?, row.int(SEQ_COLUMN)?);
     let good = written.belongs_to(chain)

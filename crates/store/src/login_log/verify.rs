@@ -1,7 +1,7 @@
-//! Whether the log is as it was written: every row of every chain, read beside the running service.
+//! Verifies the log: every row of every chain, read next to the running service.
 //!
-//! With the database and without the key, nothing can be changed that is not found here, with one exception: the newest rows of all
-//! chains can be cut off together, as if the whole database were an older copy. That takes a receipt, made before and kept elsewhere.
+//! An attacker with the database and without the key can make one change that is not found here: cutting off the newest rows of
+//! all chains together, as if the database were an older copy. Detecting that takes a receipt, made before and kept elsewhere.
 
 mod chain_check;
 mod fault;
@@ -20,55 +20,55 @@ use crate::{DirectReadError, Location, Mode, StoreError};
 use fault::LogFaults;
 pub use fault::{LogFault, LogFaultKind};
 
-/// How many rows that are in no chain are told one by one.
+/// The maximum number of unchained rows that are reported individually.
 const MAX_LISTED_UNCHAINED: u64 = 100;
 
-/// How many chains are looked at that the service does not have: each is a fault.
+/// The maximum number of chains unknown to the service that are checked: each is a fault.
 const MAX_OTHER_CHAINS: u64 = 1_000;
 
-/// How many places are told of at which more than one row stands.
+/// The maximum number of reported positions with more than one row.
 const MAX_DUPLICATES: u64 = 1_000;
 
-/// How many rows of each chain are remembered that others tell of and that are not there.
+/// The maximum number of remembered rows of each chain that other rows recorded and that are missing.
 const MAX_LOST_PER_CHAIN: usize = 1_000;
 
-/// What became of the log.
+/// Result of verifying the log.
 #[derive(Clone, Debug)]
 pub struct LogVerdict {
-    /// How many rows stand in chains.
+    /// The number of chained rows.
     pub rows: u64,
-    /// How many of them fit: as good as all, or the key is another one.
+    /// The number of intact rows among them: nearly all, unless the key is wrong.
     pub fitting: u64,
-    /// How many stand in none. The service writes no such rows.
+    /// The number of unchained rows. The service writes no such rows.
     pub unchained: u64,
-    /// How many are from before rows were chained, and when they were taken into a chain: until then nobody can vouch for them.
+    /// The number of rows from before chains, and when they were adopted into one: earlier changes cannot be detected.
     pub adopted: Option<(u64, Timestamp)>,
-    /// How many went for their age.
+    /// The number of pruned rows.
     pub pruned: u64,
-    /// What is wrong, the first of it.
+    /// The first faults.
     pub faults: Vec<LogFault>,
-    /// How many more faults there are.
+    /// The number of further faults.
     pub more: u64,
-    /// Where the chains end.
+    /// The ends of the chains.
     pub receipt: Receipt,
 }
 
 /// Why the log could not be verified.
 #[derive(Debug, thiserror::Error)]
 pub enum VerifyError {
-    /// It cannot be read.
+    /// The log cannot be read.
     #[error(transparent)]
     Read(#[from] DirectReadError),
-    /// The key is not the one that the rows were written with.
+    /// The key is not the key that the rows were written with.
     #[error("the key is another one")]
     WrongKey,
 }
 
-/// Reads the whole log beside the running service and checks every chain; `knows` says whether a text that was left to tell the key
-/// by was left with this one.
+/// Reads the whole log next to the running service and checks every chain; `knows` returns whether the stored text by
+/// which the key is checked was sealed with this key.
 ///
 /// # Errors
-/// When the log cannot be read, or the key is not the one that it was written with.
+/// When the log cannot be read, or the key is not the key that it was written with.
 pub async fn verify_log(
     location: &Location,
     mode: Mode,
@@ -94,7 +94,7 @@ pub async fn verify_log(
     verdict.await?.ok_or(VerifyError::WrongKey)
 }
 
-/// Whether nothing in the log was made with this key, and what was left to tell the key by does not say otherwise.
+/// Whether nothing in the log was made with this key, and the stored text by which the key is checked does not contradict that.
 fn is_wrong_key(sql: &Sql<'_>, key: &ChainKey, knows: &impl Fn(&str) -> bool) -> Result<bool, StoreError> {
     let check = sql.first("SELECT key_check FROM desk", &[], |row| Ok(row.maybe_text(0).ok().flatten()))?.flatten();
     Ok(match marker::is_key_of(sql, key)? {
@@ -104,7 +104,7 @@ fn is_wrong_key(sql: &Sql<'_>, key: &ChainKey, knows: &impl Fn(&str) -> bool) ->
     })
 }
 
-/// How many rows there are to be read, more or less.
+/// The approximate number of rows to read.
 fn expected(sql: &Sql<'_>) -> Result<u64, StoreError> {
     let rows = sql.rows("SELECT seq, pruned_seq FROM log_chain", &[], |row| {
         Ok(row.int(0).unwrap_or(0).saturating_sub(row.int(1).unwrap_or(0)).max(0).unsigned_abs())
@@ -112,11 +112,11 @@ fn expected(sql: &Sql<'_>) -> Result<u64, StoreError> {
     Ok(rows.into_iter().fold(0, u64::saturating_add))
 }
 
-/// Every chain that there is, was or ought to be.
+/// All chains that exist, existed or should exist.
 fn chains(sql: &Sql<'_>, receipt: &Receipt) -> Result<Vec<i64>, StoreError> {
     let mut chains: Vec<_> = (0..=ADOPTED_CHAIN).chain(receipt.ends.iter().map(|(chain, ..)| *chain)).collect();
     chains.extend(sql.rows("SELECT chain FROM log_chain", &[], |row| Ok(row.int(0).ok()))?.into_iter().flatten());
-    // Each by the index, and none is left out for being the smallest or the largest number.
+    // Each query uses the index, and none leaves out the smallest or the largest number.
     for beyond in ["chain < 0".to_owned(), format!("chain > {ADOPTED_CHAIN}")] {
         let text =
             format!("SELECT DISTINCT chain FROM login_log WHERE {beyond} ORDER BY chain LIMIT {MAX_OTHER_CHAINS}");
@@ -127,7 +127,7 @@ fn chains(sql: &Sql<'_>, receipt: &Receipt) -> Result<Vec<i64>, StoreError> {
     Ok(chains)
 }
 
-/// What was found so far.
+/// The findings so far.
 struct Verification<'a> {
     key: &'a ChainKey,
     receipt: &'a Receipt,
@@ -137,7 +137,7 @@ struct Verification<'a> {
     fitting: u64,
     pruned: u64,
     marker: Option<Marker>,
-    /// Rows that others tell of and that are not there, by their chain.
+    /// Missing rows that other rows recorded, by chain.
     lost: BTreeMap<i64, BTreeSet<i64>>,
     faults: LogFaults,
     ends: Vec<(i64, i64, String)>,
@@ -149,7 +149,7 @@ impl<'a> Verification<'a> {
         Self { key, receipt, progress, of: 0, rows: 0, fitting: 0, pruned: 0, marker: None, lost, faults, ends }
     }
 
-    /// Whether the marker is there, genuine, and the one that the receipt tells of.
+    /// Checks that the marker exists, is genuine, and is the marker of the receipt.
     fn look_at_marker(&mut self, sql: &Sql<'_>) -> Result<(), StoreError> {
         match marker::read(sql, self.key)? {
             MarkerState::Genuine(marker) => {
@@ -168,12 +168,12 @@ impl<'a> Verification<'a> {
         Ok(())
     }
 
-    /// Notes a fault that has no place in a chain.
+    /// Adds a fault that has no position in a chain.
     fn add_general_fault(&mut self, what: LogFaultKind, id: Option<String>, at: Option<Timestamp>) {
         self.faults.note(LogFault { chain: -1, first: 0, last: 0, what, id, at });
     }
 
-    /// Remembers that a row of another chain tells of a row that is not there.
+    /// Remembers that a row of another chain recorded a row that is missing.
     fn miss(&mut self, chain: i64, seq: i64) {
         let lost = self.lost.entry(chain).or_default();
         if lost.len() < MAX_LOST_PER_CHAIN {
@@ -181,12 +181,12 @@ impl<'a> Verification<'a> {
         }
     }
 
-    /// Tells how far it is.
+    /// Reports the progress.
     fn report_progress(&mut self) {
         (self.progress)(self.rows, self.of.max(self.rows));
     }
 
-    /// Rows whose place is no number, which only the embedded database would hold: no walk along a chain comes by them.
+    /// Reports rows whose position is not a number, which only SQLite can contain: walking a chain does not find them.
     fn strays(&mut self, sql: &Sql<'_>) -> Result<(), StoreError> {
         let Sql::Sqlite(_) = sql else { return Ok(()) };
         let text = "SELECT id FROM login_log WHERE (chain IS NOT NULL AND typeof(chain) <> 'integer')
@@ -197,7 +197,7 @@ impl<'a> Verification<'a> {
         Ok(())
     }
 
-    /// Places at which more than one row stands, which only a database without its index would hold.
+    /// Reports positions with more than one row, which only a database without its index can contain.
     fn twice(&mut self, sql: &Sql<'_>) -> Result<(), StoreError> {
         let text = format!(
             "SELECT chain, seq FROM login_log WHERE chain IS NOT NULL AND seq IS NOT NULL
@@ -212,7 +212,7 @@ impl<'a> Verification<'a> {
         Ok(())
     }
 
-    /// Rows that are in no chain.
+    /// Reports rows that are in no chain.
     fn unchained(&mut self, sql: &Sql<'_>) -> Result<u64, StoreError> {
         let loose = "FROM login_log WHERE (chain IS NULL OR seq IS NULL)";
         let rows = sql.first(&format!("SELECT COUNT(*) {loose}"), &[], |row| row.int(0))?.unwrap_or(0).unsigned_abs();
@@ -224,7 +224,7 @@ impl<'a> Verification<'a> {
         Ok(rows)
     }
 
-    /// Rows that others tell of, where nothing else is known to be wrong with their place.
+    /// Reports missing rows that other rows recorded, unless another fault covers their position.
     fn contradictions(&mut self) {
         for (chain, lost) in std::mem::take(&mut self.lost) {
             for seq in lost {

@@ -1,4 +1,4 @@
-//! How a session begins: all of it, or nothing.
+//! Beginning a session, in one transaction.
 
 use deskpass_core::{ClientInfo, Digest, EmployeeKey, Session, Timestamp};
 
@@ -10,57 +10,57 @@ use crate::deny_list::{EndReason, deny};
 use crate::locks::{lock_agent_and_employee, lock_default_role};
 use crate::{LogEntry, Store, StoreError, links};
 
-/// A session about to begin.
+/// A session to begin.
 #[derive(Clone, Debug)]
 pub struct NewSession {
-    /// What the token hashes to.
+    /// Digest of the token.
     pub digest: Digest,
     /// The session.
     pub session: Session,
-    /// Whether the employee's agent record lends the role that is lent, which it then must do still.
+    /// Whether the default role comes from the employee's agent record, which must then still have it.
     pub default_role_from_record: bool,
-    /// What it stands on, without which it does not begin.
+    /// The condition for beginning the session.
     pub precondition: Precondition,
-    /// How many sessions the person may have at once; the oldest end.
+    /// The maximum number of sessions of the employee; the oldest end.
     pub at_most: Option<usize>,
-    /// How long the digests of those are denied.
+    /// How long the digests of the ended sessions are denied.
     pub deny_until: Timestamp,
-    /// The network it begins from.
+    /// The network of the sign-in.
     pub network: SignInNetwork,
-    /// The row for the log.
+    /// The audit event.
     pub entry: LogEntry,
 }
 
-/// What a session stands on besides its employee.
+/// The condition for beginning a session, besides the enabled employee.
 #[derive(Clone, Debug)]
 pub enum Precondition {
-    /// Nothing.
+    /// No condition.
     None,
-    /// A proof, which it uses up.
+    /// A proof, which the session consumes.
     Proof(Digest),
     /// A link, by which this identity acts as the employee.
     Link(EmployeeKey),
-    /// A half of a sign-in, which it completes.
+    /// A partial session, which the session completes.
     PartialSession(Digest),
 }
 
-/// What became of a session that was to begin.
+/// Outcome of beginning a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BeginOutcome {
-    /// It has begun.
+    /// The session has begun.
     Begun,
-    /// It has begun, and a notice waits to be delivered to its employee.
+    /// The session has begun, and a notice to its employee is queued.
     BegunWithNotice,
-    /// Its employee is gone or shut out.
+    /// The employee is missing or disabled.
     EmployeeDisabled,
-    /// What it was to stand on does not hold.
+    /// The precondition does not hold.
     PreconditionFailed,
-    /// The agent record lends another role by now, or none.
+    /// The agent record has another default role by now, or none.
     DefaultRoleRevoked,
 }
 
 impl Store {
-    /// Begins a session and logs it, if it may begin.
+    /// Begins a session and logs it, if the preconditions hold.
     ///
     /// # Errors
     /// When the store fails.
@@ -74,13 +74,13 @@ fn begin(tx: &mut Tx<'_>, new_session: &NewSession) -> Result<BeginOutcome, Stor
         new_session;
     let (employee, now) = (&session.employee, session.created_at);
     if let Precondition::Proof(_) | Precondition::Link(_) = precondition {
-        // Only for the order of locks: an administrator holds these rows of theirs before a link that they approve to themselves.
+        // Only for the lock order: an administrator who approves a link to themselves locks these rows before the link.
         lock_agent_and_employee(tx, employee)?;
     }
     let precondition_holds = match precondition {
         Precondition::None => true,
         Precondition::Proof(proof) => {
-            // Of two that come with it at once, one waits here and then finds it used.
+            // Of two concurrent sign-ins with one proof, the second waits here and then finds it consumed.
             links::lock_proof(tx, *proof)?;
             match links::identity_permitted(tx, *proof, employee, now)? {
                 Some(identity) if identity != *employee => links::lock_link(tx, &identity, employee)?,
@@ -93,11 +93,11 @@ fn begin(tx: &mut Tx<'_>, new_session: &NewSession) -> Result<BeginOutcome, Stor
     if !precondition_holds {
         return Ok(BeginOutcome::PreconditionFailed);
     }
-    // Such a role stands until the session ends, so it must not be taken away meanwhile either.
+    // A default role is valid until the session ends, so it must not be revoked meanwhile either.
     if *default_role_from_record && lock_default_role(tx, employee)? != session.default_role {
         return Ok(BeginOutcome::DefaultRoleRevoked);
     }
-    // Before the session is written, so that somebody who is being shut out meanwhile is not missed: whoever comes second
+    // Before the session is written, so that concurrently disabling the employee does not miss it: the second transaction
     // waits for this row.
     if !record_sign_in(tx, session, entry)? {
         return Ok(BeginOutcome::EmployeeDisabled);
@@ -119,7 +119,7 @@ fn begin(tx: &mut Tx<'_>, new_session: &NewSession) -> Result<BeginOutcome, Stor
     Ok(if told { BeginOutcome::BegunWithNotice } else { BeginOutcome::Begun })
 }
 
-/// Notes the sign-in with the employee, unless they are gone or shut out.
+/// Records the sign-in with the employee; `false` if they are missing or disabled.
 fn record_sign_in(tx: &Tx<'_>, session: &Session, entry: &LogEntry) -> Result<bool, StoreError> {
     let text = "UPDATE employee SET last_login_at = $3, last_login_ip = $4
         WHERE corp_id = $1 AND employee_key = $2 AND disabled_at IS NULL";
@@ -127,7 +127,7 @@ fn record_sign_in(tx: &Tx<'_>, session: &Session, entry: &LogEntry) -> Result<bo
     Ok(tx.execute(text, &args![corp, id, session.created_at, entry.visitor.address.logged])? == 1)
 }
 
-/// Writes the session; `false` when its token has begun one already, or was ended.
+/// Writes the session; `false` when its token has begun a session already, or was ended.
 fn insert(tx: &Tx<'_>, digest: Digest, session: &Session, visitor: &ClientInfo) -> Result<bool, StoreError> {
     let text = "INSERT INTO session (digest, corp_id, employee_key, role_id, login_method, login_source, created_at,
         expires_at, proven, lent_role_id, ip_address, user_agent, seen_at)
@@ -150,14 +150,14 @@ fn insert(tx: &Tx<'_>, digest: Digest, session: &Session, visitor: &ClientInfo) 
     Ok(tx.execute(text, &values)? == 1)
 }
 
-/// A sign-in may be tried again when nobody knows whether it was committed. Then its session stands as it is.
+/// A sign-in may be retried when it is unknown whether it was committed. Then its session is kept as it is.
 fn retry_outcome(tx: &Tx<'_>, digest: Digest, employee: &EmployeeKey) -> Result<BeginOutcome, StoreError> {
     let text = "SELECT 1 FROM session WHERE digest = $1 AND corp_id = $2 AND employee_key = $3";
     let stands = tx.first(text, &args![digest, employee.corp(), employee.id()], |row| row.int(0))?.is_some();
     Ok(if stands { BeginOutcome::Begun } else { BeginOutcome::PreconditionFailed })
 }
 
-/// Ends the oldest sessions of an employee, so that `at_most` remain with the one just `born`.
+/// Ends the oldest sessions of an employee, so that `at_most` remain, including the new one, `born`.
 fn end_oldest(
     tx: &mut Tx<'_>,
     key: &EmployeeKey,

@@ -1,4 +1,4 @@
-//! Sessions that their owner ends elsewhere, or somebody else ends for them.
+//! Ending sessions of an employee, by the employee or by another user.
 
 use deskpass_core::{Digest, EmployeeKey, Timestamp};
 
@@ -9,23 +9,23 @@ use crate::database::Tx;
 use crate::deny_list::{EndReason, deny};
 use crate::{ChangeAuthor, ChangeError, LogEntry, Store, StoreError};
 
-/// Which sessions of an employee are to end.
+/// Which sessions of an employee to end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SessionSelection {
-    /// All of them, and the halves of sign-ins too.
+    /// All sessions, and partial sessions too.
     All,
-    /// The same, but not this one.
+    /// All except this session.
     AllBut(Digest),
-    /// This one, if it is theirs.
+    /// This session, if it is the employee's.
     One(Digest),
 }
 
 impl Store {
-    /// Ends sessions of an employee; returns how many ended. Where any did, it is logged, with how many. One that had expired
-    /// had ended already.
+    /// Ends sessions of an employee; returns their number, and logs it unless it is zero. Expired sessions do not count:
+    /// they had ended already.
     ///
     /// # Errors
-    /// When the store fails; then no session may be taken for ended.
+    /// When the store fails; then no session must be treated as ended.
     pub async fn end_sessions(
         &self,
         by: ChangeAuthor,
@@ -57,7 +57,7 @@ impl Store {
     }
 }
 
-/// Ends a session, if it is theirs and lives; returns how many that are.
+/// Ends a session, if it is the employee's and has not expired; returns the number of ended sessions.
 pub(crate) fn end_one(
     tx: &mut Tx<'_>,
     key: &EmployeeKey,
@@ -81,7 +81,7 @@ fn end_several(
     now: Timestamp,
 ) -> Result<usize, StoreError> {
     let ended = end_matching(tx, key, which, why, deny_until)?;
-    // Otherwise whoever is about to sign in with a password would be signed in a moment later.
+    // Otherwise a sign-in with a password that is under way would complete a moment later.
     partial_session::end_all(tx, key, why, deny_until)?;
     Ok(ended.into_iter().filter(|expires_at| *expires_at > now).count())
 }

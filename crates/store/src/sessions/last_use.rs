@@ -1,4 +1,4 @@
-//! When sessions were last used, to within some minutes.
+//! The last use of sessions, to within some minutes.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -9,13 +9,13 @@ use deskpass_core::{Digest, Timestamp};
 use crate::cache::LAST_USE_INTERVAL_MILLIS;
 use crate::{SessionWithPerson, Store, StoreError};
 
-/// Uses that wait to be written down at most. Beyond it some are not, and the next ones of the same sessions are.
+/// The maximum number of buffered uses. Further uses are dropped, and a later use of the same session is recorded instead.
 const MAX_BUFFERED_USES: usize = 65_536;
 
-/// Uses that are written down at once: others may want the same rows.
+/// Uses that are written in one transaction: few, since other transactions may need the same rows.
 const USES_PER_TRANSACTION: usize = 50;
 
-/// Uses that wait to be written down.
+/// Uses that are not yet written.
 #[derive(Default)]
 pub(crate) struct LastUseBuffer(Mutex<HashMap<Digest, Timestamp>>);
 
@@ -27,19 +27,19 @@ impl LastUseBuffer {
         }
     }
 
-    /// Takes some of them out.
+    /// Removes some uses from the buffer.
     fn take(&self, at_most: usize) -> Vec<(Digest, Timestamp)> {
         let mut waiting = self.waiting();
         let mut taken: Vec<_> = waiting.iter().take(at_most).map(|(digest, at)| (*digest, *at)).collect();
         for (digest, _) in &taken {
             waiting.remove(digest);
         }
-        // Nodes that write down the same ones must not wait for each other in a circle.
+        // In one order, so that nodes that write uses of the same sessions do not deadlock.
         taken.sort_unstable_by_key(|(digest, _)| *digest.bytes());
         taken
     }
 
-    /// Puts back what was not written, unless there is something newer.
+    /// Puts uses that were not written back, unless there are newer ones.
     fn put_back(&self, taken: &[(Digest, Timestamp)]) {
         let mut waiting = self.waiting();
         for (digest, at) in taken {
@@ -61,24 +61,24 @@ impl fmt::Debug for LastUseBuffer {
 }
 
 impl Store {
-    /// Notes that a session is being used. Most of the time there is nothing to note.
+    /// Records that a session is used. Usually the last use is recent, and there is nothing to record.
     pub fn touch_session(&self, standing: &SessionWithPerson, digest: &Digest, now: Timestamp) {
         if standing.should_record_use(now) {
             self.last_uses.note(*digest, now);
         }
     }
 
-    /// Writes down up to `batch` of the uses that were noted; returns how many were.
+    /// Writes up to `batch` buffered uses to the database; returns the number of written uses.
     ///
     /// # Errors
-    /// When the store fails; then they stay noted.
+    /// When the store fails; then the uses stay buffered.
     pub async fn flush_last_uses(&self, batch: usize) -> Result<usize, StoreError> {
         let taken = self.last_uses.take(batch);
         for (at, some) in taken.chunks(USES_PER_TRANSACTION).enumerate() {
             let uses = some.to_vec();
             let written = self.database.write(move |tx| {
                 let text = "UPDATE session SET seen_at = $2 WHERE digest = $1 AND (seen_at IS NULL OR seen_at <= $3)";
-                // Where the cache is not believed, every use is noted; that makes it no less coarse.
+                // While the cache is not trusted, every use is buffered; this condition keeps the precision the same.
                 let before =
                     |at: Timestamp| Timestamp::from_millis(at.millis().saturating_sub(LAST_USE_INTERVAL_MILLIS));
                 uses.iter().try_for_each(|(digest, at)| tx.execute(text, &args![*digest, *at, before(*at)]).map(drop))

@@ -1,4 +1,4 @@
-//! Who is signed in, from where, and since when.
+//! Lists of sessions: users, clients and times.
 
 use deskpass_core::{Digest, EmployeeKey, Role, Session, Timestamp};
 
@@ -7,54 +7,54 @@ use crate::cursor::CursorOrder;
 use crate::database::{Row, Sql, Value};
 use crate::{Cursor, InvalidCursor, Store, StoreError};
 
-/// A session as a list shows it.
+/// A session in a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListedSession {
-    /// Names it, and opens nothing.
+    /// Identifier of the session. It grants no access.
     pub id: Digest,
     /// The session.
     pub session: Session,
-    /// The identifier of whose it is, as the corporation writes it.
+    /// The employee identifier in the corporation's spelling.
     pub employee_id: String,
-    /// Their name.
+    /// The employee's name.
     pub name: String,
-    /// The id of their department, or empty.
+    /// The id of the employee's department, or empty.
     pub department_id: String,
-    /// From where they signed in, where that was written down.
+    /// The address of the sign-in, if it was recorded.
     pub ip_address: Option<String>,
-    /// With what they signed in, where that was written down.
+    /// The `User-Agent` of the sign-in, if it was recorded.
     pub user_agent: Option<String>,
-    /// When it was last used, to within some minutes.
+    /// The last use, to within some minutes.
     pub seen_at: Option<Timestamp>,
 }
 
 impl ListedSession {
-    /// The place in a list right after it.
+    /// The cursor right after this session.
     fn place(&self) -> Cursor {
         Cursor::new(CursorOrder::CreatedAt, self.session.created_at.millis().to_string(), self.id.to_text())
     }
 }
 
-/// Which sessions a list is of.
+/// Which sessions a list contains.
 #[derive(Clone, Debug)]
 pub struct SessionFilter {
-    /// Of people of this corporation.
+    /// Sessions of employees of this corporation.
     pub corp: String,
     /// Of the department with this id.
     pub department_id: Option<String>,
-    /// Of the employee with this identifier, in the spelling that is compared by.
+    /// Of the employee with this canonical identifier.
     pub employee: Option<String>,
     /// In which this role is active.
     pub role: Option<Role>,
-    /// That have not expired by then.
+    /// That have not expired by this time.
     pub now: Timestamp,
 }
 
 impl SessionFilter {
-    /// The place in this list that a page of it named.
+    /// Parses a cursor that a page of this list returned.
     ///
     /// # Errors
-    /// When no page did.
+    /// When the text is not a cursor of this list.
     pub fn cursor(&self, text: &str) -> Result<Cursor, InvalidCursor> {
         Cursor::parse(text, CursorOrder::CreatedAt)
     }
@@ -67,21 +67,21 @@ impl SessionFilter {
     }
 }
 
-/// Some of a list of sessions.
+/// A page of a list of sessions.
 #[derive(Clone, Debug)]
 pub struct SessionPage {
     /// The sessions, the newest first.
     pub sessions: Vec<ListedSession>,
-    /// Where to go on. There may be few sessions or none and yet more to come: a page is not looked for without end.
+    /// Cursor of the next page. It may be present with few sessions or none, since the scan for a page is limited.
     pub next: Option<String>,
 }
 
-/// The most sessions of one person that a list of their own shows.
+/// The maximum number of sessions in an employee's own list.
 const MAX_OWN_SESSIONS: i64 = 1_000;
-/// How many sessions are looked at for one page at most.
+/// The maximum number of sessions scanned for one page.
 const MAX_SCANNED_SESSIONS: usize = 20_000;
-/// How many at a time: the first of these that is more than a page, or the second where not all of them are wanted. Written
-/// into the statement, since a database that plans for any number would rather sort everything.
+/// The number of sessions read at once: the first of these that is more than a page, and at least the second if the list is
+/// filtered. It is a literal in the statement, since a database that plans for an unknown number would sort everything.
 const BATCH_SIZES: [usize; 3] = [64, 512, 1_024];
 
 const COLUMNS: &str = "SELECT s.corp_id, s.employee_key, s.role_id, s.login_method, s.login_source, s.created_at,
@@ -91,13 +91,13 @@ const COLUMNS: &str = "SELECT s.corp_id, s.employee_key, s.role_id, s.login_meth
 const OF_CORPORATION: &str = "WHERE s.corp_id = $1 AND (s.created_at, s.digest) < ($2, $3)
     ORDER BY s.created_at DESC, s.digest DESC";
 
-/// All columns of the index are compared and ordered by: then no other one will do.
+/// Comparing and ordering by all columns of the index forces its use.
 const OF_EMPLOYEE: &str = "WHERE (s.corp_id, s.employee_key, s.created_at) <= ($1, $4, $2)
     AND (s.corp_id, s.employee_key) >= ($1, $4) AND (s.created_at < $2 OR s.digest < $3)
     ORDER BY s.corp_id DESC, s.employee_key DESC, s.created_at DESC, s.digest DESC";
 
 impl Store {
-    /// Somebody's sessions that have not expired, the newest first; at most a thousand.
+    /// An employee's sessions that have not expired, the newest first; at most a thousand.
     ///
     /// # Errors
     /// When the store fails.
@@ -107,7 +107,7 @@ impl Store {
         Ok(self.sessions(own, None, MAX_OWN_SESSIONS).await?.sessions)
     }
 
-    /// A page of the sessions of a corporation, the newest first, from `after` on.
+    /// A page of the sessions of a corporation, the newest first, starting after `after`.
     ///
     /// # Errors
     /// When the store fails.
@@ -140,7 +140,7 @@ impl Store {
         Ok(SessionPage { sessions, next: from.map(|from| from.to_text()) })
     }
 
-    /// The session with this identifier; whether it has expired is for the caller to tell.
+    /// The session with this identifier; the caller checks whether it has expired.
     ///
     /// # Errors
     /// When the store fails.
@@ -150,7 +150,7 @@ impl Store {
     }
 }
 
-/// The sessions of a corporation, or of one person, one after the other.
+/// Walks the sessions of a corporation, or of one employee.
 pub(crate) struct SessionWalk {
     text: String,
     corp: String,
@@ -160,7 +160,7 @@ pub(crate) struct SessionWalk {
 }
 
 impl SessionWalk {
-    /// Those that come after a place, for a page of `limit`.
+    /// Starts after a cursor, for a page of `limit`.
     pub(crate) fn from(filter: &SessionFilter, from: Option<&Cursor>, limit: usize) -> Result<Self, InvalidCursor> {
         let (at, digest) = from.map_or(Ok((i64::MAX, "")), |cursor| cursor.number(CursorOrder::CreatedAt))?;
         let walk = if filter.employee.is_some() { OF_EMPLOYEE } else { OF_CORPORATION };
@@ -183,7 +183,7 @@ impl SessionWalk {
         values
     }
 
-    /// The next of them, and whether there may be more.
+    /// Reads the next sessions; returns them, and whether there may be more.
     fn take(&self, sql: &Sql<'_>) -> Result<(Vec<ListedSession>, bool), StoreError> {
         let sessions = sql.rows(&self.text, &self.values(), listed)?;
         let more = sessions.len() == self.step;

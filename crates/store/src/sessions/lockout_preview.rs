@@ -1,4 +1,4 @@
-//! Whom an allow-list would shut out.
+//! Preview of the sessions that an allow list would exclude.
 
 use std::net::IpAddr;
 
@@ -7,12 +7,12 @@ use deskpass_core::{AllowLists, Digest, Networks, Role, Timestamp};
 use crate::database::Sql;
 use crate::{ListedSession, Store, StoreError};
 
-/// How many sessions are looked at at a time. All of them are looked at, however many.
+/// The number of sessions read at once. All sessions are checked, however many.
 const BATCH_ROWS: i64 = 5_000;
 
 impl Store {
-    /// Whom a list of `networks` for `role` would shut out: how many sessions in which it is active began from elsewhere, and
-    /// up to `limit` of them. Of a session from before addresses were written down, nobody can tell.
+    /// Previews an allow list of `networks` for `role`: the number of sessions in which the role is active and that began
+    /// elsewhere, and up to `limit` of them. Sessions from before addresses were recorded cannot be checked.
     ///
     /// # Errors
     /// When the store fails.
@@ -43,17 +43,17 @@ impl Store {
         }
         let mut sessions = Vec::new();
         for digest in some {
-            // It may have ended meanwhile.
+            // The session may have ended meanwhile.
             sessions.extend(self.find_session(digest).await?);
         }
         Ok((count, sessions))
     }
 }
 
-/// From where some sessions began.
+/// The addresses of some sessions.
 struct AddressPage {
     known: Vec<(Digest, IpAddr)>,
-    /// Where to go on.
+    /// Where the next page continues.
     last: Option<String>,
 }
 

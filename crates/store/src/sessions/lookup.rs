@@ -1,4 +1,4 @@
-//! Sessions as requests find, switch and end them.
+//! Looking up, switching and ending the session of a request.
 
 use std::sync::Arc;
 
@@ -13,18 +13,18 @@ use crate::directory::find as find_person;
 use crate::locks::lock_role;
 use crate::{Actor, CachedPerson, ChangeAuthor, ChangeError, LogEntry, SessionWithPerson, Store, StoreError};
 
-/// What the store knows of a digest.
+/// Result of looking up a digest.
 #[derive(Clone, Debug)]
 pub enum SessionLookup {
-    /// A session; whether it has expired is for the caller to tell.
+    /// A session; the caller checks whether it has expired.
     Session(Arc<SessionWithPerson>),
-    /// On the deny list.
+    /// The digest is on the deny list.
     Denied(EndReason),
-    /// Nothing.
+    /// The digest is unknown.
     NotFound,
 }
 
-/// What the tables say of a digest.
+/// The rows of a digest.
 enum SessionRow {
     Session(Session),
     Denied(EndReason),
@@ -32,7 +32,7 @@ enum SessionRow {
 }
 
 impl Store {
-    /// What stands behind a digest.
+    /// Looks up the digest of a token.
     ///
     /// # Errors
     /// When the store fails; then the token must not count as valid.
@@ -46,7 +46,7 @@ impl Store {
                 if standing.is_current_in(epoch) || self.is_person_unchanged(&standing, epoch).await? {
                     return Ok(SessionLookup::Session(standing));
                 }
-                // The person has changed. Forgetting is always safe, putting back is not: read anew.
+                // The person has changed. Removing the entry is always safe, updating it is not: it is read again.
                 drop(self.cache.sessions.remove(digest));
             }
             if let Some(found) = self.fill(digest, epoch).await? {
@@ -55,7 +55,7 @@ impl Store {
         }
     }
 
-    /// What the database says, past the cache.
+    /// Reads the session from the database, bypassing the cache.
     async fn look_up(&self, digest: Digest) -> Result<SessionLookup, StoreError> {
         let epoch = self.cache.epoch();
         let read = move |sql: &Sql<'_>| match find(sql, digest)? {
@@ -82,10 +82,10 @@ impl Store {
         Ok(same)
     }
 
-    /// Reads a session that is not in the cache; `None` when it is worth another look.
+    /// Reads a session that is not in the cache; `None` when the caller should retry.
     async fn fill(&self, digest: &Digest, epoch: Epoch) -> Result<Option<SessionLookup>, StoreError> {
-        // Somebody else may be reading it: then their answer will do, once it is compared. Whoever would have to wait long
-        // for them goes past the cache, so that one reading that hangs is not followed by the next.
+        // If another request is reading the session, its result is used, once it is compared. After a timeout the request
+        // bypasses the cache, so that one hanging read does not delay the others.
         let gap = match timeout(CACHE_FILL_TIMEOUT, self.cache.sessions.get_value_or_guard_async(digest)).await {
             Ok(Ok(_)) => return Ok(None),
             Ok(Err(gap)) => gap,
@@ -99,16 +99,16 @@ impl Store {
         };
         let Some(person) = self.person(&session.employee).await? else { return Ok(Some(SessionLookup::NotFound)) };
         let standing = Arc::new(SessionWithPerson::new(session, person, epoch));
-        // Refused when the session changed or ended while we read; session and person might then be of two different
-        // moments.
+        // The insert fails when the session changed or ended during the read; session and person might then be from
+        // different times.
         let kept = gap.insert(Arc::clone(&standing)).is_ok();
         Ok(kept.then_some(SessionLookup::Session(standing)))
     }
 
-    /// Ends a session, denies its digest and logs it; `false`, and nothing happened, when it had ended already.
+    /// Ends a session, denies its digest and logs it; `false`, with no change, when it had ended already.
     ///
     /// # Errors
-    /// When the store fails; then the session may not be taken for ended.
+    /// When the store fails; then the session must not be treated as ended.
     pub async fn end_session(
         &self,
         digest: Digest,
@@ -126,8 +126,8 @@ impl Store {
         self.forget_if_gone(ended.await, digest)
     }
 
-    /// Makes another role the active one in the session of `actor`, whatever role they have there, and logs it; `false`, and
-    /// nothing happened, when their employee does not hold it and it is not lent to them.
+    /// Switches the active role in the session of `actor`, from whatever role is active there, and logs it; `false`, with
+    /// no change, when the employee does not hold the role and it is not the default role.
     ///
     /// # Errors
     /// When the session has ended, or the store fails.
@@ -136,7 +136,7 @@ impl Store {
         let Actor { session, employee, .. } = actor;
         self.authorized(by)
             .write(move |tx| {
-                // It may have been taken away since the request arrived; from here on it is not until this is done.
+                // The role may have been revoked since the request arrived; from here on it is locked until the commit.
                 let condition = if lock_role(tx, &employee, role)? { "1 = 1" } else { "lent_role_id = $2" };
                 let text = format!("UPDATE session SET role_id = $2 WHERE digest = $1 AND {condition}");
                 if tx.execute(&text, &args![session, role])? == 0 {
@@ -149,7 +149,7 @@ impl Store {
             .await
     }
 
-    /// Where a session was not there any more, another node has ended it: what this one remembers is over.
+    /// If the session was missing, another node has ended it, so the cached entry is removed.
     fn forget_if_gone(&self, done: Result<bool, StoreError>, digest: Digest) -> Result<bool, StoreError> {
         if let Ok(false) = done {
             self.cache.apply(CacheChange::Session(digest));

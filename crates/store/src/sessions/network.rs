@@ -1,4 +1,4 @@
-//! The networks that employees sign in from: one that is new for an employee is told to them.
+//! The networks that employees sign in from. An employee is notified of a sign-in from a new network.
 
 use std::time::Duration;
 
@@ -10,21 +10,21 @@ use crate::{AuditEvent, Notice, StoreError};
 /// The network that a session begins from.
 #[derive(Clone, Debug)]
 pub struct SignInNetwork {
-    /// As text, such as `192.0.2.0/24`.
+    /// The network as text, such as `192.0.2.0/24`.
     pub name: String,
-    /// What the employee is told where the network is new for them; nothing for ways to sign in without such a notice.
+    /// The notice for the employee if the network is new; `None` for sign-in methods without such a notice.
     pub notice: Option<Notice>,
-    /// Whether they are told also at their very first sign-in, when no network is known: the phone that confirmed it was in
-    /// another network.
+    /// Whether the employee is notified also at their first sign-in, when no network is known: the phone that confirmed
+    /// it was in another network.
     pub notify_on_first_sign_in: bool,
 }
 
-/// How exactly it is known when a network was seen last: not every sign-in need write.
+/// Precision of the time when a network was last seen, so that not every sign-in writes it.
 const SEEN_AT_PRECISION: Duration = Duration::from_hours(24);
-/// How long a network counts as seen after the last sign-in from it.
+/// How long a network stays known after the last sign-in from it.
 const NETWORK_RETENTION: Duration = Duration::from_hours(24 * 180);
 
-/// Notes the network of a session that begins, before its row of the log is written; `true` where a notice was left.
+/// Records the network of a new session, before its audit event is written; `true` if a notice was queued.
 pub(super) fn record_network(
     tx: &Tx<'_>,
     employee: &EmployeeKey,
@@ -38,7 +38,7 @@ pub(super) fn record_network(
         return Ok(false);
     }
     let is_new = seen.is_none_or(|seen| now >= seen + NETWORK_RETENTION);
-    // An employee who signed in before networks were noted is not told of the first one: that would be everybody.
+    // An employee who signed in before networks were recorded is not notified of the first one: otherwise all of them would be.
     let any = "SELECT 1 FROM employee_network WHERE corp_id = $1 AND employee_key = $2 LIMIT 1";
     let compared = is_new && tx.first(any, &args![corp, id], |row| row.int(0))?.is_some();
     let tells = compared || (is_new && network.notify_on_first_sign_in && is_first_sign_in(tx, employee)?);
@@ -56,7 +56,7 @@ fn is_first_sign_in(tx: &Tx<'_>, employee: &EmployeeKey) -> Result<bool, StoreEr
     Ok(tx.first(text, &values, |row| row.int(0))?.is_none())
 }
 
-/// Removes networks that nobody has signed in from for a long time.
+/// Removes networks without a sign-in for a long time.
 pub(crate) fn sweep(tx: &Tx<'_>, now: Timestamp, batch: i64) -> Result<usize, StoreError> {
     let old = "SELECT corp_id, employee_key, network FROM employee_network WHERE seen_at <= $1 LIMIT $2";
     let read = |row: &Row<'_>| Ok((row.text(0)?, row.text(1)?, row.text(2)?));

@@ -1,4 +1,4 @@
-//! A session as its row is read.
+//! Reading a session from its row.
 
 use deskpass_core::{EmployeeKey, LoginMethod, LoginSource, PlatformVouching, Session};
 

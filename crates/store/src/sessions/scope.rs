@@ -1,4 +1,4 @@
-//! Ends some sessions of an employee at once.
+//! Ends a subset of an employee's sessions.
 
 use deskpass_core::{Digest, EmployeeKey, Timestamp};
 
@@ -14,7 +14,7 @@ pub(crate) enum SessionScope {
     All,
     AllBut(Digest),
     ByPassword,
-    /// Those in which a role is lent.
+    /// Those with a default role.
     WithDefaultRole,
     ByPasswordOrDefaultRole,
 }
@@ -29,13 +29,13 @@ impl SessionScope {
         }
     }
 
-    /// The digest that is left out; no digest is empty.
+    /// The digest of the session to keep; otherwise an empty text, which equals no digest.
     fn but(self) -> String {
         if let Self::AllBut(digest) = self { digest.to_text() } else { String::new() }
     }
 }
 
-/// Ends some sessions of an employee; returns how many.
+/// Ends some sessions of an employee; returns their number.
 pub(crate) fn end_sessions_of(
     tx: &mut Tx<'_>,
     key: &EmployeeKey,
@@ -46,7 +46,7 @@ pub(crate) fn end_sessions_of(
     end_matching(tx, key, which, why, deny_until).map(|ended| ended.len())
 }
 
-/// The same; returns when each of them would have expired.
+/// Does the same; returns when each of them would have expired.
 pub(super) fn end_matching(
     tx: &mut Tx<'_>,
     key: &EmployeeKey,
@@ -54,11 +54,11 @@ pub(super) fn end_matching(
     why: EndReason,
     deny_until: Timestamp,
 ) -> Result<Vec<Timestamp>, StoreError> {
-    // Of two who end the sessions of one employee, or end some while one begins, the second waits here, and for no row of both.
+    // Of two transactions that end or begin sessions of one employee, the second waits here, and not for a session row.
     lock_employee(tx, key)?;
     let (condition, but) = (which.condition(), which.but());
     let those = format!("FROM session WHERE corp_id = $1 AND employee_key = $2 AND digest <> $3 AND {condition}");
-    // All at once: somebody may have thousands.
+    // In one statement: an employee may have thousands of sessions.
     let text = format!(
         "INSERT INTO denied_token (digest, reason, until) SELECT digest, $4, $5 {those} ON CONFLICT DO NOTHING"
     );

@@ -1,4 +1,4 @@
-//! Records that are found by a digest, for a while.
+//! Records that are looked up by digest and expire.
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,17 +12,17 @@ use super::memory_store::MemoryStore;
 use super::redis::{RedisBackend, RedisStore};
 use crate::StoreError;
 
-/// Keeps records. A change is made to the whole of a record at once: of two that come at the same time, one is second.
+/// A store of expiring records. Each change replaces a whole record atomically, so concurrent changes are serialized.
 pub struct EphemeralStore<T>(Backend<T>);
 
-/// Where the records are.
+/// The backend that holds the records.
 enum Backend<T> {
     Memory(MemoryStore<T>),
     Redis(RedisStore<T>),
 }
 
 impl<T> EphemeralStore<T> {
-    /// A shelf with room for this many records in this process, or in a Redis, where its name tells it from others.
+    /// Creates a store with this capacity in this process, or in Redis, where `name` distinguishes it from other stores.
     pub(super) fn new(server: Option<&Arc<RedisBackend>>, name: &'static str, capacity: usize) -> Self {
         Self(match server {
             None => Backend::Memory(MemoryStore::new(capacity)),
@@ -30,7 +30,7 @@ impl<T> EphemeralStore<T> {
         })
     }
 
-    /// How many records this node began, gone ones that nobody has swept included.
+    /// Returns the number of records that this node created, including expired ones that are not swept yet.
     pub fn len(&self) -> usize {
         match &self.0 {
             Backend::Memory(records) => records.len(),
@@ -38,18 +38,18 @@ impl<T> EphemeralStore<T> {
         }
     }
 
-    /// Whether there are none.
+    /// Returns whether there are none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 }
 
-// What goes over the network is boxed, so that whoever asks a shelf in this process does not carry room for it.
+// The Redis futures are boxed, so that callers of a store in this process do not reserve memory for them.
 impl<T: Expiring + Clone + Serialize + DeserializeOwned> EphemeralStore<T> {
-    /// Puts a record there; `false`, and nothing changes, when there is one already.
+    /// Inserts a record. Returns `false` and changes nothing when there already is one.
     ///
     /// # Errors
-    /// When the shelf cannot be reached.
+    /// When the store cannot be reached.
     pub async fn put(&self, digest: Digest, value: T, now: Timestamp) -> Result<bool, StoreError> {
         match &self.0 {
             Backend::Memory(records) => Ok(records.put(digest, value, now)),
@@ -57,10 +57,10 @@ impl<T: Expiring + Clone + Serialize + DeserializeOwned> EphemeralStore<T> {
         }
     }
 
-    /// Looks at a record.
+    /// Reads a record.
     ///
     /// # Errors
-    /// When the shelf cannot be reached.
+    /// When the store cannot be reached.
     pub async fn read_with<R>(
         &self,
         digest: &Digest,
@@ -73,10 +73,10 @@ impl<T: Expiring + Clone + Serialize + DeserializeOwned> EphemeralStore<T> {
         }
     }
 
-    /// Takes a record away: of several who try, one gets it.
+    /// Removes and returns a record. Of several concurrent callers, only one gets it.
     ///
     /// # Errors
-    /// When the shelf cannot be reached. The record may be gone then.
+    /// When the store cannot be reached. The record may have been removed then.
     pub async fn take(&self, digest: &Digest, now: Timestamp) -> Result<Option<T>, StoreError> {
         match &self.0 {
             Backend::Memory(records) => Ok(records.take(digest, now)),
@@ -84,11 +84,11 @@ impl<T: Expiring + Clone + Serialize + DeserializeOwned> EphemeralStore<T> {
         }
     }
 
-    /// Changes a record by a function from what was to what is; `None` when there is no record, and the function's error
-    /// when it does not fit. The function may be asked several times, when others change the record meanwhile.
+    /// Updates a record with a function from the old value to the new one. Returns `None` when there is no record, and the
+    /// function's error when it rejects the value. The function may run several times when others change the record.
     ///
     /// # Errors
-    /// When the shelf cannot be reached. The record may have been changed then.
+    /// When the store cannot be reached. The record may have been changed then.
     pub async fn update<E>(
         &self,
         digest: &Digest,
@@ -101,10 +101,10 @@ impl<T: Expiring + Clone + Serialize + DeserializeOwned> EphemeralStore<T> {
         }
     }
 
-    /// Tells of changes to a record that is there.
+    /// Watches an existing record for changes.
     ///
     /// # Errors
-    /// When the shelf cannot be reached.
+    /// When the store cannot be reached.
     pub async fn watch(&self, digest: &Digest, now: Timestamp) -> Result<Option<RecordWatch>, StoreError> {
         match &self.0 {
             Backend::Memory(records) => Ok(records.watch(digest, now)),

@@ -1,4 +1,4 @@
-//! Records that are good for a while, and how their changes are heard of.
+//! Records that expire, and notifications of their changes.
 
 use std::sync::Arc;
 
@@ -7,22 +7,22 @@ use tokio::sync::Notify;
 
 use super::redis::WatchedRecord;
 
-/// A record that is good for a while.
+/// A record that expires.
 pub trait Expiring {
-    /// When it is no longer good.
+    /// Returns when it expires.
     fn until(&self) -> Timestamp;
 
-    /// Whether it may make room for newer ones before that.
+    /// Returns whether it may be evicted before that, in favour of newer records.
     fn is_evictable(&self) -> bool {
         true
     }
 }
 
-/// Tells of changes to a record.
+/// Notifies of changes to a record.
 #[derive(Debug)]
 pub struct RecordWatch {
     changed: Arc<Notify>,
-    /// Where a change on another node is heard of.
+    /// Receives the changes made on other nodes.
     watched: Option<Arc<WatchedRecord>>,
 }
 

@@ -1,5 +1,5 @@
-//! Who has asked how often. Counted for all nodes together while they can reach each other, and by every node for itself while
-//! they cannot: a limit never fails.
+//! Rate limits, counted for all nodes together while they can reach each other, and per node otherwise. So a limit
+//! always applies.
 
 mod debt_table;
 
@@ -12,26 +12,26 @@ use self::debt_table::DebtTable;
 use super::redis::RedisBackend;
 use crate::StoreError;
 
-/// Clients remembered at once; one that is limited in four ways counts as four. Sixteen bytes each.
+/// The maximum number of tracked clients; a client under four limits counts as four. Each takes sixteen bytes.
 const MAX_CLIENTS: usize = 1 << 19;
-/// Tickets remembered at once.
+/// The maximum number of tracked tickets.
 const MAX_TICKETS: usize = 1 << 17;
 
-/// What is counted.
+/// The subject of a limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LimitSubject {
-    /// What a client does.
+    /// The requests of a client.
     Client,
-    /// What is asked of a ticket.
+    /// The requests for a ticket.
     Ticket,
 }
 
-/// Keeps count.
+/// The rate limiter.
 #[derive(Debug)]
 pub struct RateLimits {
     clients: DebtTable,
     tickets: DebtTable,
-    /// Where the nodes count together, when there may be several.
+    /// The backend where the nodes count together, when there may be several.
     server: Option<Arc<RedisBackend>>,
 }
 
@@ -40,10 +40,10 @@ impl RateLimits {
         Self { clients: DebtTable::new(MAX_CLIENTS), tickets: DebtTable::new(MAX_TICKETS), server }
     }
 
-    /// Lets one more of `key` through, unless there were too many.
+    /// Admits one more request of `key`, unless the rate is exceeded.
     ///
     /// # Errors
-    /// When there were: how long until there is one to be had.
+    /// When the rate is exceeded: the time until the next request is admitted.
     pub async fn admit(&self, counted: LimitSubject, key: &Digest, rate: Rate, now: Timestamp) -> Result<(), Duration> {
         let debts = match counted {
             LimitSubject::Client => &self.clients,
@@ -57,8 +57,8 @@ impl RateLimits {
     }
 }
 
-/// Asks where the nodes count together. This node remembers what it is told, and tells what it remembers: so neither the loss
-/// of the server nor its return with nothing in it makes anyone's debt forgotten.
+/// Counts together with the other nodes. This node stores the debt that it receives and sends the debt that it knows,
+/// so no debt is forgotten when the server is lost or comes back empty.
 async fn admit_with_nodes(
     server: &RedisBackend,
     debts: &DebtTable,

@@ -1,4 +1,4 @@
-//! A shelf in this process: for one node, and nothing survives it.
+//! An ephemeral store in this process: for a single node, lost on restart.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -8,7 +8,7 @@ use tokio::sync::Notify;
 
 use super::expiring::{Expiring, RecordWatch};
 
-/// Keeps records under one lock, and as many of them as there is room for.
+/// A bounded store of records under one lock.
 pub(super) struct MemoryStore<T> {
     capacity: usize,
     records: Mutex<Records<T>>,
@@ -16,13 +16,13 @@ pub(super) struct MemoryStore<T> {
 
 struct Records<T> {
     by_digest: HashMap<Digest, Record<T>>,
-    /// Oldest first. A record that was taken away may still be named here.
+    /// Oldest first. It may still contain records that were removed.
     by_age: VecDeque<Digest>,
 }
 
 struct Record<T> {
     value: T,
-    /// Whoever waits for a change; there is seldom anyone.
+    /// The watchers of this record; usually none.
     watchers: Option<Arc<Notify>>,
 }
 
@@ -36,7 +36,7 @@ impl<T> MemoryStore<T> {
     }
 
     fn lock(&self) -> MutexGuard<'_, Records<T>> {
-        // A panic in a step leaves the record as it was, so what is behind the lock is whole.
+        // A panic in a step leaves the record unchanged, so the data behind a poisoned lock is consistent.
         self.records.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -94,8 +94,8 @@ impl<T: Expiring> Records<T> {
         self.by_digest.get_mut(digest).filter(|record| now < record.value.until())
     }
 
-    /// Sweeps out what is over, and then as many of the oldest as are too many. Looks at a few records at a time, so that
-    /// nobody waits for it; every record that comes pays for two that go.
+    /// Removes expired records, and the oldest ones above the capacity. Checks only a few records per call, so that no
+    /// caller waits long; each insertion can remove more than one record.
     fn evict(&mut self, capacity: usize, now: Timestamp) {
         for _ in 0..16 {
             let Some(oldest) = self.by_age.front().copied() else { return };

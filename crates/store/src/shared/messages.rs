@@ -1,5 +1,5 @@
-//! Messages to those who are connected, in one order for all. What was sent lately is kept for a while, so that whoever lost
-//! the line can go on where they were.
+//! Messages to connected clients, in one total order. Recent messages are kept for a while, so that a client that lost
+//! its connection can resume.
 
 mod buffer;
 mod delivery_count;
@@ -28,34 +28,34 @@ pub(super) use self::streams::{check_streams, stream_of};
 use super::redis::{MessageFeed, RedisBackend, RedisMessageLog};
 use crate::StoreError;
 
-/// How long somebody waits for a node that has just begun.
+/// How long a caller waits for a node that has just started.
 const LOAD_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// The first place at a moment.
+/// Returns the first message id of a moment.
 fn first_id_at(now: Timestamp) -> MessageId {
     MessageId { at: u64::try_from(now.millis()).unwrap_or_default(), step: 0 }
 }
 
-/// Letters of other nodes that this node reads for the first time, and that were sent lately.
+/// Recent messages of other nodes that this node reads for the first time.
 #[derive(Debug)]
 pub struct FreshMessages(IncomingMessages);
 
 impl FreshMessages {
-    /// Whether nothing could be read for so long that some may be gone.
+    /// Returns whether reading failed for so long that messages may be lost.
     #[must_use]
     pub fn has_gap(&self) -> bool {
         self.0.gap
     }
 }
 
-/// Takes messages and keeps them in order.
+/// Accepts messages and keeps them in order.
 pub struct MessageLog {
     buffer: Mutex<MessageBuffer>,
-    /// Whether what was sent before this node began has been read.
+    /// Whether the messages from before this node's start have been read.
     begun: watch::Sender<bool>,
-    /// What was taken in from other nodes.
+    /// The messages accepted from other nodes.
     replays: Mutex<ReplayGuard>,
-    /// How many messages were found in Redis that are not fresh.
+    /// The number of messages in Redis that were dropped as not fresh.
     dropped: AtomicU64,
     nodes: Option<RedisMessageLog>,
 }
@@ -67,10 +67,10 @@ impl MessageLog {
         Self { buffer: Mutex::new(MessageBuffer::new()), begun: watch::Sender::default(), replays, dropped, nodes }
     }
 
-    /// Takes messages, all or none of them.
+    /// Posts messages, all or none of them.
     ///
     /// # Errors
-    /// When what nodes share does not answer.
+    /// When the shared store does not answer.
     pub async fn post(
         &self,
         messages: Vec<Message>,
@@ -100,12 +100,12 @@ impl MessageLog {
         Ok(posted)
     }
 
-    /// The way in of what other nodes take, where there may be others.
+    /// Returns the feed of messages that other nodes accept, where there may be others.
     pub fn feed(&self) -> Option<MessageFeed> {
         self.nodes.as_ref().map(RedisMessageLog::feed)
     }
 
-    /// Puts messages that came from other nodes into their places.
+    /// Adds messages from other nodes to the buffer.
     pub fn ingest(
         &self,
         FreshMessages(arrived): FreshMessages,
@@ -117,7 +117,7 @@ impl MessageLog {
             buffer.mark_gap(known);
         }
         let fresh: Vec<_> = arrived.messages.into_iter().filter(|(message, _)| message.id > buffer.newest()).collect();
-        // From when it is here: clocks of other nodes may be wrong.
+        // Dated by their arrival here, because the clocks of other nodes may be wrong.
         let taken = fresh
             .into_iter()
             .map(|(message, ask)| (buffer.append(StoredMessage { at: now, ..message }), ask))
@@ -130,8 +130,8 @@ impl MessageLog {
         taken
     }
 
-    /// Admits what was read just now. What was read before, or was not sent lately, was put into Redis again: it is dropped and
-    /// counted.
+    /// Admits fresh messages. A message that was read before, or was not sent recently, is a replay in Redis: it is
+    /// dropped and counted.
     pub fn filter_fresh(&self, mut arrived: IncomingMessages, now: Timestamp) -> FreshMessages {
         let mut replays = self.replays.lock().unwrap_or_else(PoisonError::into_inner);
         let (mut replayed, mut out_of_time) = (0_u64, 0_u64);
@@ -148,7 +148,7 @@ impl MessageLog {
         });
         let dropped = replayed + out_of_time;
         let before = self.dropped.fetch_add(dropped, Ordering::Relaxed);
-        // Whoever writes to Redis must not fill the log: one line when it begins, and one for every thousand.
+        // An attacker who writes to Redis must not flood the log: one line at first, then one per thousand messages.
         if dropped > 0 && (before == 0 || before / 1_000 != (before + dropped) / 1_000) {
             tracing::warn!(
                 replayed,
@@ -160,17 +160,17 @@ impl MessageLog {
         FreshMessages(arrived)
     }
 
-    /// How many messages were found in Redis and dropped since this node began, because they had been taken in before or were
-    /// not sent lately.
+    /// Returns how many messages in Redis this node has dropped since its start, because they were read before or were
+    /// not sent recently.
     #[must_use]
     pub fn dropped(&self) -> u64 {
         self.dropped.load(Ordering::Relaxed)
     }
 
-    /// Waits a while until this node has read what was sent before it began, without which nobody can be told where they are.
+    /// Waits until this node has read the messages from before its start. Without them, no client's position is known.
     ///
     /// # Errors
-    /// When it has not.
+    /// When they are not read in time.
     pub async fn wait_until_loaded(&self) -> Result<(), StoreError> {
         if self.nodes.is_none() {
             return Ok(());
@@ -181,7 +181,7 @@ impl MessageLog {
         }
     }
 
-    /// Where somebody begins who has seen everything up to `last`, or nothing.
+    /// Returns the start position of a client that has seen everything up to `last`, or nothing.
     #[must_use]
     pub fn start_position(&self, reader: &Subscriber, last: Option<MessageId>, now: Timestamp) -> StartPosition {
         let (mut buffer, place) = (self.buffer(), first_id_at(now));
@@ -193,32 +193,32 @@ impl MessageLog {
         buffer.start_position(reader, last.filter(|last| last.at <= latest))
     }
 
-    /// The next message after `seen` for this reader; where there is none, `seen` is moved up to the newest.
+    /// Returns the next message after `seen` for this reader. When there is none, moves `seen` to the newest message.
     #[must_use]
     pub fn next_after(&self, seen: &mut MessageId, reader: &Subscriber) -> Option<Arc<StoredMessage>> {
         self.buffer().next_after(seen, reader)
     }
 
-    /// Whether this reader has not seen more messages than so many.
+    /// Returns whether this reader has more than `most` unseen messages.
     #[must_use]
     pub fn is_lagging(&self, seen: MessageId, reader: &Subscriber, most: usize) -> bool {
         self.buffer().is_lagging(seen, reader, most)
     }
 
-    /// Whether a message that was kept is not any more.
+    /// Returns whether a message was evicted.
     #[must_use]
     pub fn is_evicted(&self, id: MessageId) -> bool {
         self.buffer().is_evicted(id)
     }
 
-    /// The newest place that is taken.
+    /// Returns the newest message id.
     #[must_use]
     pub fn newest(&self) -> MessageId {
         self.buffer().newest()
     }
 
     fn buffer(&self) -> MutexGuard<'_, MessageBuffer> {
-        // Nothing that is done under the lock leaves it half done.
+        // No operation under the lock leaves partial changes.
         self.buffer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

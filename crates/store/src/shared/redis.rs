@@ -1,5 +1,5 @@
-//! Shelves in Redis: for several nodes. What is there is sealed, so that whoever reads it learns nothing and whoever writes to
-//! it forges nothing; what it can do is bring an older state of a record back, or lose it.
+//! Ephemeral stores in Redis, for several nodes. The records are sealed: a third party with access to Redis cannot read
+//! or forge them. It can only restore an older state of a record, or delete it.
 
 mod address;
 mod bus;

@@ -1,4 +1,4 @@
-//! Who answers employees, and what administrators do to them: every change wants a fresh one-time password.
+//! Agents, for administrators. Every change requires a fresh one-time password.
 
 use axum::extract::State;
 use deskpass_core::{EmployeeId, Role};
@@ -63,14 +63,14 @@ impl From<ListedAgent> for AgentShown {
     }
 }
 
-/// Some agents.
+/// A page of agents.
 #[derive(Debug, JsonSchema, Serialize)]
 pub(crate) struct Agents {
     items: Vec<AgentShown>,
     next: Option<String>,
 }
 
-/// Which agents somebody wants to see.
+/// The query of the list of agents.
 #[derive(Debug)]
 pub(crate) struct AgentsQuery {
     page_size: u64,
@@ -94,7 +94,7 @@ pub(crate) async fn list(
     Ok(Reply(Agents { items: agents.into_iter().map(AgentShown::from).collect(), next }))
 }
 
-/// Who is to be an agent, and what they act as when they have no role.
+/// The employee to make an agent, and the role that applies when they hold no other.
 #[derive(Debug)]
 pub(crate) struct NewAgent {
     id: EmployeeId,
@@ -108,7 +108,7 @@ impl FromFields for NewAgent {
     }
 }
 
-/// Makes somebody an agent.
+/// Makes an employee an agent.
 pub(crate) async fn add(
     State(app): State<App>,
     HighRisk(admin, HomeOnly(JsonBody(input))): HighRisk<HomeOnly<JsonBody<NewAgent>>>,
@@ -117,7 +117,7 @@ pub(crate) async fn add(
     Ok(Reply(Done::YES))
 }
 
-/// Forgets an agent's failed guesses.
+/// Resets an agent's failed attempts.
 pub(crate) async fn unlock(
     State(app): State<App>,
     HighRisk(admin, HomeOnly(ExistingAgent(agent))): HighRisk<HomeOnly<ExistingAgent>>,
@@ -126,7 +126,7 @@ pub(crate) async fn unlock(
     Ok(Reply(Done::YES))
 }
 
-/// A device that was unbound, and a code with which the agent binds another.
+/// An unbound device, and a setup code with which the agent binds another.
 #[derive(JsonSchema, Serialize)]
 pub(crate) struct OtpReset {
     success: bool,
@@ -135,7 +135,7 @@ pub(crate) struct OtpReset {
     expires_at: String,
 }
 
-/// Unbinds an agent's device, and hands out a code with which they bind another.
+/// Unbinds an agent's device, and returns a setup code with which they bind another.
 pub(crate) async fn reset_otp(
     State(app): State<App>,
     HighRisk(admin, HomeOnly(ExistingAgent(agent))): HighRisk<HomeOnly<ExistingAgent>>,
@@ -144,7 +144,7 @@ pub(crate) async fn reset_otp(
     Ok(Reply(OtpReset { success: true, setup_code: reset.code.text(), expires_at: rfc3339(reset.until) }))
 }
 
-/// A code with which an agent sets a password.
+/// A setup code with which an agent sets a password.
 #[derive(JsonSchema, Serialize)]
 pub(crate) struct Reset {
     setup_code: String,
@@ -153,7 +153,7 @@ pub(crate) struct Reset {
     ended_sessions: usize,
 }
 
-/// Takes an agent's password away, and hands out a code with which they set another.
+/// Removes an agent's password, and returns a setup code with which they set another.
 pub(crate) async fn reset_password(
     State(app): State<App>,
     HighRisk(admin, HomeOnly(ExistingAgent(agent))): HighRisk<HomeOnly<ExistingAgent>>,

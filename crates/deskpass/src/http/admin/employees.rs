@@ -19,19 +19,19 @@ use crate::http::response::envelope::Reply;
 use crate::http::response::schema::RoleName;
 use crate::timestamp::{Rfc3339, rfc3339};
 
-/// The words for the orders a list can have.
+/// The sort orders of a list.
 const SORT_ORDERS: &[&str] = &["employee_id", "name", "last_login"];
 
-/// Why not every list can.
+/// The error of `sort` in a list whose order is fixed.
 const SORT_CONFLICT: [&str; 2] =
     ["cannot be combined with q or role, whose lists have an order of their own", "不能与 q 或 role 同时使用"];
-/// What is said of a text with the one character that no text has, in any database of ours.
+/// The error of a text with U+0000, which databases cannot store.
 const NO_NUL: [&str; 2] = ["must not contain U+0000", "不能包含 U+0000"];
 
-/// The longest text to search for, in bytes.
+/// The longest search text, in bytes.
 const MAX_SEARCH_BYTES: usize = 128;
 
-/// Which people somebody wants to see.
+/// The query of the list of employees.
 #[derive(Debug)]
 pub(crate) struct PeoplePageQuery {
     corp: Option<CorpId>,
@@ -64,12 +64,12 @@ impl FromFields for PeoplePageQuery {
     }
 }
 
-/// A page of people.
+/// A page of employees.
 #[derive(Debug, JsonSchema, Serialize)]
 #[schemars(rename = "{T}Page")]
 pub(crate) struct Listing<T> {
     items: Vec<T>,
-    /// How many there are, counted up to ten thousand.
+    /// The number of matching employees, counted up to 10,000.
     total: i64,
     total_exact: bool,
     page: u64,
@@ -77,7 +77,7 @@ pub(crate) struct Listing<T> {
     next: Option<String>,
 }
 
-/// Somebody and the roles they hold.
+/// An employee and the roles they hold.
 #[derive(Debug, JsonSchema, Serialize)]
 pub(crate) struct Assigned {
     corp_id: String,
@@ -100,7 +100,7 @@ impl From<ListedPerson> for Assigned {
     }
 }
 
-/// Somebody, with what administrators look for.
+/// An employee, with what administrators search for.
 #[derive(Debug, JsonSchema, Serialize)]
 pub(crate) struct Employee {
     #[serde(flatten)]
@@ -124,7 +124,7 @@ impl From<ListedPerson> for Employee {
     }
 }
 
-/// Lists people.
+/// Lists employees.
 pub(crate) async fn employees(
     State(app): State<App>,
     reader: Reader,
@@ -147,7 +147,7 @@ pub(crate) async fn list<T: From<ListedPerson>>(
     Ok(Reply(Listing { items, total, total_exact: exact, page, page_size, next }))
 }
 
-/// The corporations whose people are known here.
+/// The corporations with known employees.
 #[derive(Debug, JsonSchema, Serialize)]
 pub(crate) struct Corporations {
     items: Vec<Corporation>,
@@ -160,7 +160,7 @@ pub(crate) struct Corporation {
     home: bool,
 }
 
-/// Lists the corporations that the caller may see people of.
+/// Lists the corporations whose employees the caller may see.
 pub(crate) async fn corporations(State(app): State<App>, reader: Reader) -> Result<Reply<Corporations>, ApiError> {
     let seen = app.auth.corporations().await?;
     let may_see = |corp: &String| CorpId::parse(corp).is_ok_and(|corp| reader.may_read(&app, &corp));
@@ -168,7 +168,7 @@ pub(crate) async fn corporations(State(app): State<App>, reader: Reader) -> Resu
     Ok(Reply(Corporations { items: seen.into_iter().filter(may_see).map(shown).collect() }))
 }
 
-/// Whether somebody is to be shut out.
+/// Whether the employee is disabled.
 #[derive(Debug)]
 pub(crate) struct EmployeePatch {
     disabled: bool,
@@ -180,7 +180,7 @@ impl FromFields for EmployeePatch {
     }
 }
 
-/// Shuts somebody out, or lets them in again.
+/// Disables or enables an employee.
 pub(crate) async fn update(
     State(app): State<App>,
     HighRisk(admin, PathAnd(ExistingEmployee(employee), JsonBody(input))): HighRisk<

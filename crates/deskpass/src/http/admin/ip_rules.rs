@@ -1,4 +1,4 @@
-//! From where roles may be active, as administrators see it.
+//! Allow-lists: the networks from which each role may be active.
 
 use std::net::IpAddr;
 
@@ -21,7 +21,7 @@ use crate::http::response::envelope::Reply;
 use crate::http::response::schema::RoleName;
 use crate::timestamp::{Rfc3339, rfc3339};
 
-/// The networks of each role; none means that it may be active from anywhere.
+/// The networks of each role; an empty list allows every address.
 #[derive(Debug, JsonSchema, Serialize)]
 #[schemars(rename = "AllowLists")]
 pub(crate) struct AllowListsShown {
@@ -45,7 +45,7 @@ impl AllowListsShown {
     }
 }
 
-/// Says from where each role may be active.
+/// Returns the allow-list of each role.
 pub(crate) async fn show(
     State(app): State<App>,
     HomeAdmin(admin): HomeAdmin,
@@ -53,7 +53,7 @@ pub(crate) async fn show(
     Ok(Reply(AllowListsShown::of(&admin.administrator(&app).ip_rules().await?)))
 }
 
-/// Lists for all roles. Each must be there: one that was forgotten or misspelt must not lose the list it has.
+/// Allow-lists for all roles. Every role is required: a forgotten or misspelt one must not lose its list.
 #[derive(Debug)]
 pub(crate) struct ProposedAllowLists(AllowLists);
 
@@ -68,7 +68,7 @@ impl FromFields for ProposedAllowLists {
     }
 }
 
-/// Lists that leave whoever sets them in, which is looked at before their one-time password is taken.
+/// Allow-lists that do not lock out the caller, which is checked before the one-time password is used.
 #[derive(Debug)]
 pub(crate) struct ValidatedAllowLists(AllowLists);
 
@@ -90,7 +90,7 @@ impl FromRequest<RequestContext> for ValidatedAllowLists {
     }
 }
 
-/// Puts lists in the place of all there are.
+/// Replaces all allow-lists.
 pub(crate) async fn replace(
     State(app): State<App>,
     HighRisk(admin, HomeOnly(ValidatedAllowLists(lists))): HighRisk<HomeOnly<ValidatedAllowLists>>,
@@ -99,14 +99,14 @@ pub(crate) async fn replace(
     Ok(Reply(Done::YES))
 }
 
-/// Whom lists would shut out.
+/// The sessions that the allow-lists would block.
 #[derive(Debug, JsonSchema, Serialize)]
 pub(crate) struct DryRun {
     you: CallerImpact,
     roles: Vec<RoleImpact>,
 }
 
-/// Whoever asks.
+/// The effect on the caller.
 #[derive(Debug, JsonSchema, Serialize)]
 #[schemars(rename = "You")]
 struct CallerImpact {
@@ -117,19 +117,19 @@ struct CallerImpact {
     shut_out: bool,
 }
 
-/// Whom a role's list would shut out.
+/// The effect on a role's sessions.
 #[derive(Debug, JsonSchema, Serialize)]
 #[schemars(rename = "OfRole")]
 struct RoleImpact {
     #[schemars(with = "RoleName")]
     role: Role,
-    /// How many sessions.
+    /// The number of sessions that would be blocked.
     sessions: u64,
     /// Some of them.
     shut_out: Vec<BlockedSession>,
 }
 
-/// A session that would be shut out.
+/// A session that would be blocked.
 #[derive(Debug, JsonSchema, Serialize)]
 #[schemars(rename = "ShutOut")]
 struct BlockedSession {
@@ -153,7 +153,7 @@ impl From<ListedSession> for BlockedSession {
     }
 }
 
-/// Says whom lists would shut out, and changes nothing.
+/// Returns the sessions that the allow-lists would block, without a change.
 pub(crate) async fn dry_run(
     State(app): State<App>,
     HomeAdmin(admin): HomeAdmin,

@@ -1,4 +1,4 @@
-//! Who of connected corporations may act as whom.
+//! Links: which users of connected corporations may act as which employees.
 
 use axum::extract::{FromRequest, FromRequestParts, Request, State};
 use deskpass_core::{CorpId, EmployeeId, EmployeeKey};
@@ -19,7 +19,7 @@ use crate::http::request::query::Path;
 use crate::http::response::envelope::Reply;
 use crate::timestamp::{Rfc3339, rfc3339};
 
-/// Somebody, as the platform names them.
+/// A user, as the platform identifies them.
 #[derive(Debug, JsonSchema, Serialize)]
 pub(crate) struct Identity {
     corp_id: String,
@@ -33,7 +33,7 @@ pub(crate) struct Target {
     employee_id: String,
 }
 
-/// That somebody may act as an employee.
+/// A link: a user of a connected corporation may act as an employee.
 #[derive(Debug, JsonSchema, Serialize)]
 pub(crate) struct LinkShown {
     identity: Identity,
@@ -66,7 +66,7 @@ pub(crate) async fn list(State(app): State<App>, HomeAdmin(admin): HomeAdmin) ->
     Ok(Reply(Links { items: links.into_iter().map(LinkShown::from).collect() }))
 }
 
-/// Somebody of a connected corporation, as the platform names them.
+/// A user of a connected corporation, as the platform identifies them.
 #[derive(Debug)]
 pub(crate) struct PartnerUser {
     corp: CorpId,
@@ -80,7 +80,7 @@ impl FromFields for PartnerUser {
     }
 }
 
-/// Who is to act as whom.
+/// The user and the employee to link.
 #[derive(Debug)]
 pub(crate) struct LinkBody {
     partner: PartnerUser,
@@ -95,7 +95,7 @@ impl FromFields for LinkBody {
     }
 }
 
-/// Somebody of a connected corporation, and an employee who is there.
+/// A user of a connected corporation, and an existing employee.
 #[derive(Debug)]
 pub(crate) struct NewLink {
     identity: EmployeeKey,
@@ -124,13 +124,13 @@ impl FromRequest<RequestContext> for NewLink {
     }
 }
 
-/// Why somebody of the home corporation needs no link.
+/// The error of a link for a user of the home corporation, who needs none.
 const HOME_CORP_MESSAGE: [&str; 2] = [
     "is the main corporation, whose people sign in by themselves; name a connected one",
     "是主企业，其员工可直接登录；请填写互联企业",
 ];
 
-/// Lets somebody of a connected corporation act as an employee.
+/// Allows a user of a connected corporation to act as an employee.
 pub(crate) async fn approve(
     State(app): State<App>,
     HighRisk(admin, HomeOnly(NewLink { identity, target })): HighRisk<HomeOnly<NewLink>>,
@@ -139,7 +139,7 @@ pub(crate) async fn approve(
     Ok(Reply(Done::YES))
 }
 
-/// A link that is there, as the path names it.
+/// An existing link, as the path names it.
 #[derive(Debug)]
 pub(crate) struct ExistingLink(EmployeeKey);
 
@@ -160,7 +160,7 @@ impl FromRequestParts<RequestContext> for ExistingLink {
     }
 }
 
-/// Takes that back. One that somebody else took back meanwhile is gone all the same.
+/// Removes a link. Succeeds as well when it was removed in the meantime.
 pub(crate) async fn remove(
     State(app): State<App>,
     HighRisk(admin, HomeOnly(PathAnd(ExistingLink(identity), NoBody))): HighRisk<

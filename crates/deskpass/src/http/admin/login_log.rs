@@ -1,4 +1,4 @@
-//! What happened: a page at a time, or all of it as a file.
+//! The login log: page by page, or as one file.
 
 mod accept;
 mod export;
@@ -32,7 +32,7 @@ static REASON: TextFormat = TextFormat {
     rule: ["must be a word such as disabled", "必须是原因代码，例如 disabled"],
 };
 
-/// Which rows somebody wants to see.
+/// The query of the login log.
 #[derive(Debug)]
 pub(crate) struct LogPageQuery {
     corp: Option<CorpId>,
@@ -68,7 +68,7 @@ fn reason(text: &str) -> Option<String> {
     fits.then(|| text.to_owned())
 }
 
-/// A row's identifier, which is all that a place in the log takes.
+/// Whether a text is the id of a row, which is all that a cursor consists of.
 fn is_row_id(text: &str) -> bool {
     text.len() == 32 && text.bytes().all(|c| c.is_ascii_digit() || (b'a'..=b'f').contains(&c))
 }
@@ -86,7 +86,7 @@ fn as_lines<S: Serializer>(rows: &[LogRow], serializer: S) -> Result<S::Ok, S::E
     serializer.collect_seq(rows.iter().map(LogLine::of))
 }
 
-/// The log, in the form that was asked for.
+/// The log in the requested format.
 #[derive(Debug)]
 pub(crate) enum LogResponse {
     Page(Reply<Log>),
@@ -112,7 +112,7 @@ impl IntoResponse for LogResponse {
     }
 }
 
-/// Lists what happened in a corporation, the newest first; as a file, all of it.
+/// Lists the events of a corporation, newest first; as a file, all of them.
 pub(crate) async fn list(
     State(app): State<App>,
     reader: Reader,

@@ -1,4 +1,4 @@
-//! Which roles there are, and who holds them.
+//! Roles and their assignment.
 
 use axum::extract::{FromRequest, FromRequestParts as _, Request, State};
 use deskpass_core::{EmployeeKey, Role, Roles};
@@ -38,7 +38,7 @@ pub(crate) struct RoleShown {
     priority: u8,
 }
 
-/// The roles there are.
+/// All roles.
 #[derive(Debug, JsonSchema, Serialize)]
 #[schemars(rename = "Roles")]
 pub(crate) struct RolesShown {

@@ -1,4 +1,4 @@
-//! What other services identify themselves with, as administrators see it.
+//! Service keys, with which other services authenticate.
 
 use std::time::Duration;
 
@@ -21,19 +21,19 @@ use crate::http::response::envelope::Reply;
 use crate::http::response::schema::ServiceScopeName;
 use crate::timestamp::{Rfc3339, rfc3339};
 
-/// How long a key counts unless somebody says otherwise, and at most, in days.
+/// The default and the maximum lifetime of a key, in days.
 const DEFAULT_KEY_DAYS: u64 = 365;
 
 const MAX_KEY_DAYS: u64 = 3650;
 
-/// The service keys, the newest first.
+/// The service keys, newest first.
 #[derive(Debug, JsonSchema, Serialize)]
 #[schemars(rename = "ServiceKeys")]
 pub(crate) struct ServiceKeys {
     items: Vec<ServiceKeyShown>,
 }
 
-/// A service key. The key itself is not known any more.
+/// A service key, without the key itself, which is not stored.
 #[derive(Debug, JsonSchema, Serialize)]
 #[schemars(rename = "ServiceKey")]
 struct ServiceKeyShown {
@@ -51,7 +51,7 @@ struct ServiceKeyShown {
     state: &'static str,
 }
 
-/// Who made a key, where it was not an operator.
+/// The administrator who created the key; null where an operator did.
 #[derive(Debug, JsonSchema, Serialize)]
 struct Maker {
     corp_id: String,
@@ -80,7 +80,7 @@ pub(crate) async fn list(State(app): State<App>, HomeAdmin(admin): HomeAdmin) ->
     Ok(Reply(ServiceKeys { items: keys.into_iter().map(|key| ServiceKeyShown::of(key, now)).collect() }))
 }
 
-/// A key to be made.
+/// The service key to create.
 #[derive(Debug)]
 pub(crate) struct NewServiceKeyBody {
     name: ServiceKeyName,
@@ -96,7 +96,7 @@ impl FromFields for NewServiceKeyBody {
     }
 }
 
-/// A key that was made: the only answer that has it in it.
+/// A new service key. No other response contains the key.
 #[derive(JsonSchema, Serialize)]
 #[schemars(rename = "NewServiceKey")]
 pub(crate) struct NewServiceKey {
@@ -111,7 +111,7 @@ pub(crate) struct NewServiceKey {
     expires_at: String,
 }
 
-/// Makes a service key.
+/// Creates a service key.
 pub(crate) async fn create(
     State(app): State<App>,
     HighRisk(admin, HomeOnly(JsonBody(input))): HighRisk<HomeOnly<JsonBody<NewServiceKeyBody>>>,
@@ -123,7 +123,7 @@ pub(crate) async fn create(
     Ok(Reply(NewServiceKey { id, name, scopes, key: made.value.expose().to_owned(), created_at, expires_at }))
 }
 
-/// A service key, as the path names it.
+/// The id of a service key in the path.
 struct ServiceKeyPath(String);
 
 impl FromFields for ServiceKeyPath {
@@ -132,7 +132,7 @@ impl FromFields for ServiceKeyPath {
     }
 }
 
-/// The service key that the path names: there is one.
+/// An existing service key, as the path names it.
 #[derive(Debug)]
 pub(crate) struct ExistingServiceKey(String);
 
@@ -152,7 +152,7 @@ impl FromRequest<RequestContext> for ExistingServiceKey {
     }
 }
 
-/// Has a service key count no more. One that was revoked before stays so.
+/// Revokes a service key. Succeeds as well for a revoked one.
 pub(crate) async fn revoke(
     State(app): State<App>,
     HighRisk(admin, HomeOnly(ExistingServiceKey(id))): HighRisk<HomeOnly<ExistingServiceKey>>,

@@ -1,4 +1,4 @@
-//! Who is signed in, from where, for administrators to see and to end.
+//! Sessions of all users, for administrators to list and to end.
 
 use axum::extract::{FromRequestParts, State};
 use deskpass_auth::SessionQuery;
@@ -19,7 +19,7 @@ use crate::http::request::fields::{Fields, FromFields};
 use crate::http::request::query::{Path, Query};
 use crate::http::response::envelope::Reply;
 
-/// Which sessions somebody wants to see.
+/// The query of the list of sessions.
 #[derive(Debug)]
 pub(crate) struct SessionsQuery {
     corp: Option<CorpId>,
@@ -37,7 +37,7 @@ impl FromFields for SessionsQuery {
     }
 }
 
-/// A session, and whose it is.
+/// A session and its user.
 #[derive(Debug, JsonSchema, Serialize)]
 pub(crate) struct SessionOf {
     corp_id: String,
@@ -58,14 +58,14 @@ impl SessionOf {
     }
 }
 
-/// Some sessions.
+/// A page of sessions.
 #[derive(Debug, JsonSchema, Serialize)]
 pub(crate) struct Sessions {
     items: Vec<SessionOf>,
     next: Option<String>,
 }
 
-/// Lists the sessions of a corporation, the newest first.
+/// Lists the sessions of a corporation, newest first.
 pub(crate) async fn list(
     State(app): State<App>,
     reader: Reader,
@@ -79,7 +79,7 @@ pub(crate) async fn list(
     Ok(Reply(Sessions { items, next: page.next }))
 }
 
-/// A session that is there, as the path names it.
+/// An existing session, as the path names it.
 #[derive(Debug)]
 pub(crate) struct ExistingSession(Digest);
 
@@ -99,7 +99,7 @@ impl FromRequestParts<RequestContext> for ExistingSession {
     }
 }
 
-/// Ends a session, whoever's it is.
+/// Ends a session of any user.
 pub(crate) async fn end(
     State(app): State<App>,
     HighRisk(admin, PathAnd(ExistingSession(id), NoBody)): HighRisk<PathAnd<ExistingSession, NoBody>>,
@@ -108,14 +108,14 @@ pub(crate) async fn end(
     Ok(Reply(SessionEnded::YES))
 }
 
-/// Sessions that were ended.
+/// The number of sessions that were ended.
 #[derive(Debug, JsonSchema, Serialize)]
 pub(crate) struct SeveralEnded {
     success: bool,
     ended: usize,
 }
 
-/// Ends all sessions of somebody.
+/// Ends all sessions of an employee.
 pub(crate) async fn end_all(
     State(app): State<App>,
     HighRisk(admin, PathAnd(ExistingEmployee(employee), NoBody)): HighRisk<PathAnd<ExistingEmployee, NoBody>>,

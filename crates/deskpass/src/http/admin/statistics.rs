@@ -1,4 +1,4 @@
-//! How far sign-ins came, by the hour.
+//! Counts of the steps of sign-ins, by the hour.
 
 use std::time::Duration;
 
@@ -18,13 +18,13 @@ use crate::http::response::envelope::Reply;
 use crate::timestamp::Rfc3339;
 use crate::timestamp::rfc3339;
 
-/// How much is told to whoever does not say.
+/// The default range.
 const DEFAULT_RANGE: Duration = Duration::from_hours(7 * 24);
 
-/// The most that is told at once.
+/// The largest range.
 const MAX_RANGE: Duration = Duration::from_hours(93 * 24);
 
-/// Which time somebody wants to know about.
+/// The time range of the statistics.
 #[derive(Debug)]
 pub(crate) struct TimeRangeQuery {
     from: Option<Timestamp>,
@@ -39,7 +39,7 @@ impl FromFields for TimeRangeQuery {
 }
 
 impl TimeRangeQuery {
-    /// From when to when, where now is the end for whoever does not say.
+    /// The start and the end of the range; it ends now unless the query says otherwise.
     fn span(&self, now: Timestamp) -> Result<(Timestamp, Timestamp), ApiError> {
         let to = self.to.unwrap_or(now);
         let from = self.from.unwrap_or(to - DEFAULT_RANGE);
@@ -53,17 +53,17 @@ impl TimeRangeQuery {
     }
 }
 
-/// How often each step was taken in an hour.
+/// Counts of the steps of sign-ins in an hour.
 #[derive(Debug, JsonSchema, Serialize)]
 pub(crate) struct HourShown {
-    /// When the hour began.
+    /// The start of the hour.
     #[schemars(with = "Rfc3339")]
     at: String,
     qr_shown: u64,
     qr_scanned: u64,
     qr_confirmed: u64,
     qr_collected: u64,
-    /// Whatever the way in.
+    /// Completed sign-ins by any method.
     sign_ins: u64,
     refused: u64,
 }
@@ -82,7 +82,7 @@ impl From<HourlyCounts> for HourShown {
     }
 }
 
-/// The hours in which something happened.
+/// The hours with at least one step.
 #[derive(Debug, JsonSchema, Serialize)]
 pub(crate) struct Statistics {
     #[schemars(with = "Rfc3339")]
@@ -92,7 +92,7 @@ pub(crate) struct Statistics {
     items: Vec<HourShown>,
 }
 
-/// Tells how far sign-ins came. They are not told apart by department or corporation, so this is for whoever sees all.
+/// Returns the counts of sign-ins. They are not divided by department or corporation, so the caller must have access to all.
 pub(crate) async fn list(
     State(app): State<App>,
     reader: Reader,

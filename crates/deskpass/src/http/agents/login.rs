@@ -1,4 +1,4 @@
-//! The agents' own way in.
+//! The sign-in of agents.
 
 use std::fmt;
 
@@ -23,7 +23,7 @@ use crate::http::response::set_cookie::{SetCookie, remember_browser};
 use crate::timestamp::Rfc3339;
 use crate::timestamp::rfc3339;
 
-/// An agent who knocks.
+/// The credentials of an agent.
 #[derive(Debug)]
 pub(crate) struct AgentLoginBody {
     employee_id: EmployeeId,
@@ -47,7 +47,7 @@ impl FromFields for AgentLoginBody {
     }
 }
 
-/// What an agent who knocked gets.
+/// The result of an agent's sign-in.
 #[derive(JsonSchema, Serialize)]
 #[schemars(rename = "AgentEntered")]
 #[serde(untagged)]
@@ -56,7 +56,7 @@ pub(crate) enum AgentEntered {
     Half(PartialLoginResult),
 }
 
-/// Half of a sign-in.
+/// A partial sign-in, which a one-time password completes.
 #[derive(JsonSchema, Serialize)]
 #[schemars(rename = "HalfLoginResult")]
 pub(crate) struct PartialLoginResult {
@@ -94,7 +94,7 @@ impl fmt::Debug for AgentEntered {
     }
 }
 
-/// Lets an agent in by a code of the platform, or half-way in by a password.
+/// Signs an agent in with a code of the platform, or partially with a password.
 pub(crate) async fn login(
     State(app): State<App>,
     RequestClient(visitor): RequestClient,

@@ -21,7 +21,7 @@ use crate::http::request::token::ActiveUser;
 use crate::http::response::envelope::Reply;
 use crate::http::response::set_cookie::{SetCookie, remember_browser};
 
-/// A password to be set by somebody who is signed in.
+/// The password that a signed-in agent sets.
 #[derive(Debug)]
 pub(crate) struct PasswordChangeBody {
     old_password: Option<Password>,
@@ -66,10 +66,10 @@ pub(crate) async fn change(
     Ok((remember_browser(&app, &cookies, Some(&agent)).await, PasswordSet::reply(ended, language)))
 }
 
-/// A password to be set by somebody to whom an administrator gave a code.
+/// The password that an agent sets with an administrator's setup code.
 pub(crate) struct PasswordSetupBody {
     employee_id: EmployeeId,
-    /// None where it cannot be one.
+    /// `None` where the text cannot be a setup code.
     setup_code: Option<RecoveryCode>,
     new_password: Password,
 }
@@ -89,7 +89,7 @@ impl fmt::Debug for PasswordSetupBody {
     }
 }
 
-/// Sets the password of whoever brings an administrator's code.
+/// Sets the password of an agent who has an administrator's setup code.
 pub(crate) async fn set_up(
     State(app): State<App>,
     RequestClient(visitor): RequestClient,

@@ -1,4 +1,4 @@
-//! Binding.
+//! Binding a user of a connected corporation to an employee.
 
 use axum::extract::State;
 use deskpass_core::{BindProof, CorpId, EmployeeId, Secret};
@@ -13,7 +13,7 @@ use crate::http::response::envelope::Reply;
 use crate::http::response::login_result::LoginResult;
 use crate::http::response::set_cookie::SetCookie;
 
-/// The employee to be bound to.
+/// The employee to bind to.
 #[derive(Debug)]
 pub(crate) struct BindBody {
     corp_id: Option<CorpId>,

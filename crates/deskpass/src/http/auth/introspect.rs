@@ -1,4 +1,4 @@
-//! What other services ask about a token: RFC 7662.
+//! Token introspection for other services: RFC 7662.
 
 use std::net::IpAddr;
 
@@ -13,23 +13,23 @@ use crate::http::request::fields::{Fields, FromFields};
 use crate::http::request::service::{IntrospectScope, Service};
 use crate::http::response::envelope::FlatReply;
 
-/// A token to look at.
+/// The token to inspect.
 pub(crate) struct IntrospectBody {
     token: String,
-    /// Where its holder is, if the service knows.
+    /// The address of its holder, if the service knows it.
     from: Option<IpAddr>,
 }
 
 impl FromFields for IntrospectBody {
     fn from_fields(fields: &mut Fields) -> Option<Self> {
-        // There is one kind of token that a service can meet, so a hint at which it is changes nothing.
+        // Services see one kind of token only, so the hint is ignored.
         let (token, _) = (fields.text("token"), fields.maybe_text("token_type_hint"));
         let from = fields.maybe_address("ip_address");
         Some(Self { token: token?, from: from? })
     }
 }
 
-/// Says whether a token is good, and whose it is. One that is not says nothing else, whatever is wrong with it.
+/// Returns whether a token is valid, and its user. For an invalid token the response does not say why.
 pub(crate) async fn introspect(
     State(app): State<App>,
     Service(_, FormOrJson(input)): Service<IntrospectScope, FormOrJson<IntrospectBody>>,

@@ -1,4 +1,4 @@
-//! The platform's redirect: there, and back.
+//! Sign-in through the platform: the redirect to it, and the callback.
 
 use axum::extract::{FromRequestParts, State};
 use axum::response::{IntoResponse, Response};
@@ -30,11 +30,11 @@ use crate::http::response::redirect::OAUTH_STATE;
 use crate::http::response::set_cookie::{SetCookie, bind_browser};
 use crate::http::response::{landing, redirect};
 
-/// Where a browser wants to go.
+/// The destination of a sign-in.
 #[derive(Debug)]
 pub(crate) struct AuthorizeQuery {
     redirect_uri: String,
-    /// Whether it is a desktop browser, outside the platform's client.
+    /// Whether a desktop browser asks, outside the platform's client.
     web: bool,
 }
 
@@ -45,14 +45,14 @@ impl FromFields for AuthorizeQuery {
     }
 }
 
-/// The platform's address.
+/// The platform's authorization address.
 #[derive(Debug, JsonSchema, Serialize)]
 pub(crate) struct AuthorizeUrl {
     authorize_url: String,
     redirect_uri: String,
 }
 
-/// Makes the address at which the platform identifies people, and notes that this browser asked for it.
+/// Returns the platform's authorization address, and records that this browser started the flow.
 pub(crate) async fn url(
     State(app): State<App>,
     ClientLanguage(language): ClientLanguage,
@@ -65,21 +65,21 @@ pub(crate) async fn url(
         return Err(field_error("redirect_uri", problem));
     }
     let authorize_url = link(&app, &redirect_uri, web.then_some(language))?;
-    // A program keeps its own cookies, and gets one in development mode: there is no page in front of it to be led astray.
+    // A program handles its own cookies and gets one in development mode, since no other page can lead it here.
     let begins = cookies.from_own_page || (app.settings.development && !cookies.followed_link);
     let cookie = if begins { start_flow(&app, redirect_uri.clone()).await? } else { SetCookie::NONE };
     Ok((cookie, Reply(AuthorizeUrl { authorize_url, redirect_uri })))
 }
 
-/// Notes that a browser sets out. Not for one that was led here by somebody's link: it would then take that somebody's code
-/// for its own.
+/// Records that a browser starts a flow. Not for a browser that followed a link: an attacker's link would make it accept the
+/// attacker's code as its own.
 async fn start_flow(app: &App, redirect_uri: String) -> Result<SetCookie, ApiError> {
     let (destination, source) = redirect::destination(redirect_uri);
     let (cookie, lifetime) = app.auth.begin_flow(destination, source).await?;
     Ok(SetCookie::set(app, &cookie, lifetime))
 }
 
-/// The link for the platform's own browser, or for any other one in a language.
+/// The authorization address for the platform's own browser, or for other browsers in a language.
 fn link(app: &App, redirect_uri: &str, web: Option<Language>) -> Result<String, ApiError> {
     let language = match web {
         None => return Ok(app.auth.platform.in_client_link(redirect_uri, OAUTH_STATE)),
@@ -94,7 +94,7 @@ fn field_error(field: &'static str, problem: FieldError) -> ApiError {
     BadRequest::Fields(FieldErrors::from([(field.into(), problem)])).into()
 }
 
-/// What the platform sends back with a browser. Whatever else it says is not repeated to anyone.
+/// The parameters that the platform returns. No other part of the query is repeated anywhere.
 #[derive(Debug, Default)]
 struct CallbackQuery {
     code: Option<String>,
@@ -103,7 +103,7 @@ struct CallbackQuery {
 }
 
 impl CallbackQuery {
-    /// Reads a query as far as it makes sense: a code that is given twice, or with a state that is not ours, is no code.
+    /// Reads a query. A repeated parameter or a foreign state makes the code invalid.
     fn read(query: &str) -> Result<Self, Refusal> {
         let (mut returned, mut state, mut refused) = (Self::default(), None, false);
         for (name, value) in form_urlencoded::parse(query.as_bytes()) {
@@ -129,13 +129,13 @@ impl CallbackQuery {
         }
     }
 
-    /// Whether a phone comes back that scanned a code, however broken the rest.
+    /// Whether the browser is a phone that scanned a code, even where the rest of the query is invalid.
     fn is_phone(query: &str) -> bool {
         form_urlencoded::parse(query.as_bytes()).any(|(name, _)| name == "sid")
     }
 }
 
-/// The query with which a browser comes back, as it is.
+/// The raw query of the callback.
 #[derive(Debug)]
 pub(crate) struct RawCallbackQuery(String);
 
@@ -148,7 +148,7 @@ impl FromRequestParts<RequestContext> for RawCallbackQuery {
 
 impl FromFields for RawCallbackQuery {
     fn from_fields(fields: &mut Fields) -> Option<Self> {
-        // Nothing is refused here: whatever comes back is sent on, with a word about what was wrong.
+        // Declares the fields only. Nothing is rejected here: every callback is redirected, with a word about the error.
         for name in ["code", "state", "sid", "errcode"] {
             fields.maybe_text(name)?;
         }
@@ -162,7 +162,7 @@ impl DescribeInput for RawCallbackQuery {
     }
 }
 
-/// Where a browser is sent that comes back.
+/// The redirect that answers a callback.
 #[derive(Debug)]
 pub(crate) struct LandingRedirect(Response);
 
@@ -179,7 +179,7 @@ impl DescribeOutput for LandingRedirect {
     }
 }
 
-/// Takes a browser that comes back from the platform to where it belongs.
+/// Handles the callback: redirects a browser that returns from the platform to its destination.
 pub(crate) async fn callback(
     State(app): State<App>,
     RequestClient(visitor): RequestClient,
@@ -204,7 +204,7 @@ pub(crate) async fn callback(
     })
 }
 
-/// The secret of somebody who must say that it was they who began.
+/// The secret of a sign-in that awaits the user's confirmation that they started it.
 #[derive(Debug)]
 pub(crate) struct ContinueBody {
     pending: String,
@@ -216,7 +216,7 @@ impl FromFields for ContinueBody {
     }
 }
 
-/// As whom they would go on.
+/// The user as whom the sign-in would continue.
 #[derive(Debug, JsonSchema, Serialize)]
 pub(crate) struct PendingSignIn {
     employee_id: String,
@@ -224,7 +224,7 @@ pub(crate) struct PendingSignIn {
     expires_in: u64,
 }
 
-/// Shows as whom somebody would go on.
+/// Shows the user as whom the sign-in would continue.
 pub(crate) async fn pending(
     State(app): State<App>,
     JsonBody(input): JsonBody<ContinueBody>,
@@ -234,13 +234,13 @@ pub(crate) async fn pending(
     Ok(Reply(PendingSignIn { employee_id: waiting.who.employee_id, name, expires_in }))
 }
 
-/// Where to go on.
+/// The address to continue at.
 #[derive(Debug, JsonSchema, Serialize)]
 pub(crate) struct Proceed {
     redirect_to: String,
 }
 
-/// Signs somebody in who says that it was they who began.
+/// Signs in a user who confirms that they started the sign-in.
 pub(crate) async fn continue_sign_in(
     State(app): State<App>,
     RequestClient(visitor): RequestClient,

@@ -1,4 +1,4 @@
-//! One-time-password devices, for whoever is signed in or half-way in.
+//! One-time-password devices, for signed-in and partially signed-in users.
 
 use axum::extract::State;
 use base64::Engine as _;
@@ -24,10 +24,10 @@ use crate::http::response::set_cookie::{SetCookie, remember_browser};
 use crate::timestamp::Rfc3339;
 use crate::timestamp::rfc3339;
 
-/// Whom an authenticator says its codes are for.
+/// The issuer that an authenticator shows.
 const ISSUER: &str = "deskpass";
 
-/// How things stand with the caller's device.
+/// The state of the caller's device.
 #[derive(Debug, JsonSchema, Serialize)]
 #[schemars(rename = "OtpStatus")]
 #[expect(clippy::struct_excessive_bools, reason = "what clients read, and not what we decide by")]
@@ -59,7 +59,7 @@ impl From<DeviceStatus> for OtpStatus {
     }
 }
 
-/// Says how things stand with the caller's device.
+/// Returns the state of the caller's device.
 pub(crate) async fn status(
     State(app): State<App>,
     PartialOrFull(bearer): PartialOrFull,
@@ -67,7 +67,7 @@ pub(crate) async fn status(
     Ok(Reply(app.auth.device_status(&bearer).await?.into()))
 }
 
-/// What an authenticator is to know.
+/// The parameters for an authenticator.
 #[derive(JsonSchema, Serialize)]
 #[schemars(rename = "OtpSetup")]
 pub(crate) struct OtpSetup {
@@ -77,7 +77,7 @@ pub(crate) struct OtpSetup {
     expires_in: u64,
 }
 
-/// What a setup may begin with instead of a recent sign-in.
+/// The setup code that replaces a recent sign-in.
 pub(crate) struct OtpSetupBody {
     setup_code: Option<String>,
 }
@@ -88,7 +88,7 @@ impl FromFields for OtpSetupBody {
     }
 }
 
-/// Makes a secret for a device to be bound, to be scanned or typed.
+/// Creates a secret for a new device, to be scanned or typed.
 pub(crate) async fn setup(
     State(app): State<App>,
     PartialOrFull(bearer): PartialOrFull,
@@ -102,7 +102,7 @@ pub(crate) async fn setup(
     Ok(Reply(OtpSetup { secret, otpauth_url, qrcode_png_base64, expires_in: setup.lifetime.as_secs() }))
 }
 
-/// A code of a device.
+/// A one-time password.
 pub(crate) struct OtpCode(String);
 
 impl FromFields for OtpCode {
@@ -111,7 +111,7 @@ impl FromFields for OtpCode {
     }
 }
 
-/// A device that was bound, and the sign-in that this completed.
+/// A bound device, and the sign-in that this completed.
 #[derive(JsonSchema, Serialize)]
 #[schemars(rename = "OtpBound")]
 pub(crate) struct OtpBound {
@@ -122,7 +122,7 @@ pub(crate) struct OtpBound {
     login: Option<LoginResult>,
 }
 
-/// Binds the device that shows this code.
+/// Binds the device that shows this one-time password.
 pub(crate) async fn bind(
     State(app): State<App>,
     PartialOrFull(bearer): PartialOrFull,
@@ -138,7 +138,7 @@ pub(crate) async fn bind(
     Ok((remember_browser(&app, &cookies, Some(&agent)).await, Reply(bound)))
 }
 
-/// A code that was taken, and the sign-in that this completed.
+/// An accepted one-time password, and the sign-in that it completed.
 #[derive(JsonSchema, Serialize)]
 #[schemars(rename = "OtpVerified")]
 pub(crate) struct OtpVerified {
@@ -147,7 +147,7 @@ pub(crate) struct OtpVerified {
     login: Option<LoginResult>,
 }
 
-/// Takes a code, which completes half a sign-in.
+/// Verifies a one-time password, which completes a partial sign-in.
 pub(crate) async fn verify(
     State(app): State<App>,
     PartialOrFull(bearer): PartialOrFull,
@@ -161,7 +161,7 @@ pub(crate) async fn verify(
     Ok((remember_browser(&app, &cookies, Some(&agent)).await, Reply(verified)))
 }
 
-/// A device that was unbound.
+/// An unbound device.
 #[derive(Debug, JsonSchema, Serialize)]
 #[schemars(rename = "OtpUnbound")]
 pub(crate) struct OtpUnbound {
@@ -169,7 +169,7 @@ pub(crate) struct OtpUnbound {
     message: &'static str,
 }
 
-/// Unbinds the device that shows this code.
+/// Unbinds the device that shows this one-time password.
 pub(crate) async fn unbind(
     State(app): State<App>,
     PartialOrFull(bearer): PartialOrFull,

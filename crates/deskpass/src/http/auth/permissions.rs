@@ -1,4 +1,4 @@
-//! What the active role permits: for clients, and for proxies that ask before they let a request through.
+//! The permissions of the active role: for clients, and for proxies that check requests before they forward them.
 
 use axum::extract::State;
 use deskpass_auth::TokenHolder;
@@ -18,7 +18,7 @@ use crate::http::request::token::ActiveUser;
 use crate::http::response::envelope::Reply;
 use crate::http::response::schema::{RoleName, ScopeName};
 
-/// How far a role may go with each operation on a resource; null is not at all.
+/// The scope that a role has for each operation on a resource; null where the operation is not permitted.
 #[derive(Debug, JsonSchema, Serialize)]
 struct Operations {
     #[schemars(with = "Option<ScopeName>")]
@@ -31,7 +31,7 @@ struct Operations {
     delete: Option<PermissionScope>,
 }
 
-/// The same, for each resource.
+/// The operations on each resource.
 #[derive(Debug, JsonSchema, Serialize)]
 struct Resources {
     conversation: Operations,
@@ -61,12 +61,12 @@ impl Permissions {
     }
 }
 
-/// Says what the active role permits.
+/// Returns the permissions of the active role.
 pub(crate) async fn permissions(State(app): State<App>, caller: ActiveUser) -> Reply<Permissions> {
     Reply(Permissions::of(caller.into_inner().0.session().current_role, &app))
 }
 
-/// Something that somebody wants to do.
+/// The operation to check.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PermissionCheck {
     resource: Resource,
@@ -83,7 +83,7 @@ impl FromFields for PermissionCheck {
     }
 }
 
-/// Whether it may be done.
+/// Whether the operation is permitted.
 #[derive(Debug, JsonSchema, Serialize)]
 pub(crate) struct Checked {
     allowed: bool,
@@ -91,7 +91,7 @@ pub(crate) struct Checked {
     granted_scope: Option<PermissionScope>,
 }
 
-/// Says whether the active role permits something.
+/// Returns whether the active role permits an operation.
 pub(crate) async fn check(
     State(app): State<App>,
     caller: ActiveUser,
@@ -103,12 +103,12 @@ pub(crate) async fn check(
     Ok(Reply(Checked { allowed, granted_scope: app.auth.granted(&caller, resource, operation) }))
 }
 
-/// What a proxy wants of whoever sends the request that it holds.
+/// What a proxy requires of the user who sends the request.
 #[derive(Debug)]
 pub(crate) struct ForwardQuery {
-    /// To act in one of these roles.
+    /// The active role must be one of these.
     roles: Option<Roles>,
-    /// To be permitted this.
+    /// The active role must permit this.
     wanted: Option<PermissionCheck>,
 }
 
@@ -120,7 +120,7 @@ impl FromFields for ForwardQuery {
     }
 }
 
-/// All of a wish, or nothing of it.
+/// Reads the permission to check: either all its fields or none.
 #[expect(clippy::option_option, reason = "missing and wrong are two things, and one of them is reported already")]
 fn optional_check(fields: &mut Fields) -> Option<Option<PermissionCheck>> {
     let resource = fields.maybe_choice("resource", &Resource::NAMES);
@@ -140,7 +140,7 @@ fn optional_check(fields: &mut Fields) -> Option<Option<PermissionCheck>> {
     }))
 }
 
-/// The names of roles, separated by commas.
+/// Reads the names of roles, separated by commas.
 #[expect(clippy::option_option, reason = "missing and wrong are two things, and one of them is reported already")]
 fn roles(fields: &mut Fields) -> Option<Option<Roles>> {
     let Some(names) = fields.maybe_text("role")? else { return Some(None) };
@@ -151,7 +151,7 @@ fn roles(fields: &mut Fields) -> Option<Option<Roles>> {
     roles.map(Some)
 }
 
-/// Whose request it is.
+/// The user who sends the request.
 #[derive(Debug, JsonSchema, Serialize)]
 #[schemars(rename = "Vouched")]
 pub(crate) struct ForwardedIdentity {
@@ -164,10 +164,10 @@ pub(crate) struct ForwardedIdentity {
     roles: Roles,
 }
 
-/// The headers that carry it on, each always there.
+/// The headers that identify the user; all are always present.
 type IdentityHeaders = [(HeaderName, HeaderValue); 5];
 
-/// Lets a proxy pass a request on, and says whose it is.
+/// Allows a proxy to forward a request, and identifies its user.
 pub(crate) async fn forward(
     State(app): State<App>,
     caller: ActiveUser,
@@ -184,7 +184,7 @@ pub(crate) async fn forward(
     Ok((identity.headers()?, Reply(identity)))
 }
 
-/// What a name may show of itself in a header; everything else is percent-encoded.
+/// The characters of a name that a header contains as they are; all others are percent-encoded.
 const HEADER_SAFE: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 impl ForwardedIdentity {

@@ -1,4 +1,4 @@
-//! Signing in with a QR code: for the browser that shows it, and for the phone that scans it.
+//! Sign-in with a QR code: for the browser that shows it, and for the phone that scans it.
 
 use std::net::IpAddr;
 
@@ -37,11 +37,11 @@ use crate::http::response::set_cookie::{SetCookie, bind_browser};
 use crate::http::response::{landing, qr_picture};
 use crate::timestamp::{Rfc3339, rfc3339};
 
-/// The client that a QR code is for: the one that is named, else the one whose page asks, else the employees'.
+/// The client that a QR code is for: the named one, otherwise the one whose page asks, otherwise the employees'.
 #[derive(Debug)]
 pub(crate) struct QrClient(LoginSource);
 
-/// The client in a query.
+/// The client that the query names.
 struct QrClientQuery(Option<LoginSource>);
 
 impl FromFields for QrClientQuery {
@@ -77,7 +77,7 @@ pub(crate) struct QrCode {
     expires_at: String,
 }
 
-/// Begins a sign-in. The ticket is for whoever asks; the picture shows a scan id, which is of no use without a phone.
+/// Starts a sign-in. Only the caller gets the ticket; the picture contains a scan id, which is useless without a phone.
 pub(crate) async fn qrcode(
     State(app): State<App>,
     RequestClient(visitor): RequestClient,
@@ -93,7 +93,7 @@ pub(crate) async fn qrcode(
     Ok((set_cookie, Reply(QrCode { ticket, qrcode_url, qrcode_png_base64, expires_in, expires_at })))
 }
 
-/// What the phone opens: the platform's page, which sends it to our callback with the scan id.
+/// The link in the QR code: the platform's page, which redirects the phone to our callback with the scan id.
 fn scan_link(app: &App, scan_id: &Secret<ScanId>) -> String {
     let mut query = form_urlencoded::Serializer::new(String::new());
     let query = query.append_pair("sid", scan_id.expose()).finish();
@@ -101,7 +101,7 @@ fn scan_link(app: &App, scan_id: &Secret<ScanId>) -> String {
     app.auth.platform.in_client_link(&callback, OAUTH_STATE)
 }
 
-/// The ticket in a query. Browsers ask every other second, so it is read without reading anything else.
+/// The ticket in a query. Browsers poll every two seconds, so the rest of the query is not parsed.
 #[derive(Debug)]
 pub(crate) struct TicketQuery(String);
 
@@ -117,7 +117,7 @@ impl TicketQuery {
     }
 }
 
-/// The ticket that a request is about, if it is one.
+/// The digest of the ticket in a request, if it is well-formed.
 pub(crate) fn ticket_digest(uri: &Uri) -> Option<Digest> {
     let TicketQuery(ticket) = TicketQuery::in_query(uri).ok()?;
     Secret::<Ticket>::parse(&ticket).ok().map(|ticket| ticket.digest())
@@ -143,7 +143,7 @@ impl DescribeInput for TicketQuery {
     }
 }
 
-/// Says how far a sign-in has come, and hands the token over when it is there.
+/// Returns the state of a sign-in, with the token once it is available.
 pub(crate) async fn scan_status(
     State(app): State<App>,
     cookies: Cookies,
@@ -152,7 +152,7 @@ pub(crate) async fn scan_status(
     Ok(Reply(app.auth.poll_ticket(&ticket, &cookies.poller()).await?.into()))
 }
 
-/// The states as they come.
+/// The stream of states.
 #[derive(Debug)]
 pub(crate) struct ScanEvents(Response);
 
@@ -168,19 +168,19 @@ impl DescribeOutput for ScanEvents {
     }
 }
 
-/// The same as it happens, so that nobody need ask.
+/// Streams the states of a sign-in, so that the browser need not poll.
 pub(crate) async fn scan_events(
     State(app): State<App>,
     RequestClient(visitor): RequestClient,
     cookies: Cookies,
     TicketQuery(ticket): TicketQuery,
 ) -> ScanEvents {
-    // Proxies that gather an answer before they pass it on are asked not to.
+    // Asks proxies not to buffer the response.
     let head = [(CONTENT_TYPE, "text/event-stream"), (HeaderName::from_static("x-accel-buffering"), "no")];
     ScanEvents((head, scan_events::stream(app, ticket, cookies.poller(), visitor.address.decided)).into_response())
 }
 
-/// A phone's page asks what to show, or says that it has shown it.
+/// The request of the phone's page: to read the sign-in, or to report that it was shown.
 #[derive(Debug)]
 pub(crate) struct ScanRequestBody {
     confirm: String,
@@ -194,7 +194,7 @@ impl FromFields for ScanRequestBody {
     }
 }
 
-/// A phone's secret.
+/// The phone's secret.
 #[derive(Debug)]
 pub(crate) struct ConfirmBody {
     confirm: String,
@@ -206,18 +206,18 @@ impl FromFields for ConfirmBody {
     }
 }
 
-/// What the phone's page shows.
+/// The sign-in that the phone's page shows.
 #[derive(Debug, JsonSchema, Serialize)]
 pub(crate) struct ScanRequest {
     #[schemars(with = "SourceName")]
     client: &'static str,
     browser: String,
     os: &'static str,
-    /// Null where it is not known: a proxy in front does not say where its client is.
+    /// Null where it is not known: a proxy in front does not name its client.
     ip_address: Option<String>,
-    /// Null where one of the two addresses is not known.
+    /// Null where either address is not known.
     same_network: Option<bool>,
-    /// Whether another page opened the link on the phone, as far as its browser says.
+    /// Whether another page opened the link on the phone, as far as its browser reports.
     opened_by_page: bool,
     #[schemars(with = "Rfc3339")]
     requested_at: String,
@@ -246,13 +246,13 @@ impl ScanRequest {
     }
 }
 
-/// An address, unless it is a proxy's own: then the proxy did not say where its client is. In development mode clients have
-/// the same addresses as proxies.
+/// An address, unless it is a proxy's own: then the proxy did not name its client. In development mode clients have the same
+/// addresses as proxies.
 fn known_ip(app: &App, address: IpAddr) -> Option<IpAddr> {
     (app.settings.development || !app.trusted.contains(address)).then_some(address)
 }
 
-/// Shows the phone what it is asked to confirm, and notes that it was shown once the page says so.
+/// Returns the sign-in that the phone is asked to confirm, and records that it was shown once the page says so.
 pub(crate) async fn scan_request(
     State(app): State<App>,
     JsonBody(input): JsonBody<ScanRequestBody>,
@@ -263,14 +263,14 @@ pub(crate) async fn scan_request(
     Ok(Reply(ScanRequest::new(&app, decision)))
 }
 
-/// That it was done.
+/// The decision was recorded.
 #[derive(Debug, JsonSchema, Serialize)]
 #[schemars(rename = "ScanDecided")]
 pub(crate) struct ScanDecided {
     success: bool,
 }
 
-/// The phone says yes.
+/// Confirms the sign-in on the phone.
 pub(crate) async fn confirm(
     State(app): State<App>,
     JsonBody(input): JsonBody<ConfirmBody>,
@@ -281,7 +281,7 @@ pub(crate) async fn confirm(
     Ok(Reply(ScanDecided { success: true }))
 }
 
-/// The phone says no.
+/// Cancels the sign-in on the phone.
 pub(crate) async fn cancel(
     State(app): State<App>,
     JsonBody(input): JsonBody<ConfirmBody>,
@@ -294,7 +294,7 @@ pub(crate) async fn cancel(
 mod tests {
     use super::*;
 
-    /// What is described is read like every other query; what browsers ask for all day is read more quickly.
+    /// The fast path that reads the ticket must agree with the general parser that the description is made from.
     #[test]
     fn the_ticket_is_read_as_it_is_described() {
         for query in ["", "ticket=a", "a=b&ticket=%20&c", "ticket", "ticket=a&ticket=b", "Ticket=a"] {

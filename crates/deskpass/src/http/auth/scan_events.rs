@@ -14,40 +14,40 @@ use crate::App;
 use crate::client_limiter::ClientSlot;
 use crate::http::auth::scan_state::ScanState;
 
-/// How long nothing is said before a line that says nothing: proxies end connections that look dead.
+/// How long the stream is silent before a keep-alive line: proxies close idle connections.
 const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(15);
 
-/// A line that says nothing.
+/// A comment line, which clients ignore.
 const KEEP_ALIVE: Bytes = Bytes::from_static(b":\n\n");
 
-/// A stream under way.
+/// The state of a stream.
 struct ScanEventStream {
     app: App,
     ticket: String,
     poller: Poller,
-    /// What was told last.
+    /// The state that was sent last.
     last_state: Option<ScanState>,
-    /// A place to watch from; without one, one look is all.
+    /// The slot of the stream; without one, the state is sent once and the stream ends.
     place: Option<ClientSlot>,
 }
 
-/// Tells the state of a sign-in at once and whenever it changes, until it can change no more.
+/// Streams the state of a sign-in immediately and after each change, until it is final.
 pub(crate) fn stream(app: App, ticket: String, poller: Poller, from: IpAddr) -> Body {
     let place = app.event_stream_limiter.acquire(from);
     let events = ScanEventStream { app, ticket, poller, last_state: None, place };
     Body::from_stream(stream::unfold(Some(events), |events| async {
         let mut events = events?;
-        // Where nobody can tell, the page asks now and then until somebody can.
+        // On an error the stream ends, and the page polls until the state can be read again.
         let (piece, over) = events.next().await.unwrap_or((KEEP_ALIVE, true));
         Some((Ok::<_, Infallible>(piece), (!over).then_some(events)))
     }))
 }
 
 impl ScanEventStream {
-    /// The next piece, and whether it is the last.
+    /// Returns the next chunk, and whether it is the last.
     async fn next(&mut self) -> Result<(Bytes, bool), Error> {
         loop {
-            // Before looking, so that no change falls between looking and waiting.
+            // Subscribes before it reads the state, so that no change is missed in between.
             let watched = self.app.auth.watch_ticket(&self.ticket).await?;
             let waiting = watched.map(|(changes, remaining)| (changes.next(), remaining));
             let state = ScanState::from(self.app.auth.poll_ticket(&self.ticket, &self.poller).await?);
@@ -63,7 +63,7 @@ impl ScanEventStream {
                         return Ok((KEEP_ALIVE, false));
                     }
                 }
-                // The page asks again, and whoever answers then goes on telling.
+                // The page reconnects, and the node that accepts the connection continues the stream.
                 () = self.app.draining_started() => return Ok((KEEP_ALIVE, true)),
             }
         }
@@ -71,7 +71,7 @@ impl ScanEventStream {
 }
 
 fn event(state: &ScanState) -> Bytes {
-    // Texts and words cannot fail to be rendered.
+    // Serializing strings cannot fail.
     let json = serde_json::to_string(state).unwrap_or_default();
     format!("event: status\ndata: {json}\n\n").into()
 }

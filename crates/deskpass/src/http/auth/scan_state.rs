@@ -1,11 +1,11 @@
-//! The state of a sign-in with a QR code, as the browser is told.
+//! The state of a sign-in with a QR code, as the browser sees it.
 
 use deskpass_auth::TicketStatus;
 use deskpass_core::PersonPreview;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// How far a sign-in has come.
+/// The state of a sign-in.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub(crate) struct ScanState {
     #[schemars(extend("enum" = ["waiting", "scanned", "confirmed", "expired"]))]

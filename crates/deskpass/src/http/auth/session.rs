@@ -1,4 +1,4 @@
-//! The life of a session, as clients ask for it.
+//! The caller's session: verification, role switch and logout.
 
 use std::net::IpAddr;
 
@@ -20,11 +20,11 @@ use crate::http::request::token::{PartialOrFull, TokenHolder};
 use crate::http::response::envelope::{NegativeReply, RenderedReply, Reply};
 use crate::http::response::schema::RoleName;
 
-/// A token to look at.
+/// The token to verify.
 #[derive(Debug)]
 pub(crate) struct VerifyBody {
     token: String,
-    /// Where its holder is, if whoever asks knows.
+    /// The address of its holder, if the caller knows it.
     from: Option<IpAddr>,
 }
 
@@ -35,7 +35,7 @@ impl FromFields for VerifyBody {
     }
 }
 
-/// Says whether a token is good, and whose it is. One that is not says nothing else, whatever is wrong with it.
+/// Returns whether a token is valid, and its user. For an invalid token the response does not say why.
 pub(crate) async fn verify(
     State(app): State<App>,
     JsonBody(input): JsonBody<VerifyBody>,
@@ -44,12 +44,12 @@ pub(crate) async fn verify(
     Ok(caller.map(|ActiveUser(holder)| token_info::verified(&holder)).ok_or(NegativeReply("{\"valid\":false}")))
 }
 
-/// Says who is calling.
+/// Returns the current user.
 pub(crate) async fn me(caller: token::ActiveUser) -> RenderedReply<token_info::Me> {
     token_info::me(&caller)
 }
 
-/// A change that was made, in a word to the person.
+/// A change that was made, with a message for the user.
 #[derive(Debug, JsonSchema, Serialize)]
 #[schemars(rename = "SessionChanged")]
 pub(crate) struct SessionChanged {
@@ -60,7 +60,7 @@ pub(crate) struct SessionChanged {
     message: &'static str,
 }
 
-/// Ends the caller's session for good, or half a sign-in.
+/// Ends the caller's session or partial session.
 pub(crate) async fn logout(
     State(app): State<App>,
     PartialOrFull(bearer): PartialOrFull,
@@ -72,7 +72,7 @@ pub(crate) async fn logout(
     Ok(Reply(SessionChanged { success: true, current_role: None, message }))
 }
 
-/// A role to act in.
+/// The role to switch to.
 #[derive(Debug)]
 pub(crate) struct SwitchRoleBody {
     role: String,
@@ -84,7 +84,7 @@ impl FromFields for SwitchRoleBody {
     }
 }
 
-/// Makes the requested role the active one.
+/// Switches the active role.
 pub(crate) async fn switch_role(
     State(app): State<App>,
     holder: TokenHolder,

@@ -1,4 +1,4 @@
-//! Where somebody is signed in, for them to see and to end.
+//! The caller's sessions, to list and to end.
 
 use axum::extract::State;
 use deskpass_core::{Digest, LoginMethod, LoginSource, Role};
@@ -24,7 +24,7 @@ use crate::timestamp::rfc3339;
 #[derive(Debug, JsonSchema, Serialize)]
 pub(crate) struct SessionShown {
     id: String,
-    /// Whether it is the one in which the list is asked for.
+    /// Whether it is the session of this request.
     current: bool,
     device: String,
     user_agent: Option<String>,
@@ -37,7 +37,7 @@ pub(crate) struct SessionShown {
     current_role: Role,
     #[schemars(with = "Rfc3339")]
     created_at: String,
-    /// To within some minutes.
+    /// Accurate to a few minutes.
     #[schemars(with = "Option<Rfc3339>")]
     last_seen_at: Option<String>,
     #[schemars(with = "Rfc3339")]
@@ -45,7 +45,7 @@ pub(crate) struct SessionShown {
 }
 
 impl SessionShown {
-    /// What is shown of a session to whoever asks in the session `asking`.
+    /// Describes a session to a caller whose own session is `asking`.
     pub(crate) fn of(listed: ListedSession, asking: Digest) -> Self {
         let session = listed.session;
         Self {
@@ -64,19 +64,19 @@ impl SessionShown {
     }
 }
 
-/// Somebody's sessions.
+/// The caller's sessions.
 #[derive(Debug, JsonSchema, Serialize)]
 pub(crate) struct OwnSessions {
     items: Vec<SessionShown>,
 }
 
-/// Lists the caller's sessions, the newest first.
+/// Lists the caller's sessions, newest first.
 pub(crate) async fn list(State(app): State<App>, holder: TokenHolder) -> Result<Reply<OwnSessions>, ApiError> {
     let (asking, sessions) = (holder.digest(), app.auth.own_sessions(&holder).await?);
     Ok(Reply(OwnSessions { items: sessions.into_iter().map(|listed| SessionShown::of(listed, asking)).collect() }))
 }
 
-/// A session, as a path names it.
+/// The id of a session in the path.
 #[derive(Debug)]
 pub(crate) struct SessionPath(pub(crate) Digest);
 
@@ -86,7 +86,7 @@ impl FromFields for SessionPath {
     }
 }
 
-/// A session that was ended.
+/// The session was ended.
 #[derive(Debug, JsonSchema, Serialize)]
 #[schemars(rename = "Ended")]
 pub(crate) struct SessionEnded {
@@ -108,7 +108,7 @@ pub(crate) async fn end(
     Ok(Reply(SessionEnded::YES))
 }
 
-/// Which of their sessions somebody wants to end.
+/// The sessions to end.
 #[derive(Debug)]
 pub(crate) struct LogoutAllBody {
     except_current: bool,
@@ -120,7 +120,7 @@ impl FromFields for LogoutAllBody {
     }
 }
 
-/// Sessions that were ended.
+/// The number of sessions that were ended.
 #[derive(Debug, JsonSchema, Serialize)]
 pub(crate) struct AllEnded {
     success: bool,
@@ -131,7 +131,7 @@ pub(crate) struct AllEnded {
 const EVERYWHERE: [&str; 2] = ["signed out everywhere", "已退出所有登录"];
 const ELSEWHERE: [&str; 2] = ["signed out everywhere else", "已退出其他所有登录"];
 
-/// Ends all of the caller's sessions, or all but this one.
+/// Ends all of the caller's sessions, or all except the current one.
 pub(crate) async fn logout_all(
     State(app): State<App>,
     holder: TokenHolder,

@@ -1,4 +1,4 @@
-//! How somebody signed in lately, for them to see and to disown.
+//! The caller's recent sign-ins, to list and to disown.
 
 use axum::extract::State;
 use deskpass_core::{Digest, LoginMethod, LoginSource};
@@ -18,7 +18,7 @@ use crate::http::response::schema::{MethodName, SourceName};
 use crate::timestamp::Rfc3339;
 use crate::timestamp::rfc3339;
 
-/// A sign-in, or a refused one.
+/// A completed or refused sign-in.
 #[derive(Debug, JsonSchema, Serialize)]
 #[schemars(rename = "SignIn")]
 pub(crate) struct SignInShown {
@@ -26,20 +26,20 @@ pub(crate) struct SignInShown {
     #[schemars(with = "Rfc3339")]
     at: String,
     signed_in: bool,
-    /// Why not, where it was refused.
+    /// Why it was refused; null for a completed sign-in.
     reason: Option<String>,
     device: String,
     user_agent: String,
     ip_address: String,
-    /// The address that limits and allow-lists decided by; `null` in rows of earlier versions.
+    /// The address that rate limits and allow-lists used; `null` in rows of earlier versions.
     decided_address: Option<String>,
     #[schemars(with = "Option<MethodName>")]
     login_method: Option<LoginMethod>,
     #[schemars(with = "Option<SourceName>")]
     login_source: Option<LoginSource>,
-    /// The session that began with it, while it lives.
+    /// The session that it started, while the session is active.
     session_id: Option<String>,
-    /// Whether that is the one in which the list is asked for.
+    /// Whether that is the session of this request.
     current: bool,
     #[schemars(with = "Option<Rfc3339>")]
     disowned_at: Option<String>,
@@ -65,19 +65,19 @@ impl SignInShown {
     }
 }
 
-/// Somebody's sign-ins.
+/// The caller's recent sign-ins.
 #[derive(Debug, JsonSchema, Serialize)]
 pub(crate) struct OwnSignIns {
     items: Vec<SignInShown>,
 }
 
-/// Lists the caller's sign-ins and refused ones, the newest first.
+/// Lists the caller's completed and refused sign-ins, newest first.
 pub(crate) async fn list(State(app): State<App>, holder: TokenHolder) -> Result<Reply<OwnSignIns>, ApiError> {
     let (asking, sign_ins) = (holder.digest(), app.auth.sign_ins(&holder).await?);
     Ok(Reply(OwnSignIns { items: sign_ins.into_iter().map(|sign_in| SignInShown::of(sign_in, asking)).collect() }))
 }
 
-/// A sign-in, as a path names it.
+/// The id of a sign-in in the path.
 #[derive(Debug)]
 pub(crate) struct SignInPath(String);
 
@@ -87,17 +87,17 @@ impl FromFields for SignInPath {
     }
 }
 
-/// A sign-in that was disowned.
+/// The sign-in was disowned.
 #[derive(Debug, JsonSchema, Serialize)]
 #[schemars(rename = "Disowned")]
 pub(crate) struct DisownReply {
     success: bool,
     ended: usize,
-    /// How many administrators are told.
+    /// The number of administrators who are notified.
     told: usize,
 }
 
-/// Takes the caller's word that a sign-in was somebody else's.
+/// Disowns a sign-in: the caller reports that it was not theirs.
 pub(crate) async fn not_me(
     State(app): State<App>,
     holder: TokenHolder,

@@ -1,7 +1,7 @@
-//! What answers say of somebody who is signed in.
+//! The responses that describe a signed-in user.
 //!
-//! These are the answers clients ask for all day. What is the same for all sessions of a person is rendered once and kept
-//! with the person; what belongs to the session is put around it.
+//! Clients request them constantly. The part that all sessions of a person share is rendered once and cached with the person; the
+//! part of the session is added around it.
 
 use deskpass_auth::{ActiveUser, Error, TokenHolder};
 use deskpass_core::{Clock, ClockTrust, LoginMethod, LoginSource, Person, Role, Roles};
@@ -11,7 +11,7 @@ use serde::Serialize;
 use crate::http::response::envelope::{FlatReply, RenderedReply};
 use crate::http::response::schema::{MethodName, RoleName, SourceName};
 
-/// The user of a valid token; `None` for every token that is not valid, so that the answer does not say why.
+/// The user of a valid token; `None` for every invalid token, so that the response does not say why.
 pub(crate) fn if_valid(authenticated: Result<TokenHolder, Error>) -> Result<Option<ActiveUser>, Error> {
     match authenticated {
         Ok(holder) => Ok(holder.into_active_user().ok()),
@@ -20,7 +20,7 @@ pub(crate) fn if_valid(authenticated: Result<TokenHolder, Error>) -> Result<Opti
     }
 }
 
-/// What every answer shows of a person.
+/// The part of a person that every response shows.
 #[derive(Serialize)]
 struct PersonSummary<'a> {
     employee_id: &'a str,
@@ -28,7 +28,7 @@ struct PersonSummary<'a> {
     roles: Roles,
 }
 
-/// What only `me` shows.
+/// The part of a person that only `me` shows.
 #[derive(Serialize)]
 struct PersonDetails<'a> {
     corp_id: &'a str,
@@ -36,7 +36,7 @@ struct PersonDetails<'a> {
     department: &'a str,
 }
 
-/// What is said of a token: of one that is not good, only that.
+/// The result of a verification; an invalid token has no details.
 #[derive(JsonSchema)]
 #[serde(untagged)]
 #[expect(dead_code, reason = "the form of what is rendered")]
@@ -57,7 +57,7 @@ pub(crate) enum Verified {
     },
 }
 
-/// Who is calling.
+/// The current user.
 #[derive(JsonSchema)]
 #[expect(dead_code, reason = "the form of what is rendered")]
 pub(crate) struct Me {
@@ -71,7 +71,7 @@ pub(crate) struct Me {
     login_source: SourceName,
 }
 
-/// The payload of `verify` for a good token.
+/// The payload of `verify` for a valid token.
 pub(crate) fn verified(holder: &TokenHolder) -> RenderedReply<Verified> {
     let [role, source] = state(holder);
     let mut digits = itoa::Buffer::new();
@@ -89,11 +89,11 @@ pub(crate) fn me(holder: &TokenHolder) -> RenderedReply<Me> {
     })
 }
 
-/// What services are told of a good token: what RFC 7662 names, and what everybody here goes by.
+/// The introspection of a valid token: the members of RFC 7662, and members of this service.
 #[derive(JsonSchema, Serialize)]
 pub(crate) struct GoodToken<'a> {
     active: bool,
-    /// Names the person for good, however their identifier is spelled.
+    /// Identifies the person permanently, independent of the spelling of their identifier.
     sub: String,
     username: &'a str,
     #[schemars(with = "SourceName")]
@@ -105,7 +105,7 @@ pub(crate) struct GoodToken<'a> {
     employee_id: &'a str,
     name: &'a str,
     department: &'a str,
-    /// What to compare departments by, within a corporation; empty where it is not known.
+    /// Identifies the department within a corporation; empty where it is not known.
     department_id: &'a str,
     #[schemars(with = "Vec<RoleName>")]
     roles: Roles,
@@ -117,24 +117,24 @@ pub(crate) struct GoodToken<'a> {
     login_source: LoginSource,
 }
 
-/// What services are told of a token.
+/// The introspection of a token.
 #[derive(JsonSchema)]
 #[schemars(untagged)]
 #[expect(dead_code, reason = "rendered by hand: this is what it looks like")]
 pub(crate) enum Introspected {
-    /// A good one.
+    /// A valid token.
     Good(GoodToken<'static>),
-    /// Any other.
+    /// An invalid token.
     Other {
-        /// False.
+        /// Always false.
         active: bool,
     },
 }
 
-/// The answer of `introspect` for a good token.
+/// The response of `introspect` for a valid token.
 pub(crate) fn introspected(holder: &TokenHolder, clock: &Clock) -> FlatReply<Introspected> {
     let (session, person) = (holder.session(), holder.person());
-    // Services compare the end with their own clocks, which do not know that ours goes on from the record.
+    // Services compare the expiry with their own clocks, which do not know that this clock runs from the newest record.
     let exp = match clock.trust() {
         ClockTrust::Trusted => session.expires_at,
         ClockTrust::Doubted(_) => clock.wall() + holder.remaining,
@@ -163,12 +163,12 @@ pub(crate) fn introspected(holder: &TokenHolder, clock: &Clock) -> FlatReply<Int
 const ROLE: &str = r#","current_role":""#;
 const SOURCE: &str = r#"","login_source":""#;
 
-/// Role and source: words of ours, which need no quoting.
+/// Role and source: words that need no quoting in JSON.
 fn state(holder: &TokenHolder) -> [&'static str; 2] {
     [holder.session().current_role.name(), holder.session().source.name()]
 }
 
-/// Hands over what is shown of a person, brief and rest.
+/// Calls `use_them` with the rendered summary and details of the person.
 fn with_rendered_person<T>(
     holder: &TokenHolder,
     use_them: impl FnOnce([&str; 2]) -> RenderedReply<T>,
@@ -176,7 +176,7 @@ fn with_rendered_person<T>(
     let person = holder.person();
     match person.cached_texts(holder.roles, |person| render(person, holder.roles)) {
         Some(kept) => use_them(kept),
-        // Sessions of one person in which different roles count: rare, and not worth keeping twice.
+        // Sessions of one person with different roles are rare, so a second rendering is not cached.
         None => use_them(render(person, holder.roles).each_ref().map(|text| &**text)),
     }
 }
@@ -187,9 +187,9 @@ fn render(person: &Person, roles: Roles) -> [Box<str>; 2] {
     [brief, members(&PersonDetails { corp_id: key.corp(), avatar, department })]
 }
 
-/// A structure's members without the braces around them.
+/// The members of a structure in JSON, without the enclosing braces.
 fn members(structure: &impl Serialize) -> Box<str> {
-    // Texts and a list of words cannot fail to be rendered.
+    // Serializing strings and lists of words cannot fail.
     let json = serde_json::to_string(structure).unwrap_or_default();
     json.strip_prefix('{').and_then(|json| json.strip_suffix('}')).unwrap_or_default().into()
 }

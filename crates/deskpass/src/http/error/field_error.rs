@@ -1,4 +1,4 @@
-//! What can be wrong with a field of a request, and the text that says so.
+//! The errors of request fields, and their texts.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -7,7 +7,7 @@ use deskpass_core::{InvalidId, InvalidNetwork};
 
 use crate::config::Language;
 
-/// The bad fields of a request, by name.
+/// The invalid fields of a request, by name.
 pub(crate) type FieldErrors = BTreeMap<Cow<'static, str>, FieldError>;
 
 /// What is wrong with a field.
@@ -27,11 +27,11 @@ pub(crate) enum FieldError {
     NotInteger(u64, u64),
     NotBoolean,
     NotStringList(usize),
-    /// Some of a closed set of words, and at least one.
+    /// The value must be a non-empty subset of these words.
     NotSomeOf(&'static [&'static str]),
-    /// The invalid networks, and what is wrong with each.
+    /// The invalid networks, with the error of each.
     Networks(Vec<(String, InvalidNetwork)>),
-    /// What the text must be, in English and Chinese.
+    /// The rule that the text breaks, in English and Chinese.
     Format([&'static str; 2]),
 }
 
@@ -80,10 +80,10 @@ impl FieldError {
     }
 }
 
-/// How many invalid networks an error names.
+/// The most invalid networks that an error names.
 const MAX_NAMED_NETWORKS: usize = 10;
 
-/// How many characters of each it shows.
+/// The most characters of each network that an error shows.
 const MAX_SHOWN_CHARS: usize = 64;
 
 fn networks(bad: &[(String, InvalidNetwork)], language: Language) -> String {

@@ -1,9 +1,9 @@
-//! Requests whose head HTTP does not allow, or allows servers to read in different ways.
+//! Requests with a malformed or ambiguous head.
 
 use hyper::StatusCode;
 
-/// What is wrong with the head of a request. Each is refused rather than repaired: a proxy in front may have repaired it in
-/// another way, and then the two do not agree on where the next request begins.
+/// What is wrong with the head of a request. It is rejected, never repaired: a proxy in front may repair it differently, and then
+/// the two disagree on where the next request begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MalformedHead {
     /// A line feed without a carriage return before it.
@@ -12,16 +12,16 @@ pub(crate) enum MalformedHead {
     Target,
     TargetTooLong,
     TooLarge,
-    /// A line that is not a name, a colon and a value: also one that continues the line before it.
+    /// A line that is not a name, a colon and a value, including a folded line.
     Field,
     HostMissing,
     HostRepeated,
     HostInvalid,
-    /// An absolute target names another host than the header does.
+    /// An absolute target and the header name different hosts.
     HostMismatch,
     ContentLength,
     TransferEncoding,
-    /// Both of them.
+    /// Both `Content-Length` and `Transfer-Encoding`.
     TwoLengths,
 }
 

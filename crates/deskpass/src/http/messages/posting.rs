@@ -1,4 +1,4 @@
-//! Reads messages. What is to go out untouched is never taken apart, only looked at.
+//! Reads messages. Content that is forwarded unchanged is checked but never re-serialized.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -20,7 +20,7 @@ use crate::http::request::context::RequestContext;
 use crate::http::request::describe::{DescribeInput, InputSpec};
 use crate::timestamp::rfc3339;
 
-/// The most that is taken at once, in messages, in bytes and in recipients of one.
+/// The limits of a request: messages, bytes, and recipients of a message.
 const MAX_MESSAGES: usize = 100;
 
 const MAX_BODY_BYTES: usize = 1 << 20;
@@ -39,7 +39,7 @@ const STREAM_ID_RULE: [&str; 2] =
 const CONTENT_RULE: [&str; 2] =
     ["must be an object with stream_id, seq, text and done", "必须是包含 stream_id、seq、text 和 done 的对象"];
 
-/// Messages to be sent, read and checked.
+/// The messages of a request, parsed and validated.
 pub(crate) struct PostedMessages(pub(super) Vec<Message>);
 
 impl FromRequest<RequestContext> for PostedMessages {
@@ -62,7 +62,7 @@ impl DescribeInput for PostedMessages {
     }
 }
 
-/// The members of an object, as they are.
+/// The members of an object, unparsed.
 struct RawObject<'a>(Vec<(String, &'a RawValue)>);
 
 impl<'de> Deserialize<'de> for RawObject<'de> {
@@ -87,7 +87,7 @@ impl<'de> Deserialize<'de> for RawObject<'de> {
     }
 }
 
-/// Reads messages, and notes what is wrong with them.
+/// Reads messages, and collects their errors.
 struct MessageReader<'a> {
     app: &'a App,
     problems: FieldErrors,
@@ -126,7 +126,7 @@ impl MessageReader<'_> {
         Some(Message { to, socket, chunk, frame: frame? })
     }
 
-    /// A member, if it is there; the outer `None` where it is there twice.
+    /// A member, if it is present; the outer `None` where it is present twice.
     fn member<'a>(&mut self, given: &RawObject<'a>, within: &str, name: &'static str) -> Option<Option<&'a RawValue>> {
         let mut found = given.0.iter().filter(|(other, _)| other == name).map(|(_, value)| *value);
         let (first, second) = (found.next(), found.next());
@@ -174,14 +174,14 @@ impl MessageReader<'_> {
         Some(to)
     }
 
-    /// The place of a piece in its stream, which is all that is looked at.
+    /// The position of a chunk in its stream; the rest of the content is not examined.
     fn chunk(&mut self, content: Option<&RawValue>, within: &str) -> Option<Chunk> {
         let content: Option<RawObject<'_>> = content.and_then(|content| serde_json::from_str(content.get()).ok());
         let Some(RawObject(members)) = content else {
             self.reject(within, "content", FieldError::Format(CONTENT_RULE));
             return None;
         };
-        // The last one of a name counts, as it does in browsers.
+        // The last member of a name counts, as in browsers.
         let member = |name: &str| members.iter().rev().find(|(other, _)| other == name).map(|(_, value)| value.get());
         let member = |name: &str| member(name).and_then(|text| serde_json::from_str(text).ok()).unwrap_or(Value::Null);
         let stream = member("stream_id").as_str().and_then(StreamId::parse);
@@ -204,7 +204,7 @@ impl MessageReader<'_> {
     }
 }
 
-/// Whom an object names.
+/// The recipient that an object names.
 fn recipient(app: &App, one: &Value) -> Result<Recipient, FieldError> {
     let member = |name: &str| one.get(name).filter(|value| !value.is_null());
     let text = |value: &Value| value.as_str().map(str::to_owned).ok_or(FieldError::Format(TO_RULE));
@@ -223,7 +223,7 @@ fn recipient(app: &App, one: &Value) -> Result<Recipient, FieldError> {
     }
 }
 
-/// What a request looks like.
+/// The schema of a request.
 fn body_schema() -> Value {
     let corp = json!({ "type": "string" });
     let to = json!({ "oneOf": [

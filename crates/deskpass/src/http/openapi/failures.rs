@@ -11,7 +11,7 @@ use crate::http::handler::OperationSpec;
 use crate::http::request::access::RequiredAccess;
 use crate::http::route::{RateLimit, Route};
 
-/// Every code that a failure can have: the status it usually has, and when, in English and Chinese.
+/// Every error code: its usual status, and its meaning in English and Chinese.
 #[rustfmt::skip]
 const CODES: [(u16, u16, [&str; 2]); 19] = [
     (1001, 401, ["no token, or one that is not good (any more)", "缺少令牌，或令牌无效"]),
@@ -38,7 +38,7 @@ const CODES: [(u16, u16, [&str; 2]); 19] = [
 /// Codes by status.
 type ErrorCodes = BTreeMap<u16, BTreeSet<u16>>;
 
-/// The answers of a route that are not a success, by status.
+/// The error responses of a route, by status.
 pub(super) fn responses(route: &Route, spec: &OperationSpec) -> BTreeMap<u16, Value> {
     let mut failures = ErrorCodes::new();
     let mut may = |status, code| {
@@ -85,7 +85,7 @@ pub(super) fn responses(route: &Route, spec: &OperationSpec) -> BTreeMap<u16, Va
     failures.into_iter().map(|(status, codes)| (status, response(status, &codes))).collect()
 }
 
-/// How whoever is not among those who may ask is told.
+/// The error codes for callers who do not have the required access.
 fn by_authority(access: RequiredAccess) -> &'static [u16] {
     match access {
         RequiredAccess::Anyone => &[],
@@ -124,12 +124,12 @@ fn response(status: u16, codes: &BTreeSet<u16>) -> Value {
     response
 }
 
-/// What each code means, in English and Chinese.
+/// The meaning of each code, in English and Chinese.
 pub(super) fn codes() -> Map<String, Value> {
     CODES.iter().map(|(code, _, when)| (code.to_string(), json!(when))).collect()
 }
 
-/// The headers that answers have, for the responses to refer to.
+/// The headers of responses, for the responses to refer to.
 pub(super) fn headers() -> Value {
     let text = json!({ "type": "string" });
     json!({
@@ -147,33 +147,33 @@ pub(super) fn headers() -> Value {
     })
 }
 
-/// An answer that is not a success.
+/// An error response.
 #[derive(JsonSchema)]
 #[expect(dead_code, reason = "only its form is wanted")]
 pub(super) struct Failure {
-    /// What programs go by.
+    /// The error code, for programs.
     code: u16,
-    /// What people read, in English or Chinese as `Accept-Language` has it.
+    /// The error message, for people, in English or Chinese as `Accept-Language` prefers.
     message: String,
     data: Option<Detail>,
     request_id: String,
 }
 
-/// What else is known of a failure.
+/// Details of an error.
 #[derive(JsonSchema)]
 #[schemars(rename = "FailureDetail")]
 #[serde(untagged)]
 #[expect(dead_code, reason = "only its form is wanted")]
 enum Detail {
-    /// Why, in a word.
+    /// The reason, as one word.
     Reason { reason: String },
-    /// What is wrong with each bad field.
+    /// The error of each invalid field.
     Fields { fields: BTreeMap<String, String> },
-    /// What the service waits for.
+    /// Why the service is not ready.
     NotReady(ReadinessReport),
 }
 
-/// Describes what all failures look like, for the responses to refer to.
+/// Adds the schema of all errors, for the responses to refer to.
 pub(super) fn describe(generator: &mut SchemaGenerator) {
     generator.subschema_for::<Failure>();
 }

@@ -2,7 +2,7 @@ use std::collections::HashSet;
 
 use super::*;
 
-/// The rows that are described.
+/// The rows that the API description contains.
 fn described() -> Vec<Route> {
     routes().into_iter().filter(Route::is_described).collect()
 }

@@ -1,9 +1,9 @@
-//! In which form a client takes a file.
+//! Content negotiation for the encoding of a file.
 
 use hyper::HeaderMap;
 use hyper::header::ACCEPT_ENCODING;
 
-/// Whether the client takes a file packed by gzip, and likes it no less than the plain one.
+/// Whether the client accepts gzip, with at least the weight of the plain file.
 pub(super) fn takes_gzip(headers: &HeaderMap) -> bool {
     let (mut gzip, mut any, mut identity) = (None, None, None);
     let lines = headers.get_all(ACCEPT_ENCODING).iter().filter_map(|line| line.to_str().ok());

@@ -1,4 +1,4 @@
-//! What the binary carries with it.
+//! The embedded files.
 
 macro_rules! pages {
     ($($path:literal => $name:literal),* $(,)?) => {
@@ -12,7 +12,7 @@ macro_rules! assets {
     };
 }
 
-/// Where each page is, and its text in both languages.
+/// The path of each page, and its template in both languages.
 pub(super) const PAGES: &[(&str, &str)] = pages! {
     "/" => "index.html",
     "/h5/" => "index.html",
@@ -23,7 +23,7 @@ pub(super) const PAGES: &[(&str, &str)] = pages! {
     "/api/docs" => "docs.html",
 };
 
-/// What pages need, by name.
+/// The assets of the pages, by name.
 pub(super) const ASSETS: &[(&str, &[u8])] = assets! {
     "access.js",
     "account.js",
@@ -103,7 +103,7 @@ pub(super) const ASSETS: &[(&str, &[u8])] = assets! {
     "wrong-role.js",
 };
 
-/// The media type of an asset, by how its name ends.
+/// The media type of an asset, by its extension.
 pub(super) fn kind(name: &str) -> &'static str {
     match name.rsplit_once('.') {
         Some((_, "css")) => "text/css; charset=utf-8",

@@ -1,4 +1,4 @@
-//! The pages and their assets, made ready once: in each language, plain and packed.
+//! The pages and their assets, prepared once: in each language, plain and compressed.
 
 use std::io::Write as _;
 use std::sync::LazyLock;
@@ -14,28 +14,28 @@ use super::files::{ASSETS, PAGES, kind};
 use super::template::resolve;
 use crate::config::Language;
 
-/// Everything there is to hand out.
+/// All files, prepared on first use.
 pub(super) static SITE: LazyLock<Site> = LazyLock::new(Site::make);
 
-/// Pages and assets by where they are.
+/// Pages and assets by their paths.
 #[derive(Debug)]
 pub(super) struct Site {
-    /// Names what the assets are: an address with it never means anything else.
+    /// The version of all assets: the content of an address with it never changes.
     pub(super) version: String,
     pub(super) pages: Vec<(&'static str, [File; 2])>,
     pub(super) assets: Vec<(&'static str, File)>,
 }
 
-/// A file as clients may take it.
+/// A file in the encodings that clients accept.
 #[derive(Debug)]
 pub(super) struct File {
     pub(super) kind: &'static str,
     pub(super) plain: EncodedFile,
-    /// Missing where packing gains nothing.
+    /// `None` where compression gains nothing.
     pub(super) gzip: Option<EncodedFile>,
 }
 
-/// One form of a file.
+/// A file in one encoding.
 #[derive(Debug)]
 pub(super) struct EncodedFile {
     pub(super) tag: HeaderValue,
@@ -78,13 +78,13 @@ impl File {
     fn new(kind: &'static str, plain: Bytes) -> Self {
         let name = short(Sha256::digest(&plain));
         let gzip = compress(&plain).filter(|packed| packed.len() < plain.len());
-        // Two forms of one file are two things to whoever keeps them.
+        // Each encoding has a tag of its own, since caches store them separately.
         let gzip = gzip.map(|body| EncodedFile { tag: tag(&format!("{name}-gzip")), body: body.into() });
         Self { kind, plain: EncodedFile { tag: tag(&name), body: plain }, gzip }
     }
 }
 
-/// The client whose page is at a path; what is nobody's in particular is the help desk's.
+/// The client that the page at a path belongs to; pages of no particular client are the help desk's.
 fn client(path: &str) -> &'static str {
     let named = |client: &LoginSource| path.trim_matches('/') == client.name();
     LoginSource::ALL.into_iter().find(named).unwrap_or(LoginSource::H5).name()
@@ -99,7 +99,7 @@ fn version(assets: &[(&str, &[u8])]) -> String {
     short(all.finalize())
 }
 
-/// Twelve digits of a digest.
+/// The first twelve digits of a digest.
 fn short(digest: impl AsRef<[u8]>) -> String {
     let first = digest.as_ref().first_chunk().map_or(0, |first| u64::from_be_bytes(*first));
     format!("{:012x}", first >> 16)

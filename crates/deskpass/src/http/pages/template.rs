@@ -1,11 +1,11 @@
-//! A page's text: both languages in one file, and the place of its assets left open.
+//! Page templates: both languages in one file, with placeholders.
 //!
-//! `[[English|中文]]` stands for one of the two, anywhere in the file; `{{assets}}` for the address below which this version's
-//! assets are; `{{client}}` for the client whose page it is.
+//! `[[English|中文]]` stands for one of the two, anywhere in the file; `{{assets}}` for the base address of this version's assets;
+//! `{{client}}` for the client that the page belongs to.
 
 use crate::config::Language;
 
-/// A page's text in one language.
+/// Renders a page in one language.
 pub(super) fn resolve(template: &str, language: Language, assets: &str, client: &str) -> String {
     let mut text = String::with_capacity(template.len());
     let mut rest = template;
@@ -18,7 +18,7 @@ pub(super) fn resolve(template: &str, language: Language, assets: &str, client: 
     text.replace("{{assets}}", assets).replace("{{client}}", client)
 }
 
-/// What stands before the next choice, its two wordings, and what stands after it.
+/// The text before the next choice, its two wordings, and the text after it.
 fn next(text: &str) -> Option<(&str, [&str; 2], &str)> {
     let (before, inside) = text.split_once("[[")?;
     let (choice, after) = inside.split_once("]]")?;
@@ -39,7 +39,7 @@ mod tests {
         assert_eq!(of(Language::Zh), "<html lang=\"zh-CN\"><link href=\"/assets/1/a.css\">登录 [x] | {y} 无h5");
     }
 
-    /// What is not whole is left as it is, where the test of the pages finds it.
+    /// An incomplete choice is left as it is, where the test of the pages finds it.
     #[test]
     fn a_broken_choice_stays() {
         for broken in ["a [[b", "a [[b|c", "a [[b]] c", "]] [["] {

@@ -17,7 +17,7 @@ use crate::http::request::fields::{Fields, FromFields};
 use crate::http::request::query::Path;
 use crate::http::request::token::{ActiveUser, TokenHolder};
 
-/// Somebody signed in whose active role may read others' accounts.
+/// A signed-in user whose active role may read the accounts of others.
 #[derive(Debug)]
 pub(crate) struct Reader {
     pub(crate) caller: ActiveUser,
@@ -25,44 +25,44 @@ pub(crate) struct Reader {
     scope: PermissionScope,
 }
 
-/// Somebody signed in whose active role is that of an administrator.
+/// A signed-in user whose active role is administrator.
 #[derive(Debug)]
 pub(crate) struct Admin(pub(crate) VerifiedCaller);
 
-/// An administrator who has shown a fresh one-time password for this very request. It is taken once everything else about
-/// the request is known to be good, so that nobody wastes one on a slip.
+/// An administrator who sent a fresh one-time password with this request. The password is used only after everything else about
+/// the request is valid, so that a mistake does not waste it.
 #[derive(Debug)]
 pub(crate) struct HighRisk<T>(pub(crate) VerifiedCaller, pub(crate) T);
 
-/// An administrator, and where they are.
+/// An administrator and their client.
 #[derive(Debug)]
 pub(crate) struct VerifiedCaller {
     pub(crate) caller: ActiveUser,
     pub(crate) visitor: ClientInfo,
 }
 
-/// What the address says, and then the rest of a request.
+/// The path parameters, and the rest of a request.
 #[derive(Debug)]
 pub(crate) struct PathAnd<P, R>(pub(crate) P, pub(crate) R);
 
-/// A request of which nothing else is read.
+/// A request without further input.
 #[derive(Debug)]
 pub(crate) struct NoBody;
 
-/// Somebody signed in who administrates the home corporation, and with it what concerns everybody.
+/// A signed-in administrator of the home corporation, who may change settings that affect all corporations.
 #[derive(Debug)]
 pub(crate) struct HomeAdmin(pub(crate) VerifiedCaller);
 
-/// What an administrator of the home corporation asks. Others are turned away before they spend a one-time password on it.
+/// Input that only administrators of the home corporation may send. Others are rejected before their one-time password is used.
 #[derive(Debug)]
 pub(crate) struct HomeOnly<T>(pub(crate) T);
 
-/// The agent whom the path names as `{employee_id}`: there is one.
+/// An existing agent, whom the path names as `{employee_id}`.
 #[derive(Debug)]
 pub(crate) struct ExistingAgent(pub(crate) EmployeeKey);
 
 impl Reader {
-    /// Whose records they may read who ask for this corporation, or else for their own.
+    /// The access scope of the caller in this corporation, or in their own.
     pub(crate) async fn access_scope(&self, app: &App, corp: Option<&CorpId>) -> Result<AccessScope, ApiError> {
         match app.auth.access_scope(&self.caller.0, self.scope, corp) {
             Ok(access_scope) => Ok(access_scope),
@@ -70,19 +70,19 @@ impl Reader {
         }
     }
 
-    /// Whether they may read records of this corporation.
+    /// Whether the caller may read records of this corporation.
     pub(crate) fn may_read(&self, app: &App, corp: &CorpId) -> bool {
         app.auth.access_scope(&self.caller.0, self.scope, Some(corp)).is_ok()
     }
 
-    /// Turns them away who ask for more than they may read, which is written down.
+    /// Refuses a caller who asks for more than they may read, and records an audit event.
     pub(crate) async fn deny<T>(&self, app: &App) -> Result<T, ApiError> {
         Ok(app.auth.refuse_administration(&self.caller.0, &self.visitor).await?)
     }
 }
 
 impl VerifiedCaller {
-    /// Who makes changes at this service, and is written down with them.
+    /// The administrator who makes changes; the audit events name them.
     pub(crate) fn administrator<'a>(&self, app: &'a App) -> Administrator<'a> {
         app.auth.administrator(&self.caller.0, self.visitor.clone())
     }
@@ -216,7 +216,7 @@ impl DescribeInput for NoBody {
 /// The header in which a fresh one-time password is sent.
 const X_OTP_CODE: HeaderName = HeaderName::from_static("x-otp-code");
 
-/// The one-time password of a request. Of two, neither counts.
+/// The one-time password of a request; `None` where the header is repeated.
 fn otp_header(headers: &HeaderMap) -> Option<String> {
     let mut given = headers.get_all(X_OTP_CODE).iter();
     let (first, second) = (given.next()?, given.next());

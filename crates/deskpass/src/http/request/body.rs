@@ -148,7 +148,7 @@ fn append(kept: Bytes, more: Bytes) -> Bytes {
     both.freeze()
 }
 
-/// A body as a form, as RFC 7662 has it, or as JSON.
+/// A body as a form, as RFC 7662 requires, or as JSON.
 pub(crate) struct FormOrJson<T>(pub(crate) T);
 
 impl<T: FromFields> DescribeInput for FormOrJson<T> {

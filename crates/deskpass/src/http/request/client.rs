@@ -25,7 +25,7 @@ pub(crate) struct PeerAddress(pub(crate) IpAddr);
 /// The header in which proxies name their client.
 pub(crate) const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 
-/// The address of the client. Nothing else reads the header to decide it.
+/// The address of the client. No other code reads the header for access decisions.
 pub(crate) fn client_address<'a>(
     app: &App,
     peer: IpAddr,

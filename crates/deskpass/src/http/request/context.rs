@@ -9,7 +9,7 @@ use hyper::http::request::Parts;
 use crate::App;
 use crate::config::Language;
 
-/// What extractors and handlers are given with a request.
+/// The input of extractors and handlers besides the request itself.
 #[derive(Clone, Debug)]
 pub(crate) struct RequestContext {
     pub(crate) app: App,
@@ -31,7 +31,7 @@ impl FromRef<RequestContext> for App {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ReserveConnection;
 
-/// The API description, as OpenAPI has it.
+/// The API description in OpenAPI.
 #[derive(Debug)]
 pub(crate) struct ApiDescription(pub(crate) &'static str);
 

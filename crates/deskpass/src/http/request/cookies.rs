@@ -1,4 +1,4 @@
-//! The cookies of a request. None of them signs anyone in.
+//! The cookies of a request. None of them authenticates a user.
 
 use axum::extract::FromRequestParts;
 use deskpass_auth::Poller;
@@ -10,9 +10,9 @@ use crate::http::error::ApiError;
 use crate::http::request::context::RequestContext;
 use crate::http::request::describe::{DescribeInput, InputSpec};
 
-/// A kind of secret that a browser keeps for us.
+/// A kind of secret that is stored in a cookie.
 pub(crate) trait CookieKind: SecretKind {
-    /// The cookie's names: in development mode, and in production one that other hosts cannot set.
+    /// The cookie's names: in development mode, and in production, where other hosts cannot set it.
     const NAMES: [&'static str; 2];
 }
 
@@ -32,20 +32,20 @@ impl CookieKind for KnownBrowser {
     const NAMES: [&'static str; 2] = ["deskpass_known", "__Host-deskpass_known"];
 }
 
-/// What the cookies of a request say.
+/// The cookies of a request, and where the request comes from.
 #[derive(Debug)]
 pub(crate) struct Cookies {
     lines: Vec<HeaderValue>,
     development: bool,
-    /// Whether the request comes from a page of ours: the browser says so, or the page itself does, by a header that no
-    /// other origin's page can send.
+    /// Whether the request comes from one of our pages: the browser reports it, or the page sends a header that pages of other
+    /// origins cannot send.
     pub(crate) from_own_page: bool,
-    /// Whether somebody's link or another page led the browser here, as far as it says.
+    /// Whether the browser followed a link or came from another page, as far as it reports.
     pub(crate) followed_link: bool,
 }
 
 impl Cookies {
-    /// The secret of this kind, if the browser keeps one.
+    /// The secret of this kind, if the browser sent one.
     pub(crate) fn get<K: CookieKind>(&self) -> Option<Secret<K>> {
         let name = cookie_name::<K>(self.development);
         let lines = self.lines.iter().filter_map(|line| line.to_str().ok());
@@ -53,12 +53,12 @@ impl Cookies {
         pairs.find_map(|(given, value)| (given == name).then(|| Secret::parse(value).ok()).flatten())
     }
 
-    /// What the secret of this kind hashes to, if the browser keeps one.
+    /// The digest of the secret of this kind, if the browser sent one.
     pub(crate) fn digest<K: CookieKind>(&self) -> Option<Digest> {
         self.get::<K>().map(|own| own.digest())
     }
 
-    /// Who asks with a ticket.
+    /// The browser that polls a ticket.
     pub(crate) fn poller(&self) -> Poller {
         let cookies = [self.digest::<Browser>(), self.digest::<Flow>()];
         Poller { cookies: cookies.into_iter().flatten().collect(), page: self.from_own_page }
@@ -73,7 +73,7 @@ impl FromRequestParts<RequestContext> for Cookies {
         let development = context.app.settings.development;
         let from_own_page = says("sec-fetch-site", "same-origin") || parts.headers.contains_key("x-requested-with");
         let elsewhere = parts.headers.get("sec-fetch-site").is_some_and(|site| site != "same-origin");
-        // Browsers that do not say whence they come still say what they want: whoever follows a link wants a page.
+        // Browsers without fetch metadata still send `Accept`: following a link asks for a page.
         let wants = parts.headers.get(ACCEPT).is_some_and(|kinds| kinds.as_bytes().starts_with(b"text/html"));
         let followed_link = elsewhere || wants || says("sec-fetch-mode", "navigate");
         Ok(Self { lines, development, from_own_page, followed_link })

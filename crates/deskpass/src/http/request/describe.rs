@@ -1,5 +1,5 @@
-//! What a handler reads of a request, for the API description. A handler with an argument that does not implement
-//! [`DescribeInput`] does not compile into the route table.
+//! The input of a handler, for the API description. A handler with an argument that does not implement [`DescribeInput`] does not
+//! compile into the route table.
 
 use axum::Extension;
 use axum::extract::State;
@@ -17,7 +17,7 @@ pub(crate) trait DescribeInput {
     fn describe_input(spec: &mut InputSpec);
 }
 
-/// What a handler reads of a request.
+/// The input of a handler.
 #[derive(Debug, Default)]
 pub(crate) struct InputSpec {
     /// Who may call it; anyone where that is `None`.

@@ -1,4 +1,4 @@
-//! Forms of text that several requests take.
+//! Text formats that several requests use.
 
 use std::net::IpAddr;
 
@@ -60,30 +60,30 @@ static KEY_NAME: TextFormat = TextFormat {
     ],
 };
 
-/// Sixteen bytes, in small letters.
+/// Sixteen bytes in lowercase hexadecimal.
 fn hexadecimal(text: &str) -> Option<String> {
     let plain = text.len() == 32 && text.bytes().all(|c| matches!(c, b'0'..=b'9' | b'a'..=b'f'));
     plain.then(|| text.to_owned())
 }
 
-/// How many networks a list has at most.
+/// The most networks in a list.
 const MAX_NETWORKS: usize = 200;
 
 #[expect(clippy::option_option, reason = "missing and wrong are two things, and one of them is reported already")]
 impl Fields {
-    /// An address that may be missing.
+    /// An optional address.
     pub(crate) fn maybe_address(&mut self, name: &'static str) -> Option<Option<IpAddr>> {
         self.maybe_formatted(name, &ADDRESS, |text| text.parse().ok().map(|address: IpAddr| address.to_canonical()))
     }
 
-    /// A moment that may be missing.
+    /// An optional timestamp.
     pub(crate) fn maybe_timestamp(&mut self, name: &'static str) -> Option<Option<Timestamp>> {
         let read =
             |text: &str| text.parse().ok().map(|at: jiff::Timestamp| Timestamp::from_millis(at.as_millisecond()));
         self.maybe_formatted(name, &MOMENT, read)
     }
 
-    /// The id of a message that may be missing.
+    /// An optional message id.
     pub(crate) fn maybe_message_id(&mut self, name: &'static str) -> Option<Option<MessageId>> {
         self.maybe_formatted(name, &MESSAGE, |text| text.parse().ok())
     }
@@ -103,12 +103,12 @@ impl Fields {
         self.formatted(name, &KEY, hexadecimal)
     }
 
-    /// What a service key is to be called.
+    /// The name of a service key.
     pub(crate) fn key_name(&mut self, name: &'static str) -> Option<ServiceKeyName> {
         self.formatted(name, &KEY_NAME, ServiceKeyName::parse)
     }
 
-    /// What a service key is to open.
+    /// The scopes of a service key.
     pub(crate) fn scopes(&mut self, name: &'static str) -> Option<ServiceScopes> {
         const WORDS: [&str; ServiceScope::ALL.len()] = [ServiceScope::Introspect.name(), ServiceScope::Messages.name()];
         let words = self.texts(name, WORDS.len())?;
@@ -120,7 +120,7 @@ impl Fields {
         some
     }
 
-    /// A list of networks, in which an address stands for itself.
+    /// A list of networks; a single address counts as a network.
     pub(crate) fn networks(&mut self, name: &'static str) -> Option<Vec<IpNet>> {
         let texts = self.texts(name, MAX_NETWORKS)?;
         let (mut networks, mut bad) = (Vec::new(), Vec::new());

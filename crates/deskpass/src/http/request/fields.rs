@@ -1,4 +1,4 @@
-//! Reads a body, a query or a path field by field and reports every bad one, not only the first.
+//! Reads a body, a query or a path field by field, and reports every invalid field, not only the first.
 
 mod spec;
 
@@ -14,25 +14,25 @@ pub(crate) use spec::{FieldKind, FieldSpec, TextFormat};
 
 use crate::http::error::field_error::{FieldError, FieldErrors};
 
-/// The fields of a request, and what was wrong with those read so far.
+/// The fields of a request, and the errors of those read so far.
 #[derive(Debug, Default)]
 pub(crate) struct Fields {
     given: Vec<(String, Value)>,
-    /// Whether nothing but text can be given, as in a query: numbers are digits there.
+    /// Whether all values are text, as in a query: numbers are digits there.
     texts_only: bool,
     problems: FieldErrors,
-    /// What was read so far, while somebody only watches what a request reads.
+    /// The fields read so far, when the request type is only described.
     recorded: Option<Vec<FieldSpec>>,
 }
 
-/// A request that can be read from its fields.
+/// A request type that is read from fields.
 pub(crate) trait FromFields: Sized {
-    /// Reads what it needs; `None` when something was wrong, which `fields` then knows. It reads every field before it
-    /// looks at any, so that whoever watches sees them all.
+    /// Reads the fields; `None` when a field is invalid, which `fields` then records. It reads every field before it checks any,
+    /// so that a description contains all of them.
     fn from_fields(fields: &mut Fields) -> Option<Self>;
 }
 
-/// The fields that a request reads, in that order.
+/// The fields that a request type reads, in that order.
 pub(crate) fn describe_fields<T: FromFields>() -> Vec<FieldSpec> {
     let mut fields = Fields { recorded: Some(Vec::new()), ..Fields::default() };
     let _ = T::from_fields(&mut fields);
@@ -41,31 +41,31 @@ pub(crate) fn describe_fields<T: FromFields>() -> Vec<FieldSpec> {
 
 #[expect(clippy::option_option, reason = "missing and wrong are two things, and one of them is reported already")]
 impl Fields {
-    /// Reads a whole request.
+    /// Reads a complete request.
     pub(crate) fn parse<T: FromFields>(mut self) -> Result<T, FieldErrors> {
         let parsed = T::from_fields(&mut self);
         parsed.filter(|_| self.problems.is_empty()).ok_or(self.problems)
     }
 
-    /// Reports fields of a query besides these, where a slip in a name would quietly allow more than was meant.
+    /// Rejects other fields in a query, where a misspelt name would silently allow more than intended.
     pub(crate) fn reject_unknown(&mut self, known: &'static [&'static str]) {
         if self.given.iter().any(|(name, _)| !known.contains(&name.as_str())) {
             self.reject("query", FieldError::UnknownFields(known));
         }
     }
 
-    /// Reports a field that is wrong for another reason.
+    /// Rejects a field for another reason.
     pub(crate) fn reject(&mut self, name: &'static str, problem: FieldError) {
         self.problems.insert(name.into(), problem);
     }
 
-    /// A text that must be there.
+    /// A required text.
     pub(crate) fn text(&mut self, name: &'static str) -> Option<String> {
         let value = self.required(name, || FieldKind::Text)?;
         self.text_in(name, value)
     }
 
-    /// A text that may be missing or null. The outer `None` means that something else stands there.
+    /// A text that may be missing or null. The outer `None` means that the value has another type.
     pub(crate) fn maybe_text(&mut self, name: &'static str) -> Option<Option<String>> {
         match self.optional(name, || FieldKind::Text)? {
             None => Some(None),
@@ -73,7 +73,7 @@ impl Fields {
         }
     }
 
-    /// A text of a certain form that must be there.
+    /// A required text of a format.
     pub(crate) fn formatted<T>(
         &mut self,
         name: &'static str,
@@ -85,7 +85,7 @@ impl Fields {
         self.check(name, parse(&text).ok_or(FieldError::Format(format.rule)))
     }
 
-    /// A text of a certain form that may be missing.
+    /// An optional text of a format.
     pub(crate) fn maybe_formatted<T>(
         &mut self,
         name: &'static str,
@@ -97,13 +97,13 @@ impl Fields {
         self.check(name, parse(&text).ok_or(FieldError::Format(format.rule))).map(Some)
     }
 
-    /// A password that must be there.
+    /// A required password.
     pub(crate) fn password(&mut self, name: &'static str) -> Option<Password> {
         let value = self.required(name, || FieldKind::Password(Password::MAX_BYTES))?;
         self.password_in(name, value)
     }
 
-    /// A password that may be missing.
+    /// An optional password.
     pub(crate) fn maybe_password(&mut self, name: &'static str) -> Option<Option<Password>> {
         match self.optional(name, || FieldKind::Password(Password::MAX_BYTES))? {
             None => Some(None),
@@ -111,7 +111,7 @@ impl Fields {
         }
     }
 
-    /// One of a few words, or none.
+    /// An optional word of a closed list.
     pub(crate) fn maybe_choice(
         &mut self,
         name: &'static str,
@@ -123,7 +123,7 @@ impl Fields {
         self.check(name, word.ok_or(FieldError::NotOneOf(words))).map(Some)
     }
 
-    /// One of a few words, which must be there.
+    /// A required word of a closed list.
     pub(crate) fn choice(&mut self, name: &'static str, words: &'static [&'static str]) -> Option<&'static str> {
         let value = self.required(name, || FieldKind::OneOf(words))?;
         let text = self.text_in(name, value)?;
@@ -131,14 +131,14 @@ impl Fields {
         self.check(name, word.ok_or(FieldError::NotOneOf(words)))
     }
 
-    /// An identifier that must be there.
+    /// A required identifier.
     pub(crate) fn id<T>(&mut self, name: &'static str, parse: fn(&str) -> Result<T, InvalidId>) -> Option<T> {
         let value = self.required(name, || FieldKind::id(parse))?;
         let text = self.text_in(name, value)?;
         self.check(name, parse(&text).map_err(FieldError::Id))
     }
 
-    /// An identifier that may be missing.
+    /// An optional identifier.
     pub(crate) fn maybe_id<T>(
         &mut self,
         name: &'static str,
@@ -149,7 +149,7 @@ impl Fields {
         self.check(name, parse(&text).map_err(FieldError::Id)).map(Some)
     }
 
-    /// A whole number that may be missing.
+    /// An optional integer.
     pub(crate) fn maybe_integer(&mut self, name: &'static str, range: RangeInclusive<u64>) -> Option<Option<u64>> {
         match self.optional(name, || FieldKind::Integer(*range.start(), *range.end()))? {
             None => Some(None),
@@ -157,13 +157,13 @@ impl Fields {
         }
     }
 
-    /// Yes or no, which must be there.
+    /// A required boolean.
     pub(crate) fn flag(&mut self, name: &'static str) -> Option<bool> {
         let value = self.required(name, || FieldKind::Boolean)?;
         self.flag_in(name, &value)
     }
 
-    /// Yes or no, or nothing.
+    /// An optional boolean.
     pub(crate) fn maybe_flag(&mut self, name: &'static str) -> Option<Option<bool>> {
         match self.optional(name, || FieldKind::Boolean)? {
             None => Some(None),
@@ -171,13 +171,13 @@ impl Fields {
         }
     }
 
-    /// A list of texts that must be there, of a body only.
+    /// A required list of texts; only bodies have lists.
     pub(crate) fn texts(&mut self, name: &'static str, at_most: usize) -> Option<Vec<String>> {
         let value = self.required(name, || FieldKind::StringList(at_most))?;
         self.texts_in(name, value, at_most)
     }
 
-    /// What stands in a field that must be there.
+    /// The value of a required field.
     fn required(&mut self, name: &'static str, kind: impl FnOnce() -> FieldKind) -> Option<Value> {
         if let Some(recorded) = &mut self.recorded {
             return Some(record_field(recorded, FieldSpec { name, kind: kind(), required: true }));
@@ -186,7 +186,7 @@ impl Fields {
         self.check(name, given.ok_or(FieldError::Required))
     }
 
-    /// What stands in a field that may be missing or null.
+    /// The value of a field that may be missing or null.
     fn optional(&mut self, name: &'static str, kind: impl FnOnce() -> FieldKind) -> Option<Option<Value>> {
         match &mut self.recorded {
             Some(recorded) => Some(Some(record_field(recorded, FieldSpec { name, kind: kind(), required: false }))),
@@ -245,7 +245,7 @@ impl Fields {
     }
 }
 
-/// Notes a field, and hands out something that fits.
+/// Records a field, and returns a valid sample value.
 fn record_field(recorded: &mut Vec<FieldSpec>, field: FieldSpec) -> Value {
     let sample = field.kind.sample();
     recorded.push(field);

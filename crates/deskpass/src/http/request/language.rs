@@ -10,7 +10,7 @@ use crate::http::error::ApiError;
 use crate::http::request::context::RequestContext;
 use crate::http::request::describe::{DescribeInput, InputSpec};
 
-/// The language the client likes best of those we speak.
+/// The supported language that the client prefers.
 pub(crate) fn preferred(headers: &HeaderMap, default: Language) -> Language {
     let Some(accepted) = headers.get(ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok()) else { return default };
     let mut best = (default, 0.0);

@@ -1,4 +1,4 @@
-//! Which page opened a link, as far as the browser says.
+//! Which page opened a link, as far as the browser reports.
 
 use axum::extract::FromRequestParts;
 use hyper::HeaderMap;
@@ -11,9 +11,9 @@ use crate::http::error::ApiError;
 use crate::http::request::context::RequestContext;
 use crate::http::request::describe::{DescribeInput, InputSpec};
 
-/// Whether a page of another site opened the link, as far as the browser says. A scanned code is opened by the app itself, also
-/// through the platform's redirect: `Sec-Fetch-Site` is about all of a redirect's addresses and stays `none` then. A link in a
-/// message is opened by the app, too, and cannot be told from a scan.
+/// Whether a page of another site opened the link, as far as the browser reports. The app itself opens a scanned code, also
+/// through the platform's redirect: `Sec-Fetch-Site` covers all addresses of a redirect and stays `none` then. The app also opens
+/// links in messages, which cannot be distinguished from scans.
 #[derive(Debug)]
 pub(crate) struct OpenedByPage(pub(crate) bool);
 
@@ -28,7 +28,7 @@ impl DescribeInput for OpenedByPage {
     fn describe_input(_: &mut InputSpec) {}
 }
 
-/// The origins whose pages lead to the callback in the course of things: our own, and those of the platform.
+/// The origins whose pages normally lead to the callback: our own, and those of the platform.
 fn expected(app: &App) -> Vec<Origin> {
     let platform = &app.settings.platform;
     let urls = [&*app.settings.public_url, &platform.authorize_url, &platform.web_login_url];
@@ -40,9 +40,9 @@ fn is_opened_by_page(headers: &HeaderMap, expected: &[Origin]) -> bool {
     let site = headers.get("sec-fetch-site").map(HeaderValue::as_bytes);
     match (site, referer) {
         (Some(b"none" | b"same-origin"), _) => false,
-        // No page can name another's origin as its own, but each can name none.
+        // A page cannot send another origin as its referrer, but it can send none.
         (Some(_), referer) => referer.is_none_or(|page| !expected.contains(&page)),
-        // An older browser, which names the page only where that page does not object.
+        // An older browser, which sends the referrer unless the page forbids it.
         (None, referer) => referer.is_some_and(|page| !expected.contains(&page)),
     }
 }
@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_a_foreign_page_counts_as_one() {
+    fn only_a_foreign_page_counts_as_an_opener() {
         let expected = ["https://desk.example.com", "https://platform.example.com/connect"];
         let expected: Vec<_> = expected.iter().map(|url| Url::parse(url).unwrap().origin()).collect();
         let (ours, platform) = ("https://desk.example.com/h5/", "https://platform.example.com/");

@@ -1,4 +1,4 @@
-//! What stands in the address: the pieces that the path leaves open, and what is behind the question mark.
+//! The parameters of the path and of the query.
 
 use axum::extract::FromRequestParts;
 use hyper::http::request::Parts;
@@ -10,11 +10,11 @@ use crate::http::request::context::RequestContext;
 use crate::http::request::describe::{DescribeInput, InputSpec};
 use crate::http::request::fields::{Fields, FromFields};
 
-/// A query, read and checked.
+/// The query, parsed and validated.
 #[derive(Debug)]
 pub(crate) struct Query<T>(pub(crate) T);
 
-/// The pieces that the path leaves open, read and checked by the names that they have in the table.
+/// The path parameters, parsed and validated by their names in the route table.
 #[derive(Debug)]
 pub(crate) struct Path<T>(pub(crate) T);
 

@@ -1,11 +1,11 @@
-//! What a client calls itself, in the few words that mean something to people.
+//! Short names of browsers and systems, for people to recognize their devices.
 
-/// The browser and the system behind a `User-Agent`; empty where it does not say.
+/// The browser and the system of a `User-Agent`; empty where they are unknown.
 pub(crate) fn describe(user_agent: &str) -> (String, &'static str) {
     (browser(user_agent), system(user_agent))
 }
 
-/// What somebody would call the thing they sat at: a browser on a system, as far as it says.
+/// The name of a device: a browser on a system, as far as they are known.
 pub(crate) fn device_name(user_agent: &str) -> String {
     let (browser, system) = describe(user_agent);
     let name = browser.trim_end_matches(|c: char| c.is_ascii_digit()).trim_end();
@@ -16,7 +16,7 @@ pub(crate) fn device_name(user_agent: &str) -> String {
     }
 }
 
-/// Most browsers also claim to be those that came before them, so the order is that of their pretensions.
+/// Most browsers also claim to be their predecessors, so the most specific names come first.
 const BROWSERS: [(&str, &str); 9] = [
     ("wxwork/", "WeCom"),
     ("MicroMessenger/", "WeChat"),
@@ -48,7 +48,7 @@ fn browser(user_agent: &str) -> String {
     if version.is_empty() { (*name).to_owned() } else { format!("{name} {version}") }
 }
 
-/// A program that is no browser usually puts its own name first.
+/// The name of a program that is not a browser, which usually comes first.
 fn first_word(user_agent: &str) -> String {
     let plain = |c: &char| c.is_ascii_alphanumeric() || "-_. ".contains(*c);
     user_agent.split(['/', ' ', '(']).next().unwrap_or_default().chars().filter(plain).take(32).collect()

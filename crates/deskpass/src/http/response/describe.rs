@@ -1,5 +1,5 @@
-//! What a handler replies with, for the API description. A handler with a result that does not implement
-//! [`DescribeOutput`] does not compile into the route table.
+//! The output of a handler, for the API description. A handler with a result that does not implement [`DescribeOutput`] does not
+//! compile into the route table.
 
 use axum::response::Response;
 use hyper::header::{HeaderName, HeaderValue};
@@ -13,7 +13,7 @@ pub(crate) trait DescribeOutput {
     fn describe_output(spec: &mut OutputSpec);
 }
 
-/// What a handler replies with.
+/// The output of a handler.
 #[derive(Debug, Default)]
 pub(crate) struct OutputSpec {
     pub(crate) success: Vec<SuccessBody>,

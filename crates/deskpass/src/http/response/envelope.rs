@@ -11,20 +11,20 @@ use crate::http::error::ApiError;
 use crate::http::response::describe::{DescribeOutput, OutputSpec};
 use crate::http::response::error_body::ErrorBody;
 
-/// A successful answer: what it carries, before it is put into its envelope.
+/// A successful response: its payload, before it is put into the envelope.
 #[derive(Debug)]
 pub(crate) struct Reply<T>(pub(crate) T);
 
-/// A successful answer whose payload is rendered already, to look like a `T`.
+/// A successful response whose payload is already rendered in the form of a `T`.
 #[derive(Debug)]
 pub(crate) struct RenderedReply<T>(Vec<u8>, PhantomData<T>);
 
-/// A successful answer that says no.
+/// A successful response with a negative result.
 #[derive(Debug)]
 pub(crate) struct NegativeReply(pub(crate) &'static str);
 
 impl<T> RenderedReply<T> {
-    /// The payload that these parts of JSON make together.
+    /// The payload that these parts of JSON form together.
     pub(crate) fn of(parts: &[&str]) -> Self {
         let mut envelope = Vec::with_capacity(512);
         envelope.extend_from_slice(ENVELOPE_HEAD);
@@ -35,12 +35,12 @@ impl<T> RenderedReply<T> {
     }
 }
 
-/// A successful answer whose payload's members stand beside it, too: for readers who know no envelope.
+/// A successful response that also has the members of its payload at the top level, for clients that do not know the envelope.
 #[derive(Debug)]
 pub(crate) struct FlatReply<T>(Vec<u8>, PhantomData<T>);
 
 impl<T> FlatReply<T> {
-    /// The answer with these members of an object.
+    /// The response with these members of an object.
     pub(crate) fn of(members: &str) -> Self {
         let parts = ["{", members, r#","code":0,"message":"ok","data":{"#, members, "}"];
         Self(parts.concat().into_bytes(), PhantomData)
@@ -59,15 +59,15 @@ impl<T: JsonSchema> DescribeOutput for FlatReply<T> {
     }
 }
 
-/// How the envelope of a success begins.
+/// The beginning of the envelope of a success.
 const ENVELOPE_HEAD: &[u8] = b"{\"code\":0,\"message\":\"ok\",\"data\":";
 
 /// The success that a handler returns. It travels in the extensions of the response to the dispatcher, which adds the request id.
 #[derive(Clone, Debug)]
 pub(crate) enum Outcome {
-    /// A success's envelope, open at its end for the request id.
+    /// The envelope of a success, open at its end for the request id.
     Success(Vec<u8>),
-    /// The same with a negative answer, which counts against the rate limit.
+    /// The same with a negative result, which counts against the rate limit.
     Negative(Vec<u8>),
 }
 
@@ -119,16 +119,16 @@ impl IntoResponse for Outcome {
     }
 }
 
-/// The envelope of a success, closed.
+/// Closes the envelope of a success with the request id.
 pub(crate) fn close_envelope(mut envelope: Vec<u8>, request_id: &str) -> Bytes {
-    // A request id has no character that JSON would quote.
+    // A request id contains no character that JSON escapes.
     for part in [",\"request_id\":\"", request_id, "\"}"] {
         envelope.extend_from_slice(part.as_bytes());
     }
     envelope.into()
 }
 
-/// The envelope of a failure.
+/// The envelope of an error.
 pub(crate) fn error_envelope(error_body: &ErrorBody, request_id: &str) -> Bytes {
     #[derive(Serialize)]
     struct Envelope<'a> {

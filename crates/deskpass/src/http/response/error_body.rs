@@ -1,4 +1,4 @@
-//! What a failure says: status, code, words in the client's language.
+//! The body of an error response: status, code, and message in the client's language.
 
 mod refusal;
 mod words;
@@ -13,30 +13,30 @@ use crate::config::Language;
 use crate::http::error::field_error::FieldErrors;
 use crate::http::error::{ApiError, BadRequest, ErrorCause};
 
-/// A failure, told.
+/// A rendered error.
 #[derive(Debug)]
 pub(crate) struct ErrorBody {
     pub(crate) status: StatusCode,
     pub(crate) code: u16,
     pub(crate) message: String,
     pub(crate) data: Value,
-    /// What HTTP wants said in the head.
+    /// The headers that HTTP requires with it.
     pub(crate) headers: Vec<(HeaderName, HeaderValue)>,
 }
 
 impl ErrorBody {
-    /// Also in the head.
+    /// Adds a header.
     fn with_header(self, name: HeaderName, value: HeaderValue) -> Self {
         Self { headers: vec![(name, value)], ..self }
     }
 
-    /// With the seconds after which it is worth trying again.
+    /// Adds the seconds after which a retry makes sense.
     fn retry_after(self, seconds: u64) -> Self {
         self.with_header(RETRY_AFTER, seconds.into())
     }
 }
 
-/// What telling takes besides the failure: the reader's language, the endpoint's phrase, the reference in the log.
+/// The context that rendering an error needs: the client's language, the route's error title, the reference in the log.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ErrorContext<'a> {
     pub(crate) language: Language,
@@ -45,19 +45,19 @@ pub(crate) struct ErrorContext<'a> {
 }
 
 impl ErrorContext<'_> {
-    /// One of two wordings.
+    /// The wording in the client's language.
     fn localize<'a>(&self, words: [&'a str; 2]) -> &'a str {
         self.language.of(words)
     }
 
-    /// The endpoint's phrase, the cause, and where the log has more.
+    /// The route's error title, the cause, and the reference in the log.
     fn with_reference(&self, cause: &str) -> String {
         format!("{}: {cause} (ref {})", self.localize(self.error_title), self.reference)
     }
 }
 
 fn error_body(status: StatusCode, code: u16, message: impl Into<String>, data: Value) -> ErrorBody {
-    // A client that is not known is always told how to make itself known.
+    // RFC 9110 requires a challenge with every 401.
     let header = (status == StatusCode::UNAUTHORIZED).then(|| (WWW_AUTHENTICATE, HeaderValue::from_static("Bearer")));
     ErrorBody { status, code, message: message.into(), data, headers: header.into_iter().collect() }
 }
@@ -124,7 +124,7 @@ impl ApiError {
     }
 }
 
-/// The whole seconds after which somebody who came too early comes in time.
+/// A wait in whole seconds, rounded up, so that a retry is not too early.
 fn seconds(wait: Duration) -> u64 {
     u64::try_from(wait.as_millis().div_ceil(1_000)).unwrap_or(u64::MAX).max(1)
 }
@@ -205,7 +205,7 @@ fn fields(problems: &FieldErrors, language: Language) -> Map<String, Value> {
     problems.iter().map(|(name, problem)| (name.clone().into_owned(), problem.text(language).into())).collect()
 }
 
-/// Status, words, and the platform's error code where there is one.
+/// The status, the message, and the platform's error code where there is one.
 fn describe_cause(cause: ErrorCause) -> (StatusCode, [&'static str; 2], Option<i64>) {
     let (status, words) = match cause {
         ErrorCause::StoreUnavailable => (StatusCode::SERVICE_UNAVAILABLE, ["store unavailable", "存储不可用"]),

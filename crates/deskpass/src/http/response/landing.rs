@@ -1,5 +1,5 @@
-//! Where a browser lands that comes back from the platform. What it must know stands behind the `#`, which no server, log
-//! or referrer sees.
+//! The page where a browser lands that returns from the platform. Its parameters stand in the fragment, which no server, log or
+//! referrer sees.
 
 use axum::response::{IntoResponse as _, Response};
 use deskpass_auth::{CallbackOutcome, PROOF_LIFETIME, RedirectTarget, Refusal};
@@ -12,7 +12,7 @@ use crate::App;
 use crate::http::error::{ApiError, ErrorCause};
 use crate::http::response::set_cookie::SetCookie;
 
-/// Where to tell somebody that it did not work: the phone on its own page, everybody else where they wanted to be.
+/// The page that shows an error: the phone's own page for phones, otherwise the requested destination.
 pub(crate) async fn error_destination(app: &App, phone: bool, flow: Option<Digest>) -> String {
     if phone {
         return format!("{}/scan/", app.settings.public_url);
@@ -23,7 +23,7 @@ pub(crate) async fn error_destination(app: &App, phone: bool, flow: Option<Diges
     }
 }
 
-/// Sends a browser to where it belongs.
+/// Redirects a browser to its destination.
 pub(crate) fn redirect(app: &App, answer: &CallbackOutcome) -> Response {
     let to = address(app, answer);
     let cookie = match answer {
@@ -33,7 +33,7 @@ pub(crate) fn redirect(app: &App, answer: &CallbackOutcome) -> Response {
     (cookie, see_other(&to)).into_response()
 }
 
-/// The address that goes with an answer.
+/// The address for an outcome.
 pub(crate) fn address(app: &App, answer: &CallbackOutcome) -> String {
     let origin = &app.settings.public_url;
     match answer {
@@ -53,7 +53,7 @@ pub(crate) fn address(app: &App, answer: &CallbackOutcome) -> String {
     }
 }
 
-/// Sends a browser to where it is told what went wrong, in a word from a closed list.
+/// Redirects a browser to the page that shows the error, with a word from a closed list.
 pub(crate) fn redirect_error(app: &App, wanted: &str, failure: &ApiError) -> Response {
     let reference = app.new_error_reference();
     let (word, code) = error_code(failure);
@@ -66,7 +66,7 @@ pub(crate) fn redirect_error(app: &App, wanted: &str, failure: &ApiError) -> Res
     see_other(&with_fragment(wanted, &format!("error={word}&code={code}&ref={reference}")))
 }
 
-/// The word and the code for what went wrong.
+/// The word and the code of an error.
 pub(crate) fn error_code(failure: &ApiError) -> (&'static str, u16) {
     match failure {
         ApiError::Refused(refusal) => match refusal {
@@ -77,7 +77,7 @@ pub(crate) fn error_code(failure: &ApiError) -> (&'static str, u16) {
             Refusal::NoRole | Refusal::RoleNotHeld(_) | Refusal::RoleTakenAway(_) => ("no_role", 1003),
             Refusal::Disabled => ("disabled", 1003),
             Refusal::AddressNotAllowed(_) => ("denied", 1017),
-            // Nobody who comes back from the platform is told anything else.
+            // Other details are not revealed to browsers that return from the platform.
             _ => ("internal", 1005),
         },
         ApiError::Internal(
@@ -108,7 +108,7 @@ fn with_fragment(address: &str, fragment: &str) -> String {
             url.set_fragment(Some(fragment));
             url.into()
         }
-        // Every address was checked when it was asked for.
+        // Every address was validated when the flow started.
         Err(_) => format!("/#{fragment}"),
     }
 }

@@ -1,4 +1,4 @@
-//! The answer to every sign-in.
+//! The response to every sign-in.
 
 use deskpass_auth::SignedIn;
 use deskpass_core::{LoginMethod, LoginSource, Role, Roles};
@@ -9,7 +9,7 @@ use crate::http::response::schema::{MethodName, RoleName, SourceName};
 use crate::timestamp::Rfc3339;
 use crate::timestamp::rfc3339;
 
-/// The unified login result.
+/// The result of a sign-in.
 #[derive(JsonSchema, Serialize)]
 pub(crate) struct LoginResult {
     token: String,

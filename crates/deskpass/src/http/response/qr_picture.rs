@@ -1,20 +1,20 @@
-//! QR codes as pictures: black and white, one bit a dot, sharp, with the quiet zone that scanners need.
+//! QR codes as PNG: black and white, one bit per pixel, with the quiet zone that scanners need.
 
 use png::{BitDepth, ColorType, Compression, Encoder, EncodingError, Filter};
 use qrcodegen::{DataTooLong, Mask, QrCode, QrCodeEcc, QrSegment, Version};
 
-/// Dots a module is wide: sharp on any screen, also when it is shown smaller.
+/// The width of a module in pixels: sharp on any screen, also when the picture is scaled down.
 const PIXELS_PER_MODULE: usize = 6;
-/// Modules of white around the code, as ISO/IEC 18004 wants.
+/// The white modules around the code, as ISO/IEC 18004 requires.
 const QUIET_ZONE_MODULES: usize = 4;
 
-/// Why there is no picture.
+/// Why a picture could not be made.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum PictureError {
-    /// The text is longer than any code holds.
+    /// The text is too long for a QR code.
     #[error("the text does not fit into a QR code: {0}")]
     TooLong(#[from] DataTooLong),
-    /// The picture cannot be written.
+    /// The PNG could not be encoded.
     #[error(transparent)]
     Encoding(#[from] EncodingError),
 }
@@ -33,14 +33,14 @@ pub(crate) fn draw(text: &str) -> Result<Vec<u8>, PictureError> {
     write(side, &rows)
 }
 
-/// A screen is clean and lit: the least redundancy makes the largest modules, which is what a phone's camera wants. Trying
-/// all masks would take most of the time and gain nothing: half of the text is random, so none of them is unlucky.
+/// Encodes with the least redundancy: a screen is clean and lit, and larger modules are easier for a phone's camera. The mask is
+/// fixed: trying all masks would take most of the time, and half of the text is random, so that no mask is bad for it.
 fn encode(text: &str) -> Result<QrCode, DataTooLong> {
     let (segments, mask) = (QrSegment::make_segments(text), Some(Mask::new(0)));
     QrCode::encode_segments_advanced(&segments, QrCodeEcc::Low, Version::MIN, Version::MAX, mask, true)
 }
 
-/// One row of dots: white, but for dark modules.
+/// A row of pixels: white, except for dark modules.
 fn row(modules: impl Iterator<Item = bool>, side: usize) -> Vec<u8> {
     let mut row = vec![0xff_u8; side.div_ceil(8)];
     let dark =
@@ -59,7 +59,7 @@ fn write(side: usize, rows: &[u8]) -> Result<Vec<u8>, PictureError> {
     encoder.set_color(ColorType::Grayscale);
     encoder.set_depth(BitDepth::One);
     encoder.set_compression(Compression::Fast);
-    // Most rows are the same as the one above.
+    // Most rows are identical to the row above.
     encoder.set_filter(Filter::Up);
     let mut writer = encoder.write_header()?;
     writer.write_image_data(rows)?;

@@ -1,24 +1,24 @@
-//! Where people may be sent after signing in.
+//! The destinations to which users may be redirected after signing in.
 
 use deskpass_core::LoginSource;
 use url::Url;
 
 use crate::App;
 
-/// The path of the callback itself, which then decides by the role.
+/// The path of the callback. As a destination it means that the role decides.
 pub(crate) const CALLBACK_PATH: &str = "/api/auth/oauth2/callback";
 
-/// The `state` that the platform echoes. It is the same for everyone: a cookie ties a callback to its browser.
+/// The `state` that the platform returns. It is the same for everyone: a cookie binds a callback to its browser.
 pub(crate) const OAUTH_STATE: &str = "auth_login";
 
 /// The pages of the three clients.
 const CLIENT_PAGES: [&str; 3] = ["/h5/", "/itagent/", "/itadmin/"];
 
-/// Longer ones are not addresses of pages.
+/// The longest destination.
 const MAX_ADDRESS_BYTES: usize = 2048;
 
-/// Whether people may be sent to an address. In production the rule is narrow enough that no two programs can read an
-/// accepted address differently: it must be spelled as a browser would write it, in plain characters.
+/// Whether an address is an allowed destination. In production the rule is so narrow that no two programs can parse an accepted
+/// address differently: it must be spelled as a browser normalizes it, in plain characters.
 pub(crate) fn is_allowed(app: &App, address: &str) -> bool {
     if address.len() > MAX_ADDRESS_BYTES || address.chars().any(|c| c.is_control() || c.is_whitespace()) {
         return false;
@@ -39,7 +39,7 @@ pub(crate) fn is_allowed(app: &App, address: &str) -> bool {
         }
 }
 
-/// Whether this is the path of a client's page, with perhaps a query that cannot hide another address.
+/// Whether this is the path of a client's page, with an optional query that cannot hide another address.
 fn is_page(rest: &str) -> bool {
     let (path, query) = rest.split_once('?').unwrap_or((rest, ""));
     let plain = |text: &str, extra: &[u8]| text.bytes().all(|c| c.is_ascii_alphanumeric() || extra.contains(&c));
@@ -48,12 +48,12 @@ fn is_page(rest: &str) -> bool {
         && !path.contains("//")
         && !path.contains("..")
         && plain(query, b"=&_.-~")
-        // The page passes these on, and must not take somebody else's for the platform's.
+        // The page forwards these parameters, and must not take those of a link for the platform's.
         && !query.split('&').any(|pair| ["code", "state", "sid", "ticket"].contains(&pair.split('=').next().unwrap_or_default()))
 }
 
-/// Where a flow ends, and the client whose page that is. The callback itself, by whatever name of ours, is no place to end at:
-/// it decides by the role.
+/// The destination of a flow, and the client that it belongs to. The callback itself, under any of our host names, is not a
+/// destination: the role decides then.
 pub(crate) fn destination(address: String) -> (Option<String>, Option<LoginSource>) {
     let Ok(url) = Url::parse(&address) else { return (Some(address), None) };
     if url.path() == CALLBACK_PATH {

@@ -6,92 +6,95 @@ use crate::http::admin::{
 use crate::http::request::access::RequiredAccess::{Admin, HighRisk, Reader};
 use crate::http::route::Route;
 
-/// Administration.
+/// The routes for administration.
 #[expect(clippy::too_many_lines, reason = "a table")]
 pub(super) fn admin_routes() -> Vec<Route> {
     vec![
         Route::get("/api/admin/roles", Reader, roles::roles)
-            .summary("The roles there are", "列出角色")
+            .summary("List roles", "列出角色")
             .error_title("Listing roles failed", "获取角色失败"),
         Route::get("/api/admin/roles/user-roles", Reader, roles::user_roles)
-            .summary("Who holds which roles", "列出用户与角色的分配")
+            .summary("List users and their roles", "列出用户与角色的分配")
             .error_title("Listing roles failed", "获取角色失败"),
         Route::put("/api/admin/roles/user-roles", HighRisk, roles::assign)
-            .summary("Give somebody exactly these roles", "设置用户的角色")
+            .summary("Set the roles of a user", "设置用户的角色")
             .error_title("Changing roles failed", "修改角色失败")
             .refuses(&[1004, 1019]),
         Route::get("/api/admin/corporations", Reader, employees::corporations)
-            .summary("The corporations whose people one may see", "列出可查看的企业")
+            .summary("List the corporations whose employees the caller may see", "列出可查看的企业")
             .error_title("Listing corporations failed", "获取企业失败"),
         Route::get("/api/admin/employees", Reader, employees::employees)
-            .summary("Who works here", "列出员工")
+            .summary("List employees", "列出员工")
             .error_title("Listing employees failed", "获取员工失败"),
         Route::patch("/api/admin/employees/{corp_id}/{employee_id}", HighRisk, employees::update)
-            .summary("Shut somebody out, or let them in again", "停用或启用员工")
+            .summary("Disable or enable an employee", "停用或启用员工")
             .error_title("Changing the employee failed", "修改员工失败")
             .refuses(&[1019]),
         Route::get("/api/admin/sessions", Reader, sessions::list)
-            .summary("Who is signed in, from where", "列出会话")
+            .summary("List sessions", "列出会话")
             .error_title("Listing sessions failed", "获取会话失败"),
         Route::delete("/api/admin/sessions/{id}", HighRisk, sessions::end)
             .summary("End a session", "结束会话")
             .error_title("Ending the session failed", "结束会话失败"),
         Route::delete("/api/admin/employees/{corp_id}/{employee_id}/sessions", HighRisk, sessions::end_all)
-            .summary("End all sessions of somebody", "结束员工的所有会话")
+            .summary("End all sessions of an employee", "结束员工的所有会话")
             .error_title("Ending sessions failed", "结束会话失败"),
         Route::get("/api/admin/login-log", Reader, login_log::list)
-            .summary("What happened; as CSV or JSON Lines, all of it", "登录日志；可导出为 CSV 或 JSON Lines")
+            .summary("Read the login log, or export it as CSV or JSON Lines", "登录日志；可导出为 CSV 或 JSON Lines")
             .error_title("Reading the log failed", "获取登录日志失败"),
         Route::get("/api/admin/statistics", Reader, statistics::list)
-            .summary("How far sign-ins came, by the hour", "按小时统计登录进度")
+            .summary("Get sign-in statistics by the hour", "按小时统计登录进度")
             .error_title("Reading the figures failed", "获取登录统计失败"),
         Route::get("/api/admin/matrix", Reader, matrix::matrix)
-            .summary("What every role permits", "获取所有角色的权限")
+            .summary("Get the permissions of all roles", "获取所有角色的权限")
             .error_title("Reading permissions failed", "获取权限失败"),
         Route::get("/api/admin/agents", Admin, agents::list)
-            .summary("Who are agents, and what they have to sign in with", "列出坐席")
+            .summary("List agents", "列出坐席")
             .error_title("Listing agents failed", "获取坐席失败"),
         Route::post("/api/admin/agents", HighRisk, agents::add)
-            .summary("Make an employee an agent", "添加坐席")
+            .summary("Add an agent", "添加坐席")
             .error_title("Adding the agent failed", "添加坐席失败")
             .refuses(&[1004, 1019]),
         Route::get("/api/admin/ip-rules", Admin, ip_rules::show)
-            .summary("From where each role may be active", "获取各角色的地址白名单")
+            .summary("Get the address allow-list of each role", "获取各角色的地址白名单")
             .error_title("Reading the allow-lists failed", "获取地址白名单失败"),
         Route::put("/api/admin/ip-rules", HighRisk, ip_rules::replace)
-            .summary("Change from where each role may be active", "修改各角色的地址白名单")
+            .summary("Replace the address allow-lists of all roles", "修改各角色的地址白名单")
             .error_title("Changing the allow-lists failed", "修改地址白名单失败")
             .refuses(&[1019]),
         Route::post("/api/admin/ip-rules/dry-run", Admin, ip_rules::dry_run)
-            .summary("Whom such lists would shut out; changes nothing", "试运行地址白名单，不作修改")
+            .summary("Try out address allow-lists without changing anything", "试运行地址白名单，不作修改")
             .error_title("Trying the allow-lists failed", "试运行地址白名单失败"),
         Route::get("/api/admin/service-keys", Admin, service_keys::list)
-            .summary("What other services identify themselves with", "列出服务密钥")
+            .summary("List service keys", "列出服务密钥")
             .error_title("Listing service keys failed", "获取服务密钥失败"),
         Route::post("/api/admin/service-keys", HighRisk, service_keys::create)
-            .summary("Make a service key; it is told once", "创建服务密钥，仅显示一次")
+            .summary("Create a service key, which is shown only once", "创建服务密钥，仅显示一次")
             .error_title("Creating the service key failed", "创建服务密钥失败"),
         Route::delete("/api/admin/service-keys/{id}", HighRisk, service_keys::revoke)
-            .summary("Have a service key count no more", "吊销服务密钥")
+            .summary("Revoke a service key", "吊销服务密钥")
             .error_title("Revoking the service key failed", "吊销服务密钥失败"),
         Route::get("/api/admin/links", Admin, links::list)
-            .summary("Who of connected corporations may act as whom", "列出互联企业关联")
+            .summary("List links of connected corporations", "列出互联企业关联")
             .error_title("Listing links failed", "获取关联失败"),
         Route::post("/api/admin/links", HighRisk, links::approve)
-            .summary("Let somebody of a connected corporation act as an employee", "批准互联企业关联")
+            .summary("Approve a link: a user of a connected corporation may act as an employee", "批准互联企业关联")
             .error_title("Approving the link failed", "批准关联失败")
             .refuses(&[1004]),
         Route::delete("/api/admin/links/{corp_id}/{user_id}", HighRisk, links::remove)
-            .summary("Take that back", "删除互联企业关联")
+            .summary("Remove a link of a connected corporation", "删除互联企业关联")
             .error_title("Removing the link failed", "删除关联失败"),
         Route::post("/api/admin/agents/{employee_id}/unlock", HighRisk, agents::unlock)
-            .summary("Forget an agent's failed attempts", "解锁坐席")
+            .summary("Unlock an agent", "解锁坐席")
             .error_title("Unlocking failed", "解锁失败"),
         Route::post("/api/admin/agents/{employee_id}/reset-otp", HighRisk, agents::reset_otp)
-            .summary("Unbind an agent's device; hands out a setup code", "重置坐席的一次性密码设备并生成设置码")
+            .summary(
+                "Reset an agent's one-time-password device and create a setup code",
+                "重置坐席的一次性密码设备并生成设置码",
+            )
             .error_title("Resetting the device failed", "重置一次性密码设备失败"),
         Route::post("/api/admin/agents/{employee_id}/reset-password", HighRisk, agents::reset_password)
-            .summary("Take an agent's password away; hands out a setup code", "重置坐席密码并生成设置码")
+            .summary("Reset an agent's password and create a setup code", "重置坐席密码并生成设置码")
             .error_title("Resetting the password failed", "重置密码失败"),
     ]
 }

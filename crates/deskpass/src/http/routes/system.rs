@@ -5,7 +5,7 @@ use crate::http::route::Route;
 use crate::http::system::{development, docs, health};
 use crate::http::{messages, ws};
 
-/// Sockets and messages.
+/// The routes for sockets and messages.
 pub(super) fn socket_routes() -> Vec<Route> {
     vec![
         Route::get("/api/ws/employee", ActiveUser, ws::employee)
@@ -15,46 +15,46 @@ pub(super) fn socket_routes() -> Vec<Route> {
         Route::get("/api/ws/agent", ActiveUser, ws::agent)
             .with_side_effects()
             .summary(
-                "Open a WebSocket for the agents' client; for agents, supervisors and administrators",
+                "Open a WebSocket for the agents' client, as an agent, supervisor or administrator",
                 "建立坐席端 WebSocket 连接，限坐席、主管与管理员",
             )
             .error_title("Connecting failed", "建立连接失败"),
         Route::post("/api/messages", Service, messages::send)
-            .summary("For services: send messages to those who are connected", "供其他服务向在线人员发送消息")
+            .summary("Send messages to connected users, for services", "供其他服务向在线人员发送消息")
             .error_title("Sending failed", "发送消息失败")
             .refuses(&[1019]),
     ]
 }
 
-/// Service.
+/// The routes for the service itself.
 pub(super) fn service_routes() -> Vec<Route> {
     vec![
         Route::get("/api/ready", Anyone, health::ready)
-            .summary("Whether to send requests here, and what this depends on", "就绪检查")
+            .summary("Check readiness and dependencies", "就绪检查")
             .error_title("Not ready", "服务未就绪"),
         Route::get("/api/version", Anyone, health::version)
-            .summary("What is running", "版本信息")
+            .summary("Get the version", "版本信息")
             .error_title("Reading the version failed", "获取版本失败"),
         Route::get("/api/openapi.json", Anyone, docs::document)
-            .summary("This document", "本接口文档（OpenAPI）")
+            .summary("Get this API description (OpenAPI)", "本接口文档（OpenAPI）")
             .error_title("Reading the description failed", "获取接口文档失败"),
         Route::get("/api/docs", Anyone, docs::docs)
-            .summary("This document as a page", "接口文档页面")
+            .summary("Show this API description as a page", "接口文档页面")
             .error_title("Reading the page failed", "读取页面失败"),
     ]
 }
 
-/// Development.
+/// The routes of development mode.
 pub(super) fn development_routes() -> Vec<Route> {
     vec![
         Route::get("/api/dev/health", Developer, development::health)
-            .summary("That development mode is on", "开发模式检查")
+            .summary("Check that development mode is on", "开发模式检查")
             .error_title("Development health failed", "开发健康检查失败"),
         Route::get("/api/dev/users", Developer, development::users)
-            .summary("The people one can sign in as", "列出可登录的开发用户")
+            .summary("List the development users", "列出可登录的开发用户")
             .error_title("Listing development users failed", "获取开发用户失败"),
         Route::post("/api/dev/login", Developer, development::login)
-            .summary("Sign in as anyone", "以任意用户登录")
+            .summary("Sign in as any user", "以任意用户登录")
             .error_title("Development login failed", "开发登录失败")
             .refuses(&[1003, 1004, 1017]),
     ]

@@ -1,4 +1,4 @@
-//! Development routes: try everything without the platform. They do not exist in production.
+//! Development routes, to try everything without the platform. They do not exist in production.
 
 use axum::extract::State;
 use deskpass_core::{CorpId, EmployeeId, Role, Roles};
@@ -18,7 +18,7 @@ use crate::http::response::schema::RoleName;
 use crate::timestamp::Rfc3339;
 use crate::timestamp::rfc3339;
 
-/// Who to sign in as.
+/// The user to sign in as.
 #[derive(Debug)]
 pub(crate) struct DevLoginBody {
     corp_id: Option<CorpId>,
@@ -34,7 +34,7 @@ impl FromFields for DevLoginBody {
     }
 }
 
-/// Signs anyone in.
+/// Signs in as any user.
 pub(crate) async fn login(
     _: Developer,
     State(app): State<App>,
@@ -46,7 +46,7 @@ pub(crate) async fn login(
     Ok(Reply(signed_in.into()))
 }
 
-/// People one can sign in as.
+/// The users to sign in as.
 #[derive(Debug, JsonSchema, Serialize)]
 #[schemars(rename = "DevUsers")]
 pub(crate) struct DevUsers {
@@ -87,13 +87,13 @@ impl From<ListedPerson> for DevUser {
     }
 }
 
-/// Lists the people one can sign in as.
+/// Lists the users to sign in as.
 pub(crate) async fn users(_: Developer, State(app): State<App>) -> Result<Reply<DevUsers>, ApiError> {
     let users = app.auth.dev_users().await?;
     Ok(Reply(DevUsers { users: users.into_iter().map(DevUser::from).collect() }))
 }
 
-/// That development mode is on, and what it stands on.
+/// The state of development mode.
 #[derive(Debug, JsonSchema, Serialize)]
 #[schemars(rename = "DevHealth")]
 pub(crate) struct DevHealth {
@@ -103,7 +103,7 @@ pub(crate) struct DevHealth {
     cached_sessions: usize,
 }
 
-/// Says that development mode is on.
+/// Reports that development mode is on.
 pub(crate) async fn health(_: Developer, State(app): State<App>) -> Reply<DevHealth> {
     Reply(DevHealth {
         status: "ok",

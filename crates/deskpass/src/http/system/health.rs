@@ -19,7 +19,7 @@ use crate::http::response::envelope::Reply;
 /// How long a request on a reserve connection waits for the probe: there are few such connections.
 const RESERVE_PROBE_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Says whether to send requests here.
+/// Reports whether the service is ready for requests.
 pub(crate) async fn ready(
     State(app): State<App>,
     reserve: Option<Extension<ReserveConnection>>,
@@ -28,12 +28,12 @@ pub(crate) async fn ready(
     if report.is_ready() { Ok(Reply(report)) } else { Err(ApiError::NotReady(Box::new(report))) }
 }
 
-/// Says that the process answers.
+/// Reports that the process responds.
 pub(crate) async fn alive() -> &'static str {
     "ok\n"
 }
 
-/// What is running.
+/// The running version.
 #[derive(Debug, JsonSchema, Serialize)]
 pub(crate) struct Build {
     name: &'static str,
@@ -42,7 +42,7 @@ pub(crate) struct Build {
     built_at: &'static str,
 }
 
-/// Says what is running.
+/// Returns the running version.
 pub(crate) async fn version() -> Reply<Build> {
     Reply(Build {
         name: env!("CARGO_PKG_NAME"),
@@ -52,7 +52,7 @@ pub(crate) async fn version() -> Reply<Build> {
     })
 }
 
-/// Figures for Prometheus.
+/// Returns the metrics for Prometheus.
 pub(crate) async fn metrics(_: Operator, State(app): State<App>) -> Response {
     let kind = [(CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")];
     (kind, app.render_metrics()).into_response()

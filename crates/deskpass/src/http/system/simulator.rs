@@ -1,4 +1,4 @@
-//! The platform in a box, mounted where the client of the platform looks for it in development mode.
+//! The simulated platform, mounted where the platform's client looks for it in development mode.
 
 use std::io;
 
@@ -14,7 +14,7 @@ use crate::http::request::body::FullRequest;
 use crate::http::request::client::PeerAddress;
 use crate::http::request::restricted::Developer;
 
-/// Answers as the platform would.
+/// Responds as the platform would.
 pub(crate) async fn answer(
     _: Developer,
     State(app): State<App>,
@@ -24,7 +24,7 @@ pub(crate) async fn answer(
     let simulator = app.simulator.as_ref().ok_or(ApiError::DevelopmentOff)?;
     Ok(match simulator.handle(peer, request).await {
         SimulatorReply::Response(response) => response.map(Body::from),
-        // A body that fails before its first byte takes the connection with it.
+        // A body that fails before its first byte breaks the connection.
         SimulatorReply::HangUp => {
             Response::new(Body::from_stream(stream::iter([Err::<&[u8], _>(io::Error::other("hung up"))])))
         }

@@ -1,4 +1,4 @@
-//! What is said on a socket, and how it ends.
+//! The traffic on a socket, and its end.
 
 mod close;
 mod frame;
@@ -27,31 +27,31 @@ use crate::client_limiter::ClientSlot;
 use crate::http::ws::connection::frame::{PendingFrame, SocketStream, text_frame, write_pending};
 use crate::timestamp::rfc3339;
 
-/// When to come back where an address has as many sockets as it may have.
+/// When to retry, for an address with too many sockets.
 pub(super) const SOCKET_RETRY_AFTER: Duration = Duration::from_secs(5);
 
-/// How long a client may leave what it is sent.
+/// How long a client may take to read a frame.
 const SEND_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// How much a client may say; it has nothing to say.
+/// The most messages of a client; the protocol needs none.
 const MAX_CLIENT_MESSAGES_PER_MINUTE: u32 = 100;
 
-/// How much is said in a row before anything else is looked at.
+/// The most consecutive sends before received frames and pings are handled.
 const MAX_CONSECUTIVE_SENDS: usize = 32;
 
-/// Small, since there are many sockets and most are quiet.
+/// Small, since there are many sockets and most are idle.
 const READ_BUFFER_BYTES: usize = 2 * 1024;
 
-/// A socket that was agreed on.
+/// A socket whose handshake was accepted.
 pub(super) struct AcceptedSocket {
     app: App,
     socket: Socket,
-    /// What is said first.
+    /// The first message.
     ready: Value,
     _present: ClientSlot,
 }
 
-/// What a connection becomes after its answer.
+/// The socket that a connection becomes after its response.
 #[derive(Clone)]
 pub(crate) struct PendingUpgrade(Arc<Mutex<Option<AcceptedSocket>>>);
 
@@ -66,7 +66,7 @@ impl PendingUpgrade {
         Self(Arc::new(Mutex::new(Some(accepted))))
     }
 
-    /// Goes on as a socket until that is over, or it is asked to leave.
+    /// Runs the socket until it ends or is asked to leave.
     pub(crate) async fn run(self, stream: TcpStream, read: Bytes, leave: &mut oneshot::Receiver<()>) {
         let accepted = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(accepted) = accepted {
@@ -75,7 +75,7 @@ impl PendingUpgrade {
     }
 }
 
-/// What happened on a line.
+/// An event of the loop.
 enum LoopEvent {
     Outgoing(SocketEvent),
     Received(Option<Result<Message, Error>>),
@@ -83,15 +83,15 @@ enum LoopEvent {
     Leave,
 }
 
-/// A socket at work.
+/// An open socket.
 struct SocketSession<'a> {
     app: &'a App,
     line: SocketStream,
     socket: Socket,
     leave: &'a mut oneshot::Receiver<()>,
-    /// What the client has not taken yet of the frame that it is being sent.
+    /// The rest of the frame that is being sent.
     pending: PendingFrame,
-    /// How often the client was asked whether it is there without a word from it since.
+    /// The pings since the client last sent something.
     missed_pongs: u8,
     message_debt: Debt,
 }
@@ -126,7 +126,7 @@ impl AcceptedSocket {
 }
 
 impl SocketSession<'_> {
-    /// Talks until there is a reason to part.
+    /// Handles events until there is a reason to close.
     async fn run_loop(&mut self) -> SocketClose {
         let mut ticks = ticks(self.app.settings.sockets.ping);
         let mut consecutive_sends = 0;
@@ -144,7 +144,7 @@ impl SocketSession<'_> {
         }
     }
 
-    /// The next thing that happens. What there is to say comes first, but not for ever: whoever is told much is still heard.
+    /// Waits for the next event. Outgoing messages come first, but a client with many of them is still read and pinged.
     async fn next_event(&mut self, ticks: &mut Interval, consecutive_sends: &mut usize) -> LoopEvent {
         if *consecutive_sends >= MAX_CONSECUTIVE_SENDS {
             *consecutive_sends = 0;
@@ -181,25 +181,25 @@ impl SocketSession<'_> {
         }
     }
 
-    /// Says something about the session itself.
+    /// Sends an event of the session itself.
     async fn send_event(&mut self, content: &Value) -> Result<(), SocketClose> {
         self.send(self.session_frame(content)).await
     }
 
     fn session_frame(&self, content: &Value) -> Bytes {
         let (content, ts) = (content.to_string(), rfc3339(self.app.auth.clock.now()));
-        // A few words are never too long.
+        // Session events are always shorter than the limit.
         let frame = FrameDraft::new(MessageKind::Session, Some(&content), None, &ts);
         frame.map(|frame| frame.with_id(self.socket.seen())).unwrap_or_default().into()
     }
 
-    /// Sends a text, unless the client does not take it, or may not have it any more before it does.
+    /// Sends a text, unless the client is too slow or the session ends before it is sent.
     async fn send(&mut self, text: Bytes) -> Result<(), SocketClose> {
         self.pending = text_frame(text);
         self.flush_pending(None).await
     }
 
-    /// Has the client take what there is for it, and then be asked something.
+    /// Sends the pending frame, and then a ping if there is one.
     async fn flush_pending(&mut self, question: Option<Message>) -> Result<(), SocketClose> {
         tokio::select! {
             biased;
@@ -210,7 +210,7 @@ impl SocketSession<'_> {
         }
     }
 
-    /// Asks whether the client is there.
+    /// Pings the client.
     async fn ping(&mut self) -> Result<(), SocketClose> {
         if self.missed_pongs >= 2 {
             return Err(SocketClose::PingTimeout);
@@ -219,7 +219,7 @@ impl SocketSession<'_> {
         self.flush_pending(Some(Message::Ping(Bytes::new()))).await
     }
 
-    /// Listens to a client that has nothing to say.
+    /// Handles a frame of the client, which need not send any.
     fn handle_received(&mut self, heard: Option<Result<Message, Error>>) -> Result<(), SocketClose> {
         let asked = std::mem::take(&mut self.missed_pongs) > 0;
         match heard {

@@ -1,4 +1,4 @@
-//! The form of a handshake: RFC 6455.
+//! The WebSocket handshake: RFC 6455.
 
 use axum::extract::FromRequestParts;
 use base64::Engine as _;
@@ -17,13 +17,13 @@ use crate::http::error::{ApiError, BadRequest};
 use crate::http::request::context::RequestContext;
 use crate::http::request::describe::{DescribeInput, InputSpec};
 
-/// What every server mixes into a client's key.
+/// The constant that RFC 6455 appends to a client's key.
 const GUID: &[u8] = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 
-/// A handshake as it should be, from a page that may open sockets.
+/// A valid handshake from an allowed origin.
 #[derive(Debug)]
 pub(crate) struct Handshake {
-    /// What proves to the client that it was understood.
+    /// The value of `Sec-WebSocket-Accept`.
     pub(super) accept: HeaderValue,
 }
 
@@ -39,7 +39,7 @@ impl FromRequestParts<RequestContext> for Handshake {
         if !asks || !version || parts.version != Version::HTTP_11 {
             return Err(BadRequest::NotAHandshake.into());
         }
-        // A body would have to end before the first frame begins, and nobody agrees on where that is.
+        // A body would have to end before the first frame, and implementations disagree on where that is.
         let bare = headers.get_all(CONTENT_LENGTH).iter().all(|length| length == "0");
         if !bare || headers.contains_key(TRANSFER_ENCODING) {
             return Err(BadRequest::HandshakeBody.into());
@@ -52,13 +52,13 @@ impl DescribeInput for Handshake {
     fn describe_input(_: &mut InputSpec) {}
 }
 
-/// Whether one of a header's words is this one.
+/// Whether a header lists this word.
 fn lists(headers: &HeaderMap, name: HeaderName, word: &str) -> bool {
     let mut values = headers.get_all(name).iter().filter_map(|value| value.to_str().ok());
     values.any(|value| value.split(',').any(|listed| listed.trim().eq_ignore_ascii_case(word)))
 }
 
-/// The answer to a client's key; `None` where there is not one key.
+/// The response to a client's key; `None` unless there is exactly one valid key.
 fn accept(headers: &HeaderMap) -> Option<HeaderValue> {
     let mut keys = headers.get_all(SEC_WEBSOCKET_KEY).iter();
     let (key, None) = (keys.next()?, keys.next()) else { return None };
@@ -69,8 +69,8 @@ fn accept(headers: &HeaderMap) -> Option<HeaderValue> {
     HeaderValue::try_from(STANDARD.encode(digest)).ok()
 }
 
-/// Whether the page that asks is one that people sign in on. Programs that are no browsers say nothing of a page; browsers
-/// always do, and let no page lie about it.
+/// Whether the origin is that of a page where users sign in. Programs other than browsers send no origin; browsers always do, and
+/// pages cannot forge it.
 fn is_allowed_origin(app: &App, headers: &HeaderMap) -> bool {
     let mut origins = headers.get_all(ORIGIN).iter();
     let Some(origin) = origins.next() else { return true };
@@ -81,7 +81,7 @@ fn is_allowed_origin(app: &App, headers: &HeaderMap) -> bool {
         || settings.development && is_local_origin(origin, headers)
 }
 
-/// Whether it is a page of this machine, or of the name under which this service was asked: good enough for development.
+/// Whether the origin is this machine or the host of the request, which is sufficient for development.
 fn is_local_origin(origin: &str, headers: &HeaderMap) -> bool {
     let Ok(url) = Url::parse(origin) else { return false };
     let loopback = match url.host() {

@@ -1,5 +1,5 @@
-//! Whose socket it is to be. Browsers cannot set the header on a handshake, so the token may be offered as a subprotocol, and,
-//! for older clients, stand in the address.
+//! The user of a socket. Browsers cannot set the header on a handshake, so the token may be offered as a subprotocol and, for
+//! older clients, in the query.
 
 use std::net::IpAddr;
 
@@ -17,18 +17,18 @@ use crate::http::request::context::RequestContext;
 use crate::http::request::describe::{DescribeInput, InputSpec};
 use crate::http::request::token::bearer_token;
 
-/// The subprotocol that is chosen where a client offers it, so that no token is repeated.
+/// The subprotocol that is chosen when a client offers it, so that the response does not repeat a token.
 const SUBPROTOCOL: &str = "deskpass.v1";
 
-/// What a subprotocol begins with that carries a token.
+/// The prefix of a subprotocol that carries a token.
 const TOKEN_PREFIX: &str = "bearer.";
 
-/// Somebody who may be connected, and how they are answered.
+/// The user who opens a socket, and the subprotocol of the response.
 #[derive(Debug)]
 pub(crate) struct SocketAuth {
     pub(super) caller: ActiveUser,
     pub(super) from: IpAddr,
-    /// The one subprotocol that is agreed on, of those that were offered.
+    /// The chosen subprotocol, one of those offered.
     pub(super) protocol: Option<HeaderValue>,
 }
 
@@ -57,8 +57,8 @@ impl DescribeInput for SocketAuth {
     }
 }
 
-/// The token that counts. The header counts alone, and nothing else may contradict it: of two tokens, somebody else may have
-/// chosen one.
+/// The token of a handshake. The header takes precedence, and an offered token must not differ: an attacker may have chosen one
+/// of the two.
 fn token<'a>(
     headers: &'a HeaderMap,
     offered: &'a OfferedProtocols,
@@ -73,7 +73,7 @@ fn token<'a>(
     offered.token.as_deref().or(in_address).ok_or_else(|| problem(TokenError::Missing))
 }
 
-/// The token in an address; one that is not there once is none.
+/// The token in the query; `None` unless there is exactly one.
 fn in_address(uri: &Uri) -> Option<String> {
     let query = uri.query().unwrap_or_default();
     let mut tokens = form_urlencoded::parse(query.as_bytes()).filter(|(name, _)| name == "token");
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn one_of_what_was_offered_is_chosen_and_the_plain_one_before_a_token() {
+    fn an_offered_subprotocol_is_chosen_and_the_plain_name_before_a_token() {
         for (offered, chosen) in [
             (&[][..], None),
             (&["chat"], None),

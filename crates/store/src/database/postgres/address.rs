@@ -1,4 +1,4 @@
-//! Where the database server is, and how it is spoken to.
+//! The address of the database server and the connection options.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -15,17 +15,17 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 use super::PostgresSettings;
 use crate::{OpenError, StoreError, tls};
 
-/// How long a server may take to let us in, when it is the only one.
+/// The connect timeout of a single server.
 const SINGLE_SERVER_TIMEOUT: Duration = Duration::from_secs(2);
-/// How long each may take when there are several: all of them get their turn before anybody has waited too long.
+/// The connect timeout per server when there are several, short enough to try all before the caller gives up.
 const PER_SERVER_TIMEOUT: Duration = Duration::from_millis(600);
 
-/// Where the database server is.
+/// The address of the database server.
 #[derive(Clone)]
 pub(super) struct Address {
-    /// One for each server; one of them takes writes.
+    /// One configuration per server. One of the servers accepts writes.
     servers: Vec<Config>,
-    /// The one that was right last.
+    /// The index of the server that was connected to last.
     preferred: Arc<AtomicUsize>,
     tls: MakeRustlsConnect,
 }
@@ -33,7 +33,7 @@ pub(super) struct Address {
 impl Address {
     pub(super) fn new(settings: &PostgresSettings) -> Result<Self, OpenError> {
         let servers = split_hosts(&settings.url).into_iter().map(|url| {
-            // The parser names the option and the reason, never the password.
+            // The parser's error names the option and the reason, never the password.
             let config: Result<Config, Error> = url.parse();
             config.map_err(|error| OpenError::Url(root_cause(&error)))
         });
@@ -51,7 +51,7 @@ impl Address {
         Ok(Self { servers, preferred: Arc::default(), tls: MakeRustlsConnect::new(client) })
     }
 
-    /// The same server, also where it takes no writes: for whoever wants to know why.
+    /// Returns the same address, but also accepts a server that takes no writes. Used for diagnosis.
     pub(super) fn allow_read_only(mut self) -> Self {
         for config in &mut self.servers {
             config.target_session_attrs(TargetSessionAttrs::Any);
@@ -59,7 +59,7 @@ impl Address {
         self
     }
 
-    /// Connects to the server that takes writes. One that does not answer must not keep us from another.
+    /// Connects to the server that accepts writes. A server that does not answer is skipped after a timeout.
     pub(super) async fn connect(
         &self,
     ) -> Result<(Client, impl Future<Output = Result<(), Error>> + Send + use<>), StoreError> {
@@ -81,23 +81,23 @@ impl Address {
     }
 }
 
-/// What holds for every server.
+/// Sets the options that all servers have in common.
 fn prepare(config: &mut Config, local: bool, has_sslmode: bool) {
-    // After a failover the one that takes writes is the one to talk to.
+    // After a failover, this selects the server that accepts writes.
     config.target_session_attrs(TargetSessionAttrs::ReadWrite).connect_timeout(SINGLE_SERVER_TIMEOUT);
     config.tcp_user_timeout(Duration::from_secs(5)).keepalives_idle(Duration::from_secs(30));
     if config.get_application_name().is_none() {
         config.application_name("deskpass");
     }
     if !has_sslmode {
-        // Over a network only encrypted, unless the operator says otherwise.
+        // A network connection must be encrypted, unless the operator configures otherwise.
         config.ssl_mode(if local { SslMode::Disable } else { SslMode::Require });
     } else if !local && config.get_ssl_mode() != SslMode::Require {
         tracing::warn!("the connection to PostgreSQL need not be encrypted: store.url does not say sslmode=require");
     }
 }
 
-/// An address for each of the servers that one names.
+/// Splits a URL with several hosts into one URL per host.
 fn split_hosts(url: &str) -> Vec<String> {
     let Some((scheme, rest)) = url.split_once("://") else { return vec![url.to_owned()] };
     let (authority, path) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
@@ -112,7 +112,7 @@ impl fmt::Debug for Address {
     }
 }
 
-/// The part of the address that is nobody's secret.
+/// Shows the address without secrets.
 impl fmt::Display for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let servers: Vec<_> = self.servers.iter().map(display_host).collect();
@@ -130,19 +130,19 @@ fn display_host(config: &Config) -> String {
     format!("{}:{port}", hosts.collect::<Vec<_>>().join(","))
 }
 
-/// Whether the address itself says whether to encrypt.
+/// Returns whether the URL sets `sslmode`.
 fn has_sslmode(url: &str) -> bool {
     let query = url.split_once('?').map_or("", |(_, query)| query);
     query.split('&').any(|pair| pair.starts_with("sslmode="))
 }
 
-/// Whether nothing that is said leaves the machine.
+/// Returns whether the connection stays on this machine.
 fn is_local(config: &Config) -> bool {
     let local = |host: &Host| match host {
         Host::Unix(_) => true,
         Host::Tcp(name) => name == "localhost" || name.parse().is_ok_and(|address: IpAddr| address.is_loopback()),
     };
-    // Where numbers are given, names are only for show.
+    // Where `hostaddr` is set, the connection uses it, and the host names are not resolved.
     let (hosts, numbers) = (config.get_hosts(), config.get_hostaddrs());
     match numbers {
         [] => !hosts.is_empty() && hosts.iter().all(local),
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn several_servers_are_tried_one_by_one() {
+    fn several_servers_are_tried_in_turn() {
         let both = split_hosts("postgres://desk:a,b@one.example.com:1,two.example.com:2/desk?sslmode=require");
         assert_eq!(
             both,

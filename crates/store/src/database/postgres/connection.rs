@@ -1,8 +1,8 @@
-//! A connection to PostgreSQL, used like the embedded database: a statement is asked for and its answer waited for, never
-//! beyond a deadline.
+//! A blocking connection to PostgreSQL, used like the embedded database: each call sends a statement and waits for its
+//! result until a deadline.
 //!
-//! Each connection has a small runtime of its own, which turns only while somebody waits for an answer: no other thread is
-//! woken for it.
+//! Each connection has its own single-threaded runtime, which runs only while a caller waits for a result. That avoids
+//! waking another thread.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -21,29 +21,29 @@ use super::address::Address;
 use crate::StoreError;
 use crate::database::{Row, Value};
 
-/// What every session is told. A statement that takes as long as anybody waits, or a transaction whose node has stopped
-/// answering, must not keep others from their rows. Compiling a statement would take longer than any of ours does.
+/// The settings of every database session. The timeouts keep a slow statement, or a transaction of a node that hangs,
+/// from blocking rows for other nodes. JIT is off because compiling takes longer than any statement here.
 const SESSION_SETTINGS: &str = "SET statement_timeout = 1500; SET idle_in_transaction_session_timeout = 5000;
     SET default_transaction_isolation = 'read committed'; SET synchronous_commit = on; SET jit = off";
 
-/// How a connection has come through what it was used for.
+/// The state of a connection after its last use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ConnectionHealth {
-    /// As it was.
+    /// No statement failed.
     Healthy,
     /// A statement failed; the connection can be used again.
     StatementFailed,
-    /// Somebody else was at the same rows: worth another try.
+    /// Another transaction used the same rows; a retry is worthwhile.
     Conflict,
-    /// It did not answer in time, and is of no more use.
+    /// The server did not answer in time; the connection is unusable.
     TimedOut,
-    /// Of no more use, and most likely the others are not either.
+    /// The connection is unusable, and most likely the other connections are too.
     Broken,
 }
 
 impl ConnectionHealth {
     fn from_error(error: &Error) -> Self {
-        // The server is stopping, has stopped, or has become one that only reads.
+        // The server is shutting down, has stopped, or has become read-only.
         let over = [
             SqlState::ADMIN_SHUTDOWN,
             SqlState::CRASH_SHUTDOWN,
@@ -66,7 +66,7 @@ impl ConnectionHealth {
 #[derive(Debug)]
 pub(crate) struct Column {
     pub(crate) name: String,
-    /// Text rather than a number.
+    /// Whether the column holds text; otherwise it holds a number.
     pub(crate) is_text: bool,
 }
 
@@ -85,14 +85,14 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
-    /// A new connection. Blocks, so it belongs on a thread of its own.
+    /// Opens a connection. Blocks, so it must run on a blocking thread.
     pub(super) fn open(address: &Address, deadline: Instant) -> Result<Self, StoreError> {
         let failed = |error: std::io::Error| StoreError::unavailable(&error);
         let engine = ConnectionRuntime(Some(Builder::new_current_thread().enable_all().build().map_err(failed)?));
         let client = engine.block_on(async {
             let connected = timeout_at(deadline, address.connect()).await;
             let (client, driver) = connected.map_err(|_| StoreError::timed_out())??;
-            // Turned by whoever waits for an answer on this runtime.
+            // Polled while a caller waits for a result on this runtime.
             drop(tokio::spawn(driver));
             Ok::<_, StoreError>(client)
         })?;
@@ -107,13 +107,13 @@ impl Connection {
         Ok(connection)
     }
 
-    /// Makes it ready for a piece of work that is to be done by `deadline`.
+    /// Prepares the connection for work that must finish by `deadline`.
     pub(super) fn reset_for(&self, deadline: Instant) {
         self.deadline.set(deadline);
         self.health.set(ConnectionHealth::Healthy);
     }
 
-    /// How it has come through what it was lent for.
+    /// Returns the state of the connection after its last use.
     pub(super) fn health(&self) -> ConnectionHealth {
         self.health.get()
     }
@@ -177,7 +177,7 @@ impl Connection {
                     Err(error.into())
                 }
                 Err(_) => {
-                    // The answer may still come, to whoever asks next.
+                    // The result may still arrive and would be read by the next caller.
                     self.health.set(ConnectionHealth::TimedOut);
                     Err(StoreError::timed_out())
                 }
@@ -186,7 +186,7 @@ impl Connection {
     }
 }
 
-/// What turns the connection while somebody waits.
+/// The runtime that drives the connection while a caller waits.
 struct ConnectionRuntime(Option<Runtime>);
 
 impl ConnectionRuntime {
@@ -198,7 +198,7 @@ impl ConnectionRuntime {
 
 impl Drop for ConnectionRuntime {
     fn drop(&mut self) {
-        // Not waited for: a resolver that does not answer would hold whoever drops this.
+        // Shut down in the background: a DNS resolver that does not answer would block the drop.
         if let Some(runtime) = self.0.take() {
             runtime.shutdown_background();
         }
@@ -215,7 +215,7 @@ impl ToSql for Value<'_> {
     fn to_sql(&self, kind: &Type, out: &mut BytesMut) -> Result<IsNull, Box<dyn std::error::Error + Sync + Send>> {
         match self {
             Value::Text(text) => text.to_sql(kind, out),
-            // A placeholder beside a plain number is taken for a small one.
+            // PostgreSQL infers INT4 for a placeholder next to a plain number.
             Value::Int(number) if *kind == Type::INT4 => i32::try_from(*number)?.to_sql(kind, out),
             Value::Int(number) => number.to_sql(kind, out),
             Value::Null => Ok(IsNull::Yes),

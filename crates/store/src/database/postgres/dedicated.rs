@@ -1,4 +1,4 @@
-//! Work that may take long, such as migrations and copies, on a connection of its own.
+//! Dedicated connections for long work such as migrations and copies.
 
 use std::time::Duration;
 
@@ -11,15 +11,15 @@ use super::connection::{Connection, ConnectionHealth};
 use crate::database::{Mode, OpenError, Sql, migrate};
 use crate::{ChainKey, StoreError};
 
-/// How long the server may take to let somebody in who has time.
+/// The connect timeout. It is long, because no request waits for this work.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-/// How often migrations are tried, and how long others have the tables to themselves in between.
+/// The number of migration attempts, and the delay between them, in which other connections can use the tables.
 const MIGRATION_ATTEMPTS: usize = 10;
 const MIGRATION_RETRY_DELAY: Duration = Duration::from_millis(500);
-/// How long migrations and copies may take, waiting for other nodes that migrate included.
+/// The timeout of migrations and copies, including the wait for other nodes that migrate.
 const MAINTENANCE_TIMEOUT: Duration = Duration::from_hours(10);
 
-/// Brings the tables up to date; returns once they are.
+/// Runs the migrations and returns when they are done.
 pub(super) async fn run_migrations(
     address: Address,
     mode: Mode,
@@ -35,7 +35,7 @@ pub(super) async fn run_migrations(
     outcome.await.map_err(failed)?.map_err(|error| error.into_open_error(&server, instead, failed))
 }
 
-/// Tries again where somebody else was using what is to be changed.
+/// Retries while another transaction uses the tables that change.
 fn retry_on_conflict<T>(connection: &Connection, attempt: impl Fn() -> T) -> T {
     let mut outcome = attempt();
     for _ in 1..MIGRATION_ATTEMPTS {
@@ -49,7 +49,7 @@ fn retry_on_conflict<T>(connection: &Connection, attempt: impl Fn() -> T) -> T {
     outcome
 }
 
-/// Does something that may take long on a connection of its own, on tables that are up to date.
+/// Runs long work on a dedicated connection, after the migrations.
 pub(crate) async fn with_migrated_connection<T: Send + 'static>(
     settings: &PostgresSettings,
     mode: Mode,
@@ -60,7 +60,7 @@ pub(crate) async fn with_migrated_connection<T: Send + 'static>(
     with_connection(settings, work).await
 }
 
-/// Does something that may take long on a connection of its own, on tables as they are.
+/// Runs long work on a dedicated connection, without migrations.
 pub(crate) async fn with_connection<T: Send + 'static>(
     settings: &PostgresSettings,
     work: impl FnOnce(&Connection) -> T + Send + 'static,
@@ -70,7 +70,7 @@ pub(crate) async fn with_connection<T: Send + 'static>(
     run_on(address, work).await.map_err(|error| OpenError::Server { server, error })
 }
 
-/// Does something that may take long on a connection of its own that only reads, on tables as they are.
+/// Runs long work on a dedicated read-only connection, without migrations.
 pub(crate) async fn with_read_only_connection<T: Send + 'static>(
     settings: &PostgresSettings,
     work: impl FnOnce(&Connection) -> T + Send + 'static,
@@ -84,7 +84,7 @@ pub(crate) async fn with_read_only_connection<T: Send + 'static>(
     reading.await.and_then(|done| done).map_err(|error| OpenError::Server { server, error })
 }
 
-/// What a server is called, without secrets.
+/// Returns the name of the server, without secrets.
 pub(crate) fn display_name(settings: &PostgresSettings) -> Result<String, OpenError> {
     Address::new(settings).map(|address| address.to_string())
 }

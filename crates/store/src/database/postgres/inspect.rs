@@ -1,4 +1,4 @@
-//! What the server says about itself, for whoever looks for a fault.
+//! Reads the status of the PostgreSQL server, for diagnosis.
 
 use deskpass_core::Timestamp;
 
@@ -8,33 +8,33 @@ use super::dedicated::run_on;
 use crate::StoreError;
 use crate::database::{Sql, migrate};
 
-/// What PostgreSQL says about itself.
+/// The status of a PostgreSQL server.
 #[derive(Clone, Debug)]
 pub struct PostgresStatus {
-    /// Its version as a number: 150004 is 15.4.
+    /// The version as a number: 150004 is 15.4.
     pub version: u32,
-    /// Whether it takes no writes: a standby, or one that is set so.
+    /// Whether the server takes no writes, because it is a standby or is configured as read-only.
     pub read_only: bool,
     /// Whether the connection is encrypted.
     pub encrypted: bool,
-    /// The version of the tables; 0 when there are none.
+    /// The schema version; 0 when there are no tables.
     pub tables: i64,
-    /// The newest version of the tables that this program knows.
+    /// The newest schema version that this program knows.
     pub known: i64,
-    /// The time by its clock.
+    /// The time by the server's clock.
     pub now: Timestamp,
 }
 
-/// Asks PostgreSQL about itself, and changes nothing there.
+/// Reads the status of the PostgreSQL server and changes nothing there.
 ///
 /// # Errors
-/// When it cannot be reached or does not let us in.
+/// When the server cannot be reached or refuses the connection.
 pub async fn inspect_postgres(at: &PostgresSettings) -> Result<PostgresStatus, StoreError> {
     let address = Address::new(at).map_err(|error| StoreError::unavailable(&error))?;
     let inspected = run_on(address.clone(), |connection| inspect(&Sql::Postgres(connection))).await;
     match inspected {
         Ok(status) => status,
-        // Perhaps there is one, and it takes no writes.
+        // The server may be read-only.
         Err(error) => {
             let standby = address.allow_read_only();
             run_on(standby, |connection| inspect(&Sql::Postgres(connection))).await.map_err(|_| error)?

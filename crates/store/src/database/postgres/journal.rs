@@ -1,12 +1,12 @@
-//! How a node learns what others have changed.
+//! The journal, from which a node learns the changes of other nodes.
 //!
-//! Whoever changes or ends a session or changes a person or a rule writes so into the journal, in the same transaction.
-//! Every node reads the journal several times a second, and at once when it is told that there is something to read. What it
-//! keeps in memory counts only while it has read the journal a moment ago: there is no way for a change to be committed and
-//! not to be heard of, whatever becomes of the node that made it or of the messages between nodes.
+//! A transaction that changes or ends a session, or changes a person or a rule, also writes that change to the journal.
+//! Every node polls the journal several times a second, and reads it immediately when another node notifies it. The
+//! cache is trusted only while the last read is recent. So no committed change goes unnoticed, even when the node that
+//! made it fails or a message between nodes is lost.
 //!
-//! Transactions do not become visible in the order of their numbers. So each reading notes the oldest transaction that was
-//! still under way, and the next one begins there: what it reads twice is forgotten twice, which does no harm.
+//! Transactions do not become visible in the order of their ids. Each read therefore records the oldest running transaction, and
+//! the next read starts there. A change that is read twice removes a cache entry twice, which is harmless.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -24,42 +24,42 @@ use crate::StoreError;
 use crate::cache::{BootInstant, Cache, CacheChange};
 use crate::database::Value;
 
-/// How often the journal is read when nobody says that there is something.
+/// The interval between reads without a notification.
 const POLL_INTERVAL: Duration = Duration::from_millis(250);
-/// How long a reading may take: beyond it its word would not count for long.
+/// The timeout of a read. A slower read would leave the cache trusted for too short a time.
 const READ_TIMEOUT: Duration = Duration::from_millis(700);
-/// How long connecting may take; there may be several addresses to try.
+/// The connect timeout; there may be several servers to try.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-/// How long between two readings at least, however often somebody says that there is something.
+/// The minimum interval between two reads, however many notifications arrive.
 const MIN_READ_INTERVAL: Duration = Duration::from_millis(20);
-/// How long to wait after a failure.
+/// The delay after a failure.
 const RETRY_DELAY: Duration = Duration::from_millis(200);
 
-/// A row, as often as there are changes to write at once.
+/// The start of a row of values, repeated for every change of a batch.
 const ROW_PREFIX: &str =
     "(pg_current_xact_id()::text::bigint, (extract(epoch FROM clock_timestamp()) * 1000)::bigint, ";
 
-/// Stands in the place of a digest when the rulebook has changed. A node that does not know it forgets everything, which is
-/// right.
+/// Replaces the digest in a row when the access rules change. A node that does not know this value clears its cache,
+/// which is correct.
 const RULES_MARKER: &str = "rules";
 
-/// Changes that are written at once.
+/// The number of changes per INSERT.
 const BATCH_ROWS: usize = 100;
 
-/// One statement, so that all of it comes from one view of the database. What the last view showed is not shown again.
+/// Reads the changes in one statement, so in one snapshot. Rows visible in the last snapshot are excluded.
 const READ_CHANGES: &str = "SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint, pg_current_snapshot()::text,
     (extract(epoch FROM clock_timestamp()) * 1000)::bigint, j.digest, j.corp_id, j.employee_key
     FROM (SELECT 1) AS always LEFT JOIN journal j ON j.xact >= $1
     AND NOT pg_visible_in_snapshot(j.xact::text::xid8, $2::text::pg_snapshot)";
 
-/// Long enough that no node can have missed it: one that has not read for a minute forgets everything.
+/// Removes rows after ten minutes. No node misses them: a node that has not read for a minute clears its cache.
 const SWEEP: &str = "DELETE FROM journal WHERE ctid IN (SELECT ctid FROM journal
     WHERE at < (extract(epoch FROM clock_timestamp()) * 1000)::bigint - 600000 LIMIT 5000)";
 
-/// How far apart two readings may be, in milliseconds of the database's clock.
+/// The longest time between two reads, in milliseconds of the database's clock.
 const MAX_READ_GAP_MILLIS: i64 = 60_000;
 
-/// Writes what a transaction changed.
+/// Writes the changes of a transaction to the journal.
 pub(super) fn write(connection: &Connection, changes: &[CacheChange]) -> Result<(), StoreError> {
     let to_announce: Vec<_> = changes.iter().filter(|change| change.concerns_other_nodes()).collect();
     for some in to_announce.chunks(BATCH_ROWS) {
@@ -82,23 +82,23 @@ fn columns(change: &CacheChange) -> [Value<'_>; 3] {
     }
 }
 
-/// Writes a row that tells nothing, to see that it can be done.
+/// Writes an empty row, to check that the database accepts writes.
 pub(crate) fn probe_write(connection: &Connection) -> Result<(), StoreError> {
     let text =
         format!("INSERT INTO journal (xact, at, digest, corp_id, employee_key) VALUES {ROW_PREFIX}NULL, NULL, NULL)");
     connection.execute(&text, &[]).map(drop)
 }
 
-/// Removes what every node has read.
+/// Removes the rows that every node has read.
 pub(crate) fn sweep(connection: &Connection) -> Result<usize, StoreError> {
     connection.execute(SWEEP, &[])
 }
 
-/// Reads the journal for as long as it lives.
+/// Reads the journal until it is dropped.
 #[derive(Debug)]
 pub(super) struct JournalReader {
     wake: Arc<Notify>,
-    /// When the last reading began that has ended.
+    /// The start of the last completed read.
     read: watch::Receiver<BootInstant>,
     task: JoinHandle<()>,
 }
@@ -111,15 +111,15 @@ impl JournalReader {
         Self { wake, read, task: tokio::spawn(follower.follow()) }
     }
 
-    /// Waits for a reading that begins after this call.
+    /// Waits for a read that starts after this call.
     pub(super) async fn wait_until_caught_up(&self) {
         let (mut read, now) = (self.read.clone(), BootInstant::now());
         self.wake();
-        // The other end lives as long as this one.
+        // The sender lives as long as this receiver.
         let _ = read.wait_for(|began| *began >= now).await;
     }
 
-    /// Has the journal read at once.
+    /// Triggers a read immediately.
     pub(super) fn wake(&self) {
         self.wake.notify_one();
     }
@@ -164,11 +164,11 @@ impl JournalFollower {
             let rows = with_timeout(client.query(&statement, &[&from.since, &from.snapshot])).await?;
             let mark = apply_rows(&rows, &self.cache)?;
             match &last {
-                // This process may have stood still for so long that what it missed was swept out; or the server, or its
-                // clock, is not what it was.
+                // This process may have been paused for so long that unread rows were swept; or the server or its clock
+                // has changed.
                 Some(last) if !mark.follows(last) => return Err(StoreError::unavailable(&"a gap in the journal")),
                 Some(_) => {}
-                // The server may be another one than before, with other numbers: what was known of it is worth nothing.
+                // This may be another server with other transaction ids, so the cached data is worthless.
                 None => self.cache.clear(),
             }
             last = Some(mark);
@@ -191,19 +191,19 @@ impl JournalFollower {
     }
 }
 
-/// How far the journal was read.
+/// The position up to which the journal was read.
 #[derive(Clone)]
 struct JournalPosition {
-    /// The oldest transaction that was under way.
+    /// The oldest transaction that was still running.
     since: i64,
-    /// Which transactions could be seen.
+    /// The snapshot: which transactions were visible.
     snapshot: String,
-    /// When, by the database's clock.
+    /// The time of the read, by the database's clock.
     at: i64,
 }
 
 impl JournalPosition {
-    /// Whoever begins wants to know where it is, and nothing from before.
+    /// The start position. It reads the current position and no earlier rows.
     fn initial() -> Self {
         Self { since: i64::MAX, snapshot: "1:1:".to_owned(), at: 0 }
     }
@@ -213,7 +213,7 @@ impl JournalPosition {
     }
 }
 
-/// Has the cache forget what has changed.
+/// Removes the changed entries from the cache and returns the new position.
 fn apply_rows(rows: &[Row], cache: &Cache) -> Result<JournalPosition, StoreError> {
     for row in rows {
         let (digest, corp, id): (Option<&str>, Option<&str>, Option<&str>) =
@@ -224,7 +224,7 @@ fn apply_rows(rows: &[Row], cache: &Cache) -> Result<JournalPosition, StoreError
         }
         match (digest.map(Digest::from_text), corp, id) {
             (Some(Some(digest)), ..) => cache.apply(CacheChange::Session(digest)),
-            // Something changed, and nobody can tell what.
+            // An unknown kind of change: clear everything.
             (Some(None), ..) => cache.clear(),
             (None, Some(corp), Some(id)) => cache.apply(CacheChange::Person(EmployeeKey::from_parts(corp, id))),
             _ => {}
@@ -238,7 +238,7 @@ async fn with_timeout<T>(answer: impl Future<Output = Result<T, tokio_postgres::
     Ok(timeout(READ_TIMEOUT, answer).await.map_err(|_| StoreError::timed_out())??)
 }
 
-/// Ends the connection with whoever reads on it.
+/// Stops the connection's task when the reader is dropped.
 struct DriverTask(JoinHandle<()>);
 
 impl Drop for DriverTask {

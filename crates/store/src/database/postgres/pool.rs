@@ -1,4 +1,4 @@
-//! A few connections that everybody shares. Whoever uses one does so on a thread of its own, and to the end.
+//! A connection pool. Each use runs on a blocking thread and runs to its end.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -10,22 +10,22 @@ use super::address::Address;
 use super::connection::{Connection, ConnectionHealth};
 use crate::{StoreError, StoreErrorKind};
 
-/// How long anybody waits for the database, all in all.
+/// The timeout of a use of the database, in total.
 const WORK_TIMEOUT: Duration = Duration::from_secs(2);
-/// How long of it for a connection that is free.
+/// The part of it that may be spent on waiting for a free connection.
 const ACQUIRE_TIMEOUT: Duration = Duration::from_millis(1_500);
-/// How much later than that whoever waits gives up, though the thread has not said so.
+/// The extra time after which the caller gives up, although the thread has not reported a timeout.
 const WORK_TIMEOUT_GRACE: Duration = Duration::from_millis(200);
-/// How long nobody tries to connect after that failed: a server that is down must not be stormed.
+/// The time without new connection attempts after a failed one, to protect a server that is down.
 const CONNECT_BACKOFF: Duration = Duration::from_millis(100);
-/// How often a piece of work is begun again.
+/// The maximum number of attempts for a piece of work.
 const MAX_ATTEMPTS: usize = 4;
 
-/// Why a piece of work was not done.
+/// The reason why a piece of work failed.
 pub(super) enum WorkError {
-    /// Nothing of it remains.
+    /// The transaction was rolled back.
     RolledBack(StoreError),
-    /// It may have been done all the same.
+    /// The commit may have succeeded.
     CommitUnknown(StoreError),
 }
 
@@ -36,15 +36,15 @@ pub(super) struct Pool(Arc<PoolInner>);
 struct PoolInner {
     address: Address,
     idle: Mutex<Vec<Connection>>,
-    /// Why the last attempt to connect failed, and how long that is taken for the answer to all.
+    /// The error of the last connection attempt, and how long it is returned to every caller.
     refused: Mutex<Option<(Instant, StoreError)>>,
-    /// For every use.
+    /// The permits for all uses.
     all: Arc<Semaphore>,
-    /// For writes, besides. Fewer: whoever waits for rows that somebody holds must leave something to those who only read.
+    /// The additional permits for writes: fewer, so that writes waiting for locked rows leave connections to readers.
     writes: Arc<Semaphore>,
 }
 
-/// What a connection is wanted for.
+/// The intended use of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum AccessMode {
     Read,
@@ -58,8 +58,8 @@ impl Pool {
         Self(Arc::new(PoolInner { address, idle: Mutex::default(), refused: Mutex::default(), all, writes }))
     }
 
-    /// Does a piece of work on a connection of its own. It runs to its end even when the caller stops waiting, and may be
-    /// begun again where nothing of it remains.
+    /// Runs `work` on a connection of the pool. It runs to its end even when the caller stops waiting, and may be
+    /// retried when it was rolled back.
     pub(super) async fn run<T: Send + 'static>(
         &self,
         wanted_for: AccessMode,
@@ -70,7 +70,7 @@ impl Pool {
         let permits = timeout(ACQUIRE_TIMEOUT, self.acquire(wanted_for)).await.map_err(busy)?;
         let (permits, pool) = (permits.map_err(|error| StoreError::unavailable(&error))?, Arc::clone(&self.0));
         let job = tokio::task::spawn_blocking(move || {
-            // Held until the work is done, also when nobody waits for it any more.
+            // Held until the work is done, also when the caller has stopped waiting.
             let _permits = permits;
             pool.attempt(deadline, &work)
         });
@@ -90,7 +90,7 @@ impl Pool {
     }
 }
 
-/// How many connections there may be, and how many of them for writes: at least one is left to whoever only reads.
+/// Returns the number of connections, and how many of them writes may use. At least one is left to readers.
 fn connection_limits(connections: usize) -> (usize, usize) {
     let all = connections.max(2);
     (all, all - (all / 4).max(1))
@@ -127,7 +127,7 @@ impl PoolInner {
         }
     }
 
-    /// A new connection; for a moment after one was refused, nobody tries again.
+    /// Opens a connection. For a moment after a failed attempt, it returns that error without a new attempt.
     fn open(&self, deadline: Instant) -> Result<Connection, StoreError> {
         let refused = self.refused().clone();
         if let Some((_, error)) = refused.filter(|(until, _)| Instant::now() < *until) {

@@ -1,16 +1,16 @@
-//! How a PostgreSQL server is reached.
+//! The settings for a PostgreSQL server.
 
 use std::fmt;
 use std::path::PathBuf;
 
-/// A database server that several nodes share.
+/// The settings for a PostgreSQL server that several nodes share.
 #[derive(Clone)]
 pub struct PostgresSettings {
-    /// `postgres://user:password@host:port/database`, with the options of such addresses.
+    /// `postgres://user:password@host:port/database`, with the options of PostgreSQL URLs.
     pub url: String,
-    /// How many connections this node uses at most, besides the one that follows what others change.
+    /// The maximum number of connections of this node, besides the connection that reads the journal.
     pub connections: usize,
-    /// An authority to trust besides those this machine trusts.
+    /// A CA file to trust in addition to the system's certificates.
     pub ca_file: Option<PathBuf>,
 }
 

@@ -15,7 +15,7 @@ pub(crate) struct Connection(rusqlite::Connection);
 impl Connection {
     pub(super) fn open_writer(path: &Path) -> Result<Self, StoreError> {
         let connection = Self::open(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
-        // WAL with FULL: a commit that was acknowledged is on disk, also when the power fails.
+        // WAL with FULL: an acknowledged commit is on disk, also after a power failure.
         connection.batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON")?;
         Ok(connection)
     }
@@ -41,7 +41,7 @@ impl Connection {
         Ok(self.0.execute_batch(text)?)
     }
 
-    /// Whether no transaction is open. The database rolls back by itself when the disk fails it.
+    /// Returns whether no transaction is open. SQLite rolls back by itself after a disk failure.
     pub(crate) fn is_outside_transaction(&self) -> bool {
         self.0.is_autocommit()
     }
@@ -61,7 +61,7 @@ impl Connection {
         Ok(all)
     }
 
-    /// All rows of a query as they are.
+    /// Returns all rows of a query as untyped values.
     pub(crate) fn values(&self, text: &str, values: &[Value<'_>]) -> Result<Vec<Vec<Value<'static>>>, StoreError> {
         let mut statement = self.0.prepare_cached(text)?;
         bind(&mut statement, values)?;
@@ -85,7 +85,7 @@ impl Connection {
     }
 }
 
-/// The value of a column that holds whatever it holds.
+/// Reads a column of any type.
 fn value(row: &rusqlite::Row<'_>, column: usize) -> Result<Value<'static>, StoreError> {
     match row.get_ref(column)? {
         ValueRef::Null => Ok(Value::Null),
@@ -101,7 +101,7 @@ impl fmt::Debug for Connection {
     }
 }
 
-/// Binds `$n` to the n-th value. SQLite numbers placeholders by where they first appear, so their names are asked for.
+/// Binds `$n` to the n-th value. SQLite numbers placeholders by first appearance, so the number is read from the name.
 fn bind(statement: &mut Statement<'_>, values: &[Value<'_>]) -> Result<(), StoreError> {
     for index in 1..=statement.parameter_count() {
         let number = statement.parameter_name(index).and_then(|name| name.strip_prefix('$')?.parse::<usize>().ok());

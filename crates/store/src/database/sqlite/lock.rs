@@ -1,4 +1,4 @@
-//! One process per data directory: the cache is right only while nobody else writes.
+//! The lock on the data directory: one process per directory, because the cache is correct only without other writers.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
@@ -7,19 +7,19 @@ use std::path::Path;
 
 use crate::OpenError;
 
-/// Holds the directory until it is dropped; the system lets go of it when the process dies.
+/// A lock on the directory, held until it is dropped. The system releases it when the process dies.
 #[derive(Debug)]
 pub(super) struct Lock {
     file: File,
-    /// Whether it was there before.
+    /// Whether the lock file existed before.
     found: bool,
 }
 
-/// What the file says once there is a database, and while the first one is being made.
+/// The content of the lock file once a database exists, and during the first start.
 const CREATED_MARK: &str = "deskpass\n";
 const STARTING_MARK: &str = "starting\n";
 
-/// More than anybody writes into it.
+/// The read limit for the lock file, more than its content ever needs.
 const MAX_LOCK_FILE_BYTES: u64 = 1024;
 
 impl Lock {
@@ -36,19 +36,19 @@ impl Lock {
         }
     }
 
-    /// Whether a database was made in this directory: the file says so, or it says nothing though there is a file of a database,
-    /// which the first start does not leave.
+    /// Returns whether a database was created in this directory: the lock file says so, or the lock file is empty
+    /// although a database file exists, which a first start never leaves behind.
     pub(super) fn shows_database(&self, database: &Path) -> io::Result<bool> {
         let content = self.content()?;
         Ok(content.contains(CREATED_MARK) || (self.found && content.is_empty() && database.exists()))
     }
 
-    /// Remembers that the first start is under way, so that it can be repeated.
+    /// Records that the first start is in progress, so that it can be repeated.
     pub(super) fn mark_starting(&self) -> io::Result<()> {
         if self.content()?.is_empty() { (&self.file).write_all(STARTING_MARK.as_bytes()) } else { Ok(()) }
     }
 
-    /// Remembers that there is a database, so that its loss is not taken for a fresh start.
+    /// Records that a database exists, so that its loss is not taken for a first start.
     pub(super) fn mark_created(&self) -> io::Result<()> {
         if self.content()?.contains(CREATED_MARK) { Ok(()) } else { (&self.file).write_all(CREATED_MARK.as_bytes()) }
     }
@@ -63,7 +63,7 @@ impl Lock {
 
 impl Drop for Lock {
     fn drop(&mut self) {
-        // Closing the file is not enough: a process that was forked off and has not begun its own program yet holds it too.
+        // Closing the file is not enough: a forked child process that has not called exec yet holds it too.
         let _ = self.file.unlock();
     }
 }

@@ -1,4 +1,4 @@
-//! Connections that only read. They run on threads of their own, since a read may have to wait for the disk.
+//! Read-only connections. They run on blocking threads, because a read may wait for the disk.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,7 +9,7 @@ use super::Connection;
 use crate::database::Sql;
 use crate::{StoreError, StoreErrorKind};
 
-/// More would only fight over the disk.
+/// The number of readers. More would only compete for the disk.
 const MAX_READERS: usize = 4;
 
 #[derive(Debug)]
@@ -36,12 +36,12 @@ impl Readers {
         let permit = Arc::clone(&self.permits).acquire_owned().await.map_err(|error| failed(&error))?;
         let (idle, path) = (Arc::clone(&self.idle), self.path.clone());
         let work = move || {
-            // Held until the reading is done, also when nobody waits for it any more.
+            // Held until the read is done, also when the caller has stopped waiting.
             let _permit = permit;
             let free = idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
             let connection = free.map_or_else(|| Connection::open_reader(&path), Ok)?;
             let answer = query(&Sql::Sqlite(&connection))?;
-            // Only a connection that worked goes back; the next reader opens a new one in place of a broken one.
+            // Only a working connection goes back to the pool; a broken one is replaced by the next reader.
             idle.lock().unwrap_or_else(PoisonError::into_inner).push(connection);
             Ok(answer)
         };

@@ -1,5 +1,4 @@
-//! The one writer. Whoever comes while a commit is under way shares the next one, so that many sign-ins cost one wait
-//! for the disk.
+//! The only writer. Writes that arrive during a commit share the next commit, so that many sign-ins cost one disk sync.
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -14,17 +13,17 @@ use crate::cache::{Cache, CacheChange};
 use crate::database::{Sql, Tx};
 use crate::{StoreError, StoreErrorKind};
 
-/// Writes that may wait. Beyond it the answer is "overloaded", at once.
+/// The limit of the write queue. When it is full, writes are rejected immediately as overloaded.
 const MAX_QUEUED_WRITES: usize = 4096;
 
-/// Writes that share a commit at most, so that the first of them does not wait for the last of a long line.
+/// The maximum number of writes per commit, so that the first write does not wait for a long queue.
 const MAX_GROUP_SIZE: usize = 256;
 
-/// Work waiting for its turn, with whoever waits for it.
+/// A queued write with the channel to its caller.
 trait Job: Send {
     /// Does the work inside the group's transaction.
     fn run(&mut self, tx: &mut Tx<'_>) -> Result<(), StoreError>;
-    /// Tells whoever waits how it ended.
+    /// Sends the result to the caller.
     fn answer(self: Box<Self>, committed: Result<(), StoreError>);
 }
 
@@ -51,14 +50,14 @@ where
     fn answer(self: Box<Self>, committed: Result<(), StoreError>) {
         let Self { done, reply, .. } = *self;
         let unfinished = || StoreError::new(StoreErrorKind::Unavailable, "work was not done");
-        // Whoever waited may have gone; what was committed stands all the same.
+        // The caller may have stopped waiting; the commit stays valid.
         let _ = reply.send(committed.and_then(|()| done.ok_or_else(unfinished)));
     }
 }
 
 #[derive(Debug)]
 pub(super) struct Writer {
-    // An option, so that dropping can close the queue before it waits for the thread.
+    // An option, so that `drop` can close the queue before it joins the thread.
     queue: Option<SyncSender<Box<dyn Job>>>,
     thread: Option<JoinHandle<()>>,
 }
@@ -91,7 +90,7 @@ impl Drop for Writer {
     fn drop(&mut self) {
         drop(self.queue.take());
         if let Some(thread) = self.thread.take() {
-            // What was accepted is committed before the process ends.
+            // Accepted writes are committed before the process ends.
             let _ = thread.join();
         }
     }
@@ -104,7 +103,7 @@ fn serve(sql: &Connection, jobs: &Receiver<Box<dyn Job>>, cache: &Cache) {
     }
 }
 
-/// Runs a group in one transaction and answers everyone after the commit, never before.
+/// Runs a group in one transaction and sends the results only after the commit.
 fn commit(sql: &Connection, group: Vec<Box<dyn Job>>, cache: &Cache) {
     let mut outcomes = Vec::with_capacity(group.len());
     let committed = run_all(sql, group, &mut outcomes).and_then(|()| sql.batch("COMMIT"));
@@ -122,7 +121,7 @@ fn commit(sql: &Connection, group: Vec<Box<dyn Job>>, cache: &Cache) {
 
 type Outcome = (Box<dyn Job>, Result<Vec<CacheChange>, StoreError>);
 
-/// Fails when the transaction as a whole is lost; a job that fails alone is rolled back alone.
+/// Runs all jobs of a group. Fails when the whole transaction is lost; a job that fails alone is rolled back alone.
 fn run_all(sql: &Connection, group: Vec<Box<dyn Job>>, outcomes: &mut Vec<Outcome>) -> Result<(), StoreError> {
     let mut lost = sql.batch("BEGIN IMMEDIATE");
     for mut job in group {
@@ -131,7 +130,7 @@ fn run_all(sql: &Connection, group: Vec<Box<dyn Job>>, outcomes: &mut Vec<Outcom
             Err(error) => Err(error.clone()),
         };
         if let (Ok(()), Err(error)) = (&lost, &outcome) {
-            // A failing disk ends the whole transaction; what ran before in it is gone too.
+            // A disk failure ends the whole transaction, including the jobs that ran before.
             if sql.is_outside_transaction() {
                 lost = Err(error.clone());
             }
@@ -146,7 +145,7 @@ fn run_one(sql: &Connection, job: &mut dyn Job) -> Result<Vec<CacheChange>, Stor
     let mut tx = Tx::new(Sql::Sqlite(sql));
     let outcome = job.run(&mut tx).and_then(|()| sql.execute("RELEASE job", &[]));
     if outcome.is_err() && !sql.is_outside_transaction() && sql.batch("ROLLBACK TO job; RELEASE job").is_err() {
-        // Half a job must never be committed: rather lose the group, which was told nothing yet.
+        // A partial job must never be committed: roll back the group, whose callers have no result yet.
         let _ = sql.batch("ROLLBACK");
     }
     outcome.map(|_| tx.into_changes())
@@ -203,7 +202,7 @@ mod tests {
         let half = |tx: &mut Tx<'_>| insert(tx, 1).and_then(|_| Err::<(), _>(StoreError::damaged("on purpose")));
         let twice = |tx: &mut Tx<'_>| insert(tx, 2).and_then(|_| insert(tx, 2));
         let panics = |tx: &mut Tx<'_>| insert(tx, 3).map(|n| assert_eq!(n, 4, "on purpose"));
-        // Sent before anyone waits, so that they share a group.
+        // Sent before any of them is awaited, so that they share a group.
         let all = tokio::join!(
             desk.writer.write(half),
             desk.writer.write(|tx| insert(tx, 10)),
@@ -220,7 +219,7 @@ mod tests {
     async fn work_goes_on_when_its_caller_is_gone() {
         let desk = desk();
         let mut abandoned = Box::pin(desk.writer.write(|tx| insert(tx, 1)));
-        // Polled once, so it is queued; then dropped.
+        // Polled once, so that it is queued; then dropped.
         assert!(once(abandoned.as_mut()).await.is_pending());
         drop(abandoned);
         desk.writer.write(|tx| insert(tx, 2)).await.unwrap();
@@ -244,7 +243,7 @@ mod tests {
                 Poll::Pending => queued.push(write),
             }
         }
-        // What the writer has taken from the queue already is beyond it.
+        // Writes that the writer has already taken do not count towards the queue limit.
         assert!(
             (MAX_QUEUED_WRITES - 1..=MAX_QUEUED_WRITES + MAX_GROUP_SIZE).contains(&queued.len()),
             "{}",

@@ -1,4 +1,4 @@
-//! One chain, from its beginning to its end.
+//! Verifies one chain, from its start to its end.
 
 use super::fault::{LogFault, LogFaultKind};
 use super::{Verification, chain_walk};
@@ -7,23 +7,23 @@ use crate::database::Sql;
 use crate::login_log::chain::{ADOPTED_CHAIN, ChainKey};
 use crate::login_log::chain_walk::{ChainEnd, ChainWalk, PruneMark, RowFit, WalkedRow, WitnessedEnd};
 
-/// Rows that are read together.
+/// Rows that are read at once.
 const BATCH_ROWS: i64 = 5_000;
 
-/// A chain on the way through it.
+/// The state of verifying a chain.
 struct ChainCheck<'s, 'a> {
     verification: &'s mut Verification<'a>,
     chain: i64,
     end: Option<ChainEnd>,
-    /// Up to where every chain was pruned, as far as that is genuine.
+    /// How far each chain was pruned, if the mark is genuine.
     pruned: Vec<(i64, PruneMark)>,
-    /// The number of the row before.
+    /// The number of the previous row.
     last: i64,
-    /// Whether that one fits.
+    /// Whether the previous row is intact.
     well: bool,
 }
 
-/// Reads a chain from its beginning to its end.
+/// Checks a chain from its start to its end.
 pub(super) fn check_chain(verification: &mut Verification<'_>, sql: &Sql<'_>, chain: i64) -> Result<(), StoreError> {
     let (end, key) = (chain_walk::end(sql, chain)?, verification.key);
     let start = start(verification, sql, chain, end.as_ref())?;
@@ -43,7 +43,7 @@ pub(super) fn check_chain(verification: &mut Verification<'_>, sql: &Sql<'_>, ch
     Ok(())
 }
 
-/// Up to where each chain was pruned, where that was written with the key.
+/// How far each chain was pruned, if the mark was made with the key.
 fn pruned(sql: &Sql<'_>, key: &ChainKey) -> Result<Vec<(i64, PruneMark)>, StoreError> {
     let mut genuine = Vec::new();
     for chain in 0..ADOPTED_CHAIN {
@@ -53,7 +53,7 @@ fn pruned(sql: &Sql<'_>, key: &ChainKey) -> Result<Vec<(i64, PruneMark)>, StoreE
     Ok(genuine)
 }
 
-/// Where the rows begin.
+/// The position before the first row.
 fn start(
     verification: &mut Verification<'_>,
     sql: &Sql<'_>,
@@ -67,12 +67,12 @@ fn start(
     }
     let what = LogFaultKind::ForgedPrune;
     verification.faults.note(LogFault { chain, first: 1, last: pruned.seq, what, id: None, at: None });
-    // Rows that are there all the same are read.
+    // Rows that exist despite the mark are read.
     Ok(if chain_walk::up_to(sql, chain, pruned.seq)?.is_some() { PruneMark::default() } else { pruned })
 }
 
 impl ChainCheck<'_, '_> {
-    /// Every chain that the service has has an end, and that of the rows from before chains stays as it was made.
+    /// Checks that every chain of the service has an end, and that the end of the adopted chain is as it was made.
     fn expect_end(&mut self) {
         let made = self.verification.marker.as_ref().filter(|_| self.chain == ADOPTED_CHAIN);
         let made = made.map(|marker| (marker.adopted, marker.hash.clone()));
@@ -86,7 +86,7 @@ impl ChainCheck<'_, '_> {
         }
     }
 
-    /// Whether the row that another one tells of is the one that stands there, or went for its age.
+    /// Checks that the row that another row recorded is still at its position, or was pruned.
     fn compare(&mut self, WitnessedEnd { chain, seq, hash, now }: WitnessedEnd) {
         let pruned = self.pruned.iter().find(|(of, _)| *of == chain).map(|(_, pruned)| pruned);
         let known = match now {
@@ -128,7 +128,7 @@ impl ChainCheck<'_, '_> {
         let reached = self.end.as_ref().map_or(self.last, |end| end.seq.max(self.last));
         match self.end.take() {
             Some(end) if end.seq > self.last => self.fault(LogFaultKind::EndCut, self.last.saturating_add(1), end.seq),
-            // A row that was changed itself is told of already.
+            // A changed row was reported already.
             Some(end) if end.seq == self.last && self.well && !walk.is_at(&end.hash) => {
                 self.fault(LogFaultKind::EndChanged, end.seq, end.seq);
             }
@@ -139,7 +139,7 @@ impl ChainCheck<'_, '_> {
         }
     }
 
-    /// A receipt remembers which row stood at its place.
+    /// Compares a row with the row that the receipt recorded at its position.
     fn compare_with_receipt(&mut self, seq: i64, hash: &str) {
         let receipt = self.verification.receipt.of(self.chain);
         if receipt.is_some_and(|(at, kept)| at == seq && kept != hash) {

@@ -1,24 +1,24 @@
-//! What can be wrong with a log.
+//! The faults of a log.
 
 use deskpass_core::Timestamp;
 
-/// How many faults are told one by one.
+/// The maximum number of faults that are reported individually.
 const MAX_LISTED_FAULTS: usize = 1_000;
 
-/// Something that is wrong with a chain.
+/// A fault of a chain.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogFault {
     /// The chain.
     pub chain: i64,
-    /// The number of the first row concerned.
+    /// The number of the first affected row.
     pub first: i64,
-    /// The number of the last one.
+    /// The number of the last affected row.
     pub last: i64,
-    /// What it is.
+    /// The kind of fault.
     pub what: LogFaultKind,
-    /// The identifier of the first row concerned, where it is there and can be read.
+    /// The identifier of the first affected row, if it exists and can be read.
     pub id: Option<String>,
-    /// When that row says it was; where rows are missing, the one after them.
+    /// The time of that row; if rows are missing, of the row after them.
     pub at: Option<Timestamp>,
 }
 
@@ -28,40 +28,40 @@ impl LogFault {
     }
 }
 
-/// What is wrong.
+/// The kind of a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LogFaultKind {
-    /// A row does not say what it said when it was written, or the row before does not.
+    /// A row is not as it was written, or the previous row is not.
     Changed,
-    /// Rows are not there. The one after them cannot be checked.
+    /// Rows are missing. The row after them cannot be checked.
     Missing,
     /// A row belongs to another chain by its identifier.
     Moved,
-    /// A row stands where none can be: beyond the end, where rows went for their age, or beside another one.
+    /// A row is at an impossible position: beyond the end, in the pruned part, or at the position of another row.
     Added,
-    /// Rows are not there that the chain ended with.
+    /// Rows at the end of the chain are missing.
     EndCut,
-    /// Where a chain ends was changed, or is not there.
+    /// The end of a chain was changed, or is missing.
     EndChanged,
-    /// What is said about rows that went for their age was not written by this service.
+    /// The mark of the pruned rows was not made by this service.
     ForgedPrune,
-    /// Rows that a receipt tells of are not there, or others are in their place.
+    /// Rows that a receipt recorded are missing or replaced.
     LostFromReceipt,
-    /// Rows that rows of other chains tell of are not there, or others are in their place: the end of the chain was cut off.
+    /// Rows that rows of other chains recorded are missing or replaced: the end of the chain was cut off.
     LostFromOthers,
     /// Rows are in no chain.
     Unchained,
-    /// There is a chain that the service does not have.
+    /// The service has no such chain.
     NoSuchChain,
-    /// The marker is not there that says since when every row is in a chain.
+    /// The marker that records since when every row is in a chain is missing.
     MarkerMissing,
-    /// That marker was changed, or another one put in.
+    /// The marker was changed or replaced.
     MarkerChanged,
-    /// That marker is another one than the receipt tells of: the chains were begun anew since.
+    /// The marker is not the marker of the receipt: the chains were restarted since.
     MarkerReplaced,
 }
 
-/// Collects faults, and keeps no more than anybody reads.
+/// Collects faults, up to a limit.
 #[derive(Debug, Default)]
 pub(super) struct LogFaults {
     first: Vec<LogFault>,
@@ -69,7 +69,7 @@ pub(super) struct LogFaults {
 }
 
 impl LogFaults {
-    /// Notes a fault; one that goes on where the last one ended is the same.
+    /// Adds a fault; merges it with the last one if it continues there.
     pub(super) fn note(&mut self, fault: LogFault) {
         let room = self.first.len() < MAX_LISTED_FAULTS;
         match self.first.last_mut() {
@@ -79,12 +79,12 @@ impl LogFaults {
         }
     }
 
-    /// Notes that there are so many more.
+    /// Adds a number of further faults.
     pub(super) fn add(&mut self, more: u64) {
         self.more = self.more.saturating_add(more);
     }
 
-    /// Whether something is known to be wrong with this place.
+    /// Whether a fault covers this position.
     pub(super) fn covers(&self, chain: i64, seq: i64) -> bool {
         self.first.iter().any(|fault| fault.chain == chain && (fault.first..=fault.last).contains(&seq))
     }

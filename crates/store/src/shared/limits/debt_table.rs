@@ -1,4 +1,4 @@
-//! Debts in this process: as many as there is room for, whoever asks.
+//! The debts in this process, in a table of fixed size.
 
 use std::collections::hash_map::RandomState;
 use std::fmt;
@@ -8,20 +8,20 @@ use std::time::Duration;
 
 use deskpass_core::{Debt, Digest, Rate, Timestamp};
 
-/// How many locks there are.
+/// The number of shards, each with its own lock.
 const SHARDS: usize = 64;
-/// How many share a bucket, and so compete for its room.
+/// The number of keys that share a bucket and compete for its slots.
 const BUCKET_SLOTS: usize = 8;
 
-/// Somebody's fingerprint and debt, in microseconds; plain numbers, because memory that is all zeros costs nothing before it
-/// is written to.
+/// A key's fingerprint and its debt in microseconds. Plain numbers, because zeroed memory costs nothing before it is
+/// written to.
 type Slot = (u64, i64);
 
-/// A table of fixed size. Whoever comes to a full bucket takes the place of the smallest debt in it, and those that are paid
-/// are the smallest. So to make his debt forgotten, somebody would have to run up larger ones under eight other names in the
-/// same bucket; he does not know which names those are, and would have got more out of them than out of the one.
+/// A table of fixed size. In a full bucket, a new key replaces the smallest debt, and paid debts are the smallest. To
+/// erase its debt, a client would need larger debts under eight other keys of the same bucket. The client does not know
+/// which keys share a bucket, and those keys would have allowed more requests than the erased one.
 pub(super) struct DebtTable {
-    /// Nobody outside knows who shares a bucket with whom.
+    /// Random, so that clients cannot know which keys share a bucket.
     seed: RandomState,
     shards: Box<[Mutex<Vec<[Slot; BUCKET_SLOTS]>>]>,
 }
@@ -33,22 +33,22 @@ impl DebtTable {
         Self { seed: RandomState::new(), shards }
     }
 
-    /// Lets one more through, and notes it.
+    /// Admits one more request and records it.
     pub(super) fn admit(&self, key: &Digest, rate: Rate, now: Timestamp) -> Result<(), Duration> {
         self.update(key, |debt| rate.admit(debt, now).map(|next| (next, ())))
     }
 
-    /// What somebody owes.
+    /// Returns the debt of a key.
     pub(super) fn debt_of(&self, key: &Digest) -> Debt {
         self.update(key, Err::<(Debt, Debt), _>).unwrap_or_else(|debt| debt)
     }
 
-    /// Notes that somebody owes at least this.
+    /// Raises the debt of a key to at least `to`.
     pub(super) fn raise(&self, key: &Digest, to: Debt) {
         let _ = self.update(key, |debt| if debt < to { Ok((to, ())) } else { Err(()) });
     }
 
-    /// Makes an entry about somebody out of what is there, unless that fails.
+    /// Updates the entry of a key from its current debt, unless `entry` fails.
     fn update<T, E>(&self, key: &Digest, entry: impl FnOnce(Debt) -> Result<(Debt, T), E>) -> Result<T, E> {
         let mark = self.seed.hash_one(key);
         let at = usize::try_from(mark).unwrap_or_default();
@@ -58,7 +58,7 @@ impl DebtTable {
             let at = (at / SHARDS).checked_rem(shard.len())?;
             shard.get_mut(at)
         });
-        // Theirs, else the smallest debt's.
+        // The slot of this key, or else the slot with the smallest debt.
         let slot = bucket.and_then(|bucket| bucket.iter_mut().min_by_key(|(whose, debt)| (*whose != mark, *debt)));
         let known = slot.as_ref().filter(|(whose, _)| *whose == mark);
         let (debt, told) = entry(known.map_or(Debt::NONE, |(_, debt)| Debt::from_micros(*debt)))?;
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn everyone_has_a_count_of_their_own() {
+    fn every_key_has_its_own_count() {
         let ledger = DebtTable::new(1 << 12);
         for number in 0..100 {
             for _ in 0..30 {
@@ -122,7 +122,7 @@ mod tests {
         assert_eq!(bytes(&ledger), room);
     }
 
-    /// Memory that is all zeros costs nothing before it is written to, so that here all of it is.
+    /// Zeroed memory costs nothing before it is written to, so this test writes to all of it.
     #[test]
     fn ten_million_names_take_the_room_that_there_is_and_no_more() {
         let ledger = DebtTable::new(super::super::MAX_CLIENTS);

@@ -1,4 +1,4 @@
-//! The messages of the last while, findable by whom they are for.
+//! The recent messages, indexed by recipient.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
@@ -7,34 +7,34 @@ use deskpass_core::{CorpId, Digest, EmployeeKey, MessageId, Recipient, Role, Soc
 
 use super::message::{MESSAGE_RETENTION, STREAM_IDLE_TIMEOUT, StoredMessage};
 
-/// The most that is kept, in messages and in bytes; a flood shortens how long.
+/// The limits of the buffer, in messages and in bytes. A flood shortens the retention.
 const MAX_MESSAGES: usize = 100_000;
 const MAX_BYTES: usize = 64 << 20;
 
-/// The recipients of whom is known what they cannot get any more.
+/// The maximum number of recipients whose newest evicted message is recorded.
 const MAX_FORGOTTEN_RECIPIENTS: usize = 50_000;
 
-/// The replies that may be under way at once.
+/// The maximum number of concurrent replies.
 const MAX_STREAMS: usize = 50_000;
 
-/// Whoever reads: a socket, by what messages to it are addressed to.
+/// A reader: a socket with the recipients whose messages it gets.
 #[derive(Clone, Debug)]
 pub struct Subscriber {
     person: Recipient,
     role: Recipient,
-    /// Messages to the role count after this one: before it another role was active.
+    /// Messages to the role count only after this id, because another role was active before.
     since: MessageId,
     socket: SocketKind,
 }
 
 impl Subscriber {
-    /// A socket of this kind of a person of a corporation, who is active in a role since then.
+    /// Creates the subscriber for a socket of a person, whose role is active since the given message id.
     #[must_use]
     pub fn new(person: &EmployeeKey, corp: &CorpId, (role, since): (Role, MessageId), socket: SocketKind) -> Self {
         Self { person: Recipient::Person(person.clone()), role: Recipient::Role(corp.clone(), role), since, socket }
     }
 
-    /// Whether a message is for them.
+    /// Returns whether this subscriber gets a message.
     #[must_use]
     pub fn gets(&self, message: &StoredMessage) -> bool {
         let in_role = message.id > self.since;
@@ -46,26 +46,26 @@ impl Subscriber {
     }
 }
 
-/// Where somebody begins.
+/// The position from which a client reads.
 #[derive(Debug)]
 pub struct StartPosition {
-    /// Everything up to here is seen, or not to be sent.
+    /// Messages up to this id are seen, or must not be sent.
     pub seen: MessageId,
-    /// Whether nothing was missed since they were here last.
+    /// Whether the client has missed no message since its last connection.
     pub resumed: bool,
-    /// The pieces of replies that are still being written, for whoever comes in the middle.
+    /// The pieces of unfinished replies, for a client that connects in the middle of them.
     pub joined: Vec<Arc<StoredMessage>>,
 }
 
-/// The messages.
+/// The buffered messages.
 pub(super) struct MessageBuffer {
     messages: VecDeque<Arc<StoredMessage>>,
     by_recipient: HashMap<Recipient, VecDeque<Arc<StoredMessage>>>,
     bytes: usize,
     newest: MessageId,
-    /// Before this one nothing is known, once anything is.
+    /// The id after which the buffer is complete, once known.
     since: Option<MessageId>,
-    /// The newest one that is not here any more: of all, and by whom they were for.
+    /// The newest evicted message, in total and per recipient.
     evicted: MessageId,
     forgotten: HashMap<Recipient, MessageId>,
     streams: HashMap<Digest, (StreamProgress, Timestamp)>,
@@ -82,7 +82,7 @@ impl MessageBuffer {
         self.newest
     }
 
-    /// Everything after `place` will be here.
+    /// Sets the id after which the buffer is complete, if it is not known yet.
     pub(super) fn begin(&mut self, place: MessageId) {
         if self.since.is_none() {
             self.since = Some(place);
@@ -90,7 +90,7 @@ impl MessageBuffer {
         }
     }
 
-    /// What came between here and `place` is not known.
+    /// Records a gap: messages up to `place` may be missing.
     pub(super) fn mark_gap(&mut self, place: MessageId) {
         self.since = Some(place);
     }
@@ -101,7 +101,7 @@ impl MessageBuffer {
         self.bytes += size_of_message(&message);
         for to in &message.to {
             let theirs = self.by_recipient.entry(to.clone()).or_default();
-            // Somebody may be named twice.
+            // A message may name a recipient twice.
             if theirs.back().is_none_or(|last| last.id != message.id) {
                 theirs.push_back(Arc::clone(&message));
             }
@@ -110,7 +110,7 @@ impl MessageBuffer {
         message
     }
 
-    /// Forgets what is too old or too much.
+    /// Evicts messages that are too old or exceed the limits.
     pub(super) fn evict(&mut self, now: Timestamp) {
         while self.messages.front().is_some_and(|oldest| {
             now.since(oldest.at) > MESSAGE_RETENTION || self.messages.len() > MAX_MESSAGES || self.bytes > MAX_BYTES
@@ -139,13 +139,13 @@ impl MessageBuffer {
         }
     }
 
-    /// Whether a message that was here is not any more.
+    /// Returns whether a message was evicted.
     pub(super) fn is_evicted(&self, id: MessageId) -> bool {
         id <= self.evicted
     }
 
-    /// Whoever was here before gets everything that came since and is still here, and is told whether that is all. They may
-    /// have seen, on another node, what this one has not read yet.
+    /// Returns where a client starts. A returning client gets every buffered message after `last` and learns whether
+    /// any is missing. On another node, it may have seen messages that this node has not read yet.
     pub(super) fn start_position(&self, reader: &Subscriber, last: Option<MessageId>) -> StartPosition {
         let Some(seen) = last else {
             return StartPosition { seen: self.newest, resumed: false, joined: self.under_way(reader) };
@@ -156,7 +156,7 @@ impl MessageBuffer {
         StartPosition { seen, resumed, joined: Vec::new() }
     }
 
-    /// The pieces kept of replies to this reader that are not whole.
+    /// Returns the buffered pieces of unfinished replies to this reader.
     fn under_way(&self, reader: &Subscriber) -> Vec<Arc<StoredMessage>> {
         let theirs = |whom| self.by_recipient.get(whom).into_iter().flatten();
         let pieces = theirs(&reader.person).chain(theirs(&reader.role)).filter(|message| reader.is_on(message));
@@ -169,7 +169,7 @@ impl MessageBuffer {
         pieces
     }
 
-    /// The next message; where there is none, everything up to the newest is seen.
+    /// Returns the next message. When there is none, marks everything up to the newest as seen.
     pub(super) fn next_after(&self, seen: &mut MessageId, reader: &Subscriber) -> Option<Arc<StoredMessage>> {
         let found = self.find(*seen, reader);
         if found.is_none() {
@@ -184,7 +184,7 @@ impl MessageBuffer {
         person.into_iter().chain(role).min_by_key(|message| message.id).cloned()
     }
 
-    /// Whether this reader has not seen more than so many.
+    /// Returns whether this reader has more than `most` unseen messages.
     pub(super) fn is_lagging(&self, seen: MessageId, reader: &Subscriber, most: usize) -> bool {
         let theirs = self.unseen(seen, &reader.person).chain(self.unseen(seen.max(reader.since), &reader.role));
         theirs.filter(|message| reader.is_on(message)).nth(most).is_some()
@@ -204,7 +204,7 @@ impl MessageBuffer {
             self.streams.retain(|_, (_, until)| now < *until);
         }
         if self.streams.len() >= MAX_STREAMS {
-            // More replies at once than a desk has people: which ones are followed closely is then a matter of luck.
+            // More concurrent replies than a desk has people: drop all progress. The next chunk of each is then not checked.
             self.streams.clear();
         }
         self.streams
@@ -212,7 +212,7 @@ impl MessageBuffer {
     }
 }
 
-/// About what a message takes: its frame, and an entry for each of its recipients.
+/// Returns the approximate memory of a message: its frame, and an entry per recipient.
 fn size_of_message(message: &StoredMessage) -> usize {
     message.frame.len() + 256 * (1 + message.to.len())
 }

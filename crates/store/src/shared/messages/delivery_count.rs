@@ -1,4 +1,4 @@
-//! How many were told of a message, on all nodes together.
+//! Counts the deliveries of a message on all nodes.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -6,37 +6,37 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
 use tokio::time::{Instant, timeout_at};
 
-/// What is being counted on this node, by number.
+/// The running counts of this node, by number.
 #[derive(Debug, Default)]
 pub(crate) struct DeliveryCounts(Mutex<HashMap<u64, PendingCount>>);
 
 #[derive(Debug)]
 struct PendingCount {
     told: usize,
-    /// Those who have not said yet.
+    /// The nodes that have not reported yet.
     awaited: HashSet<String>,
     whole: Arc<Notify>,
 }
 
-/// A count under way; it ends when this is dropped.
+/// A running count. It ends when this value is dropped.
 #[derive(Debug)]
 pub struct DeliveryCount {
     number: u64,
-    /// When whoever has not spoken is left out.
+    /// The deadline after which missing nodes are left out.
     late: Option<Instant>,
     whole: Arc<Notify>,
     among: Arc<DeliveryCounts>,
 }
 
 impl DeliveryCounts {
-    /// Begins to count what these nodes will say.
+    /// Starts a count of the reports of these nodes.
     pub(crate) fn begin(self: &Arc<Self>, number: u64, nodes: HashSet<String>) -> DeliveryCount {
         let whole = Arc::<Notify>::default();
         self.lock().insert(number, PendingCount { told: 0, awaited: nodes, whole: Arc::clone(&whole) });
         DeliveryCount { number, late: None, whole, among: Arc::clone(self) }
     }
 
-    /// A node has told this many.
+    /// Adds the report of a node.
     pub(crate) fn report(&self, node: &str, number: u64, told: usize) {
         let mut counts = self.lock();
         let Some(count) = counts.get_mut(&number) else { return };
@@ -53,13 +53,13 @@ impl DeliveryCounts {
 }
 
 impl DeliveryCount {
-    /// The same count, waited for until then.
+    /// Sets the deadline of the count.
     pub(crate) fn until(mut self, late: Instant) -> Self {
         self.late = Some(late);
         self
     }
 
-    /// How many were told, once every node has said so; a node that does not say it in time is left out.
+    /// Returns the number of deliveries after every node has reported. Nodes that miss the deadline are left out.
     pub async fn told(self) -> usize {
         match self.late {
             Some(late) => drop(timeout_at(late, self.whole.notified()).await),

@@ -1,4 +1,4 @@
-//! A message, before it has its place and after.
+//! A message, before and after it gets its id.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,26 +8,26 @@ use deskpass_core::{Digest, FrameDraft, MessageId, Recipient, SocketKind, Timest
 
 use super::delivery_count::DeliveryCount;
 
-/// How long a message is kept for those who come back. Twice what is promised.
+/// How long a message is kept for clients that reconnect. Twice the documented time.
 pub(crate) const MESSAGE_RETENTION: Duration = Duration::from_mins(2);
 
-/// How long a reply that is being written may pause.
+/// The longest pause within a streamed reply.
 pub(crate) const STREAM_IDLE_TIMEOUT: Duration = Duration::from_mins(10);
 
-/// A message in its place.
+/// A message with its id.
 #[derive(Debug)]
 pub struct StoredMessage {
-    /// Its place among all.
+    /// The id, which defines its position among all messages.
     pub id: MessageId,
-    /// Whom it is for.
+    /// The recipients.
     pub to: Vec<Recipient>,
-    /// On which sockets; on both kinds where none is said.
+    /// The kind of sockets that it is sent to; `None` for both kinds.
     pub socket: Option<SocketKind>,
-    /// The frame that goes out, which is text.
+    /// The outgoing text frame.
     pub frame: Bytes,
     /// When it was sent.
     pub(crate) at: Timestamp,
-    /// Which reply it is a piece of, and whether it is the last one.
+    /// The reply that it is a piece of, and whether it is the last piece.
     pub(crate) stream: Option<(Digest, bool)>,
 }
 
@@ -38,7 +38,7 @@ impl StoredMessage {
     }
 }
 
-/// A message before its place is known.
+/// A message without an id.
 #[derive(Debug)]
 pub(crate) struct DraftMessage {
     pub(crate) to: Vec<Recipient>,
@@ -48,27 +48,27 @@ pub(crate) struct DraftMessage {
     pub(crate) stream: Option<(Digest, bool)>,
 }
 
-/// What became of a message.
+/// The outcome of posting a message.
 #[derive(Debug)]
 pub enum PostOutcome {
-    /// It had been handed in before.
+    /// The message was posted before.
     Duplicate,
-    /// It is in its place, and whoever is connected to this process can be told.
+    /// The message is stored, and this process delivers it to its clients.
     Local(Arc<StoredMessage>),
-    /// It is in its place, and every node counts whom it tells.
+    /// The message is stored, and every node counts its deliveries.
     AllNodes(MessageId, DeliveryCount),
 }
 
-/// A node that wants to know how many were told, and which question that is.
+/// The node that requests a delivery count, and the number of its request.
 pub type DeliveryQuery = (String, u64);
 
-/// Letters that this node had not read.
+/// Messages that this node has not read before.
 #[derive(Debug)]
 pub struct IncomingMessages {
-    /// In order, each with who asks about it.
+    /// The messages in order, each with the node that requests its count.
     pub messages: Vec<(StoredMessage, DeliveryQuery)>,
-    /// Where there are no more for now: everything after this place was read since this node began.
+    /// Set when there are no more for now: everything after this id has been read since this node's start.
     pub whole_since: Option<MessageId>,
-    /// Whether nothing could be read for so long that some may be gone.
+    /// Whether reading failed for so long that messages may be lost.
     pub gap: bool,
 }

@@ -1,5 +1,5 @@
-//! Which messages were taken in. Whoever writes to Redis cannot make a message, but can put one there again that was sent
-//! before: each counts once, and only while it is new.
+//! The replay guard. An attacker who writes to Redis cannot forge a message, but can insert an old one again. So each
+//! message is accepted once, and only while it is recent.
 
 use std::collections::{BTreeSet, HashMap};
 use std::time::Duration;
@@ -8,39 +8,39 @@ use deskpass_core::Timestamp;
 
 use super::message::{DeliveryQuery, MESSAGE_RETENTION};
 
-/// How far the clocks of two nodes may be apart. Messages of a node that is further away are dropped.
+/// The maximum clock difference between two nodes. Messages of a node beyond it are dropped.
 const CLOCK_SKEW: Duration = Duration::from_mins(1);
-/// A message that was sent longer ago than this is not taken in.
+/// The maximum age of an accepted message.
 const MAX_MESSAGE_AGE: Duration = MESSAGE_RETENTION.saturating_add(CLOCK_SKEW);
-/// How long a node's numbers are remembered after its last message: until none of its messages is new enough any more.
+/// How long a node's numbers are kept after its last message: until all of its messages are too old.
 const NUMBER_RETENTION: Duration = MAX_MESSAGE_AGE.saturating_add(CLOCK_SKEW);
-/// The most numbers that are remembered of one node. Of those that are too many the lowest go, and whatever is as low with them.
+/// The maximum number of stored numbers per node. Above it, the lowest are dropped, and all lower numbers are rejected.
 const MAX_NUMBERS: usize = 65_536;
 
-/// Why a message is not taken in.
+/// The reason why a message is rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FreshnessError {
-    /// It was taken in before.
+    /// It was accepted before.
     Replayed,
-    /// It was sent too long ago, or will be.
+    /// It was sent too long ago, or in the future.
     OutOfTime,
 }
 
-/// What was taken in lately, by the node that sent it.
+/// The recently accepted messages, by the node that sent them.
 #[derive(Debug, Default)]
 pub(super) struct ReplayGuard(HashMap<String, Numbers>);
 
-/// The numbers that one node's messages had.
+/// The message numbers of one node.
 #[derive(Debug)]
 struct Numbers {
-    /// Every number below this one counts as taken.
+    /// Every lower number counts as accepted.
     floor: u64,
     taken: BTreeSet<u64>,
     until: Timestamp,
 }
 
 impl ReplayGuard {
-    /// Takes a message in that was sent then, unless it is not fresh.
+    /// Accepts a message that was sent at `sent`, unless it is not fresh.
     pub(super) fn admit(
         &mut self,
         (node, number): &DeliveryQuery,
@@ -51,7 +51,7 @@ impl ReplayGuard {
             return Err(FreshnessError::OutOfTime);
         }
         if !self.0.contains_key(node) {
-            // Only nodes with our key can make messages, so there are few.
+            // Only nodes with our key can create messages, so there are few.
             self.0.retain(|_, numbers| now < numbers.until);
         }
         let numbers = self.0.entry(node.clone()).or_insert(Numbers {
@@ -90,7 +90,7 @@ mod tests {
         assert_eq!(replays.admit(&ask("b", 7), at(1_000), at(1_000)), Ok(()), "of another node");
         for now in [1_000, 1_060, 1_180] {
             assert_eq!(replays.admit(&ask("a", 7), at(1_000), at(now)), Err(FreshnessError::Replayed), "{now}");
-            // A node that is heard of for the first time has others forgotten, but not too early.
+            // A message of a new node purges the old nodes, but not too early.
             assert_eq!(replays.admit(&ask(&format!("c{now}"), 0), at(now), at(now)), Ok(()));
         }
         assert_eq!(replays.admit(&ask("a", 7), at(1_000), at(1_181)), Err(FreshnessError::OutOfTime));
@@ -101,7 +101,7 @@ mod tests {
         let mut replays = ReplayGuard::default();
         assert_eq!(replays.admit(&ask("a", 1), at(1_060), at(1_000)), Ok(()));
         assert_eq!(replays.admit(&ask("a", 2), at(1_061), at(1_000)), Err(FreshnessError::OutOfTime));
-        // The one from ahead is remembered until it is too old.
+        // A message from a clock that is ahead is remembered until it is too old.
         assert_eq!(replays.admit(&ask("b", 0), at(1_230), at(1_230)), Ok(()));
         assert_eq!(replays.admit(&ask("a", 1), at(1_060), at(1_239)), Err(FreshnessError::Replayed));
         assert_eq!(replays.admit(&ask("a", 3), at(820), at(1_001)), Err(FreshnessError::OutOfTime));

@@ -1,22 +1,22 @@
-//! Streams of messages: each message follows the one before.
+//! Checks the order of the messages in a stream.
 
 use deskpass_core::{Chunk, ChunkOutOfOrder, Digest, Message, Recipient, SocketKind, StreamProgress, Timestamp};
 
 use super::message::DraftMessage;
 
-/// A message that does not follow the one before in its stream.
+/// A message that does not follow the previous one in its stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RejectedMessage {
-    /// Which of those that were handed in.
+    /// Its index among the posted messages.
     pub place: usize,
-    /// What is wrong.
+    /// The reason.
     pub why: ChunkOutOfOrder,
 }
 
-/// The messages that are to be kept, `None` in the place of those that were there before, and how far streams are with them.
+/// The messages to store, with `None` for duplicates, and the progress of their streams.
 type CheckedStreams = (Vec<Option<DraftMessage>>, Vec<(Digest, StreamProgress)>);
 
-/// Sees that each message of a stream follows the one before; `known` says how far streams are.
+/// Checks that each message of a stream follows the previous one. `known` returns the progress of a stream.
 pub(crate) fn check_streams(
     messages: &[Message],
     now: Timestamp,
@@ -45,7 +45,7 @@ pub(crate) fn check_streams(
     Ok((drafts, progress))
 }
 
-/// Names the stream of a message among those of all recipients.
+/// Returns the digest that identifies the stream of a message among the streams of all recipients.
 pub(crate) fn stream_of(message: &Message) -> Option<(Digest, Chunk)> {
     let chunk = message.chunk.clone()?;
     let mut whom: Vec<_> = message.to.iter().map(name).collect();
@@ -55,7 +55,7 @@ pub(crate) fn stream_of(message: &Message) -> Option<(Digest, Chunk)> {
     Some((Digest::of(&parts), chunk))
 }
 
-/// A recipient in one word. Nodes of the next version must mean the same by it.
+/// Returns the name of a recipient. It must stay the same across versions, because nodes of two versions share streams.
 fn name(to: &Recipient) -> String {
     match to {
         Recipient::Person(key) => format!("person {}/{}", key.corp(), key.id()),

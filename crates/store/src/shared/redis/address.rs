@@ -1,11 +1,11 @@
-//! Where Redis is: one server, a master that Sentinels know, or a cluster.
+//! The address of Redis: a single server, a master behind Sentinels, or a cluster.
 
 use std::fmt;
 use std::net::IpAddr;
 
 use redis::{Client, ConnectionAddr, ConnectionInfo, IntoConnectionInfo as _, RedisResult, TlsCertificates};
 
-/// An address that cannot be one. It does not repeat the address, which may hold a password.
+/// An invalid address. The error does not repeat the address, which may contain a password.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the address of Redis cannot be read: {0}")]
 pub(super) struct BadAddress(&'static str);
@@ -13,27 +13,27 @@ pub(super) struct BadAddress(&'static str);
 /// The address of Redis.
 pub(super) struct Address {
     pub(super) topology: Topology,
-    /// For messages: who is asked, without who asks.
+    /// The hosts for log messages, without credentials.
     shown: String,
-    /// Authorities to trust, in PEM; without them, those of this machine.
+    /// The CA certificates to trust, in PEM. Without them, the system's certificates are trusted.
     roots: Option<Vec<u8>>,
 }
 
 pub(super) enum Topology {
     Single(ConnectionInfo),
     Sentinel {
-        /// Most Sentinels want no password; those that do get the master's.
+        /// Each Sentinel without and with credentials. Most need no password; the others get the master's.
         sentinels: Vec<[ConnectionInfo; 2]>,
-        /// What the Sentinels call it.
+        /// The master's name among the Sentinels.
         name: String,
-        /// How to speak to it, wherever it is.
+        /// The connection settings for the master, wherever it runs.
         master: ConnectionInfo,
     },
     Cluster(Vec<ConnectionInfo>),
 }
 
 impl Address {
-    /// Reads `redis://`, `redis-sentinel://`, `redis-cluster://` and their encrypted variants `rediss…://`.
+    /// Parses `redis://`, `redis-sentinel://`, `redis-cluster://` and their encrypted variants `rediss…://`.
     pub(super) fn parse(url: &str, roots: Option<Vec<u8>>) -> Result<Self, BadAddress> {
         let (scheme, rest) = url.split_once("://").ok_or(BadAddress("it has no scheme"))?;
         if rest.contains(['?', '#']) {
@@ -68,7 +68,7 @@ impl Address {
         Ok(Self { topology, shown: hosts.to_owned(), roots })
     }
 
-    /// Whether what is said to it leaves this machine unencrypted, as far as its address tells.
+    /// Returns whether the traffic leaves this machine unencrypted, judging by the address.
     pub(super) fn is_plaintext_remote(&self) -> bool {
         let overheard = |info: &ConnectionInfo| match info.addr() {
             ConnectionAddr::Tcp(host, _) => !is_loopback(host),
@@ -81,7 +81,7 @@ impl Address {
         }
     }
 
-    /// A client for one server.
+    /// Creates a client for one server.
     pub(super) fn client(&self, info: ConnectionInfo) -> RedisResult<Client> {
         match (info.addr(), self.certificates()) {
             (ConnectionAddr::TcpTls { .. }, Some(certificates)) => Client::build_with_tls(info, certificates),
@@ -103,7 +103,7 @@ fn has_port(host: &str) -> bool {
     host.rsplit_once(']').map_or(host, |(_, rest)| rest).contains(':')
 }
 
-/// The same way to another server.
+/// Returns the same connection settings for another server.
 pub(super) fn with_address(info: &ConnectionInfo, host: String, port: u16) -> ConnectionInfo {
     let addr = match info.addr() {
         ConnectionAddr::TcpTls { .. } => ConnectionAddr::TcpTls { host, port, insecure: false, tls_params: None },

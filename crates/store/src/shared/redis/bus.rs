@@ -1,4 +1,4 @@
-//! Word between the nodes, carried by Redis. It makes things fast; nothing relies on it to be right.
+//! Notifications between the nodes, over Redis. They only reduce latency; correctness does not depend on them.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,14 +16,14 @@ use super::peers::Peers;
 use super::watchers::Watchers;
 use crate::shared::messages::DeliveryCounts;
 
-/// How often a node says that it is there, so that every node hears something.
+/// The heartbeat interval of a node. Heartbeats make sure that every node receives something.
 const HEARTBEAT_INTERVAL: Duration = Duration::from_millis(300);
-/// Whoever hears nothing for so long has lost the connection, whatever it looks like.
+/// The silence after which a subscription counts as lost, whatever state the connection reports.
 const SUBSCRIPTION_TIMEOUT: Duration = Duration::from_secs(1);
-/// Between two attempts.
+/// The delay between two attempts.
 const RETRY_INTERVAL: Duration = Duration::from_millis(200);
 
-/// Carries word between the nodes. Clones are the same one.
+/// The bus between the nodes. Clones share its state.
 #[derive(Clone, Debug)]
 pub struct Bus {
     outgoing: Arc<Notify>,
@@ -35,30 +35,30 @@ impl Bus {
         Self { outgoing: Arc::default(), nudged: Arc::default() }
     }
 
-    /// Tells the other nodes that there is something to see, soon and perhaps in vain. Many at once are told as one.
+    /// Notifies the other nodes of a possible change. Concurrent calls are merged into one notification.
     pub fn nudge(&self) {
         self.outgoing.notify_one();
     }
 
-    /// Fires when another node says that there is something to see, or may have said so while nobody listened.
+    /// Returns the signal for notifications of other nodes. It also fires after a time without a subscription.
     #[must_use]
     pub fn nudged(&self) -> &Arc<Notify> {
         &self.nudged
     }
 }
 
-/// The message that a record was changed, by the name under which it is watched.
+/// Formats the message that a record has changed, by the name under which it is watched.
 pub(super) fn changed_message(name: &str) -> String {
     format!("changed {name}")
 }
 
-/// The message to a node about how many another one has told of its messages, by their numbers.
+/// Formats the message to a node with the delivery counts of its messages, by number.
 pub(super) fn counts_message(asker: &str, node: &str, counts: &[(u64, usize)]) -> String {
     let counts: Vec<_> = counts.iter().map(|(number, count)| format!("{number}:{count}")).collect();
     format!("told {asker} {node} {}", counts.join(","))
 }
 
-/// Speaks and listens for one node.
+/// Publishes and subscribes for one node.
 #[derive(Clone, Debug)]
 pub(super) struct BusWorker {
     pub(super) address: Arc<Address>,
@@ -67,16 +67,16 @@ pub(super) struct BusWorker {
     pub(super) bus: Bus,
     pub(super) peers: Arc<Peers>,
     pub(super) counts: Arc<DeliveryCounts>,
-    /// Fires when there are messages to be read.
+    /// Fires when there are messages to read.
     pub(super) new_messages: Arc<Notify>,
-    /// Whether this node brings messages to anybody: a command that is run beside the nodes does not.
+    /// Whether this node delivers messages to clients; a command line process does not.
     pub(super) delivers: Arc<AtomicBool>,
     pub(super) channel: String,
     pub(super) node: String,
 }
 
 impl BusWorker {
-    /// Says what is to be said, and now and then that we are there. Runs until it is dropped.
+    /// Publishes notifications and heartbeats. Runs until it is dropped.
     pub(super) async fn publish(self) {
         let mut heartbeat = interval(HEARTBEAT_INTERVAL);
         heartbeat.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -89,19 +89,19 @@ impl BusWorker {
             let mut publish = cmd("PUBLISH");
             publish.arg(&self.channel).arg(format!("{word} {}", self.node));
             if let Ok(call) = self.connection.call().await {
-                // What is not heard costs the others time, and nothing else.
+                // A lost notification only delays the other nodes.
                 let _ = call.ask::<()>(&publish).await;
             }
         }
     }
 
-    /// Listens, and again whenever the connection is lost. Runs until it is dropped.
+    /// Subscribes, and again whenever the connection is lost. Runs until it is dropped.
     pub(super) async fn listen(self) {
         for turn in 0.. {
             if let Ok(Ok(subscription)) = timeout(CONNECT_TIMEOUT, self.subscribe(turn)).await {
                 self.receive(subscription).await;
                 tracing::debug!(address = %self.address, "the subscription to Redis was lost");
-                // Whoever waits finds out by looking.
+                // A change may have been missed, so the watchers look again.
                 self.watchers.notify_all();
             }
             sleep(RETRY_INTERVAL).await;
@@ -115,7 +115,7 @@ impl BusWorker {
     }
 
     async fn receive(&self, subscription: PubSub) {
-        // What was said while nobody listened is not said again.
+        // Notifications sent while this node was not subscribed are not repeated.
         self.watchers.notify_all();
         self.bus.nudged.notify_one();
         self.new_messages.notify_one();
@@ -137,7 +137,7 @@ impl BusWorker {
         }
     }
 
-    /// Takes down what another node has told of our messages.
+    /// Records the delivery counts that another node reports for our messages.
     fn record_counts(&self, rest: &str) {
         let mut words = rest.split(' ');
         let (Some(asker), Some(node), Some(counts)) = (words.next(), words.next(), words.next()) else { return };

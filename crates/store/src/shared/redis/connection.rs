@@ -1,4 +1,4 @@
-//! The way to Redis: found again when it is lost, and nobody waits long for it.
+//! The connection to Redis. It reconnects after a loss, and callers wait only for a short time.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,18 +17,18 @@ use tokio::time::{Instant, sleep, timeout, timeout_at};
 use super::address::{Address, Topology, with_address};
 use crate::StoreError;
 
-/// How long whoever asks for something waits for all of it.
+/// The timeout of a call in total.
 const CALL_TIMEOUT: Duration = Duration::from_secs(1);
-/// How long one attempt to connect may take. Nobody waits for more than the first of them.
+/// The timeout of one connection attempt. Callers wait for the first attempt only.
 pub(super) const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
-/// How long a Sentinel may take to answer.
+/// The timeout of a Sentinel's answer.
 const SENTINEL_TIMEOUT: Duration = Duration::from_millis(300);
-/// Between two attempts.
+/// The delay between two attempts.
 const RETRY_INTERVAL: Duration = Duration::from_millis(200);
-/// After a loss, so that a server that takes us in and throws us out is not stormed.
+/// The delay after a loss, to protect a server that accepts connections and closes them again.
 const RECONNECT_DELAY: Duration = Duration::from_millis(20);
 
-/// The way to Redis. Clones are the same one.
+/// The connection to Redis. Clones share its state.
 #[derive(Clone, Debug)]
 pub(super) struct RedisConnection {
     address: Arc<Address>,
@@ -37,15 +37,15 @@ pub(super) struct RedisConnection {
 
 #[derive(Clone, Debug)]
 enum ConnectionState {
-    /// The first attempt since it worked, or at all: worth waiting for.
+    /// The first attempt, or the first since the connection was lost: callers wait for it.
     Trying,
-    /// There is no use in waiting.
+    /// Not connected; callers fail immediately.
     Down(Arc<str>),
-    /// It works, and for which time.
+    /// Connected, with the generation of the connection.
     Up(RedisTransport, u64),
 }
 
-/// A connection, or several to the servers of a cluster.
+/// One connection, or one per server of a cluster.
 #[derive(Clone)]
 enum RedisTransport {
     One(MultiplexedConnection),
@@ -67,7 +67,7 @@ impl RedisTransport {
     }
 }
 
-/// Something that is asked of Redis, in one or more commands and limited time.
+/// A call to Redis: one or more commands with a common deadline.
 #[derive(Debug)]
 pub(super) struct RedisCall<'a> {
     connection: &'a RedisConnection,
@@ -81,7 +81,7 @@ impl RedisConnection {
         Self { address, state: Arc::new(watch::Sender::new(ConnectionState::Trying)) }
     }
 
-    /// Begins to ask something.
+    /// Starts a call.
     pub(super) async fn call(&self) -> Result<RedisCall<'_>, StoreError> {
         let deadline = Instant::now() + CALL_TIMEOUT;
         let mut states = self.state.subscribe();
@@ -103,7 +103,7 @@ impl RedisConnection {
         StoreError::shared(format!("Redis at {}: {why}", self.address))
     }
 
-    /// Notes that a connection does not work; a later one that does is left alone.
+    /// Marks a connection as lost, unless a newer one has replaced it.
     fn mark_lost(&self, lost: u64, next: ConnectionState) {
         self.state.send_if_modified(|state| match state {
             ConnectionState::Up(_, generation) if *generation == lost => {
@@ -129,7 +129,7 @@ impl RedisConnection {
                     {
                         tracing::info!(address = %self.address, "Redis answers again");
                     }
-                    // This end of the channel holds the other one, so it does not close.
+                    // This receiver's task owns the sender, so the channel does not close.
                     let _ = states.wait_for(|state| !matches!(state, ConnectionState::Up(..))).await;
                     tracing::warn!(address = %self.address, "the connection to Redis was lost");
                     sleep(RECONNECT_DELAY).await;
@@ -147,7 +147,7 @@ impl RedisConnection {
 }
 
 impl RedisCall<'_> {
-    /// Asks one thing.
+    /// Sends one command and waits for its answer.
     pub(super) async fn ask<V: FromRedisValue>(&self, command: &Cmd) -> Result<V, StoreError> {
         let mut transport = self.transport.clone();
         match timeout_at(self.deadline, transport.ask(command)).await {
@@ -166,7 +166,7 @@ impl RedisCall<'_> {
     }
 }
 
-/// Whether another connection may do better: this one is broken, or leads to a server that is not in charge any more.
+/// Returns whether a new connection may help: this one is broken, or its server is no longer the master.
 fn is_connection_error(error: &RedisError) -> bool {
     let elsewhere = [
         ServerErrorKind::ReadOnly,
@@ -190,18 +190,18 @@ async fn connect(address: &Address, write_check: &Cmd) -> RedisResult<RedisTrans
         ));
     }
     let mut transport = RedisTransport::One(connection(&server(address, 0).await?).await?);
-    // A server that takes no writes is not the one we look for.
+    // Rejects a server that takes no writes.
     transport.ask::<()>(write_check).await?;
     Ok(transport)
 }
 
 pub(super) async fn connection(client: &Client) -> RedisResult<MultiplexedConnection> {
-    // Every use has a deadline of its own.
+    // Every use has its own deadline.
     let config = AsyncConnectionConfig::new().set_connection_timeout(None).set_response_timeout(None);
     client.get_multiplexed_async_connection_with_config(&config).await
 }
 
-/// The server to speak to; in a cluster the servers take turns.
+/// Returns the server to connect to. In a cluster, `turn` rotates through the servers.
 pub(super) async fn server(address: &Address, turn: usize) -> RedisResult<Client> {
     match &address.topology {
         Topology::Single(info) => address.client(info.clone()),
@@ -214,7 +214,7 @@ pub(super) async fn server(address: &Address, turn: usize) -> RedisResult<Client
                 join_all(sentinels.iter().map(|sentinel| timeout(SENTINEL_TIMEOUT, ask(address, sentinel, name))))
                     .await;
             let told: Vec<_> = told.into_iter().flatten().flatten().collect();
-            // One that was cut off may name the old master for a while.
+            // A Sentinel that was cut off may still name the old master, so the majority decides.
             let most = told.iter().max_by_key(|one| told.iter().filter(|other| other == one).count());
             let (host, port) =
                 most.cloned().ok_or((ErrorKind::MasterNameNotFoundBySentinel, "no Sentinel knows it"))?;
@@ -223,7 +223,7 @@ pub(super) async fn server(address: &Address, turn: usize) -> RedisResult<Client
     }
 }
 
-/// What a Sentinel says, asked without a password and then with one.
+/// Asks a Sentinel for the master, first without a password and then with one.
 async fn ask(address: &Address, [plain, known]: &[ConnectionInfo; 2], name: &str) -> RedisResult<(String, u16)> {
     match ask_as(address, plain, name).await {
         Err(error) if !error.is_io_error() => ask_as(address, known, name).await,

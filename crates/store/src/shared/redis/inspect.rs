@@ -1,4 +1,4 @@
-//! What Redis says about itself, for whoever looks for a fault.
+//! Reads the status of the Redis server, for diagnosis.
 
 use std::time::Duration;
 
@@ -10,26 +10,26 @@ use super::connection::{connection, server};
 use super::server::RedisSettings;
 use crate::{StoreError, tls};
 
-/// Whoever looks for a fault has more patience than somebody who signs in.
+/// The timeout of the inspection. A diagnosis can wait longer than a sign-in.
 const INSPECT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// What Redis says about itself.
+/// The status of a Redis server.
 #[derive(Clone, Debug)]
 pub struct RedisStatus {
-    /// Its version, such as `7.2.4`.
+    /// The version, such as `7.2.4`.
     pub version: String,
-    /// What it does when its memory is full (`maxmemory-policy`), where it tells.
+    /// The eviction policy when memory is full (`maxmemory-policy`), where the server discloses it.
     pub eviction: Option<String>,
     /// Whether the connection is encrypted.
     pub encrypted: bool,
-    /// The time by its clock.
+    /// The time by the server's clock.
     pub now: Timestamp,
 }
 
-/// Asks Redis about itself, and changes nothing there.
+/// Reads the status of the Redis server and changes nothing there.
 ///
 /// # Errors
-/// When it cannot be reached or does not let us in.
+/// When the server cannot be reached or refuses the connection.
 pub async fn inspect_redis(at: &RedisSettings) -> Result<RedisStatus, StoreError> {
     let failed = |error: redis::RedisError| StoreError::shared(error.to_string());
     tls::install_crypto_provider();
@@ -37,7 +37,7 @@ pub async fn inspect_redis(at: &RedisSettings) -> Result<RedisStatus, StoreError
     let asked = timeout(INSPECT_TIMEOUT, async {
         let mut transport = connection(&server(&address, 0).await?).await?;
         let about: String = cmd("INFO").arg("server").query_async(&mut transport).await?;
-        // Managed servers often keep their settings to themselves.
+        // Managed servers often do not disclose their settings.
         let policy: Option<Vec<String>> =
             cmd("CONFIG").arg("GET").arg("maxmemory-policy").query_async(&mut transport).await.ok();
         let (seconds, micros): (i64, i64) = cmd("TIME").query_async(&mut transport).await?;

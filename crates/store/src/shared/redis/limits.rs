@@ -1,7 +1,7 @@
-//! Counts in Redis, which all nodes keep together.
+//! Rate limit counters in Redis, shared by all nodes.
 //!
-//! They are not sealed: the script must read them. Their names say nothing to whoever does not hold our key, and whoever
-//! writes to them can make somebody's limit too small or too large, but nobody wait for longer than it takes to work off one.
+//! They are not sealed, because the script must read them. Their names reveal nothing without our key. A third party
+//! who writes to them can loosen or tighten a limit, but no client waits longer than for one request to be admitted.
 
 use deskpass_core::{Debt, Digest, Rate, Timestamp};
 
@@ -10,8 +10,8 @@ use super::server::RedisBackend;
 use crate::StoreError;
 use crate::shared::LimitSubject;
 
-/// Does what [`Rate::admit`] does, at once for everybody, and returns what was owed before. Arguments: the time, what the node
-/// knows to be owed, the step, the span. Numbers that large are written out, because Lua would round them.
+/// Does the same as [`Rate::admit`], atomically for all nodes, and returns the previous debt. Arguments: the time, the
+/// debt known to the node, the step, the span. Large numbers are formatted explicitly, because Lua would round them.
 const CHARGE_SCRIPT: &str = "local now, span = tonumber(ARGV[1]), tonumber(ARGV[4]) \
     local debt = tonumber(redis.call('GET', KEYS[1]) or 0) or 0 \
     debt = math.min(math.max(debt, tonumber(ARGV[2]), now), now + span) \
@@ -21,7 +21,7 @@ const CHARGE_SCRIPT: &str = "local now, span = tonumber(ARGV[1]), tonumber(ARGV[
     return string.format('%.0f', debt)";
 
 impl RedisBackend {
-    /// Counts one more, unless there were too many, and says what was owed before.
+    /// Counts one more request, unless the rate is exceeded, and returns the previous debt.
     pub(crate) async fn charge(
         &self,
         counted: LimitSubject,

@@ -1,5 +1,4 @@
-//! Messages to those who are connected, where several nodes have connections: one stream in Redis has them all in order, and
-//! every node reads it.
+//! The message log for several nodes: one Redis stream holds all messages in order, and every node reads it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -19,9 +18,8 @@ use crate::shared::messages::{
 };
 use crate::{StoreError, StoreErrorKind};
 
-/// Keeps messages, provided that streams are as far as was read before. They are numbered, so that whoever reads notices one
-/// that is not there any more. Then tells every node that there is something to read, and trims by age, by number and by size:
-/// should that fail, the messages are kept all the same.
+/// Stores messages, provided that the streams have the expected progress. Messages are numbered, so that readers notice
+/// a missing one. Then notifies every node and trims by age, count and size; the messages stay stored when that fails.
 const POST_SCRIPT: &str = "local streams, first = #KEYS - 2, 3 * #KEYS - 3 \
     for i = 1, streams do \
         if (redis.call('GET', KEYS[i + 2]) or '') ~= ARGV[3 * i] then return false end end \
@@ -39,22 +37,22 @@ const POST_SCRIPT: &str = "local streams, first = #KEYS - 2, 3 * #KEYS - 3 \
         redis.pcall('XTRIM', KEYS[1], 'MAXLEN', math.floor(redis.call('XLEN', KEYS[1]) / 2)) end \
     return ids";
 
-/// How often a post is tried while others write to the same streams.
+/// The maximum number of attempts while others write to the same streams.
 const MAX_POST_ATTEMPTS: usize = 16;
-/// Letters that are read at once.
+/// The number of messages per read.
 const READ_BATCH: usize = 500;
-/// How often to look when nobody says that there is something.
+/// The interval between reads without a notification.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
-/// How long to wait for nodes to say how many they told.
+/// How long to wait for the delivery counts of other nodes.
 const COUNT_TIMEOUT: Duration = Duration::from_secs(1);
-/// Whoever has read nothing for so long may have missed what is not kept any more.
+/// A node that has not read for this long may have missed messages that are no longer kept.
 const MAX_READ_GAP: Duration = MESSAGE_RETENTION.saturating_sub(Duration::from_secs(10));
-/// How far the clock of Redis may get ahead of ours.
+/// How far the clock of Redis may run ahead of ours.
 const MAX_CLOCK_LEAD: Duration = Duration::from_mins(1);
-/// How long to wait after a failure.
+/// The delay after a failure.
 const RETRY_DELAY: Duration = Duration::from_millis(200);
 
-/// The way of messages over Redis.
+/// The message log in Redis.
 #[derive(Debug)]
 pub(crate) struct RedisMessageLog {
     server: Arc<RedisBackend>,
@@ -62,7 +60,7 @@ pub(crate) struct RedisMessageLog {
     next: AtomicU64,
 }
 
-/// What stands in Redis, sealed.
+/// A message as it is stored in Redis, before sealing.
 #[derive(Serialize, Deserialize)]
 struct SealedMessage {
     to: Vec<Recipient>,
@@ -73,30 +71,30 @@ struct SealedMessage {
     asks: DeliveryQuery,
 }
 
-/// Letters on their way into this node.
+/// The feed of messages into this node.
 #[derive(Debug)]
 pub struct MessageFeed {
     server: Arc<RedisBackend>,
     log: String,
-    /// How far it has read; `None` before it began.
+    /// The position up to which it has read; `None` before the first read.
     read: Option<ReadPosition>,
 }
 
-/// How far somebody has read.
+/// A read position.
 #[derive(Clone, Copy, Debug)]
 struct ReadPosition {
-    /// Where it began.
+    /// The id at which reading started.
     since: MessageId,
-    /// The last one, and its number, if there was one.
+    /// The last message, and its number if there is one.
     id: MessageId,
     number: Option<u64>,
-    /// When.
+    /// When it was read.
     at: Instant,
 }
 
 impl RedisMessageLog {
     pub(crate) fn new(server: Arc<RedisBackend>) -> Self {
-        // The braces keep everything that one script touches on one server of a cluster.
+        // The braces keep all keys of a script on one server of a cluster.
         let log = format!("{}{{mail}}", server.prefix);
         Self { server, log, next: AtomicU64::new(0) }
     }
@@ -106,7 +104,7 @@ impl RedisMessageLog {
         MessageFeed { server: Arc::clone(&self.server), log: self.log.clone(), read: None }
     }
 
-    /// No place later than this is taken yet, as far as is known.
+    /// Returns the latest time, in milliseconds, that a message id can have, as far as is known.
     pub(crate) fn latest(&self) -> u64 {
         let since = |at: Instant| u64::try_from(at.elapsed().as_millis()).unwrap_or_default();
         let slack = u64::try_from(MAX_CLOCK_LEAD.as_millis()).unwrap_or_default();
@@ -137,7 +135,7 @@ impl RedisMessageLog {
         Err(StoreError::shared("too many write to the same stream".to_owned()))
     }
 
-    /// How far the streams of these messages are, as Redis has it.
+    /// Reads the progress of the streams of these messages from Redis.
     async fn streams(&self, messages: &[Message]) -> Result<Vec<(Digest, String)>, StoreError> {
         let mut streams: Vec<_> = messages.iter().filter_map(stream_of).map(|(stream, _)| stream).collect();
         streams.dedup();
@@ -154,7 +152,7 @@ impl RedisMessageLog {
         format!("{}:stream:{}", self.log, stream.to_text())
     }
 
-    /// Keeps messages; `None` when a stream has gone on meanwhile.
+    /// Stores messages. Returns `None` when a stream has advanced meanwhile.
     async fn keep(
         &self,
         drafts: Vec<Option<DraftMessage>>,
@@ -174,7 +172,7 @@ impl RedisMessageLog {
         }
         let ids: Option<Vec<String>> = self.server.connection.call().await?.ask(&post).await?;
         let Some(ids) = ids else { return Ok(None) };
-        // One time for all of them: whoever sends many must not wait for each.
+        // One deadline for all, so that a sender of many messages does not wait for each.
         let late = Instant::now() + COUNT_TIMEOUT;
         let mut kept = ids.iter().filter_map(|id| id.parse().ok()).zip(counting);
         let mut next = || kept.next().map(|(id, counting)| PostOutcome::AllNodes(id, counting.until(late)));
@@ -211,7 +209,7 @@ impl RedisMessageLog {
 }
 
 impl MessageFeed {
-    /// Waits for messages that this node has not read. What cannot be read now is read later.
+    /// Waits for messages that this node has not read. Retries after a failure.
     pub async fn next(&mut self) -> IncomingMessages {
         loop {
             let first = self.read.is_none();
@@ -255,8 +253,8 @@ impl MessageFeed {
         Ok(arrived)
     }
 
-    /// The place after which everything is kept, by the clock that places are given by. On a quiet desk that is the last one of
-    /// all, which every node finds alike.
+    /// Returns the id after which everything is kept, by the clock that assigns ids. When the log is empty, that is the
+    /// last id, which is the same for every node.
     async fn oldest(&self, call: &RedisCall<'_>) -> Result<MessageId, StoreError> {
         let (seconds, _): (u64, u64) = call.ask(&cmd("TIME")).await?;
         let _ = self.server.time.set((seconds * 1_000, Instant::now()));
@@ -268,19 +266,19 @@ impl MessageFeed {
         Ok(last.and_then(|last| last.parse().ok()).unwrap_or_default())
     }
 
-    /// Whether others may count on this node.
+    /// Sets whether other nodes wait for the delivery counts of this node.
     pub fn set_delivering(&self, delivers: bool) {
         self.server.delivers.store(delivers, Ordering::Relaxed);
     }
 
-    /// What is not ours, or cannot be read by this version, is passed over.
+    /// Opens a sealed message. Messages that are not ours, or that this version cannot read, are skipped.
     fn opened(&self, fields: &[Value]) -> Option<SealedMessage> {
         let [.., Value::BulkString(sealed)] = fields else { return None };
         let text = self.server.seal.open(&self.log, sealed)?;
         serde_json::from_slice(&text).ok()
     }
 
-    /// Tells those who asked how many were told of each of their messages.
+    /// Sends the delivery counts to the nodes that requested them.
     pub async fn report(&self, told: Vec<(DeliveryQuery, usize)>) {
         let mut by_node: Vec<(String, Vec<(u64, usize)>)> = Vec::new();
         for ((node, number), count) in told {
@@ -297,20 +295,20 @@ impl MessageFeed {
             let mut publish = cmd("PUBLISH");
             publish.arg(&self.server.channel).arg(bus::counts_message(&node, &self.server.node, &counts));
             if let Ok(call) = self.server.connection.call().await {
-                // Whoever asks does not wait for ever.
+                // The requesting node has a timeout, so a failure is ignored.
                 let _ = call.ask::<()>(&publish).await;
             }
         }
     }
 }
 
-/// The number of an entry.
+/// Returns the number of an entry.
 fn number(fields: &[Value]) -> Option<u64> {
     let [_, Value::BulkString(number), ..] = fields else { return None };
     std::str::from_utf8(number).ok()?.parse().ok()
 }
 
-/// Where the last number and the last place are kept, for as long as there is a desk.
+/// Returns the key that holds the last number and the last id permanently.
 fn end(log: &str) -> String {
     format!("{log}:end")
 }

@@ -1,4 +1,4 @@
-//! Which nodes bring messages to people, by what is heard of them.
+//! The nodes that deliver messages, by their heartbeats.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// Whoever was not heard of for so long is not there: three times what they let pass between two words.
+/// The silence after which a node counts as gone: three heartbeat intervals.
 const PEER_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// The nodes that were heard of, this one among them.
+/// The nodes whose heartbeats were received, and this node.
 #[derive(Debug)]
 pub(super) struct Peers {
     node: String,
@@ -23,12 +23,12 @@ impl Peers {
 
     pub(super) fn heard(&self, node: &str) {
         let (mut heard, now) = (self.lock(), Instant::now());
-        // Anyone who can speak here can make up nodes; those go as fast as the real ones.
+        // A third party on the channel can invent nodes; they expire as fast as real ones.
         heard.retain(|_, last| now.duration_since(*last) < PEER_TIMEOUT);
         heard.insert(node.to_owned(), now);
     }
 
-    /// Those who are there.
+    /// Returns the nodes that are alive.
     pub(super) fn alive(&self) -> HashSet<String> {
         let (heard, now) = (self.lock(), Instant::now());
         let others =

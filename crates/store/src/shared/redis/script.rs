@@ -1,9 +1,9 @@
-//! Lua scripts as Redis is sent them.
+//! Lua scripts for Redis.
 
 use redis::{Cmd, cmd};
 
-/// A script about one key, so that it runs wherever that key is. Its text goes along: a server that has just taken over knows
-/// no script, and those that are down need not be told.
+/// Creates the command for a script with one key, so that it runs on the server of that key. It sends the whole text,
+/// because a server that has just become master knows no scripts.
 pub(super) fn script(text: &str, key: &str) -> Cmd {
     let mut eval = cmd("EVAL");
     eval.arg(text).arg(1).arg(key);

@@ -1,4 +1,4 @@
-//! What all shelves in one Redis have in common.
+//! The backend that all stores in one Redis share.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -21,24 +21,24 @@ use super::watchers::Watchers;
 use crate::shared::messages::DeliveryCounts;
 use crate::{Seal, StoreError, tls};
 
-/// How long what a probe writes is kept.
+/// The lifetime of the key that a probe writes.
 const PROBE_TTL: Duration = Duration::from_secs(1);
 
-/// Which Redis, and how to use it.
+/// The settings for Redis.
 #[derive(Clone)]
 pub struct RedisSettings {
-    /// `redis://…`, `redis-sentinel://…/NAME`, `redis-cluster://…`, or the same encrypted, with `rediss`.
+    /// `redis://…`, `redis-sentinel://…/NAME`, `redis-cluster://…`, or the encrypted variants with `rediss`.
     pub url: String,
-    /// What the names of all keys begin with.
+    /// The prefix of all keys.
     pub prefix: String,
-    /// What the key is made from that everything is sealed with.
+    /// The key material for sealing.
     pub key: [u8; 32],
-    /// Certificates of authorities to trust besides those of this machine.
+    /// A CA file to trust in addition to the system's certificates.
     pub ca_file: Option<PathBuf>,
 }
 
 impl RedisSettings {
-    /// Where it is, and whom to believe to be it.
+    /// Returns the address with the certificates to trust.
     pub(super) fn resolve(&self) -> Result<Address, StoreError> {
         let trusted = self.ca_file.as_deref().map(|file| tls::trusted_certificates(Some(file))).transpose();
         let trusted = trusted.map_err(|error| StoreError::shared(error.to_string()))?;
@@ -53,27 +53,27 @@ impl fmt::Debug for RedisSettings {
     }
 }
 
-/// A Redis that is used. Its tasks end with it.
+/// A running Redis backend. Its tasks end when it is dropped.
 #[derive(Debug)]
 pub(crate) struct RedisBackend {
-    /// With the version of what is in the records: one that cannot read them has another number, and other keys.
+    /// Includes the version of the record format. Incompatible formats have different versions, and so different keys.
     pub(super) prefix: String,
     pub(super) channel: String,
     pub(super) connection: RedisConnection,
     pub(super) seal: Seal,
     pub(super) warnings: WarningThrottle,
-    /// Goes into the names of counts, so that they tell nobody whose they are.
+    /// Part of the names of counters, so that the names do not reveal the clients.
     pub(super) blind: Digest,
     pub(super) watchers: Arc<Watchers>,
-    /// What this node is called by the others.
+    /// The name of this node among the nodes.
     pub(super) node: String,
     pub(super) peers: Arc<Peers>,
     pub(super) counts: Arc<DeliveryCounts>,
-    /// Fires when there are messages to be read.
+    /// Fires when there are messages to read.
     pub(super) new_messages: Arc<Notify>,
-    /// Whether this node brings messages to anybody.
+    /// Whether this node delivers messages to clients.
     pub(super) delivers: Arc<AtomicBool>,
-    /// What the time there was, in milliseconds, and when that was here.
+    /// The time of Redis in milliseconds, and the local time when it was read.
     pub(super) time: OnceLock<(u64, Instant)>,
     bus: Bus,
     _tasks: JoinSet<()>,
@@ -148,7 +148,7 @@ impl RedisBackend {
     }
 }
 
-/// Shows that a server takes writes.
+/// Creates a command that succeeds only on a server that takes writes.
 fn write_check(prefix: &str) -> Cmd {
     let mut set = cmd("SET");
     set.arg(format!("{prefix}probe")).arg("").arg("PX").arg(u64::try_from(PROBE_TTL.as_millis()).unwrap_or_default());

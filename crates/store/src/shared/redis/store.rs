@@ -1,4 +1,4 @@
-//! Records in Redis, for several nodes. They are sealed: whoever reads or writes in Redis learns nothing and forges nothing.
+//! Sealed records in Redis, for several nodes. A third party with access to Redis cannot read or forge them.
 
 use std::collections::VecDeque;
 use std::marker::PhantomData;
@@ -16,32 +16,32 @@ use super::server::RedisBackend;
 use crate::shared::expiring::{Expiring, RecordWatch};
 use crate::{StoreError, StoreErrorKind};
 
-/// How often a change is tried before we give up on a record that everybody changes.
+/// The maximum number of attempts to change a record that others keep changing.
 const MAX_ATTEMPTS: usize = 64;
 
-/// Puts a record in the place of the one that was read, unless that has changed, and tells everybody.
+/// Replaces a record, unless it has changed since it was read, and notifies the watchers.
 const REPLACE_SCRIPT: &str = "if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end \
     redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3]) \
     redis.call('PUBLISH', ARGV[4], ARGV[5]) return 1";
 
-/// Takes a record away and tells everybody.
+/// Removes a record and notifies the watchers.
 const TAKE_SCRIPT: &str = "local was = redis.call('GET', KEYS[1]) if was then redis.call('DEL', KEYS[1]) \
     redis.call('PUBLISH', ARGV[1], ARGV[2]) end return was";
 
-/// A shelf in Redis.
+/// An ephemeral store in Redis.
 pub(crate) struct RedisStore<T> {
     server: Arc<RedisBackend>,
     name: &'static str,
     capacity: usize,
-    /// Until when the records last that this node put there; for its own figures.
+    /// The expiry times of the records that this node created, for its metrics.
     begun: Mutex<VecDeque<Timestamp>>,
     record: PhantomData<fn() -> T>,
 }
 
-/// What was found.
+/// The result of a lookup.
 enum RecordLookup<T> {
     Missing,
-    /// Something that does not count: its time is over, or it is not ours.
+    /// A record that does not count: it has expired, or is not ours.
     Stale(Vec<u8>),
     Live(Vec<u8>, T),
 }
@@ -63,7 +63,7 @@ impl<T> RedisStore<T> {
         begun.push_back(until);
     }
 
-    /// The record's name: in Redis with the prefix in front, and as watchers know it.
+    /// Returns the record's key in Redis, with the prefix, and its name for watchers.
     fn names(&self, digest: &Digest) -> (String, String) {
         let digest = digest.to_text();
         (format!("{}{}:{digest}", self.server.prefix, self.name), format!("{} {digest}", self.name))
@@ -155,7 +155,7 @@ impl<T: Expiring + Serialize + DeserializeOwned> RedisStore<T> {
         Ok(self.classify(key, call.ask::<Option<Vec<u8>>>(&get).await?, now))
     }
 
-    /// What is not ours, or cannot be read by this version, counts as nothing: whoever needs it begins again.
+    /// Opens a record. A record that is not ours, or that this version cannot read, counts as absent; the user starts again.
     fn classify(&self, key: &str, bytes: Option<Vec<u8>>, now: Timestamp) -> RecordLookup<T> {
         let Some(bytes) = bytes else { return RecordLookup::Missing };
         let opened = self.server.seal.open(key, &bytes).ok_or(
@@ -200,7 +200,7 @@ impl<T: Expiring + Serialize + DeserializeOwned> RedisStore<T> {
     }
 }
 
-/// For how many milliseconds Redis keeps a record. Whether it is over is decided by our clock when it is read.
+/// Returns how many milliseconds Redis keeps a record. On reading, our clock decides whether it has expired.
 fn lifetime(value: &impl Expiring, now: Timestamp) -> u64 {
     u64::try_from(value.until().since(now).as_millis()).unwrap_or(u64::MAX).max(1)
 }

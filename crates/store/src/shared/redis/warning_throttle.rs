@@ -1,14 +1,14 @@
-//! Complaints about records that cannot be read, and not too many of them.
+//! Limits the warnings about unreadable records.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use deskpass_core::Timestamp;
 
-/// Between two of them.
+/// The minimum interval between two warnings.
 const WARNING_INTERVAL: Duration = Duration::from_secs(1);
 
-/// When there was a complaint last: whoever has a ticket can give cause for as many as they like.
+/// The time of the last warning. Warnings are limited, because any client with a ticket can cause them.
 #[derive(Debug)]
 pub(super) struct WarningThrottle(AtomicI64);
 
@@ -17,7 +17,7 @@ impl WarningThrottle {
         Self(AtomicI64::new(i64::MIN))
     }
 
-    /// Whether it is time for one, which this then is.
+    /// Returns whether a warning is due, and records it as given.
     pub(super) fn is_due(&self, now: Timestamp) -> bool {
         let last = self.0.load(Ordering::Relaxed);
         now >= Timestamp::from_millis(last) + WARNING_INTERVAL
@@ -30,7 +30,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn there_is_one_complaint_a_second() {
+    fn a_warning_is_due_once_a_second() {
         let warnings = WarningThrottle::new();
         let due = [0, 0, 999, 1_000, 1_001, 1_999, 9_000].map(|at| warnings.is_due(Timestamp::from_millis(at)));
         assert_eq!(due, [true, false, false, true, false, false, true]);

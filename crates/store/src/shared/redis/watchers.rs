@@ -1,15 +1,15 @@
-//! Who on this node waits for a change that may be made on another one.
+//! Tasks on this node that wait for a change that another node may make.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use tokio::sync::Notify;
 
-/// Those who wait, by the record's name.
+/// The watched records, by name.
 #[derive(Debug, Default)]
 pub(super) struct Watchers(Mutex<HashMap<String, Weak<WatchedRecord>>>);
 
-/// A record that somebody waits for.
+/// A record that at least one task watches.
 #[derive(Debug)]
 pub(crate) struct WatchedRecord {
     pub(crate) changed: Arc<Notify>,
@@ -36,7 +36,7 @@ impl Watchers {
         }
     }
 
-    /// After a change may have been missed.
+    /// Notifies all watchers after a change may have been missed.
     pub(super) fn notify_all(&self) {
         let all: Vec<_> = self.lock().values().filter_map(Weak::upgrade).collect();
         for watched in all {
@@ -52,7 +52,7 @@ impl Watchers {
 impl Drop for WatchedRecord {
     fn drop(&mut self) {
         let mut records = self.among.lock();
-        // Somebody may have begun to wait anew meanwhile.
+        // Another task may have started to watch the record meanwhile.
         if records.get(&self.name).is_some_and(|watched| watched.strong_count() == 0) {
             records.remove(&self.name);
         }

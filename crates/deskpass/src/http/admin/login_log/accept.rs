@@ -1,4 +1,4 @@
-//! In which form somebody wants the log.
+//! The format in which the client wants the log.
 
 use std::convert::Infallible;
 
@@ -11,12 +11,12 @@ use crate::http::request::context::RequestContext;
 use crate::http::request::describe::{DescribeInput, InputSpec};
 use crate::log_export::ExportFormat;
 
-/// The form that somebody likes best among those there are.
+/// The format that the client prefers among the supported ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AcceptedFormat {
-    /// A page in the usual envelope.
+    /// A page in the envelope.
     Page,
-    /// All of it as a file, which is to be called this.
+    /// The whole log as a file of this media type.
     File(ExportFormat, &'static str),
 }
 
@@ -31,7 +31,7 @@ impl DescribeInput for AcceptedFormat {
     fn describe_input(_: &mut InputSpec) {}
 }
 
-/// The first of those with the highest weight; a page where none is named that there is.
+/// The first format of the highest weight; a page where no supported format is named.
 fn preferred(headers: &HeaderMap) -> AcceptedFormat {
     let given = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
     let mut best = (0, AcceptedFormat::Page);
@@ -43,7 +43,7 @@ fn preferred(headers: &HeaderMap) -> AcceptedFormat {
     best.1
 }
 
-/// A form and its weight, in thousandths.
+/// A format and its weight, in thousandths.
 fn range(text: &str) -> Option<(AcceptedFormat, u16)> {
     let mut parts = text.split(';').map(str::trim);
     let form = match &*parts.next()?.to_ascii_lowercase() {
@@ -57,7 +57,7 @@ fn range(text: &str) -> Option<(AcceptedFormat, u16)> {
     Some((form, quality.map_or(Some(1000), thousandths)?))
 }
 
-/// A weight of RFC 9110: from 0 to 1 with at most three digits behind the point.
+/// A weight of RFC 9110: from 0 to 1 with at most three decimal places.
 fn thousandths(quality: &str) -> Option<u16> {
     let (whole, rest) = quality.split_once('.').unwrap_or((quality, ""));
     let digits = rest.len() <= 3 && rest.bytes().all(|c| c.is_ascii_digit());

@@ -1,4 +1,4 @@
-//! The log as a file: written while it is read, so that it may be of any length.
+//! The log as a file, streamed while it is read, so that its length is not limited.
 
 use std::io;
 
@@ -15,11 +15,11 @@ use crate::http::error::ApiError;
 use crate::http::request::authority::Reader;
 use crate::log_export::ExportFormat;
 
-/// How many rows are read at once.
+/// The number of rows read at once.
 const EXPORT_PAGE_ROWS: i64 = 500;
 
-/// A file of the log whose beginning has been read. From then on, whatever goes wrong breaks the connection: nobody must take
-/// a part for the whole.
+/// A file of the log whose first page has been read. After that, every error breaks the connection, so that a partial file is
+/// never taken for a complete one.
 #[derive(Debug)]
 pub(crate) struct LogExport {
     source: ExportSource,
@@ -27,11 +27,11 @@ pub(crate) struct LogExport {
     media_type: &'static str,
 }
 
-/// Where the rows come from.
+/// The source of the rows.
 #[derive(Debug)]
 struct ExportSource {
     app: App,
-    /// Who reads: they may lose the right to while they do.
+    /// The caller, who may lose access during the export.
     reader: Reader,
     scope: AccessScope,
     wanted: LogQuery,
@@ -61,7 +61,7 @@ impl IntoResponse for LogExport {
     }
 }
 
-/// The file, piece by piece. The next one is read when the client has taken the one before.
+/// Streams the file in chunks. The next chunk is read when the client has taken the previous one.
 fn chunks(source: ExportSource, begin: LogPage) -> impl stream::Stream<Item = io::Result<Bytes>> {
     stream::unfold(Some((source, ExportStep::Begin(begin))), |state| async move {
         let (source, step) = state?;
@@ -75,15 +75,15 @@ fn chunks(source: ExportSource, begin: LogPage) -> impl stream::Stream<Item = io
     })
 }
 
-/// What comes next.
+/// The next step of an export.
 enum ExportStep {
-    /// What was read already, below the heading.
+    /// The heading and the page that was read already.
     Begin(LogPage),
-    /// What is before this row.
+    /// The rows before this one.
     GoOn(String),
 }
 
-/// Why a file is not whole.
+/// Why an export is incomplete.
 #[derive(Debug, thiserror::Error)]
 enum ExportError {
     #[error("the service is stopping")]
@@ -93,7 +93,7 @@ enum ExportError {
 }
 
 impl ExportSource {
-    /// The next piece, and where to go on.
+    /// Returns the next chunk, and the row to continue from.
     async fn take(&self, step: ExportStep) -> Result<(Bytes, Option<String>), ExportError> {
         let (mut piece, mut page) = match step {
             ExportStep::Begin(page) => (self.format.heading().to_owned(), page),
@@ -104,7 +104,7 @@ impl ExportSource {
                 piece.push_str(&self.format.line(row));
             }
             match page.next {
-                // What is rare is looked for in several goes.
+                // A rare event can take several reads until a row matches.
                 Some(before) if piece.is_empty() => page = self.read(before).await?,
                 next => return Ok((piece.into(), next)),
             }
@@ -120,7 +120,7 @@ impl ExportSource {
         Ok(app.auth.log(scope, wanted, Some(before), EXPORT_PAGE_ROWS).await?)
     }
 
-    /// A name that says what is in it: the corporation and the time, in characters that need no quoting.
+    /// The file name: the corporation and the time, in characters that need no quoting.
     fn file_name(&self) -> String {
         let now = jiff::Timestamp::from_millisecond(self.app.auth.clock.now().millis()).unwrap_or_default();
         let (corp, at) = (&self.scope.corp, now.strftime("%Y%m%dT%H%M%SZ"));

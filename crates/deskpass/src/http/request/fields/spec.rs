@@ -1,4 +1,4 @@
-//! What fields take. A field says it once, by how it is read; what reads it and what describes it go by the same value.
+//! The values that fields accept. Reading and describing a field use the same specification, so they cannot differ.
 
 use deskpass_core::InvalidId;
 use serde_json::{Value, json};
@@ -11,51 +11,51 @@ pub(crate) struct FieldSpec {
     pub(crate) required: bool,
 }
 
-/// What a field takes. Another kind of field is another variant here, and a method of `Fields` that reads it.
+/// The values that a field accepts. A new kind is a new variant, and a method of `Fields` that reads it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum FieldKind {
     /// Any text.
     Text,
-    /// A text of a form that has a name.
+    /// A text of a named format.
     Format(&'static TextFormat),
-    /// An identifier, by the rule that others break.
+    /// An identifier, with the error that invalid ones cause.
     Id(InvalidId),
-    /// One of a few words.
+    /// A word of a closed list.
     OneOf(&'static [&'static str]),
     /// A password of at most this many bytes.
     Password(usize),
-    /// A whole number from one to another.
+    /// An integer from the first to the second number, inclusive.
     Integer(u64, u64),
-    /// Yes or no.
+    /// A boolean.
     Boolean,
-    /// At most this many texts.
+    /// A list of at most this many texts.
     StringList(usize),
 }
 
-/// A form that a text must have.
+/// The format of a text.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct TextFormat {
-    /// Its name in JSON Schema (`date-time`, `ipv4`, …), or one of our own.
+    /// Its name in JSON Schema (`date-time`, `ipv4`, …), or a name of this service.
     pub(crate) name: &'static str,
-    /// What matches it and nothing else, where that can be said so.
+    /// A pattern that matches exactly the valid texts, where there is one.
     pub(crate) pattern: Option<&'static str>,
-    /// A text that has it.
+    /// A valid text.
     pub(crate) example: &'static str,
-    /// What is said of a text that has it not, in English and Chinese: "must be …".
+    /// The error of an invalid text, in English and Chinese: "must be …".
     pub(crate) rule: [&'static str; 2],
 }
 
 impl FieldKind {
-    /// The kind of what a function reads.
+    /// The kind of the identifiers that a function parses.
     pub(super) fn id<T>(parse: fn(&str) -> Result<T, InvalidId>) -> Self {
-        // Nothing is no identifier, so there is a rule that says so.
+        // An empty text is never an identifier, so parsing it returns the error with the rule.
         parse("").err().map_or(Self::Text, Self::Id)
     }
 
-    /// Something that fits, for readers to go on with while they are only being watched.
+    /// A valid sample value, for reading a request type that is only described.
     pub(super) fn sample(&self) -> Value {
         match self {
-            // A digit, since that is an identifier too.
+            // A digit, since that is a valid identifier, too.
             Self::Text | Self::Id(_) | Self::Password(_) => json!("0"),
             Self::Format(format) => json!(format.example),
             Self::OneOf(words) => json!(words.first()),

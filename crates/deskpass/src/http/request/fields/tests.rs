@@ -30,7 +30,7 @@ fn every_bad_field_is_named() {
     assert!(matches!(problems(r#"{"id":"a b"}"#).get("id"), Some(FieldError::Id(_))));
 }
 
-/// One field of every kind.
+/// A field of every kind.
 #[derive(Debug, PartialEq)]
 struct Everything(Option<u64>, bool, Option<bool>, Vec<String>, Option<&'static str>, u8);
 

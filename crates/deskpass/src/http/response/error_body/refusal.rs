@@ -1,4 +1,4 @@
-//! What each refusal says: the table of their codes.
+//! The response to each refusal: the table of error codes.
 
 use std::fmt;
 
@@ -11,13 +11,13 @@ use serde_json::{Value, json};
 use super::{ErrorBody, ErrorContext, error_body, limited, seconds, words};
 use crate::config::Language;
 
-/// Asks for a one-time password, as RFC 9470 has it.
+/// The challenge for a one-time password, as RFC 9470 defines it.
 const CHALLENGE: HeaderValue = HeaderValue::from_static(
     "Bearer error=\"insufficient_user_authentication\", \
      error_description=\"a fresh one-time password is needed in X-OTP-Code\", acr_values=\"otp\"",
 );
 
-/// When to look again at what only an administrator opens: a day, in seconds.
+/// `Retry-After` of a lockout that only an administrator ends: a day, in seconds.
 const LOCKED_RETRY_SECONDS: u64 = 86_400;
 
 pub(super) fn render(refusal: &Refusal, context: ErrorContext<'_>) -> ErrorBody {
@@ -84,12 +84,12 @@ pub(super) fn render(refusal: &Refusal, context: ErrorContext<'_>) -> ErrorBody 
 }
 
 impl ErrorBody {
-    /// With the word that programs go by.
+    /// Adds the reason, for programs.
     fn with_reason(self, reason: &str) -> Self {
         Self { data: json!({ "reason": reason }), ..self }
     }
 
-    /// With the name of what it is about.
+    /// Appends the name of the object.
     fn with_name(self, name: impl fmt::Display) -> Self {
         Self { message: format!("{} {name}", self.message), ..self }
     }

@@ -1,4 +1,4 @@
-//! What refusals say to people, in English and in Chinese, and what to do next.
+//! The messages of refusals, in English and in Chinese, with what to do next.
 
 use deskpass_auth::TokenError;
 use deskpass_core::Weakness;
@@ -120,7 +120,7 @@ pub(super) const LOCKED: Words = [
     "错误次数过多，已被锁定，请联系管理员解锁",
 ];
 
-/// What is wrong with a password that somebody chose.
+/// The message for a weak password.
 pub(super) const fn weakness(weakness: Weakness) -> Words {
     match weakness {
         Weakness::TooShort => ["is too short (at least 12 characters)", "太短（至少 12 个字符）"],
@@ -134,7 +134,7 @@ pub(super) const fn weakness(weakness: Weakness) -> Words {
     }
 }
 
-/// What is wrong with a token.
+/// The message for an invalid token.
 pub(super) const fn token(problem: TokenError) -> Words {
     match problem {
         TokenError::Missing => {

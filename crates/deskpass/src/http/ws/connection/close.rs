@@ -1,4 +1,4 @@
-//! How a socket ends, and what the client is told of it.
+//! The end of a socket: its close code, and the close handshake.
 
 use std::io::ErrorKind;
 use std::time::Duration;
@@ -15,38 +15,38 @@ use tokio_tungstenite::tungstenite::protocol::CloseFrame;
 use super::SocketSession;
 use super::frame::{text_frame, write_pending};
 
-/// How long a client may take to say goodbye; and one that is behind, to hear of it.
+/// How long a client may take for the close handshake, normally and when it is behind.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 const SLOW_CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Why a socket ends.
+/// Why a socket is closed.
 #[derive(Debug)]
 pub(super) enum SocketClose {
-    /// It is over on our side.
+    /// The session or the connection ended on the server.
     SessionEnded(CloseReason),
-    /// This process is about to go.
+    /// This process is shutting down.
     Restarting,
-    /// Nothing was heard for too long.
+    /// The client did not respond to pings.
     PingTimeout,
-    /// The client says too much.
+    /// The client sends too many messages.
     TooManyMessages,
-    /// The client sends what is no text.
+    /// The client sends binary messages.
     Binary,
-    /// The client does not keep to the protocol, sends what is no UTF-8, or too much at once.
+    /// The client violates the protocol, sends invalid UTF-8, or sends a message that is too large.
     Protocol,
     NotUtf8,
     TooBig,
-    /// The client says goodbye.
+    /// The client closes the socket.
     ClosedByClient,
-    /// There is nobody.
+    /// The connection is broken.
     Disconnected,
 }
 
 impl SocketClose {
-    /// What an error on the line comes to.
+    /// The close reason for an error on the connection.
     pub(super) fn from_error(error: &Error) -> Self {
         match error {
-            // Whoever goes without a word breaks no rule that matters any more.
+            // A client that disconnects without a close frame is gone, and needs no error.
             Error::Protocol(ProtocolError::ResetWithoutClosingHandshake) => Self::Disconnected,
             Error::Protocol(_) => Self::Protocol,
             Error::Utf8(_) => Self::NotUtf8,
@@ -75,7 +75,7 @@ impl SocketClose {
         }
     }
 
-    /// The word that goes with it.
+    /// The reason in the close frame.
     fn name(&self) -> &'static str {
         match self {
             Self::SessionEnded(CloseReason::Refused(refusal)) => refusal.name(),
@@ -92,7 +92,7 @@ impl SocketClose {
         }
     }
 
-    /// What is said before: that the session is what ends, or from where to go on.
+    /// The last event before the close frame: that the session ends, or where to resume.
     fn final_event(&self) -> Option<serde_json::Value> {
         match self {
             Self::SessionEnded(CloseReason::Refused(refusal)) => {
@@ -105,7 +105,7 @@ impl SocketClose {
 }
 
 impl SocketSession<'_> {
-    /// Says goodbye, and waits a while for the client to do so.
+    /// Sends a close frame, and waits for the client's.
     pub(super) async fn close(mut self, reason: SocketClose) {
         let limit = if let SocketClose::SessionEnded(CloseReason::TooSlow) = reason {
             SLOW_CLOSE_TIMEOUT
@@ -113,7 +113,7 @@ impl SocketSession<'_> {
             CLOSE_TIMEOUT
         };
         let goodbye = async {
-            // Fails where the line is closed, which it is once both have said goodbye.
+            // Fails once the connection is closed, which it is after both close frames.
             let _ = self.close_handshake(&reason).await;
             if matches!(
                 reason,
@@ -125,7 +125,7 @@ impl SocketSession<'_> {
         if matches!(reason, SocketClose::Disconnected) || timeout(limit, goodbye).await.is_ok() {
             return;
         }
-        // What was not read would stay with the system for as long as the client likes.
+        // Data that the client does not read would stay in the system's buffers for as long as the client likes.
         self.line.get_ref().reset_on_close();
     }
 
@@ -143,12 +143,12 @@ impl SocketSession<'_> {
         Ok(())
     }
 
-    /// Reads on what does not matter any more: a line that is closed over something unread is cut, and the client may lose
-    /// the code that it was closed with.
+    /// Discards what the client still sends: closing a connection with unread data resets it, and the client may lose the close
+    /// code.
     async fn drain(&mut self) {
         let stream = self.line.get_mut();
         let _ = stream.shutdown().await;
-        // Not within this future, whose room every socket takes as long as it is open.
+        // On the heap: otherwise the future of every open socket would contain the buffer.
         let mut unread = vec![0; 2 * 1024];
         while let Ok(1..) = stream.read(&mut unread).await {}
     }

@@ -1,5 +1,5 @@
-//! A connection from which only so much is read in a minute. Clients have nothing to say, and what they may say is counted by
-//! the frame; a frame may come in pieces that are never whole, and of those only the bytes can be counted.
+//! A connection that limits the bytes read per minute. Messages of a client are counted by the frame, but the fragments of a
+//! frame that never ends can only be counted in bytes.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -10,11 +10,11 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::Instant;
 
-/// More than all the frames that a client may send in a minute.
+/// More than all frames that a client may send in a minute.
 const MAX_BYTES_PER_WINDOW: usize = 8 << 20;
 const METER_WINDOW: Duration = Duration::from_mins(1);
 
-/// Such a connection.
+/// A connection that limits the bytes read per minute.
 #[derive(Debug)]
 pub(super) struct MeteredStream {
     stream: TcpStream,
@@ -27,7 +27,7 @@ impl MeteredStream {
         Self { stream, left: MAX_BYTES_PER_WINDOW, since: Instant::now() }
     }
 
-    /// Has the system forget what the client has not taken.
+    /// Discards unsent data when the connection is closed.
     pub(super) fn reset_on_close(&self) {
         let _ = self.stream.set_zero_linger();
     }

@@ -9,7 +9,7 @@ use deskpass_store::EndReason;
 use super::*;
 use crate::http::error::ApiError;
 
-/// A refusal with its status, its code, its reason, and what stands in the head.
+/// A refusal with its status, its code, its reason, and its header.
 type Row = (Refusal, u16, u16, Option<&'static str>, Option<(&'static str, &'static str)>);
 
 const BEARER: Option<(&str, &str)> = Some(("www-authenticate", "Bearer"));
@@ -19,7 +19,7 @@ const STEP_UP: Option<(&str, &str)> = Some((
      error_description=\"a fresh one-time password is needed in X-OTP-Code\", acr_values=\"otp\"",
 ));
 
-/// In the order of their codes. Those of 1014 carry fields instead of a reason.
+/// In the order of the codes. Refusals with code 1014 have fields instead of a reason.
 fn rows() -> Vec<Row> {
     let retry = |seconds| Some(("retry-after", seconds));
     let quarter = Lockout::For(Duration::from_mins(15));
@@ -126,7 +126,7 @@ fn every_refusal_is_told_in_either_language_and_in_words_of_its_own() {
         let [english, chinese] = [Language::En, Language::Zh].map(|language| told(&refusal, language).message);
         assert!(english.is_ascii() && english.len() > 10, "{english}");
         assert!(chinese.chars().any(|letter| ('\u{4e00}'..='\u{9fff}').contains(&letter)), "{chinese}");
-        // Disabled is disabled, whether somebody shows a token or wants one.
+        // A disabled employee gets the same message with a token as at a sign-in.
         if refusal != Refusal::Token(TokenError::Ended(EndReason::Disabled)) {
             for words in [english, chinese] {
                 assert_eq!(seen.insert(words.clone(), refusal.clone()), None, "{words}");
