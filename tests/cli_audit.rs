@@ -165,10 +165,21 @@ on_both! {
 
     fn a_log_that_was_changed_is_not_begun_anew_with_its_own_key(scene) {
         scene.sign_in(10).await;
-        scene.sql("UPDATE login_log SET ip_address = '192.0.2.99'");
-        let (code, _, error) = told(&scene.audit(&["restart", "--key-is-lost"], &[]));
-        assert!(code == Some(1) && error.contains("encryption_key is the one that the log was written with"), "{error}");
-        assert_eq!(scene.verify(&[]).0, Some(1));
+        let Scene { process, directory, place } = scene;
+        process.terminate();
+        let scene = Scene { process: Scene::embedded().process, directory, place };
+        // The marker shows the key; without the marker the stored key check does.
+        for sql in ["UPDATE login_log SET ip_address = '192.0.2.99'", "DELETE FROM log_marker"] {
+            scene.sql(sql);
+            let (code, _, error) = told(&scene.audit(&["restart", "--key-is-lost"], &[]));
+            assert!(code == Some(1) && error.contains("encryption_key is the one that the log"), "{error}");
+            assert_eq!(scene.verify(&[]).0, Some(1));
+        }
+        let (code, text, error) = told(&scene.audit(&["restart", "--key-is-lost", "--accept-unverified-rows"], &[]));
+        assert_eq!(code, Some(0), "{text}{error}");
+        assert_eq!(scene.verify(&[]).0, Some(0));
+        let detail = scene.sql("SELECT detail FROM login_log WHERE event = 'log_restarted'");
+        assert_eq!(detail, ["the chains were begun anew; the rows before were accepted without verification"]);
     }
 
     fn a_log_that_is_taken_out_of_its_chains_is_told(scene) {

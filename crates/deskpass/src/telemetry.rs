@@ -212,7 +212,7 @@ impl Metrics {
         }
     }
 
-    /// The metrics of the rows of a route table, registered on first use.
+    /// The metrics of the rows of a route table, registered here.
     pub(crate) fn for_routes(&self, rows: impl IntoIterator<Item = RouteLabels>) -> RouteMetrics {
         let (mut routes, mut limited) = (Vec::new(), Vec::new());
         for RouteLabels { method, path, is_limited } in rows {

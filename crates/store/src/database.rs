@@ -28,7 +28,7 @@ pub use migrate::newest_version;
 pub use open_error::OpenError;
 pub use postgres::{PostgresSettings, PostgresStatus, inspect_postgres};
 pub(crate) use probe::{RECORD_TIME, probe_write, sweep_journal};
-pub use restart::restart_log;
+pub use restart::{SameKey, restart_log};
 pub(crate) use row::Row;
 pub(crate) use sql::Sql;
 pub(crate) use tx::Tx;

@@ -49,7 +49,7 @@ pub use clock::{ClockRepair, DatabaseTime, read_latest_recorded_time};
 pub use cursor::{Cursor, InvalidCursor};
 pub use database::{
     CopyError, CopyProgress, CopyReport, DirectReadError, Location, Mode, OpenError, PostgresSettings, PostgresStatus,
-    copy, inspect_postgres, newest_version, restart_log,
+    SameKey, copy, inspect_postgres, newest_version, restart_log,
 };
 pub use deny_list::EndReason;
 pub use directory::{

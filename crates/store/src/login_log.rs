@@ -17,7 +17,7 @@ pub use chain::{ChainKey, KEY_CHECK_PURPOSE, KEY_CHECK_TEXT};
 pub use entry::LogEntry;
 pub use event::AuditEvent;
 pub use key_check::is_key_of_log;
-pub(crate) use marker::{begin_chains, is_other_key};
+pub(crate) use marker::{begin_chains, is_other_key, is_own_key};
 pub use page::{LogFilter, LogPage, read_log};
 pub(crate) use page::{find_row, first_id_at, read_page};
 pub use receipt::{InvalidReceipt, Receipt};

@@ -144,9 +144,11 @@ impl HttpTransport {
         let deadline = self.deadline();
         let _permit = self.permit(deadline).await?;
         let answered = self.http.get(self.api.clone()).timeout(self.remaining(deadline)).send().await;
-        let response = answered.map_err(|error| {
-            self.breakers.failed();
-            classify_error("date", &error)
+        let response = answered.map_err(|error| classify_error("date", &error)).inspect_err(|error| {
+            // Without a local socket no call was made.
+            if !matches!(error, Error::Unreachable(Unreachable::NoLocalSockets)) {
+                self.breakers.failed();
+            }
         })?;
         self.breakers.reached();
         self.record_date(&response);

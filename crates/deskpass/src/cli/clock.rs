@@ -119,11 +119,16 @@ impl Repair {
             .into());
         }
         if !self.yes {
-            let agrees = record.is_none_or(|record| !contradicts(record, clock));
+            let agrees = record.is_none_or(|record| !contradicts(record, clock) || is_pause(record, clock));
             println!("{}", if agrees { NOTHING_TO_REPAIR } else { RUN_AGAIN });
         }
         Ok(self.yes)
     }
+}
+
+/// Whether the newest record is at most a day old, which the service accepts as a pause.
+fn is_pause(record: Timestamp, clock: &Clock) -> bool {
+    record <= clock.now() && clock.now().since(record) <= std::time::Duration::from_hours(24)
 }
 
 /// Whether the other clock shows that the machine's clock is wrong.

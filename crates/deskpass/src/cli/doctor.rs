@@ -104,11 +104,10 @@ async fn check_platform(settings: &Settings, clock: Clock, report: &mut Report) 
         report.record(Check::Record, record::check(settings, clock.now(), None).await);
         return report.skip(&[Check::Credentials, Check::Api, Check::Application, Check::Domain]);
     };
-    let compared = report.record(Check::Clock, platform::compare(reached.date.as_deref(), clock.now()));
-    report.record(
-        Check::Record,
-        record::check(settings, clock.now(), reached.date.is_some().then_some(compared.is_some())).await,
-    );
+    let compared = platform::compare(reached.date.as_deref(), clock.now());
+    let agrees = (!matches!(compared, Finding::Skipped(_))).then_some(matches!(compared, Finding::Good { .. }));
+    report.record(Check::Clock, compared);
+    report.record(Check::Record, record::check(settings, clock.now(), agrees).await);
     if report.record(Check::Credentials, platform::credentials(settings, &reached.client).await).is_none() {
         return report.skip(&[Check::Api, Check::Application, Check::Domain]);
     }

@@ -8,22 +8,38 @@ use super::postgres;
 use super::sqlite::Sqlite;
 use super::{Location, Mode, OpenError, Sql, Tx};
 use crate::cache::{Cache, Freshness};
-use crate::login_log::begin_chains;
+use crate::login_log::{begin_chains, is_own_key};
 use crate::{LogEntry, StoreError};
 
-/// Adds all rows of the log to a chain with the key of `entry`, and writes `entry` after them, in one transaction. No
-/// service may run on an embedded database meanwhile.
+/// Whether a log may be restarted with the key that it was written with. That hides changes which the key can still show.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SameKey {
+    /// The log stays as it is.
+    Refuse,
+    /// The rows are accepted without verification.
+    Accept,
+}
+
+/// Adds all rows of the log to a chain with the key of `entry`, and writes `entry` after them, in one transaction. Returns
+/// `false`, and changes nothing, when the key is that of the log and `same_key` refuses it. No service may run on an
+/// embedded database meanwhile.
 ///
 /// # Errors
 /// When the data is in use or cannot be used.
-pub async fn restart_log(location: &Location, mode: Mode, now: Timestamp, entry: LogEntry) -> Result<(), OpenError> {
+pub async fn restart_log(
+    location: &Location,
+    mode: Mode,
+    now: Timestamp,
+    entry: LogEntry,
+    same_key: SameKey,
+) -> Result<bool, OpenError> {
     match location {
         Location::Embedded(directory) => {
             let cache = Arc::new(Cache::new(1, Freshness::permanent()));
             // Without the key: the data was created with another key, and the marker is created below.
             let store = Sqlite::open(directory, mode, cache, now, None)?;
             let failed = |error| OpenError::Database { path: directory.join("deskpass.db"), error };
-            store.write(move |tx| restart(tx, &entry, now)).await.map_err(failed)
+            store.write(move |tx| restart(tx, &entry, now, same_key)).await.map_err(failed)
         }
         Location::Postgres(server) => {
             let name = postgres::display_name(server)?;
@@ -32,8 +48,9 @@ pub async fn restart_log(location: &Location, mode: Mode, now: Timestamp, entry:
                     "BEGIN; SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0;
                      LOCK TABLE log_chain, login_log IN SHARE ROW EXCLUSIVE MODE",
                 )?;
-                restart(&Tx::new(Sql::Postgres(connection)), &entry, now)?;
-                connection.batch("COMMIT")
+                let restarted = restart(&Tx::new(Sql::Postgres(connection)), &entry, now, same_key)?;
+                connection.batch("COMMIT")?;
+                Ok(restarted)
             };
             let done = postgres::with_migrated_connection(server, mode, now, work).await?;
             done.map_err(|error| OpenError::Server { server: name, error })
@@ -41,7 +58,11 @@ pub async fn restart_log(location: &Location, mode: Mode, now: Timestamp, entry:
     }
 }
 
-fn restart(tx: &Tx<'_>, entry: &LogEntry, now: Timestamp) -> Result<(), StoreError> {
+fn restart(tx: &Tx<'_>, entry: &LogEntry, now: Timestamp, same_key: SameKey) -> Result<bool, StoreError> {
+    // In the transaction and after the migrations, so that the rows that are checked are those that are restarted.
+    if same_key == SameKey::Refuse && is_own_key(tx, &entry.key)? {
+        return Ok(false);
+    }
     for text in [
         "UPDATE login_log SET chain = NULL, seq = NULL, hash = NULL",
         "DELETE FROM log_chain",
@@ -51,5 +72,6 @@ fn restart(tx: &Tx<'_>, entry: &LogEntry, now: Timestamp) -> Result<(), StoreErr
         tx.execute(text, &[])?;
     }
     begin_chains(tx, &entry.key, now)?;
-    entry.write(tx)
+    entry.write(tx)?;
+    Ok(true)
 }

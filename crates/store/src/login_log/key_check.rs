@@ -1,8 +1,8 @@
 //! Whether a key is the key that the audit log was written with.
 
 use super::ChainKey;
-use super::marker::is_key_of;
-use crate::database::{in_snapshot, read_directly};
+use super::marker::{is_key_of, is_own_key};
+use crate::database::{Sql, in_snapshot, read_directly};
 use crate::{DirectReadError, Location, Mode, Store, StoreError};
 
 /// Whether this is the key that the log was written with, read next to the running service.
@@ -10,7 +10,12 @@ use crate::{DirectReadError, Location, Mode, Store, StoreError};
 /// # Errors
 /// When the log cannot be read.
 pub async fn is_key_of_log(location: &Location, mode: Mode, key: ChainKey) -> Result<Option<bool>, DirectReadError> {
-    read_directly(location, mode, move |sql| in_snapshot(sql, |sql| is_key_of(sql, &key))).await
+    let is_key = move |sql: &Sql<'_>| match is_key_of(sql, &key)? {
+        // Nothing in a log that was changed throughout shows the key; the key check still does.
+        Some(false) if is_own_key(sql, &key)? => Ok(Some(true)),
+        known => Ok(known),
+    };
+    read_directly(location, mode, move |sql| in_snapshot(sql, &is_key)).await
 }
 
 impl Store {

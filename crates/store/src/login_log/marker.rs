@@ -118,6 +118,16 @@ pub(super) fn is_key_of(sql: &Sql<'_>, key: &ChainKey) -> Result<Option<bool>, S
     Ok(by_rows.or(matches!(marked, MarkerState::Forged).then_some(false)))
 }
 
+/// Whether this is the key of the data: the log or the stored key check was made with it.
+pub(crate) fn is_own_key(sql: &Sql<'_>, key: &ChainKey) -> Result<bool, StoreError> {
+    Ok(is_key_of(sql, key)? == Some(true) || key_check(sql)?.is_some_and(|check| key.matches_check(&check)))
+}
+
+/// The text by which the key is checked, if there is one that can be read.
+fn key_check(sql: &Sql<'_>) -> Result<Option<String>, StoreError> {
+    Ok(sql.first("SELECT key_check FROM desk", &[], |row| Ok(row.maybe_text(0).ok().flatten()))?.flatten())
+}
+
 /// Checks the key with the first rows of each chain alone.
 fn is_key_of_rows(sql: &Sql<'_>, key: &ChainKey) -> Result<Option<bool>, StoreError> {
     let (mut rows, mut fitting) = (0, 0);
@@ -134,8 +144,7 @@ fn is_key_of_rows(sql: &Sql<'_>, key: &ChainKey) -> Result<Option<bool>, StoreEr
 /// Whether the existing rows were made with another key. Checked before the marker is made, since a marker made with a
 /// wrong key could not be corrected.
 pub(crate) fn is_other_key(sql: &Sql<'_>, key: &ChainKey) -> Result<bool, StoreError> {
-    let check = sql.first("SELECT key_check FROM desk", &[], |row| Ok(row.maybe_text(0).ok().flatten()))?.flatten();
-    Ok(match (is_key_of_rows(sql, key)?, check) {
+    Ok(match (is_key_of_rows(sql, key)?, key_check(sql)?) {
         (Some(true), _) | (None, None) => false,
         (Some(false) | None, Some(check)) => !key.matches_check(&check),
         (Some(false), None) => true,

@@ -1,6 +1,6 @@
 //! Data of an earlier version is migrated with its own key only.
 
-use deskpass_store::{ChainKey, Mode, OpenError, Store, restart_log};
+use deskpass_store::{ChainKey, Mode, OpenError, SameKey, Store, restart_log};
 
 use crate::desk::{Desk, at, key, on_every_store};
 
@@ -36,7 +36,10 @@ on_every_store! {
         desk.sql("UPDATE desk SET key_check = 'theirs'").await;
         assert!(matches!(open(desk, key()).await, Err(OpenError::Key(_))));
         // A lost key has a way out.
-        restart_log(&desk.location, Mode::Production, at(100), desk.entry(100)).await.unwrap();
+        let restart = |same_key| restart_log(&desk.location, Mode::Production, at(100), desk.entry(100), same_key);
+        assert!(restart(SameKey::Refuse).await.unwrap());
+        assert!(!restart(SameKey::Refuse).await.unwrap(), "the key is that of the log now");
+        // Also where nothing in the log shows the key any more.
         assert_eq!(open(desk, key()).await.unwrap().is_key_of_log(key()).await.unwrap(), Some(true));
     }
 }

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use deskpass_core::{ClientInfo, Clock, CorpId, EmployeeKey, Entropy, Timestamp};
-use deskpass_store::{AuditEvent, ChainKey, LogEntry, OpenError, is_key_of_log, restart_log};
+use deskpass_store::{AuditEvent, ChainKey, LogEntry, OpenError, SameKey, restart_log};
 
 use crate::app::storage::{location, mode};
 use crate::cli::{CliError, CommonArgs, require_database, runtime};
@@ -14,9 +14,15 @@ pub(in crate::cli) struct Restart {
     /// Confirm that the old key is lost: from now on, earlier changes to existing rows cannot be detected.
     #[arg(long, required = true)]
     key_is_lost: bool,
+    /// Restart even with the key that the log was written with: existing rows are accepted without verification, and the log says so.
+    #[arg(long)]
+    accept_unverified_rows: bool,
     #[command(flatten)]
     common: CommonArgs,
 }
+
+const SAME_KEY: &str = "encryption_key is the one that the log was written with, so it is not lost, and nothing was changed; \
+    `deskpass audit verify` says whether rows were changed. To accept them as they are, add --accept-unverified-rows";
 
 impl Restart {
     pub(super) fn run(self) -> Result<(), CliError> {
@@ -25,21 +31,20 @@ impl Restart {
             require_database(&settings.data)?;
         }
         let now = Clock::steady(Timestamp::from_millis(0)).now();
-        let (runtime, place, mode) = (runtime()?, location(&settings), mode(&settings));
-        // With the right key, a restart would accept a changed log as a new one and hide a change that the key can still show.
-        let known = is_key_of_log(&place, mode, ChainKey::new(&settings.sealing_key()));
-        if runtime.block_on(known).is_ok_and(|known| known == Some(true)) {
-            return Err(
-                "encryption_key is the one that the log was written with, so nothing is lost and nothing was changed; \
-                        `deskpass audit verify` says whether rows were changed"
-                    .into(),
-            );
-        }
-        let restarted = restart_log(&place, mode, now, entry(&settings, now)?);
-        runtime.block_on(restarted).map_err(|error| match error {
+        let (same_key, detail) = if self.accept_unverified_rows {
+            (SameKey::Accept, "the chains were begun anew; the rows before were accepted without verification")
+        } else {
+            (SameKey::Refuse, "the chains were begun anew with another encryption_key")
+        };
+        let (place, entry) = (location(&settings), entry(&settings, now, detail)?);
+        let restarted = runtime()?.block_on(restart_log(&place, mode(&settings), now, entry, same_key));
+        let restarted = restarted.map_err(|error| match error {
             OpenError::InUse(data) => format!("a service runs on {}; stop it first", data.display()),
             error => error.to_string(),
         })?;
+        if !restarted {
+            return Err(SAME_KEY.into());
+        }
         println!(
             "the log of {} goes on with the encryption_key of the settings. Rows from before can be verified from now on only; receipts \
              from before can no longer be used. Agents whose passwords and devices were kept with the key from before begin anew: \
@@ -51,7 +56,7 @@ impl Restart {
 }
 
 /// The log row that records the restart.
-fn entry(settings: &Settings, now: Timestamp) -> Result<LogEntry, CliError> {
+fn entry(settings: &Settings, now: Timestamp, detail: &str) -> Result<LogEntry, CliError> {
     let home = CorpId::parse(&settings.platform.corp_id).map_err(|error| format!("platform.corp_id {error}"))?;
     let random = u128::from_be_bytes(Entropy::system().bytes()?) >> 48;
     Ok(LogEntry {
@@ -65,7 +70,7 @@ fn entry(settings: &Settings, now: Timestamp) -> Result<LogEntry, CliError> {
         visitor: ClientInfo::operator(),
         actor: None,
         reason: None,
-        detail: "the chains were begun anew with another encryption_key".to_owned(),
+        detail: detail.to_owned(),
         key: ChainKey::new(&settings.sealing_key()),
     })
 }

@@ -1,6 +1,9 @@
 use std::collections::HashSet;
 
+use hyper::Method;
+
 use super::*;
+use crate::http::{RateLimit, RequiredAccess};
 
 /// The rows that the API description contains.
 fn described() -> Vec<Route> {
@@ -19,6 +22,9 @@ fn every_described_row_has_a_tag_and_a_summary() {
     for route in described() {
         let texts = [route.tag, route.summary].concat();
         assert!(texts.iter().all(|text| !text.is_empty()), "{route:?} needs a tag and a summary");
+        assert_ne!(route.error_title[0], "Request failed", "{route:?} needs an error title of its own");
+        let is_open = route.access == RequiredAccess::Anyone && route.method == Method::POST;
+        assert!(!is_open || route.limit != RateLimit::Unlimited, "{route:?} is open to anyone and needs a limit");
         if tags.last() != Some(&route.tag) {
             assert!(!tags.contains(&route.tag), "{route:?} stands apart from the other routes of its tag");
             tags.push(route.tag);
