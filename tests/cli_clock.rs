@@ -107,9 +107,9 @@ async fn a_running_service_takes_the_operators_word_for_a_long_pause() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_wrong_machine_clock_is_not_put_on_record_against_the_database() {
     let place = Servers::shared().cluster_store();
-    let app = TestApp::at(&place, settings(&[("development.enabled", "true")])).await;
+    let mut app = TestApp::at(&place, settings(&[("development.enabled", "true")])).await;
     drop(app.client().await.sign_in("user01").await);
-    drop(app);
+    app.stop().await;
     let newest = place.query("SELECT at FROM probe");
     for wrong in ["+800d", "-800d"] {
         let (clock, mut command) = (FakeClock::by(wrong), binary());

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::OnceLock;
 
 use tempfile::TempDir;
 
@@ -9,18 +10,13 @@ use tempfile::TempDir;
 /// stays right, as on a real machine.
 #[derive(Debug)]
 pub(crate) struct FakeClock {
-    library: String,
     directory: TempDir,
 }
 
 impl FakeClock {
     /// A clock that is off by this much, in faketime's notation: `+800d`, `-10y`, `+0`.
     pub(crate) fn by(wrong: &str) -> Self {
-        // The faketime program prints the path of its library.
-        let asked = Command::new("faketime").args(["-m", "-f", "+0", "printenv", "LD_PRELOAD"]).output();
-        let asked = asked.expect("tools/services installs faketime");
-        let library = String::from_utf8(asked.stdout).unwrap().trim().to_owned();
-        let this = Self { library, directory: tempfile::tempdir().unwrap() };
+        let this = Self { directory: tempfile::tempdir().unwrap() };
         this.set(wrong);
         this
     }
@@ -35,11 +31,23 @@ impl FakeClock {
 
     /// Makes a command use this clock.
     pub(crate) fn on(&self, command: &mut Command) {
-        command.env("LD_PRELOAD", &self.library).env("FAKETIME_TIMESTAMP_FILE", self.file());
+        command.env("LD_PRELOAD", library()).env("FAKETIME_TIMESTAMP_FILE", self.file());
         command.env("FAKETIME_NO_CACHE", "1").env("FAKETIME_DONT_FAKE_MONOTONIC", "1").env("DONT_FAKE_MONOTONIC", "1");
     }
 
     fn file(&self) -> PathBuf {
         Path::join(self.directory.path(), "time")
     }
+}
+
+/// The path of the library, which the faketime program prints. Without it a process would see the right time.
+fn library() -> &'static str {
+    static LIBRARY: OnceLock<String> = OnceLock::new();
+    LIBRARY.get_or_init(|| {
+        let asked = Command::new("faketime").args(["-m", "-f", "+0", "printenv", "LD_PRELOAD"]).output();
+        let asked = asked.expect("tools/services installs faketime");
+        let path = String::from_utf8(asked.stdout).unwrap().trim().to_owned();
+        assert!(path.contains("faketime"), "faketime names no library: {path:?} {:?}", asked.stderr);
+        path
+    })
 }

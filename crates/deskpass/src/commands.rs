@@ -24,8 +24,9 @@ use deskpass_store::{IdentityLink, ListedPerson};
 use serde::{Deserialize, Serialize};
 
 use crate::App;
+use crate::timestamp::format_utc;
 use crate::untrusted_proxies::{ForwardOutcome, UntrustedProxy};
-use text::{describe_error, format_utc, no_such_role, role_list};
+use text::{describe_error, no_such_role, role_list};
 
 pub(crate) use agents::{AgentAction, AgentAdminCommand};
 pub(crate) use explain::{AccessQuery, ExplainRequest, describe_token_kind};

@@ -26,3 +26,8 @@ impl JsonSchema for Rfc3339 {
         true
     }
 }
+
+/// Formats a timestamp in UTC, to the second.
+pub(crate) fn format_utc(moment: Timestamp) -> String {
+    jiff::Timestamp::from_second(moment.millis().div_euclid(1_000)).unwrap_or_default().to_string()
+}

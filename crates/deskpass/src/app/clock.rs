@@ -6,6 +6,7 @@ use deskpass_core::{ClockDoubt, ClockDoubtReason, ClockTrust, ReferenceSource, R
 use jiff::fmt::rfc2822;
 
 use super::App;
+use crate::timestamp::format_utc;
 
 /// The largest difference allowed between the clocks of a node and of the database.
 pub(crate) const MAX_CLOCK_SKEW: Duration = Duration::from_secs(30);
@@ -134,11 +135,6 @@ impl App {
 /// The start time in development mode: the machine's time after an ordinary pause, otherwise the record.
 pub(crate) fn development_start_time(machine: Timestamp, record: Timestamp) -> Timestamp {
     if machine.since(record) > MAX_DEVELOPMENT_GAP { record } else { machine.max(record) }
-}
-
-/// Formats a timestamp in UTC, to the second.
-pub(crate) fn format_utc(moment: Timestamp) -> String {
-    jiff::Timestamp::from_second(moment.millis().div_euclid(1_000)).unwrap_or_default().to_string()
 }
 
 /// What the operator should do about a clock doubt.

@@ -1,5 +1,7 @@
 //! `deskpass clock`: recovers a service that recorded a wrong time.
 
+use std::time::Duration;
+
 use clap::{Args, Subcommand};
 use deskpass_core::{Clock, Timestamp};
 use deskpass_store::{OpenError, read_latest_recorded_time};
@@ -7,15 +9,15 @@ use jiff::fmt::rfc2822;
 
 use super::{CliError, CommonArgs, require_database, runtime};
 use crate::app::clock::clock_difference;
-use crate::app::clock::format_utc;
 use crate::app::platform;
 use crate::app::storage::{location, mode};
 use crate::commands::AdminCommand;
 use crate::config::Settings;
+use crate::timestamp::format_utc;
 use crate::{App, StartError};
 
 /// The maximum difference between the machine's time and an independent clock.
-const MAX_CLOCK_DIFFERENCE: std::time::Duration = std::time::Duration::from_mins(5);
+const MAX_CLOCK_DIFFERENCE: Duration = Duration::from_mins(5);
 
 /// Manage the time that the service uses.
 #[derive(Debug, Subcommand)]
@@ -128,7 +130,7 @@ impl Repair {
 
 /// Whether the newest record is at most a day old, which the service accepts as a pause.
 fn is_pause(record: Timestamp, clock: &Clock) -> bool {
-    record <= clock.now() && clock.now().since(record) <= std::time::Duration::from_hours(24)
+    record <= clock.now() && clock.now().since(record) <= Duration::from_hours(24)
 }
 
 /// Whether the other clock shows that the machine's clock is wrong.

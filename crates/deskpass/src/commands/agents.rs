@@ -6,9 +6,10 @@ use deskpass_store::{Agent, Device, ListedAgent};
 use serde::{Deserialize, Serialize};
 
 use super::table::table;
-use super::text::{describe_error, format_utc, no_such_role};
+use super::text::{describe_error, no_such_role};
 use super::{CommandResult, EmployeeSelector};
 use crate::App;
+use crate::timestamp::format_utc;
 
 /// An admin command about agents.
 #[derive(Debug, Deserialize, Serialize)]

@@ -9,8 +9,9 @@ use serde::{Deserialize, Serialize};
 
 use super::CommandResult;
 use super::table::table;
-use super::text::{describe_error, format_utc};
+use super::text::describe_error;
 use crate::App;
+use crate::timestamp::format_utc;
 
 /// An admin command about service keys. It contains no secrets, because it is logged.
 #[derive(Debug, Deserialize, Serialize)]

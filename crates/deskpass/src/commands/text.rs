@@ -1,7 +1,7 @@
 //! Texts that several admin commands share.
 
 use deskpass_auth::Error;
-use deskpass_core::{Role, Roles, Timestamp};
+use deskpass_core::{Role, Roles};
 
 /// The message for an error that has no specific one, with the place to look for the cause.
 pub(super) fn describe_error(error: &Error) -> String {
@@ -17,9 +17,4 @@ pub(super) fn role_list(roles: Roles) -> String {
 /// The message for a role that does not exist.
 pub(super) fn no_such_role(name: &str) -> String {
     format!("there is no role {name}; the roles are {}", role_list(Role::ALL.into_iter().collect()))
-}
-
-/// A time with a precision of one second.
-pub(super) fn format_utc(moment: Timestamp) -> String {
-    jiff::Timestamp::from_second(moment.millis().div_euclid(1_000)).unwrap_or_default().to_string()
 }

@@ -124,7 +124,7 @@ pub(crate) fn is_own_key(sql: &Sql<'_>, key: &ChainKey) -> Result<bool, StoreErr
 }
 
 /// The text by which the key is checked, if there is one that can be read.
-fn key_check(sql: &Sql<'_>) -> Result<Option<String>, StoreError> {
+pub(super) fn key_check(sql: &Sql<'_>) -> Result<Option<String>, StoreError> {
     Ok(sql.first("SELECT key_check FROM desk", &[], |row| Ok(row.maybe_text(0).ok().flatten()))?.flatten())
 }
 

@@ -96,7 +96,7 @@ pub async fn verify_log(
 
 /// Whether nothing in the log was made with this key, and the stored text by which the key is checked does not contradict that.
 fn is_wrong_key(sql: &Sql<'_>, key: &ChainKey, knows: &impl Fn(&str) -> bool) -> Result<bool, StoreError> {
-    let check = sql.first("SELECT key_check FROM desk", &[], |row| Ok(row.maybe_text(0).ok().flatten()))?.flatten();
+    let check = marker::key_check(sql)?;
     Ok(match marker::is_key_of(sql, key)? {
         Some(true) => false,
         Some(false) => !check.is_some_and(|check| knows(&check)),

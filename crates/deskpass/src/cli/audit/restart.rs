@@ -47,7 +47,7 @@ impl Restart {
         }
         println!(
             "the log of {} goes on with the encryption_key of the settings. Rows from before can be verified from now on only; receipts \
-             from before can no longer be used. Agents whose passwords and devices were kept with the key from before begin anew: \
+             from before can no longer be used. Agents whose passwords and devices were kept with another key begin anew: \
              deskpass agent reset-password, deskpass agent reset-otp",
             settings.data_location()
         );

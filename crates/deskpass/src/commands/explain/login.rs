@@ -6,10 +6,11 @@ use deskpass_store::{AuditEvent, LogFilter, LogRow};
 
 use super::super::agents::{password, since, state};
 use super::super::table::{plain, table};
-use super::super::text::{describe_error, format_utc};
+use super::super::text::describe_error;
 use super::super::{CommandResult, EmployeeSelector};
 use super::describe::{allowed_networks, effective_roles, employee_label, person_label};
 use super::reason;
+use crate::timestamp::format_utc;
 
 /// The maximum number of attempts in the output.
 const MAX_ATTEMPTS_SHOWN: usize = 10;

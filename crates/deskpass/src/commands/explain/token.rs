@@ -6,9 +6,10 @@ use deskpass_store::{ListedSession, PartialSessionLookup, ServiceKey};
 
 use super::super::CommandResult;
 use super::super::table::{plain, table};
-use super::super::text::{describe_error, format_utc, role_list};
+use super::super::text::{describe_error, role_list};
 use super::describe::{allowed_networks, employee_label};
 use super::reason;
+use crate::timestamp::format_utc;
 
 pub(super) async fn explain(auth: &Auth, kind: SecretKindName, digest: Digest) -> CommandResult {
     match kind {
