@@ -11,21 +11,17 @@ pub(crate) mod service_keys;
 pub(crate) mod sessions;
 pub(crate) mod statistics;
 
-use axum::extract::FromRequestParts;
 use deskpass_auth::AccessScope;
 use deskpass_core::{CorpId, EmployeeId, EmployeeKey};
-use hyper::http::request::Parts;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::App;
 use crate::http::error::field_error::{FieldError, FieldErrors};
 use crate::http::error::{ApiError, BadRequest};
-use crate::http::request::authority::{Reader, VerifiedCaller};
-use crate::http::request::context::RequestContext;
-use crate::http::request::describe::{DescribeInput, InputSpec};
+use crate::http::request::authority::{Admin, Reader};
+use crate::http::request::change::CheckedInput;
 use crate::http::request::fields::{Fields, FromFields};
-use crate::http::request::query::Path;
 
 /// A change that was made.
 #[derive(Debug, JsonSchema, Serialize)]
@@ -46,8 +42,8 @@ pub(crate) struct EmployeeRef {
 
 impl EmployeeRef {
     /// The employee's key; without a corporation, in the caller's own.
-    pub(crate) fn key_in_own_corp(&self, authority: &VerifiedCaller, app: &App) -> EmployeeKey {
-        let own = CorpId::parse(authority.caller.person().key.corp()).ok();
+    pub(crate) fn key_in_own_corp(&self, admin: &Admin, app: &App) -> EmployeeKey {
+        let own = CorpId::parse(admin.caller.person().key.corp()).ok();
         app.auth.resolve_key(self.corp.as_ref().or(own.as_ref()), &self.id)
     }
 
@@ -122,19 +118,12 @@ pub(crate) fn bad_cursor() -> ApiError {
 #[derive(Debug)]
 pub(crate) struct ExistingEmployee(pub(crate) EmployeeKey);
 
-impl FromRequestParts<RequestContext> for ExistingEmployee {
-    type Rejection = ApiError;
-    async fn from_request_parts(parts: &mut Parts, context: &RequestContext) -> Result<Self, ApiError> {
-        let Path(whom) = Path::<EmployeeRef>::from_request_parts(parts, context).await?;
-        let (key, authority) = (whom.key(&context.app), VerifiedCaller::from_request_parts(parts, context).await?);
-        authority.administrator(&context.app).require_employee(&key).await?;
+impl CheckedInput for ExistingEmployee {
+    type Fields = EmployeeRef;
+    async fn check(employee: EmployeeRef, admin: &Admin, app: &App) -> Result<Self, ApiError> {
+        let key = employee.key(app);
+        admin.administrator(app).require_employee(&key).await?;
         Ok(Self(key))
-    }
-}
-
-impl DescribeInput for ExistingEmployee {
-    fn describe_input(spec: &mut InputSpec) {
-        spec.reads_path::<EmployeeRef>();
     }
 }
 

@@ -3,6 +3,7 @@
 pub(crate) mod access;
 pub(crate) mod authority;
 pub(crate) mod body;
+pub(crate) mod change;
 pub(crate) mod client;
 pub(crate) mod context;
 pub(crate) mod cookies;

@@ -1,7 +1,7 @@
 //! Agents, for administrators. Every change requires a fresh one-time password.
 
 use axum::extract::State;
-use deskpass_core::{EmployeeId, Role};
+use deskpass_core::{EmployeeId, EmployeeKey, Role};
 use deskpass_store::ListedAgent;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -9,8 +9,9 @@ use serde::Serialize;
 use super::Done;
 use crate::App;
 use crate::http::error::ApiError;
-use crate::http::request::authority::{ExistingAgent, HighRisk, HomeAdmin, HomeOnly};
+use crate::http::request::authority::{Admin, HomeAdmin};
 use crate::http::request::body::JsonBody;
+use crate::http::request::change::{CheckedInput, HighRisk, HomeOnly, InPath};
 use crate::http::request::fields::{Fields, FromFields};
 use crate::http::request::query::Query;
 use crate::http::response::envelope::Reply;
@@ -117,10 +118,32 @@ pub(crate) async fn add(
     Ok(Reply(Done::YES))
 }
 
+/// An employee of the home corporation, as the path names them.
+pub(crate) struct AgentPath(EmployeeId);
+
+impl FromFields for AgentPath {
+    fn from_fields(fields: &mut Fields) -> Option<Self> {
+        Some(Self(fields.id("employee_id", EmployeeId::parse)?))
+    }
+}
+
+/// An existing agent, as the path names them.
+#[derive(Debug)]
+pub(crate) struct ExistingAgent(EmployeeKey);
+
+impl CheckedInput for ExistingAgent {
+    type Fields = AgentPath;
+    async fn check(AgentPath(id): AgentPath, _: &Admin, app: &App) -> Result<Self, ApiError> {
+        let agent = app.auth.resolve_key(None, &id);
+        app.auth.require_agent(&agent).await?;
+        Ok(Self(agent))
+    }
+}
+
 /// Resets an agent's failed attempts.
 pub(crate) async fn unlock(
     State(app): State<App>,
-    HighRisk(admin, HomeOnly(ExistingAgent(agent))): HighRisk<HomeOnly<ExistingAgent>>,
+    HighRisk(admin, HomeOnly(InPath(ExistingAgent(agent)))): HighRisk<HomeOnly<InPath<ExistingAgent>>>,
 ) -> Result<Reply<Done>, ApiError> {
     admin.administrator(&app).unlock_agent(agent).await?;
     Ok(Reply(Done::YES))
@@ -138,7 +161,7 @@ pub(crate) struct OtpReset {
 /// Unbinds an agent's device, and returns a setup code with which they bind another.
 pub(crate) async fn reset_otp(
     State(app): State<App>,
-    HighRisk(admin, HomeOnly(ExistingAgent(agent))): HighRisk<HomeOnly<ExistingAgent>>,
+    HighRisk(admin, HomeOnly(InPath(ExistingAgent(agent)))): HighRisk<HomeOnly<InPath<ExistingAgent>>>,
 ) -> Result<Reply<OtpReset>, ApiError> {
     let reset = admin.administrator(&app).reset_device(agent).await?;
     Ok(Reply(OtpReset { success: true, setup_code: reset.code.text(), expires_at: rfc3339(reset.until) }))
@@ -156,7 +179,7 @@ pub(crate) struct Reset {
 /// Removes an agent's password, and returns a setup code with which they set another.
 pub(crate) async fn reset_password(
     State(app): State<App>,
-    HighRisk(admin, HomeOnly(ExistingAgent(agent))): HighRisk<HomeOnly<ExistingAgent>>,
+    HighRisk(admin, HomeOnly(InPath(ExistingAgent(agent)))): HighRisk<HomeOnly<InPath<ExistingAgent>>>,
 ) -> Result<Reply<Reset>, ApiError> {
     let reset = admin.administrator(&app).reset_password(agent).await?;
     let (setup_code, expires_at) = (reset.code.text(), rfc3339(reset.until));

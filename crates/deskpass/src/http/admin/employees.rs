@@ -11,8 +11,8 @@ use super::{Done, ExistingEmployee, Paging, bad_cursor, list_scope};
 use crate::App;
 use crate::http::error::ApiError;
 use crate::http::error::field_error::FieldError;
-use crate::http::request::authority::{HighRisk, PathAnd, Reader};
-use crate::http::request::body::JsonBody;
+use crate::http::request::authority::Reader;
+use crate::http::request::change::{HighRisk, PathAndBody};
 use crate::http::request::fields::{Fields, FromFields};
 use crate::http::request::query::Query;
 use crate::http::response::envelope::Reply;
@@ -183,8 +183,8 @@ impl FromFields for EmployeePatch {
 /// Disables or enables an employee.
 pub(crate) async fn update(
     State(app): State<App>,
-    HighRisk(admin, PathAnd(ExistingEmployee(employee), JsonBody(input))): HighRisk<
-        PathAnd<ExistingEmployee, JsonBody<EmployeePatch>>,
+    HighRisk(admin, PathAndBody(ExistingEmployee(employee), input)): HighRisk<
+        PathAndBody<ExistingEmployee, EmployeePatch>,
     >,
 ) -> Result<Reply<Done>, ApiError> {
     if input.disabled {

@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use axum::extract::{FromRequest, FromRequestParts as _, Request, State};
+use axum::extract::State;
 use deskpass_auth::RoleLockout;
 use deskpass_core::{AllowLists, Role};
 use deskpass_store::ListedSession;
@@ -12,10 +12,9 @@ use serde::Serialize;
 use super::Done;
 use crate::App;
 use crate::http::error::ApiError;
-use crate::http::request::authority::{HighRisk, HomeAdmin, HomeOnly, VerifiedCaller};
+use crate::http::request::authority::{Admin, HomeAdmin};
 use crate::http::request::body::JsonBody;
-use crate::http::request::context::RequestContext;
-use crate::http::request::describe::{DescribeInput, InputSpec};
+use crate::http::request::change::{CheckedInput, HighRisk, HomeOnly, InBody};
 use crate::http::request::fields::{Fields, FromFields};
 use crate::http::response::envelope::Reply;
 use crate::http::response::schema::RoleName;
@@ -72,28 +71,18 @@ impl FromFields for ProposedAllowLists {
 #[derive(Debug)]
 pub(crate) struct ValidatedAllowLists(AllowLists);
 
-impl DescribeInput for ValidatedAllowLists {
-    fn describe_input(spec: &mut InputSpec) {
-        spec.reads_body::<ProposedAllowLists>();
-    }
-}
-
-impl FromRequest<RequestContext> for ValidatedAllowLists {
-    type Rejection = ApiError;
-    async fn from_request(request: Request, context: &RequestContext) -> Result<Self, ApiError> {
-        let (mut parts, body) = request.into_parts();
-        let VerifiedCaller { caller, visitor } = VerifiedCaller::from_request_parts(&mut parts, context).await?;
-        let JsonBody(ProposedAllowLists(lists)) =
-            JsonBody::from_request(Request::from_parts(parts, body), context).await?;
-        context.app.auth.require_not_locked_out(&caller.0, &lists, &visitor).await?;
-        Ok(Self(lists))
+impl CheckedInput for ValidatedAllowLists {
+    type Fields = ProposedAllowLists;
+    async fn check(lists: ProposedAllowLists, admin: &Admin, app: &App) -> Result<Self, ApiError> {
+        app.auth.require_not_locked_out(&admin.caller.0, &lists.0, &admin.visitor).await?;
+        Ok(Self(lists.0))
     }
 }
 
 /// Replaces all allow-lists.
 pub(crate) async fn replace(
     State(app): State<App>,
-    HighRisk(admin, HomeOnly(ValidatedAllowLists(lists))): HighRisk<HomeOnly<ValidatedAllowLists>>,
+    HighRisk(admin, HomeOnly(InBody(ValidatedAllowLists(lists)))): HighRisk<HomeOnly<InBody<ValidatedAllowLists>>>,
 ) -> Result<Reply<Done>, ApiError> {
     admin.administrator(&app).set_ip_rules(&lists).await?;
     Ok(Reply(Done::YES))

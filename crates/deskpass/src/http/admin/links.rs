@@ -1,21 +1,17 @@
 //! Links: which users of connected corporations may act as which employees.
 
-use axum::extract::{FromRequest, FromRequestParts, Request, State};
+use axum::extract::State;
 use deskpass_core::{CorpId, EmployeeId, EmployeeKey};
 use deskpass_store::IdentityLink;
-use hyper::http::request::Parts;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Done, EmployeeRef};
 use crate::App;
 use crate::http::error::ApiError;
-use crate::http::request::authority::{HighRisk, HomeAdmin, HomeOnly, NoBody, PathAnd, VerifiedCaller};
-use crate::http::request::body::JsonBody;
-use crate::http::request::context::RequestContext;
-use crate::http::request::describe::{DescribeInput, InputSpec};
+use crate::http::request::authority::{Admin, HomeAdmin};
+use crate::http::request::change::{CheckedInput, HighRisk, HomeOnly, InBody, InPath};
 use crate::http::request::fields::{Fields, FromFields};
-use crate::http::request::query::Path;
 use crate::http::response::envelope::Reply;
 use crate::timestamp::{Rfc3339, rfc3339};
 
@@ -102,25 +98,16 @@ pub(crate) struct NewLink {
     target: EmployeeKey,
 }
 
-impl DescribeInput for NewLink {
-    fn describe_input(spec: &mut InputSpec) {
-        spec.reads_body::<LinkBody>();
-    }
-}
-
-impl FromRequest<RequestContext> for NewLink {
-    type Rejection = ApiError;
-    async fn from_request(request: Request, context: &RequestContext) -> Result<Self, ApiError> {
-        let (mut parts, body) = request.into_parts();
-        let authority = VerifiedCaller::from_request_parts(&mut parts, context).await?;
-        let asked = JsonBody::from_request(Request::from_parts(parts, body), context).await;
-        let JsonBody(LinkBody { partner, target }) = asked?;
-        let (auth, target) = (&context.app.auth, target.key(&context.app));
-        if partner.corp == auth.policy.home_corp {
+impl CheckedInput for NewLink {
+    type Fields = LinkBody;
+    async fn check(link: LinkBody, admin: &Admin, app: &App) -> Result<Self, ApiError> {
+        let LinkBody { partner, target } = link;
+        if partner.corp == app.auth.policy.home_corp {
             return Err(super::field_error("corp_id", HOME_CORP_MESSAGE));
         }
-        authority.administrator(&context.app).require_employee(&target).await?;
-        Ok(Self { identity: auth.resolve_key(Some(&partner.corp), &partner.user), target })
+        let target = target.key(app);
+        admin.administrator(app).require_employee(&target).await?;
+        Ok(Self { identity: app.auth.resolve_key(Some(&partner.corp), &partner.user), target })
     }
 }
 
@@ -133,7 +120,7 @@ const HOME_CORP_MESSAGE: [&str; 2] = [
 /// Allows a user of a connected corporation to act as an employee.
 pub(crate) async fn approve(
     State(app): State<App>,
-    HighRisk(admin, HomeOnly(NewLink { identity, target })): HighRisk<HomeOnly<NewLink>>,
+    HighRisk(admin, HomeOnly(InBody(NewLink { identity, target }))): HighRisk<HomeOnly<InBody<NewLink>>>,
 ) -> Result<Reply<Done>, ApiError> {
     admin.administrator(&app).approve_link(identity, target).await?;
     Ok(Reply(Done::YES))
@@ -143,19 +130,11 @@ pub(crate) async fn approve(
 #[derive(Debug)]
 pub(crate) struct ExistingLink(EmployeeKey);
 
-impl DescribeInput for ExistingLink {
-    fn describe_input(spec: &mut InputSpec) {
-        spec.reads_path::<PartnerUser>();
-    }
-}
-
-impl FromRequestParts<RequestContext> for ExistingLink {
-    type Rejection = ApiError;
-    async fn from_request_parts(parts: &mut Parts, context: &RequestContext) -> Result<Self, ApiError> {
-        let authority = VerifiedCaller::from_request_parts(parts, context).await?;
-        let Path(PartnerUser { corp, user }) = Path::from_request_parts(parts, context).await?;
-        let identity = context.app.auth.resolve_key(Some(&corp), &user);
-        authority.administrator(&context.app).require_link(&identity).await?;
+impl CheckedInput for ExistingLink {
+    type Fields = PartnerUser;
+    async fn check(partner: PartnerUser, admin: &Admin, app: &App) -> Result<Self, ApiError> {
+        let identity = app.auth.resolve_key(Some(&partner.corp), &partner.user);
+        admin.administrator(app).require_link(&identity).await?;
         Ok(Self(identity))
     }
 }
@@ -163,9 +142,7 @@ impl FromRequestParts<RequestContext> for ExistingLink {
 /// Removes a link. Succeeds as well when it was removed in the meantime.
 pub(crate) async fn remove(
     State(app): State<App>,
-    HighRisk(admin, HomeOnly(PathAnd(ExistingLink(identity), NoBody))): HighRisk<
-        HomeOnly<PathAnd<ExistingLink, NoBody>>,
-    >,
+    HighRisk(admin, HomeOnly(InPath(ExistingLink(identity)))): HighRisk<HomeOnly<InPath<ExistingLink>>>,
 ) -> Result<Reply<Done>, ApiError> {
     admin.administrator(&app).remove_link(identity).await?;
     Ok(Reply(Done::YES))

@@ -1,6 +1,6 @@
 //! Roles and their assignment.
 
-use axum::extract::{FromRequest, FromRequestParts as _, Request, State};
+use axum::extract::State;
 use deskpass_core::{EmployeeKey, Role, Roles};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -10,10 +10,8 @@ use crate::http::admin::EmployeeRef;
 use crate::http::admin::employees::{Assigned, Listing, PeoplePageQuery, list};
 use crate::http::error::ApiError;
 use crate::http::error::field_error::FieldError;
-use crate::http::request::authority::{HighRisk, Reader, VerifiedCaller};
-use crate::http::request::body::JsonBody;
-use crate::http::request::context::RequestContext;
-use crate::http::request::describe::{DescribeInput, InputSpec};
+use crate::http::request::authority::{Admin, Reader};
+use crate::http::request::change::{CheckedInput, HighRisk, InBody};
 use crate::http::request::fields::{Fields, FromFields};
 use crate::http::request::query::Query;
 use crate::http::response::envelope::Reply;
@@ -73,29 +71,19 @@ impl FromFields for RoleAssignmentBody {
 #[derive(Debug)]
 pub(crate) struct RoleAssignment(EmployeeKey, Roles);
 
-impl DescribeInput for RoleAssignment {
-    fn describe_input(spec: &mut InputSpec) {
-        spec.reads_body::<RoleAssignmentBody>();
-    }
-}
-
-impl FromRequest<RequestContext> for RoleAssignment {
-    type Rejection = ApiError;
-    async fn from_request(request: Request, context: &RequestContext) -> Result<Self, ApiError> {
-        let (mut parts, body) = request.into_parts();
-        let authority = VerifiedCaller::from_request_parts(&mut parts, context).await?;
-        let asked = JsonBody::from_request(Request::from_parts(parts, body), context).await;
-        let JsonBody(RoleAssignmentBody { whom, roles }) = asked?;
-        let key = whom.key_in_own_corp(&authority, &context.app);
-        authority.administrator(&context.app).require_employee(&key).await?;
-        Ok(Self(key, roles))
+impl CheckedInput for RoleAssignment {
+    type Fields = RoleAssignmentBody;
+    async fn check(body: RoleAssignmentBody, admin: &Admin, app: &App) -> Result<Self, ApiError> {
+        let key = body.whom.key_in_own_corp(admin, app);
+        admin.administrator(app).require_employee(&key).await?;
+        Ok(Self(key, body.roles))
     }
 }
 
 /// Sets the roles of an employee.
 pub(crate) async fn assign(
     State(app): State<App>,
-    HighRisk(admin, RoleAssignment(employee, roles)): HighRisk<RoleAssignment>,
+    HighRisk(admin, InBody(RoleAssignment(employee, roles))): HighRisk<InBody<RoleAssignment>>,
 ) -> Result<Reply<Assigned>, ApiError> {
     Ok(Reply(admin.administrator(&app).set_roles(employee, roles).await?.into()))
 }

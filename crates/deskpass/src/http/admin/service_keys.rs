@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use axum::extract::{FromRequest, FromRequestParts as _, Request, State};
+use axum::extract::State;
 use deskpass_core::{EmployeeKey, ServiceKeyName, ServiceScopes, Timestamp};
 use deskpass_store::ServiceKey;
 use schemars::JsonSchema;
@@ -11,12 +11,10 @@ use serde::Serialize;
 use super::Done;
 use crate::App;
 use crate::http::error::ApiError;
-use crate::http::request::authority::{HighRisk, HomeAdmin, HomeOnly};
+use crate::http::request::authority::{Admin, HomeAdmin};
 use crate::http::request::body::JsonBody;
-use crate::http::request::context::RequestContext;
-use crate::http::request::describe::{DescribeInput, InputSpec};
+use crate::http::request::change::{CheckedInput, HighRisk, HomeOnly, InPath};
 use crate::http::request::fields::{Fields, FromFields};
-use crate::http::request::query::Path;
 use crate::http::response::envelope::Reply;
 use crate::http::response::schema::ServiceScopeName;
 use crate::timestamp::{Rfc3339, rfc3339};
@@ -124,7 +122,7 @@ pub(crate) async fn create(
 }
 
 /// The id of a service key in the path.
-struct ServiceKeyPath(String);
+pub(crate) struct ServiceKeyPath(String);
 
 impl FromFields for ServiceKeyPath {
     fn from_fields(fields: &mut Fields) -> Option<Self> {
@@ -136,18 +134,10 @@ impl FromFields for ServiceKeyPath {
 #[derive(Debug)]
 pub(crate) struct ExistingServiceKey(String);
 
-impl DescribeInput for ExistingServiceKey {
-    fn describe_input(spec: &mut InputSpec) {
-        spec.reads_path::<ServiceKeyPath>();
-    }
-}
-
-impl FromRequest<RequestContext> for ExistingServiceKey {
-    type Rejection = ApiError;
-    async fn from_request(request: Request, context: &RequestContext) -> Result<Self, ApiError> {
-        let (mut parts, _) = request.into_parts();
-        let Path(ServiceKeyPath(id)) = Path::from_request_parts(&mut parts, context).await?;
-        context.app.auth.require_service_key(&id).await?;
+impl CheckedInput for ExistingServiceKey {
+    type Fields = ServiceKeyPath;
+    async fn check(ServiceKeyPath(id): ServiceKeyPath, _: &Admin, app: &App) -> Result<Self, ApiError> {
+        app.auth.require_service_key(&id).await?;
         Ok(Self(id))
     }
 }
@@ -155,7 +145,7 @@ impl FromRequest<RequestContext> for ExistingServiceKey {
 /// Revokes a service key. Succeeds as well for a revoked one.
 pub(crate) async fn revoke(
     State(app): State<App>,
-    HighRisk(admin, HomeOnly(ExistingServiceKey(id))): HighRisk<HomeOnly<ExistingServiceKey>>,
+    HighRisk(admin, HomeOnly(InPath(ExistingServiceKey(id)))): HighRisk<HomeOnly<InPath<ExistingServiceKey>>>,
 ) -> Result<Reply<Done>, ApiError> {
     admin.administrator(&app).revoke_service_key(id).await?;
     Ok(Reply(Done::YES))

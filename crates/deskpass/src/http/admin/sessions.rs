@@ -1,10 +1,9 @@
 //! Sessions of all users, for administrators to list and to end.
 
-use axum::extract::{FromRequestParts, State};
+use axum::extract::State;
 use deskpass_auth::SessionQuery;
 use deskpass_core::{CorpId, Digest, EmployeeId, Role};
 use deskpass_store::ListedSession;
-use hyper::http::request::Parts;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -12,11 +11,10 @@ use super::{CursorPaging, ExistingEmployee, bad_cursor};
 use crate::App;
 use crate::http::auth::sessions::{SessionEnded, SessionPath, SessionShown};
 use crate::http::error::ApiError;
-use crate::http::request::authority::{HighRisk, NoBody, PathAnd, Reader, VerifiedCaller};
-use crate::http::request::context::RequestContext;
-use crate::http::request::describe::{DescribeInput, InputSpec};
+use crate::http::request::authority::{Admin, Reader};
+use crate::http::request::change::{CheckedInput, HighRisk, InPath};
 use crate::http::request::fields::{Fields, FromFields};
-use crate::http::request::query::{Path, Query};
+use crate::http::request::query::Query;
 use crate::http::response::envelope::Reply;
 
 /// The query of the list of sessions.
@@ -83,18 +81,10 @@ pub(crate) async fn list(
 #[derive(Debug)]
 pub(crate) struct ExistingSession(Digest);
 
-impl DescribeInput for ExistingSession {
-    fn describe_input(spec: &mut InputSpec) {
-        spec.reads_path::<SessionPath>();
-    }
-}
-
-impl FromRequestParts<RequestContext> for ExistingSession {
-    type Rejection = ApiError;
-    async fn from_request_parts(parts: &mut Parts, context: &RequestContext) -> Result<Self, ApiError> {
-        let authority = VerifiedCaller::from_request_parts(parts, context).await?;
-        let Path(SessionPath(id)) = Path::from_request_parts(parts, context).await?;
-        authority.administrator(&context.app).require_session(id).await?;
+impl CheckedInput for ExistingSession {
+    type Fields = SessionPath;
+    async fn check(SessionPath(id): SessionPath, admin: &Admin, app: &App) -> Result<Self, ApiError> {
+        admin.administrator(app).require_session(id).await?;
         Ok(Self(id))
     }
 }
@@ -102,7 +92,7 @@ impl FromRequestParts<RequestContext> for ExistingSession {
 /// Ends a session of any user.
 pub(crate) async fn end(
     State(app): State<App>,
-    HighRisk(admin, PathAnd(ExistingSession(id), NoBody)): HighRisk<PathAnd<ExistingSession, NoBody>>,
+    HighRisk(admin, InPath(ExistingSession(id))): HighRisk<InPath<ExistingSession>>,
 ) -> Result<Reply<SessionEnded>, ApiError> {
     admin.administrator(&app).end_session(id).await?;
     Ok(Reply(SessionEnded::YES))
@@ -118,7 +108,7 @@ pub(crate) struct SeveralEnded {
 /// Ends all sessions of an employee.
 pub(crate) async fn end_all(
     State(app): State<App>,
-    HighRisk(admin, PathAnd(ExistingEmployee(employee), NoBody)): HighRisk<PathAnd<ExistingEmployee, NoBody>>,
+    HighRisk(admin, InPath(ExistingEmployee(employee))): HighRisk<InPath<ExistingEmployee>>,
 ) -> Result<Reply<SeveralEnded>, ApiError> {
     let ended = admin.administrator(&app).end_sessions_of(employee).await?;
     Ok(Reply(SeveralEnded { success: true, ended }))

@@ -36,9 +36,7 @@ impl<T: FromFields> DescribeInput for Query<T> {
 impl<T: FromFields> FromRequestParts<RequestContext> for Path<T> {
     type Rejection = ApiError;
     async fn from_request_parts(_: &mut Parts, context: &RequestContext) -> Result<Self, ApiError> {
-        let decode = |piece: &str| percent_decode_str(piece).decode_utf8_lossy().into_owned();
-        let pieces = context.path_params.iter().map(|(name, piece)| (name.clone(), decode(piece)));
-        Ok(Self(pieces.collect::<Fields>().parse().map_err(BadRequest::Fields)?))
+        Ok(Self(path_fields(context)?))
     }
 }
 
@@ -46,4 +44,11 @@ impl<T: FromFields> DescribeInput for Path<T> {
     fn describe_input(spec: &mut InputSpec) {
         spec.reads_path::<T>();
     }
+}
+
+/// The path parameters, parsed and validated.
+pub(crate) fn path_fields<T: FromFields>(context: &RequestContext) -> Result<T, ApiError> {
+    let decode = |piece: &str| percent_decode_str(piece).decode_utf8_lossy().into_owned();
+    let pieces = context.path_params.iter().map(|(name, piece)| (name.clone(), decode(piece)));
+    Ok(pieces.collect::<Fields>().parse().map_err(BadRequest::Fields)?)
 }

@@ -1,0 +1,144 @@
+//! Extractors for changes of high risk. The session is looked up once; every check of the input is made for that administrator.
+
+use axum::extract::{FromRequest, FromRequestParts, Request};
+use hyper::HeaderMap;
+use hyper::header::HeaderName;
+
+use crate::App;
+use crate::http::error::ApiError;
+use crate::http::request::access::RequiredAccess;
+use crate::http::request::authority::Admin;
+use crate::http::request::body::JsonBody;
+use crate::http::request::context::RequestContext;
+use crate::http::request::describe::{DescribeInput, InputSpec};
+use crate::http::request::fields::FromFields;
+use crate::http::request::query::path_fields;
+
+/// An administrator who sent a fresh one-time password with this request. The password is used only after everything else about
+/// the request is valid, so that a mistake does not waste it.
+#[derive(Debug)]
+pub(crate) struct HighRisk<T>(pub(crate) Admin, pub(crate) T);
+
+/// The input of a change, read for the administrator who requests it.
+pub(crate) trait ChangeInput: DescribeInput + Sized {
+    /// Reads and checks the input.
+    fn read(
+        request: Request,
+        admin: &Admin,
+        context: &RequestContext,
+    ) -> impl Future<Output = Result<Self, ApiError>> + Send;
+}
+
+/// Input that depends on who sends it, such as a record that exists within their scope.
+pub(crate) trait CheckedInput: Sized {
+    /// The fields before the check.
+    type Fields: FromFields + Send;
+
+    /// Checks the fields for this administrator.
+    fn check(fields: Self::Fields, admin: &Admin, app: &App) -> impl Future<Output = Result<Self, ApiError>> + Send;
+}
+
+/// Checked input from the path.
+#[derive(Debug)]
+pub(crate) struct InPath<T>(pub(crate) T);
+
+/// Checked input from a JSON body.
+#[derive(Debug)]
+pub(crate) struct InBody<T>(pub(crate) T);
+
+/// Checked input from the path, and a JSON body.
+#[derive(Debug)]
+pub(crate) struct PathAndBody<P, B>(pub(crate) P, pub(crate) B);
+
+/// Input that only administrators of the home corporation may send. Others are rejected before their one-time password is used.
+#[derive(Debug)]
+pub(crate) struct HomeOnly<T>(pub(crate) T);
+
+impl<T: ChangeInput + Send> FromRequest<RequestContext> for HighRisk<T> {
+    type Rejection = ApiError;
+    async fn from_request(request: Request, context: &RequestContext) -> Result<Self, ApiError> {
+        let (mut parts, body) = request.into_parts();
+        let admin = Admin::from_request_parts(&mut parts, context).await?;
+        let (auth, sent) = (&context.app.auth, otp_header(&parts.headers));
+        let code = auth.parse_fresh_code(&admin.caller.0, sent.as_deref(), &admin.visitor).await?;
+        let input = T::read(Request::from_parts(parts, body), &admin, context).await?;
+        auth.consume_fresh_code(&admin.caller.0, code, &admin.visitor).await?;
+        Ok(Self(admin, input))
+    }
+}
+
+impl<T: ChangeInput> DescribeInput for HighRisk<T> {
+    fn describe_input(spec: &mut InputSpec) {
+        spec.requires(RequiredAccess::HighRisk);
+        T::describe_input(spec);
+    }
+}
+
+impl<T: ChangeInput> ChangeInput for HomeOnly<T> {
+    async fn read(request: Request, admin: &Admin, context: &RequestContext) -> Result<Self, ApiError> {
+        context.app.auth.require_home_admin(&admin.caller.0, &admin.visitor).await?;
+        Ok(Self(T::read(request, admin, context).await?))
+    }
+}
+
+impl<T: DescribeInput> DescribeInput for HomeOnly<T> {
+    fn describe_input(spec: &mut InputSpec) {
+        T::describe_input(spec);
+    }
+}
+
+impl<T: FromFields> ChangeInput for JsonBody<T> {
+    async fn read(request: Request, _: &Admin, context: &RequestContext) -> Result<Self, ApiError> {
+        Self::from_request(request, context).await
+    }
+}
+
+impl<T: CheckedInput> ChangeInput for InBody<T> {
+    async fn read(request: Request, admin: &Admin, context: &RequestContext) -> Result<Self, ApiError> {
+        let JsonBody(fields) = JsonBody::from_request(request, context).await?;
+        Ok(Self(T::check(fields, admin, &context.app).await?))
+    }
+}
+
+impl<T: CheckedInput> DescribeInput for InBody<T> {
+    fn describe_input(spec: &mut InputSpec) {
+        spec.reads_body::<T::Fields>();
+    }
+}
+
+impl<T: CheckedInput> ChangeInput for InPath<T> {
+    async fn read(_: Request, admin: &Admin, context: &RequestContext) -> Result<Self, ApiError> {
+        Ok(Self(T::check(path_fields(context)?, admin, &context.app).await?))
+    }
+}
+
+impl<T: CheckedInput> DescribeInput for InPath<T> {
+    fn describe_input(spec: &mut InputSpec) {
+        spec.reads_path::<T::Fields>();
+    }
+}
+
+impl<P: CheckedInput + Send, B: FromFields> ChangeInput for PathAndBody<P, B> {
+    async fn read(request: Request, admin: &Admin, context: &RequestContext) -> Result<Self, ApiError> {
+        let target = P::check(path_fields(context)?, admin, &context.app).await?;
+        let JsonBody(body) = JsonBody::from_request(request, context).await?;
+        Ok(Self(target, body))
+    }
+}
+
+impl<P: CheckedInput, B: FromFields> DescribeInput for PathAndBody<P, B> {
+    fn describe_input(spec: &mut InputSpec) {
+        spec.reads_path::<P::Fields>();
+        spec.reads_body::<B>();
+    }
+}
+
+/// The header in which a fresh one-time password is sent.
+const X_OTP_CODE: HeaderName = HeaderName::from_static("x-otp-code");
+
+/// The one-time password of a request; empty where the header is repeated or unreadable.
+fn otp_header(headers: &HeaderMap) -> Option<String> {
+    let mut given = headers.get_all(X_OTP_CODE).iter();
+    let (first, second) = (given.next()?, given.next());
+    Some(first.to_str().ok().filter(|_| second.is_none()).unwrap_or_default().to_owned())
+}
