@@ -102,8 +102,8 @@ fn mistakes_are_named_and_mended() {
         (&["role", "grant", "user01", "boss"], "the roles are admin, agent, user, supervisor, security"),
         (&["employee", "add", "a b"], "EMPLOYEE must be 1 to 64 characters"),
         (&["employee", "add", "x", "--corp", "a/b"], "--corp must be 1 to 64 characters"),
-        (&["employee", "add", "x", "--name", "a\u{202e}b"], "--name must be 1 to 128 characters that can be seen"),
-        (&["employee", "add", "x", "--name", ""], "--name must be 1 to 128 characters that can be seen"),
+        (&["employee", "add", "x", "--name", "a\u{202e}b"], "--name must be 1 to 128 visible characters"),
+        (&["employee", "add", "x", "--name", ""], "--name must be 1 to 128 visible characters"),
         (&["employee", "add", "x", "--department", "IT\u{200b}"], "--department must be 0 to 128 characters"),
         (&["employee", "add", "x", "--department-id", "name:IT"], "--department-id must be the number"),
         (&["employee", "add", "x", "--role", "Admin"], "there is no role Admin"),
@@ -234,7 +234,7 @@ fn data_that_cannot_be_written_is_not_called_damaged() {
     // The directory blocks the file that the database writes to first.
     std::fs::create_dir(directory.path().join("data/deskpass.db-wal")).unwrap();
     let (success, text) = run(directory.path(), &["migrate", "--dev"]);
-    assert!(!success && text.contains("look for room on the disk and for permissions"), "{text}");
+    assert!(!success && text.contains("check the free space and the permissions of the disk"), "{text}");
     assert!(!text.contains("backup"), "{text}");
 }
 
@@ -289,8 +289,8 @@ fn config_check_looks_at_the_verification_file() {
         std::fs::write(directory.path().join(name), "a").unwrap();
     }
     let (success, text) = check("WW_verify_a.txt");
-    assert!(success && text.contains("the settings are good (production mode)"), "{text}");
-    for (name, words) in [("WW_verify_gone.txt", "cannot be read"), ("other.txt", "its name must be")] {
+    assert!(success && text.contains("the settings are valid (production mode)"), "{text}");
+    for (name, words) in [("WW_verify_gone.txt", "cannot be read"), ("other.txt", "the file must keep the name")] {
         let (success, text) = check(name);
         assert!(!success && text.contains(name) && text.contains(words) && !text.contains("good"), "{text}");
     }

@@ -196,7 +196,7 @@ async fn the_service_goes_by_it(operator: Operator<'_>, client: &mut Client, cod
     operator.succeed(&["agent", "unlock", "agent01"]);
     assert_eq!(client.agent_login("agent01", PASSWORD).await.data()["otp"], "verify");
     let told = operator.succeed(&["agent", "reset-otp", "agent01"]);
-    assert!(told.contains("has no device any more"), "{told}");
+    assert!(told.contains("no longer has a device"), "{told}");
     let device_code = setup_code(&told);
     let [.., device, verified] = operator.listed("agent01").unwrap().map(|cell| timeless(&cell));
     assert_eq!([device, verified], ["none, code until TIME", "never"]);
@@ -271,7 +271,7 @@ fn in_production_the_address_is_the_public_url() {
         String::from_utf8(output.stdout).unwrap()
     };
     run(&["employee", "add", "zhangsan", "--name", "张三"]);
-    assert_eq!(run(&["agent", "list"]), "there are no agents; `deskpass agent add EMPLOYEE` makes one\n");
+    assert_eq!(run(&["agent", "list"]), "no agents; to add one: deskpass agent add EMPLOYEE\n");
     run(&["agent", "add", "zhangsan"]);
     let told = run(&["agent", "reset-password", "zhangsan"]);
     setup_code(&told);

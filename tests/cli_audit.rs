@@ -99,13 +99,13 @@ macro_rules! on_both {
 on_both! {
     fn an_untouched_log_is_as_it_was_written(scene) {
         let (code, text, _) = scene.verify(&[]);
-        assert!(code == Some(0) && text.contains("the log is as it was written: "), "{text}");
+        assert!(code == Some(0) && text.contains("the audit log is intact: "), "{text}");
         scene.sign_in(30).await;
         let receipt = scene.receipt();
         scene.sign_in(5).await;
         let (code, text, _) = scene.verify(&["--receipt", &receipt]);
-        assert!(code == Some(0) && text.contains(", and everything that the receipt tells of is there; 0 went"), "{text}");
-        assert!(text.contains("Keep the receipt where nobody reaches it who can change the database."), "{text}");
+        assert!(code == Some(0) && text.contains(", including all rows covered by the receipt; 0 expired"), "{text}");
+        assert!(text.contains("Keep the receipt where no one who can change the database can reach it."), "{text}");
         // This also works while no service runs.
         let Scene { process, directory, place } = scene;
         assert_eq!(process.terminate().0, Some(0));
@@ -124,9 +124,10 @@ on_both! {
         assert_eq!(code, Some(1), "{text}");
         assert!(text.contains("THE LOG WAS CHANGED: 1 fault(s) in "), "{text}");
         assert!(text.contains(&format!("- chain {chain}, row 2, id {id}, 2")), "{text}");
-        assert!(text.contains(": changed; somebody has written into it") && text.contains("What to do: keep a copy"), "{text}");
+        assert!(text.contains(": changed; somebody has written into it") && text.contains("What to do: copy the \
+             database"), "{text}");
         assert!(!text.contains("receipt: "), "a log that was changed gets none: {text}");
-        assert!(error.contains("deskpass: the log is not as it was written"), "{error}");
+        assert!(error.contains("deskpass: the audit log failed verification"), "{error}");
         scene.sql(&format!("DELETE FROM login_log WHERE {}", at(2)));
         scene.sql(&format!("DELETE FROM login_log WHERE {}", at(end)));
         let (code, text, _) = scene.verify(&[]);
@@ -146,7 +147,7 @@ on_both! {
         assert!(code == Some(1) && text.contains(&format!("- chain {chain}, row {end}: lost since the receipt; ")), "{text}");
         for (text, words) in [("nonsense", "does not look like one"), (&receipt[..receipt.len() - 3], "a part of it is missing")] {
             let (code, _, error) = scene.verify(&["--receipt", text]);
-            assert!(code == Some(1) && error.contains("--receipt cannot be used: ") && error.contains(words), "{error}");
+            assert!(code == Some(1) && error.contains("invalid --receipt: ") && error.contains(words), "{error}");
         }
     }
 
@@ -156,10 +157,10 @@ on_both! {
             scene.sign_in(times).await;
             let (code, text, error) = told(&scene.audit(&["verify"], &[key]));
             assert!(code == Some(1) && text.is_empty(), "{text}");
-            assert!(error.contains("encryption_key is not the one that the log in "), "{error}");
+            assert!(error.contains("encryption_key is not the key that the log in "), "{error}");
             let (code, text, error) = told(&scene.audit(&["export", "--format", "csv"], &[key]));
             assert!(code == Some(0) && text.lines().skip(1).all(|row| row.ends_with(",false")), "{text}");
-            assert!(error.contains("encryption_key is not the one that the log was written with"), "{error}");
+            assert!(error.contains("encryption_key is not the key that the log was written with"), "{error}");
         }
     }
 
@@ -172,14 +173,14 @@ on_both! {
         for sql in ["UPDATE login_log SET ip_address = '192.0.2.99'", "DELETE FROM log_marker"] {
             scene.sql(sql);
             let (code, _, error) = told(&scene.audit(&["restart", "--key-is-lost"], &[]));
-            assert!(code == Some(1) && error.contains("encryption_key is the one that the log"), "{error}");
+            assert!(code == Some(1) && error.contains("encryption_key is the key that the log"), "{error}");
             assert_eq!(scene.verify(&[]).0, Some(1));
         }
         let (code, text, error) = told(&scene.audit(&["restart", "--key-is-lost", "--accept-unverified-rows"], &[]));
         assert_eq!(code, Some(0), "{text}{error}");
         assert_eq!(scene.verify(&[]).0, Some(0));
         let detail = scene.sql("SELECT detail FROM login_log WHERE event = 'log_restarted'");
-        assert_eq!(detail, ["the chains were begun anew; the rows before were accepted without verification"]);
+        assert_eq!(detail, ["chains restarted; earlier rows accepted without verification"]);
     }
 
     fn a_log_that_is_taken_out_of_its_chains_is_told(scene) {
@@ -191,7 +192,7 @@ on_both! {
                 scene.sql("DELETE FROM log_marker");
             }
             let (code, text, error) = scene.verify(&[]);
-            assert!(code == Some(1) && error.contains("the log is not as it was written"), "{text}{error}");
+            assert!(code == Some(1) && error.contains("the audit log failed verification"), "{text}{error}");
             assert!(text.contains("- chain 3: another end; ") && text.contains(": in no chain; ") && !text.contains("receipt: "), "{text}");
             assert_eq!(!marker, text.contains("- the log: the marker is missing; "), "{text}");
         }
@@ -261,7 +262,7 @@ fn data_of_the_other_mode_and_older_data_are_told() {
     command.current_dir(scene.directory.path()).args(["audit", "verify"]);
     with_settings(&mut command, crate::harness::PRODUCTION);
     let (code, _, error) = told(&command.output().unwrap());
-    assert!(code == Some(1) && error.contains("was made in development mode"), "{error}");
+    assert!(code == Some(1) && error.contains("was created in development mode"), "{error}");
     scene.sql("DELETE FROM migration WHERE id > 4");
     let (code, _, error) = scene.verify(&[]);
     assert!(code == Some(1) && error.contains("bring it up to date with `deskpass migrate`"), "{error}");

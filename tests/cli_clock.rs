@@ -47,7 +47,7 @@ async fn a_record_from_the_future_is_repaired() {
     let doctor = binary().args(["doctor", "--dev", "--data"]).arg(data).output().unwrap();
     let doctor = String::from_utf8(doctor.stdout).unwrap();
     assert!(
-        doctor.contains("✗ time on record: this machine is") && doctor.contains("deskpass clock repair"),
+        doctor.contains("✗ recorded time: this machine is") && doctor.contains("deskpass clock repair"),
         "{doctor}"
     );
     let (code, told) = repair(data, &["--yes"]);
@@ -55,12 +55,12 @@ async fn a_record_from_the_future_is_repaired() {
     process.terminate();
 
     let (code, told) = repair(data, &[]);
-    assert!(code == Some(0) && told.contains("newest record") && told.contains("run it again with --yes"), "{told}");
+    assert!(code == Some(0) && told.contains("newest record") && told.contains("run the command again with --yes"), "{told}");
     let log = query(&database, "SELECT id FROM login_log ORDER BY id");
     let (code, told) = repair(data, &["--yes"]);
     assert!(code == Some(0) && told.contains("session(s) from the future ended"), "{told}");
     let (code, told) = repair(data, &[]);
-    assert!(code == Some(0) && told.contains("goes with this machine's time"), "{told}");
+    assert!(code == Some(0) && told.contains("agrees with this machine's time"), "{told}");
     let process = serve(data, None);
     assert_eq!(reason(&process).await, None);
     let mut client = Client::connect(&process.address).await;
@@ -92,7 +92,7 @@ async fn a_running_service_takes_the_operators_word_for_a_long_pause() {
     let mut client = Client::connect(&process.address).await;
     assert_eq!(client.me(&token).await.refused(401, 1001).reason(), "expired", "forty days may have passed");
     let (code, told) = repair(directory.path(), &["--yes"]);
-    assert!(code == Some(0) && told.contains("the service goes by this machine's time"), "{told}");
+    assert!(code == Some(0) && told.contains("the service now uses this machine's time"), "{told}");
     assert_eq!(reason(&process).await, None);
     assert_eq!(client.me(&token).await.refused(401, 1001).reason(), "expired");
     let fresh = client.sign_in("user01").await;

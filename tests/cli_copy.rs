@@ -27,8 +27,8 @@ fn a_source_that_is_missing_is_told() {
     let directory = tempfile::tempdir().unwrap();
     for (from, words) in [
         ("sqlite:data", "there is no deskpass data in data; check --from"),
-        ("sqlite:", "--from is sqlite: and the directory"),
-        (NOWHERE, "--from is sqlite: and the directory"),
+        ("sqlite:", "--from must be sqlite: and the directory"),
+        (NOWHERE, "--from must be sqlite: and the directory"),
     ] {
         let (success, text) = copy(directory.path(), &["--from", from, "--to", NOWHERE], &[]);
         assert!(!success && text.contains(words), "{text}");
@@ -37,7 +37,7 @@ fn a_source_that_is_missing_is_told() {
     std::fs::create_dir(directory.path().join("data")).unwrap();
     std::fs::write(directory.path().join("data/deskpass.db"), "").unwrap();
     let (success, text) = copy(directory.path(), &["--from", "sqlite:data/deskpass.db", "--to", NOWHERE], &[]);
-    assert!(!success && text.contains("--from names the directory that it is in"), "{text}");
+    assert!(!success && text.contains("--from takes the directory that contains it"), "{text}");
 }
 
 #[test]
@@ -200,7 +200,7 @@ async fn everything_is_copied_and_signed_in_users_stay_signed_in() {
     client.logout(&lived.good).await.data();
     let (success, text) = copy(directory.path(), &["--from", "sqlite:data", "--to", &place.store], &[]);
     assert!(
-        !success && text.contains("has data in it (employee: ") && text.contains("name an empty database"),
+        !success && text.contains("has data in it (employee: ") && text.contains("choose an empty database"),
         "{text}"
     );
     assert!(!client.is_valid(&lived.good).await, "what was there is as it was");
@@ -224,7 +224,7 @@ fn a_source_in_use_and_data_of_the_other_mode_are_left_alone() {
     with_settings(&mut made, PRODUCTION.into_iter().chain(place.settings()));
     assert!(made.output().unwrap().status.success());
     let (success, text) = copy(directory.path(), &arguments, &[]);
-    assert!(!success && text.contains("was made in production") && text.contains("name another database"), "{text}");
+    assert!(!success && text.contains("was made in production") && text.contains("choose another database"), "{text}");
     assert!(is_empty(&place));
 }
 
@@ -237,7 +237,7 @@ async fn a_copy_that_breaks_off_leaves_nothing_behind_and_can_be_run_again() {
     // PostgreSQL stores no text with this character.
     to_sqlite(directory.path(), "UPDATE login_log SET user_agent = 'a' || char(0) || 'b' WHERE event = 'logout'");
     let (success, text) = copy(directory.path(), &arguments, &[]);
-    assert!(!success && text.contains("broke off in login_log") && text.contains("nothing of it is there"), "{text}");
+    assert!(!success && text.contains("broke off in login_log") && text.contains("nothing was copied"), "{text}");
     assert!(is_empty(&place));
     to_sqlite(directory.path(), "UPDATE login_log SET user_agent = 'ab' WHERE event = 'logout'");
     assert!(copy(directory.path(), &arguments, &[]).0);

@@ -20,13 +20,13 @@ fn a_healthy_desk_passes_every_check() {
     let [english, chinese] = patient.both();
     let api = format!("http://{}/sim", patient.platform.address);
     let lines = [
-        ("✓ settings: good (production mode)".to_owned(), "✓ 配置：正确（生产模式）".to_owned()),
-        ("✓ data: ./data opens and takes writes".to_owned(), "✓ 数据：./data 可以打开并写入".to_owned()),
+        ("✓ settings: valid (production mode)".to_owned(), "✓ 配置：正确（生产模式）".to_owned()),
+        ("✓ data: ./data can be opened and written".to_owned(), "✓ 数据：./data 可以打开并写入".to_owned()),
         (
-            "✓ key of the data: encryption_key is the one that the data was written with".to_owned(),
+            "✓ encryption key: encryption_key is the key that the data was written with".to_owned(),
             "✓ 数据密钥：encryption_key 与写入数据时一致".to_owned(),
         ),
-        ("✓ files with secrets: readable by nobody else".to_owned(), "✓ 密钥文件：其他用户无法读取".to_owned()),
+        ("✓ secret files: not readable by other users".to_owned(), "✓ 密钥文件：其他用户无法读取".to_owned()),
         (
             "✓ public URL: https://desk.example.com; the callback domain to enter at the platform is desk.example.com"
                 .to_owned(),
@@ -34,9 +34,9 @@ fn a_healthy_desk_passes_every_check() {
         ),
         (format!("✓ platform: reachable at {api}"), format!("✓ 平台连接：可以访问 {api}")),
         ("✓ clock: ".to_owned(), "✓ 时钟：与平台相差 ".to_owned()),
-        ("✓ time on record: the newest is ".to_owned(), "✓ 时间记录：最新记录与本机时间相差 ".to_owned()),
+        ("✓ recorded time: the newest is ".to_owned(), "✓ 时间记录：最新记录与本机时间相差 ".to_owned()),
         ("✓ corp id and secret: accepted".to_owned(), "✓ 企业 ID 与 Secret：已通过".to_owned()),
-        ("✓ API call: allowed from here".to_owned(), "✓ 接口调用：允许从本机调用".to_owned()),
+        ("✓ API call: allowed from this machine".to_owned(), "✓ 接口调用：允许从本机调用".to_owned()),
         ("✓ application: Deskpass is enabled".to_owned(), "✓ 应用状态：Deskpass 已启用".to_owned()),
         ("✓ trusted domain: desk.example.com".to_owned(), "✓ 可信域名：desk.example.com".to_owned()),
         ("✓ verification file: none configured".to_owned(), "✓ 域名验证文件：未配置".to_owned()),
@@ -113,7 +113,7 @@ fn a_pair_that_is_not_there_is_told_and_the_rest_is_looked_at() {
     ]);
     english.below("✗ PostgreSQL", &["store.url", "password", "tls.ca_file"]);
     english.below("✗ Redis", &["shared.url", "firewall"]);
-    for what in ["tables", "clock of PostgreSQL", "memory of Redis", "clock of Redis"] {
+    for what in ["tables", "PostgreSQL clock", "Redis memory", "Redis clock"] {
         english.line(&format!("- {what}: skipped"));
     }
     english.line("✓ trusted domain");
@@ -147,7 +147,7 @@ fn data_of_the_other_mode_is_explained() {
     let patient = DoctorFixture::new();
     let made = binary().current_dir(patient.directory.path()).args(["migrate", "--dev"]).output().unwrap();
     assert!(made.status.success());
-    patient.examine(&[]).below("✗ data: ./data was made in development mode", &["--data", "--dev"]);
+    patient.examine(&[]).below("✗ data: ./data was created in development mode", &["--data", "--dev"]);
 }
 
 #[tokio::test]
@@ -234,7 +234,7 @@ async fn an_application_that_is_off_and_has_no_domain_is_told() {
     let record = json!({ "errcode": 0, "name": "Desk", "close": 1, "redirect_domain": "" }).to_string();
     patient.platform.put("faults", &json!({ "api": "agent/get", "body": record, "times": 0 })).await;
     let [english, chinese] = patient.both();
-    english.wrong(&["application: Desk is disabled", "trusted domain: none is set at the platform"]);
+    english.wrong(&["application: Desk is disabled", "trusted domain: no domain is set at the platform"]);
     english.below("✗ application", &["应用管理"]);
     assert!(english.text.ends_with("deskpass: 2 check(s) failed\n"), "{}", english.text);
     chinese.wrong(&["应用状态：Desk 已停用", "可信域名：企业微信中尚未设置"]);
@@ -297,7 +297,7 @@ fn a_clock_that_is_wrong_is_told_by_how_much() {
     chinese.below("✗ 时钟：本机时间比平台快 ", &["NTP", "一次性密码"]);
     patient.set("platform.api_url", &page_with(""));
     let told = patient.examine(&[]);
-    told.below("- clock: skipped", &["told no time"]);
+    told.below("- clock: skipped", &["did not report its time"]);
     told.wrong(&["corp id and secret"]);
 }
 
@@ -321,7 +321,7 @@ fn the_verification_file_is_looked_at() {
     for (path, english_words, chinese_words) in [
         (&large, "too large", "过大"),
         (&missing, "cannot be read", "无法读取"),
-        (&other, "its name must be", "文件名不正确"),
+        (&other, "the file must keep the name", "文件名不正确"),
     ] {
         let [english, chinese] = with(path);
         english.wrong(&[english_words]);
@@ -366,7 +366,7 @@ fn in_development_mode_the_platform_is_the_running_service() {
     let process = Process::spawn(command);
     let told = examine(&process.address, "en");
     told.wrong(&[]);
-    told.line("✓ settings: good (development mode)");
+    told.line("✓ settings: valid (development mode)");
     told.line("✓ data: in use by a running deskpass");
     told.line("✓ trusted domain: localhost");
     process.kill();

@@ -8,7 +8,7 @@ use crate::harness::{Client, Operator, PASSWORD, Process, Servers, binary, with_
 
 /// The lines of the attempts, between their heading and the next.
 fn attempts(told: &str) -> Vec<&str> {
-    let (_, attempts) = told.split_once("Last attempts, the newest first:\n\n").unwrap_or_else(|| panic!("{told}"));
+    let (_, attempts) = told.split_once("Last attempts, newest first:\n\n").unwrap_or_else(|| panic!("{told}"));
     attempts.split("\n20").collect()
 }
 
@@ -26,13 +26,13 @@ async fn logins(operator: Operator<'_>, client: &mut Client) {
     let told = explain("user01");
     assert!(told.starts_with("user01 (Uma User) of wwdeskpass\n\nemployee     enabled\nroles        user\n"), "{told}");
     assert!(
-        told.contains("agent        no record\nallow-lists  no list for any of their roles\nsessions     0\n"),
+        told.contains("agent        no record\nallow-lists  none for these roles\nsessions     0\n"),
         "{told}"
     );
-    assert!(told.contains("The log has no attempt of theirs") && told.contains("deskpass doctor"), "{told}");
+    assert!(told.contains("The audit log has no attempts by this employee") && told.contains("deskpass doctor"), "{told}");
     let told = explain("stranger");
     assert!(
-        told.starts_with("stranger of wwdeskpass\n\nNobody here is called that.") && told.contains("no attempt"),
+        told.starts_with("stranger of wwdeskpass\n\nThere is no such employee.") && told.contains("no attempt"),
         "{told}"
     );
 
@@ -51,10 +51,10 @@ async fn logins(operator: Operator<'_>, client: &mut Client) {
     assert!(told.contains("allow-lists  user only from 10.0.0.0/8\n"), "{told}");
     let all = attempts(&told);
     assert!(all[0].contains(" by dev from 203.0.113.9: refused, address_not_allowed (role user)\n"), "{told}");
-    assert!(all[0].contains("`deskpass ip-rule list` shows the lists."), "{told}");
+    assert!(all[0].contains("See `deskpass ip-rule list`."), "{told}");
     let disabled = all.iter().find(|attempt| attempt.contains("refused, disabled\n")).expect("it was refused");
     assert!(
-        disabled.contains("They are disabled.\n    `deskpass employee enable USER01` lets them in again."),
+        disabled.contains("The employee is disabled.\n    To enable: `deskpass employee enable USER01`."),
         "{told}"
     );
     assert!(all.last().unwrap().trim_end().ends_with("by dev from 10.1.2.3: signed in as user"), "{told}");
@@ -70,7 +70,7 @@ async fn standings(operator: Operator<'_>, client: &mut Client) {
     }
     let told = explain("agent01");
     assert!(
-        told.contains("agent        agent, shut until 20") && told.contains("password: set; device: none"),
+        told.contains("agent        agent, paused until 20") && told.contains("password: set; device: none"),
         "{told}"
     );
     assert_eq!(attempts(&told).len(), 10, "{told}");
@@ -82,12 +82,12 @@ async fn standings(operator: Operator<'_>, client: &mut Client) {
     assert!(explain("agent01").contains("agent        agent, enabled;"));
 
     let told = explain("norole01");
-    assert!(told.contains("roles        none assigned; user is lent to whoever signs in"), "{told}");
+    assert!(told.contains("roles        none assigned; user by default for sign-ins through the platform"), "{told}");
     operator.succeed(&["agent", "add", "norole01", "--role", "security"]);
-    assert!(explain("norole01").contains("roles        none assigned; security is lent by their agent record"));
+    assert!(explain("norole01").contains("roles        none assigned; security by default (agent record)"));
 
     let (success, text) = operator.run(&["employee", "add", "lisi", "--corp", "wwother", "--name", "李\u{1b}[31m四"]);
-    assert!(!success && text.contains("--name must be 1 to 128 characters that can be seen"), "{text}");
+    assert!(!success && text.contains("--name must be 1 to 128 visible characters"), "{text}");
     operator.succeed(&["employee", "add", "lisi", "--corp", "wwother", "--name", "李四"]);
     let told = operator.succeed(&["explain", "login", "lisi", "--corp", "wwother"]);
     assert!(told.starts_with("lisi (李四) of wwother\n"), "{told}");
@@ -100,14 +100,14 @@ fn access(operator: Operator<'_>) {
     let explain = |arguments: &[&str]| operator.succeed(&[&["explain", "access"], arguments].concat());
     let told = explain(&["admin01", "conversation", "read", "all"]);
     assert!(
-        told.starts_with("admin01 (Ada Admin) of wwdeskpass: may they read conversation in scope all?\n"),
+        told.starts_with("admin01 (Ada Admin) of wwdeskpass: read conversation in scope all\n"),
         "{told}"
     );
-    assert!(told.contains("roles: admin, agent, user\nmatrix: the built-in one"), "{told}");
+    assert!(told.contains("roles: admin, agent, user\nmatrix: built-in;"), "{told}");
     for line in [
         "admin  allowed  admin may read conversation in scope all\n",
-        "agent  refused  agent may read conversation in scope department; all is wider\n",
-        "user   refused  user may read conversation in scope own; all is wider\n",
+        "agent  refused  agent may read conversation only in scope department\n",
+        "user   refused  user may read conversation only in scope own\n",
     ] {
         assert!(told.contains(line), "{told}");
     }
@@ -115,15 +115,16 @@ fn access(operator: Operator<'_>) {
     assert!(told.contains("\nagent  refused  agent may not delete account at all\n"), "{told}");
     assert!(!told.contains("\nuser "), "{told}");
     let told = explain(&["user01", "conversation", "read", "own", "--role", "admin"]);
-    assert!(told.contains("admin  refused  they do not hold it; `deskpass role grant user01 admin`"), "{told}");
+    assert!(told.contains("admin  refused  role not held; to grant it: deskpass role grant user01 admin"), "{told}");
 
     operator.succeed(&["ip-rule", "set", "admin", "10.0.0.0/8"]);
     let told = explain(&["admin01", "account", "update", "all", "--role", "admin"]);
-    assert!(told.contains("admin  allowed  admin may update account in scope all; the allow-list has admin active only from 10.0.0.0/8\n"), "{told}");
+    assert!(told.contains("admin  allowed  admin may update account in scope all; by the allow-list, admin may be \
+                           active only from 10.0.0.0/8\n"), "{told}");
     let told = explain(&["admin01", "account", "update", "all", "--role", "admin", "--from", "203.0.113.9"]);
     assert!(
         told.contains(
-            "admin  refused  the allow-list bars it from 203.0.113.9: admin may be active only from 10.0.0.0/8\n"
+            "admin  refused  the allow-list does not permit 203.0.113.9: admin may be active only from 10.0.0.0/8\n"
         ),
         "{told}"
     );
@@ -132,13 +133,13 @@ fn access(operator: Operator<'_>) {
     operator.succeed(&["ip-rule", "clear", "admin"]);
     operator.succeed(&["employee", "disable", "security01"]);
     let told = explain(&["security01", "conversation", "read", "own"]);
-    assert!(told.matches("refused  they are disabled; `deskpass employee enable security01`").count() == 2, "{told}");
+    assert!(told.matches("refused  the employee is disabled; to enable: deskpass employee enable security01").count() == 2, "{told}");
 
     for (arguments, words) in [
         (&["nobody", "conversation", "read", "all"][..], "there is no employee nobody"),
-        (&["user01", "conversations", "read", "all"], "they are conversation, approval, knowledge, account"),
-        (&["user01", "conversation", "look", "all"], "they are read, create, update, delete"),
-        (&["user01", "conversation", "read", "everything"], "they are own, department, all"),
+        (&["user01", "conversations", "read", "all"], "known: conversation, approval, knowledge, account"),
+        (&["user01", "conversation", "look", "all"], "known: read, create, update, delete"),
+        (&["user01", "conversation", "read", "everything"], "known: own, department, all"),
         (&["user01", "conversation", "read", "all", "--role", "boss"], "there is no role boss"),
         (&["user01", "conversation", "read", "all", "--from", "here"], "--from"),
         (&["user01", "conversation", "read"], "SCOPE"),
@@ -174,10 +175,10 @@ async fn tokens(operator: Operator<'_>, client: &mut Client) -> Vec<String> {
         format!("Authorization: Bearer {token}\n"),
     ] {
         let told = good(&input);
-        assert!(told.starts_with("This is an access token: it opens a session.\nIt is whole"), "{told}");
-        assert!(told.contains("whose        agent01 (Arno Agent) of wwdeskpass\n"), "{told}");
+        assert!(told.starts_with("This is an access token, the token of a session.\nIt is complete"), "{told}");
+        assert!(told.contains("owner        agent01 (Arno Agent) of wwdeskpass\n"), "{told}");
         assert!(told.contains(" from 203.0.113.9 by dev, to h5\n") && told.contains("active role  agent\n"), "{told}");
-        assert!(told.contains("It is good. agent may be active from anywhere."), "{told}");
+        assert!(told.contains("It is valid. agent may be active from anywhere."), "{told}");
     }
     operator.succeed(&["ip-rule", "set", "agent", "10.0.0.0/8"]);
     let told = good(&token);
@@ -185,13 +186,13 @@ async fn tokens(operator: Operator<'_>, client: &mut Client) -> Vec<String> {
     operator.succeed(&["ip-rule", "clear", "agent"]);
     operator.succeed(&["role", "revoke", "agent01", "agent"]);
     let told = good(&token);
-    assert!(told.contains("It is not good (role_taken_away).") && told.contains("that count in it: user"), "{told}");
+    assert!(told.contains("It is not valid (role_taken_away).") && told.contains("that it can switch to: user"), "{told}");
     operator.succeed(&["role", "grant", "agent01", "agent"]);
     client.logout(&token).await.data();
-    assert!(good(&token).contains("It is not good (signed_out). Its holder signed out.\nSign in again."));
+    assert!(good(&token).contains("It is not valid (signed_out). The user signed out.\nSign in again."));
     let kicked = client.sign_in("supervisor01").await;
     operator.succeed(&["employee", "disable", "supervisor01"]);
-    assert!(good(&kicked).contains("It is not good (disabled)."));
+    assert!(good(&kicked).contains("It is not valid (disabled)."));
     operator.succeed(&["employee", "enable", "supervisor01"]);
 
     let mut all = other_tokens(operator, client).await;
@@ -207,25 +208,25 @@ async fn other_tokens(operator: Operator<'_>, client: &mut Client) -> Vec<String
     let half = client.agent_login("supervisor01", PASSWORD).await.data()["token"].as_str().unwrap().to_owned();
     let told = good(&half);
     assert!(
-        told.starts_with("This is a half-authenticated token") && told.contains("whose  supervisor01 of wwdeskpass\n"),
+        told.starts_with("This is a half-authenticated token") && told.contains("owner    supervisor01 of wwdeskpass\n"),
         "{told}"
     );
-    assert!(told.contains("It is good."), "{told}");
+    assert!(told.contains("It is valid."), "{told}");
     client.logout(&half).await.data();
-    assert!(good(&half).contains("It is not good (signed_out)."));
+    assert!(good(&half).contains("It is not valid (signed_out)."));
 
     let made = operator.succeed(&["service-key", "create", "工单", "--scope", "messages"]);
     let key = made.lines().find_map(|line| line.trim().strip_prefix("service key: ")).unwrap().to_owned();
     let told = good(&key);
-    assert!(told.starts_with("This is a service key") && told.contains("name    工单\nscopes  messages\n"), "{told}");
-    assert!(told.contains("It is good."), "{told}");
-    let id = told.lines().find_map(|line| line.strip_prefix("id      ")).unwrap().to_owned();
+    assert!(told.starts_with("This is a service key") && told.contains("name     工单\nscopes   messages\n"), "{told}");
+    assert!(told.contains("It is valid."), "{told}");
+    let id = told.lines().find_map(|line| line.strip_prefix("id       ")).unwrap().to_owned();
     operator.succeed(&["service-key", "revoke", &id]);
-    assert!(good(&key).contains("It is not good (revoked)."));
+    assert!(good(&key).contains("It is not valid (revoked)."));
 
     let qrcode = client.qrcode().await;
     let ticket = qrcode["ticket"].as_str().unwrap().to_owned();
-    assert!(good(&ticket).starts_with("This is a ticket: whoever shows it collects one sign-in"));
+    assert!(good(&ticket).starts_with("This is a sign-in ticket, which collects the token of one sign-in"));
 
     let (success, told) = operator.run(&["explain", "token", &ticket]);
     assert!(!success, "a token has no place on the command line: {told}");
@@ -237,11 +238,11 @@ fn no_tokens(operator: Operator<'_>, token: &str) {
     for (input, words) in [
         (String::new(), "there is no token on standard input"),
         ("\n".into(), "there is no token on standard input"),
-        ("hello\n".into(), "this is no token of this program"),
-        (token[..40].to_owned(), "begins like an access token: it opens a session, but it is not whole"),
-        (format!("{token}x"), "it is not whole"),
+        ("hello\n".into(), "this is not a deskpass token"),
+        (token[..40].to_owned(), "begins like an access token, the token of a session, but is incomplete or mistyped"),
+        (format!("{token}x"), "but is incomplete or mistyped"),
         (token.replacen("dpa_", "dpk_", 1), "begins like a service key"),
-        ("x".repeat(100_000), "this is no token of this program"),
+        ("x".repeat(100_000), "this is not a deskpass token"),
     ] {
         let (success, told) = explained(operator, &input);
         assert!(!success && told.contains(words), "{told}");
@@ -257,9 +258,9 @@ fn old_tokens(operator: Operator<'_>, token: &str) {
     };
     operator.sql("UPDATE session SET expires_at = created_at + 1");
     let told = good(token);
-    assert!(told.contains("whose        ") && told.contains("It is not good (expired). Its time is over."), "{told}");
+    assert!(told.contains("owner        ") && told.contains("It is not valid (expired). The token has expired."), "{told}");
     operator.sql("DELETE FROM session");
-    assert!(good(token).contains("It is not good (unknown)."));
+    assert!(good(token).contains("It is not valid (unknown)."));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -314,6 +315,6 @@ fn a_matrix_of_a_file_is_named() {
     std::fs::write(directory.path().join("matrix.toml"), narrow).unwrap();
     let told =
         run(&["explain", "access", "admin01", "conversation", "read", "all", "--role", "admin"], Some("matrix.toml"));
-    assert!(told.contains("matrix: of matrix.toml, which replaces the built-in one\n"), "{told}");
-    assert!(told.contains("admin  refused  admin may read conversation in scope own; all is wider\n"), "{told}");
+    assert!(told.contains("matrix: matrix.toml, which replaces the built-in matrix\n"), "{told}");
+    assert!(told.contains("admin  refused  admin may read conversation only in scope own\n"), "{told}");
 }

@@ -26,7 +26,7 @@ fn a_lists_life(operator: Operator<'_>) {
     assert_eq!(operator.succeed(&["ip-rule", "set", "agent"]), "agent may be active from anywhere\n");
     assert_eq!(
         operator.succeed(&["ip-rule", "clear", "agent"]),
-        "agent may be active from anywhere already, and nothing changed\n"
+        "agent may be active from anywhere; nothing changed\n"
     );
     assert_eq!(operator.succeed(&["ip-rule", "list"]), nothing);
 }
@@ -89,7 +89,7 @@ async fn locked_out(operator: Operator<'_>, client: &mut Client) {
     client.sign_in_from("203.0.113.9", &json!({ "employee_id": "admin01" })).await.data();
     client.sign_in_from("10.1.2.3", &json!({ "employee_id": "admin01" })).await.data();
     let told = operator.succeed(&["ip-rule", "set", "admin", "10.0.0.0/8"]);
-    assert!(told.contains("2 session(s) that act as admin began elsewhere"), "{told}");
+    assert!(told.contains("2 session(s) with admin active began elsewhere"), "{told}");
     soon(client, &admin, 403).await;
     assert_eq!(
         client.sign_in_from("127.0.0.1", &json!({ "employee_id": "admin01", "role": "admin" })).await.code(),

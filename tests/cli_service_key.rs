@@ -21,7 +21,7 @@ fn rows(told: &str) -> Vec<Vec<String>> {
 /// Runs every command, on either store.
 fn a_keys_life(operator: Operator<'_>) {
     let told = operator.succeed(&["service-key", "list"]);
-    assert!(told.starts_with("there are no service keys; `deskpass service-key create NAME --scope"), "{told}");
+    assert!(told.starts_with("no service keys; to create one: deskpass service-key create NAME --scope"), "{told}");
     let told = operator.succeed(&["service-key", "create", "工单系统", "--scope", "messages", "--scope", "introspect"]);
     assert!(told.starts_with("工单系统 may ask for: introspect messages\n"), "{told}");
     let (key, id) = made(&told);
@@ -40,7 +40,7 @@ fn a_keys_life(operator: Operator<'_>) {
     let starts: Vec<_> = listed.lines().skip(1).map(|line| at(line, "active")).collect();
     assert_eq!(starts[0], starts[1], "{listed}");
 
-    assert!(operator.succeed(&["service-key", "revoke", &id]).contains("opens nothing any more"));
+    assert!(operator.succeed(&["service-key", "revoke", &id]).contains("is revoked"));
     assert!(operator.succeed(&["service-key", "revoke", &id]).contains("was revoked before"));
     let table = rows(&operator.succeed(&["service-key", "list"]));
     assert_eq!(table.iter().find(|row| row[0] == id).unwrap()[3], "revoked");
@@ -57,8 +57,8 @@ fn mistakes(operator: Operator<'_>) {
         (&["create", "a\u{1b}[2Jb", "--scope", "introspect"], "NAME must be 1 to 64 characters"),
         (&["create", "x", "--scope", "introspect", "--days", "0"], "0 is not in 1..=3650"),
         (&["create", "x", "--scope", "introspect", "--days", "3651"], "3651 is not in 1..=3650"),
-        (&["revoke", "x"], "there is no service key with this ID; `deskpass service-key list` shows them"),
-        (&["revoke", &nobodys], "belongs on no command line"),
+        (&["revoke", "x"], "there is no service key with this ID; see `deskpass service-key list`"),
+        (&["revoke", &nobodys], "never put the key itself on a command line"),
         (&["revoke"], "ID"),
     ] {
         let (success, text) = operator.run(&[&["service-key"], arguments].concat());

@@ -164,7 +164,7 @@ async fn a_script_can_play_the_phone() {
 #[test]
 fn wrong_words_are_named() {
     let text = refused(&["--listen", "0.0.0.0:0"]);
-    assert!(text.contains("could be anyone") && text.contains("--allow-remote"), "{text}");
+    assert!(text.contains("can sign in as anyone") && text.contains("--allow-remote"), "{text}");
     for (arguments, words) in [
         (&["--listen", "nonsense"][..], "--listen"),
         (&["--corp", "a/b"], "1 to 64 characters"),

@@ -69,7 +69,7 @@ fn secrets_that_others_can_read_are_told() {
             chmod(path, mode);
         }
         let told = told(&at, &["config", "check"]);
-        assert!(told.contains("the settings are good"), "{told}");
+        assert!(told.contains("the settings are valid"), "{told}");
         [&file, &secret].map(|path| told.contains(&format!("run: chmod go= {}", path.display())))
     };
     assert_eq!(check([0o755, 0o600, 0o600]), [false, false]);
@@ -80,13 +80,13 @@ fn secrets_that_others_can_read_are_told() {
     assert_eq!(check([0o755, 0o644, 0o644]), [true, true]);
     let doctor = told(&at, &["doctor", "--language", "en"]);
     assert!(
-        doctor.contains("! files with secrets: other users can read ") && doctor.contains("  chmod go= "),
+        doctor.contains("! secret files: other users can read ") && doctor.contains("  chmod go= "),
         "{doctor}"
     );
     chmod(&file, 0o600);
     chmod(&secret, 0o600);
     let doctor = told(&at, &["doctor", "--language", "en"]);
-    assert!(doctor.contains("✓ files with secrets: readable by nobody else"), "{doctor}");
+    assert!(doctor.contains("✓ secret files: not readable by other users"), "{doctor}");
 }
 
 #[test]

@@ -49,7 +49,7 @@ fn bad_answers() -> Vec<(&'static str, Value)> {
             json!({ "api": "auth/getuserinfo", "http_status": 302, "body": "", "headers": { "location": "http://127.0.0.1:1/" } }),
         ),
         ("a dropped connection", json!({ "api": "auth/getuserinfo", "drop": true })),
-        ("not allowed from here", json!({ "api": "auth/getuserinfo", "errcode": 60020 })),
+        ("not allowed from this machine", json!({ "api": "auth/getuserinfo", "errcode": 60020 })),
     ]
 }
 

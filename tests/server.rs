@@ -171,7 +171,7 @@ async fn a_key_that_was_changed_is_told_at_the_start() {
         with_settings(&mut command, key.map(|key| ("encryption_key", key)));
         Process::spawn(command)
     };
-    let told = |process: Process| process.terminate().1.contains("encryption_key is not the one");
+    let told = |process: Process| process.terminate().1.contains("encryption_key is not the key");
     let other = Some(PRODUCTION[3].1);
     assert!(!told(serve(None)));
     assert!(told(serve(other)), "the log depends on it");
@@ -197,12 +197,12 @@ async fn production_does_not_start_with_another_key_than_before() {
     assert_eq!(Process::spawn(serve(ours)).terminate().0, Some(0));
     let refused = serve(other).output().unwrap();
     let told = String::from_utf8_lossy(&refused.stderr).into_owned();
-    assert!(!refused.status.success() && told.contains("encryption_key is not the one that the data in "), "{told}");
+    assert!(!refused.status.success() && told.contains("encryption_key is not the key that the data in "), "{told}");
     assert!(told.contains("deskpass audit restart --key-is-lost"), "{told}");
     for arguments in [&["migrate"][..], &["employee", "add", "lisi"], &["clock", "repair", "--yes"]] {
         let refused = run(arguments, other).output().unwrap();
         let told = String::from_utf8_lossy(&refused.stderr).into_owned();
-        assert!(!refused.status.success() && told.contains("encryption_key is not the one"), "{arguments:?}: {told}");
+        assert!(!refused.status.success() && told.contains("encryption_key is not the key"), "{arguments:?}: {told}");
     }
     assert_eq!(Process::spawn(serve(ours)).terminate().0, Some(0), "nothing happened to the data");
     // A write to the database can damage the key check, and the log still verifies the key.
@@ -222,7 +222,7 @@ async fn production_does_not_start_with_another_key_than_before() {
     assert!(code == Some(0) && !log.contains("key check"), "{log}");
     // The key is lost.
     let doctor = String::from_utf8_lossy(&run(&["doctor"], other).output().unwrap().stdout).into_owned();
-    assert!(doctor.contains("✗ key of the data: encryption_key is not the one"), "{doctor}");
+    assert!(doctor.contains("✗ encryption key: encryption_key is not the key"), "{doctor}");
     let restarted = run(&["audit", "restart", "--key-is-lost"], other).output().unwrap();
     assert!(restarted.status.success(), "{restarted:?}");
     assert_eq!(Process::spawn(serve(other)).terminate().0, Some(0));

@@ -17,7 +17,7 @@ fn a_healthy_pair_passes_every_check() {
     let servers = Servers::with_passwords();
     let patient = patient_at(&servers.cluster_store());
     let [english, chinese] = patient.both();
-    english.line("✓ tables: none yet; the first start makes them");
+    english.line("✓ tables: none yet; the first start creates them");
     chinese.line("✓ 数据表：尚未创建");
     assert!(patient.command(&["migrate"]).output().unwrap().status.success());
     let [english, chinese] = patient.both();
@@ -28,10 +28,10 @@ fn a_healthy_pair_passes_every_check() {
     for line in [
         "✓ PostgreSQL: postgres://postgres:***@127.0.0.1:",
         "✓ tables: up to date (version ",
-        "✓ clock of PostgreSQL: ",
+        "✓ PostgreSQL clock: ",
         "✓ Redis: redis://:***@127.0.0.1:",
-        "✓ memory of Redis: nothing is dropped before its time",
-        "✓ clock of Redis: ",
+        "✓ Redis memory: nothing is dropped before its time",
+        "✓ Redis clock: ",
         "✓ trusted domain",
     ] {
         english.line(line);
@@ -46,7 +46,7 @@ fn a_server_that_has_stopped_is_told_and_the_other_is_looked_at() {
     servers.stop_postgres();
     let [english, chinese] = patient.both();
     english.wrong(&["PostgreSQL: postgres://postgres@127.0.0.1:"]);
-    english.below("✗ PostgreSQL", &["see that it runs", "store.url"]);
+    english.below("✗ PostgreSQL", &["make sure that it runs", "store.url"]);
     chinese.below("✗ PostgreSQL：无法使用", &["store.url"]);
     english.line("- tables: skipped");
     english.line("✓ Redis: ");
@@ -54,10 +54,10 @@ fn a_server_that_has_stopped_is_told_and_the_other_is_looked_at() {
     servers.kill_redis();
     let [english, chinese] = patient.both();
     english.wrong(&["Redis: redis://127.0.0.1:"]);
-    english.below("✗ Redis", &["see that it runs", "shared.url"]);
+    english.below("✗ Redis", &["make sure that it runs", "shared.url"]);
     chinese.below("✗ Redis：无法使用", &["shared.url"]);
     english.line("✓ PostgreSQL: ");
-    english.line("- memory of Redis: skipped");
+    english.line("- Redis memory: skipped");
 }
 
 #[test]
@@ -84,8 +84,8 @@ fn a_redis_that_drops_what_is_needed_is_told() {
     let patient = patient_at(&servers.cluster_store());
     servers.redis_command(&["CONFIG", "SET", "maxmemory-policy", "allkeys-lru"]);
     let [english, chinese] = patient.both();
-    english.wrong(&["memory of Redis: with maxmemory-policy allkeys-lru"]);
-    english.below("✗ memory of Redis", &["maxmemory-policy noeviction"]);
+    english.wrong(&["Redis memory: with maxmemory-policy allkeys-lru,"]);
+    english.below("✗ Redis memory", &["maxmemory-policy noeviction"]);
     chinese.below("✗ Redis 内存", &["noeviction"]);
 }
 

@@ -26,7 +26,7 @@ impl ExposedFile {
     /// The warning for the operator.
     pub(crate) fn warning(&self) -> String {
         let who = if self.world_readable { "every user of this machine" } else { "its group" };
-        format!("{} holds secrets and can be read by {who}; run: {}", self.path.display(), self.fix())
+        format!("{} contains secrets and is readable by {who}; run: {}", self.path.display(), self.fix())
     }
 }
 

@@ -33,7 +33,7 @@ pub enum Remedy {
     #[error("if the file is damaged, restore it from a backup")]
     Restore,
     /// The disk or its permissions prevent access.
-    #[error("look for room on the disk and for permissions")]
+    #[error("check the free space and the permissions of the disk")]
     CheckDisk,
 }
 

@@ -67,9 +67,9 @@ fn environment_language(environment: &[(OsString, OsString)]) -> Option<Language
 fn settings_finding(loaded: Result<Settings, ConfigError>) -> Finding<Settings> {
     match loaded {
         Ok(settings) if settings.development => {
-            Finding::good(settings, bilingual("good (development mode)", "正确（开发模式）"))
+            Finding::good(settings, bilingual("valid (development mode)", "正确（开发模式）"))
         }
-        Ok(settings) => Finding::good(settings, bilingual("good (production mode)", "正确（生产模式）")),
+        Ok(settings) => Finding::good(settings, bilingual("valid (production mode)", "正确（生产模式）")),
         Err(error) => {
             let several = error.problems().len();
             let problems = error.problems().iter().map(|problem| format!("- {problem}")).collect::<Vec<_>>().join("\n");

@@ -39,7 +39,7 @@ fn allow_connections(settings: &mut Settings) {
             open_files = allowed,
             max_connections = wanted,
             connections,
-            "fewer files may be open than server.max_connections needs, so fewer connections are served: raise the limit \
+            "open file limit too low for server.max_connections, serving fewer connections: raise the limit \
              (LimitNOFILE), or lower the setting"
         );
         settings.server.max_connections = connections;
@@ -90,6 +90,9 @@ fn next_steps(settings: &Settings) -> String {
     }
     let url = &settings.public_url;
     text + &format!(
-        "\n  Open:\n    {url}/       sign in with a QR code; \"Open the simulated phone\" plays the phone\n    {url}/sim    the simulated platform: who is there, how to script it\n\n  Or without a browser:\n    curl -s {url}/api/dev/login -H 'content-type: application/json' -d '{{\"employee_id\":\"admin01\"}}'\n\n  Stop with Ctrl-C.\n"
+        "\n  Open:\n    {url}/       sign in with a QR code; \"Open the simulated phone\" acts as the phone\n    \
+         {url}/sim    the simulated platform: its people, and how to script it\n\n  Or without a browser:\n    curl \
+         -s {url}/api/dev/login -H 'content-type: application/json' -d '{{\"employee_id\":\"admin01\"}}'\n\n  Stop \
+         with Ctrl-C.\n"
     )
 }

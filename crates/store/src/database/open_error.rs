@@ -29,7 +29,7 @@ pub enum OpenError {
         error: StoreError,
     },
     /// The database server refuses the connection or cannot be reached.
-    #[error("cannot use {server}: {error}; check store.url, and that the server runs and lets this user in")]
+    #[error("cannot use {server}: {error}; check store.url, and that the server runs and accepts this user")]
     Server {
         /// The server, without secrets.
         server: String,
@@ -46,7 +46,7 @@ pub enum OpenError {
     #[error("{} is missing or empty, though this directory had a database; restore it from a backup, or choose another directory with --data", .0.display())]
     Lost(PathBuf),
     /// The data belongs to the other mode.
-    #[error("{place} was made in {found} and cannot be used in {wanted}; {instead}{}", hint(found))]
+    #[error("{place} was created in {found} and cannot be used in {wanted}; {instead}{}", hint(found))]
     Mode {
         /// The location of the data.
         place: String,
@@ -59,8 +59,9 @@ pub enum OpenError {
     },
     /// The data was written with another key and cannot be migrated with this one.
     #[error(
-        "encryption_key is not the one that the data in {0} was written with, so it was not brought up to date: put that key back \
-         into the settings. If it is lost for good, `deskpass audit restart --key-is-lost` goes on with the new one"
+        "encryption_key is not the key that the data in {0} was written with, so it was not brought up to date: \
+         restore that key in the settings. If it is lost for good, `deskpass audit restart --key-is-lost` goes on \
+         with the new one"
     )]
     Key(String),
     /// The data was written by a later version.

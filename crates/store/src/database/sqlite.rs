@@ -179,7 +179,7 @@ mod tests {
         // A directory blocks the path of the write-ahead log.
         fs::create_dir(directory.path().join("deskpass.db-wal")).unwrap();
         let told = refusal(directory.path());
-        assert!(told.ends_with("; look for room on the disk and for permissions"), "{told}");
+        assert!(told.ends_with("; check the free space and the permissions of the disk"), "{told}");
         assert!(!told.contains("backup"), "{told}");
     }
 }

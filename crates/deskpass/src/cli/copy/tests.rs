@@ -11,7 +11,7 @@ fn a_source_is_named_by_its_directory() {
     }
     for from in ["", "sqlite:", "sqlite://", "data", "postgres://desk:hunter2@db/desk"] {
         let told = directory(from).map_or_else(|failed| failed.why, |path| path.display().to_string());
-        assert!(told.starts_with("--from is sqlite:") && !told.contains("hunter2"), "{from}: {told}");
+        assert!(told.starts_with("--from must be sqlite:") && !told.contains("hunter2"), "{from}: {told}");
     }
 }
 
@@ -44,14 +44,14 @@ fn every_refusal_says_what_to_do() {
     let in_use = told(&CopyError::Source(OpenError::InUse(from.to_owned())));
     assert!(in_use.contains("a service runs on /var/lib/deskpass; stop it first"), "{in_use}");
     let full = told(&CopyError::NotEmpty { table: "employee", rows: 7 });
-    assert!(full.contains("has data in it (employee: 7)") && full.contains("an empty database"), "{full}");
+    assert!(full.contains("already contains data (employee: 7)") && full.contains("an empty database"), "{full}");
     let other = told(&CopyError::Target(OpenError::Mode {
         place: String::new(),
         found: "development mode".to_owned(),
         wanted: "production",
         instead: "",
     }));
-    assert!(other.contains("was made in development mode") && other.contains("another database"), "{other}");
+    assert!(other.contains("was created in development mode") && other.contains("another database"), "{other}");
     for told in [full, other] {
         assert!(told.starts_with(to), "{told}");
     }

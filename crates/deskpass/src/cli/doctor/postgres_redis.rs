@@ -51,9 +51,9 @@ fn postgres(at: &SecretUrl, answer: Option<Result<PostgresStatus, StoreError>>) 
     }
     if exam.read_only {
         return Finding::bad(
-            bilingual(format!("{at} takes no writes"), format!("{at} 不可写入")),
+            bilingual(format!("{at} is read-only"), format!("{at} 不可写入")),
             bilingual(
-                "it is a standby or set to be read-only: name the primary in store.url, or all hosts with \
+                "the server is a standby or set to read-only: name the primary in store.url, or list all hosts with \
                  target_session_attrs=read-write",
                 "该服务器为只读或备库：请在 store.url 中指定主库，或列出全部主机并加上 target_session_attrs=read-write",
             ),
@@ -74,7 +74,7 @@ fn redis(at: &SecretUrl, answer: Option<Result<RedisStatus, StoreError>>) -> Fin
         return too_old("Redis", &exam.version, "6.2");
     }
     let (english, chinese) = wire(exam.encrypted, "rediss");
-    let english = format!("{english}; nothing in it needs to be kept on disk");
+    let english = format!("{english}; persistence is not needed");
     let told = there(at, &exam.version, (english, format!("{chinese}；其中内容无需持久化")));
     Finding::good(exam, told)
 }
@@ -85,13 +85,13 @@ fn reached<T>(at: &SecretUrl, answer: Option<Result<T, StoreError>>, key: &str) 
         Some(Err(error)) => (format!("{at} cannot be used: {error}"), format!("无法使用 {at}：{error}")),
         None => {
             let seconds = SERVER_TIMEOUT.as_secs();
-            (format!("{at} did not answer for {seconds} s"), format!("{at} 在 {seconds} 秒内没有响应"))
+            (format!("{at} did not respond within {seconds} s"), format!("{at} 在 {seconds} 秒内没有响应"))
         }
     };
     let fix = bilingual(
         format!(
-            "see that it runs and look at name, port, user, password and firewall; {key} says where it is, tls.ca_file \
-             whom its certificate is trusted by"
+            "make sure that it runs, and check host name, port, user, password and firewall; {key} sets its address, \
+             tls.ca_file the authorities that its certificate is checked against"
         ),
         format!("请确认其正在运行，并检查主机名、端口、用户、密码和防火墙；地址见 {key}，证书的信任机构见 tls.ca_file"),
     );
@@ -99,14 +99,14 @@ fn reached<T>(at: &SecretUrl, answer: Option<Result<T, StoreError>>, key: &str) 
 }
 
 fn there(at: &SecretUrl, version: &str, (english, chinese): (String, String)) -> Bilingual {
-    bilingual(format!("{at} answers (version {version}, {english})"), format!("{at} 可用（版本 {version}，{chinese}）"))
+    bilingual(format!("{at} responds (version {version}, {english})"), format!("{at} 可用（版本 {version}，{chinese}）"))
 }
 
 fn wire(encrypted: bool, how: &str) -> (String, String) {
     if encrypted {
         ("encrypted".to_owned(), "已加密".to_owned())
     } else {
-        (format!("not encrypted: {how} in the address changes that"), format!("未加密：可在地址中使用 {how} 加密"))
+        (format!("not encrypted: use {how} in the address to encrypt"), format!("未加密：可在地址中使用 {how} 加密"))
     }
 }
 
@@ -120,18 +120,18 @@ fn too_old<T>(name: &str, found: &str, wanted: &str) -> Finding<T> {
 fn tables(exam: &PostgresStatus) -> Finding {
     let PostgresStatus { tables, known, .. } = exam;
     let told = match tables {
-        0 => bilingual("none yet; the first start makes them", "尚未创建，首次启动时创建"),
+        0 => bilingual("none yet; the first start creates them", "尚未创建，首次启动时创建"),
         _ if tables == known => {
             bilingual(format!("up to date (version {tables})"), format!("已是最新（版本 {tables}）"))
         }
         _ if tables < known => bilingual(
-            format!("version {tables} of {known}; `deskpass migrate` or the next start brings them up to date"),
+            format!("version {tables}, the latest is {known}; `deskpass migrate` or the next start upgrades them"),
             format!("版本 {tables}，最新为 {known}；运行 `deskpass migrate` 或下次启动时升级"),
         ),
         _ => {
             return Finding::bad(
                 bilingual(
-                    format!("they have version {tables}, and this program knows versions up to {known}"),
+                    format!("the tables have version {tables}, and this deskpass supports versions up to {known}"),
                     format!("表版本为 {tables}，本程序最高支持 {known}"),
                 ),
                 bilingual("use the newer deskpass that wrote them", "请使用写入该数据的新版 deskpass"),
@@ -145,16 +145,16 @@ fn tables(exam: &PostgresStatus) -> Finding {
 fn eviction(policy: Option<&str>) -> Finding {
     match policy {
         None => Finding::Skipped(bilingual(
-            "the server does not tell its maxmemory-policy; it should be noeviction",
+            "the server does not report its maxmemory-policy; it should be noeviction",
             "服务器未告知 maxmemory-policy；应为 noeviction",
         )),
         Some("noeviction") => Finding::good(
             (),
-            bilingual("nothing is dropped before its time (noeviction)", "不会提前淘汰（noeviction）"),
+            bilingual("no early eviction (noeviction)", "不会提前淘汰（noeviction）"),
         ),
         Some(policy) => Finding::bad(
             bilingual(
-                format!("with maxmemory-policy {policy} a full memory drops what is still needed"),
+                format!("with maxmemory-policy {policy}, Redis evicts data that is still needed when memory is full"),
                 format!("maxmemory-policy 为 {policy}，内存不足时会淘汰仍需要的数据"),
             ),
             bilingual(
@@ -169,14 +169,14 @@ fn clock(theirs: Timestamp, ours: Timestamp) -> Finding {
     let (ahead, behind) = (ours.since(theirs), theirs.since(ours));
     let apart = ahead.max(behind);
     if apart <= MAX_CLOCK_SKEW {
-        let told = bilingual(format!("{apart:?} apart from this machine's"), format!("与本机相差 {apart:?}"));
+        let told = bilingual(format!("differs from this machine's by {apart:?}"), format!("与本机相差 {apart:?}"));
         return Finding::good((), told);
     }
     let (english, chinese) = if ahead > behind { ("ahead of", "快") } else { ("behind", "慢") };
     Finding::bad(
         bilingual(format!("this machine is {apart:?} {english} it"), format!("本机时间比其{chinese} {apart:?}")),
         bilingual(
-            "set both by NTP (timedatectl set-ntp true): nodes must agree on when a session ends",
+            "synchronise both with NTP (timedatectl set-ntp true): nodes must agree on when a session ends",
             "请在两台机器上启用 NTP 校时（timedatectl set-ntp true）：各节点须对会话到期时间一致",
         ),
     )

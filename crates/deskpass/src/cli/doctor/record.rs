@@ -38,7 +38,7 @@ fn compare(record: Timestamp, now: Timestamp, platform: Option<bool>) -> Finding
     let apart = SignedDuration::from_secs(ahead.as_secs().abs());
     if apart <= MAX_RECORD_GAP || (platform == Some(true) && ahead.is_positive()) {
         let told = bilingual(
-            format!("the newest is {apart:#} apart from this machine's time"),
+            format!("the newest differs from this machine's time by {apart:#}"),
             format!("最新记录与本机时间相差 {apart:#}"),
         );
         return Finding::good((), told);
@@ -47,12 +47,12 @@ fn compare(record: Timestamp, now: Timestamp, platform: Option<bool>) -> Finding
         return Finding::bad(
             bilingual(
                 format!(
-                    "this machine is {apart:#} apart from the newest record, and the platform's clock contradicts it"
+                    "this machine's time differs from the newest record by {apart:#}, and from the platform's time"
                 ),
                 format!("本机时间与最新记录相差 {apart:#}，且与平台时间不符"),
             ),
             bilingual(
-                "set this machine's clock (timedatectl set-ntp true); nothing is removed for its age meanwhile",
+                "set this machine's clock (timedatectl set-ntp true); until then no expired data is removed",
                 "请校准本机时钟（timedatectl set-ntp true），在此期间不会清理任何过期数据",
             ),
         );
@@ -64,8 +64,8 @@ fn compare(record: Timestamp, now: Timestamp, platform: Option<bool>) -> Finding
                 format!("本机时间比最新记录快 {apart:#}，且没有独立时钟确认"),
             ),
             bilingual(
-                "check the machine's clock (timedatectl); nothing is removed for its age meanwhile. If it is right, make the platform \
-                 reachable, or run `deskpass clock repair`",
+                "check the machine's clock (timedatectl); until then no expired data is removed. If it is right, make \
+                 the platform reachable, or run `deskpass clock repair`",
                 "请检查本机时钟（timedatectl），在此期间不会清理任何过期数据。如时间正确，请恢复与平台的连接，或运行 `deskpass clock repair`",
             ),
         );

@@ -21,10 +21,10 @@ pub(super) async fn effective_roles(auth: &Auth, person: &Person) -> Result<(Rol
     let told = match lent {
         None => role_list(roles),
         Some(DefaultRoleGrant { role, by_record: true }) => {
-            format!("none assigned; {role} is lent by their agent record")
+            format!("none assigned; {role} by default (agent record)")
         }
         Some(DefaultRoleGrant { role, by_record: false }) => {
-            format!("none assigned; {role} is lent to whoever signs in through the platform (default_role)")
+            format!("none assigned; {role} by default for sign-ins through the platform (default_role)")
         }
     };
     Ok((roles, told))

@@ -55,7 +55,7 @@ static KEY_NAME: TextFormat = TextFormat {
     pattern: None,
     example: "billing",
     rule: [
-        "must be 1 to 64 characters that can be seen, with no blank at either end",
+        "must be 1 to 64 visible characters without leading or trailing spaces",
         "必须是 1 到 64 个可见字符，首尾不得有空格",
     ],
 };

@@ -41,9 +41,9 @@ fn a_database_that_will_not_do_is_told() {
     let old = told(PostgresStatus { version: 120_017, ..healthy() });
     says(&old, "Bad", &["PostgreSQL 12.17 is too old", "use 13 or later", "版本过低"]);
     let standby = told(PostgresStatus { read_only: true, ..healthy() });
-    says(&standby, "Bad", &["takes no writes", "target_session_attrs=read-write", "不可写入"]);
+    says(&standby, "Bad", &["is read-only", "target_session_attrs=read-write", "不可写入"]);
     let silent = format!("{:?}", postgres(&address(), None));
-    says(&silent, "Bad", &["did not answer for 10 s", "store.url says where it is", "没有响应"]);
+    says(&silent, "Bad", &["did not respond within 10 s", "store.url says where it is", "没有响应"]);
 }
 
 #[test]
@@ -52,7 +52,7 @@ fn tables_are_compared_with_what_this_program_knows() {
     says(&of(0), "Good", &["none yet", "尚未创建"]);
     says(&of(1), "Good", &["version 1 of 2", "deskpass migrate"]);
     says(&of(2), "Good", &["up to date (version 2)", "已是最新"]);
-    says(&of(3), "Bad", &["they have version 3", "newer deskpass", "最高支持 2"]);
+    says(&of(3), "Bad", &["the tables have version 3", "newer deskpass", "最高支持 2"]);
 }
 
 fn tables_of(version: i64) -> Finding {
@@ -65,7 +65,7 @@ fn redis_has_a_version_and_needs_no_disk() {
         let exam = RedisStatus { version: version.to_owned(), eviction: None, encrypted: false, now: NOW };
         format!("{:?}", redis(&address(), Some(Ok(exam))))
     };
-    says(&of("6.2.0"), "Good", &["version 6.2.0", "rediss in the address", "kept on disk", "无需持久化"]);
+    says(&of("6.2.0"), "Good", &["version 6.2.0", "rediss in the address", "persistence is not needed", "无需持久化"]);
     says(&of("10.0"), "Good", &["version 10.0"]);
     for old in ["6.0.16", "5.0", "", "unknown"] {
         says(&of(old), "Bad", &["is too old", "use 6.2 or later"]);
@@ -76,7 +76,7 @@ fn redis_has_a_version_and_needs_no_disk() {
 fn only_a_redis_that_drops_nothing_is_good() {
     let of = |policy| format!("{:?}", eviction(policy));
     says(&of(Some("noeviction")), "Good", &["noeviction"]);
-    says(&of(Some("allkeys-lru")), "Bad", &["with maxmemory-policy allkeys-lru", "set maxmemory-policy noeviction"]);
+    says(&of(Some("allkeys-lru")), "Bad", &["with maxmemory-policy allkeys-lru,", "set maxmemory-policy noeviction"]);
     says(&of(None), "Skipped", &["should be noeviction", "应为 noeviction"]);
 }
 
@@ -84,7 +84,7 @@ fn only_a_redis_that_drops_nothing_is_good() {
 fn five_seconds_are_the_farthest_apart() {
     let of = |millis: i64| format!("{:?}", clock(NOW, Timestamp::from_millis(NOW.millis() + millis)));
     for near in [-5_000, -1, 0, 5_000] {
-        says(&of(near), "Good", &["apart from this machine's", "与本机相差"]);
+        says(&of(near), "Good", &["differs from this machine's", "与本机相差"]);
     }
     says(&of(5_001), "Bad", &["this machine is 5.001s ahead of it", "快 5.001s", "NTP"]);
     says(&of(-60_000), "Bad", &["this machine is 60s behind it", "慢 60s"]);
