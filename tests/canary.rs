@@ -203,7 +203,7 @@ on_every_store! {
         let kept = scene.kept();
         let log = scene.log(process);
         assert!(
-            log.contains("signed in") && log.contains("a sign-in failed"),
+            log.contains("signed in") && log.contains("sign-in failed"),
             "the log is silent: this test looks at nothing"
         );
         assert!(figures.contains("deskpass_platform_sign_ins_refused_total{why=\"platform_unavailable\"} 3"), "{figures}");

@@ -145,7 +145,8 @@ on_both! {
         scene.sql(&format!("UPDATE log_chain SET seq = {}, hash = {hash} WHERE chain = {chain}", end - 1));
         let (code, text, _) = scene.verify(&["--receipt", &receipt]);
         assert!(code == Some(1) && text.contains(&format!("- chain {chain}, row {end}: lost since the receipt; ")), "{text}");
-        for (text, words) in [("nonsense", "does not look like one"), (&receipt[..receipt.len() - 3], "a part of it is missing")] {
+        for (text, words) in [("nonsense", "a receipt begins with"), (&receipt[..receipt.len() - 3], "it is \
+             incomplete or was changed")] {
             let (code, _, error) = scene.verify(&["--receipt", text]);
             assert!(code == Some(1) && error.contains("invalid --receipt: ") && error.contains(words), "{error}");
         }
@@ -265,7 +266,7 @@ fn data_of_the_other_mode_and_older_data_are_told() {
     assert!(code == Some(1) && error.contains("was created in development mode"), "{error}");
     scene.sql("DELETE FROM migration WHERE id > 4");
     let (code, _, error) = scene.verify(&[]);
-    assert!(code == Some(1) && error.contains("bring it up to date with `deskpass migrate`"), "{error}");
+    assert!(code == Some(1) && error.contains("run `deskpass migrate`"), "{error}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -245,7 +245,7 @@ async fn a_page_in_place_of_an_answer_is_told() {
     let patient = DoctorFixture::new();
     patient.platform.put("faults", &json!({ "api": "gettoken", "http_status": 200, "times": 0 })).await;
     let [english, chinese] = patient.both();
-    english.wrong(&["corp id and secret: the platform's answer cannot be read: no JSON object"]);
+    english.wrong(&["corp id and secret: cannot read the platform's response: no JSON object"]);
     english.below("✗ corp id and secret", &["platform.api_url", "sign-in page"]);
     chinese.below("✗ 企业 ID 与 Secret：平台的应答无法识别：不是 JSON 对象", &["platform.api_url"]);
 }
@@ -266,7 +266,7 @@ fn a_platform_that_is_not_there_is_told() {
     let nowhere = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     patient.set("platform.api_url", &format!("http://{nowhere}"));
     let [english, chinese] = patient.both();
-    english.wrong(&["platform: the platform cannot be reached: no connection"]);
+    english.wrong(&["platform: cannot reach the platform: no connection"]);
     english.below("✗ platform", &["firewall", "platform.proxy"]);
     chinese.below("✗ 平台连接：无法访问平台：无法建立连接", &["platform.proxy"]);
     for what in ["clock", "corp id and secret", "API call", "application", "trusted domain"] {

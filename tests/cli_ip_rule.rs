@@ -21,7 +21,7 @@ fn a_lists_life(operator: Operator<'_>) {
     let some = "ROLE        MAY BE ACTIVE FROM\nadmin       10.0.0.0/8\n            192.0.2.7/32\n            2001:db8::/32\n\
                 agent       10.0.0.0/8\nuser        anywhere\nsupervisor  anywhere\nsecurity    anywhere\n";
     assert_eq!(operator.succeed(&["ip-rule", "list"]), some);
-    assert!(operator.succeed(&["ip-rule", "set", "agent", "10.0.0.0/8"]).contains("already, and nothing changed"));
+    assert!(operator.succeed(&["ip-rule", "set", "agent", "10.0.0.0/8"]).contains("; nothing changed"));
     assert_eq!(operator.succeed(&["ip-rule", "clear", "admin"]), "admin may be active from anywhere\n");
     assert_eq!(operator.succeed(&["ip-rule", "set", "agent"]), "agent may be active from anywhere\n");
     assert_eq!(

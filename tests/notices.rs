@@ -61,7 +61,7 @@ async fn do_everything(app: &TestApp, mut after: impl AsyncFnMut(&str, Duration)
     let began = Instant::now();
     let ask = json!({ "employee_id": "agent01", "password": PASSWORD });
     let half = client.post("/api/agents/login", &[("x-forwarded-for", "198.51.100.7")], &ask).await.data();
-    timed("somebody used your password to sign in / 有人使用您的密码登录", began).await;
+    timed("your password was used to sign in / 有人使用您的密码登录", began).await;
 
     let setup = client.post_as(half["token"].as_str().unwrap(), "/api/auth/otp-setup", &json!({})).await.data();
     let device = crate::harness::Device::scan(&setup, &app.clock);

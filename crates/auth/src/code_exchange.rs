@@ -115,7 +115,7 @@ pub(crate) async fn store_identity(codes: &CodeStore, code: Digest, now: Timesta
     };
     if let Err(error) = codes.update(&code, now, noted).await {
         // If this node dies as well, the code stays used and the browser starts again.
-        tracing::warn!(%error, "who a code stands for could not be noted");
+        tracing::warn!(%error, "could not record the result of a code exchange");
     }
 }
 
@@ -134,7 +134,7 @@ pub(crate) async fn store_outcome(
         Ok(Some(Err(answer))) => return Ok(answer),
         Ok(_) => {}
         // Other requests that wait will time out; this browser gets its answer.
-        Err(error) => tracing::warn!(%error, "what became of a code could not be noted"),
+        Err(error) => tracing::warn!(%error, "could not record the failure of a code exchange"),
     }
     outcome
 }

@@ -348,7 +348,7 @@ pub enum InternalError {
     Hashing,
     /// A sealed secret cannot be opened.
     #[error(
-        "a device's secret does not open: encryption_key is another one, or the record was moved or changed; reset the device"
+        "cannot decrypt a device's secret: encryption_key differs, or the record was moved or changed; reset the device"
     )]
     UnsealFailed,
 }

@@ -149,7 +149,7 @@ impl HashSlot {
     pub(crate) async fn verify(&self, guess: &Password, kept: Option<&str>, _: CountedAttempt) -> Result<bool, Error> {
         let parsed = kept.and_then(parse_hash);
         if kept.is_some() && parsed.is_none() {
-            tracing::error!("a password's hash cannot be read; the agent needs another password");
+            tracing::error!("cannot read a password hash: reset the agent's password");
         }
         let (salt, wanted) = parsed.unwrap_or_default();
         let hash = self.run(guess, salt).await?;

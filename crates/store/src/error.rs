@@ -61,7 +61,7 @@ impl StoreError {
     }
 
     pub(crate) fn timed_out() -> Self {
-        Self::unavailable(&"the database did not answer in time")
+        Self::unavailable(&"the database did not respond in time")
     }
 
     pub(crate) fn damaged(what: &str) -> Self {

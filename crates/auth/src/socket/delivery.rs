@@ -73,7 +73,7 @@ impl Auth {
                 round.set_delivering(true);
             }
             if arrived.has_gap() {
-                tracing::warn!("messages could not be read for too long; whoever is connected reads anew");
+                tracing::warn!("messages could not be read for too long: connected clients must reload");
                 self.sockets.end_all(&CloseReason::TooSlow);
             }
             let mut told = Vec::new();

@@ -23,7 +23,8 @@ pub(super) fn open(app: &App) -> Option<UnixListener> {
         return None;
     }
     let opened = listen(app);
-    opened.inspect_err(|error| tracing::warn!(%error, "the command line cannot reach this process while it runs")).ok()
+    opened.inspect_err(|error| tracing::warn!(%error, "cannot open the admin command socket: the command line cannot \
+                                                       reach this process")).ok()
 }
 
 /// Accepts admin commands until it is dropped.
@@ -38,7 +39,7 @@ pub(super) async fn accept_commands(app: App, listener: UnixListener) {
             }
         };
         if let Err(error) = served {
-            tracing::warn!(%error, "an admin command from the command line broke off");
+            tracing::warn!(%error, "admin command failed");
         }
     }
 }
@@ -57,7 +58,7 @@ fn listen(app: &App) -> io::Result<UnixListener> {
 
 fn other_mode(development: bool) -> String {
     let (runs, fix) = if development { ("production", "leave out --dev") } else { ("development mode", "add --dev") };
-    format!("the service on this data runs in {runs}; {fix}")
+    format!("the running service uses {runs}; {fix}")
 }
 
 async fn serve(app: &App, mut stream: UnixStream) -> io::Result<()> {
@@ -69,10 +70,10 @@ async fn serve(app: &App, mut stream: UnixStream) -> io::Result<()> {
             Err(other_mode(development))
         }
         Ok(CommandRequest { command, .. }) => {
-            tracing::info!(?command, "an admin command from the command line");
+            tracing::info!(?command, "admin command");
             command.run(app).await
         }
-        Err(_) => Err("the running service does not know this command; is it another version?".to_owned()),
+        Err(_) => Err("the running service does not know this command; check that both have the same version".to_owned()),
     };
     let told = serde_json::to_string(&told)? + "\n";
     timeout(COMMAND_IO_TIMEOUT, writer.write_all(told.as_bytes())).await?

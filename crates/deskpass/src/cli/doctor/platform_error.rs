@@ -128,7 +128,7 @@ mod tests {
     fn what_cannot_be_reached_is_named() {
         let direct = told(None, &Unreachable::Connect.into());
         assert!(
-            direct.contains("cannot be reached: no connection (tried https://platform.example.com/api)"),
+            direct.contains("cannot reach the platform: no connection (tried https://platform.example.com/api)"),
             "{direct}"
         );
         assert!(direct.contains("无法建立连接（尝试访问 https://platform.example.com/api）"), "{direct}");

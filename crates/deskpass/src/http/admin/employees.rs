@@ -24,7 +24,7 @@ const SORT_ORDERS: &[&str] = &["employee_id", "name", "last_login"];
 
 /// The error of `sort` in a list whose order is fixed.
 const SORT_CONFLICT: [&str; 2] =
-    ["cannot be combined with q or role, whose lists have an order of their own", "不能与 q 或 role 同时使用"];
+    ["cannot be combined with q or role, which have their own order", "不能与 q 或 role 同时使用"];
 /// The error of a text with U+0000, which databases cannot store.
 const NO_NUL: [&str; 2] = ["must not contain U+0000", "不能包含 U+0000"];
 

@@ -93,7 +93,7 @@ fn prepare(config: &mut Config, local: bool, has_sslmode: bool) {
         // A network connection must be encrypted, unless the operator configures otherwise.
         config.ssl_mode(if local { SslMode::Disable } else { SslMode::Require });
     } else if !local && config.get_ssl_mode() != SslMode::Require {
-        tracing::warn!("the connection to PostgreSQL need not be encrypted: store.url does not say sslmode=require");
+        tracing::warn!("connection to PostgreSQL may be unencrypted: set sslmode=require in store.url");
     }
 }
 
