@@ -243,7 +243,7 @@ fn data_that_cannot_be_looked_for_is_not_called_missing() {
     let directory = tempfile::tempdir().unwrap();
     std::fs::write(directory.path().join("file"), "").unwrap();
     let (success, text) = run(directory.path(), &["employee", "list", "--dev", "--data", "file/data"]);
-    assert!(!success && text.contains("cannot look into file/data: Not a directory"), "{text}");
+    assert!(!success && text.contains("cannot read file/data: Not a directory"), "{text}");
     assert!(!text.contains("there is no deskpass data"), "{text}");
 }
 

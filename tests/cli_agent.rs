@@ -41,7 +41,7 @@ fn an_agents_life(operator: Operator<'_>) {
     let fresh = |role: &str| Some([role, "enabled", "not set", "none", "never"].map(str::to_owned));
     assert_eq!((states("agent01"), states("user01")), (fresh("agent"), None));
     let told = operator.succeed(&["agent", "add", "User01"]);
-    assert!(told.starts_with("User01 is an agent, and acts as agent unless"), "{told}");
+    assert!(told.starts_with("User01 is now an agent; the default role is agent, unless"), "{told}");
     assert_eq!(states("user01"), fresh("agent"));
     operator.succeed(&["agent", "add", "norole01", "--role", "admin"]);
     assert_eq!(states("norole01"), fresh("admin"));
@@ -54,18 +54,18 @@ fn an_agents_life(operator: Operator<'_>) {
     assert_eq!(states("user01").unwrap()[1], "disabled");
     operator.succeed(&["employee", "disable", "user01"]);
     assert_eq!(states("user01").unwrap()[1], "disabled, employee disabled");
-    assert!(operator.succeed(&["agent", "enable", "user01"]).contains("user01 is an agent again"));
+    assert!(operator.succeed(&["agent", "enable", "user01"]).contains("user01 is enabled as an agent"));
     assert_eq!(states("user01").unwrap()[1], "employee disabled");
     operator.succeed(&["employee", "enable", "user01"]);
 
     assert!(operator.succeed(&["agent", "unlock", "user01"]).contains("user01 was not locked"));
     let told = operator.succeed(&["agent", "reset-otp", "user01"]);
-    assert!(told.contains("user01 had no device") && timeless(&told).contains("It counts once, until TIME"), "{told}");
+    assert!(told.contains("user01 had no device") && timeless(&told).contains("The code is valid once, until TIME"), "{told}");
     assert_eq!(timeless(&states("user01").unwrap()[3]), "none, code until TIME");
     assert_ne!(setup_code(&operator.succeed(&["agent", "reset-otp", "user01"])), setup_code(&told));
     let told = operator.succeed(&["agent", "reset-password", "user01"]);
     let first = setup_code(&told);
-    assert!(timeless(&told).contains("It counts once, until TIME"), "{told}");
+    assert!(timeless(&told).contains("The code is valid once, until TIME"), "{told}");
     assert!(told.contains("POST http://") && told.contains("/api/agents/password/setup"), "{told}");
     assert_eq!(states("user01").unwrap()[2], "code until TIME");
     assert_ne!(setup_code(&operator.succeed(&["agent", "reset-password", "user01"])), first);
@@ -80,7 +80,7 @@ fn mistakes(operator: Operator<'_>) {
     let before = operator.succeed(&["agent", "list"]);
     operator.succeed(&["employee", "add", "lisi", "--corp", "wwother"]);
     for (arguments, words) in [
-        (&["add", "nobody"][..], "there is no employee nobody; `deskpass employee add nobody` adds them"),
+        (&["add", "nobody"][..], "there is no employee nobody; to add one: deskpass employee add nobody"),
         (&["add", "nobody", "--corp", "wwother"], "`deskpass employee add nobody --corp wwother`"),
         (&["add", "a b"], "EMPLOYEE must be 1 to 64 characters"),
         (&["add", "user01", "--corp", "a/b"], "--corp must be 1 to 64 characters"),
@@ -101,7 +101,7 @@ fn mistakes(operator: Operator<'_>) {
             "{command}\n{text}"
         );
         let (success, text) = operator.run(&[&["agent", command, "nobody"], role].concat());
-        assert!(!success && text.contains("`deskpass employee add nobody` adds them"), "{command}\n{text}");
+        assert!(!success && text.contains("to add one: deskpass employee add nobody"), "{command}\n{text}");
     }
     assert_eq!(operator.succeed(&["agent", "list"]), before, "nothing was done");
 }
@@ -119,7 +119,7 @@ fn guesses(operator: Operator<'_>) {
     guessed("agent01", "otp", 99, "4102444800000");
     guessed("admin01", "password", 100, "1800000000000");
     guessed("supervisor01", "password", 99, "1");
-    assert_eq!(state("agent01"), "shut until 2100-01-01T00:15:00Z");
+    assert_eq!(state("agent01"), "paused until 2100-01-01T00:15:00Z");
     assert_eq!((state("admin01"), state("supervisor01")), ("locked".into(), "enabled".into()));
     assert!(operator.succeed(&["agent", "unlock", "admin01"]).contains("admin01 is unlocked"));
     assert!(operator.succeed(&["agent", "unlock", "agent01"]).contains("agent01 is unlocked"));
@@ -192,7 +192,7 @@ async fn the_service_goes_by_it(operator: Operator<'_>, client: &mut Client, cod
         client.agent_login("agent01", "wrong").await.refused(401, 1011);
     }
     client.agent_login("agent01", PASSWORD).await.refused(429, 1013);
-    assert_eq!(timeless(&operator.listed("agent01").unwrap()[1]), "shut until TIME");
+    assert_eq!(timeless(&operator.listed("agent01").unwrap()[1]), "paused until TIME");
     operator.succeed(&["agent", "unlock", "agent01"]);
     assert_eq!(client.agent_login("agent01", PASSWORD).await.data()["otp"], "verify");
     let told = operator.succeed(&["agent", "reset-otp", "agent01"]);

@@ -119,7 +119,7 @@ async fn a_wrong_machine_clock_is_not_put_on_record_against_the_database() {
         let Output { status, stdout, stderr } = command.output().unwrap();
         let told = String::from_utf8(stdout).unwrap() + &String::from_utf8(stderr).unwrap();
         assert!(
-            status.code() == Some(1) && told.contains("this machine's time is wrong by the database's clock"),
+            status.code() == Some(1) && told.contains("this machine's time differs from the database's"),
             "{told}"
         );
         assert_eq!(place.query("SELECT at FROM probe"), newest, "nothing was changed");

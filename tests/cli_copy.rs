@@ -200,7 +200,7 @@ async fn everything_is_copied_and_signed_in_users_stay_signed_in() {
     client.logout(&lived.good).await.data();
     let (success, text) = copy(directory.path(), &["--from", "sqlite:data", "--to", &place.store], &[]);
     assert!(
-        !success && text.contains("has data in it (employee: ") && text.contains("choose an empty database"),
+        !success && text.contains("already contains data (employee: ") && text.contains("choose an empty database"),
         "{text}"
     );
     assert!(!client.is_valid(&lived.good).await, "what was there is as it was");
@@ -224,7 +224,7 @@ fn a_source_in_use_and_data_of_the_other_mode_are_left_alone() {
     with_settings(&mut made, PRODUCTION.into_iter().chain(place.settings()));
     assert!(made.output().unwrap().status.success());
     let (success, text) = copy(directory.path(), &arguments, &[]);
-    assert!(!success && text.contains("was made in production") && text.contains("choose another database"), "{text}");
+    assert!(!success && text.contains("was created in production") && text.contains("choose another database"), "{text}");
     assert!(is_empty(&place));
 }
 
@@ -237,7 +237,7 @@ async fn a_copy_that_breaks_off_leaves_nothing_behind_and_can_be_run_again() {
     // PostgreSQL stores no text with this character.
     to_sqlite(directory.path(), "UPDATE login_log SET user_agent = 'a' || char(0) || 'b' WHERE event = 'logout'");
     let (success, text) = copy(directory.path(), &arguments, &[]);
-    assert!(!success && text.contains("broke off in login_log") && text.contains("nothing was copied"), "{text}");
+    assert!(!success && text.contains("failed in login_log") && text.contains("nothing was copied"), "{text}");
     assert!(is_empty(&place));
     to_sqlite(directory.path(), "UPDATE login_log SET user_agent = 'ab' WHERE event = 'logout'");
     assert!(copy(directory.path(), &arguments, &[]).0);
@@ -271,7 +271,7 @@ async fn a_server_that_stops_in_the_middle_has_nothing_of_the_copy() {
     }
     servers.stop_postgres();
     let (success, text) = copying.join().unwrap();
-    assert!(!success && text.contains("broke off in bind_proof") && text.contains("can be run again"), "{text}");
+    assert!(!success && text.contains("failed in bind_proof") && text.contains("can be run again"), "{text}");
     drop(held);
     servers.start_postgres();
     assert!(is_empty(&place));

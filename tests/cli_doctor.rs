@@ -34,7 +34,7 @@ fn a_healthy_desk_passes_every_check() {
         ),
         (format!("✓ platform: reachable at {api}"), format!("✓ 平台连接：可以访问 {api}")),
         ("✓ clock: ".to_owned(), "✓ 时钟：与平台相差 ".to_owned()),
-        ("✓ recorded time: the newest is ".to_owned(), "✓ 时间记录：最新记录与本机时间相差 ".to_owned()),
+        ("✓ recorded time: the newest differs from this machine's time by ".to_owned(), "✓ 时间记录：最新记录与本机时间相差 ".to_owned()),
         ("✓ corp id and secret: accepted".to_owned(), "✓ 企业 ID 与 Secret：已通过".to_owned()),
         ("✓ API call: allowed from this machine".to_owned(), "✓ 接口调用：允许从本机调用".to_owned()),
         ("✓ application: Deskpass is enabled".to_owned(), "✓ 应用状态：Deskpass 已启用".to_owned()),
@@ -212,7 +212,7 @@ fn without_an_agent_id_it_says_what_is_lost() {
 fn another_trusted_domain_is_told_with_where_to_enter_ours() {
     let patient = DoctorFixture::with(&["--domain", "old.example.com"]);
     let [english, chinese] = patient.both();
-    english.wrong(&["trusted domain: the platform has old.example.com, this desk is desk.example.com"]);
+    english.wrong(&["trusted domain: the platform has old.example.com, this service is at desk.example.com"]);
     let places = ["网页授权及JS-SDK → 可信域名", "企业微信授权登录 → 授权回调域", "desk.example.com"];
     english.below("✗ trusted domain", &places);
     chinese.below("✗ 可信域名：企业微信中为 old.example.com，本服务为 desk.example.com", &places);
@@ -356,7 +356,7 @@ fn in_development_mode_the_platform_is_the_running_service() {
     };
     let nowhere = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
     let told = examine(&nowhere, "en");
-    told.wrong(&["platform: nothing answers at http://"]);
+    told.wrong(&["platform: no response from http://"]);
     told.below("✗ platform", &["start `deskpass serve --dev` first"]);
     examine(&nowhere, "zh").below("✗ 平台连接：", &["请先运行 `deskpass serve --dev`"]);
 

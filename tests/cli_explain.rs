@@ -182,7 +182,8 @@ async fn tokens(operator: Operator<'_>, client: &mut Client) -> Vec<String> {
     }
     operator.succeed(&["ip-rule", "set", "agent", "10.0.0.0/8"]);
     let told = good(&token);
-    assert!(told.contains("agent may be active only from 10.0.0.0/8.\nFrom 203.0.113.9, where it began, it is not good (address_not_allowed)"), "{told}");
+    assert!(told.contains("agent may be active only from 10.0.0.0/8.\nFrom 203.0.113.9, where it began, it is not \
+                           valid (address_not_allowed)"), "{told}");
     operator.succeed(&["ip-rule", "clear", "agent"]);
     operator.succeed(&["role", "revoke", "agent01", "agent"]);
     let told = good(&token);

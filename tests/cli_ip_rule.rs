@@ -44,7 +44,7 @@ fn mistakes(operator: Operator<'_>) {
             &["set", "admin", "10.0.0.0/33", "::/129"],
             "- \"10.0.0.0/33\" is not a network\n- \"::/129\" is not a network",
         ),
-        (&many, "a list has at most 200"),
+        (&many, "an allow-list has at most 200"),
         (&["set"], "ROLE"),
     ] {
         let (success, text) = operator.run(&[&["ip-rule"], arguments].concat());

@@ -23,7 +23,7 @@ fn a_keys_life(operator: Operator<'_>) {
     let told = operator.succeed(&["service-key", "list"]);
     assert!(told.starts_with("no service keys; to create one: deskpass service-key create NAME --scope"), "{told}");
     let told = operator.succeed(&["service-key", "create", "工单系统", "--scope", "messages", "--scope", "introspect"]);
-    assert!(told.starts_with("工单系统 may ask for: introspect messages\n"), "{told}");
+    assert!(told.starts_with("created a service key for 工单系统, scopes: introspect messages\n"), "{told}");
     let (key, id) = made(&told);
     let (other, _) =
         made(&operator.succeed(&["service-key", "create", "billing", "--scope", "introspect", "--days", "1"]));
@@ -52,7 +52,7 @@ fn mistakes(operator: Operator<'_>) {
     let nobodys = format!("dpk_{}", "A".repeat(49));
     for (arguments, words) in [
         (&["create", "x"][..], "--scope"),
-        (&["create", "x", "--scope", "admin"], "there is no scope admin; the scopes are introspect, messages"),
+        (&["create", "x", "--scope", "admin"], "unknown scope admin; known: introspect, messages"),
         (&["create", "", "--scope", "introspect"], "NAME must be 1 to 64 characters"),
         (&["create", "a\u{1b}[2Jb", "--scope", "introspect"], "NAME must be 1 to 64 characters"),
         (&["create", "x", "--scope", "introspect", "--days", "0"], "0 is not in 1..=3650"),

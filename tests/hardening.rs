@@ -101,5 +101,5 @@ fn secrets_that_others_can_read_are_told_at_the_start() {
     command.args(["serve", "--dev", "--listen", "127.0.0.1:0", "--data"]).arg(&data);
     command.env("DESKPASS_ENCRYPTION_KEY_FILE", &secret);
     let (_, log) = Process::spawn(command).terminate();
-    assert!(log.contains("holds secrets and can be read by every user"), "{log}");
+    assert!(log.contains("contains secrets and is readable by every user"), "{log}");
 }

@@ -115,7 +115,7 @@ async fn a_refused_agent_is_told_what_to_do() {
             try_password(&browser, "agent01", "not that one, sorry").await;
             browser.wait_until("!document.querySelector('#password-go').disabled").await;
         }
-        refused(&browser, told(&options, "Too many wrong attempts", "错误次数过多")).await;
+        refused(&browser, told(&options, "Too many failed attempts", "错误次数过多")).await;
         is_good(&browser, "too many").await;
         app.auth().operator().unlock_agent(app.key("agent01")).await.unwrap();
         browser.block(&["*/api/agents/login"]).await;

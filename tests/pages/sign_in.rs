@@ -112,10 +112,10 @@ async fn a_page_hands_on_what_the_platform_gave_and_says_when_the_user_refused()
     let browser = driver.browser(Options::default()).await;
     browser.goto(&format!("http://{}/h5/?code=made-up&state=auth_login", app.address)).await;
     browser.wait_for("#notice.bad").await;
-    assert!(browser.text("#notice-title").await.contains("no longer good"));
+    assert!(browser.text("#notice-title").await.contains("no longer valid"));
     browser.goto(&format!("http://{}/h5/?state=auth_login", app.address)).await;
     browser.wait_for("#notice.bad").await;
-    assert_eq!(browser.text("#notice-title").await, "You did not agree to sign in");
+    assert_eq!(browser.text("#notice-title").await, "You declined the sign-in");
     assert_eq!(browser.url().await, format!("http://{}/h5/", app.address));
     is_good(&browser, "refused").await;
 }

@@ -171,7 +171,7 @@ async fn a_sign_in_as_another_person_changes_nothing() {
     let link = client.begin_oauth(&page).await.0;
     let foreign = client.authorize(&link, "user01").await;
     for (answer, told) in
-        [("", "Another person"), ("?state=auth_login", "did not agree"), (&*foreign, "Another person")]
+        [("", "Another person"), ("?state=auth_login", "You declined"), (&*foreign, "Another person")]
     {
         browser.click("[data-act=prove]").await;
         browser.click("#again-here").await;

@@ -60,7 +60,7 @@ async fn while_the_platform_is_down_agents_are_shown_their_way_in() {
         client.set_fault(&json!({ "http_status": 502, "times": 0 })).await;
         choose(&browser, "agent01").await;
         browser.wait_for("#notice.bad").await;
-        let title = told(&options, "WeCom cannot be reached just now", "暂时无法连接企业微信");
+        let title = told(&options, "WeCom cannot be reached", "暂时无法连接企业微信");
         assert_eq!(browser.text("#notice-title").await, title);
         assert_ne!(browser.text("#notice-ref").await, "", "something to tell the help desk");
         browser.wait_for(".platform-down #by-password").await;

@@ -21,7 +21,7 @@ async fn an_agent_is_added_once() {
             well_made(&browser, "a refused question").await;
             browser.click("dialog .choice .button").await;
         } else {
-            said(&browser, "Added").await;
+            said(&browser, "Agent added").await;
             rows(&browser, 4).await;
         }
         browser.wait_until("document.activeElement.id === 'add-agent'").await;
@@ -79,6 +79,6 @@ async fn a_password_is_reset_with_a_code_that_is_shown_once() {
     browser.wait_until(&format!("document.querySelector('{AGENT}').textContent.includes('no password')")).await;
     browser.click(".below [data-act=reset-otp]").await;
     office.confirm(&browser).await;
-    said(&browser, "can bind another device").await;
+    said(&browser, "can bind a new device").await;
     browser.wait_until(&format!("document.querySelector('{AGENT}').textContent.includes('no device')")).await;
 }

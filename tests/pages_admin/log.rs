@@ -50,7 +50,7 @@ async fn the_log_tells_in_plain_words_what_happened() {
     browser.wait_for(".foot .refusal").await;
     filter(&browser, "ip_address", "203.0.113.9").await;
     browser.wait_for(".empty").await;
-    assert!(browser.text(".empty").await.contains("Nothing that fits"));
+    assert!(browser.text(".empty").await.contains("No entries match"));
     browser.click("[data-act=clear]").await;
     // An hour in the past, by local time, contains none of these events.
     browser.wait_until(&format!("{} > 5", super::ROWS)).await;

@@ -43,7 +43,7 @@ async fn people_are_found() {
     assert!(browser.text("tbody").await.contains("zhang.xiaoming"));
     filter(&browser, "q", "nobody at all").await;
     rows(&browser, 0).await;
-    assert!(browser.text(".empty").await.starts_with("Nobody fits"));
+    assert!(browser.text(".empty").await.starts_with("No one matches"));
     browser.click("[data-act=clear]").await;
     rows(&browser, 50).await;
     assert_eq!(browser.active().await, "#filter-q");

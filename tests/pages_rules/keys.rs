@@ -18,7 +18,7 @@ async fn a_key_is_shown_once_and_good_until_it_is_revoked() {
     browser.click("dialog [name=introspect]").await;
     office.is_sound("a new key").await;
     office.confirm(&device.wrong_code()).await;
-    office.refused("That code is wrong").await;
+    office.refused("The code is wrong").await;
     office.confirm(&device.code()).await;
     browser.wait_for("#key").await;
     let key = browser.text("#key").await;

@@ -13,7 +13,7 @@ async fn lists_are_tried_before_they_are_saved() {
     let browser = &office.browser;
     office.app.client().await.sign_in("agent01").await;
     office.view("networks", "#list-agent").await;
-    assert_eq!(browser.text("#list-agent-state").await, "Empty: from anywhere.");
+    assert_eq!(browser.text("#list-agent-state").await, "Empty: allowed from anywhere.");
 
     // An invalid network is reported at its line.
     browser.type_into("#list-agent", "10.0.0.0/8\nhere\n\n10.1.2.3/8").await;
@@ -33,7 +33,7 @@ async fn lists_are_tried_before_they_are_saved() {
     browser.wait_for("#add-me").await;
     let told = browser.text("#outcome").await;
     assert!(told.contains("You would shut yourself out: you are at 127.0.0.1"), "{told}");
-    assert!(told.contains("Agent: 1 session is shut out") && told.contains("Arno Agent"), "{told}");
+    assert!(told.contains("Agent: 1 session will stop working") && told.contains("Arno Agent"), "{told}");
     assert!(!office.shows("#save").await);
     full_picture(browser, "networks").await;
     office.is_sound("shutting oneself out").await;
@@ -49,7 +49,7 @@ async fn lists_are_tried_before_they_are_saved() {
     browser.click("#try").await;
     browser.click("#save").await;
     office.confirm(&device.wrong_code()).await;
-    office.refused("That code is wrong").await;
+    office.refused("The code is wrong").await;
     office.confirm(&device.next_code()).await;
     office.said("Saved").await;
     assert_eq!(office.get(PATH).await["admin"], json!(["10.0.0.0/8", "127.0.0.1/32"]));

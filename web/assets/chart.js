@@ -11,7 +11,7 @@ learn({
   qr_scanned: ['Scanned', '已扫码'],
   qr_confirmed: ['Confirmed', '已确认'],
   qr_collected: ['Browser signed in', '浏览器已登录'],
-  sign_ins: ['Sign-ins, every way', '登录总数'],
+  sign_ins: ['Sign-ins, all methods', '登录总数'],
   refused: ['Refused', '被拒绝'],
 });
 
