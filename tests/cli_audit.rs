@@ -52,7 +52,7 @@ impl Scene {
 
     /// Verifies the log; returns the exit code, standard output and standard error.
     fn verify(&self, arguments: &[&str]) -> (Option<i32>, String, String) {
-        told(&self.audit(&[&["verify"], arguments].concat(), &[]))
+        output_of(&self.audit(&[&["verify"], arguments].concat(), &[]))
     }
 
     /// The receipt of an intact log.
@@ -70,7 +70,7 @@ impl Scene {
     }
 }
 
-fn told(output: &Output) -> (Option<i32>, String, String) {
+fn output_of(output: &Output) -> (Option<i32>, String, String) {
     let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
     (output.status.code(), text(&output.stdout), text(&output.stderr))
 }
@@ -124,7 +124,7 @@ on_both! {
         assert_eq!(code, Some(1), "{text}");
         assert!(text.contains("THE LOG WAS CHANGED: 1 fault(s) in "), "{text}");
         assert!(text.contains(&format!("- chain {chain}, row 2, id {id}, 2")), "{text}");
-        assert!(text.contains(": changed; somebody has written into it") && text.contains("What to do: copy the \
+        assert!(text.contains(": changed; the row or its hash was changed") && text.contains("What to do: copy the \
              database"), "{text}");
         assert!(!text.contains("receipt: "), "a log that was changed gets none: {text}");
         assert!(error.contains("deskpass: the audit log failed verification"), "{error}");
@@ -156,10 +156,10 @@ on_both! {
         let key = ("encryption_key", "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=");
         for times in [0, 10] {
             scene.sign_in(times).await;
-            let (code, text, error) = told(&scene.audit(&["verify"], &[key]));
+            let (code, text, error) = output_of(&scene.audit(&["verify"], &[key]));
             assert!(code == Some(1) && text.is_empty(), "{text}");
             assert!(error.contains("encryption_key is not the key that the log in "), "{error}");
-            let (code, text, error) = told(&scene.audit(&["export", "--format", "csv"], &[key]));
+            let (code, text, error) = output_of(&scene.audit(&["export", "--format", "csv"], &[key]));
             assert!(code == Some(0) && text.lines().skip(1).all(|row| row.ends_with(",false")), "{text}");
             assert!(error.contains("encryption_key is not the key that the log was written with"), "{error}");
         }
@@ -173,11 +173,11 @@ on_both! {
         // The marker shows the key; without the marker the stored key check does.
         for sql in ["UPDATE login_log SET ip_address = '192.0.2.99'", "DELETE FROM log_marker"] {
             scene.sql(sql);
-            let (code, _, error) = told(&scene.audit(&["restart", "--key-is-lost"], &[]));
+            let (code, _, error) = output_of(&scene.audit(&["restart", "--key-is-lost"], &[]));
             assert!(code == Some(1) && error.contains("encryption_key is the key that the log"), "{error}");
             assert_eq!(scene.verify(&[]).0, Some(1));
         }
-        let (code, text, error) = told(&scene.audit(&["restart", "--key-is-lost", "--accept-unverified-rows"], &[]));
+        let (code, text, error) = output_of(&scene.audit(&["restart", "--key-is-lost", "--accept-unverified-rows"], &[]));
         assert_eq!(code, Some(0), "{text}{error}");
         assert_eq!(scene.verify(&[]).0, Some(0));
         let detail = scene.sql("SELECT detail FROM login_log WHERE event = 'log_restarted'");
@@ -197,7 +197,7 @@ on_both! {
             assert!(text.contains("- chain 3: another end; ") && text.contains(": in no chain; ") && !text.contains("receipt: "), "{text}");
             assert_eq!(!marker, text.contains("- the log: the marker is missing; "), "{text}");
         }
-        let (code, text, _) = told(&scene.audit(&["export", "--format", "csv"], &[]));
+        let (code, text, _) = output_of(&scene.audit(&["export", "--format", "csv"], &[]));
         assert_eq!(code, Some(0));
         let rows: Vec<_> = text.split_terminator("\r\n").skip(1).collect();
         assert!(rows.len() >= 10 && rows.iter().all(|row| row.ends_with(",false")), "{text}");
@@ -208,7 +208,7 @@ on_both! {
         let ask = json!({ "employee_id": "agent01" });
         client.post("/api/dev/login", &[("user-agent", "=cmd(\"x\"),y")], &ask).await.data();
         scene.sign_in(5).await;
-        let (code, text, error) = told(&scene.audit(&["export", "--format", "csv"], &[]));
+        let (code, text, error) = output_of(&scene.audit(&["export", "--format", "csv"], &[]));
         assert_eq!(code, Some(0), "{error}");
         let lines: Vec<_> = text.split_terminator("\r\n").collect();
         let rows: usize = scene.sql("SELECT count(*) FROM login_log").remove(0).parse().unwrap();
@@ -216,14 +216,14 @@ on_both! {
         assert!(lines[0].starts_with("id,at,event,corp_id,employee_id,current_role,"), "{}", lines[0]);
         assert!(lines[1].contains(",sign_in,wwdeskpass,user01,user,dev,"), "newest first: {}", lines[1]);
         assert!(text.contains(",\"'=cmd(\"\"x\"\"),y\","), "{text}");
-        let (code, text, _) = told(&scene.audit(&["export", "--format", "jsonl", "--employee", "AGENT01"], &[]));
+        let (code, text, _) = output_of(&scene.audit(&["export", "--format", "jsonl", "--employee", "AGENT01"], &[]));
         let rows: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
         assert_eq!((code, rows.len()), (Some(0), 1));
         assert_eq!((&rows[0]["employee_id"], &rows[0]["user_agent"]), (&json!("agent01"), &json!("=cmd(\"x\"),y")));
         let nothing = ["--to", "2020-01-01"];
-        let (code, text, _) = told(&scene.audit(&[&["export", "--format", "jsonl"][..], &nothing].concat(), &[]));
+        let (code, text, _) = output_of(&scene.audit(&[&["export", "--format", "jsonl"][..], &nothing].concat(), &[]));
         assert_eq!((code, &*text), (Some(0), ""));
-        let (code, _, error) = told(&scene.audit(&["export", "--format", "csv", "--from", "yesterday"], &[]));
+        let (code, _, error) = output_of(&scene.audit(&["export", "--format", "csv", "--from", "yesterday"], &[]));
         assert!(code == Some(2) && error.contains("a date such as 2026-07-01"), "{error}");
     }
 }
@@ -250,7 +250,7 @@ fn where_there_is_no_data_none_is_made() {
     let directory = tempfile::tempdir().unwrap();
     for arguments in [&["verify"][..], &["export", "--format", "csv"]] {
         let output = binary().current_dir(directory.path()).arg("audit").args(arguments).arg("--dev").output().unwrap();
-        let (code, _, error) = told(&output);
+        let (code, _, error) = output_of(&output);
         assert!(code == Some(1) && error.contains("there is no deskpass data in ./data"), "{error}");
     }
     assert!(!directory.path().join("data").exists());
@@ -262,7 +262,7 @@ fn data_of_the_other_mode_and_older_data_are_told() {
     let mut command = binary();
     command.current_dir(scene.directory.path()).args(["audit", "verify"]);
     with_settings(&mut command, crate::harness::PRODUCTION);
-    let (code, _, error) = told(&command.output().unwrap());
+    let (code, _, error) = output_of(&command.output().unwrap());
     assert!(code == Some(1) && error.contains("was created in development mode"), "{error}");
     scene.sql("DELETE FROM migration WHERE id > 4");
     let (code, _, error) = scene.verify(&[]);

@@ -185,8 +185,8 @@ async fn everything_is_copied_and_signed_in_users_stay_signed_in() {
     for table in TABLES {
         let rows = query(&directory.path().join("data/deskpass.db"), &format!("SELECT * FROM {table}"));
         assert!(!rows.is_empty(), "{table} is empty: this test looks at nothing");
-        let told = text.lines().any(|line| line.split_whitespace().eq([table, &*rows.len().to_string()]));
-        assert!(told, "{table} {} is not in\n{text}", rows.len());
+        let report = text.lines().any(|line| line.split_whitespace().eq([table, &*rows.len().to_string()]));
+        assert!(report, "{table} {} is not in\n{text}", rows.len());
         assert_eq!(sorted(rows), sorted(place.query(&format!("SELECT * FROM {table}"))), "{table}");
     }
     let node = Process::node(&place, &[]);
@@ -224,7 +224,10 @@ fn a_source_in_use_and_data_of_the_other_mode_are_left_alone() {
     with_settings(&mut made, PRODUCTION.into_iter().chain(place.settings()));
     assert!(made.output().unwrap().status.success());
     let (success, text) = copy(directory.path(), &arguments, &[]);
-    assert!(!success && text.contains("was created in production") && text.contains("choose another database"), "{text}");
+    assert!(
+        !success && text.contains("was created in production") && text.contains("choose another database"),
+        "{text}"
+    );
     assert!(is_empty(&place));
 }
 

@@ -34,7 +34,10 @@ fn a_healthy_desk_passes_every_check() {
         ),
         (format!("✓ platform: reachable at {api}"), format!("✓ 平台连接：可以访问 {api}")),
         ("✓ clock: ".to_owned(), "✓ 时钟：与平台相差 ".to_owned()),
-        ("✓ recorded time: the newest differs from this machine's time by ".to_owned(), "✓ 时间记录：最新记录与本机时间相差 ".to_owned()),
+        (
+            "✓ recorded time: the newest differs from this machine's time by ".to_owned(),
+            "✓ 时间记录：最新记录与本机时间相差 ".to_owned(),
+        ),
         ("✓ corp id and secret: accepted".to_owned(), "✓ 企业 ID 与 Secret：已通过".to_owned()),
         ("✓ API call: allowed from this machine".to_owned(), "✓ 接口调用：允许从本机调用".to_owned()),
         ("✓ application: Deskpass is enabled".to_owned(), "✓ 应用状态：Deskpass 已启用".to_owned()),
@@ -42,14 +45,14 @@ fn a_healthy_desk_passes_every_check() {
         ("✓ verification file: none configured".to_owned(), "✓ 域名验证文件：未配置".to_owned()),
     ];
     for (at, (line, line_zh)) in lines.iter().enumerate() {
-        for (told, line) in [(&english, line), (&chinese, line_zh)] {
-            let found = told.text.lines().nth(at).unwrap_or_default();
-            assert!(found.starts_with(line), "{line} expected at {at} in\n{}", told.text);
+        for (report, line) in [(&english, line), (&chinese, line_zh)] {
+            let found = report.text.lines().nth(at).unwrap_or_default();
+            assert!(found.starts_with(line), "{line} expected at {at} in\n{}", report.text);
         }
     }
-    for told in [english, chinese] {
-        told.wrong(&[]);
-        assert_eq!(told.text.lines().count(), lines.len(), "{}", told.text);
+    for report in [english, chinese] {
+        report.wrong(&[]);
+        assert_eq!(report.text.lines().count(), lines.len(), "{}", report.text);
     }
 }
 
@@ -58,27 +61,31 @@ fn bad_settings_are_all_named_and_nothing_else_is_tried() {
     let directory = tempfile::tempdir().unwrap();
     let examine =
         |language: &str| examined(binary().current_dir(directory.path()).args(["doctor", "--language", language]));
-    let told = examine("en");
-    told.wrong(&["settings: 4 problem(s)"]);
+    let report = examine("en");
+    report.wrong(&["settings: 4 problem(s)"]);
     for key in ["platform.corp_id", "platform.secret", "public_url", "encryption_key"] {
-        assert!(told.text.lines().any(|line| line.starts_with(&format!("  - {key}: it is not set"))), "{}", told.text);
+        assert!(
+            report.text.lines().any(|line| line.starts_with(&format!("  - {key}: it is not set"))),
+            "{}",
+            report.text
+        );
     }
     for what in ["data", "public URL", "platform", "clock", "trusted domain", "verification file"] {
-        told.line(&format!("- {what}: skipped"));
+        report.line(&format!("- {what}: skipped"));
     }
-    let told = examine("zh");
-    told.wrong(&["配置：4 个问题"]);
-    told.line("- 数据：已跳过");
-    assert!(told.text.ends_with("1 项检查未通过\n"), "{}", told.text);
+    let report = examine("zh");
+    report.wrong(&["配置：4 个问题"]);
+    report.line("- 数据：已跳过");
+    assert!(report.text.ends_with("1 项检查未通过\n"), "{}", report.text);
     assert!(!directory.path().join("data").exists(), "nothing was made");
 }
 
 #[test]
 fn data_in_use_is_left_alone_and_data_that_is_not_there_is_not_made() {
     let patient = DoctorFixture::new();
-    let told = patient.examine(&[]);
-    told.wrong(&[]);
-    told.line("✓ data: nothing in ./data yet");
+    let report = patient.examine(&[]);
+    report.wrong(&[]);
+    report.line("✓ data: nothing in ./data yet");
     assert!(!patient.data().exists());
     let process = Process::spawn(patient.command(&["serve", "--listen", "127.0.0.1:0"]));
     let [english, chinese] = patient.both();
@@ -127,10 +134,10 @@ fn a_pair_that_is_not_there_is_told_and_the_rest_is_looked_at() {
 fn data_that_does_not_open_is_explained() {
     let patient = DoctorFixture::new();
     std::fs::write(patient.directory.path().join("file"), "").unwrap();
-    let told = patient.examine(&["--data", "file/data"]);
-    told.wrong(&["data: "]);
-    told.below("✗ data: ", &["--data"]);
-    told.line("✓ trusted domain");
+    let report = patient.examine(&["--data", "file/data"]);
+    report.wrong(&["data: "]);
+    report.below("✗ data: ", &["--data"]);
+    report.line("✓ trusted domain");
 
     assert!(patient.command(&["migrate"]).output().unwrap().status.success());
     std::fs::write(patient.data().join("deskpass.db"), "not a database".repeat(1_000)).unwrap();
@@ -158,8 +165,8 @@ async fn an_untrusted_address_is_told_with_where_to_enter_it() {
     english.wrong(&["API call: the platform refused (errcode 60020"]);
     english.below("✗ API call", &["enter 127.0.0.1", "管理后台 → 应用管理 → the application → 企业可信IP"]);
     chinese.below("✗ 接口调用：平台拒绝了请求（errcode 60020", &["请填写 127.0.0.1", "企业可信IP"]);
-    for told in ["- application: skipped", "- trusted domain: skipped", "✓ verification file"] {
-        english.line(told);
+    for report in ["- application: skipped", "- trusted domain: skipped", "✓ verification file"] {
+        english.line(report);
     }
     chinese.line("- 应用状态：已跳过");
 }
@@ -223,9 +230,9 @@ fn the_port_is_part_of_the_domain() {
     let mut patient = DoctorFixture::with(&["--domain", "desk.example.com:8443"]);
     patient.examine(&[]).wrong(&["trusted domain"]);
     patient.set("public_url", "https://desk.example.com:8443");
-    let told = patient.examine(&[]);
-    told.wrong(&[]);
-    told.line("✓ trusted domain: desk.example.com:8443");
+    let report = patient.examine(&[]);
+    report.wrong(&[]);
+    report.line("✓ trusted domain: desk.example.com:8443");
 }
 
 #[tokio::test]
@@ -254,9 +261,9 @@ async fn a_page_in_place_of_an_answer_is_told() {
 async fn a_platform_that_takes_its_time_is_not_waited_for() {
     let patient = DoctorFixture::new();
     patient.platform.put("faults", &json!({ "api": "gettoken", "delay_ms": 60_000, "times": 0 })).await;
-    let told = patient.examine(&["--language", "zh"]);
-    told.wrong(&["企业 ID 与 Secret：无法访问平台：超时"]);
-    told.below("✗ 企业 ID 与 Secret", &["platform.proxy"]);
+    let report = patient.examine(&["--language", "zh"]);
+    report.wrong(&["企业 ID 与 Secret：无法访问平台：超时"]);
+    report.below("✗ 企业 ID 与 Secret", &["platform.proxy"]);
 }
 
 #[test]
@@ -296,9 +303,9 @@ fn a_clock_that_is_wrong_is_told_by_how_much() {
     english.below("✗ clock: this machine is ", &["NTP", "one-time passwords"]);
     chinese.below("✗ 时钟：本机时间比平台快 ", &["NTP", "一次性密码"]);
     patient.set("platform.api_url", &page_with(""));
-    let told = patient.examine(&[]);
-    told.below("- clock: skipped", &["did not report its time"]);
-    told.wrong(&["corp id and secret"]);
+    let report = patient.examine(&[]);
+    report.below("- clock: skipped", &["did not report its time"]);
+    report.wrong(&["corp id and secret"]);
 }
 
 #[test]
@@ -339,8 +346,8 @@ fn the_language_is_that_of_the_flag_the_environment_or_the_settings() {
     assert!(!first(&mut patient.command(&["doctor"])));
     patient.set("default_language", "zh");
     assert!(first(&mut patient.command(&["doctor"])));
-    let told = patient.examine(&["--language", "fr"]);
-    assert!(told.code == Some(2) && told.text.contains("en, zh"), "{}", told.text);
+    let report = patient.examine(&["--language", "fr"]);
+    assert!(report.code == Some(2) && report.text.contains("en, zh"), "{}", report.text);
 }
 
 #[test]
@@ -355,20 +362,20 @@ fn in_development_mode_the_platform_is_the_running_service() {
         examined(command.args(["doctor", "--dev", "--language", language]))
     };
     let nowhere = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
-    let told = examine(&nowhere, "en");
-    told.wrong(&["platform: no response from http://"]);
-    told.below("✗ platform", &["start `deskpass serve --dev` first"]);
+    let report = examine(&nowhere, "en");
+    report.wrong(&["platform: no response from http://"]);
+    report.below("✗ platform", &["start `deskpass serve --dev` first"]);
     examine(&nowhere, "zh").below("✗ 平台连接：", &["请先运行 `deskpass serve --dev`"]);
 
     let mut command = binary();
     command.args(["serve", "--dev", "--listen", "127.0.0.1:0", "--data"]).arg(directory.path().join("data"));
     command.env("DESKPASS_PUBLIC_URL", "http://localhost");
     let process = Process::spawn(command);
-    let told = examine(&process.address, "en");
-    told.wrong(&[]);
-    told.line("✓ settings: valid (development mode)");
-    told.line("✓ data: in use by a running deskpass");
-    told.line("✓ trusted domain: localhost");
+    let report = examine(&process.address, "en");
+    report.wrong(&[]);
+    report.line("✓ settings: valid (development mode)");
+    report.line("✓ data: in use by a running deskpass");
+    report.line("✓ trusted domain: localhost");
     process.kill();
 }
 

@@ -48,7 +48,7 @@ fn a_links_life(directory: &Path) {
     assert_eq!(listed(directory, "wwpartner/Partner01"), None);
     let (success, text) = run(directory, &["link", "remove", "wwpartner/Partner01"]);
     assert!(success && text.contains("wwpartner/Partner01 had no link"), "{text}");
-    assert!(listed(directory, "wwpartner/lisi").is_some(), "only the one that was named");
+    assert!(listed(directory, "wwpartner/lisi").is_some(), "only the named link");
 }
 
 fn mistakes(directory: &Path) {

@@ -186,7 +186,7 @@ async fn chunks_that_are_framed_oddly_end_the_request() {
     let whole = "5;ext=\"a b\"\r\n{\"tok\r\n8\r\nen\":\"x\"}\r\n000\r\nx-trailer: y\r\n\r\n";
     let mut client = app.client().await;
     assert_eq!(client.send(chunked(whole).as_bytes()).await.data(), json!({ "valid": false }));
-    assert_eq!(client.send(HIDDEN.as_bytes()).await.status, 200, "the connection goes on");
+    assert_eq!(client.send(HIDDEN.as_bytes()).await.status, 200, "the connection continues");
 }
 
 #[tokio::test]

@@ -59,11 +59,11 @@ async fn a_first_view_is_small_and_a_second_one_smaller() {
 async fn a_page_says_what_it_is_for_before_any_script_has_come() {
     let (_directory, service) = service();
     let driver = Driver::start();
-    let told = [
+    let shown = [
         ("en", "Sign in to the IT help desk", "Scan this code", "Sign in on this computer", "Agents: sign in"),
         ("zh-CN", "登录 IT 服务台", "扫描此二维码", "在此电脑上登录", "坐席：使用密码登录"),
     ];
-    for (language, title, step, here, password) in told {
+    for (language, title, step, here, password) in shown {
         let browser = driver.browser(Options { language, ..Options::default() }).await;
         browser.block(&["*.js"]).await;
         browser.goto(&format!("http://{}/", service.address)).await;

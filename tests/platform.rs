@@ -65,8 +65,8 @@ on_every_store! {
             assert!(client.is_valid(&token).await);
         }
         for (what, fault, word) in [
-            ("nobody's employee", body(r#"{"errcode":0,"openid":"o-1"}"#), "not_a_member"),
-            ("nobody's employee, in the old spelling", body(r#"{"OpenId":"o-1","DeviceId":""}"#), "not_a_member"),
+            ("not a member", body(r#"{"errcode":0,"openid":"o-1"}"#), "not_a_member"),
+            ("not a member, in the old spelling", body(r#"{"OpenId":"o-1","DeviceId":""}"#), "not_a_member"),
             ("a code that is no good", json!({ "api": "auth/getuserinfo", "errcode": 40029 }), "invalid_code"),
             ("the same as text", body(r#"{"errcode":"40029"}"#), "invalid_code"),
         ] {

@@ -146,7 +146,8 @@ on_every_store! {
                 assert!(log.contains(line), "the log is silent: this test looks at nothing");
             }
             assert!(secrets.len() > 50 && answers.len() > 20);
-            assert!(!answers.iter().chain(&kept).any(|text| text.contains("canary")), "a password is told or kept");
+            assert!(!answers.iter().chain(&kept).any(|text| text.contains("canary")), "a password is disclosed or \
+                 stored");
             assert!(!log.contains("$argon2id$"), "the log has what is handed to the database");
             for secret in secrets {
                 assert!(!stands_in(&secret, &log), "the log has {secret}");

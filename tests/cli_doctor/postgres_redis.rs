@@ -21,9 +21,9 @@ fn a_healthy_pair_passes_every_check() {
     chinese.line("✓ 数据表：尚未创建");
     assert!(patient.command(&["migrate"]).output().unwrap().status.success());
     let [english, chinese] = patient.both();
-    for told in [&english, &chinese] {
-        told.wrong(&[]);
-        assert!(!told.text.contains("canary"), "{}", told.text);
+    for output in [&english, &chinese] {
+        output.wrong(&[]);
+        assert!(!output.text.contains("canary"), "{}", output.text);
     }
     for line in [
         "✓ PostgreSQL: postgres://postgres:***@127.0.0.1:",
@@ -72,8 +72,8 @@ fn wrong_passwords_are_told_without_them() {
     english.wrong(&["PostgreSQL: postgres://postgres:***@", "Redis: redis://:***@"]);
     english.below("✗ PostgreSQL", &["password"]);
     english.below("✗ Redis", &["password"]);
-    for told in [&english, &chinese] {
-        assert!(!told.text.contains("canary"), "{}", told.text);
+    for output in [&english, &chinese] {
+        assert!(!output.text.contains("canary"), "{}", output.text);
     }
     assert!(english.text.contains("password authentication failed"), "{}", english.text);
 }

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{at_the_desk, hand_over, is_good, nothing_was_blocked, people, told};
+use super::{at_the_desk, hand_over, is_good, localized, nothing_was_blocked, people};
 use crate::harness::{Browser, Device, Driver, Options, PASSWORD, TestApp, picture};
 
 /// The device that is set up with the key on the page.
@@ -60,7 +60,7 @@ async fn an_agent_sets_up_a_device_tries_it_and_removes_it() {
         browser.type_into("dialog [name=code]", &device.next_code()).await;
         browser.click("dialog [type=submit]").await;
         browser.wait_until("!document.querySelector('dialog')").await;
-        assert!(browser.text("#said").await.contains(told(&options, "works", "正常")));
+        assert!(browser.text("#said").await.contains(localized(&options, "works", "正常")));
         browser.click("[data-act=unbind]").await;
         browser.type_into("dialog [name=code]", &device.wrong_code()).await;
         browser.click("dialog [type=submit]").await;

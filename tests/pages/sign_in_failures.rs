@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::{at_the_desk, choose, is_good, people, told};
+use super::{at_the_desk, choose, is_good, localized, people};
 use crate::harness::{Driver, Options, TestApp, Viewport, picture, settings};
 
 /// The link of the code that a browser shows, as the phone that scans it sees it.
@@ -28,7 +28,7 @@ async fn a_code_that_is_over_or_was_turned_down_can_be_had_anew() {
         let first = link(&browser).await;
         app.clock.advance(Duration::from_secs(181));
         browser.wait_for("#welcome[data-state=expired]").await;
-        assert_eq!(browser.text("#state").await, told(&options, "This code has expired", "二维码已过期"));
+        assert_eq!(browser.text("#state").await, localized(&options, "This code has expired", "二维码已过期"));
         is_good(&browser, "expired").await;
         picture(&browser, "expired").await;
 
@@ -41,7 +41,7 @@ async fn a_code_that_is_over_or_was_turned_down_can_be_had_anew() {
         browser.wait_for("#welcome[data-state=scanned]").await;
         phone.decide("cancel", &confirm).await.data();
         browser.wait_for("#welcome[data-state=expired]").await;
-        let turned_down = told(&options, "Cancelled or refused on the phone", "已在手机上取消或被拒绝");
+        let turned_down = localized(&options, "Cancelled or refused on the phone", "已在手机上取消或被拒绝");
         assert_eq!(browser.text("#state").await, turned_down);
         is_good(&browser, "cancelled").await;
     }
@@ -60,7 +60,7 @@ async fn while_the_platform_is_down_agents_are_shown_their_way_in() {
         client.set_fault(&json!({ "http_status": 502, "times": 0 })).await;
         choose(&browser, "agent01").await;
         browser.wait_for("#notice.bad").await;
-        let title = told(&options, "WeCom cannot be reached", "暂时无法连接企业微信");
+        let title = localized(&options, "WeCom cannot be reached", "暂时无法连接企业微信");
         assert_eq!(browser.text("#notice-title").await, title);
         assert_ne!(browser.text("#notice-ref").await, "", "something to tell the help desk");
         browser.wait_for(".platform-down #by-password").await;

@@ -31,7 +31,7 @@ async fn people_are_found() {
     rows(&browser, 59).await;
     let on = browser
         .script("return [...document.querySelectorAll('tbody tr')].indexOf(document.activeElement.closest('tr'))", &[]);
-    assert_eq!(on.await, 50, "whoever asked for more goes on at the first of them");
+    assert_eq!(on.await, 50, "the focus moves to the first new row");
 
     filter(&browser, "q", "晓明").await;
     rows(&browser, 1).await;
@@ -41,7 +41,7 @@ async fn people_are_found() {
     browser.reload().await;
     rows(&browser, 1).await;
     assert!(browser.text("tbody").await.contains("zhang.xiaoming"));
-    filter(&browser, "q", "nobody at all").await;
+    filter(&browser, "q", "no one at all").await;
     rows(&browser, 0).await;
     assert!(browser.text(".empty").await.starts_with("No one matches"));
     browser.click("[data-act=clear]").await;

@@ -46,7 +46,7 @@ async fn the_picture_is_the_matrix_and_says_who_can_do_a_thing() {
     browser.click(".holders [data-role=agent] [data-act=more]").await;
     browser.wait_until("document.querySelectorAll('.holders [data-role=agent] li').length === 9").await;
     let seventh = browser.script("return document.activeElement.dataset.id", &[]).await;
-    assert_eq!(seventh, browser.script(NAMES, &[]).await[6], "whoever pressed goes on there");
+    assert_eq!(seventh, browser.script(NAMES, &[]).await[6], "the focus stays there");
     let link = browser.script("return document.querySelector('.holders [data-role=agent] a').hash", &[]).await;
     assert_eq!(link, json!("#/people?role=agent"));
 

@@ -66,8 +66,8 @@ async fn keys_that_end_soon_say_so_also_on_a_phone() {
     office.browser.script("Date.now = () => arguments[0]", &[json!(now)]).await;
     office.browser.click("#views [href='#/keys']").await;
     office.browser.wait_for("[data-soon='28']").await;
-    let told = office.browser.text("#keys").await;
-    assert!(told.contains("28 天后过期") && told.contains("命令行") && told.contains("推送消息"), "{told}");
+    let shown = office.browser.text("#keys").await;
+    assert!(shown.contains("28 天后过期") && shown.contains("命令行") && shown.contains("推送消息"), "{shown}");
     assert_eq!(office.browser.script("return document.querySelectorAll('[data-soon]').length", &[]).await, json!(1));
     office.is_sound("keys on a phone").await;
 }

@@ -47,7 +47,7 @@ async fn a_link_is_approved_and_removed() {
     office.confirm(&device.next_code()).await;
     office.said("The link of partner01 is removed.").await;
     browser.wait_for("#links .empty").await;
-    assert_eq!(browser.active().await, "#new-link", "whoever pressed is not lost with the row");
+    assert_eq!(browser.active().await, "#new-link", "the focus is not lost with the row");
     assert_eq!(office.get(PATH).await["items"], json!([]));
     office.is_sound("links").await;
 }

@@ -225,11 +225,18 @@ mod tests {
         let identity = Identity::Member { userid: "a".into() };
         store_identity(&shared.codes, code, clock.now(), &identity).await;
         clock.advance(Duration::from_millis(4_999));
-        assert!(claim_exchange(&shared.codes, code, clock.now()).await.unwrap().is_none(), "somebody is at it");
+        assert!(
+            claim_exchange(&shared.codes, code, clock.now()).await.unwrap().is_none(),
+            "the exchange is in progress"
+        );
         clock.advance(Duration::from_millis(1));
         let taken_up = claim_exchange(&shared.codes, code, clock.now()).await.unwrap().unwrap();
         assert_eq!(taken_up.progress.identity, Some(identity), "the platform need not be asked");
-        assert!(claim_exchange(&shared.codes, code, clock.now()).await.unwrap().is_none(), "somebody is at it again");
+        assert!(
+            claim_exchange(&shared.codes, code, clock.now()).await.unwrap().is_none(),
+            "the exchange is in \
+             progress again"
+        );
         clock.advance(EXCHANGE_LEASE);
         assert!(claim_exchange(&shared.codes, code, clock.now()).await.unwrap().is_some(), "that one died, too");
     }
@@ -308,7 +315,7 @@ mod tests {
             );
             let again = elsewhere(told);
             let progress = CodeExchange { outcome: Some(again), ..CodeExchange::default() };
-            assert!(progress.is_claimable(Timestamp::from_millis(0)), "whoever comes later takes it up");
+            assert!(progress.is_claimable(Timestamp::from_millis(0)), "a later request retries the exchange");
         }
     }
 

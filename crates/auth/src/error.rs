@@ -64,7 +64,7 @@ pub enum Refusal {
     #[error("not a member")]
     NotAMember,
     /// The platform's code belongs to another person than the named employee.
-    #[error("somebody else's code")]
+    #[error("code of another person")]
     SomebodyElse,
     /// The sign-in was decided, was claimed by another phone, or has expired.
     #[error("sign-in over")]

@@ -242,7 +242,7 @@ impl CommonArgs {
             require_database(&settings.data)?;
         }
         let development = settings.development;
-        let told = match runtime.block_on(App::open(settings)) {
+        let message = match runtime.block_on(App::open(settings)) {
             Ok(app) => runtime.block_on(async {
                 app.require_encryption_key().await?;
                 Ok::<_, StartError>(command.run(&app).await)
@@ -256,7 +256,7 @@ impl CommonArgs {
             })?,
             Err(error) => return Err(error.into()),
         };
-        println!("{}", told?);
+        println!("{}", message?);
         Ok(())
     }
 }
@@ -299,10 +299,7 @@ mod tests {
     #[test]
     fn a_directory_of_another_user_is_not_called_empty() {
         let denied = io::Error::from(io::ErrorKind::PermissionDenied);
-        let told = inaccessible(Path::new("/var/lib/deskpass"), &denied, "--data").to_lowercase();
-        assert_eq!(
-            told,
-            "cannot read /var/lib/deskpass: permission denied; run the command as the service's user"
-        );
+        let message = inaccessible(Path::new("/var/lib/deskpass"), &denied, "--data").to_lowercase();
+        assert_eq!(message, "cannot read /var/lib/deskpass: permission denied; run the command as the service's user");
     }
 }

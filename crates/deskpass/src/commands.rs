@@ -197,7 +197,9 @@ impl EmployeeSelector {
 /// Parses `CORP/USER`: a user of a connected corporation, as the platform names them.
 fn parse_external_identity(auth: &Auth, identity: &str) -> Result<EmployeeKey, String> {
     let Some((corp, user)) = identity.split_once('/') else {
-        return Err(format!("{identity} has no slash; CORP/USER is written as on the platform, such as wwpartner/lisi"));
+        return Err(format!(
+            "{identity} has no slash; CORP/USER is written as on the platform, such as wwpartner/lisi"
+        ));
     };
     let corp = CorpId::parse(corp).map_err(|rule| format!("CORP in CORP/USER {rule}"))?;
     let user = EmployeeId::parse(user).map_err(|rule| format!("USER in CORP/USER {rule}"))?;

@@ -192,8 +192,13 @@ impl Breakers {
         let strikes = state.open.get(&api).map_or(0, |open| open.strikes);
         let Some(pause) = open_duration(api, errcode, strikes) else { return };
         state.open.insert(api, OpenBreaker { until: now + pause, errcode, strikes: strikes.saturating_add(1) });
-        tracing::warn!(api = api.name(), errcode, seconds = pause.as_secs(), "circuit breaker open: calls to the \
-             platform are paused");
+        tracing::warn!(
+            api = api.name(),
+            errcode,
+            seconds = pause.as_secs(),
+            "circuit breaker open: calls to the \
+             platform are paused"
+        );
     }
 
     /// The current state; a valid token outlives a refusal to issue another.

@@ -240,8 +240,8 @@ on_every_store! {
         watching.read_until("{\"status\":\"scanned\",\"employee_id\":\"user01\",\"name\":\"Uma User\",\"token\":null}").await;
         client.decide("confirm", &confirm).await.data();
         let last = watching.read_until("\r\n0\r\n\r\n").await;
-        let told = last.split_once("data: ").unwrap().1.split_once('\n').unwrap().0;
-        assert_eq!(serde_json::from_str::<Value>(told).unwrap(), client.scan_status(ticket(&code)).await);
+        let text = last.split_once("data: ").unwrap().1.split_once('\n').unwrap().0;
+        assert_eq!(serde_json::from_str::<Value>(text).unwrap(), client.scan_status(ticket(&code)).await);
     }
 
     async fn events_end_with_a_no_and_with_the_time(app) {
@@ -314,8 +314,8 @@ async fn watching_takes_at_most_half_of_the_connections() {
         let mut other = app.client().await;
         other.start(&request("GET", &path, &[("x-forwarded-for", &address)], b"")).await;
         // Ten in all, at most six from one address.
-        let told = other.read_until(if at < 10 { "waiting" } else { "\r\n0\r\n\r\n" }).await;
-        assert!(told.contains("waiting"), "{told}");
+        let text = other.read_until(if at < 10 { "waiting" } else { "\r\n0\r\n\r\n" }).await;
+        assert!(text.contains("waiting"), "{text}");
         watching.push(other);
     }
     watching.truncate(3);
@@ -370,7 +370,7 @@ on_every_store! {
                 assert!(looks < 10_000, "stuck between yes and signed in");
             }
         }
-        assert_ne!(unheard, 100, "nobody was heard: this test looks at nothing");
+        assert_ne!(unheard, 100, "no event was received: this test checks nothing");
     }
 
     async fn without_a_default_role_no_role_is_given() {

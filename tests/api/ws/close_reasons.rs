@@ -92,8 +92,8 @@ on_every_store! {
         let (mut employee, mut agent) = (app.socket("employee", &token).await, app.socket("agent", &token).await);
         client.switch(&token, "agent").await.data();
         for socket in [&mut employee, &mut agent] {
-            let told = socket.event("role_changed").await;
-            assert_eq!(told["content"], json!({ "event": "role_changed", "current_role": "agent" }));
+            let shown = socket.event("role_changed").await;
+            assert_eq!(shown["content"], json!({ "event": "role_changed", "current_role": "agent" }));
         }
         client.switch(&token, "user").await.data();
         agent.ends_soon(4403, "role_needed").await;

@@ -97,11 +97,11 @@ fn judge(verdict: &LogVerdict) -> Result<(), CliError> {
 fn meter() -> impl FnMut(u64, u64) + Send + 'static {
     let clock = Clock::steady(Timestamp::from_millis(0));
     let between = if io::stderr().is_terminal() { TERMINAL_PROGRESS_INTERVAL } else { FILE_PROGRESS_INTERVAL };
-    let mut told = clock.now();
+    let mut message = clock.now();
     move |rows, of| {
         let now = clock.now();
-        if now.since(told) >= between {
-            told = now;
+        if now.since(message) >= between {
+            message = now;
             // Verification continues even if the progress cannot be printed.
             let _ = writeln!(io::stderr(), "{rows} of {of} rows");
         }

@@ -117,13 +117,11 @@ fn refusal(error: &CopyError, from: &Path, to: &impl fmt::Display) -> String {
         }
         CopyError::Source(error) | CopyError::Target(error) => error.to_string(),
         CopyError::Older { .. } => {
-            format!(
-                "the data in {from} has an earlier version ({error}); run `deskpass migrate` first"
-            )
+            format!("the data in {from} has an earlier version ({error}); run `deskpass migrate` first")
         }
-        CopyError::NotEmpty { table, rows } => format!(
-            "{to} already contains data ({table}: {rows}); choose an empty database, or empty this one"
-        ),
+        CopyError::NotEmpty { table, rows } => {
+            format!("{to} already contains data ({table}: {rows}); choose an empty database, or empty this one")
+        }
         CopyError::Broken { table, error } => {
             format!("the copy to {to} failed in {table}: {error}; nothing was copied, so the command can be run again")
         }
@@ -145,20 +143,20 @@ fn summary(copied: &CopyReport, took: Duration) -> String {
 struct ProgressMeter<W> {
     out: W,
     clock: Clock,
-    told: Option<Timestamp>,
+    reported_at: Option<Timestamp>,
 }
 
 impl<W: Write> ProgressMeter<W> {
     fn new(out: W, clock: Clock) -> Self {
-        Self { out, clock, told: None }
+        Self { out, clock, reported_at: None }
     }
 
     fn report(&mut self, CopyProgress { table, rows, of }: CopyProgress) {
         let now = self.clock.now();
-        if self.told.is_some_and(|told| now.since(told) < PROGRESS_INTERVAL) {
+        if self.reported_at.is_some_and(|reported_at| now.since(reported_at) < PROGRESS_INTERVAL) {
             return;
         }
-        self.told = Some(now);
+        self.reported_at = Some(now);
         // The copy continues even if the progress cannot be printed.
         let _ = writeln!(self.out, "{table}: {rows} of {of}");
     }

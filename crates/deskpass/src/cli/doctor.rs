@@ -111,8 +111,8 @@ async fn check_platform(settings: &Settings, clock: Clock, report: &mut Report) 
     if report.record(Check::Credentials, platform::credentials(settings, &reached.client).await).is_none() {
         return report.skip(&[Check::Api, Check::Application, Check::Domain]);
     }
-    let asked = platform::application(settings, &reached.client).await;
-    let Some(application) = report.record(Check::Api, asked) else {
+    let found = platform::application(settings, &reached.client).await;
+    let Some(application) = report.record(Check::Api, found) else {
         return report.skip(&[Check::Application, Check::Domain]);
     };
     report.record(Check::Application, platform::enabled(&application));

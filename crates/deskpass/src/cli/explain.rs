@@ -79,11 +79,10 @@ fn token(common: &CommonArgs) -> Result<(), CliError> {
         Ok(digest) => {
             common.run_or_forward(&AdminCommand::Explain(ExplainRequest::Token { kind, digest }), INSPECT_COMMAND)
         }
-        Err(_) => Err(format!(
-            "this begins like {}, but is incomplete or mistyped; copy it again",
-            describe_token_kind(kind)
-        )
-        .into()),
+        Err(_) => {
+            Err(format!("this begins like {}, but is incomplete or mistyped; copy it again", describe_token_kind(kind))
+                .into())
+        }
     }
 }
 

@@ -53,13 +53,13 @@ async fn serve(settings: Settings) -> Result<(), CliError> {
     let app = App::open(settings.clone()).await?;
     app.require_encryption_key().await?;
     let server = Server::new(app, listener);
-    let mut told = format!("deskpass is ready at http://{}\n", settings.listen);
+    let mut message = format!("deskpass is ready at http://{}\n", settings.listen);
     if settings.development {
-        told += &next_steps(&settings);
+        message += &next_steps(&settings);
     }
     // The parent process may have closed the pipe; the service runs anyway.
-    let _ = std::io::stdout().write_all(told.as_bytes());
-    let asked = async move {
+    let _ = std::io::stdout().write_all(message.as_bytes());
+    let stop_signal = async move {
         tokio::select! {
             _ = terminate.recv() => {}
             _ = interrupt.recv() => {}
@@ -73,7 +73,7 @@ async fn serve(settings: Settings) -> Result<(), CliError> {
             std::process::exit(130);
         });
     };
-    server.run(asked).await;
+    server.run(stop_signal).await;
     Ok(())
 }
 

@@ -72,18 +72,18 @@ impl Simulate {
         let address = listener.local_addr().map_err(refused)?;
         let hosts = self.host_names(address);
         let (world, entropy) = (self.world(), Entropy::system());
-        let told = next_steps(address, &world, &STANDARD.encode(entropy.bytes::<32>()?));
+        let message = next_steps(address, &world, &STANDARD.encode(entropy.bytes::<32>()?));
         // The parent process may have closed the pipe; the simulator runs anyway.
-        let _ = std::io::stdout().write_all(told.as_bytes());
+        let _ = std::io::stdout().write_all(message.as_bytes());
         let simulator =
             Simulator::new(world, Clock::steady(Timestamp::from_millis(0)), entropy).restricted_to_hosts(hosts);
-        let asked = async {
+        let stop_signal = async {
             tokio::select! {
                 _ = terminate.recv() => {}
                 _ = interrupt.recv() => {}
             }
         };
-        deskpass_wecom_sim::serve(listener, simulator, asked).await;
+        deskpass_wecom_sim::serve(listener, simulator, stop_signal).await;
         Ok(())
     }
 
@@ -132,7 +132,7 @@ fn next_steps(address: SocketAddr, world: &SimulatorConfig, encryption_key: &str
          &sim_user=user01 in the link:\n"
     );
     for who in PEOPLE {
-        let _ = writeln!(text, "    {:<22}{:<18}{}", who.id, who.name, standing(who.kind));
+        let _ = writeln!(text, "    {:<22}{:<18}{}", who.id, who.name, describe_kind(who.kind));
     }
     text + "\n  Stop with Ctrl-C.\n"
 }
@@ -158,7 +158,7 @@ fn secret(secret: &str) -> String {
     }
 }
 
-fn standing(kind: PersonKind) -> &'static str {
+fn describe_kind(kind: PersonKind) -> &'static str {
     match kind {
         PersonKind::Member => "member",
         PersonKind::Left => "has left",

@@ -43,7 +43,7 @@ impl AgentAdminCommand {
             ));
         }
         match action.run(app, &who.employee, key.clone()).await {
-            Ok(told) => Ok(told),
+            Ok(message) => Ok(message),
             Err(error) => Err(explain(auth, who, &key, &error).await),
         }
     }

@@ -35,9 +35,8 @@ impl ServiceKeyAdminCommand {
 /// Only the return value contains the key.
 async fn create(app: &App, name: &str, scopes: &[String], days: u16) -> CommandResult {
     let longest = ServiceKeyName::MAX_CHARS;
-    let name = ServiceKeyName::parse(name).ok_or_else(|| {
-        format!("NAME must be 1 to {longest} visible characters without leading or trailing spaces")
-    })?;
+    let name = ServiceKeyName::parse(name)
+        .ok_or_else(|| format!("NAME must be 1 to {longest} visible characters without leading or trailing spaces"))?;
     let scopes = scopes.iter().map(|word| scope(word)).collect::<Result<ServiceScopes, _>>()?;
     if scopes.is_empty() {
         return Err("a service key needs a scope; name one with --scope".to_owned());
@@ -67,9 +66,7 @@ const HEADING: [&str; 7] = ["ID", "NAME", "SCOPES", "STATE", "CREATED", "BY", "E
 async fn list(auth: &Auth) -> CommandResult {
     let keys = auth.operator().service_keys().await.map_err(|error| describe_error(&error))?;
     if keys.is_empty() {
-        return Ok(
-            "no service keys; to create one: deskpass service-key create NAME --scope introspect".to_owned()
-        );
+        return Ok("no service keys; to create one: deskpass service-key create NAME --scope introspect".to_owned());
     }
     let now = auth.clock.now();
     let rows: Vec<_> = [HEADING.map(str::to_owned)].into_iter().chain(keys.iter().map(|key| row(key, now))).collect();

@@ -201,7 +201,8 @@ on_every_store! {
         }
         let (actor, node) = (sign_in(desk, "boss's").await, desk.node(1));
         let active = || async {
-            let SessionLookup::Session(standing) = node.session(&actor.session).await.unwrap() else { panic!("it stands") };
+            let SessionLookup::Session(standing) = node.session(&actor.session).await.unwrap() else { panic!("it is \
+                 unchanged") };
             standing.session.current_role
         };
         assert!(desk.store().revoke(ChangeAuthor::NoSession, boss(), Role::User, entry()).await.unwrap());

@@ -164,7 +164,7 @@ on_every_store! {
         assert!(found(store, &of("ww", term("梅"))).await.is_empty());
         assert_eq!(found(store, &of("ww", term("han"))).await, ["mei"]);
         assert_eq!(found(store, &of("ww", term("me"))).await, ["mei"]);
-        assert_eq!(store.index_terms(100).await.unwrap(), 0, "nobody is without");
+        assert_eq!(store.index_terms(100).await.unwrap(), 0, "no person is without a department");
     }
 }
 

@@ -66,9 +66,7 @@ fn fault(LogFault { chain, first, last, what, id, at }: &LogFault) -> String {
 /// The name of a fault and its meaning.
 const fn meaning(what: LogFaultKind) -> (&'static str, &'static str) {
     match what {
-        LogFaultKind::Changed => {
-            ("changed", "the row or its hash was changed after the service wrote it")
-        }
+        LogFaultKind::Changed => ("changed", "the row or its hash was changed after the service wrote it"),
         LogFaultKind::Missing => ("missing", "the row was removed; the row directly after it cannot be verified"),
         LogFaultKind::Moved => {
             ("moved", "its id belongs to another chain: the row was moved here, or its id was changed")
@@ -95,8 +93,11 @@ const fn meaning(what: LogFaultKind) -> (&'static str, &'static str) {
             "in no chain",
             "the service writes no such rows: it was inserted, or taken out of its chain; its origin cannot be verified",
         ),
-        LogFaultKind::NoSuchChain => ("not a chain of the service", "rows or a chain's end (table log_chain) were \
-                                                                     inserted"),
+        LogFaultKind::NoSuchChain => (
+            "not a chain of the service",
+            "rows or a chain's end (table log_chain) were \
+                                                                     inserted",
+        ),
         LogFaultKind::MarkerMissing => (
             "the marker is missing",
             "the record that every row is in a chain (table log_marker) was removed, or the tables were migrated \
@@ -155,12 +156,12 @@ mod tests {
 
     #[test]
     fn twenty_faults_are_told_and_how_many_more_there_are() {
-        let told = render(&verdict(20, 0), false);
-        assert!(told.starts_with("THE LOG WAS CHANGED: 20 fault(s) in 100 row(s)\n"), "{told}");
-        assert!(told.contains("\n- chain 3, row 1, id 0197, 2025-06-15T15:06:40.123Z: changed; "), "{told}");
-        assert!(told.matches("\n- chain 3, ").count() == 20 && !told.contains("- and "), "{told}");
-        let told = render(&verdict(21, 0), false);
-        assert!(told.matches("\n- chain 3, ").count() == 20 && told.contains("\n- and 1 more\n"), "{told}");
+        let message = render(&verdict(20, 0), false);
+        assert!(message.starts_with("THE LOG WAS CHANGED: 20 fault(s) in 100 row(s)\n"), "{message}");
+        assert!(message.contains("\n- chain 3, row 1, id 0197, 2025-06-15T15:06:40.123Z: changed; "), "{message}");
+        assert!(message.matches("\n- chain 3, ").count() == 20 && !message.contains("- and "), "{message}");
+        let message = render(&verdict(21, 0), false);
+        assert!(message.matches("\n- chain 3, ").count() == 20 && message.contains("\n- and 1 more\n"), "{message}");
         assert!(render(&verdict(1_000, 5), false).contains("\n- and 985 more\n"));
     }
 
@@ -168,11 +169,13 @@ mod tests {
     fn rows_from_before_chains_are_noted() {
         assert!(!render(&verdict(0, 0), false).contains("note: "));
         let adopted = Some((5, Timestamp::from_millis(1_750_000_000_123)));
-        let told = render(&LogVerdict { adopted, ..verdict(0, 0) }, false);
+        let message = render(&LogVerdict { adopted, ..verdict(0, 0) }, false);
         assert!(
-            told.contains("note: 5 row(s) were written before the chains began, or before they were restarted with \
-                           another key. They are unchanged since 2025-06-15T"),
-            "{told}"
+            message.contains(
+                "note: 5 row(s) were written before the chains began, or before they were restarted with \
+                           another key. They are unchanged since 2025-06-15T"
+            ),
+            "{message}"
         );
     }
 

@@ -39,9 +39,9 @@ pub(super) async fn check(settings: &Settings, now: Timestamp) -> Finding {
     match timeout(STORE_TIMEOUT, opening).await {
         Ok(Ok(Ok(store))) => writes(&store, &settings.data).await,
         Ok(Ok(Err(OpenError::InUse(_)))) => {
-            let told =
+            let message =
                 bilingual("in use by a running deskpass; not checked", "正由运行中的 deskpass 使用，不再检查");
-            Finding::good((), told)
+            Finding::good((), message)
         }
         Ok(Ok(Err(error))) => Finding::bad(why(&error), fix(&error)),
         Ok(Err(_)) | Err(_) => slow(&settings.data),
@@ -53,8 +53,10 @@ fn older(data: &Path, found: i64, known: i64) -> Finding {
     Finding::good(
         (),
         bilingual(
-            format!("{data} has version {found}, the latest is {known}; `deskpass migrate` or the next start upgrades \
-                     it"),
+            format!(
+                "{data} has version {found}, the latest is {known}; `deskpass migrate` or the next start upgrades \
+                     it"
+            ),
             format!("{data} 版本为 {found}，最新为 {known}；运行 `deskpass migrate` 或下次启动时升级"),
         ),
     )
@@ -64,9 +66,10 @@ async fn writes(store: &Store, data: &Path) -> Finding {
     let shown = data.display();
     // A probe with this machine's time would record that time, which may be wrong.
     match timeout(STORE_TIMEOUT, store.probe(Timestamp::from_millis(0))).await {
-        Ok(Ok(())) => {
-            Finding::good((), bilingual(format!("{shown} can be opened and written"), format!("{shown} 可以打开并写入")))
-        }
+        Ok(Ok(())) => Finding::good(
+            (),
+            bilingual(format!("{shown} can be opened and written"), format!("{shown} 可以打开并写入")),
+        ),
         Ok(Err(error)) => Finding::bad(
             bilingual(format!("{shown} cannot be written: {error}"), format!("{shown} 无法写入：{error}")),
             bilingual("check the free space and the permissions of the disk", "请检查磁盘空间和权限"),
@@ -79,7 +82,10 @@ fn slow(data: &Path) -> Finding {
     let (data, seconds) = (data.display(), STORE_TIMEOUT.as_secs());
     Finding::bad(
         bilingual(format!("{data} did not respond within {seconds} s"), format!("{data} 在 {seconds} 秒内没有响应")),
-        bilingual("check the disk; do not keep the data on a network file system", "请检查磁盘；数据不宜放在网络文件系统上"),
+        bilingual(
+            "check the disk; do not keep the data on a network file system",
+            "请检查磁盘；数据不宜放在网络文件系统上",
+        ),
     )
 }
 
@@ -149,9 +155,10 @@ fn why(error: &OpenError) -> Bilingual {
             (format!("{server} cannot be used: {error}"), format!("无法使用 {server}：{error}"))
         }
         OpenError::Url(why) => (format!("store.url cannot be used: {why}"), format!("store.url 无法使用：{why}")),
-        OpenError::Authority(why) => {
-            (format!("the trusted certificate authorities cannot be read: {why}"), format!("无法读取受信任的证书：{why}"))
-        }
+        OpenError::Authority(why) => (
+            format!("the trusted certificate authorities cannot be read: {why}"),
+            format!("无法读取受信任的证书：{why}"),
+        ),
         OpenError::Key(_) => (
             "encryption_key is not the key that the data was written with".to_owned(),
             "encryption_key 与写入数据时使用的不一致".to_owned(),

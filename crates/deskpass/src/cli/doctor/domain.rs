@@ -7,11 +7,11 @@ use crate::config::Settings;
 /// Reports what to enter at the platform. The rules of the settings already ensure that the address protects tokens.
 pub(super) fn public_url(settings: &Settings) -> Finding {
     let (url, domain) = (&settings.public_url, callback_domain(settings));
-    let told = bilingual(
+    let message = bilingual(
         format!("{url}; the callback domain to enter at the platform is {domain}"),
         format!("{url}；需在企业微信中填写的回调域名为 {domain}"),
     );
-    Finding::good((), told)
+    Finding::good((), message)
 }
 
 /// Checks that the domain configured at the platform is this service's. The platform compares host and port literally.
@@ -43,11 +43,11 @@ pub(super) fn trusted(settings: &Settings, on_record: &str) -> Finding {
 pub(super) fn verify_file(settings: &Settings) -> Finding {
     match platform::verify_file(settings) {
         Ok(None) => {
-            let told = bilingual(
+            let message = bilingual(
                 "none configured; set platform.verify_file when the platform asks for one",
                 "未配置；企业微信要求验证域名时，请设置 platform.verify_file",
             );
-            Finding::good((), told)
+            Finding::good((), message)
         }
         Ok(Some((name, _))) => {
             let address = format!("{}/{name}", settings.public_url);

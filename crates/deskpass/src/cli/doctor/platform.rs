@@ -33,8 +33,8 @@ pub(super) async fn reach(settings: &Settings, clock: Clock) -> Finding<Reachabl
     };
     match client.date().await {
         Ok(date) => {
-            let told = bilingual(format!("reachable at {address}"), format!("可以访问 {address}"));
-            Finding::good(ReachablePlatform { client, date }, told)
+            let message = bilingual(format!("reachable at {address}"), format!("可以访问 {address}"));
+            Finding::good(ReachablePlatform { client, date }, message)
         }
         Err(_) if settings.development => Finding::bad(
             bilingual(format!("no response from {address}"), format!("{address} 没有响应")),
@@ -49,16 +49,16 @@ pub(super) async fn reach(settings: &Settings, clock: Clock) -> Finding<Reachabl
 
 /// Checks whether this machine's clock and the platform's agree.
 pub(super) fn compare(date: Option<&str>, now: Timestamp) -> Finding {
-    let told = date.and_then(|date| rfc2822::parse(date).ok()).map(|date| date.timestamp());
-    let Some(platform) = told else {
+    let message = date.and_then(|date| rfc2822::parse(date).ok()).map(|date| date.timestamp());
+    let Some(platform) = message else {
         return Finding::Skipped(bilingual("the platform did not report its time", "平台没有告知时间"));
     };
     let ours = jiff::Timestamp::from_millisecond(now.millis()).unwrap_or_default();
     let ahead = SignedDuration::from_secs(ours.duration_since(platform).as_secs());
     let apart = ahead.abs();
     if apart <= MAX_CLOCK_SKEW {
-        let told = bilingual(format!("differs from the platform's by {apart:#}"), format!("与平台相差 {apart:#}"));
-        return Finding::good((), told);
+        let message = bilingual(format!("differs from the platform's by {apart:#}"), format!("与平台相差 {apart:#}"));
+        return Finding::good((), message);
     }
     let (english, chinese) = if ahead.is_positive() { ("ahead of", "快") } else { ("behind", "慢") };
     Finding::bad(

@@ -110,7 +110,7 @@ fn refused(errcode: i64) -> Bilingual {
 mod tests {
     use super::*;
 
-    fn told(proxy: Option<&str>, error: &Error) -> String {
+    fn message(proxy: Option<&str>, error: &Error) -> String {
         let platform = Platform {
             corp_id: "wwdeskpass".to_owned(),
             secret: None,
@@ -126,7 +126,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_reached_is_named() {
-        let direct = told(None, &Unreachable::Connect.into());
+        let direct = message(None, &Unreachable::Connect.into());
         assert!(
             direct.contains("cannot reach the platform: no connection (tried https://platform.example.com/api)"),
             "{direct}"
@@ -137,7 +137,7 @@ mod tests {
 
     #[test]
     fn a_proxy_in_between_is_named() {
-        let through = told(Some("http://proxy.example.com:3128"), &Unreachable::TimedOut.into());
+        let through = message(Some("http://proxy.example.com:3128"), &Unreachable::TimedOut.into());
         let tried = "timed out (tried https://platform.example.com/api through the proxy proxy.example.com:3128)";
         assert!(through.contains(tried), "{through}");
         let tried = "超时（尝试访问 https://platform.example.com/api，经代理 proxy.example.com:3128）";
@@ -146,7 +146,7 @@ mod tests {
 
     #[test]
     fn a_platform_that_answers_was_reached() {
-        let garbled = told(Some("http://proxy.example.com:3128"), &InvalidResponse::NotJson.into());
+        let garbled = message(Some("http://proxy.example.com:3128"), &InvalidResponse::NotJson.into());
         assert!(!garbled.contains("proxy.example.com"), "{garbled}");
     }
 }

@@ -22,18 +22,18 @@ pub(super) async fn check(settings: &Settings, store: &SecretUrl, now: Timestamp
     let Some(at) = storage::postgres(settings) else { return };
     let answer = timeout(SERVER_TIMEOUT, inspect_postgres(&at)).await.ok();
     match report.record(Check::Postgres, postgres(store, answer)) {
-        Some(exam) => {
-            report.record(Check::Tables, tables(&exam));
-            report.record(Check::PostgresClock, clock(exam.now, now));
+        Some(status) => {
+            report.record(Check::Tables, tables(&status));
+            report.record(Check::PostgresClock, clock(status.now, now));
         }
         None => report.skip(&[Check::Tables, Check::PostgresClock]),
     }
     let (Some(shared), Some(at)) = (&settings.shared.url, storage::redis(settings)) else { return };
     let answer = timeout(SERVER_TIMEOUT, inspect_redis(&at)).await.ok();
     match report.record(Check::Redis, redis(shared, answer)) {
-        Some(exam) => {
-            report.record(Check::Eviction, eviction(exam.eviction.as_deref()));
-            report.record(Check::RedisClock, clock(exam.now, now));
+        Some(status) => {
+            report.record(Check::Eviction, eviction(status.eviction.as_deref()));
+            report.record(Check::RedisClock, clock(status.now, now));
         }
         None => report.skip(&[Check::Eviction, Check::RedisClock]),
     }
@@ -41,15 +41,15 @@ pub(super) async fn check(settings: &Settings, store: &SecretUrl, now: Timestamp
 
 /// Checks that PostgreSQL is reachable, recent enough and writable. `None` as the answer is a timeout.
 fn postgres(at: &SecretUrl, answer: Option<Result<PostgresStatus, StoreError>>) -> Finding<PostgresStatus> {
-    let exam = match reached(at, answer, "store.url") {
-        Ok(exam) => exam,
+    let status = match reached(at, answer, "store.url") {
+        Ok(status) => status,
         Err(finding) => return finding,
     };
-    let version = format!("{}.{}", exam.version / 10_000, exam.version % 10_000);
-    if exam.version < MIN_POSTGRES_VERSION {
+    let version = format!("{}.{}", status.version / 10_000, status.version % 10_000);
+    if status.version < MIN_POSTGRES_VERSION {
         return too_old("PostgreSQL", &version, "13");
     }
-    if exam.read_only {
+    if status.read_only {
         return Finding::bad(
             bilingual(format!("{at} is read-only"), format!("{at} 不可写入")),
             bilingual(
@@ -59,29 +59,29 @@ fn postgres(at: &SecretUrl, answer: Option<Result<PostgresStatus, StoreError>>) 
             ),
         );
     }
-    let told = there(at, &version, wire(exam.encrypted, "sslmode=require"));
-    Finding::good(exam, told)
+    let message = there(at, &version, wire(status.encrypted, "sslmode=require"));
+    Finding::good(status, message)
 }
 
 /// Checks that Redis is reachable and recent enough.
 fn redis(at: &SecretUrl, answer: Option<Result<RedisStatus, StoreError>>) -> Finding<RedisStatus> {
-    let exam = match reached(at, answer, "shared.url") {
-        Ok(exam) => exam,
+    let status = match reached(at, answer, "shared.url") {
+        Ok(status) => status,
         Err(finding) => return finding,
     };
-    let mut numbers = exam.version.split('.').map(|number| number.parse().unwrap_or(0));
+    let mut numbers = status.version.split('.').map(|number| number.parse().unwrap_or(0));
     if (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0)) < MIN_REDIS_VERSION {
-        return too_old("Redis", &exam.version, "6.2");
+        return too_old("Redis", &status.version, "6.2");
     }
-    let (english, chinese) = wire(exam.encrypted, "rediss");
+    let (english, chinese) = wire(status.encrypted, "rediss");
     let english = format!("{english}; persistence is not needed");
-    let told = there(at, &exam.version, (english, format!("{chinese}；其中内容无需持久化")));
-    Finding::good(exam, told)
+    let message = there(at, &status.version, (english, format!("{chinese}；其中内容无需持久化")));
+    Finding::good(status, message)
 }
 
 fn reached<T>(at: &SecretUrl, answer: Option<Result<T, StoreError>>, key: &str) -> Result<T, Finding<T>> {
     let (english, chinese) = match answer {
-        Some(Ok(exam)) => return Ok(exam),
+        Some(Ok(status)) => return Ok(status),
         Some(Err(error)) => (format!("{at} cannot be used: {error}"), format!("无法使用 {at}：{error}")),
         None => {
             let seconds = SERVER_TIMEOUT.as_secs();
@@ -99,7 +99,10 @@ fn reached<T>(at: &SecretUrl, answer: Option<Result<T, StoreError>>, key: &str) 
 }
 
 fn there(at: &SecretUrl, version: &str, (english, chinese): (String, String)) -> Bilingual {
-    bilingual(format!("{at} responds (version {version}, {english})"), format!("{at} 可用（版本 {version}，{chinese}）"))
+    bilingual(
+        format!("{at} responds (version {version}, {english})"),
+        format!("{at} 可用（版本 {version}，{chinese}）"),
+    )
 }
 
 fn wire(encrypted: bool, how: &str) -> (String, String) {
@@ -117,9 +120,9 @@ fn too_old<T>(name: &str, found: &str, wanted: &str) -> Finding<T> {
     )
 }
 
-fn tables(exam: &PostgresStatus) -> Finding {
-    let PostgresStatus { tables, known, .. } = exam;
-    let told = match tables {
+fn tables(status: &PostgresStatus) -> Finding {
+    let PostgresStatus { tables, known, .. } = status;
+    let message = match tables {
         0 => bilingual("none yet; the first start creates them", "尚未创建，首次启动时创建"),
         _ if tables == known => {
             bilingual(format!("up to date (version {tables})"), format!("已是最新（版本 {tables}）"))
@@ -138,7 +141,7 @@ fn tables(exam: &PostgresStatus) -> Finding {
             );
         }
     };
-    Finding::good((), told)
+    Finding::good((), message)
 }
 
 /// Checks the eviction policy: a record that is evicted early may be the one that marks a code as used.
@@ -148,10 +151,9 @@ fn eviction(policy: Option<&str>) -> Finding {
             "the server does not report its maxmemory-policy; it should be noeviction",
             "服务器未告知 maxmemory-policy；应为 noeviction",
         )),
-        Some("noeviction") => Finding::good(
-            (),
-            bilingual("no early eviction (noeviction)", "不会提前淘汰（noeviction）"),
-        ),
+        Some("noeviction") => {
+            Finding::good((), bilingual("no early eviction (noeviction)", "不会提前淘汰（noeviction）"))
+        }
         Some(policy) => Finding::bad(
             bilingual(
                 format!("with maxmemory-policy {policy}, Redis evicts data that is still needed when memory is full"),
@@ -169,8 +171,8 @@ fn clock(theirs: Timestamp, ours: Timestamp) -> Finding {
     let (ahead, behind) = (ours.since(theirs), theirs.since(ours));
     let apart = ahead.max(behind);
     if apart <= MAX_CLOCK_SKEW {
-        let told = bilingual(format!("differs from this machine's by {apart:?}"), format!("与本机相差 {apart:?}"));
-        return Finding::good((), told);
+        let message = bilingual(format!("differs from this machine's by {apart:?}"), format!("与本机相差 {apart:?}"));
+        return Finding::good((), message);
     }
     let (english, chinese) = if ahead > behind { ("ahead of", "快") } else { ("behind", "慢") };
     Finding::bad(

@@ -105,7 +105,7 @@ impl Bilingual {
 #[derive(Debug)]
 pub(super) enum Finding<T = ()> {
     /// The check passed; `found` is for the checks that follow.
-    Good { found: T, told: Bilingual },
+    Good { found: T, message: Bilingual },
     /// The check failed; `fix` says how to fix it.
     Bad { why: Bilingual, fix: Bilingual },
     /// The check passed, but a setting should be changed.
@@ -115,8 +115,8 @@ pub(super) enum Finding<T = ()> {
 }
 
 impl<T> Finding<T> {
-    pub(super) fn good(found: T, told: Bilingual) -> Self {
-        Self::Good { found, told }
+    pub(super) fn good(found: T, message: Bilingual) -> Self {
+        Self::Good { found, message }
     }
 
     pub(super) fn bad(why: Bilingual, fix: Bilingual) -> Self {
@@ -139,8 +139,8 @@ impl Report {
     /// Prints the result of a check and returns what it found.
     pub(super) fn record<T>(&mut self, what: Check, finding: Finding<T>) -> Option<T> {
         match finding {
-            Finding::Good { found, told } => {
-                self.line('✓', what, told.pick(self.language));
+            Finding::Good { found, message } => {
+                self.line('✓', what, message.pick(self.language));
                 Some(found)
             }
             Finding::Bad { why, fix } => {
@@ -164,9 +164,9 @@ impl Report {
 
     /// Prints checks that were skipped because an earlier one failed.
     pub(super) fn skip(&self, skipped: &[Check]) {
-        let told = bilingual("skipped", "已跳过");
+        let message = bilingual("skipped", "已跳过");
         for what in skipped {
-            self.line('-', *what, told.pick(self.language));
+            self.line('-', *what, message.pick(self.language));
         }
     }
 
@@ -180,9 +180,9 @@ impl Report {
         }
     }
 
-    fn line(&self, mark: char, what: Check, told: &str) {
+    fn line(&self, mark: char, what: Check, message: &str) {
         let colon = bilingual(": ", "：");
-        print_line(&format!("{mark} {}{}{told}", what.name(self.language), colon.pick(self.language)));
+        print_line(&format!("{mark} {}{}{message}", what.name(self.language), colon.pick(self.language)));
     }
 
     fn below(&self, text: &Bilingual) {

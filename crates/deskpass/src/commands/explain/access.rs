@@ -42,16 +42,17 @@ impl AccessQuery {
             self.role.as_ref().map(|name| Role::from_name(name).ok_or_else(|| no_such_role(name))).transpose()?;
         let found = auth.store.person(&self.who.key(auth)?).await.map_err(|error| describe_error(&error.into()))?;
         let person = found.ok_or_else(|| self.who.explain(&Refusal::NoSuchEmployee.into()))?;
-        let (held, told) = effective_roles(auth, &person).await?;
+        let (held, message) = effective_roles(auth, &person).await?;
         let verdict = |role: Role| {
             let (allowed, why) = self.verdict(&query, &person, held, role);
             [role.name().to_owned(), if allowed { "allowed" } else { "refused" }.to_owned(), why]
         };
         let rows: Vec<_> = named.map_or(held, |role| Roles::NONE.with(role)).iter().map(verdict).collect();
-        let verdicts = if rows.is_empty() { "the employee holds no role: nothing is allowed".to_owned() } else { table(&rows) };
+        let verdicts =
+            if rows.is_empty() { "the employee holds no role: nothing is allowed".to_owned() } else { table(&rows) };
         let ParsedAccessQuery { resource, operation, scope, .. } = query;
         Ok(format!(
-            "{}: {operation} {resource} in scope {scope}\nroles: {told}\nmatrix: {}\n\n{verdicts}\n\nOnly the role \
+            "{}: {operation} {resource} in scope {scope}\nroles: {message}\nmatrix: {}\n\n{verdicts}\n\nOnly the role \
              that is active in a session counts.",
             plain(&person_label(&person)),
             matrix(app),
@@ -71,8 +72,7 @@ impl AccessQuery {
     }
 
     fn read<'a>(&self, app: &'a App, lists: &'a AllowLists) -> Result<ParsedAccessQuery<'a>, String> {
-        let none =
-            |what: &str, word: &str, all: &[&str]| format!("unknown {what} {word}; known: {}", all.join(", "));
+        let none = |what: &str, word: &str, all: &[&str]| format!("unknown {what} {word}; known: {}", all.join(", "));
         let resource = Resource::from_name(&self.resource)
             .ok_or_else(|| none("RESOURCE", &self.resource, &Resource::ALL.map(Resource::name)))?;
         let operation = Operation::from_name(&self.operation)

@@ -37,15 +37,15 @@ pub(super) async fn explain(auth: &Auth, who: &EmployeeSelector) -> CommandResul
              did not identify the user. Run `deskpass doctor` to check the connection to the platform."
         ));
     }
-    let told: Vec<_> = attempts.iter().map(|row| attempt(row, who)).collect();
-    Ok(format!("{sign_in_status}\n\nLast attempts, newest first:\n\n{}", told.join("\n")))
+    let message: Vec<_> = attempts.iter().map(|row| attempt(row, who)).collect();
+    Ok(format!("{sign_in_status}\n\nLast attempts, newest first:\n\n{}", message.join("\n")))
 }
 
 /// The conditions that decide whether the person can sign in, and with which roles.
 async fn sign_in_status(auth: &Auth, who: &EmployeeSelector, person: &Person) -> CommandResult {
     let failed = |error: deskpass_store::StoreError| describe_error(&error.into());
     let now = auth.clock.now();
-    let (held, told) = effective_roles(auth, person).await?;
+    let (held, message) = effective_roles(auth, person).await?;
     let agent = auth.store.listed_agent(person.key.clone(), now).await.map_err(failed)?;
     let sessions = auth.store.own_sessions(person.key.clone(), now).await.map_err(failed)?.len();
     let lists = &auth.store.access_rules().await.map_err(failed)?.lists;
@@ -54,7 +54,7 @@ async fn sign_in_status(auth: &Auth, who: &EmployeeSelector, person: &Person) ->
     } else {
         "enabled".to_owned()
     };
-    let mut rows = vec![["employee".to_owned(), employee], ["roles".to_owned(), told]];
+    let mut rows = vec![["employee".to_owned(), employee], ["roles".to_owned(), message]];
     rows.push([
         "agent".to_owned(),
         agent.as_ref().map_or_else(

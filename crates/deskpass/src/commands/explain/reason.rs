@@ -37,7 +37,7 @@ sentences! {
     NoSuchRole: "There is no such role.", "The roles are admin, agent, user, supervisor and security.";
     Denied: "The user declined at the platform.", "Sign in again and approve the request.";
     Cancelled: "The user cancelled the sign-in on the phone.",
-        "If the user did not start it, someone else tried and was not signed in. Otherwise sign in again.";
+        "If the user did not start it, another person tried and was not signed in. Otherwise sign in again.";
     InvalidCode: "The platform's code was used, expired, or came from a browser that did not start the sign-in.",
         "Sign in again. If it happens to everyone, check the clock and proxies that repeat requests: `deskpass doctor`.";
     NotAMember: "The platform identified the user, but not as a member of a corporation that is connected here.",

@@ -43,8 +43,10 @@ pub(crate) const fn describe_token_kind(kind: SecretKindName) -> &'static str {
         SecretKindName::Browser => "a browser's cookie, which ties tickets to that browser",
         SecretKindName::Flow => "a browser's cookie, which proves that it started a sign-in",
         SecretKindName::Pending => "a secret that completes a sign-in started in another browser",
-        SecretKindName::BindProof => "a bind ticket, which proves that the platform identified a user of a connected \
-                                      corporation",
+        SecretKindName::BindProof => {
+            "a bind ticket, which proves that the platform identified a user of a connected \
+                                      corporation"
+        }
         SecretKindName::ServiceKey => "a service key, with which another service calls this one",
     }
 }
@@ -112,8 +114,8 @@ async fn half(auth: &Auth, digest: Digest) -> CommandResult {
                 ["expires".to_owned(), format_utc(half.expires_at)],
             ];
             let over = half.expires_at <= auth.clock.now();
-            let told = if over { problem(TokenError::Expired) } else { "It is valid.".to_owned() };
-            format!("{intact_notice}\n\n{}\n\n{told}", table(&lines))
+            let message = if over { problem(TokenError::Expired) } else { "It is valid.".to_owned() };
+            format!("{intact_notice}\n\n{}\n\n{message}", table(&lines))
         }
         PartialSessionLookup::Denied(ended) => format!("{intact_notice}\n\n{}", problem(TokenError::Ended(ended))),
         PartialSessionLookup::NotFound => format!("{intact_notice}\n\n{}", problem(TokenError::Unknown)),
@@ -134,9 +136,9 @@ async fn service_key(auth: &Auth, digest: Digest) -> CommandResult {
     ];
     lines.extend(revoked_at.map(|at| ["revoked".to_owned(), format_utc(at)]));
     let state = found.as_ref().map_or("", |key| key.state(auth.clock.now()));
-    let told = match state {
+    let message = match state {
         "active" => "It is valid.".to_owned(),
         state => format!("It is not valid ({state}). To create another: deskpass service-key create"),
     };
-    Ok(format!("{intact_notice}\n\n{}\n\n{told}", table(&lines)))
+    Ok(format!("{intact_notice}\n\n{}\n\n{message}", table(&lines)))
 }

@@ -113,8 +113,8 @@ impl FromRequest<RequestContext> for NewLink {
     async fn from_request(request: Request, context: &RequestContext) -> Result<Self, ApiError> {
         let (mut parts, body) = request.into_parts();
         let authority = VerifiedCaller::from_request_parts(&mut parts, context).await?;
-        let asked = JsonBody::from_request(Request::from_parts(parts, body), context).await;
-        let JsonBody(LinkBody { partner, target }) = asked?;
+        let parsed = JsonBody::from_request(Request::from_parts(parts, body), context).await;
+        let JsonBody(LinkBody { partner, target }) = parsed?;
         let (auth, target) = (&context.app.auth, target.key(&context.app));
         if partner.corp == auth.policy.home_corp {
             return Err(super::field_error("corp_id", HOME_CORP_MESSAGE));

@@ -84,8 +84,8 @@ impl FromRequest<RequestContext> for RoleAssignment {
     async fn from_request(request: Request, context: &RequestContext) -> Result<Self, ApiError> {
         let (mut parts, body) = request.into_parts();
         let authority = VerifiedCaller::from_request_parts(&mut parts, context).await?;
-        let asked = JsonBody::from_request(Request::from_parts(parts, body), context).await;
-        let JsonBody(RoleAssignmentBody { whom, roles }) = asked?;
+        let parsed = JsonBody::from_request(Request::from_parts(parts, body), context).await;
+        let JsonBody(RoleAssignmentBody { whom, roles }) = parsed?;
         let key = whom.key_in_own_corp(&authority, &context.app);
         authority.administrator(&context.app).require_employee(&key).await?;
         Ok(Self(key, roles))

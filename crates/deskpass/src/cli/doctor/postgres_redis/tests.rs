@@ -17,30 +17,30 @@ fn healthy() -> PostgresStatus {
 }
 
 /// The report on PostgreSQL, which never contains the password.
-fn told(exam: PostgresStatus) -> String {
-    let told = format!("{:?}", postgres(&address(), Some(Ok(exam))));
-    assert!(!told.contains("hunter2"), "{told}");
-    told
+fn message(status: PostgresStatus) -> String {
+    let message = format!("{:?}", postgres(&address(), Some(Ok(status))));
+    assert!(!message.contains("hunter2"), "{message}");
+    message
 }
 
 #[track_caller]
-fn says(told: &str, beginning: &str, words: &[&str]) {
-    assert!(told.starts_with(beginning) && words.iter().all(|word| told.contains(word)), "{words:?}: {told}");
+fn says(message: &str, beginning: &str, words: &[&str]) {
+    assert!(message.starts_with(beginning) && words.iter().all(|word| message.contains(word)), "{words:?}: {message}");
 }
 
 #[test]
 fn a_good_database_is_told_with_its_version_and_whether_it_is_encrypted() {
     let at = "postgres://desk:***@db.example.com/desk";
-    says(&told(healthy()), "Good", &[&format!("{at} answers (version 15.4, encrypted)"), "版本 15.4，已加密"]);
-    let plain = told(PostgresStatus { encrypted: false, version: 130_000, ..healthy() });
+    says(&message(healthy()), "Good", &[&format!("{at} responds (version 15.4, encrypted)"), "版本 15.4，已加密"]);
+    let plain = message(PostgresStatus { encrypted: false, version: 130_000, ..healthy() });
     says(&plain, "Good", &["version 13.0, not encrypted", "sslmode=require", "未加密"]);
 }
 
 #[test]
 fn a_database_that_will_not_do_is_told() {
-    let old = told(PostgresStatus { version: 120_017, ..healthy() });
+    let old = message(PostgresStatus { version: 120_017, ..healthy() });
     says(&old, "Bad", &["PostgreSQL 12.17 is too old", "use 13 or later", "版本过低"]);
-    let standby = told(PostgresStatus { read_only: true, ..healthy() });
+    let standby = message(PostgresStatus { read_only: true, ..healthy() });
     says(&standby, "Bad", &["is read-only", "target_session_attrs=read-write", "不可写入"]);
     let silent = format!("{:?}", postgres(&address(), None));
     says(&silent, "Bad", &["did not respond within 10 s", "store.url says where it is", "没有响应"]);
@@ -62,8 +62,8 @@ fn tables_of(version: i64) -> Finding {
 #[test]
 fn redis_has_a_version_and_needs_no_disk() {
     let of = |version: &str| {
-        let exam = RedisStatus { version: version.to_owned(), eviction: None, encrypted: false, now: NOW };
-        format!("{:?}", redis(&address(), Some(Ok(exam))))
+        let status = RedisStatus { version: version.to_owned(), eviction: None, encrypted: false, now: NOW };
+        format!("{:?}", redis(&address(), Some(Ok(status))))
     };
     says(&of("6.2.0"), "Good", &["version 6.2.0", "rediss in the address", "persistence is not needed", "无需持久化"]);
     says(&of("10.0"), "Good", &["version 10.0"]);
