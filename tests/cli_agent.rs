@@ -46,7 +46,7 @@ fn an_agents_life(operator: Operator<'_>) {
     operator.succeed(&["agent", "add", "norole01", "--role", "admin"]);
     assert_eq!(states("norole01"), fresh("admin"));
     let report = operator.succeed(&["agent", "set-role", "NOROLE01", "security"]);
-    assert!(report.contains("acts as security") && report.contains("0 session(s) ended"), "{report}");
+    assert!(report.contains("is now security") && report.contains("0 session(s) ended"), "{report}");
     assert_eq!(states("norole01"), fresh("security"));
 
     let report = operator.succeed(&["agent", "disable", "user01"]);

@@ -114,7 +114,7 @@ on_both! {
         assert_eq!(code, Some(0), "{text}{error}");
     }
 
-    fn tampering_is_told_while_the_service_runs(scene) {
+    fn tampering_is_reported_while_the_service_runs(scene) {
         scene.sign_in(40).await;
         let (chain, end) = scene.chain();
         let at = |seq: i64| format!("chain = {chain} AND seq = {seq}");
@@ -122,7 +122,7 @@ on_both! {
         scene.sql(&format!("UPDATE login_log SET ip_address = '203.0.113.9' WHERE {}", at(2)));
         let (code, text, error) = scene.verify(&[]);
         assert_eq!(code, Some(1), "{text}");
-        assert!(text.contains("THE LOG WAS CHANGED: 1 fault(s) in "), "{text}");
+        assert!(text.contains("THE AUDIT LOG WAS CHANGED: 1 fault(s) in "), "{text}");
         assert!(text.contains(&format!("- chain {chain}, row 2, id {id}, 2")), "{text}");
         assert!(text.contains(": changed; the row or its hash was changed") && text.contains("What to do: copy the \
              database"), "{text}");
@@ -152,16 +152,16 @@ on_both! {
         }
     }
 
-    fn another_key_is_told_at_once(scene) {
+    fn another_key_is_reported_at_once(scene) {
         let key = ("encryption_key", "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=");
         for times in [0, 10] {
             scene.sign_in(times).await;
             let (code, text, error) = output_of(&scene.audit(&["verify"], &[key]));
             assert!(code == Some(1) && text.is_empty(), "{text}");
-            assert!(error.contains("encryption_key is not the key that the log in "), "{error}");
+            assert!(error.contains("encryption_key is not the key that the audit log in "), "{error}");
             let (code, text, error) = output_of(&scene.audit(&["export", "--format", "csv"], &[key]));
             assert!(code == Some(0) && text.lines().skip(1).all(|row| row.ends_with(",false")), "{text}");
-            assert!(error.contains("encryption_key is not the key that the log was written with"), "{error}");
+            assert!(error.contains("encryption_key is not the key that the audit log was written with"), "{error}");
         }
     }
 
@@ -174,7 +174,7 @@ on_both! {
         for sql in ["UPDATE login_log SET ip_address = '192.0.2.99'", "DELETE FROM log_marker"] {
             scene.sql(sql);
             let (code, _, error) = output_of(&scene.audit(&["restart", "--key-is-lost"], &[]));
-            assert!(code == Some(1) && error.contains("encryption_key is the key that the log"), "{error}");
+            assert!(code == Some(1) && error.contains("encryption_key is the key that the audit log"), "{error}");
             assert_eq!(scene.verify(&[]).0, Some(1));
         }
         let (code, text, error) = output_of(&scene.audit(&["restart", "--key-is-lost", "--accept-unverified-rows"], &[]));
@@ -184,7 +184,7 @@ on_both! {
         assert_eq!(detail, ["chains restarted; earlier rows accepted without verification"]);
     }
 
-    fn a_log_that_is_taken_out_of_its_chains_is_told(scene) {
+    fn a_log_that_is_taken_out_of_its_chains_is_reported(scene) {
         scene.sign_in(10).await;
         scene.sql("UPDATE login_log SET chain = NULL, seq = NULL, hash = NULL");
         scene.sql("DELETE FROM log_chain");
@@ -195,7 +195,7 @@ on_both! {
             let (code, text, error) = scene.verify(&[]);
             assert!(code == Some(1) && error.contains("the audit log failed verification"), "{text}{error}");
             assert!(text.contains("- chain 3: another end; ") && text.contains(": in no chain; ") && !text.contains("receipt: "), "{text}");
-            assert_eq!(!marker, text.contains("- the log: the marker is missing; "), "{text}");
+            assert_eq!(!marker, text.contains("- the audit log: the marker is missing; "), "{text}");
         }
         let (code, text, _) = output_of(&scene.audit(&["export", "--format", "csv"], &[]));
         assert_eq!(code, Some(0));
@@ -257,7 +257,7 @@ fn where_there_is_no_data_none_is_made() {
 }
 
 #[test]
-fn data_of_the_other_mode_and_older_data_are_told() {
+fn data_of_the_other_mode_and_older_data_are_reported() {
     let scene = Scene::embedded();
     let mut command = binary();
     command.current_dir(scene.directory.path()).args(["audit", "verify"]);

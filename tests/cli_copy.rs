@@ -23,7 +23,7 @@ fn copy(directory: &Path, arguments: &[&str], environment: &[(&str, &str)]) -> (
 const NOWHERE: &str = "postgres://desk:canary-password@127.0.0.1:1/desk";
 
 #[test]
-fn a_source_that_is_missing_is_told() {
+fn a_source_that_is_missing_is_reported() {
     let directory = tempfile::tempdir().unwrap();
     for (from, words) in [
         ("sqlite:data", "there is no deskpass data in data; check --from"),
@@ -58,7 +58,7 @@ fn the_target_may_come_from_the_settings_without_the_other_half_of_the_pair() {
 }
 
 #[test]
-fn a_target_that_is_not_there_is_told_without_its_password() {
+fn a_target_that_is_not_there_is_reported_without_its_password() {
     let directory = tempfile::tempdir().unwrap();
     let made = binary().current_dir(directory.path()).args(["migrate", "--dev"]).output().unwrap();
     assert!(made.status.success());
@@ -282,7 +282,7 @@ async fn a_server_that_stops_in_the_middle_has_nothing_of_the_copy() {
 }
 
 #[test]
-fn fifty_thousand_sessions_take_seconds_and_the_way_is_told() {
+fn fifty_thousand_sessions_take_seconds_and_progress_is_printed() {
     let directory = tempfile::tempdir().unwrap();
     Process::serve(&directory.path().join("data"), &[]).terminate();
     to_sqlite(

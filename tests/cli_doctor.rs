@@ -107,7 +107,7 @@ fn postgres_without_redis_is_reported_and_nothing_else_is_tried() {
 }
 
 #[test]
-fn a_pair_that_is_not_there_is_told_and_the_rest_is_looked_at() {
+fn an_unreachable_pair_is_reported_and_the_rest_checked() {
     let mut patient = DoctorFixture::new();
     // A free port: bound and released again, so that no server listens there.
     let nowhere = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
@@ -158,7 +158,7 @@ fn data_of_the_other_mode_is_explained() {
 }
 
 #[tokio::test]
-async fn an_untrusted_address_is_told_with_where_to_enter_it() {
+async fn an_untrusted_address_is_reported_with_where_to_enter_it() {
     let patient = DoctorFixture::new();
     patient.platform.put("switches", &json!({ "trusted_ips": ["192.0.2.1"] })).await;
     let [english, chinese] = patient.both();
@@ -172,7 +172,7 @@ async fn an_untrusted_address_is_told_with_where_to_enter_it() {
 }
 
 #[test]
-fn a_wrong_secret_is_told_without_it() {
+fn a_wrong_secret_is_reported_without_it() {
     let mut patient = DoctorFixture::new();
     patient.set("platform.secret", "canary-of-contacts-sync");
     let [english, chinese] = patient.both();
@@ -186,7 +186,7 @@ fn a_wrong_secret_is_told_without_it() {
 }
 
 #[test]
-fn a_wrong_corporation_is_told() {
+fn a_wrong_corporation_is_reported() {
     let mut patient = DoctorFixture::new();
     patient.set("platform.corp_id", "wwelsewhere");
     let [english, chinese] = patient.both();
@@ -195,7 +195,7 @@ fn a_wrong_corporation_is_told() {
 }
 
 #[test]
-fn an_agent_id_of_another_application_is_told() {
+fn an_agent_id_of_another_application_is_reported() {
     let mut patient = DoctorFixture::new();
     patient.set("platform.agent_id", "1000003");
     let [english, chinese] = patient.both();
@@ -216,7 +216,7 @@ fn without_an_agent_id_it_says_what_is_lost() {
 }
 
 #[test]
-fn another_trusted_domain_is_told_with_where_to_enter_ours() {
+fn another_trusted_domain_is_reported_with_where_to_enter_ours() {
     let patient = DoctorFixture::with(&["--domain", "old.example.com"]);
     let [english, chinese] = patient.both();
     english.wrong(&["trusted domain: the platform has old.example.com, this service is at desk.example.com"]);
@@ -236,7 +236,7 @@ fn the_port_is_part_of_the_domain() {
 }
 
 #[tokio::test]
-async fn an_application_that_is_off_and_has_no_domain_is_told() {
+async fn an_application_that_is_off_and_has_no_domain_is_reported() {
     let patient = DoctorFixture::new();
     let record = json!({ "errcode": 0, "name": "Desk", "close": 1, "redirect_domain": "" }).to_string();
     patient.platform.put("faults", &json!({ "api": "agent/get", "body": record, "times": 0 })).await;
@@ -248,7 +248,7 @@ async fn an_application_that_is_off_and_has_no_domain_is_told() {
 }
 
 #[tokio::test]
-async fn a_page_in_place_of_an_answer_is_told() {
+async fn a_page_in_place_of_an_answer_is_reported() {
     let patient = DoctorFixture::new();
     patient.platform.put("faults", &json!({ "api": "gettoken", "http_status": 200, "times": 0 })).await;
     let [english, chinese] = patient.both();
@@ -267,7 +267,7 @@ async fn a_platform_that_takes_its_time_is_not_waited_for() {
 }
 
 #[test]
-fn a_platform_that_is_not_there_is_told() {
+fn an_unreachable_platform_is_reported() {
     let mut patient = DoctorFixture::new();
     // A free port: bound and released again, so that no server listens there.
     let nowhere = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
@@ -295,7 +295,7 @@ fn page_with(head: &'static str) -> String {
 }
 
 #[test]
-fn a_clock_that_is_wrong_is_told_by_how_much() {
+fn a_clock_that_is_wrong_is_reported_by_how_much() {
     let mut patient = DoctorFixture::new();
     patient.set("platform.api_url", &page_with("date: Sat, 01 Jan 2000 00:00:00 GMT\r\n"));
     let [english, chinese] = patient.both();

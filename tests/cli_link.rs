@@ -53,7 +53,7 @@ fn a_links_life(directory: &Path) {
 
 fn mistakes(directory: &Path) {
     for (arguments, words) in [
-        (&["link", "approve", "partner01", "user01"][..], "has no slash in partner01"),
+        (&["link", "approve", "partner01", "user01"][..], "partner01 has no slash"),
         (&["link", "approve", "/partner01", "user01"], "CORP in CORP/USER must be 1 to 64 characters"),
         (&["link", "approve", "ww@x/partner01", "user01"], "CORP in CORP/USER must be 1 to 64 characters"),
         (&["link", "approve", "wwpartner/", "user01"], "USER in CORP/USER must be 1 to 64 characters"),
@@ -63,7 +63,7 @@ fn mistakes(directory: &Path) {
         (&["link", "approve", "wwpartner/partner01", "user01", "--corp", "a/b"], "--corp must be 1 to 64 characters"),
         (&["link", "approve", "wwpartner/partner01", "nobody"], "there is no employee nobody"),
         (&["link", "approve", "wwpartner/partner01", "user01", "--corp", "wwother"], "there is no employee user01"),
-        (&["link", "remove", "partner01"], "has no slash in partner01"),
+        (&["link", "remove", "partner01"], "partner01 has no slash"),
         (&["link", "remove", "wwdeskpass/user01"], "wwdeskpass is the main corporation"),
     ] {
         let (success, text) = run(directory, arguments);

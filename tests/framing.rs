@@ -237,7 +237,7 @@ async fn what_follows_an_offer_to_switch_is_read_as_what_it_is() {
 
 /// The HTTP library has refusals of its own, without an envelope. No request reaches them.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn is_told_in_the_envelope_whichever_byte_is_wrong() {
+async fn a_wrong_byte_is_reported_in_the_envelope() {
     let app = TestApp::start().await;
     let good = b"GET /api/version?a=b HTTP/1.1\r\nHost: localhost:80\r\nX-Ab: c d\r\nConnection: close\r\n\r\n";
     let mut statuses = std::collections::BTreeMap::<u16, usize>::new();

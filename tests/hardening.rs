@@ -17,7 +17,7 @@ fn a_crash_leaves_no_core_dump() {
 }
 
 #[tokio::test]
-async fn browsers_are_told_to_use_https_alone_where_the_service_is_reached_by_it() {
+async fn browsers_must_use_https_where_the_service_is_reached_by_it() {
     let paths = [
         "/",
         "/h5/",
@@ -58,7 +58,7 @@ fn output_of(directory: &Path, arguments: &[&str]) -> String {
 }
 
 #[test]
-fn secrets_that_others_can_read_are_told() {
+fn secrets_that_others_can_read_are_reported() {
     let directory = tempfile::tempdir().unwrap();
     let at = fs::canonicalize(directory.path()).unwrap();
     let [file, secret] = ["deskpass.toml", "secret"].map(|name| at.join(name));
@@ -87,7 +87,7 @@ fn secrets_that_others_can_read_are_told() {
 }
 
 #[test]
-fn secrets_that_others_can_read_are_told_at_the_start() {
+fn secrets_that_others_can_read_are_reported_at_the_start() {
     let directory = tempfile::tempdir().unwrap();
     let (data, secret) = (directory.path().join("data"), directory.path().join("secret"));
     fs::write(&secret, PRODUCTION[3].1).unwrap();

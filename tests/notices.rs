@@ -85,7 +85,7 @@ async fn do_everything(app: &TestApp, mut after: impl AsyncFnMut(&str, Duration)
 }
 
 on_every_store! {
-    async fn everything_is_told_once_to_its_agent_in_both_languages_with_address_and_time(app) {
+    async fn each_event_sends_one_notice_in_both_languages_with_address_and_time(app) {
         let (mut platform, mut notified) = (app.client().await, 0);
         do_everything(&app, async |what, _| {
             notified += 1;
@@ -106,7 +106,7 @@ on_every_store! {
         assert_eq!((notified, platform.calls(SEND).await), (5, 5));
     }
 
-    async fn what_failed_is_not_told(app) {
+    async fn failures_send_no_notice(app) {
         let mut client = app.client().await;
         let device = app.agent_with_device("agent01").await;
         settled(&app).await;
@@ -213,7 +213,7 @@ async fn by_code(client: &mut Client, who: &str, computer: &str, phone: &str) {
 }
 
 on_every_store! {
-    async fn a_code_that_signs_in_from_a_new_network_is_told(app) {
+    async fn a_qr_sign_in_from_a_new_network_sends_a_notice(app) {
         let mut client = app.client().await;
         let mut notified = async |who: &str, computer: &str, phone: &str| {
             let before = inbox(&mut client).await.len();
@@ -278,7 +278,7 @@ async fn deliver(node: &TestApp) -> usize {
 }
 
 on_every_store! {
-    async fn a_platform_that_was_gone_is_told_of_it_later_once_and_by_one_node() {
+    async fn after_an_outage_a_notice_is_sent_once_by_one_node() {
         let (mut nodes, platform) = nodes().await;
         let mut client = nodes[0].client().await;
         let token = platform.sign_in(&mut client, "agent01").await;

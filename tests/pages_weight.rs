@@ -96,7 +96,7 @@ async fn a_slow_line_is_enough_to_sign_in_and_to_switch_a_role() {
     browser.script(choose, &[]).await;
     browser.wait_for("[data-role=agent][aria-pressed=true]").await;
     browser.click("[data-role=user]").await;
-    browser.wait_until("document.querySelector('#said')?.textContent.includes('Employee')").await;
+    browser.wait_until("document.querySelector('#status-line')?.textContent.includes('Employee')").await;
     let token = browser.script("return sessionStorage.getItem('deskpass.token')", &[]).await;
     let me = crate::harness::Client::connect(&service.address).await.me(token.as_str().unwrap()).await.data();
     assert_eq!(me["current_role"], json!("user"));

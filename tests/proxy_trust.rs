@@ -97,7 +97,7 @@ async fn shown(app: &TestApp, platform: &Platform, browser: &[(&str, &str)], pho
 
 /// Behind a proxy that does not forward client addresses, all clients seem to be at the proxy's address.
 #[tokio::test]
-async fn the_phone_is_told_when_an_address_is_not_known() {
+async fn the_phone_shows_that_an_address_is_unknown() {
     let (app, platform) = TestApp::production_with_platform(&[]).await;
     let (here, there) = ([("x-forwarded-for", "198.51.100.7")], [("x-forwarded-for", "203.0.113.9")]);
     let unknown = [json!(null), json!(null)];

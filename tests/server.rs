@@ -148,7 +148,7 @@ async fn idle_connections_do_not_hold_up_the_end() {
 }
 
 #[test]
-fn weak_settings_are_told_at_the_start() {
+fn weak_settings_are_reported_at_the_start() {
     let directory = tempfile::tempdir().unwrap();
     let warned = |fallback| {
         let mut command = binary();
@@ -163,7 +163,7 @@ fn weak_settings_are_told_at_the_start() {
 }
 
 #[tokio::test]
-async fn a_key_that_was_changed_is_told_at_the_start() {
+async fn a_key_that_was_changed_is_reported_at_the_start() {
     let directory = tempfile::tempdir().unwrap();
     let serve = |key: Option<&str>| {
         let mut command = binary();

@@ -139,7 +139,7 @@ on_every_store! {
         }
     }
 
-    async fn that_an_agent_has_no_password_is_told_to_the_agent_alone() {
+    async fn only_the_agent_learns_that_there_is_no_password() {
         let (app, platform) = production(&OPEN).await;
         let mut client = app.client().await;
         let page = ("sec-fetch-site", "same-origin");

@@ -143,7 +143,7 @@ on_every_store! {
 
 /// The messages that an embedded service kept for reconnecting clients are lost on restart: the page is told to reload its data.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_restarted_service_is_found_again_and_the_gap_is_told() {
+async fn a_restarted_service_is_found_again_and_the_gap_is_reported() {
     let mut app = App::start();
     let address = app.process.address.clone();
     let token = app.client().await.sign_in("user01").await;
@@ -163,7 +163,7 @@ async fn a_restarted_service_is_found_again_and_the_gap_is_told() {
 
 /// A browser hides the reason of a refused handshake: the module finds it out, and stops reconnecting.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_refused_handshake_is_told_with_its_reason() {
+async fn a_refused_handshake_is_reported_with_its_reason() {
     let app = App::start();
     let mut client = app.client().await;
     let employee = client.sign_in("user01").await;

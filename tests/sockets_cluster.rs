@@ -234,7 +234,7 @@ async fn a_sender_of_many_messages_does_not_wait_for_a_dead_node_once_for_each()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn without_redis_services_are_told_to_try_again_and_sockets_stay() {
+async fn without_redis_services_must_retry_and_sockets_stay() {
     let cluster = Cluster::start();
     let [mut one, mut other] = cluster.clients().await;
     let token = one.sign_in("user01").await;

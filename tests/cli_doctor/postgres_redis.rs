@@ -30,7 +30,7 @@ fn a_healthy_pair_passes_every_check() {
         "✓ tables: up to date (version ",
         "✓ PostgreSQL clock: ",
         "✓ Redis: redis://:***@127.0.0.1:",
-        "✓ Redis memory: nothing is dropped before its time",
+        "✓ Redis memory: no early eviction",
         "✓ Redis clock: ",
         "✓ trusted domain",
     ] {
@@ -40,7 +40,7 @@ fn a_healthy_pair_passes_every_check() {
 }
 
 #[test]
-fn a_server_that_has_stopped_is_told_and_the_other_is_looked_at() {
+fn a_stopped_server_is_reported_and_the_other_checked() {
     let servers = Servers::private();
     let patient = patient_at(&servers.cluster_store());
     servers.stop_postgres();
@@ -61,7 +61,7 @@ fn a_server_that_has_stopped_is_told_and_the_other_is_looked_at() {
 }
 
 #[test]
-fn wrong_passwords_are_told_without_them() {
+fn wrong_passwords_are_reported_without_them() {
     let servers = Servers::with_passwords();
     let mut patient = patient_at(&servers.cluster_store());
     for key in ["store.url", "shared.url"] {
@@ -79,7 +79,7 @@ fn wrong_passwords_are_told_without_them() {
 }
 
 #[test]
-fn a_redis_that_drops_what_is_needed_is_told() {
+fn a_redis_that_evicts_data_is_reported() {
     let servers = Servers::private();
     let patient = patient_at(&servers.cluster_store());
     servers.redis_command(&["CONFIG", "SET", "maxmemory-policy", "allkeys-lru"]);
@@ -90,7 +90,7 @@ fn a_redis_that_drops_what_is_needed_is_told() {
 }
 
 #[test]
-fn a_database_that_only_reads_is_told() {
+fn a_read_only_database_is_reported() {
     let servers = Servers::private();
     let patient = patient_at(&servers.cluster_store());
     servers.postgres_command("ALTER SYSTEM SET default_transaction_read_only = on");

@@ -46,7 +46,7 @@ async fn an_agent_sets_up_a_device_tries_it_and_removes_it() {
         assert_eq!(codes.len(), 10);
         is_good(&browser, "recovery codes").await;
         browser.click("[data-act=copy]").await;
-        browser.wait_until("document.querySelector('#said').textContent !== ''").await;
+        browser.wait_until("document.querySelector('#status-line').textContent !== ''").await;
         assert_eq!(browser.clipboard().await, codes.join("\n"));
         browser.script("window.print = () => { window.printed = document.body.className; }", &[]).await;
         browser.click("[data-act=print]").await;
@@ -60,7 +60,7 @@ async fn an_agent_sets_up_a_device_tries_it_and_removes_it() {
         browser.type_into("dialog [name=code]", &device.next_code()).await;
         browser.click("dialog [type=submit]").await;
         browser.wait_until("!document.querySelector('dialog')").await;
-        assert!(browser.text("#said").await.contains(localized(&options, "works", "正常")));
+        assert!(browser.text("#status-line").await.contains(localized(&options, "works", "正常")));
         browser.click("[data-act=unbind]").await;
         browser.type_into("dialog [name=code]", &device.wrong_code()).await;
         browser.click("dialog [type=submit]").await;

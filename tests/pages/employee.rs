@@ -27,7 +27,7 @@ async fn a_user_switches_roles_by_a_press_and_every_page_knows() {
         is_good(&browser, "my account").await;
         browser.click("[data-role=user]").await;
         browser.wait_for("#wrong-role").await;
-        assert!(browser.text("#said").await.contains(localized(&options, "Employee", "员工")));
+        assert!(browser.text("#status-line").await.contains(localized(&options, "Employee", "员工")));
         is_good(&browser, "a role that is not for here").await;
         assert_eq!(app.client().await.me(&token).await.data()["current_role"], "user");
         // Another client of the user switches back.
@@ -114,7 +114,7 @@ async fn a_user_signs_out_everywhere_at_once() {
 
 /// A sign-in that the user disowns ends, and administrators see the report.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_sign_in_that_was_not_them_is_ended_and_told() {
+async fn a_disowned_sign_in_is_ended_and_reported() {
     let app = TestApp::start().await;
     let driver = Driver::start();
     let mut client = app.client().await;

@@ -104,7 +104,7 @@ async fn a_setup_code_makes_a_password() {
 
 /// Each refusal says what to do next.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_refused_agent_is_told_what_to_do() {
+async fn a_refused_agent_learns_what_to_do() {
     let app = TestApp::start().await;
     let driver = Driver::start();
     for options in people() {

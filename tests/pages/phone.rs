@@ -134,7 +134,7 @@ async fn a_no_on_the_phone_and_a_framed_page_do_not_sign_in() {
 
 /// The page for a code that is decided or unknown says so; a page that cannot reach the service tries again when it can.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_phone_that_is_late_or_offline_is_told() {
+async fn a_phone_that_is_late_or_offline_learns_so() {
     let app = TestApp::start().await;
     let driver = Driver::start();
     let mut client = app.client().await;

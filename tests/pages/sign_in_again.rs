@@ -150,7 +150,7 @@ async fn a_device_is_confirmed_after_signing_in_again() {
         browser.type_into("dialog [name=code]", &device.next_code()).await;
         browser.click("dialog [type=submit]").await;
         browser.wait_for("[data-act=try]").await;
-        assert!(browser.text("#said").await.contains(localized(&options, "works", "正常")));
+        assert!(browser.text("#status-line").await.contains(localized(&options, "works", "正常")));
         assert_eq!(client.get_as(&fresh, "/api/auth/otp-status").await.data()["proven"], true);
         nothing_was_blocked(&browser).await;
     }
@@ -181,7 +181,7 @@ async fn a_sign_in_as_another_person_changes_nothing() {
             "?state=auth_login" => browser.goto(&format!("{page}{answer}")).await,
             link => browser.goto(link).await,
         }
-        browser.wait_until(&format!("document.querySelector('#said')?.textContent.includes('{shown}')")).await;
+        browser.wait_until(&format!("document.querySelector('#status-line')?.textContent.includes('{shown}')")).await;
         browser.wait_for("[data-act=prove]").await;
         assert_eq!(browser.script("return location.hash", &[]).await, "#/security");
         // No other answer is accepted, neither for this person nor for another.

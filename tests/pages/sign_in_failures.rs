@@ -76,7 +76,7 @@ async fn while_the_platform_is_down_agents_are_shown_their_way_in() {
 
 /// An employee without a role is told so on the phone and at the computer, with what to do.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_employee_without_a_role_is_told() {
+async fn an_employee_without_a_role_learns_the_reason() {
     let app = TestApp::with(settings(&[("development.enabled", "true"), ("default_role", "none")])).await;
     let driver = Driver::start();
     let desktop = driver.browser(Options::default()).await;
@@ -129,7 +129,7 @@ async fn a_page_that_was_offline_goes_on_by_itself() {
 
 /// Whatever ends a session, the page tells the user why and offers to sign in again.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_user_whose_session_was_ended_is_told_why() {
+async fn a_user_whose_session_was_ended_learns_why() {
     let app = TestApp::start().await;
     let driver = Driver::start();
     let (browser, token) = at_the_desk(&driver, &app, Options::default(), "agent01", "/itagent/").await;

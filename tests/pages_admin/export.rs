@@ -91,9 +91,9 @@ async fn what_is_saved_is_what_the_desk_says() {
         browser.click(&format!("[data-act=export-{kind}]")).await;
         until_status(&browser, "Saved login-log-wwdeskpass-").await;
         let path = "/api/admin/login-log?event=sign_in";
-        let said = Download::begin(&office.app.address, &token, path, accept).await.rest().await.unwrap().body;
-        assert!(said.contains("admin01") && !said.contains("device_bound"));
-        assert_eq!(saved(&directory, kind).await, said);
+        let direct = Download::begin(&office.app.address, &token, path, accept).await.rest().await.unwrap().body;
+        assert!(direct.contains("admin01") && !direct.contains("device_bound"));
+        assert_eq!(saved(&directory, kind).await, direct);
         browser.wait_until(&format!("document.activeElement.dataset.act === 'export-{kind}'")).await;
     }
     well_made(&browser, "the log after an export").await;

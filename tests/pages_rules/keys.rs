@@ -27,7 +27,7 @@ async fn a_key_is_shown_once_and_good_until_it_is_revoked() {
     picture(browser, "keys").await;
     browser.allow_clipboard().await;
     browser.click("#copy-key").await;
-    office.said("Copied").await;
+    office.until_status("Copied").await;
     assert_eq!(browser.clipboard().await, key);
 
     // The key stays visible until the user confirms that it is saved, and is nowhere afterwards.
@@ -44,7 +44,7 @@ async fn a_key_is_shown_once_and_good_until_it_is_revoked() {
 
     browser.click("[data-act=revoke]").await;
     office.confirm(&device.next_code()).await;
-    office.said("“Ticket system” is revoked.").await;
+    office.until_status("“Ticket system” is revoked.").await;
     service.introspect(&key, &office.token).await.refused(401, 1001);
     browser.wait_for("[data-state=revoked]").await;
     assert!(!office.shows("[data-act=revoke]").await);
@@ -73,7 +73,7 @@ async fn keys_that_end_soon_say_so_also_on_a_phone() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_administrator_without_a_device_is_told_where_to_set_one_up() {
+async fn an_administrator_without_a_device_learns_where_to_set_one_up() {
     let office = Office::of_person("admin01", "admin").await;
     office.view("keys", "#new-key").await;
     office.browser.click("#new-key").await;

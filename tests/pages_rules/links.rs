@@ -33,7 +33,7 @@ async fn a_link_is_approved_and_removed() {
     office.refused("employee").await;
     office.ask_for_link("wwpartner", " partner01 ", "user01").await;
     office.confirm(&code).await;
-    office.said("partner01 may now sign in as user01.").await;
+    office.until_status("partner01 may now sign in as user01.").await;
     browser.wait_for("[data-id='wwpartner/partner01']").await;
     assert!(browser.text("#links table").await.contains("not used yet"));
     picture(browser, "links").await;
@@ -45,7 +45,7 @@ async fn a_link_is_approved_and_removed() {
     office.confirm(&code).await;
     office.refused("The code is wrong or was already used").await;
     office.confirm(&device.next_code()).await;
-    office.said("The link of partner01 is removed.").await;
+    office.until_status("The link of partner01 is removed.").await;
     browser.wait_for("#links .empty").await;
     assert_eq!(browser.active().await, "#new-link", "the focus is not lost with the row");
     assert_eq!(office.get(PATH).await["items"], json!([]));

@@ -51,7 +51,7 @@ async fn lists_are_tried_before_they_are_saved() {
     office.confirm(&device.wrong_code()).await;
     office.refused("The code is wrong").await;
     office.confirm(&device.next_code()).await;
-    office.said("Saved").await;
+    office.until_status("Saved").await;
     assert_eq!(office.get(PATH).await["admin"], json!(["10.0.0.0/8", "127.0.0.1/32"]));
     assert_eq!(office.get(PATH).await["agent"], json!(["10.0.0.0/8"]));
     browser.wait_until("document.querySelector('#list-admin').value === '10.0.0.0/8\\n127.0.0.1/32'").await;

@@ -131,7 +131,7 @@ async function simply(desk, agent, act, done) {
 
 async function resetPassword(desk, agent, once) {
   const answer = await ask(desk, agent, 'reset-password', true);
-  if (answer) tellOnce(desk, agent, once, answer.data, say('setup_text', { time: '\n', n: answer.data.ended_sessions }));
+  if (answer) showCodeOnce(desk, agent, once, answer.data, say('setup_text', { time: '\n', n: answer.data.ended_sessions }));
   return Boolean(answer);
 }
 
@@ -139,14 +139,14 @@ async function resetDevice(desk, agent, once) {
   const answer = await ask(desk, agent, 'reset-otp', agent.has_device, agent.has_device ? 'reset_otp' : 'device_code');
   if (!answer) return false;
   desk.say(say('reset_otp_done', { name: called(agent) }));
-  tellOnce(desk, agent, once, answer.data, say('device_code_use', { time: '\n' }));
+  showCodeOnce(desk, agent, once, answer.data, say('device_code_use', { time: '\n' }));
   return true;
 }
 
 /** The code is stored nowhere else: it stays until the user confirms that they have it. */
-function tellOnce(desk, agent, once, { setup_code, expires_at }, told) {
+function showCodeOnce(desk, agent, once, { setup_code, expires_at }, lead) {
   const title = say('setup_code_for', { name: called(agent) });
-  const text = told.split('\n');
+  const text = lead.split('\n');
   const done = h('button', {
     class: 'button small', 'data-act': 'handed-over',
     onclick: () => {
@@ -154,10 +154,10 @@ function tellOnce(desk, agent, once, { setup_code, expires_at }, told) {
       document.getElementById('add-agent').focus();
     },
   }, say('handed_over'));
-  const code = h('code', { class: 'told-once', id: 'setup-code', tabindex: '-1' }, setup_code);
+  const code = h('code', { class: 'secret-once', id: 'setup-code', tabindex: '-1' }, setup_code);
   const take = h('button', { class: 'button small main', onclick: () => copy(desk, setup_code) }, say('copy'));
-  const lead = h('p', { class: 'lead' }, text[0], moment(expires_at), text[1]);
-  fill(once, panel(title, {}, code, lead, h('div', { class: 'row' }, take, done)));
+  const advice = h('p', { class: 'lead' }, text[0], moment(expires_at), text[1]);
+  fill(once, panel(title, {}, code, advice, h('div', { class: 'row' }, take, done)));
   once.hidden = false;
   code.focus();
 }

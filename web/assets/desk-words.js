@@ -54,5 +54,5 @@ learn({
   prove_device: ['Confirm it', '前往确认'],
   browser_on: ['{browser} on {system}', '{system} 上的 {browser}'],
   unknown: ['unknown', '未知'],
-  told_address: ['claimed {address}', '自称 {address}'],
+  claimed_as: ['claimed {address}', '自称 {address}'],
 });

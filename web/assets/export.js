@@ -39,11 +39,11 @@ export function exporter(desk, path) {
     for (const button of buttons) button.disabled = true;
     stop.hidden = false;
     stop.focus();
-    const told = await save(desk, { path: path(), kind, signal: run.giveUp.signal, going: (text) => fill(line, text) });
+    const result = await save(desk, { path: path(), kind, signal: run.giveUp.signal, going: (text) => fill(line, text) });
     for (const button of buttons) button.disabled = false;
     const focused = document.activeElement === stop;
     stop.hidden = true;
-    fill(line, told);
+    fill(line, result);
     if (focused) buttons[Object.keys(KINDS).indexOf(kind)].focus();
   };
   const element = h('div', { class: 'row export', id: 'export', role: 'group', 'aria-labelledby': 'export-lead' },

@@ -65,10 +65,10 @@ export function healthPanel(desk) {
   const element = panel(say('health'), { id: 'health', aside }, place);
   const look = async () => {
     const answer = await desk.get('/api/ready');
-    const told = JSON.stringify(answer.data || answer.message);
+    const shown = JSON.stringify(answer.data || answer.message);
     // Screen readers announce only changes.
-    if (place.dataset.told !== told) fill(place, drawn(answer));
-    place.dataset.told = told;
+    if (place.dataset.shown !== shown) fill(place, drawn(answer));
+    place.dataset.shown = shown;
     fill(checked, say('health_checked', { time: new Date().toLocaleTimeString(language) }));
   };
   desk.get('/api/version').then(({ code, data }) => code === 0 && fill(version, `${data.name} ${data.version} ·`));

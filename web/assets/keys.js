@@ -132,7 +132,7 @@ function showOnce(desk, made, { name, key }) {
   };
   fill(made, h('section', { class: 'panel', id: 'made-key', 'aria-label': say('key_made') },
     title, h('p', { class: 'warning' }, say('key_once', { name })),
-    h('p', {}, h('code', { id: 'key', class: 'told-once' }, key)),
+    h('p', {}, h('code', { id: 'key', class: 'secret-once' }, key)),
     h('div', { class: 'row' },
       h('button', { class: 'button small main', id: 'copy-key', onclick: () => copy(desk, key) }, say('copy')),
       h('button', { class: 'button small', id: 'key-kept', onclick: kept }, say('key_kept')))));

@@ -21,7 +21,7 @@ learn({
   who: ['Who', '人员'],
   where: ['Address', '来源'],
   details: ['Details', '详情'],
-  nobody_known: ['unknown person', '未知人员'],
+  unknown_person: ['unknown person', '未知人员'],
   by: ['by {actor}', '操作人：{actor}'],
   nothing_logged: ['No entries match.', '没有符合条件的记录。'],
   at_exactly: ['Exact time', '准确时间'],
@@ -92,11 +92,11 @@ const columns = () => [
     row.reason && h('small', {}, wordFor('reason', row.reason)),
     row.verified === false && h('span', { class: 'tag bad unverified' }, say('unverified'))) },
   { title: say('who'), cell: ({ employee_id, actor }) => h('div', {},
-    employee_id ? h('strong', {}, employee_id) : say('nobody_known'),
+    employee_id ? h('strong', {}, employee_id) : say('unknown_person'),
     actor && h('small', {}, say('by', { actor: actor.employee_id }))) },
   { title: say('where'), cell: (row) => h('div', {},
     addressOf(row) || '–',
-    row.decided_address && row.decided_address !== row.ip_address && h('small', { class: 'told-address' }, say('told_address', { address: row.ip_address })),
+    row.decided_address && row.decided_address !== row.ip_address && h('small', { class: 'claimed-address' }, say('claimed_as', { address: row.ip_address })),
     row.login_method && h('small', {}, wordFor('method', row.login_method))) },
 ];
 

@@ -36,7 +36,7 @@ export function show(desk, place) {
     ),
     empty: h('p', { class: 'lead empty' }, say('messages_empty')),
     noHints: h('p', { class: 'lead empty' }, say('recommended_empty')),
-    heard: h('p', { class: 'unseen', role: 'status', 'aria-live': 'polite' }),
+    announcement: h('p', { class: 'unseen', role: 'status', 'aria-live': 'polite' }),
     shown: new Map(),
     dirty: new Set(),
   };
@@ -55,7 +55,7 @@ export function show(desk, place) {
       h('div', { class: 'panel' }, view.scroll),
       h('aside', { class: 'panel', 'aria-label': say('recommended') }, h('h2', {}, say('recommended')), view.noHints, view.aside),
     ),
-    view.heard,
+    view.announcement,
   );
   const flush = () => {
     view.due = 0;
@@ -112,5 +112,5 @@ function addHint({ aside }, element) {
 function announce(view, entry) {
   if (!entry || (entry.kind === 'typewriter' && !entry.done)) return;
   const text = [entry.title, entry.text].filter(Boolean).join('. ');
-  fill(view.heard, text.slice(0, 1000));
+  fill(view.announcement, text.slice(0, 1000));
 }

@@ -16,7 +16,7 @@ learn({
     '保存后您自己将无法继续使用：您的地址是 {address}，{role}不能在此使用。请先加入您的地址或所在网络。',
   ],
   add_me: ['Add {address} to the list', '将 {address} 加入名单'],
-  nobody_out: ['No session is affected.', '没有会话会受影响。'],
+  no_lockout: ['No session is affected.', '没有会话会受影响。'],
   out_of: ['{role}: {count} sessions will stop working', '{role}：{count} 个会话将无法继续使用'],
   out_of_one: ['{role}: 1 session will stop working', '{role}：1 个会话将无法继续使用'],
   out_hint: ['Based on the address at sign-in; users who changed networks since then may be elsewhere.', '按登录时的地址判断；之后更换网络的人员可能不在此处。'],
@@ -43,7 +43,7 @@ export function outcome({ you, roles }, { elsewhere, unchanged, reload, save, ad
     you.shut_out
       ? [h('p', { class: 'refusal' }, say('you_out', blanks)), button('add-me', say('add_me', blanks), addMe)]
       : h('p', {}, say('you_stay', blanks)),
-    out.length ? [out.map(ofRole), h('p', { class: 'hint' }, say('out_hint'))] : h('p', {}, say('nobody_out')),
+    out.length ? [out.map(ofRole), h('p', { class: 'hint' }, say('out_hint'))] : h('p', {}, say('no_lockout')),
     elsewhere && [h('p', { class: 'warning' }, say('lists_elsewhere')), button('theirs', say('lists_reload'), reload)],
     unchanged && h('p', { class: 'lead' }, say('nothing_changed')),
     !unchanged && !you.shut_out && button('save', say('save_lists'), save));

@@ -19,7 +19,7 @@ learn({
   people_total: ['{n} people', '共 {n} 人'],
   people_one: ['1 person', '共 1 人'],
   people_many: ['More than {n} people', '超过 {n} 人'],
-  nobody: ['No one matches. Try the beginning of a name, or fewer filters.', '没有符合条件的人员。请尝试姓名的开头，或减少筛选条件。'],
+  no_match: ['No one matches. Try the beginning of a name, or fewer filters.', '没有符合条件的人员。请尝试姓名的开头，或减少筛选条件。'],
   last_sign_in: ['Last sign-in', '最近登录'],
   never: ['never', '从未'],
   is_disabled: ['disabled', '已停用'],
@@ -49,12 +49,12 @@ export function show(desk, place) {
   });
   const load = (after) => desk.get(`/api/admin/employees?${queryOf(form, after)}`);
   const list = listing({
-    label: say('view_people'), columns: columns(), load, empty: say('nobody'), id,
+    label: say('view_people'), columns: columns(), load, empty: say('no_match'), id,
     detail: {
       label: say(mayChange(desk) ? 'manage' : 'look_at'), of: called,
       content: (person) => acts(desk, person, () => list.reload()),
     },
-    told: (data) => count.tell(howMany(data)),
+    onPage: (data) => count.tell(howMany(data)),
   });
   place.append(panel(say('people_found'), { id: 'people', aside: count }, form, list));
 }

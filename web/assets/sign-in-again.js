@@ -59,20 +59,20 @@ function byCode(desk, renewed) {
     if (status !== 'waiting') phone.hidden = true;
   };
   let [follow, settle] = [() => {}, () => {}];
-  const heard = async (news) => {
-    const { status, token } = news;
+  const onChange = async (update) => {
+    const { status, token } = update;
     if (!element.isConnected) {
       // The dialog is closed, and its session is not used.
       stop();
       if (token) hasEnded(token);
     } else if (status === 'waiting') {
-      picture.src = `data:image/png;base64,${news.qrcode_png_base64}`;
-      const simulated = simulatedPhone(news.qrcode_url);
+      picture.src = `data:image/png;base64,${update.qrcode_png_base64}`;
+      const simulated = simulatedPhone(update.qrcode_url);
       phone.hidden = !simulated;
       if (simulated) phone.href = simulated;
       become(status, say(status));
     } else if (status === 'scanned') {
-      become(status, say(status, { name: masked(news.name || news.employee_id) }));
+      become(status, say(status, { name: masked(update.name || update.employee_id) }));
     } else if (status === 'confirmed') {
       become(status, say('loading'));
       const why = await renew(desk, token);
@@ -81,7 +81,7 @@ function byCode(desk, renewed) {
       else renewed();
     } else {
       settle();
-      become(status, status === 'failed' ? news.message : say('again_expired'));
+      become(status, status === 'failed' ? update.message : say('again_expired'));
     }
   };
   const stop = () => {
@@ -92,7 +92,7 @@ function byCode(desk, renewed) {
     stop();
     settle = desk.awaitRenewal();
     become('loading', say('loading'));
-    follow = signInByCode(desk.client, heard);
+    follow = signInByCode(desk.client, onChange);
   };
   again.onclick = begin;
   begin();

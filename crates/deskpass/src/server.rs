@@ -242,8 +242,8 @@ async fn check_encryption_key(app: &App) {
     match app.auth.verify_encryption_key().await {
         Ok(true) => {}
         Ok(false) => tracing::error!(
-            "encryption_key is not the key that the log and agents' passwords and devices were written with: restore \
-             that key in the settings"
+            "encryption_key is not the key that the audit log and agents' passwords and devices were written with: \
+             restore that key in the settings"
         ),
         Err(error) => tracing::warn!(%error, "could not verify encryption_key"),
     }

@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn a_remedy_is_not_part_of_what_is_told_above() {
+    fn a_remedy_is_not_part_of_the_message_above() {
         for code in [ffi::SQLITE_CORRUPT, ffi::SQLITE_FULL] {
             let error = of(code);
             assert_eq!(error.kind(), StoreErrorKind::Unavailable);

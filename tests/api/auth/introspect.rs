@@ -158,7 +158,7 @@ on_every_store! {
         assert_eq!(answer.header("www-authenticate"), Some("Bearer"));
     }
 
-    async fn a_body_that_cannot_be_read_is_told_and_repeats_no_token(app) {
+    async fn a_body_that_cannot_be_read_is_reported_and_repeats_no_token(app) {
         let mut client = app.client().await;
         let (key, _) = app.service_key("introspect").await;
         let token = client.sign_in("user01").await;

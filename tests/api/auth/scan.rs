@@ -51,7 +51,7 @@ on_every_store! {
 
     /// Loading the link identifies a person silently, and a foreign page can load it. So outside development mode the computer
     /// learns the person's name only after they saw the question, and where a page led them to it, after they confirmed.
-    async fn in_production_who_scanned_is_told_after_the_question_was_shown() {
+    async fn in_production_the_name_is_sent_after_the_question_was_shown() {
         let (app, platform) = TestApp::production_with_platform(&[("limits.enabled", "false")]).await;
         let (mut client, mut phone) = (app.client().await, platform.client().await);
         let app = [("sec-fetch-site", "none")];
@@ -158,7 +158,7 @@ on_every_store! {
         }
     }
 
-    async fn a_disabled_or_departed_employee_is_told_on_the_phone(app) {
+    async fn a_disabled_or_departed_employee_learns_so_on_the_phone(app) {
         let mut client = app.client().await;
         app.auth().operator().disable(app.key("agent01")).await.unwrap();
         for (who, word) in [("agent01", "disabled"), ("left01", "disabled"), ("outsider01", "not_a_member"), ("deny", "denied")] {

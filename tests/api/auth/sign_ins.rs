@@ -182,7 +182,7 @@ on_every_store! {
         }
     }
 
-    async fn said_twice_it_is_told_once(app) {
+    async fn a_repeated_report_sends_one_notice(app) {
         let mut client = app.client().await;
         client.sign_in("user01").await;
         let token = sign_in(&app, &mut client, "user01").await;
@@ -298,7 +298,7 @@ on_every_store! {
     }
 
     /// A user who signs in and disowns it repeatedly fills the log, but does not flood the administrators.
-    async fn administrators_are_told_ten_times_an_hour_of_one_person(app) {
+    async fn administrators_get_ten_notices_an_hour_about_one_person(app) {
         let mut client = app.client().await;
         let token = client.sign_in("user01").await;
         let disown = async |client: &mut Client| {
@@ -345,7 +345,7 @@ on_every_store! {
         assert_eq!(notified(&app, &mut client).await.1.len(), 12);
     }
 
-    async fn a_session_that_ends_so_is_told_of_however_often(app) {
+    async fn every_disowned_session_is_reported(app) {
         let mut client = app.client().await;
         let token = client.sign_in("user01").await;
         for _ in 0..12 {

@@ -86,7 +86,7 @@ on_every_store! {
         in_another.is_quiet().await;
     }
 
-    async fn another_role_is_told_and_ends_what_it_may_not_have(app) {
+    async fn a_role_change_is_reported_and_closes_forbidden_sockets(app) {
         let mut client = app.client().await;
         let token = client.sign_in("admin01").await;
         let (mut employee, mut agent) = (app.socket("employee", &token).await, app.socket("agent", &token).await);

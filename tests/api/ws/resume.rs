@@ -132,7 +132,7 @@ on_every_store! {
     }
 
     /// Messages expire even when no further message is sent.
-    async fn what_is_too_old_is_not_told_again_on_a_quiet_desk(app) {
+    async fn old_messages_are_not_repeated_on_an_idle_service(app) {
         let (key, _) = app.service_key("messages").await;
         let mut client = app.client().await;
         let token = client.sign_in("user01").await;

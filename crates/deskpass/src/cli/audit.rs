@@ -111,9 +111,9 @@ fn meter() -> impl FnMut(u64, u64) + Send + 'static {
 fn refusal(error: &VerifyError, settings: &Settings) -> String {
     match error {
         VerifyError::WrongKey => format!(
-            "encryption_key is not the key that the log in {} was written with, so the audit log cannot be verified; \
-             restore that key in the settings, or pass the settings of the service with --config. If the key is \
-             right, every trace of it in the audit log was overwritten",
+            "encryption_key is not the key that the audit log in {} was written with, so the audit log cannot be \
+             verified; restore that key in the settings, or pass the settings of the service with --config. If the \
+             key is right, every trace of it in the audit log was overwritten",
             settings.data_location()
         ),
         VerifyError::Read(error) => unreadable(error),

@@ -185,7 +185,7 @@ on_every_store! {
 }
 
 on_every_store! {
-    async fn every_corporation_is_told_of_once(desk: &Desk) {
+    async fn every_corporation_is_listed_once(desk: &Desk) {
         let store = desk.store();
         scene(store).await;
         add(store, person("aa", "x", "X", "", Roles::NONE)).await;

@@ -52,7 +52,7 @@ fn faults(verdict: &LogVerdict) -> Vec<String> {
 fn fault(LogFault { chain, first, last, what, id, at }: &LogFault) -> String {
     let (word, meaning) = meaning(*what);
     let rows = match (chain, first) {
-        (..0, _) => "the log".to_owned(),
+        (..0, _) => "the audit log".to_owned(),
         (_, 0) if *last == 0 => format!("chain {chain}"),
         _ if first == last => format!("chain {chain}, row {first}"),
         _ => format!("chain {chain}, rows {first} to {last}"),
@@ -155,9 +155,9 @@ mod tests {
     }
 
     #[test]
-    fn twenty_faults_are_told_and_how_many_more_there_are() {
+    fn twenty_faults_are_listed_and_the_rest_counted() {
         let message = render(&verdict(20, 0), false);
-        assert!(message.starts_with("THE LOG WAS CHANGED: 20 fault(s) in 100 row(s)\n"), "{message}");
+        assert!(message.starts_with("THE AUDIT LOG WAS CHANGED: 20 fault(s) in 100 row(s)\n"), "{message}");
         assert!(message.contains("\n- chain 3, row 1, id 0197, 2025-06-15T15:06:40.123Z: changed; "), "{message}");
         assert!(message.matches("\n- chain 3, ").count() == 20 && !message.contains("- and "), "{message}");
         let message = render(&verdict(21, 0), false);
@@ -184,8 +184,8 @@ mod tests {
         let of = |chain, what, id: Option<&str>| {
             fault(&LogFault { chain, first: 0, last: 0, what, id: id.map(str::to_owned), at: None })
         };
-        assert!(of(-1, LogFaultKind::MarkerMissing, None).starts_with("- the log: the marker is missing; "));
-        assert!(of(-1, LogFaultKind::Unchained, Some("0197")).starts_with("- the log, id 0197: in no chain; "));
+        assert!(of(-1, LogFaultKind::MarkerMissing, None).starts_with("- the audit log: the marker is missing; "));
+        assert!(of(-1, LogFaultKind::Unchained, Some("0197")).starts_with("- the audit log, id 0197: in no chain; "));
         assert!(of(3, LogFaultKind::EndChanged, None).starts_with("- chain 3: another end; "));
     }
 

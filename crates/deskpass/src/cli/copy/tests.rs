@@ -16,7 +16,7 @@ fn a_source_is_named_by_its_directory() {
 }
 
 #[test]
-fn progress_is_told_twice_a_second_at_most() {
+fn progress_is_printed_twice_a_second_at_most() {
     let clock = Clock::manual(Timestamp::from_millis(0));
     let mut meter = ProgressMeter::new(Vec::new(), clock.clone());
     for rows in 0..100 {

@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_is_told_without_its_password() {
+    fn a_server_is_reported_without_its_password() {
         let told = address("postgres://desk:secret@db.example.com:6432/help?sslmode=require");
         assert_eq!(told.to_string(), "PostgreSQL at db.example.com:6432, database help");
         assert!(!format!("{told:?}").contains("secret"));

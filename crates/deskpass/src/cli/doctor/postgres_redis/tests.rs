@@ -29,7 +29,7 @@ fn says(message: &str, beginning: &str, words: &[&str]) {
 }
 
 #[test]
-fn a_good_database_is_told_with_its_version_and_whether_it_is_encrypted() {
+fn a_good_database_is_reported_with_its_version_and_whether_it_is_encrypted() {
     let at = "postgres://desk:***@db.example.com/desk";
     says(&message(healthy()), "Good", &[&format!("{at} responds (version 15.4, encrypted)"), "版本 15.4，已加密"]);
     let plain = message(PostgresStatus { encrypted: false, version: 130_000, ..healthy() });
@@ -37,7 +37,7 @@ fn a_good_database_is_told_with_its_version_and_whether_it_is_encrypted() {
 }
 
 #[test]
-fn a_database_that_will_not_do_is_told() {
+fn an_unsuitable_database_is_reported() {
     let old = message(PostgresStatus { version: 120_017, ..healthy() });
     says(&old, "Bad", &["PostgreSQL 12.17 is too old", "use 13 or later", "版本过低"]);
     let standby = message(PostgresStatus { read_only: true, ..healthy() });
