@@ -140,7 +140,7 @@ async fn a_disowned_sign_in_is_ended_and_reported() {
         is_good(&browser, "not me").await;
         browser.click("dialog .danger").await;
         browser.wait_for("#disowned").await;
-        assert!(browser.text("#disowned").await.contains(localized(&options, "has ended", "已下线")));
+        assert!(browser.text("#disowned").await.contains(localized(&options, "has ended", "已结束")));
         assert_eq!(browser.active().await, "#disowned");
         browser.wait_for("#sign-ins .tag.warm").await;
         is_good(&browser, "told").await;

@@ -14,7 +14,7 @@ learn({
   signed_in_to: ['Signed in to', '登录入口'],
   go_to: ['Go to', '前往'],
   latest: ['Your latest sign-ins', '您最近的登录'],
-  latest_all: ['All sign-ins and sessions', '查看全部登录和设备'],
+  latest_all: ['All sign-ins and sessions', '查看全部登录和会话'],
   latest_lead: ['If one of these was not you, report it under “Security”.', '如有并非您本人的登录，请在“安全”中报告。'],
 });
 

@@ -6,7 +6,7 @@ learn({
   docs_unreadable: ['The API description cannot be loaded. Reload the page.', '无法读取接口文档，请刷新页面。'],
   docs_who: ['Who may call', '调用权限'],
   who_anyone: ['Anyone', '任何人'],
-  who_entrant: ['The holder of a session token or of a partial session token', '持有会话令牌或半认证令牌者'],
+  who_entrant: ['The holder of a session token or of a half-authenticated token', '持有会话令牌或半认证令牌者'],
   who_holder: ['The holder of a session token', '持有会话令牌者'],
   who_caller: ['A signed-in user who still holds the active role', '已登录且仍拥有当前角色者'],
   who_reader: ['A signed-in user whose active role may read other accounts', '已登录且当前角色可查看他人账户者'],
