@@ -50,7 +50,7 @@ fn a_keys_life(operator: Operator<'_>) {
 
 fn mistakes(operator: Operator<'_>) {
     let before = operator.succeed(&["service-key", "list"]);
-    let nobodys = format!("dpk_{}", "A".repeat(49));
+    let unknown_key = format!("dpk_{}", "A".repeat(49));
     for (arguments, words) in [
         (&["create", "x"][..], "--scope"),
         (&["create", "x", "--scope", "admin"], "unknown scope admin; known: introspect, messages"),
@@ -59,7 +59,7 @@ fn mistakes(operator: Operator<'_>) {
         (&["create", "x", "--scope", "introspect", "--days", "0"], "0 is not in 1..=3650"),
         (&["create", "x", "--scope", "introspect", "--days", "3651"], "3651 is not in 1..=3650"),
         (&["revoke", "x"], "there is no service key with this ID; see `deskpass service-key list`"),
-        (&["revoke", &nobodys], "never put the key itself on a command line"),
+        (&["revoke", &unknown_key], "never put the key itself on a command line"),
         (&["revoke"], "ID"),
     ] {
         let (success, text) = operator.run(&[&["service-key"], arguments].concat());

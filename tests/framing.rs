@@ -137,7 +137,7 @@ async fn is_refused_and_ends_the_connection() {
 
 /// The refusal is the same when the request follows another, follows a body, or comes in small pieces.
 #[tokio::test]
-async fn is_refused_wherever_it_stands_on_a_connection() {
+async fn is_refused_wherever_it_is_on_a_connection() {
     let app = TestApp::start().await;
     let first = request("GET", "/healthz", &[], b"");
     let json = [("content-type", "application/json")];

@@ -26,7 +26,7 @@ async fn a_link_is_approved_and_removed() {
     let code = device.next_code();
     office.ask_for_link("wwdeskpass", "partner01", "user01").await;
     office.confirm(&code).await;
-    office.refused("Connected company (CorpID): is the main corporation").await;
+    office.refused("Connected corporation (CorpID): is the main corporation").await;
     office.is_sound("a link that cannot be").await;
     office.ask_for_link("wwpartner", "partner01", "nobody").await;
     office.confirm(&code).await;

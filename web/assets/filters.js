@@ -9,7 +9,7 @@ learn({
   any: ['Any', '不限'],
   clear: ['Clear', '清除筛选'],
   more_filters: ['More filters', '更多筛选'],
-  corporation: ['Company', '企业'],
+  corporation: ['Corporation', '企业'],
   home_corporation: ['{corp} (ours)', '{corp}（本企业）'],
 });
 

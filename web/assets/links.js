@@ -14,11 +14,11 @@ learn({
   ],
   new_link: ['Approve a link', '批准关联'],
   link_text: ['The person can then sign in as this employee.', '批准后，此人可以以该员工的身份登录。'],
-  link_corp: ['Connected company (CorpID)', '对方企业（CorpID）'],
-  link_user: ['User ID in that company', '在对方企业的账号'],
-  link_employee: ['Employee ID in this company', '本企业员工编号'],
+  link_corp: ['Connected corporation (CorpID)', '对方企业（CorpID）'],
+  link_user: ['User ID in that corporation', '在对方企业的账号'],
+  link_employee: ['Employee ID', '本企业员工编号'],
   approve: ['Approve', '批准'],
-  outsider: ['Person of a connected company', '互联企业成员'],
+  outsider: ['Person of a connected corporation', '互联企业成员'],
   acts_as: ['Employee', '对应员工'],
   approved: ['Approved', '批准时间'],
   link_use: ['State', '状态'],
@@ -31,7 +31,7 @@ learn({
   remove_text: ['{user} can no longer sign in as {employee}.', '{user} 将无法再以 {employee} 的身份登录。'],
   link_made: ['{user} may now sign in as {employee}.', '{user} 现在可以以 {employee} 的身份登录。'],
   link_removed: ['The link of {user} is removed.', '{user} 的关联已移除。'],
-  no_links: ['There are no links to connected companies.', '尚无互联企业成员与本企业员工关联。'],
+  no_links: ['There are no links to connected corporations.', '尚无互联企业成员与本企业员工关联。'],
 });
 
 const PATH = '/api/admin/links';

@@ -34,7 +34,7 @@ learn({
   unverified_text: ['This entry was changed, or was not written by the service. Ask an operator to run “deskpass audit verify”.', '该记录被修改过，或并非由本服务写入。请运维人员运行 “deskpass audit verify”。'],
   browser: ['Browser', '浏览器'],
   source: ['Signed in to', '登录入口'],
-  company: ['Company', '企业'],
+  company: ['Corporation', '企业'],
   entry: ['Entry', '记录编号'],
 });
 

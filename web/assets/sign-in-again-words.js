@@ -15,7 +15,7 @@ learn({
   again_go: ['Sign in again', '重新登录'],
   again_renew: ['New code', '刷新二维码'],
   again_expired: ['This code has expired, or was refused on the phone', '二维码已过期，或已在手机上被拒绝'],
-  again_somebody_else: [
+  again_other_person: [
     'Another person confirmed on the phone. Scan with your own WeCom account.',
     '手机上确认的是其他人，请使用您本人的企业微信扫码。',
   ],

@@ -137,11 +137,11 @@ function setupCodeForm(send) {
 const isSamePerson = (one, other) => one.employee_id === other.employee_id && one.corp_id === other.corp_id;
 
 /** The user of a new token, in the role they had before; nothing where it is another user. */
-async function samePerson(token, before, somebodyElse) {
+async function samePerson(token, before, otherPerson) {
   const answer = await me(token);
   if (answer.code !== 0) return { why: answer.message };
   const person = answer.data;
-  if (!isSamePerson(person, before)) return { why: say(somebodyElse) };
+  if (!isSamePerson(person, before)) return { why: say(otherPerson) };
   if (before.current_role && person.current_role !== before.current_role) {
     const switched = await switchRole(token, before.current_role);
     if (switched.code === 0) person.current_role = before.current_role;
@@ -157,7 +157,7 @@ async function hasEnded(token) {
 
 /** Moves the page to a new session and ends the previous one; returns the reason of a failure, or nothing. */
 async function renew(desk, token) {
-  const { person, why } = await samePerson(token, desk.me, 'again_somebody_else');
+  const { person, why } = await samePerson(token, desk.me, 'again_other_person');
   if (why || desk.over) {
     // An unused session must not stay.
     await hasEnded(token);

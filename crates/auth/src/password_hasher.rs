@@ -281,8 +281,8 @@ mod tests {
         assert!(verify(&one, "correct horse", Some(&kept)).await);
         assert!(!verify(&one, "correct horsf", Some(&kept)).await);
         assert!(!verify(&other, "correct horse", Some(&kept)).await, "another key");
-        let somebody = one.reserve(Priority::Known, &EmployeeKey::from_parts("ww", "agent02")).unwrap();
-        let moved = somebody.verify(&password("correct horse"), Some(&kept), COUNTED_ATTEMPT).await.unwrap();
+        let other_agent = one.reserve(Priority::Known, &EmployeeKey::from_parts("ww", "agent02")).unwrap();
+        let moved = other_agent.verify(&password("correct horse"), Some(&kept), COUNTED_ATTEMPT).await.unwrap();
         assert!(!moved, "in another agent's record");
         assert!(!verify(&one, "correct horse", None).await);
         assert!(!verify(&one, "correct horse", Some(&kept.replace("t=2", "t=1"))).await, "not written by us");

@@ -109,8 +109,8 @@ on_every_store! {
             let why = answer.refused(400, 1002).json()["data"]["fields"]["name"].as_str().unwrap().to_owned();
             assert!(why.starts_with("must be 1 to 64 characters"), "{why}");
         }
-        let nobodys = format!("{PATH}/{}", "0".repeat(32));
-        client.admin_request(&token, &code, "DELETE", &nobodys, &json!({})).await.refused(404, 1004);
+        let unknown_key = format!("{PATH}/{}", "0".repeat(32));
+        client.admin_request(&token, &code, "DELETE", &unknown_key, &json!({})).await.refused(404, 1004);
         client.admin_request(&token, &code, "DELETE", &format!("{PATH}/x"), &json!({})).await.refused(400, 1002);
         assert_eq!(items(&mut client, &token).await, [] as [Value; 0]);
         let body = json!({ "name": "x", "scopes": ["introspect"], "expires_in_days": 3650 });

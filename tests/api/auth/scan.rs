@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::harness::{Client, TestApp, fragment, location, request, target};
 
-const NOBODY: Value = Value::Null;
+const ABSENT: Value = Value::Null;
 
 fn ticket(code: &Value) -> &str {
     code["ticket"].as_str().unwrap()
@@ -25,11 +25,11 @@ on_every_store! {
         let mut client = app.client().await;
         let desktop = [("user-agent", "Mozilla/5.0 (Windows NT 10.0) Chrome/126.0"), ("x-forwarded-for", "198.51.100.7")];
         let code = client.get("/api/auth/qrcode?client=itagent", &desktop).await.data();
-        let waiting = json!({ "status": "waiting", "employee_id": NOBODY, "name": NOBODY, "token": NOBODY });
+        let waiting = json!({ "status": "waiting", "employee_id": ABSENT, "name": ABSENT, "token": ABSENT });
         assert_eq!(client.scan_status(ticket(&code)).await, waiting);
 
         let confirm = client.scan_as(&code, "agent01").await;
-        let scanned = json!({ "status": "scanned", "employee_id": "agent01", "name": "Arno Agent", "token": NOBODY });
+        let scanned = json!({ "status": "scanned", "employee_id": "agent01", "name": "Arno Agent", "token": ABSENT });
         assert_eq!(client.scan_status(ticket(&code)).await, scanned);
         let asked = json!({
             "client": "itagent", "browser": "Chrome 126", "os": "Windows", "ip_address": "198.51.100.7", "same_network": false, "opened_by_page": false,
@@ -69,7 +69,7 @@ on_every_store! {
             assert_eq!(client.scan_status(ticket(&code)).await, waiting);
             let shown = json!({ "confirm": confirm, "shown": true });
             assert_eq!(client.post("/api/auth/scan/request", &[], &shown).await.data(), asked);
-            let named = json!({ "status": "scanned", "employee_id": "user01", "name": "Uma User", "token": NOBODY });
+            let named = json!({ "status": "scanned", "employee_id": "user01", "name": "Uma User", "token": ABSENT });
             let state = client.scan_status(ticket(&code)).await;
             assert_eq!(state, if opened_by_page { waiting } else { named }, "{headers:?}");
             client.decide("confirm", &confirm).await.data();
@@ -144,7 +144,7 @@ on_every_store! {
     async fn what_is_no_ticket_is_expired_and_none_is_an_error(app) {
         let mut client = app.client().await;
         let token = client.sign_in("user01").await;
-        let expired = json!({ "status": "expired", "employee_id": NOBODY, "name": NOBODY, "token": NOBODY });
+        let expired = json!({ "status": "expired", "employee_id": ABSENT, "name": ABSENT, "token": ABSENT });
         for nothing in ["", "x", &token, "dpt_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA", "%ff%00"] {
             assert_eq!(client.scan_status(nothing).await, expired);
         }

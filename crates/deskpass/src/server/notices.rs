@@ -62,7 +62,7 @@ fn account_notice(notice: &Notice, [english, chinese]: [&str; 2]) -> [String; 2]
 
 /// A notice for administrators about a sign-in that an employee disowned.
 fn disowned(notice: &Notice) -> [String; 2] {
-    let [english, chinese] = notice.about.as_ref().map_or(["somebody", "有员工"], |about| [&*about.who; 2]);
+    let [english, chinese] = notice.about.as_ref().map_or(["an employee", "有员工"], |about| [&*about.who; 2]);
     let at = to_second(notice.about.as_ref().map_or(notice.at, |about| about.at));
     let from = &notice.address;
     [

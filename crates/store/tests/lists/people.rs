@@ -117,8 +117,8 @@ on_every_store! {
         assert_eq!(found(store, &of("ww", secure.clone())).await, ["zoe"]);
         assert_eq!(found(store, &it(secure)).await, ["zoe"]);
         assert_eq!(found(store, &of("wwother", term("l"))).await, ["adam"]);
-        for nobody in ["zo e", "%", "_", "'", "nn", "\0"] {
-            assert!(found(store, &of("ww", term(nobody))).await.is_empty(), "{nobody}");
+        for no_match in ["zo e", "%", "_", "'", "nn", "\0"] {
+            assert!(found(store, &of("ww", term(no_match))).await.is_empty(), "{no_match}");
         }
         assert_eq!(found(store, &of("ww", term(" "))).await.len(), 4, "nothing is how everybody begins");
     }
