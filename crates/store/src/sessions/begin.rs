@@ -77,7 +77,7 @@ fn begin(tx: &mut Tx<'_>, new_session: &NewSession) -> Result<BeginOutcome, Stor
         // Only for the lock order: an administrator who approves a link to themselves locks these rows before the link.
         lock_agent_and_employee(tx, employee)?;
     }
-    let valid = match precondition {
+    let precondition_holds = match precondition {
         Precondition::None => true,
         Precondition::Proof(proof) => {
             // Of two concurrent sign-ins with one proof, the second waits here and then finds it consumed.
@@ -90,7 +90,7 @@ fn begin(tx: &mut Tx<'_>, new_session: &NewSession) -> Result<BeginOutcome, Stor
         Precondition::Link(identity) => links::lock_link(tx, identity, employee)?,
         Precondition::PartialSession(digest) => partial_session::lock_if_valid(tx, *digest, employee, now)?,
     };
-    if !valid {
+    if !precondition_holds {
         return Ok(BeginOutcome::PreconditionFailed);
     }
     // A default role is valid until the session ends, so it must not be revoked meanwhile either.
@@ -153,9 +153,8 @@ fn insert(tx: &Tx<'_>, digest: Digest, session: &Session, visitor: &ClientInfo) 
 /// A sign-in may be retried when it is unknown whether it was committed. Then its session is kept as it is.
 fn retry_outcome(tx: &Tx<'_>, digest: Digest, employee: &EmployeeKey) -> Result<BeginOutcome, StoreError> {
     let text = "SELECT 1 FROM session WHERE digest = $1 AND corp_id = $2 AND employee_key = $3";
-    let valid =
-        tx.first(text, &args![digest, employee.corp(), employee.id()], |row| row.int(0))?.is_some();
-    Ok(if valid { BeginOutcome::Begun } else { BeginOutcome::PreconditionFailed })
+    let found = tx.first(text, &args![digest, employee.corp(), employee.id()], |row| row.int(0))?.is_some();
+    Ok(if found { BeginOutcome::Begun } else { BeginOutcome::PreconditionFailed })
 }
 
 /// Ends the oldest sessions of an employee, so that `at_most` remain, including the new one, `born`.
