@@ -1,4 +1,4 @@
-// People of connected companies who may act as an employee here.
+// People of connected corporations who may act as an employee here.
 
 import { field } from './dialog.js';
 import { h } from './dom.js';
@@ -8,7 +8,7 @@ import { learn, say } from './words.js';
 learn({
   links_made: ['Approved links', '已批准的关联'],
   links_lead: [
-    'A link lets one person of a connected company sign in here as one of your employees, with that employee’s roles. '
+    'A link lets one person of a connected corporation sign in here as one of your employees, with that employee’s roles. '
       + 'Approve it only when you know that the two are the same person.',
     '关联后，互联企业的某位成员可以以本企业某位员工的身份登录，并拥有其角色。仅在确认两者为同一人时才批准。',
   ],
