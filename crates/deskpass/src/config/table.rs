@@ -252,7 +252,7 @@ pub(super) static KEYS: &[SettingKey] = &[
         ValueKind::Choice(PasswordFallback::WORDS),
         PerProfile { development: "always", production: "outage" },
         "When agents may sign in with a password and a one-time password instead of through the platform: always, \
-         only while cannot reach the platform (outage), or never (off).",
+         only while the platform cannot be reached (outage), or never (off).",
     ),
     key(
         "access.matrix_file",
