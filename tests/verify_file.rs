@@ -33,7 +33,6 @@ async fn without_one_there_is_none_and_a_wrong_one_is_refused_at_the_start() {
     let refusal = app.reopen_error(&given).await;
     assert_eq!(
         refusal,
-        "platform.verify_file /etc/passwd: the file must keep the name that the platform gave it, \
-                         WW_verify_….txt"
+        "platform.verify_file /etc/passwd: the file must keep the name that the platform gave it, WW_verify_….txt"
     );
 }

@@ -234,8 +234,7 @@ mod tests {
         assert_eq!(taken_up.progress.identity, Some(identity), "the platform need not be asked");
         assert!(
             claim_exchange(&shared.codes, code, clock.now()).await.unwrap().is_none(),
-            "the exchange is in \
-             progress again"
+            "the exchange is in progress again"
         );
         clock.advance(EXCHANGE_LEASE);
         assert!(claim_exchange(&shared.codes, code, clock.now()).await.unwrap().is_some(), "that one died, too");

@@ -196,8 +196,7 @@ impl Breakers {
             api = api.name(),
             errcode,
             seconds = pause.as_secs(),
-            "circuit breaker open: calls to the \
-             platform are paused"
+            "circuit breaker open: calls to the platform are paused"
         );
     }
 

@@ -183,8 +183,7 @@ mod tests {
         assert_eq!(
             order,
             [Some(2), Some(3), Some(4), Some(0), None, None],
-            "never a connection with a response in \
-             progress"
+            "never a connection with a response in progress"
         );
         assert_eq!(opened.registry.len(), 1);
     }

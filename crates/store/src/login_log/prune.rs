@@ -29,8 +29,7 @@ impl Store {
         if prune_steps.is_empty() && changed > 0 {
             tracing::warn!(
                 chains = changed,
-                "audit log rows failed verification and are kept; see `deskpass audit \
-                                              verify`"
+                "audit log rows failed verification and are kept; see `deskpass audit verify`"
             );
         }
         let mut gone = 0;

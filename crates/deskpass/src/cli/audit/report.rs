@@ -93,11 +93,9 @@ const fn meaning(what: LogFaultKind) -> (&'static str, &'static str) {
             "in no chain",
             "the service writes no such rows: it was inserted, or taken out of its chain; its origin cannot be verified",
         ),
-        LogFaultKind::NoSuchChain => (
-            "not a chain of the service",
-            "rows or a chain's end (table log_chain) were \
-                                                                     inserted",
-        ),
+        LogFaultKind::NoSuchChain => {
+            ("not a chain of the service", "rows or a chain's end (table log_chain) were inserted")
+        }
         LogFaultKind::MarkerMissing => (
             "the marker is missing",
             "the record that every row is in a chain (table log_marker) was removed, or the tables were migrated \

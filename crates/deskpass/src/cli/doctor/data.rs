@@ -54,8 +54,7 @@ fn older(data: &Path, found: i64, known: i64) -> Finding {
         (),
         bilingual(
             format!(
-                "{data} has version {found}, the latest is {known}; `deskpass migrate` or the next start upgrades \
-                     it"
+                "{data} has version {found}, the latest is {known}; `deskpass migrate` or the next start upgrades it"
             ),
             format!("{data} 版本为 {found}，最新为 {known}；运行 `deskpass migrate` 或下次启动时升级"),
         ),

@@ -44,8 +44,7 @@ pub(crate) const fn describe_token_kind(kind: SecretKindName) -> &'static str {
         SecretKindName::Flow => "a browser's cookie, which proves that it started a sign-in",
         SecretKindName::Pending => "a secret that completes a sign-in started in another browser",
         SecretKindName::BindProof => {
-            "a bind ticket, which proves that the platform identified a user of a connected \
-                                      corporation"
+            "a bind ticket, which proves that the platform identified a user of a connected corporation"
         }
         SecretKindName::ServiceKey => "a service key, with which another service calls this one",
     }
