@@ -158,7 +158,7 @@ async fn all_names_take_the_same_time() {
         assert_eq!((times[one].len(), times[other].len()), (SAMPLES, SAMPLES));
         let share = share(&times[one], &times[other]);
         println!("{} against {}: {share:.4}", KINDS[one], KINDS[other]);
-        assert!(CHANCE.contains(&share), "{} and {} can be told apart: {share:.4}", KINDS[one], KINDS[other]);
+        assert!(CHANCE.contains(&share), "{} and {} can be distinguished: {share:.4}", KINDS[one], KINDS[other]);
     }
     println!("{} samples in {:.0?}", KINDS.len() * SAMPLES, began.elapsed());
 }

@@ -74,7 +74,7 @@ async fn axe_finds_what_keeps_people_out_and_nothing_else() {
         assert_eq!(found.len(), 2, "{found:#?}");
         assert!(found[0].starts_with("critical label #nameless: "), "{found:#?}");
         assert!(found[1].starts_with("serious color-contrast p: "), "{found:#?}");
-        assert_eq!(browser.console().await, [""; 0], "the page's policy is in nobody's way");
+        assert_eq!(browser.console().await, [""; 0], "the page's policy blocks nothing");
     }
 }
 

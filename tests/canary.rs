@@ -139,7 +139,7 @@ fn settings_that_are_secret_stay_so() {
         let text = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
         assert!(!text.is_empty());
         for secret in secrets {
-            assert!(!text.contains(secret), "{arguments:?} told a secret:\n{text}");
+            assert!(!text.contains(secret), "{arguments:?} disclosed a secret:\n{text}");
         }
     }
     let process = Process::spawn(production(&["serve", "--listen", "127.0.0.1:0"]));
@@ -203,7 +203,7 @@ on_every_store! {
         let kept = scene.kept();
         let log = scene.log(process);
         assert!(
-            log.contains("signed in") && log.contains("a sign-in failed"),
+            log.contains("signed in") && log.contains("sign-in failed"),
             "the log is silent: this test looks at nothing"
         );
         assert!(figures.contains("deskpass_platform_sign_ins_refused_total{why=\"platform_unavailable\"} 3"), "{figures}");
@@ -213,12 +213,12 @@ on_every_store! {
             assert!(random.len() >= 20, "{secret}");
             for text in [&log, &figures] {
                 let at = text.find(random).map(|at| &text[at.saturating_sub(300)..at]);
-                assert_eq!(at, None, "{secret} is told");
+                assert_eq!(at, None, "{secret} is disclosed");
             }
             assert!(!is_in(random, &kept), "{secret} is kept somewhere");
         }
         // The platform's credentials are in the request's URL, which must not be logged.
-        assert!(!log.contains("corpsecret") && !log.contains("access_token="), "an address of the platform's is told");
+        assert!(!log.contains("corpsecret") && !log.contains("access_token="), "an address of the platform is disclosed");
     }
 }
 
@@ -282,7 +282,7 @@ fn the_passwords_of_the_pair_stay_secret() {
             let text =
                 format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
             assert_eq!(output.status.success(), is_fine, "{arguments:?} {text}");
-            assert!(!text.contains("canary"), "{arguments:?} told a password:\n{text}");
+            assert!(!text.contains("canary"), "{arguments:?} disclosed a password:\n{text}");
         }
     }
 }

@@ -7,10 +7,10 @@ use crate::harness::{Client, PRODUCTION, Process, binary};
 
 /// Runs the program in a directory; returns whether it succeeded, and its output.
 pub(crate) fn run(directory: &Path, arguments: &[&str]) -> (bool, String) {
-    told(&binary().current_dir(directory).args(arguments).output().unwrap())
+    output_of(&binary().current_dir(directory).args(arguments).output().unwrap())
 }
 
-pub(crate) fn told(output: &Output) -> (bool, String) {
+pub(crate) fn output_of(output: &Output) -> (bool, String) {
     let text = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     (output.status.success(), text)
 }
@@ -102,8 +102,8 @@ fn mistakes_are_named_and_mended() {
         (&["role", "grant", "user01", "boss"], "the roles are admin, agent, user, supervisor, security"),
         (&["employee", "add", "a b"], "EMPLOYEE must be 1 to 64 characters"),
         (&["employee", "add", "x", "--corp", "a/b"], "--corp must be 1 to 64 characters"),
-        (&["employee", "add", "x", "--name", "a\u{202e}b"], "--name must be 1 to 128 characters that can be seen"),
-        (&["employee", "add", "x", "--name", ""], "--name must be 1 to 128 characters that can be seen"),
+        (&["employee", "add", "x", "--name", "a\u{202e}b"], "--name must be 1 to 128 visible characters"),
+        (&["employee", "add", "x", "--name", ""], "--name must be 1 to 128 visible characters"),
         (&["employee", "add", "x", "--department", "IT\u{200b}"], "--department must be 0 to 128 characters"),
         (&["employee", "add", "x", "--department-id", "name:IT"], "--department-id must be the number"),
         (&["employee", "add", "x", "--role", "Admin"], "there is no role Admin"),
@@ -151,7 +151,8 @@ async fn the_command_line_reaches_a_running_service() {
     for (key, value) in PRODUCTION {
         production.env(format!("DESKPASS_{}", key.to_uppercase().replace('.', "__")), value);
     }
-    let (success, text) = told(&production.current_dir(directory.path()).args(["employee", "list"]).output().unwrap());
+    let (success, text) =
+        output_of(&production.current_dir(directory.path()).args(["employee", "list"]).output().unwrap());
     assert!(!success && text.contains("runs in development mode; add --dev"), "{text}");
     // The files of a killed process do not prevent a new start.
     process.kill();
@@ -195,7 +196,7 @@ fn development_mode_is_not_for_strangers() {
     assert!(!success && text.contains("--dev-allow-remote"), "{text}");
     let mut command = binary();
     command.current_dir(directory.path()).env("DESKPASS_PLATFORM__SECRET", "real").args(["serve", "--dev"]);
-    let (success, text) = told(&command.output().unwrap());
+    let (success, text) = output_of(&command.output().unwrap());
     assert!(!success && text.contains("platform.secret"), "{text}");
 }
 
@@ -234,7 +235,7 @@ fn data_that_cannot_be_written_is_not_called_damaged() {
     // The directory blocks the file that the database writes to first.
     std::fs::create_dir(directory.path().join("data/deskpass.db-wal")).unwrap();
     let (success, text) = run(directory.path(), &["migrate", "--dev"]);
-    assert!(!success && text.contains("look for room on the disk and for permissions"), "{text}");
+    assert!(!success && text.contains("check the free space and the permissions of the disk"), "{text}");
     assert!(!text.contains("backup"), "{text}");
 }
 
@@ -243,7 +244,7 @@ fn data_that_cannot_be_looked_for_is_not_called_missing() {
     let directory = tempfile::tempdir().unwrap();
     std::fs::write(directory.path().join("file"), "").unwrap();
     let (success, text) = run(directory.path(), &["employee", "list", "--dev", "--data", "file/data"]);
-    assert!(!success && text.contains("cannot look into file/data: Not a directory"), "{text}");
+    assert!(!success && text.contains("cannot read file/data: Not a directory"), "{text}");
     assert!(!text.contains("there is no deskpass data"), "{text}");
 }
 
@@ -278,7 +279,7 @@ pub(crate) fn checked(directory: &Path, more: &[(&str, &str)]) -> (bool, String)
     for (key, value) in PRODUCTION.iter().chain(more) {
         command.env(format!("DESKPASS_{}", key.to_uppercase().replace('.', "__")), value);
     }
-    told(&command.current_dir(directory).args(["config", "check"]).output().unwrap())
+    output_of(&command.current_dir(directory).args(["config", "check"]).output().unwrap())
 }
 
 #[test]
@@ -289,8 +290,8 @@ fn config_check_looks_at_the_verification_file() {
         std::fs::write(directory.path().join(name), "a").unwrap();
     }
     let (success, text) = check("WW_verify_a.txt");
-    assert!(success && text.contains("the settings are good (production mode)"), "{text}");
-    for (name, words) in [("WW_verify_gone.txt", "cannot be read"), ("other.txt", "its name must be")] {
+    assert!(success && text.contains("the settings are valid (production mode)"), "{text}");
+    for (name, words) in [("WW_verify_gone.txt", "cannot be read"), ("other.txt", "the file must keep the name")] {
         let (success, text) = check(name);
         assert!(!success && text.contains(name) && text.contains(words) && !text.contains("good"), "{text}");
     }
@@ -305,7 +306,7 @@ fn postgres_without_redis_does_not_start() {
     ] {
         for command in [&["serve", "--dev"][..], &["migrate", "--dev"], &["employee", "list", "--dev"]] {
             let output = binary().current_dir(directory.path()).env(key, value).args(command).output().unwrap();
-            let (success, text) = told(&output);
+            let (success, text) = output_of(&output);
             assert!(!success && text.contains("half a pair") && text.contains(other), "{text}");
             assert!(!text.contains("canary"), "{text}");
         }
@@ -320,7 +321,7 @@ fn config_show_masks_the_passwords_in_addresses() {
     command.env("DESKPASS_STORE__URL", "postgres://desk:canary-password@db/desk");
     command.env("DESKPASS_SHARED__URL", "redis://:canary-password@redis");
     let (success, text) =
-        told(&command.current_dir(directory.path()).args(["config", "show", "--dev"]).output().unwrap());
+        output_of(&command.current_dir(directory.path()).args(["config", "show", "--dev"]).output().unwrap());
     assert!(success && !text.contains("canary"), "{text}");
     assert!(text.contains("postgres://desk:***@db/desk") && text.contains("redis://:***@redis"), "{text}");
 }
@@ -390,9 +391,9 @@ fn files_that_others_may_read_are_warned_of() {
     for (path, open, closed, wanted) in [(&data, 0o710, 0o700, "chmod 700"), (&database, 0o604, 0o600, "chmod 600")] {
         let allow = |mode| std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
         allow(open);
-        let told = log();
-        assert_eq!(told.matches("chmod").count(), 1, "{told}");
-        assert!(told.contains("WARN") && told.contains(&format!("{wanted} {}", path.display())), "{told}");
+        let report = log();
+        assert_eq!(report.matches("chmod").count(), 1, "{report}");
+        assert!(report.contains("WARN") && report.contains(&format!("{wanted} {}", path.display())), "{report}");
         allow(closed);
     }
 }

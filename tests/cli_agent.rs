@@ -28,10 +28,10 @@ fn timeless(text: &str) -> String {
 }
 
 /// The setup code in the output of `deskpass agent reset-password`.
-fn setup_code(told: &str) -> String {
-    let code = told.lines().find_map(|line| line.trim().strip_prefix("setup code: ")).expect("a code").to_owned();
-    assert_eq!(code.split('-').map(str::len).collect::<Vec<_>>(), [4; 4], "{told}");
-    assert_eq!(told.matches(&code).count(), 1, "{told}");
+fn setup_code(report: &str) -> String {
+    let code = report.lines().find_map(|line| line.trim().strip_prefix("setup code: ")).expect("a code").to_owned();
+    assert_eq!(code.split('-').map(str::len).collect::<Vec<_>>(), [4; 4], "{report}");
+    assert_eq!(report.matches(&code).count(), 1, "{report}");
     code
 }
 
@@ -40,33 +40,36 @@ fn an_agents_life(operator: Operator<'_>) {
     let states = |employee: &str| operator.listed(employee).map(|row| row.map(|cell| timeless(&cell)));
     let fresh = |role: &str| Some([role, "enabled", "not set", "none", "never"].map(str::to_owned));
     assert_eq!((states("agent01"), states("user01")), (fresh("agent"), None));
-    let told = operator.succeed(&["agent", "add", "User01"]);
-    assert!(told.starts_with("User01 is an agent, and acts as agent unless"), "{told}");
+    let report = operator.succeed(&["agent", "add", "User01"]);
+    assert!(report.starts_with("User01 is now an agent; the default role is agent, unless"), "{report}");
     assert_eq!(states("user01"), fresh("agent"));
     operator.succeed(&["agent", "add", "norole01", "--role", "admin"]);
     assert_eq!(states("norole01"), fresh("admin"));
-    let told = operator.succeed(&["agent", "set-role", "NOROLE01", "security"]);
-    assert!(told.contains("acts as security") && told.contains("0 session(s) ended"), "{told}");
+    let report = operator.succeed(&["agent", "set-role", "NOROLE01", "security"]);
+    assert!(report.contains("is now security") && report.contains("0 session(s) ended"), "{report}");
     assert_eq!(states("norole01"), fresh("security"));
 
-    let told = operator.succeed(&["agent", "disable", "user01"]);
-    assert!(told.contains("0 session(s) ended") && told.contains("deskpass employee disable"), "{told}");
+    let report = operator.succeed(&["agent", "disable", "user01"]);
+    assert!(report.contains("0 session(s) ended") && report.contains("deskpass employee disable"), "{report}");
     assert_eq!(states("user01").unwrap()[1], "disabled");
     operator.succeed(&["employee", "disable", "user01"]);
     assert_eq!(states("user01").unwrap()[1], "disabled, employee disabled");
-    assert!(operator.succeed(&["agent", "enable", "user01"]).contains("user01 is an agent again"));
+    assert!(operator.succeed(&["agent", "enable", "user01"]).contains("user01 is enabled as an agent"));
     assert_eq!(states("user01").unwrap()[1], "employee disabled");
     operator.succeed(&["employee", "enable", "user01"]);
 
     assert!(operator.succeed(&["agent", "unlock", "user01"]).contains("user01 was not locked"));
-    let told = operator.succeed(&["agent", "reset-otp", "user01"]);
-    assert!(told.contains("user01 had no device") && timeless(&told).contains("It counts once, until TIME"), "{told}");
+    let report = operator.succeed(&["agent", "reset-otp", "user01"]);
+    assert!(
+        report.contains("user01 had no device") && timeless(&report).contains("The code is valid once, until TIME"),
+        "{report}"
+    );
     assert_eq!(timeless(&states("user01").unwrap()[3]), "none, code until TIME");
-    assert_ne!(setup_code(&operator.succeed(&["agent", "reset-otp", "user01"])), setup_code(&told));
-    let told = operator.succeed(&["agent", "reset-password", "user01"]);
-    let first = setup_code(&told);
-    assert!(timeless(&told).contains("It counts once, until TIME"), "{told}");
-    assert!(told.contains("POST http://") && told.contains("/api/agents/password/setup"), "{told}");
+    assert_ne!(setup_code(&operator.succeed(&["agent", "reset-otp", "user01"])), setup_code(&report));
+    let report = operator.succeed(&["agent", "reset-password", "user01"]);
+    let first = setup_code(&report);
+    assert!(timeless(&report).contains("The code is valid once, until TIME"), "{report}");
+    assert!(report.contains("POST http://") && report.contains("/api/agents/password/setup"), "{report}");
     assert_eq!(states("user01").unwrap()[2], "code until TIME");
     assert_ne!(setup_code(&operator.succeed(&["agent", "reset-password", "user01"])), first);
 
@@ -80,12 +83,12 @@ fn mistakes(operator: Operator<'_>) {
     let before = operator.succeed(&["agent", "list"]);
     operator.succeed(&["employee", "add", "lisi", "--corp", "wwother"]);
     for (arguments, words) in [
-        (&["add", "nobody"][..], "there is no employee nobody; `deskpass employee add nobody` adds them"),
-        (&["add", "nobody", "--corp", "wwother"], "`deskpass employee add nobody --corp wwother`"),
+        (&["add", "nobody"][..], "there is no employee nobody; to add one: deskpass employee add nobody"),
+        (&["add", "nobody", "--corp", "wwother"], "deskpass employee add nobody --corp wwother"),
         (&["add", "a b"], "EMPLOYEE must be 1 to 64 characters"),
         (&["add", "user01", "--corp", "a/b"], "--corp must be 1 to 64 characters"),
         (&["add", "user01", "--role", "boss"], "the roles are admin, agent, user, supervisor, security"),
-        (&["add", "AGENT01"], "AGENT01 is an agent already; `deskpass agent set-role AGENT01 ROLE`"),
+        (&["add", "AGENT01"], "AGENT01 is already an agent; to change the role: deskpass agent set-role AGENT01 ROLE"),
         (&["set-role", "agent01", "Agent"], "there is no role Agent"),
         (&["set-role", "agent01"], "ROLE"),
         (&["reset-password", "lisi", "--corp", "wwother"], "agents of wwother have no password"),
@@ -97,11 +100,11 @@ fn mistakes(operator: Operator<'_>) {
         let role = if command == "set-role" { &["agent"][..] } else { &[] };
         let (success, text) = operator.run(&[&["agent", command, "user01"], role].concat());
         assert!(
-            !success && text.contains("user01 is no agent; `deskpass agent add user01` makes"),
+            !success && text.contains("user01 is not an agent; to add one: deskpass agent add user01"),
             "{command}\n{text}"
         );
         let (success, text) = operator.run(&[&["agent", command, "nobody"], role].concat());
-        assert!(!success && text.contains("`deskpass employee add nobody` adds them"), "{command}\n{text}");
+        assert!(!success && text.contains("to add one: deskpass employee add nobody"), "{command}\n{text}");
     }
     assert_eq!(operator.succeed(&["agent", "list"]), before, "nothing was done");
 }
@@ -119,7 +122,7 @@ fn guesses(operator: Operator<'_>) {
     guessed("agent01", "otp", 99, "4102444800000");
     guessed("admin01", "password", 100, "1800000000000");
     guessed("supervisor01", "password", 99, "1");
-    assert_eq!(state("agent01"), "shut until 2100-01-01T00:15:00Z");
+    assert_eq!(state("agent01"), "paused until 2100-01-01T00:15:00Z");
     assert_eq!((state("admin01"), state("supervisor01")), ("locked".into(), "enabled".into()));
     assert!(operator.succeed(&["agent", "unlock", "admin01"]).contains("admin01 is unlocked"));
     assert!(operator.succeed(&["agent", "unlock", "agent01"]).contains("agent01 is unlocked"));
@@ -173,7 +176,7 @@ async fn ends(client: &mut Client, token: &str, reason: &str) {
             assert_eq!(answer.refused(401, 1001).reason(), reason);
             return;
         }
-        assert!(Instant::now() < deadline, "it was not heard of: {answer:?}");
+        assert!(Instant::now() < deadline, "the node did not learn of the change in time: {answer:?}");
     }
 }
 
@@ -192,23 +195,23 @@ async fn the_service_goes_by_it(operator: Operator<'_>, client: &mut Client, cod
         client.agent_login("agent01", "wrong").await.refused(401, 1011);
     }
     client.agent_login("agent01", PASSWORD).await.refused(429, 1013);
-    assert_eq!(timeless(&operator.listed("agent01").unwrap()[1]), "shut until TIME");
+    assert_eq!(timeless(&operator.listed("agent01").unwrap()[1]), "paused until TIME");
     operator.succeed(&["agent", "unlock", "agent01"]);
     assert_eq!(client.agent_login("agent01", PASSWORD).await.data()["otp"], "verify");
-    let told = operator.succeed(&["agent", "reset-otp", "agent01"]);
-    assert!(told.contains("has no device any more"), "{told}");
-    let device_code = setup_code(&told);
+    let report = operator.succeed(&["agent", "reset-otp", "agent01"]);
+    assert!(report.contains("no longer has a device"), "{report}");
+    let device_code = setup_code(&report);
     let [.., device, verified] = operator.listed("agent01").unwrap().map(|cell| timeless(&cell));
     assert_eq!([device, verified], ["none, code until TIME", "never"]);
     let setup = client.post_as(token, "/api/auth/otp-setup", &json!({ "setup_code": device_code })).await;
     assert_eq!(setup.data()["expires_in"], 600);
     assert_eq!(client.agent_login("agent01", PASSWORD).await.data()["otp"], "bind");
 
-    let told = operator.succeed(&["agent", "reset-password", "agent01"]);
-    assert!(told.contains("1 session(s) ended"), "{told}");
+    let report = operator.succeed(&["agent", "reset-password", "agent01"]);
+    assert!(report.contains("1 session(s) ended"), "{report}");
     ends(client, token, "kicked").await;
     client.agent_login("agent01", PASSWORD).await.refused(403, 1012);
-    let another = setup_code(&told);
+    let another = setup_code(&report);
     set_up(client, "AGENT01", &another).await.data();
 
     let half = client.partial_sign_in("agent01").await;
@@ -271,11 +274,11 @@ fn in_production_the_address_is_the_public_url() {
         String::from_utf8(output.stdout).unwrap()
     };
     run(&["employee", "add", "zhangsan", "--name", "张三"]);
-    assert_eq!(run(&["agent", "list"]), "there are no agents; `deskpass agent add EMPLOYEE` makes one\n");
+    assert_eq!(run(&["agent", "list"]), "no agents; to add one: deskpass agent add EMPLOYEE\n");
     run(&["agent", "add", "zhangsan"]);
-    let told = run(&["agent", "reset-password", "zhangsan"]);
-    setup_code(&told);
-    assert!(told.contains("POST https://desk.example.com/api/agents/password/setup\n"), "{told}");
+    let report = run(&["agent", "reset-password", "zhangsan"]);
+    setup_code(&report);
+    assert!(report.contains("POST https://desk.example.com/api/agents/password/setup\n"), "{report}");
 }
 
 #[test]

@@ -52,7 +52,7 @@ impl Scene {
 
     /// Verifies the log; returns the exit code, standard output and standard error.
     fn verify(&self, arguments: &[&str]) -> (Option<i32>, String, String) {
-        told(&self.audit(&[&["verify"], arguments].concat(), &[]))
+        output_of(&self.audit(&[&["verify"], arguments].concat(), &[]))
     }
 
     /// The receipt of an intact log.
@@ -70,7 +70,7 @@ impl Scene {
     }
 }
 
-fn told(output: &Output) -> (Option<i32>, String, String) {
+fn output_of(output: &Output) -> (Option<i32>, String, String) {
     let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
     (output.status.code(), text(&output.stdout), text(&output.stderr))
 }
@@ -99,13 +99,13 @@ macro_rules! on_both {
 on_both! {
     fn an_untouched_log_is_as_it_was_written(scene) {
         let (code, text, _) = scene.verify(&[]);
-        assert!(code == Some(0) && text.contains("the log is as it was written: "), "{text}");
+        assert!(code == Some(0) && text.contains("the audit log is intact: "), "{text}");
         scene.sign_in(30).await;
         let receipt = scene.receipt();
         scene.sign_in(5).await;
         let (code, text, _) = scene.verify(&["--receipt", &receipt]);
-        assert!(code == Some(0) && text.contains(", and everything that the receipt tells of is there; 0 went"), "{text}");
-        assert!(text.contains("Keep the receipt where nobody reaches it who can change the database."), "{text}");
+        assert!(code == Some(0) && text.contains(", including all rows covered by the receipt; 0 expired"), "{text}");
+        assert!(text.contains("Keep the receipt where no one who can change the database can reach it."), "{text}");
         // This also works while no service runs.
         let Scene { process, directory, place } = scene;
         assert_eq!(process.terminate().0, Some(0));
@@ -114,7 +114,7 @@ on_both! {
         assert_eq!(code, Some(0), "{text}{error}");
     }
 
-    fn tampering_is_told_while_the_service_runs(scene) {
+    fn tampering_is_reported_while_the_service_runs(scene) {
         scene.sign_in(40).await;
         let (chain, end) = scene.chain();
         let at = |seq: i64| format!("chain = {chain} AND seq = {seq}");
@@ -122,11 +122,12 @@ on_both! {
         scene.sql(&format!("UPDATE login_log SET ip_address = '203.0.113.9' WHERE {}", at(2)));
         let (code, text, error) = scene.verify(&[]);
         assert_eq!(code, Some(1), "{text}");
-        assert!(text.contains("THE LOG WAS CHANGED: 1 fault(s) in "), "{text}");
+        assert!(text.contains("THE AUDIT LOG WAS CHANGED: 1 fault(s) in "), "{text}");
         assert!(text.contains(&format!("- chain {chain}, row 2, id {id}, 2")), "{text}");
-        assert!(text.contains(": changed; somebody has written into it") && text.contains("What to do: keep a copy"), "{text}");
+        assert!(text.contains(": changed; the row or its hash was changed") && text.contains("What to do: copy the \
+             database"), "{text}");
         assert!(!text.contains("receipt: "), "a log that was changed gets none: {text}");
-        assert!(error.contains("deskpass: the log is not as it was written"), "{error}");
+        assert!(error.contains("deskpass: the audit log failed verification"), "{error}");
         scene.sql(&format!("DELETE FROM login_log WHERE {}", at(2)));
         scene.sql(&format!("DELETE FROM login_log WHERE {}", at(end)));
         let (code, text, _) = scene.verify(&[]);
@@ -144,22 +145,23 @@ on_both! {
         scene.sql(&format!("UPDATE log_chain SET seq = {}, hash = {hash} WHERE chain = {chain}", end - 1));
         let (code, text, _) = scene.verify(&["--receipt", &receipt]);
         assert!(code == Some(1) && text.contains(&format!("- chain {chain}, row {end}: lost since the receipt; ")), "{text}");
-        for (text, words) in [("nonsense", "does not look like one"), (&receipt[..receipt.len() - 3], "a part of it is missing")] {
+        for (text, words) in [("nonsense", "a receipt begins with"), (&receipt[..receipt.len() - 3], "it is \
+             incomplete or was changed")] {
             let (code, _, error) = scene.verify(&["--receipt", text]);
-            assert!(code == Some(1) && error.contains("--receipt cannot be used: ") && error.contains(words), "{error}");
+            assert!(code == Some(1) && error.contains("invalid --receipt: ") && error.contains(words), "{error}");
         }
     }
 
-    fn another_key_is_told_at_once(scene) {
+    fn another_key_is_reported_at_once(scene) {
         let key = ("encryption_key", "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=");
         for times in [0, 10] {
             scene.sign_in(times).await;
-            let (code, text, error) = told(&scene.audit(&["verify"], &[key]));
+            let (code, text, error) = output_of(&scene.audit(&["verify"], &[key]));
             assert!(code == Some(1) && text.is_empty(), "{text}");
-            assert!(error.contains("encryption_key is not the one that the log in "), "{error}");
-            let (code, text, error) = told(&scene.audit(&["export", "--format", "csv"], &[key]));
+            assert!(error.contains("encryption_key is not the key that the audit log in "), "{error}");
+            let (code, text, error) = output_of(&scene.audit(&["export", "--format", "csv"], &[key]));
             assert!(code == Some(0) && text.lines().skip(1).all(|row| row.ends_with(",false")), "{text}");
-            assert!(error.contains("encryption_key is not the one that the log was written with"), "{error}");
+            assert!(error.contains("encryption_key is not the key that the audit log was written with"), "{error}");
         }
     }
 
@@ -171,18 +173,18 @@ on_both! {
         // The marker shows the key; without the marker the stored key check does.
         for sql in ["UPDATE login_log SET ip_address = '192.0.2.99'", "DELETE FROM log_marker"] {
             scene.sql(sql);
-            let (code, _, error) = told(&scene.audit(&["restart", "--key-is-lost"], &[]));
-            assert!(code == Some(1) && error.contains("encryption_key is the one that the log"), "{error}");
+            let (code, _, error) = output_of(&scene.audit(&["restart", "--key-is-lost"], &[]));
+            assert!(code == Some(1) && error.contains("encryption_key is the key that the audit log"), "{error}");
             assert_eq!(scene.verify(&[]).0, Some(1));
         }
-        let (code, text, error) = told(&scene.audit(&["restart", "--key-is-lost", "--accept-unverified-rows"], &[]));
+        let (code, text, error) = output_of(&scene.audit(&["restart", "--key-is-lost", "--accept-unverified-rows"], &[]));
         assert_eq!(code, Some(0), "{text}{error}");
         assert_eq!(scene.verify(&[]).0, Some(0));
         let detail = scene.sql("SELECT detail FROM login_log WHERE event = 'log_restarted'");
-        assert_eq!(detail, ["the chains were begun anew; the rows before were accepted without verification"]);
+        assert_eq!(detail, ["chains restarted; earlier rows accepted without verification"]);
     }
 
-    fn a_log_that_is_taken_out_of_its_chains_is_told(scene) {
+    fn a_log_that_is_taken_out_of_its_chains_is_reported(scene) {
         scene.sign_in(10).await;
         scene.sql("UPDATE login_log SET chain = NULL, seq = NULL, hash = NULL");
         scene.sql("DELETE FROM log_chain");
@@ -191,11 +193,11 @@ on_both! {
                 scene.sql("DELETE FROM log_marker");
             }
             let (code, text, error) = scene.verify(&[]);
-            assert!(code == Some(1) && error.contains("the log is not as it was written"), "{text}{error}");
+            assert!(code == Some(1) && error.contains("the audit log failed verification"), "{text}{error}");
             assert!(text.contains("- chain 3: another end; ") && text.contains(": in no chain; ") && !text.contains("receipt: "), "{text}");
-            assert_eq!(!marker, text.contains("- the log: the marker is missing; "), "{text}");
+            assert_eq!(!marker, text.contains("- the audit log: the marker is missing; "), "{text}");
         }
-        let (code, text, _) = told(&scene.audit(&["export", "--format", "csv"], &[]));
+        let (code, text, _) = output_of(&scene.audit(&["export", "--format", "csv"], &[]));
         assert_eq!(code, Some(0));
         let rows: Vec<_> = text.split_terminator("\r\n").skip(1).collect();
         assert!(rows.len() >= 10 && rows.iter().all(|row| row.ends_with(",false")), "{text}");
@@ -206,7 +208,7 @@ on_both! {
         let ask = json!({ "employee_id": "agent01" });
         client.post("/api/dev/login", &[("user-agent", "=cmd(\"x\"),y")], &ask).await.data();
         scene.sign_in(5).await;
-        let (code, text, error) = told(&scene.audit(&["export", "--format", "csv"], &[]));
+        let (code, text, error) = output_of(&scene.audit(&["export", "--format", "csv"], &[]));
         assert_eq!(code, Some(0), "{error}");
         let lines: Vec<_> = text.split_terminator("\r\n").collect();
         let rows: usize = scene.sql("SELECT count(*) FROM login_log").remove(0).parse().unwrap();
@@ -214,14 +216,14 @@ on_both! {
         assert!(lines[0].starts_with("id,at,event,corp_id,employee_id,current_role,"), "{}", lines[0]);
         assert!(lines[1].contains(",sign_in,wwdeskpass,user01,user,dev,"), "newest first: {}", lines[1]);
         assert!(text.contains(",\"'=cmd(\"\"x\"\"),y\","), "{text}");
-        let (code, text, _) = told(&scene.audit(&["export", "--format", "jsonl", "--employee", "AGENT01"], &[]));
+        let (code, text, _) = output_of(&scene.audit(&["export", "--format", "jsonl", "--employee", "AGENT01"], &[]));
         let rows: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
         assert_eq!((code, rows.len()), (Some(0), 1));
         assert_eq!((&rows[0]["employee_id"], &rows[0]["user_agent"]), (&json!("agent01"), &json!("=cmd(\"x\"),y")));
         let nothing = ["--to", "2020-01-01"];
-        let (code, text, _) = told(&scene.audit(&[&["export", "--format", "jsonl"][..], &nothing].concat(), &[]));
+        let (code, text, _) = output_of(&scene.audit(&[&["export", "--format", "jsonl"][..], &nothing].concat(), &[]));
         assert_eq!((code, &*text), (Some(0), ""));
-        let (code, _, error) = told(&scene.audit(&["export", "--format", "csv", "--from", "yesterday"], &[]));
+        let (code, _, error) = output_of(&scene.audit(&["export", "--format", "csv", "--from", "yesterday"], &[]));
         assert!(code == Some(2) && error.contains("a date such as 2026-07-01"), "{error}");
     }
 }
@@ -248,23 +250,23 @@ fn where_there_is_no_data_none_is_made() {
     let directory = tempfile::tempdir().unwrap();
     for arguments in [&["verify"][..], &["export", "--format", "csv"]] {
         let output = binary().current_dir(directory.path()).arg("audit").args(arguments).arg("--dev").output().unwrap();
-        let (code, _, error) = told(&output);
+        let (code, _, error) = output_of(&output);
         assert!(code == Some(1) && error.contains("there is no deskpass data in ./data"), "{error}");
     }
     assert!(!directory.path().join("data").exists());
 }
 
 #[test]
-fn data_of_the_other_mode_and_older_data_are_told() {
+fn data_of_the_other_mode_and_older_data_are_reported() {
     let scene = Scene::embedded();
     let mut command = binary();
     command.current_dir(scene.directory.path()).args(["audit", "verify"]);
     with_settings(&mut command, crate::harness::PRODUCTION);
-    let (code, _, error) = told(&command.output().unwrap());
-    assert!(code == Some(1) && error.contains("was made in development mode"), "{error}");
+    let (code, _, error) = output_of(&command.output().unwrap());
+    assert!(code == Some(1) && error.contains("was created in development mode"), "{error}");
     scene.sql("DELETE FROM migration WHERE id > 4");
     let (code, _, error) = scene.verify(&[]);
-    assert!(code == Some(1) && error.contains("bring it up to date with `deskpass migrate`"), "{error}");
+    assert!(code == Some(1) && error.contains("run `deskpass migrate`"), "{error}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

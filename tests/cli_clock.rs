@@ -47,20 +47,23 @@ async fn a_record_from_the_future_is_repaired() {
     let doctor = binary().args(["doctor", "--dev", "--data"]).arg(data).output().unwrap();
     let doctor = String::from_utf8(doctor.stdout).unwrap();
     assert!(
-        doctor.contains("✗ time on record: this machine is") && doctor.contains("deskpass clock repair"),
+        doctor.contains("✗ recorded time: this machine is") && doctor.contains("deskpass clock repair"),
         "{doctor}"
     );
-    let (code, told) = repair(data, &["--yes"]);
-    assert!(code == Some(1) && told.contains("stop it"), "it does not go back while it runs: {told}");
+    let (code, output) = repair(data, &["--yes"]);
+    assert!(code == Some(1) && output.contains("stop it"), "it does not go back while it runs: {output}");
     process.terminate();
 
-    let (code, told) = repair(data, &[]);
-    assert!(code == Some(0) && told.contains("newest record") && told.contains("run it again with --yes"), "{told}");
+    let (code, output) = repair(data, &[]);
+    assert!(
+        code == Some(0) && output.contains("newest record") && output.contains("run the command again with --yes"),
+        "{output}"
+    );
     let log = query(&database, "SELECT id FROM login_log ORDER BY id");
-    let (code, told) = repair(data, &["--yes"]);
-    assert!(code == Some(0) && told.contains("session(s) from the future ended"), "{told}");
-    let (code, told) = repair(data, &[]);
-    assert!(code == Some(0) && told.contains("goes with this machine's time"), "{told}");
+    let (code, output) = repair(data, &["--yes"]);
+    assert!(code == Some(0) && output.contains("session(s) from the future ended"), "{output}");
+    let (code, output) = repair(data, &[]);
+    assert!(code == Some(0) && output.contains("agrees with this machine's time"), "{output}");
     let process = serve(data, None);
     assert_eq!(reason(&process).await, None);
     let mut client = Client::connect(&process.address).await;
@@ -91,8 +94,8 @@ async fn a_running_service_takes_the_operators_word_for_a_long_pause() {
     assert_eq!(reason(&process).await.as_deref(), Some("ahead_of_record"));
     let mut client = Client::connect(&process.address).await;
     assert_eq!(client.me(&token).await.refused(401, 1001).reason(), "expired", "forty days may have passed");
-    let (code, told) = repair(directory.path(), &["--yes"]);
-    assert!(code == Some(0) && told.contains("the service goes by this machine's time"), "{told}");
+    let (code, output) = repair(directory.path(), &["--yes"]);
+    assert!(code == Some(0) && output.contains("the service now uses this machine's time"), "{output}");
     assert_eq!(reason(&process).await, None);
     assert_eq!(client.me(&token).await.refused(401, 1001).reason(), "expired");
     let fresh = client.sign_in("user01").await;
@@ -117,10 +120,10 @@ async fn a_wrong_machine_clock_is_not_put_on_record_against_the_database() {
         with_settings(&mut command, place.settings());
         clock.on(&mut command);
         let Output { status, stdout, stderr } = command.output().unwrap();
-        let told = String::from_utf8(stdout).unwrap() + &String::from_utf8(stderr).unwrap();
+        let output = String::from_utf8(stdout).unwrap() + &String::from_utf8(stderr).unwrap();
         assert!(
-            status.code() == Some(1) && told.contains("this machine's time is wrong by the database's clock"),
-            "{told}"
+            status.code() == Some(1) && output.contains("this machine's time differs from the database's"),
+            "{output}"
         );
         assert_eq!(place.query("SELECT at FROM probe"), newest, "nothing was changed");
     }

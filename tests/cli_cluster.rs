@@ -26,19 +26,19 @@ fn done(place: &ClusterStore, arguments: &[&str]) -> String {
 async fn within_a_second(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
     let deadline = Instant::now() + Duration::from_secs(1);
     while !is_so().await {
-        assert!(Instant::now() < deadline, "{what} was not heard of");
+        assert!(Instant::now() < deadline, "{what}: the node did not learn of it in time");
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn running_nodes_hear_of_admin_commands_within_a_second() {
     let place = Servers::shared().cluster_store();
-    let told = done(&place, &["migrate"]);
-    assert!(told.contains("is up to date (version ") && told.contains("postgres://"), "{told}");
+    let output = done(&place, &["migrate"]);
+    assert!(output.contains("is up to date (version ") && output.contains("postgres://"), "{output}");
     let nodes = [Process::node(&place, &[]), Process::node(&place, &[])];
     let mut clients = [Client::connect(&nodes[0].address).await, Client::connect(&nodes[1].address).await];
-    let told = done(&place, &["employee", "add", "zhangsan", "--name", "张三", "--role", "admin"]);
-    assert!(told.contains("zhangsan was added with admin"), "{told}");
+    let output = done(&place, &["employee", "add", "zhangsan", "--name", "张三", "--role", "admin"]);
+    assert!(output.contains("zhangsan was added with admin"), "{output}");
     let token = clients[0].sign_in("zhangsan").await;
     for client in &mut clients {
         assert_eq!(client.verify(&token).await["current_role"], "admin");

@@ -23,12 +23,12 @@ fn copy(directory: &Path, arguments: &[&str], environment: &[(&str, &str)]) -> (
 const NOWHERE: &str = "postgres://desk:canary-password@127.0.0.1:1/desk";
 
 #[test]
-fn a_source_that_is_missing_is_told() {
+fn a_source_that_is_missing_is_reported() {
     let directory = tempfile::tempdir().unwrap();
     for (from, words) in [
         ("sqlite:data", "there is no deskpass data in data; check --from"),
-        ("sqlite:", "--from is sqlite: and the directory"),
-        (NOWHERE, "--from is sqlite: and the directory"),
+        ("sqlite:", "--from must be sqlite: and the directory"),
+        (NOWHERE, "--from must be sqlite: and the directory"),
     ] {
         let (success, text) = copy(directory.path(), &["--from", from, "--to", NOWHERE], &[]);
         assert!(!success && text.contains(words), "{text}");
@@ -37,7 +37,7 @@ fn a_source_that_is_missing_is_told() {
     std::fs::create_dir(directory.path().join("data")).unwrap();
     std::fs::write(directory.path().join("data/deskpass.db"), "").unwrap();
     let (success, text) = copy(directory.path(), &["--from", "sqlite:data/deskpass.db", "--to", NOWHERE], &[]);
-    assert!(!success && text.contains("--from names the directory that it is in"), "{text}");
+    assert!(!success && text.contains("--from takes the directory that contains it"), "{text}");
 }
 
 #[test]
@@ -58,7 +58,7 @@ fn the_target_may_come_from_the_settings_without_the_other_half_of_the_pair() {
 }
 
 #[test]
-fn a_target_that_is_not_there_is_told_without_its_password() {
+fn a_target_that_is_not_there_is_reported_without_its_password() {
     let directory = tempfile::tempdir().unwrap();
     let made = binary().current_dir(directory.path()).args(["migrate", "--dev"]).output().unwrap();
     assert!(made.status.success());
@@ -185,8 +185,8 @@ async fn everything_is_copied_and_signed_in_users_stay_signed_in() {
     for table in TABLES {
         let rows = query(&directory.path().join("data/deskpass.db"), &format!("SELECT * FROM {table}"));
         assert!(!rows.is_empty(), "{table} is empty: this test looks at nothing");
-        let told = text.lines().any(|line| line.split_whitespace().eq([table, &*rows.len().to_string()]));
-        assert!(told, "{table} {} is not in\n{text}", rows.len());
+        let report = text.lines().any(|line| line.split_whitespace().eq([table, &*rows.len().to_string()]));
+        assert!(report, "{table} {} is not in\n{text}", rows.len());
         assert_eq!(sorted(rows), sorted(place.query(&format!("SELECT * FROM {table}"))), "{table}");
     }
     let node = Process::node(&place, &[]);
@@ -200,7 +200,7 @@ async fn everything_is_copied_and_signed_in_users_stay_signed_in() {
     client.logout(&lived.good).await.data();
     let (success, text) = copy(directory.path(), &["--from", "sqlite:data", "--to", &place.store], &[]);
     assert!(
-        !success && text.contains("has data in it (employee: ") && text.contains("name an empty database"),
+        !success && text.contains("already contains data (employee: ") && text.contains("choose an empty database"),
         "{text}"
     );
     assert!(!client.is_valid(&lived.good).await, "what was there is as it was");
@@ -224,7 +224,10 @@ fn a_source_in_use_and_data_of_the_other_mode_are_left_alone() {
     with_settings(&mut made, PRODUCTION.into_iter().chain(place.settings()));
     assert!(made.output().unwrap().status.success());
     let (success, text) = copy(directory.path(), &arguments, &[]);
-    assert!(!success && text.contains("was made in production") && text.contains("name another database"), "{text}");
+    assert!(
+        !success && text.contains("was created in production") && text.contains("choose another database"),
+        "{text}"
+    );
     assert!(is_empty(&place));
 }
 
@@ -237,7 +240,7 @@ async fn a_copy_that_breaks_off_leaves_nothing_behind_and_can_be_run_again() {
     // PostgreSQL stores no text with this character.
     to_sqlite(directory.path(), "UPDATE login_log SET user_agent = 'a' || char(0) || 'b' WHERE event = 'logout'");
     let (success, text) = copy(directory.path(), &arguments, &[]);
-    assert!(!success && text.contains("broke off in login_log") && text.contains("nothing of it is there"), "{text}");
+    assert!(!success && text.contains("failed in login_log") && text.contains("nothing was copied"), "{text}");
     assert!(is_empty(&place));
     to_sqlite(directory.path(), "UPDATE login_log SET user_agent = 'ab' WHERE event = 'logout'");
     assert!(copy(directory.path(), &arguments, &[]).0);
@@ -271,7 +274,7 @@ async fn a_server_that_stops_in_the_middle_has_nothing_of_the_copy() {
     }
     servers.stop_postgres();
     let (success, text) = copying.join().unwrap();
-    assert!(!success && text.contains("broke off in bind_proof") && text.contains("can be run again"), "{text}");
+    assert!(!success && text.contains("failed in bind_proof") && text.contains("can be run again"), "{text}");
     drop(held);
     servers.start_postgres();
     assert!(is_empty(&place));
@@ -279,7 +282,7 @@ async fn a_server_that_stops_in_the_middle_has_nothing_of_the_copy() {
 }
 
 #[test]
-fn fifty_thousand_sessions_take_seconds_and_the_way_is_told() {
+fn fifty_thousand_sessions_take_seconds_and_progress_is_printed() {
     let directory = tempfile::tempdir().unwrap();
     Process::serve(&directory.path().join("data"), &[]).terminate();
     to_sqlite(

@@ -20,13 +20,13 @@ fn a_healthy_desk_passes_every_check() {
     let [english, chinese] = patient.both();
     let api = format!("http://{}/sim", patient.platform.address);
     let lines = [
-        ("✓ settings: good (production mode)".to_owned(), "✓ 配置：正确（生产模式）".to_owned()),
-        ("✓ data: ./data opens and takes writes".to_owned(), "✓ 数据：./data 可以打开并写入".to_owned()),
+        ("✓ settings: valid (production mode)".to_owned(), "✓ 配置：正确（生产模式）".to_owned()),
+        ("✓ data: ./data can be opened and written".to_owned(), "✓ 数据：./data 可以打开并写入".to_owned()),
         (
-            "✓ key of the data: encryption_key is the one that the data was written with".to_owned(),
+            "✓ encryption key: encryption_key is the key that the data was written with".to_owned(),
             "✓ 数据密钥：encryption_key 与写入数据时一致".to_owned(),
         ),
-        ("✓ files with secrets: readable by nobody else".to_owned(), "✓ 密钥文件：其他用户无法读取".to_owned()),
+        ("✓ secret files: not readable by other users".to_owned(), "✓ 密钥文件：其他用户无法读取".to_owned()),
         (
             "✓ public URL: https://desk.example.com; the callback domain to enter at the platform is desk.example.com"
                 .to_owned(),
@@ -34,22 +34,25 @@ fn a_healthy_desk_passes_every_check() {
         ),
         (format!("✓ platform: reachable at {api}"), format!("✓ 平台连接：可以访问 {api}")),
         ("✓ clock: ".to_owned(), "✓ 时钟：与平台相差 ".to_owned()),
-        ("✓ time on record: the newest is ".to_owned(), "✓ 时间记录：最新记录与本机时间相差 ".to_owned()),
+        (
+            "✓ recorded time: the newest differs from this machine's time by ".to_owned(),
+            "✓ 时间记录：最新记录与本机时间相差 ".to_owned(),
+        ),
         ("✓ corp id and secret: accepted".to_owned(), "✓ 企业 ID 与 Secret：已通过".to_owned()),
-        ("✓ API call: allowed from here".to_owned(), "✓ 接口调用：允许从本机调用".to_owned()),
+        ("✓ API call: allowed from this machine".to_owned(), "✓ 接口调用：允许从本机调用".to_owned()),
         ("✓ application: Deskpass is enabled".to_owned(), "✓ 应用状态：Deskpass 已启用".to_owned()),
         ("✓ trusted domain: desk.example.com".to_owned(), "✓ 可信域名：desk.example.com".to_owned()),
         ("✓ verification file: none configured".to_owned(), "✓ 域名验证文件：未配置".to_owned()),
     ];
     for (at, (line, line_zh)) in lines.iter().enumerate() {
-        for (told, line) in [(&english, line), (&chinese, line_zh)] {
-            let found = told.text.lines().nth(at).unwrap_or_default();
-            assert!(found.starts_with(line), "{line} expected at {at} in\n{}", told.text);
+        for (report, line) in [(&english, line), (&chinese, line_zh)] {
+            let found = report.text.lines().nth(at).unwrap_or_default();
+            assert!(found.starts_with(line), "{line} expected at {at} in\n{}", report.text);
         }
     }
-    for told in [english, chinese] {
-        told.wrong(&[]);
-        assert_eq!(told.text.lines().count(), lines.len(), "{}", told.text);
+    for report in [english, chinese] {
+        report.wrong(&[]);
+        assert_eq!(report.text.lines().count(), lines.len(), "{}", report.text);
     }
 }
 
@@ -58,27 +61,31 @@ fn bad_settings_are_all_named_and_nothing_else_is_tried() {
     let directory = tempfile::tempdir().unwrap();
     let examine =
         |language: &str| examined(binary().current_dir(directory.path()).args(["doctor", "--language", language]));
-    let told = examine("en");
-    told.wrong(&["settings: 4 problem(s)"]);
+    let report = examine("en");
+    report.wrong(&["settings: 4 problem(s)"]);
     for key in ["platform.corp_id", "platform.secret", "public_url", "encryption_key"] {
-        assert!(told.text.lines().any(|line| line.starts_with(&format!("  - {key}: it is not set"))), "{}", told.text);
+        assert!(
+            report.text.lines().any(|line| line.starts_with(&format!("  - {key}: it is not set"))),
+            "{}",
+            report.text
+        );
     }
     for what in ["data", "public URL", "platform", "clock", "trusted domain", "verification file"] {
-        told.line(&format!("- {what}: skipped"));
+        report.line(&format!("- {what}: skipped"));
     }
-    let told = examine("zh");
-    told.wrong(&["配置：4 个问题"]);
-    told.line("- 数据：已跳过");
-    assert!(told.text.ends_with("1 项检查未通过\n"), "{}", told.text);
+    let report = examine("zh");
+    report.wrong(&["配置：4 个问题"]);
+    report.line("- 数据：已跳过");
+    assert!(report.text.ends_with("1 项检查未通过\n"), "{}", report.text);
     assert!(!directory.path().join("data").exists(), "nothing was made");
 }
 
 #[test]
 fn data_in_use_is_left_alone_and_data_that_is_not_there_is_not_made() {
     let patient = DoctorFixture::new();
-    let told = patient.examine(&[]);
-    told.wrong(&[]);
-    told.line("✓ data: nothing in ./data yet");
+    let report = patient.examine(&[]);
+    report.wrong(&[]);
+    report.line("✓ data: nothing in ./data yet");
     assert!(!patient.data().exists());
     let process = Process::spawn(patient.command(&["serve", "--listen", "127.0.0.1:0"]));
     let [english, chinese] = patient.both();
@@ -100,7 +107,7 @@ fn postgres_without_redis_is_reported_and_nothing_else_is_tried() {
 }
 
 #[test]
-fn a_pair_that_is_not_there_is_told_and_the_rest_is_looked_at() {
+fn an_unreachable_pair_is_reported_and_the_rest_checked() {
     let mut patient = DoctorFixture::new();
     // A free port: bound and released again, so that no server listens there.
     let nowhere = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
@@ -113,7 +120,7 @@ fn a_pair_that_is_not_there_is_told_and_the_rest_is_looked_at() {
     ]);
     english.below("✗ PostgreSQL", &["store.url", "password", "tls.ca_file"]);
     english.below("✗ Redis", &["shared.url", "firewall"]);
-    for what in ["tables", "clock of PostgreSQL", "memory of Redis", "clock of Redis"] {
+    for what in ["tables", "PostgreSQL clock", "Redis memory", "Redis clock"] {
         english.line(&format!("- {what}: skipped"));
     }
     english.line("✓ trusted domain");
@@ -127,10 +134,10 @@ fn a_pair_that_is_not_there_is_told_and_the_rest_is_looked_at() {
 fn data_that_does_not_open_is_explained() {
     let patient = DoctorFixture::new();
     std::fs::write(patient.directory.path().join("file"), "").unwrap();
-    let told = patient.examine(&["--data", "file/data"]);
-    told.wrong(&["data: "]);
-    told.below("✗ data: ", &["--data"]);
-    told.line("✓ trusted domain");
+    let report = patient.examine(&["--data", "file/data"]);
+    report.wrong(&["data: "]);
+    report.below("✗ data: ", &["--data"]);
+    report.line("✓ trusted domain");
 
     assert!(patient.command(&["migrate"]).output().unwrap().status.success());
     std::fs::write(patient.data().join("deskpass.db"), "not a database".repeat(1_000)).unwrap();
@@ -147,25 +154,25 @@ fn data_of_the_other_mode_is_explained() {
     let patient = DoctorFixture::new();
     let made = binary().current_dir(patient.directory.path()).args(["migrate", "--dev"]).output().unwrap();
     assert!(made.status.success());
-    patient.examine(&[]).below("✗ data: ./data was made in development mode", &["--data", "--dev"]);
+    patient.examine(&[]).below("✗ data: ./data was created in development mode", &["--data", "--dev"]);
 }
 
 #[tokio::test]
-async fn an_untrusted_address_is_told_with_where_to_enter_it() {
+async fn an_untrusted_address_is_reported_with_where_to_enter_it() {
     let patient = DoctorFixture::new();
     patient.platform.put("switches", &json!({ "trusted_ips": ["192.0.2.1"] })).await;
     let [english, chinese] = patient.both();
     english.wrong(&["API call: the platform refused (errcode 60020"]);
     english.below("✗ API call", &["enter 127.0.0.1", "管理后台 → 应用管理 → the application → 企业可信IP"]);
     chinese.below("✗ 接口调用：平台拒绝了请求（errcode 60020", &["请填写 127.0.0.1", "企业可信IP"]);
-    for told in ["- application: skipped", "- trusted domain: skipped", "✓ verification file"] {
-        english.line(told);
+    for report in ["- application: skipped", "- trusted domain: skipped", "✓ verification file"] {
+        english.line(report);
     }
     chinese.line("- 应用状态：已跳过");
 }
 
 #[test]
-fn a_wrong_secret_is_told_without_it() {
+fn a_wrong_secret_is_reported_without_it() {
     let mut patient = DoctorFixture::new();
     patient.set("platform.secret", "canary-of-contacts-sync");
     let [english, chinese] = patient.both();
@@ -179,7 +186,7 @@ fn a_wrong_secret_is_told_without_it() {
 }
 
 #[test]
-fn a_wrong_corporation_is_told() {
+fn a_wrong_corporation_is_reported() {
     let mut patient = DoctorFixture::new();
     patient.set("platform.corp_id", "wwelsewhere");
     let [english, chinese] = patient.both();
@@ -188,7 +195,7 @@ fn a_wrong_corporation_is_told() {
 }
 
 #[test]
-fn an_agent_id_of_another_application_is_told() {
+fn an_agent_id_of_another_application_is_reported() {
     let mut patient = DoctorFixture::new();
     patient.set("platform.agent_id", "1000003");
     let [english, chinese] = patient.both();
@@ -209,10 +216,10 @@ fn without_an_agent_id_it_says_what_is_lost() {
 }
 
 #[test]
-fn another_trusted_domain_is_told_with_where_to_enter_ours() {
+fn another_trusted_domain_is_reported_with_where_to_enter_ours() {
     let patient = DoctorFixture::with(&["--domain", "old.example.com"]);
     let [english, chinese] = patient.both();
-    english.wrong(&["trusted domain: the platform has old.example.com, this desk is desk.example.com"]);
+    english.wrong(&["trusted domain: the platform has old.example.com, this service is at desk.example.com"]);
     let places = ["网页授权及JS-SDK → 可信域名", "企业微信授权登录 → 授权回调域", "desk.example.com"];
     english.below("✗ trusted domain", &places);
     chinese.below("✗ 可信域名：企业微信中为 old.example.com，本服务为 desk.example.com", &places);
@@ -223,29 +230,29 @@ fn the_port_is_part_of_the_domain() {
     let mut patient = DoctorFixture::with(&["--domain", "desk.example.com:8443"]);
     patient.examine(&[]).wrong(&["trusted domain"]);
     patient.set("public_url", "https://desk.example.com:8443");
-    let told = patient.examine(&[]);
-    told.wrong(&[]);
-    told.line("✓ trusted domain: desk.example.com:8443");
+    let report = patient.examine(&[]);
+    report.wrong(&[]);
+    report.line("✓ trusted domain: desk.example.com:8443");
 }
 
 #[tokio::test]
-async fn an_application_that_is_off_and_has_no_domain_is_told() {
+async fn an_application_that_is_off_and_has_no_domain_is_reported() {
     let patient = DoctorFixture::new();
     let record = json!({ "errcode": 0, "name": "Desk", "close": 1, "redirect_domain": "" }).to_string();
     patient.platform.put("faults", &json!({ "api": "agent/get", "body": record, "times": 0 })).await;
     let [english, chinese] = patient.both();
-    english.wrong(&["application: Desk is disabled", "trusted domain: none is set at the platform"]);
+    english.wrong(&["application: Desk is disabled", "trusted domain: no domain is set at the platform"]);
     english.below("✗ application", &["应用管理"]);
     assert!(english.text.ends_with("deskpass: 2 check(s) failed\n"), "{}", english.text);
     chinese.wrong(&["应用状态：Desk 已停用", "可信域名：企业微信中尚未设置"]);
 }
 
 #[tokio::test]
-async fn a_page_in_place_of_an_answer_is_told() {
+async fn a_page_in_place_of_an_answer_is_reported() {
     let patient = DoctorFixture::new();
     patient.platform.put("faults", &json!({ "api": "gettoken", "http_status": 200, "times": 0 })).await;
     let [english, chinese] = patient.both();
-    english.wrong(&["corp id and secret: the platform's answer cannot be read: no JSON object"]);
+    english.wrong(&["corp id and secret: cannot read the platform's response: no JSON object"]);
     english.below("✗ corp id and secret", &["platform.api_url", "sign-in page"]);
     chinese.below("✗ 企业 ID 与 Secret：平台的应答无法识别：不是 JSON 对象", &["platform.api_url"]);
 }
@@ -254,19 +261,19 @@ async fn a_page_in_place_of_an_answer_is_told() {
 async fn a_platform_that_takes_its_time_is_not_waited_for() {
     let patient = DoctorFixture::new();
     patient.platform.put("faults", &json!({ "api": "gettoken", "delay_ms": 60_000, "times": 0 })).await;
-    let told = patient.examine(&["--language", "zh"]);
-    told.wrong(&["企业 ID 与 Secret：无法访问平台：超时"]);
-    told.below("✗ 企业 ID 与 Secret", &["platform.proxy"]);
+    let report = patient.examine(&["--language", "zh"]);
+    report.wrong(&["企业 ID 与 Secret：无法访问平台：超时"]);
+    report.below("✗ 企业 ID 与 Secret", &["platform.proxy"]);
 }
 
 #[test]
-fn a_platform_that_is_not_there_is_told() {
+fn an_unreachable_platform_is_reported() {
     let mut patient = DoctorFixture::new();
     // A free port: bound and released again, so that no server listens there.
     let nowhere = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     patient.set("platform.api_url", &format!("http://{nowhere}"));
     let [english, chinese] = patient.both();
-    english.wrong(&["platform: the platform cannot be reached: no connection"]);
+    english.wrong(&["platform: cannot reach the platform: no connection"]);
     english.below("✗ platform", &["firewall", "platform.proxy"]);
     chinese.below("✗ 平台连接：无法访问平台：无法建立连接", &["platform.proxy"]);
     for what in ["clock", "corp id and secret", "API call", "application", "trusted domain"] {
@@ -288,7 +295,7 @@ fn page_with(head: &'static str) -> String {
 }
 
 #[test]
-fn a_clock_that_is_wrong_is_told_by_how_much() {
+fn a_clock_that_is_wrong_is_reported_by_how_much() {
     let mut patient = DoctorFixture::new();
     patient.set("platform.api_url", &page_with("date: Sat, 01 Jan 2000 00:00:00 GMT\r\n"));
     let [english, chinese] = patient.both();
@@ -296,9 +303,9 @@ fn a_clock_that_is_wrong_is_told_by_how_much() {
     english.below("✗ clock: this machine is ", &["NTP", "one-time passwords"]);
     chinese.below("✗ 时钟：本机时间比平台快 ", &["NTP", "一次性密码"]);
     patient.set("platform.api_url", &page_with(""));
-    let told = patient.examine(&[]);
-    told.below("- clock: skipped", &["told no time"]);
-    told.wrong(&["corp id and secret"]);
+    let report = patient.examine(&[]);
+    report.below("- clock: skipped", &["did not report its time"]);
+    report.wrong(&["corp id and secret"]);
 }
 
 #[test]
@@ -321,7 +328,7 @@ fn the_verification_file_is_looked_at() {
     for (path, english_words, chinese_words) in [
         (&large, "too large", "过大"),
         (&missing, "cannot be read", "无法读取"),
-        (&other, "its name must be", "文件名不正确"),
+        (&other, "the file must keep the name", "文件名不正确"),
     ] {
         let [english, chinese] = with(path);
         english.wrong(&[english_words]);
@@ -339,8 +346,8 @@ fn the_language_is_that_of_the_flag_the_environment_or_the_settings() {
     assert!(!first(&mut patient.command(&["doctor"])));
     patient.set("default_language", "zh");
     assert!(first(&mut patient.command(&["doctor"])));
-    let told = patient.examine(&["--language", "fr"]);
-    assert!(told.code == Some(2) && told.text.contains("en, zh"), "{}", told.text);
+    let report = patient.examine(&["--language", "fr"]);
+    assert!(report.code == Some(2) && report.text.contains("en, zh"), "{}", report.text);
 }
 
 #[test]
@@ -355,20 +362,20 @@ fn in_development_mode_the_platform_is_the_running_service() {
         examined(command.args(["doctor", "--dev", "--language", language]))
     };
     let nowhere = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
-    let told = examine(&nowhere, "en");
-    told.wrong(&["platform: nothing answers at http://"]);
-    told.below("✗ platform", &["start `deskpass serve --dev` first"]);
+    let report = examine(&nowhere, "en");
+    report.wrong(&["platform: no response from http://"]);
+    report.below("✗ platform", &["start `deskpass serve --dev` first"]);
     examine(&nowhere, "zh").below("✗ 平台连接：", &["请先运行 `deskpass serve --dev`"]);
 
     let mut command = binary();
     command.args(["serve", "--dev", "--listen", "127.0.0.1:0", "--data"]).arg(directory.path().join("data"));
     command.env("DESKPASS_PUBLIC_URL", "http://localhost");
     let process = Process::spawn(command);
-    let told = examine(&process.address, "en");
-    told.wrong(&[]);
-    told.line("✓ settings: good (development mode)");
-    told.line("✓ data: in use by a running deskpass");
-    told.line("✓ trusted domain: localhost");
+    let report = examine(&process.address, "en");
+    report.wrong(&[]);
+    report.line("✓ settings: valid (development mode)");
+    report.line("✓ data: in use by a running deskpass");
+    report.line("✓ trusted domain: localhost");
     process.kill();
 }
 

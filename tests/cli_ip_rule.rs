@@ -11,22 +11,22 @@ fn a_lists_life(operator: Operator<'_>) {
     let nothing = "ROLE        MAY BE ACTIVE FROM\nadmin       anywhere\nagent       anywhere\nuser        anywhere\n\
                    supervisor  anywhere\nsecurity    anywhere\n";
     assert_eq!(operator.succeed(&["ip-rule", "list"]), nothing);
-    let told = operator.succeed(&["ip-rule", "set", "admin", "2001:db8::/32", "10.0.0.0/8", "192.0.2.7"]);
+    let output = operator.succeed(&["ip-rule", "set", "admin", "2001:db8::/32", "10.0.0.0/8", "192.0.2.7"]);
     assert!(
-        told.starts_with("admin may be active only from 2001:db8::/32, 10.0.0.0/8, 192.0.2.7/32\n0 session(s)"),
-        "{told}"
+        output.starts_with("admin may be active only from 2001:db8::/32, 10.0.0.0/8, 192.0.2.7/32\n0 session(s)"),
+        "{output}"
     );
-    assert!(told.contains("`deskpass ip-rule clear admin`"), "{told}");
+    assert!(output.contains("deskpass ip-rule clear admin"), "{output}");
     operator.succeed(&["ip-rule", "set", "agent", "::ffff:10.0.0.0/104"]);
     let some = "ROLE        MAY BE ACTIVE FROM\nadmin       10.0.0.0/8\n            192.0.2.7/32\n            2001:db8::/32\n\
                 agent       10.0.0.0/8\nuser        anywhere\nsupervisor  anywhere\nsecurity    anywhere\n";
     assert_eq!(operator.succeed(&["ip-rule", "list"]), some);
-    assert!(operator.succeed(&["ip-rule", "set", "agent", "10.0.0.0/8"]).contains("already, and nothing changed"));
+    assert!(operator.succeed(&["ip-rule", "set", "agent", "10.0.0.0/8"]).contains("; nothing changed"));
     assert_eq!(operator.succeed(&["ip-rule", "clear", "admin"]), "admin may be active from anywhere\n");
     assert_eq!(operator.succeed(&["ip-rule", "set", "agent"]), "agent may be active from anywhere\n");
     assert_eq!(
         operator.succeed(&["ip-rule", "clear", "agent"]),
-        "agent may be active from anywhere already, and nothing changed\n"
+        "agent may be active from anywhere; nothing changed\n"
     );
     assert_eq!(operator.succeed(&["ip-rule", "list"]), nothing);
 }
@@ -44,7 +44,7 @@ fn mistakes(operator: Operator<'_>) {
             &["set", "admin", "10.0.0.0/33", "::/129"],
             "- \"10.0.0.0/33\" is not a network\n- \"::/129\" is not a network",
         ),
-        (&many, "a list has at most 200"),
+        (&many, "an allow-list has at most 200"),
         (&["set"], "ROLE"),
     ] {
         let (success, text) = operator.run(&[&["ip-rule"], arguments].concat());
@@ -79,7 +79,7 @@ async fn soon(client: &mut Client, token: &str, status: u16) {
         if answer.status == status {
             return;
         }
-        assert!(Instant::now() < deadline, "it was not heard of: {answer:?}");
+        assert!(Instant::now() < deadline, "the node did not learn of the change in time: {answer:?}");
     }
 }
 
@@ -88,8 +88,8 @@ async fn locked_out(operator: Operator<'_>, client: &mut Client) {
     let admin = client.sign_in("admin01").await;
     client.sign_in_from("203.0.113.9", &json!({ "employee_id": "admin01" })).await.data();
     client.sign_in_from("10.1.2.3", &json!({ "employee_id": "admin01" })).await.data();
-    let told = operator.succeed(&["ip-rule", "set", "admin", "10.0.0.0/8"]);
-    assert!(told.contains("2 session(s) that act as admin began elsewhere"), "{told}");
+    let output = operator.succeed(&["ip-rule", "set", "admin", "10.0.0.0/8"]);
+    assert!(output.contains("2 session(s) with admin active began elsewhere"), "{output}");
     soon(client, &admin, 403).await;
     assert_eq!(
         client.sign_in_from("127.0.0.1", &json!({ "employee_id": "admin01", "role": "admin" })).await.code(),

@@ -1,6 +1,6 @@
 //! The access matrix on the command line.
 
-use crate::cli::{checked, run, told};
+use crate::cli::{checked, output_of, run};
 use crate::harness::{binary, with_settings};
 
 #[test]
@@ -14,13 +14,13 @@ fn the_access_matrix_is_printed_checked_and_read_back() {
     assert!(checked(directory.path(), &file).0);
     let mut again = binary();
     with_settings(again.current_dir(directory.path()).args(["config", "matrix"]), file);
-    let (_, read) = told(&again.output().unwrap());
+    let (_, read) = output_of(&again.output().unwrap());
     assert_eq!(read, printed.replacen("read = \"all\"", "read = \"own\"", 1));
 
     write(&printed.replacen("read = \"all\"", "read = \"al\"", 1).replace("[user]", "[users]"));
     let mut serve = binary();
     with_settings(serve.current_dir(directory.path()).args(["serve", "--dev"]), file);
-    for (success, text) in [checked(directory.path(), &file), told(&serve.output().unwrap())] {
+    for (success, text) in [checked(directory.path(), &file), output_of(&serve.output().unwrap())] {
         assert!(
             !success && text.contains("admin.conversation.read (matrix.toml:6): there is no scope \"al\""),
             "{text}"

@@ -5,26 +5,27 @@ use std::time::{Duration, Instant};
 use crate::harness::{Client, Operator, Process, Servers};
 
 /// The key in the output of `deskpass service-key create`, and its id.
-fn made(told: &str) -> (String, String) {
-    let key = told.lines().find_map(|line| line.trim().strip_prefix("service key: ")).expect("a key").to_owned();
-    assert!(key.starts_with("dpk_") && key.len() == 53 && told.matches(&key).count() == 1, "{told}");
-    let id = told.split_once("service-key revoke ").expect("how to revoke it").1[..32].to_owned();
+fn made(output: &str) -> (String, String) {
+    let key = output.lines().find_map(|line| line.trim().strip_prefix("service key: ")).expect("a key").to_owned();
+    assert!(key.starts_with("dpk_") && key.len() == 53 && output.matches(&key).count() == 1, "{output}");
+    let id = output.split_once("service-key revoke ").expect("how to revoke it").1[..32].to_owned();
     (key, id)
 }
 
-fn rows(told: &str) -> Vec<Vec<String>> {
+fn rows(output: &str) -> Vec<Vec<String>> {
     let cells =
         |line: &str| line.split("  ").map(str::trim).filter(|cell| !cell.is_empty()).map(str::to_owned).collect();
-    told.lines().map(cells).collect()
+    output.lines().map(cells).collect()
 }
 
 /// Runs every command, on either store.
 fn a_keys_life(operator: Operator<'_>) {
-    let told = operator.succeed(&["service-key", "list"]);
-    assert!(told.starts_with("there are no service keys; `deskpass service-key create NAME --scope"), "{told}");
-    let told = operator.succeed(&["service-key", "create", "工单系统", "--scope", "messages", "--scope", "introspect"]);
-    assert!(told.starts_with("工单系统 may ask for: introspect messages\n"), "{told}");
-    let (key, id) = made(&told);
+    let output = operator.succeed(&["service-key", "list"]);
+    assert!(output.starts_with("no service keys; to create one: deskpass service-key create NAME --scope"), "{output}");
+    let output =
+        operator.succeed(&["service-key", "create", "工单系统", "--scope", "messages", "--scope", "introspect"]);
+    assert!(output.starts_with("created a service key for 工单系统, scopes: introspect messages\n"), "{output}");
+    let (key, id) = made(&output);
     let (other, _) =
         made(&operator.succeed(&["service-key", "create", "billing", "--scope", "introspect", "--days", "1"]));
     let listed = operator.succeed(&["service-key", "list"]);
@@ -40,7 +41,7 @@ fn a_keys_life(operator: Operator<'_>) {
     let starts: Vec<_> = listed.lines().skip(1).map(|line| at(line, "active")).collect();
     assert_eq!(starts[0], starts[1], "{listed}");
 
-    assert!(operator.succeed(&["service-key", "revoke", &id]).contains("opens nothing any more"));
+    assert!(operator.succeed(&["service-key", "revoke", &id]).contains("is revoked"));
     assert!(operator.succeed(&["service-key", "revoke", &id]).contains("was revoked before"));
     let table = rows(&operator.succeed(&["service-key", "list"]));
     assert_eq!(table.iter().find(|row| row[0] == id).unwrap()[3], "revoked");
@@ -49,16 +50,16 @@ fn a_keys_life(operator: Operator<'_>) {
 
 fn mistakes(operator: Operator<'_>) {
     let before = operator.succeed(&["service-key", "list"]);
-    let nobodys = format!("dpk_{}", "A".repeat(49));
+    let unknown_key = format!("dpk_{}", "A".repeat(49));
     for (arguments, words) in [
         (&["create", "x"][..], "--scope"),
-        (&["create", "x", "--scope", "admin"], "there is no scope admin; the scopes are introspect, messages"),
+        (&["create", "x", "--scope", "admin"], "unknown scope admin; known: introspect, messages"),
         (&["create", "", "--scope", "introspect"], "NAME must be 1 to 64 characters"),
         (&["create", "a\u{1b}[2Jb", "--scope", "introspect"], "NAME must be 1 to 64 characters"),
         (&["create", "x", "--scope", "introspect", "--days", "0"], "0 is not in 1..=3650"),
         (&["create", "x", "--scope", "introspect", "--days", "3651"], "3651 is not in 1..=3650"),
-        (&["revoke", "x"], "there is no service key with this ID; `deskpass service-key list` shows them"),
-        (&["revoke", &nobodys], "belongs on no command line"),
+        (&["revoke", "x"], "there is no service key with this ID; see `deskpass service-key list`"),
+        (&["revoke", &unknown_key], "never put the key itself on a command line"),
         (&["revoke"], "ID"),
     ] {
         let (success, text) = operator.run(&[&["service-key"], arguments].concat());
@@ -95,7 +96,7 @@ async fn the_service_goes_by_it(operator: Operator<'_>, client: &mut Client) -> 
     for (status, mut revoke) in [(200, Some(&id)), (401, None)] {
         let deadline = Instant::now() + Duration::from_secs(1);
         while client.introspect(&key, &token).await.status != status {
-            assert!(Instant::now() < deadline, "it was not heard of");
+            assert!(Instant::now() < deadline, "the node did not learn of the change in time");
         }
         if let Some(id) = revoke.take() {
             assert_eq!(client.introspect(&key, &token).await.json()["active"], true);

@@ -126,12 +126,12 @@ fn what_it_prints_is_all_that_a_desk_needs() {
 fn it_says_that_the_domain_must_match() {
     let (_, rest) = Simulated::start(&[]).stop("TERM");
     assert!(rest.contains("    public_url = \"http://localhost:8080\"\n"), "{rest}");
-    let told = |line: &str| {
+    let report = |line: &str| {
         ["doctor", "trusted domain", "--domain HOST[:PORT]", "must match public_url"]
             .iter()
             .all(|word| line.contains(word))
     };
-    assert!(rest.lines().any(told), "{rest}");
+    assert!(rest.lines().any(report), "{rest}");
     let key = |text: &str| text.lines().find(|line| line.contains("encryption_key = ")).unwrap().to_owned();
     let (_, again) = Simulated::start(&[]).stop("TERM");
     assert_ne!(key(&rest), key(&again), "no published key comes into use");
@@ -164,7 +164,7 @@ async fn a_script_can_play_the_phone() {
 #[test]
 fn wrong_words_are_named() {
     let text = refused(&["--listen", "0.0.0.0:0"]);
-    assert!(text.contains("could be anyone") && text.contains("--allow-remote"), "{text}");
+    assert!(text.contains("can sign in as anyone") && text.contains("--allow-remote"), "{text}");
     for (arguments, words) in [
         (&["--listen", "nonsense"][..], "--listen"),
         (&["--corp", "a/b"], "1 to 64 characters"),

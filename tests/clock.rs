@@ -20,7 +20,7 @@ fn serve(data: &Path, clock: Option<&FakeClock>) -> Process {
 
 async fn ready(process: &Process) -> Value {
     let response = Client::connect(&process.address).await.get("/api/ready", &[]).await;
-    assert_eq!(response.status, 200, "a wrong clock does not keep anybody from using the desk");
+    assert_eq!(response.status, 200, "a wrong clock does not prevent use of the service");
     response.data()
 }
 
@@ -89,12 +89,12 @@ async fn a_start_with_a_wrong_clock_loses_nothing() {
     {
         let clock = FakeClock::by(wrong);
         let process = swept(&database, || serve(data, Some(&clock))).await;
-        let (told, by) = doubt(&process).await.unwrap();
-        assert!(told == reason && (by - days).abs() <= 2, "{wrong}: {told} by {by} days");
+        let (output, by) = doubt(&process).await.unwrap();
+        assert!(output == reason && (by - days).abs() <= 2, "{wrong}: {output} by {by} days");
         let mut client = Client::connect(&process.address).await;
         assert_eq!(client.is_valid(&token).await, days < 0, "{wrong}: what may be over is not accepted meanwhile");
         let meanwhile = client.sign_in("admin01").await;
-        assert!(client.is_valid(&meanwhile).await, "{wrong}: and whoever signs in is in");
+        assert!(client.is_valid(&meanwhile).await, "{wrong}: new sign-ins work");
         process.terminate();
         let after = records(&database);
         let lost: Vec<_> = before.iter().filter(|record| !after.contains(record)).collect();
@@ -156,10 +156,10 @@ async fn the_platforms_clock_tells_a_wrong_clock_from_a_long_pause() {
     // The node was off for eight days, and starts with a right clock.
     clock.set("+0");
     let process = produce(directory.path(), &platform, &clock);
-    assert_eq!(doubt(&process).await, None, "it goes on by itself");
+    assert_eq!(doubt(&process).await, None, "it continues automatically");
     let log = "SELECT event, detail FROM login_log WHERE event = 'clock_set'";
-    let told = query(&database, log);
-    assert!(told.len() == 1 && told[0].contains("confirmed by the platform"), "{told:?}");
+    let output = query(&database, log);
+    assert!(output.len() == 1 && output[0].contains("confirmed by the platform"), "{output:?}");
     process.terminate();
     // The node starts with a wrong clock.
     clock.set("+800d");
@@ -167,7 +167,7 @@ async fn the_platforms_clock_tells_a_wrong_clock_from_a_long_pause() {
     let (reason, days) = doubt(&process).await.unwrap();
     assert!(reason == "contradicted_by_platform" && (799..=801).contains(&days), "{reason} by {days} days");
     process.terminate();
-    assert_eq!(query(&database, log), told, "it is not believed");
+    assert_eq!(query(&database, log), output, "it is not believed");
 }
 
 /// On a shared database, a node with a wrong clock does not start, and a running node survives a step of its clock.

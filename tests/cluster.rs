@@ -79,7 +79,7 @@ pub(crate) async fn soon(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
         if is_so().await {
             return;
         }
-        assert!(asked < Duration::from_secs(1), "{what}: another node has not heard of it");
+        assert!(asked < Duration::from_secs(1), "{what}: another node has not learned of it");
     }
 }
 
@@ -185,9 +185,9 @@ on_nodes! {
             left_begun(&pair.nodes[0], &code, &cookies, identity).await;
             pair.nodes[0].clock.advance(Duration::from_secs(5));
             let landed = other.oauth_callback(&back, &cookies).await;
-            let told = fragment(location(&landed), lands);
-            assert!(lands != "error" || told == "invalid_code", "{landed:?}");
-            assert_eq!(fragment(location(&other.oauth_callback(&back, &cookies).await), lands), told, "the same answer again");
+            let text = fragment(location(&landed), lands);
+            assert!(lands != "error" || text == "invalid_code", "{landed:?}");
+            assert_eq!(fragment(location(&other.oauth_callback(&back, &cookies).await), lands), text, "the same answer again");
         }
     }
 
@@ -307,13 +307,13 @@ on_nodes! {
         let stuck = "SELECT count(*) FROM pg_locks WHERE NOT granted";
         let began = Instant::now();
         while place.query(stuck) == ["0"] {
-            assert!(began.elapsed() < Duration::from_secs(2), "nobody waits to write a session");
+            assert!(began.elapsed() < Duration::from_secs(2), "no request waits to write a session");
         }
         // The sign-in already holds a lock on the link, so the removal waits for it.
         let operator = pair.nodes[1].auth().operator();
         let mut removing = std::pin::pin!(operator.remove_link(identity));
         let early = tokio::time::timeout(Duration::from_millis(300), &mut removing).await;
-        assert!(early.is_err(), "the link went from under somebody who signs in by it");
+        assert!(early.is_err(), "the link was removed during a sign-in that uses it");
         drop(held);
         assert!(coming.await.unwrap().contains("ticket="));
         assert!(removing.await.unwrap());

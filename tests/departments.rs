@@ -132,7 +132,7 @@ on_every_store! {
         assert!(listed(&mut client, &token, "/api/admin/employees").await.contains("agent01"));
     }
 
-    async fn a_picture_that_is_not_told_any_more_is_gone(app) {
+    async fn a_picture_that_the_platform_no_longer_reports_is_removed(app) {
         let mut client = app.client().await;
         let token = sign_in(&mut client, "admin01").await;
         assert_ne!(client.me(&token).await.data()["avatar"], "");

@@ -10,8 +10,8 @@ on_every_store! {
         let (app, platform) = production(&[]).await;
         let mut client = app.client().await;
         app.auth().operator().add_agent(app.key("norole01"), "agent").await.unwrap();
-        let lent = platform.sign_in(&mut client, "norole01").await;
-        assert_eq!(client.verify(&lent).await["roles"], json!(["agent"]));
+        let default_role_token = platform.sign_in(&mut client, "norole01").await;
+        assert_eq!(client.verify(&default_role_token).await["roles"], json!(["agent"]));
         let device = equip(&app, &platform, "agent01").await;
         let half = client.partial_sign_in("agent01").await;
         let whole = show(&mut client, &half, "verify", &device.next_code()).await.data();
@@ -20,7 +20,7 @@ on_every_store! {
         assert_eq!(app.auth().operator().disable_agent(app.key("agent01")).await.unwrap(), 1);
         assert_eq!(app.auth().operator().disable_agent(app.key("norole01")).await.unwrap(), 1);
 
-        for ended in [whole, &lent] {
+        for ended in [whole, &default_role_token] {
             assert_eq!(client.me(ended).await.refused(401, 1001).reason(), "disabled");
         }
         assert_eq!(show(&mut client, &half, "verify", &device.next_code()).await.refused(401, 1001).reason(), "disabled");

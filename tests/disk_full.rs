@@ -33,7 +33,7 @@ fn assert_fault(answer: &Response, phrase: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_full_disk_is_told_and_survived() {
+async fn a_full_disk_is_reported_and_survived() {
     let directory = tempfile::tempdir().unwrap();
     let process = cramped(directory.path(), 2_000);
     let mut client = Client::connect(&process.address).await;

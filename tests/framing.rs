@@ -137,7 +137,7 @@ async fn is_refused_and_ends_the_connection() {
 
 /// The refusal is the same when the request follows another, follows a body, or comes in small pieces.
 #[tokio::test]
-async fn is_refused_wherever_it_stands_on_a_connection() {
+async fn is_refused_wherever_it_is_on_a_connection() {
     let app = TestApp::start().await;
     let first = request("GET", "/healthz", &[], b"");
     let json = [("content-type", "application/json")];
@@ -186,7 +186,7 @@ async fn chunks_that_are_framed_oddly_end_the_request() {
     let whole = "5;ext=\"a b\"\r\n{\"tok\r\n8\r\nen\":\"x\"}\r\n000\r\nx-trailer: y\r\n\r\n";
     let mut client = app.client().await;
     assert_eq!(client.send(chunked(whole).as_bytes()).await.data(), json!({ "valid": false }));
-    assert_eq!(client.send(HIDDEN.as_bytes()).await.status, 200, "the connection goes on");
+    assert_eq!(client.send(HIDDEN.as_bytes()).await.status, 200, "the connection continues");
 }
 
 #[tokio::test]
@@ -237,7 +237,7 @@ async fn what_follows_an_offer_to_switch_is_read_as_what_it_is() {
 
 /// The HTTP library has refusals of its own, without an envelope. No request reaches them.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn is_told_in_the_envelope_whichever_byte_is_wrong() {
+async fn a_wrong_byte_is_reported_in_the_envelope() {
     let app = TestApp::start().await;
     let good = b"GET /api/version?a=b HTTP/1.1\r\nHost: localhost:80\r\nX-Ab: c d\r\nConnection: close\r\n\r\n";
     let mut statuses = std::collections::BTreeMap::<u16, usize>::new();

@@ -17,7 +17,7 @@ fn a_crash_leaves_no_core_dump() {
 }
 
 #[tokio::test]
-async fn browsers_are_told_to_use_https_alone_where_the_service_is_reached_by_it() {
+async fn browsers_must_use_https_where_the_service_is_reached_by_it() {
     let paths = [
         "/",
         "/h5/",
@@ -49,7 +49,7 @@ fn chmod(path: &Path, mode: u32) {
 }
 
 /// A command's messages about who can read its secrets.
-fn told(directory: &Path, arguments: &[&str]) -> String {
+fn output_of(directory: &Path, arguments: &[&str]) -> String {
     let mut command = binary();
     command.args(arguments).current_dir(directory).env("DESKPASS_PLATFORM__SECRET_FILE", directory.join("secret"));
     with_settings(&mut command, [PRODUCTION[0], PRODUCTION[2], ("platform.api_url", "http://127.0.0.1:1")]);
@@ -58,7 +58,7 @@ fn told(directory: &Path, arguments: &[&str]) -> String {
 }
 
 #[test]
-fn secrets_that_others_can_read_are_told() {
+fn secrets_that_others_can_read_are_reported() {
     let directory = tempfile::tempdir().unwrap();
     let at = fs::canonicalize(directory.path()).unwrap();
     let [file, secret] = ["deskpass.toml", "secret"].map(|name| at.join(name));
@@ -68,29 +68,26 @@ fn secrets_that_others_can_read_are_told() {
         for (path, mode) in [&at, &file, &secret].into_iter().zip(modes) {
             chmod(path, mode);
         }
-        let told = told(&at, &["config", "check"]);
-        assert!(told.contains("the settings are good"), "{told}");
-        [&file, &secret].map(|path| told.contains(&format!("run: chmod go= {}", path.display())))
+        let text = output_of(&at, &["config", "check"]);
+        assert!(text.contains("the settings are valid"), "{text}");
+        [&file, &secret].map(|path| text.contains(&format!("run: chmod go= {}", path.display())))
     };
     assert_eq!(check([0o755, 0o600, 0o600]), [false, false]);
     assert_eq!(check([0o755, 0o644, 0o600]), [true, false]);
     assert_eq!(check([0o755, 0o600, 0o604]), [false, true]);
     assert_eq!(check([0o755, 0o640, 0o440]), [true, true], "the group can");
-    assert_eq!(check([0o700, 0o644, 0o644]), [false, false], "nobody else gets into the directory");
+    assert_eq!(check([0o700, 0o644, 0o644]), [false, false], "no other user can open the directory");
     assert_eq!(check([0o755, 0o644, 0o644]), [true, true]);
-    let doctor = told(&at, &["doctor", "--language", "en"]);
-    assert!(
-        doctor.contains("! files with secrets: other users can read ") && doctor.contains("  chmod go= "),
-        "{doctor}"
-    );
+    let doctor = output_of(&at, &["doctor", "--language", "en"]);
+    assert!(doctor.contains("! secret files: other users can read ") && doctor.contains("  chmod go= "), "{doctor}");
     chmod(&file, 0o600);
     chmod(&secret, 0o600);
-    let doctor = told(&at, &["doctor", "--language", "en"]);
-    assert!(doctor.contains("✓ files with secrets: readable by nobody else"), "{doctor}");
+    let doctor = output_of(&at, &["doctor", "--language", "en"]);
+    assert!(doctor.contains("✓ secret files: not readable by other users"), "{doctor}");
 }
 
 #[test]
-fn secrets_that_others_can_read_are_told_at_the_start() {
+fn secrets_that_others_can_read_are_reported_at_the_start() {
     let directory = tempfile::tempdir().unwrap();
     let (data, secret) = (directory.path().join("data"), directory.path().join("secret"));
     fs::write(&secret, PRODUCTION[3].1).unwrap();
@@ -101,5 +98,5 @@ fn secrets_that_others_can_read_are_told_at_the_start() {
     command.args(["serve", "--dev", "--listen", "127.0.0.1:0", "--data"]).arg(&data);
     command.env("DESKPASS_ENCRYPTION_KEY_FILE", &secret);
     let (_, log) = Process::spawn(command).terminate();
-    assert!(log.contains("holds secrets and can be read by every user"), "{log}");
+    assert!(log.contains("contains secrets and is readable by every user"), "{log}");
 }

@@ -35,7 +35,7 @@ pub(crate) async fn settled(app: &TestApp) {
 
 /// Waits until the platform has rejected this many messages, then lets it accept them again.
 async fn turned_away(platform: &mut Client, messages: u64) {
-    until("messages were turned away", async || platform.calls(SEND).await >= messages).await;
+    until("messages were rejected", async || platform.calls(SEND).await >= messages).await;
     clear(platform, "faults").await;
 }
 
@@ -61,7 +61,7 @@ async fn do_everything(app: &TestApp, mut after: impl AsyncFnMut(&str, Duration)
     let began = Instant::now();
     let ask = json!({ "employee_id": "agent01", "password": PASSWORD });
     let half = client.post("/api/agents/login", &[("x-forwarded-for", "198.51.100.7")], &ask).await.data();
-    timed("somebody used your password to sign in / 有人使用您的密码登录", began).await;
+    timed("your password was used to sign in / 有人使用您的密码登录", began).await;
 
     let setup = client.post_as(half["token"].as_str().unwrap(), "/api/auth/otp-setup", &json!({})).await.data();
     let device = crate::harness::Device::scan(&setup, &app.clock);
@@ -85,15 +85,15 @@ async fn do_everything(app: &TestApp, mut after: impl AsyncFnMut(&str, Duration)
 }
 
 on_every_store! {
-    async fn everything_is_told_once_to_its_agent_in_both_languages_with_address_and_time(app) {
-        let (mut platform, mut told) = (app.client().await, 0);
+    async fn each_event_sends_one_notice_in_both_languages_with_address_and_time(app) {
+        let (mut platform, mut notified) = (app.client().await, 0);
         do_everything(&app, async |what, _| {
-            told += 1;
-            until(what, async || inbox(&mut platform).await.len() >= told).await;
+            notified += 1;
+            until(what, async || inbox(&mut platform).await.len() >= notified).await;
             settled(&app).await;
             let messages = inbox(&mut platform).await;
-            assert_eq!(messages.len(), told, "{messages:?}");
-            let (message, (english, chinese)) = (&messages[told - 1], what.split_once(" / ").unwrap());
+            assert_eq!(messages.len(), notified, "{messages:?}");
+            let (message, (english, chinese)) = (&messages[notified - 1], what.split_once(" / ").unwrap());
             assert_eq!((&message["touser"], &message["msgtype"]), (&json!(["agent01"]), &json!("text")));
             let text = message["text"]["content"].as_str().unwrap();
             let at = jiff::Timestamp::from_millisecond(app.clock.now().millis()).unwrap().to_string();
@@ -103,10 +103,10 @@ on_every_store! {
             assert!(!text.contains(PASSWORD) && !text.contains(OTHER), "{text}");
         })
         .await;
-        assert_eq!((told, platform.calls(SEND).await), (5, 5));
+        assert_eq!((notified, platform.calls(SEND).await), (5, 5));
     }
 
-    async fn what_failed_is_not_told(app) {
+    async fn failures_send_no_notice(app) {
         let mut client = app.client().await;
         let device = app.agent_with_device("agent01").await;
         settled(&app).await;
@@ -189,7 +189,7 @@ on_every_store! {
     async fn after_a_day_it_is_no_use_telling(app) {
         let mut client = app.client().await;
         let day = Duration::from_hours(24);
-        for (employee, wait, told) in [("agent01", day, 1), ("admin01", day + Duration::from_millis(1), 0)] {
+        for (employee, wait, notified) in [("agent01", day, 1), ("admin01", day + Duration::from_millis(1), 0)] {
             clear(&mut client, "calls").await;
             clear(&mut client, "inbox").await;
             client.set_fault(&json!({ "api": SEND, "drop": true, "times": 0 })).await;
@@ -198,7 +198,7 @@ on_every_store! {
             app.clock.advance(wait);
             app.auth().notices_due.notify_one();
             settled(&app).await;
-            assert_eq!(inbox(&mut client).await.len(), told, "{wait:?}");
+            assert_eq!(inbox(&mut client).await.len(), notified, "{wait:?}");
         }
     }
 }
@@ -213,9 +213,9 @@ async fn by_code(client: &mut Client, who: &str, computer: &str, phone: &str) {
 }
 
 on_every_store! {
-    async fn a_code_that_signs_in_from_a_new_network_is_told(app) {
+    async fn a_qr_sign_in_from_a_new_network_sends_a_notice(app) {
         let mut client = app.client().await;
-        let mut told = async |who: &str, computer: &str, phone: &str| {
+        let mut notified = async |who: &str, computer: &str, phone: &str| {
             let before = inbox(&mut client).await.len();
             by_code(&mut client, who, computer, phone).await;
             settled(&app).await;
@@ -223,9 +223,9 @@ on_every_store! {
             messages.get(before).map(|message| message["text"]["content"].as_str().unwrap().to_owned())
         };
         // A first network causes a notice only if the phone is elsewhere; later networks are compared with it.
-        let first = told("user01", "203.0.113.9", "198.51.100.7").await.unwrap();
+        let first = notified("user01", "203.0.113.9", "198.51.100.7").await.unwrap();
         assert!(first.contains("203.0.113.9"), "{first}");
-        assert_eq!(told("agent01", "198.51.100.7", "198.51.100.200").await, None);
+        assert_eq!(notified("agent01", "198.51.100.7", "198.51.100.200").await, None);
         for (computer, phone, is_told) in [
             ("198.51.100.8", "203.0.113.1", false),
             ("198.51.101.8", "198.51.101.8", true),
@@ -234,7 +234,7 @@ on_every_store! {
             ("2001:db8:1:ffff::3", "203.0.113.1", false),
             ("2001:db8:2::3", "203.0.113.1", true),
         ] {
-            let text = told("agent01", computer, phone).await;
+            let text = notified("agent01", computer, phone).await;
             assert_eq!(text.is_some(), is_told, "{computer}: {text:?}");
             let Some(text) = text else { continue };
             let at = jiff::Timestamp::from_millisecond(app.clock.now().millis()).unwrap();
@@ -245,10 +245,10 @@ on_every_store! {
         }
         // Half a year without a sign-in from a network makes it new again.
         app.clock.advance(Duration::from_hours(24 * 179));
-        assert_eq!(told("agent01", "198.51.101.77", "203.0.113.1").await, None);
+        assert_eq!(notified("agent01", "198.51.101.77", "203.0.113.1").await, None);
         app.clock.advance(Duration::from_hours(24 * 2));
-        assert_eq!(told("agent01", "198.51.101.77", "203.0.113.1").await, None);
-        assert!(told("agent01", "2001:db8:2::3", "203.0.113.1").await.is_some());
+        assert_eq!(notified("agent01", "198.51.101.77", "203.0.113.1").await, None);
+        assert!(notified("agent01", "2001:db8:2::3", "203.0.113.1").await.is_some());
     }
 }
 
@@ -278,7 +278,7 @@ async fn deliver(node: &TestApp) -> usize {
 }
 
 on_every_store! {
-    async fn a_platform_that_was_gone_is_told_of_it_later_once_and_by_one_node() {
+    async fn after_an_outage_a_notice_is_sent_once_by_one_node() {
         let (mut nodes, platform) = nodes().await;
         let mut client = nodes[0].client().await;
         let token = platform.sign_in(&mut client, "agent01").await;
@@ -299,7 +299,7 @@ on_every_store! {
         let platform = Platform::restart_at(&address).await;
         one.clock.advance(4 * LATER);
         let (here, there) = tokio::join!(deliver(one), deliver(other));
-        assert_eq!(here + there, 1, "told by one of them");
+        assert_eq!(here + there, 1, "sent by one of them");
         one.clock.advance(8 * LATER);
         assert_eq!((deliver(one).await, deliver(other).await), (0, 0));
         assert_eq!(inbox(&mut platform.client().await).await.len(), 1);
@@ -320,12 +320,12 @@ on_every_store! {
         drop(client);
         stop(&mut nodes).await;
         nodes[0].clock.advance(LATER);
-        let mut told = 0;
-        while told < 31 {
+        let mut notified = 0;
+        while notified < 31 {
             let count = deliver(&nodes[0]).await;
             let longest = Duration::from_millis(3_500) * u32::try_from(count).unwrap();
             assert!(count > 0 && longest < LATER, "{count} at once");
-            told += count;
+            notified += count;
         }
         assert_eq!(inbox(&mut control).await.len(), 31);
     }

@@ -20,9 +20,9 @@ async fn explore(app: &TestApp, token: Option<&str>) {
     }
     let ran = tokio::task::spawn_blocking(move || command.output()).await.unwrap();
     let ran = ran.expect("no schemathesis; run tools/schemathesis first");
-    let told = String::from_utf8_lossy(&ran.stdout);
-    assert!(ran.status.success(), "{told}\n{}", String::from_utf8_lossy(&ran.stderr));
-    assert!(told.contains("Tested: "), "{told}");
+    let shown = String::from_utf8_lossy(&ran.stdout);
+    assert!(ran.status.success(), "{shown}\n{}", String::from_utf8_lossy(&ran.stderr));
+    assert!(shown.contains("Tested: "), "{shown}");
 }
 
 /// On one store: the whole suite compares every answer with the description, on both.

@@ -392,7 +392,7 @@ async fn a_request_that_waits_for_rows_times_out_and_no_other_is_affected() {
     soon(HEALED, "writes that wait", async || place.query(stuck) == ["8"]).await;
     for token in &strangers {
         // Each token is used for the first time, so the session has to be read.
-        assert_eq!(client.me(token).await.status, 200, "writes leave connections to whoever reads");
+        assert_eq!(client.me(token).await.status, 200, "writes leave connections for readers");
     }
     assert!(client.is_valid(&token).await, "a hit needs no connection");
     waiting.join_all().await;

@@ -32,7 +32,7 @@ fn people() -> [Options<'static>; 2] {
 }
 
 /// The text of these two that is in the language of the browser.
-fn told<'a>(options: &Options<'_>, english: &'a str, chinese: &'a str) -> &'a str {
+fn localized<'a>(options: &Options<'_>, english: &'a str, chinese: &'a str) -> &'a str {
     if options.language == "en" { english } else { chinese }
 }
 

@@ -104,8 +104,10 @@ async fn refused(browser: &Browser, words: &str) {
 }
 
 /// Waits until the page shows a message with these words.
-async fn said(browser: &Browser, words: &str) {
-    browser.wait_until(&format!("document.querySelector('#said').textContent.includes({})", Value::from(words))).await;
+async fn until_status(browser: &Browser, words: &str) {
+    browser
+        .wait_until(&format!("document.querySelector('#status-line').textContent.includes({})", Value::from(words)))
+        .await;
 }
 
 /// Waits until a list has this many rows.

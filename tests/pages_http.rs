@@ -6,9 +6,9 @@ const PAGES: [&str; 7] = ["/", "/h5/", "/itagent/", "/itadmin/", "/scan/", "/con
 
 /// The language of a page, from its headers and its text.
 fn language(answer: &Response) -> String {
-    let told = answer.header("content-language").unwrap().to_owned();
-    assert!(answer.body.contains(&format!("<html lang=\"{told}\">")), "{answer:?}");
-    told
+    let text = answer.header("content-language").unwrap().to_owned();
+    assert!(answer.body.contains(&format!("<html lang=\"{text}\">")), "{answer:?}");
+    text
 }
 
 /// The address of the stylesheet of a page.

@@ -66,8 +66,8 @@ impl Office {
     }
 
     /// Waits until the page shows a message.
-    async fn said(&self, text: &str) {
-        self.until_text("#said", text).await;
+    async fn until_status(&self, text: &str) {
+        self.until_text("#status-line", text).await;
         self.browser.wait_until("!document.querySelector('dialog')").await;
     }
 

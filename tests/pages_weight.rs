@@ -59,11 +59,11 @@ async fn a_first_view_is_small_and_a_second_one_smaller() {
 async fn a_page_says_what_it_is_for_before_any_script_has_come() {
     let (_directory, service) = service();
     let driver = Driver::start();
-    let told = [
+    let shown = [
         ("en", "Sign in to the IT help desk", "Scan this code", "Sign in on this computer", "Agents: sign in"),
         ("zh-CN", "登录 IT 服务台", "扫描此二维码", "在此电脑上登录", "坐席：使用密码登录"),
     ];
-    for (language, title, step, here, password) in told {
+    for (language, title, step, here, password) in shown {
         let browser = driver.browser(Options { language, ..Options::default() }).await;
         browser.block(&["*.js"]).await;
         browser.goto(&format!("http://{}/", service.address)).await;
@@ -96,7 +96,7 @@ async fn a_slow_line_is_enough_to_sign_in_and_to_switch_a_role() {
     browser.script(choose, &[]).await;
     browser.wait_for("[data-role=agent][aria-pressed=true]").await;
     browser.click("[data-role=user]").await;
-    browser.wait_until("document.querySelector('#said')?.textContent.includes('Employee')").await;
+    browser.wait_until("document.querySelector('#status-line')?.textContent.includes('Employee')").await;
     let token = browser.script("return sessionStorage.getItem('deskpass.token')", &[]).await;
     let me = crate::harness::Client::connect(&service.address).await.me(token.as_str().unwrap()).await.data();
     assert_eq!(me["current_role"], json!("user"));

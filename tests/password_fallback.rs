@@ -94,6 +94,6 @@ on_every_store! {
             app.clock.advance(Duration::from_mins(2));
         }
         assert_eq!(app.query("SELECT count(*) FROM half_session"), ["0"]);
-        assert_eq!(app.query("SELECT count(*) FROM guess WHERE trial = 'password'"), ["0"], "nobody looked at a password");
+        assert_eq!(app.query("SELECT count(*) FROM guess WHERE trial = 'password'"), ["0"], "no password was checked");
     }
 }

@@ -49,7 +49,7 @@ fn bad_answers() -> Vec<(&'static str, Value)> {
             json!({ "api": "auth/getuserinfo", "http_status": 302, "body": "", "headers": { "location": "http://127.0.0.1:1/" } }),
         ),
         ("a dropped connection", json!({ "api": "auth/getuserinfo", "drop": true })),
-        ("not allowed from here", json!({ "api": "auth/getuserinfo", "errcode": 60020 })),
+        ("not allowed from this machine", json!({ "api": "auth/getuserinfo", "errcode": 60020 })),
     ]
 }
 
@@ -65,8 +65,8 @@ on_every_store! {
             assert!(client.is_valid(&token).await);
         }
         for (what, fault, word) in [
-            ("nobody's employee", body(r#"{"errcode":0,"openid":"o-1"}"#), "not_a_member"),
-            ("nobody's employee, in the old spelling", body(r#"{"OpenId":"o-1","DeviceId":""}"#), "not_a_member"),
+            ("not a member", body(r#"{"errcode":0,"openid":"o-1"}"#), "not_a_member"),
+            ("not a member, in the old spelling", body(r#"{"OpenId":"o-1","DeviceId":""}"#), "not_a_member"),
             ("a code that is no good", json!({ "api": "auth/getuserinfo", "errcode": 40029 }), "invalid_code"),
             ("the same as text", body(r#"{"errcode":"40029"}"#), "invalid_code"),
         ] {

@@ -95,7 +95,7 @@ async fn application() -> String {
 }
 
 /// The values of a header that an application received, from the head in its response.
-fn told<'a>(answer: &'a Response, name: &str) -> Vec<&'a str> {
+fn header_values<'a>(answer: &'a Response, name: &str) -> Vec<&'a str> {
     let lines = answer.body.lines().filter_map(|line| line.split_once(": "));
     lines.filter(|(given, _)| given.eq_ignore_ascii_case(name)).map(|(_, value)| value).collect()
 }
@@ -130,7 +130,7 @@ async fn nginx_asks_who_may_pass_and_tells_the_application_who_it_is() {
             ("x-auth-role", "agent"),
             ("x-auth-roles", "agent"),
         ] {
-            assert_eq!(told(&answer, name), [value], "{answer:?}");
+            assert_eq!(header_values(&answer, name), [value], "{answer:?}");
         }
         assert!(!answer.body.contains("x_auth_role") && !answer.body.contains(&token), "{answer:?}");
     }

@@ -97,7 +97,7 @@ async fn shown(app: &TestApp, platform: &Platform, browser: &[(&str, &str)], pho
 
 /// Behind a proxy that does not forward client addresses, all clients seem to be at the proxy's address.
 #[tokio::test]
-async fn the_phone_is_told_when_an_address_is_not_known() {
+async fn the_phone_shows_that_an_address_is_unknown() {
     let (app, platform) = TestApp::production_with_platform(&[]).await;
     let (here, there) = ([("x-forwarded-for", "198.51.100.7")], [("x-forwarded-for", "203.0.113.9")]);
     let unknown = [json!(null), json!(null)];
@@ -138,7 +138,7 @@ async fn a_forgotten_proxy_is_named() {
         let output = command(&["doctor", "--language", language]).output().unwrap();
         String::from_utf8_lossy(&output.stdout).into_owned()
     };
-    assert!(doctor("en").contains("✓ proxies: no request of an untrusted one"), "{}", doctor("en"));
+    assert!(doctor("en").contains("✓ proxies: no requests from untrusted proxies"), "{}", doctor("en"));
     let mut client = Client::connect_from(&process.address, "127.0.0.2").await;
     for _ in 0..3 {
         untrusted(&client.get("/api/auth/qrcode", &[("x-forwarded-for", "198.51.100.7")]).await);
@@ -151,7 +151,7 @@ async fn a_forgotten_proxy_is_named() {
     let (english, chinese) = (doctor("en"), doctor("zh"));
     assert!(english.contains("  10.0.0.2: 2 request(s) passed on by a trusted proxy, the last at "), "{english}");
     assert!(!english.contains("10.0.0.3"), "{english}");
-    assert!(english.contains("! proxies: an untrusted one forwards requests"), "{english}");
+    assert!(english.contains("! proxies: an untrusted proxy forwards requests"), "{english}");
     assert!(english.contains("  127.0.0.2: 3 request(s) refused, the last at "), "{english}");
     assert!(chinese.contains("! 代理：") && chinese.contains("127.0.0.2: 3"), "{chinese}");
     let (_, log) = process.terminate();

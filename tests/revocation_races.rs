@@ -178,9 +178,9 @@ async fn hold_and_revoke(
     revocation.revoke(other, "admin01", &token, Role::Admin).await;
     let before = state(app);
     let answer = held.finish().await;
-    let told = (answer.status, answer.reason());
+    let shown = (answer.status, answer.reason());
     let (status, reason) = revocation.refusal();
-    assert_eq!(told, (status, reason.to_owned()), "{route:?} after {revocation:?}: {answer:?}");
+    assert_eq!(shown, (status, reason.to_owned()), "{route:?} after {revocation:?}: {answer:?}");
     assert_eq!(state(app), before, "{route:?} after {revocation:?}");
     revocation.restore(app, "admin01", Role::Admin).await;
 }
@@ -201,8 +201,8 @@ on_every_store! {
                 hold_and_revoke((&app, other), route, &device, revocation, sent).await;
             }
         }
-        let told = app.query("SELECT COUNT(*) FROM login_log WHERE event LIKE '%_refused' AND reason = 'signed_out'");
-        assert_ne!(told, ["0"], "what was refused is written down");
+        let shown = app.query("SELECT COUNT(*) FROM login_log WHERE event LIKE '%_refused' AND reason = 'signed_out'");
+        assert_ne!(shown, ["0"], "the refusal is logged");
         // The same request succeeds where nothing was revoked.
         let token = client.sign_in("admin01").await;
         let (bearer, code) = (format!("Bearer {token}"), device.next_code());
@@ -237,8 +237,8 @@ on_every_store! {
                 let before = state(&app);
                 let answer = held.finish().await;
                 let (status, reason) = revocation.refusal();
-                let told = (answer.status, answer.reason());
-                assert_eq!(told, (status, reason.to_owned()), "{path} after {revocation:?}: {answer:?}");
+                let shown = (answer.status, answer.reason());
+                assert_eq!(shown, (status, reason.to_owned()), "{path} after {revocation:?}: {answer:?}");
                 assert_eq!(state(&app), before, "{path} after {revocation:?}");
                 revocation.restore(&app, "agent01", Role::Agent).await;
             }

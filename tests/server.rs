@@ -91,7 +91,7 @@ async fn one_address_has_so_many_connections_and_no_more() {
         held.push(client);
     }
     let ask = request("GET", "/healthz", &[], b"");
-    assert!(app.client().await.try_send(&ask).await.is_none(), "the fourth is turned away");
+    assert!(app.client().await.try_send(&ask).await.is_none(), "the fourth is rejected");
     held.pop();
     // The slot is free when the server has seen the end of the connection.
     while app.client().await.try_send(&ask).await.is_none() {
@@ -123,7 +123,7 @@ async fn a_desk_that_stops_says_so_first_and_finishes_what_it_began() {
     app.client().await.get("/api/version", &[]).await.data();
     slow.send(later).await.data();
     app.stop().await;
-    assert!(tokio::net::TcpStream::connect(&app.address).await.is_err(), "nobody listens any more");
+    assert!(tokio::net::TcpStream::connect(&app.address).await.is_err(), "the service no longer listens");
 }
 
 #[test]
@@ -148,9 +148,9 @@ async fn idle_connections_do_not_hold_up_the_end() {
 }
 
 #[test]
-fn weak_settings_are_told_at_the_start() {
+fn weak_settings_are_reported_at_the_start() {
     let directory = tempfile::tempdir().unwrap();
-    let told = |fallback| {
+    let warned = |fallback| {
         let mut command = binary();
         command.args(["serve", "--listen", "127.0.0.1:0", "--data"]).arg(directory.path());
         with_settings(&mut command, PRODUCTION.into_iter().chain([("server.settle", "0s")]));
@@ -159,11 +159,11 @@ fn weak_settings_are_told_at_the_start() {
         assert_eq!(code, Some(0), "{log}");
         log.contains("agents.password_fallback is always")
     };
-    assert!(told("always") && !told("outage"));
+    assert!(warned("always") && !warned("outage"));
 }
 
 #[tokio::test]
-async fn a_key_that_was_changed_is_told_at_the_start() {
+async fn a_key_that_was_changed_is_reported_at_the_start() {
     let directory = tempfile::tempdir().unwrap();
     let serve = |key: Option<&str>| {
         let mut command = binary();
@@ -171,15 +171,15 @@ async fn a_key_that_was_changed_is_told_at_the_start() {
         with_settings(&mut command, key.map(|key| ("encryption_key", key)));
         Process::spawn(command)
     };
-    let told = |process: Process| process.terminate().1.contains("encryption_key is not the one");
+    let warned = |process: Process| process.terminate().1.contains("encryption_key is not the key");
     let other = Some(PRODUCTION[3].1);
-    assert!(!told(serve(None)));
-    assert!(told(serve(other)), "the log depends on it");
+    assert!(!warned(serve(None)));
+    assert!(warned(serve(other)), "the log depends on it");
     let process = serve(None);
     Client::connect(&process.address).await.first_password("agent01").await;
-    assert!(!told(process));
-    assert!(told(serve(other)));
-    assert!(!told(serve(None)), "it is back");
+    assert!(!warned(process));
+    assert!(warned(serve(other)));
+    assert!(!warned(serve(None)), "it is back");
 }
 
 /// Data written with another key could not be verified; the error says what to do.
@@ -196,13 +196,19 @@ async fn production_does_not_start_with_another_key_than_before() {
     let serve = |key| run(&["serve", "--listen", "127.0.0.1:0"], key);
     assert_eq!(Process::spawn(serve(ours)).terminate().0, Some(0));
     let refused = serve(other).output().unwrap();
-    let told = String::from_utf8_lossy(&refused.stderr).into_owned();
-    assert!(!refused.status.success() && told.contains("encryption_key is not the one that the data in "), "{told}");
-    assert!(told.contains("deskpass audit restart --key-is-lost"), "{told}");
+    let output = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(
+        !refused.status.success() && output.contains("encryption_key is not the key that the data in "),
+        "{output}"
+    );
+    assert!(output.contains("deskpass audit restart --key-is-lost"), "{output}");
     for arguments in [&["migrate"][..], &["employee", "add", "lisi"], &["clock", "repair", "--yes"]] {
         let refused = run(arguments, other).output().unwrap();
-        let told = String::from_utf8_lossy(&refused.stderr).into_owned();
-        assert!(!refused.status.success() && told.contains("encryption_key is not the one"), "{arguments:?}: {told}");
+        let output = String::from_utf8_lossy(&refused.stderr).into_owned();
+        assert!(
+            !refused.status.success() && output.contains("encryption_key is not the key"),
+            "{arguments:?}: {output}"
+        );
     }
     assert_eq!(Process::spawn(serve(ours)).terminate().0, Some(0), "nothing happened to the data");
     // A write to the database can damage the key check, and the log still verifies the key.
@@ -217,12 +223,12 @@ async fn production_does_not_start_with_another_key_than_before() {
     database.execute("UPDATE desk SET key_check = 'x'", []).unwrap();
     drop(database);
     let (code, log) = Process::spawn(serve(ours)).terminate();
-    assert!(code == Some(0) && log.contains("the key check in the database is not"), "{log}");
+    assert!(code == Some(0) && log.contains("the key check in the database was changed"), "{log}");
     let (code, log) = Process::spawn(serve(ours)).terminate();
     assert!(code == Some(0) && !log.contains("key check"), "{log}");
     // The key is lost.
     let doctor = String::from_utf8_lossy(&run(&["doctor"], other).output().unwrap().stdout).into_owned();
-    assert!(doctor.contains("✗ key of the data: encryption_key is not the one"), "{doctor}");
+    assert!(doctor.contains("✗ encryption key: encryption_key is not the key"), "{doctor}");
     let restarted = run(&["audit", "restart", "--key-is-lost"], other).output().unwrap();
     assert!(restarted.status.success(), "{restarted:?}");
     assert_eq!(Process::spawn(serve(other)).terminate().0, Some(0));

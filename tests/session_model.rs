@@ -84,7 +84,7 @@ impl Model {
         !token.ended && self.now < token.born + LIFETIME
     }
 
-    fn stands(&self, token: &Token) -> bool {
+    fn is_valid(&self, token: &Token) -> bool {
         self.holds(token) && self.people[token.person].0.contains(&token.role)
     }
 }
@@ -143,12 +143,12 @@ async fn sign_in(person: usize, model: &mut Model, client: &mut Client) {
 
 async fn on_token(step: &Step, at: usize, model: &mut Model, client: &mut Client) {
     let token = &model.tokens[at];
-    let (holds, stands, text) = (model.holds(token), model.stands(token), token.text.clone());
+    let (holds, is_valid, text) = (model.holds(token), model.is_valid(token), token.text.clone());
     match *step {
         Step::Verify(_) => {
             let verified = client.verify(&text).await;
-            assert_eq!(verified["valid"], stands, "{token:?}");
-            if stands {
+            assert_eq!(verified["valid"], is_valid, "{token:?}");
+            if is_valid {
                 let roles: Vec<_> = model.people[token.person].0.iter().map(|role| ROLES[*role]).collect();
                 assert_eq!(verified["roles"], json!(roles));
                 assert_eq!(verified["current_role"], ROLES[token.role]);
@@ -157,7 +157,7 @@ async fn on_token(step: &Step, at: usize, model: &mut Model, client: &mut Client
         }
         Step::Me(_) => assert_eq!(
             client.me(&text).await.status,
-            if stands {
+            if is_valid {
                 200
             } else if holds {
                 403

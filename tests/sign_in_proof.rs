@@ -139,7 +139,7 @@ on_every_store! {
         }
     }
 
-    async fn that_an_agent_has_no_password_is_told_to_the_agent_alone() {
+    async fn only_the_agent_learns_that_there_is_no_password() {
         let (app, platform) = production(&OPEN).await;
         let mut client = app.client().await;
         let page = ("sec-fetch-site", "same-origin");
@@ -295,7 +295,7 @@ on_every_store! {
         let proven = async |client: &mut Client| client.get_as(&token, "/api/auth/otp-status").await.data()["proven"].clone();
         assert_eq!(proven(&mut client).await, false);
         show(&mut client, &token, "verify", &device.recovery_codes[0]).await.data();
-        assert_eq!(proven(&mut client).await, false, "whoever has the codes need not have the device");
+        assert_eq!(proven(&mut client).await, false, "recovery codes do not prove possession of the device");
         show(&mut client, &token, "verify", &device.next_code()).await.data();
         assert_eq!(proven(&mut client).await, true);
         let half = client.partial_sign_in("admin01").await;

@@ -46,8 +46,8 @@ async fn listening(driver: &Driver, page: &str, socket: &str, token: &str) -> Br
 
 /// The texts of all recommendations received, in order.
 async fn recommended(browser: &Browser) -> Value {
-    let told = "return heard.filter((frame) => frame.msg_type === 'dynamic_recommend').map(({ content }) => content)";
-    browser.script(told, &[]).await
+    let report = "return heard.filter((frame) => frame.msg_type === 'dynamic_recommend').map(({ content }) => content)";
+    browser.script(report, &[]).await
 }
 
 async fn nothing_was_blocked(browser: &Browser) {
@@ -143,7 +143,7 @@ on_every_store! {
 
 /// The messages that an embedded service kept for reconnecting clients are lost on restart: the page is told to reload its data.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_restarted_service_is_found_again_and_the_gap_is_told() {
+async fn a_restarted_service_is_found_again_and_the_gap_is_reported() {
     let mut app = App::start();
     let address = app.process.address.clone();
     let token = app.client().await.sign_in("user01").await;
@@ -163,7 +163,7 @@ async fn a_restarted_service_is_found_again_and_the_gap_is_told() {
 
 /// A browser hides the reason of a refused handshake: the module finds it out, and stops reconnecting.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_refused_handshake_is_told_with_its_reason() {
+async fn a_refused_handshake_is_reported_with_its_reason() {
     let app = App::start();
     let mut client = app.client().await;
     let employee = client.sign_in("user01").await;
@@ -177,8 +177,8 @@ async fn a_refused_handshake_is_told_with_its_reason() {
     ] {
         let browser = listening(&driver, &app.at("/h5/"), socket, token).await;
         browser.wait_until("ends.length === 1").await;
-        let told = browser.script("return [ends[0], states]", &[]).await;
-        assert_eq!(told, json!([{ "over": over, "reason": reason }, ["connecting", "waiting", "ended"]]));
+        let report = browser.script("return [ends[0], states]", &[]).await;
+        assert_eq!(report, json!([{ "over": over, "reason": reason }, ["connecting", "waiting", "ended"]]));
     }
 }
 
@@ -257,8 +257,8 @@ async fn a_newer_socket_takes_the_place_of_the_oldest() {
         "window.crowd = Array.from({ length: 10 }, () => new WebSocket(arguments[0], ['bearer.' + arguments[1]]))";
     browser.script(crowd, &[json!(address), json!(token)]).await;
     browser.wait_until("ends.length === 1").await;
-    let told = browser.script("return [ends[0], states.pop()]", &[]).await;
-    assert_eq!(told, json!([{ "over": "place", "reason": "replaced" }, "ended"]));
+    let report = browser.script("return [ends[0], states.pop()]", &[]).await;
+    assert_eq!(report, json!([{ "over": "place", "reason": "replaced" }, "ended"]));
     browser.script("line.reconnect()", &[]).await;
     browser.wait_until(LIVE).await;
     browser.script("line.close()", &[]).await;
@@ -287,14 +287,14 @@ async fn the_typewriter_puts_pieces_in_order() {
     };
     let disordered =
         json!([[7, "a", false], [7, "a", false], [6, "x", false], [9, "c", true], [8, "b", false], [10, "d", false]]);
-    let told = json!([["a", "a", false, true], null, null, null, ["abc", "bc", true, true], null]);
-    assert_eq!(taken(disordered).await, told);
+    let report = json!([["a", "a", false, true], null, null, null, ["abc", "bc", true, true], null]);
+    assert_eq!(taken(disordered).await, report);
     let unreadable = json!([["0", "a", false], [0, 1, false], [0.5, "a", false]]);
     assert_eq!(taken(unreadable).await, json!([null, null, null]));
     let lost: Vec<_> = [0].into_iter().chain(2..35).map(|seq| json!([seq, "a", false])).collect();
-    let told = taken(json!(lost)).await;
-    assert_eq!(told[32], json!(null));
-    assert_eq!(told[33], json!(["a".repeat(34), "a".repeat(33), false, false]));
+    let report = taken(json!(lost)).await;
+    assert_eq!(report[32], json!(null));
+    assert_eq!(report[33], json!(["a".repeat(34), "a".repeat(33), false, false]));
     let long = taken(json!([[0, "a".repeat(262_143), false], [1, "bcd", true]])).await;
     assert_eq!(long[1], json!([format!("{}b", "a".repeat(262_143)), "b", true, false]));
 }

@@ -22,8 +22,8 @@ impl Cluster {
         let servers = Arc::new(Servers::private());
         let place = servers.cluster_store();
         let nodes = vec![Process::node(&place, &[]), Process::node(&place, &[])];
-        let told = Operator::At(&place).succeed(&["service-key", "create", "bot", "--scope", "messages"]);
-        let key = told.lines().find_map(|line| line.trim().strip_prefix("service key: ")).unwrap().to_owned();
+        let shown = Operator::At(&place).succeed(&["service-key", "create", "bot", "--scope", "messages"]);
+        let key = shown.lines().find_map(|line| line.trim().strip_prefix("service key: ")).unwrap().to_owned();
         Self { servers, place, nodes, key }
     }
 
@@ -109,7 +109,7 @@ async fn ending_a_session_on_one_node_ends_its_sockets_on_the_other_within_a_sec
     let [mut one, mut other] = cluster.clients().await;
     for round in 0..10 {
         let token = one.sign_in("user01").await;
-        soon("the other node has heard of the role", async || other.is_valid(&token).await).await;
+        soon("the other node knows of the role", async || other.is_valid(&token).await).await;
         let mut socket = cluster.socket(1, &token).await;
         let ended = match round % 3 {
             0 => {
@@ -128,10 +128,10 @@ async fn ending_a_session_on_one_node_ends_its_sockets_on_the_other_within_a_sec
         let began = Instant::now();
         let closing = tokio::spawn(async move { (socket.closed().await, began.elapsed()) });
         // Sent after the end, on the node where the session ended: the other node may or may not know of the end yet.
-        let told = one.send_card(&cluster.key, &to("user01"), &json!("too late")).await;
+        let shown = one.send_card(&cluster.key, &to("user01"), &json!("too late")).await;
         let ((code, reason, said), elapsed) = closing.await.unwrap();
         assert!(elapsed < Duration::from_secs(1), "{elapsed:?}");
-        assert_eq!((code, &*reason, told), (ended.0, ended.1, 0));
+        assert_eq!((code, &*reason, shown), (ended.0, ended.1, 0));
         assert!(said.iter().all(|frame| frame["msg_type"] == "session"), "{said:?}");
         Operator::At(&cluster.place).succeed(&["employee", "enable", "user01"]);
         Operator::At(&cluster.place).succeed(&["role", "grant", "user01", "user"]);
@@ -225,16 +225,16 @@ async fn a_sender_of_many_messages_does_not_wait_for_a_dead_node_once_for_each()
     cluster.nodes.remove(0).kill();
     let message = json!({ "to": to("user01"), "msg_type": "byod_card", "content": 1 });
     let began = Instant::now();
-    let told = other.send_messages(&cluster.key, &json!({ "messages": vec![message; 100] })).await.data();
+    let shown = other.send_messages(&cluster.key, &json!({ "messages": vec![message; 100] })).await.data();
     assert!(began.elapsed() < Duration::from_secs(3), "{:?}", began.elapsed());
-    assert_eq!(told["delivered"], 100, "on the node that lives");
+    assert_eq!(shown["delivered"], 100, "on the node that lives");
     let mut staying = sockets.remove(1);
     let cards = staying.drain().await.into_iter().filter(|frame| frame["content"] == 1);
     assert_eq!(cards.count(), 100);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn without_redis_services_are_told_to_try_again_and_sockets_stay() {
+async fn without_redis_services_must_retry_and_sockets_stay() {
     let cluster = Cluster::start();
     let [mut one, mut other] = cluster.clients().await;
     let token = one.sign_in("user01").await;

@@ -20,8 +20,8 @@ const CLIENTS: usize = 4;
 
 /// A key that may send messages.
 fn messenger(operator: Operator<'_>) -> String {
-    let told = operator.succeed(&["service-key", "create", "assistant", "--scope", "messages"]);
-    told.lines().find_map(|line| line.trim().strip_prefix("service key: ")).expect("a key").to_owned()
+    let shown = operator.succeed(&["service-key", "create", "assistant", "--scope", "messages"]);
+    shown.lines().find_map(|line| line.trim().strip_prefix("service key: ")).expect("a key").to_owned()
 }
 
 /// A handshake as a browser makes it: it cannot set the header.
@@ -45,8 +45,8 @@ async fn a_socket(proxy: &Proxy, directory: &Path) {
     socket.is_quiet().await;
 
     client.logout(&token).await.data();
-    let (code, reason, said) = socket.closed().await;
-    assert_eq!((code, &*reason, &said[0]["content"]["event"]), (4401, "signed_out", &json!("ending")));
+    let (code, reason, frames) = socket.closed().await;
+    assert_eq!((code, &*reason, &frames[0]["content"]["event"]), (4401, "signed_out", &json!("ending")));
     assert_eq!(socket.any().await, Frame::End);
 
     // A refused handshake has a reason, and so has a request without an upgrade.
@@ -73,7 +73,7 @@ async fn proxies_carry_sockets_and_how_they_end() {
 
 /// What a client received.
 #[derive(Debug, Default)]
-struct Heard {
+struct ReceivedFrames {
     contents: Vec<Value>,
     /// The code and reason of each close.
     closed: Vec<(u16, String)>,
@@ -89,13 +89,13 @@ async fn come_back(proxy: &str, token: &str, last: &str) -> TestSocket {
             Ok(socket) => return socket,
             Err(answer) => assert!([502, 503].contains(&answer.status) && answer.code() == 1005, "{answer:?}"),
         }
-        assert!(began.elapsed() < Duration::from_secs(10), "nobody takes it");
+        assert!(began.elapsed() < Duration::from_secs(10), "no node accepts it");
     }
 }
 
 /// Listens through a proxy until it receives `false`, and reconnects whenever it is closed.
-async fn listen(proxy: String, token: String, everybody: Arc<Barrier>) -> Heard {
-    let mut heard = Heard::default();
+async fn listen(proxy: String, token: String, everybody: Arc<Barrier>) -> ReceivedFrames {
+    let mut received = ReceivedFrames::default();
     let mut socket = TestSocket::open(&proxy, "employee", &token).await;
     let mut last = socket.event("ready").await["id"].as_str().unwrap().to_owned();
     everybody.wait().await;
@@ -106,12 +106,12 @@ async fn listen(proxy: String, token: String, everybody: Arc<Barrier>) -> Heard 
                 if text["msg_type"] == "session" {
                     continue;
                 }
-                heard.contents.push(text["content"].clone());
+                received.contents.push(text["content"].clone());
                 if text["content"] == 0 {
                     everybody.wait().await;
                 }
                 if text["content"] == false {
-                    return heard;
+                    return received;
                 }
                 continue;
             }
@@ -119,7 +119,7 @@ async fn listen(proxy: String, token: String, everybody: Arc<Barrier>) -> Heard 
             Frame::End => (1006, String::new()),
             other => panic!("{other:?}"),
         };
-        heard.closed.push(away);
+        received.closed.push(away);
         socket = come_back(&proxy, &token, &last).await;
         let ready = socket.event("ready").await;
         assert_eq!(ready["content"]["resumed"], true, "{ready}");
@@ -127,7 +127,7 @@ async fn listen(proxy: String, token: String, everybody: Arc<Barrier>) -> Heard 
 }
 
 /// Clients listen through a balancer while one of two nodes stops, and messages are sent through the other meanwhile.
-async fn one_of_two_goes(go: fn(Process)) -> Vec<Heard> {
+async fn one_of_two_goes(go: fn(Process)) -> Vec<ReceivedFrames> {
     let place = Servers::shared().cluster_store();
     let [one, other] = [Process::node(&place, &[SETTLE]), Process::node(&place, &[SETTLE])];
     let (proxy, key) = (Proxy::haproxy([&one.address, &other.address]), messenger(Operator::At(&place)));
@@ -150,14 +150,14 @@ async fn one_of_two_goes(go: fn(Process)) -> Vec<Heard> {
     gone.await.unwrap();
     sent.push(json!(false));
     service.send_card(&key, &to, &json!(false)).await;
-    let heard = listening.join_all().await;
-    for heard in &heard {
-        assert_eq!(heard.contents, sent, "each once, and in order");
+    let received = listening.join_all().await;
+    for received in &received {
+        assert_eq!(received.contents, sent, "each once, and in order");
     }
-    heard
+    received
 }
 
-async fn wait_for(everybody: &Barrier, listening: &mut JoinSet<Heard>) {
+async fn wait_for(everybody: &Barrier, listening: &mut JoinSet<ReceivedFrames>) {
     tokio::select! {
         _ = everybody.wait() => {}
         early = listening.join_next() => panic!("{early:?}"),
@@ -166,16 +166,16 @@ async fn wait_for(everybody: &Barrier, listening: &mut JoinSet<Heard>) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_client_of_a_draining_node_goes_on_at_the_other_and_misses_nothing() {
-    let heard = one_of_two_goes(|node| assert_eq!(node.terminate().0, Some(0))).await;
-    let closed: Vec<_> = heard.into_iter().flat_map(|heard| heard.closed).collect();
+    let received = one_of_two_goes(|node| assert_eq!(node.terminate().0, Some(0))).await;
+    let closed: Vec<_> = received.into_iter().flat_map(|received| received.closed).collect();
     assert!((1..CLIENTS).contains(&closed.len()), "{closed:?}");
     assert!(closed.iter().all(|(code, reason)| (*code, &**reason) == (1012, "restarting")), "{closed:?}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_client_behind_a_proxy_of_a_killed_node_goes_on_at_the_other_and_misses_nothing() {
-    let heard = one_of_two_goes(Process::kill).await;
-    let closed: Vec<_> = heard.into_iter().flat_map(|heard| heard.closed).collect();
+    let received = one_of_two_goes(Process::kill).await;
+    let closed: Vec<_> = received.into_iter().flat_map(|received| received.closed).collect();
     assert!((1..CLIENTS).contains(&closed.len()), "{closed:?}");
     assert!(closed.iter().all(|(code, _)| *code == 1006), "{closed:?}");
 }

@@ -30,7 +30,7 @@ async fn closes(app: &TestApp, token: &str, what: &str, bytes: &[u8], code: u16,
 }
 
 on_every_store! {
-    async fn what_breaks_the_protocol_is_told_so(app) {
+    async fn protocol_violations_are_reported(app) {
         let token = app.client().await.sign_in("user01").await;
         let unmasked = |first: u8| vec![first, 2, b'h', b'i'];
         for (what, bytes) in [
@@ -80,14 +80,14 @@ on_every_store! {
         until(&app, 0).await;
     }
 
-    async fn what_is_no_text_is_told_so(app) {
+    async fn invalid_text_is_reported(app) {
         let token = app.client().await.sign_in("user01").await;
         for (what, bytes) in [
             ("a byte that is never", masked(0x81, b"a\xffb")),
             ("half a character", masked(0x81, b"\xe4\xbd")),
             ("half a pair", masked(0x81, b"\xed\xa0\x80")),
-            ("one that is too long", masked(0x81, b"\xc0\xaf")),
-            ("one that is too high", masked(0x81, b"\xf4\x90\x80\x80")),
+            ("an overlong encoding", masked(0x81, b"\xc0\xaf")),
+            ("a code point that is too high", masked(0x81, b"\xf4\x90\x80\x80")),
             ("in the second piece", [masked(0x01, b"a"), masked(0x80, b"\xff")].concat()),
             ("across two pieces", [masked(0x01, b"\xe4"), masked(0x80, b"a")].concat()),
             ("cut off in the last piece", [masked(0x01, b"\xe4"), masked(0x00, b"\xbd"), masked(0x80, b"")].concat()),
@@ -99,7 +99,7 @@ on_every_store! {
     }
 
     /// The service neither buffers nor awaits the payload of a frame that is too long.
-    async fn what_is_too_long_is_told_so(app) {
+    async fn too_long_inputs_are_reported(app) {
         let token = app.client().await.sign_in("user01").await;
         let whole = masked(0x81, &vec![b'a'; 65_537]);
         let megabyte = masked(0x81, &vec![b'a'; 1 << 20]);
@@ -256,7 +256,7 @@ on_every_store! {
 
 /// A service that stops while a client connects says so, and does not crash.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_client_that_connects_during_shutdown_is_told() {
+async fn a_client_that_connects_during_shutdown_learns_so() {
     crate::harness::StoreBackend::ScaledOut.run(come_in_late()).await;
 }
 

@@ -54,15 +54,15 @@ async fn postgres_is_believed_only_with_a_certificate_of_a_trusted_authority() {
         assert!(!output.status.success(), "{output:?}");
         String::from_utf8(output.stderr).unwrap()
     };
-    let told = refusal(&required(&place), &[]);
-    assert!(told.contains("TLS") || told.contains("does not support"), "{told}");
+    let report = refusal(&required(&place), &[]);
+    assert!(report.contains("TLS") || report.contains("does not support"), "{report}");
 
     let (key, authority) = certificate(directory.path());
     encrypt(&place, &key, &authority);
-    let told = refusal(&required(&place), &[]);
-    assert!(told.contains("certificate"), "{told}");
-    let told = refusal(&required(&place), &[("tls.ca_file", "/nowhere/at.all")]);
-    assert!(told.contains("tls.ca_file"), "{told}");
+    let report = refusal(&required(&place), &[]);
+    assert!(report.contains("certificate"), "{report}");
+    let report = refusal(&required(&place), &[("tls.ca_file", "/nowhere/at.all")]);
+    assert!(report.contains("tls.ca_file"), "{report}");
 
     let node = Process::node(&required(&place), &[("tls.ca_file", &authority)]);
     let mut client = Client::connect(&node.address).await;

@@ -76,7 +76,7 @@ fn names(path: &str, prose: &[Line<'_>]) -> BTreeSet<String> {
     let lines: Vec<_> = prose.iter().map(|line| line.whole).collect();
     let text = lines.join("\n");
     let pieces: Vec<_> = text.split('`').collect();
-    assert!(pieces.len() % 2 == 1 && !text.contains("``"), "{path}: inline code stands between two single backticks");
+    assert!(pieces.len() % 2 == 1 && !text.contains("``"), "{path}: inline code is enclosed in single backticks");
     let spans = pieces.iter().skip(1).step_by(2).map(|span| span.split_whitespace().collect::<Vec<_>>().join(" "));
     spans.filter(|span| span.starts_with("deskpass") || span.contains(['.', '_', '/'])).collect()
 }
@@ -101,11 +101,11 @@ impl<'a> Parts<'a> {
 fn difference(what: &str, paths: [&str; 2], [english, chinese]: [&[Line<'_>]; 2]) -> Option<String> {
     let mut places = 0..english.len().max(chinese.len());
     let at = places.find(|&at| english.get(at).map(|line| line.key) != chinese.get(at).map(|line| line.key))?;
-    let told = |path: &str, lines: &[Line<'_>]| match lines.get(at) {
+    let shown = |path: &str, lines: &[Line<'_>]| match lines.get(at) {
         Some(line) => format!("{path}:{}: {}", line.number, line.whole),
         None => format!("{path}: nothing more"),
     };
-    Some(format!("{what} differ:\n  {}\n  {}", told(paths[0], english), told(paths[1], chinese)))
+    Some(format!("{what} differ:\n  {}\n  {}", shown(paths[0], english), shown(paths[1], chinese)))
 }
 
 /// The differences between the two languages.
@@ -193,8 +193,8 @@ fn every_other_change_in_one_language_is_named() {
     ];
     for (from, to, named) in edits {
         let changed = SAMPLE.replace(from, to);
-        let told = about(SAMPLE, &changed);
-        assert!(told.contains(named), "{from} and {to}: {told}");
+        let shown = about(SAMPLE, &changed);
+        assert!(shown.contains(named), "{from} and {to}: {shown}");
         assert_ne!(about(&changed, SAMPLE), "", "{to} and {from}");
     }
 }

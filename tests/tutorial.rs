@@ -111,7 +111,7 @@ fn the_sessions_of_the_tutorial_work_one_after_another() {
 }
 
 #[test]
-fn an_ellipsis_stands_for_anything_and_nothing_else_does() {
+fn an_ellipsis_matches_anything_and_nothing_else_does() {
     for (shown, line) in [("a", "a"), ("…", ""), ("a…", "a"), ("a…c…e", "a…ccdee"), ("企…信", "企业微信")]
     {
         assert!(fits(shown, line), "{shown} {line}");

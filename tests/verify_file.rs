@@ -31,5 +31,8 @@ async fn without_one_there_is_none_and_a_wrong_one_is_refused_at_the_start() {
     app.stop().await;
     let given = [("development.enabled", "true"), ("platform.verify_file", "/etc/passwd")];
     let refusal = app.reopen_error(&given).await;
-    assert_eq!(refusal, "platform.verify_file /etc/passwd: its name must be WW_verify_….txt, as the platform gave it");
+    assert_eq!(
+        refusal,
+        "platform.verify_file /etc/passwd: the file must keep the name that the platform gave it, WW_verify_….txt"
+    );
 }

@@ -44,7 +44,7 @@ impl Backends {
 
     /// Kills a server and returns when it is gone.
     pub(crate) fn kill(&mut self, server: &str) -> Result<(), BenchError> {
-        let orders = self.orders.as_mut().ok_or("nobody takes orders")?;
+        let orders = self.orders.as_mut().ok_or("the worker has stopped")?;
         writeln!(orders, "stop {server}")?;
         self.answer().map(drop).ok_or_else(|| format!("{server} cannot be killed").into())
     }

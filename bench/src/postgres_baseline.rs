@@ -146,14 +146,14 @@ impl Worker {
         let noted =
             client.execute(&self.log, &[&event, &began, &CORP, &id, &role, &method, &source, &ADDRESS, &AGENT]).await?;
         client.batch_execute("COMMIT").await?;
-        if (known, begun, noted) == (1, 1, 1) { Ok(()) } else { Err("PostgreSQL alone signed nobody in".into()) }
+        if (known, begun, noted) == (1, 1, 1) { Ok(()) } else { Err("PostgreSQL alone wrote no session".into()) }
     }
 
     async fn look_up(&self, digest: &str) -> Result<(), BenchError> {
         let session = self.client.query_one(&self.find, &[&digest]).await?;
         let (corp, id): (&str, &str) = (session.try_get(0)?, session.try_get(1)?);
         let person = self.client.query(&self.person, &[&corp, &id]).await?;
-        if person.is_empty() { Err("PostgreSQL alone found nobody".into()) } else { Ok(()) }
+        if person.is_empty() { Err("PostgreSQL alone found no session".into()) } else { Ok(()) }
     }
 }
 

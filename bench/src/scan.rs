@@ -59,7 +59,7 @@ pub(crate) struct ConfirmLatency {
 pub(crate) async fn sign_in(server: &Server) -> Result<ConfirmLatency, BenchError> {
     let signed_in = timeout(SIGN_IN_TIMEOUT, wait_and_scan(server)).await;
     signed_in
-        .map_err(|_| BenchError("nobody was signed in".into()))
+        .map_err(|_| BenchError("the sign-in did not complete".into()))
         .flatten()
         .map_err(|why| why.during("a sign-in by QR code"))
 }

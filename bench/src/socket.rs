@@ -73,7 +73,7 @@ impl SocketPool {
 
     /// The next event of any socket.
     pub(crate) async fn next(&mut self) -> Result<SocketReport, BenchError> {
-        timeout(EVENT_TIMEOUT, self.heard.recv()).await?.ok_or_else(|| "nobody listens".into())
+        timeout(EVENT_TIMEOUT, self.heard.recv()).await?.ok_or_else(|| "the receiver is gone".into())
     }
 
     /// Waits for `count` events, which must all be `what`; returns their sockets and the time of the last event.

@@ -231,10 +231,10 @@ on_every_store! {
             client.logout(&other).await.data();
             assert_eq!(client.send_card(&key, &to, &json!(3)).await, 0);
             for (socket, contents) in sockets.iter_mut().zip([&[1][..], &[1], &[1, 2]]) {
-                let (code, _, said) = socket.closed().await;
-                let said: Vec<_> = said.iter().filter(|frame| frame["msg_type"] != "session").map(|frame| frame["content"].as_u64().unwrap()).collect();
+                let (code, _, frames) = socket.closed().await;
+                let frames: Vec<_> = frames.iter().filter(|frame| frame["msg_type"] != "session").map(|frame| frame["content"].as_u64().unwrap()).collect();
                 // Messages under way when the session ended may have been dropped; later ones are never delivered.
-                assert_eq!((code, contents.starts_with(&said)), (4401, true), "{said:?}");
+                assert_eq!((code, contents.starts_with(&frames)), (4401, true), "{frames:?}");
             }
         }
     }

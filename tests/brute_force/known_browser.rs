@@ -23,7 +23,7 @@ async fn sign_in_by_page(client: &mut Client, who: &str) -> String {
 }
 
 /// Sends a password, from a browser with a cookie.
-async fn knock(client: &mut Client, cookie: &str, who: &str, password: &str) -> Response {
+async fn try_password(client: &mut Client, cookie: &str, who: &str, password: &str) -> Response {
     let body = json!({ "employee_id": who, "password": password });
     client.post("/api/agents/login", &[PAGE, ("cookie", cookie)], &body).await
 }
@@ -42,18 +42,18 @@ on_every_store! {
         use_up(&mut client).await;
         for _ in 0..3 {
             for _ in 0..4 {
-                knock(&mut client, &cookie, "AGENT01", WRONG).await.refused(401, 1011);
+                try_password(&mut client, &cookie, "AGENT01", WRONG).await.refused(401, 1011);
             }
-            knock(&mut client, &cookie, "agent01", PASSWORD).await.data();
+            try_password(&mut client, &cookie, "agent01", PASSWORD).await.data();
         }
         shut(&client.agent_login("agent01", PASSWORD).await);
         // A known browser has five attempts of its own, like any other client.
         for _ in 0..5 {
-            knock(&mut client, &cookie, "agent01", WRONG).await.refused(401, 1011);
+            try_password(&mut client, &cookie, "agent01", WRONG).await.refused(401, 1011);
         }
-        assert_eq!(shut(&knock(&mut client, &cookie, "agent01", PASSWORD).await), 900);
+        assert_eq!(shut(&try_password(&mut client, &cookie, "agent01", PASSWORD).await), 900);
         app.clock.advance(PAUSE);
-        knock(&mut client, &cookie, "agent01", PASSWORD).await.data();
+        try_password(&mut client, &cookie, "agent01", PASSWORD).await.data();
         let other = sign_in_by_page(&mut client, "agent01").await;
         assert_ne!(cookie, other);
     }
@@ -64,21 +64,21 @@ on_every_store! {
         let cookie = sign_in_by_page(&mut client, "agent01").await;
         exhaust_attempts(&app, "agent01", AttemptKind::Password, 100).await;
         locked(&client.agent_login("agent01", PASSWORD).await);
-        knock(&mut client, &cookie, "agent01", PASSWORD).await.data();
+        try_password(&mut client, &cookie, "agent01", PASSWORD).await.data();
         // A known browser is locked like any other client.
         let own = Secret::<KnownBrowser>::parse(cookie.split_once('=').unwrap().1).unwrap().digest();
         exhaust_attempts(&app, "agent01", AttemptKind::KnownBrowser(own), 99).await;
-        knock(&mut client, &cookie, "agent01", WRONG).await.refused(401, 1011);
-        locked(&knock(&mut client, &cookie, "agent01", PASSWORD).await);
+        try_password(&mut client, &cookie, "agent01", WRONG).await.refused(401, 1011);
+        locked(&try_password(&mut client, &cookie, "agent01", PASSWORD).await);
         assert!(app.auth().operator().unlock_agent(app.key("agent01")).await.unwrap());
-        knock(&mut client, &cookie, "agent01", PASSWORD).await.data();
+        try_password(&mut client, &cookie, "agent01", PASSWORD).await.data();
         client.partial_sign_in("agent01").await;
     }
 
     async fn completing_a_partial_session_makes_the_browser_known(app) {
         let mut client = app.client().await;
         let device = app.agent_with_device("agent01").await;
-        let half = knock(&mut client, "deskpass_known=none", "agent01", PASSWORD).await;
+        let half = try_password(&mut client, "deskpass_known=none", "agent01", PASSWORD).await;
         assert_eq!(cookies(&half), "", "half-way in is not in");
         let bearer = format!("Bearer {}", half.data()["token"].as_str().unwrap());
         let headers = [PAGE, ("authorization", &*bearer)];
@@ -90,9 +90,9 @@ on_every_store! {
         }
         let cookie = cookies(&whole);
         use_up(&mut client).await;
-        knock(&mut client, &cookie, "agent01", PASSWORD).await.data();
+        try_password(&mut client, &cookie, "agent01", PASSWORD).await.data();
         // Clients other than browsers get no cookie.
-        let half = knock(&mut client, &cookie, "agent01", PASSWORD).await.data()["token"].as_str().unwrap().to_owned();
+        let half = try_password(&mut client, &cookie, "agent01", PASSWORD).await.data()["token"].as_str().unwrap().to_owned();
         let whole = client.post_as(&half, "/api/auth/otp-verify", &json!({ "code": device.next_code() })).await;
         whole.data();
         assert_eq!(cookies(&whole), "");
@@ -107,13 +107,13 @@ on_every_store! {
         let made_up = format!("deskpass_known={}", made_up.expose());
         let cookies = [&*others, &*made_up, "deskpass_known=", "deskpass_known=dpd_x", "__Host-deskpass_known=x"];
         for cookie in cookies {
-            knock(&mut client, cookie, "agent01", WRONG).await.refused(401, 1011);
+            try_password(&mut client, cookie, "agent01", WRONG).await.refused(401, 1011);
         }
         for cookie in cookies {
-            assert_eq!(shut(&knock(&mut client, cookie, "agent01", PASSWORD).await), 900);
+            assert_eq!(shut(&try_password(&mut client, cookie, "agent01", PASSWORD).await), 900);
         }
         shut(&client.agent_login("agent01", PASSWORD).await);
-        knock(&mut client, &others, "admin01", WRONG).await.refused(403, 1012);
+        try_password(&mut client, &others, "admin01", WRONG).await.refused(403, 1012);
     }
 
     async fn a_browser_stays_known_while_it_is_used_by_any_of_its_agents(app) {
@@ -129,8 +129,8 @@ on_every_store! {
             assert_eq!(cookies(&again), cookie, "the same for as long again");
         }
         guess_wrong(&mut client, 5).await;
-        knock(&mut client, &cookie, "agent01", PASSWORD).await.data();
-        knock(&mut client, &cookie, "admin01", PASSWORD).await.data();
+        try_password(&mut client, &cookie, "agent01", PASSWORD).await.data();
+        try_password(&mut client, &cookie, "admin01", PASSWORD).await.data();
         // The service does not adopt a cookie value that it did not issue.
         let made_up = format!("deskpass_known={}", Secret::<KnownBrowser>::generate(&Entropy::system()).unwrap().expose());
         let ask = json!({ "employee_id": "agent01", "code": platform_code(&mut client, "agent01").await });
@@ -148,8 +148,8 @@ on_every_store! {
         let headers = [PAGE, ("cookie", &*own), ("authorization", &*bearer)];
         client.post("/api/agents/password", &headers, &change).await.data();
         guess_wrong(&mut client, 5).await;
-        shut(&knock(&mut client, &other, "agent01", "nine boats on a quiet river").await);
-        knock(&mut client, &own, "agent01", "nine boats on a quiet river").await.data();
+        shut(&try_password(&mut client, &other, "agent01", "nine boats on a quiet river").await);
+        try_password(&mut client, &own, "agent01", "nine boats on a quiet river").await.data();
     }
 
     async fn a_browser_that_is_known_is_not_signed_in_by_that(app) {
@@ -160,7 +160,7 @@ on_every_store! {
         let headers = [PAGE, ("cookie", &*cookie)];
         assert_eq!(client.get("/api/auth/me", &headers).await.refused(401, 1001).reason(), "missing");
         client.post("/api/agents/login", &headers, &json!({ "employee_id": "agent01" })).await.refused(400, 1002);
-        knock(&mut client, &cookie, "agent01", WRONG).await.refused(401, 1011);
+        try_password(&mut client, &cookie, "agent01", WRONG).await.refused(401, 1011);
         for path in ["/api/auth/me", "/api/auth/otp-status"] {
             client.get_as(value, path).await.refused(401, 1001);
         }
@@ -173,11 +173,11 @@ on_every_store! {
         for what in ["reset", "disable", "time"] {
             let cookie = sign_in_by_page(&mut client, "agent01").await;
             use_up(&mut client).await;
-            knock(&mut client, &cookie, "agent01", PASSWORD).await.data();
+            try_password(&mut client, &cookie, "agent01", PASSWORD).await.data();
             forget(&app, &mut client, what).await;
             app.auth().operator().unlock_agent(app.key("agent01")).await.unwrap();
             use_up(&mut client).await;
-            shut(&knock(&mut client, &cookie, "agent01", PASSWORD).await);
+            shut(&try_password(&mut client, &cookie, "agent01", PASSWORD).await);
             app.auth().operator().unlock_agent(app.key("agent01")).await.unwrap();
             client.partial_sign_in("agent01").await;
         }

@@ -70,7 +70,7 @@ pub(super) fn examined(command: &mut Command) -> DoctorOutput {
     let output = command.output().unwrap();
     let text = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     for secret in [PRODUCTION[1].1, PRODUCTION[3].1] {
-        assert!(!text.contains(secret), "the doctor told a secret:\n{text}");
+        assert!(!text.contains(secret), "the doctor disclosed a secret:\n{text}");
     }
     DoctorOutput { code: output.status.code(), text }
 }

@@ -17,21 +17,21 @@ fn a_healthy_pair_passes_every_check() {
     let servers = Servers::with_passwords();
     let patient = patient_at(&servers.cluster_store());
     let [english, chinese] = patient.both();
-    english.line("✓ tables: none yet; the first start makes them");
+    english.line("✓ tables: none yet; the first start creates them");
     chinese.line("✓ 数据表：尚未创建");
     assert!(patient.command(&["migrate"]).output().unwrap().status.success());
     let [english, chinese] = patient.both();
-    for told in [&english, &chinese] {
-        told.wrong(&[]);
-        assert!(!told.text.contains("canary"), "{}", told.text);
+    for output in [&english, &chinese] {
+        output.wrong(&[]);
+        assert!(!output.text.contains("canary"), "{}", output.text);
     }
     for line in [
         "✓ PostgreSQL: postgres://postgres:***@127.0.0.1:",
         "✓ tables: up to date (version ",
-        "✓ clock of PostgreSQL: ",
+        "✓ PostgreSQL clock: ",
         "✓ Redis: redis://:***@127.0.0.1:",
-        "✓ memory of Redis: nothing is dropped before its time",
-        "✓ clock of Redis: ",
+        "✓ Redis memory: no early eviction",
+        "✓ Redis clock: ",
         "✓ trusted domain",
     ] {
         english.line(line);
@@ -40,13 +40,13 @@ fn a_healthy_pair_passes_every_check() {
 }
 
 #[test]
-fn a_server_that_has_stopped_is_told_and_the_other_is_looked_at() {
+fn a_stopped_server_is_reported_and_the_other_checked() {
     let servers = Servers::private();
     let patient = patient_at(&servers.cluster_store());
     servers.stop_postgres();
     let [english, chinese] = patient.both();
     english.wrong(&["PostgreSQL: postgres://postgres@127.0.0.1:"]);
-    english.below("✗ PostgreSQL", &["see that it runs", "store.url"]);
+    english.below("✗ PostgreSQL", &["make sure that it runs", "store.url"]);
     chinese.below("✗ PostgreSQL：无法使用", &["store.url"]);
     english.line("- tables: skipped");
     english.line("✓ Redis: ");
@@ -54,14 +54,14 @@ fn a_server_that_has_stopped_is_told_and_the_other_is_looked_at() {
     servers.kill_redis();
     let [english, chinese] = patient.both();
     english.wrong(&["Redis: redis://127.0.0.1:"]);
-    english.below("✗ Redis", &["see that it runs", "shared.url"]);
+    english.below("✗ Redis", &["make sure that it runs", "shared.url"]);
     chinese.below("✗ Redis：无法使用", &["shared.url"]);
     english.line("✓ PostgreSQL: ");
-    english.line("- memory of Redis: skipped");
+    english.line("- Redis memory: skipped");
 }
 
 #[test]
-fn wrong_passwords_are_told_without_them() {
+fn wrong_passwords_are_reported_without_them() {
     let servers = Servers::with_passwords();
     let mut patient = patient_at(&servers.cluster_store());
     for key in ["store.url", "shared.url"] {
@@ -72,25 +72,25 @@ fn wrong_passwords_are_told_without_them() {
     english.wrong(&["PostgreSQL: postgres://postgres:***@", "Redis: redis://:***@"]);
     english.below("✗ PostgreSQL", &["password"]);
     english.below("✗ Redis", &["password"]);
-    for told in [&english, &chinese] {
-        assert!(!told.text.contains("canary"), "{}", told.text);
+    for output in [&english, &chinese] {
+        assert!(!output.text.contains("canary"), "{}", output.text);
     }
     assert!(english.text.contains("password authentication failed"), "{}", english.text);
 }
 
 #[test]
-fn a_redis_that_drops_what_is_needed_is_told() {
+fn a_redis_that_evicts_data_is_reported() {
     let servers = Servers::private();
     let patient = patient_at(&servers.cluster_store());
     servers.redis_command(&["CONFIG", "SET", "maxmemory-policy", "allkeys-lru"]);
     let [english, chinese] = patient.both();
-    english.wrong(&["memory of Redis: with maxmemory-policy allkeys-lru"]);
-    english.below("✗ memory of Redis", &["maxmemory-policy noeviction"]);
+    english.wrong(&["Redis memory: with maxmemory-policy allkeys-lru,"]);
+    english.below("✗ Redis memory", &["maxmemory-policy noeviction"]);
     chinese.below("✗ Redis 内存", &["noeviction"]);
 }
 
 #[test]
-fn a_database_that_only_reads_is_told() {
+fn a_read_only_database_is_reported() {
     let servers = Servers::private();
     let patient = patient_at(&servers.cluster_store());
     servers.postgres_command("ALTER SYSTEM SET default_transaction_read_only = on");

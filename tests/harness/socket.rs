@@ -136,16 +136,16 @@ impl TestSocket {
 
     /// The close code, the reason, and the frames before them.
     pub(crate) async fn closed(&mut self) -> (u16, String, Vec<Value>) {
-        let mut said = Vec::new();
+        let mut frames = Vec::new();
         loop {
             match self.next().await {
-                Frame::Text(text) => said.push(text),
+                Frame::Text(text) => frames.push(text),
                 Frame::Close(code, reason) => {
                     self.frame(0x88, &code.to_be_bytes()).await;
-                    return (code, reason, said);
+                    return (code, reason, frames);
                 }
                 Frame::Pong(_) | Frame::Ping(_) => {}
-                Frame::End => return (1006, String::new(), said),
+                Frame::End => return (1006, String::new(), frames),
             }
         }
     }
@@ -176,11 +176,11 @@ impl TestSocket {
     /// All frames that were sent up to now.
     pub(crate) async fn drain(&mut self) -> Vec<Value> {
         self.frame(0x89, b"drained?").await;
-        let mut said = Vec::new();
+        let mut frames = Vec::new();
         loop {
             match self.next().await {
-                Frame::Text(text) => said.push(text),
-                Frame::Pong(_) => return said,
+                Frame::Text(text) => frames.push(text),
+                Frame::Pong(_) => return frames,
                 other => panic!("{other:?}"),
             }
         }

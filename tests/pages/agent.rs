@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{at_the_desk, hand_over, is_good, nothing_was_blocked, people, told};
+use super::{at_the_desk, hand_over, is_good, localized, nothing_was_blocked, people};
 use crate::harness::{Browser, Device, Driver, Options, PASSWORD, TestApp, picture};
 
 /// The device that is set up with the key on the page.
@@ -46,7 +46,7 @@ async fn an_agent_sets_up_a_device_tries_it_and_removes_it() {
         assert_eq!(codes.len(), 10);
         is_good(&browser, "recovery codes").await;
         browser.click("[data-act=copy]").await;
-        browser.wait_until("document.querySelector('#said').textContent !== ''").await;
+        browser.wait_until("document.querySelector('#status-line').textContent !== ''").await;
         assert_eq!(browser.clipboard().await, codes.join("\n"));
         browser.script("window.print = () => { window.printed = document.body.className; }", &[]).await;
         browser.click("[data-act=print]").await;
@@ -60,7 +60,7 @@ async fn an_agent_sets_up_a_device_tries_it_and_removes_it() {
         browser.type_into("dialog [name=code]", &device.next_code()).await;
         browser.click("dialog [type=submit]").await;
         browser.wait_until("!document.querySelector('dialog')").await;
-        assert!(browser.text("#said").await.contains(told(&options, "works", "正常")));
+        assert!(browser.text("#status-line").await.contains(localized(&options, "works", "正常")));
         browser.click("[data-act=unbind]").await;
         browser.type_into("dialog [name=code]", &device.wrong_code()).await;
         browser.click("dialog [type=submit]").await;

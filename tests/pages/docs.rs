@@ -21,9 +21,9 @@ async fn the_api_can_be_read_by_people() {
         picture(&browser, &format!("docs-{language}")).await;
         browser.click("#post_auth_verify summary").await;
         browser.wait_for("#post_auth_verify[open]").await;
-        let told = browser.text("#post_auth_verify").await;
+        let text = browser.text("#post_auth_verify").await;
         for piece in [words, "expires_in", "supervisor", "415 1002", r#"-d '{"token":"…"}'"#] {
-            assert!(told.contains(piece), "{piece}: {told}");
+            assert!(text.contains(piece), "{piece}: {text}");
         }
         fits(&browser, language).await;
         browser.assert_accessible(language).await;

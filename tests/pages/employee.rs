@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{at_the_desk, hand_over, is_good, kept, nothing_was_blocked, people, told};
+use super::{at_the_desk, hand_over, is_good, kept, localized, nothing_was_blocked, people};
 use crate::harness::{Client, Driver, Key, Options, TestApp, Viewport, picture};
 
 const WINDOWS: &str =
@@ -27,7 +27,7 @@ async fn a_user_switches_roles_by_a_press_and_every_page_knows() {
         is_good(&browser, "my account").await;
         browser.click("[data-role=user]").await;
         browser.wait_for("#wrong-role").await;
-        assert!(browser.text("#said").await.contains(told(&options, "Employee", "员工")));
+        assert!(browser.text("#status-line").await.contains(localized(&options, "Employee", "员工")));
         is_good(&browser, "a role that is not for here").await;
         assert_eq!(app.client().await.me(&token).await.data()["current_role"], "user");
         // Another client of the user switches back.
@@ -48,10 +48,10 @@ async fn a_user_who_loses_the_active_role_is_offered_the_others() {
         browser.wait_for("#live[data-state=live]").await;
         app.auth().operator().revoke(app.key("agent01"), "agent").await.unwrap();
         browser.wait_for("#wrong-role").await;
-        is_good(&browser, "role taken away").await;
+        is_good(&browser, "role was revoked").await;
         browser.reload().await;
         browser.wait_for("#wrong-role [data-role=user]").await;
-        assert!(browser.text("#wrong-role").await.contains(told(&options, "taken away", "已被收回")));
+        assert!(browser.text("#wrong-role").await.contains(localized(&options, "was revoked", "已被收回")));
         browser.click("[data-role=user]").await;
         browser.wait_for("#account").await;
         browser.wait_for("#live[data-state=live]").await;
@@ -92,7 +92,7 @@ async fn a_user_sees_where_they_are_signed_in_and_ends_it() {
         browser.click("#sessions [data-act=end]").await;
         browser.click("dialog .danger").await;
         browser.wait_for("#welcome").await;
-        assert_eq!(browser.text("#notice-text").await, told(&options, "You are signed out.", "您已退出登录。"));
+        assert_eq!(browser.text("#notice-text").await, localized(&options, "You are signed out.", "您已退出登录。"));
         client.me(&token).await.refused(401, 1001);
     }
 }
@@ -114,7 +114,7 @@ async fn a_user_signs_out_everywhere_at_once() {
 
 /// A sign-in that the user disowns ends, and administrators see the report.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_sign_in_that_was_not_them_is_ended_and_told() {
+async fn a_disowned_sign_in_is_ended_and_reported() {
     let app = TestApp::start().await;
     let driver = Driver::start();
     let mut client = app.client().await;
@@ -140,14 +140,14 @@ async fn a_sign_in_that_was_not_them_is_ended_and_told() {
         is_good(&browser, "not me").await;
         browser.click("dialog .danger").await;
         browser.wait_for("#disowned").await;
-        assert!(browser.text("#disowned").await.contains(told(&options, "has ended", "已下线")));
+        assert!(browser.text("#disowned").await.contains(localized(&options, "has ended", "已结束")));
         assert_eq!(browser.active().await, "#disowned");
         browser.wait_for("#sign-ins .tag.warm").await;
         is_good(&browser, "told").await;
         client.me(&stolen).await.refused(401, 1001);
     }
-    let told = app.query("SELECT event FROM login_log WHERE event = 'sign_in_disowned'");
-    assert_eq!(told.len(), 2);
+    let shown = app.query("SELECT event FROM login_log WHERE event = 'sign_in_disowned'");
+    assert_eq!(shown.len(), 2);
 }
 
 /// Signing out with all steps before it, without a mouse.

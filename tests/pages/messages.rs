@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{at_the_desk, is_good, nothing_was_blocked, people, told};
+use super::{at_the_desk, is_good, localized, nothing_was_blocked, people};
 use crate::harness::{Client, Driver, Options, TestApp, Viewport, full_picture};
 
 async fn send(client: &mut Client, key: &str, kind: &str, content: Value) {
@@ -20,9 +20,9 @@ async fn messages_of_every_kind_are_shown_as_they_come() {
         let (browser, _) = at_the_desk(&driver, &app, options, "user01", "/h5/").await;
         browser.wait_for("#live[data-state=live]").await;
         // The message is unread, and not lost.
-        let laptop = told(&options, "Laptop", "笔记本电脑");
-        let phone = json!({ "label": told(&options, "Phone", "手机"), "value": 7 });
-        let text = told(&options, "Which device is it about?", "请问是哪台设备？");
+        let laptop = localized(&options, "Laptop", "笔记本电脑");
+        let phone = json!({ "label": localized(&options, "Phone", "手机"), "value": 7 });
+        let text = localized(&options, "Which device is it about?", "请问是哪台设备？");
         send(&mut client, &key, "ai_structured", json!({ "text": text, "options": [laptop, phone] })).await;
         browser.wait_for("#views .count").await;
         browser.click("#views a[href='#/messages']").await;
@@ -33,10 +33,10 @@ async fn messages_of_every_kind_are_shown_as_they_come() {
         assert_eq!(browser.script("return window.chosen.option.value", &[]).await, 7);
         browser.wait_for("[data-option='1'][aria-pressed=true]").await;
 
-        let enrol = json!({ "label": told(&options, "Enrol", "开始绑定"), "url": "/byod" });
+        let enrol = json!({ "label": localized(&options, "Enrol", "开始绑定"), "url": "/byod" });
         let card = json!({ "device": "Pixel 8", "step": "confirm", "buttons": [enrol] });
         send(&mut client, &key, "byod_card", card).await;
-        let hint = json!({ "title": told(&options, "Reset your VPN", "重置 VPN 连接"), "url": "/kb/42" });
+        let hint = json!({ "title": localized(&options, "Reset your VPN", "重置 VPN 连接"), "url": "/kb/42" });
         send(&mut client, &key, "dynamic_recommend", hint).await;
         browser.wait_for("#recommended a").await;
         browser.wait_for("[data-kind=byod_card] a").await;
@@ -57,8 +57,8 @@ async fn a_text_grows_as_it_is_written() {
         let (browser, _) = at_the_desk(&driver, &app, options, "user01", "/h5/#/messages").await;
         browser.wait_for("#live[data-state=live]").await;
         browser.wait_for("#stream").await;
-        let begun = told(&options, "Open the settings, ", "打开“设置”，");
-        let going_on = told(&options, "then the network", "然后选择网络");
+        let begun = localized(&options, "Open the settings, ", "打开“设置”，");
+        let going_on = localized(&options, "then the network", "然后选择网络");
         let stream = options.language;
         let piece = |seq, text, done| json!({ "stream_id": stream, "seq": seq, "text": text, "done": done });
         send(&mut client, &key, "ai_thinking", json!({ "conversation_id": "c-17" })).await;
@@ -71,10 +71,10 @@ async fn a_text_grows_as_it_is_written() {
         browser.wait_until(&grown).await;
         let aloud = "document.querySelector('#place > .unseen').textContent";
         assert_eq!(browser.script(&format!("return {aloud}"), &[]).await, "");
-        let answers = [told(&options, "Yes", "已解决"), told(&options, "Not yet", "还没有")];
-        let asked = json!({ "text": told(&options, "Did that help?", "问题解决了吗？"), "options": answers });
+        let answers = [localized(&options, "Yes", "已解决"), localized(&options, "Not yet", "还没有")];
+        let asked = json!({ "text": localized(&options, "Did that help?", "问题解决了吗？"), "options": answers });
         send(&mut client, &key, "ai_structured", asked).await;
-        let hint = json!({ "title": told(&options, "Reset your VPN", "重置 VPN 连接"), "url": "/kb/42" });
+        let hint = json!({ "title": localized(&options, "Reset your VPN", "重置 VPN 连接"), "url": "/kb/42" });
         send(&mut client, &key, "dynamic_recommend", hint).await;
         browser.wait_for("#recommended a").await;
         is_good(&browser, "being written").await;

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{is_good, kept, nothing_was_blocked, people, told};
+use super::{is_good, kept, localized, nothing_was_blocked, people};
 use crate::harness::{Browser, Device, Driver, Options, PASSWORD, TestApp, Viewport, settings};
 
 /// A browser at the page that asks for a password.
@@ -104,23 +104,23 @@ async fn a_setup_code_makes_a_password() {
 
 /// Each refusal says what to do next.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_refused_agent_is_told_what_to_do() {
+async fn a_refused_agent_learns_what_to_do() {
     let app = TestApp::start().await;
     let driver = Driver::start();
     for options in people() {
         let browser = asked(&driver, &app, options).await;
         try_password(&browser, "agent01", PASSWORD).await;
-        refused(&browser, told(&options, "no password yet", "还没有设置密码")).await;
+        refused(&browser, localized(&options, "no password yet", "还没有设置密码")).await;
         for _ in 0..6 {
             try_password(&browser, "agent01", "not that one, sorry").await;
             browser.wait_until("!document.querySelector('#password-go').disabled").await;
         }
-        refused(&browser, told(&options, "Too many wrong attempts", "错误次数过多")).await;
+        refused(&browser, localized(&options, "Too many failed attempts", "错误次数过多")).await;
         is_good(&browser, "too many").await;
         app.auth().operator().unlock_agent(app.key("agent01")).await.unwrap();
         browser.block(&["*/api/agents/login"]).await;
         try_password(&browser, "agent01", PASSWORD).await;
-        refused(&browser, told(&options, "cannot be reached", "无法连接")).await;
+        refused(&browser, localized(&options, "cannot be reached", "无法连接")).await;
     }
     let off = TestApp::with(settings(&[("development.enabled", "true"), ("agents.password_fallback", "off")])).await;
     let browser = asked(&driver, &off, Options::default()).await;

@@ -4,7 +4,7 @@ use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 
-use super::{choose, is_good, nothing_was_blocked, people, service, told};
+use super::{choose, is_good, localized, nothing_was_blocked, people, service};
 use crate::harness::{Client, Driver, Options, TestApp, Viewport, picture};
 
 /// A victim is sent to the callback with the attacker's code: nothing happens without a press, and the page names the account.
@@ -134,7 +134,7 @@ async fn a_no_on_the_phone_and_a_framed_page_do_not_sign_in() {
 
 /// The page for a code that is decided or unknown says so; a page that cannot reach the service tries again when it can.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_phone_that_is_late_or_offline_is_told() {
+async fn a_phone_that_is_late_or_offline_learns_so() {
     let app = TestApp::start().await;
     let driver = Driver::start();
     let mut client = app.client().await;
@@ -142,7 +142,7 @@ async fn a_phone_that_is_late_or_offline_is_told() {
         let browser = driver.browser(options).await;
         browser.goto(&format!("http://{}/scan/#confirm=dpc_made-up", app.address)).await;
         browser.wait_for("#outcome").await;
-        let over = told(&options, "This code is used or has expired", "二维码已使用或已过期");
+        let over = localized(&options, "This code is used or has expired", "二维码已使用或已过期");
         assert_eq!(browser.text("#outcome-title").await, over);
         is_good(&browser, over).await;
         let code = client.qrcode().await;

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{at_the_desk, choose, is_good, kept, nothing_was_blocked, people, service, told};
+use super::{at_the_desk, choose, is_good, kept, localized, nothing_was_blocked, people, service};
 use crate::harness::{Driver, Options, TestApp, Viewport, fragment, location, picture};
 
 on_every_store! {
@@ -112,10 +112,10 @@ async fn a_page_hands_on_what_the_platform_gave_and_says_when_the_user_refused()
     let browser = driver.browser(Options::default()).await;
     browser.goto(&format!("http://{}/h5/?code=made-up&state=auth_login", app.address)).await;
     browser.wait_for("#notice.bad").await;
-    assert!(browser.text("#notice-title").await.contains("no longer good"));
+    assert!(browser.text("#notice-title").await.contains("no longer valid"));
     browser.goto(&format!("http://{}/h5/?state=auth_login", app.address)).await;
     browser.wait_for("#notice.bad").await;
-    assert_eq!(browser.text("#notice-title").await, "You did not agree to sign in");
+    assert_eq!(browser.text("#notice-title").await, "You declined the sign-in");
     assert_eq!(browser.url().await, format!("http://{}/h5/", app.address));
     is_good(&browser, "refused").await;
 }
@@ -142,7 +142,7 @@ async fn the_way_in_is_there_before_any_script() {
         browser.block(&["*.js"]).await;
         browser.goto(&format!("http://{}/itagent/", app.address)).await;
         browser.wait_until("getComputedStyle(document.querySelector('#entrance')).opacity === '1'").await;
-        let title = told(&options, "Sign in to the agent workspace", "登录坐席工作台");
+        let title = localized(&options, "Sign in to the agent workspace", "登录坐席工作台");
         assert_eq!(browser.text("#welcome-title").await.replace('\n', " "), title);
         assert_ne!(browser.text("#here").await, "");
         is_good(&browser, title).await;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::{choose, hand_over, is_good, nothing_was_blocked, people, told};
+use super::{choose, hand_over, is_good, localized, nothing_was_blocked, people};
 use crate::api::auth::qrcode::decode;
 use crate::harness::{
     Browser, Client, Device, Driver, Options, PASSWORD, Platform, TestApp, Viewport, fragment, location, settings,
@@ -150,7 +150,7 @@ async fn a_device_is_confirmed_after_signing_in_again() {
         browser.type_into("dialog [name=code]", &device.next_code()).await;
         browser.click("dialog [type=submit]").await;
         browser.wait_for("[data-act=try]").await;
-        assert!(browser.text("#said").await.contains(told(&options, "works", "正常")));
+        assert!(browser.text("#status-line").await.contains(localized(&options, "works", "正常")));
         assert_eq!(client.get_as(&fresh, "/api/auth/otp-status").await.data()["proven"], true);
         nothing_was_blocked(&browser).await;
     }
@@ -170,8 +170,8 @@ async fn a_sign_in_as_another_person_changes_nothing() {
     let page = format!("http://{}/h5/", app.address);
     let link = client.begin_oauth(&page).await.0;
     let foreign = client.authorize(&link, "user01").await;
-    for (answer, told) in
-        [("", "Another person"), ("?state=auth_login", "did not agree"), (&*foreign, "Another person")]
+    for (answer, shown) in
+        [("", "Another person"), ("?state=auth_login", "You declined"), (&*foreign, "Another person")]
     {
         browser.click("[data-act=prove]").await;
         browser.click("#again-here").await;
@@ -181,7 +181,7 @@ async fn a_sign_in_as_another_person_changes_nothing() {
             "?state=auth_login" => browser.goto(&format!("{page}{answer}")).await,
             link => browser.goto(link).await,
         }
-        browser.wait_until(&format!("document.querySelector('#said')?.textContent.includes('{told}')")).await;
+        browser.wait_until(&format!("document.querySelector('#status-line')?.textContent.includes('{shown}')")).await;
         browser.wait_for("[data-act=prove]").await;
         assert_eq!(browser.script("return location.hash", &[]).await, "#/security");
         // No other answer is accepted, neither for this person nor for another.
@@ -190,8 +190,8 @@ async fn a_sign_in_as_another_person_changes_nothing() {
             browser.goto(&late).await;
             browser.wait_for("#account").await;
         }
-        assert_eq!((token(&browser).await, client.is_valid(&old).await), (old.clone(), true), "{told}");
-        assert_eq!(app.query("SELECT count(*) FROM session"), ["1"], "{told}");
+        assert_eq!((token(&browser).await, client.is_valid(&old).await), (old.clone(), true), "{shown}");
+        assert_eq!(app.query("SELECT count(*) FROM session"), ["1"], "{shown}");
         browser.goto(&format!("{page}#/security")).await;
     }
 }

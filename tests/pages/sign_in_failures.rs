@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::{at_the_desk, choose, is_good, people, told};
+use super::{at_the_desk, choose, is_good, localized, people};
 use crate::harness::{Driver, Options, TestApp, Viewport, picture, settings};
 
 /// The link of the code that a browser shows, as the phone that scans it sees it.
@@ -28,7 +28,7 @@ async fn a_code_that_is_over_or_was_turned_down_can_be_had_anew() {
         let first = link(&browser).await;
         app.clock.advance(Duration::from_secs(181));
         browser.wait_for("#welcome[data-state=expired]").await;
-        assert_eq!(browser.text("#state").await, told(&options, "This code has expired", "二维码已过期"));
+        assert_eq!(browser.text("#state").await, localized(&options, "This code has expired", "二维码已过期"));
         is_good(&browser, "expired").await;
         picture(&browser, "expired").await;
 
@@ -41,7 +41,7 @@ async fn a_code_that_is_over_or_was_turned_down_can_be_had_anew() {
         browser.wait_for("#welcome[data-state=scanned]").await;
         phone.decide("cancel", &confirm).await.data();
         browser.wait_for("#welcome[data-state=expired]").await;
-        let turned_down = told(&options, "Cancelled or refused on the phone", "已在手机上取消或被拒绝");
+        let turned_down = localized(&options, "Cancelled or refused on the phone", "已在手机上取消或被拒绝");
         assert_eq!(browser.text("#state").await, turned_down);
         is_good(&browser, "cancelled").await;
     }
@@ -60,7 +60,7 @@ async fn while_the_platform_is_down_agents_are_shown_their_way_in() {
         client.set_fault(&json!({ "http_status": 502, "times": 0 })).await;
         choose(&browser, "agent01").await;
         browser.wait_for("#notice.bad").await;
-        let title = told(&options, "WeCom cannot be reached just now", "暂时无法连接企业微信");
+        let title = localized(&options, "WeCom cannot be reached", "暂时无法连接企业微信");
         assert_eq!(browser.text("#notice-title").await, title);
         assert_ne!(browser.text("#notice-ref").await, "", "something to tell the help desk");
         browser.wait_for(".platform-down #by-password").await;
@@ -76,7 +76,7 @@ async fn while_the_platform_is_down_agents_are_shown_their_way_in() {
 
 /// An employee without a role is told so on the phone and at the computer, with what to do.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_employee_without_a_role_is_told() {
+async fn an_employee_without_a_role_learns_the_reason() {
     let app = TestApp::with(settings(&[("development.enabled", "true"), ("default_role", "none")])).await;
     let driver = Driver::start();
     let desktop = driver.browser(Options::default()).await;
@@ -129,7 +129,7 @@ async fn a_page_that_was_offline_goes_on_by_itself() {
 
 /// Whatever ends a session, the page tells the user why and offers to sign in again.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_user_whose_session_was_ended_is_told_why() {
+async fn a_user_whose_session_was_ended_learns_why() {
     let app = TestApp::start().await;
     let driver = Driver::start();
     let (browser, token) = at_the_desk(&driver, &app, Options::default(), "agent01", "/itagent/").await;

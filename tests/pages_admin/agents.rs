@@ -1,6 +1,6 @@
 use serde_json::json;
 
-use super::{CHINESE_PHONE, Office, answer, refused, rows, said, well_made};
+use super::{CHINESE_PHONE, Office, answer, refused, rows, until_status, well_made};
 use crate::harness::{Options, PASSWORD};
 
 const AGENT: &str = r#"tr[data-id="agent01"]"#;
@@ -21,7 +21,7 @@ async fn an_agent_is_added_once() {
             well_made(&browser, "a refused question").await;
             browser.click("dialog .choice .button").await;
         } else {
-            said(&browser, "Added").await;
+            until_status(&browser, "Agent added").await;
             rows(&browser, 4).await;
         }
         browser.wait_until("document.activeElement.id === 'add-agent'").await;
@@ -47,7 +47,7 @@ async fn an_agent_who_guessed_too_often_is_unlocked() {
     well_made(&browser, "agents on a phone").await;
     browser.click(".below [data-act=unlock]").await;
     office.confirm(&browser).await;
-    said(&browser, "(agent01) 可以重新尝试").await;
+    until_status(&browser, "(agent01) 可以重新尝试").await;
     browser.wait_until(&format!("!document.querySelector('{AGENT}').textContent.includes('锁定')")).await;
     assert_eq!(browser.script("return document.querySelector('.below [data-act=unlock]')", &[]).await, json!(null));
     office.app.client().await.partial_sign_in("agent01").await;
@@ -68,7 +68,7 @@ async fn a_password_is_reset_with_a_code_that_is_shown_once() {
     well_made(&browser, "a code that is shown once").await;
     browser.allow_clipboard().await;
     browser.click("#once .main").await;
-    said(&browser, "Copied").await;
+    until_status(&browser, "Copied").await;
     assert_eq!(browser.clipboard().await, code);
     browser.click("[data-act=handed-over]").await;
     let page = browser.script("return document.documentElement.outerHTML + location.href", &[]).await;
@@ -79,6 +79,6 @@ async fn a_password_is_reset_with_a_code_that_is_shown_once() {
     browser.wait_until(&format!("document.querySelector('{AGENT}').textContent.includes('no password')")).await;
     browser.click(".below [data-act=reset-otp]").await;
     office.confirm(&browser).await;
-    said(&browser, "can bind another device").await;
+    until_status(&browser, "can bind a new device").await;
     browser.wait_until(&format!("document.querySelector('{AGENT}').textContent.includes('no device')")).await;
 }

@@ -74,7 +74,7 @@ async fn saved(directory: &tempfile::TempDir, kind: &str) -> String {
     }
 }
 
-async fn told(browser: &Browser, words: &str) {
+async fn until_status(browser: &Browser, words: &str) {
     let words = Value::from(words);
     browser.wait_until(&format!("document.querySelector('#export-state').textContent.includes({words})")).await;
 }
@@ -89,11 +89,11 @@ async fn what_is_saved_is_what_the_desk_says() {
     for (kind, accept) in [("csv", "text/csv"), ("jsonl", "application/jsonl")] {
         let directory = saving(&browser).await;
         browser.click(&format!("[data-act=export-{kind}]")).await;
-        told(&browser, "Saved login-log-wwdeskpass-").await;
+        until_status(&browser, "Saved login-log-wwdeskpass-").await;
         let path = "/api/admin/login-log?event=sign_in";
-        let said = Download::begin(&office.app.address, &token, path, accept).await.rest().await.unwrap().body;
-        assert!(said.contains("admin01") && !said.contains("device_bound"));
-        assert_eq!(saved(&directory, kind).await, said);
+        let direct = Download::begin(&office.app.address, &token, path, accept).await.rest().await.unwrap().body;
+        assert!(direct.contains("admin01") && !direct.contains("device_bound"));
+        assert_eq!(saved(&directory, kind).await, direct);
         browser.wait_until(&format!("document.activeElement.dataset.act === 'export-{kind}'")).await;
     }
     well_made(&browser, "the log after an export").await;
@@ -114,16 +114,16 @@ async fn what_breaks_off_is_not_saved() {
     arrive(&browser, &line.address, &token, "log").await;
     line.manner.store(CUT, Ordering::SeqCst);
     browser.click("[data-act=export-csv]").await;
-    told(&browser, "中断，未保存任何文件").await;
+    until_status(&browser, "中断，未保存任何文件").await;
     line.manner.store(STALLED, Ordering::SeqCst);
     browser.click("[data-act=export-csv]").await;
-    told(&browser, "已接收").await;
+    until_status(&browser, "已接收").await;
     browser.click("[data-act=stop-export]").await;
-    told(&browser, "已取消，未保存任何文件").await;
+    until_status(&browser, "已取消，未保存任何文件").await;
     assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
     line.manner.store(WHOLE, Ordering::SeqCst);
     browser.click("[data-act=export-csv]").await;
-    told(&browser, "已保存").await;
+    until_status(&browser, "已保存").await;
     assert!(saved(&directory, "csv").await.contains("admin01"));
 }
 

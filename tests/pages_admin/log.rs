@@ -50,7 +50,7 @@ async fn the_log_tells_in_plain_words_what_happened() {
     browser.wait_for(".foot .refusal").await;
     filter(&browser, "ip_address", "203.0.113.9").await;
     browser.wait_for(".empty").await;
-    assert!(browser.text(".empty").await.contains("Nothing that fits"));
+    assert!(browser.text(".empty").await.contains("No entries match"));
     browser.click("[data-act=clear]").await;
     // An hour in the past, by local time, contains none of these events.
     browser.wait_until(&format!("{} > 5", super::ROWS)).await;
@@ -70,8 +70,8 @@ async fn the_log_is_read_on_a_phone_in_chinese() {
     office.add_audit_events().await;
     let browser = office.admin(CHINESE_PHONE, "log?event=sign_in_refused&method=dev").await;
     rows(&browser, 1).await;
-    let told = browser.text("tbody").await;
-    assert!(told.contains("登录被拒绝") && told.contains("没有角色") && told.contains("开发模式"), "{told}");
+    let shown = browser.text("tbody").await;
+    assert!(shown.contains("登录被拒绝") && shown.contains("没有角色") && shown.contains("开发模式"), "{shown}");
     browser.click("[data-act=open]").await;
     well_made(&browser, "the log on a phone").await;
     // The rarely used filters are open when the address uses one of them.

@@ -59,9 +59,9 @@ async fn sign_ins_are_counted_before_ones_eyes() {
     let browser = office.admin(Options::default(), "overview").await;
     browser.wait_for("[data-step=qr_shown]").await;
     let figure = "return [...document.querySelectorAll('.funnel li')].map((step) => step.innerText.replace(/\\s+/g, ' ')).join('; ')";
-    let told = browser.script(figure, &[]).await;
+    let text = browser.script(figure, &[]).await;
     assert_eq!(
-        told,
+        text,
         "Code shown 2; Scanned 1 50% of codes shown; Confirmed 1 50% of codes shown; Browser signed in 1 50% of codes shown"
     );
     well_made(&browser, "the overview").await;

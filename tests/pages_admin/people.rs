@@ -1,7 +1,7 @@
 use deskpass_core::Role;
 use serde_json::json;
 
-use super::{CHINESE_PHONE, Office, answer, choose, filter, refused, rows, said, well_made};
+use super::{CHINESE_PHONE, Office, answer, choose, filter, refused, rows, until_status, well_made};
 use crate::harness::{Options, picture};
 
 const USER: &str = r#"tr[data-id="wwdeskpass/user01"]"#;
@@ -31,7 +31,7 @@ async fn people_are_found() {
     rows(&browser, 59).await;
     let on = browser
         .script("return [...document.querySelectorAll('tbody tr')].indexOf(document.activeElement.closest('tr'))", &[]);
-    assert_eq!(on.await, 50, "whoever asked for more goes on at the first of them");
+    assert_eq!(on.await, 50, "the focus moves to the first new row");
 
     filter(&browser, "q", "晓明").await;
     rows(&browser, 1).await;
@@ -41,9 +41,9 @@ async fn people_are_found() {
     browser.reload().await;
     rows(&browser, 1).await;
     assert!(browser.text("tbody").await.contains("zhang.xiaoming"));
-    filter(&browser, "q", "nobody at all").await;
+    filter(&browser, "q", "no one at all").await;
     rows(&browser, 0).await;
-    assert!(browser.text(".empty").await.starts_with("Nobody fits"));
+    assert!(browser.text(".empty").await.starts_with("No one matches"));
     browser.click("[data-act=clear]").await;
     rows(&browser, 50).await;
     assert_eq!(browser.active().await, "#filter-q");
@@ -68,7 +68,7 @@ async fn roles_are_changed_with_a_fresh_code_alone() {
     refused(&browser, "wrong or was used already").await;
     let code = office.device.next_code();
     answer(&browser, &code).await;
-    said(&browser, "(user01) has these roles now: Employee, Security.").await;
+    until_status(&browser, "(user01) has these roles now: Employee, Security.").await;
     browser.wait_until(&format!("document.querySelector('{USER}').textContent.includes('Security')")).await;
     // The list was reloaded, and the keyboard focus is where it was.
     browser.wait_until("document.activeElement.dataset.act === 'roles'").await;
@@ -81,7 +81,7 @@ async fn roles_are_changed_with_a_fresh_code_alone() {
     refused(&browser, "wrong or was used already").await;
     assert!(office.app.client().await.is_valid(&token).await);
     office.confirm(&browser).await;
-    said(&browser, "(user01): 1.").await;
+    until_status(&browser, "(user01): 1.").await;
     assert!(!office.app.client().await.is_valid(&token).await);
 
     filter(&browser, "q", "admin01").await;
@@ -108,7 +108,7 @@ async fn an_employee_is_disabled_and_enabled_again_from_a_phone() {
     assert!(browser.text("dialog").await.contains("(user01)？"));
     well_made(&browser, "the question on a phone").await;
     office.confirm(&browser).await;
-    said(&browser, "(user01) 已停用").await;
+    until_status(&browser, "(user01) 已停用").await;
     browser.wait_until(&format!("document.querySelector('{USER}').textContent.includes('已停用')")).await;
     assert!(!office.app.client().await.is_valid(&token).await);
     browser.click(".below [data-act=enable]").await;

@@ -28,7 +28,7 @@ async fn a_supervisor_and_a_security_officer_only_read() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_employee_is_told_that_another_role_is_needed() {
+async fn an_employee_learns_that_another_role_is_needed() {
     let office = Office::open().await;
     let browser = office.signed_in(CHINESE_PHONE, ["supervisor01", "user"], "people").await;
     browser.wait_for("#place[data-view=wrong_role]").await;

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use super::{CHINESE_PHONE, Office, choose, filter, rows, said, well_made};
+use super::{CHINESE_PHONE, Office, choose, filter, rows, until_status, well_made};
 use crate::harness::Options;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -25,7 +25,7 @@ async fn sessions_are_seen_and_ended() {
     rows(&browser, 2).await;
     browser.click("tbody [data-act=end]").await;
     office.confirm(&browser).await;
-    said(&browser, "(user01) has ended.").await;
+    until_status(&browser, "(user01) has ended.").await;
     rows(&browser, 1).await;
     // The row is gone, and the focus is on its successor.
     assert_eq!(browser.script("return document.activeElement.closest('tr') !== null", &[]).await, true);
@@ -54,7 +54,7 @@ async fn all_sessions_of_an_employee_end_from_a_phone_the_own_too() {
     browser.click("tbody [data-act=end-all]").await;
     assert!(browser.text("dialog").await.contains("(agent01) 的所有会话？"));
     office.confirm(&browser).await;
-    said(&browser, "(agent01) 的 2 个会话。").await;
+    until_status(&browser, "(agent01) 的 2 个会话。").await;
     rows(&browser, 0).await;
     assert!(browser.text(".empty").await.contains("没有符合条件"));
     for token in &tokens {

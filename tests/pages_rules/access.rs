@@ -36,7 +36,7 @@ async fn the_picture_is_the_matrix_and_says_who_can_do_a_thing() {
     assert!(words.as_str().unwrap().contains("read: their department"), "not by its looks alone: {words}");
     let answer = "Administrator, Agent, Supervisor, and Security may read conversations of their department.";
     assert_eq!(browser.text("#answer").await, answer);
-    assert!(browser.text("#who-can").await.contains("the role somebody acts as"));
+    assert!(browser.text("#who-can").await.contains("Only the active role counts."));
     assert_eq!(browser.text("[data-role=user] .verdict").await, "may not");
 
     // The people with the role, and more of them on request.
@@ -46,7 +46,7 @@ async fn the_picture_is_the_matrix_and_says_who_can_do_a_thing() {
     browser.click(".holders [data-role=agent] [data-act=more]").await;
     browser.wait_until("document.querySelectorAll('.holders [data-role=agent] li').length === 9").await;
     let seventh = browser.script("return document.activeElement.dataset.id", &[]).await;
-    assert_eq!(seventh, browser.script(NAMES, &[]).await[6], "whoever pressed goes on there");
+    assert_eq!(seventh, browser.script(NAMES, &[]).await[6], "the focus stays there");
     let link = browser.script("return document.querySelector('.holders [data-role=agent] a').hash", &[]).await;
     assert_eq!(link, json!("#/people?role=agent"));
 
@@ -82,7 +82,7 @@ async fn the_matrix_can_be_read_on_a_phone_and_asked_for_again() {
 async fn supervisors_read_the_matrix_and_nothing_that_is_for_administrators() {
     let office = Office::of_person("supervisor01", "supervisor").await;
     office.view("access", ".holders li").await;
-    assert!(office.browser.text("#holders").await.contains("Only people whom you may see"));
+    assert!(office.browser.text("#holders").await.contains("Counts only people whom you may see"));
     for view in ["networks", "keys", "links"] {
         assert!(!office.shows(&format!("#views [href='#/{view}']")).await, "{view}");
     }

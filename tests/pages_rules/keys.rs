@@ -18,7 +18,7 @@ async fn a_key_is_shown_once_and_good_until_it_is_revoked() {
     browser.click("dialog [name=introspect]").await;
     office.is_sound("a new key").await;
     office.confirm(&device.wrong_code()).await;
-    office.refused("That code is wrong").await;
+    office.refused("The code is wrong").await;
     office.confirm(&device.code()).await;
     browser.wait_for("#key").await;
     let key = browser.text("#key").await;
@@ -27,7 +27,7 @@ async fn a_key_is_shown_once_and_good_until_it_is_revoked() {
     picture(browser, "keys").await;
     browser.allow_clipboard().await;
     browser.click("#copy-key").await;
-    office.said("Copied").await;
+    office.until_status("Copied").await;
     assert_eq!(browser.clipboard().await, key);
 
     // The key stays visible until the user confirms that it is saved, and is nowhere afterwards.
@@ -44,7 +44,7 @@ async fn a_key_is_shown_once_and_good_until_it_is_revoked() {
 
     browser.click("[data-act=revoke]").await;
     office.confirm(&device.next_code()).await;
-    office.said("“Ticket system” is revoked.").await;
+    office.until_status("“Ticket system” is revoked.").await;
     service.introspect(&key, &office.token).await.refused(401, 1001);
     browser.wait_for("[data-state=revoked]").await;
     assert!(!office.shows("[data-act=revoke]").await);
@@ -66,14 +66,14 @@ async fn keys_that_end_soon_say_so_also_on_a_phone() {
     office.browser.script("Date.now = () => arguments[0]", &[json!(now)]).await;
     office.browser.click("#views [href='#/keys']").await;
     office.browser.wait_for("[data-soon='28']").await;
-    let told = office.browser.text("#keys").await;
-    assert!(told.contains("28 天后过期") && told.contains("命令行") && told.contains("推送消息"), "{told}");
+    let shown = office.browser.text("#keys").await;
+    assert!(shown.contains("28 天后过期") && shown.contains("命令行") && shown.contains("推送消息"), "{shown}");
     assert_eq!(office.browser.script("return document.querySelectorAll('[data-soon]').length", &[]).await, json!(1));
     office.is_sound("keys on a phone").await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_administrator_without_a_device_is_told_where_to_set_one_up() {
+async fn an_administrator_without_a_device_learns_where_to_set_one_up() {
     let office = Office::of_person("admin01", "admin").await;
     office.view("keys", "#new-key").await;
     office.browser.click("#new-key").await;

@@ -26,14 +26,14 @@ async fn a_link_is_approved_and_removed() {
     let code = device.next_code();
     office.ask_for_link("wwdeskpass", "partner01", "user01").await;
     office.confirm(&code).await;
-    office.refused("Their company (CorpID): is the main corporation").await;
+    office.refused("Connected corporation (CorpID): is the main corporation").await;
     office.is_sound("a link that cannot be").await;
     office.ask_for_link("wwpartner", "partner01", "nobody").await;
     office.confirm(&code).await;
     office.refused("employee").await;
     office.ask_for_link("wwpartner", " partner01 ", "user01").await;
     office.confirm(&code).await;
-    office.said("partner01 may now sign in as user01.").await;
+    office.until_status("partner01 may now sign in as user01.").await;
     browser.wait_for("[data-id='wwpartner/partner01']").await;
     assert!(browser.text("#links table").await.contains("not used yet"));
     picture(browser, "links").await;
@@ -41,13 +41,13 @@ async fn a_link_is_approved_and_removed() {
     assert_eq!(links["items"][0]["target"]["employee_id"], "user01");
 
     browser.click("[data-act=remove]").await;
-    office.until_text("dialog", "partner01 cannot sign in as user01 any more.").await;
+    office.until_text("dialog", "partner01 can no longer sign in as user01.").await;
     office.confirm(&code).await;
-    office.refused("That code is wrong or was used already").await;
+    office.refused("The code is wrong or was already used").await;
     office.confirm(&device.next_code()).await;
-    office.said("The link of partner01 is removed.").await;
+    office.until_status("The link of partner01 is removed.").await;
     browser.wait_for("#links .empty").await;
-    assert_eq!(browser.active().await, "#new-link", "whoever pressed is not lost with the row");
+    assert_eq!(browser.active().await, "#new-link", "the focus is not lost with the row");
     assert_eq!(office.get(PATH).await["items"], json!([]));
     office.is_sound("links").await;
 }

@@ -13,14 +13,14 @@ async fn lists_are_tried_before_they_are_saved() {
     let browser = &office.browser;
     office.app.client().await.sign_in("agent01").await;
     office.view("networks", "#list-agent").await;
-    assert_eq!(browser.text("#list-agent-state").await, "Empty: from anywhere.");
+    assert_eq!(browser.text("#list-agent-state").await, "Empty: allowed from anywhere.");
 
     // An invalid network is reported at its line.
     browser.type_into("#list-agent", "10.0.0.0/8\nhere\n\n10.1.2.3/8").await;
     browser.click("#try").await;
     browser.wait_for("#list-agent-wrong [data-line='4']").await;
-    let told = browser.text("#list-agent-wrong").await;
-    assert!(told.contains("\"here\" is not a network") && told.contains("10.0.0.0/8 or 10.1.2.3/32"), "{told}");
+    let shown = browser.text("#list-agent-wrong").await;
+    assert!(shown.contains("\"here\" is not a network") && shown.contains("10.0.0.0/8 or 10.1.2.3/32"), "{shown}");
     assert!(!office.shows("#save").await);
     browser.click("#list-agent-wrong [data-line='2']").await;
     assert_eq!(browser.script("return getSelection().toString()", &[]).await, json!("here"));
@@ -31,9 +31,9 @@ async fn lists_are_tried_before_they_are_saved() {
     browser.type_into("#list-admin", "10.0.0.0/8").await;
     browser.click("#try").await;
     browser.wait_for("#add-me").await;
-    let told = browser.text("#outcome").await;
-    assert!(told.contains("You would shut yourself out: you are at 127.0.0.1"), "{told}");
-    assert!(told.contains("Agent: 1 session is shut out") && told.contains("Arno Agent"), "{told}");
+    let shown = browser.text("#outcome").await;
+    assert!(shown.contains("You would shut yourself out: you are at 127.0.0.1"), "{shown}");
+    assert!(shown.contains("Agent: 1 session will stop working") && shown.contains("Arno Agent"), "{shown}");
     assert!(!office.shows("#save").await);
     full_picture(browser, "networks").await;
     office.is_sound("shutting oneself out").await;
@@ -49,9 +49,9 @@ async fn lists_are_tried_before_they_are_saved() {
     browser.click("#try").await;
     browser.click("#save").await;
     office.confirm(&device.wrong_code()).await;
-    office.refused("That code is wrong").await;
+    office.refused("The code is wrong").await;
     office.confirm(&device.next_code()).await;
-    office.said("Saved").await;
+    office.until_status("Saved").await;
     assert_eq!(office.get(PATH).await["admin"], json!(["10.0.0.0/8", "127.0.0.1/32"]));
     assert_eq!(office.get(PATH).await["agent"], json!(["10.0.0.0/8"]));
     browser.wait_until("document.querySelector('#list-admin').value === '10.0.0.0/8\\n127.0.0.1/32'").await;

@@ -49,8 +49,8 @@ async fn a_change_waits_for_what_revokes_the_right_to_it() {
     let test = async {
         for (sql, reason) in REVOCATIONS {
             let app = TestApp::start().await;
-            let (_, told) = race(&app, sql, true).await;
-            assert_eq!(told, reason, "{sql}");
+            let (_, shown) = race(&app, sql, true).await;
+            assert_eq!(shown, reason, "{sql}");
             assert_eq!(app.query("SELECT role_id FROM user_role WHERE employee_key = 'user01'"), ["3"], "{sql}");
         }
         let app = TestApp::start().await;

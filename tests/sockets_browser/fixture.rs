@@ -27,8 +27,8 @@ impl App {
         };
         let operator = home.operator();
         operator.succeed(&["migrate"]);
-        let told = operator.succeed(&["service-key", "create", "help desk", "--scope", "messages"]);
-        let key = told.lines().find_map(|line| line.trim().strip_prefix("service key: ")).expect("a key").to_owned();
+        let shown = operator.succeed(&["service-key", "create", "help desk", "--scope", "messages"]);
+        let key = shown.lines().find_map(|line| line.trim().strip_prefix("service key: ")).expect("a key").to_owned();
         let process = home.serve(&free_address());
         Self { home, key, process }
     }

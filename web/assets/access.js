@@ -9,18 +9,18 @@ import { language, learn, say, sayOr } from './words.js';
 
 learn({
   who_can: ['Who can do this?', '谁有此权限？'],
-  who_can_lead: ['Choose, or press a field in the picture below.', '请选择，或点按下图中的格子。'],
-  what: ['What', '操作'],
-  of_what: ['With', '对象'],
-  whose: ['Whose', '范围'],
+  who_can_lead: ['Choose an operation, or press a cell of the matrix below.', '请选择，或点按下图中的格子。'],
+  what: ['Operation', '操作'],
+  of_what: ['Resource', '对象'],
+  whose: ['Scope', '范围'],
   some_may: ['{roles} may {operation} {resource} of {scope}.', '{roles}可以{operation}{scope}的{resource}。'],
   none_may: ['No role may {operation} {resource} of {scope}.', '没有角色可以{operation}{scope}的{resource}。'],
   active_counts: [
-    'What counts is the role somebody acts as at that moment. Other roles they hold count once they switch to them.',
-    '以当时的当前身份为准；拥有的其他角色，切换之后才会生效。',
+    'Only the active role counts. Other roles take effect after switching to them.',
+    '以当前角色为准；拥有的其他角色，切换之后才会生效。',
   ],
   matrix_lead: [
-    'Each field shows the widest reach of a role; it includes the narrower ones.',
+    'Each cell shows the widest scope of a role; it includes the narrower scopes.',
     '每格表示该角色的最大范围；范围较大者也包含较小的范围。',
   ],
   print: ['Print', '打印'],

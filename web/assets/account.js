@@ -8,14 +8,14 @@ import { outcome } from './sign-ins.js';
 import { learn, say, sayOr } from './words.js';
 
 learn({
-  roles: ['You act as', '当前身份'],
-  roles_switch: ['Press another role to switch to it.', '点击其他身份即可切换。'],
-  no_roles: ['You have no role at present. Ask your administrator for one.', '您目前没有角色，请联系管理员分配。'],
-  signed_in_to: ['Came in through', '登录入口'],
+  roles: ['Active role', '当前角色'],
+  roles_switch: ['Press another role to switch to it.', '点击其他角色即可切换。'],
+  no_roles: ['You have no role. Ask your administrator for one.', '您目前没有角色，请联系管理员分配。'],
+  signed_in_to: ['Signed in to', '登录入口'],
   go_to: ['Go to', '前往'],
   latest: ['Your latest sign-ins', '您最近的登录'],
-  latest_all: ['All sign-ins and sessions', '查看全部登录和设备'],
-  latest_lead: ['Was one of these not you? Tell us under “Security”.', '如有并非您本人的登录，请在“安全”中告诉我们。'],
+  latest_all: ['All sign-ins and sessions', '查看全部登录和会话'],
+  latest_lead: ['If one of these was not you, report it under “Security”.', '如有并非您本人的登录，请在“安全”中报告。'],
 });
 
 const FEW = 3;

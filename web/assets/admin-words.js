@@ -6,7 +6,7 @@ learn({
   person: ['Person', '人员'],
   employee_id: ['Employee ID', '员工编号'],
   role_held: ['Role', '角色'],
-  active_role: ['Acts as', '当前身份'],
+  active_role: ['Active role', '当前角色'],
   no_role: ['no role', '无角色'],
   device: ['Device', '设备'],
   manage: ['Manage', '管理'],

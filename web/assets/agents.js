@@ -8,62 +8,62 @@ import { called, named, ROLES } from './person.js';
 import { learn, say, sayOr } from './words.js';
 
 learn({
-  agents_title: ['Who answers employees', '坐席列表'],
+  agents_title: ['Agents', '坐席列表'],
   agents_lead: [
-    'With a password and an authenticator, agents can sign in while WeCom is down, and administrators can change things here.',
+    'With a password and an authenticator, agents can sign in while WeCom is down, and administrators can make changes here.',
     '设置密码并绑定身份验证器后，坐席可在企业微信不可用时登录，管理员可执行此处的更改。',
   ],
   add_agent: ['Add an agent', '添加坐席'],
-  add_title: ['Make somebody an agent', '添加坐席'],
+  add_title: ['Add an agent', '添加坐席'],
   add_text: [
-    'They get a record for a password and a device. The role counts only while they have no other.',
+    'Creates a record for a password and a device. The role applies only if no other role is assigned.',
     '将为其建立密码和身份验证器记录。此角色仅在其没有其他角色时生效。',
   ],
-  added_agent: ['Added: they are in the list.', '已添加到坐席列表。'],
-  record_role: ['Role if they have no other', '默认角色'],
+  added_agent: ['Agent added.', '已添加到坐席列表。'],
+  record_role: ['Default role', '默认角色'],
   state: ['State', '状态'],
   state_ready: ['ready', '正常'],
   state_disabled: ['disabled', '已停用'],
   state_locked: ['locked', '已锁定'],
-  state_shut: ['shut until {time}', '锁定至 {time}'],
+  state_shut: ['paused until {time}', '锁定至 {time}'],
   state_no_password: ['no password', '未设置密码'],
   state_no_device: ['no device', '未绑定设备'],
-  state_unproven: ['device not proven', '设备待验证'],
+  state_unproven: ['device not confirmed', '设备待验证'],
   verified: ['Device last used', '设备最近使用'],
   unlock: ['Unlock', '解锁'],
   unlock_title: ['Unlock {name}?', '解锁 {name}？'],
-  unlock_text: ['Their wrong guesses are forgotten. Make sure that it was they who guessed.', '将清除错误次数。请先确认是其本人输入有误。'],
+  unlock_text: ['Failed attempts are cleared. First make sure that the agent made them.', '将清除错误次数。请先确认是其本人输入有误。'],
   unlocked: ['{name} can try again.', '{name} 可以重新尝试。'],
   reset_otp: ['Reset the device', '重置设备'],
   reset_otp_title: ['Unbind the device of {name}?', '解绑 {name} 的身份验证器？'],
   reset_otp_text: [
-    'Their authenticator and recovery codes count no more. You get a code, shown once, to bind another with. Make sure that it is really they who ask.',
+    'The authenticator and recovery codes become invalid. You get a setup code, shown once, to bind a new device. First verify that the agent requested this.',
     '其身份验证器和恢复码将失效。您将得到一个仅显示一次的设置码，供其绑定新的设备。请先核实确为其本人申请。',
   ],
-  reset_otp_done: ['{name} can bind another device.', '{name} 可以绑定新的设备。'],
+  reset_otp_done: ['{name} can bind a new device.', '{name} 可以绑定新的设备。'],
   device_code: ['Setup code for a device', '生成设备设置码'],
-  device_code_title: ['Let {name} bind a device with a code?', '为 {name} 生成设备设置码？'],
+  device_code_title: ['Create a device setup code for {name}?', '为 {name} 生成设备设置码？'],
   device_code_text: [
-    'Within minutes of signing in with WeCom they need none. Make sure that it is really they who ask.',
+    'No code is needed within minutes of signing in with WeCom. First verify that the agent requested this.',
     '通过企业微信登录后的几分钟内无需设置码。请先核实确为其本人申请。',
   ],
   device_code_use: [
-    'Tell it to them, and to nobody else. With it they bind one device under “Security”. It is shown this once and good until {time}.',
+    'Give it only to the agent, who uses it to bind one device under “Security”. It is shown only once and is valid until {time}.',
     '请只告知其本人，用于在“安全”中绑定一个设备。仅显示这一次，有效期至 {time}。',
   ],
   reset_password: ['Reset the password', '重置密码'],
-  reset_password_title: ['Take the password of {name} away?', '重置 {name} 的密码？'],
+  reset_password_title: ['Reset the password of {name}?', '重置 {name} 的密码？'],
   reset_password_text: [
-    'Sessions that began with it end. You get a code, shown once, to set another one with. Make sure that it is they who ask.',
+    'Sessions that began with it end. You get a setup code, shown once, to set a new password. First verify that the agent requested this.',
     '使用该密码登录的会话会结束。您将得到一个仅显示一次的设置码，供其设置新密码。请先核实确为其本人申请。',
   ],
   setup_code_for: ['Setup code for {name}', '{name} 的设置码'],
   setup_text: [
-    'Tell it to them, and to nobody else. It is shown this once and good until {time}. Sessions ended: {n}.',
+    'Give it only to the agent. It is shown only once and is valid until {time}. Sessions ended: {n}.',
     '请只告知其本人。仅显示这一次，有效期至 {time}。已结束会话：{n} 个。',
   ],
   no_agents: ['There are no agents yet.', '暂无坐席。'],
-  handed_over: ['I have handed it over', '我已转交'],
+  handed_over: ['I have passed it on', '我已转交'],
   code_unkept: ['The setup code is still shown. It cannot be shown again once you leave.', '设置码仍在显示中，离开后将无法再次查看。'],
 });
 
@@ -131,7 +131,7 @@ async function simply(desk, agent, act, done) {
 
 async function resetPassword(desk, agent, once) {
   const answer = await ask(desk, agent, 'reset-password', true);
-  if (answer) tellOnce(desk, agent, once, answer.data, say('setup_text', { time: '\n', n: answer.data.ended_sessions }));
+  if (answer) showCodeOnce(desk, agent, once, answer.data, say('setup_text', { time: '\n', n: answer.data.ended_sessions }));
   return Boolean(answer);
 }
 
@@ -139,14 +139,14 @@ async function resetDevice(desk, agent, once) {
   const answer = await ask(desk, agent, 'reset-otp', agent.has_device, agent.has_device ? 'reset_otp' : 'device_code');
   if (!answer) return false;
   desk.say(say('reset_otp_done', { name: called(agent) }));
-  tellOnce(desk, agent, once, answer.data, say('device_code_use', { time: '\n' }));
+  showCodeOnce(desk, agent, once, answer.data, say('device_code_use', { time: '\n' }));
   return true;
 }
 
 /** The code is stored nowhere else: it stays until the user confirms that they have it. */
-function tellOnce(desk, agent, once, { setup_code, expires_at }, told) {
+function showCodeOnce(desk, agent, once, { setup_code, expires_at }, lead) {
   const title = say('setup_code_for', { name: called(agent) });
-  const text = told.split('\n');
+  const text = lead.split('\n');
   const done = h('button', {
     class: 'button small', 'data-act': 'handed-over',
     onclick: () => {
@@ -154,10 +154,10 @@ function tellOnce(desk, agent, once, { setup_code, expires_at }, told) {
       document.getElementById('add-agent').focus();
     },
   }, say('handed_over'));
-  const code = h('code', { class: 'told-once', id: 'setup-code', tabindex: '-1' }, setup_code);
+  const code = h('code', { class: 'secret-once', id: 'setup-code', tabindex: '-1' }, setup_code);
   const take = h('button', { class: 'button small main', onclick: () => copy(desk, setup_code) }, say('copy'));
-  const lead = h('p', { class: 'lead' }, text[0], moment(expires_at), text[1]);
-  fill(once, panel(title, {}, code, lead, h('div', { class: 'row' }, take, done)));
+  const advice = h('p', { class: 'lead' }, text[0], moment(expires_at), text[1]);
+  fill(once, panel(title, {}, code, advice, h('div', { class: 'row' }, take, done)));
   once.hidden = false;
   code.focus();
 }

@@ -2,12 +2,12 @@
 
 const PATIENCE = 15000;
 const WORDS = {
-  offline: ['The desk cannot be reached. Check your connection and try again.', '无法连接服务台，请检查网络后重试。'],
+  offline: ['The service cannot be reached. Check your connection and try again.', '无法连接服务台，请检查网络后重试。'],
   unanswered: [
-    'No answer came, so it may have been done or not. Look before you try again.',
+    'No response was received, so the change may or may not have been made. Check before you try again.',
     '未收到答复，操作可能已完成，也可能未完成。请先查看结果再重试。',
   ],
-  unreadable: ['The desk gave an answer that this page does not understand. Please try again.', '服务台返回了无法识别的内容，请重试。'],
+  unreadable: ['The service sent a response that this page cannot read. Please try again.', '服务台返回了无法识别的内容，请重试。'],
 };
 
 const liked = [document.documentElement.lang, ...(navigator.languages || [navigator.language])];

@@ -9,7 +9,7 @@ import { say } from './words.js';
 // The secret is malformed, unknown, used or too old: the page treats all of them alike.
 const OVER = [1002, 1004, 1019];
 const REFUSED = 1003;
-const TURNED_AWAY = ['no_role', 'disabled'];
+const FINAL_REASONS = ['no_role', 'disabled'];
 let [stopClock, stopGuards] = [() => {}, []];
 
 /** The secret from the address, or kept for a reload; an error is shown at once, and gives none. */
@@ -84,9 +84,9 @@ export async function send(path, body) {
 window.addEventListener('online', () => !$('again').hidden && $('again').click());
 
 /** The reason why the user may not sign in at all, where a retry would not help; else null. */
-export function turnedAway({ code, data }) {
+export function finalRefusal({ code, data }) {
   const reason = data && data.reason;
-  return code === REFUSED && TURNED_AWAY.includes(reason) ? explain(new URLSearchParams({ error: reason })) : null;
+  return code === REFUSED && FINAL_REASONS.includes(reason) ? explain(new URLSearchParams({ error: reason })) : null;
 }
 
 /** Whether a refusal means that the question has expired. */

@@ -11,7 +11,7 @@ learn({
   qr_scanned: ['Scanned', '已扫码'],
   qr_confirmed: ['Confirmed', '已确认'],
   qr_collected: ['Browser signed in', '浏览器已登录'],
-  sign_ins: ['Sign-ins, every way', '登录总数'],
+  sign_ins: ['Sign-ins, all methods', '登录总数'],
   refused: ['Refused', '被拒绝'],
 });
 
@@ -37,14 +37,14 @@ export const number = (value) => value.toLocaleString(language);
 /** An empty chart: `draw(buckets)` fills it, each bucket is `{label, title, values}`; `stop()` removes its listeners. */
 export function chart() {
   const place = h('div', { class: 'chart', tabindex: '0', role: 'group', 'aria-label': say('chart_label') });
-  const told = h('p', { class: 'lead reading', role: 'status', id: 'chart-reading' });
+  const reading = h('p', { class: 'lead reading', role: 'status', id: 'chart-reading' });
   const rows = h('tbody');
   const table = h('details', { class: 'figures', id: 'chart-table' }, h('summary', {}, say('chart_table')), tableOf(rows));
   const now = { buckets: [], at: -1 };
   const redraw = () => place.clientWidth && fill(place, picture(now, place.clientWidth, pick));
   const pick = (at) => {
     now.at = Math.min(Math.max(at, 0), now.buckets.length - 1);
-    fill(told, inWords(now.buckets[now.at]));
+    fill(reading, inWords(now.buckets[now.at]));
     place.querySelectorAll('.bucket').forEach((bucket, here) => bucket.classList.toggle('picked', here === now.at));
   };
   place.onkeydown = (event) => walk(event, now, pick);
@@ -57,7 +57,7 @@ export function chart() {
   };
   const watch = new ResizeObserver(redraw);
   watch.observe(place);
-  return { element: h('div', {}, place, told, table), draw, stop: () => watch.disconnect() };
+  return { element: h('div', {}, place, reading, table), draw, stop: () => watch.disconnect() };
 }
 
 function walk(event, { at, buckets }, pick) {

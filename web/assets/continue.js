@@ -1,6 +1,6 @@
 // Asks for confirmation of a sign-in that this browser did not start.
 
-import { ask, end, isOver, send, takeSecret, turnedAway } from './ask.js';
+import { ask, end, isOver, send, takeSecret, finalRefusal } from './ask.js';
 import { post } from './deskpass.js';
 import { $, leave, open, tab, tell } from './page.js';
 import { say } from './words.js';
@@ -36,7 +36,7 @@ async function goOn(secret) {
 }
 
 function refused(answer, otherwise) {
-  const away = turnedAway(answer);
+  const away = finalRefusal(answer);
   if (away) {
     tab.drop('continue');
     end(away);

@@ -64,7 +64,7 @@ class Desk {
 
   open() {
     remember(this.me);
-    this.status = h('p', { id: 'said', role: 'status' });
+    this.status = h('p', { id: 'status-line', role: 'status' });
     this.liveState = h('span', { class: 'live', id: 'live', role: 'status' });
     this.bar = h('div', { class: 'who' },
       this.liveState,

@@ -11,15 +11,15 @@ const POLL_EVERY = 2000;
 
 /**
  * Requests a QR code and follows it until the user is signed in, or it expires.
- * `heard` gets, one after the other, `{status: 'waiting', qrcode_png_base64, qrcode_url, expires_in}`, perhaps
+ * `onChange` gets, one after the other, `{status: 'waiting', qrcode_png_base64, qrcode_url, expires_in}`, perhaps
  * `{status: 'scanned', name, employee_id}`, and in the end `{status: 'confirmed', token}` or `{status: 'expired'}`;
  * or `{status: 'failed', message}`, when there is no code.
  * @param {'h5'|'itagent'|'itadmin'} client the requesting client
- * @param {(news: object) => void} heard
+ * @param {(update: object) => void} onChange
  * @returns {() => void} stops following
  */
-export function signInByCode(client, heard) {
-  const run = { heard, close: [] };
+export function signInByCode(client, onChange) {
+  const run = { onChange, close: [] };
   begin(client, run);
   return () => stop(run);
 }
@@ -29,7 +29,7 @@ async function begin(client, run) {
   if (run.over) return;
   if (code !== 0) {
     stop(run);
-    run.heard({ status: 'failed', message });
+    run.onChange({ status: 'failed', message });
     return;
   }
   const { ticket, qrcode_url, qrcode_png_base64, expires_in } = data;
@@ -39,7 +39,7 @@ async function begin(client, run) {
   const late = setTimeout(() => poll(run), expires_in * 1000);
   run.close.push(() => clearTimeout(late), () => clearTimeout(run.timer));
   listen(run);
-  run.heard({ status: 'waiting', qrcode_url, qrcode_png_base64, expires_in });
+  run.onChange({ status: 'waiting', qrcode_url, qrcode_png_base64, expires_in });
 }
 
 function stop(run) {
@@ -81,13 +81,13 @@ async function poll(run) {
 function take(run, { status, name, employee_id, token }) {
   if (run.over) return;
   if (status === 'scanned') {
-    run.heard({ status, name, employee_id });
+    run.onChange({ status, name, employee_id });
   } else if (status === 'confirmed' && token) {
     stop(run);
-    run.heard({ status, token });
+    run.onChange({ status, token });
   } else if (status === 'expired' || status === 'confirmed') {
     stop(run);
-    run.heard({ status: 'expired' });
+    run.onChange({ status: 'expired' });
   }
 }
 

@@ -74,11 +74,11 @@ function success(all, operation) {
 }
 
 function failures(all, operation) {
-  const told = Object.entries(operation.responses).filter(([status]) => status >= 400).flatMap(([status, answer]) => {
+  const rows = Object.entries(operation.responses).filter(([status]) => status >= 400).flatMap(([status, answer]) => {
     const codes = answer.content['application/json'].schema.allOf[1].properties.code.enum;
     return codes.map((code) => line(`${status} ${code}`, (all['x-codes'][code] || ['', ''])[chinese ? 1 : 0]));
   });
-  return part(say('docs_failures'), told);
+  return part(say('docs_failures'), rows);
 }
 
 /** A sample value for a field. */

@@ -8,13 +8,13 @@ import { saveFile } from './save-file.js';
 import { language, learn, say } from './words.js';
 
 learn({
-  export_lead: ['Save everything that the filters fit:', '导出符合筛选条件的全部记录：'],
+  export_lead: ['Export all entries that match the filters:', '导出符合筛选条件的全部记录：'],
   export_csv: ['CSV', 'CSV'],
   export_jsonl: ['JSON lines', 'JSON Lines'],
   export_going: ['{size} so far…', '已接收 {size}…'],
   export_done: ['Saved {file}: {size}.', '已保存 {file}，{size}。'],
   export_broken: [
-    'The export broke off after {size}, so nothing was saved. Check your connection and try again, or choose a shorter time.',
+    'The export was interrupted after {size}, so nothing was saved. Check your connection and try again, or choose a shorter time.',
     '导出在接收 {size} 后中断，未保存任何文件。请检查网络后重试，或缩短时间范围。',
   ],
   export_stopped: ['Stopped. Nothing was saved.', '已取消，未保存任何文件。'],
@@ -39,11 +39,11 @@ export function exporter(desk, path) {
     for (const button of buttons) button.disabled = true;
     stop.hidden = false;
     stop.focus();
-    const told = await save(desk, { path: path(), kind, signal: run.giveUp.signal, going: (text) => fill(line, text) });
+    const result = await save(desk, { path: path(), kind, signal: run.giveUp.signal, going: (text) => fill(line, text) });
     for (const button of buttons) button.disabled = false;
     const focused = document.activeElement === stop;
     stop.hidden = true;
-    fill(line, told);
+    fill(line, result);
     if (focused) buttons[Object.keys(KINDS).indexOf(kind)].focus();
   };
   const element = h('div', { class: 'row export', id: 'export', role: 'group', 'aria-labelledby': 'export-lead' },

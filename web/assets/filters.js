@@ -5,11 +5,11 @@ import { fill, h } from './dom.js';
 import { learn, say } from './words.js';
 
 learn({
-  filters: ['Narrow the list down', '筛选'],
+  filters: ['Filter', '筛选'],
   any: ['Any', '不限'],
   clear: ['Clear', '清除筛选'],
   more_filters: ['More filters', '更多筛选'],
-  corporation: ['Company', '企业'],
+  corporation: ['Corporation', '企业'],
   home_corporation: ['{corp} (ours)', '{corp}（本企业）'],
 });
 

@@ -7,51 +7,51 @@ import { language, learn, say, sayOr } from './words.js';
 
 learn({
   health: ['Health', '运行状况'],
-  health_store: ['Records', '数据存储'],
+  health_store: ['Data store', '数据存储'],
   health_store_ok: ['Working', '正常'],
-  health_store_ok_means: ['People, sessions and the log are kept here.', '人员、会话和日志均保存在此。'],
+  health_store_ok_means: ['Stores people, sessions and the audit log.', '保存人员、会话和审计日志。'],
   health_store_unavailable: ['Cannot be reached', '无法访问'],
   health_store_unavailable_means: [
-    'Nobody can sign in, and nobody’s session can be looked up. Run `deskpass doctor` on the server.',
+    'No one can sign in, and sessions cannot be checked. Run `deskpass doctor` on the server.',
     '无法登录，也无法校验会话。请在服务器上运行 `deskpass doctor`。',
   ],
-  health_shared: ['Sign-ins under way', '临时数据'],
+  health_shared: ['Shared store', '临时数据'],
   health_shared_ok: ['Working', '正常'],
-  health_shared_ok_means: ['QR codes and limits are kept here for all nodes.', '二维码和频率限制在此由各节点共享。'],
+  health_shared_ok_means: ['Stores QR codes and rate limits for all nodes.', '二维码和频率限制在此由各节点共享。'],
   health_shared_unavailable: ['Cannot be reached', '无法访问'],
   health_shared_unavailable_means: [
-    'Nobody new can sign in; whoever is signed in can go on. Run `deskpass doctor` on the server.',
+    'New sign-ins fail; signed-in users are not affected. Run `deskpass doctor` on the server.',
     '暂时无法新登录，已登录的人不受影响。请在服务器上运行 `deskpass doctor`。',
   ],
   health_platform: ['WeCom', '企业微信'],
   health_platform_ok: ['Working', '正常'],
-  health_platform_ok_means: ['It answers, and people can sign in through it.', '响应正常，可以登录。'],
-  health_platform_unknown: ['Not asked yet', '尚未调用'],
-  health_platform_unknown_means: ['The first sign-in will show.', '首次登录时即可得知。'],
+  health_platform_ok_means: ['Responds; sign-in works.', '响应正常，可以登录。'],
+  health_platform_unknown: ['Not called yet', '尚未调用'],
+  health_platform_unknown_means: ['Known after the first sign-in.', '首次登录时即可得知。'],
   health_platform_refused: ['Refuses sign-ins', '拒绝登录'],
   health_platform_refused_means: [
-    'A setting there has to be mended before anybody can sign in. `deskpass doctor` says which.',
+    'A setting in WeCom must be corrected before anyone can sign in. Run `deskpass doctor` to see which.',
     '需要先修正企业微信后台的设置才能登录，请运行 `deskpass doctor` 查看原因。',
   ],
-  health_platform_suspended: ['Left alone for a while', '暂停调用'],
+  health_platform_suspended: ['Paused', '暂停调用'],
   health_platform_suspended_means: [
-    'It refused in a way that asking again makes worse, such as a wrong secret or a limit. Run `deskpass doctor` on the server.',
+    'WeCom refused requests, and repeating them would make it worse, for example because of a wrong secret or a rate limit. Run `deskpass doctor` on the server.',
     '企业微信拒绝了请求，继续调用会使情况更糟（如密钥错误或超出限制）。请在服务器上运行 `deskpass doctor`。',
   ],
   health_platform_unreachable: ['Cannot be reached', '无法连接'],
   health_platform_unreachable_means: [
-    'Nobody can sign in through it; agents can with their password. If it goes on, run `deskpass doctor` on the server.',
+    'Sign-in with WeCom fails; agents can sign in with a password. If this continues, run `deskpass doctor` on the server.',
     '暂时无法通过企业微信登录，坐席可使用密码登录。如持续出现，请在服务器上运行 `deskpass doctor`。',
   ],
   health_draining: [
-    'This node is being stopped: it finishes what it has begun and takes nothing more.',
+    'This node is shutting down: it completes requests in progress and accepts no new ones.',
     '此节点正在停止：会完成已有请求，不再接受新的请求。',
   ],
   health_dev: [
     'Development mode: anyone who can reach this address can sign in as anyone. Never use it with real people.',
     '开发模式：任何能访问此地址的人都可以任何身份登录，请勿用于生产环境。',
   ],
-  health_checked: ['Looked at {time}', '检查时间 {time}'],
+  health_checked: ['Checked at {time}', '检查时间 {time}'],
 });
 
 const PARTS = ['store', 'shared', 'platform'];
@@ -65,10 +65,10 @@ export function healthPanel(desk) {
   const element = panel(say('health'), { id: 'health', aside }, place);
   const look = async () => {
     const answer = await desk.get('/api/ready');
-    const told = JSON.stringify(answer.data || answer.message);
+    const shown = JSON.stringify(answer.data || answer.message);
     // Screen readers announce only changes.
-    if (place.dataset.told !== told) fill(place, drawn(answer));
-    place.dataset.told = told;
+    if (place.dataset.shown !== shown) fill(place, drawn(answer));
+    place.dataset.shown = shown;
     fill(checked, say('health_checked', { time: new Date().toLocaleTimeString(language) }));
   };
   desk.get('/api/version').then(({ code, data }) => code === 0 && fill(version, `${data.name} ${data.version} ·`));

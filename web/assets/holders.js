@@ -6,8 +6,8 @@ import { learn, say, sayOr } from './words.js';
 
 learn({
   holders: ['Who holds these roles', '拥有这些角色的人员'],
-  holders_some: ['Only people whom you may see are counted.', '仅统计您有权查看的人员。'],
-  holders_none: ['Nobody.', '无。'],
+  holders_some: ['Counts only people whom you may see.', '仅统计您有权查看的人员。'],
+  holders_none: ['None.', '无。'],
   people_count: ['{count} people', '{count} 人'],
   person_count: ['1 person', '1 人'],
   people_over: ['more than {count} people', '超过 {count} 人'],

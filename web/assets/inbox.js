@@ -57,14 +57,14 @@ export class Inbox {
   }
 
   write(frame) {
-    const news = this.typewriter.take(frame);
-    if (!news) return;
+    const update = this.typewriter.take(frame);
+    if (!update) return;
     this.answered(conversationOf(frame));
-    const known = this.entries.find((entry) => entry.stream === news.stream_id && !entry.done);
-    const entry = known || { kind: 'typewriter', stream: news.stream_id, at: frame.ts, before: '', whole: true };
-    entry.text = entry.before + plain(news.text, Infinity);
-    entry.done = news.done;
-    entry.whole = entry.whole && news.whole;
+    const known = this.entries.find((entry) => entry.stream === update.stream_id && !entry.done);
+    const entry = known || { kind: 'typewriter', stream: update.stream_id, at: frame.ts, before: '', whole: true };
+    entry.text = entry.before + plain(update.text, Infinity);
+    entry.done = update.done;
+    entry.whole = entry.whole && update.whole;
     if (known) this.changed(entry);
     else this.keep(entry);
   }

@@ -1,4 +1,4 @@
-// People of connected companies who may act as an employee here.
+// People of connected corporations who may act as an employee here.
 
 import { field } from './dialog.js';
 import { h } from './dom.js';
@@ -6,20 +6,20 @@ import { listing, moment, panel } from './listing.js';
 import { learn, say } from './words.js';
 
 learn({
-  links_made: ['Links that were approved', '已批准的关联'],
+  links_made: ['Approved links', '已批准的关联'],
   links_lead: [
-    'A link lets one person of a connected company sign in here as one of your employees, with that employee’s roles. '
+    'A link lets one person of a connected corporation sign in here as one of your employees, with that employee’s roles. '
       + 'Approve it only when you know that the two are the same person.',
     '关联后，互联企业的某位成员可以以本企业某位员工的身份登录，并拥有其角色。仅在确认两者为同一人时才批准。',
   ],
   new_link: ['Approve a link', '批准关联'],
-  link_text: ['From then on this person can sign in here as that employee.', '批准后，此人可以以该员工的身份登录。'],
-  link_corp: ['Their company (CorpID)', '对方企业（CorpID）'],
-  link_user: ['Their ID there', '在对方企业的账号'],
-  link_employee: ['Employee ID here', '本企业员工编号'],
+  link_text: ['The person can then sign in as this employee.', '批准后，此人可以以该员工的身份登录。'],
+  link_corp: ['Connected corporation (CorpID)', '对方企业（CorpID）'],
+  link_user: ['User ID in that corporation', '在对方企业的账号'],
+  link_employee: ['Employee ID', '本企业员工编号'],
   approve: ['Approve', '批准'],
-  outsider: ['Person of a connected company', '互联企业成员'],
-  acts_as: ['Acts here as', '对应员工'],
+  outsider: ['Person of a connected corporation', '互联企业成员'],
+  acts_as: ['Employee', '对应员工'],
   approved: ['Approved', '批准时间'],
   link_use: ['State', '状态'],
   link_unused: ['not used yet', '尚未使用'],
@@ -28,10 +28,10 @@ learn({
   remove: ['Remove', '移除'],
   remove_named: ['Remove the link of {user}', '移除 {user} 的关联'],
   remove_title: ['Remove the link of {user}?', '移除 {user} 的关联？'],
-  remove_text: ['{user} cannot sign in as {employee} any more.', '{user} 将无法再以 {employee} 的身份登录。'],
+  remove_text: ['{user} can no longer sign in as {employee}.', '{user} 将无法再以 {employee} 的身份登录。'],
   link_made: ['{user} may now sign in as {employee}.', '{user} 现在可以以 {employee} 的身份登录。'],
   link_removed: ['The link of {user} is removed.', '{user} 的关联已移除。'],
-  no_links: ['Nobody of a connected company is linked to an employee here.', '尚无互联企业成员与本企业员工关联。'],
+  no_links: ['There are no links to connected corporations.', '尚无互联企业成员与本企业员工关联。'],
 });
 
 const PATH = '/api/admin/links';

@@ -10,7 +10,7 @@ const UNREACHED = -1;
  * A table that loads its rows. `columns` are `{title, cell(item), class?}`; `load(after)` resolves to a response of the service
  * with `items` and perhaps `next`. On a narrow screen each row is a card with labelled cells.
  * `id(item)` names a row, so that it is found again after `reload()`; `detail` is `{label, of(item), content(item)}`, shown below
- * a row after a press; `told(data)` receives each loaded page.
+ * a row after a press; `onPage(data)` receives each loaded page.
  * Returns the element, which has `reload()`.
  */
 export function listing(given) {
@@ -21,8 +21,8 @@ export function listing(given) {
 }
 
 class Listing {
-  constructor({ label, columns, load, empty = say('nothing'), id = () => null, detail = null, told = () => {} }) {
-    Object.assign(this, { columns, load, empty, id, detail, told, at: 0, pages: 0, open: new Set() });
+  constructor({ label, columns, load, empty = say('nothing'), id = () => null, detail = null, onPage = () => {} }) {
+    Object.assign(this, { columns, load, empty, id, detail, onPage, at: 0, pages: 0, open: new Set() });
     if (detail) this.columns = [...columns, { hidden: detail.label, class: 'acts', cell: (item) => this.opener(item) }];
     this.body = h('tbody', { role: 'rowgroup' });
     const title = (column) => column.title || h('span', { class: 'unseen' }, column.hidden);
@@ -52,7 +52,7 @@ class Listing {
         fill(this.foot, refused(answer, () => this.more(after, wanted)));
         return;
       }
-      this.told(answer.data);
+      this.onPage(answer.data);
       found.push(...answer.data.items);
       [next, pages] = [answer.data.next, pages + 1];
     } while (next && (pages < wanted || !found.length));

@@ -7,12 +7,12 @@ import { say } from './words.js';
 const WORTH_TELLING = 1000;
 
 /**
- * Opens the socket that fits the role, and shows its state in `place`. `heard` has callbacks: `frame(frame)`, for every frame;
+ * Opens the socket that fits the role, and shows its state in `place`. `handlers` has callbacks: `frame(frame)`, for every frame;
  * `gap()`, when something may have been missed; `role(now)`, when another role is active; `ending()`, when the session is about
  * to expire; `lost()`, when the role may not use it; `over(reason)`, when the session has ended.
  * Returns how to fit it to another role, and how to stop.
  */
-export function goLive({ token, client, me }, place, heard) {
+export function goLive({ token, client, me }, place, handlers) {
   let [line, socket, elsewhere, timer] = [null, '', false, 0];
   const tell = (state) => {
     place.dataset.state = state;
@@ -27,24 +27,24 @@ export function goLive({ token, client, me }, place, heard) {
   const onEnd = ({ over, reason }) => {
     elsewhere = over === 'place';
     tell(elsewhere ? 'live_elsewhere' : '');
-    if (over === 'session') heard.over(reason);
+    if (over === 'session') handlers.over(reason);
     if (over !== 'role') return;
     // The next role opens another socket.
     socket = '';
     // If another node does not know of the role yet, it will in a moment.
-    timer = setTimeout(heard.lost, WORTH_TELLING);
+    timer = setTimeout(handlers.lost, WORTH_TELLING);
   };
   const session = ({ content }) => {
     if (!content) return;
-    if (content.event === 'role_changed') heard.role(content.current_role);
-    if (content.event === 'ending' && content.expires_in) heard.ending();
+    if (content.event === 'role_changed') handlers.role(content.current_role);
+    if (content.event === 'ending' && content.expires_in) handlers.ending();
   };
   const fit = (now) => {
     const wanted = client !== 'h5' && actsAsAgent(now) ? 'agent' : 'employee';
     if (wanted === socket) return;
     if (line) line.close();
     socket = wanted;
-    line = connect({ socket, token, on: { session }, onMessage: heard.frame, onGap: heard.gap, onState, onEnd });
+    line = connect({ socket, token, on: { session }, onMessage: handlers.frame, onGap: handlers.gap, onState, onEnd });
   };
   const onVisible = () => elsewhere && document.visibilityState === 'visible' && line.reconnect();
   document.addEventListener('visibilitychange', onVisible);

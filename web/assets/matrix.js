@@ -18,14 +18,14 @@ learn({
   letter_create: ['C', '建'],
   letter_update: ['U', '改'],
   letter_delete: ['D', '删'],
-  scope_none: ['not at all', '无权限'],
+  scope_none: ['none', '无权限'],
   scope_own: ['their own', '本人'],
   scope_department: ['their department', '本部门'],
-  scope_all: ['everybody', '所有人'],
+  scope_all: ['everyone', '所有人'],
   may: ['may', '可以'],
   may_not: ['may not', '不可以'],
   reach: ['{operation}: {scope}', '{operation}：{scope}'],
-  legend: ['How to read this', '图例'],
+  legend: ['Legend', '图例'],
 });
 
 /** The operations, in the order in which they are shown. */

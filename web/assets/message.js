@@ -6,8 +6,8 @@ import { learn, say, sayOr } from './words.js';
 
 learn({
   message_writing: ['being written', '正在输入'],
-  message_broken: ['Something of this text was lost on the way.', '这段文字在传输中有缺失。'],
-  message_chosen: ['Marked here only: the help desk’s own client sends it.', '仅在此处标记，由服务台客户端提交。'],
+  message_broken: ['Part of this text was lost in transit.', '这段文字在传输中有缺失。'],
+  message_chosen: ['Selected on this page only; the help desk client sends choices.', '仅在此处标记，由服务台客户端提交。'],
   message_options: ['Choices', '可选项'],
   message_open: ['Open', '打开'],
   message_card: ['Your device', '您的设备'],

@@ -6,16 +6,16 @@ import { learn, say } from './words.js';
 
 learn({
   messages_lead: [
-    'What the help desk sends you appears here as it comes. This page only shows: choices are sent by the help desk’s own client.',
+    'Messages from the help desk appear here live. This page is read-only; the help desk client sends choices.',
     '服务台发送的消息会实时显示在这里。本页面仅供查看，选择结果由服务台客户端提交。',
   ],
   messages_empty: [
-    'Nothing has come yet. Answers, choices and cards from the help desk will appear here while this page is open.',
+    'No messages yet. Replies, choices and cards from the help desk appear here while this page is open.',
     '暂无消息。本页面打开期间，服务台的回复、选项和卡片会显示在这里。',
   ],
   messages_stream: ['Messages', '消息'],
   recommended: ['Recommended', '推荐内容'],
-  recommended_empty: ['Articles and hints that fit will appear here.', '相关的文章和提示会显示在这里。'],
+  recommended_empty: ['Related articles and tips appear here.', '相关的文章和提示会显示在这里。'],
   thinking: ['The help desk is writing…', '服务台正在输入…'],
 });
 
@@ -36,7 +36,7 @@ export function show(desk, place) {
     ),
     empty: h('p', { class: 'lead empty' }, say('messages_empty')),
     noHints: h('p', { class: 'lead empty' }, say('recommended_empty')),
-    heard: h('p', { class: 'unseen', role: 'status', 'aria-live': 'polite' }),
+    announcement: h('p', { class: 'unseen', role: 'status', 'aria-live': 'polite' }),
     shown: new Map(),
     dirty: new Set(),
   };
@@ -55,7 +55,7 @@ export function show(desk, place) {
       h('div', { class: 'panel' }, view.scroll),
       h('aside', { class: 'panel', 'aria-label': say('recommended') }, h('h2', {}, say('recommended')), view.noHints, view.aside),
     ),
-    view.heard,
+    view.announcement,
   );
   const flush = () => {
     view.due = 0;
@@ -112,5 +112,5 @@ function addHint({ aside }, element) {
 function announce(view, entry) {
   if (!entry || (entry.kind === 'typewriter' && !entry.done)) return;
   const text = [entry.title, entry.text].filter(Boolean).join('. ');
-  fill(view.heard, text.slice(0, 1000));
+  fill(view.announcement, text.slice(0, 1000));
 }

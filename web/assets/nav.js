@@ -16,6 +16,6 @@ export function drawNav(nav, views, shown, unread) {
 export function tellUnread(nav, count) {
   const link = nav.querySelector('[href="#/messages"]');
   if (!link) return;
-  const told = h('span', { class: 'count' }, String(count), h('span', { class: 'unseen' }, ` ${say('unread')}`));
-  fill(link, say('view_messages'), count > 0 && [' ', told]);
+  const badge = h('span', { class: 'count' }, String(count), h('span', { class: 'unseen' }, ` ${say('unread')}`));
+  fill(link, say('view_messages'), count > 0 && [' ', badge]);
 }

@@ -4,7 +4,7 @@ import { fill, h } from './dom.js';
 import { learn, say, sayOr } from './words.js';
 
 learn({
-  from_anywhere: ['Empty: from anywhere.', '名单为空：不限网络。'],
+  from_anywhere: ['Empty: allowed from anywhere.', '名单为空：不限网络。'],
   only_from_one: ['Only from this network.', '仅限此网络。'],
   only_from: ['Only from these {count} networks.', '仅限以下 {count} 个网络。'],
   line: ['Line {line}', '第 {line} 行'],

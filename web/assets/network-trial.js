@@ -5,9 +5,9 @@ import { moment, panel } from './listing.js';
 import { learn, say, sayOr } from './words.js';
 
 learn({
-  trial: ['If you saved these lists', '若保存这些名单'],
+  trial: ['If you save these lists', '若保存这些名单'],
   you_stay: [
-    'You can go on: you are at {address}, from where {role} may be active.',
+    'You are not affected: {role} may be active at your address {address}.',
     '您不受影响：您的地址是 {address}，{role}可在此使用。',
   ],
   you_out: [
@@ -16,19 +16,19 @@ learn({
     '保存后您自己将无法继续使用：您的地址是 {address}，{role}不能在此使用。请先加入您的地址或所在网络。',
   ],
   add_me: ['Add {address} to the list', '将 {address} 加入名单'],
-  nobody_out: ['Nobody who is signed in is shut out.', '没有已登录人员会受影响。'],
-  out_of: ['{role}: {count} sessions are shut out', '{role}：{count} 个会话将无法继续使用'],
-  out_of_one: ['{role}: 1 session is shut out', '{role}：1 个会话将无法继续使用'],
-  out_hint: ['By where they signed in; whoever has moved since is not where it says.', '按登录时的地址判断；之后更换网络的人员可能不在此处。'],
+  no_lockout: ['No session is affected.', '没有会话会受影响。'],
+  out_of: ['{role}: {count} sessions will stop working', '{role}：{count} 个会话将无法继续使用'],
+  out_of_one: ['{role}: 1 session will stop working', '{role}：1 个会话将无法继续使用'],
+  out_hint: ['Based on the address at sign-in; users who changed networks since then may be elsewhere.', '按登录时的地址判断；之后更换网络的人员可能不在此处。'],
   out_more: ['and {count} more', '另有 {count} 个'],
   seen: ['last seen', '最近活动'],
   times: ['{count} sessions', '{count} 个会话'],
-  nothing_changed: ['These are the lists as they are. There is nothing to save.', '与现有名单相同，无需保存。'],
+  nothing_changed: ['The lists are unchanged. There is nothing to save.', '与现有名单相同，无需保存。'],
   lists_elsewhere: [
-    'Somebody has changed the lists since you opened this page. Saving would undo that.',
+    'The lists were changed since you opened this page. Saving would overwrite those changes.',
     '您打开本页后，名单已被他人修改。保存将覆盖其修改。',
   ],
-  lists_reload: ['Show theirs, and drop mine', '查看最新名单并放弃我的修改'],
+  lists_reload: ['Show the current lists and discard mine', '查看最新名单并放弃我的修改'],
 });
 
 /**
@@ -43,7 +43,7 @@ export function outcome({ you, roles }, { elsewhere, unchanged, reload, save, ad
     you.shut_out
       ? [h('p', { class: 'refusal' }, say('you_out', blanks)), button('add-me', say('add_me', blanks), addMe)]
       : h('p', {}, say('you_stay', blanks)),
-    out.length ? [out.map(ofRole), h('p', { class: 'hint' }, say('out_hint'))] : h('p', {}, say('nobody_out')),
+    out.length ? [out.map(ofRole), h('p', { class: 'hint' }, say('out_hint'))] : h('p', {}, say('no_lockout')),
     elsewhere && [h('p', { class: 'warning' }, say('lists_elsewhere')), button('theirs', say('lists_reload'), reload)],
     unchanged && h('p', { class: 'lead' }, say('nothing_changed')),
     !unchanged && !you.shut_out && button('save', say('save_lists'), save));

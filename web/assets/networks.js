@@ -13,19 +13,19 @@ learn({
       + 'A role with a list may be active only from there; a role with an empty list may be from anywhere.',
     '每行一个网络或地址，例如 10.0.0.0/8 或 2001:db8::1。设有名单的角色只能在名单内的网络中使用；名单为空表示不限网络。',
   ],
-  try_lists: ['Try these lists', '试运行'],
+  try_lists: ['Test these lists', '试运行'],
   discard: ['Discard changes', '放弃修改'],
   discarded: ['Your changes are discarded.', '已放弃修改。'],
-  try_first: ['Nothing changes until you have tried the lists and saved them.', '试运行并保存之前，不会有任何更改。'],
+  try_first: ['Nothing changes until you have tested and saved the lists.', '试运行并保存之前，不会有任何更改。'],
   lists_wrong: ['Some lines are not networks. Correct them, then try again.', '部分内容不是有效的网络，请修改后重试。'],
-  lists_saved: ['Saved. The lists count from now on.', '已保存，立即生效。'],
-  lists_unsaved: ['Your changes to the allow-lists are not saved, and would be lost.', '网络白名单的修改尚未保存，离开后将丢失。'],
+  lists_saved: ['Saved. The lists are in effect.', '已保存，立即生效。'],
+  lists_unsaved: ['Your changes to the allow-lists are not saved and will be lost.', '地址白名单的修改尚未保存，离开后将丢失。'],
   save_lists: ['Save the lists', '保存名单'],
   save_text: [
-    'Changes the lists of: {roles}. They count at once, also for whoever is signed in.',
+    'Changes the lists of: {roles}. They take effect immediately, also for signed-in users.',
     '将更改以下角色的名单：{roles}。立即生效，对已登录人员同样有效。',
   ],
-  save_shuts_out: ['Sessions that are shut out where they are: {count}.', '将有 {count} 个会话无法继续使用。'],
+  save_shuts_out: ['Sessions that will stop working: {count}.', '将有 {count} 个会话无法继续使用。'],
 });
 
 const PATH = '/api/admin/ip-rules';

@@ -9,24 +9,24 @@ import { watching } from './watching.js';
 import { language, learn, say } from './words.js';
 
 learn({
-  reported_title: ['Somebody reported a sign-in that was not theirs', '有人报告了非本人登录'],
+  reported_title: ['Sign-ins reported as “not me”', '有人报告了非本人登录'],
   reported_row: ['Signed in {time} from {address}', '{time} 从 {address} 登录'],
   reported_refused: ['Refused {time}, from {address}', '{time} 来自 {address} 的登录被拒绝'],
   reported_lead: [
-    'If a session began with it, that has ended. See what else happened to these people, end their sessions, reset a password that was used.',
-    '如由此产生会话，该会话已结束。请查看这些人员的日志，结束其会话；如使用了密码，请重置密码。',
+    'The session of such a sign-in has ended. Check the audit log of these people, end their sessions, and reset a password that was used.',
+    '如由此产生会话，该会话已结束。请查看这些人员的审计日志，结束其会话；如使用了密码，请重置密码。',
   ],
-  see_log: ['See the log', '查看日志'],
+  see_log: ['View the audit log', '查看审计日志'],
   see_reports: ['All reports', '全部报告'],
   sign_ins_title: ['Sign-ins', '登录情况'],
-  funnel_lead: ['How far sign-ins by QR code came', '扫码登录各步骤的完成情况'],
+  funnel_lead: ['Steps that QR code sign-ins reached', '扫码登录各步骤的完成情况'],
   of_shown: ['{percent} of codes shown', '占展示数的 {percent}'],
-  all_ways: ['Sign-ins by every way: {n}. Refused: {refused}.', '各种方式登录共 {n} 次，被拒绝 {refused} 次。'],
+  all_ways: ['Sign-ins by all methods: {n}. Refused: {refused}.', '各种方式登录共 {n} 次，被拒绝 {refused} 次。'],
   range: ['Time', '时间范围'],
   range_24h: ['24 hours', '24 小时'],
   range_7d: ['7 days', '7 天'],
   range_30d: ['30 days', '30 天'],
-  nothing_counted: ['Nobody has signed in, or tried to, in this time.', '此时间段内没有登录。'],
+  nothing_counted: ['There were no sign-ins in this period.', '此时间段内没有登录。'],
   over_time: ['Over time', '时间趋势'],
 });
 

@@ -8,7 +8,7 @@ import { aboutPerson, called, changeRoles, endAll, mayChange, named, ROLES, role
 import { language, learn, say, sayOr } from './words.js';
 
 learn({
-  people_found: ['Everybody known here', '全部人员'],
+  people_found: ['All people', '全部人员'],
   search: ['Name or employee ID', '姓名或员工编号'],
   search_hint: ['Beginning of a name or ID', '姓名或编号的开头'],
   department: ['Department', '部门'],
@@ -19,13 +19,13 @@ learn({
   people_total: ['{n} people', '共 {n} 人'],
   people_one: ['1 person', '共 1 人'],
   people_many: ['More than {n} people', '超过 {n} 人'],
-  nobody: ['Nobody fits. Try the beginning of a name, or fewer filters.', '没有符合条件的人员。请尝试姓名的开头，或减少筛选条件。'],
+  no_match: ['No one matches. Try the beginning of a name, or fewer filters.', '没有符合条件的人员。请尝试姓名的开头，或减少筛选条件。'],
   last_sign_in: ['Last sign-in', '最近登录'],
   never: ['never', '从未'],
   is_disabled: ['disabled', '已停用'],
   look_at: ['More', '更多'],
   change_roles: ['Change roles', '修改角色'],
-  their_log: ['Login log', '登录日志'],
+  their_log: ['Audit log', '审计日志'],
   their_sessions: ['Sessions', '会话'],
 });
 
@@ -49,12 +49,12 @@ export function show(desk, place) {
   });
   const load = (after) => desk.get(`/api/admin/employees?${queryOf(form, after)}`);
   const list = listing({
-    label: say('view_people'), columns: columns(), load, empty: say('nobody'), id,
+    label: say('view_people'), columns: columns(), load, empty: say('no_match'), id,
     detail: {
       label: say(mayChange(desk) ? 'manage' : 'look_at'), of: called,
       content: (person) => acts(desk, person, () => list.reload()),
     },
-    told: (data) => count.tell(howMany(data)),
+    onPage: (data) => count.tell(howMany(data)),
   });
   place.append(panel(say('people_found'), { id: 'people', aside: count }, form, list));
 }

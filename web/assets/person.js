@@ -7,16 +7,16 @@ import { learn, say, sayOr } from './words.js';
 learn({
   roles_title: ['Roles of {name}', '{name} 的角色'],
   roles_text: [
-    'Exactly the marked roles are theirs, at once and wherever they are signed in. Who acts in one that is taken away has to switch.',
-    '保存后仅保留勾选的角色，对已登录的会话立即生效；正在使用被取消角色的人需要切换身份。',
+    'The selected roles replace the current ones immediately, also in existing sessions. A session whose active role is removed must switch.',
+    '保存后仅保留勾选的角色，对已登录的会话立即生效；当前角色被取消的会话需要切换角色。',
   ],
-  roles_legend: ['They may act as', '可用身份'],
+  roles_legend: ['Roles', '角色'],
   roles_save: ['Save the roles', '保存角色'],
   roles_saved: ['{name} has these roles now: {roles}.', '已保存，{name} 的角色：{roles}。'],
   disable: ['Disable', '停用'],
   disable_title: ['Disable {name}?', '停用 {name}？'],
   disable_text: [
-    'All their sessions end at once, and they cannot sign in until somebody enables them again. Their roles are kept.',
+    'All their sessions end immediately, and they cannot sign in until they are enabled again. Their roles are kept.',
     '其所有会话会立即结束，重新启用前无法登录。角色会保留。',
   ],
   disabled_now: ['{name} is disabled and signed out everywhere.', '{name} 已停用，并已在所有设备上退出。'],
@@ -27,8 +27,8 @@ learn({
   end_all_short: ['End all', '全部结束'],
   end_all: ['End all sessions', '结束所有会话'],
   end_everywhere_title: ['End all sessions of {name}?', '结束 {name} 的所有会话？'],
-  end_everywhere_text: ['They are signed out everywhere at once, and can sign in again.', '对方会立即在所有设备上退出，之后可以重新登录。'],
-  end_all_own: ['These are your own sessions: this page is signed out, too.', '这是您自己的会话：本页面也会退出登录。'],
+  end_everywhere_text: ['They are signed out everywhere immediately, and can sign in again.', '对方会立即在所有设备上退出，之后可以重新登录。'],
+  end_all_own: ['These are your own sessions: you will be signed out of this page too.', '这是您自己的会话：本页面也会退出登录。'],
   ended_all: ['Ended sessions of {name}: {n}.', '已结束 {name} 的 {n} 个会话。'],
 });
 

@@ -12,7 +12,7 @@ let good = 0;
 export function showCode(client, signedIn) {
   stopCode();
   become('loading', say('loading'));
-  stops.push(signInByCode(client, (news) => heard(news, signedIn)));
+  stops.push(signInByCode(client, (update) => show(update, signedIn)));
 }
 
 /** Stops following. */
@@ -21,21 +21,21 @@ export function stopCode() {
   stops = [];
 }
 
-function heard(news, signedIn) {
-  const { status } = news;
+function show(update, signedIn) {
+  const { status } = update;
   if (status === 'waiting') {
-    showPicture(news);
+    showPicture(update);
     become(status, say(status));
   } else if (status === 'scanned') {
-    become(status, say(status, { name: masked(news.name || news.employee_id) }));
+    become(status, say(status, { name: masked(update.name || update.employee_id) }));
     // The signed-in page is needed next: it loads while the user looks at the phone.
     import('./desk.js');
   } else {
     const word = turnedDown(status) ? 'cancelled' : status;
     stopCode();
-    become(status, status === 'failed' ? news.message : say(word));
+    become(status, status === 'failed' ? update.message : say(word));
   }
-  if (status === 'confirmed') signedIn(news.token);
+  if (status === 'confirmed') signedIn(update.token);
 }
 
 /** Whether the code ended early after a scan: the user refused, or may not sign in. */

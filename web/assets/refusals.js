@@ -12,15 +12,15 @@ learn({
     '您还没有设置密码。请通过企业微信登录后在“安全”中设置，或向管理员索取设置码。',
   ],
   why_platform_works: [
-    'WeCom works at the moment, so please sign in with it. Passwords are for when it does not.',
+    'WeCom is available, so please sign in with it. Passwords are only for outages.',
     '企业微信当前可用，请使用企业微信登录；密码仅在其不可用时使用。',
   ],
   why_password_off: [
-    'Signing in with a password is switched off here. Please sign in with WeCom.',
+    'Sign-in with a password is disabled. Please sign in with WeCom.',
     '密码登录已关闭，请使用企业微信登录。',
   ],
   why_setup_code: [
-    'That setup code is not good (any more). Check the ID and the code, or ask your administrator for another.',
+    'The setup code is invalid or expired. Check the ID and the code, or ask your administrator for a new one.',
     '设置码无效或已失效，请核对员工编号和设置码，或向管理员重新索取。',
   ],
   why_not_an_agent: ['Only agents have a password and an authenticator here.', '只有坐席才有密码和身份验证器。'],
@@ -32,16 +32,16 @@ learn({
     'The first password has to be set within 5 minutes of signing in with WeCom. Sign in again, or ask an administrator for a setup code.',
     '首次设置密码需在通过企业微信登录后 5 分钟内完成。请重新登录，或向管理员索取设置码。',
   ],
-  why_disabled: ['Your account is switched off. Ask your administrator.', '您的账号已停用，请联系管理员。'],
+  why_disabled: ['Your account is disabled. Contact your administrator.', '您的账号已停用，请联系管理员。'],
   why_locked: [
-    'Locked after very many wrong attempts. Ask your administrator to unlock it; signing in with WeCom still works.',
+    'Locked after too many failed attempts. Ask your administrator to unlock it; signing in with WeCom still works.',
     '错误次数过多，已被锁定，请联系管理员解锁；仍可使用企业微信登录。',
   ],
   why_too_many: [
-    'Too many wrong attempts. Try again after {time}; signing in with WeCom still works.',
+    'Too many failed attempts. Try again after {time}; signing in with WeCom still works.',
     '错误次数过多，请在 {time} 之后再试；仍可使用企业微信登录。',
   ],
-  why_too_often: ['That was too often. Seconds to wait: {seconds}.', '操作过于频繁，请 {seconds} 秒后再试。'],
+  why_too_often: ['Too many requests. Try again in {seconds} s.', '操作过于频繁，请 {seconds} 秒后再试。'],
 });
 
 /** The reason in words, with what to do next. */

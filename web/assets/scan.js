@@ -1,6 +1,6 @@
 // The phone's page: shows the requesting computer, and lets the user confirm or cancel. Nothing happens without a press.
 
-import { ask, end, isOver, send, takeSecret, turnedAway } from './ask.js';
+import { ask, end, isOver, send, takeSecret, finalRefusal } from './ask.js';
 import { post } from './deskpass.js';
 import { $, known, open, tab, tell } from './page.js';
 import { language, say } from './words.js';
@@ -48,7 +48,7 @@ async function answerWith(verb, confirm, ending) {
 }
 
 function refused(answer, otherwise) {
-  const away = turnedAway(answer);
+  const away = finalRefusal(answer);
   if (away) {
     tab.drop('confirm');
     end(away);

@@ -3,19 +3,19 @@
 import { learn } from './words.js';
 
 learn({
-  again_title: ['Confirm that it is you', '请确认是您本人'],
+  again_title: ['Confirm your identity', '请确认是您本人'],
   again_scan: [
-    'This takes a sign-in that is only minutes old. Scan this code with WeCom on your phone and confirm there. The page stays as it is.',
+    'This requires a recent sign-in. Scan this code with WeCom on your phone and confirm there. This page stays open.',
     '此操作需要您在几分钟内登录过。请用手机企业微信扫描此二维码并确认，本页面会保持不变。',
   ],
   again_here: [
-    'This takes a sign-in that is only minutes old. Sign in with WeCom once more; you come back to this page.',
+    'This requires a recent sign-in. Sign in with WeCom again; you will return to this page.',
     '此操作需要您在几分钟内登录过。请通过企业微信重新登录，完成后会回到本页面。',
   ],
   again_go: ['Sign in again', '重新登录'],
   again_renew: ['New code', '刷新二维码'],
   again_expired: ['This code has expired, or was refused on the phone', '二维码已过期，或已在手机上被拒绝'],
-  again_somebody_else: [
+  again_other_person: [
     'Another person confirmed on the phone. Scan with your own WeCom account.',
     '手机上确认的是其他人，请使用您本人的企业微信扫码。',
   ],
@@ -24,7 +24,7 @@ learn({
     '企业微信中登录的是其他人，当前登录未改变。请使用您本人的企业微信账号重新登录。',
   ],
   again_not_ended: [
-    'You signed in again, but the session before could not be ended. End it in the list of your sessions.',
+    'You signed in again, but the previous session could not be ended. End it in the list of your sessions.',
     '您已重新登录，但之前的登录未能结束，请在登录列表中将其结束。',
   ],
   again_simulated: ['Open the simulated phone', '打开模拟手机'],

@@ -59,20 +59,20 @@ function byCode(desk, renewed) {
     if (status !== 'waiting') phone.hidden = true;
   };
   let [follow, settle] = [() => {}, () => {}];
-  const heard = async (news) => {
-    const { status, token } = news;
+  const onChange = async (update) => {
+    const { status, token } = update;
     if (!element.isConnected) {
       // The dialog is closed, and its session is not used.
       stop();
       if (token) hasEnded(token);
     } else if (status === 'waiting') {
-      picture.src = `data:image/png;base64,${news.qrcode_png_base64}`;
-      const simulated = simulatedPhone(news.qrcode_url);
+      picture.src = `data:image/png;base64,${update.qrcode_png_base64}`;
+      const simulated = simulatedPhone(update.qrcode_url);
       phone.hidden = !simulated;
       if (simulated) phone.href = simulated;
       become(status, say(status));
     } else if (status === 'scanned') {
-      become(status, say(status, { name: masked(news.name || news.employee_id) }));
+      become(status, say(status, { name: masked(update.name || update.employee_id) }));
     } else if (status === 'confirmed') {
       become(status, say('loading'));
       const why = await renew(desk, token);
@@ -81,7 +81,7 @@ function byCode(desk, renewed) {
       else renewed();
     } else {
       settle();
-      become(status, status === 'failed' ? news.message : say('again_expired'));
+      become(status, status === 'failed' ? update.message : say('again_expired'));
     }
   };
   const stop = () => {
@@ -92,7 +92,7 @@ function byCode(desk, renewed) {
     stop();
     settle = desk.awaitRenewal();
     become('loading', say('loading'));
-    follow = signInByCode(desk.client, heard);
+    follow = signInByCode(desk.client, onChange);
   };
   again.onclick = begin;
   begin();
@@ -137,11 +137,11 @@ function setupCodeForm(send) {
 const isSamePerson = (one, other) => one.employee_id === other.employee_id && one.corp_id === other.corp_id;
 
 /** The user of a new token, in the role they had before; nothing where it is another user. */
-async function samePerson(token, before, somebodyElse) {
+async function samePerson(token, before, otherPerson) {
   const answer = await me(token);
   if (answer.code !== 0) return { why: answer.message };
   const person = answer.data;
-  if (!isSamePerson(person, before)) return { why: say(somebodyElse) };
+  if (!isSamePerson(person, before)) return { why: say(otherPerson) };
   if (before.current_role && person.current_role !== before.current_role) {
     const switched = await switchRole(token, before.current_role);
     if (switched.code === 0) person.current_role = before.current_role;
@@ -157,7 +157,7 @@ async function hasEnded(token) {
 
 /** Moves the page to a new session and ends the previous one; returns the reason of a failure, or nothing. */
 async function renew(desk, token) {
-  const { person, why } = await samePerson(token, desk.me, 'again_somebody_else');
+  const { person, why } = await samePerson(token, desk.me, 'again_other_person');
   if (why || desk.over) {
     // An unused session must not stay.
     await hasEnded(token);

@@ -11,14 +11,14 @@ const AT_ONCE = 5;
 
 /** The panel of the user's own sign-ins; it has `reload()`. `own.status` is an agent's, once it is known. */
 export function signInsPanel(desk, own) {
-  const told = h('div', { class: 'warning', id: 'disowned', tabindex: '-1', hidden: true });
+  const notice = h('div', { class: 'warning', id: 'disowned', tabindex: '-1', hidden: true });
   const list = listing({
     label: say('own_sign_ins'),
-    columns: columns((item) => disown(desk, own, item, told)),
+    columns: columns((item) => disown(desk, own, item, notice)),
     id: ({ id }) => id,
     load: aFew(desk),
   });
-  const element = panel(say('own_sign_ins'), { id: 'sign-ins', lead: say('sign_ins_lead') }, told, list);
+  const element = panel(say('own_sign_ins'), { id: 'sign-ins', lead: say('sign_ins_lead') }, notice, list);
   element.reload = list.reload;
   return element;
 }
@@ -41,8 +41,8 @@ function aFew(desk) {
 /** The result of a sign-in, not by colour alone. */
 export const outcome = ({ signed_in, reason }) =>
   signed_in
-    ? h('span', { class: 'tag' }, say('came_in'))
-    : h('span', {}, h('span', { class: 'tag bad' }, say('turned_away')), h('small', {}, wordFor('reason', reason)));
+    ? h('span', { class: 'tag' }, say('own_signed_in'))
+    : h('span', {}, h('span', { class: 'tag bad' }, say('own_refused')), h('small', {}, wordFor('reason', reason)));
 
 const columns = (notMe) => [
   { title: say('own_when'), cell: ({ at }) => moment(at) },
@@ -55,7 +55,7 @@ const columns = (notMe) => [
         { title: row.user_agent || null },
         deviceName(row.device),
         h('small', {}, addressOf(row) || say('unknown')),
-        row.decided_address && row.decided_address !== row.ip_address && h('small', { class: 'told-address' }, say('told_address', { address: row.ip_address })),
+        row.decided_address && row.decided_address !== row.ip_address && h('small', { class: 'claimed-address' }, say('claimed_as', { address: row.ip_address })),
       ),
   },
   {
@@ -83,7 +83,7 @@ const columns = (notMe) => [
   },
 ];
 
-async function disown(desk, own, row, told) {
+async function disown(desk, own, row, notice) {
   const { id, at, session_id } = row;
   const time = moment(at).textContent;
   const answer = await question({
@@ -96,8 +96,8 @@ async function disown(desk, own, row, told) {
   if (!answer) return;
   const password = own.status && own.status.has_password;
   fill(
-    told,
-    h('p', {}, [answer.data.ended > 0 && 'not_me_ended', answer.data.told > 0 ? 'not_me_told' : 'not_me_logged'].filter(Boolean).map(say).join(say('space'))),
+    notice,
+    h('p', {}, [answer.data.ended > 0 && 'not_me_ended', answer.data.told > 0 ? 'not_me_notified' : 'not_me_logged'].filter(Boolean).map(say).join(say('space'))),
     h(
       'p',
       {},
@@ -110,7 +110,7 @@ async function disown(desk, own, row, told) {
         : say('not_me_platform'),
     ),
   );
-  told.hidden = false;
-  told.focus();
+  notice.hidden = false;
+  notice.focus();
   own.changed();
 }

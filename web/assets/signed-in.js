@@ -9,15 +9,15 @@ import { called, endAll, mayChange, named, ROLES } from './person.js';
 import { learn, say, sayOr } from './words.js';
 
 learn({
-  sessions_title: ['Sessions, the newest first', '会话（最新在前）'],
+  sessions_title: ['Sessions, newest first', '会话（最新在前）'],
   began: ['Signed in', '登录时间'],
   seen_at: ['last seen', '最近活动'],
   this_session: ['this session', '当前会话'],
   end_one: ['End', '结束'],
   end_one_title: ['End this session of {name}?', '结束 {name} 的这个会话？'],
-  end_one_text: ['{device}: signed out at once. They can sign in again.', '{device}：会立即退出登录，之后可以重新登录。'],
+  end_one_text: ['{device} is signed out immediately. The user can sign in again.', '{device}：会立即退出登录，之后可以重新登录。'],
   ended_session: ['That session of {name} has ended.', '已结束 {name} 的该会话。'],
-  nobody_signed_in: ['Nobody who fits is signed in.', '没有符合条件的在线会话。'],
+  no_sessions: ['No sessions match.', '没有符合条件的在线会话。'],
   acts_on: ['Actions', '操作'],
 });
 
@@ -37,7 +37,7 @@ export function show(desk, place) {
     return desk.get(`/api/admin/sessions?${query}`);
   };
   const list = listing({
-    label: say('view_signed_in'), load, empty: say('nobody_signed_in'), id: ({ id }) => id,
+    label: say('view_signed_in'), load, empty: say('no_sessions'), id: ({ id }) => id,
     columns: columns(desk, () => list.reload()),
   });
   const again = h('button', { class: 'button small', 'data-act': 'reload', onclick: () => list.reload() }, say('refresh'));

@@ -3,7 +3,7 @@
 import { tab } from './page.js';
 
 const REASONS = ['role_taken_away', 'address_not_allowed'];
-const NOBODY = { employee_id: '', name: '', department: '', roles: [], login_source: '' };
+const UNKNOWN_USER = { employee_id: '', name: '', department: '', roles: [], login_source: '' };
 
 /** The reason why the active role may not be used here, from a response; empty when there is none. */
 export const whySuspended = ({ code, data }) => (code !== 0 && data && REASONS.includes(data.reason) ? data.reason : '');
@@ -16,9 +16,9 @@ export function remember({ employee_id, name, roles }) {
 /** The user as last stored in this tab. */
 export function remembered() {
   try {
-    return { ...NOBODY, ...JSON.parse(tab.get('me')), current_role: null };
+    return { ...UNKNOWN_USER, ...JSON.parse(tab.get('me')), current_role: null };
   } catch (_) {
-    return { ...NOBODY, current_role: null };
+    return { ...UNKNOWN_USER, current_role: null };
   }
 }
 

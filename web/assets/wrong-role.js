@@ -5,15 +5,15 @@ import { h } from './dom.js';
 import { learn, say, sayOr } from './words.js';
 
 learn({
-  wrong_role: ['You act as {role}, and {desk} is for other roles.', '您当前的身份是{role}，无法使用{desk}。'],
-  role_taken_away: ['The role in which you acted has been taken away. You are still signed in.', '您正在使用的角色已被收回，您仍处于登录状态。'],
+  wrong_role: ['Your active role is {role}. {desk} requires another role.', '您的当前角色是{role}，无法使用{desk}。'],
+  role_taken_away: ['Your active role was revoked. You are still signed in.', '您的当前角色已被收回，您仍处于登录状态。'],
   address_not_allowed: [
-    'The role in which you act may not be used from this network. You are still signed in.',
-    '您当前的角色不允许在此网络中使用，您仍处于登录状态。',
+    'Your active role may not be used from this network. You are still signed in.',
+    '您的当前角色不允许在此网络中使用，您仍处于登录状态。',
   ],
-  switch_here: ['Go on as:', '切换为：'],
-  ask_for_role: ['Ask your administrator for a role that may be here, or go to the', '请联系管理员分配相应角色，或前往'],
-  ask_for_any: ['If none of these is right, sign in again, or ask your administrator.', '如仍无法继续，请重新登录或联系管理员。'],
+  switch_here: ['Switch to:', '切换为：'],
+  ask_for_role: ['Ask your administrator for a suitable role, or go to the', '请联系管理员分配相应角色，或前往'],
+  ask_for_any: ['If this does not help, sign in again or contact your administrator.', '如仍无法继续，请重新登录或联系管理员。'],
   sign_in_again: ['Sign in again', '重新登录'],
   help_desk: ['IT help desk', 'IT 服务台'],
 });

@@ -110,9 +110,9 @@ impl Run<'_> {
 
         let LoginAttempts { checked, rejected } = flood.tries;
         let all = checked + rejected;
-        let seen = format!("{} of {} tries; {} looked at", grouped(rejected), grouped(all), grouped(checked));
+        let seen = format!("{} of {} attempts; {} checked", grouped(rejected), grouped(all), grouped(checked));
         let figure = format!("{:.1} %", float(rejected) * 100.0 / float(all.max(1)));
-        self.report.figure("passwords turned away at once (1006)", &seen, &figure, None);
+        self.report.figure("passwords rejected immediately (1006)", &seen, &figure, None);
     }
 }
 

@@ -120,7 +120,12 @@ impl Run<'_> {
         let pool = SocketPool::open(server.address, &scenario.tokens, &self.progress).await?;
         let took = format!("{:.2} s", began.elapsed().as_secs_f64());
         let seen = format!("{MAX_OPENING} at a time, from {ADDRESSES} addresses");
-        self.report.figure(&format!("open {}, until all are told that they are", scenario.name), &seen, &took, None);
+        self.report.figure(
+            &format!("open {}, until all have received their first frame", scenario.name),
+            &seen,
+            &took,
+            None,
+        );
         Ok(pool)
     }
 
@@ -148,7 +153,7 @@ impl Run<'_> {
             let (sockets, at) = heard?;
             delivered(answer?, 1)?;
             if sockets != [socket] {
-                return Err("somebody else was told".into());
+                return Err("another socket received the message".into());
             }
             times.push(nanoseconds(at.saturating_duration_since(sent)));
         }
@@ -200,7 +205,7 @@ impl Run<'_> {
         let answered = now();
         let (sockets, last) = pool.all(Received::Closed(SIGNED_OUT), ended).await?;
         if sockets.iter().any(|socket| socket % ENDED_EVERY != 0) {
-            return Err("a socket was closed whose session stands".into());
+            return Err("a socket with a valid session was closed".into());
         }
         // All remaining sockets receive this message, and no socket receives anything else.
         scenario.broadcast(&mut pool, count - ended).await?;
@@ -233,7 +238,7 @@ impl SocketScenario<'_> {
         sockets.sort_unstable();
         sockets.dedup();
         if sockets.len() != count {
-            return Err("somebody was told twice".into());
+            return Err("a socket received the message twice".into());
         }
         Ok(last.saturating_duration_since(sent).as_secs_f64())
     }

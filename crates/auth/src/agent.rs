@@ -135,7 +135,7 @@ impl Auth {
             return Err(Refusal::NotAMember.into());
         };
         if who.key != login.employee {
-            tracing::info!(named = ?login.employee, is = ?who.key, "somebody's code was brought under another name");
+            tracing::info!(named = ?login.employee, is = ?who.key, "sign-in refused: the code belongs to another person");
             return Err(Refusal::SomebodyElse.into());
         }
         self.update_person(&who).await?;

@@ -164,8 +164,8 @@ impl Auth {
         let from = summary.only_address().unwrap_or(OTHER_ADDRESSES);
         let address = ClientAddress { logged: from, decided: from, peer: from };
         let visitor = ClientInfo { address, user_agent: UserAgent::default() };
-        let nobody = self.deployment_key();
-        let plain = self.plain_entry(AuditEvent::RefusalsSummarised, &nobody, self.clock.now(), &visitor)?;
+        let anonymous = self.deployment_key();
+        let plain = self.plain_entry(AuditEvent::RefusalsSummarised, &anonymous, self.clock.now(), &visitor)?;
         Ok(LogEntry { detail: summary.detail(), ..plain })
     }
 }

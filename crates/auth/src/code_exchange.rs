@@ -115,7 +115,7 @@ pub(crate) async fn store_identity(codes: &CodeStore, code: Digest, now: Timesta
     };
     if let Err(error) = codes.update(&code, now, noted).await {
         // If this node dies as well, the code stays used and the browser starts again.
-        tracing::warn!(%error, "who a code stands for could not be noted");
+        tracing::warn!(%error, "could not record the result of a code exchange");
     }
 }
 
@@ -134,7 +134,7 @@ pub(crate) async fn store_outcome(
         Ok(Some(Err(answer))) => return Ok(answer),
         Ok(_) => {}
         // Other requests that wait will time out; this browser gets its answer.
-        Err(error) => tracing::warn!(%error, "what became of a code could not be noted"),
+        Err(error) => tracing::warn!(%error, "could not record the failure of a code exchange"),
     }
     outcome
 }
@@ -225,11 +225,17 @@ mod tests {
         let identity = Identity::Member { userid: "a".into() };
         store_identity(&shared.codes, code, clock.now(), &identity).await;
         clock.advance(Duration::from_millis(4_999));
-        assert!(claim_exchange(&shared.codes, code, clock.now()).await.unwrap().is_none(), "somebody is at it");
+        assert!(
+            claim_exchange(&shared.codes, code, clock.now()).await.unwrap().is_none(),
+            "the exchange is in progress"
+        );
         clock.advance(Duration::from_millis(1));
         let taken_up = claim_exchange(&shared.codes, code, clock.now()).await.unwrap().unwrap();
         assert_eq!(taken_up.progress.identity, Some(identity), "the platform need not be asked");
-        assert!(claim_exchange(&shared.codes, code, clock.now()).await.unwrap().is_none(), "somebody is at it again");
+        assert!(
+            claim_exchange(&shared.codes, code, clock.now()).await.unwrap().is_none(),
+            "the exchange is in progress again"
+        );
         clock.advance(EXCHANGE_LEASE);
         assert!(claim_exchange(&shared.codes, code, clock.now()).await.unwrap().is_some(), "that one died, too");
     }
@@ -308,7 +314,7 @@ mod tests {
             );
             let again = elsewhere(told);
             let progress = CodeExchange { outcome: Some(again), ..CodeExchange::default() };
-            assert!(progress.is_claimable(Timestamp::from_millis(0)), "whoever comes later takes it up");
+            assert!(progress.is_claimable(Timestamp::from_millis(0)), "a later request retries the exchange");
         }
     }
 

@@ -64,7 +64,7 @@ pub enum Refusal {
     #[error("not a member")]
     NotAMember,
     /// The platform's code belongs to another person than the named employee.
-    #[error("somebody else's code")]
+    #[error("code of another person")]
     SomebodyElse,
     /// The sign-in was decided, was claimed by another phone, or has expired.
     #[error("sign-in over")]
@@ -348,7 +348,7 @@ pub enum InternalError {
     Hashing,
     /// A sealed secret cannot be opened.
     #[error(
-        "a device's secret does not open: encryption_key is another one, or the record was moved or changed; reset the device"
+        "cannot decrypt a device's secret: encryption_key differs, or the record was moved or changed; reset the device"
     )]
     UnsealFailed,
 }

@@ -149,7 +149,7 @@ impl HashSlot {
     pub(crate) async fn verify(&self, guess: &Password, kept: Option<&str>, _: CountedAttempt) -> Result<bool, Error> {
         let parsed = kept.and_then(parse_hash);
         if kept.is_some() && parsed.is_none() {
-            tracing::error!("a password's hash cannot be read; the agent needs another password");
+            tracing::error!("cannot read a password hash: reset the agent's password");
         }
         let (salt, wanted) = parsed.unwrap_or_default();
         let hash = self.run(guess, salt).await?;
@@ -281,8 +281,8 @@ mod tests {
         assert!(verify(&one, "correct horse", Some(&kept)).await);
         assert!(!verify(&one, "correct horsf", Some(&kept)).await);
         assert!(!verify(&other, "correct horse", Some(&kept)).await, "another key");
-        let somebody = one.reserve(Priority::Known, &EmployeeKey::from_parts("ww", "agent02")).unwrap();
-        let moved = somebody.verify(&password("correct horse"), Some(&kept), COUNTED_ATTEMPT).await.unwrap();
+        let other_agent = one.reserve(Priority::Known, &EmployeeKey::from_parts("ww", "agent02")).unwrap();
+        let moved = other_agent.verify(&password("correct horse"), Some(&kept), COUNTED_ATTEMPT).await.unwrap();
         assert!(!moved, "in another agent's record");
         assert!(!verify(&one, "correct horse", None).await);
         assert!(!verify(&one, "correct horse", Some(&kept.replace("t=2", "t=1"))).await, "not written by us");

@@ -74,7 +74,8 @@ impl Auth {
     async fn fetch_profile(&self, identity: &Identity) -> Result<Option<Profile>, Error> {
         let told = timeout(PROFILE_TIMEOUT, self.platform.profile(identity)).await;
         let told = told.unwrap_or(Err(PlatformError::Unreachable(Unreachable::TimedOut)));
-        let told = told.inspect_err(|error| tracing::info!(%error, "the platform tells neither name nor department"));
+        let told =
+            told.inspect_err(|error| tracing::info!(%error, "the platform provides neither name nor department"));
         let profile = match told {
             Ok(profile) => profile,
             // The application may not see the user's current department, and the former one is out of date.
@@ -83,7 +84,7 @@ impl Auth {
         };
         match profile.status {
             MemberStatus::Disabled | MemberStatus::Left => {
-                tracing::info!(?identity, "the platform says that somebody has left or is disabled");
+                tracing::info!(?identity, "sign-in refused: the member has left or is disabled at the platform");
                 Err(Refusal::Disabled.into())
             }
             MemberStatus::Active | MemberStatus::NotActivated | MemberStatus::Unknown => Ok(Some(profile)),

@@ -123,7 +123,7 @@ impl Socket {
                     }
                 }
                 // Nothing is sent in doubt. The connection is checked again when the store recovers, or by the next tick.
-                Err(error) => tracing::debug!(%error, "whether a socket may stay cannot be told"),
+                Err(error) => tracing::debug!(%error, "could not revalidate a socket"),
             }
             self.guard.connection().woken().await;
         }

@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn pages_of_other_sites_are_told_by_either_header() {
+    fn pages_of_other_sites_are_recognised_by_either_header() {
         let own = HostNames::local();
         let own_page = Some("http://localhost:3000");
         for (site, origin) in

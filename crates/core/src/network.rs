@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn private_addresses_are_told_from_public_ones() {
+    fn private_addresses_are_distinguished_from_public_ones() {
         for text in [
             "127.0.0.1",
             "127.9.9.9",

@@ -367,14 +367,14 @@ mod tests {
         let shown = PersonPreview { employee_id: "a".into(), name: "A".into() };
         let at = |millis| Timestamp::from_millis(millis);
         let ready = waiting().ready(shown, at(179_000));
-        assert_eq!(ready.expires_at, at(209_000), "whoever confirms late still has time to collect");
+        assert_eq!(ready.expires_at, at(209_000), "a late confirmation leaves time to collect");
         let delivered = ready.delivered(at(180_000)).and_then(|again| again.delivered(at(209_999)));
         assert!(delivered.is_ok_and(|again| again.expires_at == at(210_000) && again.delivered(at(210_000)).is_err()));
     }
 
     #[test]
     fn only_the_phone_that_scanned_says_that_the_question_was_shown() {
-        let scanned = waiting().scanned(claim(1)).unwrap_or_else(|_| unreachable!("nobody was first"));
+        let scanned = waiting().scanned(claim(1)).unwrap_or_else(|_| unreachable!("no phone was first"));
         assert!(waiting().shown(digest(1)).is_err() && scanned.clone().shown(digest(2)).is_err());
         let shown = scanned.shown(digest(1)).unwrap_or_else(|_| unreachable!("it was scanned"));
         assert!(matches!(&shown.stage, SignInStage::Scanned(claim) if claim.shown));
@@ -397,10 +397,10 @@ mod tests {
         let confirmed = waiting().scanned(claim(1)).and_then(|scanned| scanned.confirmed(digest(1), at));
         let confirmed = confirmed.unwrap_or_else(|_| unreachable!("it was scanned"));
         let early = Timestamp::from_millis(over.millis() - 1);
-        assert!(confirmed.clone().confirmed(digest(1), early).is_err(), "somebody is at it");
+        assert!(confirmed.clone().confirmed(digest(1), early).is_err(), "a delivery is in progress");
         assert!(confirmed.clone().confirmed(digest(2), over).is_err(), "another phone");
-        let again = confirmed.confirmed(digest(1), over).unwrap_or_else(|_| unreachable!("nobody is at it"));
-        assert_eq!(again.clone().reopened(at), again, "whoever was thought dead takes nothing away");
+        let again = confirmed.confirmed(digest(1), over).unwrap_or_else(|_| unreachable!("no delivery is in progress"));
+        assert_eq!(again.clone().reopened(at), again, "an expired delivery changes nothing");
         assert!(again.clone().confirmed(digest(1), over).is_err(), "once at a time");
         let ready = again.ready(PersonPreview { employee_id: "a".into(), name: "A".into() }, over);
         assert!(ready.confirmed(digest(1), over + CONFIRM_LEASE).is_err());

@@ -68,16 +68,16 @@ pub enum StartError {
     #[error(transparent)]
     Open(#[from] OpenError),
     /// The shared store cannot be used with these settings.
-    #[error("shared.url cannot be used: {0}")]
+    #[error("cannot use shared.url: {0}")]
     Shared(StoreError),
     /// The store was opened but does not work.
-    #[error("the store does not work: {0}")]
+    #[error("the store failed: {0}")]
     Store(#[from] Error),
     /// The id of the home corporation is invalid.
     #[error("platform.corp_id {0}")]
     CorpId(#[from] InvalidId),
     /// The settings of the platform are invalid.
-    #[error("the platform's settings do not work: {0}")]
+    #[error("invalid platform settings: {0}")]
     Platform(#[from] SettingsError),
     /// The platform's verification file cannot be used.
     #[error("platform.verify_file {}: {why}", path.display())]
@@ -89,14 +89,14 @@ pub enum StartError {
     },
     /// The clocks of this machine and of the database are too far apart.
     #[error(
-        "this machine's clock and the database's are {0} s apart, and sessions would begin and end at the wrong time; have \
-         both set by NTP"
+        "this machine's clock and the database's are {0} s apart, so sessions would begin and end at the wrong time; \
+         synchronise both with NTP"
     )]
     Clock(u64),
     /// The encryption key is not the key that the data was written with.
     #[error(
-        "encryption_key is not the one that the data in {0} was written with: put that key back into the settings. If it is lost for \
-         good, `deskpass audit restart --key-is-lost` goes on with the new one"
+        "encryption_key is not the key that the data in {0} was written with: restore that key in the settings. If it \
+         is permanently lost, run `deskpass audit restart --key-is-lost` to continue with the new key"
     )]
     Key(String),
     /// The system does not start more threads.
@@ -116,10 +116,10 @@ pub enum StartError {
 #[derive(Debug, thiserror::Error)]
 pub enum VerifyFileProblem {
     /// Its name is wrong.
-    #[error("its name must be WW_verify_….txt, as the platform gave it")]
+    #[error("the file must keep the name that the platform gave it, WW_verify_….txt")]
     Name,
     /// It is too large.
-    #[error("it is too large to be such a file")]
+    #[error("the file is too large for a verification file")]
     TooLarge,
     /// It cannot be read.
     #[error("it cannot be read: {0}")]
@@ -149,7 +149,7 @@ impl App {
         if settings.development {
             let start = record.map(|record| clock::development_start_time(machine.wall(), record));
             if record.zip(start).is_some_and(|(record, start)| start.since(record) > clock::DAY) {
-                tracing::info!("off for more than a day; development mode believes the machine's clock");
+                tracing::info!("no recorded time for more than a day: development mode trusts the machine's clock");
             }
             record = start;
         }

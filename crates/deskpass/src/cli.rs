@@ -242,21 +242,21 @@ impl CommonArgs {
             require_database(&settings.data)?;
         }
         let development = settings.development;
-        let told = match runtime.block_on(App::open(settings)) {
+        let message = match runtime.block_on(App::open(settings)) {
             Ok(app) => runtime.block_on(async {
                 app.require_encryption_key().await?;
                 Ok::<_, StartError>(command.run(&app).await)
             })?,
             Err(StartError::Open(OpenError::InUse(data))) => command.send_to_service(&data, development).map_err(|error| {
                 format!(
-                    "the service that runs on {} did not answer ({error}); it may have done this all the same: look \
-                     with `{inspect}`, see its log, or stop it and try again",
+                    "the service that runs on {} did not respond ({error}); the command may still have taken effect: \
+                     check with `{inspect}`, read the service log, or stop the service and try again",
                     data.display()
                 )
             })?,
             Err(error) => return Err(error.into()),
         };
-        println!("{}", told?);
+        println!("{}", message?);
         Ok(())
     }
 }
@@ -274,10 +274,10 @@ fn require_database(data: &Path) -> Result<(), CliError> {
 
 fn inaccessible(data: &Path, error: &io::Error, look: &str) -> String {
     let fix = match error.kind() {
-        io::ErrorKind::PermissionDenied => "run it as the user the service runs as".to_owned(),
+        io::ErrorKind::PermissionDenied => "run the command as the service's user".to_owned(),
         _ => format!("check {look}"),
     };
-    format!("cannot look into {}: {error}; {fix}", data.display())
+    format!("cannot read {}: {error}; {fix}", data.display())
 }
 
 fn runtime() -> io::Result<tokio::runtime::Runtime> {
@@ -299,10 +299,7 @@ mod tests {
     #[test]
     fn a_directory_of_another_user_is_not_called_empty() {
         let denied = io::Error::from(io::ErrorKind::PermissionDenied);
-        let told = inaccessible(Path::new("/var/lib/deskpass"), &denied, "--data").to_lowercase();
-        assert_eq!(
-            told,
-            "cannot look into /var/lib/deskpass: permission denied; run it as the user the service runs as"
-        );
+        let message = inaccessible(Path::new("/var/lib/deskpass"), &denied, "--data").to_lowercase();
+        assert_eq!(message, "cannot read /var/lib/deskpass: permission denied; run the command as the service's user");
     }
 }

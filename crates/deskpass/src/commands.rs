@@ -135,7 +135,7 @@ impl AdminCommand {
                     auth.operator().approve_link(parse_external_identity(auth, identity)?, target.key(auth)?).await;
                 approved.map_err(|error| target.explain(&error))?;
                 Ok(format!(
-                    "{identity} may act as {}: they name that employee once, at their next sign-in",
+                    "{identity} may act as {}; the user enters that employee's identifier once, at the next sign-in",
                     target.employee
                 ))
             }
@@ -147,7 +147,7 @@ impl AdminCommand {
                     .remove_link(parse_external_identity(auth, identity)?)
                     .await
                     .map_err(|error| describe_error(&error))?;
-                let could = if removed { "may no longer act as anyone else" } else { "had no link" };
+                let could = if removed { "may no longer act as an employee" } else { "had no link" };
                 Ok(format!("{identity} {could}"))
             }
         }
@@ -183,10 +183,10 @@ impl EmployeeSelector {
         let (name, typed) = (&self.employee, self.typed());
         match error {
             Error::Refused(Refusal::NoSuchEmployee) => {
-                format!("there is no employee {name}; `deskpass employee add {typed}` adds them")
+                format!("there is no employee {name}; to add one: deskpass employee add {typed}")
             }
             Error::Refused(Refusal::Exists) => {
-                format!("{name} was added before; `deskpass role grant {typed} ROLE` gives them a role")
+                format!("{name} already exists; to grant a role: deskpass role grant {typed} ROLE")
             }
             Error::Refused(Refusal::NoSuchRole(role)) => no_such_role(role),
             other => describe_error(other),
@@ -197,14 +197,16 @@ impl EmployeeSelector {
 /// Parses `CORP/USER`: a user of a connected corporation, as the platform names them.
 fn parse_external_identity(auth: &Auth, identity: &str) -> Result<EmployeeKey, String> {
     let Some((corp, user)) = identity.split_once('/') else {
-        return Err(format!("CORP/USER has no slash in {identity}; write it as the platform does: wwpartner/lisi"));
+        return Err(format!(
+            "{identity} has no slash; CORP/USER is written as on the platform, such as wwpartner/lisi"
+        ));
     };
     let corp = CorpId::parse(corp).map_err(|rule| format!("CORP in CORP/USER {rule}"))?;
     let user = EmployeeId::parse(user).map_err(|rule| format!("USER in CORP/USER {rule}"))?;
     if corp == auth.policy.home_corp {
         let corp = corp.as_str();
         return Err(format!(
-            "{corp} is the main corporation, whose people sign in by themselves; name somebody of a connected one"
+            "{corp} is the main corporation, whose employees sign in directly; name a user of a connected corporation"
         ));
     }
     Ok(auth.resolve_key(Some(&corp), &user))
@@ -222,7 +224,7 @@ async fn add(
     let name = name.unwrap_or(&who.employee);
     for (option, text, least) in [("--name", name, 1), ("--department", department, 0)] {
         if !(least..=MAX_NAME_CHARS).contains(&text.chars().count()) || text.chars().any(is_invisible) {
-            return Err(format!("{option} must be {least} to {MAX_NAME_CHARS} characters that can be seen"));
+            return Err(format!("{option} must be {least} to {MAX_NAME_CHARS} visible characters"));
         }
     }
     if department_id.is_some_and(|id| !is_platform_department(id)) {
@@ -264,9 +266,9 @@ fn line(ListedPerson { person, .. }: &ListedPerson) -> String {
 /// The running service cannot go back in time, because its state in memory contains times too.
 async fn confirm_clock(app: &App) -> CommandResult {
     if app.confirm_machine_clock().await {
-        return Ok(format!("the service goes by this machine's time: {}", format_utc(app.auth.clock.now())));
+        return Ok(format!("the service now uses this machine's time: {}", format_utc(app.auth.clock.now())));
     }
-    Err("the service runs ahead of this machine's time and does not go back while it runs; stop it, run `deskpass clock \
+    Err("the service is ahead of this machine's time and cannot go back while it runs; stop it, run `deskpass clock \
          repair --yes` again, and start it"
         .to_owned())
 }
@@ -274,7 +276,7 @@ async fn confirm_clock(app: &App) -> CommandResult {
 async fn links(auth: &Auth) -> CommandResult {
     let approved = auth.operator().links().await.map_err(|error| describe_error(&error))?;
     if approved.is_empty() {
-        return Ok("there are no links; `deskpass link approve CORP/USER EMPLOYEE` makes one".to_owned());
+        return Ok("no links; to approve one: deskpass link approve CORP/USER EMPLOYEE".to_owned());
     }
     let heading = format!("{:<40} {:<20} {:<22} BOUND", "IDENTITY", "EMPLOYEE", "APPROVED");
     let lines: Vec<_> = std::iter::once(heading).chain(approved.iter().map(|link| link_line(auth, link))).collect();

@@ -146,9 +146,9 @@ const SEPARATORS: [char; 4] = [';', '\t', '\r', '\n'];
 /// a possible separator, because untrusted clients choose the text.
 fn cell(text: &str) -> String {
     let parts = text.split_inclusive(SEPARATORS);
-    let told = |part: &str| if is_formula(part) { format!("'{part}") } else { part.to_owned() };
+    let message = |part: &str| if is_formula(part) { format!("'{part}") } else { part.to_owned() };
     let first = if begins_with(text, &SKIPPED_STARTS) { "'" } else { "" };
-    let text = parts.map(told).fold(first.to_owned(), |text, part| text + &part);
+    let text = parts.map(message).fold(first.to_owned(), |text, part| text + &part);
     if text.contains(['"', ',', '\r', '\n']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text }
 }
 
@@ -257,9 +257,9 @@ mod tests {
         let row = LogRow { detail: "张三 \"said\"\nso".to_owned(), ..row() };
         let line = ExportFormat::JsonLines.line(&row);
         assert!(line.ends_with("}\n") && line.matches('\n').count() == 1, "{line}");
-        let said: serde_json::Value = serde_json::from_str(&line).unwrap();
+        let row_json: serde_json::Value = serde_json::from_str(&line).unwrap();
         assert_eq!(
-            said,
+            row_json,
             json!({
                 "id": "0197", "at": "2025-06-15T15:06:40.123Z", "event": "roles_changed", "corp_id": "ww",
                 "employee_id": "zhangsan", "current_role": "admin", "login_method": "qrcode", "login_source": "itadmin",
@@ -268,7 +268,8 @@ mod tests {
                 "detail": "张三 \"said\"\nso", "decided_address": "198.51.100.7", "verified": true
             })
         );
-        let said: serde_json::Value = serde_json::from_str(&ExportFormat::JsonLines.line(&anonymous_row())).unwrap();
+        let row_json: serde_json::Value =
+            serde_json::from_str(&ExportFormat::JsonLines.line(&anonymous_row())).unwrap();
         for name in [
             "employee_id",
             "current_role",
@@ -279,7 +280,7 @@ mod tests {
             "decided_address",
             "verified",
         ] {
-            assert_eq!(said.get(name), Some(&serde_json::Value::Null), "{name}");
+            assert_eq!(row_json.get(name), Some(&serde_json::Value::Null), "{name}");
         }
     }
 }

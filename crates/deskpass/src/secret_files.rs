@@ -26,7 +26,7 @@ impl ExposedFile {
     /// The warning for the operator.
     pub(crate) fn warning(&self) -> String {
         let who = if self.world_readable { "every user of this machine" } else { "its group" };
-        format!("{} holds secrets and can be read by {who}; run: {}", self.path.display(), self.fix())
+        format!("{} contains secrets and is readable by {who}; run: {}", self.path.display(), self.fix())
     }
 }
 
@@ -68,7 +68,7 @@ mod tests {
 
     #[test]
     fn the_group_of_the_service_keeps_its_right() {
-        let (service, somebody) = (990, 1_000);
+        let (service, other_user) = (990, 1_000);
         for (us, owner, group, through_group) in [
             // As documented: root owns the file, and the service's group reads it.
             (ROOT, ROOT, service, true),
@@ -76,7 +76,7 @@ mod tests {
             (ROOT, service, service, true),
             (ROOT, ROOT, ROOT, false),
             (service, service, service, false),
-            (somebody, somebody, service, false),
+            (other_user, other_user, service, false),
         ] {
             assert_eq!(is_read_through_group(us, owner, group), through_group, "{us} {owner}:{group}");
         }

@@ -104,7 +104,7 @@ impl Server {
             tokio::select! {
                 () = &mut accepting => {}
                 () = stop => {
-                    tracing::info!("stopping: no longer ready");
+                    tracing::info!("shutting down: no longer ready");
                     app.start_draining();
                     // Still accepts: a load balancer that has not noticed yet must not see a refused connection.
                     let _ = timeout(settings.settle, &mut accepting).await;
@@ -113,13 +113,13 @@ impl Server {
         }
         drop(listener);
         if timeout(settings.drain_timeout, connections.close()).await.is_err() {
-            tracing::warn!("connections were still open after the drain time; closing them");
+            tracing::warn!("closing connections that are still open after the drain time");
         }
         background_tasks.shutdown().await;
         statistics.finish().await;
         // No request can be refused any more, so this summary is complete.
         if timeout(SUMMARY_TIMEOUT, summarise_refusals(&app)).await.is_err() {
-            tracing::warn!("the last summary of anonymous refusals was not written in time");
+            tracing::warn!("the last summary of anonymous refusals was not written before shutdown");
         }
         tracing::info!("stopped");
     }
@@ -208,7 +208,7 @@ async fn serve(
     };
     match ended {
         Ok(()) => switched.run(&mut guard.leave).await,
-        Err(error) => tracing::debug!(%error, "a connection ended badly"),
+        Err(error) => tracing::debug!(%error, "connection error"),
     }
 }
 
@@ -242,10 +242,10 @@ async fn check_encryption_key(app: &App) {
     match app.auth.verify_encryption_key().await {
         Ok(true) => {}
         Ok(false) => tracing::error!(
-            "encryption_key is not the one that the log and agents' passwords and devices were written with: put that key back into \
-             the settings"
+            "encryption_key is not the key that the audit log and agents' passwords and devices were written with: \
+             restore that key in the settings"
         ),
-        Err(error) => tracing::warn!(%error, "whether encryption_key is the right one cannot be told"),
+        Err(error) => tracing::warn!(%error, "could not verify encryption_key"),
     }
 }
 
@@ -269,7 +269,7 @@ async fn summarise_refusals(app: &App) {
     match app.auth.summarise_refusals().await {
         Ok(0) => {}
         Ok(refusals) => {
-            tracing::warn!(refusals, "anonymous refusals beyond the limit were summarised in one row of the log");
+            tracing::warn!(refusals, "summarised anonymous refusals beyond the limit in one audit row");
         }
         Err(error) => tracing::warn!(%error, "cannot write the summary of anonymous refusals"),
     }
@@ -286,16 +286,16 @@ async fn run_minute_tasks(app: &App) {
     }
     summarise_refusals(app).await;
     if let Err(error) = app.auth.store.flush_last_uses(MAX_SESSION_USES_PER_FLUSH).await {
-        tracing::warn!(%error, "cannot write down when sessions were used");
+        tracing::warn!(%error, "cannot record the last use of sessions");
     }
     match app.auth.store.database_time().await {
         Ok(Some(common)) if clock_difference(app.auth.clock.now(), common.at) > MAX_CLOCK_SKEW => {
             // Data that looks expired by this clock may not be, so nothing is swept.
-            tracing::error!("this node's clock and the database's are far apart; have both set by NTP");
+            tracing::error!("this node's clock and the database's differ: synchronise both with NTP");
         }
         Ok(_) => {
             if let Err(error) = app.auth.sweep_with_lease().await {
-                tracing::warn!(%error, "cannot sweep out what has expired");
+                tracing::warn!(%error, "cannot sweep expired rows");
             }
         }
         Err(error) => tracing::warn!(%error, "cannot read from the store"),

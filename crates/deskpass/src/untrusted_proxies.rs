@@ -53,13 +53,13 @@ impl UntrustedProxies {
         match outcome {
             ForwardOutcome::Refused if due => tracing::warn!(
                 peer = %address,
-                "requests refused: this peer sends X-Forwarded-For and is not a trusted proxy; if it is your proxy, set \
-                 trusted_proxies = [\"{address}\"], together with any others that are listed there"
+                "requests refused: this peer sends X-Forwarded-For and is not a trusted proxy; if it is your proxy, \
+                 set trusted_proxies = [\"{address}\"], keeping the addresses already listed there"
             ),
             ForwardOutcome::LetThrough if due => tracing::warn!(
                 hop = %address,
-                "a trusted proxy passes on requests that this address forwards and that count as its own: if it is a proxy \
-                 of yours, all its clients count as one; add \"{address}\" to trusted_proxies"
+                "a trusted proxy passes on requests that this address forwards, all counted as one client: if it is \
+                 your proxy, add \"{address}\" to trusted_proxies"
             ),
             _ => {}
         }

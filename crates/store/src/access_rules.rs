@@ -145,7 +145,7 @@ mod tests {
         let forgets: [fn(&Cache); 2] = [|cache| cache.apply(CacheChange::Rules), Cache::clear];
         for forget in forgets {
             let gap = cache.rules.get_value_or_guard(&(), None);
-            let quick_cache::sync::GuardResult::Guard(gap) = gap else { panic!("nobody filled it") };
+            let quick_cache::sync::GuardResult::Guard(gap) = gap else { panic!("it was not filled") };
             forget(&cache);
             assert!(gap.insert(Arc::default()).is_err());
             assert!(cache.rules.get(&()).is_none());

@@ -89,7 +89,7 @@ impl Store {
                 let log_rows =
                     tx.first(text, &args![&*first_id_at(now + MAX_LEAD_OVER_RECORD)], |row| row.int(0))?.unwrap_or(0);
                 let repaired = ClockRepair { sessions, others, log_rows: usize::try_from(log_rows).unwrap_or(0) };
-                let said = format!("{sessions} session(s) ended, {log_rows} row(s) of the log have a later time");
+                let said = format!("{sessions} session(s) ended, {log_rows} row(s) of the audit log have a later time");
                 entry.clone().with_detail(said).write(tx)?;
                 Ok(repaired)
             })

@@ -33,7 +33,7 @@ pub enum Remedy {
     #[error("if the file is damaged, restore it from a backup")]
     Restore,
     /// The disk or its permissions prevent access.
-    #[error("look for room on the disk and for permissions")]
+    #[error("check the free space and the permissions of the disk")]
     CheckDisk,
 }
 
@@ -61,7 +61,7 @@ impl StoreError {
     }
 
     pub(crate) fn timed_out() -> Self {
-        Self::unavailable(&"the database did not answer in time")
+        Self::unavailable(&"the database did not respond in time")
     }
 
     pub(crate) fn damaged(what: &str) -> Self {
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn a_remedy_is_not_part_of_what_is_told_above() {
+    fn a_remedy_is_not_part_of_the_message_above() {
         for code in [ffi::SQLITE_CORRUPT, ffi::SQLITE_FULL] {
             let error = of(code);
             assert_eq!(error.kind(), StoreErrorKind::Unavailable);

@@ -29,7 +29,7 @@ impl Store {
     pub async fn sweep(&self, now: Timestamp, ended: Timestamp, batch: i64) -> Result<usize, StoreError> {
         // In its own transaction, so that a failure of either does not affect the other.
         let told = self.database.write(|tx| sweep_journal(tx)).await;
-        let told = told.inspect_err(|error| tracing::warn!(%error, "the journal cannot be swept")).unwrap_or(0);
+        let told = told.inspect_err(|error| tracing::warn!(%error, "cannot sweep the journal")).unwrap_or(0);
         let gone = self
             .database
             .write(move |tx| {

@@ -43,7 +43,7 @@ impl AuthorizeError {
                 "redirect_uri must be at a trusted domain of the app (50001)",
                 "redirect_uri 需使用应用可信域名 (50001)",
             ),
-            Self::UnknownUser => language.pick("There is nobody of that name", "查无此人"),
+            Self::UnknownUser => language.pick("There is no such person", "查无此人"),
             Self::OutOfRange => language.pick("You may not use this app", "你没有使用该应用的权限"),
             Self::Busy => language.pick("The system is busy; try again", "系统繁忙，请重试"),
         }

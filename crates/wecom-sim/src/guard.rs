@@ -15,7 +15,7 @@ pub(crate) fn refuse(hosts: &HostNames, request: &Request<Bytes>) -> Option<Resp
     // Browsers always send exactly one host.
     let known = named.all(|host| hosts.contains(host)) && headers.get_all(HOST).iter().count() < 2;
     if !known {
-        return Some(reply::forbidden("the simulated platform does not answer to this host name; give it with --host"));
+        return Some(reply::forbidden("the simulated platform does not accept this host name; add it with --host"));
     }
     let safe = [Method::GET, Method::HEAD, Method::OPTIONS].contains(request.method());
     let site = HeaderName::from_static("sec-fetch-site");

@@ -53,7 +53,7 @@ fn link(query: &Query, user: &str, label: &str) -> String {
 
 /// An error page, without a redirect.
 pub(crate) fn error(language: Language, error: AuthorizeError) -> Response<Bytes> {
-    let title = language.pick("This does not work", "出错了");
+    let title = language.pick("Request refused", "出错了");
     let body = format!("<h1>{title}</h1><p>{}</p>", Escaped(error.message(language)));
     reply::page(error.status(), frame(language, "phone", title, &body))
 }

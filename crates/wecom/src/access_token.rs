@@ -51,7 +51,7 @@ impl AccessToken {
         let seconds = response.number("expires_in").and_then(|seconds| u64::try_from(seconds).ok());
         let life = seconds.filter(|seconds| *seconds > 0).ok_or(InvalidResponse::MissingField("expires_in"))?;
         let life = Duration::from_secs(life);
-        tracing::info!(expires_in = life.as_secs(), "the platform gave an access token");
+        tracing::info!(expires_in = life.as_secs(), "fetched an access token from the platform");
         Ok(Self::new(CachedToken { value, asked_at, expires_at: asked_at + life }))
     }
 }
@@ -179,12 +179,12 @@ impl TokenProvider {
         loop {
             match self.decide().await.unwrap_or(FetchDecision::Fetch) {
                 FetchDecision::UseCached(token) => {
-                    tracing::info!("another node's access token is used");
+                    tracing::info!("using another node's access token");
                     return Ok(token);
                 }
                 FetchDecision::Fetch => return self.fetch().await,
                 FetchDecision::Wait if Instant::now() + LEASE_POLL_INTERVAL >= deadline => {
-                    tracing::warn!("another node is asking for an access token, and none came in time");
+                    tracing::warn!("timed out waiting for another node to fetch an access token");
                     return Err(Unreachable::TimedOut.into());
                 }
                 FetchDecision::Wait => sleep(LEASE_POLL_INTERVAL).await,

@@ -162,8 +162,8 @@ impl Breakers {
         let before = self.state().seen.replace((out, now));
         let was_out = before.is_some_and(|(out, _)| out);
         match (was_out, out) {
-            (false, true) => tracing::warn!("nobody can sign in through the platform"),
-            (true, false) => tracing::info!("people can sign in through the platform again"),
+            (false, true) => tracing::warn!("sign-in through the platform fails"),
+            (true, false) => tracing::info!("sign-in through the platform works again"),
             _ => {}
         }
     }
@@ -182,7 +182,7 @@ impl Breakers {
         // A success while the circuit is open belongs to a call made before it opened.
         if state.open.get(&api).is_some_and(|open| open.until <= now) {
             state.open.remove(&api);
-            tracing::info!(api = api.name(), "the platform is asked again");
+            tracing::info!(api = api.name(), "circuit breaker closed: calls to the platform resume");
         }
     }
 
@@ -192,7 +192,12 @@ impl Breakers {
         let strikes = state.open.get(&api).map_or(0, |open| open.strikes);
         let Some(pause) = open_duration(api, errcode, strikes) else { return };
         state.open.insert(api, OpenBreaker { until: now + pause, errcode, strikes: strikes.saturating_add(1) });
-        tracing::warn!(api = api.name(), errcode, seconds = pause.as_secs(), "the platform is not asked for a while");
+        tracing::warn!(
+            api = api.name(),
+            errcode,
+            seconds = pause.as_secs(),
+            "circuit breaker open: calls to the platform are paused"
+        );
     }
 
     /// The current state; a valid token outlives a refusal to issue another.

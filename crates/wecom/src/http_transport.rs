@@ -215,7 +215,7 @@ fn parse_response(call: &ApiCall<'_>, body: &[u8]) -> Result<ApiResponse, Error>
 
 fn log_invalid_response(api: Api, error: &Error) {
     if let Error::InvalidResponse(how) = error {
-        tracing::warn!(api = api.name(), %how, "the platform's answer cannot be read");
+        tracing::warn!(api = api.name(), %how, "cannot read the platform's response");
     }
 }
 
@@ -235,6 +235,6 @@ fn classify_error(api: &'static str, error: &reqwest::Error) -> Error {
     };
     let causes = std::iter::successors(error.source(), |&cause| cause.source());
     let cause = causes.filter(|cause| !cause.is::<reqwest::Error>()).last().map(ToString::to_string);
-    tracing::warn!(api, %how, cause, "the platform cannot be reached");
+    tracing::warn!(api, %how, cause, "cannot reach the platform");
     how.into()
 }

@@ -80,7 +80,7 @@ impl Default for Timeouts {
 #[derive(Clone, Copy, Debug, thiserror::Error, PartialEq, Eq)]
 pub enum SettingsError {
     /// An identifier or secret contains a blank: a copying mistake for which the platform's own error is misleading.
-    #[error("the platform's {0} must be 1 to 512 visible ASCII characters without blanks")]
+    #[error("the platform's {0} must be 1 to 512 visible ASCII characters without spaces")]
     Unprintable(&'static str),
     /// The URL is not a valid address for a browser or client.
     #[error("the platform's {0} must be an http or https address without user, query or fragment")]
@@ -89,10 +89,10 @@ pub enum SettingsError {
     #[error("the platform's proxy must be an http or https address")]
     Proxy,
     /// There are no trusted certificate authorities.
-    #[error("this machine has no certificate authorities to trust the platform by")]
+    #[error("this machine has no trusted certificate authorities")]
     NoCertificateAuthorities,
     /// The HTTP client could not be created.
-    #[error("the HTTP client could not be made")]
+    #[error("cannot create the HTTP client")]
     Client,
 }
 

@@ -27,12 +27,12 @@ impl<'a> Log<'a> {
         let text = "SELECT id, event, corp_id, employee_key, reason, login_method, actor_corp_id, actor_key, detail FROM login_log";
         let rows = self.app.query(text);
         let new: Vec<_> = rows.iter().filter(|row| self.seen.insert((*row).clone())).collect();
-        let told = |row: &String| {
+        let shown = |row: &String| {
             let parts: Vec<_> = row.split('|').collect();
             let actor = if parts[7] == "-" { "-".to_owned() } else { format!("{}/{}", parts[6], parts[7]) };
             format!("{} {}/{} {} {} {actor} {}", parts[1], parts[2], parts[3], parts[4], parts[5], parts[8..].join("|"))
         };
-        new.into_iter().map(|row| told(row).trim_end().to_owned()).collect()
+        new.into_iter().map(|row| shown(row).trim_end().to_owned()).collect()
     }
 
     /// Asserts that exactly this event was written.

@@ -16,7 +16,7 @@ async fn rows(client: &mut Client, token: &str, query: &str) -> Vec<Value> {
 }
 
 /// The event and the employee of each row.
-fn told(rows: &[Value]) -> Vec<String> {
+fn summaries(rows: &[Value]) -> Vec<String> {
     let text = |value: &Value| value.as_str().unwrap_or("-").to_owned();
     rows.iter().map(|row| format!("{} {}", text(&row["event"]), text(&row["employee_id"]))).collect()
 }
@@ -74,7 +74,7 @@ on_every_store! {
             ("?from=2027-01-15T08:01:00Z&to=2027-01-15T08:01:00.001Z", &["sign_in_refused norole01"]),
             ("?from=2027-01-15T08:02:00Z&to=2027-01-15T08:01:00Z", &[]),
         ] {
-            assert_eq!(told(&rows(&mut client, &token, query).await), found, "{query}");
+            assert_eq!(summaries(&rows(&mut client, &token, query).await), found, "{query}");
         }
         assert_eq!(rows(&mut client, &token, "").await.len(), 5);
     }
@@ -115,14 +115,14 @@ on_every_store! {
         let at_home = rows(&mut client, &security, "?event=sign_in").await;
         assert_eq!(at_home.len(), 7);
         assert!(at_home.iter().all(|row| row["corp_id"] == "wwdeskpass"));
-        let department: HashSet<_> = told(&rows(&mut client, &supervisor, "").await).into_iter().collect();
+        let department: HashSet<_> = summaries(&rows(&mut client, &supervisor, "").await).into_iter().collect();
         assert_eq!(department, ["sign_in agent01", "sign_in supervisor01", "switch_role supervisor01"].map(str::to_owned).into());
         assert!(rows(&mut client, &supervisor, "?employee_id=user01").await.is_empty());
         let partners = rows(&mut client, &boss, "").await;
         assert_eq!(partners, rows(&mut client, &admin, "?corp_id=wwpartner").await);
-        assert_eq!(told(&partners).iter().filter(|told| told.starts_with("sign_in")).count(), 2);
+        assert_eq!(summaries(&partners).iter().filter(|summary| summary.starts_with("sign_in")).count(), 2);
         assert!(partners.iter().all(|row| row["corp_id"] == "wwpartner"));
-        assert_eq!(told(&rows(&mut client, &admin, "?corp_id=wwelsewhere").await), ["sign_in_refused user01"]);
+        assert_eq!(summaries(&rows(&mut client, &admin, "?corp_id=wwelsewhere").await), ["sign_in_refused user01"]);
         for (token, corp) in [(&boss, "wwdeskpass"), (&supervisor, "wwpartner")] {
             let refused = client.get_as(token, &format!("{LOG}?corp_id={corp}")).await;
             assert_eq!(refused.refused(403, 1003).reason(), "role_needed");

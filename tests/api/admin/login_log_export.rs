@@ -83,7 +83,8 @@ on_every_store! {
         let expected = ["'=HYPERLINK(\"http://evil\",\"x\")", "a \"quoted\", one", "'+1", "'@SUM(A1)", "'-1", "two\nlines", "'＝1", "张三", "x;'=1;' @y"];
         assert_eq!(written, expected);
         let verified: Vec<_> = rows[1..].iter().rev().map(|row| row[16].as_str()).collect();
-        assert_eq!(verified, ["true", "true", "true", "true", "true", "false", "true", "true", "true"], "the one that was written past the service");
+        assert_eq!(verified, ["true", "true", "true", "true", "true", "false", "true", "true", "true"], "the row that \
+             was not written by the service");
         assert!(answer.body.ends_with("\r\n"));
     }
 
@@ -108,7 +109,7 @@ on_every_store! {
         assert_eq!((nothing.status, &*nothing.body), (200, ""));
         let filtered = file(&app, &token, &format!("{LOG}?event=logout&page_size=1"), "text/csv").await;
         assert_eq!(cells(&filtered.body).len(), 2);
-        assert_eq!(app.query("SELECT count(*) FROM login_log"), [items.len().to_string()], "an export is nobody's business");
+        assert_eq!(app.query("SELECT count(*) FROM login_log"), [items.len().to_string()], "an export is not logged");
     }
 
     async fn a_user_without_read_access_gets_no_file(app) {

@@ -151,7 +151,7 @@ on_every_store! {
         let log = "SELECT event, employee_key, actor_key, detail FROM login_log WHERE event = 'roles_changed'";
         assert_eq!(app.query(log), ["roles_changed|agent01|admin01|agent, user -> user, security"]);
         admin.do_it("PUT", USER_ROLES, &ask).await.data();
-        assert_eq!(app.query(log).len(), 1, "nothing changed, nothing is written down");
+        assert_eq!(app.query(log).len(), 1, "nothing changed, nothing is logged");
     }
 
     /// An invalid change uses up no code.
@@ -249,8 +249,8 @@ on_every_store! {
         let code = client.qrcode().await;
         let confirm = client.scan_as(&code, "norole01").await;
         client.decide("confirm", &confirm).await.data();
-        let told = client.scan_status(code["ticket"].as_str().unwrap()).await;
-        let token = told["token"].as_str().unwrap().to_owned();
+        let shown = client.scan_status(code["ticket"].as_str().unwrap()).await;
+        let token = shown["token"].as_str().unwrap().to_owned();
         assert_eq!(client.verify(&token).await["roles"], json!(["security"]));
         let mut admin = Admin::of(&app).await;
         admin.do_it("PUT", USER_ROLES, &json!({ "employee_id": "norole01", "roles": ["user"] })).await.data();

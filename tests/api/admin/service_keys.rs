@@ -50,7 +50,7 @@ on_every_store! {
             "created_by": { "corp_id": "wwdeskpass", "employee_id": "admin01" }, "expires_at": made["expires_at"],
             "revoked_at": null, "state": "active",
         }));
-        assert!(!serde_json::to_string(&listed).unwrap().contains(&key[4..]), "it is told once");
+        assert!(!serde_json::to_string(&listed).unwrap().contains(&key[4..]), "the key is shown once");
 
         assert_eq!(client.introspect(&key, &token).await.json()["active"], true);
         let revoked = client.admin_request(&token, &device.next_code(), "DELETE", &path_of(&made), &json!({})).await;
@@ -109,8 +109,8 @@ on_every_store! {
             let why = answer.refused(400, 1002).json()["data"]["fields"]["name"].as_str().unwrap().to_owned();
             assert!(why.starts_with("must be 1 to 64 characters"), "{why}");
         }
-        let nobodys = format!("{PATH}/{}", "0".repeat(32));
-        client.admin_request(&token, &code, "DELETE", &nobodys, &json!({})).await.refused(404, 1004);
+        let unknown_key = format!("{PATH}/{}", "0".repeat(32));
+        client.admin_request(&token, &code, "DELETE", &unknown_key, &json!({})).await.refused(404, 1004);
         client.admin_request(&token, &code, "DELETE", &format!("{PATH}/x"), &json!({})).await.refused(400, 1002);
         assert_eq!(items(&mut client, &token).await, [] as [Value; 0]);
         let body = json!({ "name": "x", "scopes": ["introspect"], "expires_in_days": 3650 });
@@ -133,7 +133,7 @@ on_every_store! {
             let answer = client.admin_request(&abroad, &code, method, path, &body).await;
             assert_eq!(answer.refused(403, 1003).reason(), "role_needed", "{method}");
             assert!(!answer.body.contains("a service") && !answer.body.contains(&id));
-            assert_eq!(refusals(), [(round + 1).to_string()], "it is written down, once");
+            assert_eq!(refusals(), [(round + 1).to_string()], "it is logged once");
         }
         // An administrator of another corporation does not learn whether such a key exists.
         client.admin_request(&abroad, &code, "DELETE", &format!("{PATH}/{}", "0".repeat(32)), &body).await.refused(403, 1003);

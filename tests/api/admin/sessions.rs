@@ -203,7 +203,7 @@ on_every_store! {
             after = format!("&after={next}");
         }
         assert_eq!((pages, found.len(), found.iter().collect::<HashSet<_>>().len()), (3, 120, 120));
-        assert_eq!(seen(&mut client, &token, "").await.len(), 50, "fifty where nobody says how many");
+        assert_eq!(seen(&mut client, &token, "").await.len(), 50, "fifty by default");
         assert_eq!(seen(&mut client, &token, "?page_size=200").await.len(), 123);
     }
 

@@ -151,8 +151,8 @@ on_every_store! {
         app.auth().store.flush_statistics().await.unwrap();
         client.sign_in("user01").await;
         assert_eq!(watch.hours("").await, json!([eight, nine, hour(10, [0, 0, 0, 0, 3, 0])]));
-        let told = watch.client.get_as(&watch.token, STATISTICS).await.data();
-        assert_eq!((&told["from"], &told["to"]), (&json!("2027-01-08T10:30:00Z"), &json!("2027-01-15T10:30:00Z")));
+        let text = watch.client.get_as(&watch.token, STATISTICS).await.data();
+        assert_eq!((&text["from"], &text["to"]), (&json!("2027-01-08T10:30:00Z"), &json!("2027-01-15T10:30:00Z")));
     }
 
     async fn a_time_that_is_none_or_too_long_is_named(app) {

@@ -255,7 +255,7 @@ on_every_store! {
         assert_eq!(app.query("SELECT attempts FROM bind_proof"), ["5"]);
         app.auth().operator().approve_link(partner(&app), app.key("user01")).await.unwrap();
         let permitted = app.auth().store.proof_permits(proof, app.key("user01"), app.clock.now()).await.unwrap();
-        assert!(!permitted, "it is worth nothing any more");
+        assert!(!permitted, "it is no longer valid");
     }
 
     /// The platform's statements about people of connected corporations count like all others: the platform identifies them,

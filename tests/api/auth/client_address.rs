@@ -53,7 +53,7 @@ on_every_store! {
         assert_eq!(logged(&app, &[]).await, "127.0.0.1");
     }
 
-    async fn operators_are_told_by_an_address_that_only_a_proxy_can_choose(app) {
+    async fn operators_are_recognised_by_an_address_that_only_a_proxy_can_choose(app) {
         let mut client = app.client().await;
         assert_eq!(client.get("/metrics", &[]).await.status, 200);
         client.get("/metrics", &[("x-forwarded-for", "203.0.113.5")]).await.refused(403, 1003);

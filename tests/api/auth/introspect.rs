@@ -158,7 +158,7 @@ on_every_store! {
         assert_eq!(answer.header("www-authenticate"), Some("Bearer"));
     }
 
-    async fn a_body_that_cannot_be_read_is_told_and_repeats_no_token(app) {
+    async fn a_body_that_cannot_be_read_is_reported_and_repeats_no_token(app) {
         let mut client = app.client().await;
         let (key, _) = app.service_key("introspect").await;
         let token = client.sign_in("user01").await;
@@ -176,9 +176,9 @@ on_every_store! {
             ("multipart/form-data; boundary=x", format!("token={token}"), 415, "", ""),
         ] {
             let answer = raw(&mut client, &key, kind, &body).await;
-            let told = answer.refused(status, 1002).json();
-            assert!(field.is_empty() || told["data"]["fields"][field] == why, "{kind} {body}: {told}");
-            assert!(!answer.body.contains(&token[4..47]), "{kind} {body}: {told}");
+            let text = answer.refused(status, 1002).json();
+            assert!(field.is_empty() || text["data"]["fields"][field] == why, "{kind} {body}: {text}");
+            assert!(!answer.body.contains(&token[4..47]), "{kind} {body}: {text}");
         }
         // Without a valid key the response does not say what is wrong with the body.
         raw(&mut client, "x", "text/plain", "").await.refused(401, 1001);

@@ -13,7 +13,7 @@ on_every_store! {
         assert_eq!(client.me(&token).await.refused(401, 1001).reason(), "signed_out");
         assert_eq!(client.switch(&token, "user").await.refused(401, 1001).reason(), "signed_out");
         assert_eq!(client.logout(&token).await.refused(401, 1001).reason(), "signed_out");
-        assert!(client.is_valid(&other).await, "another session of the same person goes on");
+        assert!(client.is_valid(&other).await, "another session of the same person continues");
 
         let app = app.restart().await;
         let mut client = app.client().await;

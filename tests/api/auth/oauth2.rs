@@ -239,7 +239,7 @@ on_every_store! {
         assert!(location(&client.oauth_callback(&back, &cookies).await).contains("/continue/#"));
     }
 
-    async fn failures_are_told_where_the_browser_wanted_to_be(app) {
+    async fn failures_are_reported_at_the_requested_page(app) {
         let mut client = app.client().await;
         let page = format!("http://{}/itagent/", app.address);
         for (who, word) in [("deny", "denied"), ("outsider01", "not_a_member"), ("left01", "disabled")] {

@@ -44,7 +44,7 @@ on_every_store! {
         assert_eq!(app.query(log), ["sign_in|-|1", "sign_in_refused|otp_wrong|2"]);
     }
 
-    async fn a_recovery_code_stands_in_for_the_device_once(app) {
+    async fn a_recovery_code_replaces_the_device_once(app) {
         let device = app.agent_with_device("agent01").await;
         let mut client = app.client().await;
         let (one, other) = (client.partial_sign_in("agent01").await, client.partial_sign_in("agent01").await);

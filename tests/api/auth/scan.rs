@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::harness::{Client, TestApp, fragment, location, request, target};
 
-const NOBODY: Value = Value::Null;
+const ABSENT: Value = Value::Null;
 
 fn ticket(code: &Value) -> &str {
     code["ticket"].as_str().unwrap()
@@ -25,11 +25,11 @@ on_every_store! {
         let mut client = app.client().await;
         let desktop = [("user-agent", "Mozilla/5.0 (Windows NT 10.0) Chrome/126.0"), ("x-forwarded-for", "198.51.100.7")];
         let code = client.get("/api/auth/qrcode?client=itagent", &desktop).await.data();
-        let waiting = json!({ "status": "waiting", "employee_id": NOBODY, "name": NOBODY, "token": NOBODY });
+        let waiting = json!({ "status": "waiting", "employee_id": ABSENT, "name": ABSENT, "token": ABSENT });
         assert_eq!(client.scan_status(ticket(&code)).await, waiting);
 
         let confirm = client.scan_as(&code, "agent01").await;
-        let scanned = json!({ "status": "scanned", "employee_id": "agent01", "name": "Arno Agent", "token": NOBODY });
+        let scanned = json!({ "status": "scanned", "employee_id": "agent01", "name": "Arno Agent", "token": ABSENT });
         assert_eq!(client.scan_status(ticket(&code)).await, scanned);
         let asked = json!({
             "client": "itagent", "browser": "Chrome 126", "os": "Windows", "ip_address": "198.51.100.7", "same_network": false, "opened_by_page": false,
@@ -51,7 +51,7 @@ on_every_store! {
 
     /// Loading the link identifies a person silently, and a foreign page can load it. So outside development mode the computer
     /// learns the person's name only after they saw the question, and where a page led them to it, after they confirmed.
-    async fn in_production_who_scanned_is_told_after_the_question_was_shown() {
+    async fn in_production_the_name_is_sent_after_the_question_was_shown() {
         let (app, platform) = TestApp::production_with_platform(&[("limits.enabled", "false")]).await;
         let (mut client, mut phone) = (app.client().await, platform.client().await);
         let app = [("sec-fetch-site", "none")];
@@ -69,7 +69,7 @@ on_every_store! {
             assert_eq!(client.scan_status(ticket(&code)).await, waiting);
             let shown = json!({ "confirm": confirm, "shown": true });
             assert_eq!(client.post("/api/auth/scan/request", &[], &shown).await.data(), asked);
-            let named = json!({ "status": "scanned", "employee_id": "user01", "name": "Uma User", "token": NOBODY });
+            let named = json!({ "status": "scanned", "employee_id": "user01", "name": "Uma User", "token": ABSENT });
             let state = client.scan_status(ticket(&code)).await;
             assert_eq!(state, if opened_by_page { waiting } else { named }, "{headers:?}");
             client.decide("confirm", &confirm).await.data();
@@ -144,7 +144,7 @@ on_every_store! {
     async fn what_is_no_ticket_is_expired_and_none_is_an_error(app) {
         let mut client = app.client().await;
         let token = client.sign_in("user01").await;
-        let expired = json!({ "status": "expired", "employee_id": NOBODY, "name": NOBODY, "token": NOBODY });
+        let expired = json!({ "status": "expired", "employee_id": ABSENT, "name": ABSENT, "token": ABSENT });
         for nothing in ["", "x", &token, "dpt_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA", "%ff%00"] {
             assert_eq!(client.scan_status(nothing).await, expired);
         }
@@ -158,7 +158,7 @@ on_every_store! {
         }
     }
 
-    async fn a_disabled_or_departed_employee_is_told_on_the_phone(app) {
+    async fn a_disabled_or_departed_employee_learns_so_on_the_phone(app) {
         let mut client = app.client().await;
         app.auth().operator().disable(app.key("agent01")).await.unwrap();
         for (who, word) in [("agent01", "disabled"), ("left01", "disabled"), ("outsider01", "not_a_member"), ("deny", "denied")] {
@@ -240,8 +240,8 @@ on_every_store! {
         watching.read_until("{\"status\":\"scanned\",\"employee_id\":\"user01\",\"name\":\"Uma User\",\"token\":null}").await;
         client.decide("confirm", &confirm).await.data();
         let last = watching.read_until("\r\n0\r\n\r\n").await;
-        let told = last.split_once("data: ").unwrap().1.split_once('\n').unwrap().0;
-        assert_eq!(serde_json::from_str::<Value>(told).unwrap(), client.scan_status(ticket(&code)).await);
+        let text = last.split_once("data: ").unwrap().1.split_once('\n').unwrap().0;
+        assert_eq!(serde_json::from_str::<Value>(text).unwrap(), client.scan_status(ticket(&code)).await);
     }
 
     async fn events_end_with_a_no_and_with_the_time(app) {
@@ -314,8 +314,8 @@ async fn watching_takes_at_most_half_of_the_connections() {
         let mut other = app.client().await;
         other.start(&request("GET", &path, &[("x-forwarded-for", &address)], b"")).await;
         // Ten in all, at most six from one address.
-        let told = other.read_until(if at < 10 { "waiting" } else { "\r\n0\r\n\r\n" }).await;
-        assert!(told.contains("waiting"), "{told}");
+        let text = other.read_until(if at < 10 { "waiting" } else { "\r\n0\r\n\r\n" }).await;
+        assert!(text.contains("waiting"), "{text}");
         watching.push(other);
     }
     watching.truncate(3);
@@ -370,7 +370,7 @@ on_every_store! {
                 assert!(looks < 10_000, "stuck between yes and signed in");
             }
         }
-        assert_ne!(unheard, 100, "nobody was heard: this test looks at nothing");
+        assert_ne!(unheard, 100, "no event was received: this test checks nothing");
     }
 
     async fn without_a_default_role_no_role_is_given() {

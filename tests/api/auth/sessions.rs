@@ -20,7 +20,8 @@ on_every_store! {
             client.sign_in("user01").await;
         }
         app.clock.advance(Duration::from_hours(9));
-        assert_eq!(app.auth().sweep().await.unwrap(), 0, "whoever comes back after the end is told that it has ended");
+        assert_eq!(app.auth().sweep().await.unwrap(), 0, "a client that returns after the end learns that the session \
+                                                          has ended");
         let young = client.sign_in("user01").await;
         app.clock.advance(Duration::from_hours(7));
         assert_eq!(app.auth().sweep().await.unwrap(), 3);

@@ -59,7 +59,7 @@ on_every_store! {
         client.me(here["id"].as_str().unwrap()).await.refused(401, 1001);
     }
 
-    async fn when_it_was_last_used_is_told_to_within_some_minutes(app) {
+    async fn the_last_use_is_accurate_to_minutes(app) {
         let mut client = app.client().await;
         let (token, other) = (client.sign_in("user01").await, client.sign_in("user01").await);
         let seen = async |client: &mut Client| {
@@ -77,7 +77,7 @@ on_every_store! {
         assert_eq!(seen(&mut client).await, "2027-01-15T08:10:00Z");
     }
 
-    async fn one_is_ended_and_told_so(app) {
+    async fn an_ended_session_learns_the_reason(app) {
         let mut client = app.client().await;
         let (token, other, third) = (client.sign_in("user01").await, client.sign_in("user01").await, client.sign_in("user01").await);
         let id = id_of(&mut client, &other).await;

@@ -38,7 +38,7 @@ async fn session_of(client: &mut Client, token: &str) -> Value {
 }
 
 /// The number of disowned sign-ins in the log, and the recipients of notices.
-async fn told(app: &TestApp, client: &mut Client) -> (usize, Vec<String>) {
+async fn notified(app: &TestApp, client: &mut Client) -> (usize, Vec<String>) {
     settled(app).await;
     let mut to: Vec<_> =
         inbox(client).await.iter().map(|message| message["touser"][0].as_str().unwrap().to_owned()).collect();
@@ -140,7 +140,7 @@ on_every_store! {
         let token = client.sign_in("user01").await;
         assert_eq!(own(&mut client, &token).await.len(), 2, "ninety days ago is shown");
         app.clock.advance(Duration::from_millis(1));
-        assert_eq!(own(&mut client, &token).await.len(), 1, "and no more a moment later");
+        assert_eq!(own(&mut client, &token).await.len(), 1, "and not a moment later");
         for _ in 0..60 {
             sign_in(&app, &mut client, "user01").await;
         }
@@ -173,25 +173,25 @@ on_every_store! {
         assert_eq!(sign_ins[1]["disowned_at"], json!(null));
         let log = "SELECT employee_key, login_method, detail FROM login_log WHERE event = 'sign_in_disowned'";
         assert_eq!(app.query(log), ["user01|dev|sign-in of 2027-01-15T08:00:00Z from 203.0.113.9 by bind; 1 session(s) ended"]);
-        assert_eq!(told(&app, &mut client).await, (1, vec!["admin01".to_owned(), "supervisor01".to_owned()]));
+        assert_eq!(notified(&app, &mut client).await, (1, vec!["admin01".to_owned(), "supervisor01".to_owned()]));
         for message in inbox(&mut client).await {
             let text = message["text"]["content"].as_str().unwrap();
-            for words in ["user01 says that the sign-in of 2027-01-15T08:00:00Z from 203.0.113.9 was not theirs", "If a session began with it, it has ended.", "user01 表示 2027-01-15T08:00:00Z 来自 203.0.113.9 的登录并非本人操作。如由此产生会话，该会话已结束。", "reset the password"] {
+            for words in ["user01 reported that the sign-in at 2027-01-15T08:00:00Z from 203.0.113.9 was not theirs", "Its session, if any, has ended.", "user01 表示 2027-01-15T08:00:00Z 来自 203.0.113.9 的登录并非本人操作。如由此产生会话，该会话已结束。", "reset the password"] {
                 assert!(text.contains(words), "no {words:?} in {text:?}");
             }
         }
     }
 
-    async fn said_twice_it_is_told_once(app) {
+    async fn a_repeated_report_sends_one_notice(app) {
         let mut client = app.client().await;
         client.sign_in("user01").await;
         let token = sign_in(&app, &mut client, "user01").await;
         let id = ids(&mut client, &token).await.remove(1);
         assert_eq!(not_me(&mut client, &token, &id).await.data()["ended"], 1);
-        let before = told(&app, &mut client).await;
+        let before = notified(&app, &mut client).await;
         app.clock.advance(SECOND);
         assert_eq!(not_me(&mut client, &token, &id).await.data(), json!({ "success": true, "ended": 0, "told": 0 }));
-        assert_eq!((before, told(&app, &mut client).await), ((1, vec!["admin01".to_owned()]), (1, vec!["admin01".to_owned()])));
+        assert_eq!((before, notified(&app, &mut client).await), ((1, vec!["admin01".to_owned()]), (1, vec!["admin01".to_owned()])));
         assert_eq!(own(&mut client, &token).await[1]["disowned_at"], "2027-01-15T08:00:01Z");
     }
 
@@ -208,7 +208,7 @@ on_every_store! {
         }
         assert_eq!(all.join_all().await.into_iter().sum::<u64>(), 1);
         assert!(!client.is_valid(&thief).await && client.is_valid(&token).await);
-        assert_eq!(told(&app, &mut client).await, (1, vec!["admin01".to_owned(), "agent01".to_owned()]));
+        assert_eq!(notified(&app, &mut client).await, (1, vec!["admin01".to_owned(), "agent01".to_owned()]));
         assert_eq!(app.query("SELECT count(*) FROM disowned"), ["1"]);
     }
 
@@ -221,7 +221,7 @@ on_every_store! {
         assert_eq!(not_me(&mut client, &token, &id).await.data(), json!({ "success": true, "ended": 1, "told": 0 }));
         assert_eq!(not_me(&mut client, &token, &id).await.refused(401, 1001).reason(), "signed_out");
         assert!(client.is_valid(&other).await);
-        assert_eq!(told(&app, &mut client).await, (1, vec![]));
+        assert_eq!(notified(&app, &mut client).await, (1, vec![]));
     }
 
     async fn disowning_a_refused_sign_in_notifies_and_ends_nothing(app) {
@@ -236,7 +236,7 @@ on_every_store! {
         assert_eq!(refused["reason"], "password_wrong");
         assert_eq!(not_me(&mut client, &token, refused["id"].as_str().unwrap()).await.data()["ended"], 0);
         assert!(client.is_valid(&token).await);
-        assert_eq!(told(&app, &mut client).await, (1, vec!["admin01".to_owned()]));
+        assert_eq!(notified(&app, &mut client).await, (1, vec!["admin01".to_owned()]));
         let log = app.query("SELECT detail FROM login_log WHERE event = 'sign_in_disowned'");
         assert_eq!(log, ["refused sign-in of 2027-01-15T08:00:00Z from 127.0.0.1 by password; 0 session(s) ended"]);
     }
@@ -247,8 +247,8 @@ on_every_store! {
         let home = client.sign_in("user01").await;
         let id = ids(&mut client, &token).await.remove(0);
         assert_eq!(not_me(&mut client, &token, &id).await.data()["ended"], 1);
-        assert!(client.is_valid(&home).await, "of the same name and moment, and somebody else's");
-        assert_eq!(told(&app, &mut client).await, (1, vec!["admin01".to_owned()]));
+        assert!(client.is_valid(&home).await, "same name and time, but another person's");
+        assert_eq!(notified(&app, &mut client).await, (1, vec!["admin01".to_owned()]));
         let text = inbox(&mut client).await[0]["text"]["content"].as_str().unwrap().to_owned();
         assert!(text.contains("wwpartner/user01 says"), "{text}");
     }
@@ -298,7 +298,7 @@ on_every_store! {
     }
 
     /// A user who signs in and disowns it repeatedly fills the log, but does not flood the administrators.
-    async fn administrators_are_told_ten_times_an_hour_of_one_person(app) {
+    async fn administrators_get_ten_notices_an_hour_about_one_person(app) {
         let mut client = app.client().await;
         let token = client.sign_in("user01").await;
         let disown = async |client: &mut Client| {
@@ -310,13 +310,13 @@ on_every_store! {
         for number in 0..12 {
             assert_eq!(disown(&mut client).await, u64::from(number < 10), "{number}");
         }
-        let (rows, to) = told(&app, &mut client).await;
+        let (rows, to) = notified(&app, &mut client).await;
         assert_eq!((rows, to.len()), (12, 10));
         let agent = sign_in(&app, &mut client, "agent01").await;
         app.clock.advance(SECOND);
         client.post("/api/dev/login", &[], &json!({ "employee_id": "agent01", "role": "admin" })).await.refused(403, 1003);
         for id in ids(&mut client, &agent).await {
-            assert_eq!(not_me(&mut client, &agent, &id).await.data()["told"], 1, "of somebody else they are");
+            assert_eq!(not_me(&mut client, &agent, &id).await.data()["told"], 1, "for another person they are");
         }
         app.clock.advance(Duration::from_hours(1));
         assert_eq!(disown(&mut client).await, 1);
@@ -342,10 +342,10 @@ on_every_store! {
             assert_eq!(not_me(&mut client, &token, id).await.data(), answer);
         }
         assert!(!client.is_valid(&thief).await);
-        assert_eq!(told(&app, &mut client).await.1.len(), 12);
+        assert_eq!(notified(&app, &mut client).await.1.len(), 12);
     }
 
-    async fn a_session_that_ends_so_is_told_of_however_often(app) {
+    async fn every_disowned_session_is_reported(app) {
         let mut client = app.client().await;
         let token = client.sign_in("user01").await;
         for _ in 0..12 {

@@ -86,14 +86,14 @@ on_every_store! {
         in_another.is_quiet().await;
     }
 
-    async fn another_role_is_told_and_ends_what_it_may_not_have(app) {
+    async fn a_role_change_is_reported_and_closes_forbidden_sockets(app) {
         let mut client = app.client().await;
         let token = client.sign_in("admin01").await;
         let (mut employee, mut agent) = (app.socket("employee", &token).await, app.socket("agent", &token).await);
         client.switch(&token, "agent").await.data();
         for socket in [&mut employee, &mut agent] {
-            let told = socket.event("role_changed").await;
-            assert_eq!(told["content"], json!({ "event": "role_changed", "current_role": "agent" }));
+            let shown = socket.event("role_changed").await;
+            assert_eq!(shown["content"], json!({ "event": "role_changed", "current_role": "agent" }));
         }
         client.switch(&token, "user").await.data();
         agent.ends_soon(4403, "role_needed").await;

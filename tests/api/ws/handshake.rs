@@ -56,7 +56,7 @@ on_every_store! {
         }
     }
 
-    async fn what_is_none_is_told_what_is_wanted(app) {
+    async fn a_request_that_is_no_handshake_learns_what_is_required(app) {
         let token = app.client().await.sign_in("user01").await;
         let (connection, upgrade, key) = (("connection", "Upgrade"), ("upgrade", "websocket"), ("sec-websocket-key", KEY));
         let version = |version| ("sec-websocket-version", version);

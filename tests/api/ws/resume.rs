@@ -78,11 +78,11 @@ on_every_store! {
         client.send_card(&key, &json!({ "employee_id": "agent01" }), &json!(1)).await;
         let first = socket.message().await;
         client.switch(&token, "user").await.data();
-        let told = socket.event("role_changed").await;
-        assert!(told["id"] == first["id"] || id(&told) > id(&first), "{told} {first}");
+        let shown = socket.event("role_changed").await;
+        assert!(shown["id"] == first["id"] || id(&shown) > id(&first), "{shown} {first}");
         client.send_card(&key, &json!({ "employee_id": "agent01" }), &json!(2)).await;
         drop(socket);
-        let (mut socket, resumed) = back(&app, &token, &id(&told)).await;
+        let (mut socket, resumed) = back(&app, &token, &id(&shown)).await;
         assert!(resumed);
         assert_eq!(socket.message().await["content"], 2);
         socket.is_quiet().await;
@@ -132,7 +132,7 @@ on_every_store! {
     }
 
     /// Messages expire even when no further message is sent.
-    async fn what_is_too_old_is_not_told_again_on_a_quiet_desk(app) {
+    async fn old_messages_are_not_repeated_on_an_idle_service(app) {
         let (key, _) = app.service_key("messages").await;
         let mut client = app.client().await;
         let token = client.sign_in("user01").await;

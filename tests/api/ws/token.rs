@@ -85,7 +85,7 @@ on_every_store! {
         assert_eq!(app.auth().sockets.len(), 0);
     }
 
-    async fn a_token_that_is_good_for_nothing_is_told_why_by_whichever_way(app) {
+    async fn an_invalid_token_gets_the_reason_however_it_is_sent(app) {
         let mut client = app.client().await;
         let elsewhere = TestApp::start().await;
         let unknown = elsewhere.client().await.sign_in("user01").await;

@@ -47,16 +47,16 @@ impl Auth {
 
     /// Delivers a message to the sockets of this node; returns how many get it.
     async fn deliver(&self, message: &StoredMessage) -> usize {
-        let (mut told, connections) = (0, self.sockets.addressed(message));
+        let (mut delivered, connections) = (0, self.sockets.addressed(message));
         // All are woken first, since each revalidates itself.
         for connection in &connections {
             connection.wake();
         }
         for connection in connections {
-            let stands = self.revalidate(&connection).await.is_ok() && connection.ended().is_none();
-            told += usize::from(stands && connection.reader().gets(message));
+            let valid = self.revalidate(&connection).await.is_ok() && connection.ended().is_none();
+            delivered += usize::from(valid && connection.reader().gets(message));
         }
-        told
+        delivered
     }
 
     /// Relays messages of other nodes to the sockets of this one. Never returns.
@@ -73,14 +73,14 @@ impl Auth {
                 round.set_delivering(true);
             }
             if arrived.has_gap() {
-                tracing::warn!("messages could not be read for too long; whoever is connected reads anew");
+                tracing::warn!("messages could not be read for too long: connected clients must reload");
                 self.sockets.end_all(&CloseReason::TooSlow);
             }
-            let mut told = Vec::new();
+            let mut delivered = Vec::new();
             for (message, ask) in self.shared.messages.ingest(arrived, self.clock.now()) {
-                told.push((ask, self.deliver(&message).await));
+                delivered.push((ask, self.deliver(&message).await));
             }
-            round.report(told).await;
+            round.report(delivered).await;
         }
     }
 

@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn dates_are_told_from_numbers() {
+    fn dates_are_distinguished_from_numbers() {
         let cost = |text: &str| dated(&text.chars().collect::<Vec<_>>());
         for date in ["19900101", "20241231", "31122024", "12312024"] {
             assert_eq!(cost(date), Some(DATE_COST), "{date}");

@@ -38,10 +38,10 @@ impl App {
                 reason = doubt.reason.name(),
                 ahead_seconds = doubt.ahead / 1_000,
                 action = operator_advice(doubt.reason),
-                "the machine's clock is not trusted; going on by the newest record"
+                "machine clock not trusted: continuing from the newest recorded time"
             ),
             ClockTrust::Trusted if before != ClockTrust::Trusted => {
-                tracing::info!("the machine's clock is trusted again");
+                tracing::info!("machine clock trusted again");
             }
             ClockTrust::Trusted => {
                 let (machine, now) = (clock.machine(), clock.now());
@@ -50,7 +50,7 @@ impl App {
                     tracing::warn!(
                         seconds = apart,
                         ahead = machine > now,
-                        "the machine's clock was set; following it slowly"
+                        "machine clock was set: following it gradually"
                     );
                 }
             }
@@ -63,7 +63,7 @@ impl App {
         let database = match self.auth.store.database_time().await {
             Ok(common) => common.filter(|common| common.on_other_machine).map(|common| common.at),
             Err(error) => {
-                tracing::warn!(%error, "cannot read the time of the database");
+                tracing::warn!(%error, "cannot read the database's time");
                 None
             }
         };
@@ -125,9 +125,9 @@ impl App {
         };
         let (seconds, detail) =
             (forward.as_secs(), format!("from {} to {}, {by}", format_utc(from), format_utc(from + forward)));
-        tracing::warn!(seconds, by, "the time of the service moved forwards");
+        tracing::warn!(seconds, by, "service time moved forward");
         if let Err(error) = self.auth.record_clock_set(detail).await {
-            tracing::warn!(%error, "cannot write down that the time was set");
+            tracing::warn!(%error, "cannot record the time change in the audit log");
         }
     }
 }
@@ -147,7 +147,7 @@ pub(crate) fn operator_advice(reason: ClockDoubtReason) -> &'static str {
             "check the machine's clock (timedatectl); if it is right, stop the service and run `deskpass clock repair`"
         }
         ClockDoubtReason::Stepped | ClockDoubtReason::Contradicted(_) => {
-            "set the machine's clock by NTP (timedatectl set-ntp true)"
+            "synchronise the machine's clock with NTP (timedatectl set-ntp true)"
         }
     }
 }

@@ -148,7 +148,7 @@ async fn store_health(app: &App) -> StoreHealth {
 async fn probe(app: &App) -> StoreHealth {
     let now = app.auth.clock.now();
     let (store, shared) = tokio::join!(app.auth.store.probe(now), app.auth.shared.probe());
-    let store = store.inspect_err(|error| tracing::warn!(%error, "the store does not take writes"));
-    let shared = shared.inspect_err(|error| tracing::warn!(%error, "the shared store does not take records"));
+    let store = store.inspect_err(|error| tracing::warn!(%error, "store probe failed: cannot write"));
+    let shared = shared.inspect_err(|error| tracing::warn!(%error, "shared store probe failed: cannot write"));
     StoreHealth { store: store.is_ok(), shared: shared.is_ok() }
 }

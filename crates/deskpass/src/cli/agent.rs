@@ -17,7 +17,11 @@ pub(super) enum AgentCommand {
     Add(AddAgentArgs),
     /// List agents: which are locked, and which have no password or no device yet.
     #[command(
-        after_help = "STATE      enabled, disabled, or after failed attempts: shut until a time, or locked until an administrator unlocks it\nPASSWORD   set, not set, or the expiry of a setup code\nDEVICE     when it was bound, or the expiry of a setup code; unproven: bound with a password only, so it gives no access to the admin role or to high-risk operations\nVERIFIED   when it was last used\n\nExample:\n  deskpass agent list"
+        after_help = "STATE      enabled, disabled, or after failed attempts: paused until a time, or locked until an \
+                      administrator unlocks it\nPASSWORD   set, not set, or the expiry of a setup code\nDEVICE     \
+                      when it was bound, or the expiry of a setup code; unproven: bound with a password only, so it \
+                      gives no access to the admin role or to high-risk operations\nVERIFIED   when it was last \
+                      used\n\nExample:\n  deskpass agent list"
     )]
     List(CommonArgs),
     /// Change the role of an agent's record; sessions that use the previous role as their default role end.

@@ -78,7 +78,7 @@ impl Verify {
         let sealing = settings.sealing_key();
         let key = ChainKey::new(&sealing);
         let receipt = self.receipt.as_deref().map(|text| Receipt::parse(text, &key)).transpose();
-        let receipt = receipt.map_err(|error| format!("--receipt cannot be used: {error}"))?;
+        let receipt = receipt.map_err(|error| format!("invalid --receipt: {error}"))?;
         let knows = move |check: &str| CredentialVault::is_key_of_check(&sealing, check);
         let (place, mode) = (location(&settings), mode(&settings));
         let verified = verify_log(&place, mode, &key, knows, receipt.as_ref(), meter());
@@ -90,18 +90,18 @@ impl Verify {
 }
 
 fn judge(verdict: &LogVerdict) -> Result<(), CliError> {
-    if verdict.faults.is_empty() { Ok(()) } else { Err("the log is not as it was written".into()) }
+    if verdict.faults.is_empty() { Ok(()) } else { Err("the audit log failed verification".into()) }
 }
 
 /// Returns a closure that prints progress at intervals.
 fn meter() -> impl FnMut(u64, u64) + Send + 'static {
     let clock = Clock::steady(Timestamp::from_millis(0));
     let between = if io::stderr().is_terminal() { TERMINAL_PROGRESS_INTERVAL } else { FILE_PROGRESS_INTERVAL };
-    let mut told = clock.now();
+    let mut message = clock.now();
     move |rows, of| {
         let now = clock.now();
-        if now.since(told) >= between {
-            told = now;
+        if now.since(message) >= between {
+            message = now;
             // Verification continues even if the progress cannot be printed.
             let _ = writeln!(io::stderr(), "{rows} of {of} rows");
         }
@@ -111,9 +111,9 @@ fn meter() -> impl FnMut(u64, u64) + Send + 'static {
 fn refusal(error: &VerifyError, settings: &Settings) -> String {
     match error {
         VerifyError::WrongKey => format!(
-            "encryption_key is not the one that the log in {} was written with, so nothing can be said about it; put that key into \
-             the settings, or name the settings of the service with --config. If it is the right key, every trace of it in the log was \
-             overwritten",
+            "encryption_key is not the key that the audit log in {} was written with, so the audit log cannot be \
+             verified; restore that key in the settings, or pass the settings of the service with --config. If the \
+             key is right, every trace of it in the audit log was overwritten",
             settings.data_location()
         ),
         VerifyError::Read(error) => unreadable(error),
@@ -124,7 +124,7 @@ fn refusal(error: &VerifyError, settings: &Settings) -> String {
 fn unreadable(error: &DirectReadError) -> String {
     match error {
         DirectReadError::Open(OpenError::Database { .. }) => {
-            format!("{error}; run it as the user the service runs as")
+            format!("{error}; run the command as the service's user")
         }
         error => error.to_string(),
     }

@@ -51,8 +51,8 @@ impl ClockCommand {
     }
 }
 
-const NOTHING_TO_REPAIR: &str = "nothing was changed: the newest record goes with this machine's time";
-const RUN_AGAIN: &str = "nothing was changed; if this machine's time is right, run it again with --yes";
+const NOTHING_TO_REPAIR: &str = "nothing was changed: the newest recorded time agrees with this machine's time";
+const RUN_AGAIN: &str = "nothing was changed; if this machine's time is right, run the command again with --yes";
 
 impl Repair {
     fn run(self) -> Result<(), CliError> {
@@ -80,8 +80,8 @@ impl Repair {
                 let detail = format!("from {before} to {} by the operator", format_utc(clock.now()));
                 let done = app.auth.operator().repair_clock(detail).await?;
                 println!(
-                    "the service goes by this machine's time from its next start on; {} session(s) from the future ended, {} \
-                     other record(s) brought back, {} row(s) of the log keep their later time",
+                    "the service uses this machine's time from its next start; {} session(s) from the future ended, \
+                     {} other record(s) moved back, {} row(s) of the audit log keep their later time",
                     done.sessions, done.others, done.log_rows
                 );
                 Ok(())
@@ -116,7 +116,7 @@ impl Repair {
         println!("{whose:<14} {}", shown(independent));
         if independent.is_some_and(|independent| contradicts(independent, clock)) {
             return Err(format!(
-                "this machine's time is wrong by the {whose}'s clock; set it first (timedatectl set-ntp true)"
+                "this machine's time differs from the {whose}'s; set it first (timedatectl set-ntp true)"
             )
             .into());
         }

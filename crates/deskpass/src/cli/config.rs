@@ -35,7 +35,7 @@ impl ConfigCommand {
                 for warning in settings.warnings().into_iter().map(str::to_owned).chain(files) {
                     eprintln!("warning: {warning}");
                 }
-                println!("the settings are good ({mode} mode)");
+                println!("the settings are valid ({mode} mode)");
             }
             Self::Show(serving) => {
                 let resolved = serving.with_sources(config::resolve);

@@ -85,15 +85,15 @@ fn directory(from: &str) -> Result<PathBuf, CliError> {
     let path = from.strip_prefix("sqlite:").map(|path| path.strip_prefix("//").unwrap_or(path));
     match path.filter(|path| !path.is_empty()) {
         Some(path) => Ok(PathBuf::from(path)),
-        None => Err("--from is sqlite: and the directory of the embedded database, such as \
-                     sqlite:/var/lib/deskpass; copies go from there to PostgreSQL only"
+        None => Err("--from must be sqlite: and the directory of the embedded database, such as \
+                     sqlite:/var/lib/deskpass; it can only be copied to PostgreSQL"
             .into()),
     }
 }
 
 fn require_source(from: &Path) -> Result<(), CliError> {
     if from.is_file() {
-        return Err(format!("{} is a file; --from names the directory that it is in", from.display()).into());
+        return Err(format!("{} is a file; --from takes the directory that contains it", from.display()).into());
     }
     match from.join("deskpass.db").try_exists() {
         Ok(true) => Ok(()),
@@ -107,26 +107,23 @@ fn refusal(error: &CopyError, from: &Path, to: &impl fmt::Display) -> String {
     let from = from.display();
     match error {
         CopyError::Source(OpenError::InUse(_)) => {
-            format!("a service runs on {from}; stop it first: what it wrote during the copy would be lost")
+            format!("a service runs on {from}; stop it first: changes made during the copy would be lost")
         }
         CopyError::Target(OpenError::Mode { found, .. }) => {
-            format!("{to} was made in {found}, and data stays in its mode; name another database")
+            format!("{to} was created in {found}, and data cannot change its mode; choose another database")
         }
         CopyError::Target(OpenError::Server { error, .. }) => {
-            format!("cannot use {to}: {error}; `deskpass doctor` looks for the cause")
+            format!("cannot use {to}: {error}; run `deskpass doctor` to find the cause")
         }
         CopyError::Source(error) | CopyError::Target(error) => error.to_string(),
         CopyError::Older { .. } => {
-            format!(
-                "the data in {from} is of an earlier version ({error}); bring it up to date with `deskpass migrate` first"
-            )
+            format!("the data in {from} has an earlier version ({error}); run `deskpass migrate` first")
         }
-        CopyError::NotEmpty { table, rows } => format!(
-            "{to} has data in it ({table}: {rows}), which is never mixed with other data; name an empty database, or make \
-             this one empty"
-        ),
+        CopyError::NotEmpty { table, rows } => {
+            format!("{to} already contains data ({table}: {rows}); choose an empty database, or empty this one")
+        }
         CopyError::Broken { table, error } => {
-            format!("the copy to {to} broke off in {table}: {error}; nothing of it is there, so it can be run again")
+            format!("the copy to {to} failed in {table}: {error}; nothing was copied, so the command can be run again")
         }
     }
 }
@@ -146,20 +143,20 @@ fn summary(copied: &CopyReport, took: Duration) -> String {
 struct ProgressMeter<W> {
     out: W,
     clock: Clock,
-    told: Option<Timestamp>,
+    reported_at: Option<Timestamp>,
 }
 
 impl<W: Write> ProgressMeter<W> {
     fn new(out: W, clock: Clock) -> Self {
-        Self { out, clock, told: None }
+        Self { out, clock, reported_at: None }
     }
 
     fn report(&mut self, CopyProgress { table, rows, of }: CopyProgress) {
         let now = self.clock.now();
-        if self.told.is_some_and(|told| now.since(told) < PROGRESS_INTERVAL) {
+        if self.reported_at.is_some_and(|reported_at| now.since(reported_at) < PROGRESS_INTERVAL) {
             return;
         }
-        self.told = Some(now);
+        self.reported_at = Some(now);
         // The copy continues even if the progress cannot be printed.
         let _ = writeln!(self.out, "{table}: {rows} of {of}");
     }

@@ -67,9 +67,9 @@ fn environment_language(environment: &[(OsString, OsString)]) -> Option<Language
 fn settings_finding(loaded: Result<Settings, ConfigError>) -> Finding<Settings> {
     match loaded {
         Ok(settings) if settings.development => {
-            Finding::good(settings, bilingual("good (development mode)", "正确（开发模式）"))
+            Finding::good(settings, bilingual("valid (development mode)", "正确（开发模式）"))
         }
-        Ok(settings) => Finding::good(settings, bilingual("good (production mode)", "正确（生产模式）")),
+        Ok(settings) => Finding::good(settings, bilingual("valid (production mode)", "正确（生产模式）")),
         Err(error) => {
             let several = error.problems().len();
             let problems = error.problems().iter().map(|problem| format!("- {problem}")).collect::<Vec<_>>().join("\n");
@@ -111,8 +111,8 @@ async fn check_platform(settings: &Settings, clock: Clock, report: &mut Report) 
     if report.record(Check::Credentials, platform::credentials(settings, &reached.client).await).is_none() {
         return report.skip(&[Check::Api, Check::Application, Check::Domain]);
     }
-    let asked = platform::application(settings, &reached.client).await;
-    let Some(application) = report.record(Check::Api, asked) else {
+    let found = platform::application(settings, &reached.client).await;
+    let Some(application) = report.record(Check::Api, found) else {
         return report.skip(&[Check::Application, Check::Domain]);
     };
     report.record(Check::Application, platform::enabled(&application));

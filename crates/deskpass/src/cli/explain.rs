@@ -74,16 +74,15 @@ impl ExplainCommand {
 /// Identifies the token's kind here and sends only its digest to the service. The token itself is not sent.
 fn token(common: &CommonArgs) -> Result<(), CliError> {
     let text = read()?;
-    let kind = SecretKindName::of(&text).ok_or("this is no token of this program: none begins so")?;
+    let kind = SecretKindName::of(&text).ok_or("this is not a deskpass token: its prefix is unknown")?;
     match kind.digest(&text) {
         Ok(digest) => {
             common.run_or_forward(&AdminCommand::Explain(ExplainRequest::Token { kind, digest }), INSPECT_COMMAND)
         }
-        Err(_) => Err(format!(
-            "this begins like {}, but it is not whole: something is missing, too much or mistyped; copy it again",
-            describe_token_kind(kind)
-        )
-        .into()),
+        Err(_) => {
+            Err(format!("this begins like {}, but is incomplete or mistyped; copy it again", describe_token_kind(kind))
+                .into())
+        }
     }
 }
 
@@ -95,7 +94,7 @@ fn read() -> Result<String, CliError> {
     }
     let mut line = String::new();
     let read = stdin.lock().take(MAX_INPUT_BYTES).read_line(&mut line);
-    read.map_err(|_| "standard input has something else than a token")?;
+    read.map_err(|_| "standard input does not contain a token")?;
     let text = line.trim();
     let text = text.strip_prefix("Authorization:").unwrap_or(text).trim_start();
     let text = text.strip_prefix("Bearer ").unwrap_or(text).trim();

@@ -39,7 +39,7 @@ fn allow_connections(settings: &mut Settings) {
             open_files = allowed,
             max_connections = wanted,
             connections,
-            "fewer files may be open than server.max_connections needs, so fewer connections are served: raise the limit \
+            "open file limit too low for server.max_connections, serving fewer connections: raise the limit \
              (LimitNOFILE), or lower the setting"
         );
         settings.server.max_connections = connections;
@@ -53,13 +53,13 @@ async fn serve(settings: Settings) -> Result<(), CliError> {
     let app = App::open(settings.clone()).await?;
     app.require_encryption_key().await?;
     let server = Server::new(app, listener);
-    let mut told = format!("deskpass is ready at http://{}\n", settings.listen);
+    let mut message = format!("deskpass is ready at http://{}\n", settings.listen);
     if settings.development {
-        told += &next_steps(&settings);
+        message += &next_steps(&settings);
     }
     // The parent process may have closed the pipe; the service runs anyway.
-    let _ = std::io::stdout().write_all(told.as_bytes());
-    let asked = async move {
+    let _ = std::io::stdout().write_all(message.as_bytes());
+    let stop_signal = async move {
         tokio::select! {
             _ = terminate.recv() => {}
             _ = interrupt.recv() => {}
@@ -73,7 +73,7 @@ async fn serve(settings: Settings) -> Result<(), CliError> {
             std::process::exit(130);
         });
     };
-    server.run(asked).await;
+    server.run(stop_signal).await;
     Ok(())
 }
 
@@ -90,6 +90,9 @@ fn next_steps(settings: &Settings) -> String {
     }
     let url = &settings.public_url;
     text + &format!(
-        "\n  Open:\n    {url}/       sign in with a QR code; \"Open the simulated phone\" plays the phone\n    {url}/sim    the simulated platform: who is there, how to script it\n\n  Or without a browser:\n    curl -s {url}/api/dev/login -H 'content-type: application/json' -d '{{\"employee_id\":\"admin01\"}}'\n\n  Stop with Ctrl-C.\n"
+        "\n  Open:\n    {url}/       sign in with a QR code; \"Open the simulated phone\" acts as the phone\n    \
+         {url}/sim    the simulated platform: its people, and how to script it\n\n  Or without a browser:\n    curl \
+         -s {url}/api/dev/login -H 'content-type: application/json' -d '{{\"employee_id\":\"admin01\"}}'\n\n  Stop \
+         with Ctrl-C.\n"
     )
 }

@@ -58,7 +58,11 @@ impl ServiceKeyCommand {
             }
             Self::List(common) => (ServiceKeyAdminCommand::List, common),
             Self::Revoke(Revoke { id, .. }) if id.starts_with("dpk_") => {
-                return Err("ID is the key's id, which `deskpass service-key list` shows; a key itself belongs on no command line".into());
+                return Err(
+                    "ID is the key's id, which `deskpass service-key list` shows; never put the key itself on \
+                            a command line"
+                        .into(),
+                );
             }
             Self::Revoke(Revoke { id, common }) => (ServiceKeyAdminCommand::Revoke { id }, common),
         };

@@ -55,7 +55,8 @@ impl Simulate {
         let address = self.listen;
         if !self.allow_remote && !address.ip().to_canonical().is_loopback() {
             return Err(format!(
-                "anyone who reaches {address} could be anyone; listen on 127.0.0.1, or accept that with --allow-remote"
+                "anyone who can reach {address} can sign in as anyone; listen on 127.0.0.1, or accept that with \
+                 --allow-remote"
             )
             .into());
         }
@@ -71,18 +72,18 @@ impl Simulate {
         let address = listener.local_addr().map_err(refused)?;
         let hosts = self.host_names(address);
         let (world, entropy) = (self.world(), Entropy::system());
-        let told = next_steps(address, &world, &STANDARD.encode(entropy.bytes::<32>()?));
+        let message = next_steps(address, &world, &STANDARD.encode(entropy.bytes::<32>()?));
         // The parent process may have closed the pipe; the simulator runs anyway.
-        let _ = std::io::stdout().write_all(told.as_bytes());
+        let _ = std::io::stdout().write_all(message.as_bytes());
         let simulator =
             Simulator::new(world, Clock::steady(Timestamp::from_millis(0)), entropy).restricted_to_hosts(hosts);
-        let asked = async {
+        let stop_signal = async {
             tokio::select! {
                 _ = terminate.recv() => {}
                 _ = interrupt.recv() => {}
             }
         };
-        deskpass_wecom_sim::serve(listener, simulator, asked).await;
+        deskpass_wecom_sim::serve(listener, simulator, stop_signal).await;
         Ok(())
     }
 
@@ -121,10 +122,17 @@ fn next_steps(address: SocketAddr, world: &SimulatorConfig, encryption_key: &str
     let SimulatorConfig { corp_id, agent_id, .. } = world;
     let (public_url, secret) = (public_url(&world.domains), secret(&world.secret));
     let mut text = format!(
-        "the simulated platform is ready at {here}\n\n  It is a toy: whoever reaches it can be anyone, and it forgets everything when it stops.\n\n  Settings that point a deskpass at it, with an encryption key made for the occasion:\n    public_url = \"{public_url}\"\n    encryption_key = \"{encryption_key}\"\n    platform.api_url = \"{here}\"\n    platform.authorize_url = \"{here}/connect/oauth2/authorize\"\n    platform.web_login_url = \"{here}/wwlogin/sso/login\"\n    platform.corp_id = \"{corp_id}\"\n    platform.agent_id = \"{agent_id}\"\n    {secret}\n\n  `deskpass doctor` checks the trusted domain too: for that, --domain HOST[:PORT] of this command must match public_url.\n\n  People, to be picked on its page or with &sim_user=user01 in the link:\n"
+        "the simulated platform is ready at {here}\n\n  For development only: anyone who can reach it can sign in as \
+         anyone, and its data is lost when it stops.\n\n  Settings for a deskpass that uses it, with a newly \
+         generated encryption key:\n    public_url = \"{public_url}\"\n    encryption_key = \"{encryption_key}\"\n    \
+         platform.api_url = \"{here}\"\n    platform.authorize_url = \"{here}/connect/oauth2/authorize\"\n    \
+         platform.web_login_url = \"{here}/wwlogin/sso/login\"\n    platform.corp_id = \"{corp_id}\"\n    \
+         platform.agent_id = \"{agent_id}\"\n    {secret}\n\n  `deskpass doctor` also checks the trusted domain: \
+         --domain HOST[:PORT] of this command must match public_url.\n\n  People to select on its page, or with \
+         &sim_user=user01 in the link:\n"
     );
     for who in PEOPLE {
-        let _ = writeln!(text, "    {:<22}{:<18}{}", who.id, who.name, standing(who.kind));
+        let _ = writeln!(text, "    {:<22}{:<18}{}", who.id, who.name, describe_kind(who.kind));
     }
     text + "\n  Stop with Ctrl-C.\n"
 }
@@ -146,16 +154,16 @@ fn secret(secret: &str) -> String {
     if secret == SIMULATED_SECRET {
         format!("platform.secret = \"{SIMULATED_SECRET}\"")
     } else {
-        "# platform.secret is what --secret says; it is not shown here".to_owned()
+        "# platform.secret: the value of --secret, not shown here".to_owned()
     }
 }
 
-fn standing(kind: PersonKind) -> &'static str {
+fn describe_kind(kind: PersonKind) -> &'static str {
     match kind {
         PersonKind::Member => "member",
         PersonKind::Left => "has left",
-        PersonKind::Hidden => "member out of the application's sight",
-        PersonKind::Outsider => "no member",
+        PersonKind::Hidden => "member outside the application's visible range",
+        PersonKind::Outsider => "not a member",
         PersonKind::Partner => "of a connected corporation",
     }
 }

@@ -38,12 +38,12 @@ impl AgentAdminCommand {
         let key = who.key(auth)?;
         if matches!(action, AgentAction::ResetPassword) && key.corp() != auth.policy.home_corp.as_str() {
             return Err(format!(
-                "agents of {} have no password: only the main corporation's sign in by one",
+                "agents of {} have no password: only agents of the main corporation can sign in with one",
                 key.corp()
             ));
         }
         match action.run(app, &who.employee, key.clone()).await {
-            Ok(told) => Ok(told),
+            Ok(message) => Ok(message),
             Err(error) => Err(explain(auth, who, &key, &error).await),
         }
     }
@@ -56,28 +56,28 @@ impl AgentAction {
             Self::Add(role) => {
                 auth.operator().add_agent(key, role).await?;
                 format!(
-                    "{name} is an agent, and acts as {role} unless roles are assigned to them\nfor a day without the \
-                     platform they need a password and a device; `deskpass agent list` shows who has them"
+                    "{name} is now an agent; the default role is {role}, unless roles are assigned\nto sign in while \
+                     the platform is down, the agent needs a password and a device; see `deskpass agent list`"
                 )
             }
             Self::SetRole(role) => {
                 let ended = auth.operator().set_agent_role(key, role).await?;
-                format!("{name} acts as {role} unless roles are assigned to them; {ended} session(s) ended")
+                format!("the default role of {name} is now {role}, unless roles are assigned; {ended} session(s) ended")
             }
             Self::Disable => {
                 let ended = auth.operator().disable_agent(key).await?;
                 format!(
-                    "{name} is disabled as an agent; {ended} session(s) ended\nthe platform still signs them in as an \
-                     employee; `deskpass employee disable` shuts them out"
+                    "{name} is disabled as an agent; {ended} session(s) ended\n{name} can still sign in through the \
+                     platform as an employee; to prevent that: deskpass employee disable"
                 )
             }
             Self::Enable => {
                 auth.operator().enable_agent(key).await?;
-                format!("{name} is an agent again")
+                format!("{name} is enabled as an agent")
             }
             Self::Unlock => {
                 let had = if auth.operator().unlock_agent(key).await? { "is unlocked" } else { "was not locked" };
-                format!("{name} {had}; no wrong guess counts against them")
+                format!("{name} {had}; failed attempts are cleared")
             }
             Self::ResetOtp => reset_device(app, name, key).await?,
             Self::ResetPassword => reset_password(app, name, key).await?,
@@ -90,9 +90,8 @@ async fn reset_password(app: &App, name: &str, key: EmployeeKey) -> Result<Strin
     let reset = app.auth.operator().reset_password(key).await?;
     let (code, until, url) = (reset.code.text(), format_utc(reset.until), &app.settings.public_url);
     Ok(format!(
-        "{name} has no password any more; {} session(s) ended\n\n  setup code: {code}\n\nIt counts once, until {until}. \
-         Give it to {name} and to nobody else; with it they set a password:\n\n  POST \
-         {url}/api/agents/password/setup\n  \
+        "the password of {name} is removed; {} session(s) ended\n\n  setup code: {code}\n\nThe code is valid once, \
+         until {until}. Give it only to {name}, to set a new password:\n\n  POST {url}/api/agents/password/setup\n  \
          {{\"employee_id\":\"{name}\",\"setup_code\":\"…\",\"new_password\":\"…\"}}",
         reset.ended
     ))
@@ -101,12 +100,12 @@ async fn reset_password(app: &App, name: &str, key: EmployeeKey) -> Result<Strin
 /// Only the return value contains the code.
 async fn reset_device(app: &App, name: &str, key: EmployeeKey) -> Result<String, Error> {
     let reset = app.auth.operator().reset_device(key).await?;
-    let had = if reset.was_bound { "has no device any more" } else { "had no device" };
+    let had = if reset.was_bound { "no longer has a device" } else { "had no device" };
     let (code, until) = (reset.code.text(), format_utc(reset.until));
     Ok(format!(
-        "{name} {had}; they bind one within 5 minutes of signing in, through the platform or by password\n\n  setup code: \
-         {code}\n\nIt counts once, until {until}, and is only needed for a session that is older than that. Give it to {name} \
-         and to nobody else."
+        "{name} {had}; a new one can be bound within 5 minutes of a sign-in through the platform or by password\n\n  \
+         setup code: {code}\n\nThe code is valid once, until {until}, and is only needed for an older session. Give \
+         it only to {name}."
     ))
 }
 
@@ -116,10 +115,10 @@ async fn explain(auth: &Auth, who: &EmployeeSelector, key: &EmployeeKey, error: 
     match error {
         Error::Refused(Refusal::NoSuchAgent) => match auth.store.person(key).await {
             Ok(None) => who.explain(&Refusal::NoSuchEmployee.into()),
-            _ => format!("{name} is no agent; `deskpass agent add {typed}` makes them one"),
+            _ => format!("{name} is not an agent; to add one: deskpass agent add {typed}"),
         },
         Error::Refused(Refusal::Exists) => {
-            format!("{name} is an agent already; `deskpass agent set-role {typed} ROLE` gives them another role")
+            format!("{name} is already an agent; to change the role: deskpass agent set-role {typed} ROLE")
         }
         Error::Refused(Refusal::NoSuchRole(role)) => no_such_role(role),
         Error::Refused(Refusal::NoSuchEmployee) => who.explain(error),
@@ -137,7 +136,7 @@ async fn list(auth: &Auth) -> CommandResult {
         match page.last() {
             Some(last) => after = Some(last.agent.key.clone()),
             None if rows.len() == 1 => {
-                return Ok("there are no agents; `deskpass agent add EMPLOYEE` makes one".to_owned());
+                return Ok("no agents; to add one: deskpass agent add EMPLOYEE".to_owned());
             }
             None => return Ok(table(&rows)),
         }
@@ -164,7 +163,7 @@ pub(super) fn state(listed: &ListedAgent) -> String {
         listed.agent.disabled.then(|| "disabled".to_owned()),
         listed.employee_disabled.then(|| "employee disabled".to_owned()),
         listed.locked.then(|| "locked".to_owned()),
-        listed.shut_until.map(|until| format!("shut until {}", format_utc(until))),
+        listed.shut_until.map(|until| format!("paused until {}", format_utc(until))),
     ];
     let states: Vec<_> = states.into_iter().flatten().collect();
     if states.is_empty() { "enabled".to_owned() } else { states.join(", ") }

@@ -57,21 +57,21 @@ async fn set(auth: &Auth, name: &str, networks: &[String]) -> CommandResult {
     }
     if networks.len() > MAX_NETWORKS_PER_LIST {
         return Err(format!(
-            "{role} would have {} networks; a list has at most {MAX_NETWORKS_PER_LIST}",
+            "{} networks for {role} are too many; an allow-list has at most {MAX_NETWORKS_PER_LIST}",
             networks.len()
         ));
     }
     let list: Vec<IpNet> = list.into_iter().flatten().collect();
     let changed = auth.operator().set_ip_rules_of(role, list.clone()).await.map_err(|error| describe_error(&error))?;
-    let already = if changed { "" } else { " already, and nothing changed" };
+    let already = if changed { "" } else { "; nothing changed" };
     if list.is_empty() {
         return Ok(format!("{role} may be active from anywhere{already}"));
     }
     let out = auth.operator().preview_role_lockout(role, &list).await.map_err(|error| describe_error(&error))?.number;
     let shown: Vec<_> = list.iter().map(ToString::to_string).collect();
     Ok(format!(
-        "{role} may be active only from {}{already}\n{out} session(s) that act as {role} began elsewhere, and are shut out there\n\
-         `deskpass ip-rule clear {role}` lets everybody in again",
+        "{role} may be active only from {}{already}\n{out} session(s) with {role} active began elsewhere and no longer work there\n\
+         to allow {role} from anywhere: deskpass ip-rule clear {role}",
         shown.join(", ")
     ))
 }

@@ -35,21 +35,20 @@ impl ServiceKeyAdminCommand {
 /// Only the return value contains the key.
 async fn create(app: &App, name: &str, scopes: &[String], days: u16) -> CommandResult {
     let longest = ServiceKeyName::MAX_CHARS;
-    let name = ServiceKeyName::parse(name).ok_or_else(|| {
-        format!("NAME must be 1 to {longest} characters that can be seen, with no blank at either end")
-    })?;
+    let name = ServiceKeyName::parse(name)
+        .ok_or_else(|| format!("NAME must be 1 to {longest} visible characters without leading or trailing spaces"))?;
     let scopes = scopes.iter().map(|word| scope(word)).collect::<Result<ServiceScopes, _>>()?;
     if scopes.is_empty() {
-        return Err("a key that opens nothing is of no use; name a scope with --scope".to_owned());
+        return Err("a service key needs a scope; name one with --scope".to_owned());
     }
     let lifetime = Duration::from_hours(24 * u64::from(days));
     let made = app.auth.operator().create_service_key(&name, scopes, lifetime).await;
     let made = made.map_err(|error| describe_error(&error))?;
     let ServiceKey { id, expires_at, .. } = &made.kept;
     Ok(format!(
-        "{} may ask for: {scopes}\n\n  service key: {}\n\nIt counts until {}, and is not shown again. Whoever has it can \
-         ask; keep it where the service keeps its secrets.\nThe service sends it as `Authorization: Bearer …`, such as to \
-         POST {}/api/auth/introspect\n`deskpass service-key revoke {id}` takes it back.",
+        "created a service key for {}, scopes: {scopes}\n\n  service key: {}\n\nIt is valid until {} and is not shown \
+         again. Keep it with the other secrets of the service.\nThe service sends it as `Authorization: Bearer …`, \
+         for example to POST {}/api/auth/introspect\nTo revoke it: deskpass service-key revoke {id}",
         name.as_str(),
         made.value.expose(),
         format_utc(*expires_at),
@@ -59,7 +58,7 @@ async fn create(app: &App, name: &str, scopes: &[String], days: u16) -> CommandR
 
 fn scope(word: &str) -> Result<ServiceScope, String> {
     let known = || ServiceScope::ALL.map(ServiceScope::name).join(", ");
-    ServiceScope::from_name(word).ok_or_else(|| format!("there is no scope {word}; the scopes are {}", known()))
+    ServiceScope::from_name(word).ok_or_else(|| format!("unknown scope {word}; known: {}", known()))
 }
 
 const HEADING: [&str; 7] = ["ID", "NAME", "SCOPES", "STATE", "CREATED", "BY", "EXPIRES"];
@@ -67,9 +66,7 @@ const HEADING: [&str; 7] = ["ID", "NAME", "SCOPES", "STATE", "CREATED", "BY", "E
 async fn list(auth: &Auth) -> CommandResult {
     let keys = auth.operator().service_keys().await.map_err(|error| describe_error(&error))?;
     if keys.is_empty() {
-        return Ok(
-            "there are no service keys; `deskpass service-key create NAME --scope introspect` makes one".to_owned()
-        );
+        return Ok("no service keys; to create one: deskpass service-key create NAME --scope introspect".to_owned());
     }
     let now = auth.clock.now();
     let rows: Vec<_> = [HEADING.map(str::to_owned)].into_iter().chain(keys.iter().map(|key| row(key, now))).collect();
@@ -91,10 +88,10 @@ fn row(key: &ServiceKey, now: Timestamp) -> [String; 7] {
 
 async fn revoke(auth: &Auth, id: &str) -> CommandResult {
     match auth.operator().revoke_service_key(id.to_owned()).await {
-        Ok(true) => Ok(format!("the service key {id} opens nothing any more")),
-        Ok(false) => Ok(format!("the service key {id} was revoked before")),
+        Ok(true) => Ok(format!("the service key {id} is revoked")),
+        Ok(false) => Ok(format!("the service key {id} was already revoked")),
         Err(Error::Refused(Refusal::NoSuchKey)) => {
-            Err("there is no service key with this ID; `deskpass service-key list` shows them".to_owned())
+            Err("there is no service key with this ID; see `deskpass service-key list`".to_owned())
         }
         Err(error) => Err(describe_error(&error)),
     }

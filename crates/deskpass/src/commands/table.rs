@@ -34,15 +34,15 @@ mod tests {
     #[test]
     fn chinese_names_do_not_push_their_row_aside() {
         let row = |cells: [&str; 3]| cells.map(str::to_owned);
-        let told =
+        let message =
             table(&[row(["NAME", "ROLE", "STATE"]), row(["张三丰", "user", "enabled"]), row(["Li", "agent", ""])]);
-        assert_eq!(told, "NAME    ROLE   STATE\n张三丰  user   enabled\nLi      agent");
+        assert_eq!(message, "NAME    ROLE   STATE\n张三丰  user   enabled\nLi      agent");
     }
 
     #[test]
     fn a_name_does_not_move_the_cursor() {
-        let told = table(&[["a\u{1b}[2Jb\nc".to_owned(), "d".to_owned()]]);
-        assert_eq!(told, "a\u{fffd}[2Jb\u{fffd}c  d");
+        let message = table(&[["a\u{1b}[2Jb\nc".to_owned(), "d".to_owned()]]);
+        assert_eq!(message, "a\u{fffd}[2Jb\u{fffd}c  d");
         assert_eq!(table(&[["a\u{202e}b".to_owned()]]), "a\u{fffd}b");
     }
 }

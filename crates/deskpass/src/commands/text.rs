@@ -5,7 +5,7 @@ use deskpass_core::{Role, Roles};
 
 /// The message for an error that has no specific one, with the place to look for the cause.
 pub(super) fn describe_error(error: &Error) -> String {
-    format!("{error}; see the service's log, and ask `deskpass doctor` for the cause")
+    format!("{error}; see the service log, and run `deskpass doctor` to find the cause")
 }
 
 /// The names of the roles.

@@ -111,7 +111,7 @@ pub(crate) fn field_error(field: &'static str, why: [&'static str; 2]) -> ApiErr
 
 /// The error of a cursor that this list did not return.
 pub(crate) fn bad_cursor() -> ApiError {
-    field_error("after", ["must be the next of another page of the same list", "必须是同一列表上一页返回的 next"])
+    field_error("after", ["must be the next value of a page of the same list", "必须是同一列表上一页返回的 next"])
 }
 
 /// An existing employee, as the path names them.

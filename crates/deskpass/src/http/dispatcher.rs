@@ -206,7 +206,7 @@ impl Dispatcher {
         let ([what, _], request_id) = (error_title, matched.id());
         match failure {
             ApiError::Internal(cause, detail) => {
-                tracing::error!(?cause, detail, reference, request_id, what, "a request failed");
+                tracing::error!(?cause, detail, reference, request_id, what, "request failed");
             }
             ApiError::NotReady(state) => tracing::warn!(?state, reference, request_id, "not ready"),
             _ => {}

@@ -17,9 +17,10 @@ use crate::http::response::describe::SuccessBody;
 use crate::http::route::Route;
 use crate::http::routes::routes;
 
-const ABOUT: &str = "The sign-in desk of an IT help desk. Every answer has one envelope: `code` (0 is success), `message` \
-    in English or Chinese by `Accept-Language`, `data`, and `request_id`, which is the `X-Request-Id` of the request where \
-    that is 1 to 64 of A-Z a-z 0-9 . _ -. Clients should overlook members that they do not know.";
+const ABOUT: &str = "The sign-in service of an IT help desk. Every response has the same envelope: `code` (0 is \
+    success), `message` in English or Chinese by `Accept-Language`, `data`, and `request_id`, which is the \
+    `X-Request-Id` of the request where that is 1 to 64 of A-Z a-z 0-9 . _ -. Clients must ignore members that they \
+    do not know.";
 
 /// The API description of every route below /api, in OpenAPI 3.1.
 pub fn description() -> &'static str {
@@ -140,7 +141,7 @@ fn parameters(route: &Route, spec: &OperationSpec) -> Vec<Value> {
     if route.access == RequiredAccess::HighRisk {
         parameters.push(json!({
             "name": "X-OTP-Code", "in": "header", "required": true, "schema": { "type": "string" },
-            "description": "A fresh one-time password of the caller's device",
+            "description": "A fresh one-time password from the caller's device",
         }));
     }
     parameters
@@ -164,7 +165,7 @@ fn success(spec: &OperationSpec, generator: &mut SchemaGenerator) -> Map<String,
         also("Set-Cookie");
     }
     if spec.output.switches {
-        let switched = json!({ "description": "The connection is a WebSocket from here on", "headers": headers });
+        let switched = json!({ "description": "The connection is now a WebSocket", "headers": headers });
         return Map::from_iter([("101".into(), switched)]);
     }
     let mut content = Map::new();
@@ -179,7 +180,7 @@ fn success(spec: &OperationSpec, generator: &mut SchemaGenerator) -> Map<String,
             SuccessBody::Plain(kind) => drop(content.insert((*kind).into(), json!({ "schema": plain(kind) }))),
             SuccessBody::Redirect => {
                 also("Location");
-                let sent_on = json!({ "description": "The browser is sent on", "headers": headers });
+                let sent_on = json!({ "description": "The browser is redirected", "headers": headers });
                 return Map::from_iter([("303".into(), sent_on)]);
             }
         }
@@ -206,7 +207,7 @@ fn envelope(data: &Value) -> Value {
 fn flat_envelope(data: &Value) -> Value {
     let mut content = envelope(data);
     if let Some(schema) = content.get_mut("schema").and_then(Value::as_object_mut) {
-        schema.insert("description".into(), json!("What data holds stands beside it, too."));
+        schema.insert("description".into(), json!("The members of data are also present at the top level."));
         schema.insert("additionalProperties".into(), json!(true));
     }
     content

@@ -67,10 +67,10 @@ pub(crate) async fn asset(uri: Uri, headers: HeaderMap) -> Result<Response, ApiE
     Ok(serve_file(file, &headers, keep))
 }
 
-fn serve_file(file: &File, asked: &HeaderMap, keep: HeaderValue) -> Response {
-    let gzip = file.gzip.as_ref().filter(|_| encoding::takes_gzip(asked));
+fn serve_file(file: &File, request_headers: &HeaderMap, keep: HeaderValue) -> Response {
+    let gzip = file.gzip.as_ref().filter(|_| encoding::takes_gzip(request_headers));
     let encoded = gzip.unwrap_or(&file.plain);
-    let mut response = if is_not_modified(&encoded.tag, asked) {
+    let mut response = if is_not_modified(&encoded.tag, request_headers) {
         StatusCode::NOT_MODIFIED.into_response()
     } else {
         Response::new(Body::from(encoded.body.clone()))
@@ -91,8 +91,8 @@ fn serve_file(file: &File, asked: &HeaderMap, keep: HeaderValue) -> Response {
 }
 
 /// Whether the client has the file already. Proxies mark tags as weak (`W/`), which makes no difference here.
-fn is_not_modified(tag: &HeaderValue, asked: &HeaderMap) -> bool {
-    let lines = asked.get_all(IF_NONE_MATCH).iter().filter_map(|line| line.to_str().ok());
+fn is_not_modified(tag: &HeaderValue, request_headers: &HeaderMap) -> bool {
+    let lines = request_headers.get_all(IF_NONE_MATCH).iter().filter_map(|line| line.to_str().ok());
     let mut known = lines.flat_map(|line| line.split(',')).map(str::trim);
     known.any(|known| known == "*" || known.strip_prefix("W/").unwrap_or(known) == tag)
 }
@@ -115,7 +115,7 @@ pub(crate) async fn add_slash(uri: Uri) -> Response {
 
 /// Serves the file with which the platform verifies the domain.
 pub(crate) async fn verify_file(State(app): State<App>, uri: Uri) -> Result<Response, ApiError> {
-    let asked = uri.path().trim_start_matches('/');
-    let (_, text) = app.verify_file.as_ref().filter(|(name, _)| name == asked).ok_or(ApiError::PathNotFound)?;
+    let requested = uri.path().trim_start_matches('/');
+    let (_, text) = app.verify_file.as_ref().filter(|(name, _)| name == requested).ok_or(ApiError::PathNotFound)?;
     Ok(([(CONTENT_TYPE, "text/plain; charset=utf-8")], text.clone()).into_response())
 }

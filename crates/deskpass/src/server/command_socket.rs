@@ -23,7 +23,11 @@ pub(super) fn open(app: &App) -> Option<UnixListener> {
         return None;
     }
     let opened = listen(app);
-    opened.inspect_err(|error| tracing::warn!(%error, "the command line cannot reach this process while it runs")).ok()
+    opened
+        .inspect_err(|error| {
+            tracing::warn!(%error, "cannot open the admin command socket: the command line cannot reach this process")
+        })
+        .ok()
 }
 
 /// Accepts admin commands until it is dropped.
@@ -38,7 +42,7 @@ pub(super) async fn accept_commands(app: App, listener: UnixListener) {
             }
         };
         if let Err(error) = served {
-            tracing::warn!(%error, "an admin command from the command line broke off");
+            tracing::warn!(%error, "admin command failed");
         }
     }
 }
@@ -57,23 +61,25 @@ fn listen(app: &App) -> io::Result<UnixListener> {
 
 fn other_mode(development: bool) -> String {
     let (runs, fix) = if development { ("production", "leave out --dev") } else { ("development mode", "add --dev") };
-    format!("the service on this data runs in {runs}; {fix}")
+    format!("the running service uses {runs}; {fix}")
 }
 
 async fn serve(app: &App, mut stream: UnixStream) -> io::Result<()> {
     let (reader, mut writer) = stream.split();
     let (mut lines, mut line) = (BufReader::new(reader.take(MAX_COMMAND_BYTES)), String::new());
     timeout(COMMAND_IO_TIMEOUT, lines.read_line(&mut line)).await??;
-    let told = match serde_json::from_str::<CommandRequest>(&line) {
+    let message = match serde_json::from_str::<CommandRequest>(&line) {
         Ok(CommandRequest { development, .. }) if development != app.settings.development => {
             Err(other_mode(development))
         }
         Ok(CommandRequest { command, .. }) => {
-            tracing::info!(?command, "an admin command from the command line");
+            tracing::info!(?command, "admin command");
             command.run(app).await
         }
-        Err(_) => Err("the running service does not know this command; is it another version?".to_owned()),
+        Err(_) => {
+            Err("the running service does not know this command; check that both have the same version".to_owned())
+        }
     };
-    let told = serde_json::to_string(&told)? + "\n";
-    timeout(COMMAND_IO_TIMEOUT, writer.write_all(told.as_bytes())).await?
+    let message = serde_json::to_string(&message)? + "\n";
+    timeout(COMMAND_IO_TIMEOUT, writer.write_all(message.as_bytes())).await?
 }

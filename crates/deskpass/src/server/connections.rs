@@ -149,7 +149,7 @@ impl Connections {
             self.logged.store(now, Ordering::Relaxed);
             tracing::warn!(
                 max_connections = self.app.settings.server.max_connections,
-                "all connections are in use: closing those that have waited longest for their clients"
+                "all connections in use: closing those that have waited longest for their clients"
             );
         }
     }

@@ -19,7 +19,7 @@ pub(super) async fn deliver(app: App) {
             Ok(0) => drop(timeout(POLL_INTERVAL, app.auth.notices_due.notified()).await),
             Ok(_) => {}
             Err(error) => {
-                tracing::warn!(%error, "notices cannot be read");
+                tracing::warn!(%error, "cannot read notices");
                 sleep(POLL_INTERVAL).await;
             }
         }
@@ -38,7 +38,7 @@ fn render(notice: &Notice) -> String {
             ["the one-time-password device of your account was unbound", "您的账号解绑了一次性密码设备"],
         ),
         NoticeSubject::PasswordUsed => {
-            account_notice(notice, ["somebody used your password to sign in", "有人使用您的密码登录"])
+            account_notice(notice, ["your password was used to sign in", "有人使用您的密码登录"])
         }
         NoticeSubject::PasswordChanged => {
             account_notice(notice, ["the password of your account was changed", "您的账号密码已修改"])
@@ -55,24 +55,24 @@ fn render(notice: &Notice) -> String {
 fn account_notice(notice: &Notice, [english, chinese]: [&str; 2]) -> [String; 2] {
     let (at, from) = (to_second(notice.at), &notice.address);
     [
-        format!("{english} ({at}, {from}). If that was not you, tell your administrator at once."),
+        format!("{english} ({at}, {from}). If this was not you, contact your administrator immediately."),
         format!("{chinese}（{at}，{from}）。如非本人操作，请立即联系管理员。"),
     ]
 }
 
 /// A notice for administrators about a sign-in that an employee disowned.
 fn disowned(notice: &Notice) -> [String; 2] {
-    let [english, chinese] = notice.about.as_ref().map_or(["somebody", "有员工"], |about| [&*about.who; 2]);
+    let [english, chinese] = notice.about.as_ref().map_or(["an employee", "有员工"], |about| [&*about.who; 2]);
     let at = to_second(notice.about.as_ref().map_or(notice.at, |about| about.at));
     let from = &notice.address;
     [
         format!(
-            "{english} says that the sign-in of {at} from {from} was not theirs. If a session began with it, it has ended. \
-             Look at their rows in the login log and end their other sessions; if it was by password, reset the password."
+            "{english} reported that the sign-in at {at} from {from} was not theirs. Its session, if any, has ended. \
+             Check their rows in the audit log and end their other sessions; if it was by password, reset the \
+             password."
         ),
         format!(
-            "{chinese} 表示 {at} 来自 {from} 的登录并非本人操作。如由此产生会话，该会话已结束。\
-             请在登录日志中查看该员工的记录，并结束其其他会话；如系密码登录，请重置其密码。"
+            "{chinese} 表示 {at} 来自 {from} 的登录并非本人操作。如由此产生会话，该会话已结束。请在审计日志中查看该员工的记录，并结束其其他会话；如系密码登录，请重置其密码。"
         ),
     ]
 }
@@ -83,9 +83,9 @@ fn new_network(notice: &Notice) -> [String; 2] {
     let [english, chinese] = if device.is_empty() { ["unknown browser", "未知浏览器"] } else { [&*device; 2] };
     [
         format!(
-            "you were signed in with a QR code from a network that you had not signed in from before ({at}, {english}, {from}). \
-             If that was not you, open Recent sign-ins at the help desk, choose \"That was not me\" there, and tell your \
-             administrator at once."
+            "you signed in with a QR code from a new network ({at}, {english}, {from}). If this was not you, open \
+             Recent sign-ins at the help desk, choose \"That was not me\", and contact your administrator \
+             immediately."
         ),
         format!(
             "您的账号从新的网络扫码登录（{at}，{chinese}，{from}）。\

@@ -138,7 +138,7 @@ mod tests {
 
     struct Opened {
         registry: Registry,
-        asked: Vec<Receiver<()>>,
+        evictions: Vec<Receiver<()>>,
         activity: Vec<ConnectionActivity>,
     }
 
@@ -146,24 +146,24 @@ mod tests {
         /// Opens this many connections, one microsecond apart, from two addresses in turn.
         fn new(count: u8) -> Self {
             let (epoch, mut registry) = (Instant::now(), Registry::default());
-            let (mut asked, mut activity) = (Vec::new(), Vec::new());
+            let (mut evictions, mut activity) = (Vec::new(), Vec::new());
             for number in 0..count {
                 let ((leave, left), opened) = (oneshot::channel(), ConnectionActivity::new(epoch));
                 opened.mark_waiting_since(1 + u64::from(number));
                 let address = IpAddr::from([192, 0, 2, number % 2]);
                 registry.insert(number.into(), Connection { leave, activity: opened.clone(), address });
-                asked.push(left);
+                evictions.push(left);
                 activity.push(opened);
             }
-            Self { registry, asked, activity }
+            Self { registry, evictions, activity }
         }
 
         /// Evicts a connection, and returns the one that was asked to close, if any.
         fn evict(&mut self, of: Option<IpAddr>) -> Option<usize> {
             let evicted = self.registry.evict(of, NOW);
-            let asked = self.asked.iter_mut().position(|asked| asked.try_recv().is_ok());
-            assert_eq!(evicted, asked.is_some());
-            asked
+            let closed = self.evictions.iter_mut().position(|eviction| eviction.try_recv().is_ok());
+            assert_eq!(evicted, closed.is_some());
+            closed
         }
     }
 
@@ -180,7 +180,11 @@ mod tests {
             }
         }
         let order: Vec<_> = (0..6).map(|_| opened.evict(None)).collect();
-        assert_eq!(order, [Some(2), Some(3), Some(4), Some(0), None, None], "never one that answers");
+        assert_eq!(
+            order,
+            [Some(2), Some(3), Some(4), Some(0), None, None],
+            "never a connection with a response in progress"
+        );
         assert_eq!(opened.registry.len(), 1);
     }
 

@@ -33,7 +33,7 @@ impl StatisticsWriter {
         let Self { end, mut task } = self;
         drop(end);
         if timeout(FINAL_FLUSH_TIMEOUT, &mut task).await.is_err() {
-            tracing::warn!("the last figures of sign-ins were not written down in time");
+            tracing::warn!("the last sign-in statistics were not written before shutdown");
             task.abort();
         }
     }
@@ -47,7 +47,7 @@ async fn write(app: App, mut ended: oneshot::Receiver<()>) {
         let written = app.auth.store.flush_statistics().await;
         pause = if written.is_ok() { FLUSH_INTERVAL } else { RETRY_INTERVAL };
         if let Err(error) = written {
-            tracing::warn!(%error, "cannot write down how far sign-ins came");
+            tracing::warn!(%error, "cannot write sign-in statistics");
         }
         if over {
             return;

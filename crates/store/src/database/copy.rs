@@ -66,7 +66,7 @@ pub enum CopyError {
     #[error(transparent)]
     Source(OpenError),
     /// The source has tables of an earlier version.
-    #[error("its tables have version {found}, and this program copies version {known}")]
+    #[error("its tables have version {found}, and this deskpass copies version {known}")]
     Older {
         /// The version found.
         found: i64,
@@ -85,7 +85,7 @@ pub enum CopyError {
         rows: u64,
     },
     /// The copy failed part way.
-    #[error("it broke off in {table}: {error}")]
+    #[error("it failed in {table}: {error}")]
     Broken {
         /// The table that was being copied.
         table: &'static str,

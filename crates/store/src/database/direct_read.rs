@@ -11,9 +11,7 @@ pub enum DirectReadError {
     #[error(transparent)]
     Open(#[from] OpenError),
     /// The tables are older than this program.
-    #[error(
-        "the data has version {found} and this program reads version {known}; bring it up to date with `deskpass migrate`"
-    )]
+    #[error("the data has version {found} and this deskpass reads version {known}; run `deskpass migrate`")]
     Older {
         /// The version found.
         found: i64,

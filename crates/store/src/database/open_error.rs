@@ -13,7 +13,7 @@ pub enum OpenError {
     #[error("{} is in use by another deskpass process; stop that one first, or choose another directory with --data", .0.display())]
     InUse(PathBuf),
     /// The file system refuses access.
-    #[error("cannot use the data directory {}: {source}; give it to this user, or choose another with --data", path.display())]
+    #[error("cannot use the data directory {}: {source}; make this user its owner, or choose another with --data", path.display())]
     Directory {
         /// The directory.
         path: PathBuf,
@@ -29,7 +29,7 @@ pub enum OpenError {
         error: StoreError,
     },
     /// The database server refuses the connection or cannot be reached.
-    #[error("cannot use {server}: {error}; check store.url, and that the server runs and lets this user in")]
+    #[error("cannot use {server}: {error}; check store.url, and that the server runs and accepts this user")]
     Server {
         /// The server, without secrets.
         server: String,
@@ -37,16 +37,17 @@ pub enum OpenError {
         error: StoreError,
     },
     /// The server's URL cannot be parsed.
-    #[error("store.url cannot be used: {0}")]
+    #[error("cannot use store.url: {0}")]
     Url(String),
     /// The CA file cannot be used.
     #[error(transparent)]
     Authority(#[from] InvalidCaFile),
     /// The database file is missing or empty, although the directory had a database.
-    #[error("{} is missing or empty, though this directory had a database; restore it from a backup, or choose another directory with --data", .0.display())]
+    #[error("{} is missing or empty, but this directory had a database; restore it from a backup, or choose another \
+             directory with --data", .0.display())]
     Lost(PathBuf),
     /// The data belongs to the other mode.
-    #[error("{place} was made in {found} and cannot be used in {wanted}; {instead}{}", hint(found))]
+    #[error("{place} was created in {found} and cannot be used in {wanted}; {instead}{}", hint(found))]
     Mode {
         /// The location of the data.
         place: String,
@@ -59,13 +60,15 @@ pub enum OpenError {
     },
     /// The data was written with another key and cannot be migrated with this one.
     #[error(
-        "encryption_key is not the one that the data in {0} was written with, so it was not brought up to date: put that key back \
-         into the settings. If it is lost for good, `deskpass audit restart --key-is-lost` goes on with the new one"
+        "encryption_key is not the key that the data in {0} was written with, so the data was not migrated: restore \
+         that key in the settings. If it is permanently lost, run `deskpass audit restart --key-is-lost` to continue \
+         with the new key"
     )]
     Key(String),
     /// The data was written by a later version.
     #[error(
-        "the data has version {found}, this program knows versions up to {known}; use the newer deskpass that wrote it"
+        "the data has version {found}, this deskpass supports versions up to {known}; use the newer deskpass that \
+         wrote it"
     )]
     Newer {
         /// The version found.

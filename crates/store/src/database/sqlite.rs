@@ -108,7 +108,7 @@ fn create(path: &Path) -> std::io::Result<()> {
 fn warn_if_accessible_to_others(path: &Path, wanted: &str) {
     if fs::metadata(path).is_ok_and(|found| found.permissions().mode() & 0o077 != 0) {
         let path = path.display();
-        tracing::warn!("{path} is open to other users of this machine; close it with: chmod {wanted} {path}");
+        tracing::warn!("{path} is accessible to other users of this machine; run: chmod {wanted} {path}");
     }
 }
 
@@ -139,7 +139,7 @@ mod tests {
 
     #[test]
     fn a_lost_database_is_not_taken_for_a_first_start() {
-        let lost = "is missing or empty, though this directory had a database";
+        let lost = "is missing or empty, but this directory had a database";
         let begins = |files: &[(&str, &str)]| {
             let directory = tempfile::tempdir().unwrap();
             for (name, content) in files {
@@ -179,7 +179,7 @@ mod tests {
         // A directory blocks the path of the write-ahead log.
         fs::create_dir(directory.path().join("deskpass.db-wal")).unwrap();
         let told = refusal(directory.path());
-        assert!(told.ends_with("; look for room on the disk and for permissions"), "{told}");
+        assert!(told.ends_with("; check the free space and the permissions of the disk"), "{told}");
         assert!(!told.contains("backup"), "{told}");
     }
 }

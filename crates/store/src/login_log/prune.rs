@@ -27,7 +27,10 @@ impl Store {
         let (prune_steps, changed) = self.database.read(move |sql| prune_steps(sql, older_than, &key, batch)).await?;
         // Logged once nothing else is left to do, not with every batch.
         if prune_steps.is_empty() && changed > 0 {
-            tracing::warn!(chains = changed, "rows of the log do not fit and are kept; see `deskpass audit verify`");
+            tracing::warn!(
+                chains = changed,
+                "audit log rows failed verification and are kept; see `deskpass audit verify`"
+            );
         }
         let mut gone = 0;
         for cut in prune_steps {

@@ -22,10 +22,10 @@ pub struct Receipt {
 #[derive(Clone, Copy, Debug, thiserror::Error, PartialEq, Eq)]
 pub enum InvalidReceipt {
     /// The text has another format.
-    #[error("it does not look like one: it begins with {FORMAT} and has no blanks in it")]
+    #[error("a receipt begins with {FORMAT} and has no spaces")]
     Form,
     /// The receipt was not made with this key, or is incomplete.
-    #[error("a part of it is missing or was changed, or it was made with another encryption_key")]
+    #[error("it is incomplete or was changed, or it was created with another encryption_key")]
     Mac,
 }
 

@@ -153,8 +153,8 @@ fn insert(tx: &Tx<'_>, digest: Digest, session: &Session, visitor: &ClientInfo) 
 /// A sign-in may be retried when it is unknown whether it was committed. Then its session is kept as it is.
 fn retry_outcome(tx: &Tx<'_>, digest: Digest, employee: &EmployeeKey) -> Result<BeginOutcome, StoreError> {
     let text = "SELECT 1 FROM session WHERE digest = $1 AND corp_id = $2 AND employee_key = $3";
-    let stands = tx.first(text, &args![digest, employee.corp(), employee.id()], |row| row.int(0))?.is_some();
-    Ok(if stands { BeginOutcome::Begun } else { BeginOutcome::PreconditionFailed })
+    let found = tx.first(text, &args![digest, employee.corp(), employee.id()], |row| row.int(0))?.is_some();
+    Ok(if found { BeginOutcome::Begun } else { BeginOutcome::PreconditionFailed })
 }
 
 /// Ends the oldest sessions of an employee, so that `at_most` remain, including the new one, `born`.

@@ -153,7 +153,7 @@ impl MessageLog {
             tracing::warn!(
                 replayed,
                 out_of_time,
-                "messages in Redis were dropped: delivered before, or sent more than 3 minutes ago or in the future; \
+                "dropped messages from Redis: delivered before, or sent more than 3 minutes ago or in the future; \
                  check the clocks of all nodes, and who can write to Redis"
             );
         }

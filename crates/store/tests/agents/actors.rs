@@ -179,7 +179,7 @@ on_every_store! {
 }
 
 on_every_store! {
-    async fn every_change_is_made_in_a_session_that_stands(desk: &Desk) {
+    async fn every_change_is_made_in_a_valid_session(desk: &Desk) {
         with_boss(desk).await;
         desk.session("agent's", LoginMethod::Dev, None).await;
         let by = ChangeAuthor::Session(sign_in(desk, "boss's").await);
@@ -190,7 +190,7 @@ on_every_store! {
 }
 
 on_every_store! {
-    async fn a_role_is_switched_to_while_it_is_held_and_the_session_stands(desk: &Desk) {
+    async fn a_role_is_switched_to_while_it_is_held_and_the_session_is_valid(desk: &Desk) {
         with_boss(desk).await;
         for (number, how) in ["ended", "disabled", "expired", "unknown"].into_iter().enumerate() {
             let mut actor = sign_in(desk, how).await;
@@ -201,7 +201,8 @@ on_every_store! {
         }
         let (actor, node) = (sign_in(desk, "boss's").await, desk.node(1));
         let active = || async {
-            let SessionLookup::Session(standing) = node.session(&actor.session).await.unwrap() else { panic!("it stands") };
+            let SessionLookup::Session(standing) = node.session(&actor.session).await.unwrap() else { panic!("it is \
+                 unchanged") };
             standing.session.current_role
         };
         assert!(desk.store().revoke(ChangeAuthor::NoSession, boss(), Role::User, entry()).await.unwrap());

@@ -53,7 +53,8 @@ on_every_store! {
         assert_eq!((agent.recovery_codes, agent.device.unwrap().verified_at), (1, Some(at(70))));
         let told = notice("unbound", NoticeSubject::DeviceUnbound);
         assert!(store.unbind_device(ChangeAuthor::NoSession, agent01(), told.clone(), entry()).await.unwrap());
-        assert!(!store.unbind_device(ChangeAuthor::NoSession, agent01(), told, entry()).await.unwrap(), "nor is anybody told twice");
+        assert!(!store.unbind_device(ChangeAuthor::NoSession, agent01(), told, entry()).await.unwrap(), "and no \
+             second notice is written");
         assert!(!store.use_recovery_code(ChangeAuthor::NoSession, agent01(), digest("b"), at(70)).await.unwrap());
         desk.bind("next", &[digest("c")]).await;
         assert!(!store.use_recovery_code(ChangeAuthor::NoSession, agent01(), digest("b"), at(70)).await.unwrap());

@@ -17,14 +17,14 @@ on_every_store! {
     async fn what_was_used_is_undone_by_the_attempt_that_used_it_and_by_no_other(desk: &Desk) {
         let ([one, other], [first, second, third]) = ([desk.node(0), desk.node(1)], ["1", "2", "3"].map(digest));
         assert!(uses(&one, "code", first).await);
-        assert!(uses(&one, "code", first).await, "nobody may know whether it was done, so it is done again");
+        assert!(uses(&one, "code", first).await, "the outcome may be unknown, so the work is repeated");
         assert!(!uses(&other, "code", second).await);
         undo(&other, "code", second).await;
         assert!(!uses(&other, "code", second).await, "it was not theirs to undo");
         undo(&one, "code", first).await;
         assert!(uses(&other, "code", second).await);
         undo(&one, "code", first).await;
-        assert!(!uses(&one, "code", third).await, "it is somebody else's now");
+        assert!(!uses(&one, "code", third).await, "it belongs to another owner now");
         assert!(uses(&one, "another code", third).await);
     }
 }

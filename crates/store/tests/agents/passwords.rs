@@ -95,8 +95,8 @@ on_every_store! {
         store.disable(ChangeAuthor::NoSession, agent01(), true, at(DAY), entry()).await.unwrap();
         assert!(!store.is_setup_code_valid(agent01(), digest("code"), at(0)).await.unwrap(), "they are shut out");
         assert_eq!(set(desk, "three", PasswordPrecondition::SetupCode(digest("code"))).await, None);
-        let nobody = deskpass_core::EmployeeKey::from_parts("ww", "nobody");
-        assert_eq!(store.reset_password(ChangeAuthor::NoSession, nobody, digest("code"), at(0), at(0), entry()).await.unwrap(), None);
+        let unknown = deskpass_core::EmployeeKey::from_parts("ww", "nobody");
+        assert_eq!(store.reset_password(ChangeAuthor::NoSession, unknown, digest("code"), at(0), at(0), entry()).await.unwrap(), None);
     }
 }
 

@@ -10,7 +10,7 @@ fn unknown() -> EmployeeKey {
 }
 
 on_every_store! {
-    async fn what_stands_on_a_record_ends_with_it(desk: &Desk) {
+    async fn what_depends_on_a_record_ends_with_it(desk: &Desk) {
         let store = desk.store();
         desk.session("assigned", LoginMethod::Oauth2, None).await;
         desk.session("lent", LoginMethod::Oauth2, Some(Role::Agent)).await;

@@ -117,8 +117,8 @@ on_every_store! {
         assert_eq!(found(store, &of("ww", secure.clone())).await, ["zoe"]);
         assert_eq!(found(store, &it(secure)).await, ["zoe"]);
         assert_eq!(found(store, &of("wwother", term("l"))).await, ["adam"]);
-        for nobody in ["zo e", "%", "_", "'", "nn", "\0"] {
-            assert!(found(store, &of("ww", term(nobody))).await.is_empty(), "{nobody}");
+        for no_match in ["zo e", "%", "_", "'", "nn", "\0"] {
+            assert!(found(store, &of("ww", term(no_match))).await.is_empty(), "{no_match}");
         }
         assert_eq!(found(store, &of("ww", term(" "))).await.len(), 4, "nothing is how everybody begins");
     }
@@ -164,7 +164,7 @@ on_every_store! {
         assert!(found(store, &of("ww", term("梅"))).await.is_empty());
         assert_eq!(found(store, &of("ww", term("han"))).await, ["mei"]);
         assert_eq!(found(store, &of("ww", term("me"))).await, ["mei"]);
-        assert_eq!(store.index_terms(100).await.unwrap(), 0, "nobody is without");
+        assert_eq!(store.index_terms(100).await.unwrap(), 0, "no person is without a department");
     }
 }
 
@@ -185,7 +185,7 @@ on_every_store! {
 }
 
 on_every_store! {
-    async fn every_corporation_is_told_of_once(desk: &Desk) {
+    async fn every_corporation_is_listed_once(desk: &Desk) {
         let store = desk.store();
         scene(store).await;
         add(store, person("aa", "x", "X", "", Roles::NONE)).await;

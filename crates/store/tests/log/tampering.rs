@@ -352,7 +352,7 @@ on_every_store! {
 }
 
 on_every_store! {
-    async fn another_key_is_told_from_a_changed_log(desk: &Desk) {
+    async fn another_key_is_distinguished_from_a_changed_log(desk: &Desk) {
         let other = ChainKey::new(&[8; 32]);
         assert!(matches!(desk.verify_with(&other, None).await, Err(VerifyError::WrongKey)), "also where nothing is written yet");
         assert_eq!(desk.store().is_key_of_log(other.clone()).await.unwrap(), Some(false));

@@ -64,7 +64,7 @@ async fn a_nudge_reaches_the_other_node_and_not_its_own() {
     timeout(LONG, b.bus().unwrap().nudged().notified()).await.expect("the other node is nudged");
     // Its own nudge would have arrived by then: a server sends to all subscribers at once.
     let own = timeout(Duration::from_millis(50), a.bus().unwrap().nudged().notified()).await;
-    assert!(own.is_err(), "nobody nudges themself");
+    assert!(own.is_err(), "a node does not notify itself");
 }
 
 #[tokio::test]
@@ -77,7 +77,7 @@ async fn watchers_wake_after_a_restart() {
     let changes = b.leases.watch(&name, at(0)).await.unwrap().unwrap();
     let next = changes.next();
     server.kill();
-    timeout(LONG, next).await.expect("whoever waits is told that the connection is gone");
+    timeout(LONG, next).await.expect("waiting readers learn that the connection is lost");
     server.begin();
     works(&a, LONG).await;
     works(&b, LONG).await;

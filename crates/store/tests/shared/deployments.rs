@@ -24,7 +24,7 @@ async fn is_used(a: &Desk, b: &Desk, round: u8) {
         assert!(a.leases.put(name, lease(), at(0)).await.unwrap());
         assert!(!b.leases.put(name, lease(), at(0)).await.unwrap());
         // The first change may precede the subscription; a spurious notification only causes another read.
-        eventually("a change is heard of", LONG, || async {
+        eventually("a change is received", LONG, || async {
             let next = b.leases.watch(&name, at(0)).await.unwrap().unwrap().next();
             a.leases.update(&name, at(0), Ok::<_, ()>).await.unwrap();
             timeout(Duration::from_millis(500), next).await.is_ok()
@@ -66,7 +66,7 @@ async fn sentinels_are_followed_to_the_new_master() {
     })
     .await;
     master.kill();
-    eventually("somebody else is master", LONG, || async { a.probe().await.is_ok() && b.probe().await.is_ok() }).await;
+    eventually("another server is master", LONG, || async { a.probe().await.is_ok() && b.probe().await.is_ok() }).await;
     is_used(&a, &b, 1).await;
     assert!(replica.cli(&["ROLE"]).starts_with("master"));
 }

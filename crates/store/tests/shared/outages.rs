@@ -30,7 +30,7 @@ async fn all_fail(node: &Desk) {
         }
     })
     .await
-    .expect("after a while nobody waits any more");
+    .expect("after the timeout no request waits");
     let begun = Instant::now();
     for _ in 0..100 {
         in_time(node.leases.put(name, lease(), at(0))).await.unwrap_err();

@@ -115,5 +115,5 @@ pub(crate) async fn works(node: &Desk, within: Duration) {
 
 /// The result of a call, which must end in time.
 pub(crate) async fn in_time<T>(call: impl Future<Output = Result<T, StoreError>>) -> Result<T, StoreError> {
-    tokio::time::timeout(Duration::from_millis(2_500), call).await.expect("nobody waits longer, whatever is broken")
+    tokio::time::timeout(Duration::from_millis(2_500), call).await.expect("no request waits longer, whatever is broken")
 }

@@ -13,21 +13,21 @@ pub(crate) fn index(config: &SimulatorConfig, headers: &HeaderMap) -> Response<B
     let language = Language::of(headers);
     let title = language.pick("The simulated platform", "模拟平台");
     let about = language.pick(
-        "It stands in for WeCom, so that signing in can be tried with no account, no phone and no network. \
-         It forgets everything when it stops.",
+        "It simulates WeCom, so that sign-in can be tested without an account, a phone or a network. Its data is lost \
+         when it stops.",
         "它代替企业微信，无需账号、手机和网络即可试用登录。停止后一切都会被遗忘。",
     );
     let base = Escaped(&config.base);
     let links: String = [
-        ("inbox", language.pick("messages the app has sent", "应用发出的消息")),
-        ("calls", language.pick("which APIs were called, and how", "API 调用记录")),
-        ("faults", language.pick("faults that wait for their call", "待触发的故障")),
-        ("switches", language.pick("what is switched on", "开关")),
+        ("inbox", language.pick("messages sent by the app", "应用发出的消息")),
+        ("calls", language.pick("API calls received", "API 调用记录")),
+        ("faults", language.pick("faults waiting for a call", "待触发的故障")),
+        ("switches", language.pick("switches", "开关")),
     ]
     .map(|(path, what)| format!("<li><a href=\"{base}/{path}\"><b>{path}</b><small>{what}</small></a></li>"))
     .concat();
-    let play = language.pick("Play the phone", "扮演手机");
-    let spoil = language.pick("Make it misbehave", "制造故障");
+    let play = language.pick("Act as the phone", "扮演手机");
+    let spoil = language.pick("Inject faults", "制造故障");
     let origin = format!("http://{}", host(headers));
     let here = format!("{origin}{}", config.base);
     let body = format!(

@@ -144,9 +144,9 @@ async fn listed_domains_are_exact() {
 #[tokio::test]
 async fn only_people_of_the_directory_can_pick_up() {
     let sim = Sim::start().await;
-    for nobody in ["nobody", "USER01", "partner01", "user01 ", "<script>"] {
-        let answer = sim.get(&authorize(&[("sim_user", nobody)])).await;
-        assert_eq!((answer.status, answer.header("location")), (404, None), "{nobody}");
+    for unknown in ["nobody", "USER01", "partner01", "user01 ", "<script>"] {
+        let answer = sim.get(&authorize(&[("sim_user", unknown)])).await;
+        assert_eq!((answer.status, answer.header("location")), (404, None), "{unknown}");
     }
     // Outside the visible range: silent inside the client, refused in a desktop browser.
     assert_eq!(sim.get(&authorize(&[("sim_user", "hidden01")])).await.status, 302);

@@ -76,7 +76,7 @@ async fn other_paths_lead_nowhere() {
 }
 
 #[tokio::test]
-async fn wrong_methods_are_told_the_right_ones() {
+async fn wrong_methods_get_the_allowed_methods() {
     let sim = Sim::start().await;
     for (method, path, allowed) in [
         ("POST", "/cgi-bin/gettoken", "GET"),

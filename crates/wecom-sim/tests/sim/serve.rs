@@ -30,7 +30,7 @@ async fn a_body_has_its_limit() {
 }
 
 #[tokio::test]
-async fn it_stops_when_told_and_does_not_wait_for_idle_connections() {
+async fn it_stops_on_request_and_does_not_wait_for_idle_connections() {
     let mut sim = Sim::start().await;
     let mut idle = TcpStream::connect(&sim.address).await.unwrap();
     idle.write_all(b"GET /sim/calls HTTP/1.1\r\nhost: sim\r\n\r\n").await.unwrap();

@@ -18,7 +18,7 @@ const fn row(codes: &'static [i64], fixable_by: FixableBy, english: &'static str
 pub(super) const UNKNOWN: ErrcodeInfo = ErrcodeInfo {
     fixable_by: Administrator,
     text: [
-        "The platform refused for a reason not known here. Look the number up at https://open.work.weixin.qq.com/devtool/query.",
+        "The platform refused with an unknown error code. Look it up at https://open.work.weixin.qq.com/devtool/query.",
         "企业微信拒绝了请求，原因未收录。请到 https://open.work.weixin.qq.com/devtool/query 查询该错误码。",
     ],
 };
@@ -29,13 +29,14 @@ pub(super) const TABLE: &[Row] = &[
     row(
         &[6000],
         Nobody,
-        "Two changes met on the platform's side. Try again in a moment.",
+        "Concurrent changes conflicted on the platform. Try again in a moment.",
         "企业微信数据版本冲突，请稍后重试。",
     ),
     row(
         &[40001],
         Administrator,
-        "The secret is wrong, does not belong to this corp id, or the application is stopped. Copy the application's secret again, without blanks.",
+        "The secret is wrong, does not belong to this corp id, or the application is stopped. Copy the application's \
+         secret again, without spaces.",
         "Secret 错误、与企业 ID 不匹配，或应用已停用。请重新复制该应用的 Secret，注意不要带空格。",
     ),
     row(
@@ -59,7 +60,8 @@ pub(super) const TABLE: &[Row] = &[
     row(
         &[40014],
         Administrator,
-        "The access token was not taken, even after a new one was fetched. Check that corp id, secret and API address belong together.",
+        "The access token was not accepted, even after a new one was fetched. Check that corp id, secret and API \
+         address belong together.",
         "access_token 无效，重新获取后仍被拒绝。请确认企业 ID、Secret 与接口地址属于同一环境。",
     ),
     row(
@@ -71,7 +73,7 @@ pub(super) const TABLE: &[Row] = &[
     row(
         &[40056],
         Administrator,
-        "The agent id is no number or does not exist. Copy it from the application's page.",
+        "The agent id is not a number or does not exist. Copy it from the application's page.",
         "AgentId 不是数字或不存在。请从应用详情页重新复制。",
     ),
     row(
@@ -101,13 +103,13 @@ pub(super) const TABLE: &[Row] = &[
     row(
         &[40082, 40083, 40084, 40085],
         Administrator,
-        "A credential of a third-party suite is invalid. Configure the secret of an application of your own instead.",
+        "A credential of a third-party suite is invalid. Configure the secret of your own application instead.",
         "第三方应用（套件）的凭证无效。请改用企业自建应用的 Secret。",
     ),
     row(
         &[40091],
         Administrator,
-        "The secret belongs to another corporation. Configure corp id and secret of the same one.",
+        "The secret belongs to another corporation. Configure corp id and secret of the same corporation.",
         "Secret 属于其他企业。请填写同一企业的企业 ID 与 Secret。",
     ),
     row(
@@ -151,7 +153,7 @@ pub(super) const TABLE: &[Row] = &[
     row(
         &[42007, 42009],
         Administrator,
-        "A credential of a third-party suite has expired. Configure the secret of an application of your own instead.",
+        "A credential of a third-party suite has expired. Configure the secret of your own application instead.",
         "第三方应用（套件）的凭证已过期。请改用企业自建应用的 Secret。",
     ),
     row(
@@ -188,7 +190,8 @@ pub(super) const TABLE: &[Row] = &[
     row(
         &[48002],
         Administrator,
-        "This application may not make this call. Configure the secret of an application of your own, not the one for directory sync.",
+        "This application may not make this call. Configure the secret of your own application, not the one for \
+         directory sync.",
         "该应用无权调用此接口。请使用自建应用的 Secret，而不是通讯录同步的 Secret。",
     ),
     row(
@@ -212,13 +215,15 @@ pub(super) const TABLE: &[Row] = &[
     row(
         &[48009],
         Administrator,
-        "The directory-sync secret may not read details from this address. Configure the secret of an application of your own.",
+        "The directory-sync secret may not read details from this address. Configure the secret of your own \
+         application.",
         "通讯录同步 Secret 不能从新 IP 读取成员详情。请改用自建应用的 Secret。",
     ),
     row(
         &[50001],
         Administrator,
-        "The host of the redirect address is not a trusted domain of this application, or the code belongs to another one. Enter host and port exactly under Web Authorisation and under WeCom Login.",
+        "The host of the redirect address is not a trusted domain of this application, or the code belongs to another \
+         application. Enter host and port exactly under Web Authorisation and under WeCom Login.",
         "回调地址的域名不是该应用的可信域名，或 code 属于其他应用。请在“网页授权及JS-SDK”和“企业微信授权登录”中准确填写域名（含端口）。",
     ),
     row(
@@ -290,7 +295,8 @@ pub(super) const TABLE: &[Row] = &[
     row(
         &[85005],
         Administrator,
-        "The ownership of the trusted domain is not verified; signing in works, page functions do not. Put the WW_verify file at the domain's root.",
+        "The ownership of the trusted domain is not verified; signing in works, page functions do not. Serve the \
+         WW_verify file at the domain's root.",
         "可信域名未完成归属校验；登录可用，JS-SDK 受限。请将 WW_verify 校验文件放到域名根目录。",
     ),
     row(
@@ -308,7 +314,8 @@ pub(super) const TABLE: &[Row] = &[
     row(
         &[301_002],
         Administrator,
-        "The agent id belongs to another application than the secret. Copy both from the same application, without blanks.",
+        "The agent id belongs to another application than the secret. Copy both from the same application, without \
+         spaces.",
         "AgentId 与 Secret 不属于同一应用。请从同一应用重新复制，注意不要带空格。",
     ),
     row(
@@ -332,7 +339,7 @@ pub(super) const TABLE: &[Row] = &[
     row(
         &[670_004],
         Administrator,
-        "The corporation is not in the chain of connected ones. Add it in the console.",
+        "The corporation is not in the chain of connected corporations. Add it in the console.",
         "该企业不在上下游（互联）范围内。请在管理后台添加。",
     ),
     row(

@@ -126,7 +126,7 @@ async fn a_user_id_is_a_text_of_the_documented_shape() {
 }
 
 #[tokio::test]
-async fn members_linked_members_and_outsiders_are_told_apart() {
+async fn members_linked_members_and_outsiders_are_distinguished() {
     let platform = Platform::start().await;
     let wecom = platform.client();
     let member = |id: &str| Identity::Member { userid: id.into() };

@@ -137,7 +137,7 @@ async fn texts_are_short_and_printable_and_pictures_have_web_addresses() {
 }
 
 #[tokio::test]
-async fn the_platforms_status_is_told() {
+async fn the_platforms_status_is_reported() {
     let platform = Platform::start().await;
     let wecom = platform.client();
     platform.always(DEPARTMENT, department("IT"));

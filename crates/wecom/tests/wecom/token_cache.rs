@@ -74,7 +74,7 @@ async fn one_node_renews_ahead_and_the_other_takes_it_over() {
     all_well(callers(&nodes, 50)).await;
     platform.called(GETTOKEN, 2).await;
     cache.turned_away(1).await;
-    assert_eq!(used(&platform), ["canary-token-1"; 102], "nobody waits for a renewal");
+    assert_eq!(used(&platform), ["canary-token-1"; 102], "no call waits for a renewal");
     gate.add_permits(1);
     for wecom in &nodes {
         wecom.exchange_code("code").await.unwrap();

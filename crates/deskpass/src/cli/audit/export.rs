@@ -34,8 +34,8 @@ pub(in crate::cli) struct Export {
     common: CommonArgs,
 }
 
-const OTHER_KEY: &str = "note: encryption_key is not the one that the log was written with, so every row says that it is not \
-    verified; name the settings of the service with --config";
+const OTHER_KEY: &str = "note: encryption_key is not the key that the audit log was written with, so every row is \
+                         marked as not verified; pass the settings of the service with --config";
 
 impl Export {
     pub(super) fn run(self) -> Result<(), CliError> {

@@ -16,19 +16,19 @@ pub(super) fn render(verdict: &LogVerdict, by_receipt: bool) -> String {
 
 fn intact(verdict: &LogVerdict, by_receipt: bool) -> Vec<String> {
     let LogVerdict { rows, pruned, receipt, .. } = verdict;
-    let receipt_too = if by_receipt { ", and everything that the receipt tells of is there" } else { "" };
+    let receipt_too = if by_receipt { ", including all rows covered by the receipt" } else { "" };
     vec![
-        format!("the log is as it was written: {rows} row(s) fit{receipt_too}; {pruned} went for their age"),
+        format!("the audit log is intact: {rows} row(s) verified{receipt_too}; {pruned} expired and were removed"),
         format!("receipt: {receipt}"),
-        "Keep the receipt where nobody reaches it who can change the database. Rows that are cut off the end later, with every \
-         trace of them, are found only with it: deskpass audit verify --receipt TEXT"
+        "Keep the receipt where no one who can change the database can reach it. Only the receipt reveals that the \
+         newest rows were removed with all their traces: deskpass audit verify --receipt TEXT"
             .to_owned(),
     ]
 }
 
 fn faults(verdict: &LogVerdict) -> Vec<String> {
     let count = u64::try_from(verdict.faults.len()).unwrap_or(u64::MAX).saturating_add(verdict.more);
-    let mut lines = vec![format!("THE LOG WAS CHANGED: {count} fault(s) in {} row(s)", verdict.rows)];
+    let mut lines = vec![format!("THE AUDIT LOG WAS CHANGED: {count} fault(s) in {} row(s)", verdict.rows)];
     lines.extend(verdict.faults.iter().take(MAX_FAULTS_SHOWN).map(fault));
     let more = count.saturating_sub(u64::try_from(MAX_FAULTS_SHOWN).unwrap_or(0));
     if more > 0 {
@@ -36,14 +36,14 @@ fn faults(verdict: &LogVerdict) -> Vec<String> {
     }
     if verdict.rows > 0 && verdict.fitting == 0 {
         lines.push(
-            "Not one row fits. If encryption_key was replaced after they were written, that is why: verify them with the key from \
-             before."
+            "No row can be verified. If encryption_key was replaced after they were written, verify them with the \
+             previous key."
                 .to_owned(),
         );
     }
     lines.push(
-        "What to do: keep a copy of the database as it is now, compare the rows with a backup or an export, and find out who can \
-         write to the database. The service goes on writing, and what it writes can be verified from there on."
+        "What to do: copy the database as it is now, compare the rows with a backup or an export, and find out who \
+         can write to the database. The service continues to write; new rows can be verified from here on."
             .to_owned(),
     );
     lines
@@ -52,7 +52,7 @@ fn faults(verdict: &LogVerdict) -> Vec<String> {
 fn fault(LogFault { chain, first, last, what, id, at }: &LogFault) -> String {
     let (word, meaning) = meaning(*what);
     let rows = match (chain, first) {
-        (..0, _) => "the log".to_owned(),
+        (..0, _) => "the audit log".to_owned(),
         (_, 0) if *last == 0 => format!("chain {chain}"),
         _ if first == last => format!("chain {chain}, row {first}"),
         _ => format!("chain {chain}, rows {first} to {last}"),
@@ -66,45 +66,47 @@ fn fault(LogFault { chain, first, last, what, id, at }: &LogFault) -> String {
 /// The name of a fault and its meaning.
 const fn meaning(what: LogFaultKind) -> (&'static str, &'static str) {
     match what {
-        LogFaultKind::Changed => {
-            ("changed", "somebody has written into it, or into the hash beside it, after the service did")
-        }
-        LogFaultKind::Missing => ("missing", "somebody has removed it; what comes directly after it cannot be checked"),
+        LogFaultKind::Changed => ("changed", "the row or its hash was changed after the service wrote it"),
+        LogFaultKind::Missing => ("missing", "the row was removed; the row directly after it cannot be verified"),
         LogFaultKind::Moved => {
-            ("moved", "its identifier belongs to another chain: it was moved here, or its identifier was changed")
+            ("moved", "its id belongs to another chain: the row was moved here, or its id was changed")
         }
-        LogFaultKind::Added => ("put in", "the service has written nothing in this place"),
-        LogFaultKind::EndCut => ("cut off the end", "somebody has removed the newest rows of the chain"),
+        LogFaultKind::Added => ("put in", "the service wrote no row here"),
+        LogFaultKind::EndCut => ("cut off the end", "the newest rows of the chain were removed"),
         LogFaultKind::EndChanged => {
-            ("another end", "what is kept about the end of the chain (table log_chain) was changed or removed")
+            ("another end", "the record of the chain's end (table log_chain) was changed or removed")
         }
         LogFaultKind::ForgedPrune => (
             "removed, though not for their age",
-            "that they went for their age (table log_chain) was written by somebody without the key",
+            "the record that they expired (table log_chain) was written without the key",
         ),
         LogFaultKind::LostFromReceipt => (
             "lost since the receipt",
-            "the receipt tells of rows that are not there, or others are in their place: the end was cut off and set back",
+            "rows covered by the receipt are missing or were replaced: the end was cut off and the chain's end reset",
         ),
         LogFaultKind::LostFromOthers => (
             "lost",
-            "rows of other chains tell of rows that are not there, or others are in their place: the end was cut off and set back",
+            "rows that other chains refer to are missing or were replaced: the end was cut off and the chain's end \
+             reset",
         ),
         LogFaultKind::Unchained => (
             "in no chain",
-            "the service writes no such rows: it was put in, or taken out of its chain; nobody can vouch for it",
+            "the service writes no such rows: it was inserted, or taken out of its chain; its origin cannot be verified",
         ),
-        LogFaultKind::NoSuchChain => ("not a chain of the service", "rows or an end (table log_chain) were put in"),
+        LogFaultKind::NoSuchChain => {
+            ("not a chain of the service", "rows or a chain's end (table log_chain) were inserted")
+        }
         LogFaultKind::MarkerMissing => (
             "the marker is missing",
-            "that every row is in a chain (table log_marker) was removed, or the tables were brought up to date without the key",
+            "the record that every row is in a chain (table log_marker) was removed, or the tables were migrated \
+             without the key",
         ),
         LogFaultKind::MarkerChanged => {
-            ("the marker was changed", "table log_marker is not as the service has written it")
+            ("the marker was changed", "table log_marker was changed after the service wrote it")
         }
         LogFaultKind::MarkerReplaced => (
-            "another marker than the receipt tells of",
-            "the chains were begun anew since, with rows of which nobody can say who wrote them",
+            "not the marker of the receipt",
+            "the chains were restarted since then, with rows whose origin cannot be verified",
         ),
     }
 }
@@ -112,8 +114,8 @@ const fn meaning(what: LogFaultKind) -> (&'static str, &'static str) {
 fn notes(verdict: &LogVerdict) -> Option<String> {
     verdict.adopted.map(|(rows, since)| {
         format!(
-            "note: {rows} row(s) are from before the chains began, or began anew with another key. They are as they were at {}, when they were taken into a chain; \
-             what happened to them before that cannot be checked",
+            "note: {rows} row(s) were written before the chains began, or before they were restarted with another \
+             key. They are unchanged since {}, when they were added to a chain; earlier changes cannot be detected",
             shown(since)
         )
     })
@@ -151,13 +153,13 @@ mod tests {
     }
 
     #[test]
-    fn twenty_faults_are_told_and_how_many_more_there_are() {
-        let told = render(&verdict(20, 0), false);
-        assert!(told.starts_with("THE LOG WAS CHANGED: 20 fault(s) in 100 row(s)\n"), "{told}");
-        assert!(told.contains("\n- chain 3, row 1, id 0197, 2025-06-15T15:06:40.123Z: changed; "), "{told}");
-        assert!(told.matches("\n- chain 3, ").count() == 20 && !told.contains("- and "), "{told}");
-        let told = render(&verdict(21, 0), false);
-        assert!(told.matches("\n- chain 3, ").count() == 20 && told.contains("\n- and 1 more\n"), "{told}");
+    fn twenty_faults_are_listed_and_the_rest_counted() {
+        let message = render(&verdict(20, 0), false);
+        assert!(message.starts_with("THE AUDIT LOG WAS CHANGED: 20 fault(s) in 100 row(s)\n"), "{message}");
+        assert!(message.contains("\n- chain 3, row 1, id 0197, 2025-06-15T15:06:40.123Z: changed; "), "{message}");
+        assert!(message.matches("\n- chain 3, ").count() == 20 && !message.contains("- and "), "{message}");
+        let message = render(&verdict(21, 0), false);
+        assert!(message.matches("\n- chain 3, ").count() == 20 && message.contains("\n- and 1 more\n"), "{message}");
         assert!(render(&verdict(1_000, 5), false).contains("\n- and 985 more\n"));
     }
 
@@ -165,10 +167,13 @@ mod tests {
     fn rows_from_before_chains_are_noted() {
         assert!(!render(&verdict(0, 0), false).contains("note: "));
         let adopted = Some((5, Timestamp::from_millis(1_750_000_000_123)));
-        let told = render(&LogVerdict { adopted, ..verdict(0, 0) }, false);
+        let message = render(&LogVerdict { adopted, ..verdict(0, 0) }, false);
         assert!(
-            told.contains("note: 5 row(s) are from before the chains began, or began anew with another key. They are as they were at 2025-06-15T"),
-            "{told}"
+            message.contains(
+                "note: 5 row(s) were written before the chains began, or before they were restarted with \
+                           another key. They are unchanged since 2025-06-15T"
+            ),
+            "{message}"
         );
     }
 
@@ -177,8 +182,8 @@ mod tests {
         let of = |chain, what, id: Option<&str>| {
             fault(&LogFault { chain, first: 0, last: 0, what, id: id.map(str::to_owned), at: None })
         };
-        assert!(of(-1, LogFaultKind::MarkerMissing, None).starts_with("- the log: the marker is missing; "));
-        assert!(of(-1, LogFaultKind::Unchained, Some("0197")).starts_with("- the log, id 0197: in no chain; "));
+        assert!(of(-1, LogFaultKind::MarkerMissing, None).starts_with("- the audit log: the marker is missing; "));
+        assert!(of(-1, LogFaultKind::Unchained, Some("0197")).starts_with("- the audit log, id 0197: in no chain; "));
         assert!(of(3, LogFaultKind::EndChanged, None).starts_with("- chain 3: another end; "));
     }
 

@@ -21,8 +21,9 @@ pub(in crate::cli) struct Restart {
     common: CommonArgs,
 }
 
-const SAME_KEY: &str = "encryption_key is the one that the log was written with, so it is not lost, and nothing was changed; \
-    `deskpass audit verify` says whether rows were changed. To accept them as they are, add --accept-unverified-rows";
+const SAME_KEY: &str = "encryption_key is the key that the audit log was written with, so it is not lost, and nothing \
+                        was changed; run `deskpass audit verify` to see whether rows were changed. To accept them as \
+                        they are, add --accept-unverified-rows";
 
 impl Restart {
     pub(super) fn run(self) -> Result<(), CliError> {
@@ -32,9 +33,9 @@ impl Restart {
         }
         let now = Clock::steady(Timestamp::from_millis(0)).now();
         let (same_key, detail) = if self.accept_unverified_rows {
-            (SameKey::Accept, "the chains were begun anew; the rows before were accepted without verification")
+            (SameKey::Accept, "chains restarted; earlier rows accepted without verification")
         } else {
-            (SameKey::Refuse, "the chains were begun anew with another encryption_key")
+            (SameKey::Refuse, "chains restarted with another encryption_key")
         };
         let (place, entry) = (location(&settings), entry(&settings, now, detail)?);
         let restarted = runtime()?.block_on(restart_log(&place, mode(&settings), now, entry, same_key));
@@ -46,9 +47,9 @@ impl Restart {
             return Err(SAME_KEY.into());
         }
         println!(
-            "the log of {} goes on with the encryption_key of the settings. Rows from before can be verified from now on only; receipts \
-             from before can no longer be used. Agents whose passwords and devices were kept with another key begin anew: \
-             deskpass agent reset-password, deskpass agent reset-otp",
+            "the audit log of {} continues with the encryption_key of the settings. Changes to earlier rows can be \
+             detected from now on only, and earlier receipts are no longer valid. Agents whose passwords and devices \
+             were protected with another key need new ones: deskpass agent reset-password, deskpass agent reset-otp",
             settings.data_location()
         );
         Ok(())

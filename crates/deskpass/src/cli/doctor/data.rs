@@ -39,9 +39,9 @@ pub(super) async fn check(settings: &Settings, now: Timestamp) -> Finding {
     match timeout(STORE_TIMEOUT, opening).await {
         Ok(Ok(Ok(store))) => writes(&store, &settings.data).await,
         Ok(Ok(Err(OpenError::InUse(_)))) => {
-            let told =
-                bilingual("in use by a running deskpass, and left to it", "正由运行中的 deskpass 使用，不再检查");
-            Finding::good((), told)
+            let message =
+                bilingual("in use by a running deskpass; not checked", "正由运行中的 deskpass 使用，不再检查");
+            Finding::good((), message)
         }
         Ok(Ok(Err(error))) => Finding::bad(why(&error), fix(&error)),
         Ok(Err(_)) | Err(_) => slow(&settings.data),
@@ -53,7 +53,9 @@ fn older(data: &Path, found: i64, known: i64) -> Finding {
     Finding::good(
         (),
         bilingual(
-            format!("{data} has version {found} of {known}; `deskpass migrate` or the next start brings it up to date"),
+            format!(
+                "{data} has version {found}, the latest is {known}; `deskpass migrate` or the next start upgrades it"
+            ),
             format!("{data} 版本为 {found}，最新为 {known}；运行 `deskpass migrate` 或下次启动时升级"),
         ),
     )
@@ -63,12 +65,13 @@ async fn writes(store: &Store, data: &Path) -> Finding {
     let shown = data.display();
     // A probe with this machine's time would record that time, which may be wrong.
     match timeout(STORE_TIMEOUT, store.probe(Timestamp::from_millis(0))).await {
-        Ok(Ok(())) => {
-            Finding::good((), bilingual(format!("{shown} opens and takes writes"), format!("{shown} 可以打开并写入")))
-        }
+        Ok(Ok(())) => Finding::good(
+            (),
+            bilingual(format!("{shown} can be opened and written"), format!("{shown} 可以打开并写入")),
+        ),
         Ok(Err(error)) => Finding::bad(
-            bilingual(format!("{shown} takes no writes: {error}"), format!("{shown} 无法写入：{error}")),
-            bilingual("look for room and permissions on the disk", "请检查磁盘空间和权限"),
+            bilingual(format!("{shown} cannot be written: {error}"), format!("{shown} 无法写入：{error}")),
+            bilingual("check the free space and the permissions of the disk", "请检查磁盘空间和权限"),
         ),
         Err(_) => slow(data),
     }
@@ -77,8 +80,11 @@ async fn writes(store: &Store, data: &Path) -> Finding {
 fn slow(data: &Path) -> Finding {
     let (data, seconds) = (data.display(), STORE_TIMEOUT.as_secs());
     Finding::bad(
-        bilingual(format!("{data} did not answer for {seconds} s"), format!("{data} 在 {seconds} 秒内没有响应")),
-        bilingual("check the disk; a network file system is no place for it", "请检查磁盘；数据不宜放在网络文件系统上"),
+        bilingual(format!("{data} did not respond within {seconds} s"), format!("{data} 在 {seconds} 秒内没有响应")),
+        bilingual(
+            "check the disk; do not keep the data on a network file system",
+            "请检查磁盘；数据不宜放在网络文件系统上",
+        ),
     )
 }
 
@@ -97,12 +103,12 @@ fn unused(data: &Path) -> Finding {
         Ok(()) => Finding::good(
             (),
             bilingual(
-                format!("nothing in {shown} yet; the first start makes it"),
+                format!("{shown} has no data yet; the first start creates it"),
                 format!("{shown} 中尚无数据，首次启动时创建"),
             ),
         ),
         Err(error) => Finding::bad(
-            bilingual(format!("{shown} cannot be made: {error}"), format!("无法创建 {shown}：{error}")),
+            bilingual(format!("{shown} cannot be created: {error}"), format!("无法创建 {shown}：{error}")),
             directory_fix(),
         ),
     }
@@ -120,7 +126,7 @@ fn probe_directory(data: &Path) -> io::Result<()> {
 
 fn directory_fix() -> Bilingual {
     bilingual(
-        "give the directory to the user the service runs as, or choose another with --data",
+        "make the service's user the owner of the directory, or choose another with --data",
         "请将该目录的权限交给运行服务的用户，或用 --data 指定其他目录",
     )
 }
@@ -138,25 +144,26 @@ fn why(error: &OpenError) -> Bilingual {
         }
         OpenError::Lost(path) => {
             let path = path.display();
-            (format!("{path} is missing or empty, though there was one"), format!("{path} 曾经存在，现已丢失或为空"))
+            (format!("{path} existed before and is now missing or empty"), format!("{path} 曾经存在，现已丢失或为空"))
         }
         OpenError::Mode { place, found, wanted, .. } => (
-            format!("{place} was made in {found} and cannot be used in {wanted}"),
+            format!("{place} was created in {found} and cannot be used in {wanted}"),
             format!("{place} 创建时的模式（{found}）与当前模式（{wanted}）不符"),
         ),
         OpenError::Server { server, error } => {
             (format!("{server} cannot be used: {error}"), format!("无法使用 {server}：{error}"))
         }
         OpenError::Url(why) => (format!("store.url cannot be used: {why}"), format!("store.url 无法使用：{why}")),
-        OpenError::Authority(why) => {
-            (format!("the authorities to trust cannot be read: {why}"), format!("无法读取受信任的证书：{why}"))
-        }
+        OpenError::Authority(why) => (
+            format!("the trusted certificate authorities cannot be read: {why}"),
+            format!("无法读取受信任的证书：{why}"),
+        ),
         OpenError::Key(_) => (
-            "encryption_key is not the one that it was written with".to_owned(),
+            "encryption_key is not the key that the data was written with".to_owned(),
             "encryption_key 与写入数据时使用的不一致".to_owned(),
         ),
         OpenError::Newer { found, known } => (
-            format!("it has version {found}, and this program knows versions up to {known}"),
+            format!("the data has version {found}, and this deskpass supports versions up to {known}"),
             format!("数据版本为 {found}，本程序最高支持 {known}"),
         ),
     };
@@ -171,7 +178,7 @@ fn fix(error: &OpenError) -> Bilingual {
                 bilingual("if the file is damaged, restore it from a backup", "如果文件已损坏，请从备份恢复")
             }
             Some(Remedy::CheckDisk) => {
-                bilingual("look for room on the disk and for permissions", "请检查磁盘空间和文件权限")
+                bilingual("check the free space and the permissions of the disk", "请检查磁盘空间和文件权限")
             }
         },
         OpenError::Lost(_) => bilingual(
@@ -179,15 +186,16 @@ fn fix(error: &OpenError) -> Bilingual {
             "请从备份恢复，或用 --data 指定其他目录",
         ),
         OpenError::Mode { .. } => bilingual(
-            "choose another directory with --data or another database with store.url, or the other mode: with or without --dev",
+            "choose another directory with --data or another database with store.url, or switch the mode by adding or \
+             omitting --dev",
             "请用 --data 指定其他目录或用 store.url 指定其他数据库，或切换模式（加上或去掉 --dev）",
         ),
         OpenError::Server { .. } | OpenError::Url(_) => bilingual(
-            "check store.url, and that the server runs and lets this user in",
+            "check store.url, and that the server runs and accepts this user",
             "请检查 store.url，并确认数据库服务器正在运行且允许该用户登录",
         ),
         OpenError::Authority(_) => bilingual("check tls.ca_file", "请检查 tls.ca_file"),
-        OpenError::Key(_) => bilingual("put that key back into the settings", "请在配置中恢复原来的密钥"),
+        OpenError::Key(_) => bilingual("restore that key in the settings", "请在配置中恢复原来的密钥"),
         OpenError::Newer { .. } => bilingual("use the newer deskpass that wrote it", "请使用写入该数据的新版 deskpass"),
     }
 }

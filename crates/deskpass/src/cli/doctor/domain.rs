@@ -7,11 +7,11 @@ use crate::config::Settings;
 /// Reports what to enter at the platform. The rules of the settings already ensure that the address protects tokens.
 pub(super) fn public_url(settings: &Settings) -> Finding {
     let (url, domain) = (&settings.public_url, callback_domain(settings));
-    let told = bilingual(
+    let message = bilingual(
         format!("{url}; the callback domain to enter at the platform is {domain}"),
         format!("{url}；需在企业微信中填写的回调域名为 {domain}"),
     );
-    Finding::good((), told)
+    Finding::good((), message)
 }
 
 /// Checks that the domain configured at the platform is this service's. The platform compares host and port literally.
@@ -21,17 +21,16 @@ pub(super) fn trusted(settings: &Settings, on_record: &str) -> Finding {
         return Finding::good((), bilingual(domain, domain));
     }
     let why = if on_record.is_empty() {
-        bilingual("none is set at the platform", "企业微信中尚未设置")
+        bilingual("no domain is set at the platform", "企业微信中尚未设置")
     } else {
         bilingual(
-            format!("the platform has {on_record}, this desk is {domain}"),
+            format!("the platform has {on_record}, this service is at {domain}"),
             format!("企业微信中为 {on_record}，本服务为 {domain}"),
         )
     };
     let fix = bilingual(
         format!(
-            "enter {domain} in the console: 应用管理 → the application → 网页授权及JS-SDK → 可信域名, \
-             and there also 企业微信授权登录 → 授权回调域"
+            "enter {domain} in the console: 应用管理 → the application → 网页授权及JS-SDK → 可信域名, and also 企业微信授权登录 → 授权回调域"
         ),
         format!(
             "请在管理后台填写 {domain}：应用管理 → 该应用 → 网页授权及JS-SDK → 可信域名，以及 企业微信授权登录 → 授权回调域"
@@ -44,11 +43,11 @@ pub(super) fn trusted(settings: &Settings, on_record: &str) -> Finding {
 pub(super) fn verify_file(settings: &Settings) -> Finding {
     match platform::verify_file(settings) {
         Ok(None) => {
-            let told = bilingual(
-                "none configured; platform.verify_file takes one when the platform asks for it",
+            let message = bilingual(
+                "none configured; set platform.verify_file when the platform asks for one",
                 "未配置；企业微信要求验证域名时，请设置 platform.verify_file",
             );
-            Finding::good((), told)
+            Finding::good((), message)
         }
         Ok(Some((name, _))) => {
             let address = format!("{}/{name}", settings.public_url);
@@ -57,7 +56,7 @@ pub(super) fn verify_file(settings: &Settings) -> Finding {
         Err(error) => Finding::bad(
             bilingual(error.to_string(), in_chinese(&error)),
             bilingual(
-                "download it again from the console, keep its name, and let the user the service runs as read it",
+                "download it again from the console, keep its name, and make it readable for the service's user",
                 "请从管理后台重新下载，保留文件名，并确保运行服务的用户可以读取",
             ),
         ),

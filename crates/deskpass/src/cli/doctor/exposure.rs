@@ -9,7 +9,7 @@ use crate::secret_files::{ExposedFile, exposed_files};
 pub(super) fn secret_files(settings: &Settings) -> Finding {
     let found = exposed_files(&settings.secret_files);
     if found.is_empty() {
-        return Finding::good((), bilingual("readable by nobody else", "其他用户无法读取"));
+        return Finding::good((), bilingual("not readable by other users", "其他用户无法读取"));
     }
     let names: Vec<_> = found.iter().map(|file| file.path.display().to_string()).collect();
     let names = names.join(", ");
@@ -27,18 +27,20 @@ pub(super) fn proxies(settings: &Settings) -> Option<Finding> {
     if settings.store.url.is_some() {
         return None;
     }
-    let told = AdminCommand::UntrustedProxies.send_to_service(&settings.data, settings.development).ok()?.ok()?;
-    if told.is_empty() {
-        return Some(Finding::good((), bilingual("no request of an untrusted one", "没有来自未受信任代理的请求")));
+    let message = AdminCommand::UntrustedProxies.send_to_service(&settings.data, settings.development).ok()?.ok()?;
+    if message.is_empty() {
+        return Some(Finding::good((), bilingual("no requests from untrusted proxies", "没有来自未受信任代理的请求")));
     }
     Some(Finding::Warning {
-        why: bilingual("an untrusted one forwards requests", "有未受信任的代理转发请求"),
+        why: bilingual("an untrusted proxy forwards requests", "有未受信任的代理转发请求"),
         fix: bilingual(
             format!(
-                "{told}\nlist each that is a proxy of yours in trusted_proxies; any other is a client that sends \
-                 X-Forwarded-For by itself"
+                "{message}\nadd each address that is your proxy to trusted_proxies; any other is a client that sends \
+                 X-Forwarded-For itself"
             ),
-            format!("{told}\n若其中有您的代理，请将其地址加入 trusted_proxies；否则是客户端自行发送了 X-Forwarded-For"),
+            format!(
+                "{message}\n若其中有您的代理，请将其地址加入 trusted_proxies；否则是客户端自行发送了 X-Forwarded-For"
+            ),
         ),
     })
 }

@@ -17,17 +17,17 @@ pub(super) async fn check(settings: &Settings) -> Option<Finding> {
     let key = ChainKey::new(&settings.sealing_key());
     let known = timeout(READ_TIMEOUT, is_key_of_log(&location(settings), mode(settings), key)).await;
     if known.ok()?.ok()?? {
-        let told =
-            bilingual("encryption_key is the one that the data was written with", "encryption_key 与写入数据时一致");
-        return Some(Finding::good((), told));
+        let message =
+            bilingual("encryption_key is the key that the data was written with", "encryption_key 与写入数据时一致");
+        return Some(Finding::good((), message));
     }
     Some(Finding::bad(
         bilingual(
-            "encryption_key is not the one that the data was written with",
+            "encryption_key is not the key that the data was written with",
             "encryption_key 与写入数据时使用的不一致",
         ),
         bilingual(
-            "put that key back into the settings; if it is lost: deskpass audit restart --key-is-lost",
+            "restore that key in the settings; if it is lost: deskpass audit restart --key-is-lost",
             "请在配置中恢复原来的密钥；如已丢失：deskpass audit restart --key-is-lost",
         ),
     ))

@@ -27,19 +27,19 @@ pub(super) async fn reach(settings: &Settings, clock: Clock) -> Finding<Reachabl
         Err(error) => {
             return Finding::bad(
                 bilingual(error.to_string(), format!("配置不可用：{error}")),
-                bilingual("mend it in the platform's settings", "请修改 platform 相关配置"),
+                bilingual("correct it in the platform's settings", "请修改 platform 相关配置"),
             );
         }
     };
     match client.date().await {
         Ok(date) => {
-            let told = bilingual(format!("reachable at {address}"), format!("可以访问 {address}"));
-            Finding::good(ReachablePlatform { client, date }, told)
+            let message = bilingual(format!("reachable at {address}"), format!("可以访问 {address}"));
+            Finding::good(ReachablePlatform { client, date }, message)
         }
         Err(_) if settings.development => Finding::bad(
-            bilingual(format!("nothing answers at {address}"), format!("{address} 没有响应")),
+            bilingual(format!("no response from {address}"), format!("{address} 没有响应")),
             bilingual(
-                "in development mode the service itself plays the platform: start `deskpass serve --dev` first",
+                "in development mode the service simulates the platform: start `deskpass serve --dev` first",
                 "开发模式下由服务自身模拟平台：请先运行 `deskpass serve --dev`",
             ),
         ),
@@ -49,16 +49,16 @@ pub(super) async fn reach(settings: &Settings, clock: Clock) -> Finding<Reachabl
 
 /// Checks whether this machine's clock and the platform's agree.
 pub(super) fn compare(date: Option<&str>, now: Timestamp) -> Finding {
-    let told = date.and_then(|date| rfc2822::parse(date).ok()).map(|date| date.timestamp());
-    let Some(platform) = told else {
-        return Finding::Skipped(bilingual("the platform told no time", "平台没有告知时间"));
+    let message = date.and_then(|date| rfc2822::parse(date).ok()).map(|date| date.timestamp());
+    let Some(platform) = message else {
+        return Finding::Skipped(bilingual("the platform did not report its time", "平台没有告知时间"));
     };
     let ours = jiff::Timestamp::from_millisecond(now.millis()).unwrap_or_default();
     let ahead = SignedDuration::from_secs(ours.duration_since(platform).as_secs());
     let apart = ahead.abs();
     if apart <= MAX_CLOCK_SKEW {
-        let told = bilingual(format!("{apart:#} apart from the platform's"), format!("与平台相差 {apart:#}"));
-        return Finding::good((), told);
+        let message = bilingual(format!("differs from the platform's by {apart:#}"), format!("与平台相差 {apart:#}"));
+        return Finding::good((), message);
     }
     let (english, chinese) = if ahead.is_positive() { ("ahead of", "快") } else { ("behind", "慢") };
     Finding::bad(
@@ -67,7 +67,7 @@ pub(super) fn compare(date: Option<&str>, now: Timestamp) -> Finding {
             format!("本机时间比平台{chinese} {apart:#}"),
         ),
         bilingual(
-            "set it by NTP (timedatectl set-ntp true): one-time passwords and expiry go by it",
+            "synchronise it with NTP (timedatectl set-ntp true): one-time passwords and expiry depend on it",
             "请启用 NTP 校时（timedatectl set-ntp true）：一次性密码和有效期都依赖时钟",
         ),
     )
@@ -85,13 +85,13 @@ pub(super) async fn credentials(settings: &Settings, client: &Wecom) -> Finding 
 pub(super) async fn application(settings: &Settings, client: &Wecom) -> Finding<Application> {
     if settings.platform.agent_id.is_none() {
         return Finding::Skipped(bilingual(
-            "platform.agent_id is not set; without it nobody signs in on a computer without a phone, and neither the \
-             trusted IP nor the trusted domain can be checked",
+            "platform.agent_id is not set; without it users on a computer can sign in only with a phone, and the \
+             trusted IP and the trusted domain cannot be checked",
             "未设置 platform.agent_id；缺少它则无法在电脑上直接登录，也无法检查可信 IP 和可信域名",
         ));
     }
     match client.application().await {
-        Ok(application) => Finding::good(application, bilingual("allowed from here", "允许从本机调用")),
+        Ok(application) => Finding::good(application, bilingual("allowed from this machine", "允许从本机调用")),
         Err(error) => platform_error::finding(&error, &settings.platform),
     }
 }

@@ -76,18 +76,20 @@ fn fix(error: &Error) -> Bilingual {
     match error {
         Error::Refused { errcode: UNTRUSTED_ADDRESS, from_ip: Some(address), .. } => bilingual(
             format!(
-                "enter {address} in the console: 管理后台 → 应用管理 → the application → 企业可信IP; it counts after a minute"
+                "enter {address} in the console: 管理后台 → 应用管理 → the application → 企业可信IP; it takes effect within a \
+                 minute"
             ),
             format!("请填写 {address}：管理后台 → 应用管理 → 该应用 → 企业可信IP，约一分钟后生效"),
         ),
         Error::Refused { errcode, .. } | Error::CircuitOpen { errcode, .. } => refused(*errcode),
         Error::Unreachable(_) => bilingual(
-            "look at the name, the firewall and the certificates of this machine, at platform.api_url, and at \
-             platform.proxy where there is no direct way out",
+            "check DNS, firewall and certificates of this machine, platform.api_url, and, if there is no direct \
+             connection to the internet, platform.proxy",
             "请检查本机的域名解析、防火墙和证书，以及 platform.api_url；没有直接出口时请设置 platform.proxy",
         ),
         Error::InvalidResponse(_) | Error::BadCode => bilingual(
-            "somebody else answered: look at platform.api_url, and for a proxy or a sign-in page of the network in between",
+            "the response did not come from the platform: check platform.api_url, and whether a proxy or the \
+             network's sign-in page is in between",
             "应答的不是平台：请检查 platform.api_url，以及中间是否有代理或网络认证页面",
         ),
     }
@@ -108,7 +110,7 @@ fn refused(errcode: i64) -> Bilingual {
 mod tests {
     use super::*;
 
-    fn told(proxy: Option<&str>, error: &Error) -> String {
+    fn message(proxy: Option<&str>, error: &Error) -> String {
         let platform = Platform {
             corp_id: "wwdeskpass".to_owned(),
             secret: None,
@@ -124,9 +126,9 @@ mod tests {
 
     #[test]
     fn what_cannot_be_reached_is_named() {
-        let direct = told(None, &Unreachable::Connect.into());
+        let direct = message(None, &Unreachable::Connect.into());
         assert!(
-            direct.contains("cannot be reached: no connection (tried https://platform.example.com/api)"),
+            direct.contains("cannot reach the platform: no connection (tried https://platform.example.com/api)"),
             "{direct}"
         );
         assert!(direct.contains("无法建立连接（尝试访问 https://platform.example.com/api）"), "{direct}");
@@ -135,7 +137,7 @@ mod tests {
 
     #[test]
     fn a_proxy_in_between_is_named() {
-        let through = told(Some("http://proxy.example.com:3128"), &Unreachable::TimedOut.into());
+        let through = message(Some("http://proxy.example.com:3128"), &Unreachable::TimedOut.into());
         let tried = "timed out (tried https://platform.example.com/api through the proxy proxy.example.com:3128)";
         assert!(through.contains(tried), "{through}");
         let tried = "超时（尝试访问 https://platform.example.com/api，经代理 proxy.example.com:3128）";
@@ -144,7 +146,7 @@ mod tests {
 
     #[test]
     fn a_platform_that_answers_was_reached() {
-        let garbled = told(Some("http://proxy.example.com:3128"), &InvalidResponse::NotJson.into());
+        let garbled = message(Some("http://proxy.example.com:3128"), &InvalidResponse::NotJson.into());
         assert!(!garbled.contains("proxy.example.com"), "{garbled}");
     }
 }

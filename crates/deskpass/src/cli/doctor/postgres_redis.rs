@@ -22,18 +22,18 @@ pub(super) async fn check(settings: &Settings, store: &SecretUrl, now: Timestamp
     let Some(at) = storage::postgres(settings) else { return };
     let answer = timeout(SERVER_TIMEOUT, inspect_postgres(&at)).await.ok();
     match report.record(Check::Postgres, postgres(store, answer)) {
-        Some(exam) => {
-            report.record(Check::Tables, tables(&exam));
-            report.record(Check::PostgresClock, clock(exam.now, now));
+        Some(status) => {
+            report.record(Check::Tables, tables(&status));
+            report.record(Check::PostgresClock, clock(status.now, now));
         }
         None => report.skip(&[Check::Tables, Check::PostgresClock]),
     }
     let (Some(shared), Some(at)) = (&settings.shared.url, storage::redis(settings)) else { return };
     let answer = timeout(SERVER_TIMEOUT, inspect_redis(&at)).await.ok();
     match report.record(Check::Redis, redis(shared, answer)) {
-        Some(exam) => {
-            report.record(Check::Eviction, eviction(exam.eviction.as_deref()));
-            report.record(Check::RedisClock, clock(exam.now, now));
+        Some(status) => {
+            report.record(Check::Eviction, eviction(status.eviction.as_deref()));
+            report.record(Check::RedisClock, clock(status.now, now));
         }
         None => report.skip(&[Check::Eviction, Check::RedisClock]),
     }
@@ -41,57 +41,57 @@ pub(super) async fn check(settings: &Settings, store: &SecretUrl, now: Timestamp
 
 /// Checks that PostgreSQL is reachable, recent enough and writable. `None` as the answer is a timeout.
 fn postgres(at: &SecretUrl, answer: Option<Result<PostgresStatus, StoreError>>) -> Finding<PostgresStatus> {
-    let exam = match reached(at, answer, "store.url") {
-        Ok(exam) => exam,
+    let status = match reached(at, answer, "store.url") {
+        Ok(status) => status,
         Err(finding) => return finding,
     };
-    let version = format!("{}.{}", exam.version / 10_000, exam.version % 10_000);
-    if exam.version < MIN_POSTGRES_VERSION {
+    let version = format!("{}.{}", status.version / 10_000, status.version % 10_000);
+    if status.version < MIN_POSTGRES_VERSION {
         return too_old("PostgreSQL", &version, "13");
     }
-    if exam.read_only {
+    if status.read_only {
         return Finding::bad(
-            bilingual(format!("{at} takes no writes"), format!("{at} 不可写入")),
+            bilingual(format!("{at} is read-only"), format!("{at} 不可写入")),
             bilingual(
-                "it is a standby or set to be read-only: name the primary in store.url, or all hosts with \
+                "the server is a standby or set to read-only: name the primary in store.url, or list all hosts with \
                  target_session_attrs=read-write",
                 "该服务器为只读或备库：请在 store.url 中指定主库，或列出全部主机并加上 target_session_attrs=read-write",
             ),
         );
     }
-    let told = there(at, &version, wire(exam.encrypted, "sslmode=require"));
-    Finding::good(exam, told)
+    let message = there(at, &version, wire(status.encrypted, "sslmode=require"));
+    Finding::good(status, message)
 }
 
 /// Checks that Redis is reachable and recent enough.
 fn redis(at: &SecretUrl, answer: Option<Result<RedisStatus, StoreError>>) -> Finding<RedisStatus> {
-    let exam = match reached(at, answer, "shared.url") {
-        Ok(exam) => exam,
+    let status = match reached(at, answer, "shared.url") {
+        Ok(status) => status,
         Err(finding) => return finding,
     };
-    let mut numbers = exam.version.split('.').map(|number| number.parse().unwrap_or(0));
+    let mut numbers = status.version.split('.').map(|number| number.parse().unwrap_or(0));
     if (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0)) < MIN_REDIS_VERSION {
-        return too_old("Redis", &exam.version, "6.2");
+        return too_old("Redis", &status.version, "6.2");
     }
-    let (english, chinese) = wire(exam.encrypted, "rediss");
-    let english = format!("{english}; nothing in it needs to be kept on disk");
-    let told = there(at, &exam.version, (english, format!("{chinese}；其中内容无需持久化")));
-    Finding::good(exam, told)
+    let (english, chinese) = wire(status.encrypted, "rediss");
+    let english = format!("{english}; persistence is not needed");
+    let message = there(at, &status.version, (english, format!("{chinese}；其中内容无需持久化")));
+    Finding::good(status, message)
 }
 
 fn reached<T>(at: &SecretUrl, answer: Option<Result<T, StoreError>>, key: &str) -> Result<T, Finding<T>> {
     let (english, chinese) = match answer {
-        Some(Ok(exam)) => return Ok(exam),
+        Some(Ok(status)) => return Ok(status),
         Some(Err(error)) => (format!("{at} cannot be used: {error}"), format!("无法使用 {at}：{error}")),
         None => {
             let seconds = SERVER_TIMEOUT.as_secs();
-            (format!("{at} did not answer for {seconds} s"), format!("{at} 在 {seconds} 秒内没有响应"))
+            (format!("{at} did not respond within {seconds} s"), format!("{at} 在 {seconds} 秒内没有响应"))
         }
     };
     let fix = bilingual(
         format!(
-            "see that it runs and look at name, port, user, password and firewall; {key} says where it is, tls.ca_file \
-             whom its certificate is trusted by"
+            "make sure that it runs, and check host name, port, user, password and firewall; {key} sets its address, \
+             tls.ca_file the authorities that its certificate is checked against"
         ),
         format!("请确认其正在运行，并检查主机名、端口、用户、密码和防火墙；地址见 {key}，证书的信任机构见 tls.ca_file"),
     );
@@ -99,14 +99,17 @@ fn reached<T>(at: &SecretUrl, answer: Option<Result<T, StoreError>>, key: &str) 
 }
 
 fn there(at: &SecretUrl, version: &str, (english, chinese): (String, String)) -> Bilingual {
-    bilingual(format!("{at} answers (version {version}, {english})"), format!("{at} 可用（版本 {version}，{chinese}）"))
+    bilingual(
+        format!("{at} responds (version {version}, {english})"),
+        format!("{at} 可用（版本 {version}，{chinese}）"),
+    )
 }
 
 fn wire(encrypted: bool, how: &str) -> (String, String) {
     if encrypted {
         ("encrypted".to_owned(), "已加密".to_owned())
     } else {
-        (format!("not encrypted: {how} in the address changes that"), format!("未加密：可在地址中使用 {how} 加密"))
+        (format!("not encrypted: use {how} in the address to encrypt"), format!("未加密：可在地址中使用 {how} 加密"))
     }
 }
 
@@ -117,44 +120,43 @@ fn too_old<T>(name: &str, found: &str, wanted: &str) -> Finding<T> {
     )
 }
 
-fn tables(exam: &PostgresStatus) -> Finding {
-    let PostgresStatus { tables, known, .. } = exam;
-    let told = match tables {
-        0 => bilingual("none yet; the first start makes them", "尚未创建，首次启动时创建"),
+fn tables(status: &PostgresStatus) -> Finding {
+    let PostgresStatus { tables, known, .. } = status;
+    let message = match tables {
+        0 => bilingual("none yet; the first start creates them", "尚未创建，首次启动时创建"),
         _ if tables == known => {
             bilingual(format!("up to date (version {tables})"), format!("已是最新（版本 {tables}）"))
         }
         _ if tables < known => bilingual(
-            format!("version {tables} of {known}; `deskpass migrate` or the next start brings them up to date"),
+            format!("version {tables}, the latest is {known}; `deskpass migrate` or the next start upgrades them"),
             format!("版本 {tables}，最新为 {known}；运行 `deskpass migrate` 或下次启动时升级"),
         ),
         _ => {
             return Finding::bad(
                 bilingual(
-                    format!("they have version {tables}, and this program knows versions up to {known}"),
+                    format!("the tables have version {tables}, and this deskpass supports versions up to {known}"),
                     format!("表版本为 {tables}，本程序最高支持 {known}"),
                 ),
                 bilingual("use the newer deskpass that wrote them", "请使用写入该数据的新版 deskpass"),
             );
         }
     };
-    Finding::good((), told)
+    Finding::good((), message)
 }
 
 /// Checks the eviction policy: a record that is evicted early may be the one that marks a code as used.
 fn eviction(policy: Option<&str>) -> Finding {
     match policy {
         None => Finding::Skipped(bilingual(
-            "the server does not tell its maxmemory-policy; it should be noeviction",
+            "the server does not report its maxmemory-policy; it should be noeviction",
             "服务器未告知 maxmemory-policy；应为 noeviction",
         )),
-        Some("noeviction") => Finding::good(
-            (),
-            bilingual("nothing is dropped before its time (noeviction)", "不会提前淘汰（noeviction）"),
-        ),
+        Some("noeviction") => {
+            Finding::good((), bilingual("no early eviction (noeviction)", "不会提前淘汰（noeviction）"))
+        }
         Some(policy) => Finding::bad(
             bilingual(
-                format!("with maxmemory-policy {policy} a full memory drops what is still needed"),
+                format!("with maxmemory-policy {policy}, Redis evicts data that is still needed when memory is full"),
                 format!("maxmemory-policy 为 {policy}，内存不足时会淘汰仍需要的数据"),
             ),
             bilingual(
@@ -169,14 +171,14 @@ fn clock(theirs: Timestamp, ours: Timestamp) -> Finding {
     let (ahead, behind) = (ours.since(theirs), theirs.since(ours));
     let apart = ahead.max(behind);
     if apart <= MAX_CLOCK_SKEW {
-        let told = bilingual(format!("{apart:?} apart from this machine's"), format!("与本机相差 {apart:?}"));
-        return Finding::good((), told);
+        let message = bilingual(format!("differs from this machine's by {apart:?}"), format!("与本机相差 {apart:?}"));
+        return Finding::good((), message);
     }
     let (english, chinese) = if ahead > behind { ("ahead of", "快") } else { ("behind", "慢") };
     Finding::bad(
         bilingual(format!("this machine is {apart:?} {english} it"), format!("本机时间比其{chinese} {apart:?}")),
         bilingual(
-            "set both by NTP (timedatectl set-ntp true): nodes must agree on when a session ends",
+            "synchronise both with NTP (timedatectl set-ntp true): nodes must agree on when a session ends",
             "请在两台机器上启用 NTP 校时（timedatectl set-ntp true）：各节点须对会话到期时间一致",
         ),
     )

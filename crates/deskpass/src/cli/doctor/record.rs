@@ -37,22 +37,22 @@ fn compare(record: Timestamp, now: Timestamp, platform: Option<bool>) -> Finding
     let ahead = SignedDuration::from_millis(now.millis().saturating_sub(record.millis()));
     let apart = SignedDuration::from_secs(ahead.as_secs().abs());
     if apart <= MAX_RECORD_GAP || (platform == Some(true) && ahead.is_positive()) {
-        let told = bilingual(
-            format!("the newest is {apart:#} apart from this machine's time"),
+        let message = bilingual(
+            format!("the newest differs from this machine's time by {apart:#}"),
             format!("最新记录与本机时间相差 {apart:#}"),
         );
-        return Finding::good((), told);
+        return Finding::good((), message);
     }
     if platform == Some(false) {
         return Finding::bad(
             bilingual(
                 format!(
-                    "this machine is {apart:#} apart from the newest record, and the platform's clock contradicts it"
+                    "this machine's time differs from the newest record by {apart:#}, and from the platform's time"
                 ),
                 format!("本机时间与最新记录相差 {apart:#}，且与平台时间不符"),
             ),
             bilingual(
-                "set this machine's clock (timedatectl set-ntp true); nothing is removed for its age meanwhile",
+                "set this machine's clock (timedatectl set-ntp true); until then no expired data is removed",
                 "请校准本机时钟（timedatectl set-ntp true），在此期间不会清理任何过期数据",
             ),
         );
@@ -64,8 +64,8 @@ fn compare(record: Timestamp, now: Timestamp, platform: Option<bool>) -> Finding
                 format!("本机时间比最新记录快 {apart:#}，且没有独立时钟确认"),
             ),
             bilingual(
-                "check the machine's clock (timedatectl); nothing is removed for its age meanwhile. If it is right, make the platform \
-                 reachable, or run `deskpass clock repair`",
+                "check the machine's clock (timedatectl); until then no expired data is removed. If it is right, make \
+                 the platform reachable, or run `deskpass clock repair`",
                 "请检查本机时钟（timedatectl），在此期间不会清理任何过期数据。如时间正确，请恢复与平台的连接，或运行 `deskpass clock repair`",
             ),
         );
@@ -93,17 +93,17 @@ mod tests {
 
     #[test]
     fn a_day_is_the_farthest_apart_without_confirmation() {
-        let told = |now, platform| format!("{:?}", compare(RECORD, now, platform));
+        let message = |now, platform| format!("{:?}", compare(RECORD, now, platform));
         for near in [RECORD - DAY, RECORD, RECORD + DAY] {
-            assert!(told(near, None).starts_with("Good"), "{}", told(near, None));
+            assert!(message(near, None).starts_with("Good"), "{}", message(near, None));
         }
-        let ahead = told(RECORD + DAY * 800, None);
+        let ahead = message(RECORD + DAY * 800, None);
         assert!(ahead.starts_with("Bad") && ahead.contains("ahead of the newest record"), "{ahead}");
-        assert!(told(RECORD + DAY * 7, Some(true)).starts_with("Good"), "it was switched off for a week");
-        let contradicted = told(RECORD + DAY * 800, Some(false));
+        assert!(message(RECORD + DAY * 7, Some(true)).starts_with("Good"), "it was switched off for a week");
+        let contradicted = message(RECORD + DAY * 800, Some(false));
         assert!(contradicted.starts_with("Bad") && contradicted.contains("set this machine's clock"), "{contradicted}");
         for platform in [None, Some(true)] {
-            let behind = told(RECORD - DAY * 800, platform);
+            let behind = message(RECORD - DAY * 800, platform);
             assert!(behind.starts_with("Bad") && behind.contains("deskpass clock repair"), "{behind}");
         }
     }

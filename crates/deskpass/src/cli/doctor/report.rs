@@ -51,17 +51,17 @@ impl Check {
             Self::Data => ("data", "数据"),
             Self::Postgres => ("PostgreSQL", "PostgreSQL"),
             Self::Tables => ("tables", "数据表"),
-            Self::PostgresClock => ("clock of PostgreSQL", "PostgreSQL 时钟"),
+            Self::PostgresClock => ("PostgreSQL clock", "PostgreSQL 时钟"),
             Self::Redis => ("Redis", "Redis"),
-            Self::Eviction => ("memory of Redis", "Redis 内存"),
-            Self::RedisClock => ("clock of Redis", "Redis 时钟"),
-            Self::Key => ("key of the data", "数据密钥"),
-            Self::SecretFiles => ("files with secrets", "密钥文件"),
+            Self::Eviction => ("Redis memory", "Redis 内存"),
+            Self::RedisClock => ("Redis clock", "Redis 时钟"),
+            Self::Key => ("encryption key", "数据密钥"),
+            Self::SecretFiles => ("secret files", "密钥文件"),
             Self::Proxies => ("proxies", "代理"),
             Self::PublicUrl => ("public URL", "访问地址"),
             Self::Platform => ("platform", "平台连接"),
             Self::Clock => ("clock", "时钟"),
-            Self::Record => ("time on record", "时间记录"),
+            Self::Record => ("recorded time", "时间记录"),
             Self::Credentials => ("corp id and secret", "企业 ID 与 Secret"),
             Self::Api => ("API call", "接口调用"),
             Self::Application => ("application", "应用状态"),
@@ -105,7 +105,7 @@ impl Bilingual {
 #[derive(Debug)]
 pub(super) enum Finding<T = ()> {
     /// The check passed; `found` is for the checks that follow.
-    Good { found: T, told: Bilingual },
+    Good { found: T, message: Bilingual },
     /// The check failed; `fix` says how to fix it.
     Bad { why: Bilingual, fix: Bilingual },
     /// The check passed, but a setting should be changed.
@@ -115,8 +115,8 @@ pub(super) enum Finding<T = ()> {
 }
 
 impl<T> Finding<T> {
-    pub(super) fn good(found: T, told: Bilingual) -> Self {
-        Self::Good { found, told }
+    pub(super) fn good(found: T, message: Bilingual) -> Self {
+        Self::Good { found, message }
     }
 
     pub(super) fn bad(why: Bilingual, fix: Bilingual) -> Self {
@@ -139,8 +139,8 @@ impl Report {
     /// Prints the result of a check and returns what it found.
     pub(super) fn record<T>(&mut self, what: Check, finding: Finding<T>) -> Option<T> {
         match finding {
-            Finding::Good { found, told } => {
-                self.line('✓', what, told.pick(self.language));
+            Finding::Good { found, message } => {
+                self.line('✓', what, message.pick(self.language));
                 Some(found)
             }
             Finding::Bad { why, fix } => {
@@ -164,9 +164,9 @@ impl Report {
 
     /// Prints checks that were skipped because an earlier one failed.
     pub(super) fn skip(&self, skipped: &[Check]) {
-        let told = bilingual("skipped", "已跳过");
+        let message = bilingual("skipped", "已跳过");
         for what in skipped {
-            self.line('-', *what, told.pick(self.language));
+            self.line('-', *what, message.pick(self.language));
         }
     }
 
@@ -180,9 +180,9 @@ impl Report {
         }
     }
 
-    fn line(&self, mark: char, what: Check, told: &str) {
+    fn line(&self, mark: char, what: Check, message: &str) {
         let colon = bilingual(": ", "：");
-        print_line(&format!("{mark} {}{}{told}", what.name(self.language), colon.pick(self.language)));
+        print_line(&format!("{mark} {}{}{message}", what.name(self.language), colon.pick(self.language)));
     }
 
     fn below(&self, text: &Bilingual) {

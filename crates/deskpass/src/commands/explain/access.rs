@@ -42,17 +42,18 @@ impl AccessQuery {
             self.role.as_ref().map(|name| Role::from_name(name).ok_or_else(|| no_such_role(name))).transpose()?;
         let found = auth.store.person(&self.who.key(auth)?).await.map_err(|error| describe_error(&error.into()))?;
         let person = found.ok_or_else(|| self.who.explain(&Refusal::NoSuchEmployee.into()))?;
-        let (held, told) = effective_roles(auth, &person).await?;
+        let (held, message) = effective_roles(auth, &person).await?;
         let verdict = |role: Role| {
             let (allowed, why) = self.verdict(&query, &person, held, role);
             [role.name().to_owned(), if allowed { "allowed" } else { "refused" }.to_owned(), why]
         };
         let rows: Vec<_> = named.map_or(held, |role| Roles::NONE.with(role)).iter().map(verdict).collect();
-        let verdicts = if rows.is_empty() { "they hold no role: nothing is allowed".to_owned() } else { table(&rows) };
+        let verdicts =
+            if rows.is_empty() { "the employee holds no role: nothing is allowed".to_owned() } else { table(&rows) };
         let ParsedAccessQuery { resource, operation, scope, .. } = query;
         Ok(format!(
-            "{}: may they {operation} {resource} in scope {scope}?\nroles: {told}\nmatrix: {}\n\n{verdicts}\n\n\
-             Only the role that is active in a session counts.",
+            "{}: {operation} {resource} in scope {scope}\nroles: {message}\nmatrix: {}\n\n{verdicts}\n\nOnly the role \
+             that is active in a session counts.",
             plain(&person_label(&person)),
             matrix(app),
         ))
@@ -63,16 +64,15 @@ impl AccessQuery {
         let typed = self.who.typed();
         match held.holds(role) {
             _ if person.disabled => {
-                (false, format!("they are disabled; `deskpass employee enable {typed}` lets them in again"))
+                (false, format!("the employee is disabled; to enable: deskpass employee enable {typed}"))
             }
             true => query.decide(role),
-            false => (false, format!("they do not hold it; `deskpass role grant {typed} {role}` gives it to them")),
+            false => (false, format!("role not held; to grant it: deskpass role grant {typed} {role}")),
         }
     }
 
     fn read<'a>(&self, app: &'a App, lists: &'a AllowLists) -> Result<ParsedAccessQuery<'a>, String> {
-        let none =
-            |what: &str, word: &str, all: &[&str]| format!("there is no {what} {word}; they are {}", all.join(", "));
+        let none = |what: &str, word: &str, all: &[&str]| format!("unknown {what} {word}; known: {}", all.join(", "));
         let resource = Resource::from_name(&self.resource)
             .ok_or_else(|| none("RESOURCE", &self.resource, &Resource::ALL.map(Resource::name)))?;
         let operation = Operation::from_name(&self.operation)
@@ -89,16 +89,16 @@ impl ParsedAccessQuery<'_> {
         let Self { resource, operation, scope, .. } = self;
         if let Some(address) = self.from.filter(|address| !self.lists.allow(role, *address)) {
             let only = allowed_networks(self.lists, role);
-            return (false, format!("the allow-list bars it from {address}: {role} may be active {only}"));
+            return (false, format!("the allow-list does not permit {address}: {role} may be active {only}"));
         }
         let only = match self.lists.list(role) {
             [] => String::new(),
-            _ => format!("; the allow-list has {role} active {}", allowed_networks(self.lists, role)),
+            _ => format!("; by the allow-list, {role} may be active {}", allowed_networks(self.lists, role)),
         };
         match self.app.auth.policy.matrix.granted(role, *resource, *operation) {
             None => (false, format!("{role} may not {operation} {resource} at all")),
             Some(granted) if granted < *scope => {
-                (false, format!("{role} may {operation} {resource} in scope {granted}; {scope} is wider"))
+                (false, format!("{role} may {operation} {resource} only in scope {granted}"))
             }
             Some(granted) => (true, format!("{role} may {operation} {resource} in scope {granted}{only}")),
         }
@@ -108,7 +108,7 @@ impl ParsedAccessQuery<'_> {
 /// The source of the access matrix.
 fn matrix(app: &App) -> String {
     match &app.settings.access.matrix_file {
-        Some(path) => format!("of {}, which replaces the built-in one", path.display()),
-        None => "the built-in one; `deskpass config matrix` prints it".to_owned(),
+        Some(path) => format!("{}, which replaces the built-in matrix", path.display()),
+        None => "built-in; to print it: deskpass config matrix".to_owned(),
     }
 }

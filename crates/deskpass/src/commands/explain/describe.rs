@@ -17,17 +17,17 @@ pub(super) fn employee_label(key: &EmployeeKey) -> String {
 
 /// The roles of a person who signs in through the platform, and the reason for them.
 pub(super) async fn effective_roles(auth: &Auth, person: &Person) -> Result<(Roles, String), String> {
-    let (roles, lent) = auth.platform_sign_in_roles(person).await.map_err(|error| describe_error(&error))?;
-    let told = match lent {
+    let (roles, default_role) = auth.platform_sign_in_roles(person).await.map_err(|error| describe_error(&error))?;
+    let message = match default_role {
         None => role_list(roles),
         Some(DefaultRoleGrant { role, by_record: true }) => {
-            format!("none assigned; {role} is lent by their agent record")
+            format!("none assigned; {role} by default (agent record)")
         }
         Some(DefaultRoleGrant { role, by_record: false }) => {
-            format!("none assigned; {role} is lent to whoever signs in through the platform (default_role)")
+            format!("none assigned; {role} by default for sign-ins through the platform (default_role)")
         }
     };
-    Ok((roles, told))
+    Ok((roles, message))
 }
 
 /// The networks from which a role may be active.

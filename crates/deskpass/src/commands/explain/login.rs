@@ -24,8 +24,8 @@ pub(super) async fn explain(auth: &Auth, who: &EmployeeSelector) -> CommandResul
     let sign_in_status = match &person {
         Some(person) => format!("{}\n\n{}", plain(&person_label(person)), sign_in_status(auth, who, person).await?),
         None => format!(
-            "{}\n\nNobody here is called that. Whoever the platform names is added at their first sign-in; \
-             `deskpass employee add {}` adds them by hand.",
+            "{}\n\nThere is no such employee. Employees are added at their first sign-in through the platform; to add \
+             one now: deskpass employee add {}",
             employee_label(&about),
             who.typed()
         ),
@@ -33,28 +33,28 @@ pub(super) async fn explain(auth: &Auth, who: &EmployeeSelector) -> CommandResul
     let attempts = attempts(auth, &about).await?;
     if attempts.is_empty() {
         return Ok(format!(
-            "{sign_in_status}\n\nThe log has no attempt of theirs: they did not get here, or the platform did not say who they were. \
-             `deskpass doctor` looks at what stands in between."
+            "{sign_in_status}\n\nThe audit log has no attempts by this employee: no request arrived, or the platform \
+             did not identify the user. Run `deskpass doctor` to check the connection to the platform."
         ));
     }
-    let told: Vec<_> = attempts.iter().map(|row| attempt(row, who)).collect();
-    Ok(format!("{sign_in_status}\n\nLast attempts, the newest first:\n\n{}", told.join("\n")))
+    let message: Vec<_> = attempts.iter().map(|row| attempt(row, who)).collect();
+    Ok(format!("{sign_in_status}\n\nLast attempts, newest first:\n\n{}", message.join("\n")))
 }
 
 /// The conditions that decide whether the person can sign in, and with which roles.
 async fn sign_in_status(auth: &Auth, who: &EmployeeSelector, person: &Person) -> CommandResult {
     let failed = |error: deskpass_store::StoreError| describe_error(&error.into());
     let now = auth.clock.now();
-    let (held, told) = effective_roles(auth, person).await?;
+    let (held, message) = effective_roles(auth, person).await?;
     let agent = auth.store.listed_agent(person.key.clone(), now).await.map_err(failed)?;
     let sessions = auth.store.own_sessions(person.key.clone(), now).await.map_err(failed)?.len();
     let lists = &auth.store.access_rules().await.map_err(failed)?.lists;
     let employee = if person.disabled {
-        format!("disabled; `deskpass employee enable {}` lets them in again", who.typed())
+        format!("disabled; to enable: deskpass employee enable {}", who.typed())
     } else {
         "enabled".to_owned()
     };
-    let mut rows = vec![["employee".to_owned(), employee], ["roles".to_owned(), told]];
+    let mut rows = vec![["employee".to_owned(), employee], ["roles".to_owned(), message]];
     rows.push([
         "agent".to_owned(),
         agent.as_ref().map_or_else(
@@ -68,7 +68,7 @@ async fn sign_in_status(auth: &Auth, who: &EmployeeSelector, person: &Person) ->
     ]);
     let limited = held.iter().filter(|role| !lists.list(*role).is_empty());
     let limited: Vec<_> = limited.map(|role| format!("{role} {}", allowed_networks(lists, role))).collect();
-    let limited = if limited.is_empty() { "no list for any of their roles".to_owned() } else { limited.join("; ") };
+    let limited = if limited.is_empty() { "none for these roles".to_owned() } else { limited.join("; ") };
     rows.push(["allow-lists".to_owned(), limited]);
     rows.push(["sessions".to_owned(), sessions.to_string()]);
     Ok(table(&rows))
@@ -116,6 +116,6 @@ fn attempt(row: &LogRow, who: &EmployeeSelector) -> String {
             let [what, next] = reason::explanation(reason).map(|text| text.replace("EMPLOYEE", &who.typed()));
             format!("{head}\n    {what}\n    {next}")
         }
-        None => format!("{head}\n    A word of a later version; that one explains it."),
+        None => format!("{head}\n    This reason is of a later version of deskpass; use that version to explain it."),
     }
 }

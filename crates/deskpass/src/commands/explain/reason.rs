@@ -15,82 +15,89 @@ macro_rules! sentences {
 }
 
 sentences! {
-    Missing: "There was no token at all.", "The client must send Authorization: Bearer TOKEN.";
-    Malformed: "The token could not be read: cut off, mistyped, or of another kind.", "`deskpass explain token` says which.";
-    Unknown: "Nobody made it here, or it is long gone.", "Sign in again; check that client and service mean the same desk.";
-    Expired: "Its time is over.", "Sign in again; session.lifetime says how long sessions live.";
-    SignedOut: "Its holder signed out.", "Sign in again.";
-    Kicked: "It was ended from elsewhere: by an administrator, by its holder, by a newer session, or with a changed password.",
-        "Sign in again; `deskpass explain login` and the log of the employee say what happened around then.";
-    HalfAuthenticated: "It is half a sign-in: the password was right, the one-time password is still to come.",
-        "The client goes on with POST /api/auth/otp-verify or otp-bind.";
-    UnknownEmployee: "Nobody here has that name, or what should have proven it was missing, foreign, used or too old.",
-        "They sign in through the platform once, or `deskpass employee add EMPLOYEE`; a link takes `deskpass link approve`.";
-    Disabled: "They are disabled.", "`deskpass employee enable EMPLOYEE` lets them in again.";
-    NoRole: "They hold no role that counts on this way in, and none is lent to them.",
-        "`deskpass role grant EMPLOYEE ROLE` gives them one; default_role lends one to everybody.";
-    RoleNotHeld: "They asked for a role that they do not hold.", "They choose another, or `deskpass role grant EMPLOYEE ROLE`.";
-    RoleTakenAway: "Their active role was taken away since they chose it.",
-        "They switch to another, or `deskpass role grant EMPLOYEE ROLE` gives it back.";
+    Missing: "The request had no token.", "The client must send Authorization: Bearer TOKEN.";
+    Malformed: "The token could not be read: it is cut off, mistyped, or of another kind.",
+        "Run `deskpass explain token` to see which.";
+    Unknown: "The token was not issued here, or it expired long ago.",
+        "Sign in again; check that the client and this service belong together.";
+    Expired: "The token has expired.", "Sign in again; session.lifetime sets how long sessions last.";
+    SignedOut: "The user signed out.", "Sign in again.";
+    Kicked: "The session was ended: by an administrator, by the user elsewhere, by a newer session, or by a password change.",
+        "Sign in again; `deskpass explain login` and the audit log show what happened at that time.";
+    HalfAuthenticated: "The sign-in is incomplete: the password was accepted, the one-time password is missing.",
+        "The client continues with POST /api/auth/otp-verify or otp-bind.";
+    UnknownEmployee: "There is no such employee, or the proof of identity was missing, invalid, used or expired.",
+        "Sign in through the platform once, or run `deskpass employee add EMPLOYEE`; for a link, run `deskpass link approve`.";
+    Disabled: "The employee is disabled.", "To enable: `deskpass employee enable EMPLOYEE`.";
+    NoRole: "The employee holds no role for this kind of sign-in, and no default role applies.",
+        "Grant one with `deskpass role grant EMPLOYEE ROLE`, or set default_role for everyone.";
+    RoleNotHeld: "The employee does not hold the requested role.",
+        "Choose another role, or run `deskpass role grant EMPLOYEE ROLE`.";
+    RoleTakenAway: "The active role was revoked.", "Switch to another role, or run `deskpass role grant EMPLOYEE ROLE`.";
     NoSuchRole: "There is no such role.", "The roles are admin, agent, user, supervisor and security.";
-    Denied: "They said no at the platform.", "They try again, and agree this time.";
-    Cancelled: "They said no on their phone.", "If that was not them, somebody else tried: nothing was let in. Else they try again.";
-    InvalidCode: "The platform's code was used, too old, or brought by another browser than the one that set out.",
-        "They begin again. If it happens to all, the clock or a proxy that repeats requests is at fault: `deskpass doctor`.";
-    NotAMember: "The platform knows them, but not as a member of a corporation that is connected here.",
-        "They must be in the app's visible range, in the platform's administration.";
-    SomebodyElse: "The platform's code stood for another person than the one who was named.",
-        "They sign in as themselves in the platform's client, and name themselves.";
-    Over: "The sign-in had been decided, taken by another phone, or was over.", "They load another code and scan that.";
-    Exists: "It was there already.", "Nothing needs doing.";
-    OtpNeeded: "The operation wanted a fresh one-time password.", "The client sends one in X-OTP-Code.";
-    OtpWrong: "The one-time password was wrong, or had been used.",
-        "They wait for the next one. If none is ever right, the phone's clock is wrong, or `deskpass agent reset-otp EMPLOYEE`.";
-    NoDevice: "They have no device that makes one-time passwords.", "They bind one: POST /api/auth/otp-setup, then otp-bind.";
-    DeviceBound: "They have a device already.", "They use it, or `deskpass agent reset-otp EMPLOYEE` unbinds it.";
-    SetupOver: "The device was set up too long ago, or set up anew meanwhile.", "They begin with otp-setup again.";
-    PasswordWrong: "The password was wrong, or nobody who may sign in by one has that name.",
-        "They try again; `deskpass agent list` shows who is an agent, `deskpass agent reset-password EMPLOYEE` gives a code for another.";
-    NoPassword: "They have no password yet.",
-        "They set one while they are signed in through the platform, or `deskpass agent reset-password EMPLOYEE` gives a code.";
-    TooManyFailures: "Too many guesses were wrong; for some minutes none is looked at.",
-        "They wait, or `deskpass agent unlock EMPLOYEE`. If it was not them, somebody is guessing: see the addresses.";
-    Locked: "A hundred guesses in a row were wrong, and none is looked at any more.",
-        "`deskpass agent unlock EMPLOYEE`. If it was not them, somebody is guessing: see the addresses.";
-    WeakPassword: "The password they chose is too easy to guess.", "They choose a longer one that is not about them.";
-    SamePassword: "The password they chose is the one they have.", "They choose another.";
-    OldPasswordNeeded: "They sent no old password with the other.", "They send it, or `deskpass agent reset-password EMPLOYEE`.";
-    OldPasswordWrong: "The old password was wrong.", "They try again, or `deskpass agent reset-password EMPLOYEE`.";
-    SetupCode: "The code for setting a password, or for binding a device, was wrong, used, or older than a day.",
-        "`deskpass agent reset-password EMPLOYEE`, or `reset-otp` for a device, makes another.";
-    NotProven: "A first password or device takes a session in which the platform named this very person.",
-        "They sign in through the platform, or `deskpass agent reset-password EMPLOYEE` (or `reset-otp`) gives a code.";
-    RecentSignInNeeded: "A first password or device takes a sign-in that is at most 5 minutes old.",
-        "They sign in through the platform again, or `deskpass agent reset-password EMPLOYEE` (or `reset-otp`) gives a code.";
-    DeviceNotProven: "The device was bound without the platform's word, and does not count for high-risk operations.",
-        "They sign in through the platform and show one of its codes (otp-verify) within 5 minutes.";
-    PasswordOff: "Passwords are switched off.", "They sign in through the platform; agents.password_fallback switches passwords on.";
-    PlatformWorks: "Passwords count only while the platform cannot be reached, and it can.",
-        "They sign in through the platform; agents.password_fallback = \"always\" has passwords count at any time.";
-    NotAnAgent: "It is for agents, and they are none.", "`deskpass agent add EMPLOYEE` makes them one.";
-    NoSuchAgent: "There is no such agent.", "`deskpass agent list` shows them.";
-    RoleNeeded: "It is for another role than their active one.", "They switch to that, if they hold it.";
-    NotPermitted: "Their active role does not allow it.",
-        "They switch to one that does; `deskpass explain access EMPLOYEE RESOURCE OPERATION SCOPE` says which.";
-    ScopeNeeded: "The service key is not for this.", "`deskpass service-key create NAME --scope SCOPE` makes one that is.";
-    AddressNotAllowed: "An allow-list keeps the role from being active where they were.",
-        "`deskpass ip-rule list` shows the lists. Behind a proxy, trusted_proxies decides which address counts.";
-    NoSuchEmployee: "There is no such employee.", "`deskpass employee list` shows them.";
-    NoSuchSession: "There is no such session, or it was not theirs.", "It has ended; nothing needs doing.";
-    NoSuchSignIn: "There is no such sign-in, or it was not theirs.", "They look at the list again; what is old goes from it.";
-    NoSuchKey: "There is no such service key.", "`deskpass service-key list` shows them.";
-    NoSuchLink: "There is no such link.", "`deskpass link list` shows them.";
-    LastAdmin: "Without them nobody could administrate any more.", "Make somebody else an administrator first: `deskpass role grant`.";
-    WouldShutYouOut: "The lists would have shut out whoever set them.",
-        "They put their own network on the list of admin, or `deskpass ip-rule set` does it from here.";
-    TooOften: "They asked for what they may not do again and again.", "They wait a minute.";
-    OutOfStream: "A message did not follow the one before in its stream.", "The service that sent it begins another stream.";
-    Busy: "More passwords were being looked at than there is room for.", "They try again. If it goes on, somebody is guessing.";
+    Denied: "The user declined at the platform.", "Sign in again and approve the request.";
+    Cancelled: "The user cancelled the sign-in on the phone.",
+        "If the user did not start it, another person tried and was not signed in. Otherwise sign in again.";
+    InvalidCode: "The platform's code was used, expired, or came from a browser that did not start the sign-in.",
+        "Sign in again. If it happens to everyone, check the clock and proxies that repeat requests: `deskpass doctor`.";
+    NotAMember: "The platform identified the user, but not as a member of a corporation that is connected here.",
+        "Add the user to the application's visible range in the platform's console.";
+    SomebodyElse: "The platform's code belongs to a different person than the employee that was named.",
+        "Sign in to the platform's client as the same person.";
+    Over: "The sign-in was already decided, taken by another phone, or expired.", "Load a new QR code and scan it.";
+    Exists: "It already exists.", "No action is needed.";
+    OtpNeeded: "The operation requires a fresh one-time password.", "The client sends one in X-OTP-Code.";
+    OtpWrong: "The one-time password was wrong or already used.",
+        "Wait for the next one. If all fail, correct the phone's clock, or run `deskpass agent reset-otp EMPLOYEE`.";
+    NoDevice: "The agent has no one-time-password device.", "Bind one: POST /api/auth/otp-setup, then otp-bind.";
+    DeviceBound: "The agent already has a device.", "Use it, or run `deskpass agent reset-otp EMPLOYEE` to unbind it.";
+    SetupOver: "The setup of the device has expired or was started again.", "Start again with otp-setup.";
+    PasswordWrong: "The password was wrong, or no agent with this name can sign in with one.",
+        "Try again, check `deskpass agent list`, or run `deskpass agent reset-password EMPLOYEE` for a setup code.";
+    NoPassword: "The agent has no password yet.",
+        "Set one while signed in through the platform, or run `deskpass agent reset-password EMPLOYEE` for a setup code.";
+    TooManyFailures: "Too many attempts failed; attempts are paused for some minutes.",
+        "Wait, or run `deskpass agent unlock EMPLOYEE`. If it was not the agent, it is an attack: check the addresses.";
+    Locked: "A hundred attempts in a row failed; the agent is locked.",
+        "Run `deskpass agent unlock EMPLOYEE`. If it was not the agent, it is an attack: check the addresses.";
+    WeakPassword: "The new password is too easy to guess.", "Choose a longer one without personal details.";
+    SamePassword: "The new password is the current one.", "Choose another.";
+    OldPasswordNeeded: "The request did not contain the old password.",
+        "Send it, or run `deskpass agent reset-password EMPLOYEE`.";
+    OldPasswordWrong: "The old password was wrong.", "Try again, or run `deskpass agent reset-password EMPLOYEE`.";
+    SetupCode: "The setup code for a password or a device was wrong, used, or older than a day.",
+        "For a new one, run `deskpass agent reset-password EMPLOYEE`, or `reset-otp` for a device.";
+    NotProven: "A first password or device requires a session in which the platform identified this person.",
+        "Sign in through the platform, or run `deskpass agent reset-password EMPLOYEE` (or `reset-otp`) for a setup code.";
+    RecentSignInNeeded: "A first password or device requires a sign-in within the last 5 minutes.",
+        "Sign in through the platform again, or run `deskpass agent reset-password EMPLOYEE` (or `reset-otp`) for a setup code.";
+    DeviceNotProven: "The device was bound without platform vouching and is not accepted for high-risk operations.",
+        "Sign in through the platform and verify a code of the device (otp-verify) within 5 minutes.";
+    PasswordOff: "Sign-in with a password is disabled.",
+        "Sign in through the platform; agents.password_fallback enables passwords.";
+    PlatformWorks: "Passwords are accepted only while the platform is down, and it is available.",
+        "Sign in through the platform; agents.password_fallback = \"always\" accepts passwords at any time.";
+    NotAnAgent: "The employee is not an agent.", "To add one: `deskpass agent add EMPLOYEE`.";
+    NoSuchAgent: "There is no such agent.", "See `deskpass agent list`.";
+    RoleNeeded: "The request requires another active role.", "Switch to that role, if held.";
+    NotPermitted: "The active role does not permit the operation.",
+        "Switch to a role that does; see `deskpass explain access EMPLOYEE RESOURCE OPERATION SCOPE`.";
+    ScopeNeeded: "The service key lacks the required scope.",
+        "Create a key with it: `deskpass service-key create NAME --scope SCOPE`.";
+    AddressNotAllowed: "The role's allow-list does not permit the client's address.",
+        "See `deskpass ip-rule list`. Behind a proxy, trusted_proxies decides which address is checked.";
+    NoSuchEmployee: "No employee has this identifier.", "See `deskpass employee list`.";
+    NoSuchSession: "There is no such session, or it belongs to another user.", "It has ended; no action is needed.";
+    NoSuchSignIn: "There is no such sign-in, or it belongs to another user.", "Reload the list; old sign-ins are removed from it.";
+    NoSuchKey: "There is no such service key.", "See `deskpass service-key list`.";
+    NoSuchLink: "There is no such link.", "See `deskpass link list`.";
+    LastAdmin: "The change would have removed the last administrator.",
+        "Make another employee an administrator first: `deskpass role grant`.";
+    WouldShutYouOut: "The allow-lists would have excluded the administrator who set them.",
+        "Add the administrator's own network to the list of admin, or run `deskpass ip-rule set`.";
+    TooOften: "The client repeated requests that it is not permitted to make.", "Wait a minute.";
+    OutOfStream: "A message did not follow the previous one of its stream.", "The sending service must start a new stream.";
+    Busy: "Too many passwords were being checked at once.", "Try again. If it continues, it may be an attack.";
 }
 
 #[cfg(test)]
@@ -98,13 +105,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_reason_has_words_of_its_own() {
+    fn every_reason_has_its_own_explanation() {
         let mut seen = std::collections::HashSet::new();
         for reason in Reason::ALL {
             let [what, next] = explanation(*reason);
             assert!(what.ends_with('.') && next.ends_with('.') && what.len() > 10 && next.len() > 10, "{reason:?}");
             assert!(seen.insert(what), "{reason:?}");
-            assert_eq!(Reason::from_name(reason.name()), Some(*reason), "two reasons have one word");
+            assert_eq!(Reason::from_name(reason.name()), Some(*reason), "two reasons have the same name");
         }
     }
 }

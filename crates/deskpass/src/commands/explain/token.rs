@@ -24,7 +24,7 @@ pub(super) async fn explain(auth: &Auth, kind: SecretKindName, digest: Digest) -
         | SecretKindName::Flow
         | SecretKindName::Pending
         | SecretKindName::BindProof => {
-            Ok(format!("{}\n\nIt signs nobody in by itself, and is not looked up here.", intact_notice(kind)))
+            Ok(format!("{}\n\nIt is not a session, so its state is not looked up.", intact_notice(kind)))
         }
     }
 }
@@ -32,30 +32,32 @@ pub(super) async fn explain(auth: &Auth, kind: SecretKindName, digest: Digest) -
 /// The purpose of a kind of token.
 pub(crate) const fn describe_token_kind(kind: SecretKindName) -> &'static str {
     match kind {
-        SecretKindName::Access => "an access token: it opens a session",
+        SecretKindName::Access => "an access token, the token of a session",
         SecretKindName::Half => {
-            "a half-authenticated token: it completes a sign-in with a one-time password, within 10 minutes"
+            "a half-authenticated token, which completes a sign-in with a one-time password within 10 minutes"
         }
-        SecretKindName::KnownBrowser => "the cookie of a browser in which an agent has signed in",
-        SecretKindName::Ticket => "a ticket: whoever shows it collects one sign-in, within some minutes",
-        SecretKindName::ScanId => "what a QR code shows: it names a sign-in to a phone",
-        SecretKindName::Confirm => "a phone's secret: it decides about one sign-in that it has scanned",
-        SecretKindName::Browser => "a browser's cookie that ties tickets to it",
-        SecretKindName::Flow => "a browser's cookie that says that it began a sign-in",
-        SecretKindName::Pending => "what completes a sign-in that another browser began",
-        SecretKindName::BindProof => "a proof that the platform identified somebody of a connected corporation",
-        SecretKindName::ServiceKey => "a service key: another service shows it when it asks",
+        SecretKindName::KnownBrowser => "the cookie of a browser in which an agent has signed in before",
+        SecretKindName::Ticket => "a sign-in ticket, which collects the token of one sign-in within minutes",
+        SecretKindName::ScanId => "a scan id, which a QR code contains to identify a sign-in to the phone",
+        SecretKindName::Confirm => "a phone's secret, which confirms or cancels the sign-in that the phone scanned",
+        SecretKindName::Browser => "a browser's cookie, which ties tickets to that browser",
+        SecretKindName::Flow => "a browser's cookie, which proves that it started a sign-in",
+        SecretKindName::Pending => "a secret that completes a sign-in started in another browser",
+        SecretKindName::BindProof => {
+            "a bind ticket, which proves that the platform identified a user of a connected corporation"
+        }
+        SecretKindName::ServiceKey => "a service key, with which another service calls this one",
     }
 }
 
 fn intact_notice(kind: SecretKindName) -> String {
-    format!("This is {}.\nIt is whole: nothing is missing or mistyped.", describe_token_kind(kind))
+    format!("This is {}.\nIt is complete: nothing is missing or mistyped.", describe_token_kind(kind))
 }
 
 /// The reason why the token is not valid, and how to fix it.
 fn verdict(reason: Reason) -> String {
     let [what, next] = reason::explanation(reason);
-    format!("It is not good ({}). {what}\n{next}", reason.name())
+    format!("It is not valid ({}). {what}\n{next}", reason.name())
 }
 
 async fn session(auth: &Auth, digest: Digest) -> CommandResult {
@@ -75,10 +77,10 @@ fn lines(listed: &ListedSession) -> Vec<[String; 2]> {
     let from = listed.ip_address.as_ref().map_or_else(String::new, |address| format!(" from {address}"));
     let (method, source) = (session.method.name(), session.source.name());
     let mut lines = vec![
-        ["whose".to_owned(), format!("{} ({}) of {}", listed.employee_id, listed.name, session.employee.corp())],
+        ["owner".to_owned(), format!("{} ({}) of {}", listed.employee_id, listed.name, session.employee.corp())],
         ["signed in".to_owned(), format!("{}{from} by {method}, to {source}", format_utc(session.created_at))],
         ["active role".to_owned(), session.current_role.name().to_owned()],
-        ["until".to_owned(), format_utc(session.expires_at)],
+        ["expires".to_owned(), format_utc(session.expires_at)],
     ];
     lines.extend(listed.seen_at.map(|seen| ["last used".to_owned(), format!("about {}", format_utc(seen))]));
     lines
@@ -88,16 +90,16 @@ fn lines(listed: &ListedSession) -> Vec<[String; 2]> {
 async fn live_verdict(auth: &Auth, holder: &TokenHolder, listed: Option<&ListedSession>) -> CommandResult {
     let role = holder.session().current_role;
     if let Err(refusal) = holder.clone().into_active_user() {
-        return Ok(format!("{}\nThe roles that count in it: {}", verdict(refusal.reason()), role_list(holder.roles)));
+        return Ok(format!("{}\nRoles that it can switch to: {}", verdict(refusal.reason()), role_list(holder.roles)));
     }
     let lists = &auth.store.access_rules().await.map_err(|error| describe_error(&error.into()))?.lists;
     let began = listed.and_then(|listed| listed.ip_address.as_deref()).and_then(|address| address.parse().ok());
     let barred = began.filter(|address| !lists.allow(role, *address));
     let barred = barred.map_or_else(String::new, |address| {
         let reason = Reason::AddressNotAllowed.name();
-        format!("\nFrom {address}, where it began, it is not good ({reason}): `deskpass ip-rule list` shows the lists.")
+        format!("\nFrom {address}, where it began, it is not valid ({reason}): see `deskpass ip-rule list`.")
     });
-    Ok(format!("It is good. {role} may be active {}.{barred}", allowed_networks(lists, role)))
+    Ok(format!("It is valid. {role} may be active {}.{barred}", allowed_networks(lists, role)))
 }
 
 async fn half(auth: &Auth, digest: Digest) -> CommandResult {
@@ -107,12 +109,12 @@ async fn half(auth: &Auth, digest: Digest) -> CommandResult {
     Ok(match found {
         PartialSessionLookup::Found(half) => {
             let lines = [
-                ["whose".to_owned(), employee_label(&half.employee)],
-                ["until".to_owned(), format_utc(half.expires_at)],
+                ["owner".to_owned(), employee_label(&half.employee)],
+                ["expires".to_owned(), format_utc(half.expires_at)],
             ];
             let over = half.expires_at <= auth.clock.now();
-            let told = if over { problem(TokenError::Expired) } else { "It is good.".to_owned() };
-            format!("{intact_notice}\n\n{}\n\n{told}", table(&lines))
+            let message = if over { problem(TokenError::Expired) } else { "It is valid.".to_owned() };
+            format!("{intact_notice}\n\n{}\n\n{message}", table(&lines))
         }
         PartialSessionLookup::Denied(ended) => format!("{intact_notice}\n\n{}", problem(TokenError::Ended(ended))),
         PartialSessionLookup::NotFound => format!("{intact_notice}\n\n{}", problem(TokenError::Unknown)),
@@ -129,13 +131,13 @@ async fn service_key(auth: &Auth, digest: Digest) -> CommandResult {
         ["id".to_owned(), id.clone()],
         ["name".to_owned(), plain(name)],
         ["scopes".to_owned(), scopes.to_string()],
-        ["until".to_owned(), format_utc(*expires_at)],
+        ["expires".to_owned(), format_utc(*expires_at)],
     ];
     lines.extend(revoked_at.map(|at| ["revoked".to_owned(), format_utc(at)]));
     let state = found.as_ref().map_or("", |key| key.state(auth.clock.now()));
-    let told = match state {
-        "active" => "It is good.".to_owned(),
-        state => format!("It is not good ({state}). `deskpass service-key create` makes another."),
+    let message = match state {
+        "active" => "It is valid.".to_owned(),
+        state => format!("It is not valid ({state}). To create another: deskpass service-key create"),
     };
-    Ok(format!("{intact_notice}\n\n{}\n\n{told}", table(&lines)))
+    Ok(format!("{intact_notice}\n\n{}\n\n{message}", table(&lines)))
 }

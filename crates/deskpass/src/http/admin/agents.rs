@@ -21,7 +21,7 @@ use crate::timestamp::rfc3339;
 
 /// An agent.
 #[derive(Debug, JsonSchema, Serialize)]
-#[expect(clippy::struct_excessive_bools, reason = "a row of a list, each of which is looked at by itself")]
+#[expect(clippy::struct_excessive_bools, reason = "independent flags of an agent")]
 pub(crate) struct AgentShown {
     corp_id: String,
     employee_id: String,

@@ -24,7 +24,7 @@ const SORT_ORDERS: &[&str] = &["employee_id", "name", "last_login"];
 
 /// The error of `sort` in a list whose order is fixed.
 const SORT_CONFLICT: [&str; 2] =
-    ["cannot be combined with q or role, whose lists have an order of their own", "不能与 q 或 role 同时使用"];
+    ["cannot be combined with q or role, which have their own order", "不能与 q 或 role 同时使用"];
 /// The error of a text with U+0000, which databases cannot store.
 const NO_NUL: [&str; 2] = ["must not contain U+0000", "不能包含 U+0000"];
 
@@ -35,7 +35,7 @@ const MAX_SEARCH_BYTES: usize = 128;
 #[derive(Debug)]
 pub(crate) struct PeoplePageQuery {
     corp: Option<CorpId>,
-    asked: PeopleQuery,
+    filter: PeopleQuery,
     paging: Paging,
 }
 
@@ -59,8 +59,8 @@ impl FromFields for PeoplePageQuery {
             Some("last_login") => PeopleOrder::LastLogin,
             _ => PeopleOrder::Id,
         };
-        let asked = PeopleQuery { department: department?, q, role, order };
-        Some(Self { corp: corp?, asked, paging: paging? })
+        let filter = PeopleQuery { department: department?, q, role, order };
+        Some(Self { corp: corp?, filter, paging: paging? })
     }
 }
 
@@ -138,9 +138,9 @@ pub(crate) async fn list<T: From<ListedPerson>>(
     reader: &Reader,
     people: PeoplePageQuery,
 ) -> Result<Reply<Listing<T>>, ApiError> {
-    let PeoplePageQuery { corp, asked, paging } = people;
-    let scope = list_scope(reader, app, corp.as_ref(), asked.department.as_deref()).await?;
-    let found = app.auth.people(scope, asked, paging.after.as_deref(), paging.offset(), paging.limit()).await?;
+    let PeoplePageQuery { corp, filter, paging } = people;
+    let scope = list_scope(reader, app, corp.as_ref(), filter.department.as_deref()).await?;
+    let found = app.auth.people(scope, filter, paging.after.as_deref(), paging.offset(), paging.limit()).await?;
     let PeopleResult { people, next, total, exact } = found.map_err(|_| bad_cursor())?;
     let items = people.into_iter().map(T::from).collect();
     let Paging { page, page_size, .. } = paging;

@@ -113,7 +113,7 @@ impl CheckedInput for NewLink {
 
 /// The error of a link for a user of the home corporation, who needs none.
 const HOME_CORP_MESSAGE: [&str; 2] = [
-    "is the main corporation, whose people sign in by themselves; name a connected one",
+    "is the main corporation, whose employees sign in directly; name a connected corporation",
     "是主企业，其员工可直接登录；请填写互联企业",
 ];
 

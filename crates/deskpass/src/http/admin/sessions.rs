@@ -67,11 +67,11 @@ pub(crate) struct Sessions {
 pub(crate) async fn list(
     State(app): State<App>,
     reader: Reader,
-    Query(asked): Query<SessionsQuery>,
+    Query(query): Query<SessionsQuery>,
 ) -> Result<Reply<Sessions>, ApiError> {
-    let scope = reader.access_scope(&app, asked.corp.as_ref()).await?;
-    let CursorPaging { after, limit } = asked.paging;
-    let found = app.auth.sessions(&scope, &asked.wanted, after.as_deref(), limit).await?;
+    let scope = reader.access_scope(&app, query.corp.as_ref()).await?;
+    let CursorPaging { after, limit } = query.paging;
+    let found = app.auth.sessions(&scope, &query.wanted, after.as_deref(), limit).await?;
     let (page, asking) = (found.map_err(|_| bad_cursor())?, reader.caller.digest());
     let items = page.sessions.into_iter().map(|listed| SessionOf::of(listed, asking)).collect();
     Ok(Reply(Sessions { items, next: page.next }))

@@ -96,12 +96,12 @@ pub(crate) struct Statistics {
 pub(crate) async fn list(
     State(app): State<App>,
     reader: Reader,
-    Query(asked): Query<TimeRangeQuery>,
+    Query(query): Query<TimeRangeQuery>,
 ) -> Result<Reply<Statistics>, ApiError> {
     if reader.access_scope(&app, Some(&app.auth.policy.home_corp)).await?.department_id.is_some() {
         return reader.deny(&app).await;
     }
-    let (from, to) = asked.span(app.auth.clock.now())?;
+    let (from, to) = query.span(app.auth.clock.now())?;
     let hours = app.auth.statistics(from, to).await?;
     Ok(Reply(Statistics {
         from: rfc3339(from),

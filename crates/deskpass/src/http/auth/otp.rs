@@ -30,7 +30,7 @@ const ISSUER: &str = "deskpass";
 /// The state of the caller's device.
 #[derive(Debug, JsonSchema, Serialize)]
 #[schemars(rename = "OtpStatus")]
-#[expect(clippy::struct_excessive_bools, reason = "what clients read, and not what we decide by")]
+#[expect(clippy::struct_excessive_bools, reason = "read by clients, not used for decisions")]
 pub(crate) struct OtpStatus {
     agent: bool,
     bound: bool,
@@ -178,5 +178,5 @@ pub(crate) async fn unbind(
     JsonBody(OtpCode(code)): JsonBody<OtpCode>,
 ) -> Result<Reply<OtpUnbound>, ApiError> {
     run_to_completion(async move { app.auth.unbind_device(&bearer, &code, &visitor).await }).await?;
-    Ok(Reply(OtpUnbound { success: true, message: language.of(["the device is unbound", "设备已解绑"]) }))
+    Ok(Reply(OtpUnbound { success: true, message: language.of(["device unbound", "设备已解绑"]) }))
 }

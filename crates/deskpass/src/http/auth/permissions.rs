@@ -121,7 +121,7 @@ impl FromFields for ForwardQuery {
 }
 
 /// Reads the permission to check: either all its fields or none.
-#[expect(clippy::option_option, reason = "missing and wrong are two things, and one of them is reported already")]
+#[expect(clippy::option_option, reason = "None: invalid and already reported; Some(None): absent")]
 fn optional_check(fields: &mut Fields) -> Option<Option<PermissionCheck>> {
     let resource = fields.maybe_choice("resource", &Resource::NAMES);
     let operation = fields.maybe_choice("operation", &Operation::NAMES);
@@ -141,7 +141,7 @@ fn optional_check(fields: &mut Fields) -> Option<Option<PermissionCheck>> {
 }
 
 /// Reads the names of roles, separated by commas.
-#[expect(clippy::option_option, reason = "missing and wrong are two things, and one of them is reported already")]
+#[expect(clippy::option_option, reason = "None: invalid and already reported; Some(None): absent")]
 fn roles(fields: &mut Fields) -> Option<Option<Roles>> {
     let Some(names) = fields.maybe_text("role")? else { return Some(None) };
     let roles: Option<Roles> = names.split(',').map(Role::from_name).collect();

@@ -39,7 +39,7 @@ struct PersonDetails<'a> {
 /// The result of a verification; an invalid token has no details.
 #[derive(JsonSchema)]
 #[serde(untagged)]
-#[expect(dead_code, reason = "the form of what is rendered")]
+#[expect(dead_code, reason = "describes the JSON that is rendered by hand")]
 pub(crate) enum Verified {
     Good {
         #[schemars(extend("const" = true))]
@@ -59,7 +59,7 @@ pub(crate) enum Verified {
 
 /// The current user.
 #[derive(JsonSchema)]
-#[expect(dead_code, reason = "the form of what is rendered")]
+#[expect(dead_code, reason = "describes the JSON that is rendered by hand")]
 pub(crate) struct Me {
     employee_id: String,
     name: String,
@@ -120,7 +120,7 @@ pub(crate) struct GoodToken<'a> {
 /// The introspection of a token.
 #[derive(JsonSchema)]
 #[schemars(untagged)]
-#[expect(dead_code, reason = "rendered by hand: this is what it looks like")]
+#[expect(dead_code, reason = "describes the JSON that is rendered by hand")]
 pub(crate) enum Introspected {
     /// A valid token.
     Good(GoodToken<'static>),

@@ -28,7 +28,7 @@ const MAX_BODY_BYTES: usize = 1 << 20;
 const MAX_RECIPIENTS: usize = 1_000;
 
 const TO_RULE: [&str; 2] = [
-    "must be {\"employee_id\"} or {\"role\"}, perhaps with \"corp_id\", or a list of 1 to 1000 of those",
+    "must be {\"employee_id\"} or {\"role\"}, optionally with \"corp_id\", or a list of 1 to 1000 of these",
     "必须是 {\"employee_id\"} 或 {\"role\"}（可带 \"corp_id\"），或由 1 到 1000 个此类对象组成的列表",
 ];
 
@@ -93,7 +93,7 @@ struct MessageReader<'a> {
     problems: FieldErrors,
 }
 
-#[expect(clippy::option_option, reason = "missing and wrong are two things, and one of them is reported already")]
+#[expect(clippy::option_option, reason = "None: invalid and already reported; Some(None): absent")]
 impl MessageReader<'_> {
     fn all(&mut self, given: &RawObject<'_>) -> Vec<Message> {
         let Some(many) = self.member(given, "", "messages").flatten() else {
@@ -243,8 +243,9 @@ fn body_schema() -> Value {
             "to": { "anyOf": [to, { "type": "array", "items": to, "minItems": 1, "maxItems": MAX_RECIPIENTS }] },
             "socket": { "enum": SocketKind::NAMES },
             "msg_type": { "enum": MessageKind::NAMES },
-            "content": { "description": "Anything; of a typewriter, an object with stream_id, seq, text and done" },
-            "extra_data": { "description": "Anything; it reaches clients byte for byte" },
+            "content": { "description": "Any JSON; for a typewriter message, an object with stream_id, seq, text and \
+                                         done" },
+            "extra_data": { "description": "Any JSON; passed to clients unchanged" },
         },
     });
     let many = json!({

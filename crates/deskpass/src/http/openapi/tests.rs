@@ -26,7 +26,7 @@ fn every_described_row_has_a_tag_and_a_summary() {
         let is_open = route.access == RequiredAccess::Anyone && route.method == Method::POST;
         assert!(!is_open || route.limit != RateLimit::Unlimited, "{route:?} is open to anyone and needs a limit");
         if tags.last() != Some(&route.tag) {
-            assert!(!tags.contains(&route.tag), "{route:?} stands apart from the other routes of its tag");
+            assert!(!tags.contains(&route.tag), "{route:?} is separated from the other routes of its tag");
             tags.push(route.tag);
         }
     }

@@ -69,6 +69,6 @@ mod tests {
         }
         assert!(!takes(&[]));
         let long = format!("{}gzip", "br,".repeat(40));
-        assert!(!takes(&[&long]), "nobody needs so many");
+        assert!(!takes(&[&long]), "more encodings than a client needs");
     }
 }

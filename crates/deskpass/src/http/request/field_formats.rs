@@ -26,28 +26,28 @@ static MESSAGE: TextFormat = TextFormat {
     name: "message-id",
     pattern: Some("^[0-9]{1,19}-[0-9]{1,20}$"),
     example: "1794733200000-0",
-    rule: ["must be the id of a message, as frames have it", "必须是消息帧中的 id"],
+    rule: ["must be the id of a message, as in frames", "必须是消息帧中的 id"],
 };
 
 static SESSION: TextFormat = TextFormat {
     name: "session-id",
     pattern: Some("^[A-Za-z0-9_-]{42}[AEIMQUYcgkosw048]$"),
     example: "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",
-    rule: ["must be the id of a session, as lists show it", "必须是列表中显示的会话编号"],
+    rule: ["must be the id of a session, as in the list", "必须是列表中显示的会话编号"],
 };
 
 static SIGN_IN: TextFormat = TextFormat {
     name: "sign-in-id",
     pattern: Some("^[0-9a-f]{32}$"),
     example: "00000000000000000000000000000000",
-    rule: ["must be the id of a sign-in, as the list shows it", "必须是列表中显示的登录记录编号"],
+    rule: ["must be the id of a sign-in, as in the list", "必须是列表中显示的登录记录编号"],
 };
 
 static KEY: TextFormat = TextFormat {
     name: "service-key-id",
     pattern: Some("^[0-9a-f]{32}$"),
     example: "00000000000000000000000000000000",
-    rule: ["must be the id of a service key, as the list shows it", "必须是列表中显示的服务密钥编号"],
+    rule: ["must be the id of a service key, as in the list", "必须是列表中显示的服务密钥编号"],
 };
 
 static KEY_NAME: TextFormat = TextFormat {
@@ -55,7 +55,7 @@ static KEY_NAME: TextFormat = TextFormat {
     pattern: None,
     example: "billing",
     rule: [
-        "must be 1 to 64 characters that can be seen, with no blank at either end",
+        "must be 1 to 64 visible characters without leading or trailing spaces",
         "必须是 1 到 64 个可见字符，首尾不得有空格",
     ],
 };
@@ -69,7 +69,7 @@ fn hexadecimal(text: &str) -> Option<String> {
 /// The most networks in a list.
 const MAX_NETWORKS: usize = 200;
 
-#[expect(clippy::option_option, reason = "missing and wrong are two things, and one of them is reported already")]
+#[expect(clippy::option_option, reason = "None: invalid and already reported; Some(None): absent")]
 impl Fields {
     /// An optional address.
     pub(crate) fn maybe_address(&mut self, name: &'static str) -> Option<Option<IpAddr>> {

@@ -39,7 +39,7 @@ pub(crate) fn describe_fields<T: FromFields>() -> Vec<FieldSpec> {
     fields.recorded.unwrap_or_default()
 }
 
-#[expect(clippy::option_option, reason = "missing and wrong are two things, and one of them is reported already")]
+#[expect(clippy::option_option, reason = "None: invalid and already reported; Some(None): absent")]
 impl Fields {
     /// Reads a complete request.
     pub(crate) fn parse<T: FromFields>(mut self) -> Result<T, FieldErrors> {

@@ -59,9 +59,9 @@ pub(crate) fn redirect_error(app: &App, wanted: &str, failure: &ApiError) -> Res
     let (word, code) = error_code(failure);
     app.metrics.count_refused_sign_in(word);
     if let ApiError::Internal(cause, detail) = failure {
-        tracing::error!(?cause, detail, reference, "a sign-in failed");
+        tracing::error!(?cause, detail, reference, "sign-in failed");
     } else {
-        tracing::info!(word, reference, "a sign-in was refused");
+        tracing::info!(word, reference, "sign-in refused");
     }
     see_other(&with_fragment(wanted, &format!("error={word}&code={code}&ref={reference}")))
 }

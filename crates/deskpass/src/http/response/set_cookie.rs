@@ -80,7 +80,7 @@ pub(crate) async fn remember_browser(app: &App, cookies: &Cookies, agent: Option
     match app.auth.remember_browser(agent, cookies.get::<KnownBrowser>()).await {
         Ok((browser, lifetime)) => SetCookie::set(app, &browser, lifetime),
         Err(error) => {
-            tracing::warn!(%error, "an agent's browser could not be noted");
+            tracing::warn!(%error, "could not record an agent's browser");
             SetCookie::NONE
         }
     }

@@ -40,11 +40,11 @@ pub(super) fn admin_routes() -> Vec<Route> {
             .summary("End all sessions of an employee", "结束员工的所有会话")
             .error_title("Ending sessions failed", "结束会话失败"),
         Route::get("/api/admin/login-log", Reader, login_log::list)
-            .summary("Read the login log, or export it as CSV or JSON Lines", "登录日志；可导出为 CSV 或 JSON Lines")
-            .error_title("Reading the log failed", "获取登录日志失败"),
+            .summary("Read the audit log, or export it as CSV or JSON Lines", "审计日志；可导出为 CSV 或 JSON Lines")
+            .error_title("Reading the audit log failed", "获取审计日志失败"),
         Route::get("/api/admin/statistics", Reader, statistics::list)
             .summary("Get sign-in statistics by the hour", "按小时统计登录进度")
-            .error_title("Reading the figures failed", "获取登录统计失败"),
+            .error_title("Reading the statistics failed", "获取登录统计失败"),
         Route::get("/api/admin/matrix", Reader, matrix::matrix)
             .summary("Get the permissions of all roles", "获取所有角色的权限")
             .error_title("Reading permissions failed", "获取权限失败"),
@@ -63,8 +63,8 @@ pub(super) fn admin_routes() -> Vec<Route> {
             .error_title("Changing the allow-lists failed", "修改地址白名单失败")
             .refuses(&[1019]),
         Route::post("/api/admin/ip-rules/dry-run", Admin, ip_rules::dry_run)
-            .summary("Try out address allow-lists without changing anything", "试运行地址白名单，不作修改")
-            .error_title("Trying the allow-lists failed", "试运行地址白名单失败"),
+            .summary("Test address allow-lists without changing anything", "试运行地址白名单，不作修改")
+            .error_title("Testing the allow-lists failed", "试运行地址白名单失败"),
         Route::get("/api/admin/service-keys", Admin, service_keys::list)
             .summary("List service keys", "列出服务密钥")
             .error_title("Listing service keys failed", "获取服务密钥失败"),

@@ -26,7 +26,7 @@ pub(crate) async fn answer(
         SimulatorReply::Response(response) => response.map(Body::from),
         // A body that fails before its first byte breaks the connection.
         SimulatorReply::HangUp => {
-            Response::new(Body::from_stream(stream::iter([Err::<&[u8], _>(io::Error::other("hung up"))])))
+            Response::new(Body::from_stream(stream::iter([Err::<&[u8], _>(io::Error::other("connection closed"))])))
         }
     })
 }

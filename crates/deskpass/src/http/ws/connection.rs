@@ -134,7 +134,7 @@ impl SocketSession<'_> {
             let event = self.next_event(&mut ticks, &mut consecutive_sends).await;
             let done = match event {
                 LoopEvent::Outgoing(event) => self.handle_event(event).await,
-                LoopEvent::Received(heard) => self.handle_received(heard),
+                LoopEvent::Received(received) => self.handle_received(received),
                 LoopEvent::PingDue => self.ping().await,
                 LoopEvent::Leave => Err(SocketClose::Restarting),
             };
@@ -148,8 +148,8 @@ impl SocketSession<'_> {
     async fn next_event(&mut self, ticks: &mut Interval, consecutive_sends: &mut usize) -> LoopEvent {
         if *consecutive_sends >= MAX_CONSECUTIVE_SENDS {
             *consecutive_sends = 0;
-            let heard = self.line.next().now_or_never().map(LoopEvent::Received);
-            if let Some(event) = heard.or_else(|| ticks.tick().now_or_never().map(|_| LoopEvent::PingDue)) {
+            let received = self.line.next().now_or_never().map(LoopEvent::Received);
+            if let Some(event) = received.or_else(|| ticks.tick().now_or_never().map(|_| LoopEvent::PingDue)) {
                 return event;
             }
         }
@@ -160,7 +160,7 @@ impl SocketSession<'_> {
                 *consecutive_sends += 1;
                 LoopEvent::Outgoing(event)
             }
-            heard = self.line.next() => LoopEvent::Received(heard),
+            received = self.line.next() => LoopEvent::Received(received),
             _ = ticks.tick() => LoopEvent::PingDue,
         }
     }
@@ -220,14 +220,14 @@ impl SocketSession<'_> {
     }
 
     /// Handles a frame of the client, which need not send any.
-    fn handle_received(&mut self, heard: Option<Result<Message, Error>>) -> Result<(), SocketClose> {
-        let asked = std::mem::take(&mut self.missed_pongs) > 0;
-        match heard {
+    fn handle_received(&mut self, received: Option<Result<Message, Error>>) -> Result<(), SocketClose> {
+        let awaits_pong = std::mem::take(&mut self.missed_pongs) > 0;
+        match received {
             None => Err(SocketClose::Disconnected),
             Some(Err(error)) => Err(SocketClose::from_error(&error)),
             Some(Ok(Message::Close(_))) => Err(SocketClose::ClosedByClient),
             Some(Ok(Message::Binary(_))) => Err(SocketClose::Binary),
-            Some(Ok(Message::Pong(_))) if asked => Ok(()),
+            Some(Ok(Message::Pong(_))) if awaits_pong => Ok(()),
             Some(Ok(_)) => self.count_message(),
         }
     }

@@ -91,8 +91,8 @@ fn is_local_origin(origin: &str, headers: &HeaderMap) -> bool {
         None => false,
     };
     let host = headers.get(HOST).and_then(|host| host.to_str().ok());
-    let asked = host.is_some_and(|host| origin.strip_prefix("http://").is_some_and(|rest| rest == host));
-    loopback || asked
+    let same_host = host.is_some_and(|host| origin.strip_prefix("http://").is_some_and(|rest| rest == host));
+    loopback || same_host
 }
 
 #[cfg(test)]

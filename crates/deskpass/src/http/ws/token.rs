@@ -44,7 +44,7 @@ impl FromRequestParts<RequestContext> for SocketAuth {
         {
             tracing::warn!(
                 employee = ?caller.0.session().employee,
-                "a socket was asked for with its token in the address, where proxies write it down; offer it as a subprotocol"
+                "socket token sent in the query string, where proxies log it: send it as a subprotocol"
             );
         }
         Ok(Self { caller, from, protocol: offered.chosen })

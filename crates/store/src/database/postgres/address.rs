@@ -93,7 +93,7 @@ fn prepare(config: &mut Config, local: bool, has_sslmode: bool) {
         // A network connection must be encrypted, unless the operator configures otherwise.
         config.ssl_mode(if local { SslMode::Disable } else { SslMode::Require });
     } else if !local && config.get_ssl_mode() != SslMode::Require {
-        tracing::warn!("the connection to PostgreSQL need not be encrypted: store.url does not say sslmode=require");
+        tracing::warn!("connection to PostgreSQL may be unencrypted: set sslmode=require in store.url");
     }
 }
 
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_is_told_without_its_password() {
+    fn a_server_is_reported_without_its_password() {
         let told = address("postgres://desk:secret@db.example.com:6432/help?sslmode=require");
         assert_eq!(told.to_string(), "PostgreSQL at db.example.com:6432, database help");
         assert!(!format!("{told:?}").contains("secret"));

@@ -144,7 +144,7 @@ impl JournalFollower {
         loop {
             let Err(error) = self.read_on().await;
             if self.well {
-                tracing::warn!(%error, "the journal cannot be read; sessions are looked up in the database");
+                tracing::warn!(%error, "cannot read the journal: sessions are looked up in the database");
                 self.well = false;
             }
             sleep(RETRY_DELAY).await;
@@ -185,7 +185,7 @@ impl JournalFollower {
 
     fn is_well(&mut self) {
         if !self.well {
-            tracing::info!("the journal can be read again");
+            tracing::info!("the journal is readable again");
             self.well = true;
         }
     }

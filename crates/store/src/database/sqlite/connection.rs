@@ -91,7 +91,7 @@ fn value(row: &rusqlite::Row<'_>, column: usize) -> Result<Value<'static>, Store
         ValueRef::Null => Ok(Value::Null),
         ValueRef::Integer(number) => Ok(Value::Int(number)),
         ValueRef::Text(text) => Ok(Value::Text(String::from_utf8_lossy(text).into_owned().into())),
-        ValueRef::Real(_) | ValueRef::Blob(_) => Err(StoreError::damaged("a value of a kind nobody writes")),
+        ValueRef::Real(_) | ValueRef::Blob(_) => Err(StoreError::damaged("a value of an unsupported type")),
     }
 }
 

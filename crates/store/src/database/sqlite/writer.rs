@@ -108,7 +108,7 @@ fn commit(sql: &Connection, group: Vec<Box<dyn Job>>, cache: &Cache) {
     let mut outcomes = Vec::with_capacity(group.len());
     let committed = run_all(sql, group, &mut outcomes).and_then(|()| sql.batch("COMMIT"));
     if let Err(error) = &committed {
-        tracing::error!(%error, writes = outcomes.len(), "a commit failed; none of its writes counts");
+        tracing::error!(%error, writes = outcomes.len(), "commit failed: none of its writes took effect");
         if !sql.is_outside_transaction() {
             let _ = sql.batch("ROLLBACK");
         }

@@ -114,7 +114,7 @@ mod tests {
             while ledger.admit(&key(number), rate(), NOW).is_ok() {}
         }
         for number in 1_000..200_000 {
-            assert_eq!(ledger.admit(&key(number), rate(), NOW), Ok(()), "strangers are let in all the same");
+            assert_eq!(ledger.admit(&key(number), rate(), NOW), Ok(()), "new clients are still admitted");
         }
         for number in 0..20 {
             assert_eq!(ledger.admit(&key(number), rate(), NOW), Err(Duration::from_secs(2)), "{number}");
@@ -128,7 +128,7 @@ mod tests {
         let ledger = DebtTable::new(super::super::MAX_CLIENTS);
         let room = bytes(&ledger);
         for number in 0..10_000_000 {
-            assert_eq!(ledger.admit(&key(number), rate(), NOW), Ok(()), "strangers are let in all the same");
+            assert_eq!(ledger.admit(&key(number), rate(), NOW), Ok(()), "new clients are still admitted");
         }
         assert_eq!(bytes(&ledger), room);
     }

@@ -100,7 +100,7 @@ impl BusWorker {
         for turn in 0.. {
             if let Ok(Ok(subscription)) = timeout(CONNECT_TIMEOUT, self.subscribe(turn)).await {
                 self.receive(subscription).await;
-                tracing::debug!(address = %self.address, "the subscription to Redis was lost");
+                tracing::debug!(address = %self.address, "lost the subscription to Redis");
                 // A change may have been missed, so the watchers look again.
                 self.watchers.notify_all();
             }

@@ -127,7 +127,7 @@ impl RedisConnection {
                     if let ConnectionState::Down(_) =
                         self.state.send_replace(ConnectionState::Up(transport, generation))
                     {
-                        tracing::info!(address = %self.address, "Redis answers again");
+                        tracing::info!(address = %self.address, "Redis responds again");
                     }
                     // This receiver's task owns the sender, so the channel does not close.
                     let _ = states.wait_for(|state| !matches!(state, ConnectionState::Up(..))).await;
@@ -137,7 +137,7 @@ impl RedisConnection {
                 Err(why) => {
                     if let ConnectionState::Trying = self.state.send_replace(ConnectionState::Down(why.as_str().into()))
                     {
-                        tracing::warn!(address = %self.address, why, "Redis does not answer");
+                        tracing::warn!(address = %self.address, why, "Redis does not respond");
                     }
                     sleep(RETRY_INTERVAL).await;
                 }

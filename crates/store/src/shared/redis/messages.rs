@@ -217,7 +217,7 @@ impl MessageFeed {
                 Ok(arrived) if first || arrived.gap || !arrived.messages.is_empty() => return arrived,
                 Ok(_) => drop(timeout(POLL_INTERVAL, self.server.new_messages.notified()).await),
                 Err(error) => {
-                    tracing::debug!(%error, "messages cannot be read");
+                    tracing::debug!(%error, "cannot read messages");
                     sleep(RETRY_DELAY).await;
                 }
             }

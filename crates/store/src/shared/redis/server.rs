@@ -86,7 +86,7 @@ impl RedisBackend {
         if address.is_plaintext_remote() {
             tracing::warn!(
                 %address,
-                "what is said to Redis is not encrypted, its password included (records are sealed); use rediss"
+                "connection to Redis is not encrypted, including its password (records are sealed): use rediss"
             );
         }
         let (RedisSettings { prefix, key, .. }, entropy) = (settings, Entropy::system());

@@ -17,33 +17,33 @@ fn healthy() -> PostgresStatus {
 }
 
 /// The report on PostgreSQL, which never contains the password.
-fn told(exam: PostgresStatus) -> String {
-    let told = format!("{:?}", postgres(&address(), Some(Ok(exam))));
-    assert!(!told.contains("hunter2"), "{told}");
-    told
+fn message(status: PostgresStatus) -> String {
+    let message = format!("{:?}", postgres(&address(), Some(Ok(status))));
+    assert!(!message.contains("hunter2"), "{message}");
+    message
 }
 
 #[track_caller]
-fn says(told: &str, beginning: &str, words: &[&str]) {
-    assert!(told.starts_with(beginning) && words.iter().all(|word| told.contains(word)), "{words:?}: {told}");
+fn says(message: &str, beginning: &str, words: &[&str]) {
+    assert!(message.starts_with(beginning) && words.iter().all(|word| message.contains(word)), "{words:?}: {message}");
 }
 
 #[test]
-fn a_good_database_is_told_with_its_version_and_whether_it_is_encrypted() {
+fn a_good_database_is_reported_with_its_version_and_whether_it_is_encrypted() {
     let at = "postgres://desk:***@db.example.com/desk";
-    says(&told(healthy()), "Good", &[&format!("{at} answers (version 15.4, encrypted)"), "版本 15.4，已加密"]);
-    let plain = told(PostgresStatus { encrypted: false, version: 130_000, ..healthy() });
+    says(&message(healthy()), "Good", &[&format!("{at} responds (version 15.4, encrypted)"), "版本 15.4，已加密"]);
+    let plain = message(PostgresStatus { encrypted: false, version: 130_000, ..healthy() });
     says(&plain, "Good", &["version 13.0, not encrypted", "sslmode=require", "未加密"]);
 }
 
 #[test]
-fn a_database_that_will_not_do_is_told() {
-    let old = told(PostgresStatus { version: 120_017, ..healthy() });
+fn an_unsuitable_database_is_reported() {
+    let old = message(PostgresStatus { version: 120_017, ..healthy() });
     says(&old, "Bad", &["PostgreSQL 12.17 is too old", "use 13 or later", "版本过低"]);
-    let standby = told(PostgresStatus { read_only: true, ..healthy() });
-    says(&standby, "Bad", &["takes no writes", "target_session_attrs=read-write", "不可写入"]);
+    let standby = message(PostgresStatus { read_only: true, ..healthy() });
+    says(&standby, "Bad", &["is read-only", "target_session_attrs=read-write", "不可写入"]);
     let silent = format!("{:?}", postgres(&address(), None));
-    says(&silent, "Bad", &["did not answer for 10 s", "store.url says where it is", "没有响应"]);
+    says(&silent, "Bad", &["did not respond within 10 s", "store.url says where it is", "没有响应"]);
 }
 
 #[test]
@@ -52,7 +52,7 @@ fn tables_are_compared_with_what_this_program_knows() {
     says(&of(0), "Good", &["none yet", "尚未创建"]);
     says(&of(1), "Good", &["version 1 of 2", "deskpass migrate"]);
     says(&of(2), "Good", &["up to date (version 2)", "已是最新"]);
-    says(&of(3), "Bad", &["they have version 3", "newer deskpass", "最高支持 2"]);
+    says(&of(3), "Bad", &["the tables have version 3", "newer deskpass", "最高支持 2"]);
 }
 
 fn tables_of(version: i64) -> Finding {
@@ -62,10 +62,10 @@ fn tables_of(version: i64) -> Finding {
 #[test]
 fn redis_has_a_version_and_needs_no_disk() {
     let of = |version: &str| {
-        let exam = RedisStatus { version: version.to_owned(), eviction: None, encrypted: false, now: NOW };
-        format!("{:?}", redis(&address(), Some(Ok(exam))))
+        let status = RedisStatus { version: version.to_owned(), eviction: None, encrypted: false, now: NOW };
+        format!("{:?}", redis(&address(), Some(Ok(status))))
     };
-    says(&of("6.2.0"), "Good", &["version 6.2.0", "rediss in the address", "kept on disk", "无需持久化"]);
+    says(&of("6.2.0"), "Good", &["version 6.2.0", "rediss in the address", "persistence is not needed", "无需持久化"]);
     says(&of("10.0"), "Good", &["version 10.0"]);
     for old in ["6.0.16", "5.0", "", "unknown"] {
         says(&of(old), "Bad", &["is too old", "use 6.2 or later"]);
@@ -76,7 +76,7 @@ fn redis_has_a_version_and_needs_no_disk() {
 fn only_a_redis_that_drops_nothing_is_good() {
     let of = |policy| format!("{:?}", eviction(policy));
     says(&of(Some("noeviction")), "Good", &["noeviction"]);
-    says(&of(Some("allkeys-lru")), "Bad", &["with maxmemory-policy allkeys-lru", "set maxmemory-policy noeviction"]);
+    says(&of(Some("allkeys-lru")), "Bad", &["with maxmemory-policy allkeys-lru,", "set maxmemory-policy noeviction"]);
     says(&of(None), "Skipped", &["should be noeviction", "应为 noeviction"]);
 }
 
@@ -84,7 +84,7 @@ fn only_a_redis_that_drops_nothing_is_good() {
 fn five_seconds_are_the_farthest_apart() {
     let of = |millis: i64| format!("{:?}", clock(NOW, Timestamp::from_millis(NOW.millis() + millis)));
     for near in [-5_000, -1, 0, 5_000] {
-        says(&of(near), "Good", &["apart from this machine's", "与本机相差"]);
+        says(&of(near), "Good", &["differs from this machine's", "与本机相差"]);
     }
     says(&of(5_001), "Bad", &["this machine is 5.001s ahead of it", "快 5.001s", "NTP"]);
     says(&of(-60_000), "Bad", &["this machine is 60s behind it", "慢 60s"]);

@@ -68,7 +68,7 @@ fn chunks(source: ExportSource, begin: LogPage) -> impl stream::Stream<Item = io
         match source.take(step).await {
             Ok((piece, next)) => Some((Ok(piece), next.map(|before| (source, ExportStep::GoOn(before))))),
             Err(why) => {
-                tracing::warn!(%why, "an export of the log was broken off");
+                tracing::warn!(%why, "export of the audit log aborted");
                 Some((Err(io::Error::other(why)), None))
             }
         }

@@ -137,8 +137,8 @@ impl SocketSession<'_> {
         }
         let frame = CloseFrame { code: reason.code().into(), reason: reason.name().into() };
         self.line.close((!matches!(reason, SocketClose::ClosedByClient)).then_some(frame)).await?;
-        while let Some(heard) = self.line.next().await {
-            heard?;
+        while let Some(received) = self.line.next().await {
+            received?;
         }
         Ok(())
     }
