@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use deskpass_core::Role;
 use deskpass_store::AttemptKind;
+use fastrand::Rng;
 use serde_json::{Value, json};
 
 use crate::brute_force::exhaust_attempts;
@@ -25,24 +26,6 @@ const WRONG: &str = "three horses crossed a bridge";
 async fn production() -> TestApp {
     let more = [("agents.password_fallback", "always"), ("limits.enabled", "false"), ("server.settle", "0s")];
     TestApp::with(settings(&[&PRODUCTION[..], &more].concat())).await
-}
-
-/// A pseudo-random number generator.
-struct Dice(u64);
-
-impl Dice {
-    fn below(&mut self, end: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        usize::try_from(self.0 % u64::try_from(end).unwrap()).unwrap()
-    }
-
-    fn shuffle<T>(&mut self, items: &mut [T]) {
-        for at in (1..items.len()).rev() {
-            items.swap(at, self.below(at + 1));
-        }
-    }
 }
 
 async fn add_agent(app: &TestApp, name: &str) {
@@ -104,9 +87,9 @@ async fn all_names_are_answered_with_the_same_words() {
 }
 
 /// Names with their kinds, shuffled so that a name does not reveal its kind.
-async fn people(app: &TestApp, client: &mut Client, dice: &mut Dice) -> Vec<(String, usize)> {
+async fn people(app: &TestApp, client: &mut Client, rng: &mut Rng) -> Vec<(String, usize)> {
     let mut kinds: Vec<_> = (0..KINDS.len() * NAMES).map(|at| at % KINDS.len()).collect();
-    dice.shuffle(&mut kinds);
+    rng.shuffle(&mut kinds);
     let people: Vec<_> = kinds.into_iter().enumerate().map(|(at, kind)| (format!("name{at:03}"), kind)).collect();
     for (name, _) in people.iter().filter(|(_, kind)| *kind < 2) {
         add_agent(app, name).await;
@@ -139,13 +122,13 @@ fn share(one: &[u128], other: &[u128]) -> f64 {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "a statistical measurement that takes minutes: make torture runs it"]
 async fn all_names_take_the_same_time() {
-    let (app, mut dice, began) = (production().await, Dice(0x9E37_79B9_7F4A_7C15), Instant::now());
+    let (app, mut rng, began) = (production().await, Rng::with_seed(1), Instant::now());
     let mut client = app.client().await;
-    let people = people(&app, &mut client, &mut dice).await;
+    let people = people(&app, &mut client, &mut rng).await;
     let mut times: [Vec<u128>; KINDS.len()] = Default::default();
     for _ in 0..ROUNDS {
         let mut order: Vec<_> = (0..GUESSES).flat_map(|_| &people).collect();
-        dice.shuffle(&mut order);
+        rng.shuffle(&mut order);
         for (name, kind) in order {
             let asked = Instant::now();
             let answer = client.agent_login(name, WRONG).await;

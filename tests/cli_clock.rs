@@ -3,21 +3,13 @@
 use std::path::Path;
 use std::process::Output;
 
+use crate::clock::serve;
 use crate::harness::{Client, FakeClock, Process, Servers, TestApp, binary, query, settings, with_settings};
 
 fn repair(data: &Path, more: &[&str]) -> (Option<i32>, String) {
     let Output { status, stdout, stderr } =
         binary().args(["clock", "repair", "--dev", "--data"]).arg(data).args(more).output().unwrap();
     (status.code(), String::from_utf8(stdout).unwrap() + &String::from_utf8(stderr).unwrap())
-}
-
-fn serve(data: &Path, clock: Option<&FakeClock>) -> Process {
-    let mut command = binary();
-    command.args(["serve", "--dev", "--listen", "127.0.0.1:0", "--data"]).arg(data);
-    if let Some(clock) = clock {
-        clock.on(&mut command);
-    }
-    Process::spawn(command)
 }
 
 async fn reason(process: &Process) -> Option<String> {

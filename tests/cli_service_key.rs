@@ -62,8 +62,7 @@ fn mistakes(operator: Operator<'_>) {
         (&["revoke", &unknown_key], "never put the key itself on a command line"),
         (&["revoke"], "ID"),
     ] {
-        let (success, text) = operator.run(&[&["service-key"], arguments].concat());
-        assert!(!success && text.contains(words), "{arguments:?}\n{text}");
+        let text = operator.fail(&[&["service-key"], arguments].concat(), words);
         assert!(!text.contains("dpk_A"), "{text}");
     }
     assert_eq!(operator.succeed(&["service-key", "list"]), before, "nothing was done");

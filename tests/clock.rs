@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::harness::{Client, FakeClock, Platform, Process, Servers, TestApp, binary, query, with_settings};
 
 /// Starts the service in development mode, on a machine with this clock.
-fn serve(data: &Path, clock: Option<&FakeClock>) -> Process {
+pub(crate) fn serve(data: &Path, clock: Option<&FakeClock>) -> Process {
     let mut command = binary();
     command.args(["serve", "--dev", "--listen", "127.0.0.1:0", "--data"]).arg(data);
     if let Some(clock) = clock {

@@ -32,14 +32,11 @@ fn assert_fault(answer: &Response, phrase: &str) {
     assert!(reference.len() == 8 && reference.bytes().all(|c| c.is_ascii_hexdigit()), "{message}");
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_full_disk_is_reported_and_survived() {
-    let directory = tempfile::tempdir().unwrap();
-    let process = cramped(directory.path(), 2_000);
-    let mut client = Client::connect(&process.address).await;
+/// Signs in until the disk is full and returns the tokens.
+async fn fill_disk(client: &mut Client) -> Vec<String> {
     let mut tokens = Vec::new();
     let full = loop {
-        let answer = sign_in(&mut client).await;
+        let answer = sign_in(client).await;
         if answer.status != 200 {
             break answer;
         }
@@ -48,8 +45,17 @@ async fn a_full_disk_is_reported_and_survived() {
     };
     assert_fault(&full, "Binding failed");
     for _ in 0..5 {
-        assert_fault(&sign_in(&mut client).await, "Binding failed");
+        assert_fault(&sign_in(client).await, "Binding failed");
     }
+    tokens
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_full_disk_is_told_and_survived() {
+    let directory = tempfile::tempdir().unwrap();
+    let process = cramped(directory.path(), 2_000);
+    let mut client = Client::connect(&process.address).await;
+    let mut tokens = fill_disk(&mut client).await;
     // Smaller changes may still fit. A change that does not fit is not acknowledged and has not happened.
     let mut role = "admin";
     for next in ["agent", "user"].into_iter().cycle() {

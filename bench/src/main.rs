@@ -12,7 +12,6 @@ mod postgres_baseline;
 mod progress;
 mod report;
 mod requests;
-mod rng;
 mod run;
 mod scan;
 mod seed;

@@ -5,13 +5,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use deskpass_core::{Access, Secret};
+use fastrand::Rng;
 use tokio::task::JoinSet;
 use tokio_postgres::{Client, Statement};
 
 use crate::backends::{SharedBackend, connect};
 use crate::error::BenchError;
 use crate::requests::{AGENT, WordList};
-use crate::rng::Rng;
 use crate::seed::{self, CORP};
 use crate::server::cpu;
 use crate::sqlite_baseline::{ADDRESS, SignInRow};
@@ -118,7 +118,7 @@ impl Worker {
         let (employee, session, log) =
             (client.prepare(EMPLOYEE).await?, client.prepare(SESSION).await?, client.prepare(LOG).await?);
         let (find, person) = (client.prepare(FIND).await?, client.prepare(PERSON).await?);
-        Ok(Self { client, rng: Rng::seeded(seed), employee, session, log, find, person })
+        Ok(Self { client, rng: Rng::with_seed(seed), employee, session, log, find, person })
     }
 
     async fn until(mut self, end: Instant, work: Work) -> Result<(Self, Vec<u32>), BenchError> {

@@ -1,7 +1,8 @@
 //! Requests that differ in one word only, so that writing a request means copying three pieces.
 
+use fastrand::Rng;
+
 use crate::connection::HttpResponse;
-use crate::rng::Rng;
 
 /// The `User-Agent` of the generator.
 pub(crate) const AGENT: &str = "deskpass-bench/1";
@@ -55,11 +56,11 @@ impl WordList {
         self.bytes.get(start..start + self.width)
     }
 
-    /// A list of `count` words, each drawn at random from this list.
+    /// A list of `count` words, each drawn at random from this list: the same ones in every run.
     pub(crate) fn drawn(&self, count: usize) -> Self {
-        let (mut rng, mut drawn) = (Rng::seeded(1), Self::new(self.width, count));
+        let (mut rng, mut drawn) = (Rng::with_seed(1), Self::new(self.width, count));
         for _ in 0..count {
-            drawn.bytes.extend_from_slice(self.get(rng.below(self.len())).unwrap_or_default());
+            drawn.bytes.extend_from_slice(rng.choice(self.bytes.chunks_exact(self.width)).unwrap_or_default());
         }
         drawn
     }

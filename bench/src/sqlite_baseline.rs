@@ -4,13 +4,13 @@ use std::path::Path;
 use std::time::Duration;
 
 use deskpass_core::{LoginMethod, LoginSource, Role, Timestamp};
+use fastrand::Rng;
 use rusqlite::{CachedStatement, Connection, params};
 
 use crate::error::BenchError;
 use crate::load::CONNECTIONS;
 use crate::plan::SIGN_IN_EMPLOYEES;
 use crate::requests::AGENT;
-use crate::rng::Rng;
 use crate::seed::{self, CORP, LIFETIME};
 use crate::server::cpu;
 use crate::stats::{Cost, Round, nanoseconds, now};
@@ -33,7 +33,7 @@ impl SqliteBaseline {
     pub(crate) fn open(directory: &Path) -> Result<Self, BenchError> {
         let connection = seed::open(directory)?;
         connection.execute_batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON")?;
-        Ok(Self { connection, rng: Rng::seeded(2) })
+        Ok(Self { connection, rng: Rng::with_seed(2) })
     }
 
     /// Commits groups for the duration of a round. The latencies are those of whole groups.
@@ -110,13 +110,13 @@ impl SignInRow {
         let (began, ends) = (at.millis(), (at + LIFETIME).millis());
         Self {
             digest: digest(rng),
-            id: seed::employee(rng.below(SIGN_IN_EMPLOYEES)),
+            id: seed::employee(rng.usize(..SIGN_IN_EMPLOYEES)),
             role: Role::User.id(),
             method: LoginMethod::Bind.name(),
             source: LoginSource::H5.name(),
             began,
             ends,
-            event: format!("{began:012x}{:020x}", rng.next()),
+            event: format!("{began:012x}{:020x}", rng.u64(..)),
         }
     }
 }
@@ -124,5 +124,5 @@ impl SignInRow {
 /// A text as long and as random as a digest's text.
 fn digest(rng: &mut Rng) -> String {
     const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-    (0..43).filter_map(|_| LETTERS.get(rng.below(LETTERS.len()))).map(|letter| char::from(*letter)).collect()
+    (0..43).filter_map(|_| rng.choice(LETTERS)).map(|letter| char::from(*letter)).collect()
 }

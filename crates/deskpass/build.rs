@@ -6,6 +6,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 fn main() {
     println!("cargo::rerun-if-changed=../../.git/HEAD");
     println!("cargo::rerun-if-changed=../../.git/refs/heads");
+    // The compiler knows the embedded files, but not that one was added.
+    println!("cargo::rerun-if-changed=../../web/assets");
     println!("cargo::rerun-if-env-changed=SOURCE_DATE_EPOCH");
     println!("cargo::rustc-env=BUILD_COMMIT={}", commit().unwrap_or_else(|| "unknown".into()));
     println!("cargo::rustc-env=BUILD_TIME={}", built_at());

@@ -10,9 +10,28 @@ mod service_keys;
 mod sessions;
 mod statistics;
 
-use crate::harness::{PASSWORD, request};
+use std::collections::HashSet;
+use std::time::Duration;
+
+use crate::harness::{Client, PASSWORD, TestApp, request};
 
 const UNLOCK: &str = "/api/admin/agents/agent01/unlock";
+
+/// The identifiers in a list of 120 entries, read in three pages while further entries are added.
+async fn read_in_pages(app: &TestApp, client: &mut Client, token: &str, list: &str) -> Vec<String> {
+    let (mut found, mut after, mut pages) = (Vec::new(), String::new(), 0);
+    loop {
+        let page = client.get_as(token, &format!("{list}?page_size=50{after}")).await.data();
+        found.extend(page["items"].as_array().unwrap().iter().map(|item| item["id"].as_str().unwrap().to_owned()));
+        pages += 1;
+        app.clock.advance(Duration::from_millis(1));
+        client.sign_in("user01").await;
+        let Some(next) = page["next"].as_str() else { break };
+        after = format!("&after={next}");
+    }
+    assert_eq!((pages, found.len(), found.iter().collect::<HashSet<_>>().len()), (3, 120, 120));
+    found
+}
 
 on_every_store! {
     async fn high_risk_wants_a_fresh_code(app) {

@@ -44,6 +44,13 @@ impl Operator<'_> {
         text
     }
 
+    /// Runs the program and requires that it fails with these words; returns its output.
+    pub(crate) fn fail(self, arguments: &[&str], words: &str) -> String {
+        let (success, text) = self.run(arguments);
+        assert!(!success && text.contains(words), "{arguments:?}\n{text}");
+        text
+    }
+
     /// Changes the database directly, past the service.
     pub(crate) fn sql(self, sql: &str) {
         match self {

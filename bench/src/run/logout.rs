@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use fastrand::Rng;
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 
@@ -14,7 +15,6 @@ use crate::plan::LOGOUT_SECONDS;
 use crate::progress::grouped;
 use crate::report::duration;
 use crate::requests::{Requests, WordList};
-use crate::rng::Rng;
 use crate::server::Server;
 use crate::stats::{nanoseconds, now, share};
 
@@ -22,7 +22,7 @@ use crate::stats::{nanoseconds, now, share};
 const WORKERS: usize = 4;
 /// The range of the random delay before a logout, in milliseconds. Without it, the periodic work of the nodes would set the
 /// pace, and every logout would come just after a poll.
-const MAX_DELAY_MILLIS: usize = 250;
+const MAX_DELAY_MILLIS: u64 = 250;
 /// How long the other node is polled without a pause.
 const BUSY_POLL_PERIOD: Duration = Duration::from_millis(5);
 /// The pause between two polls after that.
@@ -52,7 +52,7 @@ impl Run<'_> {
             LogoutWorker {
                 addresses,
                 asks: Arc::clone(&asks),
-                rng: Rng::seeded(u64::try_from(start + lane + 1).unwrap_or(1)),
+                rng: Rng::with_seed(u64::try_from(start + lane + 1).unwrap_or(1)),
             }
             .run(mine)
         });
@@ -89,7 +89,7 @@ impl LogoutWorker {
         let (mut here, mut there) = (Connection::open(here).await?, Connection::open(there).await?);
         let mut times = Vec::new();
         for token in tokens {
-            sleep(Duration::from_millis(u64::try_from(self.rng.below(MAX_DELAY_MILLIS))?)).await;
+            sleep(Duration::from_millis(self.rng.u64(..MAX_DELAY_MILLIS))).await;
             times.push(nanoseconds(self.logout(token, &mut here, &mut there).await?));
         }
         Ok(times)

@@ -166,7 +166,7 @@ impl HashSlot {
     }
 }
 
-/// Parses the output of [`HashSlot::hash`].
+/// Parses the output of [`HashSlot::hash`]: a PHC string with fixed parameters, so that only its two texts have to be read.
 fn parse_hash(kept: &str) -> Option<(Salt, Hash)> {
     let (salt, hash) = kept.strip_prefix(PREFIX)?.split_once('$')?;
     let decode = |text| STANDARD_NO_PAD.decode(text).ok();

@@ -4,7 +4,6 @@
 //! passed to the code that needs them.
 
 mod allow;
-mod base32;
 mod clock;
 mod department;
 mod employee;

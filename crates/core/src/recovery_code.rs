@@ -2,7 +2,9 @@
 
 use std::fmt;
 
-use crate::{Digest, EmployeeKey, Entropy, NoEntropy, base32};
+use data_encoding::BASE32_NOPAD_NOCASE;
+
+use crate::{Digest, EmployeeKey, Entropy, NoEntropy};
 
 const CODE_BYTES: usize = 10;
 const GROUP_CHARS: usize = 4;
@@ -23,13 +25,14 @@ impl RecoveryCode {
     /// Parses a code as people type it: in either case, grouped or not, with digits for letters that look like them.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
-        base32::decode(text.chars().filter(|letter| !is_separator(*letter)).map(fold_lookalike)).map(Self)
+        let letters: String = text.chars().filter(|letter| !is_separator(*letter)).map(fold_lookalike).collect();
+        BASE32_NOPAD_NOCASE.decode(letters.as_bytes()).ok()?.try_into().ok().map(Self)
     }
 
     /// The text of the code as shown to the user, such as `abcd-efgh-ijkl-mnop`.
     #[must_use]
     pub fn text(&self) -> String {
-        let letters = base32::encode(&self.0).to_ascii_lowercase();
+        let letters = BASE32_NOPAD_NOCASE.encode(&self.0).to_ascii_lowercase();
         letters.char_indices().fold(String::new(), |text, (at, letter)| {
             let dash = if at > 0 && at % GROUP_CHARS == 0 { "-" } else { "" };
             format!("{text}{dash}{letter}")
@@ -113,6 +116,8 @@ mod tests {
             "mzxw_6ytb_ojtg_633c",
             "mzxw-6ytb-ojtg-6339",
             "mzxw-6ytb-ojtg-633=",
+            "mzxw-6ytb",
+            "mzxw-6ytb-ojtg-633c-aaaa-aaaa",
             "ｍzxw-6ytb-ojtg-633c",
             "mzxw-6ytb-ojtg-633\0c",
             "123456",

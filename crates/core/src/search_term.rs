@@ -7,7 +7,8 @@
 //! Terms are written in hexadecimal, so that every database orders them by their bytes.
 
 use std::collections::BTreeSet;
-use std::fmt::Write as _;
+
+use data_encoding::HEXLOWER;
 
 /// The number of bytes of a term that are compared.
 const MAX_TERM_BYTES: usize = 24;
@@ -49,11 +50,8 @@ fn plain(text: &str) -> String {
 }
 
 fn hex(text: &str) -> String {
-    text.bytes().take(MAX_TERM_BYTES).fold(String::with_capacity(2 * MAX_TERM_BYTES), |mut hex, byte| {
-        // Writing to a string does not fail.
-        let _ = write!(hex, "{byte:02x}");
-        hex
-    })
+    let bytes = text.as_bytes();
+    HEXLOWER.encode(bytes.get(..MAX_TERM_BYTES).unwrap_or(bytes))
 }
 
 fn is_chinese(c: char) -> bool {

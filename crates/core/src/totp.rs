@@ -3,11 +3,12 @@
 
 use std::fmt;
 
+use data_encoding::BASE32_NOPAD_NOCASE;
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use sha1::Sha1;
 
-use crate::{Entropy, NoEntropy, Timestamp, base32};
+use crate::{Entropy, NoEntropy, Timestamp};
 
 /// The period for which a code is shown.
 const PERIOD_MILLIS: i64 = 30_000;
@@ -98,13 +99,13 @@ impl TotpSecret {
     /// Parses a secret as typed into an authenticator.
     #[must_use]
     pub fn from_base32(text: &str) -> Option<Self> {
-        base32::decode(text.chars()).map(Self)
+        BASE32_NOPAD_NOCASE.decode(text.as_bytes()).ok()?.try_into().ok().map(Self)
     }
 
     /// The secret as typed into an authenticator: 32 characters of base 32.
     #[must_use]
     pub fn base32(&self) -> String {
-        base32::encode(&self.0)
+        BASE32_NOPAD_NOCASE.encode(&self.0)
     }
 
     /// The URI from which an authenticator imports the secret, usually through a QR code.

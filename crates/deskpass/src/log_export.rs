@@ -1,5 +1,7 @@
 //! The log in its export formats: CSV for spreadsheets, or one JSON object per line.
 
+use std::io::{self, Write};
+
 use deskpass_core::Role;
 use deskpass_store::LogRow;
 use schemars::JsonSchema;
@@ -49,9 +51,6 @@ pub(crate) struct Actor<'a> {
     employee_id: &'a str,
 }
 
-const HEADING: &str = "id,at,event,corp_id,employee_id,current_role,login_method,login_source,ip_address,peer_address,user_agent,\
-    actor_corp_id,actor_employee_id,reason,detail,decided_address,verified\r\n";
-
 impl<'a> LogLine<'a> {
     /// Builds the line of a row.
     pub(crate) fn of(row: &'a LogRow) -> Self {
@@ -75,29 +74,30 @@ impl<'a> LogLine<'a> {
             verified: row.verified,
         }
     }
-
-    fn cells(&self) -> [&str; 17] {
-        [
-            self.id,
-            &self.at,
-            self.event,
-            self.corp_id,
-            self.employee_id.unwrap_or_default(),
-            self.current_role.unwrap_or_default(),
-            self.login_method.unwrap_or_default(),
-            self.login_source.unwrap_or_default(),
-            self.ip_address,
-            self.peer_address,
-            self.user_agent,
-            self.actor.map_or("", |actor| actor.corp_id),
-            self.actor.map_or("", |actor| actor.employee_id),
-            self.reason.unwrap_or_default(),
-            self.detail,
-            self.decided_address.unwrap_or_default(),
-            self.verified.map_or("", |verified| if verified { "true" } else { "false" }),
-        ]
-    }
 }
+
+/// The columns of a table: the name in the header row, and the text in the row of a line.
+const COLUMNS: [(&str, CellText); 17] = [
+    ("id", |line| line.id),
+    ("at", |line| &line.at),
+    ("event", |line| line.event),
+    ("corp_id", |line| line.corp_id),
+    ("employee_id", |line| line.employee_id.unwrap_or_default()),
+    ("current_role", |line| line.current_role.unwrap_or_default()),
+    ("login_method", |line| line.login_method.unwrap_or_default()),
+    ("login_source", |line| line.login_source.unwrap_or_default()),
+    ("ip_address", |line| line.ip_address),
+    ("peer_address", |line| line.peer_address),
+    ("user_agent", |line| line.user_agent),
+    ("actor_corp_id", |line| line.actor.map_or("", |actor| actor.corp_id)),
+    ("actor_employee_id", |line| line.actor.map_or("", |actor| actor.employee_id)),
+    ("reason", |line| line.reason.unwrap_or_default()),
+    ("detail", |line| line.detail),
+    ("decided_address", |line| line.decided_address.unwrap_or_default()),
+    ("verified", |line| line.verified.map_or("", |verified| if verified { "true" } else { "false" })),
+];
+
+type CellText = for<'a> fn(&'a LogLine<'_>) -> &'a str;
 
 impl ExportFormat {
     /// The format with this name.
@@ -113,22 +113,47 @@ impl ExportFormat {
         }
     }
 
-    /// The text before the first row.
-    pub(crate) const fn heading(self) -> &'static str {
+    /// Writes what precedes the first row.
+    pub(crate) fn write_heading(self, out: impl Write) -> io::Result<()> {
         match self {
-            Self::Csv => HEADING,
-            Self::JsonLines => "",
+            Self::Csv => {
+                let mut table = table(out);
+                table.write_record(COLUMNS.map(|(name, _)| name)).map_err(io_error)?;
+                table.flush()
+            }
+            Self::JsonLines => Ok(()),
         }
     }
 
-    /// Renders a row, including its line end.
-    pub(crate) fn line(self, row: &LogRow) -> String {
-        let line = LogLine::of(row);
+    /// Writes rows, including their line ends.
+    pub(crate) fn write_rows(self, rows: &[LogRow], mut out: impl Write) -> io::Result<()> {
+        let mut lines = rows.iter().map(LogLine::of);
         match self {
-            Self::Csv => format!("{}\r\n", line.cells().map(cell).join(",")),
-            // The line consists of texts only, so serialization cannot fail.
-            Self::JsonLines => format!("{}\n", serde_json::to_string(&line).unwrap_or_default()),
+            Self::Csv => {
+                let mut table = table(out);
+                let written =
+                    lines.try_for_each(|line| table.write_record(COLUMNS.map(|(_, text)| disarmed(text(&line)))));
+                written.map_err(io_error)?;
+                table.flush()
+            }
+            Self::JsonLines => lines.try_for_each(|line| {
+                serde_json::to_writer(&mut out, &line)?;
+                out.write_all(b"\n")
+            }),
         }
+    }
+}
+
+/// A writer with the line ends of RFC 4180.
+fn table<W: Write>(out: W) -> csv::Writer<W> {
+    csv::WriterBuilder::new().terminator(csv::Terminator::CRLF).from_writer(out)
+}
+
+/// The error of the writer below, whose kind the conversion by the library would hide: a closed pipe is no error to the caller.
+fn io_error(error: csv::Error) -> io::Error {
+    match error.into_kind() {
+        csv::ErrorKind::Io(error) => error,
+        other => io::Error::other(format!("{other:?}")),
     }
 }
 
@@ -142,18 +167,12 @@ const SKIPPED_STARTS: [char; 3] = ['\t', '\r', '\n'];
 /// and may not recognise the quotes of another one.
 const SEPARATORS: [char; 4] = [';', '\t', '\r', '\n'];
 
-/// Renders a text as one cell. A quote mark disarms what a spreadsheet would treat as a formula, at the start or after
-/// a possible separator, because untrusted clients choose the text.
-fn cell(text: &str) -> String {
-    let parts = text.split_inclusive(SEPARATORS);
-    let message = |part: &str| if is_formula(part) { format!("'{part}") } else { part.to_owned() };
-    let first = if begins_with(text, &SKIPPED_STARTS) { "'" } else { "" };
-    let text = parts.map(message).fold(first.to_owned(), |text, part| text + &part);
-    if text.contains(['"', ',', '\r', '\n']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text }
-}
-
-fn is_formula(text: &str) -> bool {
-    begins_with(text, &FORMULA_STARTS)
+/// Puts a quote mark before what a spreadsheet would treat as a formula, at the start of a cell or after a possible
+/// separator, because untrusted clients choose the text.
+fn disarmed(text: &str) -> String {
+    let guard = |text: &str, starts: &[char]| if begins_with(text, starts) { "'" } else { "" };
+    let first = guard(text, &SKIPPED_STARTS).to_owned();
+    text.split_inclusive(SEPARATORS).fold(first, |cell, part| cell + guard(part, &FORMULA_STARTS) + part)
 }
 
 fn begins_with(text: &str, any: &[char]) -> bool {
@@ -203,17 +222,33 @@ mod tests {
         }
     }
 
+    fn heading(format: ExportFormat) -> String {
+        let mut written = Vec::new();
+        format.write_heading(&mut written).unwrap();
+        String::from_utf8(written).unwrap()
+    }
+
+    fn line(format: ExportFormat, row: LogRow) -> String {
+        let mut written = Vec::new();
+        format.write_rows(&[row], &mut written).unwrap();
+        String::from_utf8(written).unwrap()
+    }
+
     #[test]
     fn a_table_has_as_many_cells_as_its_heading() {
         assert_eq!(
-            ExportFormat::Csv.line(&row()),
+            line(ExportFormat::Csv, row()),
             "0197,2025-06-15T15:06:40.123Z,roles_changed,ww,zhangsan,admin,qrcode,itadmin,192.0.2.1,::1,\
              Mozilla/5.0 (X11; Linux),ww,admin01,not_held,\"admin, user -> user\",198.51.100.7,true\r\n"
         );
-        let (heading, line) = (ExportFormat::Csv.heading(), ExportFormat::Csv.line(&anonymous_row()));
-        assert_eq!(line.split(',').count(), heading.split(',').count());
+        assert_eq!(
+            heading(ExportFormat::Csv),
+            "id,at,event,corp_id,employee_id,current_role,login_method,login_source,ip_address,peer_address,user_agent,\
+             actor_corp_id,actor_employee_id,reason,detail,decided_address,verified\r\n"
+        );
+        let line = line(ExportFormat::Csv, anonymous_row());
+        assert_eq!(line.split(',').count(), COLUMNS.len());
         assert!(line.contains(",ww,,,,,192.0.2.1,") && line.ends_with(",,,,,,\r\n"), "{line}");
-        assert!(heading.ends_with("\r\n"));
     }
 
     #[test]
@@ -245,19 +280,37 @@ mod tests {
             ("a;b", "a;b"),
             ("\"=1", "\"'\"\"=1\""),
             ("a=b", "a=b"),
+            ("=cmd|' /C calc'!A0", "'=cmd|' /C calc'!A0"),
         ] {
-            assert_eq!(cell(text), written, "{text:?}");
+            let line = line(ExportFormat::Csv, LogRow { user_agent: text.to_owned(), ..row() });
+            assert!(line.contains(&format!(",::1,{written},ww,")), "{text:?}: {line}");
         }
-        let line = ExportFormat::Csv.line(&LogRow { user_agent: "=cmd|' /C calc'!A0".to_owned(), ..row() });
-        assert!(line.contains(",'=cmd|' /C calc'!A0,"), "{line}");
+    }
+
+    #[test]
+    fn a_closed_pipe_is_reported_as_one() {
+        struct ClosedPipe;
+        impl Write for ClosedPipe {
+            fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+                Err(io::ErrorKind::BrokenPipe.into())
+            }
+            fn flush(&mut self) -> io::Result<()> {
+                Ok(())
+            }
+        }
+        for format in [ExportFormat::Csv, ExportFormat::JsonLines] {
+            let written = format.write_rows(&vec![row(); 100], ClosedPipe);
+            assert_eq!(written.unwrap_err().kind(), io::ErrorKind::BrokenPipe, "{format:?}");
+        }
     }
 
     #[test]
     fn a_line_of_json_has_the_same_names() {
         let row = LogRow { detail: "张三 \"said\"\nso".to_owned(), ..row() };
-        let line = ExportFormat::JsonLines.line(&row);
-        assert!(line.ends_with("}\n") && line.matches('\n').count() == 1, "{line}");
-        let row_json: serde_json::Value = serde_json::from_str(&line).unwrap();
+        let text = line(ExportFormat::JsonLines, row);
+        assert!(text.ends_with("}\n") && text.matches('\n').count() == 1, "{text}");
+        assert_eq!(heading(ExportFormat::JsonLines), "");
+        let row_json: serde_json::Value = serde_json::from_str(&text).unwrap();
         assert_eq!(
             row_json,
             json!({
@@ -268,8 +321,7 @@ mod tests {
                 "detail": "张三 \"said\"\nso", "decided_address": "198.51.100.7", "verified": true
             })
         );
-        let row_json: serde_json::Value =
-            serde_json::from_str(&ExportFormat::JsonLines.line(&anonymous_row())).unwrap();
+        let row_json: serde_json::Value = serde_json::from_str(&line(ExportFormat::JsonLines, anonymous_row())).unwrap();
         for name in [
             "employee_id",
             "current_role",

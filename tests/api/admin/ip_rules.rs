@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use deskpass_core::{Role, parse_network};
+use fastrand::Rng;
 use serde_json::{Value, json};
 
 use crate::cluster::soon;
@@ -319,16 +320,12 @@ on_every_store! {
         }
         let networks = ["10.0.0.0/8", "10.1.0.0/16", "192.0.2.0/28", "2001:db8::/48", "2001:db8::/32", "203.0.113.9", "0.0.0.0/0", "::/0"];
         let roles = ["admin", "agent", "user", "supervisor", "security"];
-        let mut dice = 0x9e37_79b9_7f4a_7c15_u64;
-        let mut roll = |sides: usize| {
-            dice = dice.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            usize::try_from(dice >> 33).unwrap() % sides
-        };
+        let mut rng = Rng::with_seed(1);
         let mut seen = [0, 0];
         for _ in 0..12 {
             let mut wanted = lists(&[]);
             for role in roles {
-                let mut list: Vec<_> = (0..roll(4)).map(|_| networks[roll(networks.len())]).collect();
+                let mut list: Vec<_> = (0..rng.usize(..4)).filter_map(|_| rng.choice(networks)).collect();
                 if role == "admin" && !list.is_empty() {
                     list.push(HOME);
                 }

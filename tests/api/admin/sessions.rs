@@ -7,6 +7,7 @@ use deskpass_core::Role;
 use serde_json::{Value, json};
 
 use super::people::{Admin, enter};
+use super::read_in_pages;
 use crate::harness::{Client, Response, StoreBackend, TestApp};
 
 const SESSIONS: &str = "/api/admin/sessions";
@@ -192,17 +193,7 @@ on_every_store! {
         }
         app.clock.advance(Duration::from_secs(1));
         let token = client.sign_in("admin01").await;
-        let (mut found, mut after, mut pages) = (Vec::new(), String::new(), 0);
-        loop {
-            let page = client.get_as(&token, &format!("{SESSIONS}?page_size=50{after}")).await.data();
-            found.extend(page["items"].as_array().unwrap().iter().map(|item| item["id"].as_str().unwrap().to_owned()));
-            pages += 1;
-            app.clock.advance(Duration::from_millis(1));
-            client.sign_in("user01").await;
-            let Some(next) = page["next"].as_str() else { break };
-            after = format!("&after={next}");
-        }
-        assert_eq!((pages, found.len(), found.iter().collect::<HashSet<_>>().len()), (3, 120, 120));
+        read_in_pages(&app, &mut client, &token, SESSIONS).await;
         assert_eq!(seen(&mut client, &token, "").await.len(), 50, "fifty by default");
         assert_eq!(seen(&mut client, &token, "?page_size=200").await.len(), 123);
     }

@@ -1,5 +1,4 @@
-use std::fmt::Write as _;
-
+use data_encoding::HEXLOWER;
 use proptest::prelude::*;
 
 use super::*;
@@ -43,11 +42,7 @@ fn typed(code: &str) -> OneTimeCode {
 fn the_table_of_rfc_4226() {
     for (count, (hex, cut, code)) in (0i64..).zip(HOTP) {
         let hash = hash(SECRET, count);
-        let written = hash.iter().fold(String::new(), |mut text, byte| {
-            let _ = write!(text, "{byte:02x}");
-            text
-        });
-        assert_eq!((written.as_str(), truncated(&hash)), (hex, cut), "count {count}");
+        assert_eq!((&*HEXLOWER.encode(&hash), truncated(&hash)), (hex, cut), "count {count}");
         assert_eq!(TotpSecret::from_bytes(*SECRET).code_at(TotpStep::from_number(count)), code, "count {count}");
     }
 }
@@ -155,11 +150,29 @@ fn the_seed_is_given_as_base_32_and_as_an_address() {
     assert_eq!(seed.base32(), "GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ");
     let read = |text: &str| TotpSecret::from_base32(text).map(|seed| seed.0);
     assert_eq!(read(&seed.base32()), Some(*SECRET));
-    assert_eq!(read("GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJ"), None);
     assert_eq!(
         seed.otpauth_uri("Deskpass", "user01"),
         "otpauth://totp/Deskpass:user01?secret=GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ&issuer=Deskpass&algorithm=SHA1&digits=6&period=30"
     );
+}
+
+#[test]
+fn every_letter_is_read_in_either_case() {
+    for text in ["ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", "abcdefghijklmnopqrstuvwxyz234567"] {
+        let bytes = TotpSecret::from_base32(text).map(|seed| HEXLOWER.encode(seed.bytes()));
+        assert_eq!(bytes.as_deref(), Some("00443214c74254b635cf84653a56d7c675be77df"), "{text}");
+    }
+}
+
+#[test]
+fn what_is_no_seed_is_refused() {
+    let letters = "GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJ";
+    for end in
+        ["", "QA", "QAAAAAAA", "=", "Q=", "0", "1", "8", "9", "-", " ", "é", "Ａ", "\u{17f}", "\u{212a}", "\u{141}"]
+    {
+        assert!(TotpSecret::from_base32(&format!("{letters}{end}")).is_none(), "{end:?}");
+    }
+    assert!(TotpSecret::from_base32("").is_none() && TotpSecret::from_base32(letters.split_at(16).0).is_none());
 }
 
 #[test]
@@ -183,6 +196,21 @@ fn seeds_differ_and_need_entropy() {
 }
 
 proptest! {
+    #[test]
+    fn a_seed_is_read_as_it_is_written(seed: [u8; 20]) {
+        let text = TotpSecret::from_bytes(seed).base32();
+        // RFC 4648, section 6: five bits each, the most significant first.
+        let letters = (0..32).map(|at| (0..5).fold(0, |value, bit| {
+            let bit = at * 5 + bit;
+            value << 1 | (seed.get(bit / 8).map_or(0, |byte| byte >> (7 - bit % 8) & 1))
+        }));
+        let letter = |value: u8| char::from(if value < 26 { b'A' + value } else { b'2' - 26 + value });
+        prop_assert_eq!(&text, &letters.map(letter).collect::<String>());
+        for text in [text.to_lowercase(), text] {
+            prop_assert_eq!(TotpSecret::from_base32(&text).map(|read| read.0), Some(seed));
+        }
+    }
+
     /// Any sequence of attempts, in any order and with repetitions.
     #[test]
     fn no_step_is_accepted_twice(seed: [u8; 20], tries in prop::collection::vec((0..8i64, -3..=3i64), 1..60)) {

@@ -6,7 +6,7 @@ use crate::language::Language;
 
 const STYLE: &str = include_str!("../page.css");
 
-/// Text that is HTML-escaped on output.
+/// Text that is HTML-escaped on output. A few pages with texts only need no template engine.
 pub(super) struct Escaped<'a>(pub(super) &'a str);
 
 impl fmt::Display for Escaped<'_> {

@@ -52,13 +52,14 @@ impl Export {
             let _ = writeln!(io::stderr(), "{OTHER_KEY}");
         }
         let mut out = BufWriter::new(io::stdout());
-        let began = out.write_all(format.heading().as_bytes());
-        let write = move |rows: Vec<LogRow>| {
-            rows.iter().try_for_each(|row| out.write_all(format.line(row).as_bytes()))?;
-            out.flush()
+        let written = match format.write_heading(&mut out) {
+            Ok(()) => {
+                let write = move |rows: Vec<LogRow>| format.write_rows(&rows, &mut out).and_then(|()| out.flush());
+                runtime.block_on(read_log(&place, mode, filter, write))
+            }
+            Err(error) => Ok(Err(error)),
         };
-        let written = began.map(|()| runtime.block_on(read_log(&place, mode, filter, write)));
-        match written.map(|read| read.map_err(|error| unreadable(&error)))? {
+        match written.map_err(|error| unreadable(&error)) {
             // A reader that closes the pipe is no error.
             Ok(Err(error)) if error.kind() != ErrorKind::BrokenPipe => Err(format!("cannot write: {error}").into()),
             Ok(_) => Ok(()),

@@ -19,6 +19,7 @@ pub(super) fn takes_gzip(headers: &HeaderMap) -> bool {
     gzip > 0.0 && gzip >= identity.unwrap_or(0.0)
 }
 
+/// A coding and its weight. Read without a library: a file exists in two encodings, so only `gzip` has to be found.
 fn weighted_item(item: &str) -> Option<(&str, f32)> {
     let (coding, quality) = item.split_once(';').unwrap_or((item, "q=1"));
     let (name, quality) = quality.split_once('=')?;

@@ -1,14 +1,10 @@
 //! The embedded files.
 
+use include_dir::{Dir, include_dir};
+
 macro_rules! pages {
     ($($path:literal => $name:literal),* $(,)?) => {
         &[$(($path, include_str!(concat!("../../../../../web/", $name)))),*]
-    };
-}
-
-macro_rules! assets {
-    ($($name:literal),* $(,)?) => {
-        &[$(($name, include_bytes!(concat!("../../../../../web/assets/", $name)))),*]
     };
 }
 
@@ -23,85 +19,12 @@ pub(super) const PAGES: &[(&str, &str)] = pages! {
     "/api/docs" => "docs.html",
 };
 
-/// The assets of the pages, by name.
-pub(super) const ASSETS: &[(&str, &[u8])] = assets! {
-    "access.js",
-    "account.js",
-    "admin-words.js",
-    "admin.css",
-    "agents.js",
-    "api.js",
-    "ask-words.js",
-    "ask.js",
-    "chart.js",
-    "clients.js",
-    "content.js",
-    "continue.js",
-    "desk-words.js",
-    "desk.css",
-    "desk.js",
-    "deskpass.js",
-    "device-panel.js",
-    "device-words.js",
-    "device.js",
-    "dialog.js",
-    "docs-words.js",
-    "docs.css",
-    "docs.js",
-    "dom.js",
-    "dress.js",
-    "export.js",
-    "filters.js",
-    "guard.js",
-    "health.js",
-    "holders.js",
-    "inbox.js",
-    "inside.css",
-    "keys.js",
-    "links.js",
-    "listing.js",
-    "live.js",
-    "log-words.js",
-    "log.js",
-    "login-words.js",
-    "mark.svg",
-    "matrix.js",
-    "message.js",
-    "messages.js",
-    "nav.js",
-    "network-list.js",
-    "network-trial.js",
-    "networks.js",
-    "overview.js",
-    "own-password.js",
-    "page.js",
-    "password-step.js",
-    "password-words.js",
-    "password.js",
-    "people.js",
-    "person.js",
-    "places.js",
-    "qr.js",
-    "recovery-codes.js",
-    "refusals.js",
-    "save-file.js",
-    "scan.js",
-    "security-words.js",
-    "security.js",
-    "sessions.js",
-    "sign-in-again-words.js",
-    "sign-in-again.js",
-    "sign-in.js",
-    "sign-ins.js",
-    "signed-in.js",
-    "socket.js",
-    "suspended.js",
-    "typewriter.js",
-    "views.js",
-    "watching.js",
-    "words.js",
-    "wrong-role.js",
-};
+static ASSETS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../web/assets");
+
+/// The name and the content of each asset, in the order of their names.
+pub(super) fn assets() -> impl Iterator<Item = (&'static str, &'static [u8])> {
+    ASSETS.files().filter_map(|file| Some((file.path().to_str()?, file.contents())))
+}
 
 /// The media type of an asset, by its extension.
 pub(super) fn kind(name: &str) -> &'static str {
@@ -117,16 +40,17 @@ pub(super) fn kind(name: &str) -> &'static str {
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 mod tests {
+    use std::collections::BTreeSet;
     use std::path::Path;
 
     use super::*;
 
     #[test]
     fn every_asset_is_carried_along_under_a_known_type() {
-        let assets = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../web/assets");
-        for asset in std::fs::read_dir(assets).unwrap() {
-            let name = asset.unwrap().file_name().into_string().unwrap();
-            assert!(ASSETS.iter().any(|(known, _)| *known == name), "{name}");
+        let files = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../web/assets").read_dir().unwrap();
+        let files: BTreeSet<_> = files.map(|file| file.unwrap().file_name().into_string().unwrap()).collect();
+        assert!(assets().map(|(name, _)| name).eq(&files));
+        for name in files {
             assert_ne!(kind(&name), "application/octet-stream", "{name}");
         }
     }

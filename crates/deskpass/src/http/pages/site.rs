@@ -10,7 +10,7 @@ use flate2::write::GzEncoder;
 use hyper::header::HeaderValue;
 use sha2::{Digest as _, Sha256};
 
-use super::files::{ASSETS, PAGES, kind};
+use super::files::{PAGES, assets, kind};
 use super::template::resolve;
 use crate::config::Language;
 
@@ -44,7 +44,7 @@ pub(super) struct EncodedFile {
 
 impl Site {
     fn make() -> Self {
-        let version = version(ASSETS);
+        let version = version(assets());
         let root = format!("/assets/{version}");
         let page = |path, template| {
             [Language::En, Language::Zh].map(|language| {
@@ -54,10 +54,7 @@ impl Site {
         };
         Self {
             pages: PAGES.iter().map(|(path, template)| (*path, page(path, template))).collect(),
-            assets: ASSETS
-                .iter()
-                .map(|(name, bytes)| (*name, File::new(kind(name), Bytes::from_static(bytes))))
-                .collect(),
+            assets: assets().map(|(name, bytes)| (name, File::new(kind(name), Bytes::from_static(bytes)))).collect(),
             version,
         }
     }
@@ -90,7 +87,7 @@ fn client(path: &str) -> &'static str {
     LoginSource::ALL.into_iter().find(named).unwrap_or(LoginSource::H5).name()
 }
 
-fn version(assets: &[(&str, &[u8])]) -> String {
+fn version<'a>(assets: impl IntoIterator<Item = (&'a str, &'a [u8])>) -> String {
     let mut all = Sha256::new();
     for (name, bytes) in assets {
         all.update(Sha256::digest(name));
@@ -180,13 +177,13 @@ mod tests {
     #[test]
     fn the_version_changes_with_every_asset() {
         let versions = [
-            version(&[("a", b"1"), ("b", b"2")]),
-            version(&[("a", b"1"), ("b", b"3")]),
-            version(&[("a", b"1"), ("c", b"2")]),
-            version(&[("a", b"1b"), ("", b"2")]),
+            version([("a", &b"1"[..]), ("b", b"2")]),
+            version([("a", &b"1"[..]), ("b", b"3")]),
+            version([("a", &b"1"[..]), ("c", b"2")]),
+            version([("a", &b"1b"[..]), ("", b"2")]),
         ];
         assert!(versions.iter().all(|version| version.len() == 12));
         assert_eq!(HashSet::from(versions).len(), 4);
-        assert_eq!(version(ASSETS), SITE.version);
+        assert_eq!(version(assets()), SITE.version);
     }
 }

@@ -45,7 +45,8 @@ pub(crate) struct Cookies {
 }
 
 impl Cookies {
-    /// The secret of this kind, if the browser sent one.
+    /// The secret of this kind, if the browser sent one. Read without a cookie library: a value is a token, which is neither
+    /// quoted nor encoded, and must match byte by byte.
     pub(crate) fn get<K: CookieKind>(&self) -> Option<Secret<K>> {
         let name = cookie_name::<K>(self.development);
         let lines = self.lines.iter().filter_map(|line| line.to_str().ok());

@@ -22,6 +22,7 @@ pub(crate) fn preferred(headers: &HeaderMap, default: Language) -> Language {
     best.0
 }
 
+/// A supported language and its weight. Read without a library: of a language tag, only the first part counts.
 fn weighted_item(item: &str) -> Option<(Language, f32)> {
     let (tag, quality) = item.split_once(';').unwrap_or((item, "q=1"));
     let quality = quality.trim().strip_prefix("q=")?.parse().ok()?;

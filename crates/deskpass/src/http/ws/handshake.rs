@@ -9,16 +9,13 @@ use hyper::header::{
 };
 use hyper::http::request::Parts;
 use hyper::{HeaderMap, Version};
-use sha1::{Digest as _, Sha1};
+use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 use url::{Host, Url};
 
 use crate::App;
 use crate::http::error::{ApiError, BadRequest};
 use crate::http::request::context::RequestContext;
 use crate::http::request::describe::{DescribeInput, InputSpec};
-
-/// The constant that RFC 6455 appends to a client's key.
-const GUID: &[u8] = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 
 /// A valid handshake from an allowed origin.
 #[derive(Debug)]
@@ -65,8 +62,7 @@ fn accept(headers: &HeaderMap) -> Option<HeaderValue> {
     if STANDARD.decode(key.as_bytes()).ok()?.len() != 16 {
         return None;
     }
-    let digest = Sha1::new().chain_update(key.as_bytes()).chain_update(GUID).finalize();
-    HeaderValue::try_from(STANDARD.encode(digest)).ok()
+    HeaderValue::try_from(derive_accept_key(key.as_bytes())).ok()
 }
 
 /// Whether the origin is that of a page where users sign in. Programs other than browsers send no origin; browsers always do, and

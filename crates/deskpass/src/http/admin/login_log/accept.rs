@@ -43,7 +43,7 @@ fn preferred(headers: &HeaderMap) -> AcceptedFormat {
     best.1
 }
 
-/// A format and its weight, in thousandths.
+/// A format and its weight, in thousandths. Read without a library: a handful of media types, and none of their parameters.
 fn range(text: &str) -> Option<(AcceptedFormat, u16)> {
     let mut parts = text.split(';').map(str::trim);
     let form = match &*parts.next()?.to_ascii_lowercase() {

@@ -90,19 +90,23 @@ enum ExportError {
     Stopping,
     #[error(transparent)]
     Failed(#[from] Error),
+    #[error(transparent)]
+    Unwritten(#[from] io::Error),
 }
 
 impl ExportSource {
     /// Returns the next chunk, and the row to continue from.
     async fn take(&self, step: ExportStep) -> Result<(Bytes, Option<String>), ExportError> {
-        let (mut piece, mut page) = match step {
-            ExportStep::Begin(page) => (self.format.heading().to_owned(), page),
-            ExportStep::GoOn(before) => (String::new(), self.read(before).await?),
+        let mut piece = Vec::new();
+        let mut page = match step {
+            ExportStep::Begin(page) => {
+                self.format.write_heading(&mut piece)?;
+                page
+            }
+            ExportStep::GoOn(before) => self.read(before).await?,
         };
         loop {
-            for row in &page.rows {
-                piece.push_str(&self.format.line(row));
-            }
+            self.format.write_rows(&page.rows, &mut piece)?;
             match page.next {
                 // A rare event can take several reads until a row matches.
                 Some(before) if piece.is_empty() => page = self.read(before).await?,
