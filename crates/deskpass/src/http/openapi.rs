@@ -131,7 +131,7 @@ fn security(access: RequiredAccess, spec: &OperationSpec) -> Value {
 fn parameters(route: &Route, spec: &OperationSpec) -> Vec<Value> {
     let parameter = |place: &'static str| {
         move |field: &FieldSpec| {
-            let FieldSpec { name, kind, required } = field;
+            let FieldSpec { name, kind, required, .. } = field;
             json!({ "name": name, "in": place, "required": required, "schema": schema::of(kind) })
         }
     };

@@ -7,14 +7,14 @@ use hyper::http::request::Parts;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Done, EmployeeRef};
+use super::Done;
 use crate::App;
 use crate::http::error::ApiError;
 use crate::http::request::authority::{HighRisk, HomeAdmin, HomeOnly, NoBody, PathAnd, VerifiedCaller};
 use crate::http::request::body::JsonBody;
 use crate::http::request::context::RequestContext;
 use crate::http::request::describe::{DescribeInput, InputSpec};
-use crate::http::request::fields::{Fields, FromFields};
+use crate::http::request::fields::FromFields;
 use crate::http::request::query::Path;
 use crate::http::response::envelope::Reply;
 use crate::timestamp::{Rfc3339, rfc3339};
@@ -67,32 +67,25 @@ pub(crate) async fn list(State(app): State<App>, HomeAdmin(admin): HomeAdmin) ->
 }
 
 /// A user of a connected corporation, as the platform identifies them.
-#[derive(Debug)]
+#[derive(Debug, FromFields)]
 pub(crate) struct PartnerUser {
+    /// The connected corporation.
+    #[field(name = "corp_id")]
     corp: CorpId,
+    /// The user's id in the connected corporation.
+    #[field(name = "user_id")]
     user: EmployeeId,
 }
 
-impl FromFields for PartnerUser {
-    fn from_fields(fields: &mut Fields) -> Option<Self> {
-        let (corp, user) = (fields.id("corp_id", CorpId::parse), fields.id("user_id", EmployeeId::parse));
-        Some(Self { corp: corp?, user: user? })
-    }
-}
-
 /// The user and the employee to link.
-#[derive(Debug)]
+#[derive(Debug, FromFields)]
 pub(crate) struct LinkBody {
+    #[field(flatten)]
     partner: PartnerUser,
-    target: EmployeeRef,
-}
-
-impl FromFields for LinkBody {
-    fn from_fields(fields: &mut Fields) -> Option<Self> {
-        let (partner, id) = (PartnerUser::from_fields(fields), fields.id("employee_id", EmployeeId::parse));
-        let corp = fields.maybe_id("target_corp_id", CorpId::parse);
-        Some(Self { partner: partner?, target: EmployeeRef { corp: corp?, id: id? } })
-    }
+    /// The employee as whom the user may act.
+    employee_id: EmployeeId,
+    /// The corporation of the employee; the main one unless given.
+    target_corp_id: Option<CorpId>,
 }
 
 /// A user of a connected corporation, and an existing employee.
@@ -114,8 +107,8 @@ impl FromRequest<RequestContext> for NewLink {
         let (mut parts, body) = request.into_parts();
         let authority = VerifiedCaller::from_request_parts(&mut parts, context).await?;
         let asked = JsonBody::from_request(Request::from_parts(parts, body), context).await;
-        let JsonBody(LinkBody { partner, target }) = asked?;
-        let (auth, target) = (&context.app.auth, target.key(&context.app));
+        let (auth, JsonBody(LinkBody { partner, employee_id, target_corp_id })) = (&context.app.auth, asked?);
+        let target = auth.resolve_key(target_corp_id.as_ref(), &employee_id);
         if partner.corp == auth.policy.home_corp {
             return Err(super::field_error("corp_id", HOME_CORP_MESSAGE));
         }

@@ -15,16 +15,11 @@ use crate::http::request::authority::{HighRisk, HomeAdmin, HomeOnly};
 use crate::http::request::body::JsonBody;
 use crate::http::request::context::RequestContext;
 use crate::http::request::describe::{DescribeInput, InputSpec};
-use crate::http::request::fields::{Fields, FromFields};
+use crate::http::request::fields::{FromFields, ServiceKeyId};
 use crate::http::request::query::Path;
 use crate::http::response::envelope::Reply;
 use crate::http::response::schema::ServiceScopeName;
 use crate::timestamp::{Rfc3339, rfc3339};
-
-/// The default and the maximum lifetime of a key, in days.
-const DEFAULT_KEY_DAYS: u64 = 365;
-
-const MAX_KEY_DAYS: u64 = 3650;
 
 /// The service keys, newest first.
 #[derive(Debug, JsonSchema, Serialize)]
@@ -81,19 +76,13 @@ pub(crate) async fn list(State(app): State<App>, HomeAdmin(admin): HomeAdmin) ->
 }
 
 /// The service key to create.
-#[derive(Debug)]
+#[derive(Debug, FromFields)]
 pub(crate) struct NewServiceKeyBody {
     name: ServiceKeyName,
     scopes: ServiceScopes,
+    /// The lifetime of the key in days; 365 unless given.
+    #[field(name = "expires_in_days", range = 1..=3650, default = 365)]
     days: u64,
-}
-
-impl FromFields for NewServiceKeyBody {
-    fn from_fields(fields: &mut Fields) -> Option<Self> {
-        let (name, scopes) = (fields.key_name("name"), fields.scopes("scopes"));
-        let days = fields.maybe_integer("expires_in_days", 1..=MAX_KEY_DAYS);
-        Some(Self { name: name?, scopes: scopes?, days: days?.unwrap_or(DEFAULT_KEY_DAYS) })
-    }
 }
 
 /// A new service key. No other response contains the key.
@@ -124,13 +113,8 @@ pub(crate) async fn create(
 }
 
 /// The id of a service key in the path.
-struct ServiceKeyPath(String);
-
-impl FromFields for ServiceKeyPath {
-    fn from_fields(fields: &mut Fields) -> Option<Self> {
-        Some(Self(fields.key_id("id")?))
-    }
-}
+#[derive(FromFields)]
+struct ServiceKeyPath(#[field(name = "id")] ServiceKeyId);
 
 /// An existing service key, as the path names it.
 #[derive(Debug)]
@@ -146,7 +130,7 @@ impl FromRequest<RequestContext> for ExistingServiceKey {
     type Rejection = ApiError;
     async fn from_request(request: Request, context: &RequestContext) -> Result<Self, ApiError> {
         let (mut parts, _) = request.into_parts();
-        let Path(ServiceKeyPath(id)) = Path::from_request_parts(&mut parts, context).await?;
+        let Path(ServiceKeyPath(ServiceKeyId(id))) = Path::from_request_parts(&mut parts, context).await?;
         context.app.auth.require_service_key(&id).await?;
         Ok(Self(id))
     }

@@ -15,26 +15,21 @@ use crate::http::error::ApiError;
 use crate::http::request::authority::{HighRisk, NoBody, PathAnd, Reader, VerifiedCaller};
 use crate::http::request::context::RequestContext;
 use crate::http::request::describe::{DescribeInput, InputSpec};
-use crate::http::request::fields::{Fields, FromFields};
+use crate::http::request::fields::FromFields;
 use crate::http::request::query::{Path, Query};
 use crate::http::response::envelope::Reply;
 
 /// The query of the list of sessions.
-#[derive(Debug)]
+#[derive(Debug, FromFields)]
 pub(crate) struct SessionsQuery {
+    /// The corporation of the sessions; the caller's own unless given.
+    #[field(name = "corp_id")]
     corp: Option<CorpId>,
-    wanted: SessionQuery,
+    employee_id: Option<EmployeeId>,
+    /// The active role.
+    role: Option<Role>,
+    #[field(flatten)]
     paging: CursorPaging,
-}
-
-impl FromFields for SessionsQuery {
-    fn from_fields(fields: &mut Fields) -> Option<Self> {
-        let corp = fields.maybe_id("corp_id", CorpId::parse);
-        let employee = fields.maybe_id("employee_id", EmployeeId::parse);
-        let (role, paging) = (fields.maybe_choice("role", &Role::NAMES), CursorPaging::from_fields(fields));
-        let wanted = SessionQuery { employee: employee?, role: role?.and_then(Role::from_name) };
-        Some(Self { corp: corp?, wanted, paging: paging? })
-    }
 }
 
 /// A session and its user.
@@ -72,8 +67,8 @@ pub(crate) async fn list(
     Query(asked): Query<SessionsQuery>,
 ) -> Result<Reply<Sessions>, ApiError> {
     let scope = reader.access_scope(&app, asked.corp.as_ref()).await?;
-    let CursorPaging { after, limit } = asked.paging;
-    let found = app.auth.sessions(&scope, &asked.wanted, after.as_deref(), limit).await?;
+    let (wanted, paging) = (SessionQuery { employee: asked.employee_id, role: asked.role }, asked.paging);
+    let found = app.auth.sessions(&scope, &wanted, paging.after.as_deref(), paging.limit()).await?;
     let (page, asking) = (found.map_err(|_| bad_cursor())?, reader.caller.digest());
     let items = page.sessions.into_iter().map(|listed| SessionOf::of(listed, asking)).collect();
     Ok(Reply(Sessions { items, next: page.next }))

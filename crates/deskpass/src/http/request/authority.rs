@@ -13,7 +13,7 @@ use crate::http::request::access::RequiredAccess;
 use crate::http::request::client::RequestClient;
 use crate::http::request::context::RequestContext;
 use crate::http::request::describe::{DescribeInput, InputSpec};
-use crate::http::request::fields::{Fields, FromFields};
+use crate::http::request::fields::FromFields;
 use crate::http::request::query::Path;
 use crate::http::request::token::{ActiveUser, TokenHolder};
 
@@ -224,13 +224,8 @@ fn otp_header(headers: &HeaderMap) -> Option<String> {
 }
 
 /// An employee of the home corporation, as the path names them.
-pub(crate) struct AgentPath(EmployeeId);
-
-impl FromFields for AgentPath {
-    fn from_fields(fields: &mut Fields) -> Option<Self> {
-        Some(Self(fields.id("employee_id", EmployeeId::parse)?))
-    }
-}
+#[derive(FromFields)]
+pub(crate) struct AgentPath(#[field(name = "employee_id")] EmployeeId);
 
 impl FromRequest<RequestContext> for ExistingAgent {
     type Rejection = ApiError;
