@@ -64,6 +64,9 @@ impl LoginSource {
     /// Every client.
     pub const ALL: [Self; 3] = [Self::H5, Self::ItAgent, Self::ItAdmin];
 
+    /// The names of all clients.
+    pub const NAMES: [&'static str; 3] = [Self::H5.name(), Self::ItAgent.name(), Self::ItAdmin.name()];
+
     /// The name in records and responses.
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -172,6 +175,7 @@ mod tests {
             assert_eq!(LoginSource::from_name(source.name()), Some(source));
         }
         assert_eq!(LoginMethod::NAMES, LoginMethod::ALL.map(LoginMethod::name));
+        assert_eq!(LoginSource::NAMES, LoginSource::ALL.map(LoginSource::name));
         for method in LoginMethod::ALL {
             assert_eq!(LoginMethod::from_name(method.name()), Some(method));
         }

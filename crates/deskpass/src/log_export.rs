@@ -321,7 +321,8 @@ mod tests {
                 "detail": "张三 \"said\"\nso", "decided_address": "198.51.100.7", "verified": true
             })
         );
-        let row_json: serde_json::Value = serde_json::from_str(&line(ExportFormat::JsonLines, anonymous_row())).unwrap();
+        let row_json: serde_json::Value =
+            serde_json::from_str(&line(ExportFormat::JsonLines, anonymous_row())).unwrap();
         for name in [
             "employee_id",
             "current_role",

@@ -21,7 +21,7 @@ use crate::http::error::field_error::{FieldError, FieldErrors};
 use crate::http::error::{ApiError, BadRequest};
 use crate::http::request::authority::{Admin, Reader};
 use crate::http::request::change::CheckedInput;
-use crate::http::request::fields::{Fields, FromFields};
+use crate::http::request::fields::FromFields;
 
 /// A change that was made.
 #[derive(Debug, JsonSchema, Serialize)]
@@ -34,9 +34,12 @@ impl Done {
 }
 
 /// An employee of any corporation, as a path or a body names them.
-#[derive(Debug)]
+#[derive(Debug, FromFields)]
 pub(crate) struct EmployeeRef {
+    /// The employee's corporation.
+    #[field(name = "corp_id")]
     corp: Option<CorpId>,
+    #[field(name = "employee_id")]
     id: EmployeeId,
 }
 
@@ -52,55 +55,36 @@ impl EmployeeRef {
     }
 }
 
-impl FromFields for EmployeeRef {
-    fn from_fields(fields: &mut Fields) -> Option<Self> {
-        let (corp, id) = (fields.maybe_id("corp_id", CorpId::parse), fields.id("employee_id", EmployeeId::parse));
-        Some(Self { corp: corp?, id: id? })
-    }
-}
-
 /// A page of a list.
-#[derive(Debug)]
+#[derive(Debug, FromFields)]
 pub(crate) struct Paging {
-    /// The number of the page, from 1.
+    /// The number of the page.
+    #[field(range = 1..=1_000_000, default = 1)]
     pub(crate) page: u64,
-    pub(crate) page_size: u64,
-    /// The cursor that another page returned as `next`.
-    pub(crate) after: Option<String>,
+    #[field(flatten)]
+    pub(crate) part: CursorPaging,
 }
 
 impl Paging {
-    /// The largest page.
-    const MAX_PAGE_SIZE: u64 = 200;
-
-    pub(crate) fn from_fields(fields: &mut Fields) -> Option<Self> {
-        let (page, size) =
-            (fields.maybe_integer("page", 1..=1_000_000), fields.maybe_integer("page_size", 1..=Self::MAX_PAGE_SIZE));
-        let after = fields.maybe_text("after");
-        Some(Self { page: page?.unwrap_or(1), page_size: size?.unwrap_or(50), after: after? })
-    }
-
-    pub(crate) fn limit(&self) -> i64 {
-        i64::try_from(self.page_size).unwrap_or(50)
-    }
-
     /// The number of items before the page.
     pub(crate) fn offset(&self) -> i64 {
-        i64::try_from((self.page - 1) * self.page_size).unwrap_or(i64::MAX)
+        i64::try_from((self.page - 1) * self.part.page_size).unwrap_or(i64::MAX)
     }
 }
 
 /// A part of a list that has a cursor but no page numbers.
-#[derive(Debug)]
+#[derive(Debug, FromFields)]
 pub(crate) struct CursorPaging {
+    /// The most items to return; 50 unless given.
+    #[field(range = 1..=200, default = 50)]
+    pub(crate) page_size: u64,
+    /// The `next` of another page of the same list.
     pub(crate) after: Option<String>,
-    pub(crate) limit: i64,
 }
 
 impl CursorPaging {
-    pub(crate) fn from_fields(fields: &mut Fields) -> Option<Self> {
-        let (size, after) = (fields.maybe_integer("page_size", 1..=Paging::MAX_PAGE_SIZE), fields.maybe_text("after"));
-        Some(Self { after: after?, limit: size?.and_then(|size| i64::try_from(size).ok()).unwrap_or(50) })
+    pub(crate) fn limit(&self) -> i64 {
+        i64::try_from(self.page_size).unwrap_or(i64::MAX)
     }
 }
 

@@ -132,8 +132,9 @@ fn security(access: RequiredAccess, spec: &OperationSpec) -> Value {
 fn parameters(route: &Route, spec: &OperationSpec) -> Vec<Value> {
     let parameter = |place: &'static str| {
         move |field: &FieldSpec| {
-            let FieldSpec { name, kind, required } = field;
-            json!({ "name": name, "in": place, "required": required, "schema": schema::of(kind) })
+            let FieldSpec { name, kind, required, doc } = field;
+            let parameter = json!({ "name": name, "in": place, "required": required, "schema": schema::of(kind) });
+            schema::documented(parameter, doc)
         }
     };
     let mut parameters: Vec<_> = spec.input.path.iter().map(parameter("path")).collect();

@@ -9,7 +9,6 @@ pub(crate) mod context;
 pub(crate) mod cookies;
 pub(crate) mod describe;
 pub(crate) mod detached;
-pub(crate) mod field_formats;
 pub(crate) mod fields;
 pub(crate) mod language;
 pub(crate) mod opener;

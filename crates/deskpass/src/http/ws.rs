@@ -17,18 +17,13 @@ use self::handshake::Handshake;
 use self::token::SocketAuth;
 use crate::App;
 use crate::http::error::ApiError;
-use crate::http::request::fields::{Fields, FromFields};
+use crate::http::request::fields::FromFields;
 use crate::http::request::query::Query;
 use crate::http::response::describe::{DescribeOutput, OutputSpec};
 
 /// The message after which to resume.
-pub(crate) struct Resume(Option<MessageId>);
-
-impl FromFields for Resume {
-    fn from_fields(fields: &mut Fields) -> Option<Self> {
-        Some(Self(fields.maybe_message_id("last_id")?))
-    }
-}
+#[derive(FromFields)]
+pub(crate) struct Resume(#[field(name = "last_id")] Option<MessageId>);
 
 /// Opens a socket of the employees' client.
 pub(crate) async fn employee(

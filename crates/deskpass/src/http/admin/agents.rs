@@ -12,7 +12,7 @@ use crate::http::error::ApiError;
 use crate::http::request::authority::{Admin, HomeAdmin};
 use crate::http::request::body::JsonBody;
 use crate::http::request::change::{CheckedInput, HighRisk, HomeOnly, InPath};
-use crate::http::request::fields::{Fields, FromFields};
+use crate::http::request::fields::FromFields;
 use crate::http::request::query::Query;
 use crate::http::response::envelope::Reply;
 use crate::http::response::schema::RoleName;
@@ -72,17 +72,13 @@ pub(crate) struct Agents {
 }
 
 /// The query of the list of agents.
-#[derive(Debug)]
+#[derive(Debug, FromFields)]
 pub(crate) struct AgentsQuery {
+    /// The most agents to return; 50 unless given.
+    #[field(range = 1..=200, default = 50)]
     page_size: u64,
+    /// The `next` of another page.
     after: Option<EmployeeId>,
-}
-
-impl FromFields for AgentsQuery {
-    fn from_fields(fields: &mut Fields) -> Option<Self> {
-        let (size, after) = (fields.maybe_integer("page_size", 1..=200), fields.maybe_id("after", EmployeeId::parse));
-        Some(Self { page_size: size?.unwrap_or(50), after: after? })
-    }
 }
 
 /// Lists the agents of the home corporation.
@@ -96,17 +92,12 @@ pub(crate) async fn list(
 }
 
 /// The employee to make an agent, and the role that applies when they hold no other.
-#[derive(Debug)]
+#[derive(Debug, FromFields)]
 pub(crate) struct NewAgent {
-    id: EmployeeId,
-    role: &'static str,
-}
-
-impl FromFields for NewAgent {
-    fn from_fields(fields: &mut Fields) -> Option<Self> {
-        let (id, role) = (fields.id("employee_id", EmployeeId::parse), fields.maybe_choice("role", &Role::NAMES));
-        Some(Self { id: id?, role: role?.unwrap_or("agent") })
-    }
+    employee_id: EmployeeId,
+    /// The role that applies when the employee holds no other; `agent` unless given.
+    #[field(default = Role::Agent)]
+    role: Role,
 }
 
 /// Makes an employee an agent.
@@ -114,18 +105,13 @@ pub(crate) async fn add(
     State(app): State<App>,
     HighRisk(admin, HomeOnly(JsonBody(input))): HighRisk<HomeOnly<JsonBody<NewAgent>>>,
 ) -> Result<Reply<Done>, ApiError> {
-    admin.administrator(&app).add_agent(app.auth.resolve_key(None, &input.id), input.role).await?;
+    admin.administrator(&app).add_agent(app.auth.resolve_key(None, &input.employee_id), input.role.name()).await?;
     Ok(Reply(Done::YES))
 }
 
 /// An employee of the home corporation, as the path names them.
-pub(crate) struct AgentPath(EmployeeId);
-
-impl FromFields for AgentPath {
-    fn from_fields(fields: &mut Fields) -> Option<Self> {
-        Some(Self(fields.id("employee_id", EmployeeId::parse)?))
-    }
-}
+#[derive(FromFields)]
+pub(crate) struct AgentPath(#[field(name = "employee_id")] EmployeeId);
 
 /// An existing agent, as the path names them.
 #[derive(Debug)]

@@ -13,7 +13,7 @@ use crate::http::error::ApiError;
 use crate::http::error::field_error::FieldError;
 use crate::http::request::authority::Reader;
 use crate::http::request::change::{HighRisk, PathAndBody};
-use crate::http::request::fields::{Fields, FromFields};
+use crate::http::request::fields::{FieldKind, FieldValue, FromFields, GivenValue, InvalidFields};
 use crate::http::request::query::Query;
 use crate::http::response::envelope::Reply;
 use crate::http::response::schema::RoleName;
@@ -32,35 +32,58 @@ const NO_NUL: [&str; 2] = ["must not contain U+0000", "不能包含 U+0000"];
 const MAX_SEARCH_BYTES: usize = 128;
 
 /// The query of the list of employees.
-#[derive(Debug)]
+#[derive(Debug, FromFields)]
 pub(crate) struct PeoplePageQuery {
+    /// The corporation of the employees; the caller's own unless given.
+    #[field(name = "corp_id")]
     corp: Option<CorpId>,
+    #[field(flatten)]
     filter: PeopleQuery,
+    #[field(flatten)]
     paging: Paging,
 }
 
-impl FromFields for PeoplePageQuery {
-    fn from_fields(fields: &mut Fields) -> Option<Self> {
-        let (corp, department) = (fields.maybe_id("corp_id", CorpId::parse), fields.maybe_text("department"));
-        let (q, role) = (fields.maybe_text("q"), fields.maybe_choice("role", &Role::NAMES));
-        let (sort, paging) = (fields.maybe_choice("sort", SORT_ORDERS), Paging::from_fields(fields));
-        let (q, role, sort) = (q?.filter(|q| !q.is_empty()), role?.and_then(Role::from_name), sort?);
-        if q.as_ref().is_some_and(|q| q.len() > MAX_SEARCH_BYTES) {
-            fields.reject("q", FieldError::TooLong(MAX_SEARCH_BYTES));
+/// The employees that the query selects, and their order.
+#[derive(FromFields)]
+#[field(into = PeopleQuery)]
+struct PeopleFilter {
+    /// The name of the department.
+    department: Option<String>,
+    /// The start of an employee id, of a name, or of a word in a name.
+    q: Option<String>,
+    /// A role that the employees hold.
+    role: Option<Role>,
+    /// The order of the list; cannot be combined with `q` or `role`.
+    sort: Option<PeopleOrder>,
+}
+
+impl TryFrom<PeopleFilter> for PeopleQuery {
+    type Error = InvalidFields;
+    fn try_from(PeopleFilter { department, q, role, sort }: PeopleFilter) -> Result<Self, InvalidFields> {
+        let q = q.filter(|q| !q.is_empty());
+        let too_long = q.as_ref().is_some_and(|q| q.len() > MAX_SEARCH_BYTES);
+        let has_nul = department.as_ref().is_some_and(|department| department.contains('\0'));
+        InvalidFields::check([
+            (too_long, "q", FieldError::TooLong(MAX_SEARCH_BYTES)),
+            (has_nul, "department", FieldError::Format(NO_NUL)),
+            (sort.is_some() && (q.is_some() || role.is_some()), "sort", FieldError::Format(SORT_CONFLICT)),
+        ])?;
+        Ok(Self { department, q, role, order: sort.unwrap_or(PeopleOrder::Id) })
+    }
+}
+
+impl FieldValue for PeopleOrder {
+    fn kind() -> FieldKind {
+        FieldKind::OneOf(SORT_ORDERS)
+    }
+
+    fn read(given: GivenValue) -> Result<Self, FieldError> {
+        match &*given.text()? {
+            "employee_id" => Ok(Self::Id),
+            "name" => Ok(Self::Name),
+            "last_login" => Ok(Self::LastLogin),
+            _ => Err(FieldError::NotOneOf(SORT_ORDERS)),
         }
-        if department.iter().flatten().any(|department| department.contains('\0')) {
-            fields.reject("department", FieldError::Format(NO_NUL));
-        }
-        if sort.is_some() && (q.is_some() || role.is_some()) {
-            fields.reject("sort", FieldError::Format(SORT_CONFLICT));
-        }
-        let order = match sort {
-            Some("name") => PeopleOrder::Name,
-            Some("last_login") => PeopleOrder::LastLogin,
-            _ => PeopleOrder::Id,
-        };
-        let filter = PeopleQuery { department: department?, q, role, order };
-        Some(Self { corp: corp?, filter, paging: paging? })
     }
 }
 
@@ -140,10 +163,11 @@ pub(crate) async fn list<T: From<ListedPerson>>(
 ) -> Result<Reply<Listing<T>>, ApiError> {
     let PeoplePageQuery { corp, filter, paging } = people;
     let scope = list_scope(reader, app, corp.as_ref(), filter.department.as_deref()).await?;
-    let found = app.auth.people(scope, filter, paging.after.as_deref(), paging.offset(), paging.limit()).await?;
+    let (part, offset) = (&paging.part, paging.offset());
+    let found = app.auth.people(scope, filter, part.after.as_deref(), offset, part.limit()).await?;
     let PeopleResult { people, next, total, exact } = found.map_err(|_| bad_cursor())?;
     let items = people.into_iter().map(T::from).collect();
-    let Paging { page, page_size, .. } = paging;
+    let (page, page_size) = (paging.page, paging.part.page_size);
     Ok(Reply(Listing { items, total, total_exact: exact, page, page_size, next }))
 }
 
@@ -169,15 +193,9 @@ pub(crate) async fn corporations(State(app): State<App>, reader: Reader) -> Resu
 }
 
 /// Whether the employee is disabled.
-#[derive(Debug)]
+#[derive(Debug, FromFields)]
 pub(crate) struct EmployeePatch {
     disabled: bool,
-}
-
-impl FromFields for EmployeePatch {
-    fn from_fields(fields: &mut Fields) -> Option<Self> {
-        Some(Self { disabled: fields.flag("disabled")? })
-    }
 }
 
 /// Disables or enables an employee.

@@ -6,6 +6,7 @@ use axum::extract::State;
 use deskpass_auth::RoleLockout;
 use deskpass_core::{AllowLists, Role};
 use deskpass_store::ListedSession;
+use ipnet::IpNet;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -15,7 +16,7 @@ use crate::http::error::ApiError;
 use crate::http::request::authority::{Admin, HomeAdmin};
 use crate::http::request::body::JsonBody;
 use crate::http::request::change::{CheckedInput, HighRisk, HomeOnly, InBody};
-use crate::http::request::fields::{Fields, FromFields};
+use crate::http::request::fields::{FieldSpec, Fields, FromFields};
 use crate::http::response::envelope::Reply;
 use crate::http::response::schema::RoleName;
 use crate::timestamp::{Rfc3339, rfc3339};
@@ -56,9 +57,14 @@ pub(crate) async fn show(
 #[derive(Debug)]
 pub(crate) struct ProposedAllowLists(AllowLists);
 
+/// Not derived: the fields are the roles, which are declared elsewhere.
 impl FromFields for ProposedAllowLists {
+    fn describe(specs: &mut Vec<FieldSpec>) {
+        specs.extend(Role::NAMES.map(|role| FieldSpec::of::<Vec<IpNet>>(role, "")));
+    }
+
     fn from_fields(fields: &mut Fields) -> Option<Self> {
-        let lists = Role::ALL.map(|role| (role, fields.networks(role.name())));
+        let lists = Role::ALL.map(|role| (role, fields.read::<Vec<IpNet>>(role.name())));
         let mut entries = Vec::new();
         for (role, list) in lists {
             entries.extend(list?.into_iter().map(|network| (role, network)));

@@ -6,12 +6,12 @@ use deskpass_store::IdentityLink;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Done, EmployeeRef};
+use super::Done;
 use crate::App;
 use crate::http::error::ApiError;
 use crate::http::request::authority::{Admin, HomeAdmin};
 use crate::http::request::change::{CheckedInput, HighRisk, HomeOnly, InBody, InPath};
-use crate::http::request::fields::{Fields, FromFields};
+use crate::http::request::fields::FromFields;
 use crate::http::response::envelope::Reply;
 use crate::timestamp::{Rfc3339, rfc3339};
 
@@ -63,32 +63,25 @@ pub(crate) async fn list(State(app): State<App>, HomeAdmin(admin): HomeAdmin) ->
 }
 
 /// A user of a connected corporation, as the platform identifies them.
-#[derive(Debug)]
+#[derive(Debug, FromFields)]
 pub(crate) struct PartnerUser {
+    /// The connected corporation.
+    #[field(name = "corp_id")]
     corp: CorpId,
+    /// The user's id in the connected corporation.
+    #[field(name = "user_id")]
     user: EmployeeId,
 }
 
-impl FromFields for PartnerUser {
-    fn from_fields(fields: &mut Fields) -> Option<Self> {
-        let (corp, user) = (fields.id("corp_id", CorpId::parse), fields.id("user_id", EmployeeId::parse));
-        Some(Self { corp: corp?, user: user? })
-    }
-}
-
 /// The user and the employee to link.
-#[derive(Debug)]
+#[derive(Debug, FromFields)]
 pub(crate) struct LinkBody {
+    #[field(flatten)]
     partner: PartnerUser,
-    target: EmployeeRef,
-}
-
-impl FromFields for LinkBody {
-    fn from_fields(fields: &mut Fields) -> Option<Self> {
-        let (partner, id) = (PartnerUser::from_fields(fields), fields.id("employee_id", EmployeeId::parse));
-        let corp = fields.maybe_id("target_corp_id", CorpId::parse);
-        Some(Self { partner: partner?, target: EmployeeRef { corp: corp?, id: id? } })
-    }
+    /// The employee as whom the user may act.
+    employee_id: EmployeeId,
+    /// The corporation of the employee; the main one unless given.
+    target_corp_id: Option<CorpId>,
 }
 
 /// A user of a connected corporation, and an existing employee.
@@ -101,11 +94,11 @@ pub(crate) struct NewLink {
 impl CheckedInput for NewLink {
     type Fields = LinkBody;
     async fn check(link: LinkBody, admin: &Admin, app: &App) -> Result<Self, ApiError> {
-        let LinkBody { partner, target } = link;
+        let LinkBody { partner, employee_id, target_corp_id } = link;
         if partner.corp == app.auth.policy.home_corp {
             return Err(super::field_error("corp_id", HOME_CORP_MESSAGE));
         }
-        let target = target.key(app);
+        let target = app.auth.resolve_key(target_corp_id.as_ref(), &employee_id);
         admin.administrator(app).require_employee(&target).await?;
         Ok(Self { identity: app.auth.resolve_key(Some(&partner.corp), &partner.user), target })
     }

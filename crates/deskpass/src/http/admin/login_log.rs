@@ -3,10 +3,12 @@
 mod accept;
 mod export;
 
+use std::net::IpAddr;
+
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use deskpass_auth::LogQuery;
-use deskpass_core::{CorpId, EmployeeId, LoginMethod};
+use deskpass_core::{CorpId, EmployeeId, LoginMethod, Timestamp};
 use deskpass_store::{AuditEvent, LogRow};
 use export::LogExport;
 use hyper::header::VARY;
@@ -19,53 +21,63 @@ use super::{CursorPaging, bad_cursor};
 use crate::App;
 use crate::http::error::ApiError;
 use crate::http::request::authority::Reader;
-use crate::http::request::fields::{Fields, FromFields, TextFormat};
+use crate::http::request::fields::{FormattedText, FromFields, TextFormat};
 use crate::http::request::query::Query;
 use crate::http::response::describe::{DescribeOutput, OutputSpec};
 use crate::http::response::envelope::Reply;
 use crate::log_export::LogLine;
 
-static REASON: TextFormat = TextFormat {
-    name: "reason",
-    pattern: Some("^[a-z_]{1,40}$"),
-    example: "disabled",
-    rule: ["must be a word such as disabled", "必须是原因代码，例如 disabled"],
-};
-
 /// The query of the login log.
-#[derive(Debug)]
+#[derive(Debug, FromFields)]
 pub(crate) struct LogPageQuery {
+    /// The corporation of the events; the caller's own unless given.
+    #[field(name = "corp_id")]
     corp: Option<CorpId>,
+    #[field(flatten)]
     wanted: LogQuery,
+    #[field(flatten)]
     paging: CursorPaging,
 }
 
-impl FromFields for LogPageQuery {
-    fn from_fields(fields: &mut Fields) -> Option<Self> {
-        let corp = fields.maybe_id("corp_id", CorpId::parse);
-        let employee = fields.maybe_id("employee_id", EmployeeId::parse);
-        let event = fields.maybe_choice("event", AuditEvent::NAMES);
-        let reason = fields.maybe_formatted("reason", &REASON, reason);
-        let method = fields.maybe_choice("method", LoginMethod::NAMES);
-        let ip_address = fields.maybe_address("ip_address");
-        let (from, to, paging) =
-            (fields.maybe_timestamp("from"), fields.maybe_timestamp("to"), CursorPaging::from_fields(fields));
-        let wanted = LogQuery {
-            employee: employee?,
-            event: event?.and_then(AuditEvent::from_name),
-            reason: reason?,
-            method: method?.and_then(LoginMethod::from_name),
-            ip_address: ip_address?,
-            from: from?,
-            to: to?,
-        };
-        Some(Self { corp: corp?, wanted, paging: paging? })
+/// The events that the query selects.
+#[derive(FromFields)]
+#[field(into = LogQuery)]
+struct LogFilter {
+    /// The employee whom the event is about.
+    employee_id: Option<EmployeeId>,
+    event: Option<AuditEvent>,
+    /// Why the sign-in was refused.
+    reason: Option<Reason>,
+    method: Option<LoginMethod>,
+    /// The address of the client.
+    ip_address: Option<IpAddr>,
+    /// The earliest time, inclusive.
+    from: Option<Timestamp>,
+    /// The latest time, exclusive.
+    to: Option<Timestamp>,
+}
+
+impl From<LogFilter> for LogQuery {
+    fn from(LogFilter { employee_id, event, reason, method, ip_address, from, to }: LogFilter) -> Self {
+        Self { employee: employee_id, event, reason: reason.map(|Reason(word)| word), method, ip_address, from, to }
     }
 }
 
-fn reason(text: &str) -> Option<String> {
-    let fits = (1..=40).contains(&text.len()) && text.bytes().all(|c| c.is_ascii_lowercase() || c == b'_');
-    fits.then(|| text.to_owned())
+/// The reason of a refusal.
+struct Reason(String);
+
+impl FormattedText for Reason {
+    const FORMAT: &'static TextFormat = &TextFormat {
+        name: "reason",
+        pattern: Some("^[a-z_]{1,40}$"),
+        example: "disabled",
+        rule: ["must be a word such as disabled", "必须是原因代码，例如 disabled"],
+    };
+
+    fn from_text(text: String) -> Option<Self> {
+        let fits = (1..=40).contains(&text.len()) && text.bytes().all(|c| c.is_ascii_lowercase() || c == b'_');
+        fits.then_some(Self(text))
+    }
 }
 
 /// Whether a text is the id of a row, which is all that a cursor consists of.
@@ -117,9 +129,10 @@ pub(crate) async fn list(
     State(app): State<App>,
     reader: Reader,
     accepts: AcceptedFormat,
-    Query(LogPageQuery { corp, wanted, paging: CursorPaging { after, limit } }): Query<LogPageQuery>,
+    Query(LogPageQuery { corp, wanted, paging }): Query<LogPageQuery>,
 ) -> Result<LogResponse, ApiError> {
     let scope = reader.access_scope(&app, corp.as_ref()).await?;
+    let (limit, after) = (paging.limit(), paging.after);
     if !after.as_deref().is_none_or(is_row_id) {
         return Err(bad_cursor());
     }

@@ -9,10 +9,9 @@ use crate::App;
 use crate::http::admin::EmployeeRef;
 use crate::http::admin::employees::{Assigned, Listing, PeoplePageQuery, list};
 use crate::http::error::ApiError;
-use crate::http::error::field_error::FieldError;
 use crate::http::request::authority::{Admin, Reader};
 use crate::http::request::change::{CheckedInput, HighRisk, InBody};
-use crate::http::request::fields::{Fields, FromFields};
+use crate::http::request::fields::FromFields;
 use crate::http::request::query::Query;
 use crate::http::response::envelope::Reply;
 use crate::http::response::schema::RoleName;
@@ -50,21 +49,12 @@ pub(crate) async fn roles(_: Reader) -> Reply<RolesShown> {
 }
 
 /// An employee, and the roles to assign.
-#[derive(Debug)]
+#[derive(Debug, FromFields)]
 pub(crate) struct RoleAssignmentBody {
+    #[field(flatten)]
     whom: EmployeeRef,
+    /// The roles that the employee holds from now on.
     roles: Roles,
-}
-
-impl FromFields for RoleAssignmentBody {
-    fn from_fields(fields: &mut Fields) -> Option<Self> {
-        let (whom, names) = (EmployeeRef::from_fields(fields), fields.texts("roles", Role::ALL.len()));
-        let roles: Option<Roles> = names?.iter().map(|name| Role::from_name(name)).collect();
-        if roles.is_none() {
-            fields.reject("roles", FieldError::NotOneOf(&Role::NAMES));
-        }
-        Some(Self { whom: whom?, roles: roles? })
-    }
 }
 
 /// Roles for an employee who exists.

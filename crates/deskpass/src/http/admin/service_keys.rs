@@ -14,15 +14,10 @@ use crate::http::error::ApiError;
 use crate::http::request::authority::{Admin, HomeAdmin};
 use crate::http::request::body::JsonBody;
 use crate::http::request::change::{CheckedInput, HighRisk, HomeOnly, InPath};
-use crate::http::request::fields::{Fields, FromFields};
+use crate::http::request::fields::{FromFields, ServiceKeyId};
 use crate::http::response::envelope::Reply;
 use crate::http::response::schema::ServiceScopeName;
 use crate::timestamp::{Rfc3339, rfc3339};
-
-/// The default and the maximum lifetime of a key, in days.
-const DEFAULT_KEY_DAYS: u64 = 365;
-
-const MAX_KEY_DAYS: u64 = 3650;
 
 /// The service keys, newest first.
 #[derive(Debug, JsonSchema, Serialize)]
@@ -79,19 +74,13 @@ pub(crate) async fn list(State(app): State<App>, HomeAdmin(admin): HomeAdmin) ->
 }
 
 /// The service key to create.
-#[derive(Debug)]
+#[derive(Debug, FromFields)]
 pub(crate) struct NewServiceKeyBody {
     name: ServiceKeyName,
     scopes: ServiceScopes,
+    /// The lifetime of the key in days; 365 unless given.
+    #[field(name = "expires_in_days", range = 1..=3650, default = 365)]
     days: u64,
-}
-
-impl FromFields for NewServiceKeyBody {
-    fn from_fields(fields: &mut Fields) -> Option<Self> {
-        let (name, scopes) = (fields.key_name("name"), fields.scopes("scopes"));
-        let days = fields.maybe_integer("expires_in_days", 1..=MAX_KEY_DAYS);
-        Some(Self { name: name?, scopes: scopes?, days: days?.unwrap_or(DEFAULT_KEY_DAYS) })
-    }
 }
 
 /// A new service key. No other response contains the key.
@@ -122,13 +111,8 @@ pub(crate) async fn create(
 }
 
 /// The id of a service key in the path.
-pub(crate) struct ServiceKeyPath(String);
-
-impl FromFields for ServiceKeyPath {
-    fn from_fields(fields: &mut Fields) -> Option<Self> {
-        Some(Self(fields.key_id("id")?))
-    }
-}
+#[derive(FromFields)]
+pub(crate) struct ServiceKeyPath(#[field(name = "id")] ServiceKeyId);
 
 /// An existing service key, as the path names it.
 #[derive(Debug)]
@@ -136,7 +120,7 @@ pub(crate) struct ExistingServiceKey(String);
 
 impl CheckedInput for ExistingServiceKey {
     type Fields = ServiceKeyPath;
-    async fn check(ServiceKeyPath(id): ServiceKeyPath, _: &Admin, app: &App) -> Result<Self, ApiError> {
+    async fn check(ServiceKeyPath(ServiceKeyId(id)): ServiceKeyPath, _: &Admin, app: &App) -> Result<Self, ApiError> {
         app.auth.require_service_key(&id).await?;
         Ok(Self(id))
     }

@@ -13,26 +13,21 @@ use crate::http::auth::sessions::{SessionEnded, SessionPath, SessionShown};
 use crate::http::error::ApiError;
 use crate::http::request::authority::{Admin, Reader};
 use crate::http::request::change::{CheckedInput, HighRisk, InPath};
-use crate::http::request::fields::{Fields, FromFields};
+use crate::http::request::fields::FromFields;
 use crate::http::request::query::Query;
 use crate::http::response::envelope::Reply;
 
 /// The query of the list of sessions.
-#[derive(Debug)]
+#[derive(Debug, FromFields)]
 pub(crate) struct SessionsQuery {
+    /// The corporation of the sessions; the caller's own unless given.
+    #[field(name = "corp_id")]
     corp: Option<CorpId>,
-    wanted: SessionQuery,
+    employee_id: Option<EmployeeId>,
+    /// The active role.
+    role: Option<Role>,
+    #[field(flatten)]
     paging: CursorPaging,
-}
-
-impl FromFields for SessionsQuery {
-    fn from_fields(fields: &mut Fields) -> Option<Self> {
-        let corp = fields.maybe_id("corp_id", CorpId::parse);
-        let employee = fields.maybe_id("employee_id", EmployeeId::parse);
-        let (role, paging) = (fields.maybe_choice("role", &Role::NAMES), CursorPaging::from_fields(fields));
-        let wanted = SessionQuery { employee: employee?, role: role?.and_then(Role::from_name) };
-        Some(Self { corp: corp?, wanted, paging: paging? })
-    }
 }
 
 /// A session and its user.
@@ -70,8 +65,8 @@ pub(crate) async fn list(
     Query(query): Query<SessionsQuery>,
 ) -> Result<Reply<Sessions>, ApiError> {
     let scope = reader.access_scope(&app, query.corp.as_ref()).await?;
-    let CursorPaging { after, limit } = query.paging;
-    let found = app.auth.sessions(&scope, &query.wanted, after.as_deref(), limit).await?;
+    let (wanted, paging) = (SessionQuery { employee: query.employee_id, role: query.role }, query.paging);
+    let found = app.auth.sessions(&scope, &wanted, paging.after.as_deref(), paging.limit()).await?;
     let (page, asking) = (found.map_err(|_| bad_cursor())?, reader.caller.digest());
     let items = page.sessions.into_iter().map(|listed| SessionOf::of(listed, asking)).collect();
     Ok(Reply(Sessions { items, next: page.next }))

@@ -12,7 +12,7 @@ use super::field_error;
 use crate::App;
 use crate::http::error::ApiError;
 use crate::http::request::authority::Reader;
-use crate::http::request::fields::{Fields, FromFields};
+use crate::http::request::fields::FromFields;
 use crate::http::request::query::Query;
 use crate::http::response::envelope::Reply;
 use crate::timestamp::Rfc3339;
@@ -25,17 +25,12 @@ const DEFAULT_RANGE: Duration = Duration::from_hours(7 * 24);
 const MAX_RANGE: Duration = Duration::from_hours(93 * 24);
 
 /// The time range of the statistics.
-#[derive(Debug)]
+#[derive(Debug, FromFields)]
 pub(crate) struct TimeRangeQuery {
+    /// The start of the range; seven days before its end unless given.
     from: Option<Timestamp>,
+    /// The end of the range; now unless given.
     to: Option<Timestamp>,
-}
-
-impl FromFields for TimeRangeQuery {
-    fn from_fields(fields: &mut Fields) -> Option<Self> {
-        let (from, to) = (fields.maybe_timestamp("from"), fields.maybe_timestamp("to"));
-        Some(Self { from: from?, to: to? })
-    }
 }
 
 impl TimeRangeQuery {

@@ -4,7 +4,7 @@ use std::fmt;
 
 use axum::extract::State;
 use deskpass_auth::{AgentCredentials, AgentLogin, AgentLoginOutcome, IssuedPartialSession};
-use deskpass_core::{EmployeeId, KnownBrowser};
+use deskpass_core::{EmployeeId, KnownBrowser, Password};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -15,7 +15,7 @@ use crate::http::request::body::JsonBody;
 use crate::http::request::client::RequestClient;
 use crate::http::request::cookies::Cookies;
 use crate::http::request::detached::run_to_completion;
-use crate::http::request::fields::{Fields, FromFields};
+use crate::http::request::fields::{FromFields, InvalidFields};
 use crate::http::request::token::OptionalSession;
 use crate::http::response::envelope::Reply;
 use crate::http::response::login_result::LoginResult;
@@ -24,26 +24,32 @@ use crate::timestamp::Rfc3339;
 use crate::timestamp::rfc3339;
 
 /// The credentials of an agent.
-#[derive(Debug)]
+#[derive(Debug, FromFields)]
 pub(crate) struct AgentLoginBody {
     employee_id: EmployeeId,
+    #[field(flatten)]
     credentials: AgentCredentials,
 }
 
-impl FromFields for AgentLoginBody {
-    fn from_fields(fields: &mut Fields) -> Option<Self> {
-        let (employee_id, code) = (fields.id("employee_id", EmployeeId::parse), fields.maybe_text("code"));
-        let credentials = match (code, fields.maybe_password("password")) {
-            (Some(Some(code)), Some(None)) => Some(AgentCredentials::Code(code)),
-            (Some(None), Some(Some(password))) => Some(AgentCredentials::Password(password)),
-            (Some(Some(code)), Some(Some(password))) => Some(AgentCredentials::Either(code, password)),
-            (Some(None), Some(None)) => {
-                fields.reject("password", FieldError::CodeOrPassword);
-                None
-            }
-            (None, _) | (_, None) => None,
-        };
-        Some(Self { employee_id: employee_id?, credentials: credentials? })
+/// The fields of [`AgentCredentials`].
+#[derive(FromFields)]
+#[field(into = AgentCredentials)]
+struct CredentialFields {
+    /// A code of the platform.
+    code: Option<String>,
+    /// The agent's password; required where no code is sent.
+    password: Option<Password>,
+}
+
+impl TryFrom<CredentialFields> for AgentCredentials {
+    type Error = InvalidFields;
+    fn try_from(CredentialFields { code, password }: CredentialFields) -> Result<Self, InvalidFields> {
+        match (code, password) {
+            (Some(code), None) => Ok(Self::Code(code)),
+            (None, Some(password)) => Ok(Self::Password(password)),
+            (Some(code), Some(password)) => Ok(Self::Either(code, password)),
+            (None, None) => Err(InvalidFields(vec![("password", FieldError::CodeOrPassword)])),
+        }
     }
 }
 

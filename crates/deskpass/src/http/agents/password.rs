@@ -1,7 +1,5 @@
 //! Agents' passwords.
 
-use std::fmt;
-
 use axum::extract::State;
 use deskpass_auth::PasswordChange;
 use deskpass_core::{EmployeeId, KnownBrowser, Password, RecoveryCode};
@@ -15,24 +13,17 @@ use crate::http::request::body::JsonBody;
 use crate::http::request::client::RequestClient;
 use crate::http::request::cookies::Cookies;
 use crate::http::request::detached::run_to_completion;
-use crate::http::request::fields::{Fields, FromFields};
+use crate::http::request::fields::FromFields;
 use crate::http::request::language::ClientLanguage;
 use crate::http::request::token::ActiveUser;
 use crate::http::response::envelope::Reply;
 use crate::http::response::set_cookie::{SetCookie, remember_browser};
 
 /// The password that a signed-in agent sets.
-#[derive(Debug)]
+#[derive(Debug, FromFields)]
 pub(crate) struct PasswordChangeBody {
     old_password: Option<Password>,
     new_password: Password,
-}
-
-impl FromFields for PasswordChangeBody {
-    fn from_fields(fields: &mut Fields) -> Option<Self> {
-        let (old_password, new_password) = (fields.maybe_password("old_password"), fields.password("new_password"));
-        Some(Self { old_password: old_password?, new_password: new_password? })
-    }
 }
 
 /// A password that was set.
@@ -67,26 +58,11 @@ pub(crate) async fn change(
 }
 
 /// The password that an agent sets with an administrator's setup code.
+#[derive(FromFields)]
 pub(crate) struct PasswordSetupBody {
     employee_id: EmployeeId,
-    /// `None` where the text cannot be a setup code.
-    setup_code: Option<RecoveryCode>,
+    setup_code: String,
     new_password: Password,
-}
-
-impl FromFields for PasswordSetupBody {
-    fn from_fields(fields: &mut Fields) -> Option<Self> {
-        let (employee_id, setup_code) = (fields.id("employee_id", EmployeeId::parse), fields.text("setup_code"));
-        let new_password = fields.password("new_password");
-        let setup_code = RecoveryCode::parse(&setup_code?);
-        Some(Self { employee_id: employee_id?, setup_code, new_password: new_password? })
-    }
-}
-
-impl fmt::Debug for PasswordSetupBody {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("PasswordSetupBody")
-    }
 }
 
 /// Sets the password of an agent who has an administrator's setup code.
@@ -96,7 +72,7 @@ pub(crate) async fn set_up(
     ClientLanguage(language): ClientLanguage,
     JsonBody(PasswordSetupBody { employee_id, setup_code, new_password: new }): JsonBody<PasswordSetupBody>,
 ) -> Result<Reply<PasswordSet>, ApiError> {
-    let employee = app.auth.resolve_key(None, &employee_id);
+    let (employee, setup_code) = (app.auth.resolve_key(None, &employee_id), RecoveryCode::parse(&setup_code));
     let change = PasswordChange { old: None, new, browser: None, visitor };
     let work = async move { app.auth.set_up_password(&employee, setup_code.as_ref(), &change).await };
     Ok(PasswordSet::reply(run_to_completion(work).await?, language))

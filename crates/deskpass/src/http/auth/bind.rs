@@ -8,26 +8,20 @@ use crate::http::error::ApiError;
 use crate::http::request::body::JsonBody;
 use crate::http::request::client::RequestClient;
 use crate::http::request::cookies::Cookies;
-use crate::http::request::fields::{Fields, FromFields};
+use crate::http::request::fields::FromFields;
 use crate::http::response::envelope::Reply;
 use crate::http::response::login_result::LoginResult;
 use crate::http::response::set_cookie::SetCookie;
 
 /// The employee to bind to.
-#[derive(Debug)]
+#[derive(Debug, FromFields)]
 pub(crate) struct BindBody {
+    /// The employee's corporation; the main one unless given.
     corp_id: Option<CorpId>,
     employee_id: EmployeeId,
+    /// The proof of the sign-in through the platform, where no cookie holds it.
+    #[field(name = "bind_ticket")]
     proof: Option<String>,
-}
-
-impl FromFields for BindBody {
-    fn from_fields(fields: &mut Fields) -> Option<Self> {
-        let (corp_id, employee_id) =
-            (fields.maybe_id("corp_id", CorpId::parse), fields.id("employee_id", EmployeeId::parse));
-        let proof = fields.maybe_text("bind_ticket");
-        Some(Self { corp_id: corp_id?, employee_id: employee_id?, proof: proof? })
-    }
 }
 
 /// Signs a person of a connected corporation in as an employee.

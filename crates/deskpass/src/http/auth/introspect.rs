@@ -9,24 +9,20 @@ use crate::App;
 use crate::http::auth::token_info;
 use crate::http::error::ApiError;
 use crate::http::request::body::FormOrJson;
-use crate::http::request::fields::{Fields, FromFields};
+use crate::http::request::fields::FromFields;
 use crate::http::request::service::{IntrospectScope, Service};
 use crate::http::response::envelope::FlatReply;
 
 /// The token to inspect.
+#[derive(FromFields)]
 pub(crate) struct IntrospectBody {
     token: String,
-    /// The address of its holder, if the service knows it.
+    /// Ignored: services see one kind of token only.
+    #[field(name = "token_type_hint")]
+    _hint: Option<String>,
+    /// The address of the token's holder, if the service knows it.
+    #[field(name = "ip_address")]
     from: Option<IpAddr>,
-}
-
-impl FromFields for IntrospectBody {
-    fn from_fields(fields: &mut Fields) -> Option<Self> {
-        // Services see one kind of token only, so the hint is ignored.
-        let (token, _) = (fields.text("token"), fields.maybe_text("token_type_hint"));
-        let from = fields.maybe_address("ip_address");
-        Some(Self { token: token?, from: from? })
-    }
 }
 
 /// Returns whether a token is valid, and its user. For an invalid token the response does not say why.

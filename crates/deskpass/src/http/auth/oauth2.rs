@@ -20,7 +20,7 @@ use crate::http::request::context::RequestContext;
 use crate::http::request::cookies::Cookies;
 use crate::http::request::describe::{DescribeInput, InputSpec};
 use crate::http::request::detached::run_to_completion;
-use crate::http::request::fields::{Fields, FromFields};
+use crate::http::request::fields::{FieldKind, FieldValue, FromFields, GivenValue};
 use crate::http::request::language::ClientLanguage;
 use crate::http::request::opener::OpenedByPage;
 use crate::http::request::query::Query;
@@ -31,17 +31,35 @@ use crate::http::response::set_cookie::{SetCookie, bind_browser};
 use crate::http::response::{landing, redirect};
 
 /// The destination of a sign-in.
-#[derive(Debug)]
+#[derive(Debug, FromFields)]
 pub(crate) struct AuthorizeQuery {
+    /// The page to return to.
     redirect_uri: String,
-    /// Whether a desktop browser asks, outside the platform's client.
-    web: bool,
+    /// `web` for a desktop browser, outside the platform's client; `client` unless given.
+    #[field(default = AuthorizeMode::Client)]
+    mode: AuthorizeMode,
 }
 
-impl FromFields for AuthorizeQuery {
-    fn from_fields(fields: &mut Fields) -> Option<Self> {
-        let (redirect_uri, mode) = (fields.text("redirect_uri"), fields.maybe_choice("mode", &["client", "web"]));
-        Some(Self { redirect_uri: redirect_uri?, web: mode? == Some("web") })
+/// The browser that signs in.
+#[derive(Debug, PartialEq, Eq)]
+enum AuthorizeMode {
+    /// The platform's own.
+    Client,
+    /// Any other.
+    Web,
+}
+
+impl FieldValue for AuthorizeMode {
+    fn kind() -> FieldKind {
+        FieldKind::OneOf(&["client", "web"])
+    }
+
+    fn read(given: GivenValue) -> Result<Self, FieldError> {
+        match &*given.text()? {
+            "client" => Ok(Self::Client),
+            "web" => Ok(Self::Web),
+            _ => Err(FieldError::NotOneOf(&["client", "web"])),
+        }
     }
 }
 
@@ -59,12 +77,12 @@ pub(crate) async fn url(
     cookies: Cookies,
     Query(input): Query<AuthorizeQuery>,
 ) -> Result<(SetCookie, Reply<AuthorizeUrl>), ApiError> {
-    let AuthorizeQuery { redirect_uri, web } = input;
+    let AuthorizeQuery { redirect_uri, mode } = input;
     if !redirect::is_allowed(&app, &redirect_uri) {
         let problem = if app.settings.development { FieldError::NotHttpUrl } else { FieldError::Redirect };
         return Err(field_error("redirect_uri", problem));
     }
-    let authorize_url = link(&app, &redirect_uri, web.then_some(language))?;
+    let authorize_url = link(&app, &redirect_uri, (mode == AuthorizeMode::Web).then_some(language))?;
     // A program handles its own cookies and gets one in development mode, since no other page can lead it here.
     let begins = cookies.from_own_page || (app.settings.development && !cookies.followed_link);
     let cookie = if begins { start_flow(&app, redirect_uri.clone()).await? } else { SetCookie::NONE };
@@ -135,6 +153,17 @@ impl CallbackQuery {
     }
 }
 
+/// The fields of the callback, for its description only. Nothing is rejected: every callback is redirected, with a word about
+/// the error.
+#[derive(FromFields)]
+#[expect(dead_code, reason = "the query is read in its raw form")]
+struct CallbackFields {
+    code: Option<String>,
+    state: Option<String>,
+    sid: Option<String>,
+    errcode: Option<String>,
+}
+
 /// The raw query of the callback.
 #[derive(Debug)]
 pub(crate) struct RawCallbackQuery(String);
@@ -146,19 +175,9 @@ impl FromRequestParts<RequestContext> for RawCallbackQuery {
     }
 }
 
-impl FromFields for RawCallbackQuery {
-    fn from_fields(fields: &mut Fields) -> Option<Self> {
-        // Declares the fields only. Nothing is rejected here: every callback is redirected, with a word about the error.
-        for name in ["code", "state", "sid", "errcode"] {
-            fields.maybe_text(name)?;
-        }
-        None
-    }
-}
-
 impl DescribeInput for RawCallbackQuery {
     fn describe_input(spec: &mut InputSpec) {
-        spec.reads_query::<Self>();
+        spec.reads_query::<CallbackFields>();
     }
 }
 
@@ -205,15 +224,10 @@ pub(crate) async fn callback(
 }
 
 /// The secret of a sign-in that awaits the user's confirmation that they started it.
-#[derive(Debug)]
+#[derive(Debug, FromFields)]
 pub(crate) struct ContinueBody {
+    #[field(name = "continue")]
     pending: String,
-}
-
-impl FromFields for ContinueBody {
-    fn from_fields(fields: &mut Fields) -> Option<Self> {
-        Some(Self { pending: fields.text("continue")? })
-    }
 }
 
 /// The user as whom the sign-in would continue.

@@ -14,7 +14,7 @@ use crate::http::request::body::{JsonBody, OptionalBody};
 use crate::http::request::client::RequestClient;
 use crate::http::request::cookies::Cookies;
 use crate::http::request::detached::run_to_completion;
-use crate::http::request::fields::{Fields, FromFields};
+use crate::http::request::fields::FromFields;
 use crate::http::request::language::ClientLanguage;
 use crate::http::request::token::PartialOrFull;
 use crate::http::response::envelope::Reply;
@@ -78,14 +78,9 @@ pub(crate) struct OtpSetup {
 }
 
 /// The setup code that replaces a recent sign-in.
+#[derive(FromFields)]
 pub(crate) struct OtpSetupBody {
     setup_code: Option<String>,
-}
-
-impl FromFields for OtpSetupBody {
-    fn from_fields(fields: &mut Fields) -> Option<Self> {
-        Some(Self { setup_code: fields.maybe_text("setup_code")? })
-    }
 }
 
 /// Creates a secret for a new device, to be scanned or typed.
@@ -103,13 +98,8 @@ pub(crate) async fn setup(
 }
 
 /// A one-time password.
-pub(crate) struct OtpCode(String);
-
-impl FromFields for OtpCode {
-    fn from_fields(fields: &mut Fields) -> Option<Self> {
-        Some(Self(fields.text("code")?))
-    }
-}
+#[derive(FromFields)]
+pub(crate) struct OtpCode(#[field(name = "code")] String);
 
 /// A bound device, and the sign-in that this completed.
 #[derive(JsonSchema, Serialize)]

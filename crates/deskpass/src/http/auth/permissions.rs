@@ -12,7 +12,7 @@ use crate::App;
 use crate::http::error::ApiError;
 use crate::http::error::field_error::FieldError;
 use crate::http::request::body::JsonBody;
-use crate::http::request::fields::{Fields, FromFields};
+use crate::http::request::fields::{FieldKind, FieldValue, FromFields, GivenValue, InvalidFields};
 use crate::http::request::query::Query;
 use crate::http::request::token::ActiveUser;
 use crate::http::response::envelope::Reply;
@@ -67,20 +67,11 @@ pub(crate) async fn permissions(State(app): State<App>, caller: ActiveUser) -> R
 }
 
 /// The operation to check.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, FromFields)]
 pub(crate) struct PermissionCheck {
     resource: Resource,
     operation: Operation,
     scope: PermissionScope,
-}
-
-impl FromFields for PermissionCheck {
-    fn from_fields(fields: &mut Fields) -> Option<Self> {
-        let resource = fields.choice("resource", &Resource::NAMES).and_then(Resource::from_name);
-        let operation = fields.choice("operation", &Operation::NAMES).and_then(Operation::from_name);
-        let scope = fields.choice("scope", &PermissionScope::NAMES).and_then(PermissionScope::from_name);
-        Some(Self { resource: resource?, operation: operation?, scope: scope? })
-    }
 }
 
 /// Whether the operation is permitted.
@@ -104,51 +95,53 @@ pub(crate) async fn check(
 }
 
 /// What a proxy requires of the user who sends the request.
-#[derive(Debug)]
+#[derive(Debug, FromFields)]
+#[field(deny_unknown)]
 pub(crate) struct ForwardQuery {
-    /// The active role must be one of these.
-    roles: Option<Roles>,
+    /// The active role must be one of these, separated by commas.
+    #[field(name = "role")]
+    roles: Option<RoleNames>,
     /// The active role must permit this.
+    #[field(flatten)]
     wanted: Option<PermissionCheck>,
 }
 
-impl FromFields for ForwardQuery {
-    fn from_fields(fields: &mut Fields) -> Option<Self> {
-        fields.reject_unknown(&["role", "resource", "operation", "scope"]);
-        let (roles, wanted) = (roles(fields), optional_check(fields));
-        Some(Self { roles: roles?, wanted: wanted? })
+/// The fields of a permission to check: either all or none.
+#[derive(FromFields)]
+#[field(into = Option<PermissionCheck>)]
+struct OptionalCheck {
+    resource: Option<Resource>,
+    operation: Option<Operation>,
+    scope: Option<PermissionScope>,
+}
+
+impl TryFrom<OptionalCheck> for Option<PermissionCheck> {
+    type Error = InvalidFields;
+    fn try_from(OptionalCheck { resource, operation, scope }: OptionalCheck) -> Result<Self, InvalidFields> {
+        let any = resource.is_some() || operation.is_some() || scope.is_some();
+        InvalidFields::check([
+            (any && resource.is_none(), "resource", FieldError::Required),
+            (any && operation.is_none(), "operation", FieldError::Required),
+            (any && scope.is_none(), "scope", FieldError::Required),
+        ])?;
+        let all = resource.zip(operation).zip(scope);
+        Ok(all.map(|((resource, operation), scope)| PermissionCheck { resource, operation, scope }))
     }
 }
 
-/// Reads the permission to check: either all its fields or none.
-#[expect(clippy::option_option, reason = "None: invalid and already reported; Some(None): absent")]
-fn optional_check(fields: &mut Fields) -> Option<Option<PermissionCheck>> {
-    let resource = fields.maybe_choice("resource", &Resource::NAMES);
-    let operation = fields.maybe_choice("operation", &Operation::NAMES);
-    let scope = fields.maybe_choice("scope", &PermissionScope::NAMES);
-    let (resource, operation, scope) = (resource?, operation?, scope?);
-    let given = [("resource", resource.is_some()), ("operation", operation.is_some()), ("scope", scope.is_some())];
-    for (name, _) in given.into_iter().filter(|(_, there)| !there && given.iter().any(|(_, there)| *there)) {
-        fields.reject(name, FieldError::Required);
-    }
-    Some(resource.zip(operation).zip(scope).and_then(|((resource, operation), scope)| {
-        Some(PermissionCheck {
-            resource: Resource::from_name(resource)?,
-            operation: Operation::from_name(operation)?,
-            scope: PermissionScope::from_name(scope)?,
-        })
-    }))
-}
+/// Names of roles, separated by commas.
+#[derive(Debug)]
+struct RoleNames(Roles);
 
-/// Reads the names of roles, separated by commas.
-#[expect(clippy::option_option, reason = "None: invalid and already reported; Some(None): absent")]
-fn roles(fields: &mut Fields) -> Option<Option<Roles>> {
-    let Some(names) = fields.maybe_text("role")? else { return Some(None) };
-    let roles: Option<Roles> = names.split(',').map(Role::from_name).collect();
-    if roles.is_none() {
-        fields.reject("role", FieldError::NotOneOf(&Role::NAMES));
+impl FieldValue for RoleNames {
+    fn kind() -> FieldKind {
+        FieldKind::Text
     }
-    roles.map(Some)
+
+    fn read(given: GivenValue) -> Result<Self, FieldError> {
+        let roles: Option<Roles> = given.text()?.split(',').map(Role::from_name).collect();
+        roles.map(Self).ok_or(FieldError::NotOneOf(&Role::NAMES))
+    }
 }
 
 /// The user who sends the request.
@@ -174,7 +167,7 @@ pub(crate) async fn forward(
     Query(query): Query<ForwardQuery>,
 ) -> Result<(IdentityHeaders, Reply<ForwardedIdentity>), ApiError> {
     let caller = caller.into_inner();
-    if let Some(roles) = query.roles {
+    if let Some(RoleNames(roles)) = query.roles {
         caller.acts_as(roles)?;
     }
     if let Some(PermissionCheck { resource, operation, scope }) = query.wanted {

@@ -26,7 +26,7 @@ use crate::http::request::context::RequestContext;
 use crate::http::request::cookies::Cookies;
 use crate::http::request::describe::{DescribeInput, InputSpec};
 use crate::http::request::detached::run_to_completion;
-use crate::http::request::fields::{Fields, FromFields};
+use crate::http::request::fields::FromFields;
 use crate::http::request::query::Query;
 use crate::http::request::user_agent;
 use crate::http::response::describe::{DescribeOutput, OutputSpec};
@@ -42,13 +42,8 @@ use crate::timestamp::{Rfc3339, rfc3339};
 pub(crate) struct QrClient(LoginSource);
 
 /// The client that the query names.
-struct QrClientQuery(Option<LoginSource>);
-
-impl FromFields for QrClientQuery {
-    fn from_fields(fields: &mut Fields) -> Option<Self> {
-        Some(Self(fields.maybe_choice("client", &["h5", "itagent", "itadmin"])?.and_then(LoginSource::from_name)))
-    }
-}
+#[derive(FromFields)]
+struct QrClientQuery(#[field(name = "client")] Option<LoginSource>);
 
 impl FromRequestParts<RequestContext> for QrClient {
     type Rejection = ApiError;
@@ -102,8 +97,8 @@ fn scan_link(app: &App, scan_id: &Secret<ScanId>) -> String {
 }
 
 /// The ticket in a query. Browsers poll every two seconds, so the rest of the query is not parsed.
-#[derive(Debug)]
-pub(crate) struct TicketQuery(String);
+#[derive(Debug, FromFields)]
+pub(crate) struct TicketQuery(#[field(name = "ticket")] String);
 
 impl TicketQuery {
     fn in_query(uri: &Uri) -> Result<Self, FieldError> {
@@ -128,12 +123,6 @@ impl FromRequestParts<RequestContext> for TicketQuery {
     async fn from_request_parts(parts: &mut Parts, _: &RequestContext) -> Result<Self, ApiError> {
         let read = Self::in_query(&parts.uri);
         Ok(read.map_err(|problem| BadRequest::Fields(FieldErrors::from([("ticket".into(), problem)])))?)
-    }
-}
-
-impl FromFields for TicketQuery {
-    fn from_fields(fields: &mut Fields) -> Option<Self> {
-        Some(Self(fields.text("ticket")?))
     }
 }
 
@@ -181,29 +170,18 @@ pub(crate) async fn scan_events(
 }
 
 /// The request of the phone's page: to read the sign-in, or to report that it was shown.
-#[derive(Debug)]
+#[derive(Debug, FromFields)]
 pub(crate) struct ScanRequestBody {
     confirm: String,
+    /// Whether the page shows the sign-in to the user; `false` unless given.
+    #[field(default = false)]
     shown: bool,
 }
 
-impl FromFields for ScanRequestBody {
-    fn from_fields(fields: &mut Fields) -> Option<Self> {
-        let (confirm, shown) = (fields.text("confirm"), fields.maybe_flag("shown"));
-        Some(Self { confirm: confirm?, shown: shown?.unwrap_or(false) })
-    }
-}
-
 /// The phone's secret.
-#[derive(Debug)]
+#[derive(Debug, FromFields)]
 pub(crate) struct ConfirmBody {
     confirm: String,
-}
-
-impl FromFields for ConfirmBody {
-    fn from_fields(fields: &mut Fields) -> Option<Self> {
-        Some(Self { confirm: fields.text("confirm")? })
-    }
 }
 
 /// The sign-in that the phone's page shows.
@@ -293,6 +271,7 @@ pub(crate) async fn cancel(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::http::request::fields::Fields;
 
     /// The fast path that reads the ticket must agree with the general parser that the description is made from.
     #[test]

@@ -13,7 +13,7 @@ use crate::http::auth::token_info;
 use crate::http::error::ApiError;
 use crate::http::request::body::JsonBody;
 use crate::http::request::client::RequestClient;
-use crate::http::request::fields::{Fields, FromFields};
+use crate::http::request::fields::FromFields;
 use crate::http::request::language::ClientLanguage;
 use crate::http::request::token;
 use crate::http::request::token::{PartialOrFull, TokenHolder};
@@ -21,18 +21,12 @@ use crate::http::response::envelope::{NegativeReply, RenderedReply, Reply};
 use crate::http::response::schema::RoleName;
 
 /// The token to verify.
-#[derive(Debug)]
+#[derive(Debug, FromFields)]
 pub(crate) struct VerifyBody {
     token: String,
-    /// The address of its holder, if the caller knows it.
+    /// The address of the token's holder, if the caller knows it.
+    #[field(name = "ip_address")]
     from: Option<IpAddr>,
-}
-
-impl FromFields for VerifyBody {
-    fn from_fields(fields: &mut Fields) -> Option<Self> {
-        let (token, from) = (fields.text("token"), fields.maybe_address("ip_address"));
-        Some(Self { token: token?, from: from? })
-    }
 }
 
 /// Returns whether a token is valid, and its user. For an invalid token the response does not say why.
@@ -73,15 +67,9 @@ pub(crate) async fn logout(
 }
 
 /// The role to switch to.
-#[derive(Debug)]
+#[derive(Debug, FromFields)]
 pub(crate) struct SwitchRoleBody {
     role: String,
-}
-
-impl FromFields for SwitchRoleBody {
-    fn from_fields(fields: &mut Fields) -> Option<Self> {
-        Some(Self { role: fields.text("role")? })
-    }
 }
 
 /// Switches the active role.

@@ -10,7 +10,7 @@ use crate::App;
 use crate::http::error::ApiError;
 use crate::http::request::body::OptionalBody;
 use crate::http::request::client::RequestClient;
-use crate::http::request::fields::{Fields, FromFields};
+use crate::http::request::fields::FromFields;
 use crate::http::request::language::ClientLanguage;
 use crate::http::request::query::Path;
 use crate::http::request::token::TokenHolder;
@@ -77,14 +77,8 @@ pub(crate) async fn list(State(app): State<App>, holder: TokenHolder) -> Result<
 }
 
 /// The id of a session in the path.
-#[derive(Debug)]
-pub(crate) struct SessionPath(pub(crate) Digest);
-
-impl FromFields for SessionPath {
-    fn from_fields(fields: &mut Fields) -> Option<Self> {
-        Some(Self(fields.session_id("id")?))
-    }
-}
+#[derive(Debug, FromFields)]
+pub(crate) struct SessionPath(#[field(name = "id")] pub(crate) Digest);
 
 /// The session was ended.
 #[derive(Debug, JsonSchema, Serialize)]
@@ -109,15 +103,11 @@ pub(crate) async fn end(
 }
 
 /// The sessions to end.
-#[derive(Debug)]
+#[derive(Debug, FromFields)]
 pub(crate) struct LogoutAllBody {
+    /// Whether the session of this request stays; `false` unless given.
+    #[field(default = false)]
     except_current: bool,
-}
-
-impl FromFields for LogoutAllBody {
-    fn from_fields(fields: &mut Fields) -> Option<Self> {
-        Some(Self { except_current: fields.maybe_flag("except_current")?.unwrap_or(false) })
-    }
 }
 
 /// The number of sessions that were ended.

@@ -9,7 +9,7 @@ use serde::Serialize;
 use crate::App;
 use crate::http::error::ApiError;
 use crate::http::request::client::RequestClient;
-use crate::http::request::fields::{Fields, FromFields};
+use crate::http::request::fields::{FromFields, SignInId};
 use crate::http::request::query::Path;
 use crate::http::request::token::TokenHolder;
 use crate::http::request::user_agent;
@@ -78,14 +78,8 @@ pub(crate) async fn list(State(app): State<App>, holder: TokenHolder) -> Result<
 }
 
 /// The id of a sign-in in the path.
-#[derive(Debug)]
-pub(crate) struct SignInPath(String);
-
-impl FromFields for SignInPath {
-    fn from_fields(fields: &mut Fields) -> Option<Self> {
-        Some(Self(fields.sign_in_id("id")?))
-    }
-}
+#[derive(Debug, FromFields)]
+pub(crate) struct SignInPath(#[field(name = "id")] SignInId);
 
 /// The sign-in was disowned.
 #[derive(Debug, JsonSchema, Serialize)]
@@ -101,7 +95,7 @@ pub(crate) struct DisownReply {
 pub(crate) async fn not_me(
     State(app): State<App>,
     holder: TokenHolder,
-    Path(SignInPath(id)): Path<SignInPath>,
+    Path(SignInPath(SignInId(id))): Path<SignInPath>,
     RequestClient(visitor): RequestClient,
 ) -> Result<Reply<DisownReply>, ApiError> {
     let DisownEffects { ended, told } = app.auth.disown_sign_in(&holder, id, &visitor).await?;

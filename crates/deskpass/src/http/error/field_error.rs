@@ -23,7 +23,7 @@ pub(crate) enum FieldError {
     NoAgentId,
     TooLong(usize),
     CodeOrPassword,
-    UnknownFields(&'static [&'static str]),
+    UnknownFields(Vec<&'static str>),
     NotInteger(u64, u64),
     NotBoolean,
     NotStringList(usize),

@@ -1,4 +1,5 @@
-//! Reads messages. Content that is forwarded unchanged is checked but never re-serialized.
+//! Reads messages. Content that is forwarded unchanged is checked but never re-serialized, and a batch names its invalid fields by
+//! position, so messages are not read as a derived struct.
 
 use std::collections::HashSet;
 use std::fmt;

@@ -24,13 +24,21 @@ pub(super) fn of(kind: &FieldKind) -> Value {
     }
 }
 
+/// Adds the meaning of a field, where there is one, to its description.
+pub(super) fn documented(mut description: Value, doc: &str) -> Value {
+    if let Some(members) = description.as_object_mut().filter(|_| !doc.is_empty()) {
+        members.insert("description".into(), doc.into());
+    }
+    description
+}
+
 /// The schema of a body with these fields. Optional fields may also be null.
 pub(super) fn object(fields: &[FieldSpec]) -> Value {
     let required: Vec<_> = fields.iter().filter(|field| field.required).map(|field| field.name).collect();
     let property = |field: &FieldSpec| {
         let schema = of(&field.kind);
         let schema = if field.required { schema } else { json!({ "anyOf": [schema, { "type": "null" }] }) };
-        (field.name.to_owned(), schema)
+        (field.name.to_owned(), documented(schema, field.doc))
     };
     let properties: Map<_, _> = fields.iter().map(property).collect();
     json!({ "type": "object", "properties": properties, "required": required })

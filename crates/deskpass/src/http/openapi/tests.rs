@@ -76,6 +76,19 @@ fn every_row_tells_what_a_success_is() {
 }
 
 #[test]
+fn fields_carry_the_meaning_that_their_declaration_gives() {
+    let paths = &describe(&routes())["paths"];
+    let body = &paths["/api/auth/verify"]["post"]["requestBody"]["content"]["application/json"]["schema"]["properties"];
+    assert_eq!(body["ip_address"]["description"], "The address of the token's holder, if the caller knows it.");
+    assert_eq!(body["token"].get("description"), None);
+    let query = &paths["/api/admin/statistics"]["get"]["parameters"];
+    assert_eq!(
+        (&query[1]["name"], &query[1]["description"]),
+        (&"to".into(), &"The end of the range; now unless given.".into())
+    );
+}
+
+#[test]
 fn names_are_used_once() {
     let document = describe(&routes());
     for name in document["components"]["schemas"].as_object().unwrap().keys() {

@@ -40,6 +40,12 @@ pub(crate) struct BodySpec {
     pub(crate) kinds: &'static [&'static str],
 }
 
+impl BodySpec {
+    fn of<T: FromFields>(required: bool, kinds: &'static [&'static str]) -> Self {
+        Self { fields: describe_fields::<T>(), form: None, required, kinds }
+    }
+}
+
 impl InputSpec {
     /// Only these may call it.
     pub(crate) fn requires(&mut self, access: RequiredAccess) {
@@ -63,8 +69,7 @@ impl InputSpec {
 
     /// It reads a JSON body.
     pub(crate) fn reads_body<T: FromFields>(&mut self) {
-        self.body =
-            Some(BodySpec { fields: describe_fields::<T>(), form: None, required: true, kinds: &["application/json"] });
+        self.body = Some(BodySpec::of::<T>(true, &["application/json"]));
     }
 
     /// It reads a JSON body with this schema.
@@ -75,18 +80,12 @@ impl InputSpec {
 
     /// It reads a JSON body if there is one.
     pub(crate) fn may_read_body<T: FromFields>(&mut self) {
-        self.body = Some(BodySpec {
-            fields: describe_fields::<T>(),
-            form: None,
-            required: false,
-            kinds: &["application/json"],
-        });
+        self.body = Some(BodySpec::of::<T>(false, &["application/json"]));
     }
 
     /// It reads a body as JSON or as a form.
     pub(crate) fn reads_form<T: FromFields>(&mut self) {
-        let kinds = &["application/json", "application/x-www-form-urlencoded"];
-        self.body = Some(BodySpec { fields: describe_fields::<T>(), form: None, required: true, kinds });
+        self.body = Some(BodySpec::of::<T>(true, &["application/json", "application/x-www-form-urlencoded"]));
     }
 }
 

@@ -10,7 +10,7 @@ use crate::App;
 use crate::http::error::ApiError;
 use crate::http::request::body::JsonBody;
 use crate::http::request::client::RequestClient;
-use crate::http::request::fields::{Fields, FromFields};
+use crate::http::request::fields::FromFields;
 use crate::http::request::restricted::Developer;
 use crate::http::response::envelope::Reply;
 use crate::http::response::login_result::LoginResult;
@@ -19,19 +19,13 @@ use crate::timestamp::Rfc3339;
 use crate::timestamp::rfc3339;
 
 /// The user to sign in as.
-#[derive(Debug)]
+#[derive(Debug, FromFields)]
 pub(crate) struct DevLoginBody {
-    corp_id: Option<CorpId>,
     employee_id: EmployeeId,
+    /// The user's corporation; the main one unless given.
+    corp_id: Option<CorpId>,
+    /// The role to act in; the highest that the user holds unless given.
     role: Option<String>,
-}
-
-impl FromFields for DevLoginBody {
-    fn from_fields(fields: &mut Fields) -> Option<Self> {
-        let employee_id = fields.id("employee_id", EmployeeId::parse);
-        let (corp_id, role) = (fields.maybe_id("corp_id", CorpId::parse), fields.maybe_text("role"));
-        Some(Self { corp_id: corp_id?, employee_id: employee_id?, role: role? })
-    }
 }
 
 /// Signs in as any user.

@@ -1,7 +1,6 @@
-//! The values that fields accept. Reading and describing a field use the same specification, so they cannot differ.
+//! The values that fields accept.
 
 use deskpass_core::InvalidId;
-use serde_json::{Value, json};
 
 /// A field that a request reads.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -9,9 +8,11 @@ pub(crate) struct FieldSpec {
     pub(crate) name: &'static str,
     pub(crate) kind: FieldKind,
     pub(crate) required: bool,
+    /// The meaning of the field, for the API description; may be empty.
+    pub(crate) doc: &'static str,
 }
 
-/// The values that a field accepts. A new kind is a new variant, and a method of `Fields` that reads it.
+/// The values that a field accepts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum FieldKind {
     /// Any text.
@@ -43,25 +44,4 @@ pub(crate) struct TextFormat {
     pub(crate) example: &'static str,
     /// The error of an invalid text, in English and Chinese: "must be …".
     pub(crate) rule: [&'static str; 2],
-}
-
-impl FieldKind {
-    /// The kind of the identifiers that a function parses.
-    pub(super) fn id<T>(parse: fn(&str) -> Result<T, InvalidId>) -> Self {
-        // An empty text is never an identifier, so parsing it returns the error with the rule.
-        parse("").err().map_or(Self::Text, Self::Id)
-    }
-
-    /// A valid sample value, for reading a request type that is only described.
-    pub(super) fn sample(&self) -> Value {
-        match self {
-            // A digit, since that is a valid identifier, too.
-            Self::Text | Self::Id(_) | Self::Password(_) => json!("0"),
-            Self::Format(format) => json!(format.example),
-            Self::OneOf(words) => json!(words.first()),
-            Self::Integer(least, _) => json!(least),
-            Self::Boolean => json!(true),
-            Self::StringList(_) => json!(["0"]),
-        }
-    }
 }

@@ -1,0 +1,211 @@
+//! The types of fields that several requests have, or that come from other crates.
+
+use std::net::IpAddr;
+
+use deskpass_core::{
+    CorpId, Digest, EmployeeId, LoginMethod, LoginSource, MessageId, Operation, Password, PermissionScope, Resource,
+    Role, Roles, ServiceKeyName, ServiceScope, ServiceScopes, Timestamp, parse_network,
+};
+use deskpass_store::AuditEvent;
+use ipnet::IpNet;
+
+use super::spec::{FieldKind, TextFormat};
+use super::value::{FieldValue, FormattedText, GivenValue};
+use crate::http::error::field_error::FieldError;
+
+/// Identifiers.
+macro_rules! identifiers {
+    ($($id:ty),*) => {$(
+        impl FieldValue for $id {
+            fn kind() -> FieldKind {
+                // An empty text is never an identifier, so parsing it returns the error with the rule.
+                Self::parse("").err().map_or(FieldKind::Text, FieldKind::Id)
+            }
+
+            fn read(given: GivenValue) -> Result<Self, FieldError> {
+                Self::parse(&given.text()?).map_err(FieldError::Id)
+            }
+        }
+    )*};
+}
+identifiers!(CorpId, EmployeeId);
+
+/// Words of a closed list.
+macro_rules! closed_lists {
+    ($($list:ty),*) => {$(
+        impl FieldValue for $list {
+            fn kind() -> FieldKind {
+                FieldKind::OneOf(&Self::NAMES)
+            }
+
+            fn read(given: GivenValue) -> Result<Self, FieldError> {
+                Self::from_name(&given.text()?).ok_or(FieldError::NotOneOf(&Self::NAMES))
+            }
+        }
+    )*};
+}
+closed_lists!(AuditEvent, LoginMethod, LoginSource, Operation, PermissionScope, Resource, Role);
+
+impl FieldValue for Password {
+    fn kind() -> FieldKind {
+        FieldKind::Password(Self::MAX_BYTES)
+    }
+
+    fn read(given: GivenValue) -> Result<Self, FieldError> {
+        Self::parse(given.text()?).ok_or(FieldError::TooLong(Self::MAX_BYTES))
+    }
+}
+
+impl FieldValue for Roles {
+    fn kind() -> FieldKind {
+        FieldKind::StringList(Role::ALL.len())
+    }
+
+    fn read(given: GivenValue) -> Result<Self, FieldError> {
+        let names = given.texts(Role::ALL.len())?;
+        let roles: Option<Self> = names.iter().map(|name| Role::from_name(name)).collect();
+        roles.ok_or(FieldError::NotOneOf(&Role::NAMES))
+    }
+}
+
+impl FieldValue for ServiceScopes {
+    fn kind() -> FieldKind {
+        FieldKind::StringList(ServiceScope::ALL.len())
+    }
+
+    fn read(given: GivenValue) -> Result<Self, FieldError> {
+        const WORDS: [&str; ServiceScope::ALL.len()] = [ServiceScope::Introspect.name(), ServiceScope::Messages.name()];
+        let words = given.texts(WORDS.len())?;
+        let scopes: Option<Self> = words.iter().map(|word| ServiceScope::from_name(word)).collect();
+        scopes.filter(|scopes| !scopes.is_empty()).ok_or(FieldError::NotSomeOf(&WORDS))
+    }
+}
+
+/// The most networks in a list.
+const MAX_NETWORKS: usize = 200;
+
+/// A single address counts as a network.
+impl FieldValue for Vec<IpNet> {
+    fn kind() -> FieldKind {
+        FieldKind::StringList(MAX_NETWORKS)
+    }
+
+    fn read(given: GivenValue) -> Result<Self, FieldError> {
+        let (mut networks, mut invalid) = (Self::new(), Vec::new());
+        for text in given.texts(MAX_NETWORKS)? {
+            match parse_network(&text) {
+                Ok(network) => networks.push(network),
+                Err(problem) => invalid.push((text, problem)),
+            }
+        }
+        if invalid.is_empty() { Ok(networks) } else { Err(FieldError::Networks(invalid)) }
+    }
+}
+
+impl FormattedText for IpAddr {
+    const FORMAT: &'static TextFormat = &TextFormat {
+        name: "ip-address",
+        pattern: None,
+        example: "192.0.2.1",
+        rule: ["must be an IPv4 or IPv6 address", "必须是 IPv4 或 IPv6 地址"],
+    };
+
+    fn from_text(text: String) -> Option<Self> {
+        text.parse().ok().map(|address: Self| address.to_canonical())
+    }
+}
+
+impl FormattedText for Timestamp {
+    const FORMAT: &'static TextFormat = &TextFormat {
+        name: "date-time",
+        pattern: None,
+        example: "2026-11-15T08:00:00Z",
+        rule: ["must be a time such as 2026-11-15T08:00:00Z", "必须是时间，例如 2026-11-15T08:00:00Z"],
+    };
+
+    fn from_text(text: String) -> Option<Self> {
+        text.parse().ok().map(|at: jiff::Timestamp| Self::from_millis(at.as_millisecond()))
+    }
+}
+
+impl FormattedText for MessageId {
+    const FORMAT: &'static TextFormat = &TextFormat {
+        name: "message-id",
+        pattern: Some("^[0-9]{1,19}-[0-9]{1,20}$"),
+        example: "1794733200000-0",
+        rule: ["must be the id of a message, as in frames", "必须是消息帧中的 id"],
+    };
+
+    fn from_text(text: String) -> Option<Self> {
+        text.parse().ok()
+    }
+}
+
+/// The id of a session is the digest of its token.
+impl FormattedText for Digest {
+    const FORMAT: &'static TextFormat = &TextFormat {
+        name: "session-id",
+        pattern: Some("^[A-Za-z0-9_-]{42}[AEIMQUYcgkosw048]$"),
+        example: "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",
+        rule: ["must be the id of a session, as in the list", "必须是列表中显示的会话编号"],
+    };
+
+    fn from_text(text: String) -> Option<Self> {
+        Self::from_text(&text)
+    }
+}
+
+/// The id of a sign-in.
+#[derive(Debug)]
+pub(crate) struct SignInId(pub(crate) String);
+
+impl FormattedText for SignInId {
+    const FORMAT: &'static TextFormat = &TextFormat {
+        name: "sign-in-id",
+        pattern: Some("^[0-9a-f]{32}$"),
+        example: "00000000000000000000000000000000",
+        rule: ["must be the id of a sign-in, as in the list", "必须是列表中显示的登录记录编号"],
+    };
+
+    fn from_text(text: String) -> Option<Self> {
+        is_hexadecimal(&text).then_some(Self(text))
+    }
+}
+
+/// The id of a service key.
+#[derive(Debug)]
+pub(crate) struct ServiceKeyId(pub(crate) String);
+
+impl FormattedText for ServiceKeyId {
+    const FORMAT: &'static TextFormat = &TextFormat {
+        name: "service-key-id",
+        pattern: Some("^[0-9a-f]{32}$"),
+        example: "00000000000000000000000000000000",
+        rule: ["must be the id of a service key, as in the list", "必须是列表中显示的服务密钥编号"],
+    };
+
+    fn from_text(text: String) -> Option<Self> {
+        is_hexadecimal(&text).then_some(Self(text))
+    }
+}
+
+/// Whether a text is sixteen bytes in lowercase hexadecimal.
+fn is_hexadecimal(text: &str) -> bool {
+    text.len() == 32 && text.bytes().all(|c| matches!(c, b'0'..=b'9' | b'a'..=b'f'))
+}
+
+impl FormattedText for ServiceKeyName {
+    const FORMAT: &'static TextFormat = &TextFormat {
+        name: "service-key-name",
+        pattern: None,
+        example: "billing",
+        rule: [
+            "must be 1 to 64 visible characters without leading or trailing spaces",
+            "必须是 1 到 64 个可见字符，首尾不得有空格",
+        ],
+    };
+
+    fn from_text(text: String) -> Option<Self> {
+        Self::parse(&text)
+    }
+}
