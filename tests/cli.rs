@@ -104,7 +104,7 @@ fn mistakes_are_named_and_mended() {
         (&["employee", "add", "x", "--corp", "a/b"], "--corp must be 1 to 64 characters"),
         (&["employee", "add", "x", "--name", "a\u{202e}b"], "--name must be 1 to 128 visible characters"),
         (&["employee", "add", "x", "--name", ""], "--name must be 1 to 128 visible characters"),
-        (&["employee", "add", "x", "--department", "IT\u{200b}"], "--department must be 0 to 128 characters"),
+        (&["employee", "add", "x", "--department", "IT\u{200b}"], "--department must be 0 to 128 visible characters"),
         (&["employee", "add", "x", "--department-id", "name:IT"], "--department-id must be the number"),
         (&["employee", "add", "x", "--role", "Admin"], "there is no role Admin"),
         (&["employee", "disable", "nobody"], "there is no employee nobody"),
@@ -153,7 +153,7 @@ async fn the_command_line_reaches_a_running_service() {
     }
     let (success, text) =
         output_of(&production.current_dir(directory.path()).args(["employee", "list"]).output().unwrap());
-    assert!(!success && text.contains("runs in development mode; add --dev"), "{text}");
+    assert!(!success && text.contains("the running service uses development mode; add --dev"), "{text}");
     // The files of a killed process do not prevent a new start.
     process.kill();
     let process = Process::serve(&directory.path().join("data"), &[]);

@@ -85,7 +85,7 @@ fn data_in_use_is_left_alone_and_data_that_is_not_there_is_not_made() {
     let patient = DoctorFixture::new();
     let report = patient.examine(&[]);
     report.wrong(&[]);
-    report.line("✓ data: nothing in ./data yet");
+    report.line("✓ data: ./data has no data yet");
     assert!(!patient.data().exists());
     let process = Process::spawn(patient.command(&["serve", "--listen", "127.0.0.1:0"]));
     let [english, chinese] = patient.both();
@@ -146,7 +146,9 @@ fn data_that_does_not_open_is_explained() {
     english.below("✗ data: ", &["restore it from a backup"]);
     chinese.below("✗ 数据：无法打开 ./data/deskpass.db", &["从备份恢复"]);
     std::fs::remove_file(patient.data().join("deskpass.db")).unwrap();
-    patient.examine(&[]).below("✗ data: ./data/deskpass.db is missing or empty", &["restore it from a backup"]);
+    patient
+        .examine(&[])
+        .below("✗ data: ./data/deskpass.db existed before and is now missing or empty", &["restore it from a backup"]);
 }
 
 #[test]

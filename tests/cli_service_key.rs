@@ -54,8 +54,8 @@ fn mistakes(operator: Operator<'_>) {
     for (arguments, words) in [
         (&["create", "x"][..], "--scope"),
         (&["create", "x", "--scope", "admin"], "unknown scope admin; known: introspect, messages"),
-        (&["create", "", "--scope", "introspect"], "NAME must be 1 to 64 characters"),
-        (&["create", "a\u{1b}[2Jb", "--scope", "introspect"], "NAME must be 1 to 64 characters"),
+        (&["create", "", "--scope", "introspect"], "NAME must be 1 to 64 visible characters"),
+        (&["create", "a\u{1b}[2Jb", "--scope", "introspect"], "NAME must be 1 to 64 visible characters"),
         (&["create", "x", "--scope", "introspect", "--days", "0"], "0 is not in 1..=3650"),
         (&["create", "x", "--scope", "introspect", "--days", "3651"], "3651 is not in 1..=3650"),
         (&["revoke", "x"], "there is no service key with this ID; see `deskpass service-key list`"),

@@ -107,7 +107,7 @@ on_every_store! {
             let body = json!({ "name": name, "scopes": ["introspect"] });
             let answer = client.admin_request(&token, &code, "POST", PATH, &body).await;
             let why = answer.refused(400, 1002).json()["data"]["fields"]["name"].as_str().unwrap().to_owned();
-            assert!(why.starts_with("must be 1 to 64 characters"), "{why}");
+            assert!(why.starts_with("must be 1 to 64 visible characters"), "{why}");
         }
         let unknown_key = format!("{PATH}/{}", "0".repeat(32));
         client.admin_request(&token, &code, "DELETE", &unknown_key, &json!({})).await.refused(404, 1004);

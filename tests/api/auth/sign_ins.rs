@@ -250,7 +250,7 @@ on_every_store! {
         assert!(client.is_valid(&home).await, "same name and time, but another person's");
         assert_eq!(notified(&app, &mut client).await, (1, vec!["admin01".to_owned()]));
         let text = inbox(&mut client).await[0]["text"]["content"].as_str().unwrap().to_owned();
-        assert!(text.contains("wwpartner/user01 says"), "{text}");
+        assert!(text.contains("wwpartner/user01 reported"), "{text}");
     }
 
     /// Any stranger can cause refused sign-ins under an employee's name; these must not hide real sign-ins.

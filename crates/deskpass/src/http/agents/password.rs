@@ -36,7 +36,7 @@ pub(crate) struct PasswordSet {
 
 impl PasswordSet {
     fn reply(ended_sessions: usize, language: Language) -> Reply<Self> {
-        let message = language.of(["password set", "密码已设置"]);
+        let message = language.of(["the password is set", "密码已设置"]);
         Reply(Self { success: true, ended_sessions, message })
     }
 }

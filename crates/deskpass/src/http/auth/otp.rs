@@ -168,5 +168,5 @@ pub(crate) async fn unbind(
     JsonBody(OtpCode(code)): JsonBody<OtpCode>,
 ) -> Result<Reply<OtpUnbound>, ApiError> {
     run_to_completion(async move { app.auth.unbind_device(&bearer, &code, &visitor).await }).await?;
-    Ok(Reply(OtpUnbound { success: true, message: language.of(["device unbound", "设备已解绑"]) }))
+    Ok(Reply(OtpUnbound { success: true, message: language.of(["the device is unbound", "设备已解绑"]) }))
 }

@@ -43,14 +43,14 @@ fn an_unsuitable_database_is_reported() {
     let standby = message(PostgresStatus { read_only: true, ..healthy() });
     says(&standby, "Bad", &["is read-only", "target_session_attrs=read-write", "不可写入"]);
     let silent = format!("{:?}", postgres(&address(), None));
-    says(&silent, "Bad", &["did not respond within 10 s", "store.url says where it is", "没有响应"]);
+    says(&silent, "Bad", &["did not respond within 10 s", "store.url sets its address", "没有响应"]);
 }
 
 #[test]
 fn tables_are_compared_with_what_this_program_knows() {
     let of = |tables| format!("{:?}", tables_of(tables));
     says(&of(0), "Good", &["none yet", "尚未创建"]);
-    says(&of(1), "Good", &["version 1 of 2", "deskpass migrate"]);
+    says(&of(1), "Good", &["version 1, the latest is 2", "deskpass migrate"]);
     says(&of(2), "Good", &["up to date (version 2)", "已是最新"]);
     says(&of(3), "Bad", &["the tables have version 3", "newer deskpass", "最高支持 2"]);
 }
