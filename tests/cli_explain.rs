@@ -51,10 +51,10 @@ async fn logins(operator: Operator<'_>, client: &mut Client) {
     assert!(told.contains("allow-lists  user only from 10.0.0.0/8\n"), "{told}");
     let all = attempts(&told);
     assert!(all[0].contains(" by dev from 203.0.113.9: refused, address_not_allowed (role user)\n"), "{told}");
-    assert!(all[0].contains("`deskpass ip-rule list` shows the lists."), "{told}");
+    assert!(all[0].contains("See `deskpass ip-rule list`."), "{told}");
     let disabled = all.iter().find(|attempt| attempt.contains("refused, disabled\n")).expect("it was refused");
     assert!(
-        disabled.contains("They are disabled.\n    `deskpass employee enable USER01` lets them in again."),
+        disabled.contains("The employee is disabled.\n    To enable: `deskpass employee enable USER01`."),
         "{told}"
     );
     assert!(all.last().unwrap().trim_end().ends_with("by dev from 10.1.2.3: signed in as user"), "{told}");
@@ -188,7 +188,7 @@ async fn tokens(operator: Operator<'_>, client: &mut Client) -> Vec<String> {
     assert!(told.contains("It is not good (role_taken_away).") && told.contains("that count in it: user"), "{told}");
     operator.succeed(&["role", "grant", "agent01", "agent"]);
     client.logout(&token).await.data();
-    assert!(good(&token).contains("It is not good (signed_out). Its holder signed out.\nSign in again."));
+    assert!(good(&token).contains("It is not good (signed_out). The user signed out.\nSign in again."));
     let kicked = client.sign_in("supervisor01").await;
     operator.succeed(&["employee", "disable", "supervisor01"]);
     assert!(good(&kicked).contains("It is not good (disabled)."));
@@ -257,7 +257,10 @@ fn old_tokens(operator: Operator<'_>, token: &str) {
     };
     operator.sql("UPDATE session SET expires_at = created_at + 1");
     let told = good(token);
-    assert!(told.contains("whose        ") && told.contains("It is not good (expired). Its time is over."), "{told}");
+    assert!(
+        told.contains("whose        ") && told.contains("It is not good (expired). The token has expired."),
+        "{told}"
+    );
     operator.sql("DELETE FROM session");
     assert!(good(token).contains("It is not good (unknown)."));
 }
