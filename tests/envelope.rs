@@ -29,8 +29,8 @@ on_every_store! {
         let cases: Vec<(Vec<u8>, u16, u64, &str)> = vec![
             (request("GET", "/api/nothing", &[], b""), 404, 1004, "no such path"),
             (request("GET", "/nothing", &[], b""), 404, 1004, "no such path"),
-            (request("GET", "/api/auth/verify", &[], b""), 405, 1004, "does not take this method"),
-            (request("BREW", "/api/auth/me", &[], b""), 405, 1004, "does not take this method"),
+            (request("GET", "/api/auth/verify", &[], b""), 405, 1004, "does not support this method"),
+            (request("BREW", "/api/auth/me", &[], b""), 405, 1004, "does not support this method"),
             (post(&[JSON], b""), 400, 1002, "not a JSON object"),
             (post(&[JSON], b"{"), 400, 1002, "not a JSON object"),
             (post(&[JSON], b"[]"), 400, 1002, "not a JSON object"),

@@ -143,8 +143,11 @@ impl Administrator<'_> {
 
     /// Refuses the request, and logs the refusal.
     async fn refuse<T>(&self, refusal: Refusal) -> Result<T, Error> {
-        let (refused, who, visitor) = (AuditEvent::AdministrationRefused, self.who.as_ref(), &self.visitor);
-        let attempt = Attempt { refused, who, claimed: false, method: None, source: None, visitor };
+        let (refused, visitor) = (AuditEvent::AdministrationRefused, &self.visitor);
+        let attempt = match &self.acting {
+            Some(holder) => Attempt::in_session(holder.session(), refused, visitor),
+            None => Attempt { refused, who: None, claimed: false, method: None, source: None, visitor },
+        };
         self.auth.audit_outcome(attempt, Err(refusal.into())).await
     }
 }

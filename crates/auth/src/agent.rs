@@ -136,7 +136,7 @@ impl Auth {
         };
         if who.key != login.employee {
             tracing::info!(named = ?login.employee, is = ?who.key, "sign-in refused: the code belongs to another person");
-            return Err(Refusal::SomebodyElse.into());
+            return Err(Refusal::CodeOfAnotherPerson.into());
         }
         self.update_person(&who).await?;
         self.enabled_agent(&who.key).await?.ok_or(Refusal::NotAnAgent)?;

@@ -30,6 +30,6 @@ impl Auth {
         trial: AttemptKind,
     ) -> Result<CountedAttempt, Error> {
         let counted = self.store.count_attempt(employee.clone(), trial, self.clock.now()).await?;
-        Ok(counted.map(|()| CountedAttempt(trial)).map_err(Refusal::Shut)?)
+        Ok(counted.map(|()| CountedAttempt(trial)).map_err(Refusal::from)?)
     }
 }

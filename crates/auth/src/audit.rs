@@ -2,10 +2,12 @@
 
 use std::time::Duration;
 
-use deskpass_core::{ClientInfo, Digest, EmployeeKey, LoginMethod, LoginSource, NoEntropy, Rate, Session, Timestamp};
+use deskpass_core::{
+    ClientInfo, Digest, EmployeeKey, LoginMethod, LoginSource, NoEntropy, Rate, Role, Session, Timestamp,
+};
 use deskpass_store::{AuditEvent, LimitSubject, LogEntry, SignInStep};
 
-use crate::{Auth, Error, Refusal};
+use crate::{Auth, Error, Refusal, RefusalInfo};
 
 /// The number of refusals per minute that are logged for one signed-in user.
 const MAX_REFUSALS_PER_MINUTE: u32 = 60;
@@ -102,7 +104,7 @@ impl Auth {
         let Some(rate) = Rate::new(MAX_REFUSALS_PER_MINUTE, Duration::from_mins(1)) else { return Ok(()) };
         let key = Digest::of(&[b"refused", who.corp().as_bytes(), who.id().as_bytes()]);
         let admitted = self.shared.limits.admit(LimitSubject::Client, &key, rate, self.clock.now()).await;
-        Ok(admitted.map_err(Refusal::TooOften)?)
+        Ok(admitted.map_err(Refusal::RateLimited)?)
     }
 
     /// Whether the attempt names an existing employee, rightly or not. Such a row is always written.
@@ -114,7 +116,10 @@ impl Auth {
     }
 
     pub(crate) async fn record_refusal(&self, attempt: Attempt<'_>, refusal: &Refusal) -> Result<(), Error> {
-        let Some(reason) = refusal.audit_reason() else { return Ok(()) };
+        let RefusalInfo { reason, audited, .. } = refusal.info();
+        if !audited {
+            return Ok(());
+        }
         self.limit_refusals(attempt).await?;
         let Attempt { refused, who, method, source, visitor, .. } = attempt;
         if !self.names_employee(attempt).await? && !self.admits_anonymous_row(visitor, reason) {
@@ -130,11 +135,26 @@ impl Auth {
         let anonymous = self.deployment_key();
         let plain = self.plain_entry(refused, who.unwrap_or(&anonymous), self.clock.now(), visitor)?;
         tracing::debug!(event = refused.name(), reason, employee = ?plain.about, "sign-in refused");
-        let entry = LogEntry { method, source, reason: Some(reason), detail: refusal.detail(), ..plain };
+        let entry = LogEntry { method, source, reason: Some(reason), detail: detail(refusal), ..plain };
         self.store.record(entry).await?;
         if refused == AuditEvent::SignInRefused {
             self.count_step(SignInStep::Refused);
         }
         Ok(())
+    }
+}
+
+/// The detail column of a refusal.
+fn detail(refusal: &Refusal) -> String {
+    match refusal {
+        // An unknown role name may be any text from the wrong field, even a token, so it is not logged.
+        Refusal::RoleNotHeld(role) => match Role::from_name(role) {
+            Some(role) => format!("role {role}"),
+            None => "no such role".to_owned(),
+        },
+        Refusal::RoleTakenAway(role) | Refusal::AddressNotAllowed(role) | Refusal::WouldLockYouOut(role) => {
+            format!("role {role}")
+        }
+        _ => String::new(),
     }
 }

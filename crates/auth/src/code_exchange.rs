@@ -300,7 +300,7 @@ mod tests {
             Refusal::Denied,
             Refusal::InvalidCode,
             Refusal::NotAMember,
-            Refusal::Over,
+            Refusal::SignInOver,
             Refusal::Exists,
             Refusal::NotAnAgent,
         ] {

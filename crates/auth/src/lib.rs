@@ -10,6 +10,7 @@ mod code_exchange;
 mod credential_vault;
 mod dev;
 mod error;
+mod error_code;
 mod key_check;
 mod known_browser;
 mod notice;
@@ -22,8 +23,8 @@ mod permission;
 mod platform_user;
 mod policy;
 mod qr;
-mod reason;
 mod recent_sign_in;
+mod refusal;
 mod service;
 mod session;
 mod sign_in;
@@ -31,6 +32,7 @@ mod single_use;
 mod socket;
 mod statistics;
 mod sweep;
+mod token_error;
 
 use std::sync::Arc;
 
@@ -48,18 +50,20 @@ pub use anonymous_refusals::AnonymousRefusals;
 pub use code_exchange::CodeExchange;
 pub use credential_vault::CredentialVault;
 pub use dev::{DEV_USERS, DevUser};
-pub use error::{Error, InternalError, Refusal, TokenError};
+pub use error::{Error, InternalError};
+pub use error_code::ErrorCode;
 pub use oauth::{CallbackOutcome, ConfirmationRequest, OAuthCallback, PROOF_LIFETIME, RedirectTarget};
 pub use otp::{BoundDevice, DeviceSetup, DeviceStatus, FreshCode};
 pub use partial_or_full::{PartialOrFull, PartialTokenHolder};
 pub use password::PasswordChange;
 pub use policy::{AgentPolicy, BindPolicy, PasswordPolicy, Policy};
 pub use qr::{ConfirmationPrompt, IssuedTicket, Poller, TicketStatus};
-pub use reason::Reason;
 pub use recent_sign_in::RECENT_SIGN_IN;
+pub use refusal::{Refusal, RefusalInfo, explain_reason, whole_seconds};
 pub use session::{ActiveUser, TokenHolder};
 pub use sign_in::{DefaultRoleGrant, SignedIn};
 pub use socket::{CloseReason, Delivery, LiveSockets, Socket, SocketEvent};
+pub use token_error::TokenError;
 
 /// The service that runs every flow, with everything the flows need.
 #[derive(Debug)]

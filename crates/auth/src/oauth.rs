@@ -142,13 +142,13 @@ impl Auth {
     /// # Errors
     /// When the confirmation has expired, or the shared state fails.
     pub async fn pending_confirmation(&self, pending: &str) -> Result<ConfirmationRequest, Error> {
-        let pending = Secret::<Pending>::parse(pending).map_err(|_| Refusal::Over)?;
+        let pending = Secret::<Pending>::parse(pending).map_err(|_| Refusal::SignInOver)?;
         let now = self.clock.now();
         let waiting = |held: &PendingConfirmation| ConfirmationRequest {
             who: held.who.clone(),
             remaining: held.until.since(now),
         };
-        Ok(self.shared.pending.read_with(&pending.digest(), now, waiting).await?.ok_or(Refusal::Over)?)
+        Ok(self.shared.pending.read_with(&pending.digest(), now, waiting).await?.ok_or(Refusal::SignInOver)?)
     }
 
     /// Signs the user in after the confirmation, bound to the browser's cookie if there is one.
@@ -161,15 +161,15 @@ impl Auth {
         bound_to: Option<Digest>,
         visitor: &ClientInfo,
     ) -> Result<CallbackOutcome, Error> {
-        let pending = Secret::<Pending>::parse(pending).map_err(|_| Refusal::Over)?;
-        let held = self.shared.pending.take(&pending.digest(), self.clock.now()).await?.ok_or(Refusal::Over)?;
+        let pending = Secret::<Pending>::parse(pending).map_err(|_| Refusal::SignInOver)?;
+        let held = self.shared.pending.take(&pending.digest(), self.clock.now()).await?.ok_or(Refusal::SignInOver)?;
         let attempt = Attempt::to_sign_in(Some(&held.who.key), LoginMethod::Oauth2, visitor);
         // A refusal that cannot be logged becomes an internal error, after which the user may confirm again.
         let entered = async {
             self.audit_outcome(attempt, self.sign_in_with_ticket(&held.who, None, bound_to, visitor).await).await
         };
         let answer = match self.run_once(SingleUse::Pending, &pending.digest(), entered).await {
-            Ok(None) => self.audit_outcome(attempt, Err(Refusal::Over.into())).await,
+            Ok(None) => self.audit_outcome(attempt, Err(Refusal::SignInOver.into())).await,
             Ok(Some(answer)) => Ok(answer),
             Err(error) => Err(error),
         };

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use deskpass_core::{ClientInfo, Digest, EmployeeKey, Half, LoginMethod, LoginSource, Secret, Timestamp};
-use deskpass_store::{CachedPerson, ChangeAuthor, EndReason, PartialSessionLookup};
+use deskpass_store::{CachedPerson, ChangeAuthor, PartialSessionLookup};
 
 use crate::agent::PARTIAL_SESSION_LIFETIME;
 use crate::sign_in::{SignInProof, SignInRequest};
@@ -95,7 +95,7 @@ impl Auth {
         let problem = |problem| Error::Refused(Refusal::Token(problem));
         let half = match self.store.partial_session(&digest).await? {
             PartialSessionLookup::Found(half) => half,
-            PartialSessionLookup::Denied(ended) => return Err(problem(TokenError::Ended(ended))),
+            PartialSessionLookup::Denied(ended) => return Err(problem(ended.into())),
             PartialSessionLookup::NotFound => return Err(problem(TokenError::Unknown)),
         };
         if self.clock.now_for_lifetime(PARTIAL_SESSION_LIFETIME) >= half.expires_at {
@@ -103,7 +103,7 @@ impl Auth {
         }
         let person = self.store.person(&half.employee).await?.ok_or(problem(TokenError::Unknown))?;
         if person.disabled {
-            return Err(problem(TokenError::Ended(EndReason::Disabled)));
+            return Err(problem(TokenError::Disabled));
         }
         Ok(PartialTokenHolder { digest, person })
     }

@@ -153,5 +153,5 @@ impl Auth {
 /// Requires a password that is hard to guess, even for people who know the agent.
 fn require_strong_password(password: &Password, person: &Person) -> Result<(), Refusal> {
     let about = [&*person.employee_id, &*person.name, person.key.corp(), "deskpass"];
-    weakness(password.expose(), &about).map_or(Ok(()), |weakness| Err(Refusal::Weak(weakness)))
+    weakness(password.expose(), &about).map_or(Ok(()), |weakness| Err(Refusal::WeakPassword(weakness)))
 }

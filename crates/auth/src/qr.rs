@@ -196,13 +196,17 @@ impl Auth {
         who: IdentifiedPerson,
         phone: Phone,
     ) -> Result<Secret<Confirm>, Error> {
-        let scan_id = Secret::<ScanId>::parse(scan_id).map_err(|_| Refusal::Over)?;
+        let scan_id = Secret::<ScanId>::parse(scan_id).map_err(|_| Refusal::SignInOver)?;
         if self.store.person(&who.key).await?.is_some_and(|person| person.disabled) {
             return Err(Refusal::Disabled.into());
         }
         let (now, confirm) = (self.clock.now(), Secret::generate(&self.entropy)?);
-        let to =
-            self.shared.scan_ids.read_with(&scan_id.digest(), now, |pointer| pointer.to).await?.ok_or(Refusal::Over)?;
+        let to = self
+            .shared
+            .scan_ids
+            .read_with(&scan_id.digest(), now, |pointer| pointer.to)
+            .await?
+            .ok_or(Refusal::SignInOver)?;
         let Phone { visitor: phone, opened_by_page } = phone;
         let claim = PhoneClaim { confirm: confirm.digest(), who, phone, opened_by_page, shown: false };
         let scanned = self.advance(&to, |sign_in| sign_in.scanned(claim.clone())).await?;
@@ -230,7 +234,7 @@ impl Auth {
                 remaining: sign_in.expires_at.since(now),
             })
         });
-        Ok(decision.await?.flatten().ok_or(Refusal::Over)?)
+        Ok(decision.await?.flatten().ok_or(Refusal::SignInOver)?)
     }
 
     /// Records that the phone's page has shown the prompt long enough to be read; returns the prompt again.
@@ -273,7 +277,7 @@ impl Auth {
 
     async fn begin_confirmed_session(&self, sign_in: &PendingSignIn) -> Result<PersonPreview, Error> {
         let SignInStage::Confirmed { claim: PhoneClaim { who, phone, .. }, .. } = &sign_in.stage else {
-            return Err(Refusal::Over.into());
+            return Err(Refusal::SignInOver.into());
         };
         self.update_person(who).await?;
         let SignInOrigin { source, visitor, .. } = &sign_in.asked;
@@ -298,9 +302,9 @@ impl Auth {
 
     /// The ticket and the digest of a phone's secret.
     async fn ticket_of_confirm(&self, confirm: &str) -> Result<(Digest, Digest), Error> {
-        let confirm = Secret::<Confirm>::parse(confirm).map_err(|_| Refusal::Over)?.digest();
+        let confirm = Secret::<Confirm>::parse(confirm).map_err(|_| Refusal::SignInOver)?.digest();
         let ticket = self.shared.claims.read_with(&confirm, self.clock.now(), |pointer| pointer.to).await?;
-        Ok((ticket.ok_or(Refusal::Over)?, confirm))
+        Ok((ticket.ok_or(Refusal::SignInOver)?, confirm))
     }
 
     async fn advance(
@@ -309,7 +313,7 @@ impl Auth {
         step: impl Fn(PendingSignIn) -> Result<PendingSignIn, InvalidTransition>,
     ) -> Result<PendingSignIn, Error> {
         let stepped = self.shared.sign_ins.update(ticket, self.clock.now(), step).await?;
-        stepped.ok_or(Refusal::Over)?.map_err(|InvalidTransition| Refusal::Over.into())
+        stepped.ok_or(Refusal::SignInOver)?.map_err(|InvalidTransition| Refusal::SignInOver.into())
     }
 }
 

@@ -8,9 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use deskpass_core::{Access, ClientInfo, Digest, Half, Role, Roles, Secret, Session, Timestamp};
-use deskpass_store::{
-    Actor, AuditEvent, CachedPerson, ChangeAuthor, ChangeError, EndReason, SessionLookup, SessionWithPerson,
-};
+use deskpass_store::{Actor, AuditEvent, CachedPerson, ChangeAuthor, ChangeError, SessionLookup, SessionWithPerson};
 
 use crate::audit::Attempt;
 use crate::sign_in::parse_held_role;
@@ -147,14 +145,14 @@ impl Auth {
         let problem = |problem| Error::Refused(Refusal::Token(problem));
         let record = match self.store.session(&digest).await? {
             SessionLookup::Session(record) => record,
-            SessionLookup::Denied(ended) => return Err(problem(TokenError::Ended(ended))),
+            SessionLookup::Denied(ended) => return Err(problem(ended.into())),
             SessionLookup::NotFound => return Err(problem(TokenError::Unknown)),
         };
         let SessionWithPerson { session, person, .. } = &*record;
         let remaining =
             session.remaining(self.clock.now_for(session.created_at)).ok_or_else(|| problem(TokenError::Expired))?;
         if person.disabled {
-            return Err(problem(TokenError::Ended(EndReason::Disabled)));
+            return Err(problem(TokenError::Disabled));
         }
         let roles = self.policy.effective_roles(session.method, session.vouched, session.default_role, person.roles);
         Ok(TokenHolder { digest, record, roles, remaining, address_denied: false, from: None })
@@ -212,7 +210,7 @@ impl Auth {
     /// Why a session that was valid a moment ago is not valid any more.
     async fn end_reason(&self, holder: &TokenHolder) -> Result<Refusal, Error> {
         Ok(Refusal::Token(match self.store.session(&holder.digest).await? {
-            SessionLookup::Denied(ended) => TokenError::Ended(ended),
+            SessionLookup::Denied(ended) => ended.into(),
             // It may have been swept, which happens only to expired sessions.
             SessionLookup::Session(_) | SessionLookup::NotFound => TokenError::Expired,
         }))

@@ -76,7 +76,7 @@ impl Administrator<'_> {
     pub async fn set_ip_rules(&self, lists: &AllowLists) -> Result<bool, Error> {
         self.require_home_admin().await?;
         if self.would_lock_out_caller(lists) {
-            return self.refuse(Refusal::WouldShutYouOut(Role::Admin)).await;
+            return self.refuse(Refusal::WouldLockYouOut(Role::Admin)).await;
         }
         let entry = self.entry(AuditEvent::IpRulesChanged, &self.auth.deployment_key(), "")?;
         self.audit_if_revoked(self.auth.store.set_ip_rules(self.author(), lists.entries().collect(), entry).await).await
@@ -111,7 +111,7 @@ impl Auth {
         visitor: &ClientInfo,
     ) -> Result<(), Error> {
         let shut_out = self.administrator(caller, visitor.clone()).would_lock_out_caller(lists);
-        let outcome = if shut_out { Err(Refusal::WouldShutYouOut(Role::Admin).into()) } else { Ok(()) };
+        let outcome = if shut_out { Err(Refusal::WouldLockYouOut(Role::Admin).into()) } else { Ok(()) };
         self.audit_outcome(Attempt::in_session(caller.0.session(), AuditEvent::AdministrationRefused, visitor), outcome)
             .await
     }

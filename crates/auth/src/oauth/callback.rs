@@ -95,7 +95,7 @@ impl Auth {
         if let Some(scan_id) = &callback.scan_id
             && !self.is_unscanned(scan_id).await?
         {
-            return Err(Refusal::Over.into());
+            return Err(Refusal::SignInOver.into());
         }
         let identity = if let Some(identity) = known {
             identity

@@ -31,7 +31,7 @@ impl Auth {
     /// When a message does not follow in its stream, or the shared state fails.
     pub async fn publish(&self, messages: Vec<Message>) -> Result<Vec<Delivery>, Error> {
         let posted = self.shared.messages.post(messages, self.clock.now()).await?;
-        let posted = posted.map_err(|unfit| Refusal::OutOfStream(unfit.place, unfit.why))?;
+        let posted = posted.map_err(Refusal::from)?;
         let mut deliveries = Vec::with_capacity(posted.len());
         for posted in posted {
             deliveries.push(match posted {

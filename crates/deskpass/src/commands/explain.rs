@@ -3,7 +3,6 @@
 mod access;
 mod describe;
 mod login;
-mod reason;
 mod token;
 
 use deskpass_core::{Digest, SecretKindName};

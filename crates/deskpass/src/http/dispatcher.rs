@@ -8,6 +8,7 @@ use std::time::Duration;
 use axum::BoxError;
 use axum::body::Body;
 use axum::response::{IntoResponse as _, Response};
+use deskpass_auth::Refusal;
 use deskpass_core::HostNames;
 use futures_util::FutureExt as _;
 use hyper::body::{Body as HttpBody, Bytes};
@@ -171,7 +172,7 @@ impl Dispatcher {
                 let context = RequestContext { app, peer, language, path_params, api_description };
                 rate_limit::run_limited(&self.app, route, request, context).await.unwrap_or_else(|wait| {
                     self.route_metrics.count_rate_limited(row);
-                    ApiError::RateLimited(wait).into_response()
+                    ApiError::from(Refusal::RateLimited(wait)).into_response()
                 })
             }
             None => unmatched_error(&self.app, request.uri().path(), !matched.rows.is_empty()).into_response(),

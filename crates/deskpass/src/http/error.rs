@@ -1,19 +1,22 @@
 //! All errors of the HTTP layer.
 
+mod bad_request;
+pub(crate) mod error_info;
 pub(crate) mod field_error;
 pub(crate) mod malformed_head;
 
 use std::fmt;
-use std::time::Duration;
 
 use axum::response::{IntoResponse, Response};
 use deskpass_auth::{Error, InternalError, Refusal};
 use deskpass_store::{SealError, StoreErrorKind as StoreCause};
 use deskpass_wecom::Error as PlatformError;
+use hyper::StatusCode;
 
 use crate::app::readiness::ReadinessReport;
-use crate::http::error::field_error::FieldErrors;
-use crate::http::error::malformed_head::MalformedHead;
+use crate::http::error::error_info::ErrorInfo;
+
+pub(crate) use bad_request::BadRequest;
 
 /// Why a request failed.
 #[derive(Clone, Debug)]
@@ -38,32 +41,8 @@ pub(crate) enum ApiError {
     TooManyConnections,
     /// The request came through an untrusted proxy, so the client's address is not known.
     UntrustedProxy,
-    /// The rate limit is exceeded; a retry is possible after this time.
-    RateLimited(Duration),
     /// An internal error: a cause that may be shown, and a detail for the log.
     Internal(ErrorCause, String),
-}
-
-/// What is wrong with a malformed request.
-#[derive(Clone, Debug)]
-pub(crate) enum BadRequest {
-    /// The head is malformed.
-    Head(MalformedHead),
-    Fields(FieldErrors),
-    NotJson,
-    NotUtf8,
-    MediaType,
-    /// The body is neither a form nor JSON, where both are accepted.
-    FormType,
-    TooLarge(usize),
-    BodyTimeout,
-    BodyIncomplete,
-    RepeatedAuthorization,
-    Prefetch,
-    /// Not a WebSocket handshake, or one of another version.
-    NotAHandshake,
-    HandshakeKey,
-    HandshakeBody,
 }
 
 /// The cause of an internal error, from a closed list that is safe to show.
@@ -87,6 +66,74 @@ impl ApiError {
     /// An unexpected error.
     pub(crate) fn unexpected(detail: &dyn fmt::Display) -> Self {
         Self::Internal(ErrorCause::Unexpected, detail.to_string())
+    }
+
+    pub(crate) fn info(&self) -> ErrorInfo {
+        let forbidden = ErrorInfo::new::<1003>;
+        match self {
+            Self::Refused(refusal) => ErrorInfo::of_refusal(refusal),
+            Self::BadRequest(problem) => problem.info(),
+            Self::PathNotFound => ErrorInfo::new::<1004>(["no such path", "路径不存在"]),
+            Self::MethodNotAllowed => {
+                ErrorInfo::new::<1004>(["this path does not support this method", "该路径不支持此方法"])
+                    .with_status(StatusCode::METHOD_NOT_ALLOWED)
+            }
+            Self::DevelopmentOff => ErrorInfo::new::<1018>(["development mode is off", "开发模式未开启"]),
+            Self::NotAnOperator => forbidden(["only operator networks may access this", "仅限运维网络访问"]),
+            Self::ForeignOrigin => forbidden([
+                "pages of this origin may not open sockets; list it in redirect_origins",
+                "该来源的页面不可建立连接，请在 redirect_origins 中登记",
+            ])
+            .with_reason("foreign_origin"),
+            Self::UnknownHost => forbidden([
+                "development mode does not accept this host name; list it in development.hosts",
+                "开发模式不接受该主机名，请在 development.hosts 中登记",
+            ])
+            .with_reason("unknown_host"),
+            Self::CrossSite => forbidden([
+                "pages of other sites may not do this; if this is the service's own page, list its host name in \
+                 development.hosts",
+                "其他站点的页面不可执行此操作；如为本系统自己的页面，请在 development.hosts 中登记其主机名",
+            ])
+            .with_reason("foreign_origin"),
+            Self::UntrustedProxy => forbidden([
+                "this request came through a proxy that is not trusted: list the address of the proxy in trusted_proxies, \
+                 or have the proxy send no X-Forwarded-For",
+                "请求经由未受信任的代理转发：请将该代理的地址加入 trusted_proxies，或让该代理不发送 X-Forwarded-For",
+            ])
+            .with_reason("untrusted_proxy"),
+            Self::NotReady(state) => ErrorInfo::new::<1005>(state.cause()).with_status(StatusCode::SERVICE_UNAVAILABLE),
+            Self::TooManyConnections => ErrorInfo::new::<1005>(["too many connections", "连接数已满"])
+                .with_status(StatusCode::SERVICE_UNAVAILABLE),
+            Self::Internal(cause, _) => cause.info(),
+        }
+    }
+}
+
+impl ErrorCause {
+    fn info(self) -> ErrorInfo {
+        let internal = |status, texts| ErrorInfo::new::<1005>(texts).with_status(status);
+        let broken = ErrorInfo::new::<1005>;
+        let unavailable = |texts| internal(StatusCode::SERVICE_UNAVAILABLE, texts);
+        match self {
+            Self::StoreUnavailable => unavailable(["store unavailable", "存储不可用"]),
+            Self::StoreOverloaded => unavailable(["store overloaded", "存储过载"]),
+            Self::SharedUnavailable => unavailable(["shared store unavailable", "共享存储不可用"]),
+            Self::RecordDamaged => broken(["record damaged", "记录损坏"]),
+            Self::NoRandomness => broken(["no randomness", "随机源不可用"]),
+            Self::PlatformUnreachable => {
+                internal(StatusCode::GATEWAY_TIMEOUT, ["platform unreachable", "平台无法访问"])
+            }
+            Self::PlatformGarbled => {
+                internal(StatusCode::BAD_GATEWAY, ["platform answer unreadable", "平台应答无法识别"])
+            }
+            Self::PlatformRefused(errcode) => internal(StatusCode::BAD_GATEWAY, ["platform refused", "平台拒绝"])
+                .with_parameter(&format!("(errcode {errcode})")),
+            Self::PlatformSuspended(errcode) => {
+                unavailable(["platform suspended", "平台调用已暂停"]).with_parameter(&format!("(errcode {errcode})"))
+            }
+            Self::Unexpected => broken(["unexpected error", "意外错误"]),
+        }
     }
 }
 

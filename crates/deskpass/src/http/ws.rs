@@ -6,6 +6,7 @@ mod token;
 
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
+use deskpass_auth::Refusal;
 use deskpass_core::{MessageId, SocketKind};
 use hyper::StatusCode;
 use hyper::header::{CONNECTION, HeaderValue, SEC_WEBSOCKET_ACCEPT, SEC_WEBSOCKET_PROTOCOL, UPGRADE};
@@ -52,7 +53,7 @@ async fn open(
     Handshake { accept }: Handshake,
     Resume(last): Resume,
 ) -> Result<SwitchingProtocols, ApiError> {
-    let present = app.socket_limiter.acquire(from).ok_or(ApiError::RateLimited(connection::SOCKET_RETRY_AFTER))?;
+    let present = app.socket_limiter.acquire(from).ok_or(Refusal::RateLimited(connection::SOCKET_RETRY_AFTER))?;
     let (socket, resumed) = app.auth.open_socket(&caller, kind, from, last).await?;
     let accepted = AcceptedSocket::new(app, socket, &caller, resumed, present);
     Ok(SwitchingProtocols { accept, protocol, upgrade: PendingUpgrade::new(accepted) })

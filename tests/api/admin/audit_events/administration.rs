@@ -69,10 +69,10 @@ on_every_store! {
         log.nothing();
         let myself = "/api/admin/employees/wwdeskpass/admin01";
         admin.do_it("PATCH", myself, &json!({ "disabled": true })).await.refused(409, 1019);
-        log.has("administration_refused wwdeskpass/admin01 last_admin  -");
+        log.has("administration_refused wwdeskpass/admin01 last_admin dev -");
         let without = json!({ "employee_id": "admin01", "roles": ["user"] });
         admin.do_it("PUT", "/api/admin/roles/user-roles", &without).await.refused(409, 1019);
-        log.has("administration_refused wwdeskpass/admin01 last_admin  -");
+        log.has("administration_refused wwdeskpass/admin01 last_admin dev -");
         client.post_with_otp(&admin.token, unlock, None).await.refused(403, 1007);
         log.nothing();
         client.post_with_otp(&admin.token, unlock, Some("no code")).await.refused(401, 1008);

@@ -1,6 +1,6 @@
 //! Explains why an employee can or cannot sign in.
 
-use deskpass_auth::{Auth, Reason};
+use deskpass_auth::{Auth, explain_reason};
 use deskpass_core::{EmployeeKey, Person, Role};
 use deskpass_store::{AuditEvent, LogFilter, LogRow};
 
@@ -9,7 +9,6 @@ use super::super::table::{plain, table};
 use super::super::text::describe_error;
 use super::super::{CommandResult, EmployeeSelector};
 use super::describe::{allowed_networks, effective_roles, employee_label, person_label};
-use super::reason;
 use crate::timestamp::format_utc;
 
 /// The maximum number of attempts in the output.
@@ -111,9 +110,9 @@ fn attempt(row: &LogRow, who: &EmployeeSelector) -> String {
     };
     let detail = if row.detail.is_empty() { String::new() } else { format!(" ({})", row.detail) };
     let head = plain(&format!("{place}: refused, {word}{detail}"));
-    match Reason::from_name(word) {
-        Some(reason) => {
-            let [what, next] = reason::explanation(reason).map(|text| text.replace("EMPLOYEE", &who.typed()));
+    match explain_reason(word) {
+        Some(explanation) => {
+            let [what, next] = explanation.map(|text| text.replace("EMPLOYEE", &who.typed()));
             format!("{head}\n    {what}\n    {next}")
         }
         None => format!("{head}\n    This reason is of a later version of deskpass; use that version to explain it."),

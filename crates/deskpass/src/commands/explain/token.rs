@@ -1,6 +1,6 @@
 //! Explains the state of a token, from its digest alone.
 
-use deskpass_auth::{Auth, Error, Reason, Refusal, TokenError, TokenHolder};
+use deskpass_auth::{Auth, Error, Refusal, TokenError, TokenHolder};
 use deskpass_core::{Digest, SecretKindName};
 use deskpass_store::{ListedSession, PartialSessionLookup, ServiceKey};
 
@@ -8,7 +8,6 @@ use super::super::CommandResult;
 use super::super::table::{plain, table};
 use super::super::text::{describe_error, role_list};
 use super::describe::{allowed_networks, employee_label};
-use super::reason;
 use crate::timestamp::format_utc;
 
 pub(super) async fn explain(auth: &Auth, kind: SecretKindName, digest: Digest) -> CommandResult {
@@ -55,9 +54,10 @@ fn intact_notice(kind: SecretKindName) -> String {
 }
 
 /// The reason why the token is not valid, and how to fix it.
-fn verdict(reason: Reason) -> String {
-    let [what, next] = reason::explanation(reason);
-    format!("It is not valid ({}). {what}\n{next}", reason.name())
+fn verdict(refusal: &Refusal) -> String {
+    let info = refusal.info();
+    let explanation = info.explanation.map_or_else(|| refusal.to_string(), |[what, next]| format!("{what}\n{next}"));
+    format!("It is not valid ({}). {explanation}", info.reason)
 }
 
 async fn session(auth: &Auth, digest: Digest) -> CommandResult {
@@ -65,7 +65,7 @@ async fn session(auth: &Auth, digest: Digest) -> CommandResult {
     let listed = auth.store.find_session(digest).await.map_err(failed)?;
     let verdict = match auth.authenticate_untouched(digest).await {
         Ok(holder) => live_verdict(auth, &holder, listed.as_ref()).await?,
-        Err(Error::Refused(refusal)) => verdict(refusal.reason()),
+        Err(Error::Refused(refusal)) => verdict(&refusal),
         Err(error) => return Err(describe_error(&error)),
     };
     let known = listed.as_ref().map_or_else(String::new, |listed| format!("\n\n{}", table(&lines(listed))));
@@ -90,13 +90,13 @@ fn lines(listed: &ListedSession) -> Vec<[String; 2]> {
 async fn live_verdict(auth: &Auth, holder: &TokenHolder, listed: Option<&ListedSession>) -> CommandResult {
     let role = holder.session().current_role;
     if let Err(refusal) = holder.clone().into_active_user() {
-        return Ok(format!("{}\nRoles that it can switch to: {}", verdict(refusal.reason()), role_list(holder.roles)));
+        return Ok(format!("{}\nRoles that it can switch to: {}", verdict(&refusal), role_list(holder.roles)));
     }
     let lists = &auth.store.access_rules().await.map_err(|error| describe_error(&error.into()))?.lists;
     let began = listed.and_then(|listed| listed.ip_address.as_deref()).and_then(|address| address.parse().ok());
     let barred = began.filter(|address| !lists.allow(role, *address));
     let barred = barred.map_or_else(String::new, |address| {
-        let reason = Reason::AddressNotAllowed.name();
+        let reason = Refusal::AddressNotAllowed(role).reason();
         format!("\nFrom {address}, where it began, it is not valid ({reason}): see `deskpass ip-rule list`.")
     });
     Ok(format!("It is valid. {role} may be active {}.{barred}", allowed_networks(lists, role)))
@@ -105,7 +105,7 @@ async fn live_verdict(auth: &Auth, holder: &TokenHolder, listed: Option<&ListedS
 async fn half(auth: &Auth, digest: Digest) -> CommandResult {
     let intact_notice = intact_notice(SecretKindName::Half);
     let found = auth.store.partial_session(&digest).await.map_err(|error| describe_error(&error.into()))?;
-    let problem = |problem: TokenError| verdict(Refusal::Token(problem).reason());
+    let problem = |problem: TokenError| verdict(&Refusal::Token(problem));
     Ok(match found {
         PartialSessionLookup::Found(half) => {
             let lines = [
@@ -116,7 +116,7 @@ async fn half(auth: &Auth, digest: Digest) -> CommandResult {
             let message = if over { problem(TokenError::Expired) } else { "It is valid.".to_owned() };
             format!("{intact_notice}\n\n{}\n\n{message}", table(&lines))
         }
-        PartialSessionLookup::Denied(ended) => format!("{intact_notice}\n\n{}", problem(TokenError::Ended(ended))),
+        PartialSessionLookup::Denied(ended) => format!("{intact_notice}\n\n{}", problem(ended.into())),
         PartialSessionLookup::NotFound => format!("{intact_notice}\n\n{}", problem(TokenError::Unknown)),
     })
 }
@@ -125,7 +125,7 @@ async fn service_key(auth: &Auth, digest: Digest) -> CommandResult {
     let intact_notice = intact_notice(SecretKindName::ServiceKey);
     let found = auth.store.service_key_of(digest).await.map_err(|error| describe_error(&error.into()))?;
     let Some(ServiceKey { id, name, scopes, expires_at, revoked_at, .. }) = &found else {
-        return Ok(format!("{intact_notice}\n\n{}", verdict(Reason::Unknown)));
+        return Ok(format!("{intact_notice}\n\n{}", verdict(&Refusal::Token(TokenError::Unknown))));
     };
     let mut lines = vec![
         ["id".to_owned(), id.clone()],

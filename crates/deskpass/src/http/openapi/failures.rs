@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use deskpass_auth::ErrorCode;
 use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 
@@ -10,30 +11,6 @@ use crate::http::admission;
 use crate::http::handler::OperationSpec;
 use crate::http::request::access::RequiredAccess;
 use crate::http::route::{RateLimit, Route};
-
-/// Every error code: its usual status, and its meaning in English and Chinese.
-#[rustfmt::skip]
-const CODES: [(u16, u16, [&str; 2]); 19] = [
-    (1001, 401, ["no token, or one that is not good (any more)", "缺少令牌，或令牌无效"]),
-    (1002, 400, ["the request cannot be read; `fields` names each bad field", "请求无法识别；fields 逐一说明有误的字段"]),
-    (1003, 403, ["not allowed, or not to this person; `reason` says why", "无权操作，或该人员不可操作；reason 说明原因"]),
-    (1004, 404, ["there is no such thing", "对象不存在"]),
-    (1005, 500, ["something broke; the log has more under the reference in the message", "出现故障；可凭提示中的参考编号查日志"]),
-    (1006, 429, ["too often; try again after `Retry-After` seconds", "请求过于频繁；请在 Retry-After 秒后重试"]),
-    (1007, 403, ["a fresh one-time password is needed in `X-OTP-Code`", "需要在 X-OTP-Code 中提供新的一次性密码"]),
-    (1008, 401, ["the one-time password is wrong or was used already", "一次性密码错误或已使用"]),
-    (1009, 403, ["no one-time-password device is bound", "尚未绑定一次性密码设备"]),
-    (1010, 409, ["a one-time-password device is bound already", "已绑定一次性密码设备"]),
-    (1011, 401, ["the employee id or the password is wrong", "员工编号或密码错误"]),
-    (1012, 403, ["there is no password yet", "尚未设置密码"]),
-    (1013, 429, ["locked after too many wrong attempts; try again after `Retry-After` seconds", "错误次数过多已锁定；请在 Retry-After 秒后重试"]),
-    (1014, 400, ["the password is too weak; `fields` says why", "密码强度不足；fields 说明原因"]),
-    (1015, 400, ["changing the password needs the old one", "修改密码需要提供旧密码"]),
-    (1016, 403, ["the old password is wrong", "旧密码错误"]),
-    (1017, 403, ["the active role may not be used from this address", "当前角色不可从此地址使用"]),
-    (1018, 403, ["development mode is off", "开发模式未开启"]),
-    (1019, 409, ["used already, or exists already", "已被使用，或已存在"]),
-];
 
 /// Codes by status.
 type ErrorCodes = BTreeMap<u16, BTreeSet<u16>>;
@@ -100,12 +77,12 @@ fn by_authority(access: RequiredAccess) -> &'static [u16] {
 }
 
 fn usual_status(code: u16) -> u16 {
-    CODES.iter().find(|(known, ..)| *known == code).map_or(500, |(_, status, _)| *status)
+    ErrorCode::find(code).map_or(500, |code| code.status)
 }
 
 fn response(status: u16, codes: &BTreeSet<u16>) -> Value {
-    let told = CODES.iter().filter(|(code, ..)| codes.contains(code));
-    let told: Vec<_> = told.map(|(code, _, [when, _])| format!("{code}: {when}")).collect();
+    let told = ErrorCode::ALL.iter().filter(|code| codes.contains(&code.number));
+    let told: Vec<_> = told.map(|ErrorCode { number, meaning: [when, _], .. }| format!("{number}: {when}")).collect();
     let mut response = json!({
         "description": told.join(". "),
         "headers": { "X-Request-Id": { "$ref": "#/components/headers/X-Request-Id" } },
@@ -126,7 +103,7 @@ fn response(status: u16, codes: &BTreeSet<u16>) -> Value {
 
 /// The meaning of each code, in English and Chinese.
 pub(super) fn codes() -> Map<String, Value> {
-    CODES.iter().map(|(code, _, when)| (code.to_string(), json!(when))).collect()
+    ErrorCode::ALL.iter().map(|code| (code.number.to_string(), json!(code.meaning))).collect()
 }
 
 /// The headers of responses, for the responses to refer to.

@@ -68,27 +68,23 @@ pub(crate) fn redirect_error(app: &App, wanted: &str, failure: &ApiError) -> Res
 
 /// The word and the code of an error.
 pub(crate) fn error_code(failure: &ApiError) -> (&'static str, u16) {
-    match failure {
-        ApiError::Refused(refusal) => match refusal {
-            Refusal::Denied => ("denied", 1003),
-            Refusal::InvalidCode => ("invalid_code", 1003),
-            Refusal::Over => ("invalid_code", 1019),
-            Refusal::NotAMember | Refusal::UnknownEmployee => ("not_a_member", 1003),
-            Refusal::NoRole | Refusal::RoleNotHeld(_) | Refusal::RoleTakenAway(_) => ("no_role", 1003),
-            Refusal::Disabled => ("disabled", 1003),
-            Refusal::AddressNotAllowed(_) => ("denied", 1017),
-            // Other details are not revealed to browsers that return from the platform.
-            _ => ("internal", 1005),
-        },
+    let word = match failure {
+        ApiError::Refused(Refusal::Denied | Refusal::AddressNotAllowed(_)) => "denied",
+        ApiError::Refused(Refusal::InvalidCode | Refusal::SignInOver) => "invalid_code",
+        ApiError::Refused(Refusal::NotAMember | Refusal::UnknownEmployee) => "not_a_member",
+        ApiError::Refused(Refusal::NoRole | Refusal::RoleNotHeld(_) | Refusal::RoleTakenAway(_)) => "no_role",
+        ApiError::Refused(Refusal::Disabled) => "disabled",
         ApiError::Internal(
             ErrorCause::PlatformUnreachable
             | ErrorCause::PlatformGarbled
             | ErrorCause::PlatformRefused(_)
             | ErrorCause::PlatformSuspended(_),
             _,
-        ) => ("platform_unavailable", 1005),
-        _ => ("internal", 1005),
-    }
+        ) => "platform_unavailable",
+        // Other details are not revealed to browsers that return from the platform.
+        _ => return ("internal", 1005),
+    };
+    (word, failure.info().code)
 }
 
 fn resolved(app: &App, destination: &RedirectTarget) -> String {

@@ -78,7 +78,7 @@ impl SocketClose {
     /// The reason in the close frame.
     fn name(&self) -> &'static str {
         match self {
-            Self::SessionEnded(CloseReason::Refused(refusal)) => refusal.name(),
+            Self::SessionEnded(CloseReason::Refused(refusal)) => refusal.reason(),
             Self::SessionEnded(CloseReason::Replaced) => "replaced",
             Self::SessionEnded(CloseReason::TooSlow) => "too_slow",
             Self::Restarting => "restarting",
@@ -96,7 +96,7 @@ impl SocketClose {
     fn final_event(&self) -> Option<serde_json::Value> {
         match self {
             Self::SessionEnded(CloseReason::Refused(refusal)) => {
-                Some(json!({ "event": "ending", "reason": refusal.name() }))
+                Some(json!({ "event": "ending", "reason": refusal.reason() }))
             }
             Self::Restarting => Some(json!({ "event": "restarting" })),
             _ => None,

@@ -3,11 +3,9 @@
 use std::time::Duration;
 
 use deskpass_auth::TokenError;
-use deskpass_core::{Roles, Weakness};
-use deskpass_store::EndReason;
+use deskpass_core::{Role, Roles, ServiceScope, Weakness};
 
 use super::*;
-use crate::http::error::ApiError;
 
 /// A refusal with its status, its code, its reason, and its header.
 type Row = (Refusal, u16, u16, Option<&'static str>, Option<(&'static str, &'static str)>);
@@ -22,7 +20,7 @@ const STEP_UP: Option<(&str, &str)> = Some((
 /// In the order of the codes. Refusals with code 1014 have fields instead of a reason.
 fn rows() -> Vec<Row> {
     let retry = |seconds| Some(("retry-after", seconds));
-    let quarter = Lockout::For(Duration::from_mins(15));
+    let failures = Refusal::TooManyFailures;
     vec![
         (Refusal::UnknownEmployee, 403, 1003, None, None),
         (Refusal::Disabled, 403, 1003, Some("disabled"), None),
@@ -31,12 +29,12 @@ fn rows() -> Vec<Row> {
         (Refusal::RoleTakenAway(Role::Agent), 403, 1003, Some("role_taken_away"), None),
         (Refusal::Denied, 403, 1003, Some("denied"), None),
         (Refusal::InvalidCode, 403, 1003, Some("invalid_code"), None),
-        (Refusal::SomebodyElse, 403, 1003, Some("somebody_else"), None),
+        (Refusal::CodeOfAnotherPerson, 403, 1003, Some("somebody_else"), None),
         (Refusal::NoSuchAgent, 404, 1004, None, None),
         (Refusal::NotAMember, 403, 1003, Some("not_a_member"), None),
         (Refusal::NotAnAgent, 403, 1003, Some("not_an_agent"), None),
         (Refusal::NotPermitted, 403, 1003, Some("role_needed"), None),
-        (Refusal::ScopeNeeded(deskpass_core::ServiceScope::Messages), 403, 1003, Some("scope_needed"), None),
+        (Refusal::ScopeNeeded(ServiceScope::Messages), 403, 1003, Some("scope_needed"), None),
         (Refusal::RoleNeeded(Roles::NONE.with(Role::Agent)), 403, 1003, Some("role_needed"), None),
         (Refusal::NotGranted, 403, 1003, Some("not_permitted"), None),
         (Refusal::PasswordOff, 403, 1003, Some("password_off"), None),
@@ -51,7 +49,7 @@ fn rows() -> Vec<Row> {
         (Refusal::NoSuchSignIn, 404, 1004, None, None),
         (Refusal::NoSuchKey, 404, 1004, None, None),
         (Refusal::NoSuchLink, 404, 1004, None, None),
-        (Refusal::TooOften(Duration::from_millis(1_001)), 429, 1006, None, retry("2")),
+        (Refusal::RateLimited(Duration::from_millis(1_001)), 429, 1006, None, retry("2")),
         (Refusal::Busy, 429, 1006, None, retry("1")),
         (Refusal::OtpNeeded, 403, 1007, None, STEP_UP),
         (Refusal::OtpWrong, 401, 1008, None, BEARER),
@@ -59,25 +57,27 @@ fn rows() -> Vec<Row> {
         (Refusal::DeviceBound, 409, 1010, None, None),
         (Refusal::PasswordWrong, 401, 1011, None, BEARER),
         (Refusal::NoPassword, 403, 1012, None, None),
-        (Refusal::Shut(quarter), 429, 1013, Some("too_many_failures"), retry("900")),
-        (Refusal::Shut(Lockout::For(Duration::from_micros(1))), 429, 1013, Some("too_many_failures"), retry("1")),
-        (Refusal::Shut(Lockout::For(Duration::from_millis(60_001))), 429, 1013, Some("too_many_failures"), retry("61")),
-        (Refusal::Shut(Lockout::UntilUnlocked), 429, 1013, Some("locked"), retry("86400")),
-        (Refusal::Weak(Weakness::TooShort), 400, 1014, None, None),
-        (Refusal::Weak(Weakness::TooLong), 400, 1014, None, None),
-        (Refusal::Weak(Weakness::Common), 400, 1014, None, None),
-        (Refusal::Weak(Weakness::Personal), 400, 1014, None, None),
-        (Refusal::Weak(Weakness::Monotonous), 400, 1014, None, None),
+        (failures(Duration::from_mins(15)), 429, 1013, Some("too_many_failures"), retry("900")),
+        (failures(Duration::from_micros(1)), 429, 1013, Some("too_many_failures"), retry("1")),
+        (failures(Duration::from_millis(60_001)), 429, 1013, Some("too_many_failures"), retry("61")),
+        (Refusal::Locked, 429, 1013, Some("locked"), retry("86400")),
+        (Refusal::WeakPassword(Weakness::TooShort), 400, 1014, None, None),
+        (Refusal::WeakPassword(Weakness::TooLong), 400, 1014, None, None),
+        (Refusal::WeakPassword(Weakness::Common), 400, 1014, None, None),
+        (Refusal::WeakPassword(Weakness::Personal), 400, 1014, None, None),
+        (Refusal::WeakPassword(Weakness::Monotonous), 400, 1014, None, None),
         (Refusal::SamePassword, 400, 1014, None, None),
         (Refusal::OldPasswordNeeded, 400, 1015, None, None),
         (Refusal::OldPasswordWrong, 403, 1016, None, None),
         (Refusal::AddressNotAllowed(Role::Admin), 403, 1017, Some("address_not_allowed"), None),
         (Refusal::LastAdmin, 409, 1019, Some("last_admin"), None),
-        (Refusal::WouldShutYouOut(Role::Admin), 409, 1019, Some("would_shut_you_out"), None),
+        (Refusal::WouldLockYouOut(Role::Admin), 409, 1019, Some("would_shut_you_out"), None),
         (Refusal::Cancelled, 409, 1019, Some("cancelled"), None),
-        (Refusal::Over, 409, 1019, Some("over"), None),
+        (Refusal::SignInOver, 409, 1019, Some("over"), None),
         (Refusal::DeviceSetupOver, 409, 1019, Some("setup_over"), None),
         (Refusal::Exists, 409, 1019, None, None),
+        (Refusal::StreamGap(1, 7), 409, 1019, Some("out_of_stream"), None),
+        (Refusal::StreamEnded(1), 409, 1019, Some("out_of_stream"), None),
     ]
 }
 
@@ -87,9 +87,9 @@ fn token_rows() -> impl Iterator<Item = Row> {
         (TokenError::Malformed, "malformed"),
         (TokenError::Unknown, "unknown"),
         (TokenError::Expired, "expired"),
-        (TokenError::Ended(EndReason::SignedOut), "signed_out"),
-        (TokenError::Ended(EndReason::Kicked), "kicked"),
-        (TokenError::Ended(EndReason::Disabled), "disabled"),
+        (TokenError::SignedOut, "signed_out"),
+        (TokenError::Kicked, "kicked"),
+        (TokenError::Disabled, "disabled"),
         (TokenError::HalfAuthenticated, "half_authenticated"),
     ];
     problems.into_iter().map(|(problem, word)| (Refusal::Token(problem), 401, 1001, Some(word), BEARER))
@@ -127,7 +127,7 @@ fn every_refusal_is_told_in_either_language_and_in_words_of_its_own() {
         assert!(english.is_ascii() && english.len() > 10, "{english}");
         assert!(chinese.chars().any(|letter| ('\u{4e00}'..='\u{9fff}').contains(&letter)), "{chinese}");
         // A disabled employee gets the same message with a token as at a sign-in.
-        if refusal != Refusal::Token(TokenError::Ended(EndReason::Disabled)) {
+        if refusal != Refusal::Token(TokenError::Disabled) {
             for words in [english, chinese] {
                 assert_eq!(seen.insert(words.clone(), refusal.clone()), None, "{words}");
             }
@@ -137,12 +137,11 @@ fn every_refusal_is_told_in_either_language_and_in_words_of_its_own() {
 
 #[test]
 fn a_wait_is_told_in_minutes_and_a_lock_by_who_opens_it() {
-    let message = |shut, language| told(&Refusal::Shut(shut), language).message;
-    let wait = |seconds| Lockout::For(Duration::from_secs(seconds));
-    assert_eq!(message(wait(900), Language::En), "too many wrong attempts; try again in 15 minutes");
-    assert_eq!(message(wait(61), Language::En), "too many wrong attempts; try again in 2 minutes");
-    assert_eq!(message(wait(60), Language::En), "too many wrong attempts; try again in a minute");
-    assert_eq!(message(wait(0), Language::En), "too many wrong attempts; try again in a minute");
-    assert_eq!(message(wait(900), Language::Zh), "错误次数过多，请在 15 分钟后重试");
-    assert!(message(Lockout::UntilUnlocked, Language::En).contains("ask an administrator"));
+    let message = |seconds, language| told(&Refusal::TooManyFailures(Duration::from_secs(seconds)), language).message;
+    assert_eq!(message(900, Language::En), "too many wrong attempts; try again in 15 minutes");
+    assert_eq!(message(61, Language::En), "too many wrong attempts; try again in 2 minutes");
+    assert_eq!(message(60, Language::En), "too many wrong attempts; try again in a minute");
+    assert_eq!(message(0, Language::En), "too many wrong attempts; try again in a minute");
+    assert_eq!(message(900, Language::Zh), "错误次数过多，请在 15 分钟后重试");
+    assert!(told(&Refusal::Locked, Language::En).message.contains("ask an administrator"));
 }

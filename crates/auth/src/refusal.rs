@@ -1,0 +1,392 @@
+//! The refusals: one block declares everything about one. `declare` documents the form.
+
+mod declare;
+mod texts;
+
+use std::time::Duration;
+
+use deskpass_core::{Role, Roles, ServiceScope, Weakness};
+use serde::{Deserialize, Serialize};
+
+use crate::TokenError;
+use texts::{SAME_PASSWORD, describe_weakness, english_minutes, english_seconds, role_names, whole_minutes};
+
+pub use declare::RefusalInfo;
+pub(crate) use declare::refusals;
+pub use texts::{explain_reason, whole_seconds};
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
+mod tests;
+
+refusals! {
+    /// A deliberate refusal, which reaches the client unchanged.
+    #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    pub enum Refusal {
+        /// The token is not valid.
+        #[serde(skip)]
+        Token(problem: TokenError) => RefusalInfo { audited: false, ..problem.info() };
+        /// The token became invalid while the request was processed.
+        #[serde(skip)]
+        Revoked(problem: TokenError) => problem.info();
+        /// The employee is unknown, or not identified by the platform.
+        UnknownEmployee {
+            code(1003), reason("unknown_employee"),
+            en("the employee must first authenticate through the platform"),
+            zh("员工需先通过平台完成认证"),
+            audit("There is no such employee, or the proof of identity was missing, invalid, used or expired.",
+                "Sign in through the platform once, or run `deskpass employee add EMPLOYEE`; for a link, run `deskpass link approve`."),
+        }
+        /// The employee is disabled.
+        Disabled {
+            code(1003), reason("disabled"),
+            en("the employee is disabled"),
+            zh("该员工已被停用"),
+            audit("The employee is disabled.", "To enable: `deskpass employee enable EMPLOYEE`."),
+        }
+        /// The employee holds no role.
+        NoRole {
+            code(1003), reason("no_role"),
+            en("the employee has no role; contact the administrator"),
+            zh("员工没有任何角色，请联系管理员"),
+            audit("The employee holds no role for this kind of sign-in, and no default role applies.",
+                "Grant one with `deskpass role grant EMPLOYEE ROLE`, or set default_role for everyone."),
+        }
+        /// The employee does not hold the requested role.
+        RoleNotHeld(role: String) {
+            code(1003), reason("role_not_held"),
+            en("you do not hold the role {role}"),
+            zh("您没有该角色： {role}"),
+            audit("The employee does not hold the requested role.",
+                "Choose another role, or run `deskpass role grant EMPLOYEE ROLE`."),
+        }
+        /// The active role was taken away after it was chosen.
+        RoleTakenAway(role: Role) {
+            code(1003), reason("role_taken_away"),
+            en("your active role was taken away; switch to another one or sign in again: {role}"),
+            zh("您的当前角色已被收回，请切换角色或重新登录： {role}"),
+            audit("The active role was revoked.", "Switch to another role, or run `deskpass role grant EMPLOYEE ROLE`."),
+        }
+        /// The role does not exist.
+        NoSuchRole(role: String) {
+            code(1004), reason("no_such_role"),
+            en("no such role: {role}"),
+            zh("角色不存在： {role}"),
+        }
+        /// The user declined at the platform.
+        Denied {
+            code(1003), reason("denied"),
+            en("the sign-in was declined at the platform"),
+            zh("平台登录被拒绝"),
+            audit("The user declined at the platform.", "Sign in again and approve the request."),
+        }
+        /// The user declined on the phone.
+        Cancelled {
+            code(1019), reason("cancelled"),
+            en("the sign-in was cancelled on the phone; start again"),
+            zh("登录已在手机上取消，请重新开始"),
+            audit("The user cancelled the sign-in on the phone.",
+                "If the user did not start it, another person tried and was not signed in. Otherwise sign in again."),
+        }
+        /// The platform's code is used, expired, or was brought by another browser.
+        InvalidCode {
+            code(1003), reason("invalid_code"),
+            en("the platform's code was already used or has expired; start again"),
+            zh("平台授权码已使用或已过期，请重新登录"),
+            audit("The platform's code was used, expired, or came from a browser that did not start the sign-in.",
+                "Sign in again. If it happens to everyone, check the clock and proxies that repeat requests: `deskpass doctor`."),
+        }
+        /// The platform knows the user, but not as a member of a corporation.
+        NotAMember {
+            code(1003), reason("not_a_member"),
+            en("only members of the corporation can sign in"),
+            zh("仅限企业成员登录"),
+            audit("The platform identified the user, but not as a member of a corporation that is connected here.",
+                "Add the user to the application's visible range in the platform's console."),
+        }
+        /// The platform's code belongs to another person than the named employee.
+        #[serde(rename = "SomebodyElse")]
+        CodeOfAnotherPerson {
+            code(1003), reason("somebody_else"),
+            en("the platform's code belongs to another employee; sign in as yourself"),
+            zh("平台授权码属于其他员工，请以本人身份登录"),
+            audit("The platform's code belongs to a different person than the employee that was named.",
+                "Sign in to the platform's client as the same person."),
+        }
+        /// The sign-in was decided, was claimed by another phone, or has expired.
+        #[serde(rename = "Over")]
+        SignInOver {
+            code(1019), reason("over"),
+            en("this sign-in was already decided or has expired; start again"),
+            zh("该登录请求已处理或已失效，请重新开始"),
+            audit("The sign-in was already decided, taken by another phone, or expired.", "Load a new QR code and scan it."),
+        }
+        /// The object exists already.
+        Exists {
+            code(1019), reason("exists"),
+            en("it exists already"),
+            zh("已存在"),
+        }
+        /// The operation needs a fresh one-time password.
+        OtpNeeded {
+            code(1007), reason("otp_needed"),
+            en("this needs a fresh one-time password; send it in the header X-OTP-Code"),
+            zh("此操作需要新的一次性密码，请放在请求头 X-OTP-Code 中"),
+        }
+        /// The one-time password is wrong or used.
+        OtpWrong {
+            code(1008), reason("otp_wrong"),
+            en("the one-time password is wrong or was already used; try again with the next one"),
+            zh("一次性密码错误或已使用，请等待下一个再试"),
+            audit("The one-time password was wrong or already used.",
+                "Wait for the next one. If all fail, correct the phone's clock, or run `deskpass agent reset-otp EMPLOYEE`."),
+        }
+        /// No device for one-time passwords is bound.
+        NoDevice {
+            code(1009), reason("no_device"),
+            en("no one-time-password device is bound; bind one with POST /api/auth/otp-setup, then otp-bind"),
+            zh("尚未绑定一次性密码设备，请先调用 POST /api/auth/otp-setup，再调用 otp-bind 完成绑定"),
+        }
+        /// A device is bound already.
+        DeviceBound {
+            code(1010), reason("device_bound"),
+            en("a one-time-password device is already bound; unbind it first, or ask an administrator to reset it"),
+            zh("已绑定一次性密码设备，请先解绑，或联系管理员重置"),
+        }
+        /// The device setup does not exist, has expired, or was replaced.
+        DeviceSetupOver {
+            code(1019), reason("setup_over"),
+            en("this device setup has expired or was replaced; start again with otp-setup"),
+            zh("本次绑定已失效，请重新从 otp-setup 开始"),
+            audit("The setup of the device has expired or was started again.", "Start again with otp-setup."),
+        }
+        /// The password is wrong, or there is no such agent.
+        PasswordWrong {
+            code(1011), reason("password_wrong"),
+            en("the employee id or the password is wrong"),
+            zh("员工编号或密码错误"),
+            audit("The password was wrong, or no agent with this name can sign in with one.",
+                "Try again, check `deskpass agent list`, or run `deskpass agent reset-password EMPLOYEE` for a setup code."),
+        }
+        /// The agent has no password yet.
+        NoPassword {
+            code(1012), reason("no_password"),
+            en("no password has been set; sign in through the platform and set one, or ask an administrator for a setup code"),
+            zh("尚未设置密码，请通过平台登录后设置，或向管理员索取设置码"),
+            audit("The agent has no password yet.",
+                "Set one while signed in through the platform, or run `deskpass agent reset-password EMPLOYEE` for a setup code."),
+        }
+        /// Too many attempts failed; attempts are checked again after this time.
+        #[serde(skip)]
+        TooManyFailures(wait: Duration) {
+            code(1013), reason("too_many_failures"),
+            en("too many wrong attempts; try again in {}", english_minutes(*wait)),
+            zh("错误次数过多，请在 {} 分钟后重试", whole_minutes(*wait)),
+            audit("Too many attempts failed; attempts are paused for some minutes.",
+                "Wait, or run `deskpass agent unlock EMPLOYEE`. If it was not the agent, it is an attack: check the addresses."),
+        }
+        /// So many attempts failed that an administrator has to unlock the agent.
+        #[serde(skip)]
+        Locked {
+            code(1013), reason("locked"),
+            en("locked after too many wrong attempts; ask an administrator to unlock it"),
+            zh("错误次数过多，已被锁定，请联系管理员解锁"),
+            audit("A hundred attempts in a row failed; the agent is locked.",
+                "Run `deskpass agent unlock EMPLOYEE`. If it was not the agent, it is an attack: check the addresses."),
+        }
+        /// The new password is too easy to guess.
+        #[serde(skip)]
+        WeakPassword(weakness: Weakness) {
+            code(1014), reason("weak_password"),
+            en("choose another password; this one {}", describe_weakness(*weakness)[0]),
+            zh("请换一个密码：{}", describe_weakness(*weakness)[1]),
+        }
+        /// The new password equals the old one.
+        SamePassword {
+            code(1014), reason("same_password"),
+            en("choose another password; this one {}", SAME_PASSWORD[0]),
+            zh("请换一个密码：{}", SAME_PASSWORD[1]),
+        }
+        /// Changing a password needs the old one.
+        OldPasswordNeeded {
+            code(1015), reason("old_password_needed"),
+            en("changing the password requires the old one; send old_password too"),
+            zh("修改密码需要提供旧密码 old_password"),
+        }
+        /// The old password is wrong.
+        OldPasswordWrong {
+            code(1016), reason("old_password_wrong"),
+            en("the old password is wrong"),
+            zh("旧密码错误"),
+            audit("The old password was wrong.", "Try again, or run `deskpass agent reset-password EMPLOYEE`."),
+        }
+        /// The setup code is wrong, used or expired.
+        SetupCodeWrong {
+            code(1003), reason("setup_code"),
+            en("the setup code is wrong, already used or expired; ask an administrator for a new one"),
+            zh("设置码错误、已使用或已过期，请向管理员重新索取"),
+            audit("The setup code for a password or a device was wrong, used, or older than a day.",
+                "For a new one, run `deskpass agent reset-password EMPLOYEE`, or `reset-otp` for a device."),
+        }
+        /// Setting a first password or device needs a session that the platform vouched for.
+        NotProven {
+            code(1003), reason("not_proven"),
+            en("setting a first password or device requires your own sign-in through the platform, or a setup code from an administrator"),
+            zh("首次设置密码或绑定设备需由本人通过平台登录，或使用管理员提供的设置码"),
+            audit("A first password or device requires a session in which the platform identified this person.",
+                "Sign in through the platform, or run `deskpass agent reset-password EMPLOYEE` (or `reset-otp`) for a setup code."),
+        }
+        /// Setting a first password or device needs a sign-in that is only minutes old.
+        RecentSignInNeeded {
+            code(1003), reason("recent_sign_in_needed"),
+            en("setting a first password or device requires a sign-in at most 5 minutes old: sign in through the platform again, or use a setup code from an administrator"),
+            zh("首次设置密码或绑定设备需在登录后 5 分钟内完成：请通过平台重新登录，或使用管理员提供的设置码"),
+            audit("A first password or device requires a sign-in within the last 5 minutes.",
+                "Sign in through the platform again, or run `deskpass agent reset-password EMPLOYEE` (or `reset-otp`) for a setup code."),
+        }
+        /// The device was bound without platform vouching, and is not accepted for operations of high risk.
+        DeviceNotProven {
+            code(1003), reason("device_not_proven"),
+            en("your device was bound without the platform: sign in through the platform and send one of the device's codes to POST /api/auth/otp-verify within 5 minutes"),
+            zh("您的设备绑定时未经平台确认：请通过平台登录，并在 5 分钟内调用 POST /api/auth/otp-verify 验证一次"),
+        }
+        /// Passwords are disabled.
+        PasswordOff {
+            code(1003), reason("password_off"),
+            en("password sign-in is disabled; sign in through the platform"),
+            zh("密码登录已关闭，请通过平台登录"),
+            audit("Sign-in with a password is disabled.",
+                "Sign in through the platform; agents.password_fallback enables passwords."),
+        }
+        /// Passwords are accepted only while the platform cannot be reached.
+        PlatformWorks {
+            code(1003), reason("platform_works"),
+            en("sign in through the platform; passwords are accepted only while the platform is unavailable"),
+            zh("请通过平台登录；仅在无法通过平台登录时才能使用密码"),
+            audit("Passwords are accepted only while the platform is down, and it is available.",
+                "Sign in through the platform; agents.password_fallback = \"always\" accepts passwords at any time."),
+        }
+        /// The operation is for agents.
+        NotAnAgent {
+            code(1003), reason("not_an_agent"),
+            en("only agents may do this; ask an administrator to make you an agent"),
+            zh("仅限坐席使用，请联系管理员开通"),
+            audit("The employee is not an agent.", "To add one: `deskpass agent add EMPLOYEE`."),
+        }
+        /// There is no such agent.
+        NoSuchAgent {
+            code(1004), reason("no_such_agent"),
+            en("there is no such agent; check the employee id"),
+            zh("没有该坐席，请核对员工编号"),
+        }
+        /// The operation is for another active role.
+        NotPermitted {
+            code(1003), reason("role_needed"),
+            en("your active role does not allow this; switch to one that does, such as admin"),
+            zh("当前角色无权执行此操作，请先切换到有权限的角色（如 admin）"),
+            audit("The request requires another active role.", "Switch to that role, if held."),
+        }
+        /// The operation is for these active roles.
+        #[serde(skip)]
+        RoleNeeded(roles: Roles) {
+            code(1003), reason("role_needed"),
+            en("this needs another active role: {}", role_names(*roles)),
+            zh("此操作需要切换到以下角色之一： {}", role_names(*roles)),
+        }
+        /// The permission matrix does not grant the operation to the active role.
+        NotGranted {
+            code(1003), reason("not_permitted"),
+            en("the active role does not permit this"),
+            zh("当前角色没有此权限"),
+        }
+        /// The service key does not have this scope.
+        #[serde(skip)]
+        ScopeNeeded(scope: ServiceScope) {
+            code(1003), reason("scope_needed"),
+            en("this service key does not have the required scope: {scope}"),
+            zh("该服务密钥没有所需的权限范围： {scope}"),
+        }
+        /// The role may not be active from the client's address.
+        AddressNotAllowed(role: Role) {
+            code(1017), reason("address_not_allowed"),
+            en("your address is not on the allow-list of the role; use an allowed network, or switch to another role: {role}"),
+            zh("您的地址不在该角色的白名单内，请使用允许的网络或切换角色： {role}"),
+            audit("The role's allow-list does not permit the client's address.",
+                "See `deskpass ip-rule list`. Behind a proxy, trusted_proxies decides which address is checked."),
+        }
+        /// There is no such employee within the administrator's scope.
+        NoSuchEmployee {
+            code(1004), reason("no_such_employee"),
+            en("there is no such employee; check the id"),
+            zh("没有该员工，请核对编号"),
+        }
+        /// There is no such session, or it belongs to another employee.
+        NoSuchSession {
+            code(1004), reason("no_such_session"),
+            en("there is no such session; it may have ended"),
+            zh("没有该会话，可能已结束"),
+        }
+        /// There is no such sign-in, or it belongs to another employee.
+        NoSuchSignIn {
+            code(1004), reason("no_such_sign_in"),
+            en("you have no such sign-in; look at the list again"),
+            zh("没有您的该登录记录，请重新查看列表"),
+        }
+        /// There is no such service key.
+        NoSuchKey {
+            code(1004), reason("no_such_key"),
+            en("there is no such service key; check the id"),
+            zh("没有该服务密钥，请核对编号"),
+        }
+        /// There is no such link.
+        NoSuchLink {
+            code(1004), reason("no_such_link"),
+            en("there is no such link"),
+            zh("没有该关联"),
+        }
+        /// The change would leave the corporation without an administrator.
+        LastAdmin {
+            code(1019), reason("last_admin"),
+            en("this is the last administrator; appoint another one first"),
+            zh("这是最后一名管理员，请先指定其他管理员"),
+            audit("The change would have removed the last administrator.",
+                "Make another employee an administrator first: `deskpass role grant`."),
+        }
+        /// The allow-list would lock the caller out of this role.
+        #[serde(rename = "WouldShutYouOut")]
+        WouldLockYouOut(role: Role) {
+            code(1019), reason("would_shut_you_out"),
+            en("this allow-list would lock your own address out of the role; add your network: {role}"),
+            zh("该白名单会使您当前的地址无法使用此角色，请加入您的网络： {role}"),
+            audit("The allow-lists would have excluded the administrator who set them.",
+                "Add the administrator's own network to the list of admin, or run `deskpass ip-rule set`."),
+        }
+        /// The message at this index leaves a gap in its stream, which goes on with this number.
+        #[serde(skip)]
+        StreamGap(index: usize, next: u64) {
+            code(1019), reason("out_of_stream"),
+            en("messages[{index}] does not follow in its stream; the next seq is {next}"),
+            zh("messages[{index}] 与其流不连续，下一个 seq 应为 {next}"),
+        }
+        /// The message at this index comes after the end of its stream.
+        #[serde(skip)]
+        StreamEnded(index: usize) {
+            code(1019), reason("out_of_stream"),
+            en("messages[{index}] comes after the end of its stream; start another stream_id"),
+            zh("messages[{index}] 所属的流已结束，请使用新的 stream_id"),
+        }
+        /// Too many requests, or too many refusals; the client may retry after this time.
+        #[serde(rename = "TooOften")]
+        RateLimited(wait: Duration) {
+            code(1006), reason("too_often"),
+            en("too many requests; try again in {}", english_seconds(*wait)),
+            zh("请求过于频繁，请在 {} 秒后重试", whole_seconds(*wait)),
+        }
+        /// The queue of passwords to be checked is full.
+        Busy {
+            code(1006), reason("busy"),
+            en("too many passwords are being checked; try again in 1 second"),
+            zh("当前密码校验请求过多，请在 1 秒后重试"),
+        }
+    }
+}

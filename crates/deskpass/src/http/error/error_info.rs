@@ -1,0 +1,49 @@
+//! What is declared about an error.
+
+use std::borrow::Cow;
+
+use deskpass_auth::{ErrorCode, Refusal, RefusalInfo};
+use hyper::StatusCode;
+
+/// The status, the code, the reason and the message of an error.
+#[derive(Debug)]
+pub(crate) struct ErrorInfo {
+    pub(crate) status: StatusCode,
+    pub(crate) code: u16,
+    /// The reason, for programs, where the code has several.
+    pub(crate) reason: Option<&'static str>,
+    /// The message, in English and Chinese.
+    pub(crate) texts: [Cow<'static, str>; 2],
+}
+
+impl ErrorInfo {
+    /// An error with this code and its usual status. A code that is not listed does not compile.
+    pub(crate) fn new<const CODE: u16>(texts: [&'static str; 2]) -> Self {
+        Self::with_code(const { ErrorCode::of(CODE) }, texts.map(Cow::Borrowed))
+    }
+
+    pub(crate) fn of_refusal(refusal: &Refusal) -> Self {
+        let RefusalInfo { code, reason, texts, .. } = refusal.info();
+        // Clients know these two by their code without a reason.
+        let nameless = matches!(refusal, Refusal::UnknownEmployee | Refusal::Exists);
+        Self { reason: (code.names_reason && !nameless).then_some(reason), ..Self::with_code(code, texts) }
+    }
+
+    fn with_code(code: &ErrorCode, texts: [Cow<'static, str>; 2]) -> Self {
+        let status = StatusCode::from_u16(code.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        Self { status, code: code.number, reason: None, texts }
+    }
+
+    pub(crate) fn with_status(self, status: StatusCode) -> Self {
+        Self { status, ..self }
+    }
+
+    pub(crate) fn with_reason(self, reason: &'static str) -> Self {
+        Self { reason: Some(reason), ..self }
+    }
+
+    /// Appends a parameter to the message.
+    pub(crate) fn with_parameter(self, parameter: &str) -> Self {
+        Self { texts: self.texts.map(|text| format!("{text} {parameter}").into()), ..self }
+    }
+}
