@@ -27,7 +27,8 @@ pub(super) fn proxies(settings: &Settings) -> Option<Finding> {
     if settings.store.url.is_some() {
         return None;
     }
-    let message = AdminCommand::UntrustedProxies.send_to_service(&settings.data, settings.development).ok()?.ok()?;
+    let message =
+        AdminCommand::UntrustedProxies.send_to_service(&settings.data, settings.development.enabled).ok()?.ok()?;
     if message.is_empty() {
         return Some(Finding::good((), bilingual("no requests from untrusted proxies", "没有来自未受信任代理的请求")));
     }

@@ -36,7 +36,7 @@ pub(super) async fn reach(settings: &Settings, clock: Clock) -> Finding<Reachabl
             let message = bilingual(format!("reachable at {address}"), format!("可以访问 {address}"));
             Finding::good(ReachablePlatform { client, date }, message)
         }
-        Err(_) if settings.development => Finding::bad(
+        Err(_) if settings.development.enabled => Finding::bad(
             bilingual(format!("no response from {address}"), format!("{address} 没有响应")),
             bilingual(
                 "in development mode the service simulates the platform: start `deskpass serve --dev` first",
