@@ -234,7 +234,7 @@ fn data_that_cannot_be_written_is_not_called_damaged() {
     // The directory blocks the file that the database writes to first.
     std::fs::create_dir(directory.path().join("data/deskpass.db-wal")).unwrap();
     let (success, text) = run(directory.path(), &["migrate", "--dev"]);
-    assert!(!success && text.contains("look for room on the disk and for permissions"), "{text}");
+    assert!(!success && text.contains("check the free disk space and the permissions"), "{text}");
     assert!(!text.contains("backup"), "{text}");
 }
 

@@ -144,7 +144,7 @@ on_both! {
         scene.sql(&format!("UPDATE log_chain SET seq = {}, hash = {hash} WHERE chain = {chain}", end - 1));
         let (code, text, _) = scene.verify(&["--receipt", &receipt]);
         assert!(code == Some(1) && text.contains(&format!("- chain {chain}, row {end}: lost since the receipt; ")), "{text}");
-        for (text, words) in [("nonsense", "does not look like one"), (&receipt[..receipt.len() - 3], "a part of it is missing")] {
+        for (text, words) in [("nonsense", "it is not a receipt"), (&receipt[..receipt.len() - 3], "it is incomplete")] {
             let (code, _, error) = scene.verify(&["--receipt", text]);
             assert!(code == Some(1) && error.contains("--receipt cannot be used: ") && error.contains(words), "{error}");
         }

@@ -95,7 +95,7 @@ fn without_postgres_it_does_not_start_and_says_so_soon() {
     // PostgreSQL accepts connections and does not respond.
     servers.pause_postgres();
     let (started, (code, text)) = (Instant::now(), run(&place, &["serve", "--listen", "127.0.0.1:0"]));
-    assert!(code == Some(1) && text.contains("did not answer in time"), "{text}");
+    assert!(code == Some(1) && text.contains("did not respond in time"), "{text}");
     assert!(started.elapsed() < Duration::from_secs(6), "{:?}", started.elapsed());
     servers.resume_postgres();
 }

@@ -217,7 +217,7 @@ async fn production_does_not_start_with_another_key_than_before() {
     database.execute("UPDATE desk SET key_check = 'x'", []).unwrap();
     drop(database);
     let (code, log) = Process::spawn(serve(ours)).terminate();
-    assert!(code == Some(0) && log.contains("the key check in the database is not"), "{log}");
+    assert!(code == Some(0) && log.contains("but not the key check in the database"), "{log}");
     let (code, log) = Process::spawn(serve(ours)).terminate();
     assert!(code == Some(0) && !log.contains("key check"), "{log}");
     // The key is lost.

@@ -118,7 +118,7 @@ impl Administrator<'_> {
 
     /// The log entry of a change.
     fn entry(&self, event: AuditEvent, about: &EmployeeKey, detail: impl Into<String>) -> Result<LogEntry, NoEntropy> {
-        tracing::debug!(event = event.name(), ?about, by = ?self.who, "an administrator's change");
+        tracing::debug!(event = event.name(), ?about, by = ?self.who, "administrative change");
         let plain = self.auth.plain_entry(event, about, self.auth.clock.now(), &self.visitor)?;
         Ok(LogEntry { actor: self.who.clone(), detail: detail.into(), ..plain })
     }

@@ -127,9 +127,9 @@ impl Auth {
             }
             return Ok(());
         }
-        let nobody = self.deployment_key();
-        let plain = self.plain_entry(refused, who.unwrap_or(&nobody), self.clock.now(), visitor)?;
-        tracing::debug!(event = refused.name(), reason, employee = ?plain.about, "somebody was turned away");
+        let deployment = self.deployment_key();
+        let plain = self.plain_entry(refused, who.unwrap_or(&deployment), self.clock.now(), visitor)?;
+        tracing::debug!(event = refused.name(), reason, employee = ?plain.about, "request refused");
         let entry = LogEntry { method, source, reason: Some(reason), detail: refusal.detail(), ..plain };
         self.store.record(entry).await?;
         if refused == AuditEvent::SignInRefused {

@@ -17,8 +17,8 @@ impl Auth {
             (None, Some(_)) if self.store.has_sealed_secrets().await? => return Ok(false),
             // The log cannot be forged without the key; the key check can be changed by anyone with write access to the database.
             (Some(true), Some(_)) => tracing::error!(
-                "encryption_key is the one that the log was written with, but the key check in the database is not: it was changed \
-                 there, and is made anew"
+                "encryption_key matches the log, but not the key check in the database: the key check was changed there, and is \
+                 written again"
             ),
             (Some(true) | None, _) => {}
         }

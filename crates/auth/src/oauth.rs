@@ -129,7 +129,10 @@ impl Auth {
             return Err(Refusal::NotAMember.into());
         }
         // An administrator who approves a link needs the identity.
-        tracing::info!(?identity, "somebody of a connected corporation is asked which employee they are");
+        tracing::info!(
+            ?identity,
+            "user of a connected corporation is not linked to an employee; asking which employee to bind"
+        );
         let proof = Secret::<BindProof>::generate(&self.entropy)?;
         self.store.store_proof(proof.digest(), identity, self.clock.now() + PROOF_LIFETIME).await?;
         let destination = self.destination(flow).await?;

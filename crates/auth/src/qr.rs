@@ -265,7 +265,7 @@ impl Auth {
         });
         let settled = settled.await;
         if let (Ok(_), Ok(None | Some(Ok(PendingSignIn { stage: SignInStage::Over, .. })))) = (&begun, &settled) {
-            tracing::warn!("a sign-in was over before its session was made");
+            tracing::warn!("a sign-in ended before its session was created");
         }
         begun?;
         Ok(settled.map(drop)?)

@@ -96,8 +96,8 @@ impl Auth {
             Ok(false) => {
                 tracing::warn!(
                     what = what.name(),
-                    "something was used before that a record in Redis says is unused; unless a node died or the database \
-                     failed within the last minutes, who can write to Redis?"
+                    "a record in Redis was used before: it may have been restored there; unless a node or the database failed within \
+                     the last minutes, check who can write to Redis"
                 );
                 Ok(None)
             }
@@ -123,7 +123,7 @@ async fn undo(store: Store, UseReceipt { what, digest, attempt, until }: UseRece
     for _ in 0..MAX_UNDO_ATTEMPTS {
         match store.undo_use(digest, attempt, until).await {
             Ok(()) => return,
-            Err(error) => tracing::info!(%error, what = what.name(), "a use that came to nothing could not be undone"),
+            Err(error) => tracing::info!(%error, what = what.name(), "could not undo the use of a record"),
         }
         sleep(UNDO_RETRY_PAUSE).await;
     }

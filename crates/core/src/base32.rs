@@ -1,4 +1,4 @@
-//! RFC 4648 base 32 without padding: the encoding of secrets that people type.
+//! RFC 4648 base 32 without padding: the encoding of secrets that people type. Too little code to need a crate.
 
 const ALPHABET: &[u8; 32] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
 
@@ -53,7 +53,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_written_is_read_and_nothing_longer_or_shorter() {
+    fn encoded_text_decodes_and_other_lengths_are_refused() {
         let read = |text: &str| decode::<10>(text.chars());
         assert_eq!(read("MZXW6YTBOJTG633C"), Some(*b"foobarfoob"));
         assert_eq!(read("mzxw6ytbOJTG633C"), Some(*b"foobarfoob"));

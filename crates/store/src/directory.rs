@@ -24,7 +24,7 @@ pub use people::PeoplePage;
 pub(crate) use people::is_selective;
 pub use person::ListedPerson;
 pub(crate) use person::{administrators, find};
-pub(crate) use query::PeopleQuery;
+pub(crate) use query::PeopleSql;
 pub use roles::SetRolesOutcome;
 
 /// A request to add an employee.

@@ -33,7 +33,7 @@ pub enum Remedy {
     #[error("if the file is damaged, restore it from a backup")]
     Restore,
     /// The disk or its permissions prevent access.
-    #[error("look for room on the disk and for permissions")]
+    #[error("check the free disk space and the permissions")]
     CheckDisk,
 }
 
@@ -61,7 +61,7 @@ impl StoreError {
     }
 
     pub(crate) fn timed_out() -> Self {
-        Self::unavailable(&"the database did not answer in time")
+        Self::unavailable(&"the database did not respond in time")
     }
 
     pub(crate) fn damaged(what: &str) -> Self {
@@ -94,13 +94,16 @@ impl From<InvalidCursor> for StoreError {
 
 impl From<tokio_postgres::Error> for StoreError {
     fn from(error: tokio_postgres::Error) -> Self {
-        if let Some(said) = error.as_db_error() {
+        if let Some(db_error) = error.as_db_error() {
             // The detail is left out: it quotes values.
-            return Self::new(StoreErrorKind::Unavailable, format!("{} ({})", said.message(), said.code().code()));
+            return Self::new(
+                StoreErrorKind::Unavailable,
+                format!("{} ({})", db_error.message(), db_error.code().code()),
+            );
         }
         let causes = std::iter::successors(Some(&error as &dyn std::error::Error), |error| error.source());
-        let told = causes.map(ToString::to_string).collect::<Vec<_>>().join(": ");
-        Self::new(StoreErrorKind::Unavailable, told)
+        let detail = causes.map(ToString::to_string).collect::<Vec<_>>().join(": ");
+        Self::new(StoreErrorKind::Unavailable, detail)
     }
 }
 
@@ -141,11 +144,11 @@ mod tests {
     }
 
     #[test]
-    fn a_remedy_is_not_part_of_what_is_told_above() {
+    fn a_remedy_is_not_part_of_the_error_text() {
         for code in [ffi::SQLITE_CORRUPT, ffi::SQLITE_FULL] {
             let error = of(code);
             assert_eq!(error.kind(), StoreErrorKind::Unavailable);
-            assert!(!error.to_string().contains("backup") && !error.to_string().contains("room"), "{error}");
+            assert!(!error.to_string().contains("backup") && !error.to_string().contains("disk space"), "{error}");
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use http::StatusCode;
 
-use crate::language::Language;
+use crate::language::PageLanguage;
 
 /// The error of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,7 +29,7 @@ impl AuthorizeError {
         }
     }
 
-    pub(crate) fn message(self, language: Language) -> &'static str {
+    pub(crate) fn message(self, language: PageLanguage) -> &'static str {
         match self {
             Self::AppId => language.pick("appid is not this corporation (40013)", "appid 参数错误 (40013)"),
             Self::AgentId => language.pick("agentid is missing or another app's (40056)", "agentid 参数错误 (40056)"),
@@ -43,7 +43,7 @@ impl AuthorizeError {
                 "redirect_uri must be at a trusted domain of the app (50001)",
                 "redirect_uri 需使用应用可信域名 (50001)",
             ),
-            Self::UnknownUser => language.pick("There is nobody of that name", "查无此人"),
+            Self::UnknownUser => language.pick("There is no such member", "查无此人"),
             Self::OutOfRange => language.pick("You may not use this app", "你没有使用该应用的权限"),
             Self::Busy => language.pick("The system is busy; try again", "系统繁忙，请重试"),
         }

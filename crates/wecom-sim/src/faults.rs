@@ -8,7 +8,7 @@ use http::{HeaderName, HeaderValue, Response, StatusCode};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::endpoint::Api;
+use crate::endpoint::Endpoint;
 use crate::reply;
 
 /// The maximum number of queued faults, and the maximum delay of a fault.
@@ -20,7 +20,7 @@ const MAX_DELAY_MILLIS: u64 = 600_000;
 #[serde(deny_unknown_fields)]
 pub(crate) struct Fault {
     /// The affected API; all APIs if `None`.
-    api: Option<Api>,
+    api: Option<Endpoint>,
     pub(crate) errcode: Option<i64>,
     http_status: Option<u16>,
     body: Option<String>,
@@ -75,7 +75,7 @@ impl Fault {
             return Err(format!("delay_ms must be at most {MAX_DELAY_MILLIS}"));
         }
         if !self.answers() && !self.drop && self.delay_ms == 0 {
-            return Err("nothing goes wrong: give errcode, http_status, body, headers, delay_ms or drop".to_owned());
+            return Err("the fault is empty: set errcode, http_status, body, headers, delay_ms or drop".to_owned());
         }
         self.headers.iter().try_for_each(|(name, value)| header(name, value).map(|_| ()))
     }
@@ -85,7 +85,7 @@ fn header(name: &str, value: &str) -> Result<(HeaderName, HeaderValue), String> 
     let bad = || format!("headers: {name:?} cannot be sent");
     let (name, value) = (name.parse::<HeaderName>().map_err(|_| bad())?, value.parse().map_err(|_| bad())?);
     if [CONNECTION, CONTENT_LENGTH, TRANSFER_ENCODING].contains(&name) {
-        return Err(format!("headers: {name} is the server's own"));
+        return Err(format!("headers: {name} is set by the server"));
     }
     Ok((name, value))
 }
@@ -99,14 +99,14 @@ impl Faults {
     pub(crate) fn add(&mut self, fault: Fault) -> Result<(), String> {
         fault.check()?;
         if self.0.len() >= MAX_FAULTS {
-            return Err(format!("{MAX_FAULTS} faults are waiting already"));
+            return Err(format!("{MAX_FAULTS} faults are pending already"));
         }
         self.0.push_back(fault);
         Ok(())
     }
 
     /// Takes the first fault for this call.
-    pub(crate) fn take(&mut self, api: Api) -> Option<Fault> {
+    pub(crate) fn take(&mut self, api: Endpoint) -> Option<Fault> {
         let at = self.0.iter().position(|fault| fault.api.is_none_or(|wanted| wanted == api))?;
         let waiting = self.0.get_mut(at)?;
         let fault = waiting.clone();

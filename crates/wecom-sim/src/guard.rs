@@ -15,12 +15,12 @@ pub(crate) fn refuse(hosts: &HostNames, request: &Request<Bytes>) -> Option<Resp
     // Browsers always send exactly one host.
     let known = named.all(|host| hosts.contains(host)) && headers.get_all(HOST).iter().count() < 2;
     if !known {
-        return Some(reply::forbidden("the simulated platform does not answer to this host name; give it with --host"));
+        return Some(reply::forbidden("the simulated platform does not serve this host name; add it with --host"));
     }
     let safe = [Method::GET, Method::HEAD, Method::OPTIONS].contains(request.method());
     let site = HeaderName::from_static("sec-fetch-site");
     let cross_site = !safe && hosts.is_cross_site(text(headers, &HOST), text(headers, &site), text(headers, &ORIGIN));
-    cross_site.then(|| reply::forbidden("pages of other sites may not do this"))
+    cross_site.then(|| reply::forbidden("pages of other sites may not make this request"))
 }
 
 fn text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {

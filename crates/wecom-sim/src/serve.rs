@@ -64,7 +64,7 @@ async fn handle_connection(stream: TcpStream, peer: SocketAddr, simulator: Simul
         }
     };
     if let Err(error) = ended {
-        tracing::debug!(%error, "a connection to the simulated platform ended badly");
+        tracing::debug!(%error, "a connection to the simulated platform failed");
     }
 }
 

@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_row_speaks_both_languages_and_no_number_stands_twice() {
+    fn every_row_has_both_languages_and_no_code_appears_twice() {
         let mut seen = HashSet::new();
         for row in TABLE {
             let [english, chinese] = row.text;

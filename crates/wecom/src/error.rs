@@ -8,13 +8,13 @@ use deskpass_core::Timestamp;
 #[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
 pub enum Error {
     /// The code is malformed; the platform was not called.
-    #[error("this cannot be a code of the platform")]
+    #[error("not a code of the platform")]
     BadCode,
     /// There was no response.
     #[error("the platform cannot be reached: {0}")]
     Unreachable(Unreachable),
     /// The response is not a valid response of the platform.
-    #[error("the platform's answer cannot be read: {0}")]
+    #[error("invalid response of the platform: {0}")]
     InvalidResponse(InvalidResponse),
     /// The platform refused.
     #[error("the platform refused (errcode {errcode})")]
@@ -27,7 +27,7 @@ pub enum Error {
         from_ip: Option<IpAddr>,
     },
     /// The platform refused earlier, and another call now would do harm; no call was made.
-    #[error("the platform is not asked for a while (errcode {errcode})")]
+    #[error("calls to the platform are paused (errcode {errcode})")]
     CircuitOpen {
         /// The earlier error code.
         errcode: i64,
@@ -59,13 +59,13 @@ pub enum Unreachable {
     #[error("no connection")]
     Connect,
     /// This machine has no free sockets; the platform is not the cause.
-    #[error("no connection to spare on this machine")]
+    #[error("no local sockets left")]
     NoLocalSockets,
     /// The call timed out.
     #[error("timed out")]
     TimedOut,
     /// The connection broke, or the data was not HTTP.
-    #[error("connection broken")]
+    #[error("connection lost")]
     ConnectionLost,
 }
 
@@ -79,13 +79,13 @@ pub enum InvalidResponse {
     #[error("too large")]
     TooLarge,
     /// The body is not a JSON object.
-    #[error("no JSON object")]
+    #[error("not a JSON object")]
     NotJson,
     /// A redirect; the API has none.
-    #[error("redirected elsewhere")]
+    #[error("unexpected redirect")]
     Redirected,
     /// This field is missing or invalid.
-    #[error("no usable {0}")]
+    #[error("missing or invalid {0}")]
     MissingField(&'static str),
 }
 

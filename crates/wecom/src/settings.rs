@@ -9,7 +9,7 @@ use crate::sanitize::is_visible_ascii;
 
 /// The settings of the client.
 #[derive(Clone)]
-pub struct Settings {
+pub struct WecomSettings {
     /// The corporation.
     pub corp_id: String,
     /// The secret of the corporation's application.
@@ -24,9 +24,9 @@ pub struct Settings {
     pub timeouts: Timeouts,
 }
 
-impl fmt::Debug for Settings {
+impl fmt::Debug for WecomSettings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Settings")
+        f.debug_struct("WecomSettings")
             .field("corp_id", &self.corp_id)
             .field("agent_id", &self.agent_id)
             .field("hosts", &self.hosts)
@@ -89,14 +89,14 @@ pub enum SettingsError {
     #[error("the platform's proxy must be an http or https address")]
     Proxy,
     /// There are no trusted certificate authorities.
-    #[error("this machine has no certificate authorities to trust the platform by")]
+    #[error("this machine has no trusted certificate authorities")]
     NoCertificateAuthorities,
     /// The HTTP client could not be created.
-    #[error("the HTTP client could not be made")]
+    #[error("could not create the HTTP client")]
     Client,
 }
 
-impl Settings {
+impl WecomSettings {
     /// Checks whether the settings are valid.
     pub(crate) fn check(&self) -> Result<(), SettingsError> {
         let texts =

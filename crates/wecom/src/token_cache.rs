@@ -59,7 +59,7 @@ impl fmt::Debug for CachedToken {
 pub(crate) async fn with_timeout<T>(answer: CacheFuture<'_, T>) -> Option<T> {
     let answer = timeout(CACHE_TIMEOUT, answer).await.ok();
     if answer.is_none() {
-        tracing::warn!("the other nodes' access token cannot be asked after; this node goes on by itself");
+        tracing::warn!("the shared token cache does not respond; this node fetches its own access token");
     }
     answer
 }

@@ -46,8 +46,8 @@ impl Auth {
         let corp = corp.map_or(own, CorpId::as_str);
         let abroad = corp != own && (own != home || scope != PermissionScope::All);
         // A caller whose department is unknown has no colleagues.
-        let nobody = scope == PermissionScope::Department && person.department_id.is_empty();
-        if abroad || nobody || scope == PermissionScope::Own {
+        let no_department = scope == PermissionScope::Department && person.department_id.is_empty();
+        if abroad || no_department || scope == PermissionScope::Own {
             return Err(Refusal::NotPermitted);
         }
         let department_id = (scope == PermissionScope::Department).then(|| person.department_id.clone());

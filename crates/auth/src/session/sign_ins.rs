@@ -52,7 +52,7 @@ impl Auth {
         };
         self.notices_due.notify_one();
         let DisownEffects { ended, told } = done;
-        tracing::info!(employee = ?session.employee, ended, told, "somebody says that a sign-in was not theirs");
+        tracing::info!(employee = ?session.employee, ended, notified = told, "sign-in disowned");
         Ok(done)
     }
 

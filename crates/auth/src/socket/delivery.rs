@@ -31,7 +31,7 @@ impl Auth {
     /// When a message does not follow in its stream, or the shared state fails.
     pub async fn publish(&self, messages: Vec<Message>) -> Result<Vec<Delivery>, Error> {
         let posted = self.shared.messages.post(messages, self.clock.now()).await?;
-        let posted = posted.map_err(|unfit| Refusal::OutOfStream(unfit.place, unfit.why))?;
+        let posted = posted.map_err(|rejected| Refusal::OutOfStream(rejected.place, rejected.why))?;
         let mut deliveries = Vec::with_capacity(posted.len());
         for posted in posted {
             deliveries.push(match posted {
@@ -39,7 +39,9 @@ impl Auth {
                 PostOutcome::Local(message) => {
                     Delivery { id: Some(message.id), recipients: self.deliver(&message).await }
                 }
-                PostOutcome::AllNodes(id, counting) => Delivery { id: Some(id), recipients: counting.told().await },
+                PostOutcome::AllNodes(id, counting) => {
+                    Delivery { id: Some(id), recipients: counting.delivered().await }
+                }
             });
         }
         Ok(deliveries)
@@ -47,16 +49,16 @@ impl Auth {
 
     /// Delivers a message to the sockets of this node; returns how many get it.
     async fn deliver(&self, message: &StoredMessage) -> usize {
-        let (mut told, connections) = (0, self.sockets.addressed(message));
+        let (mut delivered, connections) = (0, self.sockets.addressed(message));
         // All are woken first, since each revalidates itself.
         for connection in &connections {
             connection.wake();
         }
         for connection in connections {
             let stands = self.revalidate(&connection).await.is_ok() && connection.ended().is_none();
-            told += usize::from(stands && connection.reader().gets(message));
+            delivered += usize::from(stands && connection.reader().gets(message));
         }
-        told
+        delivered
     }
 
     /// Relays messages of other nodes to the sockets of this one. Never returns.
@@ -73,14 +75,14 @@ impl Auth {
                 round.set_delivering(true);
             }
             if arrived.has_gap() {
-                tracing::warn!("messages could not be read for too long; whoever is connected reads anew");
+                tracing::warn!("messages could not be read for too long; closing all sockets");
                 self.sockets.end_all(&CloseReason::TooSlow);
             }
-            let mut told = Vec::new();
+            let mut delivered = Vec::new();
             for (message, ask) in self.shared.messages.ingest(arrived, self.clock.now()) {
-                told.push((ask, self.deliver(&message).await));
+                delivered.push((ask, self.deliver(&message).await));
             }
-            round.report(told).await;
+            round.report(delivered).await;
         }
     }
 

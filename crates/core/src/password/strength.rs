@@ -127,7 +127,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_lists_are_in_order_and_small() {
+    fn the_lists_are_sorted_and_small() {
         for list in [&*WORDS, &*SYLLABLES] {
             assert!(list.is_sorted_by(|one, next| one < next));
             assert!(list.iter().all(|word| (2..=MAX_PIECE_CHARS).contains(&word.chars().count())));
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn dates_are_told_from_numbers() {
+    fn dates_and_numbers_are_distinguished() {
         let cost = |text: &str| dated(&text.chars().collect::<Vec<_>>());
         for date in ["19900101", "20241231", "31122024", "12312024"] {
             assert_eq!(cost(date), Some(DATE_COST), "{date}");

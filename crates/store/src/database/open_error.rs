@@ -10,10 +10,10 @@ use crate::tls::InvalidCaFile;
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     /// Another process uses the directory.
-    #[error("{} is in use by another deskpass process; stop that one first, or choose another directory with --data", .0.display())]
+    #[error("{} is in use by another deskpass process; stop that process first, or choose another directory with --data", .0.display())]
     InUse(PathBuf),
     /// The file system refuses access.
-    #[error("cannot use the data directory {}: {source}; give it to this user, or choose another with --data", path.display())]
+    #[error("cannot use the data directory {}: {source}; make this user its owner, or choose another with --data", path.display())]
     Directory {
         /// The directory.
         path: PathBuf,
@@ -29,7 +29,7 @@ pub enum OpenError {
         error: StoreError,
     },
     /// The database server refuses the connection or cannot be reached.
-    #[error("cannot use {server}: {error}; check store.url, and that the server runs and lets this user in")]
+    #[error("cannot use {server}: {error}; check store.url, and that the server is running and accepts this user")]
     Server {
         /// The server, without secrets.
         server: String,
@@ -59,8 +59,8 @@ pub enum OpenError {
     },
     /// The data was written with another key and cannot be migrated with this one.
     #[error(
-        "encryption_key is not the one that the data in {0} was written with, so it was not brought up to date: put that key back \
-         into the settings. If it is lost for good, `deskpass audit restart --key-is-lost` goes on with the new one"
+        "encryption_key is not the one that the data in {0} was written with, so the data was not upgraded: put that key back into \
+         the settings. If it is lost, `deskpass audit restart --key-is-lost` continues with the new one"
     )]
     Key(String),
     /// The data was written by a later version.

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use deskpass_core::Timestamp;
 
-pub(crate) use connection::Connection;
+pub(crate) use connection::SqliteConnection;
 
 use super::migrate;
 use super::{Mode, OpenError, Sql, Tx};
@@ -51,7 +51,7 @@ impl Sqlite {
         warn_if_accessible_to_others(directory, "700");
         warn_if_accessible_to_others(&path, "600");
         let broken = |error: StoreError| OpenError::Database { path: path.clone(), error };
-        let connection = Connection::open_writer(&path).map_err(broken)?;
+        let connection = SqliteConnection::open_writer(&path).map_err(broken)?;
         let instead = "choose another directory with --data";
         let migrated = migrate::run(&Sql::Sqlite(&connection), mode, now, key);
         migrated.map_err(|error| error.into_open_error(directory.display(), instead, broken))?;
@@ -61,7 +61,7 @@ impl Sqlite {
     }
 
     /// Opens a read-only connection.
-    pub(super) fn reader(&self) -> Result<Connection, StoreError> {
+    pub(super) fn reader(&self) -> Result<SqliteConnection, StoreError> {
         self.readers.connect()
     }
 
@@ -108,7 +108,7 @@ fn create(path: &Path) -> std::io::Result<()> {
 fn warn_if_accessible_to_others(path: &Path, wanted: &str) {
     if fs::metadata(path).is_ok_and(|found| found.permissions().mode() & 0o077 != 0) {
         let path = path.display();
-        tracing::warn!("{path} is open to other users of this machine; close it with: chmod {wanted} {path}");
+        tracing::warn!("{path} is accessible to other users of this machine; restrict it with: chmod {wanted} {path}");
     }
 }
 
@@ -130,15 +130,15 @@ mod tests {
     }
 
     #[test]
-    fn a_damaged_file_wants_a_backup() {
+    fn a_damaged_file_suggests_a_backup() {
         let directory = tempfile::tempdir().unwrap();
         fs::write(directory.path().join("deskpass.db"), "not a database".repeat(1_000)).unwrap();
-        let told = refusal(directory.path());
-        assert!(told.ends_with("; if the file is damaged, restore it from a backup"), "{told}");
+        let error = refusal(directory.path());
+        assert!(error.ends_with("; if the file is damaged, restore it from a backup"), "{error}");
     }
 
     #[test]
-    fn a_lost_database_is_not_taken_for_a_first_start() {
+    fn a_missing_database_is_not_taken_for_a_first_start() {
         let lost = "is missing or empty, though this directory had a database";
         let begins = |files: &[(&str, &str)]| {
             let directory = tempfile::tempdir().unwrap();
@@ -158,8 +158,8 @@ mod tests {
             &[("deskpass.db.bak", "a copy")],
             &[("deskpass.db", ""), (SOCKET, "")],
         ] {
-            let told = begins(traces).unwrap_err();
-            assert!(told.contains(lost), "{traces:?}: {told}");
+            let error = begins(traces).unwrap_err();
+            assert!(error.contains(lost), "{traces:?}: {error}");
         }
         for first in [
             &[][..],
@@ -174,12 +174,12 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_cannot_be_written_wants_no_backup() {
+    fn a_file_that_cannot_be_written_does_not_suggest_a_backup() {
         let directory = tempfile::tempdir().unwrap();
         // A directory blocks the path of the write-ahead log.
         fs::create_dir(directory.path().join("deskpass.db-wal")).unwrap();
-        let told = refusal(directory.path());
-        assert!(told.ends_with("; look for room on the disk and for permissions"), "{told}");
-        assert!(!told.contains("backup"), "{told}");
+        let error = refusal(directory.path());
+        assert!(error.ends_with("; check the free disk space and the permissions"), "{error}");
+        assert!(!error.contains("backup"), "{error}");
     }
 }

@@ -27,7 +27,10 @@ impl Store {
         let (prune_steps, changed) = self.database.read(move |sql| prune_steps(sql, older_than, &key, batch)).await?;
         // Logged once nothing else is left to do, not with every batch.
         if prune_steps.is_empty() && changed > 0 {
-            tracing::warn!(chains = changed, "rows of the log do not fit and are kept; see `deskpass audit verify`");
+            tracing::warn!(
+                chains = changed,
+                "kept expired rows of the log: their chains are damaged; run `deskpass audit verify`"
+            );
         }
         let mut gone = 0;
         for cut in prune_steps {
@@ -92,9 +95,9 @@ impl PruneStep {
         if tx.execute(text, &args![*chain, *from, to.seq, &*to.hash, &*to.mac])? == 0 {
             return Ok(0);
         }
-        let (those, values) =
+        let (selected, values) =
             ("FROM login_log WHERE chain = $1 AND seq > $2 AND seq <= $3", args![*chain, *from, to.seq]);
-        tx.execute(&format!("DELETE FROM disowned WHERE sign_in IN (SELECT id {those})"), &values)?;
-        tx.execute(&format!("DELETE {those}"), &values)
+        tx.execute(&format!("DELETE FROM disowned WHERE sign_in IN (SELECT id {selected})"), &values)?;
+        tx.execute(&format!("DELETE {selected}"), &values)
     }
 }

@@ -22,10 +22,10 @@ pub struct Receipt {
 #[derive(Clone, Copy, Debug, thiserror::Error, PartialEq, Eq)]
 pub enum InvalidReceipt {
     /// The text has another format.
-    #[error("it does not look like one: it begins with {FORMAT} and has no blanks in it")]
+    #[error("it is not a receipt: a receipt begins with {FORMAT} and contains no spaces")]
     Form,
     /// The receipt was not made with this key, or is incomplete.
-    #[error("a part of it is missing or was changed, or it was made with another encryption_key")]
+    #[error("it is incomplete or was changed, or it was made with another encryption_key")]
     Mac,
 }
 
@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_receipt_is_read_as_it_was_written_and_with_its_key_alone() {
+    fn a_receipt_round_trips_only_with_its_key() {
         let (key, other) = (ChainKey::new(&[1; 32]), ChainKey::new(&[2; 32]));
         let ends = vec![(0, 17, "abc".to_owned()), (7, 1, "x-_".to_owned())];
         for (marker, ends) in [(None, vec![]), (Some("m"), vec![]), (None, ends.clone()), (Some("m"), ends)] {

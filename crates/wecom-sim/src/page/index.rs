@@ -6,32 +6,32 @@ use http::{HeaderMap, Response, StatusCode};
 use url::{Url, form_urlencoded};
 
 use super::frame::{Escaped, frame};
-use crate::language::Language;
+use crate::language::PageLanguage;
 use crate::{SimulatorConfig, reply};
 
 pub(crate) fn index(config: &SimulatorConfig, headers: &HeaderMap) -> Response<Bytes> {
-    let language = Language::of(headers);
+    let language = PageLanguage::of(headers);
     let title = language.pick("The simulated platform", "模拟平台");
     let about = language.pick(
-        "It stands in for WeCom, so that signing in can be tried with no account, no phone and no network. \
-         It forgets everything when it stops.",
+        "It simulates WeCom, to try sign-in without an account, a phone or a network. \
+         All of its data is lost when it stops.",
         "它代替企业微信，无需账号、手机和网络即可试用登录。停止后一切都会被遗忘。",
     );
     let base = Escaped(&config.base);
     let links: String = [
         ("inbox", language.pick("messages the app has sent", "应用发出的消息")),
-        ("calls", language.pick("which APIs were called, and how", "API 调用记录")),
-        ("faults", language.pick("faults that wait for their call", "待触发的故障")),
-        ("switches", language.pick("what is switched on", "开关")),
+        ("calls", language.pick("API calls of the app", "API 调用记录")),
+        ("faults", language.pick("pending faults", "待触发的故障")),
+        ("switches", language.pick("enabled switches", "开关")),
     ]
     .map(|(path, what)| format!("<li><a href=\"{base}/{path}\"><b>{path}</b><small>{what}</small></a></li>"))
     .concat();
-    let play = language.pick("Play the phone", "扮演手机");
-    let spoil = language.pick("Make it misbehave", "制造故障");
+    let phone_title = language.pick("Simulate the phone", "扮演手机");
+    let faults_title = language.pick("Simulate faults", "制造故障");
     let origin = format!("http://{}", host(headers));
     let here = format!("{origin}{}", config.base);
     let body = format!(
-        "<h1>{title}</h1><p>{about}</p><ul>{links}</ul><h2>{play}</h2><pre>{}</pre><h2>{spoil}</h2><pre>{}</pre>",
+        "<h1>{title}</h1><p>{about}</p><ul>{links}</ul><h2>{phone_title}</h2><pre>{}</pre><h2>{faults_title}</h2><pre>{}</pre>",
         Escaped(&phone(config, &origin)),
         Escaped(&faults(&here))
     );

@@ -22,7 +22,7 @@ async fn a_connection_serves_several_requests() {
 }
 
 #[tokio::test]
-async fn a_body_has_its_limit() {
+async fn a_body_is_limited() {
     let sim = Sim::start().await;
     let (fits, too_large) = (" ".repeat(64 * 1024), " ".repeat(64 * 1024 + 1));
     assert_eq!(sim.send("PUT", "/faults", &fits).await.status, 400);
@@ -30,7 +30,7 @@ async fn a_body_has_its_limit() {
 }
 
 #[tokio::test]
-async fn it_stops_when_told_and_does_not_wait_for_idle_connections() {
+async fn it_stops_on_request_without_waiting_for_idle_connections() {
     let mut sim = Sim::start().await;
     let mut idle = TcpStream::connect(&sim.address).await.unwrap();
     idle.write_all(b"GET /sim/calls HTTP/1.1\r\nhost: sim\r\n\r\n").await.unwrap();

@@ -126,7 +126,7 @@ async fn a_user_id_is_a_text_of_the_documented_shape() {
 }
 
 #[tokio::test]
-async fn members_linked_members_and_outsiders_are_told_apart() {
+async fn members_linked_members_and_outsiders_are_distinguished() {
     let platform = Platform::start().await;
     let wecom = platform.client();
     let member = |id: &str| Identity::Member { userid: id.into() };
@@ -150,7 +150,7 @@ async fn members_linked_members_and_outsiders_are_told_apart() {
 }
 
 #[tokio::test]
-async fn a_slow_platform_costs_no_more_than_the_patience() {
+async fn a_slow_platform_costs_no_more_than_the_timeout() {
     for (api, reply) in
         [(USERINFO, Reply::Drip), (USERINFO, Reply::Silence), (GETTOKEN, Reply::Drip), (GETTOKEN, Reply::Silence)]
     {
@@ -163,7 +163,7 @@ async fn a_slow_platform_costs_no_more_than_the_patience() {
 }
 
 #[tokio::test]
-async fn a_platform_that_stays_busy_costs_no_more_than_the_patience() {
+async fn a_busy_platform_costs_no_more_than_the_timeout() {
     let platform = Platform::start().await;
     let mut settings = platform.settings();
     settings.timeouts.operation = Duration::from_millis(250);

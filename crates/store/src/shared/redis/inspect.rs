@@ -49,5 +49,5 @@ pub async fn inspect_redis(at: &RedisSettings) -> Result<RedisStatus, StoreError
             now: Timestamp::from_millis(seconds * 1_000 + micros / 1_000),
         })
     });
-    asked.await.map_err(|_| StoreError::shared("it did not answer in time"))?.map_err(failed)
+    asked.await.map_err(|_| StoreError::shared("it did not respond in time"))?.map_err(failed)
 }

@@ -12,7 +12,7 @@ use tokio::sync::Notify;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
-use super::address::Address;
+use super::address::RedisAddress;
 use super::bus::{Bus, BusWorker};
 use super::connection::RedisConnection;
 use super::peers::Peers;
@@ -39,11 +39,11 @@ pub struct RedisSettings {
 
 impl RedisSettings {
     /// Returns the address with the certificates to trust.
-    pub(super) fn resolve(&self) -> Result<Address, StoreError> {
+    pub(super) fn resolve(&self) -> Result<RedisAddress, StoreError> {
         let trusted = self.ca_file.as_deref().map(|file| tls::trusted_certificates(Some(file))).transpose();
         let trusted = trusted.map_err(|error| StoreError::shared(error.to_string()))?;
         let trusted = trusted.map(|certificates| tls::pem(&certificates));
-        Address::parse(&self.url, trusted).map_err(|error| StoreError::shared(error.to_string()))
+        RedisAddress::parse(&self.url, trusted).map_err(|error| StoreError::shared(error.to_string()))
     }
 }
 
@@ -86,7 +86,7 @@ impl RedisBackend {
         if address.is_plaintext_remote() {
             tracing::warn!(
                 %address,
-                "what is said to Redis is not encrypted, its password included (records are sealed); use rediss"
+                "the connection to Redis is not encrypted: the password is sent in plain text (records are sealed); use rediss"
             );
         }
         let (RedisSettings { prefix, key, .. }, entropy) = (settings, Entropy::system());
