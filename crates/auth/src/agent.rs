@@ -163,8 +163,8 @@ impl Auth {
         let slot = self.credential_vault.reserve(priority, employee)?;
         let counted = self.count_attempt(employee, trial).await?;
         let agent = self.enabled_agent(employee).await?;
-        let kept = agent.as_ref().and_then(|agent| agent.password.as_deref());
-        let right = slot.verify(password, kept, counted).await?;
+        let stored = agent.as_ref().and_then(|agent| agent.password.as_deref());
+        let right = slot.verify(password, stored, counted).await?;
         match agent {
             Some(Agent { password: Some(hash), device, .. }) if right => {
                 self.begin_partial_session(hash, device.is_some(), counted, login).await

@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_and_all_of_them_get_so_many_rows() {
+    fn rows_are_limited_per_address_and_in_total() {
         let refusals = AnonymousRefusals::default();
         let one = |_| IpAddr::from([192, 0, 2, 1]);
         assert_eq!(admitted(&refusals, one, 1_500, 0), 60);
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn a_million_from_everywhere_are_few_rows_however_long_it_takes() {
+    fn a_flood_from_many_addresses_writes_few_rows() {
         for minutes in [1, 60, 24 * 60, 7 * 24 * 60] {
             let (refusals, all) = (AnonymousRefusals::default(), 1_000_000);
             let from = |number: u32| IpAddr::from((number % 100_000).to_be_bytes());
@@ -212,13 +212,13 @@ mod tests {
     }
 
     #[test]
-    fn a_summary_says_how_many_why_and_from_where() {
+    fn a_summary_has_the_count_the_reasons_and_the_addresses() {
         let mut summary = Summary::default();
         summary.add("over", [192, 0, 2, 1].into(), 3);
         assert_eq!(summary.only_address(), Some([192, 0, 2, 1].into()));
         summary.add("invalid_code", [192, 0, 2, 2].into(), 40);
         assert_eq!((summary.only_address(), summary.count()), (None, 43));
-        let told = "43 more refusals without a row of their own: invalid_code 40, over 3; from 2 address(es), 192.0.2.2 40, 192.0.2.1 3";
-        assert_eq!(summary.detail(), told);
+        let expected = "43 more refusals without a row of their own: invalid_code 40, over 3; from 2 address(es), 192.0.2.2 40, 192.0.2.1 3";
+        assert_eq!(summary.detail(), expected);
     }
 }

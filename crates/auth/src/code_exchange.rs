@@ -82,13 +82,13 @@ impl From<CodeExchange> for StoredExchange {
 }
 
 impl From<StoredExchange> for CodeExchange {
-    fn from(kept: StoredExchange) -> Self {
-        let outcome = kept.outcome.map(|outcome| match outcome {
+    fn from(stored: StoredExchange) -> Self {
+        let outcome = stored.outcome.map(|outcome| match outcome {
             StoredOutcome::Answered(answer) => Ok(answer),
             StoredOutcome::Refused(refusal) => Err(refusal.into()),
             StoredOutcome::Failed { platform } => Err(InternalError::OtherNode { platform }.into()),
         });
-        Self { since: kept.since, identity: kept.identity, outcome }
+        Self { since: stored.since, identity: stored.identity, outcome }
     }
 }
 
@@ -100,11 +100,11 @@ pub(crate) async fn claim_exchange(
     code: Digest,
     now: Timestamp,
 ) -> Result<Option<PlatformCode<CodeExchange>>, Error> {
-    let taken_up = codes.update(&code, now, |seen| {
+    let claimed = codes.update(&code, now, |seen| {
         let progress = CodeExchange { since: Some(now), outcome: None, ..seen.progress.clone() };
         if seen.progress.is_claimable(now) { Ok(PlatformCode { progress, ..seen }) } else { Err(()) }
     });
-    Ok(taken_up.await?.and_then(Result::ok))
+    Ok(claimed.await?.and_then(Result::ok))
 }
 
 /// Stores the identity that the platform returned for a code.
@@ -126,11 +126,11 @@ pub(crate) async fn store_outcome(
     now: Timestamp,
     outcome: Result<CallbackOutcome, Error>,
 ) -> Result<CallbackOutcome, Error> {
-    let told = |seen: PlatformCode<CodeExchange>| match seen.progress.outcome {
+    let updated = |seen: PlatformCode<CodeExchange>| match seen.progress.outcome {
         Some(Ok(answer)) => Err(answer),
         _ => Ok(PlatformCode { progress: CodeExchange { outcome: Some(outcome.clone()), ..seen.progress }, ..seen }),
     };
-    match codes.update(&code, now, told).await {
+    match codes.update(&code, now, updated).await {
         Ok(Some(Err(answer))) => return Ok(answer),
         Ok(_) => {}
         // Other requests that wait will time out; this browser gets its answer.
@@ -227,34 +227,32 @@ mod tests {
         clock.advance(Duration::from_millis(4_999));
         assert!(
             claim_exchange(&shared.codes, code, clock.now()).await.unwrap().is_none(),
-            "the exchange is in progress"
+            "claimed by another request"
         );
         clock.advance(Duration::from_millis(1));
-        let taken_up = claim_exchange(&shared.codes, code, clock.now()).await.unwrap().unwrap();
-        assert_eq!(taken_up.progress.identity, Some(identity), "the platform need not be asked");
-        assert!(
-            claim_exchange(&shared.codes, code, clock.now()).await.unwrap().is_none(),
-            "the exchange is in progress again"
-        );
+        let claimed = claim_exchange(&shared.codes, code, clock.now()).await.unwrap().unwrap();
+        assert_eq!(claimed.progress.identity, Some(identity), "the platform need not be asked");
+        assert!(claim_exchange(&shared.codes, code, clock.now()).await.unwrap().is_none(), "claimed again");
         clock.advance(EXCHANGE_LEASE);
         assert!(claim_exchange(&shared.codes, code, clock.now()).await.unwrap().is_some(), "that one died, too");
     }
 
     #[tokio::test]
-    async fn an_answer_counts_though_its_node_was_thought_dead() {
+    async fn the_answer_of_a_node_considered_dead_still_counts() {
         let shared = SharedState::in_process();
         let (code, clock) = begun(&shared).await;
         let answer = CallbackOutcome::Decide(Secret::generate(&Entropy::system()).unwrap());
         let (late, used_up) = (Ok(answer.clone()), Err(Refusal::InvalidCode.into()));
         for outcome in [used_up.clone(), late, used_up] {
             let refused = outcome.is_err();
-            let told = store_outcome(&shared.codes, code, clock.now(), outcome).await;
-            let kept = shared.codes.read_with(&code, clock.now(), |seen| seen.progress.outcome.clone()).await.unwrap();
-            assert_eq!(format!("{:?}", Some(&told)), format!("{:?}", kept.unwrap().as_ref()));
-            assert!(told.is_ok() || refused);
+            let updated = store_outcome(&shared.codes, code, clock.now(), outcome).await;
+            let stored =
+                shared.codes.read_with(&code, clock.now(), |seen| seen.progress.outcome.clone()).await.unwrap();
+            assert_eq!(format!("{:?}", Some(&updated)), format!("{:?}", stored.unwrap().as_ref()));
+            assert!(updated.is_ok() || refused);
         }
-        let kept = await_outcome(&shared.codes, code, &clock, SHARED_OUTCOME_TIMEOUT).await.unwrap();
-        assert_eq!(serde_json::to_string(&kept).unwrap(), serde_json::to_string(&answer).unwrap());
+        let stored = await_outcome(&shared.codes, code, &clock, SHARED_OUTCOME_TIMEOUT).await.unwrap();
+        assert_eq!(serde_json::to_string(&stored).unwrap(), serde_json::to_string(&answer).unwrap());
     }
 
     /// Reads an outcome as another node does.
@@ -289,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn another_node_refuses_alike_and_knows_what_may_pass() {
+    fn another_node_refuses_alike_and_knows_temporary_errors() {
         for refusal in [
             Refusal::UnknownEmployee,
             Refusal::Disabled,
@@ -308,18 +306,18 @@ mod tests {
         }
         let unreachable = Error::from(PlatformError::Unreachable(Unreachable::TimedOut));
         for (error, at_fault) in [(unreachable, true), (NoEntropy.into(), false)] {
-            let told = elsewhere(Err(error));
+            let updated = elsewhere(Err(error));
             assert!(
-                matches!(told, Err(Error::Internal(InternalError::OtherNode { platform })) if platform == at_fault)
+                matches!(updated, Err(Error::Internal(InternalError::OtherNode { platform })) if platform == at_fault)
             );
-            let again = elsewhere(told);
+            let again = elsewhere(updated);
             let progress = CodeExchange { outcome: Some(again), ..CodeExchange::default() };
             assert!(progress.is_claimable(Timestamp::from_millis(0)), "a later request retries the exchange");
         }
     }
 
     #[test]
-    fn what_a_version_before_or_after_wrote_is_read() {
+    fn records_of_the_previous_and_the_next_version_are_readable() {
         let read: CodeExchange = serde_json::from_str("{\"invented\":{\"later\":1}}").unwrap();
         assert!(read.identity.is_none() && read.outcome.is_none());
     }

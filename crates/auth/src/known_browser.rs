@@ -18,11 +18,11 @@ impl Auth {
     pub async fn remember_browser(
         &self,
         agent: &EmployeeKey,
-        kept: Option<Secret<KnownBrowser>>,
+        presented: Option<Secret<KnownBrowser>>,
     ) -> Result<(Secret<KnownBrowser>, Duration), Error> {
         let now = self.clock.now();
-        let browser = match kept {
-            Some(kept) if self.store.is_browser_known(kept.digest(), now).await? => kept,
+        let browser = match presented {
+            Some(presented) if self.store.is_browser_known(presented.digest(), now).await? => presented,
             _ => Secret::generate(&self.entropy)?,
         };
         self.store.remember_browser(browser.digest(), agent.clone(), now + KNOWN_BROWSER_LIFETIME).await?;

@@ -57,19 +57,22 @@ impl Auth {
     /// Whether the notice is finished: delivered, or never deliverable.
     async fn try_deliver(&self, notice: &Notice, text: String) -> bool {
         let employee = &notice.employee;
-        let stale = self.clock.now().since(notice.at) > MAX_NOTICE_AGE && !self.clock.was_set_within(CLOCK_SET_GRACE);
-        if *employee.corp() != *self.policy.home_corp.as_str() || stale {
+        if *employee.corp() != *self.policy.home_corp.as_str() {
             tracing::info!(?employee, subject = ?notice.subject, "notice dropped: recipient unknown to the platform");
+            return true;
+        }
+        if self.clock.now().since(notice.at) > MAX_NOTICE_AGE && !self.clock.was_set_within(CLOCK_SET_GRACE) {
+            tracing::info!(?employee, subject = ?notice.subject, "notice dropped: could not be sent in time");
             return true;
         }
         match self.platform.notify(employee.id(), &text).await {
             Ok(()) => true,
             Err(error) if error.errcode().is_some_and(is_permanent_for_message) => {
-                tracing::warn!(?employee, %error, "notice refused by the platform");
+                tracing::warn!(?employee, %error, "notice dropped: refused by the platform");
                 true
             }
             Err(error) => {
-                tracing::debug!(?employee, %error, "notice postponed");
+                tracing::debug!(?employee, %error, "notice postponed: could not be sent");
                 false
             }
         }

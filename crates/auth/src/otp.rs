@@ -19,7 +19,7 @@ const RECOVERY_CODE_COUNT: usize = 10;
 
 /// The status of a user's device.
 #[derive(Debug)]
-#[expect(clippy::struct_excessive_bools, reason = "what clients read, and not what we decide by")]
+#[expect(clippy::struct_excessive_bools, reason = "the fields are for clients; no decision depends on them")]
 pub struct DeviceStatus {
     /// Whether the user is an agent. Only agents can bind a device.
     pub is_agent: bool,
@@ -182,7 +182,7 @@ impl Auth {
         self.notices_due.notify_one();
         // The recovery codes are shown once, so they are returned even if the sign-in fails.
         let signed_in = self.complete_if_partial(bearer, proven, visitor).await.unwrap_or_else(|error| {
-            tracing::warn!(%error, employee = ?bearer.employee(), "a device was bound, but the sign-in was not completed");
+            tracing::warn!(%error, employee = ?bearer.employee(), "device bound, but the sign-in was not completed");
             None
         });
         Ok(BoundDevice { recovery_codes, at, signed_in })
@@ -261,20 +261,20 @@ impl Auth {
     pub async fn parse_fresh_code(
         &self,
         caller: &ActiveUser,
-        brought: Option<&str>,
+        text: Option<&str>,
         visitor: &ClientInfo,
     ) -> Result<FreshCode, Error> {
-        let read = self.parse_fresh_code_unaudited(caller, brought).await;
+        let read = self.parse_fresh_code_unaudited(caller, text).await;
         self.audit_outcome(Attempt::in_session(caller.0.session(), AuditEvent::OtpRefused, visitor), read).await
     }
 
-    async fn parse_fresh_code_unaudited(&self, caller: &ActiveUser, brought: Option<&str>) -> Result<FreshCode, Error> {
+    async fn parse_fresh_code_unaudited(&self, caller: &ActiveUser, text: Option<&str>) -> Result<FreshCode, Error> {
         let agent = self.enabled_agent(&caller.0.session().employee).await?.ok_or(Refusal::NoDevice)?;
         let device = agent.device.ok_or(Refusal::NoDevice)?;
         if !(device.proven || self.policy.agents.trust_unproven) {
             return Err(Refusal::DeviceNotProven.into());
         }
-        let code = OneTimeCode::parse(brought.ok_or(Refusal::OtpNeeded)?).ok_or(Refusal::OtpWrong)?;
+        let code = OneTimeCode::parse(text.ok_or(Refusal::OtpNeeded)?).ok_or(Refusal::OtpWrong)?;
         Ok(FreshCode { agent: agent.key, device, code })
     }
 

@@ -59,12 +59,12 @@ impl Auth {
                     Refusal::OldPasswordNeeded,
                 )
             }
-            (Some(kept), Some(old)) => {
+            (Some(stored), Some(old)) => {
                 let slot = self.credential_vault.reserve(Priority::Known, &agent.key)?;
                 // Checked before an attempt is counted: a password from an ended session is no attempt, and gets no answer.
                 self.store.check_author(caller.as_author(self.clock.now())).await?;
-                self.verify_old_password(&agent, kept, old, &slot, change).await?;
-                (slot, PasswordPrecondition::Hash(kept.clone()), Refusal::OldPasswordWrong)
+                self.verify_old_password(&agent, stored, old, &slot, change).await?;
+                (slot, PasswordPrecondition::Hash(stored.clone()), Refusal::OldPasswordWrong)
             }
         };
         require_strong_password(&change.new, holder.person())?;
@@ -112,14 +112,14 @@ impl Auth {
     async fn verify_old_password(
         &self,
         agent: &Agent,
-        kept: &str,
+        stored: &str,
         old: &Password,
         slot: &HashSlot,
         change: &PasswordChange,
     ) -> Result<(), Error> {
         let trial = self.attempt_counter(&agent.key, change.browser).await?;
         let counted = self.count_attempt(&agent.key, trial).await?;
-        if !slot.verify(old, Some(kept), counted).await? {
+        if !slot.verify(old, Some(stored), counted).await? {
             return Err(Refusal::OldPasswordWrong.into());
         }
         self.store.clear_attempts(agent.key.clone(), trial).await?;

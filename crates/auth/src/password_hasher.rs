@@ -146,10 +146,15 @@ impl HashSlot {
     }
 
     /// Whether the password matches the stored hash. Without a stored hash the check takes as long and fails.
-    pub(crate) async fn verify(&self, guess: &Password, kept: Option<&str>, _: CountedAttempt) -> Result<bool, Error> {
-        let parsed = kept.and_then(parse_hash);
-        if kept.is_some() && parsed.is_none() {
-            tracing::error!("cannot read a password hash: reset the agent's password");
+    pub(crate) async fn verify(
+        &self,
+        guess: &Password,
+        stored: Option<&str>,
+        _: CountedAttempt,
+    ) -> Result<bool, Error> {
+        let parsed = stored.and_then(parse_hash);
+        if stored.is_some() && parsed.is_none() {
+            tracing::error!("unreadable password hash; the agent must set a new password");
         }
         let (salt, wanted) = parsed.unwrap_or_default();
         let hash = self.run(guess, salt).await?;
@@ -167,8 +172,8 @@ impl HashSlot {
 }
 
 /// Parses the output of [`HashSlot::hash`]: a PHC string with fixed parameters, so that only its two texts have to be read.
-fn parse_hash(kept: &str) -> Option<(Salt, Hash)> {
-    let (salt, hash) = kept.strip_prefix(PREFIX)?.split_once('$')?;
+fn parse_hash(stored: &str) -> Option<(Salt, Hash)> {
+    let (salt, hash) = stored.strip_prefix(PREFIX)?.split_once('$')?;
     let decode = |text| STANDARD_NO_PAD.decode(text).ok();
     Some((decode(salt)?.try_into().ok()?, decode(hash)?.try_into().ok()?))
 }
@@ -260,11 +265,11 @@ mod tests {
         EmployeeKey::from_parts("ww", "agent01")
     }
 
-    async fn verify(hasher: &PasswordHasher, guess: &str, kept: Option<&str>) -> bool {
+    async fn verify(hasher: &PasswordHasher, guess: &str, stored: Option<&str>) -> bool {
         hasher
             .reserve(Priority::Anonymous, &owner())
             .unwrap()
-            .verify(&password(guess), kept, COUNTED_ATTEMPT)
+            .verify(&password(guess), stored, COUNTED_ATTEMPT)
             .await
             .unwrap()
     }
@@ -276,17 +281,17 @@ mod tests {
             let slot = one.reserve(Priority::Known, &owner()).unwrap();
             slot.hash(&password("correct horse"), &Entropy::system()).await.unwrap()
         };
-        let kept = hash().await;
-        assert!(kept.starts_with("$argon2id$v=19$m=19456,t=2,p=1$"), "{kept}");
-        assert!(verify(&one, "correct horse", Some(&kept)).await);
-        assert!(!verify(&one, "correct horsf", Some(&kept)).await);
-        assert!(!verify(&other, "correct horse", Some(&kept)).await, "another key");
-        let other_agent = one.reserve(Priority::Known, &EmployeeKey::from_parts("ww", "agent02")).unwrap();
-        let moved = other_agent.verify(&password("correct horse"), Some(&kept), COUNTED_ATTEMPT).await.unwrap();
+        let stored = hash().await;
+        assert!(stored.starts_with("$argon2id$v=19$m=19456,t=2,p=1$"), "{stored}");
+        assert!(verify(&one, "correct horse", Some(&stored)).await);
+        assert!(!verify(&one, "correct horsf", Some(&stored)).await);
+        assert!(!verify(&other, "correct horse", Some(&stored)).await, "another key");
+        let other_slot = one.reserve(Priority::Known, &EmployeeKey::from_parts("ww", "agent02")).unwrap();
+        let moved = other_slot.verify(&password("correct horse"), Some(&stored), COUNTED_ATTEMPT).await.unwrap();
         assert!(!moved, "in another agent's record");
         assert!(!verify(&one, "correct horse", None).await);
-        assert!(!verify(&one, "correct horse", Some(&kept.replace("t=2", "t=1"))).await, "not written by us");
-        assert_ne!(kept, hash().await, "each has a salt of its own");
+        assert!(!verify(&one, "correct horse", Some(&stored.replace("t=2", "t=1"))).await, "not written by us");
+        assert_ne!(stored, hash().await, "each has a salt of its own");
     }
 
     #[tokio::test]
@@ -295,7 +300,7 @@ mod tests {
         let all = hasher.0.anonymous.available_permits();
         let slots: Vec<_> = std::iter::from_fn(|| hasher.reserve(Priority::Anonymous, &owner())).collect();
         assert_eq!((all, slots.len()), (MAX_WAITING_ANONYMOUS + 1, MAX_WAITING_ANONYMOUS + 1));
-        assert!(hasher.reserve(Priority::Known, &owner()).is_some(), "strangers take no places of those we know");
+        assert!(hasher.reserve(Priority::Known, &owner()).is_some(), "anonymous requests take no slots of known users");
         drop(slots);
         let slot = hasher.reserve(Priority::Anonymous, &owner()).unwrap();
         // The request stops waiting.
@@ -318,8 +323,8 @@ mod tests {
                 order.lock().unwrap().push(name);
             }
         };
-        let strangers = [one(Priority::Anonymous, "a"), one(Priority::Anonymous, "b"), one(Priority::Anonymous, "c")];
-        let [a, b, c] = strangers;
+        let requests = [one(Priority::Anonymous, "a"), one(Priority::Anonymous, "b"), one(Priority::Anonymous, "c")];
+        let [a, b, c] = requests;
         tokio::join!(a, b, c, one(Priority::Known, "known"));
         let order = order.lock().unwrap();
         assert!(order.iter().position(|name| *name == "known").unwrap() < 2, "{order:?}");

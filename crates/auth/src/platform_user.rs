@@ -72,11 +72,11 @@ impl Auth {
 
     /// The user's profile, if the platform returns it. A missing profile is no reason for a refusal; that the user has left is.
     async fn fetch_profile(&self, identity: &Identity) -> Result<Option<Profile>, Error> {
-        let told = timeout(PROFILE_TIMEOUT, self.platform.profile(identity)).await;
-        let told = told.unwrap_or(Err(PlatformError::Unreachable(Unreachable::TimedOut)));
-        let told =
-            told.inspect_err(|error| tracing::info!(%error, "the platform provides neither name nor department"));
-        let profile = match told {
+        let fetched = timeout(PROFILE_TIMEOUT, self.platform.profile(identity)).await;
+        let fetched = fetched.unwrap_or(Err(PlatformError::Unreachable(Unreachable::TimedOut)));
+        let fetched =
+            fetched.inspect_err(|error| tracing::info!(%error, "could not read the profile from the platform"));
+        let profile = match fetched {
             Ok(profile) => profile,
             // The application may not see the user's current department, and the former one is out of date.
             Err(error) if is_outside_visible_range(identity, &error) => Profile::empty(Department::None),
@@ -150,14 +150,14 @@ fn reconcile_department(person: &Person, who: &mut IdentifiedPerson) {
 }
 
 fn is_up_to_date(person: &Person, who: &IdentifiedPerson) -> bool {
-    let same = |told: &Option<String>, known: &str| told.as_deref().is_none_or(|told| told == known);
+    let same = |fetched: &Option<String>, known: &str| fetched.as_deref().is_none_or(|fetched| fetched == known);
     let department = same(&who.department, &person.department) && same(&who.department_id, &person.department_id);
     department && same(&who.name, &person.name) && same(&who.avatar, &person.avatar)
 }
 
 /// Classifies a failed exchange: an invalid code is a refusal, because the user can start again; all else is internal.
 fn classify_code_error(error: PlatformError) -> Error {
-    let theirs = matches!(error, PlatformError::BadCode)
+    let is_code_error = matches!(error, PlatformError::BadCode)
         || error.errcode().is_some_and(|code| explain(code).fixable_by == FixableBy::Person);
-    if theirs { Refusal::InvalidCode.into() } else { error.into() }
+    if is_code_error { Refusal::InvalidCode.into() } else { error.into() }
 }

@@ -22,8 +22,8 @@ impl Auth {
     pub async fn authenticate_service(&self, key: &str, scope: ServiceScope) -> Result<ServiceKey, Error> {
         let problem = |problem| Error::Refused(Refusal::Token(problem));
         let key = Secret::<ServiceKeyKind>::parse(key).map_err(|_| problem(TokenError::Malformed))?;
-        let book = self.store.access_rules().await?;
-        let known = book.service_key(&key.digest()).ok_or_else(|| problem(TokenError::Unknown))?;
+        let rules = self.store.access_rules().await?;
+        let known = rules.service_key(&key.digest()).ok_or_else(|| problem(TokenError::Unknown))?;
         if !known.is_active(self.clock.now_for(known.created_at)) {
             return Err(problem(TokenError::Expired));
         }

@@ -15,7 +15,7 @@ use deskpass_core::{MessageId, Role, SocketKind};
 use deskpass_store::StoredMessage;
 
 pub use self::connections::{CloseReason, LiveSockets};
-use self::connections::{Connection, ConnectionGuard};
+use self::connections::{SocketConnection, SocketGuard};
 pub use self::delivery::Delivery;
 use crate::{ActiveUser, Auth, Error, Refusal, TokenError};
 
@@ -28,7 +28,7 @@ const MAX_UNREAD_MESSAGES: usize = 256;
 /// A connected socket. Dropping it removes the connection.
 #[derive(Debug)]
 pub struct Socket {
-    guard: ConnectionGuard,
+    guard: SocketGuard,
     /// Every message up to here was sent, or is not for this socket.
     seen: MessageId,
     /// Messages that are sent before all others, and the last of them that was sent.
@@ -73,7 +73,7 @@ impl Auth {
             return Err(Refusal::RoleNeeded(roles).into());
         }
         self.shared.messages.wait_until_loaded().await?;
-        let guard = self.sockets.take(Connection::new(&caller.0, kind, from), self.policy.sockets_per_employee);
+        let guard = self.sockets.take(SocketConnection::new(&caller.0, kind, from), self.policy.sockets_per_employee);
         let start = self.shared.messages.start_position(&guard.connection().reader(), last, self.clock.now());
         let (seen, joined) = (start.seen, start.joined.into());
         let (connected_at, joining, pending_message) = (self.shared.messages.newest(), None, None);
@@ -81,7 +81,7 @@ impl Auth {
     }
 
     /// Revalidates a connection that is stale. After a failure it stays stale.
-    async fn revalidate(&self, connection: &Connection) -> Result<(), Error> {
+    async fn revalidate(&self, connection: &SocketConnection) -> Result<(), Error> {
         if connection.expires_at() <= self.clock.now() {
             connection.end(CloseReason::Refused(Refusal::Token(TokenError::Expired)));
             return Ok(());

@@ -75,9 +75,9 @@ impl fmt::Display for AllowLists {
             let networks: Vec<_> = self.list(role).iter().map(ToString::to_string).collect();
             (!networks.is_empty()).then(|| format!("{role}: {}", networks.join(", ")))
         };
-        let told: Vec<_> = Role::ALL.into_iter().filter_map(list).collect();
-        f.write_str(if told.is_empty() { "none" } else { "" })?;
-        f.write_str(&told.join("; "))
+        let lines: Vec<_> = Role::ALL.into_iter().filter_map(list).collect();
+        f.write_str(if lines.is_empty() { "none" } else { "" })?;
+        f.write_str(&lines.join("; "))
     }
 }
 
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn networks_of_both_families_are_held_against_the_address_they_mean() {
+    fn networks_of_both_families_match_mapped_addresses() {
         for (network, address, expected) in [
             ("10.0.0.0/8", "10.255.255.255", true),
             ("10.0.0.0/8", "11.0.0.0", false),

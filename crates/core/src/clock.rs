@@ -1,59 +1,21 @@
 //! The clock of the process, and a manual clock for tests.
 
 mod machine;
+mod timestamp;
 mod trust;
 
-use std::ops::{Add, Sub};
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
-
 pub use machine::MachineClock;
+pub use timestamp::Timestamp;
+use timestamp::millis;
 pub use trust::{ClockDoubt, ClockDoubtReason, ClockTrust, ReferenceSource, ReferenceTime};
 use trust::{ReviewOutcome, TrustState};
 
 /// A clock that moves by more than this at once counts as set.
 const STEP_THRESHOLD: Duration = Duration::from_mins(1);
-
-/// A point in time: milliseconds since 1970-01-01 UTC.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct Timestamp(i64);
-
-impl Timestamp {
-    /// Creates a timestamp from milliseconds since 1970-01-01 UTC.
-    #[must_use]
-    pub const fn from_millis(millis: i64) -> Self {
-        Self(millis)
-    }
-
-    /// Milliseconds since 1970-01-01 UTC.
-    #[must_use]
-    pub const fn millis(self) -> i64 {
-        self.0
-    }
-
-    /// The time since `earlier`; zero when `earlier` is later.
-    #[must_use]
-    pub fn since(self, earlier: Self) -> Duration {
-        Duration::from_millis(u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or(0))
-    }
-}
-
-impl Add<Duration> for Timestamp {
-    type Output = Self;
-    fn add(self, span: Duration) -> Self {
-        Self(self.0.saturating_add(millis(span)))
-    }
-}
-
-impl Sub<Duration> for Timestamp {
-    type Output = Self;
-    fn sub(self, span: Duration) -> Self {
-        Self(self.0.saturating_sub(millis(span)))
-    }
-}
 
 /// A clock. Clones show the same time.
 #[derive(Clone, Debug)]
@@ -204,7 +166,7 @@ impl Clock {
     /// Compares this clock with the machine's clock and with an independent clock, if one is available. Moves this clock
     /// forwards, never backwards: by at most a second towards the machine's time, or all the way where the independent clock
     /// confirms it. Returns the distance moved. Called once a minute.
-    #[expect(clippy::must_use_candidate, reason = "it is called for what it does; how far it moved is for the log")]
+    #[expect(clippy::must_use_candidate, reason = "called for its effect; the distance is for the log")]
     pub fn review(&self, reference: Option<ReferenceTime>) -> Duration {
         let ClockSource::Steady(steady) = &*self.0 else { return Duration::ZERO };
         let mut state = steady.state();
@@ -234,10 +196,6 @@ impl Steady {
     fn state(&self) -> MutexGuard<'_, TrustState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-fn millis(span: Duration) -> i64 {
-    i64::try_from(span.as_millis()).unwrap_or(i64::MAX)
 }
 
 #[cfg(test)]

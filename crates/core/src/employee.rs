@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn case_matters_only_abroad() {
+    fn case_matters_only_outside_the_home_corporation() {
         let (home, abroad) = (CorpId::parse("wwHome").unwrap(), CorpId::parse("wwAbroad").unwrap());
         let (upper, lower) = (EmployeeId::parse("User01").unwrap(), EmployeeId::parse("user01").unwrap());
         assert_eq!(EmployeeKey::new(&home, &upper, &home), EmployeeKey::new(&home, &lower, &home));
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_gives_its_parts_back() {
+    fn a_key_returns_its_parts() {
         let key = EmployeeKey::from_parts("ww", "a@b.c");
         assert_eq!((key.corp(), key.id()), ("ww", "a@b.c"));
     }

@@ -2,7 +2,7 @@
 
 /// An error: the operating system returned no random bytes, so no secret can be generated.
 #[derive(Clone, Copy, Debug, thiserror::Error, PartialEq, Eq)]
-#[error("the operating system gave no random bytes")]
+#[error("the operating system returned no random bytes")]
 pub struct NoEntropy;
 
 /// A source of random bytes, passed to all code that generates secrets.
@@ -33,7 +33,7 @@ impl Entropy {
     }
 }
 
-#[expect(clippy::disallowed_methods, reason = "the one place that asks the operating system for random bytes")]
+#[expect(clippy::disallowed_methods, reason = "the only place that reads random bytes from the operating system")]
 fn from_system(bytes: &mut [u8]) -> Result<(), NoEntropy> {
     getrandom::fill(bytes).map_err(|_| NoEntropy)
 }

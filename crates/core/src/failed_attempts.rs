@@ -45,8 +45,8 @@ impl FailedAttempts {
     /// # Errors
     /// When the account is locked out, and for how long; the attempt must not be counted then.
     pub fn count_attempt(self, now: Timestamp) -> Result<Self, Lockout> {
-        if let Some(shut) = self.lockout(now) {
-            return Err(shut);
+        if let Some(lockout) = self.lockout(now) {
+            return Err(lockout);
         }
         let recent = if self.is_pause_over(now) { 0 } else { self.recent };
         Ok(Self {
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn five_and_then_a_quarter_of_an_hour() {
+    fn five_attempts_then_a_pause_of_fifteen_minutes() {
         let five = made(5, at(0));
         assert_eq!(five.count_attempt(at(0)), Err(Lockout::For(FailedAttempts::LOCKOUT_PERIOD)));
         assert_eq!(five.count_attempt(at(PAUSE - 1)), Err(Lockout::For(Duration::from_millis(1))));
@@ -144,7 +144,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn never_more_than_was_promised(
+        fn attempts_never_exceed_the_limit(
             steps in prop::collection::vec(prop_oneof![Just(0), 0..MINUTE, 0..(2 * PAUSE), Just(PAUSE - 1), Just(PAUSE)], 1..400),
         ) {
             let (mut guesses, mut now) = (FailedAttempts::none(), 0);
@@ -173,11 +173,11 @@ mod tests {
         }
 
         #[test]
-        fn going_back_in_time_never_opens(recent in 0..8u32, in_a_row in 0..102u32, now in -PAUSE..(2 * PAUSE), back in 0..(9 * PAUSE)) {
+        fn a_clock_set_back_never_ends_a_lockout(recent in 0..8u32, in_a_row in 0..102u32, now in -PAUSE..(2 * PAUSE), back in 0..(9 * PAUSE)) {
             let guesses = FailedAttempts { recent, in_a_row, last_at: at(0) };
             match (guesses.count_attempt(at(now)), guesses.count_attempt(at(now - back))) {
                 (Err(Lockout::For(wait)), Err(Lockout::For(longer))) => prop_assert_eq!(millis(wait) + back, millis(longer)),
-                (Err(shut), judged) => prop_assert_eq!(judged, Err(shut)),
+                (Err(lockout), expected) => prop_assert_eq!(expected, Err(lockout)),
                 (Ok(_), Ok(next)) => prop_assert!(next.last_at >= guesses.last_at),
                 (Ok(_), Err(_)) => {}
             }

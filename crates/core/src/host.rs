@@ -124,7 +124,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn hosts_have_one_spelling_each() {
+    fn hosts_are_normalised() {
         for (text, port) in [("desk.example.com", ""), ("desk.example.com", ":8443"), ("a_b-c", ":"), ("x", ":65535")] {
             assert_eq!(Host::parse(&format!("{text}{port}")), Some(Host::Name(text)), "{text}{port}");
         }
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn only_its_own_hosts_are_answered() {
+    fn only_own_hosts_are_accepted() {
         let own = HostNames::local().with("192.0.2.7:8080").with_origin("https://Desk.example.com").with("box");
         let good = [
             "localhost",

@@ -14,7 +14,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_moves_others_or_hides_is_unseen() {
+    fn control_and_format_characters_are_invisible() {
         let marks = ['\u{61c}', '\u{200e}', '\u{200f}', '\u{200b}', '\u{feff}', '\u{2028}', '\u{2029}'];
         let moving = ('\u{202a}'..='\u{202e}').chain('\u{2066}'..='\u{2069}').chain(['\n', '\t', '\u{1b}', '\u{85}']);
         for character in marks.into_iter().chain(moving) {
@@ -23,7 +23,7 @@ mod tests {
     }
 
     #[test]
-    fn what_names_are_written_with_is_seen() {
+    fn characters_of_names_are_visible() {
         for character in
             "Zoë O\u{2019}Neil-Łuk 张三·阿不都 \u{3000}\u{a0}Дмитрий דוד محمد นภา e\u{301} 👍🏽\u{fffd}".chars()
         {

@@ -1,4 +1,7 @@
 //! Rate limits.
+//!
+//! Written here instead of using a crate: a limit is one number per client, which Redis can hold as well, so that nodes share
+//! it; and the time is passed in.
 
 use std::time::Duration;
 
@@ -110,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn thirty_a_minute_are_thirty_at_once_and_then_one_every_two_seconds() {
+    fn thirty_a_minute_allow_thirty_at_once_then_one_every_two_seconds() {
         let (rate, mut debt) = (rate(30, 60), Debt::NONE);
         let at = |millis: i64| Timestamp::from_millis(START + millis);
         for _ in 0..30 {
@@ -127,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_that_makes_no_sense_is_none() {
+    fn an_invalid_rate_is_refused() {
         let second = Duration::from_secs(1);
         assert_eq!(Rate::new(0, second), None);
         assert_eq!(Rate::new(1, Duration::ZERO), None);
@@ -148,7 +151,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn as_many_as_were_promised_and_no_more(
+        fn requests_never_exceed_the_rate(
             (count, secs) in (1..40u32, 1..100u64),
             gaps in prop::collection::vec(prop_oneof![Just(0i64), 0..50i64, 0..5_000i64], 1..120),
         ) {

@@ -183,11 +183,11 @@ mod tests {
     }
 
     #[test]
-    fn user_agents_are_tamed() {
+    fn user_agents_are_shortened_and_sanitised() {
         assert_eq!(UserAgent::from_header(b"a\x1b[31m\r\nb").as_str(), "a[31mb");
         let long = "界".repeat(400);
-        let kept = UserAgent::from_header(long.as_bytes());
-        assert!(kept.as_str().len() <= UserAgent::MAX_BYTES && long.starts_with(kept.as_str()));
+        let parsed = UserAgent::from_header(long.as_bytes());
+        assert!(parsed.as_str().len() <= UserAgent::MAX_BYTES && long.starts_with(parsed.as_str()));
         assert_eq!(UserAgent::from_header(b"\xff\xfe").as_str(), "\u{fffd}\u{fffd}");
     }
 }

@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stream_goes_on_by_ones_from_where_it_begins() {
+    fn chunks_of_a_stream_are_numbered_without_gaps() {
         let first = StreamProgress::advance(None, &chunk(7, false)).unwrap();
         assert_eq!(first, Some(StreamProgress { next: 8, done: false }));
         assert_eq!(StreamProgress::advance(first, &chunk(7, false)), Ok(None));
@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_go_out_byte_for_byte() {
+    fn frames_contain_the_parts_byte_for_byte() {
         let extra = r#"{"b":1.0,"a":1e400,"a":[ 1,2 ],"长":"\u0000"}"#;
         let open = FrameDraft::new(MessageKind::ByodCard, Some("\"hi\""), Some(extra), "now").unwrap();
         let whole = open.with_id(MessageId { at: 3, step: 4 });
@@ -313,12 +313,12 @@ mod tests {
     }
 
     #[test]
-    fn no_frame_is_too_long_with_its_end() {
-        let most = MessageId { at: u64::MAX, step: u64::MAX };
+    fn a_frame_with_its_id_fits_the_limit() {
+        let largest = MessageId { at: u64::MAX, step: u64::MAX };
         let long = |length: usize| format!("\"{}\"", "a".repeat(length));
         let fits = |length| FrameDraft::new(MessageKind::Typewriter, Some(&long(length)), None, "now");
         let longest = (60_000..66_000).rev().find_map(fits).unwrap();
-        assert!((FrameDraft::MAX_BYTES - 64..=FrameDraft::MAX_BYTES).contains(&longest.with_id(most).len()));
+        assert!((FrameDraft::MAX_BYTES - 64..=FrameDraft::MAX_BYTES).contains(&longest.with_id(largest).len()));
     }
 
     #[test]
@@ -336,7 +336,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn places_are_read_as_written_and_only_grow(
+        fn message_ids_round_trip_and_only_grow(
             at in 1..u64::MAX,
             step in prop_oneof![any::<u64>(), Just(0), Just(u64::MAX)],
             clock: u64,

@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn the_log_takes_the_first_and_decisions_the_last_untrusted_hop() {
+    fn the_log_uses_the_first_and_decisions_the_last_untrusted_hop() {
         let spoofed = ["6.6.6.6, 198.51.100.7, 10.0.0.2"];
         assert_eq!(read("10.0.0.1", &spoofed), ("6.6.6.6".into(), "198.51.100.7".into()));
         let two_headers = ["6.6.6.6", "198.51.100.7"];
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_counts_as_absent() {
+    fn unreadable_headers_count_as_absent() {
         for garbage in [
             "a",
             "",
@@ -337,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_else_is_none() {
+    fn other_texts_are_not_networks() {
         for text in [
             "",
             " ",
@@ -358,20 +358,20 @@ mod tests {
         ] {
             assert_eq!(parse_network(text), Err(InvalidNetwork::Unreadable), "{text:?}");
         }
-        let told = parse_network("10.1.2.3/8").unwrap_err().to_string();
-        assert_eq!(told, "is ambiguous, it could mean 10.0.0.0/8 or 10.1.2.3/32");
+        let error = parse_network("10.1.2.3/8").unwrap_err().to_string();
+        assert_eq!(error, "is ambiguous, it could mean 10.0.0.0/8 or 10.1.2.3/32");
     }
 
     proptest! {
         #[test]
-        fn headers_of_an_untrusted_peer_move_no_decision(headers in proptest::collection::vec("[ -~]{0,60}", 0..5)) {
+        fn headers_of_an_untrusted_peer_affect_no_decision(headers in proptest::collection::vec("[ -~]{0,60}", 0..5)) {
             let peer: IpAddr = "203.0.113.9".parse().unwrap();
             let address = ClientAddress::read(peer, headers.iter().map(String::as_str), &trusted());
             prop_assert_eq!((address.decided, address.logged), (peer, peer));
         }
 
         #[test]
-        fn what_a_client_writes_left_of_the_proxys_entry_moves_no_decision(spoof in "[ -~]{0,80}") {
+        fn entries_left_of_the_proxys_entry_affect_no_decision(spoof in "[ -~]{0,80}") {
             let header = format!("{spoof}, 198.51.100.7");
             prop_assert_eq!(read("10.0.0.1", &[&header]).1, "198.51.100.7");
         }

@@ -95,11 +95,11 @@ named_enum! {
 type Cell = Option<PermissionScope>;
 
 /// The cells of one role: a row per resource, a column per operation, both in their order.
-type Row = [[Cell; Operation::ALL.len()]; Resource::ALL.len()];
+type RolePermissions = [[Cell; Operation::ALL.len()]; Resource::ALL.len()];
 
 /// The widest scope of each role for each operation on each resource.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PermissionMatrix([Row; Role::ALL.len()]);
+pub struct PermissionMatrix([RolePermissions; Role::ALL.len()]);
 
 const ALL: Cell = Some(PermissionScope::All);
 const DEP: Cell = Some(PermissionScope::Department);
@@ -108,7 +108,7 @@ const NON: Cell = None;
 
 /// The default matrix, unless an operator replaces it: read, create, update, delete of each resource.
 #[rustfmt::skip]
-const BUILT_IN: [(Role, Row); Role::ALL.len()] = [
+const BUILT_IN: [(Role, RolePermissions); Role::ALL.len()] = [
     //                 conversation          approval              knowledge             account
     (Role::Admin,      [[ALL, ALL, ALL, ALL], [ALL, ALL, ALL, ALL], [ALL, ALL, ALL, ALL], [ALL, ALL, ALL, ALL]]),
     (Role::Supervisor, [[ALL, DEP, DEP, NON], [DEP, DEP, DEP, NON], [ALL, DEP, DEP, DEP], [DEP, NON, NON, NON]]),
@@ -151,7 +151,7 @@ impl PermissionMatrix {
     }
 }
 
-fn cell(row: &Row, resource: Resource, operation: Operation) -> Cell {
+fn cell(row: &RolePermissions, resource: Resource, operation: Operation) -> Cell {
     row.get(resource as usize)?.get(operation as usize).copied()?
 }
 
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn each_cell_is_kept_in_its_own_place() {
+    fn each_cell_is_stored_separately() {
         let places = || {
             let pairs = Resource::ALL.into_iter().flat_map(|r| Operation::ALL.into_iter().map(move |o| (r, o)));
             Role::ALL.into_iter().flat_map(move |role| pairs.clone().map(move |(r, o)| (role, r, o)))

@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn what_people_type_is_understood() {
+    fn typed_variants_of_a_code_are_accepted() {
         let code = Some(*b"foobarfoob");
         let spellings = [
             "mzxw-6ytb-ojtg-633c",
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_code_is_refused() {
+    fn texts_that_are_not_codes_are_refused() {
         let wrong = [
             "",
             "-",
@@ -157,7 +157,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_is_read(bytes: [u8; 10]) {
+        fn a_code_round_trips(bytes: [u8; 10]) {
             let text = RecoveryCode(bytes).text();
             prop_assert_eq!(text.len(), 19);
             prop_assert_eq!(read(&text), Some(bytes));
@@ -175,7 +175,7 @@ mod tests {
         }
 
         #[test]
-        fn garbage_is_refused_quietly(text in "\\PC{0,40}") {
+        fn arbitrary_text_is_refused_without_panic(text in "\\PC{0,40}") {
             if let Some(code) = RecoveryCode::parse(&text) {
                 prop_assert_eq!(read(&code.text()), Some(code.0));
             }

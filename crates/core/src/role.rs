@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn a_set_holds_what_was_put_in() {
+    fn a_set_contains_exactly_its_members() {
         let roles = Roles::NONE.with(Role::Admin).with(Role::User);
         assert!(roles.holds(Role::Admin) && roles.holds(Role::User) && !roles.holds(Role::Agent));
         assert!(roles.without(Role::Admin).without(Role::User).is_empty());

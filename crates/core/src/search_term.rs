@@ -23,10 +23,10 @@ pub fn search_terms(employee_id: &str, name: &str) -> BTreeSet<String> {
     [employee_id, name].into_iter().flat_map(beginnings).collect()
 }
 
-/// The range of terms that begin with `sought`: from the first text, inclusive, to the second, exclusive.
+/// The range of terms that begin with `query`: from the first text, inclusive, to the second, exclusive.
 #[must_use]
-pub fn search_range(sought: &str) -> (String, String) {
-    let from = hex(&plain(sought));
+pub fn search_range(query: &str) -> (String, String) {
+    let from = hex(&plain(query));
     let to = format!("{from}{RANGE_END}");
     (from, to)
 }
@@ -65,41 +65,41 @@ mod tests {
 
     use super::*;
 
-    fn finds(sought: &str, id: &str, name: &str) -> bool {
-        let (from, to) = search_range(sought);
+    fn finds(query: &str, id: &str, name: &str) -> bool {
+        let (from, to) = search_range(query);
         search_terms(id, name).range(from..to).next().is_some()
     }
 
     #[test]
     fn people_are_found_by_the_beginning_of_a_word() {
-        for sought in ["li.wei@example.com", "LI", "wei", "example", "com", "@", ".we"] {
-            let expected = !sought.starts_with(['@', '.']);
-            assert_eq!(finds(sought, "Li.Wei@example.com", ""), expected, "{sought}");
+        for query in ["li.wei@example.com", "LI", "wei", "example", "com", "@", ".we"] {
+            let expected = !query.starts_with(['@', '.']);
+            assert_eq!(finds(query, "Li.Wei@example.com", ""), expected, "{query}");
         }
-        for sought in ["mary", "Mary  Ann", "ann o'b", "O'Brien", "brien", "smith", "(IT)", "it"] {
-            let expected = sought != "(IT)";
-            assert_eq!(finds(sought, "x", "Mary Ann  O'Brien-Smith (IT)"), expected, "{sought}");
+        for query in ["mary", "Mary  Ann", "ann o'b", "O'Brien", "brien", "smith", "(IT)", "it"] {
+            let expected = query != "(IT)";
+            assert_eq!(finds(query, "x", "Mary Ann  O'Brien-Smith (IT)"), expected, "{query}");
         }
-        for sought in ["ary", "rien", "mary b", "x y", "smiths"] {
-            assert!(!finds(sought, "x", "Mary Ann O'Brien-Smith"), "{sought}");
+        for query in ["ary", "rien", "mary b", "x y", "smiths"] {
+            assert!(!finds(query, "x", "Mary Ann O'Brien-Smith"), "{query}");
         }
         assert!(finds("_x", "_x", "") && finds("x", "_x", ""));
     }
 
     #[test]
     fn chinese_names_are_found_by_any_end_of_them() {
-        for sought in ["张", "张三丰", "三丰", "丰", "三", "丰(外", "外包", "包"] {
-            assert!(finds(sought, "x", "张三丰(外包)"), "{sought}");
+        for query in ["张", "张三丰", "三丰", "丰", "三", "丰(外", "外包", "包"] {
+            assert!(finds(query, "x", "张三丰(外包)"), "{query}");
         }
-        for sought in ["张丰", "丰三", "王"] {
-            assert!(!finds(sought, "x", "张三丰(外包)"), "{sought}");
+        for query in ["张丰", "丰三", "王"] {
+            assert!(!finds(query, "x", "张三丰(外包)"), "{query}");
         }
-        assert!(["tom", "王tom", "2", "王"].into_iter().all(|sought| finds(sought, "x", "王Tom-2")));
+        assert!(["tom", "王tom", "2", "王"].into_iter().all(|query| finds(query, "x", "王Tom-2")));
         assert!(!finds("om", "x", "王Tom") && !finds("王 tom", "x", "王Tom"));
     }
 
     #[test]
-    fn what_is_very_long_counts_by_its_beginning() {
+    fn very_long_texts_are_truncated() {
         let long = "a".repeat(64);
         assert!(finds(&long, &long, "") && finds(&"a".repeat(25), &"a".repeat(24), ""));
         assert!(!finds(&"a".repeat(24), &"a".repeat(23), ""));
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_finds_everybody() {
+    fn an_empty_query_finds_everyone() {
         assert!(finds("", "x", "") && finds("  ", "x", "y"));
     }
 
@@ -123,7 +123,7 @@ mod tests {
         }
 
         #[test]
-        fn everybody_is_found_by_each_beginning_of_their_name(name in "[\\PC]{1,30}", length in 0..30_usize) {
+        fn every_name_is_found_by_each_of_its_prefixes(name in "[\\PC]{1,30}", length in 0..30_usize) {
             let beginning: String = name.trim().chars().take(length).collect();
             prop_assert!(finds(&beginning, "x", &name));
         }

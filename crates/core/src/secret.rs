@@ -9,7 +9,7 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sha2::{Digest as _, Sha256};
 
-use crate::secret_kind::{Access, SecretKind, Ticket};
+use crate::secret_kind::{Access, SecretKind, SecretKindName, Ticket};
 use crate::{Entropy, NoEntropy};
 
 const PREFIX_CHARS: usize = 4;
@@ -56,14 +56,29 @@ impl<K: SecretKind> Secret<K> {
     /// # Errors
     /// When the text is not of this kind.
     pub fn parse(text: &str) -> Result<Self, MalformedSecret> {
-        let text: [u8; SECRET_CHARS] = text.as_bytes().try_into().map_err(|_| MalformedSecret)?;
-        let (body, tail) = text.split_at(PREFIX_CHARS + RANDOM_CHARS);
-        if body.starts_with(K::PREFIX.as_bytes()) && tail == checksum(body) {
-            Ok(Self { text, kind: PhantomData })
-        } else {
-            Err(MalformedSecret)
-        }
+        Ok(Self { text: check(text, K::PREFIX)?, kind: PhantomData })
     }
+}
+
+impl SecretKindName {
+    /// The digest of a value of this kind.
+    ///
+    /// # Errors
+    /// When the text is not a valid value.
+    pub fn digest(self, text: &str) -> Result<Digest, MalformedSecret> {
+        Ok(digest(check(text, self.prefix())?))
+    }
+}
+
+/// The text of a secret with this prefix and the right checksum.
+fn check(text: &str, prefix: &str) -> Result<[u8; SECRET_CHARS], MalformedSecret> {
+    let text: [u8; SECRET_CHARS] = text.as_bytes().try_into().map_err(|_| MalformedSecret)?;
+    let (body, tail) = text.split_at(PREFIX_CHARS + RANDOM_CHARS);
+    if body.starts_with(prefix.as_bytes()) && tail == checksum(body) { Ok(text) } else { Err(MalformedSecret) }
+}
+
+fn digest(text: [u8; SECRET_CHARS]) -> Digest {
+    Digest(Sha256::digest(text).into())
 }
 
 impl<K> Secret<K> {
@@ -77,7 +92,7 @@ impl<K> Secret<K> {
     /// The digest that is stored and logged instead of the value.
     #[must_use]
     pub fn digest(&self) -> Digest {
-        Digest(Sha256::digest(self.text).into())
+        digest(self.text)
     }
 }
 
@@ -233,6 +248,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::Half;
 
     struct Other;
     impl SecretKind for Other {
@@ -244,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_generated_parses_and_nothing_near_it_does() {
+    fn a_generated_secret_parses_and_no_variation_does() {
         let secret = fresh::<Access>();
         let text = secret.expose();
         assert_eq!(Secret::<Access>::parse(text).map(|same| same.digest()), Ok(secret.digest()));
@@ -261,6 +277,20 @@ mod tests {
         for near in [format!("{text} "), format!(" {text}"), format!("{text}="), text.to_lowercase(), String::new()] {
             assert!(Secret::<Access>::parse(&near).is_err(), "{near:?}");
         }
+    }
+
+    #[test]
+    fn the_prefix_names_the_kind_and_only_that_kind_parses_the_value() {
+        let value = fresh::<Half>();
+        assert_eq!(SecretKindName::of(value.expose()), Some(SecretKindName::Half));
+        for kind in SecretKindName::ALL {
+            let expected = if *kind == SecretKindName::Half { Ok(value.digest()) } else { Err(MalformedSecret) };
+            assert_eq!(kind.digest(value.expose()), expected, "{kind:?}");
+        }
+        assert_eq!(
+            (SecretKindName::of("dp"), SecretKindName::of("Bearer dpa_"), SecretKindName::of("")),
+            (None, None, None)
+        );
     }
 
     #[test]

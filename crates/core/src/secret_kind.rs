@@ -2,8 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Digest, MalformedSecret, Secret};
-
 /// A kind of secret. Each kind has its own prefix.
 pub trait SecretKind {
     /// The four characters at the start of every secret of this kind.
@@ -47,16 +45,6 @@ macro_rules! kinds {
             pub fn of(text: &str) -> Option<Self> {
                 Self::ALL.iter().copied().find(|kind| text.starts_with(kind.prefix()))
             }
-
-            /// The digest of a value of this kind.
-            ///
-            /// # Errors
-            /// When the text is not a valid value.
-            pub fn digest(self, text: &str) -> Result<Digest, MalformedSecret> {
-                match self {
-                    $(Self::$name => Secret::<$name>::parse(text).map(|secret| secret.digest()),)+
-                }
-            }
         }
     };
 }
@@ -94,19 +82,5 @@ mod tests {
     fn no_two_kinds_begin_alike() {
         let unique: std::collections::HashSet<_> = SecretKindName::ALL.iter().map(|kind| kind.prefix()).collect();
         assert_eq!(unique.len(), SecretKindName::ALL.len());
-    }
-
-    #[test]
-    fn a_value_is_known_by_how_it_begins_and_read_by_its_kind_alone() {
-        let value = Secret::<Half>::generate(&crate::Entropy::system()).unwrap_or_else(|_| panic!("no randomness"));
-        assert_eq!(SecretKindName::of(value.expose()), Some(SecretKindName::Half));
-        for kind in SecretKindName::ALL {
-            let expected = if *kind == SecretKindName::Half { Ok(value.digest()) } else { Err(MalformedSecret) };
-            assert_eq!(kind.digest(value.expose()), expected, "{kind:?}");
-        }
-        assert_eq!(
-            (SecretKindName::of("dp"), SecretKindName::of("Bearer dpa_"), SecretKindName::of("")),
-            (None, None, None)
-        );
     }
 }

@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn a_set_holds_what_was_put_in() {
+    fn a_set_contains_exactly_its_members() {
         let some = ServiceScopes::NONE.with(ServiceScope::Messages);
         assert!(some.contains(ServiceScope::Messages) && !some.contains(ServiceScope::Introspect) && !some.is_empty());
     }

@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_platforms_own_word_about_this_very_person_counts() {
+    fn only_a_platform_identity_of_this_person_vouches() {
         for vouched in [PlatformVouching::None, PlatformVouching::Directly, PlatformVouching::Through] {
             assert_eq!(PlatformVouching::from_number(vouched.number()), vouched);
             for method in [LoginMethod::Qrcode, LoginMethod::Oauth2, LoginMethod::Bind, LoginMethod::Password] {
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn it_ends_at_its_end() {
+    fn a_session_ends_at_its_expiry() {
         assert_eq!(session().remaining(Timestamp::from_millis(999)), Some(Duration::from_millis(1)));
         assert_eq!(session().remaining(Timestamp::from_millis(1_000)), None);
     }

@@ -1,5 +1,8 @@
 //! Time-based one-time passwords: RFC 6238 on RFC 4226, with SHA-1, six digits and steps of 30 seconds, which every
 //! authenticator supports.
+//!
+//! Written here, on `hmac` and `sha1`, instead of using a crate: a check must return the step of the code, because accepting a
+//! step uses it up.
 
 use std::fmt;
 

@@ -1,4 +1,7 @@
 //! The server: accepts connections within limits, serves them, and shuts down gracefully.
+//!
+//! The accept loop is written here instead of using `axum::serve`, which has no limit on connections, no deadline for a head,
+//! and no way to close the connection that has waited longest.
 
 mod activity;
 mod checked_reader;

@@ -6,9 +6,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use deskpass_core::{AllowLists, Digest, EmployeeKey, ServiceScope, ServiceScopes, Timestamp};
-use tokio::time::timeout;
 
-use crate::cache::CACHE_FILL_TIMEOUT;
+use crate::cache::CacheLookup;
 use crate::database::{Row, Sql};
 use crate::{Store, StoreError};
 
@@ -75,26 +74,14 @@ impl Store {
     /// # Errors
     /// When the store fails; then the caller must not allow the request.
     pub async fn access_rules(&self) -> Result<Arc<AccessRules>, StoreError> {
-        if !self.cache.is_trusted() {
-            return self.read_access_rules().await;
+        match self.cache.look_up(&self.cache.rules, &()).await {
+            CacheLookup::Hit(rules) => Ok(rules),
+            CacheLookup::Miss(gap) => {
+                let rules = self.database.read(|sql| read(sql).map(Arc::new)).await?;
+                gap.fill(&rules);
+                Ok(rules)
+            }
         }
-        if let Some(rules) = self.cache.rules.get(&()) {
-            return Ok(rules);
-        }
-        let gap = match timeout(CACHE_FILL_TIMEOUT, self.cache.rules.get_value_or_guard_async(&())).await {
-            Ok(Ok(rules)) => return Ok(rules),
-            Ok(Err(gap)) => gap,
-            Err(_) => return self.read_access_rules().await,
-        };
-        let rules = self.read_access_rules().await?;
-        // The insert fails when the rules changed meanwhile; this snapshot is then not cached.
-        let _ = gap.insert(Arc::clone(&rules));
-        Ok(rules)
-    }
-
-    /// Reads the rules from the database, bypassing the cache.
-    async fn read_access_rules(&self) -> Result<Arc<AccessRules>, StoreError> {
-        self.database.read(|sql| read(sql).map(Arc::new)).await
     }
 }
 
@@ -131,28 +118,4 @@ pub(crate) fn read_allow_lists(sql: &Sql<'_>) -> Result<AllowLists, StoreError> 
         Ok((row.role(0)?, network))
     })?;
     Ok(rows.into_iter().collect())
-}
-
-#[cfg(test)]
-mod tests {
-    use crate::cache::{Cache, CacheChange, Freshness};
-
-    use super::*;
-
-    #[test]
-    fn a_read_from_before_a_change_is_not_cached_after_it() {
-        let cache = Cache::new(10, Freshness::permanent());
-        let forgets: [fn(&Cache); 2] = [|cache| cache.apply(CacheChange::Rules), Cache::clear];
-        for forget in forgets {
-            let gap = cache.rules.get_value_or_guard(&(), None);
-            let quick_cache::sync::GuardResult::Guard(gap) = gap else { panic!("it was not filled") };
-            forget(&cache);
-            assert!(gap.insert(Arc::default()).is_err());
-            assert!(cache.rules.get(&()).is_none());
-        }
-        cache.rules.insert((), Arc::default());
-        assert!(cache.rules.get(&()).is_some());
-        cache.apply(CacheChange::Rules);
-        assert!(cache.rules.get(&()).is_none());
-    }
 }

@@ -1,8 +1,8 @@
 //! A cache of recent sessions, people and the access rules, so that the hot path runs no SQL.
 //!
-//! Entries are added in two ways: a sole writer inserts what it has committed, or a reader fills a gap. A reader that
-//! read before a commit must not restore what the commit removed. So it holds a placeholder while it reads; removing a
-//! key also removes the placeholder, and the late fill is discarded.
+//! Entries are added in two ways: a sole writer inserts what it has committed, or a reader fills a gap ([`fill`]). A
+//! reader that read before a commit must not restore what the commit removed. So it holds a placeholder while it reads;
+//! removing a key also removes the placeholder, and the late fill is discarded.
 //!
 //! A session is cached together with its person, for one lookup instead of two. People rarely change: every change to a
 //! person advances the epoch, and a session that was last checked in another epoch looks up its person again.
@@ -12,36 +12,39 @@
 mod fill;
 mod freshness;
 
+use std::any::Any;
 use std::fmt;
 use std::ops::Deref;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use deskpass_core::{Digest, EmployeeKey, Person, Roles, Session, Timestamp};
-use quick_cache::sync;
+use deskpass_core::{Digest, EmployeeKey, Person, Session, Timestamp};
 
-pub(crate) use fill::CACHE_FILL_TIMEOUT;
+pub(crate) use fill::{CacheLookup, Entries, Gap};
 pub(crate) use freshness::{BootInstant, Freshness};
 
 use crate::AccessRules;
 
-/// A person from the store, with a place for texts derived from them.
+/// A person from the store, with a slot for one value that the application derives from them.
+///
+/// The slot is part of the entry because the hot path has the entry in hand: a cache of derived values of its own would
+/// cost a second lookup, and would have to be invalidated as well. The store does not know what is in the slot: a type
+/// parameter instead of `Any` would spread to every type that contains a [`crate::Store`].
 #[derive(Debug)]
 pub struct CachedPerson {
     person: Person,
-    cached: OnceLock<(Roles, [Box<str>; 2])>,
+    derived: OnceLock<Box<dyn Any + Send + Sync>>,
 }
 
 impl CachedPerson {
     pub(crate) fn new(person: Person) -> Self {
-        Self { person, cached: OnceLock::new() }
+        Self { person, derived: OnceLock::new() }
     }
 
-    /// Returns two texts derived from the person and the effective roles, such as their part of a response. They are made at the
-    /// first call and kept while the person is unchanged. `None` when the roles differ from those of the first call.
-    pub fn cached_texts(&self, roles: Roles, make: impl FnOnce(&Person) -> [Box<str>; 2]) -> Option<[&str; 2]> {
-        let (cached_roles, texts) = self.cached.get_or_init(|| (roles, make(&self.person)));
-        (*cached_roles == roles).then(|| texts.each_ref().map(|text| &**text))
+    /// Returns the value in the slot. The first call derives it; it is kept while the person is unchanged. `None` when the
+    /// first call derived a value of another type.
+    pub fn derived<T: Any + Send + Sync>(&self, derive: impl FnOnce(&Person) -> T) -> Option<&T> {
+        self.derived.get_or_init(|| Box::new(derive(&self.person))).downcast_ref()
     }
 }
 
@@ -134,10 +137,10 @@ pub enum Invalidation<'a> {
 type Listener = Box<dyn Fn(Invalidation<'_>) + Send + Sync>;
 
 pub(crate) struct Cache {
-    pub(crate) sessions: sync::Cache<Digest, Arc<SessionWithPerson>>,
-    pub(crate) people: sync::Cache<EmployeeKey, Arc<CachedPerson>>,
+    pub(crate) sessions: Entries<Digest, SessionWithPerson>,
+    pub(crate) people: Entries<EmployeeKey, CachedPerson>,
     /// At most one entry.
-    pub(crate) rules: sync::Cache<(), Arc<AccessRules>>,
+    pub(crate) rules: Entries<(), AccessRules>,
     epoch: AtomicU64,
     freshness: Freshness,
     listener: OnceLock<Listener>,
@@ -148,11 +151,10 @@ impl Cache {
     pub(crate) fn new(entries: usize, freshness: Freshness) -> Self {
         // The shards of the cache fill unevenly; without spare capacity a few entries would never fit.
         let entries = entries.saturating_add(entries / 16);
-        let (sessions, people) = (sync::Cache::new(entries), sync::Cache::new(entries));
         Self {
-            sessions,
-            people,
-            rules: sync::Cache::new(1),
+            sessions: Entries::new(entries),
+            people: Entries::new(entries),
+            rules: Entries::new(1),
             epoch: AtomicU64::new(0),
             freshness,
             listener: OnceLock::new(),

@@ -21,9 +21,9 @@ use deskpass_core::{Digest, EmployeeKey, Role, Timestamp};
 use crate::access_rules::read_allow_lists;
 use crate::agents::partial_session;
 use crate::cache::CacheChange;
-use crate::database::{Row, Tx};
+use crate::database::Tx;
 use crate::deny_list::{EndReason, denied};
-use crate::locks::{lock_administration, lock_agent, lock_and_read, lock_enabled_employee, lock_role};
+use crate::locks::{lock_administration, lock_agent, lock_enabled_employee, lock_role, lock_session};
 use crate::{Store, StoreError};
 
 /// The author of a change.
@@ -175,24 +175,6 @@ fn check_session(tx: &Tx<'_>, actor: &Actor) -> Result<Result<(), Revocation>, S
     }
     let allowed = from.map_or(Ok(true), |from| read_allow_lists(tx).map(|lists| lists.allow(found.active, from)))?;
     Ok(if allowed { Ok(()) } else { Err(Revocation::AddressNotAllowed(found.active)) })
-}
-
-/// The columns of a locked session that decide.
-struct LockedSession {
-    active: Role,
-    default_role: Option<Role>,
-    expires_at: Timestamp,
-}
-
-/// Locks the session until the transaction ends; `None` when it has ended.
-fn lock_session(tx: &Tx<'_>, digest: Digest, employee: &EmployeeKey) -> Result<Option<LockedSession>, StoreError> {
-    let text = "UPDATE session SET role_id = role_id WHERE digest = $1 AND corp_id = $2 AND employee_key = $3
-        AND NOT EXISTS (SELECT 1 FROM denied_token WHERE digest = $1) RETURNING role_id, lent_role_id, expires_at";
-    let read = |row: &Row<'_>| {
-        let default_role = if row.is_null(1)? { None } else { Some(row.role(1)?) };
-        Ok(LockedSession { active: row.role(0)?, default_role, expires_at: row.timestamp(2)? })
-    };
-    lock_and_read(tx, text, &args![digest, employee.corp(), employee.id()], read)
 }
 
 /// Why a session or partial session does not exist any more.

@@ -89,8 +89,9 @@ impl Store {
                 let log_rows =
                     tx.first(text, &args![&*first_id_at(now + MAX_LEAD_OVER_RECORD)], |row| row.int(0))?.unwrap_or(0);
                 let repaired = ClockRepair { sessions, others, log_rows: usize::try_from(log_rows).unwrap_or(0) };
-                let said = format!("{sessions} session(s) ended, {log_rows} row(s) of the audit log have a later time");
-                entry.clone().with_detail(said).write(tx)?;
+                let detail =
+                    format!("{sessions} session(s) ended, {log_rows} row(s) of the audit log have a later time");
+                entry.clone().with_detail(detail).write(tx)?;
                 Ok(repaired)
             })
             .await
@@ -106,13 +107,14 @@ pub async fn read_latest_recorded_time(location: &Location, mode: Mode) -> Resul
 }
 
 fn latest_recorded_time(sql: &Sql<'_>) -> Result<Option<Timestamp>, StoreError> {
-    let noted =
+    let recorded =
         sql.first("SELECT MAX(at) FROM probe", &[], |row| row.timestamp(0))?.unwrap_or(Timestamp::from_millis(0));
     // Log rows that a wrong clock wrote stay in the log, but do not count. Before a time is recorded, all rows count.
-    let before = if noted.millis() == 0 { Timestamp::from_millis(i64::MAX) } else { noted + MAX_LEAD_OVER_RECORD };
+    let before =
+        if recorded.millis() == 0 { Timestamp::from_millis(i64::MAX) } else { recorded + MAX_LEAD_OVER_RECORD };
     let text = "SELECT at FROM login_log WHERE id < $1 ORDER BY id DESC LIMIT 1";
     let logged = sql.first(text, &args![&*first_id_at(before)], |row| row.timestamp(0))?;
-    let newest = logged.map_or(noted, |logged| logged.max(noted));
+    let newest = logged.map_or(recorded, |logged| logged.max(recorded));
     Ok((newest.millis() > 0).then_some(newest))
 }
 

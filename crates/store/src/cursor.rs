@@ -1,4 +1,6 @@
 //! Cursors for paging through lists.
+//!
+//! Written here instead of using a crate: a cursor is the last row's position in an index of ours, as text.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -12,7 +14,7 @@ pub struct Cursor {
 
 /// A text that is not a cursor of a list in this order.
 #[derive(Clone, Copy, Debug, thiserror::Error, PartialEq, Eq)]
-#[error("not a place in this list")]
+#[error("not a cursor of this list")]
 pub struct InvalidCursor;
 
 /// The sort order of a list, as far as its cursors differ.
@@ -56,7 +58,7 @@ impl Cursor {
         let json = URL_SAFE_NO_PAD.decode(text).map_err(|_| InvalidCursor)?;
         let (letter, first, second): (String, String, String) =
             serde_json::from_slice(&json).map_err(|_| InvalidCursor)?;
-        let said = CursorOrder::ALL.into_iter().find(|order| order.letter() == letter);
+        let found = CursorOrder::ALL.into_iter().find(|order| order.letter() == letter);
         let fits = match order {
             CursorOrder::Login | CursorOrder::CreatedAt => first.parse::<i64>().is_ok(),
             CursorOrder::Term => first.bytes().all(|c| c.is_ascii_hexdigit()),
@@ -64,7 +66,7 @@ impl Cursor {
         };
         // PostgreSQL does not accept NUL in a text.
         let is_odd = first.contains('\0') || second.contains('\0');
-        if said != Some(order) || !fits || is_odd {
+        if found != Some(order) || !fits || is_odd {
             return Err(InvalidCursor);
         }
         Ok(Self { order, parts: (first, second) })
@@ -94,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_cursor_is_read_as_it_was_written_and_by_its_own_list_alone() {
+    fn a_cursor_round_trips_only_for_its_own_order() {
         for order in CursorOrder::ALL {
             let cursor = Cursor::new(order, "17", "O'Brien \"x\" 王\\");
             let text = cursor.to_text();
@@ -108,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_list_gave_out_is_refused() {
+    fn texts_that_are_not_cursors_are_refused() {
         let of = |json: &str| URL_SAFE_NO_PAD.encode(json);
         let odd =
             ["", "x", "{}", "[]", r#"["i","a"]"#, r#"["i","a","b","c"]"#, r#"["z","","a"]"#, r#"["i","","a\u0000"]"#];

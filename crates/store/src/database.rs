@@ -32,7 +32,7 @@ pub use restart::{SameKey, restart_log};
 pub(crate) use row::Row;
 pub(crate) use sql::Sql;
 pub(crate) use tx::Tx;
-pub(crate) use value::Value;
+pub(crate) use value::SqlValue;
 
 use crate::cache::Cache;
 use crate::{ChainKey, StoreError};

@@ -10,11 +10,10 @@ mod terms;
 use std::sync::Arc;
 
 use deskpass_core::{EmployeeKey, IdentifiedPerson, Person, Role, Timestamp};
-use tokio::time::timeout;
 
 use self::person::{COLUMNS, GRANT_ROLE, REVOKE_ROLE, is_last_admin, listed, merge_roles};
 use crate::agents::partial_session;
-use crate::cache::{CACHE_FILL_TIMEOUT, CacheChange};
+use crate::cache::{CacheChange, CacheLookup};
 use crate::deny_list::EndReason;
 use crate::locks::lock_administration;
 use crate::sessions::{SessionScope, end_sessions_of};
@@ -25,7 +24,7 @@ pub use people::PeoplePage;
 pub(crate) use people::is_selective;
 pub use person::ListedPerson;
 pub(crate) use person::{administrators, find};
-pub(crate) use query::PeopleQuery;
+pub(crate) use query::PeopleSql;
 pub use roles::SetRolesOutcome;
 
 /// A request to add an employee.
@@ -56,31 +55,15 @@ impl Store {
     /// # Errors
     /// When the store fails.
     pub async fn person(&self, key: &EmployeeKey) -> Result<Option<Arc<CachedPerson>>, StoreError> {
-        if !self.cache.is_trusted() {
-            return self.look_up_person(key.clone()).await;
-        }
-        if let Some(person) = self.cache.people.get(key) {
-            return Ok(Some(person));
-        }
-        let gap = match timeout(CACHE_FILL_TIMEOUT, self.cache.people.get_value_or_guard_async(key)).await {
-            Ok(Ok(person)) => return Ok(Some(person)),
-            Ok(Err(gap)) => gap,
-            Err(_) => return self.look_up_person(key.clone()).await,
+        let gap = match self.cache.look_up(&self.cache.people, key).await {
+            CacheLookup::Hit(person) => return Ok(Some(person)),
+            CacheLookup::Miss(gap) => gap,
         };
         let wanted = key.clone();
-        let found = self.database.read(move |sql| find(sql, &wanted)).await?;
-        Ok(found.map(|listed| {
-            let person = Arc::new(CachedPerson::new(listed.person));
-            // The insert fails when the person changed meanwhile; this snapshot is then not cached.
-            let _ = gap.insert(Arc::clone(&person));
-            person
-        }))
-    }
-
-    /// Reads the person from the database, bypassing the cache.
-    async fn look_up_person(&self, key: EmployeeKey) -> Result<Option<Arc<CachedPerson>>, StoreError> {
-        let found = self.database.read(move |sql| find(sql, &key)).await?;
-        Ok(found.map(|listed| Arc::new(CachedPerson::new(listed.person))))
+        let Some(found) = self.database.read(move |sql| find(sql, &wanted)).await? else { return Ok(None) };
+        let person = Arc::new(CachedPerson::new(found.person));
+        gap.fill(&person);
+        Ok(Some(person))
     }
 
     /// All employees, ordered by corporation and identifier, at most `limit` starting after `after`.

@@ -94,13 +94,16 @@ impl From<InvalidCursor> for StoreError {
 
 impl From<tokio_postgres::Error> for StoreError {
     fn from(error: tokio_postgres::Error) -> Self {
-        if let Some(said) = error.as_db_error() {
+        if let Some(db_error) = error.as_db_error() {
             // The detail is left out: it quotes values.
-            return Self::new(StoreErrorKind::Unavailable, format!("{} ({})", said.message(), said.code().code()));
+            return Self::new(
+                StoreErrorKind::Unavailable,
+                format!("{} ({})", db_error.message(), db_error.code().code()),
+            );
         }
         let causes = std::iter::successors(Some(&error as &dyn std::error::Error), |error| error.source());
-        let told = causes.map(ToString::to_string).collect::<Vec<_>>().join(": ");
-        Self::new(StoreErrorKind::Unavailable, told)
+        let detail = causes.map(ToString::to_string).collect::<Vec<_>>().join(": ");
+        Self::new(StoreErrorKind::Unavailable, detail)
     }
 }
 
@@ -145,7 +148,7 @@ mod tests {
         for code in [ffi::SQLITE_CORRUPT, ffi::SQLITE_FULL] {
             let error = of(code);
             assert_eq!(error.kind(), StoreErrorKind::Unavailable);
-            assert!(!error.to_string().contains("backup") && !error.to_string().contains("room"), "{error}");
+            assert!(!error.to_string().contains("backup") && !error.to_string().contains("disk space"), "{error}");
         }
     }
 }

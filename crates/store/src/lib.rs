@@ -36,7 +36,7 @@ use tokio::task::JoinSet;
 use crate::cache::{Cache, Freshness};
 use crate::database::Database;
 use crate::sessions::LastUseBuffer;
-use crate::statistics::Statistics;
+use crate::statistics::StatisticsBuffer;
 
 pub use access_rules::{AccessRules, ServiceKey};
 pub use agents::{
@@ -83,7 +83,7 @@ pub struct Store {
     database: Arc<Database>,
     cache: Arc<Cache>,
     last_uses: Arc<LastUseBuffer>,
-    statistics: Arc<Statistics>,
+    statistics: Arc<StatisticsBuffer>,
 }
 
 impl Store {
@@ -123,16 +123,16 @@ impl Store {
     pub fn sync_with_nodes(&self, bus: &Bus) -> JoinSet<()> {
         let mut tasks = JoinSet::new();
         let Some(changed) = self.database.changed().map(Arc::clone) else { return tasks };
-        let (speaking, hearing, database) = (bus.clone(), bus.clone(), Arc::clone(&self.database));
+        let (sender, receiver, database) = (bus.clone(), bus.clone(), Arc::clone(&self.database));
         tasks.spawn(async move {
             loop {
                 changed.notified().await;
-                speaking.nudge();
+                sender.nudge();
             }
         });
         tasks.spawn(async move {
             loop {
-                hearing.nudged().notified().await;
+                receiver.nudged().notified().await;
                 database.catch_up();
             }
         });

@@ -3,7 +3,6 @@
 use deskpass_core::{Digest, EmployeeKey, Timestamp};
 
 use crate::database::{Row, Sql, Tx};
-use crate::locks::lock_rows;
 use crate::{ChangeAuthor, ChangeError, LogEntry, Store, StoreError};
 
 /// The number of refused bindings after which a proof is invalid.
@@ -140,18 +139,6 @@ impl Store {
     }
 }
 
-/// Locks a proof until the transaction ends.
-pub(crate) fn lock_proof(tx: &Tx<'_>, digest: Digest) -> Result<(), StoreError> {
-    lock_rows(tx, "UPDATE bind_proof SET attempts = attempts WHERE digest = $1", &args![digest]).map(drop)
-}
-
-/// Whether an identity may act as `target`; locks the link until the transaction ends.
-pub(crate) fn lock_link(tx: &Tx<'_>, identity: &EmployeeKey, target: &EmployeeKey) -> Result<bool, StoreError> {
-    let text = "UPDATE link SET approved_at = approved_at
-        WHERE corp_id = $1 AND user_id = $2 AND target_corp_id = $3 AND target_key = $4";
-    Ok(lock_rows(tx, text, &args![identity.corp(), identity.id(), target.corp(), target.id()])? == 1)
-}
-
 /// Consumes a proof and marks its link as used.
 pub(crate) fn consume_proof(
     tx: &Tx<'_>,
@@ -161,7 +148,7 @@ pub(crate) fn consume_proof(
 ) -> Result<(), StoreError> {
     let text = "UPDATE bind_proof SET used_at = $2 WHERE digest = $1 AND used_at IS NULL RETURNING corp_id, user_id";
     let identity = tx.first(text, &args![digest, now], |row| key(row, 0))?;
-    let identity = identity.ok_or_else(|| StoreError::damaged("a proof was used twice at once"))?;
+    let identity = identity.ok_or_else(|| StoreError::damaged("a bind proof was used by two requests at once"))?;
     let text = "UPDATE link SET bound_at = $5 WHERE corp_id = $1 AND user_id = $2 AND target_corp_id = $3
         AND target_key = $4 AND bound_at IS NULL";
     tx.execute(text, &args![identity.corp(), identity.id(), target.corp(), target.id(), now]).map(drop)

@@ -1,31 +1,17 @@
 //! Row locks: each keeps rows unchanged until the transaction ends. `change_author` defines the lock order.
+//!
+//! A lock is an `UPDATE` that sets a column to its current value. It replaces `SELECT … FOR UPDATE`, which SQLite does not
+//! have: PostgreSQL locks the updated rows, and in SQLite there is only one writing transaction anyway. Only this file does
+//! it.
 
-use deskpass_core::{EmployeeKey, Role};
+use deskpass_core::{Digest, EmployeeKey, Role, Timestamp};
 
 use crate::StoreError;
-use crate::database::{Row, Tx, Value};
-
-/// Locks the rows that `update` selects until the transaction ends; returns their number.
-///
-/// `update` sets a column to its current value. It replaces `SELECT … FOR UPDATE`, which SQLite does not have: PostgreSQL
-/// locks the updated rows, and in SQLite there is only one writing transaction anyway.
-pub(crate) fn lock_rows(tx: &Tx<'_>, update: &str, values: &[Value<'_>]) -> Result<usize, StoreError> {
-    tx.execute(update, values)
-}
-
-/// Locks a row like [`lock_rows`] and reads the `RETURNING` columns of `update`; `None` when there is no such row.
-pub(crate) fn lock_and_read<T>(
-    tx: &Tx<'_>,
-    update: &str,
-    values: &[Value<'_>],
-    read: impl FnMut(&Row<'_>) -> Result<T, StoreError>,
-) -> Result<Option<T>, StoreError> {
-    tx.first(update, values, read)
-}
+use crate::database::{Row, SqlValue, Tx};
 
 /// Serialises changes to rules and administrators, since each of them depends on the result of the others.
 pub(crate) fn lock_administration(tx: &Tx<'_>) -> Result<(), StoreError> {
-    lock_rows(tx, "UPDATE role SET name = name WHERE id = 1", &[]).map(drop)
+    tx.execute("UPDATE role SET name = name WHERE id = 1", &[]).map(drop)
 }
 
 /// Locks an employee and their agent record until the transaction ends, whether or not they are enabled.
@@ -37,35 +23,69 @@ pub(crate) fn lock_agent_and_employee(tx: &Tx<'_>, employee: &EmployeeKey) -> Re
 /// Only for the lock order: a sign-in with a password locks this row before that of the employee.
 pub(crate) fn lock_agent(tx: &Tx<'_>, employee: &EmployeeKey) -> Result<(), StoreError> {
     let text = "UPDATE agent SET role_id = role_id WHERE corp_id = $1 AND employee_key = $2";
-    lock_rows(tx, text, &args![employee.corp(), employee.id()]).map(drop)
+    tx.execute(text, &args![employee.corp(), employee.id()]).map(drop)
 }
 
 /// Locks an employee until the transaction ends, whether or not they are enabled.
 pub(crate) fn lock_employee(tx: &Tx<'_>, employee: &EmployeeKey) -> Result<(), StoreError> {
     let text = "UPDATE employee SET name = name WHERE corp_id = $1 AND employee_key = $2";
-    lock_rows(tx, text, &args![employee.corp(), employee.id()]).map(drop)
+    tx.execute(text, &args![employee.corp(), employee.id()]).map(drop)
 }
 
 /// Whether an employee is enabled; locks the row until the transaction ends.
 pub(crate) fn lock_enabled_employee(tx: &Tx<'_>, employee: &EmployeeKey) -> Result<bool, StoreError> {
     let text = "UPDATE employee SET name = name WHERE corp_id = $1 AND employee_key = $2 AND disabled_at IS NULL";
-    Ok(lock_rows(tx, text, &args![employee.corp(), employee.id()])? == 1)
+    Ok(tx.execute(text, &args![employee.corp(), employee.id()])? == 1)
 }
 
 /// Whether an employee holds a role; locks the assignment until the transaction ends.
 pub(crate) fn lock_role(tx: &Tx<'_>, employee: &EmployeeKey, role: Role) -> Result<bool, StoreError> {
     let text = "UPDATE user_role SET role_id = role_id WHERE corp_id = $1 AND employee_key = $2 AND role_id = $3";
-    Ok(lock_rows(tx, text, &args![employee.corp(), employee.id(), role])? == 1)
+    Ok(tx.execute(text, &args![employee.corp(), employee.id(), role])? == 1)
 }
 
 /// Whether an agent record matches this condition; locks it until the transaction ends.
-pub(crate) fn lock_agent_where(tx: &Tx<'_>, which: &str, values: &[Value<'_>]) -> Result<bool, StoreError> {
-    Ok(lock_rows(tx, &format!("UPDATE agent SET role_id = role_id WHERE {which}"), values)? == 1)
+pub(crate) fn lock_agent_where(tx: &Tx<'_>, which: &str, values: &[SqlValue<'_>]) -> Result<bool, StoreError> {
+    Ok(tx.execute(&format!("UPDATE agent SET role_id = role_id WHERE {which}"), values)? == 1)
 }
 
 /// The default role of the agent record, if it is enabled; locks the record until the transaction ends.
 pub(crate) fn lock_default_role(tx: &Tx<'_>, key: &EmployeeKey) -> Result<Option<Role>, StoreError> {
     let text = "UPDATE agent SET role_id = role_id WHERE corp_id = $1 AND employee_key = $2 AND disabled_at IS NULL
         RETURNING role_id";
-    lock_and_read(tx, text, &args![key.corp(), key.id()], |row| row.role(0))
+    tx.first(text, &args![key.corp(), key.id()], |row| row.role(0))
+}
+
+/// The columns of a locked session on which its use depends.
+pub(crate) struct LockedSession {
+    pub(crate) active: Role,
+    pub(crate) default_role: Option<Role>,
+    pub(crate) expires_at: Timestamp,
+}
+
+/// Locks the session until the transaction ends; `None` when it has ended.
+pub(crate) fn lock_session(
+    tx: &Tx<'_>,
+    digest: Digest,
+    employee: &EmployeeKey,
+) -> Result<Option<LockedSession>, StoreError> {
+    let text = "UPDATE session SET role_id = role_id WHERE digest = $1 AND corp_id = $2 AND employee_key = $3
+        AND NOT EXISTS (SELECT 1 FROM denied_token WHERE digest = $1) RETURNING role_id, lent_role_id, expires_at";
+    let read = |row: &Row<'_>| {
+        let default_role = if row.is_null(1)? { None } else { Some(row.role(1)?) };
+        Ok(LockedSession { active: row.role(0)?, default_role, expires_at: row.timestamp(2)? })
+    };
+    tx.first(text, &args![digest, employee.corp(), employee.id()], read)
+}
+
+/// Locks a bind proof until the transaction ends.
+pub(crate) fn lock_proof(tx: &Tx<'_>, digest: Digest) -> Result<(), StoreError> {
+    tx.execute("UPDATE bind_proof SET attempts = attempts WHERE digest = $1", &args![digest]).map(drop)
+}
+
+/// Whether an identity may act as `target`; locks the link until the transaction ends.
+pub(crate) fn lock_link(tx: &Tx<'_>, identity: &EmployeeKey, target: &EmployeeKey) -> Result<bool, StoreError> {
+    let text = "UPDATE link SET approved_at = approved_at
+        WHERE corp_id = $1 AND user_id = $2 AND target_corp_id = $3 AND target_key = $4";
+    Ok(tx.execute(text, &args![identity.corp(), identity.id(), target.corp(), target.id()])? == 1)
 }

@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use crate::database::{Row, Sql, Value};
-use crate::directory::{PeopleQuery, is_selective};
+use crate::database::{Row, Sql, SqlValue};
+use crate::directory::{PeopleSql, is_selective};
 use crate::sessions::SessionWalk;
 use crate::{Cursor, PageStart, PeopleFilter, SessionFilter, Store, StoreError};
 
@@ -19,13 +19,12 @@ impl Store {
         at: PageStart,
         limit: usize,
     ) -> Result<[String; 3], StoreError> {
-        let those: Vec<_> = (0..limit).map(|number| format!("person{number}")).collect();
+        let keys: Vec<_> = (0..limit).map(|number| format!("person{number}")).collect();
         self.database
             .read(move |sql| {
-                let page = PeopleQuery::page(&filter, &at, limit, is_selective(sql, &filter)?)?;
-                let (people, roles) =
-                    (PeopleQuery::people(&filter.corp, &those), PeopleQuery::roles(&filter.corp, &those));
-                let plan = |query: PeopleQuery| plan(sql, &query.text, &query.values);
+                let page = PeopleSql::page(&filter, &at, limit, is_selective(sql, &filter)?)?;
+                let (people, roles) = (PeopleSql::people(&filter.corp, &keys), PeopleSql::roles(&filter.corp, &keys));
+                let plan = |query: PeopleSql| plan(sql, &query.text, &query.values);
                 Ok([plan(page)?, plan(people)?, plan(roles)?])
             })
             .await
@@ -39,7 +38,7 @@ impl Store {
     pub async fn count_plan(&self, filter: PeopleFilter, at_most: i64) -> Result<String, StoreError> {
         self.database
             .read(move |sql| {
-                let query = PeopleQuery::count(&filter, at_most.saturating_add(1), is_selective(sql, &filter)?)?;
+                let query = PeopleSql::count(&filter, at_most.saturating_add(1), is_selective(sql, &filter)?)?;
                 plan(sql, &query.text, &query.values)
             })
             .await
@@ -62,7 +61,7 @@ impl Store {
 }
 
 /// One line per step, indented below its parent.
-fn plan(sql: &Sql<'_>, text: &str, values: &[Value<'_>]) -> Result<String, StoreError> {
+fn plan(sql: &Sql<'_>, text: &str, values: &[SqlValue<'_>]) -> Result<String, StoreError> {
     if let Sql::Postgres(_) = sql {
         return Ok(sql.rows(&format!("EXPLAIN {text}"), values, |row| row.text(0))?.join("\n"));
     }

@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_was_closed_under_this_name_key_and_purpose_opens() {
+    fn a_value_opens_only_under_its_name_key_and_purpose() {
         let ours = seal(7, "tests");
         let closed = ours.close("a", b"text").unwrap();
         assert_eq!(ours.open("a", &closed).as_deref(), Some(b"text".as_slice()));
@@ -85,14 +85,14 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_closed_without_random_bytes() {
+    fn sealing_fails_without_random_bytes() {
         let dry = Seal::new(&[7; 32], "tests", Entropy::from_fn(|_| Err(NoEntropy)));
         assert_eq!(dry.close("a", b"text"), Err(SealError::NoEntropy(NoEntropy)));
     }
 
     /// Nodes of the previous version seal with the key that this derivation makes.
     #[test]
-    fn what_the_version_before_sealed_opens() {
+    fn values_sealed_by_the_previous_version_open() {
         let key = Digest::of(&[b"deskpass shared store", &[7; 32]]);
         let cipher = XChaCha20Poly1305::new(&Key::from(*key.bytes()));
         let closed = cipher.encrypt(&XNonce::from([1; NONCE]), Payload { msg: b"text", aad: b"a" }).unwrap();

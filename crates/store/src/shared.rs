@@ -177,7 +177,7 @@ pub struct PlatformToken {
 impl fmt::Debug for PlatformToken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { asked_at, expires_at, .. } = self;
-        write!(f, "PlatformToken(asked for at {}, until {})", asked_at.millis(), expires_at.millis())
+        write!(f, "PlatformToken(requested at {}, expires at {})", asked_at.millis(), expires_at.millis())
     }
 }
 

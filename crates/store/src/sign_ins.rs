@@ -6,7 +6,7 @@ use std::time::Duration;
 use deskpass_core::{Digest, EmployeeKey, Timestamp};
 
 use crate::agents::SignInReference;
-use crate::database::{Row, Sql, Tx, Value, in_snapshot};
+use crate::database::{Row, Sql, SqlValue, Tx, in_snapshot};
 use crate::deny_list::EndReason;
 use crate::login_log::{find_row, read_page};
 use crate::sessions::end_one;
@@ -79,12 +79,12 @@ impl Store {
         key: EmployeeKey,
         from: Timestamp,
         now: Timestamp,
-        most: SignInListLimits,
+        at_most: SignInListLimits,
     ) -> Result<Vec<ListedSignIn>, StoreError> {
         let list = move |sql: &Sql<'_>| {
             let own = SignInHistory { sql, key: &key, from };
-            let mut rows = own.sign_ins(now, most.sign_ins)?;
-            rows.extend(own.rows(AuditEvent::SignInRefused, None, most.refused)?.into_iter().map(|row| (row, None)));
+            let mut rows = own.sign_ins(now, at_most.sign_ins)?;
+            rows.extend(own.rows(AuditEvent::SignInRefused, None, at_most.refused)?.into_iter().map(|row| (row, None)));
             rows.sort_unstable_by(|(one, _), (other, _)| other.id.cmp(&one.id));
             let disowned = disowned(sql, rows.iter().map(|(row, _)| &*row.id))?;
             let sign_in = |(row, session): (LogRow, _)| {
@@ -142,12 +142,12 @@ impl DisownRequest {
     /// Whether the limit of notices is reached. For a sign-in, refused ones do not count: any client can cause them.
     fn is_over_notice_limit(&self, tx: &Tx<'_>) -> Result<bool, StoreError> {
         let Self { sign_in, entry, .. } = self;
-        let (most, lately) = NOTICE_LIMIT;
+        let (at_most, period) = NOTICE_LIMIT;
         let text = "SELECT COUNT(*) FROM disowned d JOIN login_log l ON l.id = d.sign_in
             WHERE d.at > $1 AND d.sign_in <> $2 AND l.corp_id = $3 AND l.employee_key = $4 AND l.event IN ($5, $6)";
-        let (since, about) = (entry.at - lately, &sign_in.about);
+        let (since, about) = (entry.at - period, &sign_in.about);
         let values = args![since, &*sign_in.id, about.corp(), about.id(), AuditEvent::SignIn.name(), &*sign_in.event];
-        Ok(tx.first(text, &values, |row| row.int(0))?.unwrap_or(0) >= most)
+        Ok(tx.first(text, &values, |row| row.int(0))?.unwrap_or(0) >= at_most)
     }
 
     /// The notices for the administrators.
@@ -178,7 +178,7 @@ struct SignInHistory<'a> {
 
 impl SignInHistory<'_> {
     /// The newest rows of one kind, only of one time if `moment` is given. Other rows are not scanned.
-    fn rows(&self, event: AuditEvent, moment: Option<Timestamp>, most: usize) -> Result<Vec<LogRow>, StoreError> {
+    fn rows(&self, event: AuditEvent, moment: Option<Timestamp>, at_most: usize) -> Result<Vec<LogRow>, StoreError> {
         let filter = LogFilter {
             corp: self.key.corp().to_owned(),
             employee: Some(self.key.id().to_owned()),
@@ -187,18 +187,18 @@ impl SignInHistory<'_> {
             to: moment.map(|moment| moment + Duration::from_millis(1)),
             ..LogFilter::default()
         };
-        Ok(read_page(self.sql, &filter, None, most)?.rows)
+        Ok(read_page(self.sql, &filter, None, at_most)?.rows)
     }
 
     /// The newest sign-ins, and earlier ones whose session is one of the newest valid sessions.
-    fn sign_ins(&self, now: Timestamp, most: usize) -> Result<Vec<(LogRow, Option<Digest>)>, StoreError> {
-        let mut rows = self.rows(AuditEvent::SignIn, None, most)?;
+    fn sign_ins(&self, now: Timestamp, at_most: usize) -> Result<Vec<(LogRow, Option<Digest>)>, StoreError> {
+        let mut rows = self.rows(AuditEvent::SignIn, None, at_most)?;
         let Some((newest, oldest)) = rows.first().zip(rows.last()).map(|(first, last)| (first.at, last.at)) else {
             return Ok(Vec::new());
         };
         let alive = live_sessions(self.sql, self.key, (self.from, newest), now)?;
-        for session in alive.iter().take(most).filter(|session| session.created_at <= oldest) {
-            let mut begun = self.rows(AuditEvent::SignIn, Some(session.created_at), most)?;
+        for session in alive.iter().take(at_most).filter(|session| session.created_at <= oldest) {
+            let mut begun = self.rows(AuditEvent::SignIn, Some(session.created_at), at_most)?;
             begun.retain(|row| session.began_with(row) && rows.iter().all(|known| known.id != row.id));
             rows.extend(begun);
         }
@@ -208,7 +208,7 @@ impl SignInHistory<'_> {
             (row, session)
         };
         let mut sign_ins: Vec<_> = rows.into_iter().map(sign_in).collect();
-        let mut spare = sign_ins.len().saturating_sub(most);
+        let mut spare = sign_ins.len().saturating_sub(at_most);
         // The oldest are dropped first.
         sign_ins.reverse();
         sign_ins.retain(|(_, session)| {
@@ -261,7 +261,7 @@ fn live_sessions(
 
 /// Which of these rows were disowned, and when.
 fn disowned<'a>(sql: &Sql<'_>, rows: impl Iterator<Item = &'a str>) -> Result<HashMap<String, Timestamp>, StoreError> {
-    let values: Vec<_> = rows.map(Value::from).collect();
+    let values: Vec<_> = rows.map(SqlValue::from).collect();
     if values.is_empty() {
         return Ok(HashMap::new());
     }

@@ -74,13 +74,13 @@ type Times = BTreeMap<(i64, SignInStep), u64>;
 
 /// Counts that are not yet written.
 #[derive(Debug, Default)]
-pub(crate) struct Statistics {
+pub(crate) struct StatisticsBuffer {
     waiting: Mutex<Times>,
     /// Held during a flush: a concurrent read would miss the counts that are being written.
     turn: AsyncMutex<()>,
 }
 
-impl Statistics {
+impl StatisticsBuffer {
     fn waiting(&self) -> MutexGuard<'_, Times> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -28,9 +28,10 @@ impl Store {
     /// When the store fails.
     pub async fn sweep(&self, now: Timestamp, ended: Timestamp, batch: i64) -> Result<usize, StoreError> {
         // In its own transaction, so that a failure of either does not affect the other.
-        let told = self.database.write(|tx| sweep_journal(tx)).await;
-        let told = told.inspect_err(|error| tracing::warn!(%error, "cannot sweep the journal")).unwrap_or(0);
-        let gone = self
+        let swept_journal = self.database.write(|tx| sweep_journal(tx)).await;
+        let swept_journal =
+            swept_journal.inspect_err(|error| tracing::warn!(%error, "could not sweep the journal")).unwrap_or(0);
+        let removed = self
             .database
             .write(move |tx| {
                 // Unreadable rows are removed as well.
@@ -40,19 +41,19 @@ impl Store {
                     &args![ended, batch],
                     |row| Ok(Digest::from_text(&row.text(0)?)),
                 )?;
-                let forgiven = tx.execute(
+                let undenied = tx.execute(
                     "DELETE FROM denied_token WHERE digest IN (SELECT digest FROM denied_token WHERE until <= $1 LIMIT $2)",
                     &args![now, batch],
                 )?;
-                let gone = expired.len() + forgiven + links::sweep(tx, now, batch)? + single_use::sweep(tx, now, batch)?;
-                let gone = gone + agents::sweep(tx, now, ended, batch)? + statistics::sweep(tx, now, batch)?;
-                let gone = gone + sessions::sweep_networks(tx, now, batch)?;
+                let removed = expired.len() + undenied + links::sweep(tx, now, batch)? + single_use::sweep(tx, now, batch)?;
+                let removed = removed + agents::sweep(tx, now, ended, batch)? + statistics::sweep(tx, now, batch)?;
+                let removed = removed + sessions::sweep_networks(tx, now, batch)?;
                 for digest in expired.into_iter().flatten() {
                     tx.record_change(CacheChange::SessionSwept(digest));
                 }
-                Ok(gone)
+                Ok(removed)
             })
             .await?;
-        Ok(told + gone)
+        Ok(swept_journal + removed)
     }
 }

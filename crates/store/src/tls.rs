@@ -27,7 +27,7 @@ fn read(file: &Path) -> Result<Vec<CertificateDer<'static>>, InvalidCaFile> {
     let unusable = |why: &dyn std::fmt::Display| InvalidCaFile(format!("{}: {why}", file.display()));
     let certificates = CertificateDer::pem_file_iter(file).map_err(|error| unusable(&error))?;
     let certificates = certificates.collect::<Result<Vec<_>, _>>().map_err(|error| unusable(&error))?;
-    if certificates.is_empty() { Err(unusable(&"there is no certificate in it")) } else { Ok(certificates) }
+    if certificates.is_empty() { Err(unusable(&"it contains no certificate")) } else { Ok(certificates) }
 }
 
 /// Certificates as PEM, for clients that require this form.

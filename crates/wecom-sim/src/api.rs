@@ -14,10 +14,10 @@ use deskpass_core::{Entropy, Timestamp};
 use http::{Request, StatusCode};
 use serde_json::{Map, Value, json};
 
-use crate::endpoint::Api;
+use crate::endpoint::Endpoint;
 use crate::errcode::{Refused, errmsg};
-use crate::query::Query;
-use crate::state::{Inner, SimulatorReply, SimulatorState};
+use crate::query::QueryParams;
+use crate::state::{SimulatorInner, SimulatorReply, SimulatorState};
 use crate::{SimulatorConfig, reply};
 
 /// The context of a call.
@@ -25,39 +25,44 @@ struct Call<'a> {
     config: &'a SimulatorConfig,
     entropy: Entropy,
     now: Timestamp,
-    query: &'a Query,
+    query: &'a QueryParams,
     body: &'a [u8],
 }
 
-type Fields = Map<String, Value>;
+type JsonFields = Map<String, Value>;
 
-fn dispatch(api: Api, call: &Call<'_>, state: &mut SimulatorState) -> Result<Fields, Refused> {
+fn dispatch(api: Endpoint, call: &Call<'_>, state: &mut SimulatorState) -> Result<JsonFields, Refused> {
     match api {
-        Api::GetToken => token::get(call, state),
-        Api::AuthGetUserInfo => identity::auth_get_user_info(call, state),
-        Api::UserGetUserInfo => identity::user_get_user_info(call, state),
-        Api::UserGet => contacts::user(call),
-        Api::DepartmentGet => contacts::department(call),
-        Api::DepartmentList => contacts::departments(call),
-        Api::AgentGet => app::get(call),
-        Api::LinkedUserGet => contacts::linked_user(call),
-        Api::MessageSend => message::send(call, state),
+        Endpoint::GetToken => token::get(call, state),
+        Endpoint::AuthGetUserInfo => identity::auth_get_user_info(call, state),
+        Endpoint::UserGetUserInfo => identity::user_get_user_info(call, state),
+        Endpoint::UserGet => contacts::user(call),
+        Endpoint::DepartmentGet => contacts::department(call),
+        Endpoint::DepartmentList => contacts::departments(call),
+        Endpoint::AgentGet => app::get(call),
+        Endpoint::LinkedUserGet => contacts::linked_user(call),
+        Endpoint::MessageSend => message::send(call, state),
     }
 }
 
 /// Fields of a success that the platform includes, empty, in its refusals: a client must check the error code first.
-fn empty_fields(api: Api) -> Fields {
+fn empty_fields(api: Endpoint) -> JsonFields {
     match api {
-        Api::AuthGetUserInfo => fields(json!({ "userid": "" })),
-        Api::UserGet => fields(json!({ "department": [], "order": [], "is_leader_in_dept": [] })),
-        Api::DepartmentList => fields(json!({ "department": [] })),
-        _ => Fields::new(),
+        Endpoint::AuthGetUserInfo => fields(json!({ "userid": "" })),
+        Endpoint::UserGet => fields(json!({ "department": [], "order": [], "is_leader_in_dept": [] })),
+        Endpoint::DepartmentList => fields(json!({ "department": [] })),
+        _ => JsonFields::new(),
     }
 }
 
 /// Handles a call, or applies a fault that is queued for it.
-pub(crate) async fn handle(inner: &Inner, api: Api, peer: IpAddr, request: &Request<Bytes>) -> SimulatorReply {
-    let query = Query::from_uri(request.uri());
+pub(crate) async fn handle(
+    inner: &SimulatorInner,
+    api: Endpoint,
+    peer: IpAddr,
+    request: &Request<Bytes>,
+) -> SimulatorReply {
+    let query = QueryParams::from_uri(request.uri());
     let fault = {
         let mut state = inner.state();
         state.calls.count(api, &query);
@@ -80,8 +85,8 @@ pub(crate) async fn handle(inner: &Inner, api: Api, peer: IpAddr, request: &Requ
 }
 
 /// Admits a call with a valid token from an allowed address.
-fn admit(api: Api, call: &Call<'_>, peer: IpAddr, state: &mut SimulatorState) -> Result<Fields, Refused> {
-    if api != Api::GetToken {
+fn admit(api: Endpoint, call: &Call<'_>, peer: IpAddr, state: &mut SimulatorState) -> Result<JsonFields, Refused> {
+    if api != Endpoint::GetToken {
         state.tokens.check(call.query.non_empty("access_token"), call.now)?;
         if !state.switches.trust(peer) {
             return Err(60020.into());
@@ -90,7 +95,7 @@ fn admit(api: Api, call: &Call<'_>, peer: IpAddr, state: &mut SimulatorState) ->
     dispatch(api, call, state)
 }
 
-fn body(api: Api, done: Result<Fields, Refused>, peer: IpAddr, now: Timestamp, entropy: Entropy) -> Value {
+fn body(api: Endpoint, done: Result<JsonFields, Refused>, peer: IpAddr, now: Timestamp, entropy: Entropy) -> Value {
     let (errcode, mut body) = match done {
         Ok(fields) => (0, fields),
         Err(refused) => {
@@ -105,9 +110,9 @@ fn body(api: Api, done: Result<Fields, Refused>, peer: IpAddr, now: Timestamp, e
     Value::Object(body)
 }
 
-fn fields(value: Value) -> Fields {
+fn fields(value: Value) -> JsonFields {
     match value {
         Value::Object(fields) => fields,
-        _ => Fields::new(),
+        _ => JsonFields::new(),
     }
 }

@@ -6,9 +6,9 @@ use url::Url;
 
 use crate::authorize_error::AuthorizeError;
 use crate::directory::{PersonKind, SimulatedPerson};
-use crate::language::Language;
-use crate::query::Query;
-use crate::state::Inner;
+use crate::language::PageLanguage;
+use crate::query::QueryParams;
+use crate::state::SimulatorInner;
 use crate::switches::Switches;
 use crate::{SimulatorConfig, page, reply};
 
@@ -25,18 +25,18 @@ struct AuthorizeRequest<'a> {
     state: Option<&'a str>,
 }
 
-pub(crate) fn handle(inner: &Inner, link: AuthorizeLink, request: &Request<Bytes>) -> Response<Bytes> {
-    let query = Query::from_uri(request.uri());
-    let language = query.get("lang").filter(|_| link == AuthorizeLink::Desktop).and_then(Language::from_name);
-    let language = language.unwrap_or_else(|| Language::of(request.headers()));
+pub(crate) fn handle(inner: &SimulatorInner, link: AuthorizeLink, request: &Request<Bytes>) -> Response<Bytes> {
+    let query = QueryParams::from_uri(request.uri());
+    let language = query.get("lang").filter(|_| link == AuthorizeLink::Desktop).and_then(PageLanguage::from_name);
+    let language = language.unwrap_or_else(|| PageLanguage::of(request.headers()));
     authorize(inner, link, &query, language).unwrap_or_else(|error| page::error(language, error))
 }
 
 fn authorize(
-    inner: &Inner,
+    inner: &SimulatorInner,
     link: AuthorizeLink,
-    query: &Query,
-    language: Language,
+    query: &QueryParams,
+    language: PageLanguage,
 ) -> Result<Response<Bytes>, AuthorizeError> {
     let ask = check(link, query, &inner.config, &inner.state().switches)?;
     let Some(user) = query.get("sim_user") else {
@@ -46,7 +46,7 @@ fn authorize(
     Ok(reply::redirect(&ask.target(code.as_deref())))
 }
 
-fn issue_code(inner: &Inner, link: AuthorizeLink, user: &str) -> Result<String, AuthorizeError> {
+fn issue_code(inner: &SimulatorInner, link: AuthorizeLink, user: &str) -> Result<String, AuthorizeError> {
     let who = SimulatedPerson::by_id(user).ok_or(AuthorizeError::UnknownUser)?;
     // Inside the client the platform identifies even users whom the app may not see.
     if link == AuthorizeLink::Desktop && who.kind == PersonKind::Hidden {
@@ -58,7 +58,7 @@ fn issue_code(inner: &Inner, link: AuthorizeLink, user: &str) -> Result<String, 
 
 fn check<'a>(
     link: AuthorizeLink,
-    query: &'a Query,
+    query: &'a QueryParams,
     config: &SimulatorConfig,
     switches: &Switches,
 ) -> Result<AuthorizeRequest<'a>, AuthorizeError> {

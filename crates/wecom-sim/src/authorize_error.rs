@@ -2,7 +2,7 @@
 
 use http::StatusCode;
 
-use crate::language::Language;
+use crate::language::PageLanguage;
 
 /// The error of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,7 +29,7 @@ impl AuthorizeError {
         }
     }
 
-    pub(crate) fn message(self, language: Language) -> &'static str {
+    pub(crate) fn message(self, language: PageLanguage) -> &'static str {
         match self {
             Self::AppId => language.pick("appid is not this corporation (40013)", "appid 参数错误 (40013)"),
             Self::AgentId => language.pick("agentid is missing or another app's (40056)", "agentid 参数错误 (40056)"),

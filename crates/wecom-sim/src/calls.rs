@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use crate::endpoint::Api;
-use crate::query::Query;
+use crate::endpoint::Endpoint;
+use crate::query::QueryParams;
 
 /// The maximum number of recorded parameters.
 const MAX_PARAMETERS: usize = 32;
@@ -21,13 +21,13 @@ struct CallStats {
 }
 
 impl Calls {
-    pub(crate) fn count(&mut self, api: Api, query: &Query) {
+    pub(crate) fn count(&mut self, api: Endpoint, query: &QueryParams) {
         let seen = self.0.entry(api.name()).or_default();
         seen.count += 1;
         let pairs: Vec<_> = query.pairs().iter().take(MAX_PARAMETERS).collect();
         let names: Vec<_> = pairs.iter().map(|(name, _)| name).collect();
         seen.last = match api {
-            Api::AuthGetUserInfo | Api::UserGetUserInfo => json!({ "names": names, "pairs": pairs }),
+            Endpoint::AuthGetUserInfo | Endpoint::UserGetUserInfo => json!({ "names": names, "pairs": pairs }),
             _ => json!({ "names": names }),
         };
     }

@@ -58,12 +58,12 @@ mod tests {
     use crate::PEOPLE;
 
     #[test]
-    fn the_oldest_goes_first_when_there_are_too_many() {
+    fn the_oldest_code_is_evicted_first() {
         let (mut codes, now) = (Codes::default(), Timestamp::from_millis(0));
-        let mut mint = || codes.issue(PEOPLE.first().unwrap(), now, Entropy::system()).unwrap();
-        let (first, second) = (mint(), mint());
+        let mut issue = || codes.issue(PEOPLE.first().unwrap(), now, Entropy::system()).unwrap();
+        let (first, second) = (issue(), issue());
         for _ in 2..=MAX_CODES {
-            mint();
+            issue();
         }
         assert_eq!((codes.open.len(), codes.by_age.len()), (MAX_CODES, MAX_CODES));
         assert!(codes.redeem(&first, now).is_none());

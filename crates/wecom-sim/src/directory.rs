@@ -44,22 +44,22 @@ pub const PEOPLE: &[SimulatedPerson] = &[
 
 /// A department; the first one is the corporation itself.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Department {
+pub(crate) struct SimulatedDepartment {
     pub(crate) id: u32,
     pub(crate) name: &'static str,
     pub(crate) parent: u32,
 }
 
 /// All departments, each after its parent.
-pub(crate) const DEPARTMENTS: &[Department] = &[
-    Department { id: 1, name: "Deskpass", parent: 0 },
-    Department { id: 2, name: "IT", parent: 1 },
-    Department { id: 3, name: "IT Service Desk", parent: 2 },
-    Department { id: 4, name: "Sales", parent: 1 },
-    Department { id: 5, name: "Security", parent: 1 },
-    Department { id: 6, name: "Finance", parent: 1 },
+pub(crate) const DEPARTMENTS: &[SimulatedDepartment] = &[
+    SimulatedDepartment { id: 1, name: "Deskpass", parent: 0 },
+    SimulatedDepartment { id: 2, name: "IT", parent: 1 },
+    SimulatedDepartment { id: 3, name: "IT Service Desk", parent: 2 },
+    SimulatedDepartment { id: 4, name: "Sales", parent: 1 },
+    SimulatedDepartment { id: 5, name: "Security", parent: 1 },
+    SimulatedDepartment { id: 6, name: "Finance", parent: 1 },
     // Two departments may have the same name.
-    Department { id: 7, name: "IT Service Desk", parent: 6 },
+    SimulatedDepartment { id: 7, name: "IT Service Desk", parent: 6 },
 ];
 
 impl SimulatedPerson {
@@ -73,7 +73,7 @@ impl SimulatedPerson {
     }
 }
 
-impl Department {
+impl SimulatedDepartment {
     pub(crate) fn by_id(id: u32) -> Option<&'static Self> {
         DEPARTMENTS.iter().find(|department| department.id == id)
     }

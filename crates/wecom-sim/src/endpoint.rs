@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// A call of the API, named after its path.
 #[derive(Clone, Copy, Debug, Deserialize, Serialize, PartialEq, Eq)]
 #[serde(try_from = "String", into = "&'static str")]
-pub(crate) enum Api {
+pub(crate) enum Endpoint {
     GetToken,
     AuthGetUserInfo,
     UserGetUserInfo,
@@ -17,7 +17,7 @@ pub(crate) enum Api {
     MessageSend,
 }
 
-impl Api {
+impl Endpoint {
     const ALL: [Self; 9] = [
         Self::GetToken,
         Self::AuthGetUserInfo,
@@ -56,7 +56,7 @@ impl Api {
     }
 }
 
-impl TryFrom<String> for Api {
+impl TryFrom<String> for Endpoint {
     type Error = String;
     fn try_from(name: String) -> Result<Self, String> {
         let names = || Self::ALL.map(Self::name).join(", ");
@@ -64,8 +64,8 @@ impl TryFrom<String> for Api {
     }
 }
 
-impl From<Api> for &'static str {
-    fn from(api: Api) -> Self {
+impl From<Endpoint> for &'static str {
+    fn from(api: Endpoint) -> Self {
         api.name()
     }
 }

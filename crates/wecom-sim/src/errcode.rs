@@ -27,14 +27,14 @@ impl From<i64> for Refused {
 
 /// The error message: text, hint, caller and help page, in the platform's format.
 pub(crate) fn errmsg(errcode: i64, peer: IpAddr, now: Timestamp, entropy: Entropy) -> String {
-    let said = wording(errcode);
+    let text = wording(errcode);
     if errcode == 0 {
-        return said.to_owned();
+        return text.to_owned();
     }
     let (seconds, more) = (now.millis().max(0) / 1_000, entropy.bytes().map_or(0, u64::from_be_bytes));
     let hint = format!("{:010}{:014}", seconds % 10_000_000_000, more % 100_000_000_000_000);
     let page = format!("https://open.work.weixin.qq.com/devtool/query?e={errcode}");
-    format!("{said}, hint: [{hint}], from ip: {}, more info at {page}", peer.to_canonical())
+    format!("{text}, hint: [{hint}], from ip: {}, more info at {page}", peer.to_canonical())
 }
 
 fn wording(errcode: i64) -> &'static str {

@@ -8,7 +8,7 @@ use http::{HeaderName, HeaderValue, Response, StatusCode};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::endpoint::Api;
+use crate::endpoint::Endpoint;
 use crate::reply;
 
 /// The maximum number of queued faults, and the maximum delay of a fault.
@@ -20,7 +20,7 @@ const MAX_DELAY_MILLIS: u64 = 600_000;
 #[serde(deny_unknown_fields)]
 pub(crate) struct Fault {
     /// The affected API; all APIs if `None`.
-    api: Option<Api>,
+    api: Option<Endpoint>,
     pub(crate) errcode: Option<i64>,
     http_status: Option<u16>,
     body: Option<String>,
@@ -106,7 +106,7 @@ impl Faults {
     }
 
     /// Takes the first fault for this call.
-    pub(crate) fn take(&mut self, api: Api) -> Option<Fault> {
+    pub(crate) fn take(&mut self, api: Endpoint) -> Option<Fault> {
         let at = self.0.iter().position(|fault| fault.api.is_none_or(|wanted| wanted == api))?;
         let waiting = self.0.get_mut(at)?;
         let fault = waiting.clone();

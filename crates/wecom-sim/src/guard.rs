@@ -20,7 +20,7 @@ pub(crate) fn refuse(hosts: &HostNames, request: &Request<Bytes>) -> Option<Resp
     let safe = [Method::GET, Method::HEAD, Method::OPTIONS].contains(request.method());
     let site = HeaderName::from_static("sec-fetch-site");
     let cross_site = !safe && hosts.is_cross_site(text(headers, &HOST), text(headers, &site), text(headers, &ORIGIN));
-    cross_site.then(|| reply::forbidden("pages of other sites may not do this"))
+    cross_site.then(|| reply::forbidden("pages of other sites may not make this request"))
 }
 
 fn text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {

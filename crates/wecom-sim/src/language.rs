@@ -5,17 +5,17 @@ use http::header::ACCEPT_LANGUAGE;
 
 /// A supported language.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Language {
+pub(crate) enum PageLanguage {
     En,
     Zh,
 }
 
-impl Language {
+impl PageLanguage {
     /// The browser's preferred language.
     pub(crate) fn of(headers: &HeaderMap) -> Self {
-        let wishes = headers.get(ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+        let preferences = headers.get(ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok()).unwrap_or_default();
         let mut best = (Self::En, 0.0);
-        for (language, quality) in wishes.split(',').take(32).filter_map(parse_preference) {
+        for (language, quality) in preferences.split(',').take(32).filter_map(parse_preference) {
             if quality > best.1 {
                 best = (language, quality);
             }
@@ -40,8 +40,8 @@ impl Language {
     }
 }
 
-fn parse_preference(item: &str) -> Option<(Language, f32)> {
+fn parse_preference(item: &str) -> Option<(PageLanguage, f32)> {
     let (tag, quality) = item.split_once(';').unwrap_or((item, "q=1"));
     let quality = quality.trim().strip_prefix("q=")?.parse().ok()?;
-    Some((Language::from_name(tag)?, quality))
+    Some((PageLanguage::from_name(tag)?, quality))
 }

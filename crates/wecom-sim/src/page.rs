@@ -9,8 +9,8 @@ use url::Url;
 
 use crate::authorize_error::AuthorizeError;
 use crate::directory::{PEOPLE, PersonKind, SimulatedPerson};
-use crate::language::Language;
-use crate::query::Query;
+use crate::language::PageLanguage;
+use crate::query::QueryParams;
 use crate::reply;
 
 use frame::{Escaped, frame};
@@ -20,22 +20,22 @@ pub(crate) use index::index;
 pub(crate) const DENY: &str = "deny";
 
 /// The page on which the visitor chooses a user: each user is a link to the same URL with their name added.
-pub(crate) fn who(language: Language, redirect: &Url, query: &Query) -> Response<Bytes> {
+pub(crate) fn who(language: PageLanguage, redirect: &Url, query: &QueryParams) -> Response<Bytes> {
     let title = language.pick("Who are you?", "你是谁？");
-    let leads = language.pick("You are about to sign in at", "你将登录");
+    let intro = language.pick("You are about to sign in at", "你将登录");
     let host = redirect.host_str().unwrap_or_default();
     let port = redirect.port().map(|port| format!(":{port}")).unwrap_or_default();
     let people: String = PEOPLE.iter().map(|who| person(language, who, query)).collect();
     let refuse = link(query, DENY, &format!("<b>{}</b>", language.pick("Refuse", "拒绝")));
-    let toy = language.pick("This is a simulated platform: no password is asked.", "这是模拟平台，无需密码。");
+    let hint = language.pick("This is a simulated platform: no password is required.", "这是模拟平台，无需密码。");
     let body = format!(
-        "<h1>{title}</h1><p>{leads} {}{port}</p><ul>{people}</ul><ul class=\"refuse\">{refuse}</ul><p>{toy}</p>",
+        "<h1>{title}</h1><p>{intro} {}{port}</p><ul>{people}</ul><ul class=\"refuse\">{refuse}</ul><p>{hint}</p>",
         Escaped(host)
     );
     reply::page(StatusCode::OK, frame(language, "phone", title, &body))
 }
 
-fn person(language: Language, who: &SimulatedPerson, query: &Query) -> String {
+fn person(language: PageLanguage, who: &SimulatedPerson, query: &QueryParams) -> String {
     let note = match who.kind {
         PersonKind::Member => "",
         PersonKind::Left => language.pick("has left", "已离职"),
@@ -43,16 +43,16 @@ fn person(language: Language, who: &SimulatedPerson, query: &Query) -> String {
         PersonKind::Outsider => language.pick("not a member", "非企业成员"),
         PersonKind::Partner => language.pick("connected corporation", "互联企业成员"),
     };
-    let said = [who.id, who.department, note].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>();
-    link(query, who.id, &format!("<b>{}</b><small>{}</small>", Escaped(who.name), Escaped(&said.join(" · "))))
+    let details = [who.id, who.department, note].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>();
+    link(query, who.id, &format!("<b>{}</b><small>{}</small>", Escaped(who.name), Escaped(&details.join(" · "))))
 }
 
-fn link(query: &Query, user: &str, label: &str) -> String {
+fn link(query: &QueryParams, user: &str, label: &str) -> String {
     format!("<li><a href=\"?{}\">{label}</a></li>", Escaped(&query.with("sim_user", user)))
 }
 
 /// An error page, without a redirect.
-pub(crate) fn error(language: Language, error: AuthorizeError) -> Response<Bytes> {
+pub(crate) fn error(language: PageLanguage, error: AuthorizeError) -> Response<Bytes> {
     let title = language.pick("Request refused", "出错了");
     let body = format!("<h1>{title}</h1><p>{}</p>", Escaped(error.message(language)));
     reply::page(error.status(), frame(language, "phone", title, &body))

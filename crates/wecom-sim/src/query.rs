@@ -5,9 +5,9 @@ use url::form_urlencoded;
 
 /// Pairs of names and values.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Query(Vec<(String, String)>);
+pub(crate) struct QueryParams(Vec<(String, String)>);
 
-impl Query {
+impl QueryParams {
     pub(crate) fn from_uri(uri: &Uri) -> Self {
         Self(form_urlencoded::parse(uri.query().unwrap_or_default().as_bytes()).into_owned().collect())
     }

@@ -12,15 +12,15 @@ use crate::SimulatorConfig;
 use crate::api;
 use crate::authorize::{self, AuthorizeLink};
 use crate::control::{self, Control};
-use crate::endpoint::Api;
+use crate::endpoint::Endpoint;
 use crate::guard;
 use crate::page;
 use crate::reply;
-use crate::state::{Inner, MAX_BODY_BYTES, SimulatorReply};
+use crate::state::{MAX_BODY_BYTES, SimulatorInner, SimulatorReply};
 
 /// The simulated platform. Clones share the same state.
 #[derive(Clone)]
-pub struct Simulator(Arc<Inner>);
+pub struct Simulator(Arc<SimulatorInner>);
 
 impl fmt::Debug for Simulator {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -35,16 +35,16 @@ impl Simulator {
     pub fn new(config: SimulatorConfig, clock: Clock, entropy: Entropy) -> Self {
         let base = config.base.trim_end_matches('/').to_owned();
         let config = SimulatorConfig { base, ..config };
-        Self(Arc::new(Inner { config, clock, entropy, state: Mutex::default(), hosts: None }))
+        Self(Arc::new(SimulatorInner { config, clock, entropy, state: Mutex::default(), hosts: None }))
     }
 
     /// Restricts the simulator to these hosts, and accepts requests from pages of other sites only for sign-in. Without it, the
     /// service that contains the simulator must check them.
     #[must_use]
     pub fn restricted_to_hosts(self, hosts: HostNames) -> Self {
-        let Inner { config, clock, entropy, .. } = &*self.0;
+        let SimulatorInner { config, clock, entropy, .. } = &*self.0;
         let (config, clock, entropy) = (config.clone(), clock.clone(), *entropy);
-        Self(Arc::new(Inner { config, clock, entropy, state: Mutex::default(), hosts: Some(hosts) }))
+        Self(Arc::new(SimulatorInner { config, clock, entropy, state: Mutex::default(), hosts: Some(hosts) }))
     }
 
     /// Handles one request; its path may still begin with the base.
@@ -53,7 +53,7 @@ impl Simulator {
         if let Some(refusal) = refusal {
             return SimulatorReply::Response(refusal);
         }
-        let Some(route) = Route::for_path(&self.0.config.base, request.uri().path()) else {
+        let Some(route) = RequestTarget::for_path(&self.0.config.base, request.uri().path()) else {
             return SimulatorReply::Response(reply::not_found());
         };
         if !route.methods().contains(&request.method().as_str()) {
@@ -63,24 +63,24 @@ impl Simulator {
             return SimulatorReply::Response(reply::too_large());
         }
         SimulatorReply::Response(match route {
-            Route::Api(api) => return api::handle(&self.0, api, peer, &request).await,
-            Route::Index => page::index(&self.0.config, request.headers()),
-            Route::Authorize(link) => authorize::handle(&self.0, link, &request),
-            Route::Control(control) => control::handle(&mut self.0.state(), control, &request),
+            RequestTarget::Endpoint(api) => return api::handle(&self.0, api, peer, &request).await,
+            RequestTarget::Index => page::index(&self.0.config, request.headers()),
+            RequestTarget::Authorize(link) => authorize::handle(&self.0, link, &request),
+            RequestTarget::Control(control) => control::handle(&mut self.0.state(), control, &request),
         })
     }
 }
 
-/// The route of a request.
+/// What a request is addressed to.
 #[derive(Clone, Copy)]
-enum Route {
+enum RequestTarget {
     Index,
     Authorize(AuthorizeLink),
-    Api(Api),
+    Endpoint(Endpoint),
     Control(Control),
 }
 
-impl Route {
+impl RequestTarget {
     fn for_path(base: &str, path: &str) -> Option<Self> {
         // Also without the base, as on the real hosts.
         let path = path.strip_prefix(base).unwrap_or(path);
@@ -92,7 +92,7 @@ impl Route {
             "connect/oauth2/authorize" => Some(Self::Authorize(AuthorizeLink::InClient)),
             "wwlogin/sso/login" => Some(Self::Authorize(AuthorizeLink::Desktop)),
             path => match path.strip_prefix("cgi-bin/") {
-                Some(name) => Api::from_name(name).map(Self::Api),
+                Some(name) => Endpoint::from_name(name).map(Self::Endpoint),
                 None => Control::from_name(path).map(Self::Control),
             },
         }
@@ -101,7 +101,7 @@ impl Route {
     fn methods(self) -> &'static [&'static str] {
         match self {
             Self::Index | Self::Authorize(_) => &["GET"],
-            Self::Api(api) => api.methods(),
+            Self::Endpoint(api) => api.methods(),
             Self::Control(control) => control.methods(),
         }
     }

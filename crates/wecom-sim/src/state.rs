@@ -27,7 +27,7 @@ pub enum SimulatorReply {
 }
 
 /// The configuration and the state behind a simulator.
-pub(crate) struct Inner {
+pub(crate) struct SimulatorInner {
     pub(crate) config: SimulatorConfig,
     pub(crate) clock: Clock,
     pub(crate) entropy: Entropy,
@@ -47,7 +47,7 @@ pub(crate) struct SimulatorState {
     pub(crate) calls: Calls,
 }
 
-impl Inner {
+impl SimulatorInner {
     pub(crate) fn state(&self) -> MutexGuard<'_, SimulatorState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

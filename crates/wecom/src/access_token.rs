@@ -23,7 +23,7 @@ const LEASE_POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// An access token.
 pub(crate) struct AccessToken {
-    kept: CachedToken,
+    cached: CachedToken,
     renew_at: Timestamp,
     /// Whether another node fetched it.
     borrowed: bool,
@@ -32,17 +32,17 @@ pub(crate) struct AccessToken {
 impl AccessToken {
     /// The value sent with a call.
     pub(crate) fn value(&self) -> &str {
-        &self.kept.value
+        &self.cached.value
     }
 
     /// Whether another node fetched the token before `moment`.
     pub(crate) fn borrowed_from_before(&self, moment: Timestamp) -> bool {
-        self.borrowed && self.kept.asked_at < moment
+        self.borrowed && self.cached.asked_at < moment
     }
 
-    fn new(kept: CachedToken) -> Self {
-        let life = kept.expires_at.since(kept.asked_at);
-        Self { renew_at: kept.expires_at - RENEWAL_LEAD.min(life / 3), kept, borrowed: false }
+    fn new(cached: CachedToken) -> Self {
+        let life = cached.expires_at.since(cached.asked_at);
+        Self { renew_at: cached.expires_at - RENEWAL_LEAD.min(life / 3), cached, borrowed: false }
     }
 
     fn read(response: &ApiResponse, asked_at: Timestamp) -> Result<Self, InvalidResponse> {
@@ -97,13 +97,13 @@ struct ProviderState {
 
 impl ProviderState {
     fn valid_token(&self, now: Timestamp) -> Option<&Arc<AccessToken>> {
-        self.token.as_ref().filter(|token| now < token.kept.expires_at)
+        self.token.as_ref().filter(|token| now < token.cached.expires_at)
     }
 
     /// Whether a cached token is useful. A node without a token also uses one that is due for renewal, and renews it in time.
     fn wants(&self, token: &AccessToken, now: Timestamp) -> bool {
-        let refused = self.refused.as_ref().is_some_and(|refused| refused.kept == token.kept);
-        let until = if self.valid_token(now).is_some() { token.renew_at } else { token.kept.expires_at };
+        let refused = self.refused.as_ref().is_some_and(|refused| refused.cached == token.cached);
+        let until = if self.valid_token(now).is_some() { token.renew_at } else { token.cached.expires_at };
         now < until && !refused && is_visible_ascii(token.value())
     }
 }
@@ -152,12 +152,12 @@ impl TokenProvider {
     fn cached_or_fetch(&self) -> ReadyOrRunning<TokenResult> {
         let now = self.clock.now();
         let mut state = self.state();
-        let flight = state.fetch.clone().filter(SharedTask::is_running);
+        let fetch = state.fetch.clone().filter(SharedTask::is_running);
         let Some(token) = state.valid_token(now).cloned() else {
-            return ReadyOrRunning::Running(flight.unwrap_or_else(|| state.fetch.insert(self.start_fetch()).clone()));
+            return ReadyOrRunning::Running(fetch.unwrap_or_else(|| state.fetch.insert(self.start_fetch()).clone()));
         };
         let resting = state.backoff_until.is_some_and(|until| now < until);
-        if now >= token.renew_at && !resting && flight.is_none() {
+        if now >= token.renew_at && !resting && fetch.is_none() {
             state.fetch = Some(self.start_fetch());
         }
         ReadyOrRunning::Ready(Ok(token))
@@ -207,8 +207,8 @@ impl TokenProvider {
     }
 
     async fn load_cached(&self) -> Option<Option<AccessToken>> {
-        let kept = with_timeout(self.cache.load()).await?;
-        let token = kept.map(|kept| AccessToken { borrowed: true, ..AccessToken::new(kept) });
+        let cached = with_timeout(self.cache.load()).await?;
+        let token = cached.map(|cached| AccessToken { borrowed: true, ..AccessToken::new(cached) });
         let now = self.clock.now();
         Some(token.filter(|token| self.state().wants(token, now)))
     }
@@ -217,7 +217,7 @@ impl TokenProvider {
         let fetched = self.request_token().await;
         // Stored before a caller gets the token: if the platform then rejects it, the cache must not still hold an older one.
         match &fetched {
-            Ok(token) => with_timeout(self.cache.store(token.kept.clone())).await,
+            Ok(token) => with_timeout(self.cache.store(token.cached.clone())).await,
             Err(_) => with_timeout(self.cache.release_lease()).await,
         };
         fetched

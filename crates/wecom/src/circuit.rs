@@ -1,4 +1,7 @@
 //! The circuit breakers: they stop calls that the platform punishes or has no capacity for.
+//!
+//! Written here instead of using a crate: whether a breaker opens, and for how long, depends on the platform's error code and
+//! not on a number of failures.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -69,7 +72,7 @@ impl BreakerState {
 struct OpenBreaker {
     until: Timestamp,
     errcode: i64,
-    strikes: u32,
+    repeats: u32,
 }
 
 impl Breakers {
@@ -189,9 +192,9 @@ impl Breakers {
     fn refused(&self, api: Api, errcode: i64) {
         let now = self.clock.now();
         let mut state = self.state();
-        let strikes = state.open.get(&api).map_or(0, |open| open.strikes);
-        let Some(pause) = open_duration(api, errcode, strikes) else { return };
-        state.open.insert(api, OpenBreaker { until: now + pause, errcode, strikes: strikes.saturating_add(1) });
+        let repeats = state.open.get(&api).map_or(0, |open| open.repeats);
+        let Some(pause) = open_duration(api, errcode, repeats) else { return };
+        state.open.insert(api, OpenBreaker { until: now + pause, errcode, repeats: repeats.saturating_add(1) });
         tracing::warn!(
             api = api.name(),
             errcode,
@@ -210,15 +213,15 @@ impl Breakers {
         if let Some(OpenBreaker { until, errcode, .. }) = waits {
             return Circuit::Open { until, errcode };
         }
-        let lately = now.since(state.failed_at) < FAILURE_MEMORY;
-        let missing = state.failures >= FAILURE_THRESHOLD && lately;
+        let recently = now.since(state.failed_at) < FAILURE_MEMORY;
+        let missing = state.failures >= FAILURE_THRESHOLD && recently;
         match state.refused {
             // There is no token, and the last attempt to get one failed.
             _ if missing || token.is_some() => Circuit::Failing,
             Some(errcode) => Circuit::Refused { errcode },
             None if state.answered => Circuit::Closed,
             // A single call may fail by chance if others succeeded; here no call has ever succeeded.
-            None if state.failures > 0 && lately => Circuit::Failing,
+            None if state.failures > 0 && recently => Circuit::Failing,
             None => Circuit::Untried,
         }
     }
@@ -229,10 +232,10 @@ impl Breakers {
 }
 
 /// How long the circuit stays open after a refusal. Repeated wrong secrets block the caller's address for an hour.
-fn open_duration(api: Api, errcode: i64, strikes: u32) -> Option<Duration> {
+fn open_duration(api: Api, errcode: i64, repeats: u32) -> Option<Duration> {
     match errcode {
         40001 | 40013 | 40091 | 41002 | 41004 if api == Api::Token => {
-            Some(Duration::from_secs(60 << strikes.min(4)).min(Duration::from_mins(10)))
+            Some(Duration::from_secs(60 << repeats.min(4)).min(Duration::from_mins(10)))
         }
         45009 => Some(Duration::from_mins(1)),
         45033 => Some(Duration::from_secs(5)),

@@ -1,7 +1,7 @@
 //! The client for the platform.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use deskpass_core::Clock;
 use tokio::time::Instant;
@@ -11,11 +11,11 @@ use crate::api::{Api, ApiCall};
 use crate::circuit::Breakers;
 use crate::department::DepartmentNames;
 use crate::http_transport::{HttpTransport, ObservedDate};
-use crate::outage::OutageProbe;
 use crate::response::ApiResponse;
 use crate::sanitize::{is_visible_ascii, sanitize};
+use crate::shared_task::SharedTask;
 use crate::token_cache::{NoSharedCache, TokenCache};
-use crate::{Circuit, Error, Hosts, Identity, Settings, SettingsError};
+use crate::{Circuit, Error, Hosts, Identity, SettingsError, WecomSettings};
 
 /// The platform rejects the access token, or no longer accepts it. 40001 refers to the secret in a token request, and to the
 /// token in all other calls.
@@ -27,16 +27,17 @@ type CallResult = Result<ApiResponse, Error>;
 
 /// The client for the platform. Clones share the access token, the circuit breakers and the connections.
 #[derive(Clone)]
-pub struct Wecom(Arc<Inner>);
+pub struct Wecom(Arc<ClientInner>);
 
-struct Inner {
+struct ClientInner {
     corp_id: String,
     agent_id: Option<String>,
     hosts: Hosts,
     transport: Arc<HttpTransport>,
     tokens: TokenProvider,
     departments: DepartmentNames,
-    outage_probe: OutageProbe,
+    /// The outage probe in progress, if any.
+    outage_probe: Mutex<Option<SharedTask<bool>>>,
 }
 
 /// The application as registered on the platform.
@@ -55,7 +56,7 @@ impl Wecom {
     ///
     /// # Errors
     /// When the settings are invalid.
-    pub fn new(settings: Settings, clock: Clock) -> Result<Self, SettingsError> {
+    pub fn new(settings: WecomSettings, clock: Clock) -> Result<Self, SettingsError> {
         Self::with_token_cache(settings, clock, Arc::new(NoSharedCache))
     }
 
@@ -64,21 +65,21 @@ impl Wecom {
     /// # Errors
     /// When the settings are invalid.
     pub fn with_token_cache(
-        settings: Settings,
+        settings: WecomSettings,
         clock: Clock,
         cache: Arc<dyn TokenCache>,
     ) -> Result<Self, SettingsError> {
         settings.check()?;
         let transport = Arc::new(HttpTransport::new(&settings, clock.clone())?);
         let credentials = Credentials { corp_id: settings.corp_id.clone(), secret: settings.secret };
-        Ok(Self(Arc::new(Inner {
+        Ok(Self(Arc::new(ClientInner {
             corp_id: settings.corp_id,
             agent_id: settings.agent_id,
             hosts: settings.hosts,
             tokens: TokenProvider::new(Arc::clone(&transport), clock.clone(), credentials, cache),
             transport,
             departments: DepartmentNames::new(clock),
-            outage_probe: OutageProbe::default(),
+            outage_probe: Mutex::default(),
         })))
     }
 
@@ -177,8 +178,8 @@ impl Wecom {
         self.0.transport.breakers()
     }
 
-    pub(crate) fn outage_probe(&self) -> &OutageProbe {
-        &self.0.outage_probe
+    pub(crate) fn running_probe(&self) -> MutexGuard<'_, Option<SharedTask<bool>>> {
+        self.0.outage_probe.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn deadline(&self) -> Instant {

@@ -65,7 +65,7 @@ pub enum Unreachable {
     #[error("timed out")]
     TimedOut,
     /// The connection broke, or the data was not HTTP.
-    #[error("connection broken")]
+    #[error("connection lost")]
     ConnectionLost,
 }
 
@@ -79,13 +79,13 @@ pub enum InvalidResponse {
     #[error("too large")]
     TooLarge,
     /// The body is not a JSON object.
-    #[error("no JSON object")]
+    #[error("not a JSON object")]
     NotJson,
     /// A redirect; the API has none.
-    #[error("redirected elsewhere")]
+    #[error("unexpected redirect")]
     Redirected,
     /// This field is missing or invalid.
-    #[error("no usable {0}")]
+    #[error("missing or invalid {0}")]
     MissingField(&'static str),
 }
 

@@ -59,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn anything_else_in_their_place_is_left_alone() {
+    fn other_texts_are_left_unchanged() {
         for text in
             ["", "hint: [", "hint: []", "hint: [<b>]", "from ip: ", "from ip: 1.2.3", "from ip: 用户", "HINT: [1]"]
         {
@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn words_are_short_printable_and_free_of_secrets() {
+    fn messages_are_short_printable_and_free_of_secrets() {
         assert_eq!(message("a\n\u{1b}[31mb\0\u{85}c").text(), "a[31mbc");
         assert_eq!(message(&"字".repeat(9_999)).text().chars().count(), MAX_CHARS);
         let echoed = ErrorMessage::new("bad secret hunter2-hunter2, a", ["hunter2-hunter2", "a"].into_iter());

@@ -18,7 +18,7 @@ use crate::errcode::{ErrcodeInfo, FixableBy, explain};
 use crate::error_message::ErrorMessage;
 use crate::response::ApiResponse;
 use crate::tls::tls_config;
-use crate::{Error, InvalidResponse, Settings, SettingsError, Timeouts, Unreachable};
+use crate::{Error, InvalidResponse, SettingsError, Timeouts, Unreachable, WecomSettings};
 
 /// The maximum size of a body; the platform's bodies are a few hundred bytes.
 const MAX_BODY_BYTES: usize = 64 * 1024;
@@ -58,7 +58,7 @@ pub struct ObservedDate {
 
 impl HttpTransport {
     /// Creates a transport from the settings. The environment is ignored: only the settings decide where the secret is sent.
-    pub(crate) fn new(settings: &Settings, clock: Clock) -> Result<Self, SettingsError> {
+    pub(crate) fn new(settings: &WecomSettings, clock: Clock) -> Result<Self, SettingsError> {
         let mut http = Client::builder()
             .tls_backend_preconfigured(tls_config(settings)?)
             .user_agent(concat!("deskpass/", env!("CARGO_PKG_VERSION")))

@@ -32,6 +32,6 @@ pub use http_transport::ObservedDate;
 pub use identity::Identity;
 pub use link::Lang;
 pub use profile::{Department, MemberStatus, Profile};
-pub use settings::{Hosts, Settings, SettingsError, Timeouts};
+pub use settings::{Hosts, SettingsError, Timeouts, WecomSettings};
 pub use token_cache::{CacheFuture, CachedToken, FETCH_LEASE, TokenCache};
 pub use url::Url;

@@ -3,8 +3,6 @@
 //! An outage enables another way to sign in, so no client may be able to cause one. The results of users' codes can only show
 //! that the platform is up, or trigger a probe; only calls of this service itself decide that it is down.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
-
 use tokio::time::{Instant, sleep};
 
 use crate::api::{Api, ApiCall};
@@ -18,16 +16,6 @@ const MAX_PROBE_ATTEMPTS: u32 = 3;
 /// A code that belongs to no user.
 const PROBE_CODE: &str = "deskpass-is-looking";
 
-/// The probe in progress, if any.
-#[derive(Default)]
-pub(crate) struct OutageProbe(Mutex<Option<SharedTask<bool>>>);
-
-impl OutageProbe {
-    fn running(&self) -> MutexGuard<'_, Option<SharedTask<bool>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
 impl Wecom {
     /// Whether users cannot sign in through the platform at this moment: it does not respond, or refuses all sign-ins until an
     /// administrator fixes the cause. A rate limit is not an outage, because any client can trigger it. A result of the last
@@ -39,7 +27,7 @@ impl Wecom {
 
     /// Returns the known state or the probe that determines it.
     fn known_or_probe(&self) -> ReadyOrRunning<bool> {
-        let mut running = self.outage_probe().running();
+        let mut running = self.running_probe();
         if let Some(out) = self.breakers().known_outage() {
             return ReadyOrRunning::Ready(out);
         }
@@ -52,7 +40,7 @@ impl Wecom {
         SharedTask::spawn(async move {
             let out = this.probe().await;
             this.breakers().record_probe(out);
-            *this.outage_probe().running() = None;
+            *this.running_probe() = None;
             out
         })
     }
@@ -78,8 +66,8 @@ impl Wecom {
             return if is_local_error(&error) { Some(false) } else { answered(&error).map(|_| true) };
         }
         let call = ApiCall::get(Api::UserInfo, &[("code", PROBE_CODE)]).urgent();
-        let told = self.request(&call, deadline).await.and_then(|response| Ok(Identity::read(&response)?));
-        match told {
+        let outcome = self.request(&call, deadline).await.and_then(|response| Ok(Identity::read(&response)?));
+        match outcome {
             Ok(_) => Some(false),
             Err(error) if is_local_error(&error) => Some(false),
             Err(error) => answered(&error).map(|errcode| explain(errcode).fixable_by == FixableBy::Administrator),

@@ -98,18 +98,18 @@ impl Wecom {
     /// When the platform does not return it. A sign-in continues without a profile.
     pub async fn profile(&self, identity: &Identity) -> Result<Profile, Error> {
         let deadline = self.deadline();
-        let told = match identity {
+        let profile = match identity {
             Identity::Member { userid } => self.fetch_member(userid, deadline).await,
             Identity::Linked { corp_id, userid } => self.fetch_linked_member(corp_id, userid, deadline).await,
             Identity::Outsider => Ok(Profile::empty(Department::Unspecified)),
         };
-        match (identity, told) {
+        match (identity, profile) {
             // For users of connected corporations the platform reports no status: users who left are not found. For members,
             // the same error also means that they are outside the application's visible range.
             (Identity::Linked { .. }, Err(Error::Refused { errcode: NO_SUCH_USER, .. })) => {
                 Ok(Profile { status: MemberStatus::Left, ..Profile::empty(Department::Unspecified) })
             }
-            (_, told) => told,
+            (_, profile) => profile,
         }
     }
 

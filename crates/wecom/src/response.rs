@@ -80,7 +80,7 @@ impl<'de> Visitor<'de> for UniqueMembers {
         let mut map = Map::new();
         while let Some((name, value)) = entries.next_entry::<String, Value>()? {
             if map.insert(name, value).is_some() {
-                return Err(A::Error::custom("a member twice"));
+                return Err(A::Error::custom("duplicate member"));
             }
         }
         Ok(ApiResponse(map))
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn only_an_object_that_says_each_thing_once_is_an_answer() {
+    fn only_an_object_without_duplicate_members_is_a_response() {
         let deep = format!("{{\"a\":{}{}}}", "[".repeat(100_000), "]".repeat(100_000));
         for body in ["", "[]", "[0,\"ok\"]", "null", "\"{}\"", "{} {}", r#"{"errcode":40029,"errcode":0}"#, &deep] {
             assert_eq!(errcode(body), Err(InvalidResponse::NotJson), "{body:.40}");

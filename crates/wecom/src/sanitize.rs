@@ -17,7 +17,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_in_a_name_turns_the_line_around_or_hides() {
+    fn invisible_characters_are_removed_from_names() {
         for mark in "\u{61c}\u{200b}\u{200e}\u{200f}\u{202a}\u{202b}\u{202c}\u{202d}\u{202e}\u{2066}\u{2067}\u{2068}\u{2069}\u{feff}\n\u{1b}".chars() {
             assert_eq!(sanitize(&format!("{mark}张{mark}三{mark}"), 2), "张三", "{mark:?}");
         }

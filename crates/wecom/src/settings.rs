@@ -9,7 +9,7 @@ use crate::sanitize::is_visible_ascii;
 
 /// The settings of the client.
 #[derive(Clone)]
-pub struct Settings {
+pub struct WecomSettings {
     /// The corporation.
     pub corp_id: String,
     /// The secret of the corporation's application.
@@ -24,9 +24,9 @@ pub struct Settings {
     pub timeouts: Timeouts,
 }
 
-impl fmt::Debug for Settings {
+impl fmt::Debug for WecomSettings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Settings")
+        f.debug_struct("WecomSettings")
             .field("corp_id", &self.corp_id)
             .field("agent_id", &self.agent_id)
             .field("hosts", &self.hosts)
@@ -96,7 +96,7 @@ pub enum SettingsError {
     Client,
 }
 
-impl Settings {
+impl WecomSettings {
     /// Checks whether the settings are valid.
     pub(crate) fn check(&self) -> Result<(), SettingsError> {
         let texts =

@@ -19,12 +19,12 @@ impl<T: Clone + Send + Sync + 'static> SharedTask<T> {
     /// Spawns the work as its own task: if the first caller gives up, the others still receive the result.
     pub(crate) fn spawn(work: impl Future<Output = T> + Send + 'static) -> Self {
         let (sender, receiver) = watch::channel(None);
-        let flight = async move {
-            let brought = work.await;
+        let task = async move {
+            let result = work.await;
             // Sent even if no caller is waiting any more.
-            sender.send_replace(Some(brought));
+            sender.send_replace(Some(result));
         };
-        drop(tokio::spawn(flight.in_current_span()));
+        drop(tokio::spawn(task.in_current_span()));
         Self(receiver)
     }
 
@@ -39,7 +39,7 @@ impl<T: Clone> ReadyOrRunning<T> {
     pub(crate) async fn get(self) -> Option<T> {
         match self {
             Self::Ready(here) => Some(here),
-            Self::Running(mut flight) => flight.0.wait_for(Option::is_some).await.ok()?.clone(),
+            Self::Running(mut task) => task.0.wait_for(Option::is_some).await.ok()?.clone(),
         }
     }
 }

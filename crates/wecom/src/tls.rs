@@ -5,11 +5,11 @@ use std::sync::Arc;
 use rustls::{ClientConfig, RootCertStore};
 use rustls_platform_verifier::BuilderVerifierExt;
 
-use crate::{Settings, SettingsError};
+use crate::{SettingsError, WecomSettings};
 
 /// Uses the certificate authorities of this machine, including a corporation's own. Without encryption it uses none, so that a
 /// machine without any authorities can still connect to a simulated platform.
-pub(crate) fn tls_config(settings: &Settings) -> Result<ClientConfig, SettingsError> {
+pub(crate) fn tls_config(settings: &WecomSettings) -> Result<ClientConfig, SettingsError> {
     let builder = ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
         .with_safe_default_protocol_versions()
         .map_err(|_| SettingsError::Client)?;

@@ -52,7 +52,7 @@ impl Auth {
         };
         self.notices_due.notify_one();
         let DisownEffects { ended, told } = done;
-        tracing::info!(employee = ?session.employee, ended, told, "sign-in disowned");
+        tracing::info!(employee = ?session.employee, ended, notified = told, "sign-in disowned");
         Ok(done)
     }
 

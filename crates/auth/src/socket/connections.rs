@@ -25,7 +25,7 @@ pub enum CloseReason {
 
 /// A connection, as it is shared between the socket and the registry.
 #[derive(Debug)]
-pub(super) struct Connection {
+pub(super) struct SocketConnection {
     digest: Digest,
     employee: EmployeeKey,
     corp: CorpId,
@@ -36,11 +36,11 @@ pub(super) struct Connection {
     wake: Notify,
     /// The number of times that the session may have changed.
     generation: AtomicU64,
-    state: Mutex<ConnectionState>,
+    state: Mutex<SocketState>,
 }
 
 #[derive(Debug)]
-struct ConnectionState {
+struct SocketState {
     role: Role,
     /// The position in the message log when the role became active, if it changed during the connection.
     since: MessageId,
@@ -50,7 +50,7 @@ struct ConnectionState {
     stale_since: MessageId,
 }
 
-impl Connection {
+impl SocketConnection {
     /// A connection for a session that was valid a moment ago. It is validated before anything is sent.
     pub(super) fn new(holder: &TokenHolder, kind: SocketKind, from: IpAddr) -> Self {
         let session = holder.session();
@@ -63,7 +63,7 @@ impl Connection {
             expires_at: session.expires_at,
             wake: Notify::new(),
             generation: AtomicU64::new(1),
-            state: Mutex::new(ConnectionState {
+            state: Mutex::new(SocketState {
                 role: session.current_role,
                 since: MessageId::default(),
                 end: None,
@@ -150,7 +150,7 @@ impl Connection {
         roles.iter().any(|(corp, wanted)| **corp == self.corp && (is_stale || *wanted == role))
     }
 
-    fn state(&self) -> MutexGuard<'_, ConnectionState> {
+    fn state(&self) -> MutexGuard<'_, SocketState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -162,7 +162,7 @@ pub struct LiveSockets(Arc<Mutex<ConnectionRegistry>>);
 #[derive(Debug, Default)]
 struct ConnectionRegistry {
     next: u64,
-    connections: HashMap<u64, Arc<Connection>>,
+    connections: HashMap<u64, Arc<SocketConnection>>,
     by_session: HashMap<Digest, Vec<u64>>,
     /// Connection numbers, oldest first.
     by_person: HashMap<EmployeeKey, Vec<u64>>,
@@ -172,19 +172,19 @@ struct ConnectionRegistry {
 
 /// A registered connection. Dropping it removes the connection.
 #[derive(Debug)]
-pub(super) struct ConnectionGuard {
-    connection: Arc<Connection>,
+pub(super) struct SocketGuard {
+    connection: Arc<SocketConnection>,
     number: u64,
     registry: Arc<Mutex<ConnectionRegistry>>,
 }
 
-impl ConnectionGuard {
-    pub(super) fn connection(&self) -> &Connection {
+impl SocketGuard {
+    pub(super) fn connection(&self) -> &SocketConnection {
         &self.connection
     }
 }
 
-impl Drop for ConnectionGuard {
+impl Drop for SocketGuard {
     fn drop(&mut self) {
         lock(&self.registry).remove(self.number, &self.connection);
     }
@@ -195,7 +195,7 @@ const REVALIDATION_TICKS: u64 = 120;
 
 impl LiveSockets {
     /// Registers a connection. If the employee has too many, the oldest is closed.
-    pub(super) fn take(&self, connection: Connection, most: usize) -> ConnectionGuard {
+    pub(super) fn take(&self, connection: SocketConnection, limit: usize) -> SocketGuard {
         let (connection, mut registry) = (Arc::new(connection), lock(&self.0));
         let number = registry.next;
         registry.next += 1;
@@ -204,14 +204,14 @@ impl LiveSockets {
         for moment in [connection.expires_at - EXPIRY_WARNING, connection.expires_at] {
             registry.due.insert((moment, number));
         }
-        let theirs = registry.by_person.entry(connection.employee.clone()).or_default();
-        theirs.push(number);
-        let too_many = theirs.len().saturating_sub(most);
-        let oldest: Vec<_> = theirs.iter().take(too_many).copied().collect();
+        let own = registry.by_person.entry(connection.employee.clone()).or_default();
+        own.push(number);
+        let too_many = own.len().saturating_sub(limit);
+        let oldest: Vec<_> = own.iter().take(too_many).copied().collect();
         for connection in oldest.iter().filter_map(|number| registry.connections.get(number)) {
             connection.end(CloseReason::Replaced);
         }
-        ConnectionGuard { connection, number, registry: Arc::clone(&self.0) }
+        SocketGuard { connection, number, registry: Arc::clone(&self.0) }
     }
 
     /// The number of connections.
@@ -263,9 +263,9 @@ impl LiveSockets {
     }
 
     /// The connections that a message is for, or may be for.
-    pub(super) fn addressed(&self, message: &StoredMessage) -> Vec<Arc<Connection>> {
+    pub(super) fn addressed(&self, message: &StoredMessage) -> Vec<Arc<SocketConnection>> {
         let registry = lock(&self.0);
-        let (mut found, mut roles): (HashMap<u64, &Arc<Connection>>, Vec<_>) = (HashMap::new(), Vec::new());
+        let (mut found, mut roles): (HashMap<u64, &Arc<SocketConnection>>, Vec<_>) = (HashMap::new(), Vec::new());
         for to in &message.to {
             match to {
                 Recipient::Person(key) => {
@@ -284,7 +284,7 @@ impl LiveSockets {
 }
 
 impl ConnectionRegistry {
-    fn remove(&mut self, number: u64, connection: &Connection) {
+    fn remove(&mut self, number: u64, connection: &SocketConnection) {
         self.connections.remove(&number);
         for moment in [connection.expires_at - EXPIRY_WARNING, connection.expires_at] {
             self.due.remove(&(moment, number));

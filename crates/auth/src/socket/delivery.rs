@@ -39,7 +39,9 @@ impl Auth {
                 PostOutcome::Local(message) => {
                     Delivery { id: Some(message.id), recipients: self.deliver(&message).await }
                 }
-                PostOutcome::AllNodes(id, counting) => Delivery { id: Some(id), recipients: counting.told().await },
+                PostOutcome::AllNodes(id, counting) => {
+                    Delivery { id: Some(id), recipients: counting.delivered().await }
+                }
             });
         }
         Ok(deliveries)

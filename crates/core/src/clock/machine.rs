@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rustix::time::{ClockId, clock_gettime};
 
-use super::{Timestamp, millis};
+use super::timestamp::{Timestamp, millis};
 
 /// The clocks of the real machine, or of a simulated machine in a test. Clones refer to the same machine.
 #[derive(Clone, Debug)]
@@ -71,7 +71,7 @@ impl MachineClock {
     }
 }
 
-#[expect(clippy::disallowed_methods, reason = "the one place that reads the machine's time of day")]
+#[expect(clippy::disallowed_methods, reason = "the only place that reads the machine's time of day")]
 fn real_wall() -> Timestamp {
     Timestamp(SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, millis))
 }

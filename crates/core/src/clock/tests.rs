@@ -20,7 +20,7 @@ fn platform(time: Timestamp) -> Option<ReferenceTime> {
 }
 
 #[test]
-fn a_wound_clock_moves_only_by_hand() {
+fn a_manual_clock_moves_only_when_advanced() {
     let clock = Clock::manual(Timestamp::from_millis(1_000));
     assert_eq!(clock.now(), clock.clone().now());
     clock.advance(Duration::from_secs(2));
@@ -29,7 +29,7 @@ fn a_wound_clock_moves_only_by_hand() {
 }
 
 #[test]
-fn a_clock_never_starts_before_what_was_recorded() {
+fn a_clock_never_starts_before_the_record() {
     let machine = MachineClock::manual(NOW);
     let clock = Clock::after_record(machine.clone(), Some(NOW + Duration::from_hours(20)));
     assert_eq!((clock.now(), reason(&clock)), (NOW + Duration::from_hours(20), None));
@@ -60,7 +60,7 @@ fn a_start_far_from_the_record_goes_on_from_the_record() {
 }
 
 #[test]
-fn a_machine_that_was_off_for_a_week_is_believed_once_an_independent_clock_agrees() {
+fn a_far_machine_time_is_adopted_once_an_independent_clock_confirms_it() {
     let (machine, week) = (MachineClock::manual(NOW + DAY * 7), NOW + DAY * 7);
     let clock = Clock::after_record(machine.clone(), Some(NOW));
     assert_eq!((clock.now(), clock.review(None)), (NOW, Duration::ZERO));
@@ -76,7 +76,7 @@ fn a_machine_that_was_off_for_a_week_is_believed_once_an_independent_clock_agree
 
 /// A session that may have expired while the machine was off is rejected in the meantime, but not deleted.
 #[test]
-fn what_was_issued_before_a_doubted_start_expires_by_the_machines_time() {
+fn records_from_before_a_doubted_start_expire_by_the_machines_time() {
     let machine = MachineClock::manual(NOW + DAY * 7);
     let clock = Clock::after_record(machine.clone(), Some(NOW));
     machine.advance(Duration::from_mins(1));

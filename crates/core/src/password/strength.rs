@@ -127,7 +127,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_lists_are_in_order_and_small() {
+    fn the_lists_are_sorted_and_small() {
         for list in [&*WORDS, &*SYLLABLES] {
             assert!(list.is_sorted_by(|one, next| one < next));
             assert!(list.iter().all(|word| (2..=MAX_PIECE_CHARS).contains(&word.chars().count())));

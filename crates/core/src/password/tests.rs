@@ -216,7 +216,7 @@ fn twelve_to_a_hundred_and_twenty_eight_characters() {
 }
 
 #[test]
-fn a_piece_over_and_over_is_no_longer_than_the_piece() {
+fn repetition_does_not_add_length() {
     let monotonous = [
         "aaaaaaaaaaaa",
         "            ",
@@ -283,7 +283,7 @@ proptest! {
     }
 
     #[test]
-    fn no_text_is_too_odd(password in "\\PC{0,140}", about in "\\PC{0,20}") {
+    fn arbitrary_text_never_panics(password in "\\PC{0,140}", about in "\\PC{0,20}") {
         let _ = weakness(&password, &[&about]);
     }
 

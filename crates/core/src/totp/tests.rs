@@ -61,14 +61,14 @@ fn the_table_of_rfc_6238() {
 }
 
 #[test]
-fn a_hash_points_at_its_beginning_or_near_its_end() {
+fn truncation_reads_at_every_offset() {
     let ending = |last| [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 0x96, 17, 18, 19, last];
     assert_eq!(truncated(&ending(0xff)), 0x1611_1213);
     assert_eq!(truncated(&ending(0xf0)), 0x0102_0304);
 }
 
 #[test]
-fn steps_begin_every_thirty_seconds_even_past_what_32_bits_hold() {
+fn steps_begin_every_thirty_seconds_beyond_32_bits() {
     for (time, step) in [(0, 0), (29, 0), (30, 1), (1 << 31, 71_582_788), (1 << 32, 143_165_576), (-1, -1)] {
         assert_eq!(TotpStep::at(seconds(time)).number(), step);
     }
@@ -134,7 +134,7 @@ fn a_step_counts_only_after_the_last_used_step() {
 }
 
 #[test]
-fn one_code_for_two_steps_is_good_once() {
+fn a_code_that_fits_two_steps_is_accepted_once() {
     // One in a million steps has the code of the step after the next.
     let (seed, number) = (TotpSecret::from_bytes(*SECRET), 153_567);
     assert_eq!(hotp(SECRET, number, 6), hotp(SECRET, number + 2, 6));
@@ -176,7 +176,7 @@ fn what_is_no_seed_is_refused() {
 }
 
 #[test]
-fn names_cannot_break_out_of_the_address() {
+fn names_are_escaped_in_the_address() {
     let address = TotpSecret::from_bytes(*SECRET).otpauth_uri("A: b&c=d/e?#%", "张 wei@x-y._~");
     let (label, rest) = ("A%3A%20b%26c%3Dd%2Fe%3F%23%25", "%E5%BC%A0%20wei%40x-y._~");
     assert!(address.starts_with(&format!("otpauth://totp/{label}:{rest}?secret=")), "{address}");
@@ -230,13 +230,13 @@ proptest! {
     }
 
     #[test]
-    fn every_code_shown_is_a_code_that_is_read(seed: [u8; 20], step: i64) {
+    fn every_displayed_code_parses(seed: [u8; 20], step: i64) {
         let code = TotpSecret::from_bytes(seed).code_at(TotpStep::from_number(step));
         prop_assert_eq!(OneTimeCode::parse(&code).map(|read| read.0), code.parse().ok());
     }
 
     #[test]
-    fn no_time_and_no_text_is_too_odd(seed: [u8; 20], now: i64, after: i64, text in "\\PC{0,12}") {
+    fn arbitrary_times_and_texts_never_panic(seed: [u8; 20], now: i64, after: i64, text in "\\PC{0,12}") {
         let code = OneTimeCode::parse(&text).unwrap_or(OneTimeCode(0));
         let _ = TotpSecret::from_bytes(seed).step_of(code, Timestamp::from_millis(now), TotpStep::from_number(after));
         let _ = TotpSecret::from_bytes(seed).otpauth_uri(&text, &text);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use deskpass_core::{Clock, Entropy};
-use deskpass_wecom::{Hosts, SettingsError, Timeouts, TokenCache, Url, Wecom};
+use deskpass_wecom::{Hosts, SettingsError, Timeouts, TokenCache, Url, Wecom, WecomSettings};
 use deskpass_wecom_sim::{Domains, Simulator, SimulatorConfig};
 
 use super::{StartError, VerifyFileProblem};
@@ -32,11 +32,11 @@ pub(super) fn client_with(
     Wecom::with_token_cache(client_settings(settings)?, clock, token_cache)
 }
 
-fn client_settings(settings: &Settings) -> Result<deskpass_wecom::Settings, SettingsError> {
+fn client_settings(settings: &Settings) -> Result<WecomSettings, SettingsError> {
     let platform = &settings.platform;
     let url = |name, text: &str| Url::parse(text).map_err(|_| SettingsError::Address(name));
     let secret = platform.secret.as_ref().map_or(SIMULATED_SECRET, |secret| secret.expose());
-    Ok(deskpass_wecom::Settings {
+    Ok(WecomSettings {
         corp_id: platform.corp_id.to_string(),
         secret: secret.to_owned(),
         agent_id: platform.agent_id.as_deref().map(str::to_owned),

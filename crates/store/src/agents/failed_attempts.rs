@@ -62,11 +62,12 @@ impl Store {
                 let (name, none) = (trial.name(), FailedAttempts::none());
                 let (recent, in_a_row) = (i64::from(none.recent), i64::from(none.in_a_row));
                 let values = args![key.corp(), key.id(), &*name, recent, in_a_row, none.last_at];
-                let guesses =
-                    tx.first(LOCK_COUNT, &values, read)?.ok_or_else(|| StoreError::damaged("a count is gone"))?;
+                let guesses = tx
+                    .first(LOCK_COUNT, &values, read)?
+                    .ok_or_else(|| StoreError::damaged("missing count of failed attempts"))?;
                 let next = match guesses.count_attempt(now) {
                     Ok(next) => next,
-                    Err(shut) => return Ok(Err(shut)),
+                    Err(lockout) => return Ok(Err(lockout)),
                 };
                 let text = "UPDATE guess SET recent = $4, in_a_row = $5, last_at = $6
                     WHERE corp_id = $1 AND employee_key = $2 AND trial = $3";

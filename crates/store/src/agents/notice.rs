@@ -148,7 +148,7 @@ fn notice(row: &Row<'_>) -> Result<Notice, StoreError> {
     Ok(Notice {
         id: row.text(0)?,
         employee: EmployeeKey::from_parts(&row.text(1)?, &row.text(2)?),
-        subject: subject.ok_or_else(|| StoreError::damaged("a notice of nothing known"))?,
+        subject: subject.ok_or_else(|| StoreError::damaged("unknown subject of a notice"))?,
         address: row.text(4)?,
         at: row.timestamp(5)?,
         tries: row.int(6)?,

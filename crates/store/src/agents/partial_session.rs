@@ -9,7 +9,7 @@ use super::Notice;
 use super::failed_attempts::{self, AttemptKind, AttemptsToClear};
 use crate::database::{Row, Tx};
 use crate::deny_list::{EndReason, denied, deny};
-use crate::locks::{lock_agent_where, lock_rows};
+use crate::locks::{lock_agent_where, lock_enabled_employee};
 use crate::{Store, StoreError};
 
 /// A partial session.
@@ -52,10 +52,8 @@ impl Store {
             .write(move |tx| {
                 let (corp, id) = (half.employee.corp(), half.employee.id());
                 let agent = "corp_id = $1 AND employee_key = $2 AND disabled_at IS NULL AND password_hash = $3";
-                let employee = "UPDATE employee SET created_at = created_at WHERE corp_id = $1 AND employee_key = $2
-                    AND disabled_at IS NULL";
                 if !lock_agent_where(tx, agent, &args![corp, id, &*hash])?
-                    || lock_rows(tx, employee, &args![corp, id])? == 0
+                    || !lock_enabled_employee(tx, &half.employee)?
                 {
                     return Ok(false);
                 }

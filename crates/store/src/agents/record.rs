@@ -292,21 +292,21 @@ fn lockouts(
     let text = "SELECT recent, in_a_row, last_at, corp_id, employee_key FROM guess
         WHERE (corp_id, employee_key) > ($1, $2) AND (corp_id, employee_key) <= ($3, $4)";
     let read = |row: &Row<'_>| Ok((EmployeeKey::from_parts(&row.text(3)?, &row.text(4)?), failed_attempts::read(row)?));
-    let mut shut = HashMap::<_, (bool, Option<Timestamp>)>::new();
+    let mut found = HashMap::<_, (bool, Option<Timestamp>)>::new();
     for (key, guesses) in sql.rows(text, &args![corp, id, last.corp(), last.id()], read)? {
-        merge_lockout(shut.entry(key).or_default(), &guesses, now);
+        merge_lockout(found.entry(key).or_default(), &guesses, now);
     }
-    Ok(shut)
+    Ok(found)
 }
 
 /// The lockout of one account.
 fn lockout_of(sql: &Sql<'_>, key: &EmployeeKey, now: Timestamp) -> Result<(bool, Option<Timestamp>), StoreError> {
     let text = "SELECT recent, in_a_row, last_at FROM guess WHERE corp_id = $1 AND employee_key = $2";
-    let mut shut = (false, None);
+    let mut found = (false, None);
     for guesses in sql.rows(text, &args![key.corp(), key.id()], failed_attempts::read)? {
-        merge_lockout(&mut shut, &guesses, now);
+        merge_lockout(&mut found, &guesses, now);
     }
-    Ok(shut)
+    Ok(found)
 }
 
 fn merge_lockout((locked, until): &mut (bool, Option<Timestamp>), guesses: &FailedAttempts, now: Timestamp) {

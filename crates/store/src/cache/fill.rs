@@ -1,6 +1,140 @@
-//! The filling of gaps in the cache by readers.
+//! Lookups in the cache, and the filling of its gaps by readers.
 
+use std::hash::Hash;
+use std::sync::Arc;
 use std::time::Duration;
 
-/// How long a request waits for another request that reads the same entry.
-pub(crate) const CACHE_FILL_TIMEOUT: Duration = Duration::from_millis(200);
+use quick_cache::sync::{self, DefaultLifecycle, PlaceholderGuard};
+use quick_cache::{DefaultHashBuilder, UnitWeighter};
+use tokio::time::timeout;
+
+use super::Cache;
+
+/// How long a request waits for another request that reads the same entry. After that it bypasses the cache, so that one
+/// hanging read does not delay the others.
+const FILL_TIMEOUT: Duration = Duration::from_millis(200);
+
+/// The cached values of one kind.
+pub(crate) type Entries<K, V> = sync::Cache<K, Arc<V>>;
+
+type Placeholder<'a, K, V> =
+    PlaceholderGuard<'a, K, Arc<V>, UnitWeighter, DefaultHashBuilder, DefaultLifecycle<K, Arc<V>>>;
+
+/// Result of a lookup in the cache.
+pub(crate) enum CacheLookup<'a, K, V> {
+    /// The cached value, which another request may just have read.
+    Hit(Arc<V>),
+    /// The caller must read the value from the database, and fill the gap with it.
+    Miss(Gap<'a, K, V>),
+}
+
+/// A gap in the cache that one request is to fill. It holds a placeholder, which is removed with the key; without one,
+/// the cache is bypassed.
+pub(crate) struct Gap<'a, K, V>(Option<Placeholder<'a, K, V>>);
+
+impl<K: Hash + Eq + Clone, V> Gap<'_, K, V> {
+    /// Whether the value is for this request alone.
+    pub(crate) fn bypasses_cache(&self) -> bool {
+        self.0.is_none()
+    }
+
+    /// Caches the value, unless the cache is bypassed. `false` when the key was removed since the lookup: the value may
+    /// have been read before that change, and is not cached.
+    pub(crate) fn fill(self, value: &Arc<V>) -> bool {
+        self.0.is_none_or(|placeholder| placeholder.insert(Arc::clone(value)).is_ok())
+    }
+}
+
+impl Cache {
+    /// Looks up `key`. Of several requests that miss the same entry, one fills the gap and the others wait for it.
+    pub(crate) async fn look_up<'a, K: Hash + Eq + Clone, V>(
+        &self,
+        entries: &'a Entries<K, V>,
+        key: &K,
+    ) -> CacheLookup<'a, K, V> {
+        if !self.is_trusted() {
+            return CacheLookup::Miss(Gap(None));
+        }
+        if let Some(value) = entries.get(key) {
+            return CacheLookup::Hit(value);
+        }
+        match timeout(FILL_TIMEOUT, entries.get_value_or_guard_async(key)).await {
+            Ok(Ok(value)) => CacheLookup::Hit(value),
+            Ok(Err(placeholder)) => CacheLookup::Miss(Gap(Some(placeholder))),
+            Err(_) => CacheLookup::Miss(Gap(None)),
+        }
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
+mod tests {
+    use super::*;
+    use crate::AccessRules;
+    use crate::cache::{CacheChange, Freshness};
+
+    type RulesGap<'a> = Gap<'a, (), AccessRules>;
+
+    async fn look_up(cache: &Cache) -> Result<Arc<AccessRules>, RulesGap<'_>> {
+        match cache.look_up(&cache.rules, &()).await {
+            CacheLookup::Hit(rules) => Ok(rules),
+            CacheLookup::Miss(gap) => Err(gap),
+        }
+    }
+
+    #[tokio::test]
+    async fn a_second_reader_waits_for_the_first() {
+        let cache = Cache::new(10, Freshness::permanent());
+        let gap = look_up(&cache).await.unwrap_err();
+        assert!(!gap.bypasses_cache());
+        let rules = Arc::default();
+        let (second, kept) = tokio::join!(biased; look_up(&cache), async { gap.fill(&rules) });
+        assert!(kept);
+        assert!(Arc::ptr_eq(&second.unwrap_or_default(), &rules));
+        assert!(look_up(&cache).await.is_ok_and(|hit| Arc::ptr_eq(&hit, &rules)));
+    }
+
+    #[tokio::test]
+    async fn an_abandoned_gap_passes_to_the_next_reader() {
+        let cache = Cache::new(10, Freshness::permanent());
+        drop(look_up(&cache).await);
+        assert!(look_up(&cache).await.is_err_and(|gap| !gap.bypasses_cache()));
+    }
+
+    #[tokio::test]
+    async fn a_value_from_before_a_change_is_not_cached_after_it() {
+        let cache = Cache::new(10, Freshness::permanent());
+        let changes: [fn(&Cache); 2] = [|cache| cache.apply(CacheChange::Rules), Cache::clear];
+        for change in changes {
+            let gap = look_up(&cache).await.unwrap_err();
+            change(&cache);
+            assert!(!gap.fill(&Arc::default()));
+            let gap = look_up(&cache).await.unwrap_err();
+            assert!(gap.fill(&Arc::default()));
+            change(&cache);
+            assert!(look_up(&cache).await.is_err());
+        }
+    }
+
+    #[tokio::test]
+    async fn a_hanging_reader_does_not_delay_the_others() {
+        let cache = Cache::new(10, Freshness::permanent());
+        let hanging = look_up(&cache).await.unwrap_err();
+        let gap = look_up(&cache).await.unwrap_err();
+        assert!(gap.bypasses_cache());
+        assert!(gap.fill(&Arc::default()));
+        assert!(cache.rules.get(&()).is_none());
+        assert!(hanging.fill(&Arc::default()));
+    }
+
+    #[tokio::test]
+    async fn a_cache_that_may_be_stale_is_neither_read_nor_filled() {
+        let cache = Cache::new(10, Freshness::expired());
+        cache.rules.insert((), Arc::default());
+        let gap = look_up(&cache).await.unwrap_err();
+        assert!(gap.bypasses_cache());
+        cache.rules.clear();
+        assert!(gap.fill(&Arc::default()));
+        assert!(cache.rules.get(&()).is_none());
+    }
+}

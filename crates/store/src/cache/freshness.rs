@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use rustix::time::{ClockId, clock_gettime};
+use deskpass_core::MachineClock;
 
 /// How long the cache is trusted after the start of a journal read. With the time to respond, it is less than a second.
 const FRESHNESS_DURATION: Duration = Duration::from_millis(900);
@@ -14,12 +14,7 @@ pub(crate) struct BootInstant(Duration);
 
 impl BootInstant {
     pub(crate) fn now() -> Self {
-        #[cfg(target_os = "linux")]
-        let clock = ClockId::Boottime;
-        #[cfg(not(target_os = "linux"))]
-        let clock = ClockId::Monotonic;
-        let time = clock_gettime(clock);
-        Self(Duration::new(time.tv_sec.unsigned_abs(), u32::try_from(time.tv_nsec).unwrap_or_default()))
+        Self(MachineClock::real().uptime())
     }
 }
 

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use deskpass_core::Timestamp;
 
 use super::migrate;
-use super::postgres::{self, Column};
-use super::sqlite::{self, Sqlite};
-use super::{Mode, OpenError, PostgresSettings, RECORD_TIME, Sql, Value};
+use super::postgres::{self, Column, PostgresConnection};
+use super::sqlite::{Sqlite, SqliteConnection};
+use super::{Mode, OpenError, PostgresSettings, RECORD_TIME, Sql, SqlValue};
 use crate::StoreError;
 use crate::cache::{Cache, Freshness};
 
@@ -113,7 +113,7 @@ pub async fn copy(
     let source = Sqlite::open(from, mode, cache, now, None).map_err(CopyError::Source)?;
     let reader = source.reader().map_err(unreadable).map_err(CopyError::Source)?;
     let name = postgres::display_name(to).map_err(CopyError::Target)?;
-    let work = move |target: &postgres::Connection| {
+    let work = move |target: &PostgresConnection| {
         let failed = |error| OpenError::Server { server: name.clone(), error };
         let ready = migrate::begin_migrated(&Sql::Postgres(target), mode, now);
         let instead = "choose another database with store.url";
@@ -125,7 +125,7 @@ pub async fn copy(
 
 /// Rejects a source with an older schema: its migration needs the key of the login log, which a copy does not have.
 fn check_source_version(path: &Path) -> Result<(), SourceError> {
-    let connection = sqlite::Connection::open_reader(path).map_err(SourceError::Failed)?;
+    let connection = SqliteConnection::open_reader(path).map_err(SourceError::Failed)?;
     let (found, known) =
         (migrate::schema_version(&Sql::Sqlite(&connection)).map_err(SourceError::Failed)?, migrate::newest_version());
     if found < known { Err(SourceError::Older { found, known }) } else { Ok(()) }
@@ -146,8 +146,8 @@ impl SourceError {
 }
 
 fn copy_all(
-    source: &sqlite::Connection,
-    target: &postgres::Connection,
+    source: &SqliteConnection,
+    target: &PostgresConnection,
     progress: &mut impl FnMut(CopyProgress),
 ) -> Result<CopyReport, CopyError> {
     let broken = |table| move |error| CopyError::Broken { table, error };
@@ -175,13 +175,13 @@ fn copy_all(
 }
 
 /// Locks out sign-ins during the copy. Other connections see an empty target until the commit.
-fn lock(target: &postgres::Connection) -> Result<(), StoreError> {
+fn lock(target: &PostgresConnection) -> Result<(), StoreError> {
     target.batch("SET LOCAL lock_timeout = 0")?;
     target.batch("LOCK TABLE employee, session, denied_token, login_log IN SHARE ROW EXCLUSIVE MODE")
 }
 
 /// Copies the newest recorded time, so that the clock does not start before it, and the key check; then commits.
-fn finish(source: &sqlite::Connection, target: &postgres::Connection) -> Result<(), StoreError> {
+fn finish(source: &SqliteConnection, target: &PostgresConnection) -> Result<(), StoreError> {
     let newest = source.first("SELECT at FROM probe", &[], |row| row.timestamp(0))?;
     target.execute(RECORD_TIME, &args![newest])?;
     let check = source.first("SELECT key_check FROM desk", &[], |row| row.maybe_text(0))?.flatten();
@@ -190,8 +190,8 @@ fn finish(source: &sqlite::Connection, target: &postgres::Connection) -> Result<
 }
 
 fn copy_table(
-    source: &sqlite::Connection,
-    target: &postgres::Connection,
+    source: &SqliteConnection,
+    target: &PostgresConnection,
     table: &'static str,
     progress: &mut impl FnMut(CopyProgress),
 ) -> Result<u64, StoreError> {
@@ -204,7 +204,7 @@ fn copy_table(
     loop {
         progress(progress_so_far);
         let mut rows = source.values(&text, &args![after, BATCH_ROWS])?;
-        let Some(Value::Int(last)) = rows.last().and_then(|row| row.last()) else { return Ok(progress_so_far.rows) };
+        let Some(SqlValue::Int(last)) = rows.last().and_then(|row| row.last()) else { return Ok(progress_so_far.rows) };
         after = *last;
         for row in &mut rows {
             row.pop();
@@ -213,7 +213,7 @@ fn copy_table(
     }
 }
 
-fn columns(source: &sqlite::Connection, table: &str) -> Result<Vec<Column>, StoreError> {
+fn columns(source: &SqliteConnection, table: &str) -> Result<Vec<Column>, StoreError> {
     let text = "SELECT name, type FROM pragma_table_info($1) ORDER BY cid";
     source.rows(text, &args![table], |row| Ok(Column { name: row.text(0)?, is_text: row.text(1)? == "TEXT" }))
 }
@@ -224,7 +224,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_table_is_forgotten() {
+    fn every_table_is_copied() {
         let directory = tempfile::tempdir().unwrap();
         let cache = Arc::new(Cache::new(1, Freshness::permanent()));
         let now = Timestamp::from_millis(0);

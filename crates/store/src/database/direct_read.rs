@@ -1,7 +1,9 @@
 //! Reads data that a running service may be using: changes nothing, blocks no other connection, and runs no migrations.
 
 use super::migrate::{self, MigrateError};
-use super::{Location, Mode, OpenError, Sql, postgres, sqlite};
+use super::postgres::{self, PostgresConnection};
+use super::sqlite::SqliteConnection;
+use super::{Location, Mode, OpenError, Sql};
 use crate::StoreError;
 
 /// The reason why a direct read failed.
@@ -35,7 +37,7 @@ pub(crate) async fn read_directly<T: Send + 'static>(
             let place = directory.display().to_string();
             let job = tokio::task::spawn_blocking(move || {
                 let broken = |error| OpenError::Database { path: path.clone(), error };
-                let connection = sqlite::Connection::open_reader(&path).map_err(broken)?;
+                let connection = SqliteConnection::open_reader(&path).map_err(broken)?;
                 let sql = Sql::Sqlite(&connection);
                 check_schema(&sql, mode, &place, "choose another directory with --data", broken)?;
                 Ok(work(&sql)?)
@@ -44,7 +46,7 @@ pub(crate) async fn read_directly<T: Send + 'static>(
         }
         Location::Postgres(server) => {
             let place = postgres::display_name(server)?;
-            let read = move |connection: &postgres::Connection| {
+            let read = move |connection: &PostgresConnection| {
                 let failed = |error| OpenError::Server { server: place.clone(), error };
                 let sql = Sql::Postgres(connection);
                 check_schema(&sql, mode, &place, "choose another database with store.url", failed)?;

@@ -153,6 +153,6 @@ fn version(sql: &Sql<'_>) -> Result<i64, StoreError> {
 /// Rejects data that was created in the other mode.
 pub(super) fn check_mode(sql: &Sql<'_>, wanted: Mode) -> Result<(), MigrateError> {
     let found = sql.first("SELECT mode FROM desk", &[], |row| row.text(0))?;
-    let found = found.ok_or_else(|| StoreError::damaged("the data does not say what it is for"))?;
+    let found = found.ok_or_else(|| StoreError::damaged("the database does not record its mode"))?;
     if found == wanted.name() { Ok(()) } else { Err(MigrateError::Mode { found, wanted }) }
 }

@@ -10,7 +10,7 @@ use crate::tls::InvalidCaFile;
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     /// Another process uses the directory.
-    #[error("{} is in use by another deskpass process; stop that one first, or choose another directory with --data", .0.display())]
+    #[error("{} is in use by another deskpass process; stop that process first, or choose another directory with --data", .0.display())]
     InUse(PathBuf),
     /// The file system refuses access.
     #[error("cannot use the data directory {}: {source}; make this user its owner, or choose another with --data", path.display())]

@@ -14,7 +14,7 @@ use deskpass_core::Timestamp;
 use tokio::sync::Notify;
 
 pub(super) use connection::Column;
-pub(crate) use connection::Connection;
+pub(crate) use connection::PostgresConnection;
 pub(super) use dedicated::{display_name, with_connection, with_migrated_connection, with_read_only_connection};
 pub use inspect::{PostgresStatus, inspect_postgres};
 pub(super) use journal::{probe_write, sweep};
@@ -23,7 +23,7 @@ pub use settings::PostgresSettings;
 use super::{Mode, OpenError, Sql, Tx};
 use crate::cache::{Cache, CacheChange};
 use crate::{ChainKey, StoreError};
-use address::Address;
+use address::PostgresAddress;
 use connection::ConnectionHealth;
 use dedicated::run_migrations;
 use journal::JournalReader;
@@ -45,7 +45,7 @@ impl PostgresDatabase {
         now: Timestamp,
         key: Option<ChainKey>,
     ) -> Result<Self, OpenError> {
-        let address = Address::new(settings)?;
+        let address = PostgresAddress::new(settings)?;
         run_migrations(address.clone(), mode, now, key).await?;
         let reader = JournalReader::start(address.clone(), Arc::clone(&cache));
         let pool = Pool::new(address, settings.connections);
@@ -87,7 +87,7 @@ impl PostgresDatabase {
 
 /// Runs `work` in a transaction.
 fn transact<T>(
-    connection: &Connection,
+    connection: &PostgresConnection,
     work: &impl Fn(&mut Tx<'_>) -> Result<T, StoreError>,
     cache: &Cache,
     changed: &Notify,
@@ -117,7 +117,7 @@ fn transact<T>(
 
 /// Runs everything of a transaction except its commit.
 fn prepared<T>(
-    connection: &Connection,
+    connection: &PostgresConnection,
     work: &impl Fn(&mut Tx<'_>) -> Result<T, StoreError>,
 ) -> Result<(T, Vec<CacheChange>), StoreError> {
     let mut tx = Tx::new(Sql::Postgres(connection));

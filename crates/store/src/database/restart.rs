@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use deskpass_core::Timestamp;
 
-use super::postgres;
+use super::postgres::{self, PostgresConnection};
 use super::sqlite::Sqlite;
 use super::{Location, Mode, OpenError, Sql, Tx};
 use crate::cache::{Cache, Freshness};
@@ -43,7 +43,7 @@ pub async fn restart_log(
         }
         Location::Postgres(server) => {
             let name = postgres::display_name(server)?;
-            let work = move |connection: &postgres::Connection| {
+            let work = move |connection: &PostgresConnection| {
                 connection.batch(
                     "BEGIN; SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0;
                      LOCK TABLE log_chain, login_log IN SHARE ROW EXCLUSIVE MODE",

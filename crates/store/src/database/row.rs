@@ -21,7 +21,7 @@ impl Row<'_> {
     }
 
     pub(crate) fn int(&self, column: usize) -> Result<i64, StoreError> {
-        self.maybe_int(column)?.ok_or_else(|| StoreError::damaged("a number is missing"))
+        self.maybe_int(column)?.ok_or_else(|| StoreError::damaged("missing number"))
     }
 
     pub(crate) fn maybe_text(&self, column: usize) -> Result<Option<String>, StoreError> {

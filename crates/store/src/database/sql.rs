@@ -2,10 +2,13 @@
 //!
 //! Statements use only what SQLite and PostgreSQL both understand: TEXT and BIGINT, `$1` placeholders, times in
 //! milliseconds.
+//!
+//! Written here instead of using sqlx or an ORM: a transaction is a function that runs on the one writer thread of SQLite,
+//! where a group of them shares a commit, or again on PostgreSQL after a conflict.
 
-use super::postgres::Connection as PostgresConnection;
-use super::sqlite::Connection as SqliteConnection;
-use super::{Row, Value};
+use super::postgres::PostgresConnection;
+use super::sqlite::SqliteConnection;
+use super::{Row, SqlValue};
 use crate::StoreError;
 
 /// A borrowed connection to either database.
@@ -17,7 +20,7 @@ pub(crate) enum Sql<'a> {
 
 impl Sql<'_> {
     /// Runs a statement and returns how many rows it changed.
-    pub(super) fn execute(&self, text: &str, values: &[Value<'_>]) -> Result<usize, StoreError> {
+    pub(super) fn execute(&self, text: &str, values: &[SqlValue<'_>]) -> Result<usize, StoreError> {
         match self {
             Self::Sqlite(connection) => connection.execute(text, values),
             Self::Postgres(connection) => connection.execute(text, values),
@@ -36,7 +39,7 @@ impl Sql<'_> {
     pub(crate) fn rows<T>(
         &self,
         text: &str,
-        values: &[Value<'_>],
+        values: &[SqlValue<'_>],
         read: impl FnMut(&Row<'_>) -> Result<T, StoreError>,
     ) -> Result<Vec<T>, StoreError> {
         match self {
@@ -49,7 +52,7 @@ impl Sql<'_> {
     pub(crate) fn first<T>(
         &self,
         text: &str,
-        values: &[Value<'_>],
+        values: &[SqlValue<'_>],
         read: impl FnMut(&Row<'_>) -> Result<T, StoreError>,
     ) -> Result<Option<T>, StoreError> {
         match self {

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use deskpass_core::Timestamp;
 
-pub(crate) use connection::Connection;
+pub(crate) use connection::SqliteConnection;
 
 use super::migrate;
 use super::{Mode, OpenError, Sql, Tx};
@@ -51,7 +51,7 @@ impl Sqlite {
         warn_if_accessible_to_others(directory, "700");
         warn_if_accessible_to_others(&path, "600");
         let broken = |error: StoreError| OpenError::Database { path: path.clone(), error };
-        let connection = Connection::open_writer(&path).map_err(broken)?;
+        let connection = SqliteConnection::open_writer(&path).map_err(broken)?;
         let instead = "choose another directory with --data";
         let migrated = migrate::run(&Sql::Sqlite(&connection), mode, now, key);
         migrated.map_err(|error| error.into_open_error(directory.display(), instead, broken))?;
@@ -61,7 +61,7 @@ impl Sqlite {
     }
 
     /// Opens a read-only connection.
-    pub(super) fn reader(&self) -> Result<Connection, StoreError> {
+    pub(super) fn reader(&self) -> Result<SqliteConnection, StoreError> {
         self.readers.connect()
     }
 
@@ -130,11 +130,11 @@ mod tests {
     }
 
     #[test]
-    fn a_damaged_file_wants_a_backup() {
+    fn a_damaged_file_suggests_a_backup() {
         let directory = tempfile::tempdir().unwrap();
         fs::write(directory.path().join("deskpass.db"), "not a database".repeat(1_000)).unwrap();
-        let told = refusal(directory.path());
-        assert!(told.ends_with("; if the file is damaged, restore it from a backup"), "{told}");
+        let error = refusal(directory.path());
+        assert!(error.ends_with("; if the file is damaged, restore it from a backup"), "{error}");
     }
 
     #[test]
@@ -158,8 +158,8 @@ mod tests {
             &[("deskpass.db.bak", "a copy")],
             &[("deskpass.db", ""), (SOCKET, "")],
         ] {
-            let told = begins(traces).unwrap_err();
-            assert!(told.contains(lost), "{traces:?}: {told}");
+            let error = begins(traces).unwrap_err();
+            assert!(error.contains(lost), "{traces:?}: {error}");
         }
         for first in [
             &[][..],
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_cannot_be_written_wants_no_backup() {
+    fn a_file_that_cannot_be_written_does_not_suggest_a_backup() {
         let directory = tempfile::tempdir().unwrap();
         // A directory blocks the path of the write-ahead log.
         fs::create_dir(directory.path().join("deskpass.db-wal")).unwrap();

@@ -2,7 +2,7 @@
 
 use std::ops::Deref;
 
-use super::{Sql, Value};
+use super::{Sql, SqlValue};
 use crate::StoreError;
 use crate::cache::CacheChange;
 
@@ -18,7 +18,7 @@ impl<'a> Tx<'a> {
     }
 
     /// Runs a statement and returns how many rows it changed.
-    pub(crate) fn execute(&self, text: &str, values: &[Value<'_>]) -> Result<usize, StoreError> {
+    pub(crate) fn execute(&self, text: &str, values: &[SqlValue<'_>]) -> Result<usize, StoreError> {
         self.sql.execute(text, values)
     }
 

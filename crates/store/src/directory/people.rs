@@ -6,7 +6,7 @@ use deskpass_core::Timestamp;
 
 use super::filter::{PageStart, PeopleFilter, PeopleOrder, PeopleSelection};
 use super::person::{ListedPerson, listed};
-use super::query::{PeopleQuery, SELECTIVE_LIMIT};
+use super::query::{PeopleSql, SELECTIVE_LIMIT};
 use crate::cursor::CursorOrder;
 use crate::database::Sql;
 use crate::{Cursor, Store, StoreError};
@@ -44,7 +44,7 @@ impl Store {
         let at_most = at_most.saturating_add(1);
         self.database
             .read(move |sql| {
-                let query = PeopleQuery::count(&filter, at_most, is_selective(sql, &filter)?)?;
+                let query = PeopleSql::count(&filter, at_most, is_selective(sql, &filter)?)?;
                 Ok(sql.first(&query.text, &query.values, |row| row.int(0))?.unwrap_or(0))
             })
             .await
@@ -72,7 +72,7 @@ impl Store {
 }
 
 fn page(sql: &Sql<'_>, filter: &PeopleFilter, at: &PageStart, limit: usize) -> Result<PeoplePage, StoreError> {
-    let query = PeopleQuery::page(filter, at, limit, is_selective(sql, filter)?)?;
+    let query = PeopleSql::page(filter, at, limit, is_selective(sql, filter)?)?;
     let found = sql.rows(&query.text, &query.values, |row| Ok((row.text(0)?, row.text(1)?)))?;
     let more = found.len() > limit;
     let (keys, places): (Vec<_>, Vec<_>) = found.into_iter().take(limit).unzip();
@@ -90,11 +90,11 @@ fn read(sql: &Sql<'_>, corp: &str, keys: &[String]) -> Result<HashMap<String, Li
     if keys.is_empty() {
         return Ok(people);
     }
-    let query = PeopleQuery::people(corp, keys);
+    let query = PeopleSql::people(corp, keys);
     for listed in sql.rows(&query.text, &query.values, listed)? {
         people.insert(listed.person.key.id().to_owned(), listed);
     }
-    let query = PeopleQuery::roles(corp, keys);
+    let query = PeopleSql::roles(corp, keys);
     for (key, role) in sql.rows(&query.text, &query.values, |row| Ok((row.text(0)?, row.role(1)?)))? {
         if let Some(listed) = people.get_mut(&key) {
             listed.person.roles = listed.person.roles.with(role);
@@ -110,8 +110,8 @@ pub(crate) fn is_selective(sql: &Sql<'_>, filter: &PeopleFilter) -> Result<bool,
         _ => return Ok(false),
     };
     let selection = role.map_or(PeopleSelection::Everyone(PeopleOrder::Id), PeopleSelection::Role);
-    let those = PeopleFilter { selection, ..filter.clone() };
-    let query = PeopleQuery::count(&those, SELECTIVE_LIMIT + 1, false)?;
+    let unsearched = PeopleFilter { selection, ..filter.clone() };
+    let query = PeopleSql::count(&unsearched, SELECTIVE_LIMIT + 1, false)?;
     let count = sql.first(&query.text, &query.values, |row| row.int(0))?;
     Ok(count.is_some_and(|count| count <= SELECTIVE_LIMIT))
 }

@@ -8,7 +8,7 @@ use deskpass_core::{Role, search_range};
 
 use super::filter::{DepartmentFilter, PageStart, PeopleFilter, PeopleSelection};
 use crate::cursor::CursorOrder;
-use crate::database::Value;
+use crate::database::SqlValue;
 use crate::{Cursor, InvalidCursor};
 
 /// Numbers of people read at once; the smallest that suffices is used. It is a literal in the statement, since a database
@@ -20,12 +20,12 @@ pub(super) const SELECTIVE_LIMIT: i64 = 2_000;
 
 /// A statement with its values.
 #[derive(Debug, Default)]
-pub(crate) struct PeopleQuery {
+pub(crate) struct PeopleSql {
     pub(crate) text: String,
-    pub(crate) values: Vec<Value<'static>>,
+    pub(crate) values: Vec<SqlValue<'static>>,
 }
 
-impl PeopleQuery {
+impl PeopleSql {
     /// Selects the people of a page and some beyond: their keys, each with its position among the terms.
     pub(crate) fn page(
         filter: &PeopleFilter,
@@ -220,11 +220,11 @@ impl PeopleQuery {
     }
 
     fn text(&mut self, text: &str) -> String {
-        self.value(Value::Text(Cow::Owned(text.to_owned())))
+        self.value(SqlValue::Text(Cow::Owned(text.to_owned())))
     }
 
     /// Adds a value; returns its placeholder.
-    fn value(&mut self, value: impl Into<Value<'static>>) -> String {
+    fn value(&mut self, value: impl Into<SqlValue<'static>>) -> String {
         self.values.push(value.into());
         format!("${}", self.values.len())
     }

@@ -72,11 +72,11 @@ fn set(
     tx.record_change(CacheChange::Person(key.clone()));
     // The person has exactly these roles: a default role, used while there were none, is no longer valid.
     end_sessions_of(tx, key, SessionScope::WithDefaultRole, EndReason::Kicked, deny_until)?;
-    entry.clone().with_detail(format!("{} -> {}", told(before), told(roles))).write(tx)?;
+    entry.clone().with_detail(format!("{} -> {}", describe(before), describe(roles))).write(tx)?;
     Ok(SetRolesOutcome::Changed(before))
 }
 
-fn told(roles: Roles) -> String {
+fn describe(roles: Roles) -> String {
     let names: Vec<_> = roles.iter().map(Role::name).collect();
     if names.is_empty() { "none".to_owned() } else { names.join(", ") }
 }

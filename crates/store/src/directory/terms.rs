@@ -2,7 +2,7 @@
 
 use deskpass_core::{EmployeeKey, search_terms};
 
-use crate::database::{Row, Tx, Value};
+use crate::database::{Row, SqlValue, Tx};
 use crate::{Store, StoreError};
 
 /// People whose terms are written in one transaction, which shares the writer with sign-ins.
@@ -74,7 +74,8 @@ fn write(tx: &Tx<'_>, people: &[PersonNames]) -> Result<(), StoreError> {
     for some in all.chunks(BATCH_ROWS) {
         let rows = (0..some.len()).map(|at| format!("(${}, ${}, ${})", 3 * at + 1, 3 * at + 2, 3 * at + 3));
         let rows = rows.collect::<Vec<_>>().join(", ");
-        let values: Vec<Value<'_>> = some.iter().flat_map(|(key, term)| args![key.corp(), &**term, key.id()]).collect();
+        let values: Vec<SqlValue<'_>> =
+            some.iter().flat_map(|(key, term)| args![key.corp(), &**term, key.id()]).collect();
         let text =
             format!("INSERT INTO employee_term (corp_id, term, employee_key) VALUES {rows} ON CONFLICT DO NOTHING");
         tx.execute(&text, &values)?;

@@ -218,13 +218,13 @@ impl StoredRow {
         let actor = match (row.maybe_text(11)?, row.maybe_text(12)?) {
             (Some(corp), Some(id)) => Some((corp, id)),
             (None, None) => None,
-            _ => return Err(StoreError::damaged("half an actor")),
+            _ => return Err(StoreError::damaged("incomplete actor")),
         };
         let texts = [event?, corp?, employee?, method?, source?, address?, peer?, user_agent?, row.text(14)?];
         let v2 = match (row.maybe_text(15)?, row.maybe_int(16)?, row.maybe_text(17)?) {
             (Some(decided), Some(seq), Some(hash)) => Some((decided, seq, hash)),
             (None, None, None) => None,
-            _ => return Err(StoreError::damaged("half of what rows say of another chain")),
+            _ => return Err(StoreError::damaged("incomplete reference to another chain")),
         };
         let (id, at, role, reason) = (row.text(0)?, row.int(1)?, row.int(5)?, row.maybe_text(13)?);
         Ok(Self { id, at, role, texts, actor, reason, v2 })

@@ -113,7 +113,7 @@ fn append(tx: &Tx<'_>, entry: &LogEntry) -> Result<ChainPosition, StoreError> {
         let text = "INSERT INTO log_chain (chain, seq, hash, pruned_seq, pruned_hash, pruned_mac)
             VALUES ($1, 0, '', 0, '', '') ON CONFLICT DO NOTHING";
         tx.execute(text, &args![chain])?;
-        next(tx, chain)?.ok_or_else(|| StoreError::damaged("a chain of the log has no end"))?
+        next(tx, chain)?.ok_or_else(|| StoreError::damaged("missing end of a log chain"))?
     };
     let seen =
         tx.first("SELECT seq, hash FROM log_chain WHERE chain = $1", &args![witnessed_chain(chain, seq)], |row| {

@@ -5,7 +5,7 @@ use deskpass_core::{LoginMethod, Timestamp};
 use super::row::{COLUMNS, LogRow, read};
 use super::row_check::verify_rows;
 use super::{AuditEvent, ChainKey};
-use crate::database::{Row, Sql, Value, in_snapshot, read_directly};
+use crate::database::{Row, Sql, SqlValue, in_snapshot, read_directly};
 use crate::{DirectReadError, Location, Mode, Store, StoreError};
 
 /// The maximum number of index entries scanned for a page. A search for rare rows continues from there.
@@ -200,8 +200,8 @@ fn collect(sql: &Sql<'_>, filter: &LogFilter, before: Option<String>, limit: usi
 }
 
 /// The values of the statements; the index values come last.
-fn values<'a>(corp: &'a str, before: &'a str, from: &'a str, along: &[&'a str]) -> Vec<Value<'a>> {
-    [corp, before, from].into_iter().chain(along.iter().copied()).map(Value::from).collect()
+fn values<'a>(corp: &'a str, before: &'a str, from: &'a str, along: &[&'a str]) -> Vec<SqlValue<'a>> {
+    [corp, before, from].into_iter().chain(along.iter().copied()).map(SqlValue::from).collect()
 }
 
 /// The identifier of an entry, and its row if it matches.

@@ -95,9 +95,9 @@ impl PruneStep {
         if tx.execute(text, &args![*chain, *from, to.seq, &*to.hash, &*to.mac])? == 0 {
             return Ok(0);
         }
-        let (those, values) =
+        let (selected, values) =
             ("FROM login_log WHERE chain = $1 AND seq > $2 AND seq <= $3", args![*chain, *from, to.seq]);
-        tx.execute(&format!("DELETE FROM disowned WHERE sign_in IN (SELECT id {those})"), &values)?;
-        tx.execute(&format!("DELETE {those}"), &values)
+        tx.execute(&format!("DELETE FROM disowned WHERE sign_in IN (SELECT id {selected})"), &values)?;
+        tx.execute(&format!("DELETE {selected}"), &values)
     }
 }

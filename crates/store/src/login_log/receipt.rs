@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_receipt_is_read_as_it_was_written_and_with_its_key_alone() {
+    fn a_receipt_round_trips_only_with_its_key() {
         let (key, other) = (ChainKey::new(&[1; 32]), ChainKey::new(&[2; 32]));
         let ends = vec![(0, 17, "abc".to_owned()), (7, 1, "x-_".to_owned())];
         for (marker, ends) in [(None, vec![]), (Some("m"), vec![]), (None, ends.clone()), (Some("m"), ends)] {

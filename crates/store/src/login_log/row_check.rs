@@ -6,7 +6,7 @@ use super::chain::ChainKey;
 use super::chain_walk::{self, CHAIN_COLUMN, HASH_COLUMN, OTHER_HASH_COLUMN, SEQ_COLUMN, StoredRow};
 use super::row::LogRow;
 use crate::StoreError;
-use crate::database::{Row, Sql, Value};
+use crate::database::{Row, Sql, SqlValue};
 
 /// Rows that are looked up at once.
 const BATCH_ROWS: usize = 500;
@@ -24,7 +24,7 @@ pub(super) fn verify_rows(sql: &Sql<'_>, key: &ChainKey, rows: &mut [LogRow]) ->
 
 /// The identifiers of the unchanged rows.
 fn intact_ids(sql: &Sql<'_>, key: &ChainKey, rows: &[LogRow]) -> Result<HashSet<String>, StoreError> {
-    let values: Vec<_> = rows.iter().map(|row| Value::from(&*row.id)).collect();
+    let values: Vec<_> = rows.iter().map(|row| SqlValue::from(&*row.id)).collect();
     let places: Vec<_> = (1..=values.len()).map(|place| format!("${place}")).collect();
     // The smallest number has no predecessor.
     let before = "(CASE WHEN l.seq > 0 THEN l.seq - 1 END)";

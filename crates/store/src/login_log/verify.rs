@@ -60,7 +60,7 @@ pub enum VerifyError {
     #[error(transparent)]
     Read(#[from] DirectReadError),
     /// The key is not the key that the rows were written with.
-    #[error("the key is another one")]
+    #[error("the log was written with another key")]
     WrongKey,
 }
 

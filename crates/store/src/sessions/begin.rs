@@ -7,7 +7,7 @@ use crate::agents::partial_session;
 use crate::cache::CacheChange;
 use crate::database::Tx;
 use crate::deny_list::{EndReason, deny};
-use crate::locks::{lock_agent_and_employee, lock_default_role};
+use crate::locks::{lock_agent_and_employee, lock_default_role, lock_link, lock_proof};
 use crate::{LogEntry, Store, StoreError, links};
 
 /// A session to begin.
@@ -81,13 +81,13 @@ fn begin(tx: &mut Tx<'_>, new_session: &NewSession) -> Result<BeginOutcome, Stor
         Precondition::None => true,
         Precondition::Proof(proof) => {
             // Of two concurrent sign-ins with one proof, the second waits here and then finds it consumed.
-            links::lock_proof(tx, *proof)?;
+            lock_proof(tx, *proof)?;
             match links::identity_permitted(tx, *proof, employee, now)? {
-                Some(identity) if identity != *employee => links::lock_link(tx, &identity, employee)?,
+                Some(identity) if identity != *employee => lock_link(tx, &identity, employee)?,
                 permitted => permitted.is_some(),
             }
         }
-        Precondition::Link(identity) => links::lock_link(tx, identity, employee)?,
+        Precondition::Link(identity) => lock_link(tx, identity, employee)?,
         Precondition::PartialSession(digest) => partial_session::lock_if_valid(tx, *digest, employee, now)?,
     };
     if !precondition_holds {
@@ -114,9 +114,9 @@ fn begin(tx: &mut Tx<'_>, new_session: &NewSession) -> Result<BeginOutcome, Stor
         end_oldest(tx, employee, *digest, *at_most, *deny_until)?;
     }
     tx.record_change(CacheChange::SessionStarted(*digest, session.clone()));
-    let told = network::record_network(tx, employee, network, now)?;
+    let is_new_network = network::record_network(tx, employee, network, now)?;
     entry.write(tx)?;
-    Ok(if told { BeginOutcome::BegunWithNotice } else { BeginOutcome::Begun })
+    Ok(if is_new_network { BeginOutcome::BegunWithNotice } else { BeginOutcome::Begun })
 }
 
 /// Records the sign-in with the employee; `false` if they are missing or disabled.

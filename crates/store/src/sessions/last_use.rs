@@ -62,8 +62,8 @@ impl fmt::Debug for LastUseBuffer {
 
 impl Store {
     /// Records that a session is used. Usually the last use is recent, and there is nothing to record.
-    pub fn touch_session(&self, standing: &SessionWithPerson, digest: &Digest, now: Timestamp) {
-        if standing.should_record_use(now) {
+    pub fn touch_session(&self, record: &SessionWithPerson, digest: &Digest, now: Timestamp) {
+        if record.should_record_use(now) {
             self.last_uses.note(*digest, now);
         }
     }
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn no_more_wait_than_may() {
+    fn the_buffer_is_bounded() {
         let seen = LastUseBuffer::default();
         for number in 0..MAX_BUFFERED_USES + 10 {
             seen.note(digest(number), at(1));
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_put_back_does_not_undo_what_came_since() {
+    fn a_restored_use_does_not_replace_a_newer_one() {
         let seen = LastUseBuffer::default();
         seen.note(digest(1), at(1));
         let taken = seen.take(10);

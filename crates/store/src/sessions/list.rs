@@ -4,7 +4,7 @@ use deskpass_core::{Digest, EmployeeKey, Role, Session, Timestamp};
 
 use super::row::session;
 use crate::cursor::CursorOrder;
-use crate::database::{Row, Sql, Value};
+use crate::database::{Row, Sql, SqlValue};
 use crate::{Cursor, InvalidCursor, Store, StoreError};
 
 /// A session in a list.
@@ -164,10 +164,10 @@ impl SessionWalk {
     pub(crate) fn from(filter: &SessionFilter, from: Option<&Cursor>, limit: usize) -> Result<Self, InvalidCursor> {
         let (at, digest) = from.map_or(Ok((i64::MAX, "")), |cursor| cursor.number(CursorOrder::CreatedAt))?;
         let walk = if filter.employee.is_some() { OF_EMPLOYEE } else { OF_CORPORATION };
-        let picky = filter.role.is_some() || filter.department_id.is_some();
-        let [_, several, most] = BATCH_SIZES;
-        let step = BATCH_SIZES.into_iter().find(|step| *step > limit).unwrap_or(most);
-        let step = if picky { step.max(several) } else { step };
+        let filtered = filter.role.is_some() || filter.department_id.is_some();
+        let [_, several, largest] = BATCH_SIZES;
+        let step = BATCH_SIZES.into_iter().find(|step| *step > limit).unwrap_or(largest);
+        let step = if filtered { step.max(several) } else { step };
         let text = format!("{COLUMNS} {walk} LIMIT {step}");
         let (corp, employee) = (filter.corp.clone(), filter.employee.clone());
         Ok(Self { text, corp, employee, from: (at, digest.to_owned()), step })
@@ -177,9 +177,9 @@ impl SessionWalk {
         &self.text
     }
 
-    pub(crate) fn values(&self) -> Vec<Value<'_>> {
+    pub(crate) fn values(&self) -> Vec<SqlValue<'_>> {
         let mut values = args![&*self.corp, self.from.0, &*self.from.1].to_vec();
-        values.extend(self.employee.as_deref().map(Value::from));
+        values.extend(self.employee.as_deref().map(SqlValue::from));
         values
     }
 

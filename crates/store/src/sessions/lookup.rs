@@ -3,10 +3,9 @@
 use std::sync::Arc;
 
 use deskpass_core::{Digest, Role, Session, Timestamp};
-use tokio::time::timeout;
 
 use super::row::session;
-use crate::cache::{CACHE_FILL_TIMEOUT, CacheChange, Epoch};
+use crate::cache::{CacheChange, CacheLookup, Epoch, Gap};
 use crate::database::Sql;
 use crate::deny_list::{EndReason, denied, deny};
 use crate::directory::find as find_person;
@@ -38,25 +37,27 @@ impl Store {
     /// When the store fails; then the token must not count as valid.
     pub async fn session(&self, digest: &Digest) -> Result<SessionLookup, StoreError> {
         loop {
-            if !self.cache.is_trusted() {
-                return self.look_up(*digest).await;
-            }
             let epoch = self.cache.epoch();
-            if let Some(standing) = self.cache.sessions.get(digest) {
-                if standing.is_current_in(epoch) || self.is_person_unchanged(&standing, epoch).await? {
-                    return Ok(SessionLookup::Session(standing));
+            match self.cache.look_up(&self.cache.sessions, digest).await {
+                CacheLookup::Hit(record) => {
+                    if record.is_current_in(epoch) || self.is_person_unchanged(&record, epoch).await? {
+                        return Ok(SessionLookup::Session(record));
+                    }
+                    // The person has changed. Removing the entry is always safe, updating it is not: it is read again.
+                    drop(self.cache.sessions.remove(digest));
                 }
-                // The person has changed. Removing the entry is always safe, updating it is not: it is read again.
-                drop(self.cache.sessions.remove(digest));
-            }
-            if let Some(found) = self.fill(digest, epoch).await? {
-                return Ok(found);
+                CacheLookup::Miss(gap) if gap.bypasses_cache() => return self.read_session(*digest).await,
+                CacheLookup::Miss(gap) => {
+                    if let Some(found) = self.fill(gap, *digest, epoch).await? {
+                        return Ok(found);
+                    }
+                }
             }
         }
     }
 
-    /// Reads the session from the database, bypassing the cache.
-    async fn look_up(&self, digest: Digest) -> Result<SessionLookup, StoreError> {
+    /// Reads the session and its person at one moment, bypassing the cache.
+    async fn read_session(&self, digest: Digest) -> Result<SessionLookup, StoreError> {
         let epoch = self.cache.epoch();
         let read = move |sql: &Sql<'_>| match find(sql, digest)? {
             SessionRow::Session(session) => Ok((find_person(sql, &session.employee)?, SessionRow::Session(session))),
@@ -73,36 +74,31 @@ impl Store {
     }
 
     /// Whether the person of a cached session has not changed up to `epoch`.
-    async fn is_person_unchanged(&self, standing: &SessionWithPerson, epoch: Epoch) -> Result<bool, StoreError> {
-        let person = self.person(&standing.session.employee).await?;
-        let same = person.is_some_and(|person| Arc::ptr_eq(&person, &standing.person));
+    async fn is_person_unchanged(&self, record: &SessionWithPerson, epoch: Epoch) -> Result<bool, StoreError> {
+        let person = self.person(&record.session.employee).await?;
+        let same = person.is_some_and(|person| Arc::ptr_eq(&person, &record.person));
         if same {
-            standing.mark_current_in(epoch);
+            record.mark_current_in(epoch);
         }
         Ok(same)
     }
 
-    /// Reads a session that is not in the cache; `None` when the caller should retry.
-    async fn fill(&self, digest: &Digest, epoch: Epoch) -> Result<Option<SessionLookup>, StoreError> {
-        // If another request is reading the session, its result is used, once it is compared. After a timeout the request
-        // bypasses the cache, so that one hanging read does not delay the others.
-        let gap = match timeout(CACHE_FILL_TIMEOUT, self.cache.sessions.get_value_or_guard_async(digest)).await {
-            Ok(Ok(_)) => return Ok(None),
-            Ok(Err(gap)) => gap,
-            Err(_) => return self.look_up(*digest).await.map(Some),
-        };
-        let wanted = *digest;
-        let session = match self.database.read(move |sql| find(sql, wanted)).await? {
+    /// Reads a session that is not in the cache; `None` when it changed during the read. Session and person might then be
+    /// from different times, so the caller looks it up again.
+    async fn fill(
+        &self,
+        gap: Gap<'_, Digest, SessionWithPerson>,
+        digest: Digest,
+        epoch: Epoch,
+    ) -> Result<Option<SessionLookup>, StoreError> {
+        let session = match self.database.read(move |sql| find(sql, digest)).await? {
             SessionRow::Session(session) => session,
             SessionRow::Denied(ended) => return Ok(Some(SessionLookup::Denied(ended))),
             SessionRow::None => return Ok(Some(SessionLookup::NotFound)),
         };
         let Some(person) = self.person(&session.employee).await? else { return Ok(Some(SessionLookup::NotFound)) };
-        let standing = Arc::new(SessionWithPerson::new(session, person, epoch));
-        // The insert fails when the session changed or ended during the read; session and person might then be from
-        // different times.
-        let kept = gap.insert(Arc::clone(&standing)).is_ok();
-        Ok(kept.then_some(SessionLookup::Session(standing)))
+        let record = Arc::new(SessionWithPerson::new(session, person, epoch));
+        Ok(gap.fill(&record).then_some(SessionLookup::Session(record)))
     }
 
     /// Ends a session, denies its digest and logs it; `false`, with no change, when it had ended already.

@@ -57,13 +57,13 @@ pub(super) fn end_matching(
     // Of two transactions that end or begin sessions of one employee, the second waits here, and not for a session row.
     lock_employee(tx, key)?;
     let (condition, but) = (which.condition(), which.but());
-    let those = format!("FROM session WHERE corp_id = $1 AND employee_key = $2 AND digest <> $3 AND {condition}");
+    let selected = format!("FROM session WHERE corp_id = $1 AND employee_key = $2 AND digest <> $3 AND {condition}");
     // In one statement: an employee may have thousands of sessions.
     let text = format!(
-        "INSERT INTO denied_token (digest, reason, until) SELECT digest, $4, $5 {those} ON CONFLICT DO NOTHING"
+        "INSERT INTO denied_token (digest, reason, until) SELECT digest, $4, $5 {selected} ON CONFLICT DO NOTHING"
     );
     tx.execute(&text, &args![key.corp(), key.id(), &*but, why.name(), deny_until])?;
-    let text = format!("DELETE {those} RETURNING digest, expires_at");
+    let text = format!("DELETE {selected} RETURNING digest, expires_at");
     let values = args![key.corp(), key.id(), &*but];
     let ended = tx.rows(&text, &values, |row| Ok((row.digest(0)?, row.timestamp(1)?)))?;
     for (digest, _) in &ended {

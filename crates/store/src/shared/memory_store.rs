@@ -132,9 +132,9 @@ mod tests {
     use super::*;
 
     #[derive(Clone, Debug, PartialEq, Eq)]
-    struct Thing(u64, i64, bool);
+    struct TestRecord(u64, i64, bool);
 
-    impl Expiring for Thing {
+    impl Expiring for TestRecord {
         fn until(&self) -> Timestamp {
             Timestamp::from_millis(self.1)
         }
@@ -153,55 +153,55 @@ mod tests {
     }
 
     #[test]
-    fn a_record_is_there_for_its_time() {
-        let shelf = MemoryStore::new(10);
-        assert!(shelf.put(name(1), Thing(1, 100, true), at(0)));
-        assert!(!shelf.put(name(1), Thing(2, 100, true), at(99)));
-        assert_eq!(shelf.read_with(&name(1), at(99), |thing| thing.0), Some(1));
-        assert_eq!(shelf.read_with(&name(1), at(100), |thing| thing.0), None);
-        assert!(shelf.put(name(1), Thing(3, 200, true), at(100)));
-        assert_eq!(shelf.take(&name(1), at(100)), Some(Thing(3, 200, true)));
-        assert_eq!(shelf.take(&name(1), at(100)), None);
+    fn a_record_lasts_until_its_expiry() {
+        let store = MemoryStore::new(10);
+        assert!(store.put(name(1), TestRecord(1, 100, true), at(0)));
+        assert!(!store.put(name(1), TestRecord(2, 100, true), at(99)));
+        assert_eq!(store.read_with(&name(1), at(99), |record| record.0), Some(1));
+        assert_eq!(store.read_with(&name(1), at(100), |record| record.0), None);
+        assert!(store.put(name(1), TestRecord(3, 200, true), at(100)));
+        assert_eq!(store.take(&name(1), at(100)), Some(TestRecord(3, 200, true)));
+        assert_eq!(store.take(&name(1), at(100)), None);
     }
 
     #[test]
-    fn a_change_that_does_not_fit_changes_nothing() {
-        let shelf = MemoryStore::new(10);
-        shelf.put(name(1), Thing(1, 100, true), at(0));
-        assert_eq!(shelf.update(&name(1), at(0), |_| Err("no")), Some(Err("no")));
-        let done = shelf.update(&name(1), at(0), |thing| Ok::<_, ()>(Thing(thing.0 + 1, 500, true)));
-        assert_eq!(done, Some(Ok(Thing(2, 500, true))));
-        assert_eq!(shelf.read_with(&name(1), at(400), |thing| thing.0), Some(2));
-        assert_eq!(shelf.update(&name(2), at(0), Ok::<_, ()>), None);
+    fn a_refused_change_has_no_effect() {
+        let store = MemoryStore::new(10);
+        store.put(name(1), TestRecord(1, 100, true), at(0));
+        assert_eq!(store.update(&name(1), at(0), |_| Err("no")), Some(Err("no")));
+        let done = store.update(&name(1), at(0), |record| Ok::<_, ()>(TestRecord(record.0 + 1, 500, true)));
+        assert_eq!(done, Some(Ok(TestRecord(2, 500, true))));
+        assert_eq!(store.read_with(&name(1), at(400), |record| record.0), Some(2));
+        assert_eq!(store.update(&name(2), at(0), Ok::<_, ()>), None);
     }
 
     #[test]
-    fn a_flood_ends_at_the_room_there_is_and_spares_what_is_needed() {
-        let shelf = MemoryStore::new(100);
-        shelf.put(name(1_000_000), Thing(7, 1_000, false), at(0));
+    fn a_flood_stays_within_the_capacity_and_spares_records_in_use() {
+        let store = MemoryStore::new(100);
+        store.put(name(1_000_000), TestRecord(7, 1_000, false), at(0));
         for number in 0..10_000 {
-            assert!(shelf.put(name(number), Thing(number, 1_000, true), at(0)));
+            assert!(store.put(name(number), TestRecord(number, 1_000, true), at(0)));
         }
-        assert!(shelf.len() <= 100);
-        assert_eq!(shelf.read_with(&name(1_000_000), at(0), |thing| thing.0), Some(7));
-        assert_eq!(shelf.read_with(&name(9_999), at(0), |thing| thing.0), Some(9_999));
+        assert!(store.len() <= 100);
+        assert_eq!(store.read_with(&name(1_000_000), at(0), |record| record.0), Some(7));
+        assert_eq!(store.read_with(&name(9_999), at(0), |record| record.0), Some(9_999));
         for number in 20_000..20_050 {
-            shelf.put(name(number), Thing(number, 2_000, true), at(1_500));
+            store.put(name(number), TestRecord(number, 2_000, true), at(1_500));
         }
-        assert!(shelf.len() <= 51, "what is over goes without being asked for: {}", shelf.len());
+        assert!(store.len() <= 51, "expired records are removed without a lookup: {}", store.len());
     }
 
     #[tokio::test]
     async fn a_watcher_is_notified() {
-        let shelf = MemoryStore::new(2);
-        assert!(shelf.watch(&name(1), at(0)).is_none());
-        shelf.put(name(1), Thing(1, 100, true), at(0));
+        let store = MemoryStore::new(2);
+        assert!(store.watch(&name(1), at(0)).is_none());
+        store.put(name(1), TestRecord(1, 100, true), at(0));
         for step in ["change", "take"] {
-            let Some(changes) = shelf.watch(&name(1), at(0)) else { unreachable!("it is there") };
+            let Some(changes) = store.watch(&name(1), at(0)) else { unreachable!("it is there") };
             let next = changes.next();
             match step {
-                "change" => drop(shelf.update(&name(1), at(0), Ok::<_, ()>)),
-                _ => drop(shelf.take(&name(1), at(0))),
+                "change" => drop(store.update(&name(1), at(0), Ok::<_, ()>)),
+                _ => drop(store.take(&name(1), at(0))),
             }
             next.await;
         }

@@ -199,10 +199,10 @@ impl MessageLog {
         self.buffer().next_after(seen, reader)
     }
 
-    /// Returns whether this reader has more than `most` unseen messages.
+    /// Returns whether this reader has more than `at_most` unseen messages.
     #[must_use]
-    pub fn is_lagging(&self, seen: MessageId, reader: &Subscriber, most: usize) -> bool {
-        self.buffer().is_lagging(seen, reader, most)
+    pub fn is_lagging(&self, seen: MessageId, reader: &Subscriber, at_most: usize) -> bool {
+        self.buffer().is_lagging(seen, reader, at_most)
     }
 
     /// Returns whether a message was evicted.

@@ -8,8 +8,9 @@ use deskpass_store::{
 };
 use tokio::task::JoinSet;
 
-use crate::desk::{
-    DAY, Desk, agent01, at, binding, digest, entry, half, new_session, notice, on_every_store, password, pending, used,
+use crate::fixture::{
+    DAY, Fixture, agent01, at, binding, digest, entry, half, new_session, notice, on_every_store, password, pending,
+    used,
 };
 
 /// The time of the changes.
@@ -25,20 +26,20 @@ fn actor(session: Digest) -> Actor {
 }
 
 /// A session of an administrator.
-async fn sign_in(desk: &Desk, name: &str) -> Actor {
+async fn sign_in(fixture: &Fixture, name: &str) -> Actor {
     let plain = new_session(name, LoginMethod::Dev, None, Precondition::None);
     let mut session = plain.session.clone();
     (session.employee, session.current_role) = (boss(), Role::Admin);
     let entry = LogEntry { about: boss(), ..plain.entry.clone() };
-    let begun = desk.store().begin_session(NewSession { session, entry, ..plain }).await.unwrap();
+    let begun = fixture.store().begin_session(NewSession { session, entry, ..plain }).await.unwrap();
     assert_eq!(begun, BeginOutcome::Begun);
     actor(digest(name))
 }
 
-async fn with_boss(desk: &Desk) {
-    desk.employ("boss").await;
+async fn with_boss(fixture: &Fixture) {
+    fixture.employ("boss").await;
     let roles = Roles::NONE.with(Role::Admin).with(Role::User);
-    desk.store().set_roles(ChangeAuthor::NoSession, boss(), roles, true, at(DAY), entry()).await.unwrap();
+    fixture.store().set_roles(ChangeAuthor::NoSession, boss(), roles, true, at(DAY), entry()).await.unwrap();
 }
 
 /// Every way in which the rights of a session are revoked, by the name of its result.
@@ -163,63 +164,63 @@ fn partner() -> EmployeeKey {
 }
 
 on_every_store! {
-    async fn no_change_is_made_in_a_session_that_does_not_stand(desk: &Desk) {
-        with_boss(desk).await;
-        desk.session("agent's", LoginMethod::Dev, None).await;
+    async fn no_change_is_made_in_a_session_that_does_not_stand(fixture: &Fixture) {
+        with_boss(fixture).await;
+        fixture.session("agent's", LoginMethod::Dev, None).await;
         for (number, how) in REVOCATIONS.into_iter().enumerate() {
-            let mut actor = sign_in(desk, how).await;
-            let expected = revoke(&desk.node(number), how, &mut actor).await;
-            for (change, outcome) in everything(&desk.node(number + 1), &ChangeAuthor::Session(actor.clone())).await {
+            let mut actor = sign_in(fixture, how).await;
+            let expected = revoke(&fixture.node(number), how, &mut actor).await;
+            for (change, outcome) in everything(&fixture.node(number + 1), &ChangeAuthor::Session(actor.clone())).await {
                 assert!(matches!(outcome, Err(ChangeError::Revoked(why)) if why == expected), "{change}, {how}: {outcome:?}");
             }
-            restore(desk.store()).await;
+            restore(fixture.store()).await;
         }
-        assert!(desk.lives("agent's").await);
+        assert!(fixture.lives("agent's").await);
     }
 }
 
 on_every_store! {
-    async fn every_change_is_made_in_a_valid_session(desk: &Desk) {
-        with_boss(desk).await;
-        desk.session("agent's", LoginMethod::Dev, None).await;
-        let by = ChangeAuthor::Session(sign_in(desk, "boss's").await);
-        for (change, outcome) in everything(desk.store(), &by).await {
+    async fn every_change_is_made_in_a_valid_session(fixture: &Fixture) {
+        with_boss(fixture).await;
+        fixture.session("agent's", LoginMethod::Dev, None).await;
+        let by = ChangeAuthor::Session(sign_in(fixture, "boss's").await);
+        for (change, outcome) in everything(fixture.store(), &by).await {
             assert!(outcome.is_ok(), "{change}: {outcome:?}");
         }
     }
 }
 
 on_every_store! {
-    async fn a_role_is_switched_to_while_it_is_held_and_the_session_is_valid(desk: &Desk) {
-        with_boss(desk).await;
+    async fn a_role_is_switched_to_while_it_is_held_and_the_session_is_valid(fixture: &Fixture) {
+        with_boss(fixture).await;
         for (number, how) in ["ended", "disabled", "expired", "unknown"].into_iter().enumerate() {
-            let mut actor = sign_in(desk, how).await;
-            let expected = revoke(&desk.node(number), how, &mut actor).await;
-            let outcome = desk.node(number + 1).switch_role(actor, Role::User, entry()).await;
+            let mut actor = sign_in(fixture, how).await;
+            let expected = revoke(&fixture.node(number), how, &mut actor).await;
+            let outcome = fixture.node(number + 1).switch_role(actor, Role::User, entry()).await;
             assert!(matches!(outcome, Err(ChangeError::Revoked(why)) if why == expected), "{how}: {outcome:?}");
-            restore(desk.store()).await;
+            restore(fixture.store()).await;
         }
-        let (actor, node) = (sign_in(desk, "boss's").await, desk.node(1));
+        let (actor, node) = (sign_in(fixture, "boss's").await, fixture.node(1));
         let active = || async {
             let SessionLookup::Session(standing) = node.session(&actor.session).await.unwrap() else { panic!("it is \
                  unchanged") };
             standing.session.current_role
         };
-        assert!(desk.store().revoke(ChangeAuthor::NoSession, boss(), Role::User, entry()).await.unwrap());
+        assert!(fixture.store().revoke(ChangeAuthor::NoSession, boss(), Role::User, entry()).await.unwrap());
         assert!(!node.switch_role(actor.clone(), Role::User, entry()).await.unwrap());
         assert_eq!(active().await, Role::Admin);
-        assert!(desk.store().grant(ChangeAuthor::NoSession, boss(), Role::User, entry()).await.unwrap());
+        assert!(fixture.store().grant(ChangeAuthor::NoSession, boss(), Role::User, entry()).await.unwrap());
         assert!(node.switch_role(actor.clone(), Role::User, entry()).await.unwrap());
         assert_eq!(active().await, Role::User);
     }
 }
 
 on_every_store! {
-    async fn a_half_that_does_not_stand_binds_nothing_and_uses_nothing_up(desk: &Desk) {
-        desk.set_password("hash").await;
-        assert!(desk.half("half", "hash").await);
+    async fn a_half_that_does_not_stand_binds_nothing_and_uses_nothing_up(fixture: &Fixture) {
+        fixture.set_password("hash").await;
+        assert!(fixture.half("half", "hash").await);
         let by = |now: i64| ChangeAuthor::PartialSession { digest: digest("half"), employee: agent01(), now: at(now) };
-        let store = desk.store();
+        let store = fixture.store();
         assert!(store.begin_device(by(NOW), agent01(), pending("sealed", 100)).await.unwrap());
         let late = store.bind_device(by(half("half").expires_at.millis()), binding("sealed", &[])).await;
         assert!(matches!(late, Err(ChangeError::Revoked(Revocation::Unknown))), "{late:?}");
@@ -233,11 +234,11 @@ on_every_store! {
 on_every_store! {
     /// Administrators change each other and themselves at the same time, on two nodes: each change is made or refused, and no
     /// deadlock occurs.
-    async fn administrators_who_change_each_other_do_not_block_each_other(desk: &Desk) {
-        with_boss(desk).await;
+    async fn administrators_who_change_each_other_do_not_block_each_other(fixture: &Fixture) {
+        with_boss(fixture).await;
         let mut tasks = JoinSet::new();
         for number in 0..24 {
-            let (actor, node) = (sign_in(desk, &format!("{number}")).await, desk.node(number));
+            let (actor, node) = (sign_in(fixture, &format!("{number}")).await, fixture.node(number));
             tasks.spawn(async move {
                 let (by, own) = (ChangeAuthor::Session(actor.clone()), ChangeAuthor::Session(Actor { role: None, ..actor.clone() }));
                 let but_mine = SessionSelection::AllBut(actor.session);
@@ -257,17 +258,17 @@ on_every_store! {
 
 on_every_store! {
     /// Once an administrator is disabled and the call has returned, no later change of theirs commits.
-    async fn nothing_is_changed_after_its_actor_was_disabled(desk: &Desk) {
-        with_boss(desk).await;
+    async fn nothing_is_changed_after_its_actor_was_disabled(fixture: &Fixture) {
+        with_boss(fixture).await;
         for round in 0..15 {
-            let (by, nodes) = (ChangeAuthor::Session(sign_in(desk, &format!("{round}")).await), (desk.node(0), desk.node(1)));
+            let (by, nodes) = (ChangeAuthor::Session(sign_in(fixture, &format!("{round}")).await), (fixture.node(0), fixture.node(1)));
             let granting = tokio::spawn(async move { nodes.0.grant(by, agent01(), Role::Admin, entry()).await });
             let disabled = nodes.1.disable(ChangeAuthor::NoSession, boss(), true, at(DAY), entry()).await.unwrap();
-            let held = desk.store().listed_person(agent01()).await.unwrap().unwrap().person.roles.holds(Role::Admin);
+            let held = fixture.store().listed_person(agent01()).await.unwrap().unwrap().person.roles.holds(Role::Admin);
             let granted = granting.await.unwrap();
             assert!(disabled != DisableOutcome::Unknown && granted.is_ok() == held, "round {round}: {granted:?}");
-            restore(desk.store()).await;
-            desk.store().revoke(ChangeAuthor::NoSession, agent01(), Role::Admin, entry()).await.unwrap();
+            restore(fixture.store()).await;
+            fixture.store().revoke(ChangeAuthor::NoSession, agent01(), Role::Admin, entry()).await.unwrap();
         }
     }
 }

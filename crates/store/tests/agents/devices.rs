@@ -3,21 +3,21 @@
 use deskpass_core::{EmployeeKey, TotpStep};
 use deskpass_store::{AttemptKind, ChangeAuthor, NoticeSubject};
 
-use crate::desk::{Desk, agent01, at, binding, digest, entry, notice, on_every_store, pending, used};
+use crate::fixture::{Fixture, agent01, at, binding, digest, entry, notice, on_every_store, pending, used};
 
 fn step(number: i64) -> TotpStep {
     TotpStep::from_number(number)
 }
 
 on_every_store! {
-    async fn only_the_device_that_waits_is_bound_and_only_once(desk: &Desk) {
-        let store = desk.store();
+    async fn only_the_device_that_waits_is_bound_and_only_once(fixture: &Fixture) {
+        let store = fixture.store();
         assert!(!store.bind_device(ChangeAuthor::NoSession, binding("sealed", &[])).await.unwrap(), "none waits");
         assert!(store.begin_device(ChangeAuthor::NoSession, agent01(), pending("first", 100)).await.unwrap());
         assert!(store.begin_device(ChangeAuthor::NoSession, agent01(), pending("sealed", 50)).await.unwrap());
         assert!(!store.bind_device(ChangeAuthor::NoSession, binding("first", &[])).await.unwrap(), "another one waits");
         assert!(!store.bind_device(ChangeAuthor::NoSession, binding("sealed", &[])).await.unwrap(), "it has waited too long");
-        desk.bind("sealed", &[digest("a"), digest("b")]).await;
+        fixture.bind("sealed", &[digest("a"), digest("b")]).await;
         let agent = store.agent(agent01()).await.unwrap().unwrap();
         let device = agent.device.unwrap();
         assert_eq!((&*device.sealed, device.bound_at, device.step), ("sealed", at(50), step(10)));
@@ -28,9 +28,9 @@ on_every_store! {
 }
 
 on_every_store! {
-    async fn a_step_counts_once_and_none_before_it(desk: &Desk) {
-        let store = desk.store();
-        desk.bind("sealed", &[]).await;
+    async fn a_step_counts_once_and_none_before_it(fixture: &Fixture) {
+        let store = fixture.store();
+        fixture.bind("sealed", &[]).await;
         for (sealed, number, good) in
             [("sealed", 10, false), ("other", 11, false), ("sealed", 12, true), ("sealed", 12, false), ("sealed", 11, false)]
         {
@@ -43,9 +43,9 @@ on_every_store! {
 }
 
 on_every_store! {
-    async fn a_recovery_code_counts_once_and_only_with_its_device(desk: &Desk) {
-        let store = desk.store();
-        desk.bind("sealed", &[digest("a"), digest("b")]).await;
+    async fn a_recovery_code_counts_once_and_only_with_its_device(fixture: &Fixture) {
+        let store = fixture.store();
+        fixture.bind("sealed", &[digest("a"), digest("b")]).await;
         for (code, good) in [("c", false), ("a", true), ("a", false)] {
             assert_eq!(store.use_recovery_code(ChangeAuthor::NoSession, agent01(), digest(code), at(70)).await.unwrap(), good, "{code}");
         }
@@ -56,15 +56,15 @@ on_every_store! {
         assert!(!store.unbind_device(ChangeAuthor::NoSession, agent01(), told, entry()).await.unwrap(), "and no \
              second notice is written");
         assert!(!store.use_recovery_code(ChangeAuthor::NoSession, agent01(), digest("b"), at(70)).await.unwrap());
-        desk.bind("next", &[digest("c")]).await;
+        fixture.bind("next", &[digest("c")]).await;
         assert!(!store.use_recovery_code(ChangeAuthor::NoSession, agent01(), digest("b"), at(70)).await.unwrap());
         assert!(!store.use_totp_step(ChangeAuthor::NoSession, used("sealed", 99)).await.unwrap());
     }
 }
 
 on_every_store! {
-    async fn an_administrator_takes_away_what_waits_and_forgets_guesses(desk: &Desk) {
-        let store = desk.store();
+    async fn an_administrator_takes_away_what_waits_and_forgets_guesses(fixture: &Fixture) {
+        let store = fixture.store();
         for _ in 0..5 {
             store.count_attempt(agent01(), AttemptKind::Otp, at(0)).await.unwrap().unwrap();
         }
@@ -76,8 +76,8 @@ on_every_store! {
 }
 
 on_every_store! {
-    async fn a_record_that_does_not_count_gets_no_device(desk: &Desk) {
-        let store = desk.store();
+    async fn a_record_that_does_not_count_gets_no_device(fixture: &Fixture) {
+        let store = fixture.store();
         assert!(store.begin_device(ChangeAuthor::NoSession, agent01(), pending("sealed", 100)).await.unwrap());
         store.disable_agent(ChangeAuthor::NoSession, agent01(), at(0), entry()).await.unwrap();
         assert!(!store.begin_device(ChangeAuthor::NoSession, agent01(), pending("other", 100)).await.unwrap());

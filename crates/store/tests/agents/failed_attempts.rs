@@ -7,15 +7,15 @@ use deskpass_store::{AttemptKind, ChangeAuthor, NoticeSubject};
 use proptest::prelude::*;
 use tokio::task::JoinSet;
 
-use crate::desk::{DAY, Desk, agent01, at, binding, digest, entry, half, notice, on_every_store, used};
+use crate::fixture::{DAY, Fixture, agent01, at, binding, digest, entry, half, notice, on_every_store, used};
 
 const TRIALS: [AttemptKind; 2] = [AttemptKind::Password, AttemptKind::Otp];
 
 /// How many of this many concurrent attempts, on all nodes, may be checked.
-async fn at_once(desk: &Desk, key: &EmployeeKey, number: usize) -> usize {
+async fn at_once(fixture: &Fixture, key: &EmployeeKey, number: usize) -> usize {
     let mut tasks = JoinSet::new();
     for number in 0..number {
-        let (node, key) = (desk.node(number), key.clone());
+        let (node, key) = (fixture.node(number), key.clone());
         tasks.spawn(async move { node.count_attempt(key, AttemptKind::Password, at(1_000)).await });
     }
     let answers = tasks.join_all().await;
@@ -24,21 +24,21 @@ async fn at_once(desk: &Desk, key: &EmployeeKey, number: usize) -> usize {
 }
 
 on_every_store! {
-    async fn of_many_that_come_at_once_five_are_looked_at(desk: &Desk) {
-        assert_eq!(at_once(desk, &agent01(), 200).await, 5);
-        let answer = desk.store().count_attempt(agent01(), AttemptKind::Password, at(1_000)).await.unwrap();
+    async fn of_many_that_come_at_once_five_are_looked_at(fixture: &Fixture) {
+        assert_eq!(at_once(fixture, &agent01(), 200).await, 5);
+        let answer = fixture.store().count_attempt(agent01(), AttemptKind::Password, at(1_000)).await.unwrap();
         assert_eq!(answer, Err(Lockout::For(Duration::from_mins(15))));
         // Again on open connections, where the attempts are really concurrent.
         for name in 0..20 {
             let name = EmployeeKey::from_parts("ww", &format!("name{name}"));
-            assert_eq!(at_once(desk, &name, 24).await, 5);
+            assert_eq!(at_once(fixture, &name, 24).await, 5);
         }
     }
 }
 
 on_every_store! {
-    async fn each_trial_and_each_name_is_counted_apart_and_a_right_guess_forgets(desk: &Desk) {
-        let store = desk.store();
+    async fn each_trial_and_each_name_is_counted_apart_and_a_right_guess_forgets(fixture: &Fixture) {
+        let store = fixture.store();
         let browser = AttemptKind::KnownBrowser(digest("browser"));
         let stranger = EmployeeKey::from_parts("ww", "nobody");
         let all = [(agent01(), AttemptKind::Password), (agent01(), AttemptKind::Otp), (agent01(), browser), (stranger, browser)];
@@ -63,64 +63,64 @@ on_every_store! {
 }
 
 /// Uses up all attempts of a kind but one.
-async fn four_wrong(desk: &Desk, trial: AttemptKind) {
+async fn four_wrong(fixture: &Fixture, trial: AttemptKind) {
     for _ in 0..4 {
-        assert_eq!(desk.store().count_attempt(agent01(), trial, at(0)).await.unwrap(), Ok(()), "{trial:?}");
+        assert_eq!(fixture.store().count_attempt(agent01(), trial, at(0)).await.unwrap(), Ok(()), "{trial:?}");
     }
 }
 
 /// Whether exactly one attempt of a kind is left.
-async fn one_is_left(desk: &Desk, trial: AttemptKind) -> bool {
-    let guess = async || desk.store().count_attempt(agent01(), trial, at(0)).await.unwrap().is_ok();
+async fn one_is_left(fixture: &Fixture, trial: AttemptKind) -> bool {
+    let guess = async || fixture.store().count_attempt(agent01(), trial, at(0)).await.unwrap().is_ok();
     guess().await && !guess().await
 }
 
 on_every_store! {
-    async fn a_right_code_forgets_the_guesses_before_it_with_what_it_does(desk: &Desk) {
-        let store = desk.store();
+    async fn a_right_code_forgets_the_guesses_before_it_with_what_it_does(fixture: &Fixture) {
+        let store = fixture.store();
         let step = async |number| {
             store.use_totp_step(ChangeAuthor::NoSession, used("sealed", number)).await.unwrap()
         };
-        four_wrong(desk, AttemptKind::Otp).await;
-        desk.bind("sealed", &[digest("code")]).await;
-        four_wrong(desk, AttemptKind::Otp).await;
+        four_wrong(fixture, AttemptKind::Otp).await;
+        fixture.bind("sealed", &[digest("code")]).await;
+        four_wrong(fixture, AttemptKind::Otp).await;
         assert!(!store.bind_device(ChangeAuthor::NoSession, binding("sealed", &[])).await.unwrap());
         assert!(!step(10).await);
         assert!(step(11).await);
-        four_wrong(desk, AttemptKind::Otp).await;
+        four_wrong(fixture, AttemptKind::Otp).await;
         assert!(!store.use_recovery_code(ChangeAuthor::NoSession, agent01(), digest("other"), at(60)).await.unwrap());
         assert!(store.use_recovery_code(ChangeAuthor::NoSession, agent01(), digest("code"), at(60)).await.unwrap());
-        four_wrong(desk, AttemptKind::Otp).await;
+        four_wrong(fixture, AttemptKind::Otp).await;
         assert!(!store.use_recovery_code(ChangeAuthor::NoSession, agent01(), digest("code"), at(60)).await.unwrap() && !step(11).await);
-        assert!(one_is_left(desk, AttemptKind::Otp).await, "what was not right forgets nothing");
+        assert!(one_is_left(fixture, AttemptKind::Otp).await, "what was not right forgets nothing");
     }
 }
 
 on_every_store! {
-    async fn half_a_sign_in_forgets_the_guesses_of_its_own_trial(desk: &Desk) {
+    async fn half_a_sign_in_forgets_the_guesses_of_its_own_trial(fixture: &Fixture) {
         let browser = AttemptKind::KnownBrowser(digest("browser"));
-        desk.set_password("hash").await;
+        fixture.set_password("hash").await;
         for trial in [AttemptKind::Password, AttemptKind::Otp, browser] {
-            four_wrong(desk, trial).await;
+            four_wrong(fixture, trial).await;
         }
         let begin = async |name: &str, hash: &str, trial| {
             let notice = notice(name, NoticeSubject::PasswordUsed);
-            desk.store().begin_partial_session(half(name), hash.to_owned(), trial, notice).await.unwrap()
+            fixture.store().begin_partial_session(half(name), hash.to_owned(), trial, notice).await.unwrap()
         };
         assert!(!begin("none", "other hash", AttemptKind::Password).await);
         assert!(begin("half", "hash", browser).await);
-        four_wrong(desk, browser).await;
+        four_wrong(fixture, browser).await;
         for trial in [AttemptKind::Password, AttemptKind::Otp] {
-            assert!(one_is_left(desk, trial).await, "{trial:?}");
+            assert!(one_is_left(fixture, trial).await, "{trial:?}");
         }
     }
 }
 
 on_every_store! {
-    async fn the_list_shows_who_is_shut_and_who_is_locked(desk: &Desk) {
-        let store = desk.store();
+    async fn the_list_shows_who_is_shut_and_who_is_locked(fixture: &Fixture) {
+        let store = fixture.store();
         for id in ["agent02", "agent03"] {
-            desk.employ(id).await;
+            fixture.employ(id).await;
             let key = EmployeeKey::from_parts("ww", id);
             assert!(store.add_agent(ChangeAuthor::NoSession, key.clone(), deskpass_core::Role::Agent, at(0), None).await.unwrap());
         }
@@ -146,19 +146,19 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(12))]
 
     #[test]
-    fn the_store_counts_as_the_rule_says(steps in proptest::collection::vec((0..2_usize, 0..1_200_000_i64, 0..20), 1..150)) {
+    fn the_store_counts_like_the_domain_rule(steps in proptest::collection::vec((0..2_usize, 0..1_200_000_i64, 0..20), 1..150)) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
-            let desk = Desk::embedded().await;
+            let fixture = Fixture::embedded().await;
             let (mut rules, mut now) = ([FailedAttempts::none(); 2], 0);
             for (which, span, luck) in steps {
                 now += span;
                 let rule = rules.get_mut(which).unwrap();
                 let trial = TRIALS[which];
                 let expected = rule.count_attempt(at(now)).map(|next| *rule = next);
-                prop_assert_eq!(desk.store().count_attempt(agent01(), trial, at(now)).await.unwrap(), expected);
+                prop_assert_eq!(fixture.store().count_attempt(agent01(), trial, at(now)).await.unwrap(), expected);
                 if luck == 0 {
-                    desk.store().clear_attempts(agent01(), trial).await.unwrap();
+                    fixture.store().clear_attempts(agent01(), trial).await.unwrap();
                     *rule = FailedAttempts::none();
                 }
             }

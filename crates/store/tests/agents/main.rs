@@ -8,16 +8,16 @@
 )]
 
 mod actors;
-#[expect(dead_code, reason = "other tests look at the database past the store")]
-mod desk;
 mod devices;
 mod failed_attempts;
+#[expect(dead_code, reason = "other tests look at the database past the store")]
+mod fixture;
 mod notices;
 mod once;
 mod partial_sessions;
 mod passwords;
-#[path = "../harness/places.rs"]
-mod places;
 mod races;
 mod records;
+#[path = "../harness/stores.rs"]
+mod stores;
 mod sweeping;

@@ -3,7 +3,7 @@
 use deskpass_store::{Notice, NoticeSubject};
 use tokio::task::JoinSet;
 
-use crate::desk::{Desk, agent01, at, on_every_store};
+use crate::fixture::{Fixture, agent01, at, on_every_store};
 
 fn ids(notices: &[Notice]) -> Vec<&str> {
     let mut ids: Vec<_> = notices.iter().map(|notice| &*notice.id).collect();
@@ -12,11 +12,11 @@ fn ids(notices: &[Notice]) -> Vec<&str> {
 }
 
 on_every_store! {
-    async fn a_notice_is_due_until_it_was_delivered(desk: &Desk) {
-        let store = desk.store();
-        desk.set_password("hash").await;
-        assert!(desk.half("half", "hash").await);
-        desk.bind("sealed", &[]).await;
+    async fn a_notice_is_due_until_it_was_delivered(fixture: &Fixture) {
+        let store = fixture.store();
+        fixture.set_password("hash").await;
+        assert!(fixture.half("half", "hash").await);
+        fixture.bind("sealed", &[]).await;
         assert!(store.claim_notices(at(0), at(60), 10).await.unwrap().is_empty());
         let due = store.claim_notices(at(1), at(60), 10).await.unwrap();
         assert_eq!(ids(&due), ["half", "hash is set", "sealed is bound"]);
@@ -33,14 +33,14 @@ on_every_store! {
 }
 
 on_every_store! {
-    async fn of_many_nodes_that_deliver_one_has_each(desk: &Desk) {
-        desk.set_password("hash").await;
+    async fn of_many_nodes_that_deliver_one_has_each(fixture: &Fixture) {
+        fixture.set_password("hash").await;
         for number in 0..40 {
-            assert!(desk.half(&number.to_string(), "hash").await);
+            assert!(fixture.half(&number.to_string(), "hash").await);
         }
         let mut tasks = JoinSet::new();
         for number in 0..16 {
-            let node = desk.node(number);
+            let node = fixture.node(number);
             tasks.spawn(async move { node.claim_notices(at(1), at(60), 5).await.unwrap() });
         }
         let claimed = tasks.join_all().await.concat();
@@ -48,7 +48,7 @@ on_every_store! {
         once.dedup();
         assert_eq!(once.len(), claimed.len());
         assert!(claimed.iter().all(|notice| notice.tries == 1));
-        let rest = desk.store().claim_notices(at(1), at(60), 100).await.unwrap();
+        let rest = fixture.store().claim_notices(at(1), at(60), 100).await.unwrap();
         assert_eq!(claimed.len() + rest.len(), 41);
     }
 }

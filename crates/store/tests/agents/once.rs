@@ -3,7 +3,7 @@
 use deskpass_core::Digest;
 use deskpass_store::Store;
 
-use crate::desk::{DAY, Desk, at, digest, on_every_store};
+use crate::fixture::{DAY, Fixture, at, digest, on_every_store};
 
 async fn uses(store: &Store, what: &str, attempt: Digest) -> bool {
     store.use_once(digest(what), attempt, at(DAY)).await.unwrap()
@@ -14,8 +14,8 @@ async fn undo(store: &Store, what: &str, attempt: Digest) {
 }
 
 on_every_store! {
-    async fn what_was_used_is_undone_by_the_attempt_that_used_it_and_by_no_other(desk: &Desk) {
-        let ([one, other], [first, second, third]) = ([desk.node(0), desk.node(1)], ["1", "2", "3"].map(digest));
+    async fn what_was_used_is_undone_by_the_attempt_that_used_it_and_by_no_other(fixture: &Fixture) {
+        let ([one, other], [first, second, third]) = ([fixture.node(0), fixture.node(1)], ["1", "2", "3"].map(digest));
         assert!(uses(&one, "code", first).await);
         assert!(uses(&one, "code", first).await, "the outcome may be unknown, so the work is repeated");
         assert!(!uses(&other, "code", second).await);
@@ -30,8 +30,8 @@ on_every_store! {
 }
 
 on_every_store! {
-    async fn an_attempt_that_was_undone_before_it_came_counts_for_nothing(desk: &Desk) {
-        let ([one, other], [late, next, third]) = ([desk.node(0), desk.node(1)], ["1", "2", "3"].map(digest));
+    async fn an_attempt_that_was_undone_before_it_came_counts_for_nothing(fixture: &Fixture) {
+        let ([one, other], [late, next, third]) = ([fixture.node(0), fixture.node(1)], ["1", "2", "3"].map(digest));
         undo(&one, "code", late).await;
         assert!(!uses(&one, "code", late).await);
         assert!(uses(&other, "code", next).await);

@@ -5,44 +5,44 @@ use deskpass_store::{
     AttemptKind, ChangeAuthor, EndReason, NewPassword, PartialSessionLookup, PasswordPrecondition, SessionLookup,
 };
 
-use crate::desk::{DAY, Desk, agent01, at, digest, entry, on_every_store, password};
+use crate::fixture::{DAY, Fixture, agent01, at, digest, entry, on_every_store, password};
 
-async fn set(desk: &Desk, hash: &str, precondition: PasswordPrecondition) -> Option<usize> {
-    desk.store().set_password(ChangeAuthor::NoSession, password(hash, precondition, at(1_000))).await.unwrap()
+async fn set(fixture: &Fixture, hash: &str, precondition: PasswordPrecondition) -> Option<usize> {
+    fixture.store().set_password(ChangeAuthor::NoSession, password(hash, precondition, at(1_000))).await.unwrap()
 }
 
-async fn kept(desk: &Desk) -> Option<String> {
-    desk.store().agent(agent01()).await.unwrap().unwrap().password
+async fn kept(fixture: &Fixture) -> Option<String> {
+    fixture.store().agent(agent01()).await.unwrap().unwrap().password
 }
 
 on_every_store! {
-    async fn a_password_takes_the_place_of_what_was_there_and_of_nothing_else(desk: &Desk) {
-        assert_eq!(set(desk, "one", PasswordPrecondition::Hash("zero".to_owned())).await, None);
-        assert_eq!(set(desk, "one", PasswordPrecondition::SetupCode(digest("code"))).await, None);
-        assert_eq!(kept(desk).await, None);
-        assert_eq!(set(desk, "one", PasswordPrecondition::NoPassword).await, Some(0));
-        assert_eq!(set(desk, "two", PasswordPrecondition::NoPassword).await, None);
-        assert_eq!(set(desk, "two", PasswordPrecondition::Hash("zero".to_owned())).await, None);
-        assert_eq!(kept(desk).await.as_deref(), Some("one"));
-        assert_eq!(set(desk, "two", PasswordPrecondition::Hash("one".to_owned())).await, Some(0));
-        assert_eq!(kept(desk).await.as_deref(), Some("two"));
-        desk.store().disable_agent(ChangeAuthor::NoSession, agent01(), at(DAY), entry()).await.unwrap();
-        assert_eq!(set(desk, "three", PasswordPrecondition::Hash("two".to_owned())).await, None);
-        desk.store().enable_agent(ChangeAuthor::NoSession, agent01(), entry()).await.unwrap();
-        desk.store().disable(ChangeAuthor::NoSession, agent01(), true, at(DAY), entry()).await.unwrap();
-        assert_eq!(set(desk, "three", PasswordPrecondition::Hash("two".to_owned())).await, None);
-        assert_eq!(kept(desk).await.as_deref(), Some("two"));
+    async fn a_password_takes_the_place_of_what_was_there_and_of_nothing_else(fixture: &Fixture) {
+        assert_eq!(set(fixture, "one", PasswordPrecondition::Hash("zero".to_owned())).await, None);
+        assert_eq!(set(fixture, "one", PasswordPrecondition::SetupCode(digest("code"))).await, None);
+        assert_eq!(kept(fixture).await, None);
+        assert_eq!(set(fixture, "one", PasswordPrecondition::NoPassword).await, Some(0));
+        assert_eq!(set(fixture, "two", PasswordPrecondition::NoPassword).await, None);
+        assert_eq!(set(fixture, "two", PasswordPrecondition::Hash("zero".to_owned())).await, None);
+        assert_eq!(kept(fixture).await.as_deref(), Some("one"));
+        assert_eq!(set(fixture, "two", PasswordPrecondition::Hash("one".to_owned())).await, Some(0));
+        assert_eq!(kept(fixture).await.as_deref(), Some("two"));
+        fixture.store().disable_agent(ChangeAuthor::NoSession, agent01(), at(DAY), entry()).await.unwrap();
+        assert_eq!(set(fixture, "three", PasswordPrecondition::Hash("two".to_owned())).await, None);
+        fixture.store().enable_agent(ChangeAuthor::NoSession, agent01(), entry()).await.unwrap();
+        fixture.store().disable(ChangeAuthor::NoSession, agent01(), true, at(DAY), entry()).await.unwrap();
+        assert_eq!(set(fixture, "three", PasswordPrecondition::Hash("two".to_owned())).await, None);
+        assert_eq!(kept(fixture).await.as_deref(), Some("two"));
     }
 }
 
 on_every_store! {
-    async fn other_sessions_and_halves_end_and_guesses_are_forgotten(desk: &Desk) {
-        let store = desk.store();
-        desk.set_password("one").await;
+    async fn other_sessions_and_halves_end_and_guesses_are_forgotten(fixture: &Fixture) {
+        let store = fixture.store();
+        fixture.set_password("one").await;
         for name in ["mine", "other", "another"] {
-            desk.session(name, LoginMethod::Oauth2, None).await;
+            fixture.session(name, LoginMethod::Oauth2, None).await;
         }
-        assert!(desk.half("half", "one").await);
+        assert!(fixture.half("half", "one").await);
         let browser = AttemptKind::KnownBrowser(digest("browser"));
         for trial in [AttemptKind::Password, AttemptKind::Otp, browser] {
             for _ in 0..5 {
@@ -52,7 +52,7 @@ on_every_store! {
         let new = password("two", PasswordPrecondition::Hash("one".to_owned()), at(1_000));
         let new = NewPassword { keep: Some(digest("mine")), ..new };
         assert_eq!(store.set_password(ChangeAuthor::NoSession, new).await.unwrap(), Some(2));
-        assert!(desk.lives("mine").await);
+        assert!(fixture.lives("mine").await);
         for name in ["other", "another"] {
             let found = store.session(&digest(name)).await.unwrap();
             assert!(matches!(found, SessionLookup::Denied(EndReason::Kicked)), "{name}: {found:?}");
@@ -65,48 +65,48 @@ on_every_store! {
 }
 
 on_every_store! {
-    async fn a_setup_code_is_good_once_and_for_a_while(desk: &Desk) {
-        let store = desk.store();
-        desk.set_password("one").await;
+    async fn a_setup_code_is_good_once_and_for_a_while(fixture: &Fixture) {
+        let store = fixture.store();
+        fixture.set_password("one").await;
         for name in ["platform", "by password"] {
             let method = if name == "platform" { LoginMethod::Oauth2 } else { LoginMethod::Password };
-            desk.session(name, method, Some(Role::User)).await;
+            fixture.session(name, method, Some(Role::User)).await;
         }
-        assert!(desk.half("half", "one").await);
+        assert!(fixture.half("half", "one").await);
         store.remember_browser(digest("browser"), agent01(), at(DAY)).await.unwrap();
         let reset = store.reset_password(ChangeAuthor::NoSession, agent01(), digest("code"), at(1_001), at(DAY), entry()).await.unwrap();
         assert_eq!(reset, Some(1));
-        assert!(desk.lives("platform").await && !desk.lives("by password").await);
+        assert!(fixture.lives("platform").await && !fixture.lives("by password").await);
         assert!(matches!(store.partial_session(&digest("half")).await.unwrap(), PartialSessionLookup::Denied(EndReason::Kicked)));
         assert!(!store.is_browser_known_to(digest("browser"), agent01(), at(0)).await.unwrap());
         let agent = store.agent(agent01()).await.unwrap().unwrap();
         assert_eq!((agent.password, agent.setup_code_until), (None, Some(at(1_001))));
-        assert!(!desk.half("again", "one").await);
+        assert!(!fixture.half("again", "one").await);
         for (code, now, counts) in [("other", 0, false), ("code", 1_000, true), ("code", 1_001, false)] {
             assert_eq!(store.is_setup_code_valid(agent01(), digest(code), at(now)).await.unwrap(), counts, "{code} {now}");
         }
-        assert_eq!(set(desk, "two", PasswordPrecondition::SetupCode(digest("other"))).await, None);
-        assert_eq!(set(desk, "two", PasswordPrecondition::SetupCode(digest("code"))).await, Some(1));
-        assert_eq!(set(desk, "three", PasswordPrecondition::SetupCode(digest("code"))).await, None);
+        assert_eq!(set(fixture, "two", PasswordPrecondition::SetupCode(digest("other"))).await, None);
+        assert_eq!(set(fixture, "two", PasswordPrecondition::SetupCode(digest("code"))).await, Some(1));
+        assert_eq!(set(fixture, "three", PasswordPrecondition::SetupCode(digest("code"))).await, None);
         store.reset_password(ChangeAuthor::NoSession, agent01(), digest("code"), at(1_000), at(DAY), entry()).await.unwrap();
-        assert_eq!(set(desk, "three", PasswordPrecondition::SetupCode(digest("code"))).await, None, "its time is over");
-        assert_eq!(kept(desk).await, None);
+        assert_eq!(set(fixture, "three", PasswordPrecondition::SetupCode(digest("code"))).await, None, "its time is over");
+        assert_eq!(kept(fixture).await, None);
         store.reset_password(ChangeAuthor::NoSession, agent01(), digest("code"), at(DAY), at(DAY), entry()).await.unwrap();
         store.disable(ChangeAuthor::NoSession, agent01(), true, at(DAY), entry()).await.unwrap();
         assert!(!store.is_setup_code_valid(agent01(), digest("code"), at(0)).await.unwrap(), "they are shut out");
-        assert_eq!(set(desk, "three", PasswordPrecondition::SetupCode(digest("code"))).await, None);
-        let unknown = deskpass_core::EmployeeKey::from_parts("ww", "nobody");
-        assert_eq!(store.reset_password(ChangeAuthor::NoSession, unknown, digest("code"), at(0), at(0), entry()).await.unwrap(), None);
+        assert_eq!(set(fixture, "three", PasswordPrecondition::SetupCode(digest("code"))).await, None);
+        let nobody = deskpass_core::EmployeeKey::from_parts("ww", "nobody");
+        assert_eq!(store.reset_password(ChangeAuthor::NoSession, nobody, digest("code"), at(0), at(0), entry()).await.unwrap(), None);
     }
 }
 
 on_every_store! {
-    async fn nothing_prints_a_hash(desk: &Desk) {
-        desk.set_password("canary").await;
-        desk.bind("canary", &[]).await;
-        let agent = desk.store().agent(agent01()).await.unwrap().unwrap();
+    async fn nothing_prints_a_hash(fixture: &Fixture) {
+        fixture.set_password("canary").await;
+        fixture.bind("canary", &[]).await;
+        let agent = fixture.store().agent(agent01()).await.unwrap().unwrap();
         let new = password("x", PasswordPrecondition::Hash("canary".to_owned()), at(0));
-        let (device, binding) = (agent.device.clone(), crate::desk::binding("canary", &[]));
+        let (device, binding) = (agent.device.clone(), crate::fixture::binding("canary", &[]));
         let printed = format!("{agent:?} {device:?} {binding:?} {:?} {new:?}", new.precondition);
         assert!(!printed.contains("canary"), "{printed}");
     }

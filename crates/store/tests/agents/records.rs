@@ -3,22 +3,22 @@
 use deskpass_core::{EmployeeKey, LoginMethod, Role};
 use deskpass_store::{BeginOutcome, ChangeAuthor, NewSession, Precondition};
 
-use crate::desk::{DAY, Desk, agent01, at, digest, entry, new_session, on_every_store};
+use crate::fixture::{DAY, Fixture, agent01, at, digest, entry, new_session, on_every_store};
 
 fn unknown() -> EmployeeKey {
     EmployeeKey::from_parts("ww", "nobody")
 }
 
 on_every_store! {
-    async fn what_depends_on_a_record_ends_with_it(desk: &Desk) {
-        let store = desk.store();
-        desk.session("assigned", LoginMethod::Oauth2, None).await;
-        desk.session("lent", LoginMethod::Oauth2, Some(Role::Agent)).await;
-        desk.session("by password", LoginMethod::Password, None).await;
+    async fn what_depends_on_a_record_ends_with_it(fixture: &Fixture) {
+        let store = fixture.store();
+        fixture.session("assigned", LoginMethod::Oauth2, None).await;
+        fixture.session("lent", LoginMethod::Oauth2, Some(Role::Agent)).await;
+        fixture.session("by password", LoginMethod::Password, None).await;
         store.remember_browser(digest("browser"), agent01(), at(DAY)).await.unwrap();
         assert_eq!(store.agent_role(agent01()).await.unwrap(), Some(Role::Agent));
         assert_eq!(store.disable_agent(ChangeAuthor::NoSession, agent01(), at(DAY), entry()).await.unwrap(), Some(2));
-        assert!(desk.lives("assigned").await && !desk.lives("lent").await && !desk.lives("by password").await);
+        assert!(fixture.lives("assigned").await && !fixture.lives("lent").await && !fixture.lives("by password").await);
         assert!(!store.is_browser_known_to(digest("browser"), agent01(), at(0)).await.unwrap());
         assert_eq!(store.agent_role(agent01()).await.unwrap(), None);
         assert!(store.agent(agent01()).await.unwrap().unwrap().disabled);
@@ -30,20 +30,20 @@ on_every_store! {
 }
 
 on_every_store! {
-    async fn another_role_ends_sessions_in_which_the_old_one_is_lent(desk: &Desk) {
-        let store = desk.store();
-        desk.session("lent", LoginMethod::Oauth2, Some(Role::Agent)).await;
-        desk.session("by password", LoginMethod::Password, None).await;
+    async fn another_role_ends_sessions_in_which_the_old_one_is_lent(fixture: &Fixture) {
+        let store = fixture.store();
+        fixture.session("lent", LoginMethod::Oauth2, Some(Role::Agent)).await;
+        fixture.session("by password", LoginMethod::Password, None).await;
         assert_eq!(store.set_agent_role(ChangeAuthor::NoSession, agent01(), Role::Supervisor, at(DAY), entry()).await.unwrap(), Some(1));
-        assert!(!desk.lives("lent").await && desk.lives("by password").await);
+        assert!(!fixture.lives("lent").await && fixture.lives("by password").await);
         assert_eq!(store.agent_role(agent01()).await.unwrap(), Some(Role::Supervisor));
         assert_eq!(store.set_agent_role(ChangeAuthor::NoSession, unknown(), Role::Admin, at(DAY), entry()).await.unwrap(), None);
     }
 }
 
 on_every_store! {
-    async fn a_session_begins_with_what_its_record_lends_at_that_moment(desk: &Desk) {
-        let store = desk.store();
+    async fn a_session_begins_with_what_its_record_lends_at_that_moment(fixture: &Fixture) {
+        let store = fixture.store();
         let begin = async |name, role| {
             let new_session = new_session(name, LoginMethod::Oauth2, Some(role), Precondition::None);
             store.begin_session(NewSession { default_role_from_record: true, ..new_session }).await.unwrap()
@@ -53,16 +53,16 @@ on_every_store! {
         assert_eq!(begin("another role", Role::Agent).await, BeginOutcome::DefaultRoleRevoked);
         store.disable_agent(ChangeAuthor::NoSession, agent01(), at(DAY), entry()).await.unwrap();
         assert_eq!(begin("none", Role::Supervisor).await, BeginOutcome::DefaultRoleRevoked);
-        assert!(!desk.lives("another role").await && !desk.lives("none").await);
-        desk.session("the usual role", LoginMethod::Oauth2, Some(Role::User)).await;
+        assert!(!fixture.lives("another role").await && !fixture.lives("none").await);
+        fixture.session("the usual role", LoginMethod::Oauth2, Some(Role::User)).await;
     }
 }
 
 on_every_store! {
-    async fn the_list_shows_everything_of_a_record(desk: &Desk) {
-        let store = desk.store();
-        desk.set_password("hash").await;
-        desk.bind("sealed", &[digest("a"), digest("b"), digest("c")]).await;
+    async fn the_list_shows_everything_of_a_record(fixture: &Fixture) {
+        let store = fixture.store();
+        fixture.set_password("hash").await;
+        fixture.bind("sealed", &[digest("a"), digest("b"), digest("c")]).await;
         let listed = store.agents(None, 10, at(0)).await.unwrap().remove(0);
         assert_eq!((&*listed.employee_id, &*listed.name), ("AGENT01", "Name of agent01"));
         assert!(!listed.employee_disabled && !listed.locked && listed.shut_until.is_none());
@@ -76,8 +76,8 @@ on_every_store! {
 }
 
 on_every_store! {
-    async fn a_browser_is_known_for_its_agent_and_for_a_while(desk: &Desk) {
-        let store = desk.store();
+    async fn a_browser_is_known_for_its_agent_and_for_a_while(fixture: &Fixture) {
+        let store = fixture.store();
         let browser = digest("browser");
         store.remember_browser(browser, unknown(), at(100)).await.unwrap();
         assert!(!store.is_browser_known_to(browser, unknown(), at(0)).await.unwrap(), "they are no agent");

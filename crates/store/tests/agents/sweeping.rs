@@ -3,16 +3,16 @@
 use deskpass_core::{EmployeeKey, Role};
 use deskpass_store::{AttemptKind, ChangeAuthor, PartialSessionLookup};
 
-use crate::desk::{DAY, Desk, HOUR, agent01, at, digest, on_every_store};
+use crate::fixture::{DAY, Fixture, HOUR, agent01, at, digest, on_every_store};
 
 on_every_store! {
-    async fn a_few_guesses_of_strangers_go_after_a_day_and_those_of_agents_stay(desk: &Desk) {
-        let store = desk.store();
+    async fn a_few_guesses_of_strangers_go_after_a_day_and_those_of_agents_stay(fixture: &Fixture) {
+        let store = fixture.store();
         let stranger = EmployeeKey::from_parts("ww", "nobody");
         let (known, lost) = (AttemptKind::KnownBrowser(digest("known")), AttemptKind::KnownBrowser(digest("lost")));
         store.remember_browser(digest("known"), agent01(), at(99 * DAY)).await.unwrap();
         let namesake = EmployeeKey::from_parts("wwother", "agent01");
-        desk.employ_in("wwother", "agent01").await;
+        fixture.employ_in("wwother", "agent01").await;
         assert!(store.add_agent(ChangeAuthor::NoSession, namesake.clone(), Role::Agent, at(0), None).await.unwrap());
         let all = [
             (agent01(), AttemptKind::Password),
@@ -39,8 +39,8 @@ on_every_store! {
 }
 
 on_every_store! {
-    async fn more_than_a_few_guesses_of_strangers_stay_for_a_month(desk: &Desk) {
-        let (store, stranger) = (desk.store(), EmployeeKey::from_parts("ww", "nobody"));
+    async fn more_than_a_few_guesses_of_strangers_stay_for_a_month(fixture: &Fixture) {
+        let (store, stranger) = (fixture.store(), EmployeeKey::from_parts("ww", "nobody"));
         for _ in 0..5 {
             store.count_attempt(stranger.clone(), AttemptKind::Password, at(0)).await.unwrap().unwrap();
         }
@@ -58,10 +58,10 @@ on_every_store! {
 }
 
 on_every_store! {
-    async fn halves_browsers_and_notices_go_when_they_are_over(desk: &Desk) {
-        let store = desk.store();
-        desk.set_password("hash").await;
-        assert!(desk.half("half", "hash").await);
+    async fn halves_browsers_and_notices_go_when_they_are_over(fixture: &Fixture) {
+        let store = fixture.store();
+        fixture.set_password("hash").await;
+        assert!(fixture.half("half", "hash").await);
         store.remember_browser(digest("browser"), agent01(), at(DAY)).await.unwrap();
         assert_eq!(store.sweep(at(DAY - 1), at(599_999), 100).await.unwrap(), 0);
         assert_eq!(store.sweep(at(DAY - 1), at(600_000), 100).await.unwrap(), 1);

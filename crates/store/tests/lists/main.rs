@@ -7,15 +7,15 @@
     reason = "a test may stop at the first surprise"
 )]
 
-#[path = "../agents/desk.rs"]
+#[path = "../agents/fixture.rs"]
 #[expect(dead_code, reason = "what agents need is not needed here")]
-mod desk;
+mod fixture;
 mod people;
-#[path = "../harness/places.rs"]
-mod places;
 mod plans;
 mod properties;
 mod roles;
 mod rules;
 mod scene;
 mod sessions;
+#[path = "../harness/stores.rs"]
+mod stores;

@@ -5,7 +5,7 @@ use deskpass_store::{
     ChangeAuthor, DepartmentFilter, NewEmployee, PageStart, PeopleFilter, PeopleOrder, PeopleSelection, Store,
 };
 
-use crate::desk::{Desk, agent01, at, on_every_store};
+use crate::fixture::{Fixture, agent01, at, on_every_store};
 use crate::scene::{bulk, sign_in};
 
 pub(crate) fn person(corp: &str, id: &str, name: &str, department: &str, roles: Roles) -> Person {
@@ -79,8 +79,8 @@ async fn scene(store: &Store) {
 }
 
 on_every_store! {
-    async fn people_come_in_the_order_asked_for(desk: &Desk) {
-        let store = desk.store();
+    async fn people_come_in_the_order_asked_for(fixture: &Fixture) {
+        let store = fixture.store();
         scene(store).await;
         sign_in(store, "one", &EmployeeKey::from_parts("ww", "zoe"), 50, "192.0.2.1").await;
         sign_in(store, "two", &agent01(), 40, "192.0.2.1").await;
@@ -99,8 +99,8 @@ on_every_store! {
 }
 
 on_every_store! {
-    async fn people_are_found_by_role_by_department_and_by_what_begins_like_it(desk: &Desk) {
-        let store = desk.store();
+    async fn people_are_found_by_role_by_department_and_by_what_begins_like_it(fixture: &Fixture) {
+        let store = fixture.store();
         scene(store).await;
         assert_eq!(found(store, &of("ww", PeopleSelection::Role(Role::Security))).await, ["zoe"]);
         assert_eq!(found(store, &of("ww", PeopleSelection::Role(Role::User))).await, ["adam", "agent01", "zoe"]);
@@ -125,8 +125,8 @@ on_every_store! {
 }
 
 on_every_store! {
-    async fn a_place_in_one_list_is_none_in_another(desk: &Desk) {
-        let store = desk.store();
+    async fn a_place_in_one_list_is_none_in_another(fixture: &Fixture) {
+        let store = fixture.store();
         scene(store).await;
         let all = [
             of("ww", PeopleSelection::Everyone(PeopleOrder::Id)),
@@ -145,8 +145,8 @@ on_every_store! {
 }
 
 on_every_store! {
-    async fn a_renamed_person_is_found_by_the_new_name(desk: &Desk) {
-        let store = desk.store();
+    async fn a_renamed_person_is_found_by_the_new_name(fixture: &Fixture) {
+        let store = fixture.store();
         let identified = |name: Option<&str>| IdentifiedPerson {
             key: EmployeeKey::from_parts("ww", "mei"),
             employee_id: "Mei".to_owned(),
@@ -169,13 +169,13 @@ on_every_store! {
 }
 
 on_every_store! {
-    async fn a_person_from_before_terms_is_found_too(desk: &Desk) {
-        let store = desk.store();
-        bulk(desk, "INSERT INTO employee (corp_id, employee_key, employee_id, name, department, avatar, created_at)
+    async fn a_person_from_before_terms_is_found_too(fixture: &Fixture) {
+        let store = fixture.store();
+        bulk(fixture, "INSERT INTO employee (corp_id, employee_key, employee_id, name, department, avatar, created_at)
             SELECT 'ww', 'old' || n, 'Old' || n, 'Name ' || n, '', '', 0 FROM numbers", 120).await;
         assert!(found(store, &of("ww", term("old"))).await.is_empty());
         assert_eq!(store.index_terms(70).await.unwrap(), 70);
-        let (one, other) = (desk.node(0), desk.node(1));
+        let (one, other) = (fixture.node(0), fixture.node(1));
         let (one, other) = tokio::join!(one.index_terms(100), other.index_terms(100));
         assert_eq!(one.unwrap() + other.unwrap(), 50);
         assert_eq!(store.count_people(of("ww", term("old")), 500).await.unwrap(), 120);
@@ -185,8 +185,8 @@ on_every_store! {
 }
 
 on_every_store! {
-    async fn every_corporation_is_listed_once(desk: &Desk) {
-        let store = desk.store();
+    async fn every_corporation_is_listed_once(fixture: &Fixture) {
+        let store = fixture.store();
         scene(store).await;
         add(store, person("aa", "x", "X", "", Roles::NONE)).await;
         assert_eq!(store.corporations().await.unwrap(), ["aa", "ww", "wwother"]);

@@ -5,7 +5,7 @@ use deskpass_store::{
     Cursor, DepartmentFilter, Location, PageStart, PeopleFilter, PeopleOrder, PeopleSelection, SessionFilter,
 };
 
-use crate::desk::{Desk, at, on_every_store};
+use crate::fixture::{Fixture, at, on_every_store};
 use crate::people::{of, term};
 use crate::scene::bulk;
 
@@ -15,7 +15,7 @@ const PEOPLE: usize = 40_000;
 const AMONG_FEW: &str = "employee_term_of_employee";
 
 /// Adds a large corporation and a small one, in which all people have a role, few have another, and all are signed in.
-async fn populate(desk: &Desk) {
+async fn populate(fixture: &Fixture) {
     let numbered = "CASE WHEN n % 10 = 0 THEN 'wwsmall' ELSE 'ww' END, 'person' || n";
     let statements = [
         format!(
@@ -35,24 +35,27 @@ async fn populate(desk: &Desk) {
     ];
     let name = "'name ' || (n % 1000) || ' of ' || n";
     let terms = ["'person' || n", name, "(n % 1000) || ' of ' || n", "'of ' || n", "n || ''"].map(|term| {
-        let term =
-            if is_embedded(desk) { format!("lower(hex({term}))") } else { format!("encode(({term})::bytea, 'hex')") };
+        let term = if is_embedded(fixture) {
+            format!("lower(hex({term}))")
+        } else {
+            format!("encode(({term})::bytea, 'hex')")
+        };
         format!("INSERT INTO employee_term (corp_id, employee_key, term) SELECT {numbered}, {term} FROM numbers")
     });
     for statement in statements.into_iter().chain(terms) {
-        bulk(desk, &statement, PEOPLE).await;
+        bulk(fixture, &statement, PEOPLE).await;
     }
-    bulk(desk, "UPDATE employee SET terms_of = name; ANALYZE", 0).await;
+    bulk(fixture, "UPDATE employee SET terms_of = name; ANALYZE", 0).await;
 }
 
-fn is_embedded(desk: &Desk) -> bool {
-    matches!(desk.location(), Location::Embedded(_))
+fn is_embedded(fixture: &Fixture) -> bool {
+    matches!(fixture.location(), Location::Embedded(_))
 }
 
 /// Fails unless a plan uses this index, scans no table, and sorts nothing except the few rows that a search is among.
-fn check(desk: &Desk, what: &str, plan: &str, index: &str) {
+fn check(fixture: &Fixture, what: &str, plan: &str, index: &str) {
     let told = format!("{what}\n{plan}");
-    let key = if is_embedded(desk) { format!("sqlite_autoindex_{index}_1") } else { format!("{index}_pkey") };
+    let key = if is_embedded(fixture) { format!("sqlite_autoindex_{index}_1") } else { format!("{index}_pkey") };
     assert!(plan.contains(&format!("{index} ")) || plan.contains(&format!("{key} ")), "{told}");
     let few = index == AMONG_FEW;
     for line in plan.lines().map(str::trim_start) {
@@ -66,61 +69,61 @@ fn check(desk: &Desk, what: &str, plan: &str, index: &str) {
 }
 
 /// A cursor in the middle of a list.
-async fn middle(desk: &Desk, filter: &PeopleFilter) -> Option<Cursor> {
-    let page = desk.store().people(filter.clone(), PageStart::Offset(20), 10).await.unwrap();
+async fn middle(fixture: &Fixture, filter: &PeopleFilter) -> Option<Cursor> {
+    let page = fixture.store().people(filter.clone(), PageStart::Offset(20), 10).await.unwrap();
     page.next.map(|next| filter.cursor(&next).unwrap())
 }
 
-async fn check_people(desk: &Desk, filter: PeopleFilter, index: &str) {
-    let mut places = vec![PageStart::Offset(0), PageStart::Offset(150)];
-    places.extend(middle(desk, &filter).await.map(PageStart::After));
-    for place in places {
+async fn check_people(fixture: &Fixture, filter: PeopleFilter, index: &str) {
+    let mut stores = vec![PageStart::Offset(0), PageStart::Offset(150)];
+    stores.extend(middle(fixture, &filter).await.map(PageStart::After));
+    for place in stores {
         let what = format!("{filter:?} from {place:?}");
-        let [page, people, roles] = desk.store().people_plans(filter.clone(), place.clone(), 50).await.unwrap();
-        check(desk, &what, &page, index);
-        check(desk, &what, &people, "employee");
-        check(desk, &what, &roles, "user_role");
-        let [page, ..] = desk.store().people_plans(filter.clone(), place, 200).await.unwrap();
-        check(desk, &what, &page, index);
+        let [page, people, roles] = fixture.store().people_plans(filter.clone(), place.clone(), 50).await.unwrap();
+        check(fixture, &what, &page, index);
+        check(fixture, &what, &people, "employee");
+        check(fixture, &what, &roles, "user_role");
+        let [page, ..] = fixture.store().people_plans(filter.clone(), place, 200).await.unwrap();
+        check(fixture, &what, &page, index);
     }
-    let plan = desk.store().count_plan(filter.clone(), 10_000).await.unwrap();
-    assert!(is_embedded(desk) || plan.contains("Limit "), "{filter:?}\n{plan}");
+    let plan = fixture.store().count_plan(filter.clone(), 10_000).await.unwrap();
+    assert!(is_embedded(fixture) || plan.contains("Limit "), "{filter:?}\n{plan}");
     assert!(!plan.contains("Sort  (") && !plan.contains("TEMP B-TREE"), "{filter:?}\n{plan}");
 }
 
 on_every_store! {
-    async fn pages_of_people_and_sessions_go_along_an_index(desk: &Desk) {
-        populate(desk).await;
+    async fn pages_of_people_and_sessions_go_along_an_index(fixture: &Fixture) {
+        populate(fixture).await;
         for corp in ["ww", "wwsmall"] {
             let somewhere = [
                 (DepartmentFilter::Name("Department 7".to_owned()), "employee_by_department"),
                 (DepartmentFilter::Id("7".to_owned()), "employee_by_department_id"),
             ];
             let found = |q: &str, role| PeopleSelection::Term { q: q.to_owned(), role };
-            check_people(desk, of(corp, PeopleSelection::Everyone(PeopleOrder::Id)), "employee").await;
-            check_people(desk, of(corp, PeopleSelection::Everyone(PeopleOrder::Name)), "employee_by_name").await;
-            check_people(desk, of(corp, PeopleSelection::Everyone(PeopleOrder::LastLogin)), "employee_by_login").await;
-            check_people(desk, of(corp, PeopleSelection::Role(Role::User)), "user_role_by_role").await;
-            check_people(desk, of(corp, PeopleSelection::Role(Role::Security)), "user_role_by_role").await;
+            check_people(fixture, of(corp, PeopleSelection::Everyone(PeopleOrder::Id)), "employee").await;
+            check_people(fixture, of(corp, PeopleSelection::Everyone(PeopleOrder::Name)), "employee_by_name").await;
+            check_people(fixture, of(corp, PeopleSelection::Everyone(PeopleOrder::LastLogin)), "employee_by_login").await;
+            check_people(fixture, of(corp, PeopleSelection::Role(Role::User)), "user_role_by_role").await;
+            check_people(fixture, of(corp, PeopleSelection::Role(Role::Security)), "user_role_by_role").await;
             for (department, index) in &somewhere {
                 let there = |selection| PeopleFilter { department: Some(department.clone()), ..of(corp, selection) };
-                check_people(desk, there(PeopleSelection::Everyone(PeopleOrder::Id)), index).await;
-                check_people(desk, there(PeopleSelection::Role(Role::User)), index).await;
-                check_people(desk, there(term("777")), AMONG_FEW).await;
+                check_people(fixture, there(PeopleSelection::Everyone(PeopleOrder::Id)), index).await;
+                check_people(fixture, there(PeopleSelection::Role(Role::User)), index).await;
+                check_people(fixture, there(term("777")), AMONG_FEW).await;
             }
             for q in ["p", "name", "person123", "777", "nobody"] {
-                check_people(desk, of(corp, term(q)), "employee_term").await;
-                check_people(desk, of(corp, found(q, Some(Role::User))), "employee_term").await;
-                check_people(desk, of(corp, found(q, Some(Role::Security))), AMONG_FEW).await;
+                check_people(fixture, of(corp, term(q)), "employee_term").await;
+                check_people(fixture, of(corp, found(q, Some(Role::User))), "employee_term").await;
+                check_people(fixture, of(corp, found(q, Some(Role::Security))), AMONG_FEW).await;
             }
             let all = SessionFilter { corp: corp.to_owned(), department_id: None, employee: None, role: None, now: at(0) };
             let one = SessionFilter { employee: Some("person7".to_owned()), ..all.clone() };
             for (filter, index) in [(all, "session_by_birth"), (one, "session_of_employee")] {
-                let page = desk.store().sessions(filter.clone(), None, 20).await.unwrap();
+                let page = fixture.store().sessions(filter.clone(), None, 20).await.unwrap();
                 let after = page.next.map(|next| filter.cursor(&next).unwrap());
                 for after in [None, after] {
-                    let plan = desk.store().sessions_plan(filter.clone(), after, 50).await.unwrap();
-                    check(desk, &format!("{filter:?}"), &plan, index);
+                    let plan = fixture.store().sessions_plan(filter.clone(), after, 50).await.unwrap();
+                    check(fixture, &format!("{filter:?}"), &plan, index);
                 }
             }
         }

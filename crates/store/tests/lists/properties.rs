@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use proptest::strategy::ValueTree as _;
 use proptest::test_runner::TestRunner;
 
-use crate::desk::{Desk, on_every_store};
+use crate::fixture::{Fixture, on_every_store};
 use crate::people::{add, by_cursor, by_number, of, person};
 
 /// The number of people and of searches.
@@ -103,8 +103,8 @@ fn filters(runner: &mut TestRunner, corp: &str, q: &str) -> Vec<PeopleFilter> {
 }
 
 on_every_store! {
-    async fn those_are_found_whom_the_rule_says(desk: &Desk) {
-        let (store, mut runner) = (desk.store(), TestRunner::default());
+    async fn those_are_found_whom_the_rule_says(fixture: &Fixture) {
+        let (store, mut runner) = (fixture.store(), TestRunner::default());
         let ids = proptest::collection::btree_map("[a-c]{1,3}[._@-]?[a-c0-2]{0,3}", any::<bool>(), PEOPLE);
         let ids: BTreeMap<String, bool> = any_of(&mut runner, &ids);
         let ids: BTreeSet<_> = ids.into_iter().map(|(id, upper)| if upper { id.to_uppercase() } else { id }).collect();

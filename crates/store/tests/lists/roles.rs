@@ -3,7 +3,7 @@
 use deskpass_core::{EmployeeKey, Role, Roles};
 use deskpass_store::{AuditEvent, ChangeAuthor, DisableOutcome, LogFilter, SetRolesOutcome, Store};
 
-use crate::desk::{DAY, Desk, at, on_every_store};
+use crate::fixture::{DAY, Fixture, at, on_every_store};
 use crate::people::{add, person};
 use crate::scene::entry;
 
@@ -32,8 +32,8 @@ async fn two_admins(store: &Store) {
 }
 
 on_every_store! {
-    async fn roles_are_those_given_and_the_log_tells_of_both(desk: &Desk) {
-        let store = desk.store();
+    async fn roles_are_those_given_and_the_log_tells_of_both(fixture: &Fixture) {
+        let store = fixture.store();
         two_admins(store).await;
         let both = USER.with(Role::Security);
         assert_eq!(set(store, "agent01", both).await, SetRolesOutcome::Changed(USER));
@@ -50,8 +50,8 @@ on_every_store! {
 }
 
 on_every_store! {
-    async fn the_last_administrator_who_can_sign_in_stays_one(desk: &Desk) {
-        let store = desk.store();
+    async fn the_last_administrator_who_can_sign_in_stays_one(fixture: &Fixture) {
+        let store = fixture.store();
         two_admins(store).await;
         let disabled = store.disable(ChangeAuthor::NoSession, key("two"), false, at(DAY), entry(AuditEvent::EmployeeDisabled, &key("two"))).await.unwrap();
         assert_eq!(disabled, DisableOutcome::Done(0));
@@ -65,33 +65,33 @@ on_every_store! {
 }
 
 on_every_store! {
-    async fn of_two_who_take_the_role_from_each_other_one_does(desk: &Desk) {
-        two_admins(desk.store()).await;
+    async fn of_two_who_take_the_role_from_each_other_one_does(fixture: &Fixture) {
+        two_admins(fixture.store()).await;
         for round in 0..200 {
-            let (here, there) = (desk.node(0), desk.node(1));
+            let (here, there) = (fixture.node(0), fixture.node(1));
             let (one, two) = tokio::join!(set(&here, "one", USER), set(&there, "two", USER));
             assert!(
                 matches!((one, two), (SetRolesOutcome::Changed(_), SetRolesOutcome::LastAdmin) | (SetRolesOutcome::LastAdmin, SetRolesOutcome::Changed(_))),
                 "round {round}: {one:?} {two:?}"
             );
             let lost = if one == SetRolesOutcome::LastAdmin { "two" } else { "one" };
-            assert_eq!(set(desk.store(), lost, ADMIN).await, SetRolesOutcome::Changed(USER), "round {round}");
+            assert_eq!(set(fixture.store(), lost, ADMIN).await, SetRolesOutcome::Changed(USER), "round {round}");
         }
     }
 }
 
 on_every_store! {
-    async fn of_two_concurrent_role_changes_one_wins(desk: &Desk) {
-        two_admins(desk.store()).await;
+    async fn of_two_concurrent_role_changes_one_wins(fixture: &Fixture) {
+        two_admins(fixture.store()).await;
         let wanted = [Roles::NONE.with(Role::Agent), Roles::NONE.with(Role::Security).with(Role::Supervisor)];
         for round in 0..50 {
-            let (here, there) = (desk.node(0), desk.node(1));
+            let (here, there) = (fixture.node(0), fixture.node(1));
             let both = tokio::join!(set(&here, "agent01", wanted[0]), set(&there, "agent01", wanted[1]));
             assert!(matches!(both, (SetRolesOutcome::Changed(_), SetRolesOutcome::Changed(_))), "round {round}: {both:?}");
-            let page = desk.store().people(crate::people::of("ww", crate::people::term("agent01")), deskpass_store::PageStart::Offset(0), 5);
+            let page = fixture.store().people(crate::people::of("ww", crate::people::term("agent01")), deskpass_store::PageStart::Offset(0), 5);
             let roles = page.await.unwrap().people[0].person.roles;
             assert!(wanted.contains(&roles), "round {round}: {roles:?}");
-            assert_eq!(set(desk.store(), "agent01", USER).await, SetRolesOutcome::Changed(roles));
+            assert_eq!(set(fixture.store(), "agent01", USER).await, SetRolesOutcome::Changed(roles));
         }
     }
 }

@@ -7,7 +7,7 @@ use deskpass_core::{EmployeeKey, Role, ServiceScope, ServiceScopes};
 use deskpass_store::{AuditEvent, ChangeAuthor, ServiceKey, Store};
 use ipnet::IpNet;
 
-use crate::desk::{DAY, Desk, agent01, at, digest, on_every_store};
+use crate::fixture::{DAY, Fixture, agent01, at, digest, on_every_store};
 use crate::scene::{entry, soon};
 
 fn network(text: &str) -> IpNet {
@@ -62,8 +62,8 @@ async fn revoke(store: &Store, id: &str) -> Option<bool> {
 }
 
 on_every_store! {
-    async fn the_lists_are_what_was_set_last(desk: &Desk) {
-        let store = desk.store();
+    async fn the_lists_are_what_was_set_last(fixture: &Fixture) {
+        let store = fixture.store();
         assert!(store.access_rules().await.unwrap().lists.is_empty());
         let rules = vec![
             (Role::Security, network("2001:db8::/32")),
@@ -86,21 +86,21 @@ on_every_store! {
 }
 
 on_every_store! {
-    async fn of_two_who_replace_the_lists_one_is_right_in_the_end(desk: &Desk) {
+    async fn of_two_who_replace_the_lists_one_is_right_in_the_end(fixture: &Fixture) {
         for round in 0..30_u8 {
-            let (one, other) = (desk.node(0), desk.node(1));
+            let (one, other) = (fixture.node(0), fixture.node(1));
             let texts = [1, 2].map(|half| format!("10.{round}.{half}.0/24"));
             let (mine, yours) = (set(&one, &texts[0]), set(&other, &texts[1]));
             assert_eq!(tokio::join!(mine, yours), (true, true));
-            let list = desk.store().ip_rules().await.unwrap();
+            let list = fixture.store().ip_rules().await.unwrap();
             assert_eq!(list.len(), 1, "{list:?}");
         }
     }
 }
 
 on_every_store! {
-    async fn a_key_is_found_until_it_is_revoked(desk: &Desk) {
-        let store = desk.store();
+    async fn a_key_is_found_until_it_is_revoked(fixture: &Fixture) {
+        let store = fixture.store();
         add(store, "one", key("one")).await;
         add(store, "two", ServiceKey { created_by: None, created_at: at(11), ..key("two") }).await;
         let book = store.access_rules().await.unwrap();
@@ -123,8 +123,8 @@ on_every_store! {
 }
 
 on_every_store! {
-    async fn the_book_is_kept_until_it_changes(desk: &Desk) {
-        let store = desk.store();
+    async fn the_book_is_kept_until_it_changes(fixture: &Fixture) {
+        let store = fixture.store();
         assert!(soon(async || store.is_cache_trusted()).await);
         let first = store.access_rules().await.unwrap();
         let kept = async || store.is_cache_trusted() && Arc::ptr_eq(&store.access_rules().await.unwrap(), &store.access_rules().await.unwrap());
@@ -135,11 +135,11 @@ on_every_store! {
 }
 
 on_every_store! {
-    async fn a_change_counts_at_once_on_its_node_despite_concurrent_reads(desk: &Desk) {
+    async fn a_change_counts_at_once_on_its_node_despite_concurrent_reads(fixture: &Fixture) {
         let over = Arc::new(AtomicBool::new(false));
         let readers: Vec<_> = (0..4)
             .map(|number| {
-                let (store, over) = (desk.node(number), Arc::clone(&over));
+                let (store, over) = (fixture.node(number), Arc::clone(&over));
                 tokio::spawn(async move {
                     while !over.load(Ordering::Relaxed) {
                         let _ = store.access_rules().await.unwrap();
@@ -150,8 +150,8 @@ on_every_store! {
             .collect();
         for round in 0..100_u8 {
             let text = format!("10.{round}.0.0/16");
-            assert!(set(desk.store(), &text).await);
-            assert!(admins_come_from(desk.store(), &text).await, "round {round}");
+            assert!(set(fixture.store(), &text).await);
+            assert!(admins_come_from(fixture.store(), &text).await, "round {round}");
         }
         over.store(true, Ordering::Relaxed);
         for reader in readers {
@@ -162,8 +162,8 @@ on_every_store! {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_change_on_one_node_counts_on_the_other_within_a_second() {
-    let desk = Desk::scaled_out().await;
-    let (here, there) = (desk.node(0), desk.node(1));
+    let fixture = Fixture::scaled_out().await;
+    let (here, there) = (fixture.node(0), fixture.node(1));
     assert!(soon(async || there.is_cache_trusted()).await);
     for round in 0..10_u8 {
         let text = format!("10.{round}.0.0/16");
@@ -178,9 +178,9 @@ async fn a_change_on_one_node_counts_on_the_other_within_a_second() {
 }
 
 on_every_store! {
-    async fn the_maker_of_a_key_may_be_of_another_corporation(desk: &Desk) {
+    async fn the_maker_of_a_key_may_be_of_another_corporation(fixture: &Fixture) {
         let maker = EmployeeKey::from_parts("wwother", "Agent01");
-        add(desk.store(), "one", ServiceKey { created_by: Some(maker.clone()), ..key("one") }).await;
-        assert_eq!(desk.store().service_keys().await.unwrap()[0].created_by, Some(maker));
+        add(fixture.store(), "one", ServiceKey { created_by: Some(maker.clone()), ..key("one") }).await;
+        assert_eq!(fixture.store().service_keys().await.unwrap()[0].created_by, Some(maker));
     }
 }

@@ -7,11 +7,11 @@ use deskpass_store::{AuditEvent, BeginOutcome, Location, LogEntry, Precondition,
 use tokio::time::Instant;
 use tokio_postgres::NoTls;
 
-use crate::desk::{self, Desk, HOUR, at, new_session};
+use crate::fixture::{self, Fixture, HOUR, at, new_session};
 
 /// A row for the log, about an employee.
 pub(crate) fn entry(event: AuditEvent, about: &EmployeeKey) -> LogEntry {
-    LogEntry { event, about: about.clone(), ..desk::entry() }
+    LogEntry { event, about: about.clone(), ..fixture::entry() }
 }
 
 /// Whether a condition holds within a second.
@@ -42,9 +42,9 @@ pub(crate) async fn sign_in(store: &Store, name: &str, key: &EmployeeKey, create
 }
 
 /// Runs a statement over this many `numbers` directly on the database, bypassing the store.
-pub(crate) async fn bulk(desk: &Desk, text: &str, numbers: usize) {
+pub(crate) async fn bulk(fixture: &Fixture, text: &str, numbers: usize) {
     let text = text.replace("FROM numbers", &format!("FROM (WITH RECURSIVE counted (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM counted WHERE n < {numbers}) SELECT n FROM counted) AS numbers"));
-    match desk.location() {
+    match fixture.location() {
         Location::Embedded(directory) => {
             let connection = rusqlite::Connection::open(directory.join("deskpass.db")).unwrap();
             connection.busy_timeout(Duration::from_secs(5)).unwrap();

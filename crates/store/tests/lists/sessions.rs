@@ -6,7 +6,7 @@ use deskpass_store::{
     SessionSelection, Store,
 };
 
-use crate::desk::{DAY, Desk, HOUR, agent01, at, digest, on_every_store};
+use crate::fixture::{DAY, Fixture, HOUR, agent01, at, digest, on_every_store};
 use crate::scene::{entry, sign_in, soon};
 
 fn of(corp: &str) -> SessionFilter {
@@ -45,9 +45,9 @@ async fn switch_to_agent(store: &Store, name: &str) {
 }
 
 on_every_store! {
-    async fn people_see_their_own_sessions_the_newest_first(desk: &Desk) {
-        let (store, namesake) = (desk.store(), EmployeeKey::from_parts("wwother", "agent01"));
-        desk.employ_in("wwother", "agent01").await;
+    async fn people_see_their_own_sessions_the_newest_first(fixture: &Fixture) {
+        let (store, namesake) = (fixture.store(), EmployeeKey::from_parts("wwother", "agent01"));
+        fixture.employ_in("wwother", "agent01").await;
         sign_in(store, "old", &agent01(), 10, "192.0.2.1").await;
         sign_in(store, "new", &agent01(), 20, "2001:db8::1").await;
         sign_in(store, "foreign", &namesake, 30, "192.0.2.1").await;
@@ -64,10 +64,10 @@ on_every_store! {
 }
 
 on_every_store! {
-    async fn a_list_shows_what_was_asked_for_on_pages_of_any_size(desk: &Desk) {
-        let store = desk.store();
-        desk.employ("user01").await;
-        desk.employ_in("wwother", "agent01").await;
+    async fn a_list_shows_what_was_asked_for_on_pages_of_any_size(fixture: &Fixture) {
+        let store = fixture.store();
+        fixture.employ("user01").await;
+        fixture.employ_in("wwother", "agent01").await;
         let (user, foreign) = (EmployeeKey::from_parts("ww", "user01"), EmployeeKey::from_parts("wwother", "agent01"));
         let mut expected = Vec::new();
         for number in 0..7_i64 {
@@ -95,8 +95,8 @@ on_every_store! {
 }
 
 on_every_store! {
-    async fn a_list_can_be_of_one_role_or_department(desk: &Desk) {
-        let store = desk.store();
+    async fn a_list_can_be_of_one_role_or_department(fixture: &Fixture) {
+        let store = fixture.store();
         for number in 0..20_i64 {
             sign_in(store, &format!("{number}"), &agent01(), number, "192.0.2.1").await;
         }
@@ -113,33 +113,33 @@ on_every_store! {
 }
 
 on_every_store! {
-    async fn what_is_ended_is_over_and_nothing_else(desk: &Desk) {
-        let (store, foreign) = (desk.store(), EmployeeKey::from_parts("wwother", "agent01"));
-        desk.employ_in("wwother", "agent01").await;
+    async fn what_is_ended_is_over_and_nothing_else(fixture: &Fixture) {
+        let (store, foreign) = (fixture.store(), EmployeeKey::from_parts("wwother", "agent01"));
+        fixture.employ_in("wwother", "agent01").await;
         for name in ["one", "two", "three", "four"] {
             sign_in(store, name, &agent01(), 10, "192.0.2.1").await;
         }
         sign_in(store, "foreign", &foreign, 10, "192.0.2.1").await;
-        assert!(desk.lives("one").await);
+        assert!(fixture.lives("one").await);
         assert_eq!(end(store, &agent01(), SessionSelection::One(digest("foreign"))).await, 0);
         assert_eq!(end(store, &agent01(), SessionSelection::One(digest("one"))).await, 1);
         assert_eq!(end(store, &agent01(), SessionSelection::One(digest("one"))).await, 0);
         assert!(matches!(store.session(&digest("one")).await.unwrap(), SessionLookup::Denied(EndReason::Kicked)));
         assert_eq!(end(store, &agent01(), SessionSelection::AllBut(digest("two"))).await, 2);
-        assert!(desk.lives("two").await && desk.lives("foreign").await);
+        assert!(fixture.lives("two").await && fixture.lives("foreign").await);
         assert_eq!(end(store, &agent01(), SessionSelection::All).await, 1);
         assert_eq!(end(store, &agent01(), SessionSelection::All).await, 0);
-        assert!(desk.lives("foreign").await);
+        assert!(fixture.lives("foreign").await);
         assert!(store.own_sessions(agent01(), at(20)).await.unwrap().is_empty());
     }
 }
 
 on_every_store! {
-    async fn ending_all_sessions_ends_partial_sessions(desk: &Desk) {
-        desk.set_password("hash").await;
-        assert!(desk.half("half", "hash").await);
-        assert_eq!(end(desk.store(), &agent01(), SessionSelection::All).await, 0);
-        let found = desk.store().partial_session(&digest("half")).await.unwrap();
+    async fn ending_all_sessions_ends_partial_sessions(fixture: &Fixture) {
+        fixture.set_password("hash").await;
+        assert!(fixture.half("half", "hash").await);
+        assert_eq!(end(fixture.store(), &agent01(), SessionSelection::All).await, 0);
+        let found = fixture.store().partial_session(&digest("half")).await.unwrap();
         assert!(!matches!(found, PartialSessionLookup::Found(_)), "{found:?}");
     }
 }
@@ -155,8 +155,8 @@ async fn use_at(store: &Store, name: &str, now: i64) {
 }
 
 on_every_store! {
-    async fn a_use_is_written_down_now_and_then(desk: &Desk) {
-        let store = desk.store();
+    async fn a_use_is_written_down_now_and_then(fixture: &Fixture) {
+        let store = fixture.store();
         assert!(soon(async || store.is_cache_trusted()).await);
         sign_in(store, "one", &agent01(), 1_000, "192.0.2.1").await;
         use_at(store, "one", 600_999).await;
@@ -170,8 +170,8 @@ on_every_store! {
 }
 
 on_every_store! {
-    async fn many_uses_are_written_down_a_batch_at_a_time(desk: &Desk) {
-        let store = desk.store();
+    async fn many_uses_are_written_down_a_batch_at_a_time(fixture: &Fixture) {
+        let store = fixture.store();
         for number in 0..120 {
             let name = format!("{number}");
             sign_in(store, &name, &agent01(), 0, "192.0.2.1").await;
@@ -183,15 +183,15 @@ on_every_store! {
             assert_eq!(seen(store, &format!("{number}")).await, Some(700_000));
         }
         // An earlier use on another node changes nothing.
-        use_at(&desk.node(1), "7", 650_000).await;
-        let _ = desk.node(1).flush_last_uses(70).await.unwrap();
+        use_at(&fixture.node(1), "7", 650_000).await;
+        let _ = fixture.node(1).flush_last_uses(70).await.unwrap();
         assert_eq!(seen(store, "7").await, Some(700_000));
     }
 }
 
 on_every_store! {
-    async fn a_list_says_beforehand_whom_it_would_shut_out(desk: &Desk) {
-        let store = desk.store();
+    async fn a_list_says_beforehand_whom_it_would_shut_out(fixture: &Fixture) {
+        let store = fixture.store();
         for (number, address) in ["10.0.0.1", "10.9.9.9", "192.0.2.1", "2001:db8::1", "203.0.113.5"].iter().enumerate() {
             sign_in(store, &format!("{number}"), &agent01(), 10, address).await;
         }

@@ -3,36 +3,36 @@
 use deskpass_core::Digest;
 use deskpass_store::{AuditEvent, ClockRepair, Location, LogEntry, Mode, read_latest_recorded_time};
 
-use crate::desk::{Desk, START, at, on_every_store};
+use crate::fixture::{Fixture, START, at, on_every_store};
 
 const HOUR: i64 = 3_600_000;
 const YEARS: i64 = 3 * 365 * 24 * HOUR;
 
 on_every_store! {
-    async fn a_row_far_after_the_record_does_not_count(desk: &Desk) {
+    async fn a_row_far_after_the_record_does_not_count(fixture: &Fixture) {
         let newest = || async {
-            let newest = desk.store().latest_recorded_time().await.unwrap();
-            assert_eq!(read_latest_recorded_time(&desk.location, Mode::Development).await.unwrap(), newest);
+            let newest = fixture.store().latest_recorded_time().await.unwrap();
+            assert_eq!(read_latest_recorded_time(&fixture.location, Mode::Development).await.unwrap(), newest);
             newest
         };
         assert_eq!(newest().await, None, "nothing was ever recorded");
-        desk.write([5]).await;
+        fixture.write([5]).await;
         assert_eq!(newest().await, Some(at(5)), "a command wrote it before the service ran");
-        desk.store().record_time(at(1_000)).await.unwrap();
+        fixture.store().record_time(at(1_000)).await.unwrap();
         assert_eq!(newest().await, Some(at(1_000)));
-        desk.write([2_000]).await;
+        fixture.write([2_000]).await;
         assert_eq!(newest().await, Some(at(2_000)));
-        desk.write([YEARS]).await;
+        fixture.write([YEARS]).await;
         assert_eq!(newest().await, Some(at(2_000)), "a wrong clock wrote it");
     }
 }
 
 on_every_store! {
-    async fn a_repair_brings_back_what_is_from_the_future(desk: &Desk) {
+    async fn a_repair_brings_back_what_is_from_the_future(fixture: &Fixture) {
         let (then, now, early) = (START + YEARS, at(HOUR).millis(), at(0).millis());
-        desk.write([0, YEARS]).await;
-        desk.store().record_time(at(YEARS)).await.unwrap();
-        desk.employ("ww", "agent01", "").await;
+        fixture.write([0, YEARS]).await;
+        fixture.store().record_time(at(YEARS)).await.unwrap();
+        fixture.employ("ww", "agent01", "").await;
         let session = |name: &str, created: i64| {
             format!(
                 "INSERT INTO session (digest, corp_id, employee_key, role_id, login_method, login_source, created_at, expires_at,
@@ -59,12 +59,12 @@ on_every_store! {
             ),
             format!("UPDATE chore SET until = {then}"),
         ] {
-            desk.sql(&text).await;
+            fixture.sql(&text).await;
         }
-        let entry = LogEntry { event: AuditEvent::ClockSet, ..desk.entry(HOUR) };
-        let repaired = desk.store().repair_clock(at(HOUR), at(9 * HOUR), entry).await.unwrap();
+        let entry = LogEntry { event: AuditEvent::ClockSet, ..fixture.entry(HOUR) };
+        let repaired = fixture.store().repair_clock(at(HOUR), at(9 * HOUR), entry).await.unwrap();
         assert_eq!(repaired, ClockRepair { sessions: 1, others: 11, log_rows: 1 });
-        assert_eq!(desk.store().latest_recorded_time().await.unwrap(), Some(at(HOUR)));
+        assert_eq!(fixture.store().latest_recorded_time().await.unwrap(), Some(at(HOUR)));
         for (text, expected) in [
             ("SELECT created_at FROM session", early),
             ("SELECT seen_at FROM session", now),
@@ -80,19 +80,19 @@ on_every_store! {
             ("SELECT until FROM chore", now),
             ("SELECT COUNT(*) FROM login_log", 3),
         ] {
-            assert_eq!(desk.sql(text).await[0][0].as_deref(), Some(&*expected.to_string()), "{text}");
+            assert_eq!(fixture.sql(text).await[0][0].as_deref(), Some(&*expected.to_string()), "{text}");
         }
-        assert_eq!(desk.faults().await, [], "the log is as it was written");
-        assert!(desk.store().claim_sweep(at(2 * HOUR), at(2 * HOUR + 50_000)).await.unwrap());
-        desk.sql(&format!("UPDATE chore SET until = {then}")).await;
-        assert!(desk.store().claim_sweep(at(3 * HOUR), at(3 * HOUR + 50_000)).await.unwrap(), "a turn of years is none");
+        assert_eq!(fixture.faults().await, [], "the log is as it was written");
+        assert!(fixture.store().claim_sweep(at(2 * HOUR), at(2 * HOUR + 50_000)).await.unwrap());
+        fixture.sql(&format!("UPDATE chore SET until = {then}")).await;
+        assert!(fixture.store().claim_sweep(at(3 * HOUR), at(3 * HOUR + 50_000)).await.unwrap(), "a turn of years is none");
     }
 }
 
 on_every_store! {
-    async fn a_database_on_this_machine_is_no_other_clock(desk: &Desk) {
-        let common = desk.store().database_time().await.unwrap();
-        match desk.location {
+    async fn a_database_on_this_machine_is_no_other_clock(fixture: &Fixture) {
+        let common = fixture.store().database_time().await.unwrap();
+        match fixture.location {
             Location::Embedded(_) => assert_eq!(common, None),
             Location::Postgres(_) => assert!(common.is_some_and(|common| !common.on_other_machine), "it is reached by loopback"),
         }
@@ -124,13 +124,13 @@ const LEFT: [&str; 19] = [
 
 /// A column that is added later is repaired, or listed as left unchanged on purpose.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn every_moment_in_the_tables_is_thought_of() {
-    let desk = Desk::embedded().await;
+async fn every_time_column_is_handled() {
+    let fixture = Fixture::embedded().await;
     let text = r"SELECT t.name, c.name FROM sqlite_master t JOIN pragma_table_info(t.name) c WHERE t.type = 'table'
         AND (c.name IN ('at', 'until', 'hour') OR c.name LIKE '%\_at' ESCAPE '\' OR c.name LIKE '%\_until' ESCAPE '\')
         ORDER BY 1, 2";
     let mut left = Vec::new();
-    for row in desk.sql(text).await {
+    for row in fixture.sql(text).await {
         let [Some(table), Some(column)] = &row[..] else { panic!("{row:?}") };
         let mut statements =
             include_str!("../../src/clock.rs").lines().filter(|line| line.contains(&format!("UPDATE {table} SET")));

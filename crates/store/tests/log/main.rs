@@ -8,13 +8,13 @@
 )]
 
 mod clock;
-mod desk;
+mod fixture;
 mod pages;
-#[path = "../harness/places.rs"]
-mod places;
 mod properties;
 mod pruning;
 mod receipts;
+#[path = "../harness/stores.rs"]
+mod stores;
 mod tampering;
 mod upgrade;
 mod writers;

@@ -6,7 +6,7 @@ use deskpass_store::LogFaultKind;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 
-use crate::desk::Desk;
+use crate::fixture::Fixture;
 
 #[derive(Clone, Copy, Debug)]
 enum Step {
@@ -38,67 +38,68 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 }
 
 /// Applies the steps to a service; returns the places that were tampered with.
-async fn play(desk: &Desk, steps: &[Step]) -> BTreeSet<(i64, i64)> {
+async fn play(fixture: &Fixture, steps: &[Step]) -> BTreeSet<(i64, i64)> {
     let (mut now, mut tampered) = (0, BTreeSet::new());
     for step in steps {
         match step {
             Step::Write(rows) => {
-                desk.write(now..now + i64::from(*rows)).await;
+                fixture.write(now..now + i64::from(*rows)).await;
                 now += i64::from(*rows);
             }
-            Step::Prune(part) => drop(desk.prune(now * i64::from(*part) / 512).await),
-            Step::Tamper(tampering, which) => tampered.extend(tamper(desk, *tampering, usize::from(*which)).await),
+            Step::Prune(part) => drop(fixture.prune(now * i64::from(*part) / 512).await),
+            Step::Tamper(tampering, which) => tampered.extend(tamper(fixture, *tampering, usize::from(*which)).await),
         }
     }
     tampered
 }
 
 /// Tampers with a row that is untouched, like its neighbours.
-async fn tamper(desk: &Desk, tampering: Tampering, which: usize) -> Option<(i64, i64)> {
+async fn tamper(fixture: &Fixture, tampering: Tampering, which: usize) -> Option<(i64, i64)> {
     let free = "SELECT chain, seq FROM login_log l WHERE NOT EXISTS (SELECT 1 FROM touched t WHERE t.chain = l.chain
         AND t.seq BETWEEN l.seq - 2 AND l.seq + 2) ORDER BY id";
-    desk.sql("CREATE TABLE IF NOT EXISTS touched (chain BIGINT, seq BIGINT)").await;
-    let rows = desk.sql(free).await;
+    fixture.sql("CREATE TABLE IF NOT EXISTS touched (chain BIGINT, seq BIGINT)").await;
+    let rows = fixture.sql(free).await;
     let row = rows.get(which % rows.len().max(1))?;
     let place: Vec<i64> = row.iter().map(|number| number.as_ref().unwrap().parse().unwrap()).collect();
     let (chain, seq) = (place[0], place[1]);
-    desk.sql(&format!("INSERT INTO touched VALUES ({chain}, {seq})")).await;
-    desk.sql(&match tampering {
-        Tampering::Column(column) => {
-            format!("UPDATE login_log SET {column} = {column} || 'x' WHERE chain = {chain} AND seq = {seq}")
-        }
-        Tampering::Remove => format!("DELETE FROM login_log WHERE chain = {chain} AND seq = {seq}"),
-    })
-    .await;
+    fixture.sql(&format!("INSERT INTO touched VALUES ({chain}, {seq})")).await;
+    fixture
+        .sql(&match tampering {
+            Tampering::Column(column) => {
+                format!("UPDATE login_log SET {column} = {column} || 'x' WHERE chain = {chain} AND seq = {seq}")
+            }
+            Tampering::Remove => format!("DELETE FROM login_log WHERE chain = {chain} AND seq = {seq}"),
+        })
+        .await;
     Some((chain, seq))
 }
 
-fn check(runtime: &tokio::runtime::Runtime, desk: &Desk, steps: &[Step]) -> Result<(), TestCaseError> {
+fn check(runtime: &tokio::runtime::Runtime, fixture: &Fixture, steps: &[Step]) -> Result<(), TestCaseError> {
     runtime.block_on(async {
-        let tampered = play(desk, steps).await;
-        let verdict = desk.verify().await;
-        let places = |what: fn(LogFaultKind) -> bool| {
+        let tampered = play(fixture, steps).await;
+        let verdict = fixture.verify().await;
+        let stores = |what: fn(LogFaultKind) -> bool| {
             let faults = verdict.faults.iter().filter(move |fault| what(fault.what));
             faults.flat_map(|fault| (fault.first..=fault.last).map(|seq| (fault.chain, seq))).collect::<BTreeSet<_>>()
         };
-        prop_assert_eq!(places(|_| true), tampered, "{:?}", verdict.faults);
+        prop_assert_eq!(stores(|_| true), tampered, "{:?}", verdict.faults);
         prop_assert_eq!(verdict.more, 0);
         Ok(())
     })
 }
 
-fn run(cases: u32, desk: impl Fn(&tokio::runtime::Runtime) -> Desk) {
+fn run(cases: u32, fixture: impl Fn(&tokio::runtime::Runtime) -> Fixture) {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     let mut runner = TestRunner::new(Config { cases, failure_persistence: None, ..Config::default() });
-    runner.run(&steps(), |steps| check(&runtime, &desk(&runtime), &steps)).unwrap();
+    runner.run(&steps(), |steps| check(&runtime, &fixture(&runtime), &steps)).unwrap();
 }
 
 #[test]
-fn exactly_what_was_tampered_with_is_found_embedded() {
-    run(40, |runtime| runtime.block_on(Desk::embedded()));
+fn exactly_the_tampered_rows_are_found_embedded() {
+    run(40, |runtime| runtime.block_on(Fixture::embedded()));
 }
 
 #[test]
-fn exactly_what_was_tampered_with_is_found_scaled_out() {
-    run(12, |runtime| runtime.block_on(Desk::scaled_out()));
+fn exactly_the_tampered_rows_are_found_scaled_out() {
+    run(12, |runtime| runtime.block_on(Fixture::scaled_out()));
 }

@@ -2,44 +2,44 @@
 
 use deskpass_store::{ChainKey, Mode, OpenError, SameKey, Store, restart_log};
 
-use crate::desk::{Desk, at, key, on_every_store};
+use crate::fixture::{Fixture, at, key, on_every_store};
 
-async fn open(desk: &Desk, key: ChainKey) -> Result<Store, OpenError> {
-    Store::open_with(desk.location.clone(), Mode::Production, 100, at(0), Some(key)).await
+async fn open(fixture: &Fixture, key: ChainKey) -> Result<Store, OpenError> {
+    Store::open_with(fixture.location.clone(), Mode::Production, 100, at(0), Some(key)).await
 }
 
-async fn unchain(desk: &Desk) {
-    desk.sql("UPDATE login_log SET chain = NULL, seq = NULL, hash = NULL").await;
-    desk.sql("DELETE FROM log_chain").await;
+async fn unchain(fixture: &Fixture) {
+    fixture.sql("UPDATE login_log SET chain = NULL, seq = NULL, hash = NULL").await;
+    fixture.sql("DELETE FROM log_chain").await;
 }
 
 on_every_store! {
-    async fn a_wrong_key_leaves_data_of_an_earlier_version_as_it_is(desk: &mut Desk) {
-        desk.write(0..30).await;
-        desk.stop();
-        desk.sql("UPDATE desk SET mode = 'production'").await;
+    async fn a_wrong_key_leaves_data_of_an_earlier_version_as_it_is(fixture: &mut Fixture) {
+        fixture.write(0..30).await;
+        fixture.stop();
+        fixture.sql("UPDATE desk SET mode = 'production'").await;
         // Rows with no more than an earlier version recorded.
-        unchain(desk).await;
-        desk.make_older().await;
-        drop(open(desk, key()).await.unwrap());
-        desk.make_older().await;
+        unchain(fixture).await;
+        fixture.make_older().await;
+        drop(open(fixture, key()).await.unwrap());
+        fixture.make_older().await;
         let other = || ChainKey::new(&[8; 32]);
         for _ in 0..2 {
-            let refused = open(desk, other()).await;
+            let refused = open(fixture, other()).await;
             assert!(matches!(refused, Err(OpenError::Key(_))), "{refused:?}");
-            assert_eq!(desk.sql("SELECT MAX(id) FROM migration").await, [[Some("9".to_owned())]]);
+            assert_eq!(fixture.sql("SELECT MAX(id) FROM migration").await, [[Some("9".to_owned())]]);
         }
-        assert_eq!(open(desk, key()).await.unwrap().is_key_of_log(key()).await.unwrap(), Some(true));
+        assert_eq!(open(fixture, key()).await.unwrap().is_key_of_log(key()).await.unwrap(), Some(true));
         // Where no row was chained, the key check decides.
-        desk.make_older().await;
-        unchain(desk).await;
-        desk.sql("UPDATE desk SET key_check = 'theirs'").await;
-        assert!(matches!(open(desk, key()).await, Err(OpenError::Key(_))));
+        fixture.make_older().await;
+        unchain(fixture).await;
+        fixture.sql("UPDATE desk SET key_check = 'theirs'").await;
+        assert!(matches!(open(fixture, key()).await, Err(OpenError::Key(_))));
         // A lost key has a way out.
-        let restart = |same_key| restart_log(&desk.location, Mode::Production, at(100), desk.entry(100), same_key);
+        let restart = |same_key| restart_log(&fixture.location, Mode::Production, at(100), fixture.entry(100), same_key);
         assert!(restart(SameKey::Refuse).await.unwrap());
         assert!(!restart(SameKey::Refuse).await.unwrap(), "the key is that of the log now");
         // Also where nothing in the log shows the key any more.
-        assert_eq!(open(desk, key()).await.unwrap().is_key_of_log(key()).await.unwrap(), Some(true));
+        assert_eq!(open(fixture, key()).await.unwrap().is_key_of_log(key()).await.unwrap(), Some(true));
     }
 }

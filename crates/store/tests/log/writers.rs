@@ -2,13 +2,13 @@
 
 use tokio::task::JoinSet;
 
-use crate::desk::{Desk, on_every_store};
+use crate::fixture::{Fixture, on_every_store};
 
 on_every_store! {
-    async fn chains_have_no_gap_however_many_write(desk: &Desk) {
+    async fn chains_have_no_gap_however_many_write(fixture: &Fixture) {
         let mut tasks = JoinSet::new();
         for number in 0..200 {
-            let (node, entries) = (desk.node(number), [desk.entry(1), desk.entry(2), desk.entry(3)]);
+            let (node, entries) = (fixture.node(number), [fixture.entry(1), fixture.entry(2), fixture.entry(3)]);
             tasks.spawn(async move {
                 for entry in entries {
                     // A writer that finds every connection busy retries.
@@ -19,13 +19,13 @@ on_every_store! {
             });
         }
         tasks.join_all().await;
-        let verdict = desk.verify().await;
+        let verdict = fixture.verify().await;
         assert_eq!((verdict.rows, verdict.fitting, verdict.faults.len()), (600, 600, 0));
-        let ends = desk.sql("SELECT chain, seq FROM log_chain WHERE chain < 8 ORDER BY chain").await;
+        let ends = fixture.sql("SELECT chain, seq FROM log_chain WHERE chain < 8 ORDER BY chain").await;
         assert_eq!(ends.len(), 8, "every chain is in use");
         for end in ends {
             let (chain, seq) = (end[0].clone().unwrap(), end[1].clone().unwrap());
-            let rows = desk.sql(&format!("SELECT COUNT(*), MIN(seq), MAX(seq) FROM login_log WHERE chain = {chain}")).await;
+            let rows = fixture.sql(&format!("SELECT COUNT(*), MIN(seq), MAX(seq) FROM login_log WHERE chain = {chain}")).await;
             assert_eq!(rows[0], [Some(seq.clone()), Some("1".to_owned()), Some(seq)]);
         }
     }

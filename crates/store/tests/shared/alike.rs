@@ -65,7 +65,7 @@ async fn answers(desk: &Desk, run: u64, asks: &[Ask]) -> Vec<String> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn both_places_answer_alike() {
+async fn memory_and_redis_answer_alike() {
     let server = Server::start(&[]);
     let (here, there) = (SharedState::in_process(), node(&server.url()));
     let (runtime, mut run) = (tokio::runtime::Handle::current(), 0);
@@ -85,7 +85,7 @@ async fn both_places_answer_alike() {
 }
 
 #[tokio::test]
-async fn redis_lets_go_of_what_is_over() {
+async fn redis_expires_records() {
     let server = Server::start(&[]);
     let there = node(&server.url());
     let lease = Lease { holder: Digest::of(&[]), until: at(120_000) };

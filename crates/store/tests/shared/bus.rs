@@ -51,7 +51,7 @@ async fn a_change_on_one_node_wakes_watchers_on_the_other() {
 }
 
 #[tokio::test]
-async fn a_nudge_reaches_the_other_node_and_not_its_own() {
+async fn a_nudge_reaches_the_other_node_only() {
     let server = Server::start(&[]);
     let (a, b) = (node(&server.url()), node(&server.url()));
     listens(&a, &b).await;

@@ -125,7 +125,7 @@ async fn a_cluster_is_one_store() {
 }
 
 #[tokio::test]
-async fn an_encrypted_connection_takes_the_authority_that_it_is_given() {
+async fn an_encrypted_connection_trusts_the_configured_authority() {
     let directory = tempfile::tempdir().unwrap();
     let at_path = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
     let (key, certificate) = (at_path("key.pem"), at_path("certificate.pem"));

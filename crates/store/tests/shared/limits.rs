@@ -36,7 +36,7 @@ async fn burst(node: &Desk, name: &str, rate: Rate) -> usize {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn both_places_count_alike() {
+async fn memory_and_redis_count_alike() {
     let server = Server::start(&[]);
     // The nodes take turns, so that neither has counted everything itself.
     let (here, there) = (SharedState::in_process(), [node(&server.url()), node(&server.url())]);
@@ -61,7 +61,7 @@ async fn both_places_count_alike() {
 }
 
 #[tokio::test]
-async fn nodes_count_together_what_comes_at_once() {
+async fn nodes_share_the_count_of_concurrent_requests() {
     let server = Server::start(&[]);
     let nodes = [node(&server.url()), node(&server.url())];
     let asks = (0..100).map(|turn| admit(nodes.get(turn % 2).unwrap(), "a", a_minute(30), 0));
@@ -129,7 +129,7 @@ async fn redis_shows_no_names_and_forgets_paid_debts() {
 }
 
 #[tokio::test]
-async fn a_value_that_is_no_count_does_no_harm() {
+async fn an_invalid_count_in_redis_is_harmless() {
     let server = Server::start(&[]);
     let (one, other) = (node(&server.url()), node(&server.url()));
     admit(&one, "a", a_minute(2), 0).await.unwrap();

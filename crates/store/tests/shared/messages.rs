@@ -68,7 +68,7 @@ async fn taken_in(desk: &Desk, round: &mut MessageFeed, seconds: i64) -> usize {
 }
 
 #[tokio::test]
-async fn what_is_put_into_redis_again_is_dropped_and_counted() {
+async fn replayed_messages_are_dropped_and_counted() {
     let server = Server::start(&[]);
     let (one, other) = (node(&server.url()), node(&server.url()));
     let client = redis::Client::open(server.url()).unwrap();

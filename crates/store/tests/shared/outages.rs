@@ -80,7 +80,7 @@ async fn a_node_starts_without_its_server() {
 }
 
 #[tokio::test]
-async fn a_server_that_takes_no_writes_any_more_is_left() {
+async fn a_server_that_became_read_only_is_abandoned() {
     let server = Server::start(&[]);
     let node = node(&server.url());
     works(&node, LONG).await;

@@ -12,7 +12,7 @@ fn lease(of: &[u8]) -> Lease {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn one_node_puts_changes_and_takes() {
+async fn concurrent_nodes_put_change_and_take_once() {
     let server = Server::start(&[]);
     let (a, b) = (node(&server.url()), node(&server.url()));
     for round in 0..ROUNDS {

@@ -14,7 +14,7 @@ fn key(name: Digest) -> String {
 }
 
 #[tokio::test]
-async fn what_was_not_sealed_for_this_place_is_nothing() {
+async fn a_record_sealed_for_another_key_is_ignored() {
     let server = Server::start(&[]);
     let (node, client) = (node(&server.url()), redis::Client::open(server.url()).unwrap());
     let mut wire = client.get_multiplexed_async_connection().await.unwrap();
@@ -59,7 +59,7 @@ fn nothing_prints_a_secret() {
 }
 
 #[tokio::test]
-async fn no_error_tells_the_password() {
+async fn no_error_contains_the_password() {
     let server = Server::start(&["--requirepass", "right"]);
     let node = node(&format!("redis://:hunter2@127.0.0.1:{}", server.port));
     let error = node.probe().await.unwrap_err();

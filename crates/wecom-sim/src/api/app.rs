@@ -2,11 +2,11 @@
 
 use serde_json::json;
 
-use super::{Call, Fields, fields};
+use super::{Call, JsonFields, fields};
 use crate::directory::{DEPARTMENTS, PEOPLE, PersonKind};
 use crate::errcode::Refused;
 
-pub(super) fn get(call: &Call<'_>) -> Result<Fields, Refused> {
+pub(super) fn get(call: &Call<'_>) -> Result<JsonFields, Refused> {
     let agent_id = call.query.non_empty("agentid").ok_or(41011)?;
     let number: u64 = agent_id.parse().map_err(|_| 40056)?;
     if agent_id != call.config.agent_id {

@@ -2,11 +2,11 @@
 
 use serde_json::{Value, json};
 
-use super::{Call, Fields, fields};
-use crate::directory::{DEPARTMENTS, Department, PersonKind, SimulatedPerson, member};
+use super::{Call, JsonFields, fields};
+use crate::directory::{DEPARTMENTS, PersonKind, SimulatedDepartment, SimulatedPerson, member};
 use crate::errcode::Refused;
 
-pub(super) fn user(call: &Call<'_>) -> Result<Fields, Refused> {
+pub(super) fn user(call: &Call<'_>) -> Result<JsonFields, Refused> {
     let id = call.query.non_empty("userid").ok_or(41009)?;
     let who = member(id).ok_or(60111)?;
     let status = match who.kind {
@@ -23,7 +23,7 @@ pub(super) fn user(call: &Call<'_>) -> Result<Fields, Refused> {
     Ok(user)
 }
 
-fn details(who: &SimulatedPerson, status: u8) -> Fields {
+fn details(who: &SimulatedPerson, status: u8) -> JsonFields {
     let department = who.department_id();
     fields(json!({
         "userid": who.id,
@@ -41,7 +41,7 @@ fn details(who: &SimulatedPerson, status: u8) -> Fields {
     }))
 }
 
-pub(super) fn linked_user(call: &Call<'_>) -> Result<Fields, Refused> {
+pub(super) fn linked_user(call: &Call<'_>) -> Result<JsonFields, Refused> {
     let ask: Value = serde_json::from_slice(call.body).map_err(|_| 40058)?;
     let id = ask.get("userid").and_then(Value::as_str).filter(|id| !id.is_empty()).ok_or(41009)?;
     let who = SimulatedPerson::by_id(id).filter(|who| who.kind == PersonKind::Partner).ok_or(60111)?;
@@ -59,19 +59,19 @@ pub(super) fn linked_user(call: &Call<'_>) -> Result<Fields, Refused> {
     } })))
 }
 
-pub(super) fn department(call: &Call<'_>) -> Result<Fields, Refused> {
+pub(super) fn department(call: &Call<'_>) -> Result<JsonFields, Refused> {
     let wanted = number(call.query.non_empty("id").ok_or(40058)?)?;
-    let found = Department::by_id(wanted).ok_or(60003)?;
+    let found = SimulatedDepartment::by_id(wanted).ok_or(60003)?;
     Ok(fields(json!({ "department": shape(found) })))
 }
 
 /// The requested department and all departments below it, or all departments.
-pub(super) fn departments(call: &Call<'_>) -> Result<Fields, Refused> {
+pub(super) fn departments(call: &Call<'_>) -> Result<JsonFields, Refused> {
     let top = call.query.non_empty("id").map(number).transpose()?;
     if let Some(top) = top {
-        Department::by_id(top).ok_or(60003)?;
+        SimulatedDepartment::by_id(top).ok_or(60003)?;
     }
-    let below = |department: &&Department| top.is_none_or(|top| department.is_within(top));
+    let below = |department: &&SimulatedDepartment| top.is_none_or(|top| department.is_within(top));
     let list: Vec<_> = DEPARTMENTS.iter().filter(below).map(shape).collect();
     Ok(fields(json!({ "department": list })))
 }
@@ -80,8 +80,8 @@ fn number(id: &str) -> Result<u32, Refused> {
     id.parse().map_err(|_| 40058.into())
 }
 
-fn shape(department: &Department) -> Value {
-    let Department { id, name, parent } = *department;
+fn shape(department: &SimulatedDepartment) -> Value {
+    let SimulatedDepartment { id, name, parent } = *department;
     let order = 100_000_000 - id;
     json!({ "id": id, "name": name, "name_en": "", "department_leader": [], "parentid": parent, "order": order })
 }

@@ -2,12 +2,12 @@
 
 use serde_json::json;
 
-use super::{Call, Fields, fields};
+use super::{Call, JsonFields, fields};
 use crate::directory::{PersonKind, SimulatedPerson};
 use crate::errcode::Refused;
 use crate::state::SimulatorState;
 
-pub(super) fn auth_get_user_info(call: &Call<'_>, state: &mut SimulatorState) -> Result<Fields, Refused> {
+pub(super) fn auth_get_user_info(call: &Call<'_>, state: &mut SimulatorState) -> Result<JsonFields, Refused> {
     let who = redeem(call, state)?;
     Ok(fields(match who.kind {
         PersonKind::Outsider => json!({ "openid": openid(who) }),
@@ -15,7 +15,7 @@ pub(super) fn auth_get_user_info(call: &Call<'_>, state: &mut SimulatorState) ->
     }))
 }
 
-pub(super) fn user_get_user_info(call: &Call<'_>, state: &mut SimulatorState) -> Result<Fields, Refused> {
+pub(super) fn user_get_user_info(call: &Call<'_>, state: &mut SimulatorState) -> Result<JsonFields, Refused> {
     let who = redeem(call, state)?;
     Ok(fields(match who.kind {
         PersonKind::Outsider => json!({ "OpenId": openid(who), "DeviceId": "" }),

@@ -6,8 +6,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use url::Url;
 
-use super::{Call, Fields, fields};
-use crate::directory::{Department, PEOPLE, PersonKind, SimulatedPerson, member};
+use super::{Call, JsonFields, fields};
+use crate::directory::{PEOPLE, PersonKind, SimulatedDepartment, SimulatedPerson, member};
 use crate::errcode::Refused;
 use crate::state::SimulatorState;
 
@@ -50,7 +50,7 @@ struct TextCard {
     btntxt: Option<String>,
 }
 
-pub(super) fn send(call: &Call<'_>, state: &mut SimulatorState) -> Result<Fields, Refused> {
+pub(super) fn send(call: &Call<'_>, state: &mut SimulatorState) -> Result<JsonFields, Refused> {
     let asked: Value = serde_json::from_slice(call.body).map_err(|_| 40058)?;
     let ask = SendRequest::deserialize(&asked).map_err(|_| 40058)?;
     check_agent(call, ask.agentid.as_ref())?;
@@ -100,10 +100,10 @@ impl Recipients {
         if [&ask.touser, &ask.toparty, &ask.totag].into_iter().all(|list| parts(list).next().is_none()) {
             return Err(82001.into());
         }
-        let meant = |who: &&SimulatedPerson| reachable(who) && (is_addressed(who, ask) || is_in_party(who, ask));
-        let valid: Vec<_> = PEOPLE.iter().filter(meant).collect();
+        let receives = |who: &&SimulatedPerson| reachable(who) && (is_addressed(who, ask) || is_in_party(who, ask));
+        let valid: Vec<_> = PEOPLE.iter().filter(receives).collect();
         let known = |id: &&str| *id == "@all" || member(id).is_some_and(reachable);
-        let party = |id: &&str| id.parse().ok().and_then(Department::by_id).is_some();
+        let party = |id: &&str| id.parse().ok().and_then(SimulatedDepartment::by_id).is_some();
         let invalid_users = join(parts(&ask.touser).filter(|id| !known(id))).to_ascii_lowercase();
         let invalid_parties = join(parts(&ask.toparty).filter(|id| !party(id)));
         if valid.is_empty() {
@@ -156,7 +156,7 @@ fn card(card: &TextCard) -> Result<Value, Refused> {
     if title.is_empty() || description.is_empty() || !web {
         return Err(40058.into());
     }
-    let cut = |text: &str, most: usize| text.chars().take(most).collect::<String>();
+    let cut = |text: &str, limit: usize| text.chars().take(limit).collect::<String>();
     Ok(json!({
         "title": cut(title, MAX_TITLE_CHARS),
         "description": cut(description, MAX_DESCRIPTION_CHARS),

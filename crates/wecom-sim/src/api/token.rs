@@ -2,11 +2,11 @@
 
 use serde_json::json;
 
-use super::{Call, Fields, fields};
+use super::{Call, JsonFields, fields};
 use crate::errcode::Refused;
 use crate::state::SimulatorState;
 
-pub(super) fn get(call: &Call<'_>, state: &mut SimulatorState) -> Result<Fields, Refused> {
+pub(super) fn get(call: &Call<'_>, state: &mut SimulatorState) -> Result<JsonFields, Refused> {
     let corp_id = call.query.non_empty("corpid").ok_or(41002)?;
     let secret = call.query.non_empty("corpsecret").ok_or(41004)?;
     if corp_id != call.config.corp_id {

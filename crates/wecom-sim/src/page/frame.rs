@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Write as _};
 
-use crate::language::Language;
+use crate::language::PageLanguage;
 
 const STYLE: &str = include_str!("../page.css");
 
@@ -23,7 +23,7 @@ impl fmt::Display for Escaped<'_> {
 }
 
 /// A whole page.
-pub(super) fn frame(language: Language, class: &str, title: &str, body: &str) -> String {
+pub(super) fn frame(language: PageLanguage, class: &str, title: &str, body: &str) -> String {
     let tag = language.pick("en", "zh-CN");
     format!(
         "<!doctype html>\n<html lang=\"{tag}\"><head><meta charset=\"utf-8\">\

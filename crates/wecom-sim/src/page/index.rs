@@ -6,11 +6,11 @@ use http::{HeaderMap, Response, StatusCode};
 use url::{Url, form_urlencoded};
 
 use super::frame::{Escaped, frame};
-use crate::language::Language;
+use crate::language::PageLanguage;
 use crate::{SimulatorConfig, reply};
 
 pub(crate) fn index(config: &SimulatorConfig, headers: &HeaderMap) -> Response<Bytes> {
-    let language = Language::of(headers);
+    let language = PageLanguage::of(headers);
     let title = language.pick("The simulated platform", "模拟平台");
     let about = language.pick(
         "It simulates WeCom, so that sign-in can be tested without an account, a phone or a network. Its data is lost \
@@ -26,12 +26,12 @@ pub(crate) fn index(config: &SimulatorConfig, headers: &HeaderMap) -> Response<B
     ]
     .map(|(path, what)| format!("<li><a href=\"{base}/{path}\"><b>{path}</b><small>{what}</small></a></li>"))
     .concat();
-    let play = language.pick("Act as the phone", "扮演手机");
-    let spoil = language.pick("Inject faults", "制造故障");
+    let phone_title = language.pick("Act as the phone", "扮演手机");
+    let faults_title = language.pick("Inject faults", "制造故障");
     let origin = format!("http://{}", host(headers));
     let here = format!("{origin}{}", config.base);
     let body = format!(
-        "<h1>{title}</h1><p>{about}</p><ul>{links}</ul><h2>{play}</h2><pre>{}</pre><h2>{spoil}</h2><pre>{}</pre>",
+        "<h1>{title}</h1><p>{about}</p><ul>{links}</ul><h2>{phone_title}</h2><pre>{}</pre><h2>{faults_title}</h2><pre>{}</pre>",
         Escaped(&phone(config, &origin)),
         Escaped(&faults(&here))
     );

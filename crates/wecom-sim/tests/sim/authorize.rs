@@ -20,7 +20,7 @@ async fn the_phone_comes_back_with_code_and_state() {
 }
 
 #[tokio::test]
-async fn who_refuses_brings_no_code() {
+async fn a_refusal_returns_no_code() {
     let sim = Sim::start().await;
     let deny = ("sim_user", "deny");
     assert_eq!(
@@ -31,7 +31,7 @@ async fn who_refuses_brings_no_code() {
 }
 
 #[tokio::test]
-async fn code_and_state_stand_behind_the_query_and_before_the_fragment() {
+async fn code_and_state_are_added_between_query_and_fragment() {
     let sim = Sim::start().await;
     for (given, wanted) in [
         ("http://localhost/a", "http://localhost/a?state=s%26x%3D1"),
@@ -142,7 +142,7 @@ async fn listed_domains_are_exact() {
 }
 
 #[tokio::test]
-async fn only_people_of_the_directory_can_pick_up() {
+async fn only_members_of_the_directory_can_authorize() {
     let sim = Sim::start().await;
     for unknown in ["nobody", "USER01", "partner01", "user01 ", "<script>"] {
         let answer = sim.get(&authorize(&[("sim_user", unknown)])).await;
@@ -154,7 +154,7 @@ async fn only_people_of_the_directory_can_pick_up() {
 }
 
 #[tokio::test]
-async fn a_strict_platform_wants_plain_states() {
+async fn a_strict_platform_accepts_only_alphanumeric_states() {
     let sim = Sim::start().await;
     assert_eq!(sim.send("PUT", "/switches", r#"{"strict_state":true}"#).await.status, 200);
     for (state, status) in

@@ -36,7 +36,7 @@ async fn ids_of_the_own_corporation_do_not_care_about_case() {
 }
 
 #[tokio::test]
-async fn not_everybody_can_be_looked_up() {
+async fn invisible_members_cannot_be_read() {
     let sim = Sim::start().await;
     for (id, errcode) in
         [("nobody", 60111), ("outsider01", 60111), ("wwpartner/partner01", 60111), ("hidden01", 60011), ("", 41009)]
@@ -70,7 +70,7 @@ async fn departments_form_a_tree() {
 }
 
 #[tokio::test]
-async fn the_app_tells_how_it_is_set_up() {
+async fn the_app_reports_its_settings() {
     for (domains, first) in [
         (Domains::Loopback, "localhost"),
         (Domains::Listed(vec!["desk.example.com:8443".to_owned()]), "desk.example.com:8443"),
@@ -87,7 +87,7 @@ async fn the_app_tells_how_it_is_set_up() {
 }
 
 #[tokio::test]
-async fn a_partner_is_looked_up_elsewhere() {
+async fn members_of_a_connected_corporation_have_their_own_call() {
     let sim = Sim::start().await;
     let user = sim.post("linkedcorp/user/get", &json!({ "userid": "wwpartner/partner01" })).await.json();
     assert_eq!((&user["errcode"], &user["user_info"]["name"]), (&0.into(), &"Petra Partner".into()));
@@ -110,7 +110,7 @@ async fn a_partner_is_looked_up_elsewhere() {
 }
 
 #[tokio::test]
-async fn strangers_addresses_are_kept_out_once_there_is_a_list() {
+async fn addresses_outside_the_list_are_refused() {
     let sim = Sim::start().await;
     assert_eq!(sim.send("PUT", "/switches", r#"{"trusted_ips":["192.0.2.1"]}"#).await.status, 200);
     // The token is still issued: only the calls that use it are refused.

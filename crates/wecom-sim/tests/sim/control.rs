@@ -6,7 +6,7 @@ use serde_json::json;
 use crate::harness::{Sim, authorize};
 
 #[tokio::test]
-async fn calls_are_counted_until_they_are_forgotten() {
+async fn calls_are_recorded_until_they_are_cleared() {
     let sim = Sim::start().await;
     assert_eq!(sim.get("/calls").await.json(), json!({ "calls": {}, "last": {} }));
     sim.call("user/get", &[("userid", "user01")]).await;
@@ -25,7 +25,7 @@ async fn calls_are_counted_until_they_are_forgotten() {
 }
 
 #[tokio::test]
-async fn a_spoiled_call_counts_too() {
+async fn a_call_with_a_fault_is_recorded_too() {
     let sim = Sim::start().await;
     sim.send("PUT", "/faults", r#"{"drop":true}"#).await;
     assert!(sim.try_send("GET", "/cgi-bin/gettoken", &[], "").await.is_none());
@@ -60,7 +60,7 @@ async fn switches_are_shown_and_checked() {
 }
 
 #[tokio::test]
-async fn other_paths_lead_nowhere() {
+async fn other_paths_are_not_found() {
     let sim = Sim::start().await;
     for path in ["/nothing", "/cgi-bin/", "/cgi-bin/gettoken/", "/cgi-bin/user/delete", "x", "/inbox/", "//"] {
         let answer = sim.get(path).await;

@@ -14,7 +14,7 @@ async fn put(sim: &Sim, fault: &Value) -> u16 {
 const TOKEN: &str = "/cgi-bin/gettoken?corpid=wwdeskpass&corpsecret=a-secret";
 
 #[tokio::test]
-async fn an_error_code_comes_once_and_only_where_it_was_asked_for() {
+async fn a_fault_applies_once_and_only_to_its_call() {
     let sim = Sim::start().await;
     assert_eq!(put(&sim, &json!({ "api": "user/get", "errcode": 45009 })).await, 200);
     assert_eq!(sim.call("department/list", &[]).await.errcode(), 0);
@@ -35,7 +35,7 @@ async fn a_fault_does_not_use_up_the_code() {
 }
 
 #[tokio::test]
-async fn any_status_body_and_header_can_be_had() {
+async fn any_status_body_and_header_can_be_returned() {
     let sim = Sim::start().await;
     put(&sim, &json!({ "http_status": 502 })).await;
     let answer = sim.get(TOKEN).await;
@@ -63,7 +63,7 @@ async fn a_connection_can_be_dropped() {
 }
 
 #[tokio::test]
-async fn an_answer_can_be_late() {
+async fn a_response_can_be_delayed() {
     let sim = Sim::start().await;
     put(&sim, &json!({ "api": "gettoken", "delay_ms": 600_000 })).await;
     assert!(timeout(Duration::from_millis(60), sim.get(TOKEN)).await.is_err());
@@ -91,7 +91,7 @@ async fn faults_queue_up_and_count_down() {
 }
 
 #[tokio::test]
-async fn a_fault_that_makes_no_sense_is_explained() {
+async fn an_invalid_fault_is_explained() {
     let sim = Sim::start().await;
     for (fault, said) in [
         (r#"{"errcod":1}"#, "unknown field `errcod`"),
@@ -121,7 +121,7 @@ async fn a_fault_that_makes_no_sense_is_explained() {
 }
 
 #[tokio::test]
-async fn only_so_many_faults_wait() {
+async fn pending_faults_are_bounded() {
     let sim = Sim::start().await;
     for _ in 0..100 {
         assert_eq!(put(&sim, &json!({ "errcode": 1 })).await, 200);

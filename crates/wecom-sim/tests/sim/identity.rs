@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::harness::{Sim, desktop};
 
 #[tokio::test]
-async fn a_code_tells_who_it_is() {
+async fn a_code_identifies_the_member() {
     let sim = Sim::start().await;
     for id in ["user01", "left01", "hidden01", "wwpartner/partner01"] {
         let code = sim.code(id).await;

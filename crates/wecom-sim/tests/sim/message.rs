@@ -55,7 +55,7 @@ async fn everyone_and_departments_can_be_written_to() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_sent_is_refused() {
+async fn invalid_messages_are_refused() {
     let sim = Sim::start().await;
     let with = |name: &str, value: Value| {
         let mut ask = text("user01");
@@ -87,7 +87,7 @@ async fn what_cannot_be_sent_is_refused() {
 }
 
 #[tokio::test]
-async fn the_same_again_is_swallowed_on_request() {
+async fn a_duplicate_message_is_dropped_on_request() {
     let sim = Sim::start().await;
     let mut ask = text("user01");
     for _ in 0..2 {

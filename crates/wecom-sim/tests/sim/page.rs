@@ -97,14 +97,14 @@ async fn the_base_explains_itself() {
 }
 
 #[tokio::test]
-async fn a_strange_host_does_not_stand_in_a_command() {
+async fn a_foreign_host_does_not_appear_in_a_command() {
     let sim = Sim::start().await;
     let page = sim.raw("GET /sim HTTP/1.1\r\nhost: a'$(b)\r\nconnection: close\r\n\r\n").await.unwrap();
     assert!(!page.body.contains("$(b)"), "{page:?}");
 }
 
 #[tokio::test]
-async fn the_command_leads_back_to_where_the_page_was_found() {
+async fn the_command_uses_the_address_of_the_page() {
     let sim = Sim::start().await;
     for (host, shown) in [
         ("127.0.0.1:9090", "127.0.0.1:9090"),

@@ -22,7 +22,7 @@ async fn a_connection_serves_several_requests() {
 }
 
 #[tokio::test]
-async fn a_body_has_its_limit() {
+async fn a_body_is_limited() {
     let sim = Sim::start().await;
     let (fits, too_large) = (" ".repeat(64 * 1024), " ".repeat(64 * 1024 + 1));
     assert_eq!(sim.send("PUT", "/faults", &fits).await.status, 400);

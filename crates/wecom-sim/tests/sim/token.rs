@@ -29,7 +29,7 @@ async fn the_same_token_lasts_two_hours() {
 }
 
 #[tokio::test]
-async fn who_is_not_the_app_gets_no_token() {
+async fn wrong_credentials_get_no_token() {
     let sim = Sim::start().await;
     for (query, errcode) in [
         ("", 41002),
@@ -48,7 +48,7 @@ async fn who_is_not_the_app_gets_no_token() {
 }
 
 #[tokio::test]
-async fn every_other_call_wants_a_good_token() {
+async fn every_other_call_needs_a_valid_token() {
     let sim = Sim::start().await;
     let token = sim.token().await;
     for (method, api) in APIS {

@@ -1,17 +1,18 @@
 //! The table of error codes, as data.
 
-use super::ErrcodeInfo;
-use super::FixableBy::{self, Administrator, Developer, Nobody, Person};
+use FixableBy::{Administrator, Developer, Nobody, Person};
+
+use super::{ErrcodeInfo, FixableBy};
 
 /// Error codes with the same meaning.
-pub(super) struct Row {
+pub(super) struct ErrcodeRow {
     pub(super) codes: &'static [i64],
     pub(super) fixable_by: FixableBy,
     pub(super) text: [&'static str; 2],
 }
 
-const fn row(codes: &'static [i64], fixable_by: FixableBy, english: &'static str, chinese: &'static str) -> Row {
-    Row { codes, fixable_by, text: [english, chinese] }
+const fn row(codes: &'static [i64], fixable_by: FixableBy, english: &'static str, chinese: &'static str) -> ErrcodeRow {
+    ErrcodeRow { codes, fixable_by, text: [english, chinese] }
 }
 
 /// The explanation of an unknown code.
@@ -24,7 +25,7 @@ pub(super) const UNKNOWN: ErrcodeInfo = ErrcodeInfo {
 };
 
 /// Every error code that the platform is known to return for the calls of this service.
-pub(super) const TABLE: &[Row] = &[
+pub(super) const TABLE: &[ErrcodeRow] = &[
     row(&[-1], Nobody, "The platform is busy. Try again in a moment.", "企业微信系统繁忙，请稍后重试。"),
     row(
         &[6000],

@@ -150,7 +150,7 @@ async fn members_linked_members_and_outsiders_are_distinguished() {
 }
 
 #[tokio::test]
-async fn a_slow_platform_costs_no_more_than_the_patience() {
+async fn a_slow_platform_costs_no_more_than_the_timeout() {
     for (api, reply) in
         [(USERINFO, Reply::Drip), (USERINFO, Reply::Silence), (GETTOKEN, Reply::Drip), (GETTOKEN, Reply::Silence)]
     {
@@ -163,7 +163,7 @@ async fn a_slow_platform_costs_no_more_than_the_patience() {
 }
 
 #[tokio::test]
-async fn a_platform_that_stays_busy_costs_no_more_than_the_patience() {
+async fn a_busy_platform_costs_no_more_than_the_timeout() {
     let platform = Platform::start().await;
     let mut settings = platform.settings();
     settings.timeouts.operation = Duration::from_millis(250);

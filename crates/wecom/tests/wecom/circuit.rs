@@ -58,7 +58,7 @@ async fn a_hundred_callers_try_a_wrong_secret_once() {
 }
 
 #[tokio::test]
-async fn success_closes_it_and_forgets_the_strikes() {
+async fn a_success_closes_the_breaker_and_resets_the_pause() {
     let platform = Platform::start().await;
     let wecom = platform.client();
     platform.next(GETTOKEN, [errcode(40001), errcode(40001)]);
@@ -92,7 +92,7 @@ async fn limits_are_respected() {
 }
 
 #[tokio::test]
-async fn a_success_asked_for_before_a_limit_was_met_does_not_lift_it() {
+async fn a_success_requested_before_a_limit_does_not_lift_it() {
     let platform = Platform::start().await;
     let wecom = platform.client();
     let gate = Arc::new(Semaphore::new(0));
@@ -139,7 +139,7 @@ async fn a_good_token_keeps_it_closed_while_no_other_is_given() {
 }
 
 #[tokio::test]
-async fn calls_that_do_not_get_through_show() {
+async fn failed_calls_show_in_the_status() {
     for failure in [Reply::Reset, status("502 Bad Gateway")] {
         let platform = Platform::start().await;
         let wecom = platform.client();
@@ -171,7 +171,7 @@ async fn old_failures_say_nothing_about_now() {
 }
 
 #[tokio::test]
-async fn a_platform_that_never_answered_is_not_said_to_work() {
+async fn a_platform_that_never_answered_is_not_reported_as_working() {
     let platform = Platform::start().await;
     let wecom = platform.client();
     platform.always("/sim/", Reply::Reset);
@@ -183,7 +183,7 @@ async fn a_platform_that_never_answered_is_not_said_to_work() {
 }
 
 #[tokio::test]
-async fn asking_for_the_date_finds_out_whether_it_is_back() {
+async fn reading_the_date_detects_recovery() {
     let platform = Platform::start().await;
     let wecom = platform.client();
     platform.always("/sim/", Reply::Reset);
@@ -197,7 +197,7 @@ async fn asking_for_the_date_finds_out_whether_it_is_back() {
 }
 
 #[tokio::test]
-async fn strange_codes_do_not_make_the_platform_look_down() {
+async fn invalid_codes_do_not_make_the_platform_look_down() {
     let platform = Platform::start().await;
     let wecom = platform.client();
     // A firewall in front of the platform may refuse requests that look like an attack.

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use crate::platform::{GETTOKEN, Platform, USERINFO};
 
 #[tokio::test]
-async fn what_cannot_be_a_code_is_not_sent() {
+async fn malformed_codes_are_not_sent() {
     let platform = Platform::start().await;
     let wecom = platform.client();
     for code in ["", " ", "a b", "a\n", "a\0", "a\u{7f}", "代码", &"x".repeat(513)] {
@@ -33,7 +33,7 @@ async fn a_code_arrives_as_one_parameter() {
 }
 
 #[test]
-fn any_code_arrives_as_it_was() {
+fn any_code_arrives_unchanged() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let platform = runtime.block_on(Platform::start());
     let wecom = platform.client();

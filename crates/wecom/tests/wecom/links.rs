@@ -1,11 +1,11 @@
 //! The sign-in links contain each expected parameter once.
 
 use deskpass_core::{Clock, Timestamp};
-use deskpass_wecom::{Hosts, Lang, Settings, Timeouts, Url, Wecom};
+use deskpass_wecom::{Hosts, Lang, Timeouts, Url, Wecom, WecomSettings};
 use proptest::prelude::*;
 
 fn client(agent_id: Option<&str>) -> Wecom {
-    let settings = Settings {
+    let settings = WecomSettings {
         corp_id: "wwdesk".into(),
         secret: "secret".into(),
         agent_id: agent_id.map(Into::into),
@@ -51,7 +51,7 @@ fn the_link_for_a_desktop_needs_an_agent_id() {
 }
 
 #[test]
-fn whatever_goes_in_comes_back_once() {
+fn every_parameter_round_trips_once() {
     let (with, without) = (client(Some("1000002")), client(None));
     proptest!(|(redirect in "\\PC{0,200}|.{0,200}|https://[a-z]{1,9}/[#&=?%+/a-z]{0,60}", state in ".{0,130}")| {
         let (url, found) = parsed(&with.in_client_link(&redirect, &state));

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use deskpass_core::{Clock, Entropy, Timestamp};
-use deskpass_wecom::{Circuit, Error, Settings, Url, Wecom};
+use deskpass_wecom::{Circuit, Error, Url, Wecom, WecomSettings};
 use deskpass_wecom_sim::{Domains, Simulator, SimulatorConfig, serve};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -32,7 +32,7 @@ fn refused(outcome: Result<(), Error>) -> i64 {
 }
 
 #[tokio::test]
-async fn a_message_goes_out_as_the_platform_wants_it() {
+async fn a_message_is_sent_in_the_documented_form() {
     let (platform, wecom) = desk().await;
     wecom.notify("User-01@a.b", "你好, \"Ann\"\nbye").await.unwrap();
     let call = platform.calls(SEND).pop().unwrap();
@@ -88,11 +88,11 @@ async fn a_message_without_valid_recipient_is_refused() {
 }
 
 #[tokio::test]
-async fn an_agent_id_that_is_none_sends_nothing() {
+async fn an_invalid_agent_id_sends_nothing() {
     let (platform, _) = desk().await;
     for (agent_id, number) in [(None, 41011), (Some("desk"), 40056), (Some("-1"), 40056)] {
         let agent_id = agent_id.map(str::to_owned);
-        let wecom = Wecom::new(Settings { agent_id, ..platform.settings() }, platform.clock.clone()).unwrap();
+        let wecom = Wecom::new(WecomSettings { agent_id, ..platform.settings() }, platform.clock.clone()).unwrap();
         assert_eq!(refused(wecom.notify("user01", "text").await), number);
     }
     assert_eq!(platform.count(GETTOKEN) + platform.count(SEND), 0);
@@ -123,7 +123,7 @@ async fn a_limit_on_messages_does_not_block_sign_ins() {
 }
 
 #[tokio::test]
-async fn how_messages_fare_says_nothing_about_signing_in() {
+async fn message_errors_do_not_affect_the_sign_in_status() {
     for fate in [errcode(60020), errcode(301_002), errcode(81013), errcode(1), Reply::Reset, status("502 Bad Gateway")]
     {
         let (platform, wecom) = desk().await;

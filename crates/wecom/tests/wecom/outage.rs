@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use deskpass_wecom::{Circuit, Settings, Url, Wecom};
+use deskpass_wecom::{Circuit, Url, Wecom, WecomSettings};
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
@@ -95,7 +95,7 @@ async fn a_platform_that_is_not_there_is_out() {
 }
 
 #[tokio::test]
-async fn a_platform_that_takes_calls_and_never_answers_is_out_within_the_patience() {
+async fn a_hanging_platform_is_out_within_the_timeout() {
     for api in [GETTOKEN, USERINFO] {
         let (platform, _) = desk().await;
         let wecom = platform.hasty_client();
@@ -110,7 +110,7 @@ async fn a_platform_that_takes_calls_and_never_answers_is_out_within_the_patienc
 }
 
 #[tokio::test]
-async fn a_platform_that_is_back_is_seen_after_ten_seconds() {
+async fn recovery_is_detected_after_ten_seconds() {
     let (platform, wecom) = desk().await;
     platform.always(USERINFO, Reply::Reset);
     assert!(wecom.is_down().await);
@@ -136,7 +136,7 @@ async fn a_sign_in_shows_at_once_that_the_platform_is_back() {
 }
 
 #[tokio::test]
-async fn it_stays_out_for_as_long_as_it_is() {
+async fn an_outage_lasts_until_the_platform_answers() {
     let (platform, wecom) = desk().await;
     platform.always(USERINFO, Reply::Reset);
     for look in 1..=5 {
@@ -158,7 +158,7 @@ async fn one_answer_among_failures_is_enough() {
 }
 
 #[tokio::test]
-async fn a_platform_that_answers_rubbish_is_out() {
+async fn a_platform_with_unreadable_responses_is_out() {
     let redirect = Reply::Bytes(b"HTTP/1.1 302 Found\r\nlocation: /\r\ncontent-length: 0\r\n\r\n".to_vec());
     let rubbish = [Reply::Body(b"<html>".into()), Reply::Body(b"{}".into()), status("403 Forbidden"), redirect];
     for rubbish in rubbish {
@@ -175,7 +175,7 @@ async fn a_platform_that_answers_rubbish_is_out() {
 }
 
 #[tokio::test]
-async fn a_platform_that_is_busy_for_as_long_as_it_is_asked_is_out() {
+async fn a_platform_that_stays_busy_is_out() {
     for api in [GETTOKEN, USERINFO] {
         let (platform, wecom) = desk().await;
         platform.always(api, errcode(-1));
@@ -189,7 +189,7 @@ async fn a_platform_that_is_busy_for_as_long_as_it_is_asked_is_out() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_hundred_callers_look_once() {
+async fn a_hundred_callers_share_one_probe() {
     let (platform, wecom) = desk().await;
     assert_eq!(callers(&wecom, 100).await, [false; 100]);
     assert_eq!((platform.count(GETTOKEN), platform.count(USERINFO)), (1, 1));
@@ -234,7 +234,7 @@ async fn a_rate_limit_is_not_an_outage() {
 }
 
 #[tokio::test]
-async fn what_strangers_codes_bring_about_is_no_outage() {
+async fn errors_of_users_codes_are_not_an_outage() {
     let redirect = "307 Temporary Redirect";
     let provoked =
         [Reply::Reset, status("503 Service Unavailable"), status(redirect), errcode(50001), errcode(50002), errcode(1)];
@@ -251,7 +251,7 @@ async fn what_strangers_codes_bring_about_is_no_outage() {
 }
 
 #[tokio::test]
-async fn a_crowd_of_calls_does_not_hold_up_the_look() {
+async fn many_calls_do_not_delay_the_probe() {
     let (platform, wecom) = desk().await;
     let (gate, reply) = gated(errcode(40029));
     platform.next(USERINFO, vec![reply; 128]);
@@ -288,7 +288,7 @@ async fn without_a_token_no_sign_in_succeeds() {
 }
 
 #[tokio::test]
-async fn a_token_at_hand_outlives_the_secret() {
+async fn a_valid_token_outlives_the_secret() {
     let (platform, wecom) = desk().await;
     assert!(!wecom.is_down().await);
     platform.always(GETTOKEN, errcode(40001));
@@ -324,10 +324,10 @@ async fn a_token_that_ended_early_is_replaced_on_the_way() {
 }
 
 #[tokio::test]
-async fn a_service_without_patience_says_so_at_once() {
+async fn a_zero_timeout_reports_an_outage_at_once() {
     let (platform, _) = desk().await;
     platform.always(GETTOKEN, Reply::Silence);
-    let mut settings: Settings = platform.settings();
+    let mut settings: WecomSettings = platform.settings();
     settings.timeouts.operation = Duration::ZERO;
     let wecom = Wecom::new(settings, platform.clock.clone()).unwrap();
     let began = Instant::now();

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use deskpass_core::{Clock, Timestamp};
-use deskpass_wecom::{Hosts, Settings, Timeouts, Url, Wecom};
+use deskpass_wecom::{Hosts, Timeouts, Url, Wecom, WecomSettings};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::{TcpListener, TcpStream};
@@ -132,9 +132,9 @@ impl Platform {
         self.state.lock().unwrap().flooded
     }
 
-    pub(crate) fn settings(&self) -> Settings {
+    pub(crate) fn settings(&self) -> WecomSettings {
         let url = |path: &str| Url::parse(&format!("http://{}{path}", self.address)).unwrap();
-        Settings {
+        WecomSettings {
             corp_id: CORP.into(),
             secret: SECRET.into(),
             agent_id: Some(AGENT.into()),
@@ -157,7 +157,7 @@ impl Platform {
     pub(crate) fn hasty_client(&self) -> Wecom {
         let (call, operation) = (Duration::from_millis(300), Duration::from_millis(500));
         let timeouts = Timeouts { connect: Duration::from_millis(300), call, operation };
-        Wecom::new(Settings { timeouts, ..self.settings() }, self.clock.clone()).unwrap()
+        Wecom::new(WecomSettings { timeouts, ..self.settings() }, self.clock.clone()).unwrap()
     }
 
     async fn serve(self, stream: TcpStream) {

@@ -86,7 +86,7 @@ async fn an_invisible_department_is_requested_once_and_a_failed_request_is_repea
 }
 
 #[tokio::test]
-async fn a_record_without_a_department_says_that_there_is_none_to_see() {
+async fn a_profile_without_a_department_has_no_visible_department() {
     let platform = Platform::start().await;
     let wecom = platform.client();
     for none in [json!([]), json!(null), json!(["x"])] {
@@ -157,7 +157,7 @@ async fn the_platforms_status_is_reported() {
 }
 
 #[tokio::test]
-async fn a_member_out_of_sight_is_refused() {
+async fn a_member_outside_the_visible_range_is_refused() {
     let platform = Platform::start().await;
     platform.always(USER, errcode(60011));
     assert_eq!(platform.client().profile(&member()).await.unwrap_err().errcode(), Some(60011));
@@ -166,7 +166,7 @@ async fn a_member_out_of_sight_is_refused() {
 /// The platform reports no status for users of connected corporations: users who left are not found. A member who is not found
 /// may be outside the application's visible range.
 #[tokio::test]
-async fn who_is_not_found_has_left_a_connected_corporation() {
+async fn a_linked_member_who_is_not_found_has_left() {
     let platform = Platform::start().await;
     let bo = Identity::Linked { corp_id: "wwPartner".into(), userid: "bo".into() };
     platform.always("linkedcorp/user/get", errcode(60111));
@@ -176,7 +176,7 @@ async fn who_is_not_found_has_left_a_connected_corporation() {
 }
 
 #[tokio::test]
-async fn a_connected_corporations_member_is_asked_for_elsewhere() {
+async fn a_linked_member_is_read_by_another_call() {
     let platform = Platform::start().await;
     let wecom = platform.client();
     let bo = Identity::Linked { corp_id: "wwPartner".into(), userid: "bo".into() };
@@ -193,14 +193,14 @@ async fn a_connected_corporations_member_is_asked_for_elsewhere() {
 }
 
 #[tokio::test]
-async fn an_outsider_has_no_record_to_ask_for() {
+async fn an_outsider_has_no_profile() {
     let platform = Platform::start().await;
     assert_eq!(platform.client().profile(&Identity::Outsider).await, Ok(Profile::empty(Department::Unspecified)));
     assert_eq!(platform.count("gettoken"), 0);
 }
 
 #[tokio::test]
-async fn the_application_tells_of_itself() {
+async fn the_application_is_returned() {
     let platform = Platform::start().await;
     let wecom = platform.client();
     let answer = json!({ "errcode": 0, "name": "Desk", "close": 1, "redirect_domain": "desk.example.com" });

@@ -13,7 +13,7 @@ fn the_platforms_public_addresses_are_the_default() {
 }
 
 #[tokio::test]
-async fn slips_of_copying_are_refused_at_the_start() {
+async fn invalid_settings_are_refused_at_the_start() {
     let platform = Platform::start().await;
     for bad in ["", " ", "x ", "x\n", "密"] {
         for (field, name) in ["corp id", "secret", "agent id"].into_iter().enumerate() {
@@ -30,7 +30,7 @@ async fn slips_of_copying_are_refused_at_the_start() {
 }
 
 #[tokio::test]
-async fn addresses_are_of_the_web_and_carry_nothing_else() {
+async fn addresses_are_http_or_https_and_have_no_other_parts() {
     let platform = Platform::start().await;
     for bad in [
         "ftp://a.example.com",
@@ -69,7 +69,7 @@ async fn a_configured_proxy_is_used() {
 }
 
 #[tokio::test]
-async fn clones_share_what_they_know() {
+async fn clones_share_the_state() {
     let platform = Platform::start().await;
     let wecom = platform.client();
     wecom.exchange_code("code").await.unwrap();

@@ -138,7 +138,7 @@ async fn all_nodes_together_fetch_a_single_further_token_when_the_platform_rejec
 }
 
 #[tokio::test]
-async fn a_node_that_dies_over_its_fetch_holds_the_others_up_until_its_claim_lapses() {
+async fn a_node_that_dies_during_its_fetch_delays_the_others_until_its_lease_expires() {
     let (platform, cache, nodes) = cluster().await;
     cache.claim_and_die();
     let callers = callers(&nodes, 10);
@@ -150,7 +150,7 @@ async fn a_node_that_dies_over_its_fetch_holds_the_others_up_until_its_claim_lap
 }
 
 #[tokio::test]
-async fn waiting_for_another_node_costs_no_more_than_the_patience() {
+async fn waiting_for_another_node_costs_no_more_than_the_timeout() {
     let (platform, cache, _) = cluster().await;
     let mut settings = platform.settings();
     settings.timeouts.operation = Duration::from_millis(50);
@@ -165,7 +165,7 @@ async fn waiting_for_another_node_costs_no_more_than_the_patience() {
 }
 
 #[tokio::test]
-async fn a_fetch_that_fails_is_another_nodes_turn_at_once() {
+async fn after_a_failed_fetch_another_node_fetches_at_once() {
     for failure in [status("502 Bad Gateway"), errcode(40001), Reply::Body(b"{}".into())] {
         let (platform, cache, [first, second]) = cluster().await;
         let (gate, reply) = gated(failure);
@@ -182,7 +182,7 @@ async fn a_fetch_that_fails_is_another_nodes_turn_at_once() {
 }
 
 #[tokio::test]
-async fn a_token_kept_between_looking_and_claiming_is_not_fetched_again() {
+async fn a_token_stored_between_load_and_lease_is_not_fetched_again() {
     let (platform, cache, [wecom, _]) = cluster().await;
     cache.put_in_between(kept(&platform, "canary-token-2", 7_200));
     wecom.exchange_code("code").await.unwrap();
@@ -192,7 +192,7 @@ async fn a_token_kept_between_looking_and_claiming_is_not_fetched_again() {
 }
 
 #[tokio::test]
-async fn those_who_join_a_renewal_that_is_another_nodes_get_its_token() {
+async fn callers_that_join_a_renewal_of_another_node_get_its_token() {
     let (platform, cache, [wecom, _]) = cluster().await;
     wecom.exchange_code("code").await.unwrap();
     platform.clock.advance(Duration::from_secs(7_200 - 1));
@@ -220,7 +220,7 @@ async fn a_node_without_a_token_uses_a_token_due_for_renewal_and_renews_it() {
 }
 
 #[tokio::test]
-async fn what_is_of_no_use_is_not_taken_from_a_vault() {
+async fn useless_tokens_are_not_taken_from_the_cache() {
     for (value, seconds) in [("canary-token-0", 0), ("", 7_200), ("a\r\nb", 7_200), (&*"x".repeat(513), 7_200)] {
         let (platform, cache, [wecom, _]) = cluster().await;
         cache.put(kept(&platform, value, seconds));
@@ -238,7 +238,7 @@ async fn without_a_reachable_cache_each_node_fetches_once_and_no_call_fails() {
 }
 
 #[tokio::test]
-async fn a_vault_that_never_answers_is_not_waited_for() {
+async fn a_cache_that_never_answers_is_not_waited_for() {
     let (platform, cache, nodes) = cluster().await;
     cache.fails(CacheMode::Hangs);
     let began = Instant::now();
@@ -249,7 +249,7 @@ async fn a_vault_that_never_answers_is_not_waited_for() {
 }
 
 #[tokio::test]
-async fn a_vault_that_falls_silent_while_a_node_waits_leaves_it_to_itself() {
+async fn a_cache_that_stops_answering_makes_a_waiting_node_fetch_itself() {
     let (platform, cache, nodes) = cluster().await;
     cache.claim_and_die();
     let callers = callers(&nodes, 1);
@@ -260,7 +260,7 @@ async fn a_vault_that_falls_silent_while_a_node_waits_leaves_it_to_itself() {
 }
 
 #[tokio::test]
-async fn a_kept_token_does_not_show_its_value() {
+async fn a_cached_token_does_not_show_its_value() {
     let platform = Platform::start().await;
     let shown = format!("{:?}", kept(&platform, "canary-token-1", 7_200));
     assert!(shown.contains("expires_at") && !shown.contains("canary"), "{shown}");

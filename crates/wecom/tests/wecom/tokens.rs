@@ -38,7 +38,7 @@ async fn a_thousand_callers_fetch_one_token() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn those_who_wait_share_a_failure() {
+async fn waiting_callers_share_a_failure() {
     let platform = Platform::start().await;
     let wecom = platform.client();
     let (gate, reply) = gated(status("502 Bad Gateway"));
@@ -161,7 +161,7 @@ async fn a_token_the_platform_dropped_is_replaced_once_and_the_same_code_sent_ag
 }
 
 #[tokio::test]
-async fn a_platform_that_takes_no_token_is_not_asked_for_ever() {
+async fn retries_end_when_the_platform_rejects_every_token() {
     let platform = Platform::start().await;
     let wecom = platform.client();
     platform.always(USERINFO, errcode(40014));
@@ -189,7 +189,7 @@ async fn many_callers_with_a_dropped_token_fetch_a_single_new_token() {
 }
 
 #[tokio::test]
-async fn what_is_no_token_is_not_kept() {
+async fn invalid_tokens_are_not_kept() {
     let platform = Platform::start().await;
     let wecom = platform.client();
     let bad = [

@@ -98,7 +98,7 @@ proptest! {
 
     /// With a correct reference the clock is at most a day ahead of the real time, however wrong the machine's time is.
     #[test]
-    fn an_honest_witness_keeps_it_right(off in 0..TEN_YEARS, by in wrong(), minutes in minutes(Just(Some(0)))) {
+    fn a_correct_reference_keeps_the_clock_right(off in 0..TEN_YEARS, by in wrong(), minutes in minutes(Just(Some(0)))) {
         run(REAL - off, by, &minutes, |now, real, _| assert!(now <= real + MAX_RECORD_GAP_MILLIS + 60_000));
     }
 
@@ -115,7 +115,7 @@ proptest! {
 
 /// A database that drifts does not invalidate the one-time passwords of all users.
 #[test]
-fn a_machine_that_goes_with_the_steady_time_is_not_overruled_by_a_database() {
+fn a_database_does_not_overrule_a_machine_that_agrees_with_the_steady_time() {
     let now = Timestamp(REAL);
     let by = |source, minutes| ReferenceTime { source, time: now + Duration::from_mins(minutes) };
     let mut state = TrustState::default();

@@ -76,16 +76,26 @@ pub(crate) fn verified(holder: &TokenHolder) -> RenderedReply<Verified> {
     let [role, source] = state(holder);
     let mut digits = itoa::Buffer::new();
     let seconds = digits.format(holder.remaining.as_secs());
-    with_rendered_person(holder, |[brief, _]| {
-        RenderedReply::of(&[r#"{"valid":true,"#, brief, ROLE, role, SOURCE, source, r#"","expires_in":"#, seconds, "}"])
+    with_rendered_person(holder, |RenderedPerson { summary, .. }| {
+        RenderedReply::of(&[
+            r#"{"valid":true,"#,
+            summary,
+            ROLE,
+            role,
+            SOURCE,
+            source,
+            r#"","expires_in":"#,
+            seconds,
+            "}",
+        ])
     })
 }
 
 /// The payload of `me`.
 pub(crate) fn me(holder: &TokenHolder) -> RenderedReply<Me> {
     let [role, source] = state(holder);
-    with_rendered_person(holder, |[brief, rest]| {
-        RenderedReply::of(&["{", brief, ",", rest, ROLE, role, SOURCE, source, r#""}"#])
+    with_rendered_person(holder, |RenderedPerson { summary, details, .. }| {
+        RenderedReply::of(&["{", summary, ",", details, ROLE, role, SOURCE, source, r#""}"#])
     })
 }
 
@@ -168,23 +178,33 @@ fn state(holder: &TokenHolder) -> [&'static str; 2] {
     [holder.session().current_role.name(), holder.session().source.name()]
 }
 
-/// Calls `use_them` with the rendered summary and details of the person.
-fn with_rendered_person<T>(
-    holder: &TokenHolder,
-    use_them: impl FnOnce([&str; 2]) -> RenderedReply<T>,
-) -> RenderedReply<T> {
-    let person = holder.person();
-    match person.cached_texts(holder.roles, |person| render(person, holder.roles)) {
-        Some(kept) => use_them(kept),
-        // Sessions of one person with different roles are rare, so a second rendering is not cached.
-        None => use_them(render(person, holder.roles).each_ref().map(|text| &**text)),
+/// The parts of responses that all sessions of a person share, in JSON.
+struct RenderedPerson {
+    roles: Roles,
+    summary: Box<str>,
+    details: Box<str>,
+}
+
+impl RenderedPerson {
+    fn new(person: &Person, roles: Roles) -> Self {
+        let Person { key, employee_id, name, avatar, department, .. } = person;
+        let summary = members(&PersonSummary { employee_id, name, roles });
+        let details = members(&PersonDetails { corp_id: key.corp(), avatar, department });
+        Self { roles, summary, details }
     }
 }
 
-fn render(person: &Person, roles: Roles) -> [Box<str>; 2] {
-    let Person { key, employee_id, name, avatar, department, .. } = person;
-    let brief = members(&PersonSummary { employee_id, name, roles });
-    [brief, members(&PersonDetails { corp_id: key.corp(), avatar, department })]
+/// Calls `reply` with the rendered person of a token.
+fn with_rendered_person<T>(
+    holder: &TokenHolder,
+    reply: impl FnOnce(&RenderedPerson) -> RenderedReply<T>,
+) -> RenderedReply<T> {
+    let (person, roles) = (holder.person(), holder.roles);
+    match person.derived(|person| RenderedPerson::new(person, roles)).filter(|rendered| rendered.roles == roles) {
+        Some(rendered) => reply(rendered),
+        // Sessions of one person with different roles are rare, so a second rendering is not cached.
+        None => reply(&RenderedPerson::new(person, roles)),
+    }
 }
 
 /// The members of a structure in JSON, without the enclosing braces.

@@ -22,7 +22,7 @@ const PER_SERVER_TIMEOUT: Duration = Duration::from_millis(600);
 
 /// The address of the database server.
 #[derive(Clone)]
-pub(super) struct Address {
+pub(super) struct PostgresAddress {
     /// One configuration per server. One of the servers accepts writes.
     servers: Vec<Config>,
     /// The index of the server that was connected to last.
@@ -30,7 +30,7 @@ pub(super) struct Address {
     tls: MakeRustlsConnect,
 }
 
-impl Address {
+impl PostgresAddress {
     pub(super) fn new(settings: &PostgresSettings) -> Result<Self, OpenError> {
         let servers = split_hosts(&settings.url).into_iter().map(|url| {
             // The parser's error names the option and the reason, never the password.
@@ -65,7 +65,7 @@ impl Address {
     ) -> Result<(Client, impl Future<Output = Result<(), Error>> + Send + use<>), StoreError> {
         let (count, preferred) = (self.servers.len(), self.preferred.load(Ordering::Relaxed));
         let limit = if count > 1 { PER_SERVER_TIMEOUT } else { SINGLE_SERVER_TIMEOUT };
-        let mut why = StoreError::unavailable(&"there is no server to speak to");
+        let mut why = StoreError::unavailable(&"store.url names no server");
         for at in (preferred..count).chain(0..preferred.min(count)) {
             let Some(config) = self.servers.get(at) else { continue };
             match timeout(limit, config.connect(self.tls.clone())).await {
@@ -106,14 +106,14 @@ fn split_hosts(url: &str) -> Vec<String> {
     hosts.split(',').map(|host| format!("{scheme}://{user}{host}{path}")).collect()
 }
 
-impl fmt::Debug for Address {
+impl fmt::Debug for PostgresAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }
 }
 
 /// Shows the address without secrets.
-impl fmt::Display for Address {
+impl fmt::Display for PostgresAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let servers: Vec<_> = self.servers.iter().map(display_host).collect();
         let database = self.servers.first().and_then(|config| config.get_dbname().or(config.get_user()));
@@ -159,12 +159,12 @@ fn root_cause(error: &dyn std::error::Error) -> String {
 mod tests {
     use super::*;
 
-    fn address(url: &str) -> Address {
-        Address::new(&PostgresSettings { url: url.to_owned(), connections: 1, ca_file: None }).unwrap()
+    fn address(url: &str) -> PostgresAddress {
+        PostgresAddress::new(&PostgresSettings { url: url.to_owned(), connections: 1, ca_file: None }).unwrap()
     }
 
     #[test]
-    fn over_a_network_only_encrypted_unless_said_otherwise() {
+    fn network_connections_are_encrypted_unless_configured_otherwise() {
         for (url, mode) in [
             ("postgres://desk:secret@db.example.com/desk", SslMode::Require),
             ("postgres://desk:secret@10.0.0.5/desk", SslMode::Require),
@@ -198,21 +198,21 @@ mod tests {
             ]
         );
         assert_eq!(split_hosts("postgres:///desk?host=/run/postgresql"), ["postgres:///desk?host=/run/postgresql"]);
-        let told = address("postgres://desk@one.example.com:1,two.example.com:2/desk").to_string();
-        assert_eq!(told, "PostgreSQL at one.example.com:1,two.example.com:2, database desk");
+        let shown = address("postgres://desk@one.example.com:1,two.example.com:2/desk").to_string();
+        assert_eq!(shown, "PostgreSQL at one.example.com:1,two.example.com:2, database desk");
     }
 
     #[test]
-    fn a_server_is_reported_without_its_password() {
-        let told = address("postgres://desk:secret@db.example.com:6432/help?sslmode=require");
-        assert_eq!(told.to_string(), "PostgreSQL at db.example.com:6432, database help");
-        assert!(!format!("{told:?}").contains("secret"));
-        let refused = Address::new(&PostgresSettings {
+    fn a_server_is_shown_without_its_password() {
+        let shown = address("postgres://desk:secret@db.example.com:6432/help?sslmode=require");
+        assert_eq!(shown.to_string(), "PostgreSQL at db.example.com:6432, database help");
+        assert!(!format!("{shown:?}").contains("secret"));
+        let refused = PostgresAddress::new(&PostgresSettings {
             url: "postgres://desk:secret@db/x?nonsense=1".to_owned(),
             connections: 1,
             ca_file: None,
         });
-        let told = refused.unwrap_err().to_string();
-        assert!(told.contains("store.url") && !told.contains("secret"), "{told}");
+        let shown = refused.unwrap_err().to_string();
+        assert!(shown.contains("store.url") && !shown.contains("secret"), "{shown}");
     }
 }

@@ -17,9 +17,9 @@ use tokio_postgres::error::SqlState;
 use tokio_postgres::types::{IsNull, ToSql, Type, to_sql_checked};
 use tokio_postgres::{Client, Error, Statement};
 
-use super::address::Address;
+use super::address::PostgresAddress;
 use crate::StoreError;
-use crate::database::{Row, Value};
+use crate::database::{Row, SqlValue};
 
 /// The settings of every database session. The timeouts keep a slow statement, or a transaction of a node that hangs,
 /// from blocking rows for other nodes. JIT is off because compiling takes longer than any statement here.
@@ -76,7 +76,7 @@ impl Column {
     }
 }
 
-pub(crate) struct Connection {
+pub(crate) struct PostgresConnection {
     engine: ConnectionRuntime,
     client: Client,
     statements: RefCell<HashMap<String, Statement>>,
@@ -84,9 +84,9 @@ pub(crate) struct Connection {
     health: Cell<ConnectionHealth>,
 }
 
-impl Connection {
+impl PostgresConnection {
     /// Opens a connection. Blocks, so it must run on a blocking thread.
-    pub(super) fn open(address: &Address, deadline: Instant) -> Result<Self, StoreError> {
+    pub(super) fn open(address: &PostgresAddress, deadline: Instant) -> Result<Self, StoreError> {
         let failed = |error: std::io::Error| StoreError::unavailable(&error);
         let engine = ConnectionRuntime(Some(Builder::new_current_thread().enable_all().build().map_err(failed)?));
         let client = engine.block_on(async {
@@ -118,7 +118,7 @@ impl Connection {
         self.health.get()
     }
 
-    pub(crate) fn execute(&self, text: &str, values: &[Value<'_>]) -> Result<usize, StoreError> {
+    pub(crate) fn execute(&self, text: &str, values: &[SqlValue<'_>]) -> Result<usize, StoreError> {
         let changed = self.wait(async {
             let statement = self.statement(text).await?;
             self.client.execute_raw(&statement, values).await
@@ -133,7 +133,7 @@ impl Connection {
     pub(crate) fn rows<T>(
         &self,
         text: &str,
-        values: &[Value<'_>],
+        values: &[SqlValue<'_>],
         mut read: impl FnMut(&Row<'_>) -> Result<T, StoreError>,
     ) -> Result<Vec<T>, StoreError> {
         let values: Vec<_> = values.iter().map(|value| value as &(dyn ToSql + Sync)).collect();
@@ -144,7 +144,12 @@ impl Connection {
         rows.iter().map(|row| read(&Row::Postgres(row))).collect()
     }
 
-    pub(crate) fn append(&self, table: &str, columns: &[Column], rows: &[Vec<Value<'_>>]) -> Result<u64, StoreError> {
+    pub(crate) fn append(
+        &self,
+        table: &str,
+        columns: &[Column],
+        rows: &[Vec<SqlValue<'_>>],
+    ) -> Result<u64, StoreError> {
         let names: Vec<_> = columns.iter().map(|column| &*column.name).collect();
         let kinds: Vec<_> = columns.iter().map(Column::kind).collect();
         let text = format!("COPY {table} ({}) FROM STDIN BINARY", names.join(", "));
@@ -205,20 +210,20 @@ impl Drop for ConnectionRuntime {
     }
 }
 
-impl fmt::Debug for Connection {
+impl fmt::Debug for PostgresConnection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Connection({:?})", self.health.get())
+        write!(f, "PostgresConnection({:?})", self.health.get())
     }
 }
 
-impl ToSql for Value<'_> {
+impl ToSql for SqlValue<'_> {
     fn to_sql(&self, kind: &Type, out: &mut BytesMut) -> Result<IsNull, Box<dyn std::error::Error + Sync + Send>> {
         match self {
-            Value::Text(text) => text.to_sql(kind, out),
+            SqlValue::Text(text) => text.to_sql(kind, out),
             // PostgreSQL infers INT4 for a placeholder next to a plain number.
-            Value::Int(number) if *kind == Type::INT4 => i32::try_from(*number)?.to_sql(kind, out),
-            Value::Int(number) => number.to_sql(kind, out),
-            Value::Null => Ok(IsNull::Yes),
+            SqlValue::Int(number) if *kind == Type::INT4 => i32::try_from(*number)?.to_sql(kind, out),
+            SqlValue::Int(number) => number.to_sql(kind, out),
+            SqlValue::Null => Ok(IsNull::Yes),
         }
     }
 

@@ -6,8 +6,8 @@ use deskpass_core::Timestamp;
 use tokio::time::Instant;
 
 use super::PostgresSettings;
-use super::address::Address;
-use super::connection::{Connection, ConnectionHealth};
+use super::address::PostgresAddress;
+use super::connection::{ConnectionHealth, PostgresConnection};
 use crate::database::{Mode, OpenError, Sql, migrate};
 use crate::{ChainKey, StoreError};
 
@@ -21,7 +21,7 @@ const MAINTENANCE_TIMEOUT: Duration = Duration::from_hours(10);
 
 /// Runs the migrations and returns when they are done.
 pub(super) async fn run_migrations(
-    address: Address,
+    address: PostgresAddress,
     mode: Mode,
     now: Timestamp,
     key: Option<ChainKey>,
@@ -36,7 +36,7 @@ pub(super) async fn run_migrations(
 }
 
 /// Retries while another transaction uses the tables that change.
-fn retry_on_conflict<T>(connection: &Connection, attempt: impl Fn() -> T) -> T {
+fn retry_on_conflict<T>(connection: &PostgresConnection, attempt: impl Fn() -> T) -> T {
     let mut outcome = attempt();
     for _ in 1..MIGRATION_ATTEMPTS {
         if connection.health() != ConnectionHealth::Conflict {
@@ -54,18 +54,18 @@ pub(crate) async fn with_migrated_connection<T: Send + 'static>(
     settings: &PostgresSettings,
     mode: Mode,
     now: Timestamp,
-    work: impl FnOnce(&Connection) -> T + Send + 'static,
+    work: impl FnOnce(&PostgresConnection) -> T + Send + 'static,
 ) -> Result<T, OpenError> {
-    run_migrations(Address::new(settings)?, mode, now, None).await?;
+    run_migrations(PostgresAddress::new(settings)?, mode, now, None).await?;
     with_connection(settings, work).await
 }
 
 /// Runs long work on a dedicated connection, without migrations.
 pub(crate) async fn with_connection<T: Send + 'static>(
     settings: &PostgresSettings,
-    work: impl FnOnce(&Connection) -> T + Send + 'static,
+    work: impl FnOnce(&PostgresConnection) -> T + Send + 'static,
 ) -> Result<T, OpenError> {
-    let address = Address::new(settings)?;
+    let address = PostgresAddress::new(settings)?;
     let server = address.to_string();
     run_on(address, work).await.map_err(|error| OpenError::Server { server, error })
 }
@@ -73,28 +73,28 @@ pub(crate) async fn with_connection<T: Send + 'static>(
 /// Runs long work on a dedicated read-only connection, without migrations.
 pub(crate) async fn with_read_only_connection<T: Send + 'static>(
     settings: &PostgresSettings,
-    work: impl FnOnce(&Connection) -> T + Send + 'static,
+    work: impl FnOnce(&PostgresConnection) -> T + Send + 'static,
 ) -> Result<T, OpenError> {
-    let address = Address::new(settings)?;
+    let address = PostgresAddress::new(settings)?;
     let server = address.to_string();
     let reading = run_on(address, |connection| {
-        let told = connection.batch("SET statement_timeout = 0; SET default_transaction_read_only = on");
-        told.map(|()| work(connection))
+        let prepared = connection.batch("SET statement_timeout = 0; SET default_transaction_read_only = on");
+        prepared.map(|()| work(connection))
     });
     reading.await.and_then(|done| done).map_err(|error| OpenError::Server { server, error })
 }
 
 /// Returns the name of the server, without secrets.
 pub(crate) fn display_name(settings: &PostgresSettings) -> Result<String, OpenError> {
-    Address::new(settings).map(|address| address.to_string())
+    PostgresAddress::new(settings).map(|address| address.to_string())
 }
 
 pub(super) async fn run_on<T: Send + 'static>(
-    address: Address,
-    work: impl FnOnce(&Connection) -> T + Send + 'static,
+    address: PostgresAddress,
+    work: impl FnOnce(&PostgresConnection) -> T + Send + 'static,
 ) -> Result<T, StoreError> {
     let job = tokio::task::spawn_blocking(move || {
-        let connection = Connection::open(&address, Instant::now() + CONNECT_TIMEOUT)?;
+        let connection = PostgresConnection::open(&address, Instant::now() + CONNECT_TIMEOUT)?;
         connection.reset_for(Instant::now() + MAINTENANCE_TIMEOUT);
         Ok(work(&connection))
     });

@@ -3,7 +3,7 @@
 use deskpass_core::Timestamp;
 
 use super::PostgresSettings;
-use super::address::Address;
+use super::address::PostgresAddress;
 use super::dedicated::run_on;
 use crate::StoreError;
 use crate::database::{Sql, migrate};
@@ -30,7 +30,7 @@ pub struct PostgresStatus {
 /// # Errors
 /// When the server cannot be reached or refuses the connection.
 pub async fn inspect_postgres(at: &PostgresSettings) -> Result<PostgresStatus, StoreError> {
-    let address = Address::new(at).map_err(|error| StoreError::unavailable(&error))?;
+    let address = PostgresAddress::new(at).map_err(|error| StoreError::unavailable(&error))?;
     let inspected = run_on(address.clone(), |connection| inspect(&Sql::Postgres(connection))).await;
     match inspected {
         Ok(status) => status,
@@ -53,5 +53,5 @@ fn inspect(sql: &Sql<'_>) -> Result<PostgresStatus, StoreError> {
         let (read_only, encrypted, now) = (row.int(1)? == 1, row.int(2)? == 1, row.timestamp(3)?);
         Ok(PostgresStatus { version, read_only, encrypted, tables, known, now })
     })?;
-    status.ok_or_else(|| StoreError::unavailable(&"the server says nothing about itself"))
+    status.ok_or_else(|| StoreError::unavailable(&"the server did not report its version"))
 }

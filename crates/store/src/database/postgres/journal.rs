@@ -18,11 +18,11 @@ use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 use tokio_postgres::Row;
 
-use super::address::Address;
-use super::connection::Connection;
+use super::address::PostgresAddress;
+use super::connection::PostgresConnection;
 use crate::StoreError;
 use crate::cache::{BootInstant, Cache, CacheChange};
-use crate::database::Value;
+use crate::database::SqlValue;
 
 /// The interval between reads without a notification.
 const POLL_INTERVAL: Duration = Duration::from_millis(250);
@@ -60,7 +60,7 @@ const SWEEP: &str = "DELETE FROM journal WHERE ctid IN (SELECT ctid FROM journal
 const MAX_READ_GAP_MILLIS: i64 = 60_000;
 
 /// Writes the changes of a transaction to the journal.
-pub(super) fn write(connection: &Connection, changes: &[CacheChange]) -> Result<(), StoreError> {
+pub(super) fn write(connection: &PostgresConnection, changes: &[CacheChange]) -> Result<(), StoreError> {
     let to_announce: Vec<_> = changes.iter().filter(|change| change.concerns_other_nodes()).collect();
     for some in to_announce.chunks(BATCH_ROWS) {
         let rows = (0..some.len()).map(|at| format!("{ROW_PREFIX}${}, ${}, ${})", 3 * at + 1, 3 * at + 2, 3 * at + 3));
@@ -72,7 +72,7 @@ pub(super) fn write(connection: &Connection, changes: &[CacheChange]) -> Result<
     Ok(())
 }
 
-fn columns(change: &CacheChange) -> [Value<'_>; 3] {
+fn columns(change: &CacheChange) -> [SqlValue<'_>; 3] {
     match change {
         CacheChange::SessionStarted(digest, _) | CacheChange::SessionSwept(digest) | CacheChange::Session(digest) => {
             args![*digest, None::<&str>, None::<&str>]
@@ -83,14 +83,14 @@ fn columns(change: &CacheChange) -> [Value<'_>; 3] {
 }
 
 /// Writes an empty row, to check that the database accepts writes.
-pub(crate) fn probe_write(connection: &Connection) -> Result<(), StoreError> {
+pub(crate) fn probe_write(connection: &PostgresConnection) -> Result<(), StoreError> {
     let text =
         format!("INSERT INTO journal (xact, at, digest, corp_id, employee_key) VALUES {ROW_PREFIX}NULL, NULL, NULL)");
     connection.execute(&text, &[]).map(drop)
 }
 
 /// Removes the rows that every node has read.
-pub(crate) fn sweep(connection: &Connection) -> Result<usize, StoreError> {
+pub(crate) fn sweep(connection: &PostgresConnection) -> Result<usize, StoreError> {
     connection.execute(SWEEP, &[])
 }
 
@@ -104,7 +104,7 @@ pub(super) struct JournalReader {
 }
 
 impl JournalReader {
-    pub(super) fn start(address: Address, cache: Arc<Cache>) -> Self {
+    pub(super) fn start(address: PostgresAddress, cache: Arc<Cache>) -> Self {
         let wake = Arc::<Notify>::default();
         let (reading, read) = watch::channel(BootInstant::now());
         let follower = JournalFollower { address, cache, wake: Arc::clone(&wake), reading, well: true };
@@ -132,7 +132,7 @@ impl Drop for JournalReader {
 }
 
 struct JournalFollower {
-    address: Address,
+    address: PostgresAddress,
     cache: Arc<Cache>,
     wake: Arc<Notify>,
     reading: watch::Sender<BootInstant>,
@@ -230,7 +230,7 @@ fn apply_rows(rows: &[Row], cache: &Cache) -> Result<JournalPosition, StoreError
             _ => {}
         }
     }
-    let first = rows.first().ok_or_else(|| StoreError::unavailable(&"the journal says nothing"))?;
+    let first = rows.first().ok_or_else(|| StoreError::unavailable(&"the journal has no position"))?;
     Ok(JournalPosition { since: first.try_get(0)?, snapshot: first.try_get(1)?, at: first.try_get(2)? })
 }
 

@@ -1,4 +1,5 @@
-//! A connection pool. Each use runs on a blocking thread and runs to its end.
+//! A connection pool. Each use runs on a blocking thread and runs to its end. Written here because the pools that exist are for
+//! asynchronous use.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -6,8 +7,8 @@ use std::time::Duration;
 use tokio::sync::{AcquireError, OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout, timeout_at};
 
-use super::address::Address;
-use super::connection::{Connection, ConnectionHealth};
+use super::address::PostgresAddress;
+use super::connection::{ConnectionHealth, PostgresConnection};
 use crate::{StoreError, StoreErrorKind};
 
 /// The timeout of a use of the database, in total.
@@ -34,8 +35,8 @@ pub(super) struct Pool(Arc<PoolInner>);
 
 #[derive(Debug)]
 struct PoolInner {
-    address: Address,
-    idle: Mutex<Vec<Connection>>,
+    address: PostgresAddress,
+    idle: Mutex<Vec<PostgresConnection>>,
     /// The error of the last connection attempt, and how long it is returned to every caller.
     refused: Mutex<Option<(Instant, StoreError)>>,
     /// The permits for all uses.
@@ -52,7 +53,7 @@ pub(super) enum AccessMode {
 }
 
 impl Pool {
-    pub(super) fn new(address: Address, connections: usize) -> Self {
+    pub(super) fn new(address: PostgresAddress, connections: usize) -> Self {
         let (all, writes) = connection_limits(connections);
         let (all, writes) = (Arc::new(Semaphore::new(all)), Arc::new(Semaphore::new(writes)));
         Self(Arc::new(PoolInner { address, idle: Mutex::default(), refused: Mutex::default(), all, writes }))
@@ -63,7 +64,7 @@ impl Pool {
     pub(super) async fn run<T: Send + 'static>(
         &self,
         wanted_for: AccessMode,
-        work: impl Fn(&Connection) -> Result<T, WorkError> + Send + 'static,
+        work: impl Fn(&PostgresConnection) -> Result<T, WorkError> + Send + 'static,
     ) -> Result<T, StoreError> {
         let deadline = Instant::now() + WORK_TIMEOUT;
         let busy = |_| StoreError::new(StoreErrorKind::Overloaded, "every connection to the database is busy");
@@ -100,7 +101,7 @@ impl PoolInner {
     fn attempt<T>(
         &self,
         deadline: Instant,
-        work: &impl Fn(&Connection) -> Result<T, WorkError>,
+        work: &impl Fn(&PostgresConnection) -> Result<T, WorkError>,
     ) -> Result<T, StoreError> {
         let mut tries = 0;
         loop {
@@ -128,12 +129,12 @@ impl PoolInner {
     }
 
     /// Opens a connection. For a moment after a failed attempt, it returns that error without a new attempt.
-    fn open(&self, deadline: Instant) -> Result<Connection, StoreError> {
+    fn open(&self, deadline: Instant) -> Result<PostgresConnection, StoreError> {
         let refused = self.refused().clone();
         if let Some((_, error)) = refused.filter(|(until, _)| Instant::now() < *until) {
             return Err(error);
         }
-        let opened = Connection::open(&self.address, deadline);
+        let opened = PostgresConnection::open(&self.address, deadline);
         *self.refused() = opened.as_ref().err().map(|error| (Instant::now() + CONNECT_BACKOFF, error.clone()));
         opened
     }
@@ -142,7 +143,7 @@ impl PoolInner {
         self.refused.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn idle(&self) -> MutexGuard<'_, Vec<Connection>> {
+    fn idle(&self) -> MutexGuard<'_, Vec<PostgresConnection>> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

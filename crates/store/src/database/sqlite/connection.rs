@@ -8,11 +8,11 @@ use rusqlite::types::ValueRef;
 use rusqlite::{OpenFlags, Statement};
 
 use crate::StoreError;
-use crate::database::{Row, Value};
+use crate::database::{Row, SqlValue};
 
-pub(crate) struct Connection(rusqlite::Connection);
+pub(crate) struct SqliteConnection(rusqlite::Connection);
 
-impl Connection {
+impl SqliteConnection {
     pub(super) fn open_writer(path: &Path) -> Result<Self, StoreError> {
         let connection = Self::open(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
         // WAL with FULL: an acknowledged commit is on disk, also after a power failure.
@@ -31,7 +31,7 @@ impl Connection {
         Ok(Self(connection))
     }
 
-    pub(crate) fn execute(&self, text: &str, values: &[Value<'_>]) -> Result<usize, StoreError> {
+    pub(crate) fn execute(&self, text: &str, values: &[SqlValue<'_>]) -> Result<usize, StoreError> {
         let mut statement = self.0.prepare_cached(text)?;
         bind(&mut statement, values)?;
         Ok(statement.raw_execute()?)
@@ -49,7 +49,7 @@ impl Connection {
     pub(crate) fn rows<T>(
         &self,
         text: &str,
-        values: &[Value<'_>],
+        values: &[SqlValue<'_>],
         mut read: impl FnMut(&Row<'_>) -> Result<T, StoreError>,
     ) -> Result<Vec<T>, StoreError> {
         let mut statement = self.0.prepare_cached(text)?;
@@ -62,7 +62,11 @@ impl Connection {
     }
 
     /// Returns all rows of a query as untyped values.
-    pub(crate) fn values(&self, text: &str, values: &[Value<'_>]) -> Result<Vec<Vec<Value<'static>>>, StoreError> {
+    pub(crate) fn values(
+        &self,
+        text: &str,
+        values: &[SqlValue<'_>],
+    ) -> Result<Vec<Vec<SqlValue<'static>>>, StoreError> {
         let mut statement = self.0.prepare_cached(text)?;
         bind(&mut statement, values)?;
         let (columns, mut rows, mut all) = (statement.column_count(), statement.raw_query(), Vec::new());
@@ -75,7 +79,7 @@ impl Connection {
     pub(crate) fn first<T>(
         &self,
         text: &str,
-        values: &[Value<'_>],
+        values: &[SqlValue<'_>],
         mut read: impl FnMut(&Row<'_>) -> Result<T, StoreError>,
     ) -> Result<Option<T>, StoreError> {
         let mut statement = self.0.prepare_cached(text)?;
@@ -86,30 +90,30 @@ impl Connection {
 }
 
 /// Reads a column of any type.
-fn value(row: &rusqlite::Row<'_>, column: usize) -> Result<Value<'static>, StoreError> {
+fn value(row: &rusqlite::Row<'_>, column: usize) -> Result<SqlValue<'static>, StoreError> {
     match row.get_ref(column)? {
-        ValueRef::Null => Ok(Value::Null),
-        ValueRef::Integer(number) => Ok(Value::Int(number)),
-        ValueRef::Text(text) => Ok(Value::Text(String::from_utf8_lossy(text).into_owned().into())),
+        ValueRef::Null => Ok(SqlValue::Null),
+        ValueRef::Integer(number) => Ok(SqlValue::Int(number)),
+        ValueRef::Text(text) => Ok(SqlValue::Text(String::from_utf8_lossy(text).into_owned().into())),
         ValueRef::Real(_) | ValueRef::Blob(_) => Err(StoreError::damaged("a value of an unsupported type")),
     }
 }
 
-impl fmt::Debug for Connection {
+impl fmt::Debug for SqliteConnection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Connection")
+        f.write_str("SqliteConnection")
     }
 }
 
 /// Binds `$n` to the n-th value. SQLite numbers placeholders by first appearance, so the number is read from the name.
-fn bind(statement: &mut Statement<'_>, values: &[Value<'_>]) -> Result<(), StoreError> {
+fn bind(statement: &mut Statement<'_>, values: &[SqlValue<'_>]) -> Result<(), StoreError> {
     for index in 1..=statement.parameter_count() {
         let number = statement.parameter_name(index).and_then(|name| name.strip_prefix('$')?.parse::<usize>().ok());
         let value = number.and_then(|number| values.get(number.checked_sub(1)?));
-        match value.ok_or_else(|| StoreError::damaged("a placeholder without a value"))? {
-            Value::Text(text) => statement.raw_bind_parameter(index, &**text)?,
-            Value::Int(number) => statement.raw_bind_parameter(index, number)?,
-            Value::Null => statement.raw_bind_parameter(index, rusqlite::types::Null)?,
+        match value.ok_or_else(|| StoreError::damaged("a parameter without a value"))? {
+            SqlValue::Text(text) => statement.raw_bind_parameter(index, &**text)?,
+            SqlValue::Int(number) => statement.raw_bind_parameter(index, number)?,
+            SqlValue::Null => statement.raw_bind_parameter(index, rusqlite::types::Null)?,
         }
     }
     Ok(())

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::Semaphore;
 
-use super::Connection;
+use super::SqliteConnection;
 use crate::database::Sql;
 use crate::{StoreError, StoreErrorKind};
 
@@ -15,7 +15,7 @@ const MAX_READERS: usize = 4;
 #[derive(Debug)]
 pub(super) struct Readers {
     path: PathBuf,
-    idle: Arc<Mutex<Vec<Connection>>>,
+    idle: Arc<Mutex<Vec<SqliteConnection>>>,
     permits: Arc<Semaphore>,
 }
 
@@ -24,8 +24,8 @@ impl Readers {
         Self { path, idle: Arc::default(), permits: Arc::new(Semaphore::new(MAX_READERS)) }
     }
 
-    pub(super) fn connect(&self) -> Result<Connection, StoreError> {
-        Connection::open_reader(&self.path)
+    pub(super) fn connect(&self) -> Result<SqliteConnection, StoreError> {
+        SqliteConnection::open_reader(&self.path)
     }
 
     pub(super) async fn read<T: Send + 'static>(
@@ -39,7 +39,7 @@ impl Readers {
             // Held until the read is done, also when the caller has stopped waiting.
             let _permit = permit;
             let free = idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
-            let connection = free.map_or_else(|| Connection::open_reader(&path), Ok)?;
+            let connection = free.map_or_else(|| SqliteConnection::open_reader(&path), Ok)?;
             let answer = query(&Sql::Sqlite(&connection))?;
             // Only a working connection goes back to the pool; a broken one is replaced by the next reader.
             idle.lock().unwrap_or_else(PoisonError::into_inner).push(connection);

@@ -8,7 +8,7 @@ use std::thread::JoinHandle;
 
 use tokio::sync::oneshot;
 
-use super::Connection;
+use super::SqliteConnection;
 use crate::cache::{Cache, CacheChange};
 use crate::database::{Sql, Tx};
 use crate::{StoreError, StoreErrorKind};
@@ -40,7 +40,7 @@ where
 {
     fn run(&mut self, tx: &mut Tx<'_>) -> Result<(), StoreError> {
         let work =
-            self.work.take().ok_or_else(|| StoreError::new(StoreErrorKind::Unavailable, "work was done already"))?;
+            self.work.take().ok_or_else(|| StoreError::new(StoreErrorKind::Unavailable, "the write was run twice"))?;
         let done = catch_unwind(AssertUnwindSafe(|| work(tx)));
         self.done =
             Some(done.unwrap_or_else(|_| Err(StoreError::new(StoreErrorKind::Unavailable, "a write panicked")))?);
@@ -49,7 +49,7 @@ where
 
     fn answer(self: Box<Self>, committed: Result<(), StoreError>) {
         let Self { done, reply, .. } = *self;
-        let unfinished = || StoreError::new(StoreErrorKind::Unavailable, "work was not done");
+        let unfinished = || StoreError::new(StoreErrorKind::Unavailable, "the write was not run");
         // The caller may have stopped waiting; the commit stays valid.
         let _ = reply.send(committed.and_then(|()| done.ok_or_else(unfinished)));
     }
@@ -63,7 +63,7 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    pub(super) fn start(connection: Connection, cache: Arc<Cache>) -> Result<Self, StoreError> {
+    pub(super) fn start(connection: SqliteConnection, cache: Arc<Cache>) -> Result<Self, StoreError> {
         let (queue, jobs) = sync_channel(MAX_QUEUED_WRITES);
         let thread = std::thread::Builder::new().name("store-writer".into());
         let thread = thread.spawn(move || serve(&connection, &jobs, &cache));
@@ -96,7 +96,7 @@ impl Drop for Writer {
     }
 }
 
-fn serve(sql: &Connection, jobs: &Receiver<Box<dyn Job>>, cache: &Cache) {
+fn serve(sql: &SqliteConnection, jobs: &Receiver<Box<dyn Job>>, cache: &Cache) {
     while let Ok(first) = jobs.recv() {
         let group: Vec<_> = std::iter::once(first).chain(jobs.try_iter().take(MAX_GROUP_SIZE - 1)).collect();
         commit(sql, group, cache);
@@ -104,7 +104,7 @@ fn serve(sql: &Connection, jobs: &Receiver<Box<dyn Job>>, cache: &Cache) {
 }
 
 /// Runs a group in one transaction and sends the results only after the commit.
-fn commit(sql: &Connection, group: Vec<Box<dyn Job>>, cache: &Cache) {
+fn commit(sql: &SqliteConnection, group: Vec<Box<dyn Job>>, cache: &Cache) {
     let mut outcomes = Vec::with_capacity(group.len());
     let committed = run_all(sql, group, &mut outcomes).and_then(|()| sql.batch("COMMIT"));
     if let Err(error) = &committed {
@@ -119,10 +119,10 @@ fn commit(sql: &Connection, group: Vec<Box<dyn Job>>, cache: &Cache) {
     }
 }
 
-type Outcome = (Box<dyn Job>, Result<Vec<CacheChange>, StoreError>);
+type JobOutcome = (Box<dyn Job>, Result<Vec<CacheChange>, StoreError>);
 
 /// Runs all jobs of a group. Fails when the whole transaction is lost; a job that fails alone is rolled back alone.
-fn run_all(sql: &Connection, group: Vec<Box<dyn Job>>, outcomes: &mut Vec<Outcome>) -> Result<(), StoreError> {
+fn run_all(sql: &SqliteConnection, group: Vec<Box<dyn Job>>, outcomes: &mut Vec<JobOutcome>) -> Result<(), StoreError> {
     let mut lost = sql.batch("BEGIN IMMEDIATE");
     for mut job in group {
         let outcome = match &lost {
@@ -140,7 +140,7 @@ fn run_all(sql: &Connection, group: Vec<Box<dyn Job>>, outcomes: &mut Vec<Outcom
     lost
 }
 
-fn run_one(sql: &Connection, job: &mut dyn Job) -> Result<Vec<CacheChange>, StoreError> {
+fn run_one(sql: &SqliteConnection, job: &mut dyn Job) -> Result<Vec<CacheChange>, StoreError> {
     sql.execute("SAVEPOINT job", &[])?;
     let mut tx = Tx::new(Sql::Sqlite(sql));
     let outcome = job.run(&mut tx).and_then(|()| sql.execute("RELEASE job", &[]));
@@ -166,28 +166,28 @@ mod tests {
     use super::*;
     use crate::cache::Freshness;
 
-    struct Desk {
+    struct Fixture {
         writer: Writer,
         path: std::path::PathBuf,
         _directory: tempfile::TempDir,
     }
 
-    fn desk() -> Desk {
+    fn fixture() -> Fixture {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("test.db");
         std::fs::write(&path, "").unwrap();
-        let sql = Connection::open_writer(&path).unwrap();
+        let sql = SqliteConnection::open_writer(&path).unwrap();
         sql.batch("CREATE TABLE number (n BIGINT NOT NULL PRIMARY KEY)").unwrap();
-        Desk {
+        Fixture {
             writer: Writer::start(sql, Arc::new(Cache::new(10, Freshness::permanent()))).unwrap(),
             path,
             _directory: directory,
         }
     }
 
-    impl Desk {
+    impl Fixture {
         fn numbers(&self) -> Vec<i64> {
-            let sql = Connection::open_reader(&self.path).unwrap();
+            let sql = SqliteConnection::open_reader(&self.path).unwrap();
             sql.rows("SELECT n FROM number ORDER BY n", &[], |row| row.int(0)).unwrap()
         }
     }
@@ -197,38 +197,38 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_failed_job_leaves_nothing_and_harms_no_other() {
-        let desk = desk();
+    async fn a_failed_job_is_rolled_back_alone() {
+        let fixture = fixture();
         let half = |tx: &mut Tx<'_>| insert(tx, 1).and_then(|_| Err::<(), _>(StoreError::damaged("on purpose")));
         let twice = |tx: &mut Tx<'_>| insert(tx, 2).and_then(|_| insert(tx, 2));
         let panics = |tx: &mut Tx<'_>| insert(tx, 3).map(|n| assert_eq!(n, 4, "on purpose"));
         // Sent before any of them is awaited, so that they share a group.
         let all = tokio::join!(
-            desk.writer.write(half),
-            desk.writer.write(|tx| insert(tx, 10)),
-            desk.writer.write(twice),
-            desk.writer.write(panics),
-            desk.writer.write(|tx| insert(tx, 11)),
+            fixture.writer.write(half),
+            fixture.writer.write(|tx| insert(tx, 10)),
+            fixture.writer.write(twice),
+            fixture.writer.write(panics),
+            fixture.writer.write(|tx| insert(tx, 11)),
         );
         assert!(all.0.is_err() && all.2.is_err() && all.3.is_err());
         assert_eq!((all.1.unwrap(), all.4.unwrap()), (10, 11));
-        assert_eq!(desk.numbers(), [10, 11]);
+        assert_eq!(fixture.numbers(), [10, 11]);
     }
 
     #[tokio::test]
-    async fn work_goes_on_when_its_caller_is_gone() {
-        let desk = desk();
-        let mut abandoned = Box::pin(desk.writer.write(|tx| insert(tx, 1)));
+    async fn a_write_completes_after_its_caller_left() {
+        let fixture = fixture();
+        let mut abandoned = Box::pin(fixture.writer.write(|tx| insert(tx, 1)));
         // Polled once, so that it is queued; then dropped.
         assert!(once(abandoned.as_mut()).await.is_pending());
         drop(abandoned);
-        desk.writer.write(|tx| insert(tx, 2)).await.unwrap();
-        assert_eq!(desk.numbers(), [1, 2]);
+        fixture.writer.write(|tx| insert(tx, 2)).await.unwrap();
+        assert_eq!(fixture.numbers(), [1, 2]);
     }
 
     #[tokio::test]
-    async fn a_full_queue_says_so_at_once_and_a_stopped_writer_finishes_its_work() {
-        let Desk { writer, path, _directory } = desk();
+    async fn a_full_queue_rejects_at_once_and_a_stopped_writer_completes_its_queue() {
+        let Fixture { writer, path, _directory } = fixture();
         let (release, held) = std::sync::mpsc::channel::<()>();
         let mut first = Box::pin(writer.write(move |tx| held.recv().map_or(Ok(0), |()| insert(tx, 0))));
         assert!(once(first.as_mut()).await.is_pending());
@@ -253,7 +253,7 @@ mod tests {
         release.send(()).unwrap();
         drop((first, queued));
         drop(writer);
-        let sql = Connection::open_reader(&path).unwrap();
+        let sql = SqliteConnection::open_reader(&path).unwrap();
         let count = sql.first("SELECT count(*) FROM number", &[], |row| row.int(0)).unwrap();
         assert_eq!(count, Some(i64::try_from(accepted + 1).unwrap()));
     }

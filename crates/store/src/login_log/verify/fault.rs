@@ -71,10 +71,10 @@ pub(super) struct LogFaults {
 impl LogFaults {
     /// Adds a fault; merges it with the last one if it continues there.
     pub(super) fn note(&mut self, fault: LogFault) {
-        let room = self.first.len() < MAX_LISTED_FAULTS;
+        let has_room = self.first.len() < MAX_LISTED_FAULTS;
         match self.first.last_mut() {
             Some(last) if last.is_continued_by(&fault) => last.last = fault.last,
-            _ if room => self.first.push(fault),
+            _ if has_room => self.first.push(fault),
             _ => self.more += 1,
         }
     }

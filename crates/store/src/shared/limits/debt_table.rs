@@ -27,8 +27,8 @@ pub(super) struct DebtTable {
 }
 
 impl DebtTable {
-    pub(super) fn new(room: usize) -> Self {
-        let buckets = room.div_ceil(SHARDS * BUCKET_SLOTS).max(1);
+    pub(super) fn new(capacity: usize) -> Self {
+        let buckets = capacity.div_ceil(SHARDS * BUCKET_SLOTS).max(1);
         let shards = (0..SHARDS).map(|_| Mutex::new(vec![[(0, 0); BUCKET_SLOTS]; buckets])).collect();
         Self { seed: RandomState::new(), shards }
     }
@@ -61,11 +61,11 @@ impl DebtTable {
         // The slot of this key, or else the slot with the smallest debt.
         let slot = bucket.and_then(|bucket| bucket.iter_mut().min_by_key(|(whose, debt)| (*whose != mark, *debt)));
         let known = slot.as_ref().filter(|(whose, _)| *whose == mark);
-        let (debt, told) = entry(known.map_or(Debt::NONE, |(_, debt)| Debt::from_micros(*debt)))?;
+        let (debt, outcome) = entry(known.map_or(Debt::NONE, |(_, debt)| Debt::from_micros(*debt)))?;
         if let Some(slot) = slot {
             *slot = (mark, debt.micros());
         }
-        Ok(told)
+        Ok(outcome)
     }
 }
 
@@ -89,64 +89,64 @@ mod tests {
         Rate::new(30, Duration::from_mins(1)).unwrap_or_else(|| unreachable!("it makes sense"))
     }
 
-    fn bytes(ledger: &DebtTable) -> usize {
-        let buckets = ledger.shards.iter().map(|shard| shard.lock().map_or(0, |shard| shard.capacity()));
+    fn bytes(table: &DebtTable) -> usize {
+        let buckets = table.shards.iter().map(|shard| shard.lock().map_or(0, |shard| shard.capacity()));
         buckets.sum::<usize>() * size_of::<[Slot; BUCKET_SLOTS]>()
     }
 
     #[test]
     fn every_key_has_its_own_count() {
-        let ledger = DebtTable::new(1 << 12);
+        let table = DebtTable::new(1 << 12);
         for number in 0..100 {
             for _ in 0..30 {
-                assert_eq!(ledger.admit(&key(number), rate(), NOW), Ok(()));
+                assert_eq!(table.admit(&key(number), rate(), NOW), Ok(()));
             }
-            assert_eq!(ledger.admit(&key(number), rate(), NOW), Err(Duration::from_secs(2)));
+            assert_eq!(table.admit(&key(number), rate(), NOW), Err(Duration::from_secs(2)));
         }
-        assert_eq!(ledger.admit(&key(0), rate(), NOW + Duration::from_secs(2)), Ok(()));
+        assert_eq!(table.admit(&key(0), rate(), NOW + Duration::from_secs(2)), Ok(()));
     }
 
     #[test]
-    fn a_flood_of_others_makes_no_large_debt_forgotten_and_takes_no_more_room() {
-        let ledger = DebtTable::new(1 << 12);
-        let room = bytes(&ledger);
+    fn a_flood_of_other_keys_evicts_no_large_debt_and_takes_no_more_memory() {
+        let table = DebtTable::new(1 << 12);
+        let capacity = bytes(&table);
         for number in 0..20 {
-            while ledger.admit(&key(number), rate(), NOW).is_ok() {}
+            while table.admit(&key(number), rate(), NOW).is_ok() {}
         }
         for number in 1_000..200_000 {
-            assert_eq!(ledger.admit(&key(number), rate(), NOW), Ok(()), "new clients are still admitted");
+            assert_eq!(table.admit(&key(number), rate(), NOW), Ok(()), "other keys are still admitted");
         }
         for number in 0..20 {
-            assert_eq!(ledger.admit(&key(number), rate(), NOW), Err(Duration::from_secs(2)), "{number}");
+            assert_eq!(table.admit(&key(number), rate(), NOW), Err(Duration::from_secs(2)), "{number}");
         }
-        assert_eq!(bytes(&ledger), room);
+        assert_eq!(bytes(&table), capacity);
     }
 
     /// Zeroed memory costs nothing before it is written to, so this test writes to all of it.
     #[test]
-    fn ten_million_names_take_the_room_that_there_is_and_no_more() {
-        let ledger = DebtTable::new(super::super::MAX_CLIENTS);
-        let room = bytes(&ledger);
+    fn ten_million_keys_take_no_more_memory() {
+        let table = DebtTable::new(super::super::MAX_CLIENTS);
+        let capacity = bytes(&table);
         for number in 0..10_000_000 {
-            assert_eq!(ledger.admit(&key(number), rate(), NOW), Ok(()), "new clients are still admitted");
+            assert_eq!(table.admit(&key(number), rate(), NOW), Ok(()), "other keys are still admitted");
         }
-        assert_eq!(bytes(&ledger), room);
+        assert_eq!(bytes(&table), capacity);
     }
 
     #[test]
-    fn what_is_owed_is_raised_and_never_lowered() {
-        let ledger = DebtTable::new(1 << 12);
-        assert_eq!(ledger.debt_of(&key(1)), Debt::NONE);
-        ledger.raise(&key(1), Debt::from_micros(7));
-        ledger.raise(&key(1), Debt::from_micros(5));
-        assert_eq!(ledger.debt_of(&key(1)), Debt::from_micros(7));
-        assert_eq!(ledger.debt_of(&key(2)), Debt::NONE);
+    fn a_debt_is_raised_and_never_lowered() {
+        let table = DebtTable::new(1 << 12);
+        assert_eq!(table.debt_of(&key(1)), Debt::NONE);
+        table.raise(&key(1), Debt::from_micros(7));
+        table.raise(&key(1), Debt::from_micros(5));
+        assert_eq!(table.debt_of(&key(1)), Debt::from_micros(7));
+        assert_eq!(table.debt_of(&key(2)), Debt::NONE);
     }
 
     #[test]
-    fn all_of_it_stays_below_16_mebibytes_however_many_names_there_are() {
-        let rooms = [super::super::MAX_CLIENTS, super::super::MAX_TICKETS];
-        let all: usize = rooms.map(|room| bytes(&DebtTable::new(room))).iter().sum();
+    fn all_tables_together_take_less_than_16_mebibytes() {
+        let capacities = [super::super::MAX_CLIENTS, super::super::MAX_TICKETS];
+        let all: usize = capacities.map(|capacity| bytes(&DebtTable::new(capacity))).iter().sum();
         assert!(all <= 16 << 20, "{all}");
     }
 }

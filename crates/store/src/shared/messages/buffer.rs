@@ -100,10 +100,10 @@ impl MessageBuffer {
         self.newest = message.id;
         self.bytes += size_of_message(&message);
         for to in &message.to {
-            let theirs = self.by_recipient.entry(to.clone()).or_default();
+            let queue = self.by_recipient.entry(to.clone()).or_default();
             // A message may name a recipient twice.
-            if theirs.back().is_none_or(|last| last.id != message.id) {
-                theirs.push_back(Arc::clone(&message));
+            if queue.back().is_none_or(|last| last.id != message.id) {
+                queue.push_back(Arc::clone(&message));
             }
         }
         self.messages.push_back(Arc::clone(&message));
@@ -130,11 +130,11 @@ impl MessageBuffer {
             self.since = Some(id);
         }
         self.forgotten.insert(to.clone(), id);
-        let Some(theirs) = self.by_recipient.get_mut(to) else { return };
-        if theirs.front().is_some_and(|first| first.id == id) {
-            theirs.pop_front();
+        let Some(queue) = self.by_recipient.get_mut(to) else { return };
+        if queue.front().is_some_and(|first| first.id == id) {
+            queue.pop_front();
         }
-        if theirs.is_empty() {
+        if queue.is_empty() {
             self.by_recipient.remove(to);
         }
     }
@@ -150,7 +150,7 @@ impl MessageBuffer {
         let Some(seen) = last else {
             return StartPosition { seen: self.newest, resumed: false, joined: self.under_way(reader) };
         };
-        let forgotten = |whom| self.forgotten.get(whom).is_some_and(|gone| *gone > seen);
+        let forgotten = |recipient| self.forgotten.get(recipient).is_some_and(|gone| *gone > seen);
         let known = self.since.is_some_and(|since| seen >= since);
         let resumed = known && !forgotten(&reader.person) && !forgotten(&reader.role);
         StartPosition { seen, resumed, joined: Vec::new() }
@@ -158,8 +158,8 @@ impl MessageBuffer {
 
     /// Returns the buffered pieces of unfinished replies to this reader.
     fn under_way(&self, reader: &Subscriber) -> Vec<Arc<StoredMessage>> {
-        let theirs = |whom| self.by_recipient.get(whom).into_iter().flatten();
-        let pieces = theirs(&reader.person).chain(theirs(&reader.role)).filter(|message| reader.is_on(message));
+        let queue = |recipient| self.by_recipient.get(recipient).into_iter().flatten();
+        let pieces = queue(&reader.person).chain(queue(&reader.role)).filter(|message| reader.is_on(message));
         let mut pieces: Vec<_> = pieces.filter(|message| message.stream.is_some()).cloned().collect();
         let ends = pieces.iter().filter_map(|message| message.stream).filter(|(_, done)| *done);
         let whole: HashSet<_> = ends.map(|(stream, _)| stream).collect();
@@ -179,20 +179,20 @@ impl MessageBuffer {
     }
 
     fn find(&self, seen: MessageId, reader: &Subscriber) -> Option<Arc<StoredMessage>> {
-        let next = |whom, seen| self.unseen(seen, whom).find(|message| reader.is_on(message));
+        let next = |recipient, seen| self.unseen(seen, recipient).find(|message| reader.is_on(message));
         let (person, role) = (next(&reader.person, seen), next(&reader.role, seen.max(reader.since)));
         person.into_iter().chain(role).min_by_key(|message| message.id).cloned()
     }
 
-    /// Returns whether this reader has more than `most` unseen messages.
-    pub(super) fn is_lagging(&self, seen: MessageId, reader: &Subscriber, most: usize) -> bool {
-        let theirs = self.unseen(seen, &reader.person).chain(self.unseen(seen.max(reader.since), &reader.role));
-        theirs.filter(|message| reader.is_on(message)).nth(most).is_some()
+    /// Returns whether this reader has more than `at_most` unseen messages.
+    pub(super) fn is_lagging(&self, seen: MessageId, reader: &Subscriber, at_most: usize) -> bool {
+        let queue = self.unseen(seen, &reader.person).chain(self.unseen(seen.max(reader.since), &reader.role));
+        queue.filter(|message| reader.is_on(message)).nth(at_most).is_some()
     }
 
-    fn unseen(&self, seen: MessageId, whom: &Recipient) -> impl Iterator<Item = &Arc<StoredMessage>> {
-        let theirs = self.by_recipient.get(whom);
-        theirs.into_iter().flat_map(move |theirs| theirs.range(theirs.partition_point(|message| message.id <= seen)..))
+    fn unseen(&self, seen: MessageId, recipient: &Recipient) -> impl Iterator<Item = &Arc<StoredMessage>> {
+        let queue = self.by_recipient.get(recipient);
+        queue.into_iter().flat_map(move |queue| queue.range(queue.partition_point(|message| message.id <= seen)..))
     }
 
     pub(super) fn progress(&self, stream: &Digest, now: Timestamp) -> Option<StreamProgress> {
@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flood_ends_at_the_room_there_is() {
+    fn a_flood_stays_within_the_capacity() {
         let mut buffer = MessageBuffer::new();
         let many: Vec<_> = (0..1_000).map(|number| person(&format!("p{number}"))).collect();
         for step in 0..1_000 {
@@ -315,13 +315,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_reader_gets_what_is_theirs_once_and_in_order(sends in proptest::collection::vec((0..3_usize, 0..3_usize), 1..60)) {
+        fn a_reader_gets_each_of_its_messages_once_and_in_order(sends in proptest::collection::vec((0..3_usize, 0..3_usize), 1..60)) {
             let (mut buffer, names) = (MessageBuffer::new(), ["a", "b", "c"]);
-            let mut theirs = Vec::new();
+            let mut queue = Vec::new();
             for (one, other) in sends {
                 let id = put(&mut buffer, 10, vec![person(names[one]), role(Role::ALL[other]), person(names[one])], None);
                 if one == 0 || other == 0 {
-                    theirs.push(id);
+                    queue.push(id);
                 }
             }
             let (mut seen, mut got) = (MessageId::default(), Vec::new());
@@ -329,7 +329,7 @@ mod tests {
                 seen = message.id;
                 got.push(message.id);
             }
-            prop_assert_eq!(got, theirs);
+            prop_assert_eq!(got, queue);
             prop_assert_eq!(seen, buffer.newest());
         }
     }

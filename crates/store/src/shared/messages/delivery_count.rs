@@ -12,7 +12,7 @@ pub(crate) struct DeliveryCounts(Mutex<HashMap<u64, PendingCount>>);
 
 #[derive(Debug)]
 struct PendingCount {
-    told: usize,
+    delivered: usize,
     /// The nodes that have not reported yet.
     awaited: HashSet<String>,
     whole: Arc<Notify>,
@@ -32,16 +32,16 @@ impl DeliveryCounts {
     /// Starts a count of the reports of these nodes.
     pub(crate) fn begin(self: &Arc<Self>, number: u64, nodes: HashSet<String>) -> DeliveryCount {
         let whole = Arc::<Notify>::default();
-        self.lock().insert(number, PendingCount { told: 0, awaited: nodes, whole: Arc::clone(&whole) });
+        self.lock().insert(number, PendingCount { delivered: 0, awaited: nodes, whole: Arc::clone(&whole) });
         DeliveryCount { number, late: None, whole, among: Arc::clone(self) }
     }
 
     /// Adds the report of a node.
-    pub(crate) fn report(&self, node: &str, number: u64, told: usize) {
+    pub(crate) fn report(&self, node: &str, number: u64, delivered: usize) {
         let mut counts = self.lock();
         let Some(count) = counts.get_mut(&number) else { return };
         count.awaited.remove(node);
-        count.told += told;
+        count.delivered += delivered;
         if count.awaited.is_empty() {
             count.whole.notify_one();
         }
@@ -60,12 +60,12 @@ impl DeliveryCount {
     }
 
     /// Returns the number of deliveries after every node has reported. Nodes that miss the deadline are left out.
-    pub async fn told(self) -> usize {
+    pub async fn delivered(self) -> usize {
         match self.late {
             Some(late) => drop(timeout_at(late, self.whole.notified()).await),
             None => self.whole.notified().await,
         }
-        self.among.lock().get(&self.number).map_or(0, |count| count.told)
+        self.among.lock().get(&self.number).map_or(0, |count| count.delivered)
     }
 }
 
@@ -80,13 +80,13 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_count_is_whole_when_every_node_has_spoken_and_leaves_nothing_behind() {
+    async fn a_count_is_complete_when_every_node_has_reported_and_is_then_removed() {
         let counts = Arc::<DeliveryCounts>::default();
         let counting = counts.begin(7, ["a", "b"].map(str::to_owned).into());
         counts.report("b", 7, 2);
         counts.report("a", 7, 3);
         counts.report("a", 8, 3);
-        assert_eq!(counting.told().await, 5);
+        assert_eq!(counting.delivered().await, 5);
         assert!(counts.lock().is_empty());
     }
 }

@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_counts_once_for_as_long_as_it_is_new() {
+    fn a_message_is_accepted_once_while_it_is_fresh() {
         let mut replays = ReplayGuard::default();
         assert_eq!(replays.admit(&ask("a", 7), at(1_000), at(1_000)), Ok(()));
         assert_eq!(replays.admit(&ask("a", 6), at(1_000), at(1_000)), Ok(()), "they need not come in order");
@@ -108,14 +108,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_remembered_is_bounded_and_what_went_is_refused() {
+    fn the_memory_is_bounded_and_evicted_numbers_are_refused() {
         let mut replays = ReplayGuard::default();
-        let most = u64::try_from(MAX_NUMBERS).unwrap_or_default();
-        for number in 0..most + 10 {
+        let limit = u64::try_from(MAX_NUMBERS).unwrap_or_default();
+        for number in 0..limit + 10 {
             assert_eq!(replays.admit(&ask("a", number), at(0), at(0)), Ok(()));
         }
         assert_eq!(replays.0.values().map(|numbers| numbers.taken.len()).sum::<usize>(), MAX_NUMBERS);
-        for number in [0, 9, 10, most] {
+        for number in [0, 9, 10, limit] {
             assert_eq!(replays.admit(&ask("a", number), at(0), at(0)), Err(FreshnessError::Replayed), "{number}");
         }
         for node in 0..1_000 {

@@ -48,10 +48,10 @@ pub(crate) fn check_streams(
 /// Returns the digest that identifies the stream of a message among the streams of all recipients.
 pub(crate) fn stream_of(message: &Message) -> Option<(Digest, Chunk)> {
     let chunk = message.chunk.clone()?;
-    let mut whom: Vec<_> = message.to.iter().map(name).collect();
-    whom.sort_unstable();
-    let (whom, socket) = (whom.join("\n"), message.socket.map_or("", SocketKind::name));
-    let parts = ["stream", &whom, socket, chunk.stream.as_str()].map(str::as_bytes);
+    let mut recipients: Vec<_> = message.to.iter().map(name).collect();
+    recipients.sort_unstable();
+    let (recipients, socket) = (recipients.join("\n"), message.socket.map_or("", SocketKind::name));
+    let parts = ["stream", &recipients, socket, chunk.stream.as_str()].map(str::as_bytes);
     Some((Digest::of(&parts), chunk))
 }
 

@@ -7,11 +7,11 @@ use redis::{Client, ConnectionAddr, ConnectionInfo, IntoConnectionInfo as _, Red
 
 /// An invalid address. The error does not repeat the address, which may contain a password.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the address of Redis cannot be read: {0}")]
+#[error("invalid address of Redis: {0}")]
 pub(super) struct BadAddress(&'static str);
 
 /// The address of Redis.
-pub(super) struct Address {
+pub(super) struct RedisAddress {
     pub(super) topology: Topology,
     /// The hosts for log messages, without credentials.
     shown: String,
@@ -32,12 +32,12 @@ pub(super) enum Topology {
     Cluster(Vec<ConnectionInfo>),
 }
 
-impl Address {
+impl RedisAddress {
     /// Parses `redis://`, `redis-sentinel://`, `redis-cluster://` and their encrypted variants `rediss…://`.
     pub(super) fn parse(url: &str, roots: Option<Vec<u8>>) -> Result<Self, BadAddress> {
         let (scheme, rest) = url.split_once("://").ok_or(BadAddress("it has no scheme"))?;
         if rest.contains(['?', '#']) {
-            return Err(BadAddress("it takes neither a query nor a fragment"));
+            return Err(BadAddress("it must not have a query or a fragment"));
         }
         let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
         let (user, hosts) = authority.rsplit_once('@').map_or(("", authority), |(user, hosts)| (user, hosts));
@@ -63,21 +63,21 @@ impl Address {
                 let master = server(user, host, database)?;
                 Topology::Sentinel { sentinels: sentinels.collect::<Result<_, _>>()?, name: name.to_owned(), master }
             }
-            _ => return Err(BadAddress("it begins with redis://, redis-sentinel://, redis-cluster:// or rediss…")),
+            _ => return Err(BadAddress("it must begin with redis://, redis-sentinel://, redis-cluster:// or rediss…")),
         };
         Ok(Self { topology, shown: hosts.to_owned(), roots })
     }
 
     /// Returns whether the traffic leaves this machine unencrypted, judging by the address.
     pub(super) fn is_plaintext_remote(&self) -> bool {
-        let overheard = |info: &ConnectionInfo| match info.addr() {
+        let plaintext = |info: &ConnectionInfo| match info.addr() {
             ConnectionAddr::Tcp(host, _) => !is_loopback(host),
             _ => false,
         };
         match &self.topology {
-            Topology::Single(server) => overheard(server),
-            Topology::Sentinel { sentinels, .. } => sentinels.iter().flatten().any(overheard),
-            Topology::Cluster(servers) => servers.iter().any(overheard),
+            Topology::Single(server) => plaintext(server),
+            Topology::Sentinel { sentinels, .. } => sentinels.iter().flatten().any(plaintext),
+            Topology::Cluster(servers) => servers.iter().any(plaintext),
         }
     }
 
@@ -112,15 +112,15 @@ pub(super) fn with_address(info: &ConnectionInfo, host: String, port: u16) -> Co
     info.clone().set_addr(addr)
 }
 
-impl fmt::Display for Address {
+impl fmt::Display for RedisAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.shown)
     }
 }
 
-impl fmt::Debug for Address {
+impl fmt::Debug for RedisAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Address({self})")
+        write!(f, "RedisAddress({self})")
     }
 }
 
@@ -129,26 +129,26 @@ impl fmt::Debug for Address {
 mod tests {
     use super::*;
 
-    fn told(info: &ConnectionInfo) -> (String, Option<&str>, Option<&str>, i64) {
+    fn parts(info: &ConnectionInfo) -> (String, Option<&str>, Option<&str>, i64) {
         let settings = info.redis_settings();
         (info.addr().to_string(), settings.username(), settings.password(), settings.db())
     }
 
     #[test]
-    fn every_kind_of_address_is_read() {
-        let parse = |url: &str| Address::parse(url, None).unwrap().topology;
+    fn every_kind_of_address_parses() {
+        let parse = |url: &str| RedisAddress::parse(url, None).unwrap().topology;
         let Topology::Single(one) = parse("redis://me:p%40ss@host:7000/3") else { unreachable!("it is one server") };
-        assert_eq!(told(&one), ("host:7000".into(), Some("me"), Some("p@ss"), 3));
+        assert_eq!(parts(&one), ("host:7000".into(), Some("me"), Some("p@ss"), 3));
         let Topology::Single(one) = parse("rediss://[::1]") else { unreachable!("it is one server") };
         assert!(matches!(one.addr(), ConnectionAddr::TcpTls { port: 6379, insecure: false, .. }));
         let Topology::Sentinel { sentinels, name, master } = parse("redis-sentinel://:secret@a:1,b/main/2") else {
             unreachable!("Sentinels are asked")
         };
-        let (plain, known): (Vec<_>, Vec<_>) = sentinels.iter().map(|[a, b]| (told(a), told(b))).unzip();
+        let (plain, known): (Vec<_>, Vec<_>) = sentinels.iter().map(|[a, b]| (parts(a), parts(b))).unzip();
         assert_eq!(plain, [("a:1".into(), None, None, 0), ("b:26379".into(), None, None, 0)]);
         assert_eq!(known, [("a:1".into(), None, Some("secret"), 0), ("b:26379".into(), None, Some("secret"), 0)]);
         assert_eq!(
-            (name.as_str(), told(&with_address(&master, "c".into(), 9))),
+            (name.as_str(), parts(&with_address(&master, "c".into(), 9))),
             ("main", ("c:9".into(), None, Some("secret"), 2))
         );
         let Topology::Cluster(nodes) = parse("rediss-cluster://u:p@a:1,b:2") else { unreachable!("it is a cluster") };
@@ -157,8 +157,8 @@ mod tests {
     }
 
     #[test]
-    fn plain_addresses_elsewhere_are_overheard() {
-        for (url, overheard) in [
+    fn unencrypted_remote_addresses_are_reported() {
+        for (url, plaintext) in [
             ("redis://127.0.0.1", false),
             ("redis://:secret@127.1.2.3:7000/1", false),
             ("redis://[::1]:6379", false),
@@ -172,12 +172,12 @@ mod tests {
             ("redis-cluster://localhost:1,b:2", true),
             ("redis-sentinel://localhost,b/main", true),
         ] {
-            assert_eq!(Address::parse(url, None).unwrap().is_plaintext_remote(), overheard, "{url}");
+            assert_eq!(RedisAddress::parse(url, None).unwrap().is_plaintext_remote(), plaintext, "{url}");
         }
     }
 
     #[test]
-    fn what_cannot_be_read_is_not_repeated() {
+    fn an_invalid_address_is_not_repeated_in_the_error() {
         for url in [
             "",
             "host:6379",
@@ -188,10 +188,10 @@ mod tests {
             "redis-sentinel://me:hunter2@host:1",
             "redis-cluster://me:hunter2@host:1,:x",
         ] {
-            let error = Address::parse(url, None).unwrap_err().to_string();
+            let error = RedisAddress::parse(url, None).unwrap_err().to_string();
             assert!(!error.contains("hunter2") && !error.contains("me:"), "{error}");
         }
-        let address = Address::parse("redis://me:hunter2@host", None).unwrap();
-        assert_eq!((address.to_string(), format!("{address:?}")), ("host".into(), "Address(host)".into()));
+        let address = RedisAddress::parse("redis://me:hunter2@host", None).unwrap();
+        assert_eq!((address.to_string(), format!("{address:?}")), ("host".into(), "RedisAddress(host)".into()));
     }
 }

@@ -10,7 +10,7 @@ use redis::{RedisResult, cmd};
 use tokio::sync::Notify;
 use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
 
-use super::address::Address;
+use super::address::RedisAddress;
 use super::connection::{CONNECT_TIMEOUT, RedisConnection, server};
 use super::peers::Peers;
 use super::watchers::Watchers;
@@ -61,7 +61,7 @@ pub(super) fn counts_message(asker: &str, node: &str, counts: &[(u64, usize)]) -
 /// Publishes and subscribes for one node.
 #[derive(Clone, Debug)]
 pub(super) struct BusWorker {
-    pub(super) address: Arc<Address>,
+    pub(super) address: Arc<RedisAddress>,
     pub(super) connection: RedisConnection,
     pub(super) watchers: Arc<Watchers>,
     pub(super) bus: Bus,
@@ -130,7 +130,7 @@ impl BusWorker {
         match said {
             ("changed", name) => self.watchers.notify(name),
             ("nudge", node) if node != self.node => self.bus.nudged.notify_one(),
-            ("carries", node) => self.peers.heard(node),
+            ("carries", node) => self.peers.mark_heard(node),
             ("mail", _) => self.new_messages.notify_one(),
             ("told", rest) => self.record_counts(rest),
             _ => {}

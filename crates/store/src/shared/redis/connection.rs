@@ -14,7 +14,7 @@ use redis::{
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 
-use super::address::{Address, Topology, with_address};
+use super::address::{RedisAddress, Topology, with_address};
 use crate::StoreError;
 
 /// The timeout of a call in total.
@@ -31,7 +31,7 @@ const RECONNECT_DELAY: Duration = Duration::from_millis(20);
 /// The connection to Redis. Clones share its state.
 #[derive(Clone, Debug)]
 pub(super) struct RedisConnection {
-    address: Arc<Address>,
+    address: Arc<RedisAddress>,
     state: Arc<watch::Sender<ConnectionState>>,
 }
 
@@ -77,7 +77,7 @@ pub(super) struct RedisCall<'a> {
 }
 
 impl RedisConnection {
-    pub(super) fn new(address: Arc<Address>) -> Self {
+    pub(super) fn new(address: Arc<RedisAddress>) -> Self {
         Self { address, state: Arc::new(watch::Sender::new(ConnectionState::Trying)) }
     }
 
@@ -180,7 +180,7 @@ fn is_connection_error(error: &RedisError) -> bool {
         || matches!(error.kind(), ErrorKind::Server(kind) if elsewhere.contains(&kind))
 }
 
-async fn connect(address: &Address, write_check: &Cmd) -> RedisResult<RedisTransport> {
+async fn connect(address: &RedisAddress, write_check: &Cmd) -> RedisResult<RedisTransport> {
     if let Topology::Cluster(nodes) = &address.topology {
         let builder =
             ClusterClient::builder(nodes.clone()).retries(2).connection_timeout(CALL_TIMEOUT).max_retry_wait(50);
@@ -202,7 +202,7 @@ pub(super) async fn connection(client: &Client) -> RedisResult<MultiplexedConnec
 }
 
 /// Returns the server to connect to. In a cluster, `turn` rotates through the servers.
-pub(super) async fn server(address: &Address, turn: usize) -> RedisResult<Client> {
+pub(super) async fn server(address: &RedisAddress, turn: usize) -> RedisResult<Client> {
     match &address.topology {
         Topology::Single(info) => address.client(info.clone()),
         Topology::Cluster(nodes) => {
@@ -210,28 +210,28 @@ pub(super) async fn server(address: &Address, turn: usize) -> RedisResult<Client
             address.client(node.cloned().ok_or((ErrorKind::InvalidClientConfig, "no servers"))?)
         }
         Topology::Sentinel { sentinels, name, master } => {
-            let told =
+            let answers =
                 join_all(sentinels.iter().map(|sentinel| timeout(SENTINEL_TIMEOUT, ask(address, sentinel, name))))
                     .await;
-            let told: Vec<_> = told.into_iter().flatten().flatten().collect();
+            let answers: Vec<_> = answers.into_iter().flatten().flatten().collect();
             // A Sentinel that was cut off may still name the old master, so the majority decides.
-            let most = told.iter().max_by_key(|one| told.iter().filter(|other| other == one).count());
+            let majority = answers.iter().max_by_key(|one| answers.iter().filter(|other| other == one).count());
             let (host, port) =
-                most.cloned().ok_or((ErrorKind::MasterNameNotFoundBySentinel, "no Sentinel knows it"))?;
+                majority.cloned().ok_or((ErrorKind::MasterNameNotFoundBySentinel, "no Sentinel knows the master"))?;
             address.client(with_address(master, host, port))
         }
     }
 }
 
 /// Asks a Sentinel for the master, first without a password and then with one.
-async fn ask(address: &Address, [plain, known]: &[ConnectionInfo; 2], name: &str) -> RedisResult<(String, u16)> {
+async fn ask(address: &RedisAddress, [plain, known]: &[ConnectionInfo; 2], name: &str) -> RedisResult<(String, u16)> {
     match ask_as(address, plain, name).await {
         Err(error) if !error.is_io_error() => ask_as(address, known, name).await,
-        told => told,
+        answers => answers,
     }
 }
 
-async fn ask_as(address: &Address, sentinel: &ConnectionInfo, name: &str) -> RedisResult<(String, u16)> {
+async fn ask_as(address: &RedisAddress, sentinel: &ConnectionInfo, name: &str) -> RedisResult<(String, u16)> {
     let mut transport = connection(&address.client(sentinel.clone())?).await?;
     cmd("SENTINEL").arg("get-master-addr-by-name").arg(name).query_async(&mut transport).await
 }

@@ -107,8 +107,8 @@ impl RedisMessageLog {
     /// Returns the latest time, in milliseconds, that a message id can have, as far as is known.
     pub(crate) fn latest(&self) -> u64 {
         let since = |at: Instant| u64::try_from(at.elapsed().as_millis()).unwrap_or_default();
-        let slack = u64::try_from(MAX_CLOCK_LEAD.as_millis()).unwrap_or_default();
-        self.server.time.get().map_or(u64::MAX, |(time, at)| time + since(*at) + slack)
+        let lead = u64::try_from(MAX_CLOCK_LEAD.as_millis()).unwrap_or_default();
+        self.server.time.get().map_or(u64::MAX, |(time, at)| time + since(*at) + lead)
     }
 
     pub(crate) async fn post(
@@ -122,7 +122,7 @@ impl RedisMessageLog {
             let read = |stream: &Digest| was(stream).and_then(|(_, text)| serde_json::from_str(text).ok());
             let (drafts, progress) = match check_streams(&messages, now, read) {
                 Ok(followed) => followed,
-                Err(unfit) => return Ok(Err(unfit)),
+                Err(rejected) => return Ok(Err(rejected)),
             };
             let steps: Vec<_> = progress
                 .into_iter()
@@ -132,7 +132,7 @@ impl RedisMessageLog {
                 return Ok(Ok(posted));
             }
         }
-        Err(StoreError::shared("too many write to the same stream".to_owned()))
+        Err(StoreError::shared("too many concurrent writes to the same stream".to_owned()))
     }
 
     /// Reads the progress of the streams of these messages from Redis.
@@ -180,7 +180,7 @@ impl RedisMessageLog {
         posted
             .collect::<Option<Vec<_>>>()
             .map(Some)
-            .ok_or_else(|| StoreError::shared("Redis kept less than it got".to_owned()))
+            .ok_or_else(|| StoreError::shared("Redis stored fewer messages than it was sent".to_owned()))
     }
 
     fn script(&self, steps: &[(Digest, String, StreamProgress)]) -> Cmd {
@@ -279,9 +279,9 @@ impl MessageFeed {
     }
 
     /// Sends the delivery counts to the nodes that requested them.
-    pub async fn report(&self, told: Vec<(DeliveryQuery, usize)>) {
+    pub async fn report(&self, deliveries: Vec<(DeliveryQuery, usize)>) {
         let mut by_node: Vec<(String, Vec<(u64, usize)>)> = Vec::new();
-        for ((node, number), count) in told {
+        for ((node, number), count) in deliveries {
             if node == self.server.node {
                 self.server.counts.report(&self.server.node, number, count);
                 continue;

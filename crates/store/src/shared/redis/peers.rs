@@ -13,30 +13,32 @@ const PEER_TIMEOUT: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub(super) struct Peers {
     node: String,
-    heard: Mutex<HashMap<String, Instant>>,
+    last_heard: Mutex<HashMap<String, Instant>>,
 }
 
 impl Peers {
     pub(super) fn new(node: &str) -> Self {
-        Self { node: node.to_owned(), heard: Mutex::default() }
+        Self { node: node.to_owned(), last_heard: Mutex::default() }
     }
 
-    pub(super) fn heard(&self, node: &str) {
-        let (mut heard, now) = (self.lock(), Instant::now());
+    pub(super) fn mark_heard(&self, node: &str) {
+        let (mut last_heard, now) = (self.lock(), Instant::now());
         // A third party on the channel can invent nodes; they expire as fast as real ones.
-        heard.retain(|_, last| now.duration_since(*last) < PEER_TIMEOUT);
-        heard.insert(node.to_owned(), now);
+        last_heard.retain(|_, last| now.duration_since(*last) < PEER_TIMEOUT);
+        last_heard.insert(node.to_owned(), now);
     }
 
     /// Returns the nodes that are alive.
     pub(super) fn alive(&self) -> HashSet<String> {
-        let (heard, now) = (self.lock(), Instant::now());
-        let others =
-            heard.iter().filter(|(_, last)| now.duration_since(**last) < PEER_TIMEOUT).map(|(node, _)| node.clone());
+        let (last_heard, now) = (self.lock(), Instant::now());
+        let others = last_heard
+            .iter()
+            .filter(|(_, last)| now.duration_since(**last) < PEER_TIMEOUT)
+            .map(|(node, _)| node.clone());
         others.chain([self.node.clone()]).collect()
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<String, Instant>> {
-        self.heard.lock().unwrap_or_else(PoisonError::into_inner)
+        self.last_heard.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

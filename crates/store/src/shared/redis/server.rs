@@ -12,7 +12,7 @@ use tokio::sync::Notify;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
-use super::address::Address;
+use super::address::RedisAddress;
 use super::bus::{Bus, BusWorker};
 use super::connection::RedisConnection;
 use super::peers::Peers;
@@ -39,11 +39,11 @@ pub struct RedisSettings {
 
 impl RedisSettings {
     /// Returns the address with the certificates to trust.
-    pub(super) fn resolve(&self) -> Result<Address, StoreError> {
+    pub(super) fn resolve(&self) -> Result<RedisAddress, StoreError> {
         let trusted = self.ca_file.as_deref().map(|file| tls::trusted_certificates(Some(file))).transpose();
         let trusted = trusted.map_err(|error| StoreError::shared(error.to_string()))?;
         let trusted = trusted.map(|certificates| tls::pem(&certificates));
-        Address::parse(&self.url, trusted).map_err(|error| StoreError::shared(error.to_string()))
+        RedisAddress::parse(&self.url, trusted).map_err(|error| StoreError::shared(error.to_string()))
     }
 }
 

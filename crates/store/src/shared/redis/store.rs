@@ -132,7 +132,7 @@ impl<T: Expiring + Serialize + DeserializeOwned> RedisStore<T> {
             let RecordLookup::Live(old, value) = self.find(&call, &key, now).await? else { return Ok(None) };
             let next = match step(value) {
                 Ok(next) => next,
-                Err(unfit) => return Ok(Some(Err(unfit))),
+                Err(refused) => return Ok(Some(Err(refused))),
             };
             let (sealed, lifetime) = (self.sealed(&key, &next)?, lifetime(&next, now));
             if self.replace(&call, (&key, &name), &old, &sealed, lifetime).await? {
@@ -159,17 +159,17 @@ impl<T: Expiring + Serialize + DeserializeOwned> RedisStore<T> {
     fn classify(&self, key: &str, bytes: Option<Vec<u8>>, now: Timestamp) -> RecordLookup<T> {
         let Some(bytes) = bytes else { return RecordLookup::Missing };
         let opened = self.server.seal.open(key, &bytes).ok_or(
-            "a record of the shared store was not sealed with our key: do all nodes have the same encryption_key?",
+            "a record in Redis is not sealed with this node's key; check that all nodes have the same encryption_key",
         );
         let read = opened.and_then(|text| {
-            serde_json::from_slice::<T>(&text).map_err(|_| "a record of the shared store is of a version unknown here")
+            serde_json::from_slice::<T>(&text).map_err(|_| "a record in Redis has an unknown version")
         });
         match read {
             Ok(record) if now < record.until() => RecordLookup::Live(bytes, record),
             Ok(_) => RecordLookup::Stale(bytes),
             Err(why) => {
                 if self.server.warnings.is_due(now) {
-                    tracing::warn!(shelf = self.name, "{why}");
+                    tracing::warn!(store = self.name, "{why}");
                 }
                 RecordLookup::Stale(bytes)
             }
@@ -206,5 +206,5 @@ fn lifetime(value: &impl Expiring, now: Timestamp) -> u64 {
 }
 
 fn busy() -> StoreError {
-    StoreError::shared("a record was changed by others over and over")
+    StoreError::shared("too many concurrent changes to the same record")
 }

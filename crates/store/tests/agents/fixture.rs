@@ -13,42 +13,20 @@ use deskpass_store::{
 };
 use tempfile::TempDir;
 
-use crate::places;
-
-/// Runs a test on each database.
-macro_rules! on_every_store {
-    ($(#[$meta:meta])* async fn $name:ident($desk:ident: $kind:ty) $body:block) => {
-        mod $name {
-            use super::*;
-
-            $(#[$meta])*
-            async fn test($desk: $kind) $body
-
-            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-            async fn embedded() {
-                test(&$crate::desk::Desk::embedded().await).await;
-            }
-
-            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-            async fn scaled_out() {
-                test(&$crate::desk::Desk::scaled_out().await).await;
-            }
-        }
-    };
-}
-pub(crate) use on_every_store;
+use crate::stores;
+pub(crate) use crate::stores::on_every_store;
 
 pub(crate) const HOUR: i64 = 3_600_000;
 pub(crate) const DAY: i64 = 24 * HOUR;
 
 /// The nodes of a service with the agent `agent01`.
-pub(crate) struct Desk {
+pub(crate) struct Fixture {
     nodes: Vec<Store>,
     location: Location,
     _directory: TempDir,
 }
 
-impl Desk {
+impl Fixture {
     pub(crate) async fn embedded() -> Self {
         let directory = tempfile::tempdir().unwrap();
         let location = Location::Embedded(directory.path().join("data"));
@@ -57,7 +35,7 @@ impl Desk {
     }
 
     pub(crate) async fn scaled_out() -> Self {
-        let url = places::schema().await;
+        let url = stores::schema().await;
         let location = Location::Postgres(PostgresSettings { url, connections: 8, ca_file: None });
         let nodes = vec![open(location.clone()).await, open(location.clone()).await];
         Self { nodes, location, _directory: tempfile::tempdir().unwrap() }.with_agent().await

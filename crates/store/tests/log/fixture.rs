@@ -14,60 +14,21 @@ use rusqlite::types::ValueRef;
 use tempfile::TempDir;
 use tokio_postgres::{NoTls, SimpleQueryMessage};
 
-use crate::places;
-
-/// Runs a test on each database.
-macro_rules! on_every_store {
-    ($(#[$meta:meta])* async fn $name:ident($desk:ident: &mut Desk) $body:block) => {
-        mod $name {
-            use super::*;
-
-            async fn test($desk: &mut Desk) $body
-
-            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-            async fn embedded() {
-                test(&mut $crate::desk::Desk::embedded().await).await;
-            }
-
-            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-            async fn scaled_out() {
-                test(&mut $crate::desk::Desk::scaled_out().await).await;
-            }
-        }
-    };
-    ($(#[$meta:meta])* async fn $name:ident($desk:ident: $kind:ty) $body:block) => {
-        mod $name {
-            use super::*;
-
-            $(#[$meta])*
-            async fn test($desk: $kind) $body
-
-            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-            async fn embedded() {
-                test(&$crate::desk::Desk::embedded().await).await;
-            }
-
-            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-            async fn scaled_out() {
-                test(&$crate::desk::Desk::scaled_out().await).await;
-            }
-        }
-    };
-}
-pub(crate) use on_every_store;
+use crate::stores;
+pub(crate) use crate::stores::on_every_store;
 
 /// A start time whose rows have identifiers well within twelve digits.
 pub(crate) const START: i64 = 1_750_000_000_000;
 
 /// The nodes of a service.
-pub(crate) struct Desk {
+pub(crate) struct Fixture {
     nodes: Vec<Store>,
     pub(crate) location: Location,
     ids: AtomicU64,
     _directory: TempDir,
 }
 
-impl Desk {
+impl Fixture {
     pub(crate) async fn embedded() -> Self {
         let directory = tempfile::tempdir().unwrap();
         let location = Location::Embedded(directory.path().join("data"));
@@ -76,7 +37,7 @@ impl Desk {
 
     pub(crate) async fn scaled_out() -> Self {
         let location =
-            Location::Postgres(PostgresSettings { url: places::schema().await, connections: 8, ca_file: None });
+            Location::Postgres(PostgresSettings { url: stores::schema().await, connections: 8, ca_file: None });
         let nodes = vec![open(&location).await, open(&location).await];
         Self { nodes, location, ids: AtomicU64::new(0), _directory: tempfile::tempdir().unwrap() }
     }
@@ -189,7 +150,7 @@ impl Desk {
 
     /// The faults: kind, chain, first and last number.
     pub(crate) async fn faults(&self) -> Vec<(LogFaultKind, i64, i64, i64)> {
-        self.verify().await.faults.iter().map(told).collect()
+        self.verify().await.faults.iter().map(summary).collect()
     }
 
     /// Runs statements directly on the database; returns the rows of the last one.
@@ -247,7 +208,7 @@ fn shown(value: ValueRef<'_>) -> Option<String> {
     }
 }
 
-pub(crate) fn told(fault: &LogFault) -> (LogFaultKind, i64, i64, i64) {
+pub(crate) fn summary(fault: &LogFault) -> (LogFaultKind, i64, i64, i64) {
     (fault.what, fault.chain, fault.first, fault.last)
 }
 

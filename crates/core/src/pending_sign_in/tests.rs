@@ -1,0 +1,187 @@
+use proptest::prelude::*;
+
+use super::*;
+use crate::{ClientAddress, EmployeeKey, Entropy, Networks, Secret, UserAgent, secret_kind};
+
+fn visitor() -> ClientInfo {
+    let address = ClientAddress::read([127, 0, 0, 1].into(), std::iter::empty(), &Networks::default());
+    ClientInfo { address, user_agent: UserAgent::default() }
+}
+
+fn digest(of: u8) -> Digest {
+    Digest::of(&[&[of]])
+}
+
+fn claim(phone: u8) -> PhoneClaim {
+    let key = EmployeeKey::from_parts("ww", "a");
+    let who = IdentifiedPerson {
+        key,
+        employee_id: "a".into(),
+        through: None,
+        name: None,
+        department: None,
+        department_id: None,
+        avatar: None,
+    };
+    PhoneClaim { confirm: digest(phone), who, phone: visitor(), opened_by_page: false, shown: false }
+}
+
+fn waiting() -> PendingSignIn {
+    let ticket = Secret::<secret_kind::Ticket>::generate(&Entropy::system());
+    let ticket = ticket.unwrap_or_else(|_| unreachable!("the system has entropy"));
+    let token = Secret::<secret_kind::Access>::generate(&Entropy::system());
+    let token = token.unwrap_or_else(|_| unreachable!("the system has entropy"));
+    let at = Timestamp::from_millis(0);
+    let asked = SignInOrigin { source: LoginSource::H5, visitor: visitor(), at };
+    let token = (token.digest(), token.seal(&ticket));
+    PendingSignIn { asked, bound_to: None, token, expires_at: at + Duration::from_mins(3), stage: SignInStage::Waiting }
+}
+
+/// A step to try. The number identifies the phone, or the request that creates the session, in the order of confirmations.
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    Scan(u8),
+    Confirm(u8),
+    Cancel(u8),
+    Begin,
+    Fail(usize),
+    Refuse(usize),
+    Deliver,
+    Wait(u64),
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let step = prop_oneof![
+        (0..3u8).prop_map(Step::Scan),
+        (0..3u8).prop_map(Step::Confirm),
+        (0..3u8).prop_map(Step::Cancel),
+        Just(Step::Begin),
+        (0..3usize).prop_map(Step::Fail),
+        (0..3usize).prop_map(Step::Refuse),
+        Just(Step::Deliver),
+        (0..6u64).prop_map(Step::Wait),
+    ];
+    prop::collection::vec(step, 0..30)
+}
+
+/// The history of a sign-in.
+#[derive(Default)]
+struct Past {
+    scanner: Option<u8>,
+    /// The times of the phone's confirmations.
+    confirmations: Vec<Timestamp>,
+    /// Whether the last confirmation was reopened.
+    failed: bool,
+    ready: bool,
+}
+
+impl Past {
+    /// Whether a confirmation of this phone must be rejected.
+    fn is_decided(&self, phone: u8, now: Timestamp) -> bool {
+        let in_progress = self.confirmations.last().is_some_and(|yes| now < *yes + CONFIRM_LEASE);
+        self.scanner != Some(phone) || self.ready || (in_progress && !self.failed)
+    }
+}
+
+/// Tries a step, and if it succeeds, checks that it was allowed.
+fn attempt(
+    was: PendingSignIn,
+    step: Step,
+    past: &mut Past,
+    now: Timestamp,
+) -> Result<PendingSignIn, InvalidTransition> {
+    let shown = PersonPreview { employee_id: "a".into(), name: "A".into() };
+    match step {
+        Step::Scan(phone) => was.scanned(claim(phone)).inspect(|_| {
+            assert_eq!(past.scanner.replace(phone), None, "scanned twice");
+        }),
+        Step::Confirm(phone) => was.confirmed(digest(phone), now).inspect(|_| {
+            assert!(!past.is_decided(phone, now), "confirmed by another phone, or twice");
+            past.confirmations.push(now);
+            past.failed = false;
+        }),
+        Step::Cancel(phone) => was.cancelled(digest(phone)).inspect(|_| {
+            let confirmed = !past.confirmations.is_empty() && !past.failed;
+            assert!(past.scanner == Some(phone) && !confirmed, "cancelled by another phone, or after a confirmation");
+        }),
+        // Only a request with a confirmation creates the session; earlier ones may still be running.
+        Step::Begin if !past.confirmations.is_empty() => {
+            let next = was.clone().ready(shown, now);
+            assert!(was.stage != SignInStage::Over || next == was, "an ended sign-in came back");
+            assert!(!past.ready || next == was, "made ready twice");
+            past.ready = matches!(next.stage, SignInStage::Ready { .. });
+            Ok(next)
+        }
+        Step::Fail(nth) => past.confirmations.get(nth).copied().ok_or(InvalidTransition).map(|yes| {
+            let next = was.clone().reopened(yes);
+            assert!(
+                next == was || past.confirmations.last() == Some(&yes),
+                "reopened the confirmation of another request"
+            );
+            past.failed |= next != was;
+            next
+        }),
+        Step::Refuse(nth) if nth < past.confirmations.len() => Ok(was.refused()),
+        Step::Begin | Step::Refuse(_) | Step::Wait(_) => Err(InvalidTransition),
+        Step::Deliver => was.delivered(now).inspect(|_| assert!(past.ready, "delivered without a session")),
+    }
+}
+
+proptest! {
+    #[test]
+    fn one_phone_decides_once_at_a_time_and_only_a_confirmation_delivers(steps in steps()) {
+        let (mut sign_in, mut past, mut now) = (waiting(), Past::default(), Timestamp::from_millis(1_000));
+        for step in steps {
+            if let Step::Wait(seconds) = step {
+                now = now + Duration::from_secs(seconds);
+            }
+            let was = sign_in.clone();
+            sign_in = attempt(was, step, &mut past, now).unwrap_or(sign_in);
+            prop_assert!(!past.ready || matches!(sign_in.stage, SignInStage::Ready { .. }), "a session was lost");
+        }
+    }
+}
+
+#[test]
+fn a_delivery_may_be_repeated_for_a_while() {
+    let shown = PersonPreview { employee_id: "a".into(), name: "A".into() };
+    let at = |millis| Timestamp::from_millis(millis);
+    let ready = waiting().ready(shown, at(179_000));
+    assert_eq!(ready.expires_at, at(209_000), "after a late confirmation there is still time to collect");
+    let delivered = ready.delivered(at(180_000)).and_then(|again| again.delivered(at(209_999)));
+    assert!(delivered.is_ok_and(|again| again.expires_at == at(210_000) && again.delivered(at(210_000)).is_err()));
+}
+
+#[test]
+fn only_the_phone_that_scanned_reports_that_the_question_was_shown() {
+    let scanned = waiting().scanned(claim(1)).unwrap_or_else(|_| unreachable!("no other phone was first"));
+    assert!(waiting().shown(digest(1)).is_err() && scanned.clone().shown(digest(2)).is_err());
+    let shown = scanned.shown(digest(1)).unwrap_or_else(|_| unreachable!("it was scanned"));
+    assert!(matches!(&shown.stage, SignInStage::Scanned(claim) if claim.shown));
+    assert_eq!(shown.clone().shown(digest(1)), Ok(shown));
+}
+
+#[test]
+fn a_confirmation_can_be_repeated_after_a_temporary_error() {
+    let late = Timestamp::from_millis(179_999);
+    let confirmed = waiting().scanned(claim(1)).and_then(|scanned| scanned.confirmed(digest(1), late));
+    assert!(confirmed.as_ref().is_ok_and(|confirmed| confirmed.expires_at == late + REDELIVERY_PERIOD));
+    let undecided = confirmed.map(|confirmed| confirmed.reopened(late));
+    let again = undecided.and_then(|undecided| undecided.confirmed(digest(1), late));
+    assert!(again.is_ok_and(|confirmed| confirmed.refused().confirmed(digest(1), late + CONFIRM_LEASE).is_err()));
+}
+
+#[test]
+fn the_same_phone_can_confirm_again_when_no_session_was_created() {
+    let (at, over) = (Timestamp::from_millis(0), Timestamp::from_millis(0) + CONFIRM_LEASE);
+    let confirmed = waiting().scanned(claim(1)).and_then(|scanned| scanned.confirmed(digest(1), at));
+    let confirmed = confirmed.unwrap_or_else(|_| unreachable!("it was scanned"));
+    let early = Timestamp::from_millis(over.millis() - 1);
+    assert!(confirmed.clone().confirmed(digest(1), early).is_err(), "the session is being created");
+    assert!(confirmed.clone().confirmed(digest(2), over).is_err(), "another phone");
+    let again = confirmed.confirmed(digest(1), over).unwrap_or_else(|_| unreachable!("the lease has expired"));
+    assert_eq!(again.clone().reopened(at), again, "a request considered dead does not reopen it");
+    assert!(again.clone().confirmed(digest(1), over).is_err(), "once at a time");
+    let ready = again.ready(PersonPreview { employee_id: "a".into(), name: "A".into() }, over);
+    assert!(ready.confirmed(digest(1), over + CONFIRM_LEASE).is_err());
+}
