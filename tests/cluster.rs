@@ -7,7 +7,7 @@ use deskpass_store::PlatformCode;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
-use crate::harness::{Client, Platform, Process, Servers, StoreBackend, TestApp, fragment, location, target};
+use crate::harness::{Client, Platform, Process, Servers, StoreBackend, TestApp, fragment, location, rounds, target};
 
 /// Runs tests on the scaled-out store.
 macro_rules! on_nodes {
@@ -127,13 +127,14 @@ on_nodes! {
         pair.nodes[0].add("user01", Role::User).await;
         let [mut one, mut other] = pair.clients().await;
         let mut platform = pair.platform.client().await;
-        for _ in 0..500 {
+        let rounds = rounds(500);
+        for _ in 0..rounds {
             let qrcode = one.qrcode().await;
             let confirm = scanned(&mut platform, &mut other, &qrcode, "user01").await;
             let (here, there) = tokio::join!(one.decide("confirm", &confirm), other.decide("confirm", &confirm));
             assert!(one_of([here.status, there.status]), "{here:?} {there:?}");
         }
-        assert_eq!(pair.nodes[0].query("SELECT count(*) FROM login_log WHERE event = 'sign_in'"), ["500"]);
+        assert_eq!(pair.nodes[0].query("SELECT count(*) FROM login_log WHERE event = 'sign_in'"), [rounds.to_string()]);
     }
 
     async fn a_yes_to_a_node_that_died_can_be_said_again_on_another() {
@@ -195,7 +196,7 @@ on_nodes! {
         let pair = Pair::start().await;
         let [mut one, mut other] = pair.clients().await;
         let mut platform = pair.platform.client().await;
-        for _ in 0..300 {
+        for _ in 0..rounds(300) {
             let qrcode = one.qrcode().await;
             let link = qrcode["qrcode_url"].as_str().unwrap();
             let (here, there) =
@@ -211,15 +212,16 @@ on_nodes! {
         let pair = Pair::start().await;
         let [mut one, mut other] = pair.clients().await;
         let mut platform = pair.platform.client().await;
-        for _ in 0..300 {
+        let loads = rounds(300);
+        for _ in 0..loads {
             let (link, cookies) = one.begin_oauth("https://desk.example.com/h5/").await;
             let back = platform.authorize(&link, "user01").await;
             // The platform's client loads the page twice, and the balancer sends it to both nodes.
             let (here, there) = tokio::join!(one.oauth_callback(&back, &cookies), other.oauth_callback(&back, &cookies));
             assert_eq!(fragment(location(&here), "ticket"), fragment(location(&there), "ticket"));
         }
-        assert_eq!(pair.nodes[0].query("SELECT count(*) FROM login_log"), ["300"]);
-        for _ in 0..200 {
+        assert_eq!(pair.nodes[0].query("SELECT count(*) FROM login_log"), [loads.to_string()]);
+        for _ in 0..rounds(200) {
             let (link, cookies) = one.begin_oauth("https://desk.example.com/h5/").await;
             let back = platform.authorize(&link, "user01").await;
             let (here, there) = tokio::join!(one.oauth_callback(&back, &cookies), other.oauth_callback(&back, ""));
@@ -239,7 +241,7 @@ on_nodes! {
             let mut clients = [one.client().await, other.client().await];
             workers.spawn(async move {
                 let mut won = 0;
-                for round in 0..700 {
+                for round in 0..rounds(700) {
                     clients.swap(0, 1);
                     let [here, there] = &mut clients;
                     let token = here.sign_in("admin01").await;
@@ -270,7 +272,8 @@ on_nodes! {
             pair.nodes[0].add(employee, Role::User).await;
         }
         let identity = deskpass_core::EmployeeKey::from_parts("wwpartner", "partner01");
-        for round in 0..500 {
+        let rounds = rounds(500);
+        for round in 0..rounds {
             pair.nodes[0].auth().operator().remove_link(identity.clone()).await.unwrap();
             pair.nodes[0].auth().operator().approve_link(identity.clone(), pair.nodes[0].key("user01")).await.unwrap();
             let (link, cookies) = one.begin_oauth("https://desk.example.com/h5/").await;
@@ -284,7 +287,7 @@ on_nodes! {
             assert_eq!(statuses, [200, 403], "round {round}: {here:?} {there:?}");
         }
         let log = "SELECT event, count(*) FROM login_log WHERE login_method = 'bind' GROUP BY event ORDER BY event";
-        assert_eq!(pair.nodes[0].query(log), ["sign_in|500", "sign_in_refused|500"]);
+        assert_eq!(pair.nodes[0].query(log), [format!("sign_in|{rounds}"), format!("sign_in_refused|{rounds}")]);
     }
 
     async fn a_link_is_not_removed_during_a_sign_in_by_it() {

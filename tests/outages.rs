@@ -9,7 +9,7 @@ use serde_json::json;
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 
-use crate::harness::{Client, ClusterStore, Process, Response, Servers, request};
+use crate::harness::{Client, ClusterStore, Process, Response, Servers, request, rounds};
 
 /// How long another node may accept a token after its logout was acknowledged on one node.
 const LAG: Duration = Duration::from_secs(1);
@@ -132,7 +132,7 @@ async fn many_logouts(cluster: &Cluster, rounds: usize) -> usize {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_logout_counts_everywhere_within_a_second_whatever_becomes_of_redis() {
     let cluster = Cluster::start();
-    let logouts = std::env::var("TORTURE_LOGOUTS").ok().and_then(|logouts| logouts.parse().ok()).unwrap_or(1_500);
+    let logouts = std::env::var("TORTURE_LOGOUTS").ok().and_then(|logouts| logouts.parse().ok()).unwrap_or(160);
     let calm = many_logouts(&cluster, logouts / 5).await;
     let enough = Arc::new(AtomicBool::new(false));
     let torment = tokio::spawn(torment(Arc::clone(&cluster.servers), Arc::clone(&enough)));
@@ -179,7 +179,7 @@ async fn a_logout_that_was_not_announced_counts_too() {
 async fn a_node_that_stood_still_does_not_believe_what_it_remembers() {
     let cluster = Cluster::start();
     let [mut here, mut there] = cluster.clients().await;
-    for _ in 0..5 {
+    for _ in 0..rounds(10) {
         let token = here.sign_in("user01").await;
         assert!(there.is_valid(&token).await);
         cluster.nodes[1].pause();
@@ -290,12 +290,11 @@ async fn while_it_is_away(client: &mut Client, live: &str, ended: &[String]) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn without_postgres_nothing_is_valid_and_all_heals_alone() {
-    const CYCLES: usize = 5;
     let cluster = Cluster::start();
     let mut clients = cluster.clients().await;
     let live = clients[0].sign_in("admin01").await;
     let mut ended = Vec::new();
-    for cycle in 0..CYCLES {
+    for cycle in 0..rounds(10) {
         let token = clients[cycle % 2].sign_in("user01").await;
         assert!(clients[(cycle + 1) % 2].is_valid(&token).await);
         clients[cycle % 2].logout(&token).await.data();
