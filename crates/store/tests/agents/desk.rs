@@ -26,12 +26,12 @@ macro_rules! on_every_store {
 
             #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
             async fn embedded() {
-                test(&$crate::desk::Desk::embedded().await).await;
+                test(&$crate::agents::desk::Desk::embedded().await).await;
             }
 
             #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
             async fn scaled_out() {
-                test(&$crate::desk::Desk::scaled_out().await).await;
+                test(&$crate::agents::desk::Desk::scaled_out().await).await;
             }
         }
     };

@@ -5,7 +5,7 @@ use deskpass_store::{
     AttemptKind, ChangeAuthor, EndReason, NewPassword, PartialSessionLookup, PasswordPrecondition, SessionLookup,
 };
 
-use crate::desk::{DAY, Desk, agent01, at, digest, entry, on_every_store, password};
+use crate::agents::desk::{DAY, Desk, agent01, at, digest, entry, on_every_store, password};
 
 async fn set(desk: &Desk, hash: &str, precondition: PasswordPrecondition) -> Option<usize> {
     desk.store().set_password(ChangeAuthor::NoSession, password(hash, precondition, at(1_000))).await.unwrap()
@@ -106,7 +106,7 @@ on_every_store! {
         desk.bind("canary", &[]).await;
         let agent = desk.store().agent(agent01()).await.unwrap().unwrap();
         let new = password("x", PasswordPrecondition::Hash("canary".to_owned()), at(0));
-        let (device, binding) = (agent.device.clone(), crate::desk::binding("canary", &[]));
+        let (device, binding) = (agent.device.clone(), crate::agents::desk::binding("canary", &[]));
         let printed = format!("{agent:?} {device:?} {binding:?} {:?} {new:?}", new.precondition);
         assert!(!printed.contains("canary"), "{printed}");
     }

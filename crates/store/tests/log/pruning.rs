@@ -3,7 +3,7 @@
 use deskpass_store::LogFaultKind;
 use tokio::task::JoinSet;
 
-use crate::desk::{Desk, at, key, on_every_store};
+use crate::log::desk::{Desk, at, key, on_every_store};
 
 async fn count(desk: &Desk, which: &str) -> usize {
     let rows = desk.sql(&format!("SELECT COUNT(*) FROM login_log WHERE {which}")).await;

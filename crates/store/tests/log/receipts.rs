@@ -2,7 +2,7 @@
 
 use deskpass_store::{LogFaultKind, Receipt};
 
-use crate::desk::{Desk, key, on_every_store, told};
+use crate::log::desk::{Desk, key, on_every_store, told};
 
 async fn faults(desk: &Desk, receipt: &Receipt) -> Vec<(LogFaultKind, i64, i64, i64)> {
     let verdict = desk.verify_with(&key(), Some(receipt)).await.unwrap();

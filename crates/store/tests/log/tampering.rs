@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use deskpass_core::EmployeeKey;
 use deskpass_store::{ChainKey, LogEntry, LogFaultKind, VerifyError};
 
-use crate::desk::{Desk, at, key, on_every_store, told};
+use crate::log::desk::{Desk, at, key, on_every_store, told};
 
 /// Writes a log of some length, with every column of every row filled.
 async fn fill(desk: &Desk) {

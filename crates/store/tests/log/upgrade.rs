@@ -2,7 +2,7 @@
 
 use deskpass_store::{ChainKey, Mode, OpenError, SameKey, Store, restart_log};
 
-use crate::desk::{Desk, at, key, on_every_store};
+use crate::log::desk::{Desk, at, key, on_every_store};
 
 async fn open(desk: &Desk, key: ChainKey) -> Result<Store, OpenError> {
     Store::open_with(desk.location.clone(), Mode::Production, 100, at(0), Some(key)).await
