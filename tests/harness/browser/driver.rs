@@ -25,7 +25,7 @@ const ARGUMENTS: [&str; 9] = [
 
 /// Runs chromedriver until standard input ends, which it does with this process however that ends. Then ends all browsers, which
 /// are in the driver's process group, and removes their profiles.
-const KEEPER: &str = r#"setsid chromedriver --port=0 & driver=$!; read -r _; kill -KILL -- -$driver; rm -rf "$1""#;
+const KEEPER: &str = r#"setsid chromedriver --port=0 & driver=$!; read -r _; kill -KILL -$driver; rm -rf "$1""#;
 
 /// The number of browsers that are kept for the next test.
 const MAX_IDLE: usize = 6;
