@@ -1,7 +1,7 @@
 # Every target has a help text: `make` or `make help` prints them.
 
 .DEFAULT_GOAL := help
-.PHONY: help run cluster test pictures torture lint bench
+.PHONY: help run cluster test tested tools clippy doc pictures torture lint bench
 
 help: ## Print this help
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -12,26 +12,45 @@ run: ## Run the service in development mode, everything embedded, data in ./data
 cluster: ## Run two nodes with PostgreSQL, Redis and HAProxy on this machine, to be tried out
 	./tools/cluster
 
-test: ## Run every test; needs a Rust toolchain and a C compiler, and installs Chromium, PostgreSQL, Redis, two proxies, oathtool, schemathesis and axe-core when they are missing
+# The tests write much and keep nothing: in memory, where there is room for it.
+memory := $(shell df -k --output=avail /dev/shm 2>/dev/null | awk 'NR == 2 && $$1 > 4000000 { print "/dev/shm" }')
+# More tests at once than processors: most of a test is waiting for other processes.
+threads := $(shell echo $$(($$(nproc 2>/dev/null || echo 2) * 2)))
+
+test: ## Run every test, and check format, lints and documentation; needs a Rust toolchain and a C compiler, and installs Chromium, PostgreSQL, Redis, two proxies, oathtool, schemathesis and axe-core when they are missing
+	cargo fmt --all --check
+	$(MAKE) --no-print-directory -j2 tested tools
+	TMPDIR=$(or $(memory),$(TMPDIR),/tmp) RUST_TEST_THREADS=$(or $(RUST_TEST_THREADS),$(threads)) cargo test --workspace
+	$(MAKE) --no-print-directory clippy doc
+
+# What `make test` runs, built. The processors are busy with it while the network installs the tools.
+tested:
+	cargo test --workspace --no-run
+
+tools:
 	./tools/chromium
 	./tools/services
 	./tools/schemathesis
 	./tools/axe
-	cargo test --workspace
+
+clippy:
+	cargo clippy --workspace --all-targets -- -D warnings
+
+doc:
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --document-private-items
 
 pictures: ## Put what the last tests saw into the README: copies its pictures from target/pictures to docs/pictures
 	./tools/pictures
 
-torture: ## Kill the real process 300 times under load, end 10 000 sessions while Redis breaks, and compare response times (several minutes)
+torture: ## Kill the real process 300 times under load, end 10 000 sessions while Redis breaks, race by the thousand, and compare response times (many minutes)
 	./tools/services
 	TORTURE_KILLS=300 cargo test --release -p deskpass --test acceptance durability -- --nocapture
 	TORTURE_LOGOUTS=10000 cargo test --release -p deskpass --test acceptance a_logout_counts_everywhere -- --nocapture
+	TORTURE=1 cargo test --release -p deskpass --test acceptance -- races cluster disabled outages of_two reference kept_apart a_herd
 	cargo test --release -p deskpass --test acceptance all_names_take_the_same_time -- --ignored --nocapture
 
-lint: ## Check format, lints, documentation and dependencies
+lint: clippy doc ## Check format, lints, documentation and dependencies
 	cargo fmt --all --check
-	cargo clippy --workspace --all-targets -- -D warnings
-	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --document-private-items
 	./tools/deny
 
 bench: ## Measure speed and memory beside the least that could do the same; writes bench/RESULTS.md; installs PostgreSQL and Redis when missing

@@ -5,7 +5,7 @@ use deskpass_core::{AllowLists, Operation, PermissionMatrix, PermissionScope, Re
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 
-use crate::harness::{Client, StoreBackend, TestApp, TestSocket, handshake, settings};
+use crate::harness::{Client, StoreBackend, TestApp, TestSocket, handshake, rounds, settings};
 
 const WHO: &str = "norole01";
 
@@ -171,7 +171,8 @@ async fn ask(client: &mut Client, token: &str, world: &World, question: &Questio
     assert_eq!(status, if passes(world, question) { 200 } else { 403 }, "{question:?}");
 }
 
-fn on(stage: StoreBackend, cases: u32) {
+fn on(stage: StoreBackend, cases: usize) {
+    let cases = u32::try_from(rounds(cases)).unwrap();
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     let config =
         ProptestConfig { cases, max_shrink_iters: 100, failure_persistence: None, ..ProptestConfig::default() };
@@ -187,11 +188,11 @@ mod every_way_of_asking_gets_the_answer_of_the_reference {
 
     #[test]
     fn embedded() {
-        on(StoreBackend::Embedded, 32);
+        on(StoreBackend::Embedded, 60);
     }
 
     #[test]
     fn scaled_out() {
-        on(StoreBackend::ScaledOut, 12);
+        on(StoreBackend::ScaledOut, 30);
     }
 }

@@ -61,7 +61,7 @@ async fn size(browser: &Browser) -> serde_json::Value {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn axe_finds_what_keeps_people_out_and_nothing_else() {
-    let (site, driver) = (site().await, Driver::start());
+    let (site, driver) = (site().await, Driver::shared());
     for viewport in Viewport::BOTH {
         let browser = driver.browser(Options::on(viewport)).await;
         browser.goto(&format!("{site}/")).await;
@@ -80,7 +80,7 @@ async fn axe_finds_what_keeps_people_out_and_nothing_else() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_line_can_be_cut_and_slow() {
-    let (site, driver) = (site().await, Driver::start());
+    let (site, driver) = (site().await, Driver::shared());
     let browser = driver.browser(Options::default()).await;
     browser.goto(&format!("{site}/")).await;
     let ask = "const begun = performance.now();
@@ -105,7 +105,7 @@ async fn a_line_can_be_cut_and_slow() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_page_can_be_seen_without_its_scripts() {
-    let (site, driver) = (site().await, Driver::start());
+    let (site, driver) = (site().await, Driver::shared());
     let browser = driver.browser(Options::default()).await;
     for (patterns, ran) in [(&["*.js"][..], json!(null)), (&[], json!(true))] {
         browser.block(patterns).await;
@@ -117,7 +117,7 @@ async fn a_page_can_be_seen_without_its_scripts() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_came_over_the_wire_is_counted() {
-    let (site, driver) = (site().await, Driver::start());
+    let (site, driver) = (site().await, Driver::shared());
     let browser = driver.browser(Options::default()).await;
     browser.goto(&format!("{site}/long")).await;
     browser.goto(&format!("{site}/moved")).await;
@@ -137,7 +137,7 @@ async fn what_came_over_the_wire_is_counted() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_keyboard_goes_everywhere() {
-    let (site, driver) = (site().await, Driver::start());
+    let (site, driver) = (site().await, Driver::shared());
     let browser = driver.browser(Options::default()).await;
     browser.goto(&format!("{site}/")).await;
     assert_eq!(browser.active().await, "body");
@@ -167,7 +167,7 @@ async fn a_keyboard_goes_everywhere() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_a_page_copies_can_be_read() {
-    let (site, driver) = (site().await, Driver::start());
+    let (site, driver) = (site().await, Driver::shared());
     let browser = driver.browser(Options::default()).await;
     browser.goto(&format!("{site}/")).await;
     browser.allow_clipboard().await;
@@ -177,7 +177,7 @@ async fn what_a_page_copies_can_be_read() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_screen_has_a_size_and_a_picture_may_be_higher() {
-    let (site, driver) = (site().await, Driver::start());
+    let (site, driver) = (site().await, Driver::shared());
     for (viewport, wide, scale) in [(Viewport::Phone, 390, 2), (Viewport::Desktop, 1280, 1)] {
         let browser = driver.browser(Options::on(viewport)).await;
         browser.goto(&format!("{site}/")).await;

@@ -9,8 +9,8 @@ use std::process::Stdio;
 use serde_json::json;
 
 use crate::harness::{
-    Client, ClusterStore, PASSWORDS, PRODUCTION, Process, Response, Servers, StoreBackend, binary, cookies, fragment,
-    free_address, location, request, with_settings,
+    Client, ClusterStore, PASSWORDS, PRODUCTION, Process, Response, Servers, StoreBackend, binary, cookies, finished,
+    fragment, free_address, location, request, with_settings,
 };
 
 /// A service that logs everything, alone on its store.
@@ -135,7 +135,7 @@ fn settings_that_are_secret_stay_so() {
         &["employee", "list"],
         &["serve", "--listen", "nonsense"],
     ] {
-        let output = production(arguments).output().unwrap();
+        let output = finished(&mut production(arguments));
         let text = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
         assert!(!text.is_empty());
         for secret in secrets {
@@ -278,7 +278,7 @@ fn the_passwords_of_the_pair_stay_secret() {
             command.current_dir(directory.path()).args(arguments).arg("--dev");
             let more = [("log.level", "trace"), ("listen", silent.as_str())];
             with_settings(&mut command, place.settings().into_iter().chain(more));
-            let output = command.output().unwrap();
+            let output = finished(&mut command);
             let text =
                 format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
             assert_eq!(output.status.success(), is_fine, "{arguments:?} {text}");

@@ -3,11 +3,11 @@
 use std::path::Path;
 use std::process::Output;
 
-use crate::harness::{Client, PRODUCTION, Process, binary};
+use crate::harness::{Client, PRODUCTION, Process, binary, finished};
 
 /// Runs the program in a directory; returns whether it succeeded, and its output.
 pub(crate) fn run(directory: &Path, arguments: &[&str]) -> (bool, String) {
-    output_of(&binary().current_dir(directory).args(arguments).output().unwrap())
+    output_of(&finished(binary().current_dir(directory).args(arguments)))
 }
 
 pub(crate) fn output_of(output: &Output) -> (bool, String) {
@@ -196,7 +196,7 @@ fn development_mode_is_not_for_strangers() {
     assert!(!success && text.contains("--dev-allow-remote"), "{text}");
     let mut command = binary();
     command.current_dir(directory.path()).env("DESKPASS_PLATFORM__SECRET", "real").args(["serve", "--dev"]);
-    let (success, text) = output_of(&command.output().unwrap());
+    let (success, text) = output_of(&finished(&mut command));
     assert!(!success && text.contains("platform.secret"), "{text}");
 }
 
@@ -305,7 +305,7 @@ fn postgres_without_redis_does_not_start() {
         ("DESKPASS_SHARED__URL", "redis://:canary-password@redis", "store.url"),
     ] {
         for command in [&["serve", "--dev"][..], &["migrate", "--dev"], &["employee", "list", "--dev"]] {
-            let output = binary().current_dir(directory.path()).env(key, value).args(command).output().unwrap();
+            let output = finished(binary().current_dir(directory.path()).env(key, value).args(command));
             let (success, text) = output_of(&output);
             assert!(!success && text.contains("half a pair") && text.contains(other), "{text}");
             assert!(!text.contains("canary"), "{text}");

@@ -3,7 +3,7 @@
 use std::process::Output;
 use std::time::{Duration, Instant};
 
-use crate::harness::{Client, ClusterStore, Process, Servers, binary, with_settings};
+use crate::harness::{Client, ClusterStore, Process, Servers, binary, finished, with_settings};
 
 /// Runs a command in development mode on a cluster store; returns its exit code and output.
 fn run(place: &ClusterStore, arguments: &[&str]) -> (Option<i32>, String) {
@@ -11,7 +11,7 @@ fn run(place: &ClusterStore, arguments: &[&str]) -> (Option<i32>, String) {
     let mut command = binary();
     command.current_dir(directory.path()).args(arguments).arg("--dev");
     with_settings(&mut command, place.settings());
-    let Output { status, stdout, stderr } = command.output().unwrap();
+    let Output { status, stdout, stderr } = finished(&mut command);
     assert!(std::fs::read_dir(directory.path()).unwrap().next().is_none(), "no file is made");
     (status.code(), format!("{}{}", String::from_utf8_lossy(&stdout), String::from_utf8_lossy(&stderr)))
 }

@@ -1,7 +1,7 @@
 //! The access matrix on the command line.
 
 use crate::cli::{checked, output_of, run};
-use crate::harness::{binary, with_settings};
+use crate::harness::{binary, finished, with_settings};
 
 #[test]
 fn the_access_matrix_is_printed_checked_and_read_back() {
@@ -20,7 +20,7 @@ fn the_access_matrix_is_printed_checked_and_read_back() {
     write(&printed.replacen("read = \"all\"", "read = \"al\"", 1).replace("[user]", "[users]"));
     let mut serve = binary();
     with_settings(serve.current_dir(directory.path()).args(["serve", "--dev"]), file);
-    for (success, text) in [checked(directory.path(), &file), output_of(&serve.output().unwrap())] {
+    for (success, text) in [checked(directory.path(), &file), output_of(&finished(&mut serve))] {
         assert!(
             !success && text.contains("admin.conversation.read (matrix.toml:6): there is no scope \"al\""),
             "{text}"

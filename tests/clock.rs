@@ -6,7 +6,9 @@ use std::time::Duration;
 use deskpass_core::{Clock, MachineClock, Timestamp};
 use serde_json::Value;
 
-use crate::harness::{Client, FakeClock, Platform, Process, Servers, TestApp, binary, query, with_settings};
+use crate::harness::{
+    Client, FakeClock, Platform, Process, Servers, TestApp, binary, finished, query, until, with_settings,
+};
 
 /// Starts the service in development mode, on a machine with this clock.
 pub(crate) fn serve(data: &Path, clock: Option<&FakeClock>) -> Process {
@@ -57,13 +59,8 @@ async fn swept(database: &Path, start: impl FnOnce() -> Process) -> Process {
     query(database, "UPDATE chore SET until = 0");
     let process = start();
     let due = "SELECT 1 FROM denied_token WHERE until = 1";
-    for _ in 0..500 {
-        if query(database, due).is_empty() {
-            return process;
-        }
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
-    panic!("nothing was swept");
+    until("everything is swept", async || query(database, due).is_empty()).await;
+    process
 }
 
 fn verify_log(data: &Path) -> Option<i32> {
@@ -182,7 +179,7 @@ async fn nodes_go_by_the_clock_of_their_database() {
         clock.on(&mut command);
         command
     };
-    let refused = start().output().unwrap();
+    let refused = finished(&mut start());
     let why = String::from_utf8(refused.stderr).unwrap();
     assert!(!refused.status.success() && why.contains("s apart"), "{why}");
     clock.set("+0");

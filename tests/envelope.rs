@@ -21,7 +21,7 @@ pub(crate) fn assert_shape(answer: &Response) {
 
 const JSON: (&str, &str) = ("content-type", "application/json");
 
-on_every_store! {
+on_one_store! {
     async fn bad_requests_learn_what_is_wrong(app) {
         let post = |headers: &[(&str, &str)], body: &[u8]| request("POST", "/api/auth/verify", headers, body);
         let deep = "[".repeat(500);

@@ -1,12 +1,14 @@
 //! Rate limits.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use deskpass::http::{RateLimit, Route, routes};
 use deskpass_core::{Entropy, Secret, Ticket};
 use serde_json::json;
 
-use crate::harness::{Client, PASSWORD, PRODUCTION, Response, Servers, StoreBackend, TestApp, request, settings};
+use crate::harness::{
+    Client, PASSWORD, PRODUCTION, Response, Servers, StoreBackend, TestApp, request, settings, until,
+};
 
 /// A service in production mode with the real limits, or with the given ones.
 async fn production(more: &[(&'static str, &str)]) -> TestApp {
@@ -79,7 +81,9 @@ on_every_store! {
         app.clock.advance(Duration::from_mins(1));
         assert_eq!(let_through(async || qrcode(&mut client, "198.51.100.7").await).await, 30);
     }
+}
 
+on_one_store! {
     async fn the_promised_numbers_are_the_defaults() {
         let app = production(&[]).await;
         let mut client = app.client().await;
@@ -90,7 +94,9 @@ on_every_store! {
         assert_eq!(let_through(async || otp(&mut client, "192.0.2.1").await).await, 10);
         assert_eq!(let_through(async || verify(&mut client, "192.0.2.1", "x").await).await, 300);
     }
+}
 
+on_every_store! {
     async fn every_row_of_the_table_has_the_limit_it_says() {
         let three = ["qrcode", "oauth_url", "sign_in", "scan_status", "bind", "agents_login", "otp", "verify"];
         let three = three.map(|name| (&*format!("limits.{name}").leak(), "3/min"));
@@ -301,7 +307,9 @@ on_every_store! {
             assert_eq!(let_through(async || bind(&mut client, "192.0.2.1").await).await, left);
         }
     }
+}
 
+on_one_store! {
     async fn the_body_of_a_rate_limited_request_is_not_read() {
         let app = production(&[("limits.bind", "1/h")]).await;
         let mut client = app.client().await;
@@ -311,7 +319,9 @@ on_every_store! {
         client.start(b"POST /api/auth/bind HTTP/1.1\r\nhost: localhost\r\nx-forwarded-for: 192.0.2.1\r\ncontent-length: 60000\r\n\r\n").await;
         wait(&client.read().await.unwrap(), "3600");
     }
+}
 
+on_every_store! {
     async fn in_development_there_are_none_unless_they_are_wanted() {
         let app = TestApp::start().await;
         let mut client = app.client().await;
@@ -361,13 +371,13 @@ async fn nodes_count_together() {
 
 /// Waits until a node is connected to Redis again.
 async fn has_redis(app: &TestApp) {
-    let (began, mut client) = (Instant::now(), app.client().await);
-    while client.get("/api/ready", &[]).await.data()["dependencies"]["shared"] != "ok" {
-        assert!(began.elapsed() < Duration::from_secs(5), "not found again");
-        tokio::time::sleep(Duration::from_millis(20)).await;
+    let mut client = app.client().await;
+    until("the node has Redis again", async || {
         // The result of a readiness check is cached for a second of the service's own time.
         app.clock.advance(Duration::from_secs(1));
-    }
+        client.get("/api/ready", &[]).await.data()["dependencies"]["shared"] == "ok"
+    })
+    .await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

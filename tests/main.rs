@@ -36,6 +36,7 @@ mod clock;
 mod cluster;
 mod connections;
 mod departments;
+mod dependencies;
 mod disabled;
 mod disk_full;
 mod durability;

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::harness::{
-    Client, PASSWORD, Platform, Response, StoreBackend, TestApp, fragment, location, request, settings, target,
+    Client, PASSWORD, Platform, Response, StoreBackend, TestApp, fragment, location, request, settings, target, until,
 };
 
 const OTHER: &str = "nine boats on a quiet river";
@@ -17,15 +17,6 @@ const LATER: Duration = Duration::from_mins(1);
 pub(crate) async fn inbox(platform: &mut Client) -> Vec<Value> {
     let answer = platform.get("/sim/inbox", &[]).await;
     serde_json::from_str::<Value>(&answer.body).unwrap()["messages"].as_array().unwrap().clone()
-}
-
-/// Waits until a condition holds: notices are delivered in the background.
-async fn until(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
-    let began = Instant::now();
-    while !is_so().await {
-        assert!(began.elapsed() < Duration::from_secs(20), "{what}");
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
 }
 
 /// Waits until every notice is delivered or given up.

@@ -83,7 +83,9 @@ on_every_store! {
             }
         }
     }
+}
 
+on_one_store! {
     async fn an_authenticator_reads_the_same_from_the_picture_the_address_and_the_secret(app) {
         let mut client = app.client().await;
         for employee in ["agent01", "Ann.O-Neil_2@example.com"] {

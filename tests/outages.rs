@@ -11,7 +11,7 @@ use serde_json::json;
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 
-use crate::harness::{Client, ClusterStore, Process, Response, Servers, request};
+use crate::harness::{Client, ClusterStore, Process, Response, Servers, request, rounds};
 
 /// How long another node may accept a token after its logout was acknowledged on one node.
 const LAG: Duration = Duration::from_secs(1);
@@ -160,12 +160,11 @@ async fn while_it_is_away(client: &mut Client, live: &str, ended: &[String]) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn without_postgres_nothing_is_valid_and_all_heals_alone() {
-    const CYCLES: usize = 5;
     let cluster = Cluster::start();
     let mut clients = cluster.clients().await;
     let live = clients[0].sign_in("admin01").await;
     let mut ended = Vec::new();
-    for cycle in 0..CYCLES {
+    for cycle in 0..rounds(10) {
         let token = clients[cycle % 2].sign_in("user01").await;
         assert!(clients[(cycle + 1) % 2].is_valid(&token).await);
         clients[cycle % 2].logout(&token).await.data();

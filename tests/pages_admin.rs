@@ -32,7 +32,7 @@ impl Office {
     async fn open() -> Self {
         let app = TestApp::start().await;
         let device = app.agent_with_device("admin01").await;
-        Self { app, driver: Driver::start(), device }
+        Self { app, driver: Driver::shared(), device }
     }
 
     /// The administrator's browser, at a view.

@@ -21,7 +21,7 @@ async fn look(browser: &Browser, expression: &str) -> Value {
 async fn a_question_that_is_being_answered_cannot_be_closed() {
     let app = TestApp::start().await;
     let (token, device) = app.administrator().await;
-    let driver = Driver::start();
+    let driver = Driver::shared();
     let browser = signed_in(&driver, &app, &token).await;
     browser.goto(&format!("http://{}/itadmin/#/keys", app.address)).await;
     browser.click("#new-key").await;
@@ -41,7 +41,7 @@ async fn a_question_that_is_being_answered_cannot_be_closed() {
 async fn a_signed_in_user_stays_signed_in_wherever_an_address_leads() {
     let app = TestApp::start().await;
     let (token, _) = app.administrator().await;
-    let driver = Driver::start();
+    let driver = Driver::shared();
     let browser = signed_in(&driver, &app, &token).await;
     browser.goto(&format!("http://{}/itadmin/", app.address)).await;
     browser.click("#views [href='#/networks']").await;
@@ -64,7 +64,7 @@ async fn a_signed_in_user_stays_signed_in_wherever_an_address_leads() {
 async fn two_presses_open_one_desk() {
     let app = TestApp::start().await;
     let token = app.client().await.sign_in("user01").await;
-    let driver = Driver::start();
+    let driver = Driver::shared();
     let browser = signed_in(&driver, &app, &token).await;
     browser.block(&["*/api/auth/me"]).await;
     browser.goto(&format!("http://{}/h5/", app.address)).await;
@@ -81,7 +81,7 @@ async fn two_presses_open_one_desk() {
 async fn nothing_comes_back_of_a_user_who_signed_out() {
     let app = TestApp::start().await;
     let token = app.client().await.sign_in("admin01").await;
-    let driver = Driver::start();
+    let driver = Driver::shared();
     let browser = signed_in(&driver, &app, &token).await;
     browser.goto(&format!("http://{}/itadmin/#/people", app.address)).await;
     browser.wait_for("[data-id='wwdeskpass/agent01']").await;
@@ -99,7 +99,7 @@ async fn nothing_comes_back_of_a_user_who_signed_out() {
 async fn recovery_codes_leave_the_page_with_their_owner() {
     let app = TestApp::start().await;
     app.client().await.first_password("agent01").await;
-    let driver = Driver::start();
+    let driver = Driver::shared();
     let browser = driver.browser(Options::default()).await;
     browser.goto(&format!("http://{}/itagent/", app.address)).await;
     browser.click("#by-password").await;
@@ -129,7 +129,7 @@ async fn a_no_is_not_followed_by_another_try() {
     let mut attacker = app.client().await;
     let (link, _) = attacker.begin_oauth(&format!("http://{}/h5/", app.address)).await;
     let back = attacker.authorize(&link, "user01").await;
-    let driver = Driver::start();
+    let driver = Driver::shared();
     let options = Options { phone: true, user_agent: Some("Mozilla/5.0 wxwork/4.1"), ..Options::default() };
     let browser = driver.browser(options).await;
     browser.goto(&back).await;

@@ -197,7 +197,7 @@ async fn a_head_request_gets_the_same_headers() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_text_becomes_markup() {
     let app = TestApp::start().await;
-    let driver = Driver::start();
+    let driver = Driver::shared();
     let browser = driver.browser(Options::default()).await;
     for page in PAGES {
         browser.goto(&format!("http://{}{page}", app.address)).await;

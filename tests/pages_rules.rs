@@ -39,7 +39,7 @@ impl Office {
     }
 
     async fn of(app: TestApp, token: String, options: Options<'_>) -> Self {
-        let driver = Driver::start();
+        let driver = Driver::shared();
         let browser = driver.browser(options).await;
         browser.goto(&format!("http://{}/version", app.address)).await;
         browser.script("sessionStorage.setItem('deskpass.token', arguments[0])", &[json!(token)]).await;

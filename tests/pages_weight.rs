@@ -32,7 +32,7 @@ fn sum(loads: &[(String, u64)]) -> u64 {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_first_view_is_small_and_a_second_one_smaller() {
     let (_directory, service) = service();
-    let (driver, origin) = (Driver::start(), format!("http://{}", service.address));
+    let (driver, origin) = (Driver::shared(), format!("http://{}", service.address));
     for entrance in ENTRANCES {
         let browser = driver.browser(Options::default()).await;
         let address = format!("{origin}{entrance}");
@@ -58,7 +58,7 @@ async fn a_first_view_is_small_and_a_second_one_smaller() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_page_says_what_it_is_for_before_any_script_has_come() {
     let (_directory, service) = service();
-    let driver = Driver::start();
+    let driver = Driver::shared();
     let shown = [
         ("en", "Sign in to the IT help desk", "Scan this code", "Sign in on this computer", "Agents: sign in"),
         ("zh-CN", "登录 IT 服务台", "扫描此二维码", "在此电脑上登录", "坐席：使用密码登录"),
@@ -80,7 +80,7 @@ async fn a_page_says_what_it_is_for_before_any_script_has_come() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_slow_line_is_enough_to_sign_in_and_to_switch_a_role() {
     let (_directory, service) = service();
-    let driver = Driver::start();
+    let driver = Driver::shared();
     let browser = driver.browser(Options::default()).await;
     browser.throttle(Network::Slow3g).await;
     browser.goto(&format!("http://{}/itagent/", service.address)).await;
@@ -105,7 +105,7 @@ async fn a_slow_line_is_enough_to_sign_in_and_to_switch_a_role() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_page_has_anything_to_complain_of() {
     let (_directory, service) = service();
-    let (driver, origin) = (Driver::start(), format!("http://{}", service.address));
+    let (driver, origin) = (Driver::shared(), format!("http://{}", service.address));
     let browser = driver.browser(Options::default()).await;
     for page in ENTRANCES.into_iter().chain(["/scan/", "/continue/", "/api/docs"]) {
         browser.goto(&format!("{origin}{page}")).await;

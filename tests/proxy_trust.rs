@@ -113,7 +113,7 @@ async fn the_phone_shows_that_an_address_is_unknown() {
 async fn the_confirm_page_says_that_an_address_is_not_known() {
     let (app, platform) = TestApp::production_with_platform(&[]).await;
     let confirm = scanned(&app, &platform, &[], &[]).await;
-    let driver = Driver::start();
+    let driver = Driver::shared();
     let phone = driver.browser(Options::on(Viewport::Phone)).await;
     phone.goto(&format!("http://{}/scan/#confirm={confirm}", app.address)).await;
     phone.wait_for("#unlocated").await;

@@ -175,7 +175,7 @@ async fn accepted(client: &mut Client, address: &str) -> bool {
     false
 }
 
-on_every_store! {
+on_one_store! {
     async fn no_hostile_address_is_accepted_in_production() {
         let app = TestApp::production().await;
         let mut client = app.client().await;

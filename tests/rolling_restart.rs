@@ -9,7 +9,8 @@ use tokio::task::JoinSet;
 
 use crate::harness::{Client, Process, Proxy, Servers, free_address};
 
-const ROUNDS: usize = 20;
+/// Each node restarts three times.
+const ROUNDS: usize = 6;
 /// Longer than the balancer needs to notice, shorter than the default to keep the test fast.
 const SETTLE: (&str, &str) = ("server.settle", "3s");
 

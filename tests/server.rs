@@ -7,7 +7,7 @@ use deskpass_core::{Clock, Timestamp};
 use serde_json::json;
 
 use crate::harness::{
-    Client, PASSWORD, PRODUCTION, Platform, Process, TestApp, binary, request, settings, with_settings,
+    Client, PASSWORD, PRODUCTION, Platform, Process, TestApp, binary, finished, request, settings, with_settings,
 };
 
 const DEV: (&str, &str) = ("development.enabled", "true");
@@ -195,7 +195,7 @@ async fn production_does_not_start_with_another_key_than_before() {
     let (ours, other) = (PRODUCTION[3].1, "ICEiIyQlJicoKSorLC0uLzAxMjM0NTY3ODk6Ozw9Pj8=");
     let serve = |key| run(&["serve", "--listen", "127.0.0.1:0"], key);
     assert_eq!(Process::spawn(serve(ours)).terminate().0, Some(0));
-    let refused = serve(other).output().unwrap();
+    let refused = finished(&mut serve(other));
     let output = String::from_utf8_lossy(&refused.stderr).into_owned();
     assert!(
         !refused.status.success() && output.contains("encryption_key is not the key that the data in "),
@@ -233,7 +233,7 @@ async fn production_does_not_start_with_another_key_than_before() {
     assert!(restarted.status.success(), "{restarted:?}");
     assert_eq!(Process::spawn(serve(other)).terminate().0, Some(0));
     assert!(run(&["audit", "verify"], other).output().unwrap().status.success());
-    assert!(!serve(ours).output().unwrap().status.success());
+    assert!(!finished(&mut serve(ours)).status.success());
 }
 
 /// The service's own clock never goes back, so that nothing expired becomes valid again. Authenticators use real time.

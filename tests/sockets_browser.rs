@@ -62,7 +62,7 @@ on_every_store! {
         let app = App::start();
         let token = app.client().await.sign_in("agent01").await;
         let bearer = format!("bearer.{token}");
-        let driver = Driver::start();
+        let driver = Driver::shared();
         let browser = driver.browser(Options::default()).await;
         browser.goto(&app.at("/h5/")).await;
         for (protocols, chosen) in [
@@ -85,7 +85,7 @@ on_every_store! {
     async fn messages_reach_the_page_and_so_does_the_end_of_the_session() {
         let app = App::start();
         let token = app.client().await.sign_in("user01").await;
-        let driver = Driver::start();
+        let driver = Driver::shared();
         let browser = listening(&driver, &app.at("/h5/"), "employee", &token).await;
         browser.wait_until(LIVE).await;
         let extra = json!({ "trace": "8f1", "deep": [{ "列": null }] });
@@ -117,7 +117,7 @@ on_every_store! {
         let mut app = App::start();
         let token = app.client().await.sign_in("agent01").await;
         let line = BreakableConnection::to(&app.process.address).await;
-        let driver = Driver::start();
+        let driver = Driver::shared();
         let browser = listening(&driver, &format!("http://{}/itagent/", line.address), "agent", &token).await;
         browser.wait_until(LIVE).await;
         app.recommend("agent01", 0..1).await;
@@ -147,7 +147,7 @@ async fn a_restarted_service_is_found_again_and_the_gap_is_reported() {
     let mut app = App::start();
     let address = app.process.address.clone();
     let token = app.client().await.sign_in("user01").await;
-    let driver = Driver::start();
+    let driver = Driver::shared();
     let browser = listening(&driver, &app.at("/h5/"), "employee", &token).await;
     browser.wait_until(LIVE).await;
     let (code, _) = app.process.terminate();
@@ -169,7 +169,7 @@ async fn a_refused_handshake_is_reported_with_its_reason() {
     let employee = client.sign_in("user01").await;
     let gone = client.sign_in("user01").await;
     client.logout(&gone).await.data();
-    let driver = Driver::start();
+    let driver = Driver::shared();
     for (socket, token, over, reason) in [
         ("agent", &employee, "role", "role_needed"),
         ("employee", &gone, "session", "signed_out"),
@@ -203,7 +203,7 @@ async fn a_page_of_a_foreign_origin_opens_no_socket() {
     let app = App::start();
     let mut client = app.client().await;
     let token = client.sign_in("user01").await;
-    let driver = Driver::start();
+    let driver = Driver::shared();
     let browser = driver.browser(Options::default()).await;
     browser.goto(&format!("http://{}/", elsewhere().await)).await;
     let address = app.at("/api/ws/employee").replace("http", "ws");
@@ -224,7 +224,7 @@ async fn the_page_shows_what_happens_to_the_session_elsewhere() {
     let app = App::start();
     let mut client = app.client().await;
     let token = client.sign_in("agent01").await;
-    let driver = Driver::start();
+    let driver = Driver::shared();
     let browser = driver.browser(Options::default()).await;
     browser.goto(&app.at("/h5/")).await;
     browser.script("sessionStorage.setItem('deskpass.token', arguments[0])", &[json!(token)]).await;
@@ -249,7 +249,7 @@ async fn the_page_shows_what_happens_to_the_session_elsewhere() {
 async fn a_newer_socket_takes_the_place_of_the_oldest() {
     let app = App::start();
     let token = app.client().await.sign_in("user01").await;
-    let driver = Driver::start();
+    let driver = Driver::shared();
     let browser = listening(&driver, &app.at("/h5/"), "employee", &token).await;
     browser.wait_until(LIVE).await;
     let address = app.at("/api/ws/employee").replace("http", "ws");
@@ -274,7 +274,7 @@ async fn a_newer_socket_takes_the_place_of_the_oldest() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_typewriter_puts_pieces_in_order() {
     let app = App::start();
-    let driver = Driver::start();
+    let driver = Driver::shared();
     let browser = driver.browser(Options::default()).await;
     browser.goto(&app.at("/h5/")).await;
     let taken = async |pieces: Value| {

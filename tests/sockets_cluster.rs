@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use tokio::time::sleep;
 
-use crate::harness::{Client, ClusterStore, Operator, Process, Servers, TestSocket};
+use crate::harness::{Client, ClusterStore, Operator, Process, Servers, TestSocket, until};
 
 /// Two nodes on servers that a test may break, and a service key.
 struct Cluster {
@@ -65,15 +65,6 @@ fn to(employee: &str) -> Value {
     json!({ "employee_id": employee })
 }
 
-/// Waits for a condition that must hold soon.
-async fn soon(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
-    let began = Instant::now();
-    while !is_so().await {
-        assert!(began.elapsed() < Duration::from_secs(10), "{what}");
-        sleep(Duration::from_millis(20)).await;
-    }
-}
-
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn messages_accepted_by_one_node_reach_all_clients_and_all_are_counted() {
     let cluster = Cluster::start();
@@ -109,7 +100,7 @@ async fn ending_a_session_on_one_node_ends_its_sockets_on_the_other_within_a_sec
     let [mut one, mut other] = cluster.clients().await;
     for round in 0..10 {
         let token = one.sign_in("user01").await;
-        soon("the other node knows of the role", async || other.is_valid(&token).await).await;
+        until("the other node knows of the role", async || other.is_valid(&token).await).await;
         let mut socket = cluster.socket(1, &token).await;
         let ended = match round % 3 {
             0 => {
@@ -206,7 +197,7 @@ async fn what_redis_has_lost_is_not_passed_over_in_silence() {
     let last = socket.drain().await.last().unwrap()["id"].as_str().unwrap().to_owned();
     cluster.meanwhile(Servers::flush_redis).await;
     // The numbers start again: this may be the first message since, or the hundredth.
-    soon("messages are taken", async || {
+    until("messages are taken", async || {
         one.send_messages(&cluster.key, &json!({ "to": to("user01"), "msg_type": "ai_thinking" })).await.status == 200
     })
     .await;
@@ -249,7 +240,7 @@ async fn without_redis_services_must_retry_and_sockets_stay() {
     one.logout(&ending).await.data();
     ended.ends_with(4401, "signed_out").await;
     cluster.meanwhile(Servers::start_redis).await;
-    soon("messages are accepted", async || one.send_messages(&cluster.key, &body).await.status == 200).await;
+    until("messages are accepted", async || one.send_messages(&cluster.key, &body).await.status == 200).await;
     assert_eq!(socket.message().await["msg_type"], "ai_thinking");
 }
 
@@ -270,7 +261,7 @@ async fn without_postgres_nothing_is_said_on_doubt_and_all_of_it_later() {
     }
     socket.is_quiet().await;
     cluster.meanwhile(Servers::start_postgres).await;
-    soon("messages are accepted", async || one.send_messages(&cluster.key, &card(accepted)).await.status == 200).await;
+    until("messages are accepted", async || one.send_messages(&cluster.key, &card(accepted)).await.status == 200).await;
     for number in 1..=accepted {
         assert_eq!(socket.message().await["content"], number);
     }

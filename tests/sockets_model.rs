@@ -4,14 +4,13 @@
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use serde_json::{Value, json};
 use tokio::task::{JoinHandle, JoinSet};
 
-use crate::harness::{Client, Frame, StoreBackend, TestApp, TestSocket};
+use crate::harness::{Client, Frame, StoreBackend, TestApp, TestSocket, until};
 
 /// The owner of the clients, and another employee.
 const WHO: &str = "agent01";
@@ -250,13 +249,13 @@ impl World {
         let body = self.message(To::Person, None, rounds);
         self.nodes[0].client().await.send_messages(&self.key.clone(), &body).await.data();
         for session in &self.sessions {
-            until("everything has come", || session.heard.lock().unwrap().numbers.contains(&last)).await;
+            until("everything has come", async || session.heard.lock().unwrap().numbers.contains(&last)).await;
         }
         for over in &self.over {
             let waited = over.session.listening.as_ref().is_none_or(JoinHandle::is_finished);
             let heard = Arc::clone(&over.session.heard);
             if !waited {
-                until("a session that is over", || heard.lock().unwrap().closed == Some(4401)).await;
+                until("a session that is over", async || heard.lock().unwrap().closed == Some(4401)).await;
             }
         }
     }
@@ -313,17 +312,6 @@ impl World {
             assert!(!theirs || heard.numbers.contains(&number), "message {number} is missing: {heard:?}");
         }
     }
-}
-
-/// Waits until a condition holds.
-async fn until(what: &str, is_so: impl Fn() -> bool) {
-    for _ in 0..1_000 {
-        if is_so() {
-            return;
-        }
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
-    panic!("{what}: not in ten seconds");
 }
 
 async fn play(nodes: usize, history: &[Round]) {

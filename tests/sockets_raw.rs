@@ -29,7 +29,7 @@ async fn closes(app: &TestApp, token: &str, what: &str, bytes: &[u8], code: u16,
     assert!(socket.rest().await.is_ok(), "{what}: the line was cut");
 }
 
-on_every_store! {
+on_one_store! {
     async fn protocol_violations_are_reported(app) {
         let token = app.client().await.sign_in("user01").await;
         let unmasked = |first: u8| vec![first, 2, b'h', b'i'];

@@ -213,7 +213,9 @@ on_every_store! {
         client.get_as(&held.half, "/api/auth/otp-status").await.data();
         assert_eq!(client.introspect(&held.service_key, &held.session).await.json()["active"], true);
     }
+}
 
+on_one_store! {
     async fn what_is_in_it_is_no_code_no_password_and_no_cookie() {
         let app = TestApp::with(sealed_with(KEY)).await;
         let held = furnish(&app).await;
@@ -279,7 +281,9 @@ on_every_store! {
             }
         }
     }
+}
 
+on_every_store! {
     /// An attacker who can also write replaces an unknown secret with a known one.
     async fn what_is_moved_to_another_agent_does_not_open() {
         let app = TestApp::with(sealed_with(KEY)).await;

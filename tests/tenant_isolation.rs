@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use serde_json::{Value, json};
 
-use crate::harness::{Client, Device, StoreBackend, TestApp, request, settings};
+use crate::harness::{Client, Device, StoreBackend, TestApp, request, rounds, settings};
 
 const HOME: &str = "wwdeskpass";
 const ABROAD: &str = "wwpartner";
@@ -164,7 +164,8 @@ async fn keep_apart(cast: &Cast) {
     }
 }
 
-fn on(stage: StoreBackend, cases: u32) {
+fn on(stage: StoreBackend, cases: usize) {
+    let cases = u32::try_from(rounds(cases)).unwrap();
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     let config = ProptestConfig { cases, max_shrink_iters: 20, failure_persistence: None, ..ProptestConfig::default() };
     let ran = TestRunner::new(config).run(&cast(), |cast| {
@@ -179,11 +180,11 @@ mod two_corporations_are_kept_apart_on_every_route {
 
     #[test]
     fn embedded() {
-        on(StoreBackend::Embedded, 6);
+        on(StoreBackend::Embedded, 10);
     }
 
     #[test]
     fn scaled_out() {
-        on(StoreBackend::ScaledOut, 2);
+        on(StoreBackend::ScaledOut, 5);
     }
 }

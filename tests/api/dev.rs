@@ -30,12 +30,16 @@ on_every_store! {
         assert_eq!(users[5]["last_login_at"], "2027-01-15T08:00:00Z");
         assert_eq!(users[0]["last_login_ip"], json!(null));
     }
+}
 
+on_one_store! {
     async fn health_says_that_development_mode_is_on(app) {
         let health = app.client().await.get("/api/dev/health", &[]).await.data();
         assert_eq!((&health["status"], &health["development"]), (&json!("ok"), &json!(true)));
     }
+}
 
+on_every_store! {
     async fn seeding_again_changes_nothing(app) {
         app.auth().operator().revoke(app.key("user01"), "user").await.unwrap();
         let app = app.restart().await;
@@ -46,7 +50,7 @@ on_every_store! {
     }
 }
 
-on_every_store! {
+on_one_store! {
     async fn in_production_every_method_and_path_is_1018() {
         let app = TestApp::production().await;
         let mut client = app.client().await;
@@ -77,7 +81,9 @@ on_every_store! {
             client.get(path, &[]).await.refused(404, 1004);
         }
     }
+}
 
+on_every_store! {
     async fn data_of_development_mode_does_not_open_in_production_nor_the_other_way_round() {
         let elsewhere = if StoreBackend::current() == StoreBackend::Embedded { "--data" } else { "store.url" };
         let mut app = TestApp::start().await;

@@ -7,7 +7,9 @@ on_every_store! {
         let ready = app.client().await.get("/api/ready", &[]).await.data();
         assert_eq!(ready, json!({ "ready": true, "draining": false, "mode": "development", "dependencies": { "store": "ok", "shared": "ok", "platform": "unknown", "clock": "ok" } }));
     }
+}
 
+on_one_store! {
     async fn versions_are_the_same_on_both_paths(app) {
         let mut client = app.client().await;
         let version = client.get("/version", &[]).await.data();

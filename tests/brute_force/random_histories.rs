@@ -7,7 +7,7 @@ use proptest::test_runner::TestRunner;
 use serde_json::json;
 
 use super::{WRONG, locked, shut};
-use crate::harness::{Client, Device, PASSWORD, Response, STEP, StoreBackend, TestApp};
+use crate::harness::{Client, Device, PASSWORD, Response, STEP, StoreBackend, TestApp, rounds};
 
 /// The kinds of credentials: the password, and the codes of a device.
 const KINDS: usize = 2;
@@ -131,7 +131,8 @@ async fn compare(history: &[Step]) {
     }
 }
 
-fn on(stage: StoreBackend, cases: u32) {
+fn on(stage: StoreBackend, cases: usize) {
+    let cases = u32::try_from(rounds(cases)).unwrap();
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     let config =
         ProptestConfig { cases, max_shrink_iters: 100, failure_persistence: None, ..ProptestConfig::default() };
@@ -147,11 +148,11 @@ mod guesses_are_counted_as_the_reference_says {
 
     #[test]
     fn embedded() {
-        on(StoreBackend::Embedded, 24);
+        on(StoreBackend::Embedded, 40);
     }
 
     #[test]
     fn scaled_out() {
-        on(StoreBackend::ScaledOut, 10);
+        on(StoreBackend::ScaledOut, 15);
     }
 }

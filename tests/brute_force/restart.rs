@@ -1,12 +1,11 @@
 //! Failed attempts outlive the process and the client's connection.
 
 use std::path::Path;
-use std::time::{Duration, Instant};
 
 use serde_json::json;
 
 use super::{PAUSE, WRONG, guess_wrong, shut};
-use crate::harness::{Client, ClusterStore, PASSWORD, Process, Servers, query, request};
+use crate::harness::{Client, ClusterStore, PASSWORD, Process, Servers, query, request, until};
 
 /// The number of failed attempts on record.
 const COUNTED: &str = "SELECT in_a_row FROM guess WHERE employee_key = 'agent01' AND trial = 'password'";
@@ -14,15 +13,6 @@ const COUNTED: &str = "SELECT in_a_row FROM guess WHERE employee_key = 'agent01'
 fn guess(password: &str) -> Vec<u8> {
     let body = json!({ "employee_id": "agent01", "password": password }).to_string();
     request("POST", "/api/agents/login", &[("content-type", "application/json")], body.as_bytes())
-}
-
-/// Waits until a condition holds.
-async fn until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let began = Instant::now();
-    while !is_so() {
-        assert!(began.elapsed() < Duration::from_secs(20), "{what}");
-        tokio::time::sleep(Duration::from_millis(2)).await;
-    }
 }
 
 on_every_store! {
@@ -48,7 +38,7 @@ on_every_store! {
             let mut impatient = app.client().await;
             impatient.start(&guess(WRONG)).await;
             // An attempt counts once the service has received it, so the client waits for that before it hangs up.
-            until("a guess was not counted", || app.query(COUNTED) == [count.to_string()]).await;
+            until("a guess was not counted", async || app.query(COUNTED) == [count.to_string()]).await;
             drop(impatient);
         }
         assert_eq!(shut(&client.agent_login("agent01", PASSWORD).await), 900);
@@ -56,9 +46,9 @@ on_every_store! {
         // A right password resets the count, also when the client does not wait for the response.
         let mut impatient = app.client().await;
         impatient.start(&guess(PASSWORD)).await;
-        until("a guess was not counted", || app.query(COUNTED) != ["5"]).await;
+        until("a guess was not counted", async || app.query(COUNTED) != ["5"]).await;
         drop(impatient);
-        until("a right guess was not noticed", || app.query(COUNTED).is_empty()).await;
+        until("a right guess was not noticed", async || app.query(COUNTED).is_empty()).await;
         guess_wrong(&mut client, 4).await;
         client.partial_sign_in("agent01").await;
     }
@@ -80,7 +70,7 @@ async fn killed_over_guesses(start: impl Fn() -> Process, on_record: impl Fn() -
         client.start(&guess(WRONG)).await;
         asked.push(client);
     }
-    until("no guess was counted", || on_record() != ["2"]).await;
+    until("no guess was counted", async || on_record() != ["2"]).await;
     node.kill();
     let node = start();
     let mut client = Client::connect(&node.address).await;

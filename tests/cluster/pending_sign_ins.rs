@@ -7,7 +7,7 @@ use deskpass_store::PlatformCode;
 use serde_json::{Value, json};
 
 use super::{Pair, one_of, scanned};
-use crate::harness::{StoreBackend, TestApp, fragment, location, target};
+use crate::harness::{StoreBackend, TestApp, fragment, location, rounds, target};
 
 /// Leaves a sign-in in the state of a node that dies after the phone's confirmation.
 async fn left_confirmed(node: &TestApp, ticket: &str, claim: &PhoneClaim) {
@@ -41,13 +41,14 @@ on_nodes! {
         pair.nodes[0].add("user01", Role::User).await;
         let [mut one, mut other] = pair.clients().await;
         let mut platform = pair.platform.client().await;
-        for _ in 0..500 {
+        let rounds = rounds(500);
+        for _ in 0..rounds {
             let qrcode = one.qrcode().await;
             let confirm = scanned(&mut platform, &mut other, &qrcode, "user01").await;
             let (here, there) = tokio::join!(one.decide("confirm", &confirm), other.decide("confirm", &confirm));
             assert!(one_of([here.status, there.status]), "{here:?} {there:?}");
         }
-        assert_eq!(pair.nodes[0].query("SELECT count(*) FROM login_log WHERE event = 'sign_in'"), ["500"]);
+        assert_eq!(pair.nodes[0].query("SELECT count(*) FROM login_log WHERE event = 'sign_in'"), [rounds.to_string()]);
     }
 
     async fn a_yes_to_a_node_that_died_can_be_said_again_on_another() {
@@ -109,7 +110,7 @@ on_nodes! {
         let pair = Pair::start().await;
         let [mut one, mut other] = pair.clients().await;
         let mut platform = pair.platform.client().await;
-        for _ in 0..300 {
+        for _ in 0..rounds(300) {
             let qrcode = one.qrcode().await;
             let link = qrcode["qrcode_url"].as_str().unwrap();
             let (here, there) =
@@ -125,15 +126,16 @@ on_nodes! {
         let pair = Pair::start().await;
         let [mut one, mut other] = pair.clients().await;
         let mut platform = pair.platform.client().await;
-        for _ in 0..300 {
+        let loads = rounds(300);
+        for _ in 0..loads {
             let (link, cookies) = one.begin_oauth("https://desk.example.com/h5/").await;
             let back = platform.authorize(&link, "user01").await;
             // The platform's client loads the page twice, and the balancer sends it to both nodes.
             let (here, there) = tokio::join!(one.oauth_callback(&back, &cookies), other.oauth_callback(&back, &cookies));
             assert_eq!(fragment(location(&here), "ticket"), fragment(location(&there), "ticket"));
         }
-        assert_eq!(pair.nodes[0].query("SELECT count(*) FROM login_log"), ["300"]);
-        for _ in 0..200 {
+        assert_eq!(pair.nodes[0].query("SELECT count(*) FROM login_log"), [loads.to_string()]);
+        for _ in 0..rounds(200) {
             let (link, cookies) = one.begin_oauth("https://desk.example.com/h5/").await;
             let back = platform.authorize(&link, "user01").await;
             let (here, there) = tokio::join!(one.oauth_callback(&back, &cookies), other.oauth_callback(&back, ""));

@@ -10,8 +10,8 @@ mod wire;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use tempfile::TempDir;
 
+use driver::Session;
 pub(crate) use driver::{Driver, Options, Viewport};
 pub(crate) use keyboard::Key;
 pub(crate) use network::Network;
@@ -27,10 +27,9 @@ const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
 /// One browser with one window.
 #[derive(Debug)]
 pub(crate) struct Browser {
-    address: String,
-    session: String,
-    phone: bool,
-    _profile: TempDir,
+    driver: Driver,
+    /// Taken when it is given back.
+    session: Option<Session>,
 }
 
 impl Browser {
@@ -145,13 +144,43 @@ impl Browser {
     }
 
     async fn ask(&self, method: &'static str, path: &str, body: Option<Value>) -> Result<Value, String> {
-        exchange_aside(self.address.clone(), method, format!("{}{path}", self.session), body).await
+        let session = self.session();
+        exchange_aside(session.address.clone(), method, format!("{}{path}", session.path), body).await
+    }
+
+    fn session(&self) -> &Session {
+        self.session.as_ref().expect("a browser has a session until it is dropped")
+    }
+
+    /// Makes a browser that another test used as good as new: another tab, and nothing that the former tabs left behind.
+    async fn forget_everything(&self) {
+        let old = self.get("/window/handles").await;
+        let new = self.post("/window/new", json!({ "type": "tab" })).await["handle"].take();
+        for handle in old.as_array().unwrap() {
+            self.post("/window", json!({ "handle": handle })).await;
+            self.ask("DELETE", "/window", None).await.unwrap();
+        }
+        self.post("/window", json!({ "handle": new })).await;
+        self.ask("DELETE", "/chromium/network_conditions", None).await.unwrap();
+        self.cdp("Page.bringToFront", json!({})).await;
+        self.cdp("Browser.resetPermissions", json!({})).await;
+        self.cdp("Network.clearBrowserCookies", json!({})).await;
+        self.cdp("Network.clearBrowserCache", json!({})).await;
+        self.cdp(
+            "Storage.clearDataForOrigin",
+            json!({ "origin": "*", "storageTypes": "local_storage,indexeddb,cache_storage,service_workers" }),
+        )
+        .await;
+        for which in ["browser", "performance"] {
+            self.log(which).await;
+        }
     }
 }
 
 impl Drop for Browser {
     fn drop(&mut self) {
-        // Also while a test panics: the browser must end before its profile is removed. The driver kills what remains.
-        let _ = exchange(&self.address, "DELETE", &self.session, None);
+        let Some(session) = self.session.take() else { return };
+        // What state the browser of a failed test is in is unknown.
+        if std::thread::panicking() { session.end() } else { self.driver.give_back(session) }
     }
 }

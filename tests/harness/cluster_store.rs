@@ -1,6 +1,11 @@
 //! The store of a scaled-out service: a schema in PostgreSQL and a prefix in Redis.
 
-use tokio_postgres::{NoTls, SimpleQueryMessage};
+use std::cell::RefCell;
+use std::sync::{Arc, LazyLock, mpsc};
+
+use tokio::runtime::Runtime;
+use tokio_postgres::error::SqlState;
+use tokio_postgres::{Client, Error, NoTls, SimpleQueryMessage};
 use url::Url;
 
 /// A store for one test. All nodes with these settings form one cluster.
@@ -24,7 +29,7 @@ impl ClusterStore {
     }
 
     /// Runs SQL on a connection of its own, which stays open until the returned client is dropped.
-    pub(crate) async fn hold(&self, sql: &str) -> tokio_postgres::Client {
+    pub(crate) async fn hold(&self, sql: &str) -> Client {
         let (client, connection) = tokio_postgres::connect(&self.store, NoTls).await.unwrap();
         tokio::spawn(connection);
         client.batch_execute(sql).await.unwrap();
@@ -70,18 +75,46 @@ impl ClusterStore {
     }
 }
 
-/// Runs SQL on a server and returns its rows. On a thread of its own, since tests call it inside their futures.
+/// The runtime of the connections below.
+static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| {
+    let mut runtime = tokio::runtime::Builder::new_multi_thread();
+    runtime.worker_threads(1).enable_all().build().unwrap()
+});
+
+thread_local! {
+    /// The connection that this thread used last, and its URL: a test usually asks the same database again.
+    static CONNECTION: RefCell<Option<(String, Arc<Client>)>> = const { RefCell::new(None) };
+}
+
+/// Runs SQL on a server and returns its rows. On a runtime of its own, since tests call it inside their futures.
 pub(super) fn run_sql(url: &str, sql: &str) -> Vec<String> {
-    let ask = async {
-        let (client, connection) = tokio_postgres::connect(url, NoTls).await.unwrap();
-        tokio::spawn(connection);
-        client.simple_query(sql).await.unwrap_or_else(|error| panic!("{sql}: {error:?}"))
-    };
-    let runtime = || tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let found = std::thread::scope(|scope| scope.spawn(|| runtime().block_on(ask)).join());
-    let found = found.unwrap_or_else(|panic| std::panic::resume_unwind(panic)).into_iter();
+    let kept = CONNECTION.take().filter(|(kept, client)| kept == url && !client.is_closed()).map(|(_, client)| client);
+    let (send, receive) = mpsc::channel();
+    RUNTIME.spawn(ask(url.to_owned(), sql.to_owned(), kept, send));
+    let (client, found) = receive.recv().unwrap_or_else(|_| panic!("{url} does not answer {sql}"));
+    CONNECTION.set(Some((url.to_owned(), client)));
+    let found = found.unwrap_or_else(|error| panic!("{sql}: {error:?}")).into_iter();
     let row = |message| if let SimpleQueryMessage::Row(row) = message { Some(text(&row)) } else { None };
     found.filter_map(row).collect()
+}
+
+type Found = Result<Vec<SimpleQueryMessage>, Error>;
+
+async fn ask(url: String, sql: String, kept: Option<Arc<Client>>, answer: mpsc::Sender<(Arc<Client>, Found)>) {
+    if let Some(client) = kept {
+        let found = client.simple_query(&sql).await;
+        // A server that was stopped meanwhile has ended the connection, and has not seen the query.
+        let stopped = [SqlState::ADMIN_SHUTDOWN, SqlState::CRASH_SHUTDOWN];
+        let ended = |error: &Error| error.code().is_none_or(|code| stopped.contains(code));
+        if !found.as_ref().is_err_and(ended) {
+            let _ = answer.send((client, found));
+            return;
+        }
+    }
+    let (client, connection) = tokio_postgres::connect(&url, NoTls).await.unwrap();
+    tokio::spawn(connection);
+    let found = client.simple_query(&sql).await;
+    let _ = answer.send((Arc::new(client), found));
 }
 
 fn text(row: &tokio_postgres::SimpleQueryRow) -> String {

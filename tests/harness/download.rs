@@ -1,9 +1,12 @@
 //! Reads a response of any length, as slowly as a test wants.
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::TcpStream;
+use tokio::net::{TcpSocket, TcpStream};
 
 use super::{Response, request};
+
+/// Fixed and small: the system would take megabytes for a client that does not read, and a test would have to send more.
+const RECEIVE_BUFFER: u32 = 1 << 17;
 
 /// A response under way.
 #[derive(Debug)]
@@ -17,7 +20,9 @@ impl Download {
     pub(crate) async fn begin(address: &str, token: &str, path: &str, accept: &str) -> Self {
         let bearer = format!("Bearer {token}");
         let headers = [("authorization", &*bearer), ("accept", accept), ("connection", "close")];
-        let mut stream = TcpStream::connect(address).await.unwrap();
+        let socket = TcpSocket::new_v4().unwrap();
+        socket.set_recv_buffer_size(RECEIVE_BUFFER).unwrap();
+        let mut stream = socket.connect(address.parse().unwrap()).await.unwrap();
         stream.write_all(&request("GET", path, &headers, b"")).await.unwrap();
         Self { stream, bytes: Vec::new() }
     }

@@ -16,6 +16,7 @@ mod servers;
 mod service;
 mod socket;
 mod store_backend;
+mod wait;
 
 pub(crate) use agent::{Device, PASSWORD, STEP};
 pub(crate) use app::{PRODUCTION, TestApp, query, settings};
@@ -27,11 +28,12 @@ pub(crate) use faketime::FakeClock;
 pub(crate) use openapi_check::assert_documented;
 pub(crate) use operator::Operator;
 pub(crate) use phone::{Platform, cookies, encoded, fragment, location, target};
-pub(crate) use process::{Process, binary, with_settings};
+pub(crate) use process::{Process, binary, finished, with_settings};
 pub(crate) use proxy::{Proxy, free_address};
 pub(crate) use servers::{PASSWORDS, Servers};
 pub(crate) use socket::{Frame, TestSocket, handshake, masked};
-pub(crate) use store_backend::StoreBackend;
+pub(crate) use store_backend::{StoreBackend, rounds};
+pub(crate) use wait::until;
 
 /// Runs a test on every store, under a name that says which. The test gets a service in development mode, or starts its own.
 macro_rules! on_every_store {
@@ -57,3 +59,15 @@ macro_rules! on_every_store {
     (@start $app:ident) => { crate::harness::TestApp::start().await };
 }
 pub(crate) use on_every_store;
+
+/// Runs a test of what no store has a part in: parsing, refusals by form, protocols, the platform. One store is enough.
+macro_rules! on_one_store {
+    ($($(#[$meta:meta])* async fn $name:ident($($app:ident)?) $body:block)*) => {$(
+        $(#[$meta])*
+        #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+        async fn $name() {
+            $(let $app = crate::harness::TestApp::start().await;)?
+            $body
+        }
+    )*};
+}

@@ -2,9 +2,12 @@
 
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 
 use super::ClusterStore;
+
+/// The beginning of the line that a service prints when it is ready.
+const READY: &str = "deskpass is ready at http://";
 
 /// The program under test, as a command.
 pub(crate) fn binary() -> Command {
@@ -15,6 +18,28 @@ pub(crate) fn binary() -> Command {
     }
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command
+}
+
+/// Runs a command to its end. A service that starts would not end: it is killed, and the test fails.
+pub(crate) fn finished(command: &mut Command) -> Output {
+    let mut child = command.spawn().unwrap();
+    let (stdout, mut stderr) = (BufReader::new(child.stdout.take().unwrap()), child.stderr.take().unwrap());
+    let errors = std::thread::spawn(move || {
+        let mut errors = Vec::new();
+        stderr.read_to_end(&mut errors).unwrap();
+        errors
+    });
+    let mut written = Vec::new();
+    for line in stdout.split(b'\n').map(Result::unwrap) {
+        if line.starts_with(READY.as_bytes()) {
+            child.kill().unwrap();
+            child.wait().unwrap();
+            panic!("it starts to serve: {command:?}");
+        }
+        written.extend(line);
+        written.push(b'\n');
+    }
+    Output { status: child.wait().unwrap(), stdout: written, stderr: errors.join().unwrap() }
 }
 
 /// `deskpass serve` with settings from the environment only: no settings file of the developer who runs the suite.
@@ -64,7 +89,7 @@ impl Process {
         let mut stdout = BufReader::new(child.stdout.take().unwrap());
         let mut line = String::new();
         stdout.read_line(&mut line).unwrap();
-        let Some(address) = line.trim().strip_prefix("deskpass is ready at http://") else {
+        let Some(address) = line.trim().strip_prefix(READY) else {
             let mut why = String::new();
             child.stderr.take().unwrap().read_to_string(&mut why).unwrap();
             panic!("no ready line, but {line:?} and {why}");

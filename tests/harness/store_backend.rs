@@ -6,6 +6,11 @@ tokio::task_local! {
     static STORE_BACKEND: StoreBackend;
 }
 
+/// The number of rounds of a race or a random history: a fifth in every run of the suite, all of them in `make torture`.
+pub(crate) fn rounds(all: usize) -> usize {
+    if std::env::var_os("TORTURE").is_some() { all } else { all.div_ceil(5) }
+}
+
 /// The store of every service that a test starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum StoreBackend {
@@ -26,11 +31,12 @@ impl StoreBackend {
         STORE_BACKEND.try_with(|stage| *stage).unwrap_or(Self::Embedded)
     }
 
-    /// The number of rounds of a race test: where each step is a round trip over a socket, collisions are more likely.
-    pub(crate) fn rounds(self, embedded: usize) -> usize {
+    /// The number of rounds of a race: where each step is a round trip over a socket, collisions are more likely, and a fifth
+    /// is always enough.
+    pub(crate) fn rounds(self, all: usize) -> usize {
         match self {
-            Self::Embedded => embedded,
-            Self::ScaledOut => embedded / 5,
+            Self::Embedded => rounds(all),
+            Self::ScaledOut => all.div_ceil(5),
         }
     }
 

@@ -61,7 +61,7 @@ async fn gets_no_token_and_changes_nothing() {
     // The platform gets an access token, which an attack could revoke.
     let code = client.qrcode().await;
     client.scan_as(&code, "user01").await;
-    let driver = Driver::start();
+    let driver = Driver::shared();
     let rules = Some("MAP evil.test 127.0.0.1");
     let browser = driver.browser(Options { resolver_rules: rules, ..Options::default() }).await;
     let evil = attacker(app.address.clone()).await;

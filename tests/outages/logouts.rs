@@ -9,7 +9,7 @@ use tokio::task::JoinSet;
 use tokio::time::sleep;
 
 use super::{Cluster, HEALED, LAG, bearer, soon};
-use crate::harness::{Client, Process, Servers, request};
+use crate::harness::{Client, Process, Servers, request, rounds};
 
 /// Signs out on one node a session that the other has cached, and watches the other.
 async fn one_logout([here, there]: &mut [Client; 2], slowest: &AtomicUsize) {
@@ -77,7 +77,7 @@ async fn many_logouts(cluster: &Cluster, rounds: usize) -> usize {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_logout_counts_everywhere_within_a_second_whatever_becomes_of_redis() {
     let cluster = Cluster::start();
-    let logouts = std::env::var("TORTURE_LOGOUTS").ok().and_then(|logouts| logouts.parse().ok()).unwrap_or(1_500);
+    let logouts = std::env::var("TORTURE_LOGOUTS").ok().and_then(|logouts| logouts.parse().ok()).unwrap_or(400);
     let calm = many_logouts(&cluster, logouts / 5).await;
     let enough = Arc::new(AtomicBool::new(false));
     let torment = tokio::spawn(torment(Arc::clone(&cluster.servers), Arc::clone(&enough)));
@@ -124,7 +124,7 @@ async fn a_logout_that_was_not_announced_counts_too() {
 async fn a_node_that_stood_still_does_not_believe_what_it_remembers() {
     let cluster = Cluster::start();
     let [mut here, mut there] = cluster.clients().await;
-    for _ in 0..5 {
+    for _ in 0..rounds(10) {
         let token = here.sign_in("user01").await;
         assert!(there.is_valid(&token).await);
         cluster.nodes[1].pause();

@@ -20,7 +20,7 @@ async fn recovery_codes(browser: &Browser) -> Vec<String> {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_agent_sets_up_a_device_tries_it_and_removes_it() {
     let app = TestApp::start().await;
-    let driver = Driver::start();
+    let driver = Driver::shared();
     for options in people() {
         // In a session with platform vouching, a device that is bound is proven; the code is only a trial.
         let token = app.client().await.sign_in_by_phone("agent01").await;
@@ -77,7 +77,7 @@ async fn an_agent_sets_up_a_device_tries_it_and_removes_it() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_agent_sets_and_changes_a_password() {
     let app = TestApp::start().await;
-    let driver = Driver::start();
+    let driver = Driver::shared();
     let (browser, _) = at_the_desk(&driver, &app, Options::default(), "agent01", "/itagent/#/security").await;
     let other = app.client().await.sign_in("agent01").await;
     browser.wait_for("#new-password").await;
@@ -113,7 +113,7 @@ async fn an_agent_sets_and_changes_a_password() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_employee_has_neither() {
     let app = TestApp::start().await;
-    let driver = Driver::start();
+    let driver = Driver::shared();
     let (browser, _) = at_the_desk(&driver, &app, Options::default(), "user01", "/h5/#/security").await;
     browser.wait_for("#sessions [data-act=end]").await;
     browser.wait_for("#sign-ins tbody tr").await;

@@ -116,7 +116,7 @@ async fn trap(attacker: &mut Client) -> (String, String) {
 /// The guarantee: no number and no rhythm of presses on a foreign page signs the attacker in.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn presses_on_a_foreign_page_confirm_nothing() {
-    let (app, driver, lure) = (TestApp::start().await, Driver::start(), lure().await);
+    let (app, driver, lure) = (TestApp::start().await, Driver::shared(), lure().await);
     let mut attacker = app.client().await;
     let phone = driver.browser(Options::on(Viewport::Phone)).await;
     // The attacker knows our page and places the lure's button accordingly.
@@ -153,7 +153,7 @@ async fn presses_on_a_foreign_page_confirm_nothing() {
 /// A user who wants to sign in can: the page says what is odd, and two deliberate presses at two places are an answer.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_user_who_was_lured_and_means_it_can_confirm() {
-    let (app, driver, lure) = (TestApp::start().await, Driver::start(), lure().await);
+    let (app, driver, lure) = (TestApp::start().await, Driver::shared(), lure().await);
     let mut client = app.client().await;
     let phone = driver.browser(Options { language: "zh-CN", ..Options::on(Viewport::Phone) }).await;
     let (ticket, link) = trap(&mut client).await;
@@ -176,7 +176,7 @@ async fn a_user_who_was_lured_and_means_it_can_confirm() {
 /// The same for the other question that a link leads to: presses elsewhere do not change the signed-in user here.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn presses_on_a_foreign_page_continue_nothing() {
-    let (app, driver, lure) = (TestApp::start().await, Driver::start(), lure().await);
+    let (app, driver, lure) = (TestApp::start().await, Driver::shared(), lure().await);
     let mut attacker = app.client().await;
     let victim = driver.browser(Options::on(Viewport::Phone)).await;
     let (link, _) = attacker.begin_oauth(&format!("http://{}/h5/", app.address)).await;

@@ -6,7 +6,7 @@ use crate::harness::{Driver, Options, picture};
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_api_can_be_read_by_people() {
     let (_directory, service) = service();
-    let driver = Driver::start();
+    let driver = Driver::shared();
     let address = format!("http://{}/api/docs", service.address);
     let described: serde_json::Value = serde_json::from_str(deskpass::http::description()).unwrap();
     let paths = described["paths"].as_object().unwrap().values();

@@ -18,7 +18,7 @@ async fn sign_in_with(client: &mut Client, browser: &str, who: &str) -> String {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_user_switches_roles_by_a_press_and_every_page_knows() {
     let app = TestApp::start().await;
-    let driver = Driver::start();
+    let driver = Driver::shared();
     for options in people() {
         let (browser, token) = at_the_desk(&driver, &app, options, "agent01", "/itagent/").await;
         browser.wait_for("#live[data-state=live]").await;
@@ -42,7 +42,7 @@ async fn a_user_switches_roles_by_a_press_and_every_page_knows() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_user_who_loses_the_active_role_is_offered_the_others() {
     let app = TestApp::start().await;
-    let driver = Driver::start();
+    let driver = Driver::shared();
     for options in people() {
         let (browser, token) = at_the_desk(&driver, &app, options, "agent01", "/h5/").await;
         browser.wait_for("#live[data-state=live]").await;
@@ -63,7 +63,7 @@ async fn a_user_who_loses_the_active_role_is_offered_the_others() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_user_sees_where_they_are_signed_in_and_ends_it() {
     let app = TestApp::start().await;
-    let driver = Driver::start();
+    let driver = Driver::shared();
     let mut client = app.client().await;
     for options in people() {
         let other = sign_in_with(&mut client, WINDOWS, "user01").await;
@@ -100,7 +100,7 @@ async fn a_user_sees_where_they_are_signed_in_and_ends_it() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_user_signs_out_everywhere_at_once() {
     let app = TestApp::start().await;
-    let driver = Driver::start();
+    let driver = Driver::shared();
     let mut client = app.client().await;
     let other = client.sign_in("user01").await;
     let (browser, token) = at_the_desk(&driver, &app, Options::default(), "user01", "/h5/#/security").await;
@@ -116,7 +116,7 @@ async fn a_user_signs_out_everywhere_at_once() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_disowned_sign_in_is_ended_and_reported() {
     let app = TestApp::start().await;
-    let driver = Driver::start();
+    let driver = Driver::shared();
     let mut client = app.client().await;
     for options in people() {
         app.clock.advance(std::time::Duration::from_mins(7));
@@ -154,7 +154,7 @@ async fn a_disowned_sign_in_is_ended_and_reported() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_user_signs_out_with_the_keyboard_alone() {
     let app = TestApp::start().await;
-    let driver = Driver::start();
+    let driver = Driver::shared();
     let (browser, token) = at_the_desk(&driver, &app, Options::default(), "user01", "/h5/").await;
     browser.wait_for("#account").await;
     let mut passed = Vec::new();
@@ -173,7 +173,7 @@ async fn a_user_signs_out_with_the_keyboard_alone() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_token_is_in_no_address_and_does_not_outlive_the_tab() {
     let app = TestApp::start().await;
-    let driver = Driver::start();
+    let driver = Driver::shared();
     let token = app.client().await.sign_in("user01").await;
     let browser = driver.browser(Options::on(Viewport::Phone)).await;
     hand_over(&browser, &app.address, &token, "/h5/").await;

@@ -15,7 +15,7 @@ async fn messages_of_every_kind_are_shown_as_they_come() {
     let app = TestApp::start().await;
     let (key, _) = app.service_key("messages").await;
     let mut client = app.client().await;
-    let driver = Driver::start();
+    let driver = Driver::shared();
     for options in people() {
         let (browser, _) = at_the_desk(&driver, &app, options, "user01", "/h5/").await;
         browser.wait_for("#live[data-state=live]").await;
@@ -52,7 +52,7 @@ async fn a_text_grows_as_it_is_written() {
     let app = TestApp::start().await;
     let (key, _) = app.service_key("messages").await;
     let mut client = app.client().await;
-    let driver = Driver::start();
+    let driver = Driver::shared();
     for options in people() {
         let (browser, _) = at_the_desk(&driver, &app, options, "user01", "/h5/#/messages").await;
         browser.wait_for("#live[data-state=live]").await;
@@ -96,7 +96,7 @@ async fn hostile_messages_do_nothing() {
     let app = TestApp::start().await;
     let (key, _) = app.service_key("messages").await;
     let mut client = app.client().await;
-    let driver = Driver::start();
+    let driver = Driver::shared();
     let hostile = [
         json!({ "text": "<img src=x onerror=window.hit=1>", "options": [{}, null, [], "<b>bold</b>", "x".repeat(5000)] }),
         json!({ "title": "a\u{202e}gnp.exe", "url": "javascript:window.hit=1", "text": "y".repeat(9000) }),
@@ -139,7 +139,7 @@ async fn hostile_messages_do_nothing() {
 async fn a_link_shows_its_host() {
     let app = TestApp::start().await;
     let (key, _) = app.service_key("messages").await;
-    let (mut client, driver) = (app.client().await, Driver::start());
+    let (mut client, driver) = (app.client().await, Driver::shared());
     let (browser, _) = at_the_desk(&driver, &app, Options::on(Viewport::Phone), "user01", "/h5/#/messages").await;
     browser.wait_for("#live[data-state=live]").await;
     browser.wait_for("#stream").await;
@@ -169,7 +169,7 @@ async fn the_latest_are_kept() {
     let app = TestApp::start().await;
     let (key, _) = app.service_key("messages").await;
     let mut client = app.client().await;
-    let driver = Driver::start();
+    let driver = Driver::shared();
     let (browser, _) = at_the_desk(&driver, &app, Options::default(), "user01", "/h5/#/messages").await;
     browser.wait_for("#live[data-state=live]").await;
     for hundred in 0..3 {

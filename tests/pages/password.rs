@@ -29,7 +29,7 @@ async fn refused(browser: &Browser, with: &str) {
 async fn an_agent_gets_in_with_a_password_and_a_code_or_a_recovery_code() {
     let app = TestApp::start().await;
     let device = app.agent_with_device("agent01").await;
-    let driver = Driver::start();
+    let driver = Driver::shared();
     for options in people() {
         let browser = asked(&driver, &app, options).await;
         assert_eq!(browser.active().await, "#password-id");
@@ -62,7 +62,7 @@ async fn an_agent_gets_in_with_a_password_and_a_code_or_a_recovery_code() {
 async fn an_agent_without_a_device_sets_one_up_on_the_way_in() {
     let app = TestApp::start().await;
     app.client().await.first_password("agent01").await;
-    let driver = Driver::start();
+    let driver = Driver::shared();
     let browser = asked(&driver, &app, Options { language: "zh-CN", ..Options::on(Viewport::Phone) }).await;
     try_password(&browser, "agent01", PASSWORD).await;
     browser.wait_for("#device-secret").await;
@@ -84,7 +84,7 @@ async fn an_agent_without_a_device_sets_one_up_on_the_way_in() {
 async fn a_setup_code_makes_a_password() {
     let app = TestApp::start().await;
     let code = app.auth().operator().reset_password(app.key("agent01")).await.unwrap().code.text();
-    let driver = Driver::start();
+    let driver = Driver::shared();
     let browser = asked(&driver, &app, Options::default()).await;
     browser.click("#password-setup").await;
     browser.type_into("#password-id", "agent01").await;
@@ -106,7 +106,7 @@ async fn a_setup_code_makes_a_password() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_refused_agent_learns_what_to_do() {
     let app = TestApp::start().await;
-    let driver = Driver::start();
+    let driver = Driver::shared();
     for options in people() {
         let browser = asked(&driver, &app, options).await;
         try_password(&browser, "agent01", PASSWORD).await;
@@ -134,7 +134,7 @@ async fn a_refused_agent_learns_what_to_do() {
 async fn an_agent_who_takes_too_long_begins_anew() {
     let app = TestApp::start().await;
     app.agent_with_device("agent01").await;
-    let driver = Driver::start();
+    let driver = Driver::shared();
     let browser = asked(&driver, &app, Options::default()).await;
     try_password(&browser, "agent01", PASSWORD).await;
     browser.wait_for("#password-code").await;

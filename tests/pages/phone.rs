@@ -14,7 +14,7 @@ async fn a_browser_that_did_not_begin_is_asked() {
     let mut attacker = Client::connect(&service.address).await;
     let (link, _) = attacker.begin_oauth(&format!("http://{}/h5/", service.address)).await;
     let back = attacker.authorize(&link, "user01").await;
-    let driver = Driver::start();
+    let driver = Driver::shared();
     let victim = driver.browser(Options::default()).await;
     victim.goto(&back).await;
     victim.wait_for("body[data-view=ask] #go-on").await;
@@ -31,7 +31,7 @@ async fn a_browser_that_did_not_begin_is_asked() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_person_of_a_connected_corporation_says_which_employee_they_are() {
     let (_directory, service) = service();
-    let driver = Driver::start();
+    let driver = Driver::shared();
     let wecom = Options { user_agent: Some("Mozilla/5.0 wxwork/4.1"), ..Options::on(Viewport::Phone) };
     let browser = driver.browser(wecom).await;
     browser.goto(&format!("http://{}/h5/", service.address)).await;
@@ -56,7 +56,7 @@ async fn a_person_of_a_connected_corporation_says_which_employee_they_are() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_phone_is_not_asked_to_scan_itself() {
     let (_directory, service) = service();
-    let driver = Driver::start();
+    let driver = Driver::shared();
     let phone = driver.browser(Options::on(Viewport::Phone)).await;
     phone.goto(&format!("http://{}/h5/", service.address)).await;
     phone.wait_for("#here").await;
@@ -81,7 +81,7 @@ async fn a_ticket_from_elsewhere_is_not_taken() {
     let code = attacker.qrcode().await;
     let confirm = attacker.scan_as(&code, "user01").await;
     attacker.decide("confirm", &confirm).await.data();
-    let driver = Driver::start();
+    let driver = Driver::shared();
     let victim = driver.browser(Options::default()).await;
     victim.goto(&format!("http://{}/h5/#ticket={}", service.address, code["ticket"].as_str().unwrap())).await;
     victim.wait_for("#welcome[data-state=waiting]").await;
@@ -110,7 +110,7 @@ async fn elsewhere(address: &str) -> String {
 async fn a_no_on_the_phone_and_a_framed_page_do_not_sign_in() {
     let (_directory, service) = service();
     let mut client = Client::connect(&service.address).await;
-    let driver = Driver::start();
+    let driver = Driver::shared();
     let phone = driver.browser(Options { language: "zh-CN", ..Options::on(Viewport::Phone) }).await;
     let code = client.qrcode().await;
     let landed = client.scan(&code, "user01").await;
@@ -136,7 +136,7 @@ async fn a_no_on_the_phone_and_a_framed_page_do_not_sign_in() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_phone_that_is_late_or_offline_learns_so() {
     let app = TestApp::start().await;
-    let driver = Driver::start();
+    let driver = Driver::shared();
     let mut client = app.client().await;
     for options in people() {
         let browser = driver.browser(options).await;

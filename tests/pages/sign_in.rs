@@ -8,7 +8,7 @@ use crate::harness::{Driver, Options, TestApp, Viewport, fragment, location, pic
 on_every_store! {
     async fn a_browser_shows_the_code_a_phone_confirms_and_the_browser_is_signed_in() {
         let (_directory, service) = service();
-        let driver = Driver::start();
+        let driver = Driver::shared();
         let desktop = driver.browser(Options::default()).await;
         let phone = driver.browser(Options { phone: true, ..Options::default() }).await;
         desktop.goto(&format!("http://{}/itagent/", service.address)).await;
@@ -58,7 +58,7 @@ on_every_store! {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_link_changes_nothing_for_a_signed_in_user() {
     let app = TestApp::start().await;
-    let (driver, mut attacker) = (Driver::start(), app.client().await);
+    let (driver, mut attacker) = (Driver::shared(), app.client().await);
     let (browser, token) = at_the_desk(&driver, &app, Options::default(), "user01", "/h5/").await;
     browser.wait_for("#account").await;
     let page = format!("http://{}/h5/", app.address);
@@ -82,7 +82,7 @@ async fn a_link_changes_nothing_for_a_signed_in_user() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn signing_in_on_this_computer_comes_back_signed_in() {
     let (_directory, service) = service();
-    let driver = Driver::start();
+    let driver = Driver::shared();
     let browser = driver.browser(Options { language: "zh-CN", ..Options::default() }).await;
     browser.goto(&format!("http://{}/itadmin/", service.address)).await;
     browser.wait_for("#welcome[data-state=waiting]").await;
@@ -108,7 +108,7 @@ async fn signing_in_on_this_computer_comes_back_signed_in() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_page_hands_on_what_the_platform_gave_and_says_when_the_user_refused() {
     let app = TestApp::start().await;
-    let driver = Driver::start();
+    let driver = Driver::shared();
     let browser = driver.browser(Options::default()).await;
     browser.goto(&format!("http://{}/h5/?code=made-up&state=auth_login", app.address)).await;
     browser.wait_for("#notice.bad").await;
@@ -124,7 +124,7 @@ async fn a_page_hands_on_what_the_platform_gave_and_says_when_the_user_refused()
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_front_page_leads_to_the_page_of_the_role() {
     let app = TestApp::start().await;
-    let driver = Driver::start();
+    let driver = Driver::shared();
     for (who, page) in [("admin01", "/itadmin/"), ("agent01", "/itagent/"), ("user01", "/h5/")] {
         let (browser, _) = at_the_desk(&driver, &app, Options::default(), who, "/").await;
         browser.wait_for("body[data-view=desk] #place h1").await;
@@ -136,7 +136,7 @@ async fn the_front_page_leads_to_the_page_of_the_role() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_way_in_is_there_before_any_script() {
     let app = TestApp::start().await;
-    let driver = Driver::start();
+    let driver = Driver::shared();
     for options in people() {
         let browser = driver.browser(options).await;
         browser.block(&["*.js"]).await;
@@ -153,7 +153,7 @@ async fn the_way_in_is_there_before_any_script() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_reload_does_not_show_the_sign_in_to_a_signed_in_user() {
     let app = TestApp::start().await;
-    let driver = Driver::start();
+    let driver = Driver::shared();
     let (browser, _) = at_the_desk(&driver, &app, Options::default(), "user01", "/h5/").await;
     browser.wait_for("#account").await;
     browser.script("sessionStorage.setItem('seen', '')", &[]).await;
@@ -172,7 +172,7 @@ async fn a_reload_does_not_show_the_sign_in_to_a_signed_in_user() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn inside_wecom_they_are_taken_along_at_once_and_once_only() {
     let app = TestApp::start().await;
-    let driver = Driver::start();
+    let driver = Driver::shared();
     let wecom =
         Options { user_agent: Some("Mozilla/5.0 (Linux; Android 14) wxwork/4.1"), ..Options::on(Viewport::Phone) };
     let browser = driver.browser(wecom).await;
@@ -200,7 +200,7 @@ async fn inside_wecom_they_are_taken_along_at_once_and_once_only() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_language_can_be_chosen() {
     let app = TestApp::start().await;
-    let driver = Driver::start();
+    let driver = Driver::shared();
     let browser = driver.browser(Options::default()).await;
     browser.goto(&format!("http://{}/h5/", app.address)).await;
     browser.wait_for("#welcome[data-state=waiting]").await;

@@ -52,7 +52,7 @@ async fn a_first_device_and_a_first_password_are_confirmed_on_the_phone_in_place
     let old = platform.sign_in(&mut client, "admin01").await;
     client.switch(&old, "agent").await.data();
     app.clock.advance(Duration::from_mins(6));
-    let driver = Driver::start();
+    let driver = Driver::shared();
     let browser = driver.browser(Options::default()).await;
     hand_over(&browser, &app.address, &old, "/itagent/#/security").await;
     browser.wait_for("#device-set-up").await;
@@ -97,7 +97,7 @@ async fn a_setup_code_does_as_well() {
     let code = app.auth().operator().reset_device(app.key("agent01")).await.unwrap().code.text();
     let old = platform.sign_in(&mut client, "agent01").await;
     app.clock.advance(Duration::from_mins(6));
-    let driver = Driver::start();
+    let driver = Driver::shared();
     let browser = driver.browser(Options { language: "zh-CN", ..Options::default() }).await;
     hand_over(&browser, &app.address, &old, "/itagent/#/security").await;
     for (code, is_right) in [("aaaa-bbbb-cccc-dddd", false), (&*code, true)] {
@@ -118,7 +118,7 @@ async fn a_setup_code_does_as_well() {
 /// On a phone users go to the platform and return to where they were; the previous session has ended.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_device_is_confirmed_after_signing_in_again() {
-    let driver = Driver::start();
+    let driver = Driver::shared();
     for options in people() {
         let app = TestApp::start().await;
         let mut client = app.client().await;
@@ -164,7 +164,7 @@ async fn a_sign_in_as_another_person_changes_nothing() {
     let old = client.sign_in("agent01").await;
     client.switch(&old, "user").await.data();
     client.bind_device(&old, &app.clock).await;
-    let driver = Driver::start();
+    let driver = Driver::shared();
     let browser = driver.browser(Options::on(Viewport::Phone)).await;
     hand_over(&browser, &app.address, &old, "/h5/#/security").await;
     let page = format!("http://{}/h5/", app.address);
@@ -203,7 +203,7 @@ async fn the_page_goes_on_where_there_is_one_session_each() {
     let mut client = app.client().await;
     let old = client.sign_in("agent01").await;
     client.bind_device(&old, &app.clock).await;
-    let driver = Driver::start();
+    let driver = Driver::shared();
     let browser = driver.browser(Options::default()).await;
     hand_over(&browser, &app.address, &old, "/itagent/#/security").await;
     browser.wait_for("#live[data-state=live]").await;

@@ -17,7 +17,7 @@ async fn link(browser: &crate::harness::Browser) -> serde_json::Value {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_code_that_is_over_or_was_turned_down_can_be_had_anew() {
     let app = TestApp::start().await;
-    let driver = Driver::start();
+    let driver = Driver::shared();
     for options in people() {
         let browser = driver.browser(options).await;
         browser.block(&["*/scan/events*"]).await;
@@ -50,7 +50,7 @@ async fn a_code_that_is_over_or_was_turned_down_can_be_had_anew() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn while_the_platform_is_down_agents_are_shown_their_way_in() {
     let app = TestApp::start().await;
-    let driver = Driver::start();
+    let driver = Driver::shared();
     let mut client = app.client().await;
     for options in people() {
         let browser = driver.browser(options).await;
@@ -78,7 +78,7 @@ async fn while_the_platform_is_down_agents_are_shown_their_way_in() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_employee_without_a_role_learns_the_reason() {
     let app = TestApp::with(settings(&[("development.enabled", "true"), ("default_role", "none")])).await;
-    let driver = Driver::start();
+    let driver = Driver::shared();
     let desktop = driver.browser(Options::default()).await;
     let phone = driver.browser(Options::on(Viewport::Phone)).await;
     desktop.goto(&format!("http://{}/h5/", app.address)).await;
@@ -101,7 +101,7 @@ async fn an_employee_without_a_role_learns_the_reason() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_page_that_was_offline_goes_on_by_itself() {
     let app = TestApp::start().await;
-    let driver = Driver::start();
+    let driver = Driver::shared();
     for options in people() {
         let browser = driver.browser(options).await;
         browser.goto(&format!("http://{}/h5/", app.address)).await;
@@ -131,7 +131,7 @@ async fn a_page_that_was_offline_goes_on_by_itself() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_user_whose_session_was_ended_learns_why() {
     let app = TestApp::start().await;
-    let driver = Driver::start();
+    let driver = Driver::shared();
     let (browser, token) = at_the_desk(&driver, &app, Options::default(), "agent01", "/itagent/").await;
     browser.wait_for("#live[data-state=live]").await;
     app.client().await.logout(&token).await.data();

@@ -41,7 +41,7 @@ async fn an_employee_learns_that_another_role_is_needed() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn without_a_device_one_is_led_to_setting_one_up() {
     let app = TestApp::start().await;
-    let driver = Driver::start();
+    let driver = Driver::shared();
     let browser = driver.browser(Options::default()).await;
     let token = app.client().await.sign_in("admin01").await;
     super::arrive(&browser, &app.address, &token, "people?q=user01").await;

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use deskpass_core::{Clock, Timestamp, TotpStep};
 use serde_json::{Value, json};
 
-use crate::harness::{Client, Frame, Process, TestSocket, binary, with_settings};
+use crate::harness::{Client, Frame, Process, TestSocket, binary, until, with_settings};
 
 const MIB: usize = 1 << 20;
 const CROWD: usize = 40;
@@ -99,11 +99,7 @@ async fn clients_that_never_read_cost_nothing_and_slow_no_other_down() {
     let grown = most.saturating_sub(before);
     assert!(grown <= 32 * MIB, "{} MiB more", grown / MIB);
 
-    let since = Instant::now();
-    while figure(&mut client, "deskpass_sockets ").await != 1 {
-        assert!(since.elapsed() < Duration::from_secs(30), "those who do not read are still there");
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
+    until("clients that do not read are gone", async || figure(&mut client, "deskpass_sockets ").await == 1).await;
     assert_eq!(figure(&mut client, "deskpass_sockets_closed_total{code=\"1013\"} ").await, CROWD);
     good.is_quiet().await;
     drop(stuck);

@@ -243,7 +243,9 @@ on_every_store! {
         client.ask_from(CAFE, &token, "POST", "/api/auth/logout", &json!({})).await.data();
         assert_eq!(rows(&app, "'switch_role_refused'"), ["switch_role_refused|admin01|address_not_allowed|role admin"; 2]);
     }
+}
 
+on_one_store! {
     async fn what_a_client_makes_up_moves_no_decision(app) {
         let mut client = app.client().await;
         let token = client.sign_in("agent01").await;
@@ -281,7 +283,9 @@ on_every_store! {
         app.set_list("agent", &["127.0.0.1"]).await;
         client.me(&token).await.data();
     }
+}
 
+on_every_store! {
     async fn every_way_in_goes_by_the_lists(app) {
         let mut client = app.client().await;
         app.set_list("user", &["10.0.0.0/8"]).await;

@@ -14,7 +14,7 @@ fn row<'a>(matrix: &'a [Value], role: &str) -> &'a Value {
     matrix.iter().find(|row| row["role"] == role).unwrap()
 }
 
-on_every_store! {
+on_one_store! {
     async fn readers_get_the_built_in_matrix(app) {
         let mut client = app.client().await;
         for (employee, role) in [("admin01", "admin"), ("supervisor01", "supervisor"), ("security01", "security")] {

@@ -121,7 +121,9 @@ on_every_store! {
         assert_eq!((ids(&latest), latest[0]["last_login_ip"].as_str()), (vec!["admin01"], Some("127.0.0.1")));
         assert_eq!(admin.get(&format!("{USER_ROLES}?page=9")).await.data()["items"], json!([]));
     }
+}
 
+on_one_store! {
     async fn what_cannot_be_asked_is_named(app) {
         let mut admin = Admin::of(&app).await;
         for (query, field) in [
@@ -137,7 +139,9 @@ on_every_store! {
         let long = "x".repeat(200);
         admin.get(&format!("{USER_ROLES}?q={long}")).await.refused(400, 1002);
     }
+}
 
+on_every_store! {
     async fn roles_are_changed_with_a_code_and_count_at_once(app) {
         let mut admin = Admin::of(&app).await;
         let mut other = app.client().await;

@@ -197,7 +197,9 @@ on_every_store! {
         assert_eq!(seen(&mut client, &token, "").await.len(), 50, "fifty by default");
         assert_eq!(seen(&mut client, &token, "?page_size=200").await.len(), 123);
     }
+}
 
+on_one_store! {
     async fn what_cannot_be_asked_is_named(app) {
         let mut client = app.client().await;
         let token = client.sign_in("admin01").await;

@@ -1,12 +1,12 @@
 //! GET /api/admin/statistics
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use deskpass_core::Role;
 use serde_json::{Value, json};
 
 use super::people::enter;
-use crate::harness::{Client, Process, Servers, StoreBackend, TestApp, fragment, location};
+use crate::harness::{Client, Process, Servers, StoreBackend, TestApp, fragment, location, until};
 
 const STATISTICS: &str = "/api/admin/statistics";
 
@@ -154,7 +154,9 @@ on_every_store! {
         let text = watch.client.get_as(&watch.token, STATISTICS).await.data();
         assert_eq!((&text["from"], &text["to"]), (&json!("2027-01-08T10:30:00Z"), &json!("2027-01-15T10:30:00Z")));
     }
+}
 
+on_one_store! {
     async fn a_time_that_is_none_or_too_long_is_named(app) {
         let mut watch = Watch::begin(&app).await;
         for (query, field) in [
@@ -170,7 +172,9 @@ on_every_store! {
         assert_eq!(watch.hours("?from=2026-10-14T08:00:00Z&to=2027-01-15T08:00:00Z").await, json!([]));
         assert_eq!(watch.hours("?to=9999-12-30T00:00:00Z").await, json!([]));
     }
+}
 
+on_every_store! {
     async fn they_are_for_readers_of_all_employees(app) {
         enter(&app, "wwpartner", "boss", "Boss", "HQ", &[Role::Admin]).await;
         let mut client = app.client().await;
@@ -250,11 +254,7 @@ on_every_store! {
             None => crate::harness::query(&directory.path().join("deskpass.db"), "SELECT CAST(sum(times) AS BIGINT) FROM sign_in_count"),
             Some(place) => place.query("SELECT CAST(sum(times) AS BIGINT) FROM sign_in_count"),
         };
-        let deadline = Instant::now() + Duration::from_secs(30);
-        while written() != ["4"] {
-            assert!(Instant::now() < deadline, "{:?}", written());
-            tokio::time::sleep(Duration::from_millis(100)).await;
-        }
+        until("the counts are written", async || written() == ["4"]).await;
         process.kill();
         let process = start();
         assert_eq!(counted(&mut Client::connect(&process.address).await).await, [2, 3]);

@@ -60,7 +60,9 @@ on_every_store! {
         let half = client.agent_login("agent01", PASSWORD).await.data();
         assert_eq!(half["otp"], "verify");
     }
+}
 
+on_one_store! {
     async fn says_which_field_is_missing(app) {
         let mut client = app.client().await;
         let bad = client.post("/api/agents/login", &[], &json!({})).await;
@@ -70,7 +72,9 @@ on_every_store! {
         let long = "x".repeat(1_025);
         client.agent_login("agent01", &long).await.refused(400, 1002);
     }
+}
 
+on_every_store! {
     async fn that_fails_with_a_code_falls_back_to_the_password(app) {
         let mut client = app.client().await;
         client.first_password("agent01").await;

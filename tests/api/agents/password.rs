@@ -28,7 +28,9 @@ on_every_store! {
         client.agent_login("agent01", PASSWORD).await.refused(401, 1011);
         client.agent_login("agent01", OTHER).await.data();
     }
+}
 
+on_one_store! {
     async fn that_is_weak_is_refused_with_the_reason(app) {
         let mut client = app.client().await;
         let token = client.sign_in("agent01").await;
@@ -42,7 +44,9 @@ on_every_store! {
         change(&mut client, &token, &same).await.refused(400, 1014);
         client.agent_login("agent01", PASSWORD).await.data();
     }
+}
 
+on_every_store! {
     async fn is_for_agents(app) {
         let mut client = app.client().await;
         let token = client.sign_in("user01").await;

@@ -70,7 +70,9 @@ on_every_store! {
         let expected = ["Bearer T", "bearer T", "BEARER T", "bEaReR T", "Bearer  T", "Bearer    T", " Bearer T", "Bearer T ", "\tBearer T", "Bearer T\t"];
         assert_eq!(accepted, expected);
     }
+}
 
+on_one_store! {
     async fn two_headers_are_refused_and_change_nothing(app) {
         let mut client = app.client().await;
         let (one, two) = (client.sign_in("user01").await, client.sign_in("user01").await);

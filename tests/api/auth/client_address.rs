@@ -10,7 +10,7 @@ async fn logged(app: &TestApp, headers: &[(&str, &str)]) -> String {
     app.query("SELECT ip_address FROM login_log ORDER BY rowid DESC LIMIT 1").remove(0)
 }
 
-on_every_store! {
+on_one_store! {
     async fn from_a_trusted_peer_the_first_address_is_logged(app) {
         assert_eq!(logged(&app, &[]).await, "127.0.0.1");
         assert_eq!(logged(&app, &[("X-Forwarded-For", "203.0.113.5")]).await, "203.0.113.5");
@@ -42,7 +42,7 @@ on_every_store! {
     }
 }
 
-on_every_store! {
+on_one_store! {
     /// The header of a public peer is ignored; a private peer that sends it is a proxy missing from the settings.
     async fn from_an_untrusted_peer_the_header_changes_nothing() {
         let app = TestApp::with(settings(&[("development.enabled", "true"), ("trusted_proxies", "10.0.0.0/8")])).await;

@@ -33,7 +33,9 @@ on_every_store! {
         });
         assert_eq!(answer.data(), expected);
     }
+}
 
+on_one_store! {
     async fn writes_ids_as_the_corporation_does_and_names_so_that_any_header_carries_them(app) {
         let mut client = app.client().await;
         for (employee, name, encoded) in [
@@ -74,7 +76,9 @@ on_every_store! {
         }
         assert_eq!(asked, 240);
     }
+}
 
+on_every_store! {
     async fn goes_by_the_active_role_and_no_other(app) {
         let mut client = app.client().await;
         let token = client.sign_in("admin01").await;
@@ -108,7 +112,9 @@ on_every_store! {
         assert_eq!(answer.refused(401, 1001).reason(), "signed_out");
         assert_eq!((answer.header("www-authenticate"), identity(&answer)), (Some("Bearer"), [None; 5]));
     }
+}
 
+on_one_store! {
     async fn wants_all_of_a_permission_or_none_and_only_words_it_knows(app) {
         let mut client = app.client().await;
         let token = client.sign_in("admin01").await;

@@ -157,7 +157,9 @@ on_every_store! {
         assert_eq!(answer.refused(401, 1001).reason(), "expired");
         assert_eq!(answer.header("www-authenticate"), Some("Bearer"));
     }
+}
 
+on_one_store! {
     async fn a_body_that_cannot_be_read_is_reported_and_repeats_no_token(app) {
         let mut client = app.client().await;
         let (key, _) = app.service_key("introspect").await;
@@ -183,7 +185,9 @@ on_every_store! {
         // Without a valid key the response does not say what is wrong with the body.
         raw(&mut client, "x", "text/plain", "").await.refused(401, 1001);
     }
+}
 
+on_every_store! {
     async fn a_service_with_a_good_key_is_never_limited() {
         let limited = [("development.enabled", "true"), ("limits.enabled", "true"), ("limits.verify", "1/min")];
         let app = TestApp::with(settings(&limited)).await;

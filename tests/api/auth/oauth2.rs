@@ -19,7 +19,7 @@ async fn trade(client: &mut Client, landed: &str, cookies: &str) -> Value {
     client.get(&path, &[("cookie", cookies), ("sec-fetch-site", "same-origin")]).await.data()
 }
 
-on_every_store! {
+on_one_store! {
     async fn url_is_the_platforms_with_our_parameters(app) {
         let mut client = app.client().await;
         let redirect_uri = "http://localhost:5173/h5/?a=b&c=ü#x";
@@ -70,7 +70,9 @@ on_every_store! {
             assert!(client.get(&path, &[began]).await.header("set-cookie").is_some());
         }
     }
+}
 
+on_every_store! {
     /// Requests that a foreign page can make an older browser send, such as for an image, begin no flow; a page of ours does.
     async fn in_production_only_a_page_of_ours_begins() {
         let app = TestApp::production().await;
@@ -99,7 +101,9 @@ on_every_store! {
         let back = client.authorize(&link, "user01").await;
         assert!(location(&client.oauth_callback(&back, &flow).await).contains("/h5/#ticket="));
     }
+}
 
+on_one_store! {
     /// The callback under another name of this machine is still the callback, and never a final destination.
     async fn the_callback_is_known_by_every_name(app) {
         let mut client = app.client().await;
@@ -112,7 +116,9 @@ on_every_store! {
             assert!(location(&answer).starts_with(&format!("http://{}/h5/#error=denied", app.address)), "{answer:?}");
         }
     }
+}
 
+on_every_store! {
     /// A page identifies itself by a header where the browser does not, and then gets only its own ticket.
     async fn an_old_browsers_page_takes_no_foreign_ticket(app) {
         let mut client = app.client().await;
@@ -141,7 +147,9 @@ on_every_store! {
         let log = app.query("SELECT event, employee_key, login_method, login_source FROM login_log");
         assert_eq!(log, ["sign_in|admin01|oauth2|itadmin"]);
     }
+}
 
+on_one_store! {
     async fn the_callback_itself_leads_to_the_page_of_the_role(app) {
         let mut client = app.client().await;
         let callback = format!("http://{}/api/auth/oauth2/callback", app.address);
@@ -153,7 +161,9 @@ on_every_store! {
         let sources = app.query("SELECT login_source FROM login_log ORDER BY rowid");
         assert_eq!(sources, ["itadmin", "itagent", "h5", "h5"]);
     }
+}
 
+on_every_store! {
     /// Some clients load the page twice, at once or in sequence.
     async fn the_same_code_from_the_same_browser_gets_the_same_answer(app) {
         let mut clients = [app.client().await, app.client().await, app.client().await];
@@ -260,7 +270,9 @@ on_every_store! {
         }
         assert_eq!(app.query("SELECT count(*) FROM session"), ["0"]);
     }
+}
 
+on_one_store! {
     /// The redirect repeats no part of the callback's query, and no part of it changes the destination.
     async fn hostile_callbacks_are_sent_to_a_safe_page_with_a_known_word(app) {
         let mut client = app.client().await;
@@ -293,7 +305,9 @@ on_every_store! {
         assert_eq!((pairs[0][0].as_str(), &pairs[1], pairs.as_array().unwrap().len()), (Some("access_token"), &json!(["code", "x&userid=admin01"]), 2));
         assert_eq!(client.calls("auth/getuserinfo").await, 3);
     }
+}
 
+on_every_store! {
     async fn a_state_that_is_not_ours_uses_nothing_up(app) {
         let mut client = app.client().await;
         let (link, cookies) = client.begin_oauth(&format!("http://{}/h5/", app.address)).await;
@@ -359,7 +373,9 @@ on_every_store! {
         assert_eq!(client.calls("auth/getuserinfo").await, 2);
         assert_eq!(app.query("SELECT employee_key FROM session ORDER BY employee_key"), ["agent01", "user01"]);
     }
+}
 
+on_one_store! {
     async fn without_an_agent_id_the_link_has_none_and_there_is_no_web_link() {
         let app = TestApp::production().await;
         let mut client = app.client().await;
@@ -369,7 +385,9 @@ on_every_store! {
         let web = client.get(&format!("/api/auth/oauth2/url?redirect_uri={page}&mode=web"), &[]).await;
         assert!(web.refused(400, 1002).json()["data"]["fields"]["mode"].as_str().unwrap().contains("platform.agent_id"));
     }
+}
 
+on_every_store! {
     /// The browser gives up while the platform is slow, as some do, and loads the page again.
     async fn a_broken_off_load_is_finished_for_the_next_load(app) {
         let (mut client, mut first) = (app.client().await, app.client().await);

@@ -59,7 +59,7 @@ async fn ask(client: &mut Client, token: &str) -> Value {
     client.get("/api/auth/permissions", &[("authorization", &format!("Bearer {token}"))]).await.data()
 }
 
-on_every_store! {
+on_one_store! {
     async fn is_the_row_of_the_active_role(app) {
         let mut client = app.client().await;
         let token = sign_in_with_all_roles(&app, &mut client).await;

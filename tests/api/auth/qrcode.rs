@@ -98,7 +98,7 @@ on_every_store! {
     }
 }
 
-on_every_store! {
+on_one_store! {
     async fn in_production_the_cookie_is_for_this_host_alone_and_encrypted_ways() {
         let app = TestApp::production().await;
         let answer = app.client().await.get("/api/auth/qrcode", &[("sec-fetch-site", "same-origin")]).await;

@@ -15,7 +15,7 @@ fn user() -> Value {
     json!({ "employee_id": "user01" })
 }
 
-on_every_store! {
+on_one_store! {
     async fn what_is_wrong_is_named(app) {
         let (key, _) = app.service_key("messages").await;
         let mut client = app.client().await;

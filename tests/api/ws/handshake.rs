@@ -18,7 +18,7 @@ async fn status(app: &TestApp, head: &[u8]) -> u16 {
     TestSocket::try_open(&app.address, head).await.map_or_else(|answer| answer.status, |socket| socket.answer.status)
 }
 
-on_every_store! {
+on_one_store! {
     async fn a_valid_handshake_is_answered_as_the_rfc_says(app) {
         let token = app.client().await.sign_in("user01").await;
         let extensions = [("sec-websocket-extensions", "permessage-deflate; client_max_window_bits")];
@@ -30,7 +30,9 @@ on_every_store! {
             assert_eq!(answer.header(absent), None, "{answer:?}");
         }
     }
+}
 
+on_every_store! {
     async fn what_is_said_first_tells_whose_socket_it_is(app) {
         let token = app.client().await.sign_in("agent01").await;
         for kind in ["employee", "agent"] {
@@ -42,7 +44,9 @@ on_every_store! {
             assert!(ready["id"].as_str().unwrap().contains('-'));
         }
     }
+}
 
+on_one_store! {
     /// Clients and proxies spell these headers in many ways.
     async fn spelling_does_not_matter(app) {
         let token = app.client().await.sign_in("user01").await;
@@ -122,7 +126,9 @@ on_every_store! {
             assert!(client.read_until("\r\n\r\n").await.starts_with("HTTP/1.1 405"));
         }
     }
+}
 
+on_every_store! {
     async fn the_resume_id_must_be_valid(app) {
         let token = app.client().await.sign_in("user01").await;
         for last in ["1", "-", "1-", "-1", "1-2-3", "%201-2", "+1-2", "0x1-0", "18446744073709551616-0", "1-18446744073709551616", "%00", "", "1-0&last_id=2-0"] {
@@ -135,7 +141,9 @@ on_every_store! {
             assert_eq!(answer.status, 101, "{last} {answer:?}");
         }
     }
+}
 
+on_one_store! {
     async fn every_refusal_is_in_the_envelope_and_in_the_language_of_the_client(app) {
         let mut client = app.client().await;
         let token = client.sign_in("user01").await;

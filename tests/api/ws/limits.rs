@@ -50,7 +50,9 @@ on_every_store! {
         ask_as(&app, &token, EMPLOYEE, &[("sec-websocket-key", "x")]).await.refused(400, 1002);
         socket.is_quiet().await;
     }
+}
 
+on_one_store! {
     async fn an_address_has_a_limit_and_a_closed_socket_frees_a_slot() {
         let app = desk_with(&[("sockets.max_per_address", "2")]).await;
         let mut client = app.client().await;

@@ -16,7 +16,7 @@ async fn home(app: &TestApp, token: &str, origins: &[&str]) {
     assert_eq!(answer.status, 101, "{origins:?} {answer:?}");
 }
 
-on_every_store! {
+on_one_store! {
     async fn in_production_its_own_and_those_that_are_listed() {
         let (app, platform) = production(&[("redirect_origins", "https://pages.example.com,http://intranet:8080")]).await;
         let token = platform.sign_in(&mut app.client().await, "user01").await;

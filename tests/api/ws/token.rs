@@ -12,7 +12,7 @@ fn agreed(answer: &Response) -> Vec<&str> {
     named.map(|(_, value)| value.as_str()).collect()
 }
 
-on_every_store! {
+on_one_store! {
     async fn each_way_is_good_alone_and_one_subprotocol_is_agreed_on(app) {
         let mut client = app.client().await;
         let (token, other) = (client.sign_in("user01").await, client.sign_in("user01").await);
@@ -84,7 +84,9 @@ on_every_store! {
         assert!(two.refused(400, 1002).json()["data"]["fields"]["authorization"].is_string());
         assert_eq!(app.auth().sockets.len(), 0);
     }
+}
 
+on_every_store! {
     async fn an_invalid_token_gets_the_reason_however_it_is_sent(app) {
         let mut client = app.client().await;
         let elsewhere = TestApp::start().await;
@@ -122,7 +124,9 @@ on_every_store! {
             }
         }
     }
+}
 
+on_one_store! {
     async fn in_production_an_address_carries_no_token_unless_it_is_wanted() {
         for (more, opens) in [(&[][..], false), (&[("sockets.query_token", "true")], true)] {
             let (app, platform) = production(more).await;

@@ -1,13 +1,13 @@
 //! Starts chromedriver and opens browsers.
 
 use std::io::{BufRead as _, BufReader, Read as _};
-use std::os::unix::process::CommandExt as _;
-use std::path::Path;
-use std::process::{Child, ChildStdout, Command, Stdio};
+use std::path::PathBuf;
+use std::process::{ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::{Mutex, OnceLock};
 
 use serde_json::{Value, json};
 
-use super::{Browser, exchange_aside};
+use super::{Browser, exchange, exchange_aside};
 
 const PHONE: &str = "Mozilla/5.0 (Linux; Android 14; Pixel 8) AppleWebKit/537.36 (KHTML, like Gecko) \
                      Chrome/126.0.0.0 Mobile Safari/537.36";
@@ -23,13 +23,36 @@ const ARGUMENTS: [&str; 9] = [
     "--no-first-run",
 ];
 
+/// Runs chromedriver until standard input ends, which it does with this process however that ends. Then ends all browsers, which
+/// are in the driver's process group, and removes their profiles.
+const KEEPER: &str = r#"setsid chromedriver --port=0 & driver=$!; read -r _; kill -KILL -$driver; rm -rf "$1""#;
+
+/// The number of browsers that are kept for the next test.
+const MAX_IDLE: usize = 6;
+
+/// The chromedriver that all tests of this process share.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Driver(&'static Chromedriver);
+
 /// A running chromedriver.
 #[derive(Debug)]
-pub(crate) struct Driver {
-    child: Child,
+struct Chromedriver {
     address: String,
-    /// Kept open, since the driver writes to it occasionally.
-    _stdout: BufReader<ChildStdout>,
+    profiles: PathBuf,
+    /// Browsers that no test uses, the longest unused first.
+    idle: Mutex<Vec<Session>>,
+    /// Kept open: the driver ends with its input, and writes to its output occasionally.
+    _pipes: (ChildStdin, BufReader<ChildStdout>),
+}
+
+/// A browser process with what it was started with.
+#[derive(Debug)]
+pub(super) struct Session {
+    pub(super) address: String,
+    pub(super) path: String,
+    pub(super) phone: bool,
+    /// The capabilities without the profile: browsers with the same ones are interchangeable.
+    kind: Value,
 }
 
 /// The two viewports that every page supports.
@@ -76,9 +99,8 @@ impl Options<'_> {
         Self { phone: viewport == Viewport::Phone, ..Self::default() }
     }
 
-    fn capabilities(&self, profile: &Path) -> Value {
+    fn capabilities(&self) -> Value {
         let mut arguments: Vec<_> = ARGUMENTS.map(str::to_owned).into();
-        arguments.push(format!("--user-data-dir={}", profile.display()));
         arguments.push(format!("--lang={}", self.language));
         arguments.push(format!("--accept-lang={}", self.language));
         arguments.push("--window-size=1280,860".to_owned());
@@ -97,49 +119,94 @@ impl Options<'_> {
 }
 
 impl Driver {
-    /// Starts chromedriver on a free port. It binds the same port for IPv4 and for IPv6: under load the second may be taken by
-    /// then, and it exits.
-    pub(crate) fn start() -> Self {
-        (0..5).find_map(|_| Self::try_start()).expect("chromedriver names its port")
+    pub(crate) fn shared() -> Self {
+        static SHARED: OnceLock<Chromedriver> = OnceLock::new();
+        Self(SHARED.get_or_init(Chromedriver::start))
     }
 
-    fn try_start() -> Option<Self> {
-        // In a process group together with its browsers, so that one signal ends them all.
-        let mut command = Command::new("chromedriver");
-        command.arg("--port=0").process_group(0);
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
-        let mut child = command.spawn().expect("chromedriver starts; tools/chromium installs it");
-        let mut stdout = BufReader::new(child.stdout.take().unwrap());
-        let port = stdout.by_ref().lines().map_while(Result::ok).find_map(|line| {
-            let port = line.split_once("started successfully on port ")?.1;
-            Some(port.trim_end_matches('.').to_owned())
-        });
-        let Some(port) = port else {
-            let _ = child.wait();
-            return None;
+    /// A browser without a history, cookies or anything else of an earlier test. Its process may be older: to start one takes
+    /// longer than most tests.
+    pub(crate) async fn browser(self, options: Options<'_>) -> Browser {
+        let kind = options.capabilities();
+        let browser = match self.0.take(&kind) {
+            Some(session) => {
+                let browser = Browser { driver: self, session: Some(session) };
+                browser.forget_everything().await;
+                browser
+            }
+            None => Browser { driver: self, session: Some(self.0.open(kind, options.phone).await) },
         };
-        Some(Self { child, address: format!("127.0.0.1:{port}"), _stdout: stdout })
-    }
-
-    /// Opens a browser with a profile of its own.
-    pub(crate) async fn browser(&self, options: Options<'_>) -> Browser {
-        let profile = tempfile::tempdir().unwrap();
-        let asked = options.capabilities(profile.path());
-        let address = self.address.clone();
-        let made = exchange_aside(address.clone(), "POST", "/session".to_owned(), Some(asked)).await.unwrap();
-        let session = format!("/session/{}", made["sessionId"].as_str().unwrap());
-        let browser = Browser { address, session, phone: options.phone, _profile: profile };
         let scheme = if options.dark { "dark" } else { "light" };
         let features = json!([{ "name": "prefers-color-scheme", "value": scheme }]);
         browser.cdp("Emulation.setEmulatedMedia", json!({ "features": features })).await;
         browser
     }
+
+    /// Keeps a browser for the next test.
+    pub(super) fn give_back(self, session: Session) {
+        // The page must not go on talking to a service that is gone.
+        let blank = json!({ "url": "about:blank" });
+        if exchange(&session.address, "POST", &format!("{}/url", session.path), Some(&blank)).is_err() {
+            return session.end();
+        }
+        let mut idle = self.0.idle.lock().unwrap();
+        idle.push(session);
+        let surplus = (idle.len() > MAX_IDLE).then(|| idle.remove(0));
+        drop(idle);
+        if let Some(session) = surplus {
+            session.end();
+        }
+    }
 }
 
-impl Drop for Driver {
-    fn drop(&mut self) {
-        let group = format!("-{}", self.child.id());
-        let _ = Command::new("kill").args(["-KILL", "--", &group]).status();
-        let _ = self.child.wait();
+impl Chromedriver {
+    /// Starts chromedriver on a free port. It binds the same port for IPv4 and for IPv6: under load the second may be taken by
+    /// then, and it exits.
+    fn start() -> Self {
+        (0..5).find_map(|_| Self::try_start()).expect("chromedriver names its port; tools/chromium installs it")
+    }
+
+    fn try_start() -> Option<Self> {
+        let profiles = tempfile::tempdir().unwrap().keep();
+        let mut command = Command::new("sh");
+        command.args(["-c", KEEPER, "sh"]).arg(&profiles);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut child = command.spawn().unwrap();
+        let (stdin, mut stdout) = (child.stdin.take().unwrap(), BufReader::new(child.stdout.take().unwrap()));
+        let port = stdout.by_ref().lines().map_while(Result::ok).find_map(|line| {
+            let port = line.split_once("started successfully on port ")?.1;
+            Some(port.trim_end_matches('.').to_owned())
+        });
+        let Some(port) = port else {
+            drop(stdin);
+            let _ = child.wait();
+            return None;
+        };
+        Some(Self { address: format!("127.0.0.1:{port}"), profiles, idle: Mutex::default(), _pipes: (stdin, stdout) })
+    }
+
+    /// The browser of this kind that was used last.
+    fn take(&self, kind: &Value) -> Option<Session> {
+        let mut idle = self.idle.lock().unwrap();
+        let at = idle.iter().rposition(|session| session.kind == *kind)?;
+        Some(idle.remove(at))
+    }
+
+    /// Starts a browser with a profile of its own.
+    async fn open(&self, kind: Value, phone: bool) -> Session {
+        let profile = tempfile::tempdir_in(&self.profiles).unwrap().keep();
+        let mut asked = kind.clone();
+        let arguments = &mut asked["capabilities"]["alwaysMatch"]["goog:chromeOptions"]["args"];
+        arguments.as_array_mut().unwrap().push(json!(format!("--user-data-dir={}", profile.display())));
+        let made = exchange_aside(self.address.clone(), "POST", "/session".to_owned(), Some(asked)).await.unwrap();
+        let path = format!("/session/{}", made["sessionId"].as_str().unwrap());
+        Session { address: self.address.clone(), path, phone, kind }
+    }
+}
+
+impl Session {
+    /// Ends the browser.
+    pub(super) fn end(self) {
+        let _ = exchange(&self.address, "DELETE", &self.path, None);
     }
 }

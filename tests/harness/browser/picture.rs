@@ -37,8 +37,9 @@ fn keep(name: &str, picture: &Value) -> PathBuf {
 impl Browser {
     /// Sets the width and height of the page.
     pub(crate) async fn set_size(&self, width: u32, height: u32) {
-        let scale = if self.phone { 2 } else { 1 };
-        let size = json!({ "width": width, "height": height, "deviceScaleFactor": scale, "mobile": self.phone });
+        let phone = self.session().phone;
+        let scale = if phone { 2 } else { 1 };
+        let size = json!({ "width": width, "height": height, "deviceScaleFactor": scale, "mobile": phone });
         self.cdp("Emulation.setDeviceMetricsOverride", size).await;
     }
 }

@@ -3,7 +3,7 @@
 use deskpass_core::{EmployeeKey, TotpStep};
 use deskpass_store::{AttemptKind, ChangeAuthor, NoticeSubject};
 
-use crate::fixture::{Fixture, agent01, at, binding, digest, entry, notice, on_every_store, pending, used};
+use crate::agents::fixture::{Fixture, agent01, at, binding, digest, entry, notice, on_every_store, pending, used};
 
 fn step(number: i64) -> TotpStep {
     TotpStep::from_number(number)

@@ -7,7 +7,7 @@ use deskpass_store::{AttemptKind, ChangeAuthor, NoticeSubject};
 use proptest::prelude::*;
 use tokio::task::JoinSet;
 
-use crate::fixture::{DAY, Fixture, agent01, at, binding, digest, entry, half, notice, on_every_store, used};
+use crate::agents::fixture::{DAY, Fixture, agent01, at, binding, digest, entry, half, notice, on_every_store, used};
 
 const TRIALS: [AttemptKind; 2] = [AttemptKind::Password, AttemptKind::Otp];
 

@@ -3,7 +3,7 @@
 use deskpass_store::{Notice, NoticeSubject};
 use tokio::task::JoinSet;
 
-use crate::fixture::{Fixture, agent01, at, on_every_store};
+use crate::agents::fixture::{Fixture, agent01, at, on_every_store};
 
 fn ids(notices: &[Notice]) -> Vec<&str> {
     let mut ids: Vec<_> = notices.iter().map(|notice| &*notice.id).collect();

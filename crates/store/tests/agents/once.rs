@@ -3,7 +3,7 @@
 use deskpass_core::Digest;
 use deskpass_store::Store;
 
-use crate::fixture::{DAY, Fixture, at, digest, on_every_store};
+use crate::agents::fixture::{DAY, Fixture, at, digest, on_every_store};
 
 async fn uses(store: &Store, what: &str, attempt: Digest) -> bool {
     store.use_once(digest(what), attempt, at(DAY)).await.unwrap()

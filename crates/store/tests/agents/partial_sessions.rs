@@ -3,7 +3,7 @@
 use deskpass_core::{Digest, LoginMethod};
 use deskpass_store::{BeginOutcome, ChangeAuthor, EndReason, PartialSessionLookup, Precondition};
 
-use crate::fixture::{DAY, Fixture, agent01, at, digest, entry, new_session, on_every_store};
+use crate::agents::fixture::{DAY, Fixture, agent01, at, digest, entry, new_session, on_every_store};
 
 /// The end of a partial session: `None` while it is valid.
 async fn ended(fixture: &Fixture, name: &str) -> Option<Option<EndReason>> {

@@ -5,7 +5,7 @@ use deskpass_store::{
     AttemptKind, ChangeAuthor, EndReason, NewPassword, PartialSessionLookup, PasswordPrecondition, SessionLookup,
 };
 
-use crate::fixture::{DAY, Fixture, agent01, at, digest, entry, on_every_store, password};
+use crate::agents::fixture::{DAY, Fixture, agent01, at, digest, entry, on_every_store, password};
 
 async fn set(fixture: &Fixture, hash: &str, precondition: PasswordPrecondition) -> Option<usize> {
     fixture.store().set_password(ChangeAuthor::NoSession, password(hash, precondition, at(1_000))).await.unwrap()
@@ -106,7 +106,7 @@ on_every_store! {
         fixture.bind("canary", &[]).await;
         let agent = fixture.store().agent(agent01()).await.unwrap().unwrap();
         let new = password("x", PasswordPrecondition::Hash("canary".to_owned()), at(0));
-        let (device, binding) = (agent.device.clone(), crate::fixture::binding("canary", &[]));
+        let (device, binding) = (agent.device.clone(), crate::agents::fixture::binding("canary", &[]));
         let printed = format!("{agent:?} {device:?} {binding:?} {:?} {new:?}", new.precondition);
         assert!(!printed.contains("canary"), "{printed}");
     }

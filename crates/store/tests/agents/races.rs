@@ -7,7 +7,7 @@ use deskpass_store::{
 };
 use tokio::task::JoinSet;
 
-use crate::fixture::{
+use crate::agents::fixture::{
     DAY, Fixture, agent01, at, binding, digest, entry, half, new_session, notice, on_every_store, password, pending,
     used,
 };

@@ -3,7 +3,7 @@
 use deskpass_core::{EmployeeKey, LoginMethod, Role};
 use deskpass_store::{BeginOutcome, ChangeAuthor, NewSession, Precondition};
 
-use crate::fixture::{DAY, Fixture, agent01, at, digest, entry, new_session, on_every_store};
+use crate::agents::fixture::{DAY, Fixture, agent01, at, digest, entry, new_session, on_every_store};
 
 fn unknown() -> EmployeeKey {
     EmployeeKey::from_parts("ww", "nobody")

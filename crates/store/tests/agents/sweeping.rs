@@ -3,7 +3,7 @@
 use deskpass_core::{EmployeeKey, Role};
 use deskpass_store::{AttemptKind, ChangeAuthor, PartialSessionLookup};
 
-use crate::fixture::{DAY, Fixture, HOUR, agent01, at, digest, on_every_store};
+use crate::agents::fixture::{DAY, Fixture, HOUR, agent01, at, digest, on_every_store};
 
 on_every_store! {
     async fn a_few_guesses_of_strangers_go_after_a_day_and_those_of_agents_stay(fixture: &Fixture) {

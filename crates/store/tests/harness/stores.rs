@@ -17,12 +17,12 @@ macro_rules! on_every_store {
 
             #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
             async fn embedded() {
-                test(&mut $crate::fixture::Fixture::embedded().await).await;
+                test(&mut Fixture::embedded().await).await;
             }
 
             #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
             async fn scaled_out() {
-                test(&mut $crate::fixture::Fixture::scaled_out().await).await;
+                test(&mut Fixture::scaled_out().await).await;
             }
         }
     };
@@ -35,12 +35,12 @@ macro_rules! on_every_store {
 
             #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
             async fn embedded() {
-                test(&$crate::fixture::Fixture::embedded().await).await;
+                test(&Fixture::embedded().await).await;
             }
 
             #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
             async fn scaled_out() {
-                test(&$crate::fixture::Fixture::scaled_out().await).await;
+                test(&Fixture::scaled_out().await).await;
             }
         }
     };

@@ -5,8 +5,8 @@ use deskpass_store::{
     ChangeAuthor, DepartmentFilter, NewEmployee, PageStart, PeopleFilter, PeopleOrder, PeopleSelection, Store,
 };
 
-use crate::fixture::{Fixture, agent01, at, on_every_store};
-use crate::scene::{bulk, sign_in};
+use crate::agents::fixture::{Fixture, agent01, at, on_every_store};
+use crate::lists::scene::{bulk, sign_in};
 
 pub(crate) fn person(corp: &str, id: &str, name: &str, department: &str, roles: Roles) -> Person {
     Person {

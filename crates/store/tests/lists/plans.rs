@@ -5,9 +5,9 @@ use deskpass_store::{
     Cursor, DepartmentFilter, Location, PageStart, PeopleFilter, PeopleOrder, PeopleSelection, SessionFilter,
 };
 
-use crate::fixture::{Fixture, at, on_every_store};
-use crate::people::{of, term};
-use crate::scene::bulk;
+use crate::agents::fixture::{Fixture, at, on_every_store};
+use crate::lists::people::{of, term};
+use crate::lists::scene::bulk;
 
 const PEOPLE: usize = 40_000;
 

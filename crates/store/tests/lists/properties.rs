@@ -8,8 +8,8 @@ use proptest::prelude::*;
 use proptest::strategy::ValueTree as _;
 use proptest::test_runner::TestRunner;
 
-use crate::fixture::{Fixture, on_every_store};
-use crate::people::{add, by_cursor, by_number, of, person};
+use crate::agents::fixture::{Fixture, on_every_store};
+use crate::lists::people::{add, by_cursor, by_number, of, person};
 
 /// The number of people and of searches.
 const PEOPLE: usize = 100;

@@ -3,9 +3,9 @@
 use deskpass_core::{EmployeeKey, Role, Roles};
 use deskpass_store::{AuditEvent, ChangeAuthor, DisableOutcome, LogFilter, SetRolesOutcome, Store};
 
-use crate::fixture::{DAY, Fixture, at, on_every_store};
-use crate::people::{add, person};
-use crate::scene::entry;
+use crate::agents::fixture::{DAY, Fixture, at, on_every_store};
+use crate::lists::people::{add, person};
+use crate::lists::scene::entry;
 
 const ADMIN: Roles = Roles::NONE.with(Role::Admin);
 const USER: Roles = Roles::NONE.with(Role::User);
@@ -88,7 +88,7 @@ on_every_store! {
             let (here, there) = (fixture.node(0), fixture.node(1));
             let both = tokio::join!(set(&here, "agent01", wanted[0]), set(&there, "agent01", wanted[1]));
             assert!(matches!(both, (SetRolesOutcome::Changed(_), SetRolesOutcome::Changed(_))), "round {round}: {both:?}");
-            let page = fixture.store().people(crate::people::of("ww", crate::people::term("agent01")), deskpass_store::PageStart::Offset(0), 5);
+            let page = fixture.store().people(crate::lists::people::of("ww", crate::lists::people::term("agent01")), deskpass_store::PageStart::Offset(0), 5);
             let roles = page.await.unwrap().people[0].person.roles;
             assert!(wanted.contains(&roles), "round {round}: {roles:?}");
             assert_eq!(set(fixture.store(), "agent01", USER).await, SetRolesOutcome::Changed(roles));

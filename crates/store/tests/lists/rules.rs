@@ -7,8 +7,8 @@ use deskpass_core::{EmployeeKey, Role, ServiceScope, ServiceScopes};
 use deskpass_store::{AuditEvent, ChangeAuthor, ServiceKey, Store};
 use ipnet::IpNet;
 
-use crate::fixture::{DAY, Fixture, agent01, at, digest, on_every_store};
-use crate::scene::{entry, soon};
+use crate::agents::fixture::{DAY, Fixture, agent01, at, digest, on_every_store};
+use crate::lists::scene::{entry, soon};
 
 fn network(text: &str) -> IpNet {
     text.parse().unwrap()

@@ -7,7 +7,7 @@ use deskpass_store::{AuditEvent, BeginOutcome, Location, LogEntry, Precondition,
 use tokio::time::Instant;
 use tokio_postgres::NoTls;
 
-use crate::fixture::{self, Fixture, HOUR, at, new_session};
+use crate::agents::fixture::{self, Fixture, HOUR, at, new_session};
 
 /// A row for the log, about an employee.
 pub(crate) fn entry(event: AuditEvent, about: &EmployeeKey) -> LogEntry {

@@ -6,8 +6,8 @@ use deskpass_store::{
     SessionSelection, Store,
 };
 
-use crate::fixture::{DAY, Fixture, HOUR, agent01, at, digest, on_every_store};
-use crate::scene::{entry, sign_in, soon};
+use crate::agents::fixture::{DAY, Fixture, HOUR, agent01, at, digest, on_every_store};
+use crate::lists::scene::{entry, sign_in, soon};
 
 fn of(corp: &str) -> SessionFilter {
     SessionFilter { corp: corp.to_owned(), department_id: None, employee: None, role: None, now: at(0) }

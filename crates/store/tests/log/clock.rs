@@ -3,7 +3,7 @@
 use deskpass_core::Digest;
 use deskpass_store::{AuditEvent, ClockRepair, Location, LogEntry, Mode, read_latest_recorded_time};
 
-use crate::fixture::{Fixture, START, at, on_every_store};
+use crate::log::fixture::{Fixture, START, at, on_every_store};
 
 const HOUR: i64 = 3_600_000;
 const YEARS: i64 = 3 * 365 * 24 * HOUR;

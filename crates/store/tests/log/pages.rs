@@ -3,7 +3,7 @@
 use deskpass_core::{EmployeeKey, LoginMethod, Role};
 use deskpass_store::{AuditEvent, LogEntry, LogFilter, LogRow};
 
-use crate::fixture::{Fixture, at, key, on_every_store};
+use crate::log::fixture::{Fixture, at, key, on_every_store};
 
 fn of(corp: &str) -> LogFilter {
     LogFilter { corp: corp.to_owned(), ..LogFilter::default() }

@@ -6,7 +6,7 @@ use deskpass_store::LogFaultKind;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 
-use crate::fixture::Fixture;
+use crate::log::fixture::Fixture;
 
 #[derive(Clone, Copy, Debug)]
 enum Step {

@@ -3,7 +3,7 @@
 use deskpass_store::LogFaultKind;
 use tokio::task::JoinSet;
 
-use crate::fixture::{Fixture, at, key, on_every_store};
+use crate::log::fixture::{Fixture, at, key, on_every_store};
 
 async fn count(fixture: &Fixture, which: &str) -> usize {
     let rows = fixture.sql(&format!("SELECT COUNT(*) FROM login_log WHERE {which}")).await;

@@ -2,7 +2,7 @@
 
 use deskpass_store::{LogFaultKind, Receipt};
 
-use crate::fixture::{Fixture, key, on_every_store, summary};
+use crate::log::fixture::{Fixture, key, on_every_store, summary};
 
 async fn faults(fixture: &Fixture, receipt: &Receipt) -> Vec<(LogFaultKind, i64, i64, i64)> {
     let verdict = fixture.verify_with(&key(), Some(receipt)).await.unwrap();

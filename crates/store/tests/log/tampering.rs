@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use deskpass_core::EmployeeKey;
 use deskpass_store::{ChainKey, LogEntry, LogFaultKind, VerifyError};
 
-use crate::fixture::{Fixture, at, key, on_every_store, summary};
+use crate::log::fixture::{Fixture, at, key, on_every_store, summary};
 
 /// Writes a log of some length, with every column of every row filled.
 async fn fill(fixture: &Fixture) {

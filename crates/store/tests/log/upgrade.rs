@@ -2,7 +2,7 @@
 
 use deskpass_store::{ChainKey, Mode, OpenError, SameKey, Store, restart_log};
 
-use crate::fixture::{Fixture, at, key, on_every_store};
+use crate::log::fixture::{Fixture, at, key, on_every_store};
 
 async fn open(fixture: &Fixture, key: ChainKey) -> Result<Store, OpenError> {
     Store::open_with(fixture.location.clone(), Mode::Production, 100, at(0), Some(key)).await

@@ -2,7 +2,7 @@
 
 use tokio::task::JoinSet;
 
-use crate::fixture::{Fixture, on_every_store};
+use crate::log::fixture::{Fixture, on_every_store};
 
 on_every_store! {
     async fn chains_have_no_gap_however_many_write(fixture: &Fixture) {

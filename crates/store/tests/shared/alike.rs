@@ -5,7 +5,7 @@ use deskpass_store::{Lease, SharedState};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 
-use crate::server::{Desk, Server, at, node};
+use crate::shared::server::{Desk, Server, at, node};
 
 /// An operation of an ephemeral store: the record and its lifetime.
 #[derive(Clone, Copy, Debug)]

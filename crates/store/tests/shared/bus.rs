@@ -6,7 +6,7 @@ use deskpass_core::Digest;
 use deskpass_store::Lease;
 use tokio::time::timeout;
 
-use crate::server::{Desk, Server, at, eventually, node, works};
+use crate::shared::server::{Desk, Server, at, eventually, node, works};
 
 /// Longer than any operation here takes.
 const LONG: Duration = Duration::from_secs(5);

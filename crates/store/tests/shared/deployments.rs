@@ -8,8 +8,8 @@ use deskpass_core::Digest;
 use deskpass_store::{Lease, RedisSettings, SharedState};
 use tokio::time::timeout;
 
-use crate::messages;
-use crate::server::{Desk, Server, at, eventually, free_port, node, settings, works};
+use crate::shared::messages;
+use crate::shared::server::{Desk, Server, at, eventually, free_port, node, settings, works};
 
 const LONG: Duration = Duration::from_secs(20);
 

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use tokio::time::Instant;
 
-use crate::server::{Desk, Server, at, eventually, node, works};
+use crate::shared::server::{Desk, Server, at, eventually, node, works};
 
 const LONG: Duration = Duration::from_secs(5);
 /// Too large for a number that Lua formats by itself.

@@ -6,7 +6,7 @@ use deskpass_core::{Chunk, ChunkOutOfOrder, EmployeeKey, FrameDraft, Message, Me
 use deskpass_store::{MessageFeed, PostOutcome, RejectedMessage};
 use tokio::time::timeout;
 
-use crate::server::{Desk, Server, at, node};
+use crate::shared::server::{Desk, Server, at, node};
 
 /// A message with this text, optionally as a piece of a stream.
 fn message(text: &str, seq: Option<u64>) -> Message {

@@ -6,7 +6,7 @@ use deskpass_core::Digest;
 use deskpass_store::{Lease, StoreErrorKind};
 use tokio::time::Instant;
 
-use crate::server::{Desk, Server, at, eventually, free_port, in_time, node, works};
+use crate::shared::server::{Desk, Server, at, eventually, free_port, in_time, node, works};
 
 const LONG: Duration = Duration::from_secs(5);
 

@@ -3,7 +3,7 @@
 use deskpass_core::Digest;
 use deskpass_store::Lease;
 
-use crate::server::{Server, at, node};
+use crate::shared::server::{Server, at, node};
 
 const ROUNDS: u32 = 1_000;
 
@@ -38,7 +38,7 @@ async fn no_change_is_lost() {
     let name = Digest::of(&[b"counter"]);
     assert!(a.leases.put(name, lease(b""), at(0)).await.unwrap());
     let more = |lease: Lease| Ok::<_, ()>(Lease { until: at(lease.until.millis() + 1), ..lease });
-    let count = async |node: &crate::server::Desk| {
+    let count = async |node: &crate::shared::server::Desk| {
         for _ in 0..ROUNDS {
             node.leases.update(&name, at(0), more).await.unwrap().unwrap().unwrap();
         }

@@ -3,7 +3,7 @@
 use deskpass_core::Digest;
 use deskpass_store::{PlatformToken, RedisSettings, SharedState};
 
-use crate::server::{Desk, Server, at, node, settings};
+use crate::shared::server::{Desk, Server, at, node, settings};
 
 fn token(value: &str) -> PlatformToken {
     PlatformToken { value: value.to_owned(), asked_at: at(0), expires_at: at(7_200_000) }

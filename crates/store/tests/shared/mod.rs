@@ -1,7 +1,5 @@
 //! The state that nodes share, on real servers.
 
-#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test may stop at the first surprise")]
-
 mod alike;
 mod bus;
 mod deployments;

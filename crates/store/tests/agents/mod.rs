@@ -1,0 +1,13 @@
+//! Agents and their credentials, on the embedded database and on a real PostgreSQL with two nodes.
+
+mod actors;
+mod devices;
+mod failed_attempts;
+pub(crate) mod fixture;
+mod notices;
+mod once;
+mod partial_sessions;
+mod passwords;
+mod races;
+mod records;
+mod sweeping;

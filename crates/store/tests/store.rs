@@ -1,0 +1,15 @@
+//! The store from outside: on the embedded database, on a real PostgreSQL with two nodes, and on real servers of Redis.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    reason = "a test may stop at the first surprise"
+)]
+
+mod agents;
+mod lists;
+mod log;
+mod shared;
+#[path = "harness/stores.rs"]
+mod stores;
