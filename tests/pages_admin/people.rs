@@ -65,7 +65,7 @@ async fn roles_are_changed_with_a_fresh_code_alone() {
     browser.click("dialog [name=role_security]").await;
     well_made(&browser, "the question for roles").await;
     answer(&browser, &office.device.wrong_code()).await;
-    refused(&browser, "wrong or was used already").await;
+    refused(&browser, "wrong or was already used").await;
     let code = office.device.next_code();
     answer(&browser, &code).await;
     until_status(&browser, "(user01) has these roles now: Employee, Security.").await;
@@ -78,7 +78,7 @@ async fn roles_are_changed_with_a_fresh_code_alone() {
 
     browser.click(".below [data-act=end-all]").await;
     answer(&browser, &code).await;
-    refused(&browser, "wrong or was used already").await;
+    refused(&browser, "wrong or was already used").await;
     assert!(office.app.client().await.is_valid(&token).await);
     office.confirm(&browser).await;
     until_status(&browser, "(user01): 1.").await;

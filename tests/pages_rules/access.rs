@@ -55,7 +55,7 @@ async fn the_picture_is_the_matrix_and_says_who_can_do_a_thing() {
     office.until_text("#answer", "Administrator may delete conversations of their department.").await;
     assert!(!office.shows(".holders [data-role=agent]").await, "an agent may not");
     browser.click("[data-role=user] [data-resource=knowledge][data-operation=read]").await;
-    office.until_text("#answer", "may read knowledge of everybody.").await;
+    office.until_text("#answer", "may read knowledge of everyone.").await;
     assert_eq!(browser.text("[data-role=user] .verdict").await, "may");
     office.is_sound("access").await;
 }

@@ -14,7 +14,7 @@ async fn a_key_is_shown_once_and_good_until_it_is_revoked() {
     browser.type_into("#field-name", "Ticket system").await;
     browser.click("dialog [name=introspect]").await;
     office.confirm(&device.next_code()).await;
-    office.refused("Uses: ").await;
+    office.refused("Scopes: ").await;
     browser.click("dialog [name=introspect]").await;
     office.is_sound("a new key").await;
     office.confirm(&device.wrong_code()).await;

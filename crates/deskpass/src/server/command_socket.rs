@@ -25,7 +25,7 @@ pub(super) fn open(app: &App) -> Option<UnixListener> {
     let opened = listen(app);
     opened
         .inspect_err(|error| {
-            tracing::warn!(%error, "cannot open the admin command socket: the command line cannot reach this process")
+            tracing::warn!(%error, "cannot open the admin command socket: the command line cannot reach this process");
         })
         .ok()
 }
