@@ -14,8 +14,8 @@ cluster: ## Run two nodes with PostgreSQL, Redis and HAProxy on this machine, to
 
 # The tests write much and keep nothing: in memory, where there is room for it.
 memory := $(shell df -k --output=avail /dev/shm 2>/dev/null | awk 'NR == 2 && $$1 > 4000000 { print "/dev/shm" }')
-# More tests at once than processors: most of a test is waiting for other processes.
-threads := $(shell echo $$(($$(nproc 2>/dev/null || echo 2) * 2)))
+# More tests at once than processors, since tests also wait; many more would run into the timeouts of the services.
+threads := $(shell echo $$(($$(nproc 2>/dev/null || echo 2) * 3 / 2)))
 
 test: ## Run every test, and check format, lints and documentation; needs a Rust toolchain and a C compiler, and installs Chromium, PostgreSQL, Redis, two proxies, oathtool, schemathesis and axe-core when they are missing
 	cargo fmt --all --check
