@@ -254,7 +254,7 @@ async fn a_page_in_place_of_an_answer_is_reported() {
     let patient = DoctorFixture::new();
     patient.platform.put("faults", &json!({ "api": "gettoken", "http_status": 200, "times": 0 })).await;
     let [english, chinese] = patient.both();
-    english.wrong(&["corp id and secret: cannot read the platform's response: no JSON object"]);
+    english.wrong(&["corp id and secret: cannot read the platform's response: not a JSON object"]);
     english.below("✗ corp id and secret", &["platform.api_url", "sign-in page"]);
     chinese.below("✗ 企业 ID 与 Secret：平台的应答无法识别：不是 JSON 对象", &["platform.api_url"]);
 }

@@ -94,7 +94,7 @@ async fn agents_and_roles(operator: Operator<'_>, client: &mut Client) {
 
     operator.fail(
         &["employee", "add", "lisi", "--corp", "wwother", "--name", "李\u{1b}[31m四"],
-        "--name must be 1 to 128 characters that can be seen",
+        "--name must be 1 to 128 visible characters",
     );
     operator.succeed(&["employee", "add", "lisi", "--corp", "wwother", "--name", "李四"]);
     let told = operator.succeed(&["explain", "login", "lisi", "--corp", "wwother"]);

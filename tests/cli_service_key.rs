@@ -42,7 +42,7 @@ fn a_keys_life(operator: Operator<'_>) {
     assert_eq!(starts[0], starts[1], "{listed}");
 
     assert!(operator.succeed(&["service-key", "revoke", &id]).contains("is revoked"));
-    assert!(operator.succeed(&["service-key", "revoke", &id]).contains("was revoked before"));
+    assert!(operator.succeed(&["service-key", "revoke", &id]).contains("was already revoked"));
     let table = rows(&operator.succeed(&["service-key", "list"]));
     assert_eq!(table.iter().find(|row| row[0] == id).unwrap()[3], "revoked");
     operator.sql("UPDATE service_key SET expires_at = 1 WHERE name = 'billing'");

@@ -46,7 +46,7 @@ on_every_store! {
             answers.push(client.get("/metrics", &[]).await.body);
             let kept = scene.kept();
             let log = scene.log(process);
-            assert!(log.contains("token in the address"), "no warning about tokens in addresses");
+            assert!(log.contains("socket token sent in the query string"), "no warning about tokens in addresses");
             assert!(log.contains("/api/ws/employee"), "the log is silent: this test looks at nothing");
             for random in [&token[4..47], &ended[4..47]] {
                 assert!(!log.contains(random), "the log has the token");

@@ -141,7 +141,7 @@ async fn a_user_whose_session_was_ended_learns_why() {
     browser.wait_for("#live[data-state=live]").await;
     app.auth().operator().disable(app.key("agent01")).await.unwrap();
     browser.wait_for("#welcome[data-state=waiting]").await;
-    assert!(browser.text("#notice-text").await.contains("switched off"));
+    assert!(browser.text("#notice-text").await.contains("was disabled"));
     is_good(&browser, "put out").await;
     assert_eq!(browser.script("return sessionStorage.getItem('deskpass.token')", &[]).await, json!(null));
 }
