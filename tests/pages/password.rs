@@ -125,7 +125,7 @@ async fn a_refused_agent_learns_what_to_do() {
     let off = TestApp::with(settings(&[("development.enabled", "true"), ("agents.password_fallback", "off")])).await;
     let browser = asked(&driver, &off, Options::default()).await;
     try_password(&browser, "agent01", PASSWORD).await;
-    refused(&browser, "switched off").await;
+    refused(&browser, "is disabled").await;
     is_good(&browser, "passwords are off").await;
 }
 
