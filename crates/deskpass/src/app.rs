@@ -146,7 +146,7 @@ impl App {
                 record = record.map(|record| record.min(common.at));
             }
         }
-        if settings.development {
+        if settings.development.enabled {
             let start = record.map(|record| clock::development_start_time(machine.wall(), record));
             if record.zip(start).is_some_and(|(record, start)| start.since(record) > clock::DAY) {
                 tracing::info!("off for more than a day; development mode believes the machine's clock");
@@ -177,7 +177,7 @@ impl App {
         let node = entropy.bytes().map_err(Error::from)?;
         let token_cache = token_cache::SharedTokenCache::new(Arc::clone(&shared), clock.clone(), &settings, node);
         let platform = platform::client_with(&settings, clock.clone(), Arc::new(token_cache))?;
-        let simulator = settings.development.then(|| platform::simulator(&settings, clock.clone(), entropy));
+        let simulator = settings.development.enabled.then(|| platform::simulator(&settings, clock.clone(), entropy));
         let verify_file = platform::verify_file(&settings)?;
         let credential_vault = CredentialVault::new(&settings.sealing_key(), entropy).map_err(StartError::Threads)?;
         let chain_key = ChainKey::new(&settings.sealing_key());
@@ -198,7 +198,7 @@ impl App {
             sockets,
             policy,
         };
-        if settings.development {
+        if settings.development.enabled {
             auth.seed_dev_users().await?;
         }
         Ok(Self(Arc::new(AppInner {
@@ -228,7 +228,7 @@ impl App {
     /// # Errors
     /// When the key differs, or the store fails.
     pub(crate) async fn require_encryption_key(&self) -> Result<(), StartError> {
-        if self.settings.development || self.auth.verify_encryption_key().await? {
+        if self.settings.development.enabled || self.auth.verify_encryption_key().await? {
             return Ok(());
         }
         Err(StartError::Key(self.settings.data_location()))
@@ -264,9 +264,9 @@ impl Deref for App {
 
 fn policy(settings: &Settings) -> Result<Policy, InvalidId> {
     let bind = match settings.bind.mode {
-        BindMode::Open if settings.development => BindPolicy::Open,
+        BindMode::Auto | BindMode::Open if settings.development.enabled => BindPolicy::Open,
         BindMode::Open => BindPolicy::OpenTo(settings.bind.networks.iter().copied().collect()),
-        BindMode::Proof => BindPolicy::Proof,
+        BindMode::Auto | BindMode::Proof => BindPolicy::Proof,
         BindMode::Off => BindPolicy::Off,
     };
     Ok(Policy {
@@ -282,16 +282,54 @@ fn policy(settings: &Settings) -> Result<Policy, InvalidId> {
         },
         bind,
         matrix: settings.access.matrix.clone(),
-        reveal_scanner_at_once: settings.development,
+        reveal_scanner_at_once: settings.development.enabled,
         agents: AgentPolicy {
             fallback: match settings.agents.password_fallback {
                 PasswordFallback::Always => PasswordPolicy::Always,
                 PasswordFallback::Outage => PasswordPolicy::Outage,
                 PasswordFallback::Off => PasswordPolicy::Off,
             },
-            trust_unproven: settings.development,
+            trust_unproven: settings.development.enabled,
         },
         log_retention: settings.audit.retention,
         sockets_per_employee: settings.sockets.max_per_employee,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::{self, Override, Sources};
+
+    /// The bind policy of development mode, or of production with a required minimum of settings.
+    fn bind_policy(development: bool, mode: &str) -> BindPolicy {
+        let given = [
+            ("development.enabled", development.to_string()),
+            ("bind.mode", mode.to_owned()),
+            ("bind.networks", "192.0.2.0/24".to_owned()),
+            ("trusted_proxies", String::new()),
+            ("public_url", "https://desk.example.com".to_owned()),
+            ("platform.corp_id", "wwexample".to_owned()),
+            ("encryption_key", format!("{}=", "A".repeat(43))),
+        ];
+        let secret = (!development).then(|| ("platform.secret", "secret".to_owned()));
+        let overrides = given.into_iter().chain(secret);
+        let overrides = overrides.map(|(key, value)| Override { key, value, flag: "a test" }).collect();
+        let nothing = |_: &std::path::Path| Err(std::io::ErrorKind::NotFound.into());
+        let sources = Sources { file: None, environment: Vec::new(), overrides, read: &nothing };
+        policy(&config::load(&sources).unwrap()).unwrap().bind
+    }
+
+    #[test]
+    fn the_bind_policy_depends_on_the_mode_and_the_profile() {
+        for mode in ["auto", "open"] {
+            assert!(matches!(bind_policy(true, mode), BindPolicy::Open), "{mode}");
+        }
+        assert!(matches!(bind_policy(false, "auto"), BindPolicy::Proof));
+        assert!(matches!(bind_policy(false, "open"), BindPolicy::OpenTo(_)));
+        for development in [true, false] {
+            assert!(matches!(bind_policy(development, "proof"), BindPolicy::Proof));
+            assert!(matches!(bind_policy(development, "off"), BindPolicy::Off));
+        }
+    }
 }

@@ -241,7 +241,7 @@ impl CommonArgs {
         if settings.store.url.is_none() && !command.works_without_data() {
             require_database(&settings.data)?;
         }
-        let development = settings.development;
+        let development = settings.development.enabled;
         let told = match runtime.block_on(App::open(settings)) {
             Ok(app) => runtime.block_on(async {
                 app.require_encryption_key().await?;

@@ -78,7 +78,7 @@ impl Server {
     /// stops accepting connections, and finishes the requests in progress.
     pub async fn run(self, stop: impl Future<Output = ()>) {
         let Self { app, listener, command_socket, .. } = self;
-        let mode = if app.settings.development { "development" } else { "production" };
+        let mode = if app.settings.development.enabled { "development" } else { "production" };
         let (address, data) = (app.settings.listen, app.settings.data.display());
         tracing::info!(version = env!("CARGO_PKG_VERSION"), mode, %address, %data, "started");
         for warning in app.settings.warnings() {

@@ -80,7 +80,7 @@ impl App {
     /// The platform's time. It is requested only if it `is_needed` and no recent response had a date.
     async fn platform_witness(&self, is_needed: bool) -> Option<ReferenceTime> {
         // In development mode the platform is simulated by this process, with the same clock.
-        if self.settings.development {
+        if self.settings.development.enabled {
             return None;
         }
         if self.platform_date().is_none() && is_needed {

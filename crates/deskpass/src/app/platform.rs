@@ -37,9 +37,9 @@ fn client_settings(settings: &Settings) -> Result<deskpass_wecom::Settings, Sett
     let url = |name, text: &str| Url::parse(text).map_err(|_| SettingsError::Address(name));
     let secret = platform.secret.as_ref().map_or(SIMULATED_SECRET, |secret| secret.expose());
     Ok(deskpass_wecom::Settings {
-        corp_id: platform.corp_id.clone(),
+        corp_id: platform.corp_id.to_string(),
         secret: secret.to_owned(),
-        agent_id: platform.agent_id.clone(),
+        agent_id: platform.agent_id.as_deref().map(str::to_owned),
         hosts: Hosts {
             api: url("platform.api_url", &platform.api_url)?,
             authorize: url("platform.authorize_url", &platform.authorize_url)?,
@@ -55,9 +55,9 @@ fn client_settings(settings: &Settings) -> Result<deskpass_wecom::Settings, Sett
 pub(super) fn simulator(settings: &Settings, clock: Clock, entropy: Entropy) -> Simulator {
     let host = settings.public_url.split_once("://").map_or("", |(_, host)| host);
     let world = SimulatorConfig {
-        corp_id: settings.platform.corp_id.clone(),
+        corp_id: settings.platform.corp_id.to_string(),
         secret: SIMULATED_SECRET.to_owned(),
-        agent_id: settings.platform.agent_id.clone().unwrap_or_default(),
+        agent_id: settings.platform.agent_id.as_deref().unwrap_or_default().to_owned(),
         domains: Domains::LoopbackAnd(vec![host.to_owned()]),
         base: "/sim".to_owned(),
     };

@@ -97,7 +97,7 @@ impl App {
         ReadinessReport {
             ready: health.store && !draining,
             draining,
-            mode: if self.settings.development { "development" } else { "production" },
+            mode: if self.settings.development.enabled { "development" } else { "production" },
             dependencies: Dependencies {
                 store: word(health.store),
                 shared: word(health.shared),

@@ -21,7 +21,7 @@ pub(crate) fn location(settings: &Settings) -> Location {
 
 /// The mode of the data: development or production.
 pub(crate) fn mode(settings: &Settings) -> Mode {
-    if settings.development { Mode::Development } else { Mode::Production }
+    if settings.development.enabled { Mode::Development } else { Mode::Production }
 }
 
 /// The settings of the shared database, if there is one.
@@ -33,7 +33,7 @@ pub(crate) fn postgres(settings: &Settings) -> Option<PostgresSettings> {
 /// The settings of the shared Redis, if there is one.
 pub(crate) fn redis(settings: &Settings) -> Option<RedisSettings> {
     let url = settings.shared.url.as_ref()?.expose().to_owned();
-    let (prefix, key) = (settings.shared.prefix.clone(), settings.sealing_key());
+    let (prefix, key) = (settings.shared.prefix.to_string(), settings.sealing_key());
     Some(RedisSettings { url, prefix, key, ca_file: settings.tls.ca_file.clone() })
 }
 

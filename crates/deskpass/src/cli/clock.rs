@@ -91,7 +91,7 @@ impl Repair {
                 if !self.agree(&settings, &clock, record, None).await? {
                     return Ok(());
                 }
-                println!("{}", AdminCommand::ConfirmClock.send_to_service(&data, settings.development)??);
+                println!("{}", AdminCommand::ConfirmClock.send_to_service(&data, settings.development.enabled)??);
                 Ok(())
             }
             Err(error) => Err(error.into()),
@@ -140,7 +140,7 @@ fn contradicts(other: Timestamp, clock: &Clock) -> bool {
 
 /// The platform's time, if the platform is another machine and responds.
 async fn platform_time(settings: &Settings, clock: &Clock) -> Option<Timestamp> {
-    if settings.development {
+    if settings.development.enabled {
         return None;
     }
     let date = platform::client(settings, clock.clone()).ok()?.date().await.ok()??;

@@ -30,7 +30,7 @@ impl ConfigCommand {
             Self::Check(serving) => {
                 let settings = serving.settings()?;
                 verify_file(&settings)?;
-                let mode = if settings.development { "development" } else { "production" };
+                let mode = if settings.development.enabled { "development" } else { "production" };
                 let files = exposed_files(&settings.secret_files).into_iter().map(|file| file.warning());
                 for warning in settings.warnings().into_iter().map(str::to_owned).chain(files) {
                     eprintln!("warning: {warning}");

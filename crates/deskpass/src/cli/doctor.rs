@@ -66,7 +66,7 @@ fn environment_language(environment: &[(OsString, OsString)]) -> Option<Language
 
 fn settings_finding(loaded: Result<Settings, ConfigError>) -> Finding<Settings> {
     match loaded {
-        Ok(settings) if settings.development => {
+        Ok(settings) if settings.development.enabled => {
             Finding::good(settings, bilingual("good (development mode)", "正确（开发模式）"))
         }
         Ok(settings) => Finding::good(settings, bilingual("good (production mode)", "正确（生产模式）")),

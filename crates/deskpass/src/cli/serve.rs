@@ -54,7 +54,7 @@ async fn serve(settings: Settings) -> Result<(), CliError> {
     app.require_encryption_key().await?;
     let server = Server::new(app, listener);
     let mut told = format!("deskpass is ready at http://{}\n", settings.listen);
-    if settings.development {
+    if settings.development.enabled {
         told += &next_steps(&settings);
     }
     // The parent process may have closed the pipe; the service runs anyway.

@@ -3,15 +3,15 @@
 use std::path::PathBuf;
 
 use super::problem::{ConfigError, ConfigProblem};
-use super::resolved::{SettingState, resolve};
-use super::secret_url::SecretUrl;
+use super::resolved::resolve;
 use super::sources::Sources;
+use super::value::PostgresUrl;
 
 /// The target of a copy.
 #[derive(Clone, Debug)]
 pub struct Destination {
     /// The address of PostgreSQL.
-    pub url: SecretUrl,
+    pub url: PostgresUrl,
     /// Certificates of an authority that is trusted in addition to the system's.
     pub ca_file: Option<PathBuf>,
     /// Whether the data is of development mode.
@@ -25,16 +25,15 @@ pub struct Destination {
 /// All problems of the settings that are present, or a missing target.
 pub fn destination(sources: &Sources<'_>) -> Result<Destination, ConfigError> {
     let resolved = resolve(sources);
-    let mut problems = resolved.problems.clone();
-    let unset = resolved.entry("store.url").is_none_or(|entry| matches!(entry.state, SettingState::Unset));
-    if unset && resolved.complete {
+    let (store, development) = (resolved.settings.store.url, resolved.settings.development.enabled.value);
+    let mut problems = resolved.problems;
+    if !store.entry.is_set() && resolved.complete {
         let fix = "name it with --to, or set store.url (DESKPASS_STORE__URL or DESKPASS_STORE__URL_FILE)";
         problems.push(ConfigProblem::new("store.url", "it is not set, and a copy needs a PostgreSQL to go to", fix));
     }
-    let (url, development) = (resolved.get("store.url"), resolved.get("development.enabled"));
-    match (url, development) {
+    match (store.value, development) {
         (Some(url), Some(development)) if problems.is_empty() => {
-            Ok(Destination { url, ca_file: resolved.get("tls.ca_file"), development })
+            Ok(Destination { url, ca_file: resolved.settings.tls.ca_file.value, development })
         }
         _ => Err(ConfigError::new(problems)),
     }

@@ -3,19 +3,18 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use super::key::{PREFIX, SettingKey};
+use super::key::{KEYS, PREFIX, SettingKey};
 use super::layers::Layers;
 use super::nearest;
 use super::origin::Origin;
 use super::problem::ConfigProblem;
 use super::raw::RawSetting;
 use super::sources::Sources;
-use super::table::KEYS;
 
 /// Sets every key that the environment names, and reports variables with the service's prefix that set no key.
 pub(super) fn read(sources: &Sources<'_>, layers: &mut Layers) {
     let mut variables = own_variables(sources, layers);
-    for key in KEYS {
+    for key in KEYS.iter() {
         let direct = variables.remove(&key.variable());
         let file = key.file_variable().and_then(|name| Some((variables.remove(&name)?, name)));
         match (direct, file) {

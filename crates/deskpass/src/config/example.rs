@@ -1,23 +1,21 @@
-//! Generates `deskpass.example.toml` from the table.
+//! Generates `deskpass.example.toml` from the declared settings.
 
-use super::key::{DefaultSpec, SettingKey};
-use super::table::KEYS;
+use super::key::{KEYS, SettingKey};
 
 /// Comments are wrapped before this column.
 const WIDTH: usize = 100;
 
 const PREFACE: &str = "\
-Every setting of deskpass with its default. Copy this file to deskpass.toml and uncomment what \
-you change. Stronger than the file are environment variables, and stronger than those the flags \
-of the command line. `deskpass config check` validates, `deskpass config show` tells where each \
-value came from.";
+Every setting of deskpass with its default. Copy this file to deskpass.toml and uncomment what you change. Environment \
+variables override the file, and flags of the command line override both. `deskpass config check` validates the settings, \
+`deskpass config show` prints each value with its source.";
 
 /// The example file: every key commented out, with its help, defaults and environment variable.
 #[must_use]
 pub fn example() -> String {
     let mut parts = vec![comment(PREFACE)];
     let mut current = None;
-    for key in KEYS {
+    for key in KEYS.iter() {
         let (section, _) = key.parts();
         if section != current {
             parts.extend(section.map(|name| format!("\n[{name}]\n")));
@@ -33,30 +31,24 @@ fn paragraph(key: &SettingKey) -> String {
     [
         "\n".to_owned(),
         comment(key.help),
-        comment(&format!("Value: {}.", key.kind.expected())),
+        comment(&format!("Value: {}.", key.expected())),
         comment(&defaults(key)),
         comment(&format!("Environment: {}.", variables(key))),
         // No space after the mark: this distinguishes a setting from the prose above it.
-        format!("#{name} = {}\n", sample(key)),
+        format!("#{name} = {}\n", key.toml(key.sample())),
     ]
     .concat()
 }
 
-/// Describes the profiles' defaults of a key. Empty if they are the same: the setting itself shows the value then.
+/// Describes the defaults of a key. Empty if they are the same: the setting itself shows the value then.
 fn defaults(key: &SettingKey) -> String {
-    match key.default_spec {
-        DefaultSpec::Same(_) => String::new(),
-        DefaultSpec::PerProfile { development, production } => {
-            format!("Default: {} in development, {} in production.", key.toml(development), key.toml(production))
-        }
-        DefaultSpec::RequiredInProduction { development, .. } => {
-            let development = development.map_or("not set".to_owned(), |text| key.toml(text));
-            format!("Default: {development} in development; required in production.")
-        }
-        DefaultSpec::Optional { development: Some(text), .. } => {
-            format!("Default: {} in development, not set in production.", key.toml(text))
-        }
-        DefaultSpec::Optional { development: None, .. } => "Default: not set.".to_owned(),
+    let written = |text: Option<&str>| text.map_or_else(|| "not set".to_owned(), |text| key.toml(text));
+    let (development, production) = (written(key.development), written(key.production));
+    match (key.development, key.production) {
+        _ if key.required => format!("Default: {development} in development; required in production."),
+        (None, None) => "Default: not set.".to_owned(),
+        (one, other) if one == other => String::new(),
+        _ => format!("Default: {development} in development, {production} in production."),
     }
 }
 
@@ -64,16 +56,6 @@ fn variables(key: &SettingKey) -> String {
     match key.file_variable() {
         Some(file) => format!("{}, or {file} with the path of a file that holds it", key.variable()),
         None => key.variable(),
-    }
-}
-
-/// The sample value of a key: production's value, because a settings file is mostly for production.
-fn sample(key: &SettingKey) -> String {
-    match key.default_spec {
-        DefaultSpec::Same(text)
-        | DefaultSpec::PerProfile { production: text, .. }
-        | DefaultSpec::RequiredInProduction { example: text, .. }
-        | DefaultSpec::Optional { example: text, .. } => key.toml(text),
     }
 }
 

@@ -6,13 +6,13 @@ use std::path::Path;
 
 use toml::de::{DeInteger, DeTable, DeValue, Error};
 
+use super::key::{find, is_section};
 use super::layers::Layers;
 use super::nearest;
 use super::origin::Origin;
 use super::problem::ConfigProblem;
 use super::raw::RawSetting;
 use super::sources::Sources;
-use super::table::{find, is_section};
 
 /// The file that is read if no other is given.
 const DEFAULT_FILE: &str = "deskpass.toml";

@@ -1,10 +1,10 @@
 //! Reads every source, weakest first.
 
+use super::key::find;
 use super::layers::Layers;
 use super::origin::Origin;
 use super::raw::RawSetting;
 use super::sources::{Override, Sources};
-use super::table::find;
 use super::{environment, file, nearest};
 
 /// Reads every source.

@@ -14,10 +14,8 @@ use super::nearest::nearest_word;
 use super::origin::Origin;
 use super::problem::ConfigProblem;
 use super::raw::quoted;
+use super::section::Setting;
 use super::sources::Sources;
-
-/// The setting that names the file.
-pub(super) const KEY: &str = "access.matrix_file";
 
 /// The word for a cell that grants nothing.
 const NOTHING: &str = "none";
@@ -32,19 +30,17 @@ const HEAD: &str = "\
 # access.matrix_file in the settings names the file; it is read at start.
 ";
 
-/// The matrix in force: the one of the configured file, else the built-in one. `file` is the path, and the origin of
-/// the setting that names it.
+/// The matrix in force: the one of the configured file, else the built-in one.
 pub(super) fn load_effective(
-    file: Option<(PathBuf, &Origin)>,
+    file: &Setting<PathBuf>,
     sources: &Sources<'_>,
 ) -> Result<PermissionMatrix, Vec<ConfigProblem>> {
-    let Some((path, origin)) = file else { return Ok(PermissionMatrix::built_in()) };
-    match (sources.read)(&path) {
-        Ok(text) => parse(&path, &text),
+    let Some(path) = &file.value else { return Ok(PermissionMatrix::built_in()) };
+    match (sources.read)(path) {
+        Ok(text) => parse(path, &text),
         Err(error) => {
             let what = format!("{} cannot be read: {error}", path.display());
-            let problem = ConfigProblem::new(KEY, what, "see that it is there and readable, or leave the setting out");
-            Err(vec![problem.at(origin)])
+            Err(vec![file.entry.problem(what, "see that it is there and readable, or leave the setting out")])
         }
     }
 }

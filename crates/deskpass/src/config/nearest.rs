@@ -1,9 +1,8 @@
 //! Suggestions for unknown names of settings.
 
-use super::key::{FILE_SUFFIX, PREFIX, SettingKey};
+use super::key::{FILE_SUFFIX, KEYS, PREFIX, SettingKey, find, is_section};
 use super::origin::Origin;
 use super::problem::ConfigProblem;
-use super::table::{KEYS, find, is_section};
 
 /// The weight of a match of only the last word: `lifetime` means `session.lifetime` rather than `listen`, but a match
 /// of the whole name counts more.
@@ -35,7 +34,7 @@ pub(super) fn unknown_variable(variable: &str) -> ConfigProblem {
         let what = format!("{name} is a section, not a key");
         return ConfigProblem::new(subject, what, format!("its keys are {}", keys_of(&name)));
     }
-    if from_file && let Some(key) = find(&name).filter(|key| !key.kind.is_secret()) {
+    if from_file && let Some(key) = find(&name).filter(|key| !key.value_type.secret) {
         let fix = format!("set {} itself", key.variable());
         return ConfigProblem::new(subject, "only secrets are read from a file", fix);
     }

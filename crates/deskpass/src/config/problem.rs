@@ -44,7 +44,7 @@ impl ConfigProblem {
 
     /// The problem of a value that its key does not accept.
     pub(super) fn bad_value(key: &SettingKey, origin: &Origin, what: String) -> Self {
-        let fix = format!("expected {}", key.kind.expected());
+        let fix = format!("expected {}", key.expected());
         Self::new(key.name, what, fix).at(origin)
     }
 }

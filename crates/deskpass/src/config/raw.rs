@@ -1,8 +1,8 @@
-//! A value as written in a source, before its kind parses it.
+//! A value as written in a source, before its type parses it.
 
 /// A value in a source. It has no `Debug`, because it may be a secret.
 pub(super) enum RawSetting {
-    /// Text without a type, from the environment, a flag, a secret's file or a default. The kind determines its meaning.
+    /// Text without a type, from the environment, a flag, a secret's file or a default. The setting's type determines its meaning.
     Untyped(String),
     /// A string in the file.
     Text(String),
@@ -22,6 +22,14 @@ impl RawSetting {
         match self {
             Self::Untyped(text) | Self::Text(text) => Ok(text),
             other => Err(other.type_mismatch()),
+        }
+    }
+
+    /// Returns the text, also of a whole number that is written without quotes, or a message with the actual type.
+    pub(super) fn text_or_integer(&self) -> Result<String, String> {
+        match self {
+            Self::Integer(number) => Ok(number.to_string()),
+            other => other.text().map(str::to_owned),
         }
     }
 

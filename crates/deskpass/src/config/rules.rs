@@ -1,21 +1,17 @@
 //! Values that are valid individually but unsafe together. The service refuses to start with them.
 
-use std::net::SocketAddr;
-
 use ipnet::IpNet;
 
-use super::key::{DefaultSpec, SettingKey};
-use super::network;
+use super::key::SettingKey;
 use super::origin::Origin;
 use super::problem::ConfigProblem;
-use super::public_url;
-use super::resolved::{ResolvedSettings, SettingEntry, SettingState};
-use super::settings::BindChoice;
-use super::web_url;
+use super::resolved::ResolvedSettings;
+use super::section::SettingEntry;
+use super::settings::{BindMode, SettingsEntries};
 
 /// A rule returns the problem if the settings violate it. It also returns `None` if a value that it needs is invalid,
 /// which is already reported.
-type Rule = fn(&ResolvedSettings) -> Option<ConfigProblem>;
+type Rule = fn(&SettingsEntries) -> Option<ConfigProblem>;
 
 const RULES: [Rule; 10] = [
     postgres_and_redis_are_set_together,
@@ -33,17 +29,16 @@ const RULES: [Rule; 10] = [
 /// All rules that the settings violate.
 pub(super) fn violations(resolved: &ResolvedSettings) -> Vec<ConfigProblem> {
     let missing = missing_in_production(resolved);
-    let unsafe_together = RULES.iter().filter_map(|rule| rule(resolved));
+    let unsafe_together = RULES.iter().filter_map(|rule| rule(&resolved.settings));
     missing.into_iter().chain(unsafe_together).collect()
 }
 
 fn missing_in_production(resolved: &ResolvedSettings) -> Vec<ConfigProblem> {
-    if development(resolved) != Some(false) {
+    if resolved.settings.development.enabled.value != Some(false) {
         return Vec::new();
     }
-    let required = |entry: &&SettingEntry| matches!(entry.key.default_spec, DefaultSpec::RequiredInProduction { .. });
-    let unset = resolved.entries().filter(required).filter(|entry| matches!(entry.state, SettingState::Unset));
-    unset.map(|entry| missing(entry.key)).collect()
+    let missing_entry = |entry: &&SettingEntry| entry.key.required && !entry.is_set();
+    resolved.entries.iter().filter(missing_entry).map(|entry| missing(entry.key)).collect()
 }
 
 fn missing(key: &SettingKey) -> ConfigProblem {
@@ -51,22 +46,19 @@ fn missing(key: &SettingKey) -> ConfigProblem {
         Some(file) => format!("{} or {file}", key.variable()),
         None => key.variable(),
     };
-    let expected = key.kind.expected();
+    let expected = key.expected();
     let fix = format!("set it in the settings file or as {variables}; expected {expected}");
     ConfigProblem::missing(key, fix)
 }
 
-fn postgres_and_redis_are_set_together(resolved: &ResolvedSettings) -> Option<ConfigProblem> {
-    let (store, shared) = (resolved.entry("store.url")?, resolved.entry("shared.url")?);
-    let given = |entry: &SettingEntry| !matches!(entry.state, SettingState::Unset);
-    match (given(store), given(shared)) {
-        (true, false) => Some(violation(
-            store,
+fn postgres_and_redis_are_set_together(settings: &SettingsEntries) -> Option<ConfigProblem> {
+    let (store, shared) = (&settings.store.url.entry, &settings.shared.url.entry);
+    match (store.is_set(), shared.is_set()) {
+        (true, false) => Some(store.problem(
             "PostgreSQL without Redis is half a pair: nodes that share their data also share sign-ins under way and limits",
             "set shared.url too, or leave out both for the embedded database of one node",
         )),
-        (false, true) => Some(violation(
-            shared,
+        (false, true) => Some(shared.problem(
             "Redis without PostgreSQL is half a pair: in Redis is only what may be lost, and the embedded database \
              belongs to one node",
             "set store.url too, or leave out both",
@@ -75,125 +67,104 @@ fn postgres_and_redis_are_set_together(resolved: &ResolvedSettings) -> Option<Co
     }
 }
 
-fn no_real_secret_in_development(resolved: &ResolvedSettings) -> Option<ConfigProblem> {
-    let entry = resolved.entry("platform.secret")?;
-    let given = !matches!(entry.state, SettingState::Unset);
-    if !development(resolved)? || !given {
+fn no_real_secret_in_development(settings: &SettingsEntries) -> Option<ConfigProblem> {
+    let secret = &settings.platform.secret.entry;
+    if !settings.development.enabled.value? || !secret.is_set() {
         return None;
     }
-    Some(violation(
-        entry,
+    Some(secret.problem(
         "development mode lets anyone sign in, so it must not hold a real secret",
         "remove the secret, or leave development mode (no --dev, development.enabled = false)",
     ))
 }
 
-fn development_listens_locally(resolved: &ResolvedSettings) -> Option<ConfigProblem> {
-    let listen: SocketAddr = resolved.get("listen")?;
-    let allowed: bool = resolved.get("development.allow_remote")?;
+fn development_listens_locally(settings: &SettingsEntries) -> Option<ConfigProblem> {
+    let listen = settings.listen.value?;
+    let allowed = settings.development.allow_remote.value?;
     let reachable = !listen.ip().to_canonical().is_loopback();
-    if !development(resolved)? || !reachable || allowed {
+    if !settings.development.enabled.value? || !reachable || allowed {
         return None;
     }
-    Some(violation(
-        resolved.entry("listen")?,
+    Some(settings.listen.entry.problem(
         format!("development mode lets anyone who reaches {listen} sign in as anyone"),
         "listen on 127.0.0.1, or accept that with --dev-allow-remote \
          (development.allow_remote = true)",
     ))
 }
 
-fn allow_remote_needs_development(resolved: &ResolvedSettings) -> Option<ConfigProblem> {
-    let allowed: bool = resolved.get("development.allow_remote")?;
-    if development(resolved)? || !allowed {
+fn allow_remote_needs_development(settings: &SettingsEntries) -> Option<ConfigProblem> {
+    let allow_remote = &settings.development.allow_remote;
+    if settings.development.enabled.value? || !allow_remote.value? {
         return None;
     }
-    Some(violation(
-        resolved.entry("development.allow_remote")?,
+    Some(allow_remote.entry.problem(
         "it means nothing outside development mode",
         "remove it, or turn development mode on with --dev (development.enabled = true)",
     ))
 }
 
-fn public_url_protects_tokens(resolved: &ResolvedSettings) -> Option<ConfigProblem> {
-    let url: String = resolved.get("public_url")?;
-    if development(resolved)? || public_url::protects_tokens(&url) {
+fn public_url_protects_tokens(settings: &SettingsEntries) -> Option<ConfigProblem> {
+    let url = settings.public_url.value.as_ref()?;
+    if settings.development.enabled.value? || url.protects_tokens() {
         return None;
     }
-    Some(violation(
-        resolved.entry("public_url")?,
+    Some(settings.public_url.entry.problem(
         format!("{url} would carry tokens and cookies unencrypted"),
         "use https; http is only for localhost, 127.0.0.1 and [::1]",
     ))
 }
 
-fn open_bind_lists_networks(resolved: &ResolvedSettings) -> Option<ConfigProblem> {
-    let mode: BindChoice = resolved.get("bind.mode")?;
-    let networks: Vec<IpNet> = resolved.get("bind.networks")?;
-    let careless = mode == BindChoice::Open && networks.is_empty();
-    if development(resolved)? || !careless {
+fn platform_is_reached_safely(settings: &SettingsEntries) -> Option<ConfigProblem> {
+    let platform = &settings.platform;
+    let urls = [&platform.api_url, &platform.authorize_url, &platform.web_login_url];
+    let unsafe_url = urls.into_iter().find(|url| url.value.as_ref().is_some_and(|url| !url.protects_tokens()))?;
+    if settings.development.enabled.value? {
         return None;
     }
-    Some(violation(
-        resolved.entry("bind.mode")?,
-        "open lets anyone sign in as any employee",
-        "list who may in bind.networks, or use bind.mode = \"proof\"",
-    ))
-}
-
-fn bind_networks_are_limited(resolved: &ResolvedSettings) -> Option<ConfigProblem> {
-    let networks: Vec<IpNet> = resolved.get("bind.networks")?;
-    let everyone = networks.iter().find(|network| network::is_any_address(network))?;
-    Some(violation(
-        resolved.entry("bind.networks")?,
-        format!("{everyone} is everyone"),
-        "list only the networks whose people may bind",
-    ))
-}
-
-/// Behind an unlisted proxy, all clients have the proxy's address, so the operator must list the proxies explicitly.
-fn open_bind_lists_proxies(resolved: &ResolvedSettings) -> Option<ConfigProblem> {
-    let mode: BindChoice = resolved.get("bind.mode")?;
-    let by_default = matches!(resolved.entry("trusted_proxies")?.origin, Origin::Default | Origin::ProfileDefault(_));
-    if development(resolved)? || mode != BindChoice::Open || !by_default {
-        return None;
-    }
-    Some(violation(
-        resolved.entry("bind.mode")?,
-        "open goes by addresses, and behind a proxy that is not listed every client has the address of the proxy",
-        "list your proxies, and only those, in trusted_proxies ([] when there are none)",
-    ))
-}
-
-fn trusted_proxies_are_limited(resolved: &ResolvedSettings) -> Option<ConfigProblem> {
-    let networks: Vec<IpNet> = resolved.get("trusted_proxies")?;
-    let everyone = networks.iter().find(|network| network::is_any_address(network))?;
-    Some(violation(
-        resolved.entry("trusted_proxies")?,
-        format!("{everyone} is everyone, who could then claim any address"),
-        "list only your proxies",
-    ))
-}
-
-fn platform_is_reached_safely(resolved: &ResolvedSettings) -> Option<ConfigProblem> {
-    let unsafe_key =
-        ["platform.api_url", "platform.authorize_url", "platform.web_login_url"].into_iter().find(|key| {
-            resolved.get::<String>(key).is_some_and(|url| !public_url::protects_tokens(web_url::origin(&url)))
-        })?;
-    if development(resolved)? {
-        return None;
-    }
-    Some(violation(
-        resolved.entry(unsafe_key)?,
+    Some(unsafe_url.entry.problem(
         "secrets and codes would travel unencrypted",
         "use https (http only for a platform simulated on this machine)",
     ))
 }
 
-fn development(resolved: &ResolvedSettings) -> Option<bool> {
-    resolved.get("development.enabled")
+fn open_bind_lists_networks(settings: &SettingsEntries) -> Option<ConfigProblem> {
+    let careless = settings.bind.mode.value? == BindMode::Open && settings.bind.networks.value.as_ref()?.is_empty();
+    if settings.development.enabled.value? || !careless {
+        return None;
+    }
+    Some(settings.bind.mode.entry.problem(
+        "open lets anyone sign in as any employee",
+        "list who may in bind.networks, or use bind.mode = \"proof\"",
+    ))
 }
 
-fn violation(entry: &SettingEntry, what: impl Into<String>, fix: &str) -> ConfigProblem {
-    ConfigProblem::new(entry.key.name, what, fix).at(&entry.origin)
+fn bind_networks_are_limited(settings: &SettingsEntries) -> Option<ConfigProblem> {
+    let networks = &settings.bind.networks;
+    let everyone = any_address(networks.value.as_ref()?)?;
+    Some(networks.entry.problem(format!("{everyone} is everyone"), "list only the networks whose people may bind"))
+}
+
+/// Behind an unlisted proxy, all clients have the proxy's address, so the operator must list the proxies explicitly.
+fn open_bind_lists_proxies(settings: &SettingsEntries) -> Option<ConfigProblem> {
+    let proxies = &settings.trusted_proxies.entry;
+    let by_default = matches!(proxies.origin, Origin::Default | Origin::ProfileDefault(_));
+    if settings.development.enabled.value? || settings.bind.mode.value? != BindMode::Open || !by_default {
+        return None;
+    }
+    Some(settings.bind.mode.entry.problem(
+        "open goes by addresses, and behind a proxy that is not listed every client has the address of the proxy",
+        "list your proxies, and only those, in trusted_proxies ([] when there are none)",
+    ))
+}
+
+fn trusted_proxies_are_limited(settings: &SettingsEntries) -> Option<ConfigProblem> {
+    let proxies = &settings.trusted_proxies;
+    let everyone = any_address(proxies.value.as_ref()?)?;
+    let what = format!("{everyone} is everyone, who could then claim any address");
+    Some(proxies.entry.problem(what, "list only your proxies"))
+}
+
+/// The network that contains every address, if there is one.
+fn any_address(networks: &[IpNet]) -> Option<&IpNet> {
+    networks.iter().find(|network| network.prefix_len() == 0)
 }

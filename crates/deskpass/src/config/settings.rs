@@ -1,71 +1,135 @@
-//! The settings as the rest of the service uses them: typed, checked, complete.
+//! The settings of the service: a field declares a key, its type, its default and its help text.
+//!
+//! `config show` and the example file follow the order of the fields. A setting whose value is the default of another one,
+//! such as `{listen}`, is declared before it.
+
+mod limits;
+mod platform;
+mod server;
+mod sign_in;
+mod storage;
 
 use std::net::SocketAddr;
-use std::num::NonZeroUsize;
 use std::path::PathBuf;
-use std::time::Duration;
 
-use deskpass_core::{HostNames, PermissionMatrix, Rate};
+use deskpass_core::HostNames;
+use deskpass_derive::{Section, Settings};
 use ipnet::IpNet;
 
-use super::choice::choice;
 use super::listen_address::connect_address;
-use super::secret::{EncryptionKey, SecretText};
-use super::secret_url::SecretUrl;
+use super::value::{EncryptionKey, HostName, WebOrigin, choice};
+
+pub use limits::Limits;
+pub use platform::Platform;
+pub use server::{Log, LogFormat, LogLevel, Server, Sockets};
+pub use sign_in::{Access, Agents, Audit, Bind, BindMode, PasswordFallback, Session};
+pub use storage::{Shared, Store, Tls};
+
+/// This machine.
+const LOOPBACK: &str = "127.0.0.0/8,::1/128";
+
+/// Loopback and private ranges: the default networks of operators, and of proxies in development mode.
+const PRIVATE_NETWORKS: &str = "127.0.0.0/8,::1/128,10.0.0.0/8,172.16.0.0/12,192.168.0.0/16,fc00::/7,fe80::/10";
 
 /// The settings of the service.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Settings)]
 pub struct Settings {
-    /// The address to listen on; port 0 selects a free port.
+    /// The address to listen on. Port 0 selects a free port.
+    #[setting(default = "127.0.0.1:8080")]
     pub listen: SocketAddr,
-    /// The directory of the embedded database; not used with PostgreSQL.
+    /// The directory of the embedded database. A relative path starts at the working directory. Not used if `store.url` is
+    /// set.
+    #[setting(default = "./data")]
     pub data: PathBuf,
-    /// The origin at which browsers and phones reach the service, without a trailing slash.
-    pub public_url: String,
-    /// The language of messages if the client requests no supported one.
+    /// The origin at which browsers and phones reach the service. Production requires https, except on localhost. In
+    /// development the default follows the listening address.
+    #[setting(development = "http://{listen}", required, example = "https://desk.example.com")]
+    pub public_url: WebOrigin,
+    /// The language of messages if a client requests no supported language.
+    #[setting(default = "en")]
     pub default_language: Language,
-    /// Encrypts data that must be decrypted again; production always has one.
+    /// Encrypts data that must be readable again: everything stored in Redis, and the one-time-password devices of agents.
+    /// The recovery codes and passwords of agents are valid only together with it. All nodes need the same key. Keep a
+    /// copy, separate from the backups: if the key is lost or changed, the device and the password of every agent must be
+    /// reset. Changing it also ends sign-ins in progress, but no sessions.
+    #[setting(required)]
     pub encryption_key: Option<EncryptionKey>,
-    /// Peers whose `X-Forwarded-For` is trusted.
+    /// Proxies whose X-Forwarded-For header is trusted. List only the addresses of your proxies: a client at one of them
+    /// can choose the address that rate limits and allow-lists see. A request with the header from another private address
+    /// is rejected and logged, because a proxy that is not listed makes all its clients look like one. From a public
+    /// address the header is ignored.
+    #[setting(development = PRIVATE_NETWORKS, production = LOOPBACK)]
     pub trusted_proxies: Vec<IpNet>,
-    /// Other origins that users may be redirected to.
-    pub redirect_origins: Vec<String>,
-    /// The role of users whom the platform vouches for and who have no assigned role.
+    /// Other origins whose pages under /h5/, /itagent/ and /itadmin/ users may be redirected to after sign-in. The
+    /// service's own origin is always allowed.
+    #[setting(default = "")]
+    pub redirect_origins: Vec<WebOrigin>,
+    /// The role of users who are authenticated by the platform and have no assigned role. It applies to the session only.
+    /// `none` rejects these users.
+    #[setting(default = "user")]
     pub default_role: DefaultRole,
-    /// Whether the service runs in development mode rather than production.
-    pub development: bool,
-    /// Whether development mode may listen on an address that other machines can reach.
-    pub development_remote: bool,
-    /// Additional host names that development mode accepts.
-    pub development_hosts: Vec<String>,
+    /// Development mode.
+    #[section]
+    pub development: Development,
     /// The database that nodes share.
+    #[section]
     pub store: Store,
     /// The ephemeral store that nodes share.
+    #[section]
     pub shared: Shared,
     /// TLS of the connections to both.
+    #[section]
     pub tls: Tls,
     /// The platform that identifies users.
+    #[section]
     pub platform: Platform,
     /// The lifetime and number of sessions.
+    #[section]
     pub session: Session,
     /// Binding identities of connected corporations.
+    #[section]
     pub bind: Bind,
     /// Agents and their passwords.
+    #[section]
     pub agents: Agents,
     /// The access matrix.
+    #[section]
     pub access: Access,
     /// The retention of the audit log.
+    #[section]
     pub audit: Audit,
     /// WebSocket connections.
+    #[section]
     pub sockets: Sockets,
     /// Rate limits.
+    #[section]
     pub limits: Limits,
     /// Limits and timeouts of the HTTP server.
+    #[section]
     pub server: Server,
     /// Level and format of the log.
+    #[section]
     pub log: Log,
     /// The files that secrets were read from.
+    #[computed(Vec::new())]
     pub secret_files: Vec<PathBuf>,
+}
+
+/// Development mode.
+#[derive(Clone, Debug, Section)]
+pub struct Development {
+    /// Development mode: seeded users, sign-in without proof. Also set by --dev. Never use it for real users.
+    #[setting(default = false)]
+    pub enabled: bool,
+    /// Allows development mode to listen on an address that other machines can reach, where anyone can then sign in as
+    /// anyone. Also set by --dev-allow-remote.
+    #[setting(default = false)]
+    pub allow_remote: bool,
+    /// Other host names that development mode accepts. localhost, loopback addresses, the listening address and the host of
+    /// `public_url` are always accepted, and with `allow_remote` every IP address. A request that names another host is
+    /// rejected: otherwise a foreign page could reach the service through a name of its own (DNS rebinding).
+    #[setting(default = "")]
+    pub hosts: Vec<HostName>,
 }
 
 /// Seals data in development, as [`Settings::encryption_key`] does in production. It is public.
@@ -83,8 +147,8 @@ impl Settings {
     #[must_use]
     pub fn hosts(&self) -> HostNames {
         let own = HostNames::local().with(&self.listen.to_string()).with_origin(&self.public_url);
-        let listed = self.development_hosts.iter().fold(own, |hosts, host| hosts.with(host));
-        listed.with_any_address(self.development_remote)
+        let listed = self.development.hosts.iter().fold(own, |hosts, host| hosts.with(host));
+        listed.with_any_address(self.development.allow_remote)
     }
 
     /// The location of the data, safe to show: the directory, or the address without its password.
@@ -97,181 +161,14 @@ impl Settings {
     #[must_use]
     pub fn with_listen_address(mut self, address: SocketAddr) -> Self {
         let (asked, taken) = (format!("//{}", connect_address(self.listen)), format!("//{}", connect_address(address)));
+        self.public_url.replace(&asked, &taken);
         let Platform { api_url, authorize_url, web_login_url, .. } = &mut self.platform;
-        for url in [&mut self.public_url, api_url, authorize_url, web_login_url] {
-            *url = url.replacen(&asked, &taken, 1);
+        for url in [api_url, authorize_url, web_login_url] {
+            url.replace(&asked, &taken);
         }
         self.listen = address;
         self
     }
-}
-
-/// The database that nodes share.
-#[derive(Clone, Debug)]
-pub struct Store {
-    /// The address of PostgreSQL; without it the database is embedded. Set together with [`Shared::url`].
-    pub url: Option<SecretUrl>,
-    /// The maximum number of connections.
-    pub connections: usize,
-}
-
-/// The ephemeral store that nodes share.
-#[derive(Clone, Debug)]
-pub struct Shared {
-    /// The address of Redis. Set together with [`Store::url`].
-    pub url: Option<SecretUrl>,
-    /// The prefix of all keys in Redis.
-    pub prefix: String,
-}
-
-/// TLS of the connections to PostgreSQL and Redis.
-#[derive(Clone, Debug)]
-pub struct Tls {
-    /// Certificates of an authority that is trusted in addition to the system's.
-    pub ca_file: Option<PathBuf>,
-}
-
-/// The platform that identifies users.
-#[derive(Clone, Debug)]
-pub struct Platform {
-    /// The main corporation's id.
-    pub corp_id: String,
-    /// The application's secret; production always has one, development never.
-    pub secret: Option<SecretText>,
-    /// The application's id.
-    pub agent_id: Option<String>,
-    /// The address of the platform's API.
-    pub api_url: String,
-    /// The page that identifies users inside the platform's client.
-    pub authorize_url: String,
-    /// The page where users sign in on a computer.
-    pub web_login_url: String,
-    /// The proxy for calls to the platform.
-    pub proxy: Option<String>,
-    /// The file by which the platform verifies the domain.
-    pub verify_file: Option<PathBuf>,
-}
-
-/// The lifetime and number of sessions.
-#[derive(Clone, Debug)]
-pub struct Session {
-    /// The lifetime of a session, from the sign-in.
-    pub lifetime: Duration,
-    /// The maximum number of sessions per employee; `None` is unlimited.
-    pub max_per_employee: Option<NonZeroUsize>,
-    /// The maximum number of cached sessions.
-    pub cache_entries: usize,
-}
-
-/// Binding identities of connected corporations.
-#[derive(Clone, Debug)]
-pub struct Bind {
-    /// What a binding requires.
-    pub mode: BindMode,
-    /// The networks that may call it if it is open outside development mode.
-    pub networks: Vec<IpNet>,
-}
-
-/// What a binding requires, with `auto` resolved for the profile.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum BindMode {
-    /// A bind proof from the platform.
-    Proof,
-    /// Nothing.
-    Open,
-    /// Binding is disabled.
-    Off,
-}
-
-/// Agents and their passwords.
-#[derive(Clone, Debug)]
-pub struct Agents {
-    /// When agents may sign in with a password.
-    pub password_fallback: PasswordFallback,
-}
-
-/// The access matrix.
-#[derive(Clone, Debug)]
-pub struct Access {
-    /// The widest scope of each role, from the configured file or else from the built-in matrix.
-    pub matrix: PermissionMatrix,
-    /// The file that replaces the built-in matrix.
-    pub matrix_file: Option<PathBuf>,
-}
-
-/// The retention of the audit log.
-#[derive(Clone, Debug)]
-pub struct Audit {
-    /// How long rows of the login log are kept.
-    pub retention: Duration,
-}
-
-/// WebSocket connections.
-#[derive(Clone, Debug)]
-pub struct Sockets {
-    /// Whether the address may contain a token.
-    pub query_token: bool,
-    /// The interval of pings.
-    pub ping: Duration,
-    /// The maximum number per person on one node.
-    pub max_per_employee: usize,
-    /// The maximum number per address.
-    pub max_per_address: usize,
-}
-
-/// Rate limits; `None` is unlimited.
-#[derive(Clone, Debug)]
-pub struct Limits {
-    /// Whether rate limits are enabled.
-    pub enabled: bool,
-    /// QR codes, per address.
-    pub qrcode: Option<Rate>,
-    /// Authorization URLs of the platform, per address.
-    pub oauth_url: Option<Rate>,
-    /// The later steps of a sign-in, together, per address.
-    pub sign_in: Option<Rate>,
-    /// Polls of a sign-in's status, per ticket.
-    pub scan_status: Option<Rate>,
-    /// Bindings, per address.
-    pub bind: Option<Rate>,
-    /// Sign-ins of agents, per address.
-    pub agents_login: Option<Rate>,
-    /// All operations with one-time passwords, together, per address.
-    pub otp: Option<Rate>,
-    /// Invalid tokens, per address.
-    pub verify: Option<Rate>,
-}
-
-/// Limits and timeouts of the HTTP server.
-#[derive(Clone, Debug)]
-pub struct Server {
-    /// The maximum number of open connections.
-    pub max_connections: usize,
-    /// The maximum number of open connections from one address that is not a trusted proxy's.
-    pub max_connections_per_address: usize,
-    /// The timeout for the head of a request.
-    pub header_timeout: Duration,
-    /// The timeout of a connection between requests.
-    pub idle_timeout: Duration,
-    /// The timeout for the body of a request.
-    pub body_timeout: Duration,
-    /// The maximum size of a request's body, in bytes.
-    pub max_body: usize,
-    /// After SIGTERM, how long readiness is false before connections are refused.
-    pub settle: Duration,
-    /// After that, how long requests in progress may take to finish.
-    pub drain_timeout: Duration,
-    /// The networks that may read `/metrics`.
-    pub operator_networks: Vec<IpNet>,
-}
-
-/// Level and format of the log.
-#[derive(Clone, Debug)]
-pub struct Log {
-    /// The least severe level that is logged.
-    pub level: LogLevel,
-    /// Text for people or JSON for machines.
-    pub format: LogFormat,
 }
 
 choice! {
@@ -307,69 +204,5 @@ choice! {
         Security = "security",
         /// The sign-in is refused.
         None = "none",
-    }
-}
-
-choice! {
-    /// `bind.mode` as written in the settings; it resolves to a [`BindMode`].
-    pub(super) enum BindChoice {
-        /// Open in development, proof otherwise.
-        Auto = "auto",
-        /// As [`BindMode::Proof`].
-        Proof = "proof",
-        /// As [`BindMode::Open`].
-        Open = "open",
-        /// As [`BindMode::Off`].
-        Off = "off",
-    }
-}
-
-impl BindChoice {
-    /// Resolves the mode for the profile.
-    pub(super) fn resolve(self, development: bool) -> BindMode {
-        match self {
-            Self::Auto if development => BindMode::Open,
-            Self::Auto | Self::Proof => BindMode::Proof,
-            Self::Open => BindMode::Open,
-            Self::Off => BindMode::Off,
-        }
-    }
-}
-
-choice! {
-    /// When agents may sign in with a password instead of through the platform.
-    pub enum PasswordFallback {
-        /// At any time.
-        Always = "always",
-        /// While the platform cannot be reached.
-        Outage = "outage",
-        /// Never.
-        Off = "off",
-    }
-}
-
-choice! {
-    /// The severity of a message; `Display` writes the word that tracing uses.
-    pub enum LogLevel {
-        /// Failures only.
-        Error = "error",
-        /// Also conditions that may lead to a failure.
-        Warn = "warn",
-        /// Also events for operators.
-        Info = "info",
-        /// Also details for developers.
-        Debug = "debug",
-        /// Everything.
-        Trace = "trace",
-    }
-}
-
-choice! {
-    /// The format of log lines.
-    pub enum LogFormat {
-        /// Text for people.
-        Text = "text",
-        /// One JSON object per line.
-        Json = "json",
     }
 }

@@ -1,12 +1,12 @@
 //! The settings as a whole, from the sources to the settings or problems.
 
 mod example;
+mod keys;
 mod layers;
 mod matrix;
 mod rules;
 mod secrets;
 mod settings;
-mod table;
 mod unknown;
 mod values;
 

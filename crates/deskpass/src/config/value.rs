@@ -1,94 +1,100 @@
-//! A value that its kind has accepted.
+//! The types of settings: how each is parsed, explained and written.
 
-use std::fmt;
+mod choice;
+mod duration;
+mod list;
+mod newtype;
+mod number;
+mod postgres_url;
+mod rate;
+mod redis_url;
+mod secret;
+mod secret_url;
+mod size;
+mod text;
+mod web_origin;
+mod web_url;
+
+use std::fmt::Debug;
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::time::Duration;
 
-use deskpass_core::Rate;
-use ipnet::IpNet;
+use super::key::SettingKey;
+use super::raw::{RawSetting, quoted};
 
-use super::secret::{EncryptionKey, MASK, SecretText};
-use super::secret_url::SecretUrl;
-use super::{duration, rate, size};
+pub(super) use choice::choice;
+pub use list::HostName;
+pub use postgres_url::PostgresUrl;
+pub use redis_url::RedisUrl;
+pub(super) use secret::MASK;
+pub use secret::{EncryptionKey, SecretText};
+pub(super) use secret_url::PASSWORD_MASK;
+pub use secret_url::SecretUrl;
+pub use size::Size;
+pub use text::{AgentId, Identifier};
+pub use web_origin::WebOrigin;
+pub use web_url::WebUrl;
 
-/// An accepted value. `Display` writes it as TOML, with secrets masked.
-#[derive(Clone, Debug)]
-pub(super) enum Value {
-    Address(SocketAddr),
-    Path(PathBuf),
-    Text(String),
-    Texts(Vec<String>),
-    Word(&'static str),
-    Flag(bool),
-    Count(usize),
-    Duration(Duration),
-    Size(usize),
-    Rate(Option<Rate>),
-    Networks(Vec<IpNet>),
-    Secret(SecretText),
-    EncryptionKey(EncryptionKey),
-    Url(SecretUrl),
-}
+/// A type of a setting.
+pub(super) trait SettingValue: Clone + Debug {
+    /// Whether values are masked, wholly or in part, and may be read from a separate file.
+    const SECRET: bool = false;
 
-impl Value {
-    fn toml(&self) -> Option<toml::Value> {
-        Some(match self {
-            Self::Address(address) => address.to_string().into(),
-            Self::Path(path) => path.to_string_lossy().as_ref().into(),
-            Self::Text(text) => text.as_str().into(),
-            Self::Texts(texts) => texts.clone().into(),
-            Self::Word(word) => (*word).into(),
-            Self::Flag(flag) => (*flag).into(),
-            Self::Count(count) => toml::Value::Integer(i64::try_from(*count).ok()?),
-            Self::Duration(duration) => duration::format(*duration).into(),
-            Self::Size(size) => size::format(*size).into(),
-            Self::Rate(rate) => rate::format(*rate).into(),
-            Self::Networks(networks) => networks.iter().map(ToString::to_string).collect::<Vec<_>>().into(),
-            Self::Url(url) => url.to_string().into(),
-            Self::Secret(_) | Self::EncryptionKey(_) => return None,
-        })
+    /// Parses a value, or returns what is wrong with it. The message never repeats a secret.
+    fn parse(raw: &RawSetting, key: &SettingKey) -> Result<Self, String>;
+
+    /// The expected form of a value, with an example; it ends a sentence.
+    fn expected(key: &SettingKey) -> String;
+
+    /// The value as in the file; `None` if it must not be shown.
+    fn to_toml(&self) -> Option<toml::Value> {
+        None
     }
 }
 
-impl fmt::Display for Value {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.toml() {
-            Some(value) => value.fmt(out),
-            None => out.write_str(MASK),
+impl SettingValue for bool {
+    fn parse(raw: &RawSetting, _: &SettingKey) -> Result<Self, String> {
+        raw.boolean()
+    }
+
+    fn expected(_: &SettingKey) -> String {
+        "true or false".to_owned()
+    }
+
+    fn to_toml(&self) -> Option<toml::Value> {
+        Some((*self).into())
+    }
+}
+
+impl SettingValue for SocketAddr {
+    fn parse(raw: &RawSetting, _: &SettingKey) -> Result<Self, String> {
+        let text = raw.text()?;
+        text.parse().map_err(|_| format!("{} is not an IP address with a port", quoted(text)))
+    }
+
+    fn expected(_: &SettingKey) -> String {
+        r#"an IP address and port such as "127.0.0.1:8080""#.to_owned()
+    }
+
+    fn to_toml(&self) -> Option<toml::Value> {
+        Some(self.to_string().into())
+    }
+}
+
+impl SettingValue for PathBuf {
+    fn parse(raw: &RawSetting, _: &SettingKey) -> Result<Self, String> {
+        let text = raw.text()?;
+        if text.is_empty() || text.chars().any(char::is_control) {
+            return Err(format!("{} is not a path", quoted(text)));
         }
+        Ok(Self::from(text))
     }
-}
 
-/// A type of a field of the settings, converted from the value of its key.
-pub(super) trait FromValue: Sized {
-    fn from_value(value: &Value) -> Option<Self>;
-}
+    fn expected(_: &SettingKey) -> String {
+        r#"a path such as "./data""#.to_owned()
+    }
 
-macro_rules! from_value {
-    ($($type:ty: $(Value::$variant:ident)|+;)+) => {
-        $(impl FromValue for $type {
-            fn from_value(value: &Value) -> Option<Self> {
-                match value {
-                    $(Value::$variant(inner) => Some(inner.clone()),)+
-                    _ => None,
-                }
-            }
-        })+
-    };
-}
-
-from_value! {
-    SocketAddr: Value::Address;
-    PathBuf: Value::Path;
-    String: Value::Text;
-    Vec<String>: Value::Texts;
-    bool: Value::Flag;
-    usize: Value::Count | Value::Size;
-    Duration: Value::Duration;
-    Option<Rate>: Value::Rate;
-    Vec<IpNet>: Value::Networks;
-    SecretText: Value::Secret;
-    EncryptionKey: Value::EncryptionKey;
-    SecretUrl: Value::Url;
+    fn to_toml(&self) -> Option<toml::Value> {
+        Some(self.to_string_lossy().as_ref().into())
+    }
 }

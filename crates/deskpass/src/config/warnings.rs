@@ -15,7 +15,7 @@ impl Settings {
         let local = !self.trusted_proxies.is_empty() && self.trusted_proxies.iter().all(is_loopback);
         let elsewhere = local && !self.listen.ip().to_canonical().is_loopback();
         let warnings = [
-            (open, "bind.mode is open: whoever is in bind.networks can sign in as any employee, without a proof"),
+            (open, "bind.mode is open: clients in bind.networks can sign in as any employee, without a proof"),
             (
                 passwords,
                 "agents.password_fallback is always: agents sign in with a password although the platform works",
@@ -33,7 +33,7 @@ impl Settings {
             ),
         ];
         // Development mode already warns that anyone can sign in as anyone.
-        warnings.into_iter().filter(|(weak, _)| *weak && !self.development).map(|(_, words)| words).collect()
+        warnings.into_iter().filter(|(weak, _)| *weak && !self.development.enabled).map(|(_, words)| words).collect()
     }
 }
 

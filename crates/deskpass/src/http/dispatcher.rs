@@ -68,9 +68,9 @@ impl Dispatcher {
         add_security_headers(&mut headers);
         pages::prepare();
         // In development mode a browser would require https for everything on localhost, for a year.
-        let strict = !app.settings.development && app.settings.public_url.starts_with("https://");
+        let strict = !app.settings.development.enabled && app.settings.public_url.starts_with("https://");
         let strict_transport = strict.then_some(STRICT_TRANSPORT);
-        let hosts = app.settings.development.then(|| app.settings.hosts());
+        let hosts = app.settings.development.enabled.then(|| app.settings.hosts());
         let route_metrics = app.metrics.for_routes(table.iter().map(|route| RouteLabels {
             method: route.method.to_string(),
             path: route.path,
@@ -253,7 +253,7 @@ impl MatchedRequest<'_> {
 fn unmatched_error(app: &App, path: &str, known: bool) -> ApiError {
     let below = path.strip_prefix("/api/dev").is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
     match known {
-        _ if below && !app.settings.development => ApiError::DevelopmentOff,
+        _ if below && !app.settings.development.enabled => ApiError::DevelopmentOff,
         true => ApiError::MethodNotAllowed,
         false => ApiError::PathNotFound,
     }

@@ -65,7 +65,7 @@ async fn serve(app: &App, mut stream: UnixStream) -> io::Result<()> {
     let (mut lines, mut line) = (BufReader::new(reader.take(MAX_COMMAND_BYTES)), String::new());
     timeout(COMMAND_IO_TIMEOUT, lines.read_line(&mut line)).await??;
     let told = match serde_json::from_str::<CommandRequest>(&line) {
-        Ok(CommandRequest { development, .. }) if development != app.settings.development => {
+        Ok(CommandRequest { development, .. }) if development != app.settings.development.enabled => {
             Err(other_mode(development))
         }
         Ok(CommandRequest { command, .. }) => {

@@ -27,7 +27,8 @@ pub(super) fn proxies(settings: &Settings) -> Option<Finding> {
     if settings.store.url.is_some() {
         return None;
     }
-    let told = AdminCommand::UntrustedProxies.send_to_service(&settings.data, settings.development).ok()?.ok()?;
+    let told =
+        AdminCommand::UntrustedProxies.send_to_service(&settings.data, settings.development.enabled).ok()?.ok()?;
     if told.is_empty() {
         return Some(Finding::good((), bilingual("no request of an untrusted one", "没有来自未受信任代理的请求")));
     }

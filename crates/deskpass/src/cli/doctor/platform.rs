@@ -36,7 +36,7 @@ pub(super) async fn reach(settings: &Settings, clock: Clock) -> Finding<Reachabl
             let told = bilingual(format!("reachable at {address}"), format!("可以访问 {address}"));
             Finding::good(ReachablePlatform { client, date }, told)
         }
-        Err(_) if settings.development => Finding::bad(
+        Err(_) if settings.development.enabled => Finding::bad(
             bilingual(format!("nothing answers at {address}"), format!("{address} 没有响应")),
             bilingual(
                 "in development mode the service itself plays the platform: start `deskpass serve --dev` first",

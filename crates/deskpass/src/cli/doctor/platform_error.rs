@@ -107,19 +107,17 @@ fn refused(errcode: i64) -> Bilingual {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::{self, Override, Sources};
 
     fn told(proxy: Option<&str>, error: &Error) -> String {
-        let platform = Platform {
-            corp_id: "wwdeskpass".to_owned(),
-            secret: None,
-            agent_id: None,
-            api_url: "https://platform.example.com/api".to_owned(),
-            authorize_url: String::new(),
-            web_login_url: String::new(),
-            proxy: proxy.map(str::to_owned),
-            verify_file: None,
-        };
-        format!("{:?}", finding::<()>(error, &platform))
+        let set = |key, value: &str| Override { key, value: value.to_owned(), flag: "a test" };
+        let api_url = set("platform.api_url", "https://platform.example.com/api");
+        let proxy = proxy.map(|proxy| set("platform.proxy", proxy));
+        let overrides = [set("development.enabled", "true"), api_url].into_iter().chain(proxy).collect();
+        let nothing = |_: &std::path::Path| Err(std::io::ErrorKind::NotFound.into());
+        let sources = Sources { file: None, environment: Vec::new(), overrides, read: &nothing };
+        let settings = config::load(&sources).unwrap();
+        format!("{:?}", finding::<()>(error, &settings.platform))
     }
 
     #[test]

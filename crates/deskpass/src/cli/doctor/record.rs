@@ -19,7 +19,7 @@ pub(super) async fn check(settings: &Settings, now: Timestamp, platform: Option<
         return none_yet();
     }
     match read_latest_recorded_time(&location(settings), mode(settings)).await {
-        Ok(Some(record)) if settings.development => {
+        Ok(Some(record)) if settings.development.enabled => {
             compare(record, now, (development_start_time(now, record) == now).then_some(true))
         }
         Ok(Some(record)) => compare(record, now, platform),

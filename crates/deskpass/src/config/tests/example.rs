@@ -1,8 +1,8 @@
-//! The example file matches the table, and its values are valid.
+//! The example file matches the declared settings, and its values are valid.
 
 use deskpass_core::PermissionMatrix;
 
-use super::super::table::KEYS;
+use super::super::key::KEYS;
 use super::super::{example, matrix_file};
 use super::{ENCRYPTION_KEY, TestSources};
 
@@ -18,7 +18,7 @@ fn uncommented(text: &str) -> String {
 }
 
 #[test]
-fn the_checked_in_file_is_what_the_table_renders() {
+fn the_checked_in_file_is_what_the_settings_render() {
     assert_eq!(CHECKED_IN, example(), "write it anew from config::example()");
 }
 
@@ -37,7 +37,7 @@ fn with_its_files(given: TestSources) -> TestSources {
 #[test]
 fn every_key_can_be_uncommented() {
     let given = with_its_files(TestSources::default().toml(&uncommented(&example())));
-    for key in KEYS {
+    for key in KEYS.iter() {
         let shown = given.shown(key.name);
         assert!(shown.contains("# deskpass.toml:"), "{shown}");
     }

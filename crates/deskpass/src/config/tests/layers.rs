@@ -66,12 +66,12 @@ fn defaults_follow_the_profile() {
 #[test]
 fn the_profile_itself_may_come_from_any_source() {
     let by_file = TestSources::default().toml("development.enabled = true");
-    assert!(by_file.settings().development);
+    assert!(by_file.settings().development.enabled);
     let by_variable = TestSources::default().variable("DESKPASS_DEVELOPMENT__ENABLED", "true");
-    assert!(by_variable.settings().development);
+    assert!(by_variable.settings().development.enabled);
     let overruled =
         TestSources::production().toml("development.enabled = true").variable("DESKPASS_DEVELOPMENT__ENABLED", "false");
-    assert!(!overruled.settings().development);
+    assert!(!overruled.settings().development.enabled);
 }
 
 #[test]
@@ -120,7 +120,7 @@ fn loading_is_resolving_and_checking() {
 
     let name = OsString::from("DESKPASS_DEVELOPMENT__ENABLED");
     sources.environment.push((name, OsString::from("true")));
-    assert!(load(&sources).is_ok_and(|settings| settings.development));
+    assert!(load(&sources).is_ok_and(|settings| settings.development.enabled));
 }
 
 #[cfg(unix)]

@@ -26,7 +26,7 @@ fn production_names_everything_that_it_lacks() {
 
 #[test]
 fn production_with_all_that_it_requires_starts() {
-    assert!(!TestSources::production().settings().development);
+    assert!(!TestSources::production().settings().development.enabled);
 }
 
 #[test]

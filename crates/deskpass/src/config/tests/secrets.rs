@@ -103,7 +103,7 @@ fn passwords_in_addresses_are_masked_everywhere_and_may_come_from_a_file() {
         .variable("DESKPASS_SHARED__URL", &format!("rediss://:{SECRET}@redis.example.com"));
     let url = given.settings().store.url;
     assert_eq!(
-        url.as_ref().map(SecretUrl::expose),
+        url.as_deref().map(SecretUrl::expose),
         Some(format!("postgres://desk:{SECRET}@db.example.com/desk").as_str())
     );
     let output = all_output(&given);

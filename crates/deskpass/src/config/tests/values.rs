@@ -1,4 +1,4 @@
-//! Values that their kinds reject, and the messages about them.
+//! Values that their types reject, and the messages about them.
 
 use super::TestSources;
 
@@ -51,7 +51,7 @@ fn texts_that_do_not_parse_are_quoted() {
     in_file("listen = \"localhost:80\"", "\"localhost:80\" is not an IP address with a port", ADDRESS);
     in_file("data = \"\"", "\"\" is not a path", r#"a path such as "./data""#);
     in_file("log.format = \"JSON\"", "\"JSON\" is not one of the choices", r#"one of "text", "json""#);
-    in_file("session.lifetime = \"8 hours\"", "\"8 hours\" is not a duration", LIFETIME);
+    in_file("session.lifetime = \"8 lessons\"", "\"8 lessons\" is not a duration", LIFETIME);
     in_file("server.max_body = \"64KB\"", "\"64KB\" is not a size", BODY);
     in_file("limits.qrcode = \"30/m\"", "\"30/m\" is not a rate", RATE);
     in_file("limits.scan_status = \"0/s\"", "\"0/s\" is out of range", RATE);
@@ -89,7 +89,7 @@ fn an_agent_id_may_be_written_with_or_without_quotes() {
 }
 
 #[test]
-fn the_environment_is_read_by_kind() {
+fn the_environment_is_read_by_type() {
     in_environment("DESKPASS_SERVER__MAX_CONNECTIONS", "many", "\"many\" is not a whole number");
     in_environment("DESKPASS_SERVER__MAX_CONNECTIONS", "0", "0 is out of range");
     in_environment("DESKPASS_DEVELOPMENT__ALLOW_REMOTE", "1", "\"1\" is neither true nor false");

@@ -61,12 +61,12 @@ pub(crate) async fn url(
 ) -> Result<(SetCookie, Reply<AuthorizeUrl>), ApiError> {
     let AuthorizeQuery { redirect_uri, web } = input;
     if !redirect::is_allowed(&app, &redirect_uri) {
-        let problem = if app.settings.development { FieldError::NotHttpUrl } else { FieldError::Redirect };
+        let problem = if app.settings.development.enabled { FieldError::NotHttpUrl } else { FieldError::Redirect };
         return Err(field_error("redirect_uri", problem));
     }
     let authorize_url = link(&app, &redirect_uri, web.then_some(language))?;
     // A program handles its own cookies and gets one in development mode, since no other page can lead it here.
-    let begins = cookies.from_own_page || (app.settings.development && !cookies.followed_link);
+    let begins = cookies.from_own_page || (app.settings.development.enabled && !cookies.followed_link);
     let cookie = if begins { start_flow(&app, redirect_uri.clone()).await? } else { SetCookie::NONE };
     Ok((cookie, Reply(AuthorizeUrl { authorize_url, redirect_uri })))
 }

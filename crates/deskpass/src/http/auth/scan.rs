@@ -249,7 +249,7 @@ impl ScanRequest {
 /// An address, unless it is a proxy's own: then the proxy did not name its client. In development mode clients have the same
 /// addresses as proxies.
 fn known_ip(app: &App, address: IpAddr) -> Option<IpAddr> {
-    (app.settings.development || !app.trusted.contains(address)).then_some(address)
+    (app.settings.development.enabled || !app.trusted.contains(address)).then_some(address)
 }
 
 /// Returns the sign-in that the phone is asked to confirm, and records that it was shown once the page says so.

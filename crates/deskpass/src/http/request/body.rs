@@ -38,7 +38,7 @@ impl RawJson {
             return Err(BadRequest::MediaType.into());
         }
         let limits = &context.app.settings.server;
-        let body = read_body(request.into_body(), limits.max_body.max(bytes));
+        let body = read_body(request.into_body(), limits.max_body.bytes().max(bytes));
         let bytes = with_timeout(limits.body_timeout, body).await?;
         Ok(Self(String::from_utf8(bytes.into()).map_err(|_| BadRequest::NotUtf8)?))
     }
@@ -53,7 +53,7 @@ impl FromRequest<RequestContext> for FullRequest {
     async fn from_request(request: Request, context: &RequestContext) -> Result<Self, ApiError> {
         let limits = &context.app.settings.server;
         let (parts, body) = request.into_parts();
-        let bytes = with_timeout(limits.body_timeout, read_body(body, limits.max_body)).await?;
+        let bytes = with_timeout(limits.body_timeout, read_body(body, limits.max_body.bytes())).await?;
         Ok(Self(hyper::Request::from_parts(parts, bytes)))
     }
 }
@@ -69,7 +69,7 @@ impl<T: FromFields> FromRequest<RequestContext> for JsonBody<T> {
             return Err(BadRequest::MediaType.into());
         }
         let limits = &context.app.settings.server;
-        let bytes = with_timeout(limits.body_timeout, read_body(request.into_body(), limits.max_body)).await?;
+        let bytes = with_timeout(limits.body_timeout, read_body(request.into_body(), limits.max_body.bytes())).await?;
         let fields: Fields = serde_json::from_slice(&bytes).map_err(|_| parse_error(&bytes))?;
         Ok(Self(fields.parse().map_err(BadRequest::Fields)?))
     }
@@ -85,7 +85,7 @@ impl<T: FromFields> FromRequest<RequestContext> for OptionalBody<T> {
     type Rejection = ApiError;
     async fn from_request(request: Request, context: &RequestContext) -> Result<Self, ApiError> {
         let (json, limits) = (is_json(request.headers()), &context.app.settings.server);
-        let bytes = with_timeout(limits.body_timeout, read_body(request.into_body(), limits.max_body)).await?;
+        let bytes = with_timeout(limits.body_timeout, read_body(request.into_body(), limits.max_body.bytes())).await?;
         let fields = match (bytes.is_empty(), json) {
             (true, _) => Fields::default(),
             (false, true) => serde_json::from_slice(&bytes).map_err(|_| parse_error(&bytes))?,

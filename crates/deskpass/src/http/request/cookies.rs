@@ -70,7 +70,7 @@ impl FromRequestParts<RequestContext> for Cookies {
     async fn from_request_parts(parts: &mut Parts, context: &RequestContext) -> Result<Self, ApiError> {
         let lines = parts.headers.get_all(COOKIE).iter().cloned().collect();
         let says = |name: &str, word: &str| parts.headers.get(name).is_some_and(|value| value == word);
-        let development = context.app.settings.development;
+        let development = context.app.settings.development.enabled;
         let from_own_page = says("sec-fetch-site", "same-origin") || parts.headers.contains_key("x-requested-with");
         let elsewhere = parts.headers.get("sec-fetch-site").is_some_and(|site| site != "same-origin");
         // Browsers without fetch metadata still send `Accept`: following a link asks for a page.

@@ -20,7 +20,7 @@ pub(crate) struct Operator;
 impl FromRequestParts<RequestContext> for Developer {
     type Rejection = ApiError;
     async fn from_request_parts(parts: &mut Parts, context: &RequestContext) -> Result<Self, ApiError> {
-        if !context.app.settings.development {
+        if !context.app.settings.development.enabled {
             return Err(ApiError::DevelopmentOff);
         }
         // These routes require no token, so a form on any page could submit to them.

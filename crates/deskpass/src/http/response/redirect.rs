@@ -24,13 +24,13 @@ pub(crate) fn is_allowed(app: &App, address: &str) -> bool {
         return false;
     }
     let Ok(url) = Url::parse(address) else { return false };
-    if app.settings.development {
+    if app.settings.development.enabled {
         return matches!(url.scheme(), "http" | "https") && url.username().is_empty() && url.password().is_none();
     }
     let origin = url.origin().ascii_serialization();
-    let own = origin == app.settings.public_url;
+    let own = origin == *app.settings.public_url;
     url.as_str() == address
-        && (own || app.settings.redirect_origins.contains(&origin))
+        && (own || app.settings.redirect_origins.iter().any(|listed| **listed == origin))
         && url.fragment().is_none()
         && match address.strip_prefix(&origin) {
             Some(CALLBACK_PATH) => own,

@@ -30,7 +30,7 @@ impl SetCookie {
     }
 
     fn with<K: CookieKind>(app: &App, value: &str, lifetime: Duration) -> Self {
-        let development = app.settings.development;
+        let development = app.settings.development.enabled;
         let (name, secure) = (cookie_name::<K>(development), if development { "" } else { "; Secure" });
         let seconds = lifetime.as_secs();
         let cookie = format!("{name}={value}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Lax{secure}");

@@ -108,7 +108,7 @@ pub(crate) async fn health(_: Developer, State(app): State<App>) -> Reply<DevHea
     Reply(DevHealth {
         status: "ok",
         development: true,
-        corp_id: app.settings.platform.corp_id.clone(),
+        corp_id: app.settings.platform.corp_id.to_string(),
         cached_sessions: app.auth.store.cached_sessions(),
     })
 }

@@ -76,9 +76,9 @@ fn is_allowed_origin(app: &App, headers: &HeaderMap) -> bool {
     let Some(origin) = origins.next() else { return true };
     let (Ok(origin), None) = (origin.to_str(), origins.next()) else { return false };
     let settings = &app.settings;
-    origin == settings.public_url
-        || settings.redirect_origins.iter().any(|listed| listed == origin)
-        || settings.development && is_local_origin(origin, headers)
+    *origin == *settings.public_url
+        || settings.redirect_origins.iter().any(|listed| **listed == *origin)
+        || settings.development.enabled && is_local_origin(origin, headers)
 }
 
 /// Whether the origin is this machine or the host of the request, which is sufficient for development.

@@ -1,10 +1,10 @@
 use super::*;
-use crate::config::{self, Override, Sources};
+use crate::config::{self, Override, PostgresUrl, Sources};
 
 const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
 
 /// The address of a database with a password in it.
-fn address() -> SecretUrl {
+fn address() -> PostgresUrl {
     let nothing = |_: &std::path::Path| Err(std::io::ErrorKind::NotFound.into());
     let value = "postgres://desk:hunter2@db.example.com/desk".to_owned();
     let overrides = vec![Override { key: "store.url", value, flag: "a test" }];

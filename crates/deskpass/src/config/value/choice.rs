@@ -14,11 +14,6 @@ macro_rules! choice {
             $($(#[$inner])* $variant,)+
         }
 
-        impl $name {
-            /// The words of the variants, in the same order.
-            pub(super) const WORDS: &'static [&'static str] = &[$($word),+];
-        }
-
         impl std::fmt::Display for $name {
             fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 out.write_str(match self {
@@ -27,15 +22,26 @@ macro_rules! choice {
             }
         }
 
-        impl $crate::config::value::FromValue for $name {
-            fn from_value(value: &$crate::config::value::Value) -> Option<Self> {
-                match value {
-                    $($crate::config::value::Value::Word($word) => Some(Self::$variant),)+
-                    _ => None,
+        impl $crate::config::value::SettingValue for $name {
+            fn parse(
+                raw: &$crate::config::raw::RawSetting,
+                _: &$crate::config::key::SettingKey,
+            ) -> Result<Self, String> {
+                match raw.text()? {
+                    $($word => Ok(Self::$variant),)+
+                    other => Err(format!("{} is not one of the choices", $crate::config::raw::quoted(other))),
                 }
+            }
+
+            fn expected(_: &$crate::config::key::SettingKey) -> String {
+                format!("one of {}", [$(concat!('"', $word, '"')),+].join(", "))
+            }
+
+            fn to_toml(&self) -> Option<toml::Value> {
+                Some(self.to_string().into())
             }
         }
     };
 }
 
-pub(super) use choice;
+pub(in crate::config) use choice;

@@ -1,10 +1,46 @@
 //! Sizes in their written form: `64KiB`, `1MiB`, or plain bytes.
+//!
+//! They are parsed by hand because the known crates print rounded sizes (`64.0 KiB`), and read `64K` and `64KB` in
+//! different ways.
+
+use super::SettingValue;
+use crate::config::key::SettingKey;
+use crate::config::raw::{RawSetting, quoted};
+
+/// A number of bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Size(usize);
+
+impl Size {
+    /// The number of bytes.
+    #[must_use]
+    pub fn bytes(self) -> usize {
+        self.0
+    }
+}
+
+impl SettingValue for Size {
+    /// A plain number is a number of bytes, so the file may contain `65536` without quotes.
+    fn parse(raw: &RawSetting, key: &SettingKey) -> Result<Self, String> {
+        let written = raw.text_or_integer()?;
+        let size = parse(&written).ok_or_else(|| format!("{} is not a size", quoted(&written)))?;
+        if key.allows(&size, parse) { Ok(Self(size)) } else { Err(format!("{} is out of range", quoted(&written))) }
+    }
+
+    fn expected(key: &SettingKey) -> String {
+        format!(r#"a size from {} to {} such as "64KiB" or 65536 (bytes)"#, key.min, key.max)
+    }
+
+    fn to_toml(&self) -> Option<toml::Value> {
+        Some(format(self.0).into())
+    }
+}
 
 /// Units in bytes, largest first.
 const UNITS: [(&str, usize); 2] = [("MiB", 1 << 20), ("KiB", 1 << 10)];
 
 /// Parses a number with a unit, or a number of bytes.
-pub(super) fn parse(text: &str) -> Option<usize> {
+fn parse(text: &str) -> Option<usize> {
     let (number, unit) =
         UNITS.iter().find_map(|(name, size)| Some((text.strip_suffix(name)?, *size))).unwrap_or((text, 1));
     // `parse` alone would accept a leading plus sign.
@@ -15,7 +51,7 @@ pub(super) fn parse(text: &str) -> Option<usize> {
 }
 
 /// Formats a size in the largest unit that divides it.
-pub(super) fn format(size: usize) -> String {
+fn format(size: usize) -> String {
     UNITS
         .iter()
         .find(|(_, unit)| size > 0 && size.is_multiple_of(*unit))

@@ -1,11 +1,42 @@
-//! The public origin of the service.
+//! Origins: a scheme, a host and a port.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-use super::raw::quoted;
+use super::list::ListItem;
+use super::newtype::newtype;
+use crate::config::raw::quoted;
+
+newtype! {
+    /// An origin as browsers write it: lower case, no default port, no trailing slash.
+    pub struct WebOrigin(String) as str {
+        secret: false,
+        expected: |_| r#"an origin without path such as "https://desk.example.com""#.to_owned(),
+        parse: |raw| parse(raw.text()?),
+    }
+}
+
+impl ListItem for WebOrigin {
+    const EXPECTED: &'static str = r#"origins such as "https://desk.example.com""#;
+
+    fn parse_item(text: &str) -> Result<Self, String> {
+        parse(text).map(Self)
+    }
+}
+
+impl WebOrigin {
+    /// Whether tokens and cookies are protected in transit.
+    pub(in crate::config) fn protects_tokens(&self) -> bool {
+        protects_tokens(&self.0)
+    }
+
+    /// Replaces a part.
+    pub(in crate::config) fn replace(&mut self, from: &str, to: &str) {
+        self.0 = self.0.replacen(from, to, 1);
+    }
+}
 
 /// Parses an origin and normalizes it as browsers do: lower case, no default port, no trailing slash.
-pub(super) fn parse(text: &str) -> Result<String, String> {
+fn parse(text: &str) -> Result<String, String> {
     // The message does not repeat the text: the part before an @ is often a password.
     if text.contains('@') {
         return Err("it contains a user name or password".to_owned());

@@ -2,10 +2,33 @@
 
 use url::Url;
 
-use super::raw::quoted;
+use super::newtype::newtype;
+use super::web_origin::protects_tokens;
+use crate::config::raw::quoted;
+
+newtype! {
+    /// An address without user name, query, fragment and trailing slash.
+    pub struct WebUrl(String) as str {
+        secret: false,
+        expected: |_| r#"an http or https address such as "https://platform.example.com""#.to_owned(),
+        parse: |raw| parse(raw.text()?),
+    }
+}
+
+impl WebUrl {
+    /// Whether tokens and secrets are protected in transit.
+    pub(in crate::config) fn protects_tokens(&self) -> bool {
+        protects_tokens(origin(&self.0))
+    }
+
+    /// Replaces a part.
+    pub(in crate::config) fn replace(&mut self, from: &str, to: &str) {
+        self.0 = self.0.replacen(from, to, 1);
+    }
+}
 
 /// Parses an address without user name, query and fragment, and returns it without a trailing slash.
-pub(super) fn parse(text: &str) -> Result<String, String> {
+fn parse(text: &str) -> Result<String, String> {
     // The message does not repeat the text: the part before an @ is often a password.
     if text.contains('@') {
         return Err("it contains a user name or password".to_owned());
@@ -18,7 +41,7 @@ pub(super) fn parse(text: &str) -> Result<String, String> {
 }
 
 /// The scheme, host and port of a parsed address.
-pub(super) fn origin(text: &str) -> &str {
+fn origin(text: &str) -> &str {
     let host = text.find("://").map_or(0, |at| at + 3);
     let end = text.get(host..).and_then(|rest| rest.find('/')).map_or(text.len(), |at| host + at);
     text.get(..end).unwrap_or(text)

@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use deskpass_core::Rate;
 
-use super::raw::quoted;
+use super::SettingValue;
+use crate::config::key::SettingKey;
+use crate::config::raw::{RawSetting, quoted};
 
 const UNITS: [(&str, Duration); 3] =
     [("s", Duration::from_secs(1)), ("min", Duration::from_mins(1)), ("h", Duration::from_hours(1))];
@@ -12,10 +14,23 @@ const UNITS: [(&str, Duration); 3] =
 /// Larger than any intended count, and still a valid rate with every unit.
 const MAX_RATE_COUNT: u32 = 1_000_000;
 
-pub(super) const EXPECTED: &str = r#"a rate such as "30/min" or "2/s" (1 to 1000000 per s, min or h), or "off""#;
+/// A rate limit; `None` is unlimited.
+impl SettingValue for Option<Rate> {
+    fn parse(raw: &RawSetting, _: &SettingKey) -> Result<Self, String> {
+        parse(raw.text()?)
+    }
+
+    fn expected(_: &SettingKey) -> String {
+        r#"a rate such as "30/min" or "2/s" (1 to 1000000 per s, min or h), or "off""#.to_owned()
+    }
+
+    fn to_toml(&self) -> Option<toml::Value> {
+        Some(format(*self).into())
+    }
+}
 
 /// Parses a rate; `off` is `None`.
-pub(super) fn parse(text: &str) -> Result<Option<Rate>, String> {
+fn parse(text: &str) -> Result<Option<Rate>, String> {
     if text == "off" {
         return Ok(None);
     }
@@ -34,7 +49,7 @@ fn split(text: &str) -> Option<(&str, Duration)> {
 }
 
 /// Formats a rate so that [`parse`] returns the same value.
-pub(super) fn format(rate: Option<Rate>) -> String {
+fn format(rate: Option<Rate>) -> String {
     let Some(rate) = rate else { return "off".to_owned() };
     let unit = UNITS.iter().find(|(_, per)| *per == rate.per()).map_or("s", |(name, _)| name);
     format!("{}/{unit}", rate.count())

@@ -1,6 +1,20 @@
 //! The address of Redis.
 
+use super::newtype::newtype;
 use super::secret_url::{SecretUrl, UrlParts};
+
+newtype! {
+    /// The address of Redis or Valkey.
+    pub struct RedisUrl(SecretUrl) as SecretUrl {
+        secret: true,
+        expected: |_| EXPECTED.to_owned(),
+        parse: |raw| parse(raw.text()?),
+    }
+}
+
+const EXPECTED: &str = "an address such as \"redis://USER:PASSWORD@redis.example.com:6379\", \
+    \"redis-sentinel://:PASSWORD@one:26379,two:26379/MASTER\" or \
+    \"redis-cluster://:PASSWORD@one:6379,two:6379\"; rediss encrypts";
 
 /// The topology of the servers at the address.
 enum RedisTopology {
@@ -10,7 +24,7 @@ enum RedisTopology {
 }
 
 /// Parses the address of Redis.
-pub(super) fn parse(text: &str) -> Result<SecretUrl, String> {
+fn parse(text: &str) -> Result<SecretUrl, String> {
     let parts = UrlParts::of(text)?;
     let layout = match parts.scheme.as_str() {
         "redis" | "rediss" => RedisTopology::Single,

@@ -4,7 +4,7 @@ use std::fmt;
 use std::net::Ipv6Addr;
 
 /// The text that is shown in place of a password. Its length does not depend on the password's.
-pub(super) const PASSWORD_MASK: &str = "***";
+pub(in crate::config) const PASSWORD_MASK: &str = "***";
 
 /// An address that may contain a password. `Display` and `Debug` mask it.
 #[derive(Clone)]

@@ -2,10 +2,22 @@
 
 use url::form_urlencoded;
 
+use super::newtype::newtype;
 use super::secret_url::{SecretUrl, UrlParts};
 
+newtype! {
+    /// The address of PostgreSQL.
+    pub struct PostgresUrl(SecretUrl) as SecretUrl {
+        secret: true,
+        expected: |_| EXPECTED.to_owned(),
+        parse: |raw| parse(raw.text()?),
+    }
+}
+
+const EXPECTED: &str = "an address such as \"postgres://USER:PASSWORD@db.example.com:5432/DATABASE\"";
+
 /// Parses the address of a PostgreSQL server.
-pub(super) fn parse(text: &str) -> Result<SecretUrl, String> {
+fn parse(text: &str) -> Result<SecretUrl, String> {
     if text.get(..7).is_some_and(|start| start.eq_ignore_ascii_case("sqlite:")) {
         return Err("the embedded database has no address: leave out store.url and shared.url, and data names its \
                     directory"

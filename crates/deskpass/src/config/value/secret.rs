@@ -5,8 +5,12 @@ use std::fmt;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_PAD_INDIFFERENT;
 
+use super::SettingValue;
+use crate::config::key::SettingKey;
+use crate::config::raw::RawSetting;
+
 /// The text that is shown in place of a secret. Its length does not depend on the secret's.
-pub(super) const MASK: &str = "********";
+pub(in crate::config) const MASK: &str = "********";
 
 /// A secret text, such as the platform's application secret.
 #[derive(Clone)]
@@ -19,7 +23,7 @@ impl SecretText {
         &self.0
     }
 
-    pub(super) fn parse(text: &str) -> Result<Self, String> {
+    fn read(text: &str) -> Result<Self, String> {
         if text.is_empty() {
             return Err("it is empty".to_owned());
         }
@@ -32,6 +36,18 @@ impl SecretText {
             return Err("it contains a blank".to_owned());
         }
         Ok(Self(text.to_owned()))
+    }
+}
+
+impl SettingValue for SecretText {
+    const SECRET: bool = true;
+
+    fn parse(raw: &RawSetting, _: &SettingKey) -> Result<Self, String> {
+        Self::read(raw.text()?)
+    }
+
+    fn expected(_: &SettingKey) -> String {
+        "a string on one line without blanks".to_owned()
     }
 }
 
@@ -53,7 +69,7 @@ impl EncryptionKey {
     }
 
     /// Parses base64 in either alphabet, padded or not: tools differ, but the bytes are the same.
-    pub(super) fn parse(text: &str) -> Result<Self, String> {
+    fn read(text: &str) -> Result<Self, String> {
         if text.is_empty() {
             return Err("it is empty".to_owned());
         }
@@ -64,6 +80,18 @@ impl EncryptionKey {
             Ok(key) => Ok(Self(key)),
             Err(_) => Err(format!("it holds {length} bytes instead of 32")),
         }
+    }
+}
+
+impl SettingValue for EncryptionKey {
+    const SECRET: bool = true;
+
+    fn parse(raw: &RawSetting, _: &SettingKey) -> Result<Self, String> {
+        Self::read(raw.text()?)
+    }
+
+    fn expected(_: &SettingKey) -> String {
+        "32 random bytes in base64; make them with: openssl rand -base64 32".to_owned()
     }
 }
 
@@ -78,7 +106,7 @@ mod tests {
     use super::{EncryptionKey, SecretText};
 
     fn complaint(text: &str) -> Option<String> {
-        EncryptionKey::parse(text).err()
+        EncryptionKey::read(text).err()
     }
 
     #[test]
@@ -89,10 +117,10 @@ mod tests {
             "-_-_-_-_-_-_-_-_-_-_-_-_-_-_-_-_-_-_-_-_-_8=",
             "-_-_-_-_-_-_-_-_-_-_-_-_-_-_-_-_-_-_-_-_-_8",
         ];
-        let first = EncryptionKey::parse(spellings[0]).map(|key| *key.as_bytes());
+        let first = EncryptionKey::read(spellings[0]).map(|key| *key.as_bytes());
         assert!(first.is_ok());
         for text in spellings {
-            assert_eq!(EncryptionKey::parse(text).map(|key| *key.as_bytes()), first, "{text}");
+            assert_eq!(EncryptionKey::read(text).map(|key| *key.as_bytes()), first, "{text}");
         }
     }
 
@@ -106,9 +134,9 @@ mod tests {
 
     #[test]
     fn a_secret_is_a_single_nonempty_line() {
-        assert!(SecretText::parse("sw0rdfish密").is_ok());
+        assert!(SecretText::read("sw0rdfish密").is_ok());
         for text in ["", "one\ntwo", "one two", " one", "one ", "one\u{3000}two", "one\u{a0}"] {
-            assert!(SecretText::parse(text).is_err(), "{text:?}");
+            assert!(SecretText::read(text).is_err(), "{text:?}");
         }
     }
 }

@@ -1,10 +1,10 @@
-//! The table of settings is consistent.
+//! The declared settings are consistent.
 
 use std::collections::BTreeSet;
 
+use super::super::key::KEYS;
 use super::super::key::Profile::{Development, Production};
 use super::super::raw::RawSetting;
-use super::super::table::KEYS;
 
 #[test]
 fn names_are_unique_and_grouped_with_top_level_keys_first() {
@@ -19,12 +19,12 @@ fn names_are_unique_and_grouped_with_top_level_keys_first() {
 }
 
 #[test]
-fn every_default_is_a_value_of_its_kind() {
-    for key in KEYS {
+fn every_default_is_a_value_of_its_type() {
+    for key in KEYS.iter() {
         for text in [Development, Production].map(|profile| key.default(profile)) {
             let Some(text) = text else { continue };
             let text = text.replace("{listen}", "127.0.0.1:8080").replace("{public_url}", "http://127.0.0.1:8080");
-            let parsed = key.kind.parse(&RawSetting::Untyped(text));
+            let parsed = (key.value_type.to_toml)(&RawSetting::Untyped(text), key);
             assert!(parsed.is_ok(), "{}: {:?}", key.name, parsed.err());
         }
     }
@@ -32,7 +32,7 @@ fn every_default_is_a_value_of_its_kind() {
 
 #[test]
 fn no_secret_has_a_default() {
-    for key in KEYS.iter().filter(|key| key.kind.is_secret()) {
+    for key in KEYS.iter().filter(|key| key.value_type.secret) {
         assert_eq!(key.default(Development), None, "{}", key.name);
         assert_eq!(key.default(Production), None, "{}", key.name);
     }

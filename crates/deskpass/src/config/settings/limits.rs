@@ -1,0 +1,41 @@
+//! Rate limits.
+
+use deskpass_core::Rate;
+use deskpass_derive::Section;
+
+/// Rate limits; `None` is unlimited.
+#[derive(Clone, Debug, Section)]
+pub struct Limits {
+    /// Whether requests are rate limited. A client that exceeds a limit gets 1006 (HTTP 429) and the time after which to
+    /// retry. All nodes count together; while Redis is unavailable, each node counts on its own.
+    #[setting(development = false, production = true)]
+    pub enabled: bool,
+    /// QR codes for one address or IPv6 /64. The full number may be requested at once, then one more each time the rate
+    /// allows it: with 30/min, one every two seconds. A whole office may share one address.
+    #[setting(default = "30/min")]
+    pub qrcode: Option<Rate>,
+    /// Sign-ins that begin through oauth2/url, from one address.
+    #[setting(default = "60/min")]
+    pub oauth_url: Option<Rate>,
+    /// The later steps of a sign-in together, from one address: the return from the platform (oauth2/callback),
+    /// oauth2/pending, oauth2/continue, and on the phone scan/request, scan/confirm and scan/cancel.
+    #[setting(default = "300/min")]
+    pub sign_in: Option<Rate>,
+    /// Calls of scan/status and scan/events about one ticket, from any address; if there is no such ticket, from one
+    /// address.
+    #[setting(default = "2/s")]
+    pub scan_status: Option<Rate>,
+    /// Calls of bind from one address.
+    #[setting(default = "20/min")]
+    pub bind: Option<Rate>,
+    /// Sign-ins of agents through agents/login from one address. Wrong passwords are also counted for each agent,
+    /// regardless of the rate limits.
+    #[setting(default = "10/min")]
+    pub agents_login: Option<Rate>,
+    /// All calls about one-time passwords (otp-setup, otp-bind, otp-verify and similar) together, from one address.
+    #[setting(default = "10/min")]
+    pub otp: Option<Rate>,
+    /// Invalid tokens that are presented to verify from one address. Valid tokens are never limited.
+    #[setting(default = "300/min")]
+    pub verify: Option<Rate>,
+}

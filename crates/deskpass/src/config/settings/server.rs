@@ -1,0 +1,106 @@
+//! The server: its connections, its sockets and its log.
+//!
+//! The maximum of a number of connections is far above what one process can hold, and far below the limit of a semaphore.
+//! The maximum of a timeout is long enough for any client, and short enough to catch a wrong unit.
+
+use std::time::Duration;
+
+use deskpass_derive::Section;
+use ipnet::IpNet;
+
+use super::PRIVATE_NETWORKS;
+use crate::config::value::{Size, choice};
+
+/// WebSocket connections.
+#[derive(Clone, Debug, Section)]
+pub struct Sockets {
+    /// Whether a socket may be opened with its token in the address (?token=), which proxies and browsers record. Clients
+    /// that can choose send the token as a subprotocol.
+    #[setting(development = true, production = false)]
+    pub query_token: bool,
+    /// The interval at which the client of a socket is pinged. A client that does not respond twice in a row is
+    /// disconnected. Keep it shorter than the time for which proxies in front allow a silent connection.
+    #[setting(default = "30s", min = "100ms", max = "1h")]
+    pub ping: Duration,
+    /// The maximum number of open sockets per person on one node. A further one closes the oldest.
+    #[setting(default = 10, min = 1, max = 1_000)]
+    pub max_per_employee: usize,
+    /// The maximum number of open sockets from one address or IPv6 /64, as proxies report it. A further one gets 1006 (HTTP
+    /// 429). All sockets together take at most half of `server.max_connections`.
+    #[setting(default = 1_000, min = 1, max = 1_000_000)]
+    pub max_per_address: usize,
+}
+
+/// Limits and timeouts of the HTTP server.
+#[derive(Clone, Debug, Section)]
+pub struct Server {
+    /// The maximum number of open connections. For a further one, the connection that has waited longest for its client is
+    /// closed. If none is waiting, 16 additional connections serve only health checks and /metrics. Keep it 256 below the
+    /// limit of open files.
+    #[setting(default = 10_000, min = 1, max = 1_000_000)]
+    pub max_connections: usize,
+    /// The maximum number of open connections from one address or IPv6 /64. A further one is closed immediately. A trusted
+    /// proxy may have seven eighths of `server.max_connections` instead.
+    #[setting(default = 256, min = 1, max = 1_000_000)]
+    pub max_connections_per_address: usize,
+    /// How long a client may take to send the head of a request.
+    #[setting(default = "10s", min = "100ms", max = "1h")]
+    pub header_timeout: Duration,
+    /// How long a connection may wait between requests. Keep it longer than a proxy in front keeps its connections, so that
+    /// the proxy closes them first.
+    #[setting(default = "75s", min = "100ms", max = "1h")]
+    pub idle_timeout: Duration,
+    /// How long a client may take to send the body of a request.
+    #[setting(default = "15s", min = "100ms", max = "1h")]
+    pub body_timeout: Duration,
+    /// The maximum size of a request's body.
+    #[setting(default = "64KiB", min = "1KiB", max = "64MiB")]
+    pub max_body: Size,
+    /// After SIGTERM, how long readiness is false before connections are refused, so that load balancers can stop sending
+    /// requests first.
+    #[setting(development = "0s", production = "5s", min = "0s", max = "1h")]
+    pub settle: Duration,
+    /// After that, how long requests in progress may take to finish.
+    #[setting(default = "30s", min = "0s", max = "1h")]
+    pub drain_timeout: Duration,
+    /// The networks that may read /metrics.
+    #[setting(default = PRIVATE_NETWORKS)]
+    pub operator_networks: Vec<IpNet>,
+}
+
+/// Level and format of the log.
+#[derive(Clone, Debug, Section)]
+pub struct Log {
+    /// The least severe level that is logged.
+    #[setting(default = "info")]
+    pub level: LogLevel,
+    /// Text for people, or one JSON object per line for machines.
+    #[setting(development = "text", production = "json")]
+    pub format: LogFormat,
+}
+
+choice! {
+    /// The severity of a message; `Display` writes the word that tracing uses.
+    pub enum LogLevel {
+        /// Failures only.
+        Error = "error",
+        /// Also conditions that may lead to a failure.
+        Warn = "warn",
+        /// Also events for operators.
+        Info = "info",
+        /// Also details for developers.
+        Debug = "debug",
+        /// Everything.
+        Trace = "trace",
+    }
+}
+
+choice! {
+    /// The format of log lines.
+    pub enum LogFormat {
+        /// Text for people.
+        Text = "text",
+        /// One JSON object per line.
+        Json = "json",
+    }
+}

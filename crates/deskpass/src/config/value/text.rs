@@ -1,0 +1,41 @@
+//! Texts of a fixed form.
+
+use super::newtype::newtype;
+use crate::config::raw::{RawSetting, quoted};
+
+newtype! {
+    /// A name of letters, digits, underscores and hyphens.
+    pub struct Identifier(String) as str {
+        secret: false,
+        expected: |key| format!(r#"1 to 64 letters, digits, "_" or "-", such as "{}""#, key.sample()),
+        parse: |raw| identifier(raw.text()?),
+    }
+}
+
+fn identifier(text: &str) -> Result<String, String> {
+    let fits = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
+    if (1..=64).contains(&text.len()) && text.bytes().all(fits) {
+        Ok(text.to_owned())
+    } else {
+        Err(format!("{} is not an id", quoted(text)))
+    }
+}
+
+newtype! {
+    /// The platform's number of an application.
+    pub struct AgentId(String) as str {
+        secret: false,
+        expected: |_| r#"the application's AgentId, a number such as "1000002""#.to_owned(),
+        parse: agent_id,
+    }
+}
+
+/// The platform's console shows a number, so the file may contain it without quotes.
+fn agent_id(raw: &RawSetting) -> Result<String, String> {
+    let written = raw.text_or_integer()?;
+    if (1..=20).contains(&written.len()) && written.bytes().all(|byte| byte.is_ascii_digit()) {
+        Ok(written)
+    } else {
+        Err(format!("{} is not an AgentId", quoted(&written)))
+    }
+}
