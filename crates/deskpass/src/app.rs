@@ -297,6 +297,7 @@ fn policy(settings: &Settings) -> Result<Policy, InvalidId> {
 }
 
 #[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 mod tests {
     use super::*;
     use crate::config::{self, Override, Sources};

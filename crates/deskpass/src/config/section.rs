@@ -88,17 +88,14 @@ impl<'a> Resolver<'a> {
 
     /// Finds the value of a setting: that of the strongest source, or else the default.
     pub(super) fn setting<T: SettingValue>(&mut self, key: &'static SettingKey) -> Setting<T> {
-        let (value, absent, origin) = match self.layers.get(key) {
-            Some(LayerValue { raw, origin }) => {
-                let value = raw.as_ref().and_then(|raw| self.parse(key, raw, origin));
-                (value, SettingState::Invalid, origin.clone())
-            }
-            None => {
-                let text = key.default(self.profile).and_then(|text| self.expand_placeholders(text));
-                let origin = key.default_origin(self.profile, text.is_some());
-                let value = text.and_then(|text| self.parse(key, &RawSetting::Untyped(text), &origin));
-                (value, SettingState::Unset, origin)
-            }
+        let (value, absent, origin) = if let Some(LayerValue { raw, origin }) = self.layers.get(key) {
+            let value = raw.as_ref().and_then(|raw| self.parse(key, raw, origin));
+            (value, SettingState::Invalid, origin.clone())
+        } else {
+            let text = key.default(self.profile).and_then(|text| self.expand_placeholders(text));
+            let origin = key.default_origin(self.profile, text.is_some());
+            let value = text.and_then(|text| self.parse(key, &RawSetting::Untyped(text), &origin));
+            (value, SettingState::Unset, origin)
         };
         let state = value.as_ref().map_or(absent, |value: &T| SettingState::Valid(value.to_toml()));
         let entry = SettingEntry { key, state, origin };

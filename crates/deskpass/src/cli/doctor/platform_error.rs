@@ -107,6 +107,7 @@ fn refused(errcode: i64) -> Bilingual {
 }
 
 #[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 mod tests {
     use super::*;
     use crate::config::{self, Override, Sources};

@@ -28,7 +28,7 @@ pub struct Store {
 pub struct Shared {
     /// The address of Redis or Valkey, which holds the data that nodes share and that may be lost, such as sign-ins in
     /// progress. Set it together with `store.url`, or set neither. Percent-encoding is the same as there. A password
-    /// without a user follows a colon: redis://:PASSWORD@redis.example.com.
+    /// without a user follows a colon: `redis://:PASSWORD@redis.example.com`.
     #[setting(example = "redis://redis.example.com:6379")]
     pub url: Option<RedisUrl>,
     /// The prefix of the names of all keys in Redis. Deployments that share a Redis but no data need different prefixes.
