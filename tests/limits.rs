@@ -394,9 +394,7 @@ async fn without_redis_every_node_counts_for_itself() {
     assert_eq!(let_through(async || bind(&mut here, "192.0.2.2").await).await, 20);
     assert_eq!(let_through(async || bind(&mut there, "192.0.2.2").await).await, 20);
     servers.start_redis();
-    for app in [&one, &other] {
-        has_redis(app).await;
-    }
+    tokio::join!(has_redis(&one), has_redis(&other));
     assert_eq!(let_through(async || bind(&mut here, "192.0.2.3").await).await, 20);
     wait(&bind(&mut there, "192.0.2.3").await, "3");
 }

@@ -215,7 +215,7 @@ on_every_store! {
     }
 }
 
-on_one_store! {
+on_every_store! {
     async fn what_is_in_it_is_no_code_no_password_and_no_cookie() {
         let app = TestApp::with(sealed_with(KEY)).await;
         let held = furnish(&app).await;

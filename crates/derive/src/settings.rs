@@ -78,6 +78,7 @@ impl<'a> Declared<'a> {
             }
 
             const _: () = {
+                use crate::config::declaration::Declaration;
                 use crate::config::key::{SettingKey, ValueType};
                 use crate::config::section::{Resolver, Section};
 
@@ -187,14 +188,16 @@ impl Spec {
         let required = self.required;
         quote! {
             SettingKey {
-                name: #name,
-                help: #help,
-                development: #development,
-                production: #production,
-                required: #required,
-                example: #example,
-                min: #min,
-                max: #max,
+                declaration: Declaration {
+                    name: #name,
+                    help: #help,
+                    development: #development,
+                    production: #production,
+                    required: #required,
+                    example: #example,
+                    min: #min,
+                    max: #max,
+                },
                 value_type: ValueType::of::<#value_type>(),
             }
         }

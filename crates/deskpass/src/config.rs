@@ -5,12 +5,15 @@
 //! and `deskpass.example.toml` all derive from it. This module never reads the process's environment or the disk directly:
 //! the caller passes both in as [`Sources`].
 
+mod check;
+mod declaration;
 mod destination;
 mod environment;
 mod example;
 mod file;
 mod gather;
 mod key;
+mod keys;
 mod layers;
 mod listen_address;
 mod matrix;

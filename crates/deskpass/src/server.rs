@@ -16,7 +16,7 @@ mod tracked_body;
 mod upgrade_slot;
 
 use std::convert::Infallible;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,11 +24,11 @@ use std::time::Duration;
 use axum::body::Body;
 use axum::response::Response;
 use futures_util::StreamExt as _;
-use hyper::body::Body as _;
+use hyper::body::{Body as _, Incoming};
 use hyper::header::{CONNECTION, HeaderValue};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper::upgrade;
+use hyper::{Request, upgrade};
 use hyper_util::rt::TokioIo;
 use tokio::net::{TcpListener, TcpStream, UnixListener};
 use tokio::sync::oneshot;
@@ -150,6 +150,47 @@ async fn accept(app: &App, listener: &TcpListener, connections: &Connections) {
     }
 }
 
+/// What the requests of a connection share.
+#[derive(Clone)]
+struct ConnectionContext {
+    dispatcher: Arc<Dispatcher>,
+    peer: IpAddr,
+    activity: ConnectionActivity,
+    tracker: RequestTracker,
+    upgrade_slot: UpgradeSlot,
+    /// Whether the connection is from the reserve for health checks.
+    reserve: bool,
+}
+
+impl ConnectionContext {
+    /// Answers a request.
+    async fn answer(self, mut request: Request<Incoming>) -> Result<Response, Infallible> {
+        let Self { dispatcher, peer, activity, tracker, upgrade_slot, reserve } = self;
+        activity.toggle();
+        let malformed = tracker.begin();
+        let upgrade = upgrade::on(&mut request);
+        if reserve {
+            request.extensions_mut().insert(ReserveConnection);
+        }
+        let request = request.map(|body| TrackedBody::new(body, activity.clone()));
+        let mut answer = match malformed {
+            None => dispatcher.dispatch(peer, request).await,
+            Some(malformed) => dispatcher.reject_malformed(malformed),
+        };
+        if reserve {
+            answer.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+        }
+        if let Some(pending) = answer.extensions_mut().remove::<PendingUpgrade>() {
+            tracker.switch();
+            upgrade_slot.set(upgrade, pending);
+            // The connection counts as busy after the upgrade, so the end of the response is not tracked.
+            return Ok(answer);
+        }
+        tracker.end();
+        Ok(track_response_end(answer, activity))
+    }
+}
+
 /// Serves a connection until it ends. Its slot is free again when this returns.
 async fn serve(
     stream: TcpStream,
@@ -163,34 +204,8 @@ async fn serve(
     let tracker = RequestTracker::default();
     let stream = TimeoutStream::new(CheckedReader::new(stream, tracker.clone()), timeouts, activity.clone());
     let switched = upgrade_slot.clone();
-    let service = service_fn(move |mut request| {
-        let (dispatcher, activity, upgrade_slot) = (Arc::clone(&dispatcher), activity.clone(), upgrade_slot.clone());
-        let tracker = tracker.clone();
-        async move {
-            activity.toggle();
-            let malformed = tracker.begin();
-            let upgrade = upgrade::on(&mut request);
-            if reserve {
-                request.extensions_mut().insert(ReserveConnection);
-            }
-            let request = request.map(|body| TrackedBody::new(body, activity.clone()));
-            let mut answer = match malformed {
-                None => dispatcher.dispatch(peer.ip(), request).await,
-                Some(malformed) => dispatcher.reject_malformed(malformed),
-            };
-            if reserve {
-                answer.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
-            }
-            if let Some(pending) = answer.extensions_mut().remove::<PendingUpgrade>() {
-                tracker.switch();
-                upgrade_slot.set(upgrade, pending);
-                // The connection counts as busy after the upgrade, so the end of the response is not tracked.
-                return Ok(answer);
-            }
-            tracker.end();
-            Ok::<_, Infallible>(track_response_end(answer, activity))
-        }
-    });
+    let context = ConnectionContext { dispatcher, peer: peer.ip(), activity, tracker, upgrade_slot, reserve };
+    let service = service_fn(move |request| context.clone().answer(request));
     let mut http = http1::Builder::new();
     // `TimeoutStream` enforces the timeouts.
     http.writev(false).header_read_timeout(None).max_headers(MAX_HEAD_FIELDS).max_buf_size(MAX_HEAD_BYTES);

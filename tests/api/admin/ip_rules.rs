@@ -38,9 +38,8 @@ async fn me(client: &mut Client, address: &str, token: &str) -> Response {
 }
 
 fn rows(app: &TestApp, events: &str) -> Vec<String> {
-    let sql =
-        format!("SELECT event, employee_key, reason, detail FROM login_log WHERE event IN ({events}) ORDER BY id");
-    app.query(&sql)
+    let columns = "event, employee_key, reason, detail";
+    app.query(&format!("SELECT {columns} FROM login_log WHERE event IN ({events}) ORDER BY id"))
 }
 
 on_every_store! {
@@ -376,8 +375,7 @@ on_every_store! {
         let tried = client.post_as(&token, DRY_RUN, &lists(&[("user", &["10.0.0.0/8"])])).await.data();
         let named: Vec<_> = tried["roles"].as_array().unwrap().iter().map(|role| (role["role"].as_str().unwrap(), role["sessions"].as_u64().unwrap(), role["shut_out"].as_array().unwrap().len())).collect();
         assert_eq!(named, [("admin", 0, 0), ("agent", 0, 0), ("user", 53, 50), ("supervisor", 0, 0), ("security", 0, 0)]);
-        let one = &tried["roles"][2]["shut_out"][0];
-        assert_eq!(*one, json!({ "corp_id": "wwdeskpass", "employee_id": "user01", "name": "Uma User", "ip_address": CAFE, "last_seen_at": "2027-01-15T08:00:00Z" }));
+        assert_eq!(tried["roles"][2]["shut_out"][0], json!({ "corp_id": "wwdeskpass", "employee_id": "user01", "name": "Uma User", "ip_address": CAFE, "last_seen_at": "2027-01-15T08:00:00Z" }));
     }
 }
 

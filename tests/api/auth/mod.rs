@@ -7,6 +7,7 @@ mod introspect;
 mod logout;
 mod me;
 mod oauth2;
+mod oauth2_url;
 mod otp;
 pub(super) mod permissions;
 pub(crate) mod qrcode;

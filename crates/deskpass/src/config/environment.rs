@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use super::key::{KEYS, PREFIX, SettingKey};
+use super::declaration::PREFIX;
+use super::key::SettingKey;
+use super::keys::KEYS;
 use super::layers::Layers;
 use super::nearest;
 use super::origin::Origin;

@@ -1,6 +1,7 @@
 //! Generates `deskpass.example.toml` from the declared settings.
 
-use super::key::{KEYS, SettingKey};
+use super::key::SettingKey;
+use super::keys::KEYS;
 
 /// Comments are wrapped before this column.
 const WIDTH: usize = 100;

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use toml::de::{DeInteger, DeTable, DeValue, Error};
 
-use super::key::{find, is_section};
+use super::keys::{find, is_section};
 use super::layers::Layers;
 use super::nearest;
 use super::origin::Origin;

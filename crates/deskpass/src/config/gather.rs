@@ -1,6 +1,6 @@
 //! Reads every source, weakest first.
 
-use super::key::find;
+use super::keys::find;
 use super::layers::Layers;
 use super::origin::Origin;
 use super::raw::RawSetting;

@@ -1,6 +1,8 @@
 //! Suggestions for unknown names of settings.
 
-use super::key::{FILE_SUFFIX, KEYS, PREFIX, SettingKey, find, is_section};
+use super::declaration::{FILE_SUFFIX, PREFIX};
+use super::key::SettingKey;
+use super::keys::{KEYS, find, is_section};
 use super::origin::Origin;
 use super::problem::ConfigProblem;
 

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::PathBuf;
 
-use super::key::Profile;
+use super::declaration::Profile;
 
 /// The source of a value, written so that the operator can find it.
 #[derive(Clone, Debug)]

@@ -1,20 +1,15 @@
-//! The value of every setting from its strongest source, and the check of the settings as a whole.
-
-use std::collections::BTreeSet;
-use std::path::PathBuf;
+//! The value of every setting from its strongest source.
 
 use deskpass_core::PermissionMatrix;
 
+use super::declaration::Profile;
 use super::gather::gather;
-use super::key::Profile;
 use super::layers::Layers;
-use super::origin::Origin;
+use super::matrix;
 use super::problem::{ConfigError, ConfigProblem};
-use super::section::{Resolver, Section as _, SettingEntry, SettingState};
+use super::section::{Resolver, Section as _, SettingEntry};
 use super::settings::{Development, Settings, SettingsEntries};
 use super::sources::Sources;
-use super::value::PASSWORD_MASK;
-use super::{matrix, rules};
 
 /// Values wider than this do not move the column of origins to the right.
 const MAX_VALUE_COLUMN: usize = 40;
@@ -30,7 +25,7 @@ pub struct ResolvedSettings {
     /// Whether all sources could be read. Otherwise a missing value may be in an unread source.
     pub(super) complete: bool,
     /// The access matrix; the built-in one if the file that replaces it is invalid.
-    matrix: PermissionMatrix,
+    pub(super) matrix: PermissionMatrix,
 }
 
 /// Finds the value of every setting in its strongest source. Problems are kept for [`ResolvedSettings::check`].
@@ -56,26 +51,6 @@ fn profile(layers: &Layers) -> Profile {
 }
 
 impl ResolvedSettings {
-    /// Checks the settings as a whole.
-    ///
-    /// # Errors
-    ///
-    /// All problems of the settings: unknown keys, invalid values, unsafe combinations.
-    pub fn check(&self) -> Result<Settings, ConfigError> {
-        let mut problems = self.problems.clone();
-        if self.complete {
-            problems.extend(rules::violations(self));
-        }
-        match Settings::build(&self.settings) {
-            Some(mut settings) if problems.is_empty() => {
-                settings.access.matrix = self.matrix.clone();
-                settings.secret_files = self.secret_files();
-                Ok(settings)
-            }
-            _ => Err(ConfigError::new(problems)),
-        }
-    }
-
     /// The settings as a table, one `key = value   # origin` per line, secrets masked.
     #[must_use]
     pub fn show(&self) -> String {
@@ -101,18 +76,5 @@ impl ResolvedSettings {
     /// All problems of the given settings: an unreadable source may name the matrix.
     pub fn matrix(&self) -> Result<&PermissionMatrix, ConfigError> {
         if self.problems.is_empty() { Ok(&self.matrix) } else { Err(ConfigError::new(self.problems.clone())) }
-    }
-
-    /// The files that secrets were read from, without duplicates. An address without a password is no secret.
-    fn secret_files(&self) -> Vec<PathBuf> {
-        let masked = |entry: &&SettingEntry| {
-            let valid = matches!(entry.state, SettingState::Valid(_));
-            entry.key.value_type.secret && valid && entry.shown().contains(PASSWORD_MASK)
-        };
-        let files = self.entries.iter().filter(masked).filter_map(|entry| match &entry.origin {
-            Origin::File { path, .. } | Origin::SecretFile { path, .. } => Some(path.clone()),
-            _ => None,
-        });
-        files.collect::<BTreeSet<_>>().into_iter().collect()
     }
 }

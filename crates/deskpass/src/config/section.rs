@@ -2,7 +2,8 @@
 
 use std::net::SocketAddr;
 
-use super::key::{Profile, SettingKey};
+use super::declaration::Profile;
+use super::key::SettingKey;
 use super::layers::{LayerValue, Layers};
 use super::listen_address::connect_address;
 use super::origin::Origin;

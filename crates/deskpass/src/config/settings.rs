@@ -4,6 +4,7 @@
 //! such as `{listen}`, is declared before it.
 
 mod limits;
+mod networks;
 mod platform;
 mod server;
 mod sign_in;
@@ -16,6 +17,8 @@ use deskpass_core::HostNames;
 use deskpass_derive::{Section, Settings};
 use ipnet::IpNet;
 
+use networks::{LOOPBACK, PRIVATE_NETWORKS};
+
 use super::listen_address::connect_address;
 use super::value::{EncryptionKey, HostName, WebOrigin, choice};
 
@@ -24,12 +27,6 @@ pub use platform::Platform;
 pub use server::{Log, LogFormat, LogLevel, Server, Sockets};
 pub use sign_in::{Access, Agents, Audit, Bind, BindMode, PasswordFallback, Session};
 pub use storage::{Shared, Store, Tls};
-
-/// This machine.
-const LOOPBACK: &str = "127.0.0.0/8,::1/128";
-
-/// Loopback and private ranges: the default networks of operators, and of proxies in development mode.
-const PRIVATE_NETWORKS: &str = "127.0.0.0/8,::1/128,10.0.0.0/8,172.16.0.0/12,192.168.0.0/16,fc00::/7,fe80::/10";
 
 /// The settings of the service.
 #[derive(Clone, Debug, Settings)]

@@ -10,16 +10,16 @@ mod rate;
 mod redis_url;
 mod secret;
 mod secret_url;
+pub(super) mod setting_value;
 mod size;
 mod text;
 mod web_origin;
 mod web_url;
 
-use std::fmt::Debug;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use super::key::SettingKey;
+use super::declaration::Declaration;
 use super::raw::{RawSetting, quoted};
 
 pub(super) use choice::choice;
@@ -30,34 +30,18 @@ pub(super) use secret::MASK;
 pub use secret::{EncryptionKey, SecretText};
 pub(super) use secret_url::PASSWORD_MASK;
 pub use secret_url::SecretUrl;
+pub(super) use setting_value::SettingValue;
 pub use size::Size;
 pub use text::{AgentId, Identifier};
 pub use web_origin::WebOrigin;
 pub use web_url::WebUrl;
 
-/// A type of a setting.
-pub(super) trait SettingValue: Clone + Debug {
-    /// Whether values are masked, wholly or in part, and may be read from a separate file.
-    const SECRET: bool = false;
-
-    /// Parses a value, or returns what is wrong with it. The message never repeats a secret.
-    fn parse(raw: &RawSetting, key: &SettingKey) -> Result<Self, String>;
-
-    /// The expected form of a value, with an example; it ends a sentence.
-    fn expected(key: &SettingKey) -> String;
-
-    /// The value as in the file; `None` if it must not be shown.
-    fn to_toml(&self) -> Option<toml::Value> {
-        None
-    }
-}
-
 impl SettingValue for bool {
-    fn parse(raw: &RawSetting, _: &SettingKey) -> Result<Self, String> {
+    fn parse(raw: &RawSetting, _: &Declaration) -> Result<Self, String> {
         raw.boolean()
     }
 
-    fn expected(_: &SettingKey) -> String {
+    fn expected(_: &Declaration) -> String {
         "true or false".to_owned()
     }
 
@@ -67,12 +51,12 @@ impl SettingValue for bool {
 }
 
 impl SettingValue for SocketAddr {
-    fn parse(raw: &RawSetting, _: &SettingKey) -> Result<Self, String> {
+    fn parse(raw: &RawSetting, _: &Declaration) -> Result<Self, String> {
         let text = raw.text()?;
         text.parse().map_err(|_| format!("{} is not an IP address with a port", quoted(text)))
     }
 
-    fn expected(_: &SettingKey) -> String {
+    fn expected(_: &Declaration) -> String {
         r#"an IP address and port such as "127.0.0.1:8080""#.to_owned()
     }
 
@@ -82,7 +66,7 @@ impl SettingValue for SocketAddr {
 }
 
 impl SettingValue for PathBuf {
-    fn parse(raw: &RawSetting, _: &SettingKey) -> Result<Self, String> {
+    fn parse(raw: &RawSetting, _: &Declaration) -> Result<Self, String> {
         let text = raw.text()?;
         if text.is_empty() || text.chars().any(char::is_control) {
             return Err(format!("{} is not a path", quoted(text)));
@@ -90,7 +74,7 @@ impl SettingValue for PathBuf {
         Ok(Self::from(text))
     }
 
-    fn expected(_: &SettingKey) -> String {
+    fn expected(_: &Declaration) -> String {
         r#"a path such as "./data""#.to_owned()
     }
 

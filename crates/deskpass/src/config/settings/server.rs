@@ -8,7 +8,7 @@ use std::time::Duration;
 use deskpass_derive::Section;
 use ipnet::IpNet;
 
-use super::PRIVATE_NETWORKS;
+use super::networks::PRIVATE_NETWORKS;
 use crate::config::value::{Size, choice};
 
 /// WebSocket connections.

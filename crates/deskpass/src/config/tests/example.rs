@@ -2,7 +2,7 @@
 
 use deskpass_core::PermissionMatrix;
 
-use super::super::key::KEYS;
+use super::super::keys::KEYS;
 use super::super::{example, matrix_file};
 use super::{ENCRYPTION_KEY, TestSources};
 

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::super::key::KEYS;
-use super::super::key::Profile::{Development, Production};
+use super::super::declaration::Profile::{Development, Production};
+use super::super::keys::KEYS;
 use super::super::raw::RawSetting;
 
 #[test]

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use deskpass_core::Rate;
 
-use super::super::key::KEYS;
+use super::super::keys::KEYS;
 use super::super::{BindMode, Language, LogFormat, LogLevel, PasswordFallback, SecretUrl};
 use super::{ENCRYPTION_KEY, TestSources};
 

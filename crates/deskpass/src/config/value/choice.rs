@@ -22,10 +22,10 @@ macro_rules! choice {
             }
         }
 
-        impl $crate::config::value::SettingValue for $name {
+        impl $crate::config::value::setting_value::SettingValue for $name {
             fn parse(
                 raw: &$crate::config::raw::RawSetting,
-                _: &$crate::config::key::SettingKey,
+                _: &$crate::config::declaration::Declaration,
             ) -> Result<Self, String> {
                 match raw.text()? {
                     $($word => Ok(Self::$variant),)+
@@ -33,7 +33,7 @@ macro_rules! choice {
                 }
             }
 
-            fn expected(_: &$crate::config::key::SettingKey) -> String {
+            fn expected(_: &$crate::config::declaration::Declaration) -> String {
                 format!("one of {}", [$(concat!('"', $word, '"')),+].join(", "))
             }
 

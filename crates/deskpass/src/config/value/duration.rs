@@ -5,8 +5,8 @@ use std::time::Duration;
 use jiff::fmt::friendly::{Designator, Spacing, SpanPrinter};
 use jiff::{SignedDuration, Span, SpanRelativeTo, SpanRound, Unit};
 
-use super::SettingValue;
-use crate::config::key::SettingKey;
+use super::setting_value::SettingValue;
+use crate::config::declaration::Declaration;
 use crate::config::raw::{RawSetting, quoted};
 
 const DAY: Duration = Duration::from_hours(24);
@@ -14,16 +14,16 @@ const DAY: Duration = Duration::from_hours(24);
 const PRINTER: SpanPrinter = SpanPrinter::new().designator(Designator::Compact).spacing(Spacing::None);
 
 impl SettingValue for Duration {
-    fn parse(raw: &RawSetting, key: &SettingKey) -> Result<Self, String> {
+    fn parse(raw: &RawSetting, declared: &Declaration) -> Result<Self, String> {
         let text = raw.text()?;
         let duration = parse(text).ok_or_else(|| format!("{} is not a duration", quoted(text)))?;
-        if key.allows(&duration, parse) { Ok(duration) } else { Err(format!("{} is out of range", quoted(text))) }
+        if declared.allows(&duration, parse) { Ok(duration) } else { Err(format!("{} is out of range", quoted(text))) }
     }
 
-    fn expected(key: &SettingKey) -> String {
-        let short = parse(key.min).is_some_and(|min| min < DAY);
+    fn expected(declared: &Declaration) -> String {
+        let short = parse(declared.min).is_some_and(|min| min < DAY);
         let example = if short { r#""30m" or "1m30s""# } else { r#""90d""# };
-        format!("a duration from {} to {} such as {example}", key.min, key.max)
+        format!("a duration from {} to {} such as {example}", declared.min, declared.max)
     }
 
     fn to_toml(&self) -> Option<toml::Value> {

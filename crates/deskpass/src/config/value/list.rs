@@ -5,9 +5,9 @@ use std::fmt::{Debug, Display};
 use deskpass_core::{Host, InvalidNetwork, parse_network};
 use ipnet::IpNet;
 
-use super::SettingValue;
 use super::newtype::newtype;
-use crate::config::key::SettingKey;
+use super::setting_value::SettingValue;
+use crate::config::declaration::Declaration;
 use crate::config::raw::{RawSetting, quoted};
 
 /// A type of the items of a list.
@@ -20,11 +20,11 @@ pub(super) trait ListItem: Clone + Debug + Display {
 }
 
 impl<T: ListItem> SettingValue for Vec<T> {
-    fn parse(raw: &RawSetting, _: &SettingKey) -> Result<Self, String> {
+    fn parse(raw: &RawSetting, _: &Declaration) -> Result<Self, String> {
         raw.texts()?.into_iter().map(T::parse_item).collect()
     }
 
-    fn expected(_: &SettingKey) -> String {
+    fn expected(_: &Declaration) -> String {
         format!("{} (a list in the file, separated by commas in the environment)", T::EXPECTED)
     }
 

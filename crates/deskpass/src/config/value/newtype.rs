@@ -28,20 +28,20 @@ macro_rules! newtype {
             }
         }
 
-        impl $crate::config::value::SettingValue for $name {
+        impl $crate::config::value::setting_value::SettingValue for $name {
             const SECRET: bool = $secret;
 
             fn parse(
                 raw: &$crate::config::raw::RawSetting,
-                _: &$crate::config::key::SettingKey,
+                _: &$crate::config::declaration::Declaration,
             ) -> Result<Self, String> {
                 let parse: fn(&$crate::config::raw::RawSetting) -> Result<$content, String> = $parse;
                 parse(raw).map(Self)
             }
 
-            fn expected(key: &$crate::config::key::SettingKey) -> String {
-                let expected: fn(&$crate::config::key::SettingKey) -> String = $expected;
-                expected(key)
+            fn expected(declared: &$crate::config::declaration::Declaration) -> String {
+                let expected: fn(&$crate::config::declaration::Declaration) -> String = $expected;
+                expected(declared)
             }
 
             fn to_toml(&self) -> Option<toml::Value> {

@@ -2,19 +2,19 @@
 
 use std::num::NonZeroUsize;
 
-use super::SettingValue;
-use crate::config::key::SettingKey;
+use super::setting_value::SettingValue;
+use crate::config::declaration::Declaration;
 use crate::config::raw::RawSetting;
 
 impl SettingValue for usize {
-    fn parse(raw: &RawSetting, key: &SettingKey) -> Result<Self, String> {
+    fn parse(raw: &RawSetting, declared: &Declaration) -> Result<Self, String> {
         let number = raw.integer()?;
-        let count = Self::try_from(number).ok().filter(|count| key.allows(count, |text| text.parse().ok()));
+        let count = Self::try_from(number).ok().filter(|count| declared.allows(count, |text| text.parse().ok()));
         count.ok_or_else(|| format!("{number} is out of range"))
     }
 
-    fn expected(key: &SettingKey) -> String {
-        format!("a whole number from {} to {}", key.min, key.max)
+    fn expected(declared: &Declaration) -> String {
+        format!("a whole number from {} to {}", declared.min, declared.max)
     }
 
     fn to_toml(&self) -> Option<toml::Value> {
@@ -24,12 +24,12 @@ impl SettingValue for usize {
 
 /// A limit; 0 is unlimited.
 impl SettingValue for Option<NonZeroUsize> {
-    fn parse(raw: &RawSetting, key: &SettingKey) -> Result<Self, String> {
-        usize::parse(raw, key).map(NonZeroUsize::new)
+    fn parse(raw: &RawSetting, declared: &Declaration) -> Result<Self, String> {
+        usize::parse(raw, declared).map(NonZeroUsize::new)
     }
 
-    fn expected(key: &SettingKey) -> String {
-        usize::expected(key)
+    fn expected(declared: &Declaration) -> String {
+        usize::expected(declared)
     }
 
     fn to_toml(&self) -> Option<toml::Value> {

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use deskpass_core::Rate;
 
-use super::SettingValue;
-use crate::config::key::SettingKey;
+use super::setting_value::SettingValue;
+use crate::config::declaration::Declaration;
 use crate::config::raw::{RawSetting, quoted};
 
 const UNITS: [(&str, Duration); 3] =
@@ -16,11 +16,11 @@ const MAX_RATE_COUNT: u32 = 1_000_000;
 
 /// A rate limit; `None` is unlimited.
 impl SettingValue for Option<Rate> {
-    fn parse(raw: &RawSetting, _: &SettingKey) -> Result<Self, String> {
+    fn parse(raw: &RawSetting, _: &Declaration) -> Result<Self, String> {
         parse(raw.text()?)
     }
 
-    fn expected(_: &SettingKey) -> String {
+    fn expected(_: &Declaration) -> String {
         r#"a rate such as "30/min" or "2/s" (1 to 1000000 per s, min or h), or "off""#.to_owned()
     }
 

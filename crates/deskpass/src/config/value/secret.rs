@@ -5,8 +5,8 @@ use std::fmt;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_PAD_INDIFFERENT;
 
-use super::SettingValue;
-use crate::config::key::SettingKey;
+use super::setting_value::SettingValue;
+use crate::config::declaration::Declaration;
 use crate::config::raw::RawSetting;
 
 /// The text that is shown in place of a secret. Its length does not depend on the secret's.
@@ -42,11 +42,11 @@ impl SecretText {
 impl SettingValue for SecretText {
     const SECRET: bool = true;
 
-    fn parse(raw: &RawSetting, _: &SettingKey) -> Result<Self, String> {
+    fn parse(raw: &RawSetting, _: &Declaration) -> Result<Self, String> {
         Self::read(raw.text()?)
     }
 
-    fn expected(_: &SettingKey) -> String {
+    fn expected(_: &Declaration) -> String {
         "a string on one line without blanks".to_owned()
     }
 }
@@ -86,11 +86,11 @@ impl EncryptionKey {
 impl SettingValue for EncryptionKey {
     const SECRET: bool = true;
 
-    fn parse(raw: &RawSetting, _: &SettingKey) -> Result<Self, String> {
+    fn parse(raw: &RawSetting, _: &Declaration) -> Result<Self, String> {
         Self::read(raw.text()?)
     }
 
-    fn expected(_: &SettingKey) -> String {
+    fn expected(_: &Declaration) -> String {
         "32 random bytes in base64; make them with: openssl rand -base64 32".to_owned()
     }
 }

@@ -3,8 +3,8 @@
 //! They are parsed by hand because the known crates print rounded sizes (`64.0 KiB`), and read `64K` and `64KB` in
 //! different ways.
 
-use super::SettingValue;
-use crate::config::key::SettingKey;
+use super::setting_value::SettingValue;
+use crate::config::declaration::Declaration;
 use crate::config::raw::{RawSetting, quoted};
 
 /// A number of bytes.
@@ -21,14 +21,18 @@ impl Size {
 
 impl SettingValue for Size {
     /// A plain number is a number of bytes, so the file may contain `65536` without quotes.
-    fn parse(raw: &RawSetting, key: &SettingKey) -> Result<Self, String> {
+    fn parse(raw: &RawSetting, declared: &Declaration) -> Result<Self, String> {
         let written = raw.text_or_integer()?;
         let size = parse(&written).ok_or_else(|| format!("{} is not a size", quoted(&written)))?;
-        if key.allows(&size, parse) { Ok(Self(size)) } else { Err(format!("{} is out of range", quoted(&written))) }
+        if declared.allows(&size, parse) {
+            Ok(Self(size))
+        } else {
+            Err(format!("{} is out of range", quoted(&written)))
+        }
     }
 
-    fn expected(key: &SettingKey) -> String {
-        format!(r#"a size from {} to {} such as "64KiB" or 65536 (bytes)"#, key.min, key.max)
+    fn expected(declared: &Declaration) -> String {
+        format!(r#"a size from {} to {} such as "64KiB" or 65536 (bytes)"#, declared.min, declared.max)
     }
 
     fn to_toml(&self) -> Option<toml::Value> {

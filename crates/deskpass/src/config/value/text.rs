@@ -7,7 +7,7 @@ newtype! {
     /// A name of letters, digits, underscores and hyphens.
     pub struct Identifier(String) as str {
         secret: false,
-        expected: |key| format!(r#"1 to 64 letters, digits, "_" or "-", such as "{}""#, key.sample()),
+        expected: |declared| format!(r#"1 to 64 letters, digits, "_" or "-", such as "{}""#, declared.sample()),
         parse: |raw| identifier(raw.text()?),
     }
 }

@@ -1,0 +1,47 @@
+//! The check of the settings as a whole.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use super::origin::Origin;
+use super::problem::ConfigError;
+use super::resolved::ResolvedSettings;
+use super::rules;
+use super::section::{Section as _, SettingEntry, SettingState};
+use super::settings::Settings;
+use super::value::PASSWORD_MASK;
+
+impl ResolvedSettings {
+    /// Checks the settings as a whole.
+    ///
+    /// # Errors
+    ///
+    /// All problems of the settings: unknown keys, invalid values, unsafe combinations.
+    pub fn check(&self) -> Result<Settings, ConfigError> {
+        let mut problems = self.problems.clone();
+        if self.complete {
+            problems.extend(rules::violations(self));
+        }
+        match Settings::build(&self.settings) {
+            Some(mut settings) if problems.is_empty() => {
+                settings.access.matrix = self.matrix.clone();
+                settings.secret_files = self.secret_files();
+                Ok(settings)
+            }
+            _ => Err(ConfigError::new(problems)),
+        }
+    }
+
+    /// The files that secrets were read from, without duplicates. An address without a password is no secret.
+    fn secret_files(&self) -> Vec<PathBuf> {
+        let masked = |entry: &&SettingEntry| {
+            let valid = matches!(entry.state, SettingState::Valid(_));
+            entry.key.value_type.secret && valid && entry.shown().contains(PASSWORD_MASK)
+        };
+        let files = self.entries.iter().filter(masked).filter_map(|entry| match &entry.origin {
+            Origin::File { path, .. } | Origin::SecretFile { path, .. } => Some(path.clone()),
+            _ => None,
+        });
+        files.collect::<BTreeSet<_>>().into_iter().collect()
+    }
+}
