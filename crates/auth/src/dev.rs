@@ -35,14 +35,11 @@ impl Auth {
     pub async fn seed_dev_users(&self) -> Result<(), Error> {
         for (id, name, (department, department_id), roles) in DEV_USERS {
             let person = Person {
-                key: EmployeeKey::from_parts(self.policy.home_corp.as_str(), id),
-                employee_id: id.to_owned(),
                 name: name.to_owned(),
                 department: department.to_owned(),
                 department_id: department_id.to_owned(),
-                avatar: String::new(),
                 roles: roles.iter().copied().collect::<Roles>(),
-                disabled: false,
+                ..Person::new(EmployeeKey::from_parts(self.policy.home_corp.as_str(), id), id)
             };
             let (key, at) = (person.key.clone(), self.clock.now());
             if self.store.add_employee(ChangeAuthor::NoSession, NewEmployee { person, at, entry: None }).await? {

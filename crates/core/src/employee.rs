@@ -161,6 +161,23 @@ pub struct Person {
     pub disabled: bool,
 }
 
+impl Person {
+    /// An enabled person of whom nothing but the identifier is known.
+    #[must_use]
+    pub fn new(key: EmployeeKey, employee_id: &str) -> Self {
+        Self {
+            key,
+            employee_id: employee_id.to_owned(),
+            name: String::new(),
+            department: String::new(),
+            department_id: String::new(),
+            avatar: String::new(),
+            roles: Roles::NONE,
+            disabled: false,
+        }
+    }
+}
+
 /// An employee whom the platform has identified, with the profile it sent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IdentifiedPerson {

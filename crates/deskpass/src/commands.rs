@@ -231,14 +231,11 @@ async fn add(
         return Err("--department-id must be the number that the platform gave the department, such as 7".to_owned());
     }
     let person = Person {
-        key: who.key(auth)?,
-        employee_id: who.employee.clone(),
         name: name.to_owned(),
         department: department.to_owned(),
         department_id: department_id.map_or_else(|| entered_department_id(department), str::to_owned),
-        avatar: String::new(),
         roles,
-        disabled: false,
+        ..Person::new(who.key(auth)?, &who.employee)
     };
     auth.operator().add_employee(person).await.map_err(|error| who.explain(&error))?;
     Ok(format!("{} was added with {}", who.employee, role_list(roles)))

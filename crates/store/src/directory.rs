@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use deskpass_core::{EmployeeKey, IdentifiedPerson, Person, Role, Timestamp};
 
-use self::person::{COLUMNS, GRANT_ROLE, REVOKE_ROLE, is_last_admin, listed, merge_roles};
+use self::person::{GRANT_ROLE, PEOPLE_WITH_ROLES, REVOKE_ROLE, is_last_admin, listed, merge_roles};
 use crate::agents::partial_session;
 use crate::cache::{CacheChange, CacheLookup};
 use crate::deny_list::EndReason;
@@ -75,7 +75,7 @@ impl Store {
             .read(move |sql| {
                 let (corp, id) = after.as_ref().map_or(("", ""), |key| (key.corp(), key.id()));
                 let text = format!(
-                    "{COLUMNS} WHERE (e.corp_id, e.employee_key) IN (SELECT corp_id, employee_key FROM employee
+                    "{PEOPLE_WITH_ROLES} WHERE (e.corp_id, e.employee_key) IN (SELECT corp_id, employee_key FROM employee
                      WHERE (corp_id, employee_key) > ($1, $2) ORDER BY corp_id, employee_key LIMIT $3)
                      ORDER BY e.corp_id, e.employee_key, r.role_id"
                 );
@@ -100,22 +100,7 @@ impl Store {
         self.authorized(by)
             .write(move |tx| {
                 let NewEmployee { person, at, entry } = &new;
-                let added = tx.execute(
-                    "INSERT INTO employee
-                     (corp_id, employee_key, employee_id, name, department, avatar, created_at, department_id)
-                     VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT DO NOTHING",
-                    &args![
-                        person.key.corp(),
-                        person.key.id(),
-                        &*person.employee_id,
-                        &*person.name,
-                        &*person.department,
-                        &*person.avatar,
-                        *at,
-                        &*person.department_id
-                    ],
-                )?;
-                if added == 0 {
+                if !person::insert(tx, person, *at)? {
                     return Ok(false);
                 }
                 for role in person.roles.iter() {
@@ -136,11 +121,7 @@ impl Store {
     pub async fn upsert_person(&self, who: IdentifiedPerson, at: Timestamp) -> Result<(), StoreError> {
         self.database
             .write(move |tx| {
-                let (corp, id) = (who.key.corp(), who.key.id());
-                let (name, department) = (who.name.as_deref(), who.department.as_deref());
-                let (department_id, avatar) = (who.department_id.as_deref(), who.avatar.as_deref());
-                let values = args![corp, id, &*who.employee_id, name, department, avatar, at, department_id];
-                tx.execute(UPSERT_PERSON, &values)?;
+                person::upsert(tx, &who, at)?;
                 terms::refresh(tx, &who.key)?;
                 tx.record_change(CacheChange::Person(who.key.clone()));
                 Ok(())
@@ -253,11 +234,3 @@ impl Store {
             .await
     }
 }
-
-/// Values that the platform omits stay as they were; an empty text means that there is no value.
-const UPSERT_PERSON: &str = "INSERT INTO employee
-    (corp_id, employee_key, employee_id, name, department, avatar, created_at, department_id)
-    VALUES ($1, $2, $3, COALESCE($4, $3), COALESCE($5, ''), COALESCE($6, ''), $7, COALESCE($8, ''))
-    ON CONFLICT (corp_id, employee_key) DO UPDATE SET name = COALESCE($4, employee.name),
-    department = COALESCE($5, employee.department), avatar = COALESCE($6, employee.avatar),
-    department_id = COALESCE($8, employee.department_id)";

@@ -52,16 +52,19 @@ impl Cache {
         entries: &'a Entries<K, V>,
         key: &K,
     ) -> CacheLookup<'a, K, V> {
-        if !self.is_trusted() {
-            return CacheLookup::Miss(Gap(None));
-        }
-        if let Some(value) = entries.get(key) {
-            return CacheLookup::Hit(value);
-        }
-        match timeout(FILL_TIMEOUT, entries.get_value_or_guard_async(key)).await {
-            Ok(Ok(value)) => CacheLookup::Hit(value),
-            Ok(Err(placeholder)) => CacheLookup::Miss(Gap(Some(placeholder))),
-            Err(_) => CacheLookup::Miss(Gap(None)),
+        loop {
+            if !self.is_trusted() {
+                return CacheLookup::Miss(Gap(None));
+            }
+            if let Some(value) = entries.get(key) {
+                return CacheLookup::Hit(value);
+            }
+            match timeout(FILL_TIMEOUT, entries.get_value_or_guard_async(key)).await {
+                // The other request passes its value on even if the key was removed meanwhile. Only what is in the cache counts.
+                Ok(Ok(_)) => {}
+                Ok(Err(placeholder)) => return CacheLookup::Miss(Gap(Some(placeholder))),
+                Err(_) => return CacheLookup::Miss(Gap(None)),
+            }
         }
     }
 }
@@ -114,6 +117,18 @@ mod tests {
             change(&cache);
             assert!(look_up(&cache).await.is_err());
         }
+    }
+
+    #[tokio::test]
+    async fn a_value_from_before_a_change_reaches_no_request_that_waits_for_it() {
+        let cache = Cache::new(10, Freshness::permanent());
+        let gap = look_up(&cache).await.unwrap_err();
+        let (second, kept) = tokio::join!(biased; look_up(&cache), async {
+            cache.apply(CacheChange::Rules);
+            gap.fill(&Arc::default())
+        });
+        assert!(!kept);
+        assert!(second.is_err(), "it reads the value itself");
     }
 
     #[tokio::test]

@@ -1,27 +1,26 @@
 //! Runs the migrations, each once and in order.
 
 use std::fmt;
+use std::sync::LazyLock;
 
 use deskpass_core::Timestamp;
+use include_dir::{Dir, File, include_dir};
 
 use super::{Mode, OpenError, Sql, Tx};
 use crate::login_log::{begin_chains, is_other_key};
 use crate::{ChainKey, StoreError};
 
-/// The migrations, oldest first. A released migration is never edited. Nodes of the previous version keep working
-/// during and after a migration, so migrations only add.
-const MIGRATIONS: &[(i64, &str)] = &[
-    (1, include_str!("../../migrations/0001_records_and_sessions.sql")),
-    (2, include_str!("../../migrations/0002_platform_sign_in.sql")),
-    (3, include_str!("../../migrations/0003_several_nodes.sql")),
-    (4, include_str!("../../migrations/0004_agents.sql")),
-    (5, include_str!("../../migrations/0005_administration.sql")),
-    (6, include_str!("../../migrations/0006_pages.sql")),
-    (7, include_str!("../../migrations/0007_departments_and_single_use.sql")),
-    (8, include_str!("../../migrations/0008_first_devices.sql")),
-    (9, include_str!("../../migrations/0009_sign_in_networks.sql")),
-    (10, include_str!("../../migrations/0010_log_marker.sql")),
-];
+static MIGRATION_FILES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/migrations");
+
+/// The migrations, oldest first: the files in `migrations/`, whose names begin with their number. A released migration is never
+/// edited. Nodes of the previous version keep working during and after a migration, so migrations only add.
+static MIGRATIONS: LazyLock<Vec<(i64, &'static str)>> = LazyLock::new(|| {
+    let number = |file: &File<'_>| file.path().to_str()?.split_once('_')?.0.parse().ok();
+    let text = |file: &'static File<'_>| Some((number(file)?, file.contents_utf8()?));
+    let mut migrations: Vec<_> = MIGRATION_FILES.files().filter_map(text).collect();
+    migrations.sort_unstable();
+    migrations
+});
 
 /// The migration that creates the marker of the login log. Its row is written in the same transaction, and never again.
 const MARKER_MIGRATION: i64 = 10;
@@ -155,4 +154,15 @@ pub(super) fn check_mode(sql: &Sql<'_>, wanted: Mode) -> Result<(), MigrateError
     let found = sql.first("SELECT mode FROM desk", &[], |row| row.text(0))?;
     let found = found.ok_or_else(|| StoreError::damaged("the database does not record its mode"))?;
     if found == wanted.name() { Ok(()) } else { Err(MigrateError::Mode { found, wanted }) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn migrations_are_numbered_without_gaps() {
+        assert!(MIGRATIONS.iter().map(|(id, _)| *id).eq(1..=newest_version()));
+        assert_eq!(MIGRATIONS.len(), MIGRATION_FILES.files().count());
+    }
 }

@@ -1,6 +1,6 @@
 //! A person as stored in the tables, and administrators.
 
-use deskpass_core::{EmployeeKey, Person, Role, Roles, Timestamp};
+use deskpass_core::{EmployeeKey, IdentifiedPerson, Person, Role, Roles, Timestamp};
 
 use crate::StoreError;
 use crate::database::{Row, Sql, Tx};
@@ -16,10 +16,62 @@ pub struct ListedPerson {
     pub last_login_ip: Option<String>,
 }
 
-pub(super) const COLUMNS: &str =
-    "SELECT e.corp_id, e.employee_key, e.employee_id, e.name, e.department, e.avatar, e.disabled_at,
-    r.role_id, e.last_login_at, e.last_login_ip, e.department_id
-    FROM employee e LEFT JOIN user_role r ON r.corp_id = e.corp_id AND r.employee_key = e.employee_key";
+/// The query that [`listed`] reads, with `$role` as the column of the role.
+macro_rules! select_people {
+    ($role:literal) => {
+        concat!(
+            "SELECT e.corp_id, e.employee_key, e.employee_id, e.name, e.department, e.avatar, e.disabled_at, ",
+            $role,
+            ", e.last_login_at, e.last_login_ip, e.department_id FROM employee e"
+        )
+    };
+}
+
+/// Selects people without their roles.
+pub(super) const PEOPLE: &str = select_people!("NULL AS role_id");
+
+/// Selects people with their roles, one row for each role.
+pub(super) const PEOPLE_WITH_ROLES: &str = concat!(
+    select_people!("r.role_id"),
+    " LEFT JOIN user_role r ON r.corp_id = e.corp_id AND r.employee_key = e.employee_key"
+);
+
+/// Values that the platform omits stay as they were; an empty text means that there is no value.
+const UPSERT_PERSON: &str = "INSERT INTO employee
+    (corp_id, employee_key, employee_id, name, department, avatar, created_at, department_id)
+    VALUES ($1, $2, $3, COALESCE($4, $3), COALESCE($5, ''), COALESCE($6, ''), $7, COALESCE($8, ''))
+    ON CONFLICT (corp_id, employee_key) DO UPDATE SET name = COALESCE($4, employee.name),
+    department = COALESCE($5, employee.department), avatar = COALESCE($6, employee.avatar),
+    department_id = COALESCE($8, employee.department_id)";
+
+/// Adds a person without roles; `false`, with no change, when the person exists already.
+pub(super) fn insert(tx: &Tx<'_>, person: &Person, at: Timestamp) -> Result<bool, StoreError> {
+    let added = tx.execute(
+        "INSERT INTO employee (corp_id, employee_key, employee_id, name, department, avatar, created_at, department_id)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT DO NOTHING",
+        &args![
+            person.key.corp(),
+            person.key.id(),
+            &*person.employee_id,
+            &*person.name,
+            &*person.department,
+            &*person.avatar,
+            at,
+            &*person.department_id
+        ],
+    )?;
+    Ok(added > 0)
+}
+
+/// Stores the platform's data about a person, and adds the person if they are new.
+pub(super) fn upsert(tx: &Tx<'_>, who: &IdentifiedPerson, at: Timestamp) -> Result<(), StoreError> {
+    let (corp, id) = (who.key.corp(), who.key.id());
+    let (name, department) = (who.name.as_deref(), who.department.as_deref());
+    let (department_id, avatar) = (who.department_id.as_deref(), who.avatar.as_deref());
+    let values = args![corp, id, &*who.employee_id, name, department, avatar, at, department_id];
+    tx.execute(UPSERT_PERSON, &values)?;
+    Ok(())
+}
 
 pub(super) const GRANT_ROLE: &str =
     "INSERT INTO user_role (corp_id, employee_key, role_id) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING";
@@ -50,7 +102,7 @@ pub(crate) fn administrators(
 }
 
 pub(crate) fn find(sql: &Sql<'_>, key: &EmployeeKey) -> Result<Option<ListedPerson>, StoreError> {
-    let text = format!("{COLUMNS} WHERE e.corp_id = $1 AND e.employee_key = $2");
+    let text = format!("{PEOPLE_WITH_ROLES} WHERE e.corp_id = $1 AND e.employee_key = $2");
     Ok(merge_roles(sql.rows(&text, &args![key.corp(), key.id()], listed)?).into_iter().next())
 }
 

@@ -7,6 +7,7 @@ use std::borrow::Cow;
 use deskpass_core::{Role, search_range};
 
 use super::filter::{DepartmentFilter, PageStart, PeopleFilter, PeopleSelection};
+use super::person::PEOPLE;
 use crate::cursor::CursorOrder;
 use crate::database::SqlValue;
 use crate::{Cursor, InvalidCursor};
@@ -241,6 +242,4 @@ fn batch_size(least: usize) -> usize {
     BATCH_SIZES.into_iter().find(|step| *step >= least).unwrap_or(least)
 }
 
-const PEOPLE: &str = "SELECT e.corp_id, e.employee_key, e.employee_id, e.name, e.department, e.avatar, e.disabled_at,
-    NULL AS role_id, e.last_login_at, e.last_login_ip, e.department_id FROM employee e";
 const EVERYONE: &str = "SELECT e.employee_key, '' AS place FROM employee e";

@@ -40,6 +40,8 @@ impl Store {
             let epoch = self.cache.epoch();
             match self.cache.look_up(&self.cache.sessions, digest).await {
                 CacheLookup::Hit(record) => {
+                    // The lookup may have waited, and the person may have changed meanwhile.
+                    let epoch = self.cache.epoch();
                     if record.is_current_in(epoch) || self.is_person_unchanged(&record, epoch).await? {
                         return Ok(SessionLookup::Session(record));
                     }

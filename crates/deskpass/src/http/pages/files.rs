@@ -21,10 +21,15 @@ pub(super) const PAGES: &[(&str, &str)] = pages! {
 
 static ASSETS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../web/assets");
 
-/// The name and the content of each asset, in the order of their names.
+/// The name and the content of each asset, in the order of their names. Files of other types, such as those of an editor, are not
+/// served.
 pub(super) fn assets() -> impl Iterator<Item = (&'static str, &'static [u8])> {
-    ASSETS.files().filter_map(|file| Some((file.path().to_str()?, file.contents())))
+    let named = ASSETS.files().filter_map(|file| Some((file.path().to_str()?, file.contents())));
+    named.filter(|(name, _)| !name.starts_with('.') && kind(name) != OTHER_TYPE)
 }
+
+/// The media type of files that are no assets.
+const OTHER_TYPE: &str = "application/octet-stream";
 
 /// The media type of an asset, by its extension.
 pub(super) fn kind(name: &str) -> &'static str {
@@ -33,7 +38,7 @@ pub(super) fn kind(name: &str) -> &'static str {
         Some((_, "js")) => "text/javascript; charset=utf-8",
         Some((_, "svg")) => "image/svg+xml",
         Some((_, "png")) => "image/png",
-        _ => "application/octet-stream",
+        _ => OTHER_TYPE,
     }
 }
 
@@ -50,8 +55,5 @@ mod tests {
         let files = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../web/assets").read_dir().unwrap();
         let files: BTreeSet<_> = files.map(|file| file.unwrap().file_name().into_string().unwrap()).collect();
         assert!(assets().map(|(name, _)| name).eq(&files));
-        for name in files {
-            assert_ne!(kind(&name), "application/octet-stream", "{name}");
-        }
     }
 }
