@@ -2,21 +2,13 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use deskpass_core::LoginMethod;
-use deskpass_store::AuditEvent;
 
 fn assets() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../web/assets")
 }
 
 #[test]
-fn the_log_has_words_for_everything_that_can_happen() {
-    let events = std::fs::read_to_string(assets().join("log-words.js")).unwrap();
-    for event in AuditEvent::NAMES {
-        assert!(
-            events.contains(&format!("\n  event_{event}: [")) && events.contains(&format!("'{event}',")),
-            "{event}"
-        );
-    }
+fn the_log_has_words_for_every_login_method() {
     let all = std::fs::read_dir(assets()).unwrap().map(|asset| std::fs::read_to_string(asset.unwrap().path()).unwrap());
     let words: String = all.collect();
     for method in LoginMethod::NAMES {

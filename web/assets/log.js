@@ -6,7 +6,8 @@ import { exporter } from './export.js';
 import { anyChoice, filters, typed } from './filters.js';
 import { addressOf, listing, moment, panel } from './listing.js';
 import { wordFor } from './login-words.js';
-import { EVENTS, METHODS, REASONS } from './log-words.js';
+import { EVENTS } from './audit-events.js';
+import { METHODS, REASONS } from './log-words.js';
 import { language, learn, say, sayOr } from './words.js';
 
 learn({

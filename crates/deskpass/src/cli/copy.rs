@@ -151,7 +151,7 @@ impl<W: Write> ProgressMeter<W> {
         Self { out, clock, reported_at: None }
     }
 
-    fn report(&mut self, CopyProgress { table, rows, of }: CopyProgress) {
+    fn report(&mut self, CopyProgress { table, rows, of }: CopyProgress<'_>) {
         let now = self.clock.now();
         if self.reported_at.is_some_and(|reported_at| now.since(reported_at) < PROGRESS_INTERVAL) {
             return;

@@ -1,7 +1,7 @@
-//! The kinds of audit events.
+//! The kinds of audit events: name in the log, and label in English and Chinese.
 
 macro_rules! events {
-    ($($(#[$doc:meta])* $event:ident = $word:literal,)+) => {
+    ($($(#[$doc:meta])* $event:ident = $word:literal, $label:expr;)+) => {
         /// The kind of an audit event.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub enum AuditEvent {
@@ -23,6 +23,14 @@ macro_rules! events {
                 }
             }
 
+            /// What happened, in English and Chinese, for people.
+            #[must_use]
+            pub const fn label(self) -> [&'static str; 2] {
+                match self {
+                    $(Self::$event => $label,)+
+                }
+            }
+
             /// The kind with this name.
             #[must_use]
             pub fn from_name(name: &str) -> Option<Self> {
@@ -34,71 +42,71 @@ macro_rules! events {
 
 events! {
     /// A user signed in.
-    SignIn = "sign_in",
+    SignIn = "sign_in", ["Signed in", "登录"];
     /// A sign-in was refused.
-    SignInRefused = "sign_in_refused",
+    SignInRefused = "sign_in_refused", ["Sign-in refused", "登录被拒绝"];
     /// Requests that name no employee were refused, more than are logged individually.
-    RefusalsSummarised = "refusals_summarised",
+    RefusalsSummarised = "refusals_summarised", ["More anonymous refusals, summarised", "其余匿名拒绝（汇总）"];
     /// A user signed out.
-    Logout = "logout",
+    Logout = "logout", ["Signed out", "退出登录"];
     /// A user ended one of their other sessions.
-    SessionEnded = "session_ended",
+    SessionEnded = "session_ended", ["Ended one of their own sessions", "结束了自己的另一会话"];
     /// A user ended several of their sessions at once.
-    LogoutAll = "logout_all",
+    LogoutAll = "logout_all", ["Signed out of several sessions", "在多处退出登录"];
     /// A user disowned one of their sign-ins.
-    SignInDisowned = "sign_in_disowned",
+    SignInDisowned = "sign_in_disowned", ["Sign-in reported: “not me”", "报告“非本人登录”"];
     /// A user switched to another role.
-    SwitchRole = "switch_role",
+    SwitchRole = "switch_role", ["Switched role", "切换角色"];
     /// A user was refused a role.
-    SwitchRoleRefused = "switch_role_refused",
+    SwitchRoleRefused = "switch_role_refused", ["Role switch refused", "切换角色被拒绝"];
     /// A one-time password was refused.
-    OtpRefused = "otp_refused",
+    OtpRefused = "otp_refused", ["One-time password refused", "一次性密码被拒绝"];
     /// The owner bound a device.
-    DeviceBound = "device_bound",
+    DeviceBound = "device_bound", ["Bound a device", "绑定设备"];
     /// The owner unbound a device.
-    DeviceUnbound = "device_unbound",
+    DeviceUnbound = "device_unbound", ["Unbound their device", "解绑设备"];
     /// An agent set their password.
-    PasswordChanged = "password_changed",
+    PasswordChanged = "password_changed", ["Set their password", "设置密码"];
     /// An agent was refused setting their password.
-    PasswordRefused = "password_refused",
+    PasswordRefused = "password_refused", ["Password not set", "设置密码被拒绝"];
     /// A user was refused an administrative action.
-    AdministrationRefused = "administration_refused",
+    AdministrationRefused = "administration_refused", ["Administration refused", "管理操作被拒绝"];
     /// An employee was added.
-    EmployeeAdded = "employee_added",
+    EmployeeAdded = "employee_added", ["Employee added", "添加员工"];
     /// An employee was disabled.
-    EmployeeDisabled = "employee_disabled",
+    EmployeeDisabled = "employee_disabled", ["Employee disabled", "停用员工"];
     /// An employee was enabled again.
-    EmployeeEnabled = "employee_enabled",
+    EmployeeEnabled = "employee_enabled", ["Employee enabled", "启用员工"];
     /// Roles were granted or revoked.
-    RolesChanged = "roles_changed",
+    RolesChanged = "roles_changed", ["Roles changed", "修改角色"];
     /// Another user ended sessions of an employee.
-    SessionsEnded = "sessions_ended",
+    SessionsEnded = "sessions_ended", ["Sessions ended by an administrator", "会话被管理员结束"];
     /// An employee became an agent.
-    AgentAdded = "agent_added",
+    AgentAdded = "agent_added", ["Agent added", "添加坐席"];
     /// The role of an agent record was changed.
-    AgentRoleChanged = "agent_role_changed",
+    AgentRoleChanged = "agent_role_changed", ["Agent’s role changed", "修改坐席角色"];
     /// An agent record was disabled.
-    AgentDisabled = "agent_disabled",
+    AgentDisabled = "agent_disabled", ["Agent disabled", "停用坐席"];
     /// An agent record was enabled again.
-    AgentEnabled = "agent_enabled",
+    AgentEnabled = "agent_enabled", ["Agent enabled", "启用坐席"];
     /// Failed attempts at an agent's credentials were cleared.
-    AgentUnlocked = "agent_unlocked",
+    AgentUnlocked = "agent_unlocked", ["Agent unlocked", "解锁坐席"];
     /// Another user unbound a device.
-    DeviceReset = "device_reset",
+    DeviceReset = "device_reset", ["Device reset", "重置设备"];
     /// A password was removed.
-    PasswordReset = "password_reset",
+    PasswordReset = "password_reset", ["Password reset", "重置密码"];
     /// An identity of a connected corporation was linked to an employee.
-    LinkApproved = "link_approved",
+    LinkApproved = "link_approved", ["Link approved", "批准关联"];
     /// Such a link was removed.
-    LinkRemoved = "link_removed",
+    LinkRemoved = "link_removed", ["Link removed", "删除关联"];
     /// The allow lists were changed.
-    IpRulesChanged = "ip_rules_changed",
+    IpRulesChanged = "ip_rules_changed", ["Allow-lists changed", "修改地址白名单"];
     /// A service key was created.
-    ServiceKeyCreated = "service_key_created",
+    ServiceKeyCreated = "service_key_created", ["Service key created", "创建服务密钥"];
     /// The chains of this log were restarted with another key.
-    LogRestarted = "log_restarted",
+    LogRestarted = "log_restarted", ["Audit log restarted with a new key", "审计日志改用新密钥重新开始"];
     /// A service key was revoked.
-    ServiceKeyRevoked = "service_key_revoked",
+    ServiceKeyRevoked = "service_key_revoked", ["Service key revoked", "吊销服务密钥"];
     /// The time of the service was set.
-    ClockSet = "clock_set",
+    ClockSet = "clock_set", ["Service time set", "调整服务时间"];
 }

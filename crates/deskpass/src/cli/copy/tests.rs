@@ -30,7 +30,7 @@ fn progress_is_printed_twice_a_second_at_most() {
 
 #[test]
 fn the_summary_counts_rows_tables_and_seconds() {
-    let copied = CopyReport { tables: vec![("employee", 3), ("session", 40)] };
+    let copied = CopyReport { tables: vec![("employee".to_owned(), 3), ("session".to_owned(), 40)] };
     let message = summary(&copied, Duration::from_millis(1_250));
     let words: Vec<_> = message.split_whitespace().collect();
     let expected = "copied 43 row(s) of 2 table(s) in 1.2 s employee 3 session 40";
@@ -43,7 +43,7 @@ fn every_refusal_says_what_to_do() {
     let message = |error: &CopyError| refusal(error, from, &to);
     let in_use = message(&CopyError::Source(OpenError::InUse(from.to_owned())));
     assert!(in_use.contains("a service runs on /var/lib/deskpass; stop it first"), "{in_use}");
-    let full = message(&CopyError::NotEmpty { table: "employee", rows: 7 });
+    let full = message(&CopyError::NotEmpty { table: "employee".to_owned(), rows: 7 });
     assert!(full.contains("already contains data (employee: 7)") && full.contains("an empty database"), "{full}");
     let other = message(&CopyError::Target(OpenError::Mode {
         place: String::new(),

@@ -1,6 +1,10 @@
 //! The embedded files.
 
+use std::sync::LazyLock;
+
+use deskpass_store::AuditEvent;
 use include_dir::{Dir, include_dir};
+use serde_json::{Value, json};
 
 macro_rules! pages {
     ($($path:literal => $name:literal),* $(,)?) => {
@@ -21,12 +25,20 @@ pub(super) const PAGES: &[(&str, &str)] = pages! {
 
 static ASSETS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../web/assets");
 
-/// The name and the content of each asset, in the order of their names. Files of other types, such as those of an editor, are not
-/// served.
+/// The name and the content of each asset: the files in `web/assets`, and the module of audit events. Files of other types, such as
+/// those of an editor, are not served.
 pub(super) fn assets() -> impl Iterator<Item = (&'static str, &'static [u8])> {
-    let named = ASSETS.files().filter_map(|file| Some((file.path().to_str()?, file.contents())));
-    named.filter(|(name, _)| !name.starts_with('.') && kind(name) != OTHER_TYPE)
+    let files = ASSETS.files().filter_map(|file| Some((file.path().to_str()?, file.contents())));
+    let files = files.filter(|(name, _)| !name.starts_with('.') && kind(name) != OTHER_TYPE);
+    files.chain([("audit-events.js", AUDIT_EVENTS.as_bytes())])
 }
+
+/// The module of the names and labels of all audit events, which are declared with the events.
+static AUDIT_EVENTS: LazyLock<String> = LazyLock::new(|| {
+    let labels = AuditEvent::ALL.iter().map(|event| (format!("event_{}", event.name()), json!(event.label())));
+    let (names, labels) = (json!(AuditEvent::NAMES), Value::Object(labels.collect()));
+    format!("import {{ learn }} from './words.js';\n\nexport const EVENTS = {names};\n\nlearn({labels});\n")
+});
 
 /// The media type of files that are no assets.
 const OTHER_TYPE: &str = "application/octet-stream";
@@ -53,7 +65,8 @@ mod tests {
     #[test]
     fn every_asset_is_carried_along_under_a_known_type() {
         let files = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../web/assets").read_dir().unwrap();
-        let files: BTreeSet<_> = files.map(|file| file.unwrap().file_name().into_string().unwrap()).collect();
-        assert!(assets().map(|(name, _)| name).eq(&files));
+        let mut files: BTreeSet<_> = files.map(|file| file.unwrap().file_name().into_string().unwrap()).collect();
+        files.insert("audit-events.js".to_owned());
+        assert_eq!(assets().map(|(name, _)| name.to_owned()).collect::<BTreeSet<_>>(), files);
     }
 }
