@@ -29,9 +29,6 @@ const DEV_AGENTS: [(&str, Role); 3] =
 
 impl Auth {
     /// Adds the test users that do not exist yet.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn seed_dev_users(&self) -> Result<(), Error> {
         for (id, name, (department, department_id), roles) in DEV_USERS {
             let person = Person {
@@ -80,9 +77,6 @@ impl Auth {
     }
 
     /// The first employees of the directory.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn dev_users(&self) -> Result<Vec<ListedPerson>, Error> {
         Ok(self.store.employees(None, 200).await?)
     }

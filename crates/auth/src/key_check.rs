@@ -4,9 +4,6 @@ use crate::{Auth, Error};
 
 impl Auth {
     /// Whether the key is the one that sealed the agents' secrets and chained the log. If neither exists, this key is recorded.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn verify_encryption_key(&self) -> Result<bool, Error> {
         let before = self.store.key_check().await?;
         if before.as_deref().is_some_and(|check| self.credential_vault.matches_key_check(check)) {

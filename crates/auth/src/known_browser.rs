@@ -12,9 +12,6 @@ const KNOWN_BROWSER_LIFETIME: Duration = Duration::from_hours(90 * 24);
 impl Auth {
     /// Remembers that an agent has signed in from a browser, and renews its lifetime. Returns the cookie: the one the browser
     /// sent if it is known, otherwise a new one.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn remember_browser(
         &self,
         agent: &EmployeeKey,

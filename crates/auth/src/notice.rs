@@ -35,9 +35,6 @@ impl Auth {
     }
 
     /// Delivers the notices that are due, with the text from `write`; returns how many were claimed, delivered or not.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn deliver_notices(&self, write: impl Fn(&Notice) -> String) -> Result<usize, Error> {
         let now = self.clock.now();
         let due = self.store.claim_notices(now, now + NOTICE_RETRY_PAUSE, NOTICE_BATCH_SIZE).await?;

@@ -50,9 +50,6 @@ impl Auth {
     }
 
     /// The destination of the browser with this cookie.
-    ///
-    /// # Errors
-    /// When the shared state fails.
     pub async fn destination(&self, flow: Option<Digest>) -> Result<Option<String>, Error> {
         let Some(flow) = flow else { return Ok(None) };
         let wanted =

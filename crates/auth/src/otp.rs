@@ -83,9 +83,6 @@ impl PresentedCode {
 
 impl Auth {
     /// The status of the user's device.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn device_status(&self, bearer: &PartialOrFull) -> Result<DeviceStatus, Error> {
         let agent = self.enabled_agent(bearer.employee()).await?;
         let device = agent.as_ref().and_then(|agent| agent.device.as_ref());

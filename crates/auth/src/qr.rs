@@ -111,9 +111,6 @@ impl Auth {
     }
 
     /// The status of a ticket's sign-in, with the token once it is ready.
-    ///
-    /// # Errors
-    /// When the shared state fails.
     pub async fn poll_ticket(&self, ticket: &str, poller: &Poller) -> Result<TicketStatus, Error> {
         let Ok(ticket) = Secret::<Ticket>::parse(ticket) else { return Ok(TicketStatus::Expired) };
         let (now, digest) = (self.clock.now(), ticket.digest());
@@ -168,9 +165,6 @@ impl Auth {
     }
 
     /// A watch on the sign-in of a ticket, and how long it can still last.
-    ///
-    /// # Errors
-    /// When the shared state fails.
     pub async fn watch_ticket(&self, ticket: &str) -> Result<Option<(RecordWatch, Duration)>, Error> {
         let Ok(ticket) = Secret::<Ticket>::parse(ticket) else { return Ok(None) };
         let (now, digest) = (self.clock.now(), ticket.digest());

@@ -168,9 +168,6 @@ impl Auth {
     }
 
     /// The roles of a user who signs in through the platform, and the default role among them.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn platform_sign_in_roles(&self, person: &Person) -> Result<(Roles, Option<DefaultRoleGrant>), Error> {
         let AvailableRoles { roles, lent } =
             self.available_roles(person, LoginMethod::Qrcode, &SignInProof::Platform).await?;

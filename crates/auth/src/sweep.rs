@@ -13,9 +13,6 @@ pub(crate) const CLOCK_SET_GRACE: Duration = Duration::from_hours(1);
 
 impl Auth {
     /// Sweeps, unless another node has just done so; returns how many rows were removed.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn sweep_with_lease(&self) -> Result<usize, Error> {
         let now = self.clock.now();
         if self.clock.was_set_within(CLOCK_SET_GRACE) {
@@ -31,9 +28,6 @@ impl Auth {
 
     /// Removes expired records in small batches; returns how many. An expired session is kept for as long as an ended one is
     /// denied, so that its holder learns why the token is not valid.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn sweep(&self) -> Result<usize, Error> {
         let mut gone = 0;
         loop {

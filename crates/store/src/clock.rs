@@ -35,9 +35,6 @@ pub struct DatabaseTime {
 
 impl Store {
     /// The time by the clock of the shared database; `None` if the database is not shared.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn database_time(&self) -> Result<Option<DatabaseTime>, StoreError> {
         // A Unix socket has no address.
         let text = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint,
@@ -54,17 +51,11 @@ impl Store {
     }
 
     /// Records the time, in case the clock is behind at the next start.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn record_time(&self, now: Timestamp) -> Result<(), StoreError> {
         self.database.write(move |tx| tx.execute(database::RECORD_TIME, &args![now]).map(drop)).await
     }
 
     /// The latest recorded time, a lower bound for the clock at the start. `None` if nothing was ever recorded.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn latest_recorded_time(&self) -> Result<Option<Timestamp>, StoreError> {
         self.database.read(latest_recorded_time).await
     }

@@ -51,9 +51,6 @@ pub enum DisableOutcome {
 
 impl Store {
     /// The person, with their current roles.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn person(&self, key: &EmployeeKey) -> Result<Option<Arc<CachedPerson>>, StoreError> {
         let gap = match self.cache.look_up(&self.cache.people, key).await {
             CacheLookup::Hit(person) => return Ok(Some(person)),
@@ -67,9 +64,6 @@ impl Store {
     }
 
     /// All employees, ordered by corporation and identifier, at most `limit` starting after `after`.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn employees(&self, after: Option<EmployeeKey>, limit: i64) -> Result<Vec<ListedPerson>, StoreError> {
         self.database
             .read(move |sql| {
@@ -85,17 +79,11 @@ impl Store {
     }
 
     /// An employee as a list entry.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn listed_person(&self, key: EmployeeKey) -> Result<Option<ListedPerson>, StoreError> {
         self.database.read(move |sql| find(sql, &key)).await
     }
 
     /// Adds an employee; `false`, with no change, when the employee exists already.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn add_employee(&self, by: ChangeAuthor, new: NewEmployee) -> Result<bool, ChangeError> {
         self.authorized(by)
             .write(move |tx| {
@@ -115,9 +103,6 @@ impl Store {
     }
 
     /// Stores the platform's data about a person, and adds the person if they are new.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn upsert_person(&self, who: IdentifiedPerson, at: Timestamp) -> Result<(), StoreError> {
         self.database
             .write(move |tx| {
@@ -144,9 +129,6 @@ impl Store {
     }
 
     /// Revokes a person's role; `false` when the person did not hold it.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn revoke(
         &self,
         by: ChangeAuthor,
@@ -179,9 +161,6 @@ impl Store {
 
     /// Disables a person and ends their sessions for good. The last administrator of a corporation stays enabled, unless
     /// `even_last`.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn disable(
         &self,
         by: ChangeAuthor,
@@ -216,9 +195,6 @@ impl Store {
     }
 
     /// Enables a person again; `false` when there is no such person.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn enable(&self, by: ChangeAuthor, key: EmployeeKey, entry: LogEntry) -> Result<bool, ChangeError> {
         self.authorized(by)
             .write(move |tx| {

@@ -10,18 +10,12 @@ use crate::{ChangeAuthor, ChangeError, LogEntry, Store, StoreError};
 
 impl Store {
     /// The networks of every role that has an allow list, ordered by role and address.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn ip_rules(&self) -> Result<Vec<(Role, IpNet)>, StoreError> {
         self.database.read(|sql| Ok(read_allow_lists(sql)?.entries().collect())).await
     }
 
     /// Replaces all allow lists and logs it; `false`, with no change, when they are the same. The audit event contains
     /// the new lists.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn set_ip_rules(
         &self,
         by: ChangeAuthor,
@@ -33,9 +27,6 @@ impl Store {
     }
 
     /// Replaces the allow list of one role; the others stay as they are, including concurrent changes to them.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn set_ip_rules_of(
         &self,
         by: ChangeAuthor,

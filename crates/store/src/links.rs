@@ -28,9 +28,6 @@ pub struct IdentityLink {
 
 impl Store {
     /// Stores a proof that the platform identified a user, for the client that holds the value with this digest.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn store_proof(&self, digest: Digest, identity: EmployeeKey, until: Timestamp) -> Result<(), StoreError> {
         self.database
             .write(move |tx| {
@@ -43,9 +40,6 @@ impl Store {
 
     /// Whether a proof permits acting as `target`. This does not consume the proof, but trying it on several employees
     /// invalidates it.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn proof_permits(&self, digest: Digest, target: EmployeeKey, now: Timestamp) -> Result<bool, StoreError> {
         let known = "SELECT 1 FROM bind_proof WHERE digest = $1 AND expires_at > $2";
         // Any client can invent a proof. An unknown proof is refused without a write.
@@ -71,9 +65,6 @@ impl Store {
     }
 
     /// The link of an identity, if there is one.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn link(&self, identity: EmployeeKey) -> Result<Option<IdentityLink>, StoreError> {
         let text = format!("{COLUMNS} WHERE corp_id = $1 AND user_id = $2");
         self.database.read(move |sql| sql.first(&text, &args![identity.corp(), identity.id()], link)).await
@@ -81,9 +72,6 @@ impl Store {
 
     /// Approves that an identity may act as `target`, replacing its previous link; `false`, with no change, when there is
     /// no such employee.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn approve_link(
         &self,
         by: ChangeAuthor,
@@ -108,9 +96,6 @@ impl Store {
     }
 
     /// Removes a link; `false` when there was none.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn remove_link(
         &self,
         by: ChangeAuthor,
@@ -130,9 +115,6 @@ impl Store {
     }
 
     /// The links, ordered by identity.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn links(&self) -> Result<Vec<IdentityLink>, StoreError> {
         let text = format!("{COLUMNS} ORDER BY corp_id, user_id");
         self.database.read(move |sql| sql.rows(&text, &[], link)).await

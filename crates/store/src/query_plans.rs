@@ -9,9 +9,6 @@ use crate::{Cursor, PageStart, PeopleFilter, SessionFilter, Store, StoreError};
 
 impl Store {
     /// The plans for selecting the people of a page, and for reading those people and their roles.
-    ///
-    /// # Errors
-    /// When the store fails.
     #[doc(hidden)]
     pub async fn people_plans(
         &self,
@@ -31,9 +28,6 @@ impl Store {
     }
 
     /// The plan for counting people.
-    ///
-    /// # Errors
-    /// When the store fails.
     #[doc(hidden)]
     pub async fn count_plan(&self, filter: PeopleFilter, at_most: i64) -> Result<String, StoreError> {
         self.database
@@ -45,9 +39,6 @@ impl Store {
     }
 
     /// The plan for reading a page of sessions.
-    ///
-    /// # Errors
-    /// When the store fails.
     #[doc(hidden)]
     pub async fn sessions_plan(
         &self,

@@ -47,27 +47,18 @@ impl Store {
     }
 
     /// All keys, including revoked and expired ones, the newest first; at most a thousand.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn service_keys(&self) -> Result<Vec<ServiceKey>, StoreError> {
         let text = format!("{SERVICE_KEY_COLUMNS} ORDER BY created_at DESC, id LIMIT $1");
         self.database.read(move |sql| sql.rows(&text, &args![MAX_LISTED_KEYS], service_key)).await
     }
 
     /// The key with this identifier, valid or not.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn service_key(&self, id: String) -> Result<Option<ServiceKey>, StoreError> {
         let text = format!("{SERVICE_KEY_COLUMNS} WHERE id = $1");
         self.database.read(move |sql| sql.first(&text, &args![&*id], service_key)).await
     }
 
     /// The key with this digest, valid or not.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn service_key_of(&self, digest: Digest) -> Result<Option<ServiceKey>, StoreError> {
         let text = format!("{SERVICE_KEY_COLUMNS} WHERE digest = $1");
         self.database.read(move |sql| sql.first(&text, &args![digest], service_key)).await

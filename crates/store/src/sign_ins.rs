@@ -71,9 +71,6 @@ const MAX_SCANNED_SESSIONS: usize = 1_000;
 impl Store {
     /// An employee's sign-ins and refused sign-ins since a time, the newest first. If there are too many sign-ins, those
     /// with a valid session displace those without.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn own_sign_ins(
         &self,
         key: EmployeeKey,
@@ -97,9 +94,6 @@ impl Store {
     }
 
     /// An employee's sign-in or refused sign-in with this identifier.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn sign_in(&self, key: &EmployeeKey, id: String) -> Result<Option<LogRow>, StoreError> {
         let found = self.database.read(move |sql| find_row(sql, &id)).await?;
         Ok(found.filter(|row| row.about == *key && row.is_sign_in()))

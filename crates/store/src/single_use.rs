@@ -26,9 +26,6 @@ impl Store {
     }
 
     /// Undoes a use by this attempt that had no result.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn undo_use(&self, what: Digest, attempt: Digest, until: Timestamp) -> Result<(), StoreError> {
         self.database.write(move |tx| tx.execute(UNDO, &args![what, attempt, until]).map(drop)).await
     }

@@ -113,9 +113,6 @@ impl Store {
     }
 
     /// The hours with counts that overlap a period, the oldest first. Unwritten counts of other nodes are not included.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn statistics(&self, from: Timestamp, to: Timestamp) -> Result<Vec<HourlyCounts>, StoreError> {
         let (text, first) = ("SELECT hour, step, times FROM sign_in_count WHERE hour >= $1 AND hour < $2", hour(from));
         let _turn = self.statistics.turn.lock().await;

@@ -10,9 +10,6 @@ use crate::{Store, StoreError, agents, links, sessions, single_use, statistics};
 
 impl Store {
     /// Claims the sweep for this node until `until`; `false` if another node has the lease.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn claim_sweep(&self, now: Timestamp, until: Timestamp) -> Result<bool, StoreError> {
         // A lease longer than any the service takes was taken by a wrong clock.
         let text = "UPDATE chore SET until = $2 WHERE name = 'sweep' AND (until <= $1 OR until > $3)";
@@ -23,9 +20,6 @@ impl Store {
     /// Removes up to `batch` sessions and partial sessions that ended before `ended`, and as many expired rows of each other
     /// kind: deny-list entries, proofs, known browsers, failed attempts at unknown accounts, notices, statistics and
     /// networks; returns the number of removed rows. Small batches share the writer with sign-ins without delaying them.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn sweep(&self, now: Timestamp, ended: Timestamp, batch: i64) -> Result<usize, StoreError> {
         // In its own transaction, so that a failure of either does not affect the other.
         let swept_journal = self.database.write(|tx| sweep_journal(tx)).await;

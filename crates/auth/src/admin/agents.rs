@@ -45,9 +45,6 @@ impl Administrator<'_> {
     }
 
     /// A page of agents of the home corporation, after the given one, and the cursor of the next page if there is one.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn agents(
         &self,
         after: Option<&EmployeeId>,

@@ -8,9 +8,6 @@ use crate::{Auth, Error};
 
 impl Auth {
     /// Logs that the service moved its clock forwards, and records the new time.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn record_clock_set(&self, detail: String) -> Result<(), Error> {
         let service = Administrator { auth: self, who: None, acting: None, visitor: ClientInfo::service() };
         let entry = service.entry(AuditEvent::ClockSet, &self.deployment_key(), detail)?;

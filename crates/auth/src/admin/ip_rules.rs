@@ -56,9 +56,6 @@ impl Administrator<'_> {
     }
 
     /// Previews which sessions this list would lock out of a role.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn preview_role_lockout(&self, role: Role, list: &[IpNet]) -> Result<RoleLockout, Error> {
         if list.is_empty() {
             return Ok(RoleLockout { role, number: 0, some: Vec::new() });
@@ -83,9 +80,6 @@ impl Administrator<'_> {
     }
 
     /// Replaces the allow-list of one role; `false` if it is unchanged. Only for the operator, whom no list locks out.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn set_ip_rules_of(&self, role: Role, list: Vec<IpNet>) -> Result<bool, Error> {
         if !self.is_operator() {
             return Err(Refusal::NotPermitted.into());

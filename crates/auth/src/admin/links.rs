@@ -8,9 +8,6 @@ use crate::{Error, Refusal};
 
 impl Administrator<'_> {
     /// All links.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn links(&self) -> Result<Vec<IdentityLink>, Error> {
         self.require_home_admin().await?;
         Ok(self.auth.store.links().await?)
@@ -39,9 +36,6 @@ impl Administrator<'_> {
     }
 
     /// Removes a link; `false` if there was none. Sessions that began through the link continue until they expire.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn remove_link(&self, identity: EmployeeKey) -> Result<bool, Error> {
         self.require_home_admin().await?;
         let Some(link) = self.auth.store.link(identity.clone()).await? else { return Ok(false) };

@@ -105,17 +105,11 @@ impl Auth {
     }
 
     /// The corporations of all known employees.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn corporations(&self) -> Result<Vec<String>, Error> {
         Ok(self.store.corporations().await?)
     }
 
     /// A page of employees, after the given one.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn employees(&self, after: Option<EmployeeKey>, limit: i64) -> Result<Vec<ListedPerson>, Error> {
         Ok(self.store.employees(after, limit).await?)
     }
@@ -130,9 +124,6 @@ impl Auth {
     }
 
     /// A page of agents, after the given one.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn agents(&self, after: Option<EmployeeKey>, limit: i64) -> Result<Vec<ListedAgent>, Error> {
         Ok(self.store.agents(after, limit, self.clock.now()).await?)
     }
@@ -158,9 +149,6 @@ impl Auth {
     }
 
     /// A page of the login log within the access scope, newest first, before the row with this id.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn log(
         &self,
         access_scope: &AccessScope,

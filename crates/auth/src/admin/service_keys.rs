@@ -28,9 +28,6 @@ impl Administrator<'_> {
     }
 
     /// Creates a service key.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn create_service_key(
         &self,
         name: &ServiceKeyName,

@@ -7,9 +7,6 @@ use crate::{Auth, Error};
 
 impl Auth {
     /// The hourly counts between two times, oldest first. Hours without events are left out.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn statistics(&self, from: Timestamp, to: Timestamp) -> Result<Vec<HourlyCounts>, Error> {
         Ok(self.store.statistics(from, to).await?)
     }

@@ -7,9 +7,6 @@ use crate::{Auth, Error, Refusal, TokenHolder};
 
 impl Auth {
     /// The user's sessions, newest first.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn own_sessions(&self, holder: &TokenHolder) -> Result<Vec<ListedSession>, Error> {
         Ok(self.store.own_sessions(holder.session().employee.clone(), self.clock.now()).await?)
     }
@@ -27,9 +24,6 @@ impl Auth {
     }
 
     /// Ends all of the user's sessions, or all but the current one; returns how many.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn logout_all(&self, holder: &TokenHolder, but_this: bool, visitor: &ClientInfo) -> Result<usize, Error> {
         let which = if but_this { SessionSelection::AllBut(holder.digest()) } else { SessionSelection::All };
         self.end_own_matching(holder, which, AuditEvent::LogoutAll, visitor).await

@@ -17,9 +17,6 @@ const MAX_NOTIFIED_ADMINS: usize = 20;
 impl Auth {
     /// The user's sign-ins of the last 90 days, at most 50, and refused ones, at most 10, newest first. Sign-ins with a live
     /// session are always included.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn sign_ins(&self, holder: &TokenHolder) -> Result<Vec<ListedSignIn>, Error> {
         let (employee, now) = (holder.session().employee.clone(), self.clock.now());
         Ok(self.store.own_sign_ins(employee, now - LISTED_PERIOD, now, LISTED_LIMITS).await?)

@@ -8,9 +8,6 @@ use crate::{Store, StoreError};
 impl Store {
     /// Records that the agent has signed in with the browser that holds the value with this digest. Does nothing if the
     /// employee is not an agent.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn remember_browser(&self, digest: Digest, key: EmployeeKey, until: Timestamp) -> Result<(), StoreError> {
         self.database
             .write(move |tx| {
@@ -23,9 +20,6 @@ impl Store {
     }
 
     /// Whether any agent has signed in before with the browser that holds the value with this digest. Agents may share a browser.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn is_browser_known(&self, digest: Digest, now: Timestamp) -> Result<bool, StoreError> {
         let text = "SELECT 1 FROM known_browser WHERE digest = $1 AND expires_at > $2 LIMIT 1";
         let found = move |sql: &Sql<'_>| sql.first(text, &args![digest, now], |row| row.int(0));
@@ -33,9 +27,6 @@ impl Store {
     }
 
     /// Whether the agent has signed in before with the browser that holds the value with this digest.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn is_browser_known_to(
         &self,
         digest: Digest,

@@ -140,9 +140,6 @@ const UNBIND_DEVICE: &str =
 impl Store {
     /// Stores a pending device, replacing any other pending device. Returns `false`, and changes nothing, when a device
     /// is bound or there is no enabled agent record.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn begin_device(
         &self,
         by: ChangeAuthor,
@@ -157,9 +154,6 @@ impl Store {
 
     /// Does the same for an agent who presents the setup code with this digest; also returns `false` when the code is not
     /// valid at `now`. The code is consumed when the device is bound.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn begin_device_by_code(
         &self,
         by: ChangeAuthor,
@@ -177,9 +171,6 @@ impl Store {
 
     /// Binds the pending device with its recovery codes, clears the failed attempts at its code, and consumes the setup
     /// code for a first device. Returns `false`, and changes nothing, when another device is pending or bound.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn bind_device(&self, by: ChangeAuthor, binding: DeviceBinding) -> Result<bool, ChangeError> {
         self.authorized(by)
             .write(move |tx| {
@@ -250,9 +241,6 @@ impl Store {
 
     /// Removes the agent's bound and pending devices and the recovery codes; `false` when no device was bound. `notice`
     /// informs the agent.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn unbind_device(
         &self,
         by: ChangeAuthor,
@@ -274,9 +262,6 @@ impl Store {
 
     /// Removes a device like [`Self::unbind_device`], for an administrator; also clears the failed attempts at its codes
     /// and stores the digest of the setup code with which the agent may bind another. Returns whether a device was bound.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn reset_device(
         &self,
         by: ChangeAuthor,

@@ -79,9 +79,6 @@ impl Store {
     }
 
     /// Clears the failed attempts after a successful one, for callers that write nothing else.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn clear_attempts(&self, key: EmployeeKey, trial: AttemptKind) -> Result<(), StoreError> {
         self.database.write(move |tx| clear(tx, &key, AttemptsToClear::Kind(trial)).map(drop)).await
     }

@@ -117,26 +117,17 @@ impl Notice {
 
 impl Store {
     /// Claims up to `limit` due notices for this node until `until`; then they are due again.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn claim_notices(&self, now: Timestamp, until: Timestamp, limit: i64) -> Result<Vec<Notice>, StoreError> {
         self.database.write(move |tx| tx.rows(&claim(), &args![now, until, limit], notice)).await
     }
 
     /// Postpones a notice that could not be delivered.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn postpone_notice(&self, id: String, until: Timestamp) -> Result<(), StoreError> {
         let text = "UPDATE notice SET due_at = $2 WHERE id = $1";
         self.database.write(move |tx| tx.execute(text, &args![&*id, until]).map(drop)).await
     }
 
     /// Removes a notice that was delivered, or cannot be delivered.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn delete_notice(&self, id: String) -> Result<(), StoreError> {
         self.database.write(move |tx| tx.execute("DELETE FROM notice WHERE id = $1", &args![&*id]).map(drop)).await
     }

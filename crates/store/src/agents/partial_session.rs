@@ -38,9 +38,6 @@ impl Store {
     /// Stores a partial session and the notice for the agent, and clears the failed attempts of the kind that succeeded.
     /// Returns `false`, and changes nothing, when the agent or the employee is disabled or missing, or `hash` is no
     /// longer that of the agent's password.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn begin_partial_session(
         &self,
         half: PartialSessionRecord,

@@ -73,9 +73,6 @@ impl Store {
     /// Sets a password if the precondition holds. Then the agent's other sessions and partial sessions end, other known browsers
     /// and failed attempts at the password are deleted, and a setup code is consumed. Returns the number of ended sessions;
     /// `None`, with no change, when the precondition fails, the employee is disabled, or there is no enabled agent record.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn set_password(&self, by: ChangeAuthor, new: NewPassword) -> Result<Option<usize>, ChangeError> {
         self.authorized(by)
             .write(move |tx| {
@@ -98,9 +95,6 @@ impl Store {
     }
 
     /// Whether an enabled agent of an enabled employee has a valid setup code with this digest.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn is_setup_code_valid(
         &self,
         key: EmployeeKey,
@@ -115,9 +109,6 @@ impl Store {
     /// Deletes an agent's password and stores the digest of the setup code for the next one. What began with the old
     /// password ends: sessions, partial sessions and known browsers. Returns the number of ended sessions, `None` when
     /// there is no such agent.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn reset_password(
         &self,
         by: ChangeAuthor,

@@ -68,18 +68,12 @@ const COLUMNS: &str = "SELECT a.corp_id, a.employee_key, a.role_id, a.disabled_a
 
 impl Store {
     /// An employee's agent record, if there is one.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn agent(&self, key: EmployeeKey) -> Result<Option<Agent>, StoreError> {
         let text = format!("{COLUMNS} WHERE a.corp_id = $1 AND a.employee_key = $2");
         self.database.read(move |sql| sql.first(&text, &args![key.corp(), key.id()], agent)).await
     }
 
     /// The role of an employee's agent record, if the record exists and is enabled.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn agent_role(&self, key: EmployeeKey) -> Result<Option<Role>, StoreError> {
         let text = "SELECT role_id FROM agent WHERE corp_id = $1 AND employee_key = $2 AND disabled_at IS NULL";
         self.database.read(move |sql| sql.first(text, &args![key.corp(), key.id()], |row| row.role(0))).await
@@ -111,9 +105,6 @@ impl Store {
     }
 
     /// The agents, ordered by corporation and identifier, at most `limit` starting after `after`.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn agents(
         &self,
         after: Option<EmployeeKey>,
@@ -138,9 +129,6 @@ impl Store {
     }
 
     /// An employee's agent record as a list entry, if there is one.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn listed_agent(&self, key: EmployeeKey, now: Timestamp) -> Result<Option<ListedAgent>, StoreError> {
         self.database
             .read(move |sql| {
@@ -154,9 +142,6 @@ impl Store {
 
     /// Changes an agent's role and ends the agent's sessions that have a default role; returns the number of ended
     /// sessions, `None` when there is no such agent. Setting the current role changes nothing.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn set_agent_role(
         &self,
         by: ChangeAuthor,
@@ -180,9 +165,6 @@ impl Store {
 
     /// Disables an agent record and ends what depends on it: sessions begun by password or with a default role, partial
     /// sessions, and known browsers. Returns the number of ended sessions, `None` when there is no such agent.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn disable_agent(
         &self,
         by: ChangeAuthor,
@@ -208,9 +190,6 @@ impl Store {
     }
 
     /// Enables an agent record again; `false` when there is no such agent.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn enable_agent(&self, by: ChangeAuthor, key: EmployeeKey, entry: LogEntry) -> Result<bool, ChangeError> {
         self.authorized(by)
             .write(move |tx| {
@@ -226,9 +205,6 @@ impl Store {
     }
 
     /// Clears all failed attempts at an agent's credentials; returns whether there were any, `None` when there is no such agent.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn unlock_agent(
         &self,
         by: ChangeAuthor,

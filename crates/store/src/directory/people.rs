@@ -28,18 +28,12 @@ const MAX_CORPORATIONS: usize = 1_000;
 
 impl Store {
     /// A page of a list of people; at most a thousand.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn people(&self, filter: PeopleFilter, at: PageStart, limit: i64) -> Result<PeoplePage, StoreError> {
         let limit = usize::try_from(limit).unwrap_or(0).min(MAX_PAGE_SIZE);
         self.database.read(move |sql| page(sql, &filter, &at, limit)).await
     }
 
     /// The number of people in a list; `at_most + 1` if there are more than `at_most`.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn count_people(&self, filter: PeopleFilter, at_most: i64) -> Result<i64, StoreError> {
         let at_most = at_most.saturating_add(1);
         self.database
@@ -51,9 +45,6 @@ impl Store {
     }
 
     /// All corporations that have employees; at most a thousand.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn corporations(&self) -> Result<Vec<String>, StoreError> {
         // One index lookup per corporation, however many people it has.
         let text = "SELECT corp_id FROM employee WHERE corp_id > $1 ORDER BY corp_id LIMIT 1";

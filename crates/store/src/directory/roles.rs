@@ -26,9 +26,6 @@ pub enum SetRolesOutcome {
 impl Store {
     /// Sets a person's roles, and logs it when they change. Sessions with a default role end. The last administrator of a
     /// corporation keeps that role, unless `even_last`.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn set_roles(
         &self,
         by: ChangeAuthor,

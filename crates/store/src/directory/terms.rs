@@ -28,9 +28,6 @@ impl PersonNames {
 
 impl Store {
     /// Writes the terms of up to `batch` people who have none yet; returns the number of people.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn index_terms(&self, batch: i64) -> Result<usize, StoreError> {
         let mut made = 0;
         let mut left = batch;

@@ -86,9 +86,6 @@ impl LogEntry {
 
 impl Store {
     /// Logs an event without a change, such as a refusal.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn record(&self, entry: LogEntry) -> Result<(), StoreError> {
         self.database.write(move |tx| entry.write(tx)).await
     }

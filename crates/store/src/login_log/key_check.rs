@@ -20,9 +20,6 @@ pub async fn is_key_of_log(location: &Location, mode: Mode, key: ChainKey) -> Re
 
 impl Store {
     /// Whether this is the key that the log was written with. `None` when nothing in the log was made with a key.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn is_key_of_log(&self, key: ChainKey) -> Result<Option<bool>, StoreError> {
         self.database.read(move |sql| in_snapshot(sql, |sql| is_key_of(sql, &key))).await
     }

@@ -106,9 +106,6 @@ const DEPARTMENT: &str =
 impl Store {
     /// The newest `limit` matching rows before the row with the identifier `before`. Walks one index and scans at most 20
     /// 000 entries of it.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn log_page(&self, filter: LogFilter, before: Option<String>, limit: i64) -> Result<LogPage, StoreError> {
         let limit = usize::try_from(limit).unwrap_or(0);
         let page = move |sql: &Sql<'_>| in_snapshot(sql, |sql| read_page(sql, &filter, before.clone(), limit));
@@ -116,9 +113,6 @@ impl Store {
     }
 
     /// The plans of the queries behind [`Self::log_page`], each with its name.
-    ///
-    /// # Errors
-    /// When the store fails.
     #[doc(hidden)]
     pub async fn log_page_plans(&self) -> Result<Vec<(String, String)>, StoreError> {
         self.database.read(|sql| in_snapshot(sql, plans)).await

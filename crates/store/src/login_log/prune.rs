@@ -20,9 +20,6 @@ struct PruneStep {
 impl Store {
     /// Removes rows from before `older_than`, up to `batch` of each chain; returns the number of removed rows. Only intact rows
     /// are removed: a changed row stays with all rows after it, as evidence for verifying the log, and so does an unchained row.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn prune_log(&self, older_than: Timestamp, key: ChainKey, batch: i64) -> Result<usize, StoreError> {
         let (prune_steps, changed) = self.database.read(move |sql| prune_steps(sql, older_than, &key, batch)).await?;
         // Logged once nothing else is left to do, not with every batch.

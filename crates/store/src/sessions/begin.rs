@@ -61,9 +61,6 @@ pub enum BeginOutcome {
 
 impl Store {
     /// Begins a session and logs it, if the preconditions hold.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn begin_session(&self, new_session: NewSession) -> Result<BeginOutcome, StoreError> {
         self.database.write(move |tx| begin(tx, &new_session)).await
     }

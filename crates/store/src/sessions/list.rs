@@ -98,9 +98,6 @@ const OF_EMPLOYEE: &str = "WHERE (s.corp_id, s.employee_key, s.created_at) <= ($
 
 impl Store {
     /// An employee's sessions that have not expired, the newest first; at most a thousand.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn own_sessions(&self, key: EmployeeKey, now: Timestamp) -> Result<Vec<ListedSession>, StoreError> {
         let (corp, employee) = (key.corp().to_owned(), Some(key.id().to_owned()));
         let own = SessionFilter { corp, department_id: None, employee, role: None, now };
@@ -108,9 +105,6 @@ impl Store {
     }
 
     /// A page of the sessions of a corporation, the newest first, starting after `after`.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn sessions(
         &self,
         filter: SessionFilter,
@@ -141,9 +135,6 @@ impl Store {
     }
 
     /// The session with this identifier; the caller checks whether it has expired.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn find_session(&self, id: Digest) -> Result<Option<ListedSession>, StoreError> {
         let text = format!("{COLUMNS} WHERE s.digest = $1");
         self.database.read(move |sql| sql.first(&text, &args![id], listed)).await

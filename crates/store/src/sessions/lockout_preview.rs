@@ -13,9 +13,6 @@ const BATCH_ROWS: i64 = 5_000;
 impl Store {
     /// Previews an allow list of `networks` for `role`: the number of sessions in which the role is active and that began
     /// elsewhere, and up to `limit` of them. Sessions from before addresses were recorded cannot be checked.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn preview_lockout(
         &self,
         role: Role,

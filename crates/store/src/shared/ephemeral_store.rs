@@ -47,9 +47,6 @@ impl<T> EphemeralStore<T> {
 // The Redis futures are boxed, so that callers of a store in this process do not reserve memory for them.
 impl<T: Expiring + Clone + Serialize + DeserializeOwned> EphemeralStore<T> {
     /// Inserts a record. Returns `false` and changes nothing when there already is one.
-    ///
-    /// # Errors
-    /// When the store cannot be reached.
     pub async fn put(&self, digest: Digest, value: T, now: Timestamp) -> Result<bool, StoreError> {
         match &self.0 {
             Backend::Memory(records) => Ok(records.put(digest, value, now)),
@@ -58,9 +55,6 @@ impl<T: Expiring + Clone + Serialize + DeserializeOwned> EphemeralStore<T> {
     }
 
     /// Reads a record.
-    ///
-    /// # Errors
-    /// When the store cannot be reached.
     pub async fn read_with<R>(
         &self,
         digest: &Digest,
@@ -102,9 +96,6 @@ impl<T: Expiring + Clone + Serialize + DeserializeOwned> EphemeralStore<T> {
     }
 
     /// Watches an existing record for changes.
-    ///
-    /// # Errors
-    /// When the store cannot be reached.
     pub async fn watch(&self, digest: &Digest, now: Timestamp) -> Result<Option<RecordWatch>, StoreError> {
         match &self.0 {
             Backend::Memory(records) => Ok(records.watch(digest, now)),
