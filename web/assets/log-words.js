@@ -1,4 +1,4 @@
-// The texts for the values in the login log. A value that is newer than this page is shown as it is.
+// The reasons and methods that the filters of the log view offer. A value that is newer than this page is shown by its name.
 
 import './admin-words.js';
 
