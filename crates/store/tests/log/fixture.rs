@@ -19,6 +19,9 @@ pub(crate) use crate::stores::on_every_store;
 
 /// A start time whose rows have identifiers well within twelve digits.
 pub(crate) const START: i64 = 1_750_000_000_000;
+const MIGRATIONS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/migrations");
+/// The migrations from this one on create the log marker and what came after it.
+const MARKER_MIGRATION: &str = "0010";
 
 /// The nodes of a service.
 pub(crate) struct Fixture {
@@ -51,11 +54,23 @@ impl Fixture {
         self.nodes[number % self.nodes.len()].clone()
     }
 
-    /// Restores the tables of the version before the log marker.
+    /// Restores the tables of the version before the log marker, by undoing what the migrations since then added.
     pub(crate) async fn make_older(&self) {
-        self.sql("DROP TABLE log_marker").await;
-        for column in ["decided_address", "seen_seq", "seen_hash"] {
-            self.sql(&format!("ALTER TABLE login_log DROP COLUMN {column}")).await;
+        let mut files: Vec<_> = std::fs::read_dir(MIGRATIONS).unwrap().map(|file| file.unwrap().path()).collect();
+        files.sort();
+        let since_marker = files.iter().filter(|path| path.file_name().unwrap() >= MARKER_MIGRATION);
+        for path in since_marker.rev() {
+            for line in std::fs::read_to_string(path).unwrap().lines().rev() {
+                let undo = match *line.split_whitespace().collect::<Vec<_>>() {
+                    ["CREATE", "TABLE", table, ..] => format!("DROP TABLE {table}"),
+                    ["CREATE", "INDEX", index, ..] => format!("DROP INDEX {index}"),
+                    ["ALTER", "TABLE", table, "ADD", "COLUMN", column, ..] => {
+                        format!("ALTER TABLE {table} DROP COLUMN {column}")
+                    }
+                    _ => continue,
+                };
+                self.sql(&undo).await;
+            }
         }
         self.sql("DELETE FROM migration WHERE id >= 10").await;
     }
