@@ -27,7 +27,7 @@ const CONNECTION_LIMITS: [(&str, &str); 3] = [
     ("DESKPASS_SOCKETS__MAX_PER_ADDRESS", "30000"),
 ];
 
-/// The number of files that this process needs besides its sockets.
+/// The number of files that this process and the service need besides their sockets.
 const RESERVED_FILES: usize = 256;
 /// One of this many sessions is ended.
 const ENDED_EVERY: usize = 10;
@@ -261,11 +261,12 @@ fn service_key(mut command: Command) -> Result<String, BenchError> {
     Ok(key.ok_or_else(|| format!("no service key: {}", String::from_utf8_lossy(&made.stderr)))?.to_owned())
 }
 
-/// The number of sockets that this process may hold, after raising the file limit to the maximum. The service does the same.
+/// The number of sockets that the service accepts, after raising the file limit to the maximum, as the service does: half of its
+/// connections may be sockets.
 fn max_sockets() -> usize {
     let limit = getrlimit(Resource::Nofile);
     // Without permission the limit stays as it is.
     let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
     let allowed = getrlimit(Resource::Nofile).current.and_then(|allowed| usize::try_from(allowed).ok());
-    allowed.map_or(usize::MAX, |allowed| allowed.saturating_sub(RESERVED_FILES))
+    allowed.map_or(usize::MAX, |allowed| allowed.saturating_sub(RESERVED_FILES) / 2)
 }
