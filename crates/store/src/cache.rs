@@ -13,7 +13,6 @@ mod fill;
 mod freshness;
 
 use std::any::Any;
-use std::fmt;
 use std::ops::Deref;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -41,8 +40,7 @@ impl CachedPerson {
         Self { person, derived: OnceLock::new() }
     }
 
-    /// Returns the value in the slot. The first call derives it; it is kept while the person is unchanged. `None` when the
-    /// first call derived a value of another type.
+    /// The value in the slot, which the first call derives; `None` when that was a value of another type.
     pub fn derived<T: Any + Send + Sync>(&self, derive: impl FnOnce(&Person) -> T) -> Option<&T> {
         self.derived.get_or_init(|| Box::new(derive(&self.person))).downcast_ref()
     }
@@ -142,7 +140,7 @@ pub(crate) struct Cache {
     /// At most one entry.
     pub(crate) rules: Entries<(), AccessRules>,
     epoch: AtomicU64,
-    freshness: Freshness,
+    pub(crate) freshness: Freshness,
     listener: OnceLock<Listener>,
 }
 
@@ -164,11 +162,6 @@ impl Cache {
     /// Returns whether the entries can be trusted.
     pub(crate) fn is_trusted(&self) -> bool {
         self.freshness.is_valid()
-    }
-
-    /// Returns the proof of freshness.
-    pub(crate) fn freshness(&self) -> &Freshness {
-        &self.freshness
     }
 
     /// Removes all entries, and discards the fills in progress.
@@ -223,8 +216,4 @@ impl Cache {
     }
 }
 
-impl fmt::Debug for Cache {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Cache({} sessions, {} people)", self.sessions.len(), self.people.len())
-    }
-}
+debug_only!(Cache);

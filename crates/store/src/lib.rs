@@ -3,6 +3,8 @@
 //! Functions are named after what they mean, not after the SQL they run; only this crate accesses the database.
 
 #[macro_use]
+mod macros;
+#[macro_use]
 mod database;
 mod access_rules;
 mod agents;
@@ -56,6 +58,7 @@ pub use directory::{
     DepartmentFilter, DisableOutcome, ListedPerson, NewEmployee, PageStart, PeopleFilter, PeopleOrder, PeoplePage,
     PeopleSelection, SetRolesOutcome,
 };
+pub(crate) use error::Result;
 pub use error::{Remedy, StoreError, StoreErrorKind};
 pub use links::IdentityLink;
 pub use login_log::{
@@ -88,19 +91,8 @@ pub struct Store {
 
 impl Store {
     /// Opens the store at `location`, creates it if it does not exist, and migrates its tables. A directory is locked for
-    /// this process until the store is dropped.
-    ///
-    /// # Errors
-    /// When it is in use or cannot be used, or the data is damaged, newer than this program, or made in the other mode.
-    pub async fn open(location: Location, mode: Mode, cache_entries: usize, now: Timestamp) -> Result<Self, OpenError> {
-        Self::open_with(location, mode, cache_entries, now, None).await
-    }
-
-    /// Opens the store with the key of the log's hash chains. The log's marker is made together with its table, and only
-    /// with this key: so every service opens its store this way.
-    ///
-    /// # Errors
-    /// See [`Self::open`].
+    /// this process until the store is dropped. The log's marker is made together with its table, and only with the key
+    /// of the log's hash chains: so every service passes the key.
     pub async fn open_with(
         location: Location,
         mode: Mode,
@@ -140,10 +132,7 @@ impl Store {
     }
 
     /// Checks whether the store accepts writes now. It writes, so it detects a full disk.
-    ///
-    /// # Errors
-    /// When the store does not accept writes.
-    pub async fn probe(&self, now: Timestamp) -> Result<(), StoreError> {
+    pub async fn probe(&self, now: Timestamp) -> Result<()> {
         self.database.write(move |tx| database::probe_write(tx, now)).await
     }
 

@@ -28,8 +28,7 @@ pub(crate) enum CacheLookup<'a, K, V> {
     Miss(Gap<'a, K, V>),
 }
 
-/// A gap in the cache that one request is to fill. It holds a placeholder, which is removed with the key; without one,
-/// the cache is bypassed.
+/// A gap that one request is to fill. Its placeholder is removed with the key; without one, the cache is bypassed.
 pub(crate) struct Gap<'a, K, V>(Option<Placeholder<'a, K, V>>);
 
 impl<K: Hash + Eq + Clone, V> Gap<'_, K, V> {

@@ -2,7 +2,7 @@
 
 use deskpass_core::{Digest, EmployeeKey, Timestamp};
 
-use crate::StoreError;
+use crate::Result;
 use crate::cache::CacheChange;
 use crate::database::Tx;
 use crate::deny_list::EndReason;
@@ -42,7 +42,7 @@ pub(crate) fn end_sessions_of(
     which: SessionScope,
     why: EndReason,
     deny_until: Timestamp,
-) -> Result<usize, StoreError> {
+) -> Result<usize> {
     end_matching(tx, key, which, why, deny_until).map(|ended| ended.len())
 }
 
@@ -53,7 +53,7 @@ pub(super) fn end_matching(
     which: SessionScope,
     why: EndReason,
     deny_until: Timestamp,
-) -> Result<Vec<Timestamp>, StoreError> {
+) -> Result<Vec<Timestamp>> {
     // Of two transactions that end or begin sessions of one employee, the second waits here, and not for a session row.
     lock_employee(tx, key)?;
     let (condition, but) = (which.condition(), which.but());

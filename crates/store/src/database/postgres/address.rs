@@ -13,7 +13,7 @@ use tokio_postgres::{Client, Config, Error};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::PostgresSettings;
-use crate::{OpenError, StoreError, tls};
+use crate::{OpenError, Result, StoreError, tls};
 
 /// The connect timeout of a single server.
 const SINGLE_SERVER_TIMEOUT: Duration = Duration::from_secs(2);
@@ -62,7 +62,7 @@ impl PostgresAddress {
     /// Connects to the server that accepts writes. A server that does not answer is skipped after a timeout.
     pub(super) async fn connect(
         &self,
-    ) -> Result<(Client, impl Future<Output = Result<(), Error>> + Send + use<>), StoreError> {
+    ) -> Result<(Client, impl Future<Output = Result<(), Error>> + Send + use<>)> {
         let (count, preferred) = (self.servers.len(), self.preferred.load(Ordering::Relaxed));
         let limit = if count > 1 { PER_SERVER_TIMEOUT } else { SINGLE_SERVER_TIMEOUT };
         let mut why = StoreError::unavailable(&"store.url names no server");

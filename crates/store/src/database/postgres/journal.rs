@@ -20,7 +20,7 @@ use tokio_postgres::Row;
 
 use super::address::PostgresAddress;
 use super::connection::PostgresConnection;
-use crate::StoreError;
+use crate::{Result, StoreError};
 use crate::cache::{BootInstant, Cache, CacheChange};
 use crate::database::SqlValue;
 
@@ -39,8 +39,7 @@ const RETRY_DELAY: Duration = Duration::from_millis(200);
 const ROW_PREFIX: &str =
     "(pg_current_xact_id()::text::bigint, (extract(epoch FROM clock_timestamp()) * 1000)::bigint, ";
 
-/// Replaces the digest in a row when the access rules change. A node that does not know this value clears its cache,
-/// which is correct.
+/// Replaces the digest when the access rules change. A node that does not know this value clears its cache.
 const RULES_MARKER: &str = "rules";
 
 /// The number of changes per INSERT.
@@ -60,7 +59,7 @@ const SWEEP: &str = "DELETE FROM journal WHERE ctid IN (SELECT ctid FROM journal
 const MAX_READ_GAP_MILLIS: i64 = 60_000;
 
 /// Writes the changes of a transaction to the journal.
-pub(super) fn write(connection: &PostgresConnection, changes: &[CacheChange]) -> Result<(), StoreError> {
+pub(super) fn write(connection: &PostgresConnection, changes: &[CacheChange]) -> Result<()> {
     let to_announce: Vec<_> = changes.iter().filter(|change| change.concerns_other_nodes()).collect();
     for some in to_announce.chunks(BATCH_ROWS) {
         let rows = (0..some.len()).map(|at| format!("{ROW_PREFIX}${}, ${}, ${})", 3 * at + 1, 3 * at + 2, 3 * at + 3));
@@ -83,20 +82,20 @@ fn columns(change: &CacheChange) -> [SqlValue<'_>; 3] {
 }
 
 /// Writes an empty row, to check that the database accepts writes.
-pub(crate) fn probe_write(connection: &PostgresConnection) -> Result<(), StoreError> {
+pub(crate) fn probe_write(connection: &PostgresConnection) -> Result<()> {
     let text =
         format!("INSERT INTO journal (xact, at, digest, corp_id, employee_key) VALUES {ROW_PREFIX}NULL, NULL, NULL)");
     connection.execute(&text, &[]).map(drop)
 }
 
 /// Removes the rows that every node has read.
-pub(crate) fn sweep(connection: &PostgresConnection) -> Result<usize, StoreError> {
+pub(crate) fn sweep(connection: &PostgresConnection) -> Result<usize> {
     connection.execute(SWEEP, &[])
 }
 
 /// Reads the journal until it is dropped.
 #[derive(Debug)]
-pub(super) struct JournalReader {
+pub(crate) struct JournalReader {
     wake: Arc<Notify>,
     /// The start of the last completed read.
     read: watch::Receiver<BootInstant>,
@@ -112,7 +111,7 @@ impl JournalReader {
     }
 
     /// Waits for a read that starts after this call.
-    pub(super) async fn wait_until_caught_up(&self) {
+    pub(crate) async fn wait_until_caught_up(&self) {
         let (mut read, now) = (self.read.clone(), BootInstant::now());
         self.wake();
         // The sender lives as long as this receiver.
@@ -120,7 +119,7 @@ impl JournalReader {
     }
 
     /// Triggers a read immediately.
-    pub(super) fn wake(&self) {
+    pub(crate) fn wake(&self) {
         self.wake.notify_one();
     }
 }
@@ -152,7 +151,7 @@ impl JournalFollower {
     }
 
     /// Reads the journal on one connection until that fails.
-    async fn read_on(&mut self) -> Result<Infallible, StoreError> {
+    async fn read_on(&mut self) -> Result<Infallible> {
         let connecting = timeout(CONNECT_TIMEOUT, self.address.connect()).await;
         let (client, driver) = connecting.map_err(|_| StoreError::timed_out())??;
         let _driver = DriverTask(tokio::spawn(async { drop(driver.await) }));
@@ -164,15 +163,14 @@ impl JournalFollower {
             let rows = with_timeout(client.query(&statement, &[&from.since, &from.snapshot])).await?;
             let mark = apply_rows(&rows, &self.cache)?;
             match &last {
-                // This process may have been paused for so long that unread rows were swept; or the server or its clock
-                // has changed.
+                // Unread rows may have been swept during a long pause, or the server or its clock has changed.
                 Some(last) if !mark.follows(last) => return Err(StoreError::unavailable(&"a gap in the journal")),
                 Some(_) => {}
                 // This may be another server with other transaction ids, so the cached data is worthless.
                 None => self.cache.clear(),
             }
             last = Some(mark);
-            self.cache.freshness().extend(began);
+            self.cache.freshness.extend(began);
             self.reading.send_replace(began);
             self.is_well();
             sleep(MIN_READ_INTERVAL).await;
@@ -214,7 +212,7 @@ impl JournalPosition {
 }
 
 /// Removes the changed entries from the cache and returns the new position.
-fn apply_rows(rows: &[Row], cache: &Cache) -> Result<JournalPosition, StoreError> {
+fn apply_rows(rows: &[Row], cache: &Cache) -> Result<JournalPosition> {
     for row in rows {
         let (digest, corp, id): (Option<&str>, Option<&str>, Option<&str>) =
             (row.try_get(3)?, row.try_get(4)?, row.try_get(5)?);
@@ -234,7 +232,7 @@ fn apply_rows(rows: &[Row], cache: &Cache) -> Result<JournalPosition, StoreError
     Ok(JournalPosition { since: first.try_get(0)?, snapshot: first.try_get(1)?, at: first.try_get(2)? })
 }
 
-async fn with_timeout<T>(answer: impl Future<Output = Result<T, tokio_postgres::Error>>) -> Result<T, StoreError> {
+async fn with_timeout<T>(answer: impl Future<Output = Result<T, tokio_postgres::Error>>) -> Result<T> {
     Ok(timeout(READ_TIMEOUT, answer).await.map_err(|_| StoreError::timed_out())??)
 }
 

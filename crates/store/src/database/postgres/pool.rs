@@ -1,5 +1,4 @@
-//! A connection pool. Each use runs on a blocking thread and runs to its end. Written here because the pools that exist are for
-//! asynchronous use.
+//! A pool of blocking connections; existing crates pool asynchronous ones. Each use runs to its end on its own thread.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -9,7 +8,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 
 use super::address::PostgresAddress;
 use super::connection::{ConnectionHealth, PostgresConnection};
-use crate::{StoreError, StoreErrorKind};
+use crate::{Result, StoreError, StoreErrorKind};
 
 /// The timeout of a use of the database, in total.
 const WORK_TIMEOUT: Duration = Duration::from_secs(2);
@@ -59,13 +58,12 @@ impl Pool {
         Self(Arc::new(PoolInner { address, idle: Mutex::default(), refused: Mutex::default(), all, writes }))
     }
 
-    /// Runs `work` on a connection of the pool. It runs to its end even when the caller stops waiting, and may be
-    /// retried when it was rolled back.
+    /// Runs `work` to its end, even when the caller stops waiting. It may be retried when it was rolled back.
     pub(super) async fn run<T: Send + 'static>(
         &self,
         wanted_for: AccessMode,
         work: impl Fn(&PostgresConnection) -> Result<T, WorkError> + Send + 'static,
-    ) -> Result<T, StoreError> {
+    ) -> Result<T> {
         let deadline = Instant::now() + WORK_TIMEOUT;
         let busy = |_| StoreError::new(StoreErrorKind::Overloaded, "every connection to the database is busy");
         let permits = timeout(ACQUIRE_TIMEOUT, self.acquire(wanted_for)).await.map_err(busy)?;
@@ -102,7 +100,7 @@ impl PoolInner {
         &self,
         deadline: Instant,
         work: &impl Fn(&PostgresConnection) -> Result<T, WorkError>,
-    ) -> Result<T, StoreError> {
+    ) -> Result<T> {
         let mut tries = 0;
         loop {
             tries += 1;
@@ -129,7 +127,7 @@ impl PoolInner {
     }
 
     /// Opens a connection. For a moment after a failed attempt, it returns that error without a new attempt.
-    fn open(&self, deadline: Instant) -> Result<PostgresConnection, StoreError> {
+    fn open(&self, deadline: Instant) -> Result<PostgresConnection> {
         let refused = self.refused().clone();
         if let Some((_, error)) = refused.filter(|(until, _)| Instant::now() < *until) {
             return Err(error);

@@ -64,8 +64,8 @@ pub enum LogFaultKind {
 /// Collects faults, up to a limit.
 #[derive(Debug, Default)]
 pub(super) struct LogFaults {
-    first: Vec<LogFault>,
-    more: u64,
+    pub(super) first: Vec<LogFault>,
+    pub(super) more: u64,
 }
 
 impl LogFaults {
@@ -87,9 +87,5 @@ impl LogFaults {
     /// Whether a fault covers this position.
     pub(super) fn covers(&self, chain: i64, seq: i64) -> bool {
         self.first.iter().any(|fault| fault.chain == chain && (fault.first..=fault.last).contains(&seq))
-    }
-
-    pub(super) fn into_parts(self) -> (Vec<LogFault>, u64) {
-        (self.first, self.more)
     }
 }

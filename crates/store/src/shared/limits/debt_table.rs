@@ -1,7 +1,6 @@
 //! The debts in this process, in a table of fixed size.
 
 use std::collections::hash_map::RandomState;
-use std::fmt;
 use std::hash::BuildHasher as _;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -13,8 +12,7 @@ const SHARDS: usize = 64;
 /// The number of keys that share a bucket and compete for its slots.
 const BUCKET_SLOTS: usize = 8;
 
-/// A key's fingerprint and its debt in microseconds. Plain numbers, because zeroed memory costs nothing before it is
-/// written to.
+/// A key's fingerprint and its debt in microseconds: plain numbers, since unwritten zeroed memory costs nothing.
 type Slot = (u64, i64);
 
 /// A table of fixed size. In a full bucket, a new key replaces the smallest debt, and paid debts are the smallest. To
@@ -69,11 +67,7 @@ impl DebtTable {
     }
 }
 
-impl fmt::Debug for DebtTable {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("DebtTable")
-    }
-}
+debug_only!(DebtTable);
 
 #[cfg(test)]
 mod tests {

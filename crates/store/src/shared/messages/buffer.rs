@@ -62,7 +62,7 @@ pub(super) struct MessageBuffer {
     messages: VecDeque<Arc<StoredMessage>>,
     by_recipient: HashMap<Recipient, VecDeque<Arc<StoredMessage>>>,
     bytes: usize,
-    newest: MessageId,
+    pub(super) newest: MessageId,
     /// The id after which the buffer is complete, once known.
     since: Option<MessageId>,
     /// The newest evicted message, in total and per recipient.
@@ -76,10 +76,6 @@ impl MessageBuffer {
         let (messages, by_recipient, streams) = (VecDeque::new(), HashMap::new(), HashMap::new());
         let (newest, evicted, forgotten) = (MessageId::default(), MessageId::default(), HashMap::new());
         Self { messages, by_recipient, bytes: 0, newest, since: None, evicted, forgotten, streams }
-    }
-
-    pub(super) fn newest(&self) -> MessageId {
-        self.newest
     }
 
     /// Sets the id after which the buffer is complete, if it is not known yet.
@@ -246,7 +242,7 @@ mod tests {
     fn put(buffer: &mut MessageBuffer, millis: u64, to: Vec<Recipient>, stream: Option<(Digest, bool)>) -> MessageId {
         buffer.begin(MessageId { at: 1, step: 0 });
         let frame = FrameDraft::new(MessageKind::AiThinking, None, None, "").unwrap();
-        let id = buffer.newest().next(millis);
+        let id = buffer.newest.next(millis);
         let message =
             buffer.append(StoredMessage::new(id, DraftMessage { to, socket: None, frame, at: at(millis), stream }));
         buffer.evict(at(millis));
@@ -283,7 +279,7 @@ mod tests {
         put(&mut buffer, 15, vec![person("a")], Some((whole, true)));
         let start = buffer.start_position(&reader("a", Role::User), None);
         let joined: Vec<_> = start.joined.iter().map(|message| message.id).collect();
-        assert_eq!((joined, start.seen), (vec![first, second], buffer.newest()));
+        assert_eq!((joined, start.seen), (vec![first, second], buffer.newest));
     }
 
     #[test]
@@ -303,7 +299,7 @@ mod tests {
         let mut buffer = MessageBuffer::new();
         let old = put(&mut buffer, 10, vec![role(Role::Agent)], None);
         let own = put(&mut buffer, 11, vec![person("a")], None);
-        let switched = buffer.newest();
+        let switched = buffer.newest;
         let new = put(&mut buffer, 12, vec![role(Role::Agent)], None);
         let reader = Subscriber { since: switched, ..reader("a", Role::Agent) };
         assert_eq!(buffer.find(MessageId::default(), &reader).unwrap().id, own, "not {old}");
@@ -330,7 +326,7 @@ mod tests {
                 got.push(message.id);
             }
             prop_assert_eq!(got, queue);
-            prop_assert_eq!(seen, buffer.newest());
+            prop_assert_eq!(seen, buffer.newest);
         }
     }
 }

@@ -16,7 +16,7 @@ use crate::shared::messages::{
     DeliveryQuery, DraftMessage, IncomingMessages, MESSAGE_RETENTION, PostOutcome, RejectedMessage,
     STREAM_IDLE_TIMEOUT, StoredMessage, check_streams, stream_of,
 };
-use crate::{StoreError, StoreErrorKind};
+use crate::{Result, StoreError, StoreErrorKind};
 
 /// Stores messages, provided that the streams have the expected progress. Messages are numbered, so that readers notice
 /// a missing one. Then notifies every node and trims by age, count and size; the messages stay stored when that fails.
@@ -115,7 +115,7 @@ impl RedisMessageLog {
         &self,
         messages: Vec<Message>,
         now: Timestamp,
-    ) -> Result<Result<Vec<PostOutcome>, RejectedMessage>, StoreError> {
+    ) -> Result<Result<Vec<PostOutcome>, RejectedMessage>> {
         for _ in 0..MAX_POST_ATTEMPTS {
             let known = self.streams(&messages).await?;
             let was = |stream: &Digest| known.iter().find(|(other, ..)| other == stream);
@@ -136,7 +136,7 @@ impl RedisMessageLog {
     }
 
     /// Reads the progress of the streams of these messages from Redis.
-    async fn streams(&self, messages: &[Message]) -> Result<Vec<(Digest, String)>, StoreError> {
+    async fn streams(&self, messages: &[Message]) -> Result<Vec<(Digest, String)>> {
         let mut streams: Vec<_> = messages.iter().filter_map(stream_of).map(|(stream, _)| stream).collect();
         streams.dedup();
         if streams.is_empty() {
@@ -157,7 +157,7 @@ impl RedisMessageLog {
         &self,
         drafts: Vec<Option<DraftMessage>>,
         steps: &[(Digest, String, StreamProgress)],
-    ) -> Result<Option<Vec<PostOutcome>>, StoreError> {
+    ) -> Result<Option<Vec<PostOutcome>>> {
         let fresh = drafts.iter().flatten().count();
         if fresh == 0 {
             return Ok(Some(drafts.iter().map(|_| PostOutcome::Duplicate).collect()));
@@ -199,7 +199,7 @@ impl RedisMessageLog {
         post
     }
 
-    fn sealed(&self, draft: DraftMessage, number: u64) -> Result<Vec<u8>, StoreError> {
+    fn sealed(&self, draft: DraftMessage, number: u64) -> Result<Vec<u8>> {
         let DraftMessage { to, socket, frame, at, stream } = draft;
         let record = SealedMessage { to, socket, frame, at, stream, asks: (self.server.node.clone(), number) };
         let text =
@@ -224,7 +224,7 @@ impl MessageFeed {
         }
     }
 
-    async fn read(&mut self) -> Result<IncomingMessages, StoreError> {
+    async fn read(&mut self) -> Result<IncomingMessages> {
         let call = self.server.connection.call().await?;
         let now = Instant::now();
         let mut read = if let Some(read) = self.read {
@@ -255,7 +255,7 @@ impl MessageFeed {
 
     /// Returns the id after which everything is kept, by the clock that assigns ids. When the log is empty, that is the
     /// last id, which is the same for every node.
-    async fn oldest(&self, call: &RedisCall<'_>) -> Result<MessageId, StoreError> {
+    async fn oldest(&self, call: &RedisCall<'_>) -> Result<MessageId> {
         let (seconds, _): (u64, u64) = call.ask(&cmd("TIME")).await?;
         let _ = self.server.time.set((seconds * 1_000, Instant::now()));
         let kept: u64 = call.ask(cmd("XLEN").arg(&self.log)).await?;
