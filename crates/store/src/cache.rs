@@ -99,7 +99,6 @@ impl SessionWithPerson {
     }
 }
 
-/// A committed change that affects the cache.
 #[derive(Debug)]
 pub(crate) enum CacheChange {
     /// A session began.
@@ -159,7 +158,6 @@ impl Cache {
         }
     }
 
-    /// Returns whether the entries can be trusted.
     pub(crate) fn is_trusted(&self) -> bool {
         self.freshness.is_valid()
     }

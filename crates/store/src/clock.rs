@@ -103,7 +103,6 @@ fn latest_recorded_time(sql: &Sql<'_>) -> Result<Option<Timestamp>> {
     Ok((newest.millis() > 0).then_some(newest))
 }
 
-/// Ends sessions that began in the future.
 fn end_sessions(tx: &mut Tx<'_>, now: Timestamp, deny_until: Timestamp) -> Result<usize> {
     let text = "DELETE FROM session WHERE created_at > $1 RETURNING digest";
     let ended = tx.rows(text, &args![now + MAX_LEAD_OVER_RECORD], |row| Ok(Digest::from_text(&row.text(0)?)))?;

@@ -56,7 +56,6 @@ impl Cursor {
         Ok(Self { order, parts: (first, second) })
     }
 
-    /// The cursor as text.
     pub(crate) fn to_text(&self) -> String {
         let (first, second) = &self.parts;
         URL_SAFE_NO_PAD.encode(serde_json::json!([self.order.name(), first, second]).to_string())

@@ -70,7 +70,6 @@ pub(crate) fn lock_session(
     tx.first(text, &args![digest, employee.corp(), employee.id()], read)
 }
 
-/// Locks a bind proof until the transaction ends.
 pub(crate) fn lock_proof(tx: &Tx<'_>, digest: Digest) -> Result<()> {
     tx.execute("UPDATE bind_proof SET attempts = attempts WHERE digest = $1", &args![digest]).map(drop)
 }

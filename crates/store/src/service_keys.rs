@@ -6,7 +6,6 @@ use crate::access_rules::{SERVICE_KEY_COLUMNS, service_key};
 use crate::cache::CacheChange;
 use crate::{ChangeAuthor, ChangeError, LogEntry, ServiceKey, Store, Result};
 
-/// The maximum number of listed keys.
 const MAX_LISTED_KEYS: i64 = 1_000;
 
 impl Store {

@@ -140,7 +140,6 @@ impl DisownRequest {
         Ok(tx.first(text, &values, |row| row.int(0))?.unwrap_or(0) >= at_most)
     }
 
-    /// The notices for the administrators.
     fn notices(&self, tx: &Tx<'_>) -> Result<Vec<Notice>> {
         let Self { sign_in, who, home, notices, entry, .. } = self;
         let told = directory::administrators(tx, home, &sign_in.about, notices.len())?;

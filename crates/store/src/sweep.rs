@@ -11,7 +11,6 @@ use crate::{Store, Result, agents};
 
 /// Retention of a notice that could not be delivered.
 const NOTICE_RETENTION: Duration = Duration::from_hours(48);
-/// Retention of the statistics.
 const STATISTICS_RETENTION: Duration = Duration::from_hours(400 * 24);
 
 impl Store {

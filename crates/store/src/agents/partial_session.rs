@@ -127,7 +127,6 @@ pub(crate) fn complete(tx: &Tx<'_>, digest: Digest) -> Result<()> {
     tx.execute(DELETE_PARTIAL_SESSION, &args![digest]).map(drop)
 }
 
-/// Ends all partial sessions of an agent.
 pub(crate) fn end_all(tx: &Tx<'_>, key: &EmployeeKey, why: EndReason, deny_until: Timestamp) -> Result<()> {
     let text = "INSERT INTO denied_token (digest, reason, until) SELECT digest, $3, $4 FROM half_session
         WHERE corp_id = $1 AND employee_key = $2 ON CONFLICT DO NOTHING";

@@ -20,7 +20,6 @@ pub(crate) type Entries<K, V> = sync::Cache<K, Arc<V>>;
 type Placeholder<'a, K, V> =
     PlaceholderGuard<'a, K, Arc<V>, UnitWeighter, DefaultHashBuilder, DefaultLifecycle<K, Arc<V>>>;
 
-/// Result of a lookup in the cache.
 pub(crate) enum CacheLookup<'a, K, V> {
     /// The cached value, which another request may just have read.
     Hit(Arc<V>),

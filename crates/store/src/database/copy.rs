@@ -15,7 +15,6 @@ use crate::cache::{Cache, Freshness};
 /// The tables that are not copied: they describe the database itself, are the same in every database, or their rows expire soon.
 const NOT_COPIED: [&str; 7] = ["chore", "desk", "journal", "migration", "probe", "role", "used_once"];
 
-/// The number of rows per batch.
 const BATCH_ROWS: i64 = 5_000;
 
 /// The progress of a copy.

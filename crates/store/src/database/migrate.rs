@@ -132,7 +132,6 @@ pub(super) fn schema_version(sql: &Sql<'_>) -> Result<i64> {
     if has_migrations(sql)? { version(sql) } else { Ok(0) }
 }
 
-/// Returns whether the data has a migration table.
 fn has_migrations(sql: &Sql<'_>) -> Result<bool> {
     let text = match sql {
         Sql::Sqlite(_) => "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'migration'",

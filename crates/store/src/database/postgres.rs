@@ -83,7 +83,6 @@ impl PostgresDatabase {
     }
 }
 
-/// Runs `work` in a transaction.
 fn transact<T>(
     connection: &PostgresConnection,
     work: &impl Fn(&mut Tx<'_>) -> Result<T>,

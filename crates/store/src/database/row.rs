@@ -6,7 +6,6 @@ use tokio_postgres::types::Type;
 
 use crate::{Result, StoreError};
 
-/// A row of a query result.
 pub(crate) enum Row<'a> {
     Sqlite(&'a rusqlite::Row<'a>),
     Postgres(&'a tokio_postgres::Row),

@@ -35,7 +35,6 @@ impl Sql<'_> {
         }
     }
 
-    /// Returns all rows of a query.
     pub(crate) fn rows<T>(
         &self,
         text: &str,

@@ -17,7 +17,6 @@ impl<'a> Tx<'a> {
         Self { sql, changes: Vec::new() }
     }
 
-    /// Runs a statement and returns how many rows it changed.
     pub(crate) fn execute(&self, text: &str, values: &[SqlValue<'_>]) -> Result<usize> {
         self.sql.execute(text, values)
     }

@@ -20,10 +20,8 @@ pub struct PeoplePage {
     pub next: Option<String>,
 }
 
-/// The maximum number of people on a page.
 const MAX_PAGE_SIZE: usize = 1_000;
 
-/// The maximum number of listed corporations.
 const MAX_CORPORATIONS: usize = 1_000;
 
 impl Store {
@@ -107,7 +105,6 @@ pub(crate) fn is_selective(sql: &Sql<'_>, filter: &PeopleFilter) -> Result<bool>
     Ok(count.is_some_and(|count| count <= SELECTIVE_LIMIT))
 }
 
-/// The cursor right after a person.
 fn place_after(last: &ListedPerson, order: CursorOrder, place: &str) -> Cursor {
     let first = match order {
         CursorOrder::Name => last.person.name.clone(),

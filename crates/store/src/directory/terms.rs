@@ -59,7 +59,6 @@ pub(super) fn refresh(tx: &Tx<'_>, key: &EmployeeKey) -> Result<()> {
     write(tx, &tx.rows(text, &args![key.corp(), key.id()], PersonNames::read)?)
 }
 
-/// Replaces the terms of these people.
 fn write(tx: &Tx<'_>, people: &[PersonNames]) -> Result<()> {
     for PersonNames { key, .. } in people {
         let text = "DELETE FROM employee_term WHERE corp_id = $1 AND employee_key = $2";

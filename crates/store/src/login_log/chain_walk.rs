@@ -93,7 +93,6 @@ pub(super) enum RowFit {
 /// The number of hashes of the previous row that are tried if several rows have its position.
 const MAX_CANDIDATE_HASHES: usize = 8;
 
-/// Walks a chain.
 #[derive(Debug)]
 pub(super) struct ChainWalk<'a> {
     key: &'a ChainKey,
@@ -133,7 +132,6 @@ impl<'a> ChainWalk<'a> {
         self.before.iter().any(|before| before == hash)
     }
 
-    /// Checks the row at `seq`.
     fn step(&mut self, row: &Row<'_>, seq: i64) -> WalkedRow {
         let (follows, twice) = (seq == self.seq.wrapping_add(1), seq == self.seq);
         let written = StoredRow::read(row).ok();
@@ -169,7 +167,6 @@ impl<'a> ChainWalk<'a> {
         WalkedRow { seq, id, at, hash: stored, fit, seen }
     }
 
-    /// The expected hashes of a row.
     fn hashes(&self, written: &StoredRow, seq: i64) -> Vec<String> {
         let content = written.content();
         self.before.iter().map(|before| content.hash(self.key, self.chain, seq, before)).collect()

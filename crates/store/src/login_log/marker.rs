@@ -9,7 +9,6 @@ use super::chain_walk::{self, ChainWalk, PruneMark, RowFit, StoredRow};
 use crate::Result;
 use crate::database::{Row, Sql, Tx};
 
-/// Rows that are adopted in one batch.
 const ADOPTION_BATCH: i64 = 5_000;
 
 /// The number of rows at the start of each chain that are used to check the key.
@@ -28,7 +27,6 @@ pub(super) struct Marker {
     pub(super) mac: String,
 }
 
-/// State of the marker in the database.
 #[derive(Clone, Debug)]
 pub(super) enum MarkerState {
     /// As it was made with this key.
@@ -50,7 +48,6 @@ impl Marker {
     }
 }
 
-/// Reads the marker.
 pub(super) fn read(sql: &Sql<'_>, key: &ChainKey) -> Result<MarkerState> {
     let read = |row: &Row<'_>| -> Result<Option<Marker>> {
         let marker = Marker { since: row.int(1)?, adopted: row.int(2)?, hash: row.text(3)?, mac: row.text(4)? };

@@ -51,7 +51,6 @@ pub struct LogPage {
     pub next: Option<String>,
 }
 
-/// The index that a page is read along.
 #[derive(Clone, Copy, Debug)]
 enum LogIndex {
     EmployeeEvent,
@@ -133,12 +132,10 @@ pub async fn read_log<E: Send + 'static>(
     read_directly(location, mode, read).await
 }
 
-/// The row with this identifier.
 pub(crate) fn find_row(sql: &Sql<'_>, id: &str) -> Result<Option<LogRow>> {
     sql.first(&format!("{COLUMNS} FROM login_log WHERE id = $1"), &args![id], read)
 }
 
-/// Reads a page along one index.
 pub(crate) fn read_page(
     sql: &Sql<'_>,
     filter: &LogFilter,

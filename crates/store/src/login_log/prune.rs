@@ -7,7 +7,6 @@ use super::chain_walk::{self, ChainWalk, PruneMark, RowFit};
 use crate::database::{Sql, Tx, in_snapshot};
 use crate::{Store, Result};
 
-/// Rows to be pruned from a chain.
 #[derive(Clone, Debug)]
 struct PruneStep {
     chain: i64,

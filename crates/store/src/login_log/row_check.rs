@@ -8,7 +8,6 @@ use super::row::LogRow;
 use crate::Result;
 use crate::database::{Row, Sql, SqlValue};
 
-/// Rows that are looked up at once.
 const BATCH_ROWS: usize = 500;
 
 /// Records for each row whether it is in a chain and has the hash that it was written with.
@@ -22,7 +21,6 @@ pub(super) fn verify_rows(sql: &Sql<'_>, key: &ChainKey, rows: &mut [LogRow]) ->
     Ok(())
 }
 
-/// The identifiers of the unchanged rows.
 fn intact_ids(sql: &Sql<'_>, key: &ChainKey, rows: &[LogRow]) -> Result<HashSet<String>> {
     let values: Vec<_> = rows.iter().map(|row| SqlValue::from(&*row.id)).collect();
     let places: Vec<_> = (1..=values.len()).map(|place| format!("${place}")).collect();

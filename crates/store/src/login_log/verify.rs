@@ -175,7 +175,6 @@ impl<'a> Verification<'a> {
         }
     }
 
-    /// Reports the progress.
     fn report_progress(&mut self) {
         (self.progress)(self.rows, self.of.max(self.rows));
     }
@@ -206,7 +205,6 @@ impl<'a> Verification<'a> {
         Ok(())
     }
 
-    /// Reports rows that are in no chain.
     fn unchained(&mut self, sql: &Sql<'_>) -> Result<u64> {
         let loose = "FROM login_log WHERE (chain IS NULL OR seq IS NULL)";
         let rows = sql.first(&format!("SELECT COUNT(*) {loose}"), &[], |row| row.int(0))?.unwrap_or(0).unsigned_abs();

@@ -26,7 +26,6 @@ impl LastUseBuffer {
         }
     }
 
-    /// Removes some uses from the buffer.
     fn take(&self, at_most: usize) -> Vec<(Digest, Timestamp)> {
         let mut waiting = self.waiting();
         let mut taken: Vec<_> = waiting.iter().take(at_most).map(|(digest, at)| (*digest, *at)).collect();

@@ -29,7 +29,6 @@ pub struct ListedSession {
 }
 
 impl ListedSession {
-    /// The cursor right after this session.
     fn place(&self) -> Cursor {
         Cursor::new(CursorOrder::CreatedAt, self.session.created_at.millis().to_string(), self.id.to_text())
     }
@@ -73,9 +72,7 @@ pub struct SessionPage {
     pub next: Option<String>,
 }
 
-/// The maximum number of sessions in an employee's own list.
 const MAX_OWN_SESSIONS: i64 = 1_000;
-/// The maximum number of sessions scanned for one page.
 const MAX_SCANNED_SESSIONS: usize = 20_000;
 /// The number of sessions read at once: the first of these that is more than a page, and at least the second if the list is
 /// filtered. It is a literal in the statement, since a database that plans for an unknown number would sort everything.

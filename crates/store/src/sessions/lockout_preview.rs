@@ -47,7 +47,6 @@ impl Store {
     }
 }
 
-/// The addresses of some sessions.
 struct AddressPage {
     known: Vec<(Digest, IpAddr)>,
     /// Where the next page continues.

@@ -8,7 +8,6 @@ use crate::database::Tx;
 use crate::deny_list::EndReason;
 use crate::locks::lock_employee;
 
-/// Which sessions of an employee.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum SessionScope {
     All,

@@ -15,7 +15,6 @@ use crate::Result;
 /// A store of expiring records. Each change replaces a whole record atomically, so concurrent changes are serialized.
 pub struct EphemeralStore<T>(Backend<T>);
 
-/// The backend that holds the records.
 enum Backend<T> {
     Memory(MemoryStore<T>),
     Redis(RedisStore<T>),

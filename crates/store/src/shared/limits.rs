@@ -13,7 +13,6 @@ use crate::Result;
 
 /// The maximum number of tracked clients; a client under four limits counts as four. Each takes sixteen bytes.
 const MAX_CLIENTS: usize = 1 << 19;
-/// The maximum number of tracked tickets.
 const MAX_TICKETS: usize = 1 << 17;
 
 /// The subject of a limit.

@@ -29,7 +29,6 @@ use crate::{Result, StoreError};
 /// How long a caller waits for a node that has just started.
 const LOAD_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Returns the first message id of a moment.
 fn first_id_at(now: Timestamp) -> MessageId {
     MessageId { at: u64::try_from(now.millis()).unwrap_or_default(), step: 0 }
 }

@@ -15,12 +15,10 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 use super::PostgresSettings;
 use crate::{OpenError, Result, StoreError, tls};
 
-/// The connect timeout of a single server.
 const SINGLE_SERVER_TIMEOUT: Duration = Duration::from_secs(2);
 /// The connect timeout per server when there are several, short enough to try all before the caller gives up.
 const PER_SERVER_TIMEOUT: Duration = Duration::from_millis(600);
 
-/// The address of the database server.
 #[derive(Clone)]
 pub(super) struct PostgresAddress {
     /// One configuration per server. One of the servers accepts writes.
@@ -130,7 +128,6 @@ fn display_host(config: &Config) -> String {
     format!("{}:{port}", hosts.collect::<Vec<_>>().join(","))
 }
 
-/// Returns whether the URL sets `sslmode`.
 fn has_sslmode(url: &str) -> bool {
     let query = url.split_once('?').map_or("", |(_, query)| query);
     query.split('&').any(|pair| pair.starts_with("sslmode="))

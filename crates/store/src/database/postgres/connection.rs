@@ -61,7 +61,6 @@ impl ConnectionHealth {
     }
 }
 
-/// A column of a table.
 #[derive(Debug)]
 pub(crate) struct Column {
     pub(crate) name: String,
@@ -112,7 +111,6 @@ impl PostgresConnection {
         self.health.set(ConnectionHealth::Healthy);
     }
 
-    /// Returns the state of the connection after its last use.
     pub(super) fn health(&self) -> ConnectionHealth {
         self.health.get()
     }

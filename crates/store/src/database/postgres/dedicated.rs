@@ -19,7 +19,6 @@ const MIGRATION_RETRY_DELAY: Duration = Duration::from_millis(500);
 /// The timeout of migrations and copies, including the wait for other nodes that migrate.
 const MAINTENANCE_TIMEOUT: Duration = Duration::from_hours(10);
 
-/// Runs the migrations and returns when they are done.
 pub(super) async fn run_migrations(
     address: PostgresAddress,
     mode: Mode,

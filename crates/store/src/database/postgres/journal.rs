@@ -32,7 +32,6 @@ const READ_TIMEOUT: Duration = Duration::from_millis(700);
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// The minimum interval between two reads, however many notifications arrive.
 const MIN_READ_INTERVAL: Duration = Duration::from_millis(20);
-/// The delay after a failure.
 const RETRY_DELAY: Duration = Duration::from_millis(200);
 
 /// The start of a row of values, repeated for every change of a batch.
@@ -42,7 +41,6 @@ const ROW_PREFIX: &str =
 /// Replaces the digest when the access rules change. A node that does not know this value clears its cache.
 const RULES_MARKER: &str = "rules";
 
-/// The number of changes per INSERT.
 const BATCH_ROWS: usize = 100;
 
 /// Reads the changes in one statement, so in one snapshot. Rows visible in the last snapshot are excluded.
@@ -58,7 +56,6 @@ const SWEEP: &str = "DELETE FROM journal WHERE ctid IN (SELECT ctid FROM journal
 /// The longest time between two reads, in milliseconds of the database's clock.
 const MAX_READ_GAP_MILLIS: i64 = 60_000;
 
-/// Writes the changes of a transaction to the journal.
 pub(super) fn write(connection: &PostgresConnection, changes: &[CacheChange]) -> Result<()> {
     let to_announce: Vec<_> = changes.iter().filter(|change| change.concerns_other_nodes()).collect();
     for some in to_announce.chunks(BATCH_ROWS) {
@@ -118,7 +115,6 @@ impl JournalReader {
         let _ = read.wait_for(|began| *began >= now).await;
     }
 
-    /// Triggers a read immediately.
     pub(crate) fn wake(&self) {
         self.wake.notify_one();
     }

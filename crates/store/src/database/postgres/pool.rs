@@ -18,7 +18,6 @@ const ACQUIRE_TIMEOUT: Duration = Duration::from_millis(1_500);
 const WORK_TIMEOUT_GRACE: Duration = Duration::from_millis(200);
 /// The time without new connection attempts after a failed one, to protect a server that is down.
 const CONNECT_BACKOFF: Duration = Duration::from_millis(100);
-/// The maximum number of attempts for a piece of work.
 const MAX_ATTEMPTS: usize = 4;
 
 /// The reason why a piece of work failed.
@@ -44,7 +43,6 @@ struct PoolInner {
     writes: Arc<Semaphore>,
 }
 
-/// The intended use of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum AccessMode {
     Read,

@@ -7,10 +7,8 @@ use crate::database::Sql;
 use crate::login_log::chain::{ADOPTED_CHAIN, ChainKey};
 use crate::login_log::chain_walk::{ChainEnd, ChainWalk, PruneMark, RowFit, WalkedRow, WitnessedEnd};
 
-/// Rows that are read at once.
 const BATCH_ROWS: i64 = 5_000;
 
-/// The state of verifying a chain.
 struct ChainCheck<'s, 'a> {
     verification: &'s mut Verification<'a>,
     chain: i64,
@@ -23,7 +21,6 @@ struct ChainCheck<'s, 'a> {
     well: bool,
 }
 
-/// Checks a chain from its start to its end.
 pub(super) fn check_chain(verification: &mut Verification<'_>, sql: &Sql<'_>, chain: i64) -> Result<()> {
     let (end, key) = (chain_walk::end(sql, chain)?, verification.key);
     let start = start(verification, sql, chain, end.as_ref())?;

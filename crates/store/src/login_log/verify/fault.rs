@@ -2,7 +2,6 @@
 
 use deskpass_core::Timestamp;
 
-/// The maximum number of faults that are reported individually.
 const MAX_LISTED_FAULTS: usize = 1_000;
 
 /// A fault of a chain.
@@ -79,12 +78,10 @@ impl LogFaults {
         }
     }
 
-    /// Adds a number of further faults.
     pub(super) fn add(&mut self, more: u64) {
         self.more = self.more.saturating_add(more);
     }
 
-    /// Whether a fault covers this position.
     pub(super) fn covers(&self, chain: i64, seq: i64) -> bool {
         self.first.iter().any(|fault| fault.chain == chain && (fault.first..=fault.last).contains(&seq))
     }

@@ -31,17 +31,14 @@ impl DebtTable {
         Self { seed: RandomState::new(), shards }
     }
 
-    /// Admits one more request and records it.
     pub(super) fn admit(&self, key: &Digest, rate: Rate, now: Timestamp) -> Result<(), Duration> {
         self.update(key, |debt| rate.admit(debt, now).map(|next| (next, ())))
     }
 
-    /// Returns the debt of a key.
     pub(super) fn debt_of(&self, key: &Digest) -> Debt {
         self.update(key, Err::<(Debt, Debt), _>).unwrap_or_else(|debt| debt)
     }
 
-    /// Raises the debt of a key to at least `to`.
     pub(super) fn raise(&self, key: &Digest, to: Debt) {
         let _ = self.update(key, |debt| if debt < to { Ok((to, ())) } else { Err(()) });
     }

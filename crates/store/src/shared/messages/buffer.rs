@@ -14,7 +14,6 @@ const MAX_BYTES: usize = 64 << 20;
 /// The maximum number of recipients whose newest evicted message is recorded.
 const MAX_FORGOTTEN_RECIPIENTS: usize = 50_000;
 
-/// The maximum number of concurrent replies.
 const MAX_STREAMS: usize = 50_000;
 
 /// A reader: a socket with the recipients whose messages it gets.
@@ -57,7 +56,6 @@ pub struct StartPosition {
     pub joined: Vec<Arc<StoredMessage>>,
 }
 
-/// The buffered messages.
 pub(super) struct MessageBuffer {
     messages: VecDeque<Arc<StoredMessage>>,
     by_recipient: HashMap<Recipient, VecDeque<Arc<StoredMessage>>>,
@@ -106,7 +104,6 @@ impl MessageBuffer {
         message
     }
 
-    /// Evicts messages that are too old or exceed the limits.
     pub(super) fn evict(&mut self, now: Timestamp) {
         while self.messages.front().is_some_and(|oldest| {
             now.since(oldest.at) > MESSAGE_RETENTION || self.messages.len() > MAX_MESSAGES || self.bytes > MAX_BYTES
@@ -135,7 +132,6 @@ impl MessageBuffer {
         }
     }
 
-    /// Returns whether a message was evicted.
     pub(super) fn is_evicted(&self, id: MessageId) -> bool {
         id <= self.evicted
     }

@@ -20,7 +20,6 @@ use crate::shared::messages::DeliveryCounts;
 const HEARTBEAT_INTERVAL: Duration = Duration::from_millis(300);
 /// The silence after which a subscription counts as lost, whatever state the connection reports.
 const SUBSCRIPTION_TIMEOUT: Duration = Duration::from_secs(1);
-/// The delay between two attempts.
 const RETRY_INTERVAL: Duration = Duration::from_millis(200);
 
 /// The bus between the nodes. Clones share its state.

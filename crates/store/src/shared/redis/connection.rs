@@ -23,7 +23,6 @@ const CALL_TIMEOUT: Duration = Duration::from_secs(1);
 pub(super) const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
 /// The timeout of a Sentinel's answer.
 const SENTINEL_TIMEOUT: Duration = Duration::from_millis(300);
-/// The delay between two attempts.
 const RETRY_INTERVAL: Duration = Duration::from_millis(200);
 /// The delay after a loss, to protect a server that accepts connections and closes them again.
 const RECONNECT_DELAY: Duration = Duration::from_millis(20);
@@ -77,7 +76,6 @@ impl RedisConnection {
         Self { address, state: Arc::new(watch::Sender::new(ConnectionState::Trying)) }
     }
 
-    /// Starts a call.
     pub(super) async fn call(&self) -> Result<RedisCall<'_>> {
         let deadline = Instant::now() + CALL_TIMEOUT;
         let mut states = self.state.subscribe();

@@ -39,7 +39,6 @@ const POST_SCRIPT: &str = "local streams, first = #KEYS - 2, 3 * #KEYS - 3 \
 
 /// The maximum number of attempts while others write to the same streams.
 const MAX_POST_ATTEMPTS: usize = 16;
-/// The number of messages per read.
 const READ_BATCH: usize = 500;
 /// The interval between reads without a notification.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
@@ -49,10 +48,8 @@ const COUNT_TIMEOUT: Duration = Duration::from_secs(1);
 const MAX_READ_GAP: Duration = MESSAGE_RETENTION.saturating_sub(Duration::from_secs(10));
 /// How far the clock of Redis may run ahead of ours.
 const MAX_CLOCK_LEAD: Duration = Duration::from_mins(1);
-/// The delay after a failure.
 const RETRY_DELAY: Duration = Duration::from_millis(200);
 
-/// The message log in Redis.
 #[derive(Debug)]
 pub(crate) struct RedisMessageLog {
     server: Arc<RedisBackend>,
@@ -80,7 +77,6 @@ pub struct MessageFeed {
     read: Option<ReadPosition>,
 }
 
-/// A read position.
 #[derive(Clone, Copy, Debug)]
 struct ReadPosition {
     /// The id at which reading started.
@@ -302,7 +298,6 @@ impl MessageFeed {
     }
 }
 
-/// Returns the number of an entry.
 fn number(fields: &[Value]) -> Option<u64> {
     let [_, Value::BulkString(number), ..] = fields else { return None };
     std::str::from_utf8(number).ok()?.parse().ok()

@@ -27,7 +27,6 @@ const REPLACE_SCRIPT: &str = "if redis.call('GET', KEYS[1]) ~= ARGV[1] then retu
 const TAKE_SCRIPT: &str = "local was = redis.call('GET', KEYS[1]) if was then redis.call('DEL', KEYS[1]) \
     redis.call('PUBLISH', ARGV[1], ARGV[2]) end return was";
 
-/// An ephemeral store in Redis.
 pub(crate) struct RedisStore<T> {
     server: Arc<RedisBackend>,
     name: &'static str,
@@ -37,7 +36,6 @@ pub(crate) struct RedisStore<T> {
     record: PhantomData<fn() -> T>,
 }
 
-/// The result of a lookup.
 enum RecordLookup<T> {
     Missing,
     /// A record that does not count: it has expired, or is not ours.
