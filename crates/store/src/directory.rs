@@ -12,7 +12,6 @@ use std::sync::Arc;
 use deskpass_core::{EmployeeKey, IdentifiedPerson, Person, Role, Timestamp};
 
 use self::person::{GRANT_ROLE, PEOPLE_WITH_ROLES, REVOKE_ROLE, is_last_admin, listed, merge_roles};
-use crate::agents::partial_session;
 use crate::cache::{CacheChange, CacheLookup};
 use crate::deny_list::EndReason;
 use crate::locks::lock_administration;
@@ -180,7 +179,6 @@ impl Store {
             }
             tx.record_change(CacheChange::Person(key.clone()));
             let ended = end_sessions_of(tx, &key, SessionScope::All, EndReason::Disabled, deny_until)?;
-            partial_session::end_all(tx, &key, EndReason::Disabled, deny_until)?;
             entry.clone().with_detail(format!("{ended} session(s) ended")).write(tx)?;
             Ok(DisableOutcome::Done(ended))
         })

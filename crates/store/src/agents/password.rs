@@ -4,8 +4,8 @@
 use deskpass_core::{Digest, EmployeeKey, Timestamp};
 
 use super::failed_attempts::{self, AttemptsToClear};
-use super::{Notice, browser, partial_session};
-use crate::database::Tx;
+use super::{Notice, browser};
+use crate::database::{SqlValue, Tx};
 use crate::deny_list::EndReason;
 use crate::locks::{lock_agent, lock_enabled_employee};
 use crate::sessions::{SessionScope, end_sessions_of};
@@ -69,7 +69,6 @@ impl Store {
             }
             let which = new.keep.map_or(SessionScope::All, SessionScope::AllBut);
             let ended = end_sessions_of(tx, &new.employee, which, EndReason::Kicked, new.deny_until)?;
-            partial_session::end_all(tx, &new.employee, EndReason::Kicked, new.deny_until)?;
             browser::forget_all(tx, &new.employee, new.keep_browser)?;
             failed_attempts::clear(tx, &new.employee, AttemptsToClear::AllPasswords)?;
             new.notice.write(tx)?;
@@ -109,7 +108,6 @@ impl Store {
                 return Ok(None);
             }
             let ended = end_sessions_of(tx, &key, SessionScope::ByPassword, EndReason::Kicked, deny_until)?;
-            partial_session::end_all(tx, &key, EndReason::Kicked, deny_until)?;
             browser::forget_all(tx, &key, None)?;
             entry.write(tx)?;
             Ok(Some(ended))
@@ -120,20 +118,14 @@ impl Store {
 
 /// Stores the new hash if the precondition holds.
 fn replace(tx: &Tx<'_>, new: &NewPassword) -> Result<bool> {
-    let (corp, id, hash) = (new.employee.corp(), new.employee.id(), &*new.hash);
-    let changed = match &new.precondition {
-        PasswordPrecondition::NoPassword => tx.execute(
-            &format!("{SET_PASSWORD} WHERE {ENABLED_AGENT} AND password_hash IS NULL"),
-            &args![corp, id, hash, new.at],
-        )?,
-        PasswordPrecondition::Hash(old) => tx.execute(
-            &format!("{SET_PASSWORD} WHERE {ENABLED_AGENT} AND password_hash = $5"),
-            &args![corp, id, hash, new.at, &**old],
-        )?,
+    let (condition, value) = match &new.precondition {
+        PasswordPrecondition::NoPassword => ("password_hash IS NULL", None),
+        PasswordPrecondition::Hash(old) => ("password_hash = $5", Some(SqlValue::from(&**old))),
         PasswordPrecondition::SetupCode(code) => {
-            let text = format!("{SET_PASSWORD} WHERE {ENABLED_AGENT} AND setup_code = $5 AND setup_code_until > $4");
-            tx.execute(&text, &args![corp, id, hash, new.at, *code])?
+            ("setup_code = $5 AND setup_code_until > $4", Some(SqlValue::from(*code)))
         }
     };
-    Ok(changed == 1)
+    let text = format!("{SET_PASSWORD} WHERE {ENABLED_AGENT} AND {condition}");
+    let values = args![new.employee.corp(), new.employee.id(), &*new.hash, new.at].into_iter().chain(value);
+    Ok(tx.execute(&text, &values.collect::<Vec<_>>())? == 1)
 }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use deskpass_core::{EmployeeKey, Lockout, Role, Timestamp};
 
 use super::failed_attempts::{self, AttemptsToClear};
-use super::{Device, PendingDevice, browser, partial_session};
+use super::{Device, PendingDevice, browser};
 use crate::database::{Row, Sql, SqlValue, Tx};
 use crate::deny_list::EndReason;
 use crate::sessions::{SessionScope, end_sessions_of};
@@ -173,7 +173,6 @@ impl Store {
             }
             let ended =
                 end_sessions_of(tx, &key, SessionScope::ByPasswordOrDefaultRole, EndReason::Disabled, deny_until)?;
-            partial_session::end_all(tx, &key, EndReason::Disabled, deny_until)?;
             browser::forget_all(tx, &key, None)?;
             entry.write(tx)?;
             Ok(Some(ended))

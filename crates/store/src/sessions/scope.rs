@@ -3,11 +3,13 @@
 use deskpass_core::{Digest, EmployeeKey, Timestamp};
 
 use crate::Result;
+use crate::agents::partial_session;
 use crate::cache::CacheChange;
 use crate::database::Tx;
 use crate::deny_list::EndReason;
 use crate::locks::lock_employee;
 
+/// Which sessions of an employee; except for the sessions with a default role, partial sessions are included.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum SessionScope {
     All,
@@ -67,6 +69,10 @@ pub(super) fn end_matching(
     let ended = tx.rows(&text, &values, |row| Ok((row.digest(0)?, row.timestamp(1)?)))?;
     for (digest, _) in &ended {
         tx.record_change(CacheChange::Session(*digest));
+    }
+    if !matches!(which, SessionScope::WithDefaultRole) {
+        // Otherwise a sign-in with a password that is under way would complete a moment later.
+        partial_session::end_all(tx, key, why, deny_until)?;
     }
     Ok(ended.into_iter().map(|(_, expires_at)| expires_at).collect())
 }

@@ -60,8 +60,8 @@ pub struct MessageLog {
 impl MessageLog {
     pub(super) fn new(server: Option<&Arc<RedisBackend>>) -> Self {
         let nodes = server.map(|server| RedisMessageLog::new(Arc::clone(server)));
-        let (replays, dropped) = (Mutex::default(), AtomicU64::new(0));
-        Self { buffer: Mutex::new(MessageBuffer::new()), begun: watch::Sender::default(), replays, dropped, nodes }
+        let (buffer, replays, dropped) = (Mutex::default(), Mutex::default(), AtomicU64::new(0));
+        Self { buffer, begun: watch::Sender::default(), replays, dropped, nodes }
     }
 
     /// Posts messages, all or none of them.

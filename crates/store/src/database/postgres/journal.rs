@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use deskpass_core::{Digest, EmployeeKey};
 use tokio::sync::{Notify, watch};
-use tokio::task::JoinHandle;
+use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 use tokio_postgres::Row;
 
@@ -96,7 +96,7 @@ pub(crate) struct JournalReader {
     wake: Arc<Notify>,
     /// The start of the last completed read.
     read: watch::Receiver<BootInstant>,
-    task: JoinHandle<()>,
+    _task: JoinSet<()>,
 }
 
 impl JournalReader {
@@ -104,7 +104,9 @@ impl JournalReader {
         let wake = Arc::<Notify>::default();
         let (reading, read) = watch::channel(BootInstant::now());
         let follower = JournalFollower { address, cache, wake: Arc::clone(&wake), reading, well: true };
-        Self { wake, read, task: tokio::spawn(follower.follow()) }
+        let mut task = JoinSet::new();
+        task.spawn(follower.follow());
+        Self { wake, read, _task: task }
     }
 
     /// Waits for a read that starts after this call.
@@ -117,12 +119,6 @@ impl JournalReader {
 
     pub(crate) fn wake(&self) {
         self.wake.notify_one();
-    }
-}
-
-impl Drop for JournalReader {
-    fn drop(&mut self) {
-        self.task.abort();
     }
 }
 
@@ -150,7 +146,9 @@ impl JournalFollower {
     async fn read_on(&mut self) -> Result<Infallible> {
         let connecting = timeout(CONNECT_TIMEOUT, self.address.connect()).await;
         let (client, driver) = connecting.map_err(|_| StoreError::timed_out())??;
-        let _driver = DriverTask(tokio::spawn(async { drop(driver.await) }));
+        // The task of the connection ends with this read.
+        let mut driving = JoinSet::new();
+        driving.spawn(async { drop(driver.await) });
         let statement = with_timeout(client.prepare(READ_CHANGES)).await?;
         let mut last: Option<JournalPosition> = None;
         loop {
@@ -168,19 +166,15 @@ impl JournalFollower {
             last = Some(mark);
             self.cache.freshness.extend(began);
             self.reading.send_replace(began);
-            self.is_well();
+            if !self.well {
+                tracing::info!("the journal is readable again");
+                self.well = true;
+            }
             sleep(MIN_READ_INTERVAL).await;
             tokio::select! {
                 () = sleep(POLL_INTERVAL) => {}
                 () = self.wake.notified() => {}
             }
-        }
-    }
-
-    fn is_well(&mut self) {
-        if !self.well {
-            tracing::info!("the journal is readable again");
-            self.well = true;
         }
     }
 }
@@ -230,13 +224,4 @@ fn apply_rows(rows: &[Row], cache: &Cache) -> Result<JournalPosition> {
 
 async fn with_timeout<T>(answer: impl Future<Output = Result<T, tokio_postgres::Error>>) -> Result<T> {
     Ok(timeout(READ_TIMEOUT, answer).await.map_err(|_| StoreError::timed_out())??)
-}
-
-/// Stops the connection's task when the reader is dropped.
-struct DriverTask(JoinHandle<()>);
-
-impl Drop for DriverTask {
-    fn drop(&mut self) {
-        self.0.abort();
-    }
 }

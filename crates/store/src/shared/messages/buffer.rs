@@ -56,6 +56,7 @@ pub struct StartPosition {
     pub joined: Vec<Arc<StoredMessage>>,
 }
 
+#[derive(Default)]
 pub(super) struct MessageBuffer {
     messages: VecDeque<Arc<StoredMessage>>,
     by_recipient: HashMap<Recipient, VecDeque<Arc<StoredMessage>>>,
@@ -70,12 +71,6 @@ pub(super) struct MessageBuffer {
 }
 
 impl MessageBuffer {
-    pub(super) fn new() -> Self {
-        let (messages, by_recipient, streams) = (VecDeque::new(), HashMap::new(), HashMap::new());
-        let (newest, evicted, forgotten) = (MessageId::default(), MessageId::default(), HashMap::new());
-        Self { messages, by_recipient, bytes: 0, newest, since: None, evicted, forgotten, streams }
-    }
-
     /// Sets the id after which the buffer is complete, if it is not known yet.
     pub(super) fn begin(&mut self, place: MessageId) {
         if self.since.is_none() {
@@ -247,7 +242,7 @@ mod tests {
 
     #[test]
     fn an_idle_subscriber_misses_no_recent_message() {
-        let mut buffer = MessageBuffer::new();
+        let mut buffer = MessageBuffer::default();
         let seen = put(&mut buffer, 1_000, vec![person("a")], None);
         let long = u64::try_from(MESSAGE_RETENTION.as_millis()).unwrap() * 10;
         for step in 0..50 {
@@ -266,7 +261,7 @@ mod tests {
 
     #[test]
     fn a_joining_subscriber_gets_the_pieces_of_unfinished_replies() {
-        let (mut buffer, [open, whole]) = (MessageBuffer::new(), [b"open", b"done"].map(|name| Digest::of(&[name])));
+        let (mut buffer, [open, whole]) = (MessageBuffer::default(), [b"open", b"done"].map(|name| Digest::of(&[name])));
         let first = put(&mut buffer, 10, vec![person("a")], Some((open, false)));
         put(&mut buffer, 11, vec![person("a")], Some((whole, false)));
         put(&mut buffer, 12, vec![person("a")], None);
@@ -280,7 +275,7 @@ mod tests {
 
     #[test]
     fn a_flood_stays_within_the_capacity() {
-        let mut buffer = MessageBuffer::new();
+        let mut buffer = MessageBuffer::default();
         let many: Vec<_> = (0..1_000).map(|number| person(&format!("p{number}"))).collect();
         for step in 0..1_000 {
             put(&mut buffer, 10 + step, many.clone(), None);
@@ -292,7 +287,7 @@ mod tests {
 
     #[test]
     fn messages_to_a_role_count_from_when_it_is_active() {
-        let mut buffer = MessageBuffer::new();
+        let mut buffer = MessageBuffer::default();
         let old = put(&mut buffer, 10, vec![role(Role::Agent)], None);
         let own = put(&mut buffer, 11, vec![person("a")], None);
         let switched = buffer.newest;
@@ -308,7 +303,7 @@ mod tests {
     proptest! {
         #[test]
         fn a_reader_gets_each_of_its_messages_once_and_in_order(sends in proptest::collection::vec((0..3_usize, 0..3_usize), 1..60)) {
-            let (mut buffer, names) = (MessageBuffer::new(), ["a", "b", "c"]);
+            let (mut buffer, names) = (MessageBuffer::default(), ["a", "b", "c"]);
             let mut queue = Vec::new();
             for (one, other) in sends {
                 let id = put(&mut buffer, 10, vec![person(names[one]), role(Role::ALL[other]), person(names[one])], None);
