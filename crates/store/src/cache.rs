@@ -140,7 +140,7 @@ pub(crate) struct Cache {
     pub(crate) rules: Entries<(), AccessRules>,
     epoch: AtomicU64,
     pub(crate) freshness: Freshness,
-    listener: OnceLock<Listener>,
+    pub(crate) listener: OnceLock<Listener>,
 }
 
 impl Cache {
@@ -158,10 +158,6 @@ impl Cache {
         }
     }
 
-    pub(crate) fn is_trusted(&self) -> bool {
-        self.freshness.is_valid()
-    }
-
     /// Removes all entries, and discards the fills in progress.
     pub(crate) fn clear(&self) {
         self.sessions.clear();
@@ -169,11 +165,6 @@ impl Cache {
         self.rules.clear();
         self.epoch.fetch_add(1, Ordering::Release);
         self.notify(Invalidation::All);
-    }
-
-    /// Sets the listener for changes. Only the first call has an effect.
-    pub(crate) fn listen(&self, listener: Listener) {
-        let _ = self.listener.set(listener);
     }
 
     /// Called after the old entry is removed, so that the listener reads current data.

@@ -17,7 +17,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use deskpass_core::Timestamp;
-use tokio::sync::Notify;
 
 pub use copy::{CopyError, CopyProgress, CopyReport, copy};
 pub use direct_read::DirectReadError;
@@ -109,27 +108,11 @@ impl Database {
         }
     }
 
-    /// Returns the signal for a committed change that concerns other nodes, where nodes share the database.
-    pub(crate) fn changed(&self) -> Option<&Arc<Notify>> {
+    /// Returns the database that several nodes share, if it is one.
+    pub(crate) fn shared(&self) -> Option<&postgres::PostgresDatabase> {
         match self {
             Self::Sqlite(_) => None,
-            Self::Postgres(database) => Some(&database.changed),
-        }
-    }
-
-    /// Applies the changes of other nodes immediately.
-    pub(crate) fn catch_up(&self) {
-        match self {
-            Self::Sqlite(_) => {}
-            Self::Postgres(database) => database.reader.wake(),
-        }
-    }
-
-    /// Waits until this node has applied every change that other nodes committed before this call.
-    pub(crate) async fn wait_until_caught_up(&self) {
-        match self {
-            Self::Sqlite(_) => {}
-            Self::Postgres(database) => database.reader.wait_until_caught_up().await,
+            Self::Postgres(database) => Some(database),
         }
     }
 }

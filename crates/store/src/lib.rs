@@ -114,7 +114,7 @@ impl Store {
     #[must_use]
     pub fn sync_with_nodes(&self, bus: &Bus) -> JoinSet<()> {
         let mut tasks = JoinSet::new();
-        let Some(changed) = self.database.changed().map(Arc::clone) else { return tasks };
+        let Some(changed) = self.database.shared().map(|shared| Arc::clone(&shared.changed)) else { return tasks };
         let (sender, receiver, database) = (bus.clone(), bus.clone(), Arc::clone(&self.database));
         tasks.spawn(async move {
             loop {
@@ -125,7 +125,9 @@ impl Store {
         tasks.spawn(async move {
             loop {
                 receiver.nudged().notified().await;
-                database.catch_up();
+                if let Some(shared) = database.shared() {
+                    shared.reader.wake();
+                }
             }
         });
         tasks
@@ -139,18 +141,21 @@ impl Store {
     /// Calls `listener` immediately for every change, on any node, that may affect a signed-in user; for changes on this
     /// node before their caller gets the result. There is one listener.
     pub fn listen(&self, listener: impl Fn(Invalidation<'_>) + Send + Sync + 'static) {
-        self.cache.listen(Box::new(listener));
+        // Only the first call has an effect.
+        let _ = self.cache.listener.set(Box::new(listener));
     }
 
     /// Waits until this node has processed all changes that other nodes made before this call.
     pub async fn wait_until_caught_up(&self) {
-        self.database.wait_until_caught_up().await;
+        if let Some(shared) = self.database.shared() {
+            shared.reader.wait_until_caught_up().await;
+        }
     }
 
     /// Whether the cache can be trusted now.
     #[must_use]
     pub fn is_cache_trusted(&self) -> bool {
-        self.cache.is_trusted()
+        self.cache.freshness.is_valid()
     }
 
     /// The number of cached sessions.

@@ -51,7 +51,7 @@ impl Cache {
         key: &K,
     ) -> CacheLookup<'a, K, V> {
         loop {
-            if !self.is_trusted() {
+            if !self.freshness.is_valid() {
                 return CacheLookup::Miss(Gap(None));
             }
             if let Some(value) = entries.get(key) {

@@ -43,11 +43,11 @@ debug_only!(PostgresSettings, connections);
 
 #[derive(Debug)]
 pub(crate) struct PostgresDatabase {
-    pool: Pool,
+    pool: Arc<Pool>,
     cache: Arc<Cache>,
-    pub(super) reader: JournalReader,
+    pub(crate) reader: JournalReader,
     /// Fires after this node commits a change that concerns other nodes.
-    pub(super) changed: Arc<Notify>,
+    pub(crate) changed: Arc<Notify>,
 }
 
 impl PostgresDatabase {
@@ -61,7 +61,7 @@ impl PostgresDatabase {
         let address = PostgresAddress::new(settings)?;
         run_migrations(address.clone(), mode, now, key).await?;
         let reader = JournalReader::start(address.clone(), Arc::clone(&cache));
-        let pool = Pool::new(address, settings.connections);
+        let pool = Arc::new(Pool::new(address, settings.connections));
         Ok(Self { pool, cache, reader, changed: Arc::default() })
     }
 

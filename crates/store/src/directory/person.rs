@@ -1,6 +1,6 @@
 //! A person as stored in the tables, and administrators.
 
-use deskpass_core::{EmployeeKey, IdentifiedPerson, Person, Role, Roles, Timestamp};
+use deskpass_core::{EmployeeKey, IdentifiedPerson, Person, Role, Timestamp};
 
 use crate::Result;
 use crate::database::{Row, Sql, Tx};

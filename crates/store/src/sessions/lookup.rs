@@ -9,7 +9,7 @@ use crate::database::{Row, Sql};
 use crate::deny_list::{EndReason, denied, deny};
 use crate::directory::find as find_person;
 use crate::locks::lock_role;
-use crate::{Actor, CachedPerson, ChangeAuthor, ChangeError, LogEntry, SessionWithPerson, Store, Result};
+use crate::{Actor, CachedPerson, ChangeAuthor, ChangeError, LogEntry, SessionWithPerson, Store, Result, StoreError};
 
 /// Result of looking up a digest.
 #[derive(Clone, Debug)]

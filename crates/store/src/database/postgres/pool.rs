@@ -28,11 +28,8 @@ pub(super) enum WorkError {
     CommitUnknown(StoreError),
 }
 
-#[derive(Clone, Debug)]
-pub(super) struct Pool(Arc<PoolInner>);
-
 #[derive(Debug)]
-struct PoolInner {
+pub(super) struct Pool {
     address: PostgresAddress,
     idle: Mutex<Vec<PostgresConnection>>,
     /// The error of the last connection attempt, and how long it is returned to every caller.
@@ -53,19 +50,19 @@ impl Pool {
     pub(super) fn new(address: PostgresAddress, connections: usize) -> Self {
         let (all, writes) = connection_limits(connections);
         let (all, writes) = (Arc::new(Semaphore::new(all)), Arc::new(Semaphore::new(writes)));
-        Self(Arc::new(PoolInner { address, idle: Mutex::default(), refused: Mutex::default(), all, writes }))
+        Self { address, idle: Mutex::default(), refused: Mutex::default(), all, writes }
     }
 
     /// Runs `work` to its end, even when the caller stops waiting. It may be retried when it was rolled back.
     pub(super) async fn run<T: Send + 'static>(
-        &self,
+        self: &Arc<Self>,
         wanted_for: AccessMode,
         work: impl Fn(&PostgresConnection) -> Result<T, WorkError> + Send + 'static,
     ) -> Result<T> {
         let deadline = Instant::now() + WORK_TIMEOUT;
         let busy = |_| StoreError::new(StoreErrorKind::Overloaded, "every connection to the database is busy");
         let permits = timeout(ACQUIRE_TIMEOUT, self.acquire(wanted_for)).await.map_err(busy)?;
-        let (permits, pool) = (permits.map_err(|error| StoreError::unavailable(&error))?, Arc::clone(&self.0));
+        let (permits, pool) = (permits.map_err(|error| StoreError::unavailable(&error))?, Arc::clone(self));
         let job = tokio::task::spawn_blocking(move || {
             // Held until the work is done, also when the caller has stopped waiting.
             let _permits = permits;
@@ -81,19 +78,11 @@ impl Pool {
     ) -> Result<(Option<OwnedSemaphorePermit>, OwnedSemaphorePermit), AcquireError> {
         let write = match wanted_for {
             AccessMode::Read => None,
-            AccessMode::Write => Some(Arc::clone(&self.0.writes).acquire_owned().await?),
+            AccessMode::Write => Some(Arc::clone(&self.writes).acquire_owned().await?),
         };
-        Ok((write, Arc::clone(&self.0.all).acquire_owned().await?))
+        Ok((write, Arc::clone(&self.all).acquire_owned().await?))
     }
-}
 
-/// Returns the number of connections, and how many of them writes may use. At least one is left to readers.
-fn connection_limits(connections: usize) -> (usize, usize) {
-    let all = connections.max(2);
-    (all, all - (all / 4).max(1))
-}
-
-impl PoolInner {
     fn attempt<T>(
         &self,
         deadline: Instant,
@@ -142,6 +131,12 @@ impl PoolInner {
     fn idle(&self) -> MutexGuard<'_, Vec<PostgresConnection>> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Returns the number of connections, and how many of them writes may use. At least one is left to readers.
+fn connection_limits(connections: usize) -> (usize, usize) {
+    let all = connections.max(2);
+    (all, all - (all / 4).max(1))
 }
 
 #[cfg(test)]
