@@ -73,7 +73,7 @@ pub(crate) struct BusWorker {
 
 impl BusWorker {
     /// Publishes notifications and heartbeats. Runs until it is dropped.
-    pub(super) async fn publish(self: Arc<Self>) {
+    pub(super) async fn announce(self: Arc<Self>) {
         let mut heartbeat = interval(HEARTBEAT_INTERVAL);
         heartbeat.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
@@ -82,12 +82,15 @@ impl BusWorker {
                 () = self.bus.outgoing.notified() => "nudge",
                 _ = heartbeat.tick() => if self.delivers.load(Ordering::Relaxed) { "carries" } else { "here" },
             };
-            let mut publish = cmd("PUBLISH");
-            publish.arg(&self.channel).arg(format!("{word} {}", self.node));
-            if let Ok(call) = self.connection.call().await {
-                // A lost notification only delays the other nodes.
-                let _ = call.ask::<()>(&publish).await;
-            }
+            // A lost notification only delays the other nodes.
+            self.publish(&format!("{word} {}", self.node)).await;
+        }
+    }
+
+    /// Publishes a message on the channel of the nodes, and ignores a failure.
+    pub(super) async fn publish(&self, message: &str) {
+        if let Ok(call) = self.connection.call().await {
+            let _ = call.ask::<()>(cmd("PUBLISH").arg(&self.channel).arg(message)).await;
         }
     }
 

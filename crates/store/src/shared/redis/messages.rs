@@ -16,7 +16,7 @@ use crate::shared::messages::{
     DeliveryQuery, DraftMessage, IncomingMessages, MESSAGE_RETENTION, PostOutcome, RejectedMessage,
     STREAM_IDLE_TIMEOUT, StoredMessage, check_streams, stream_of,
 };
-use crate::{Result, StoreError, StoreErrorKind};
+use crate::{Result, StoreError};
 
 /// Stores messages, provided that the streams have the expected progress. Messages are numbered, so that readers notice
 /// a missing one. Then notifies every node and trims by age, count and size; the messages stay stored when that fails.
@@ -198,9 +198,7 @@ impl RedisMessageLog {
     fn sealed(&self, draft: DraftMessage, number: u64) -> Result<Vec<u8>> {
         let DraftMessage { to, socket, frame, at, stream } = draft;
         let record = SealedMessage { to, socket, frame, at, stream, asks: (self.server.node.clone(), number) };
-        let text =
-            serde_json::to_vec(&record).map_err(|error| StoreError::new(StoreErrorKind::Damaged, error.to_string()))?;
-        self.server.seal.close(&self.log, &text).map_err(|error| StoreError::shared(error.to_string()))
+        self.server.sealed(&self.log, &record)
     }
 }
 
@@ -288,12 +286,8 @@ impl MessageFeed {
             }
         }
         for (node, counts) in by_node {
-            let mut publish = cmd("PUBLISH");
-            publish.arg(&self.server.channel).arg(bus::counts_message(&node, &self.server.node, &counts));
-            if let Ok(call) = self.server.connection.call().await {
-                // The requesting node has a timeout, so a failure is ignored.
-                let _ = call.ask::<()>(&publish).await;
-            }
+            // The requesting node has a timeout, so a failure is ignored.
+            self.server.publish(&bus::counts_message(&node, &self.server.node, &counts)).await;
         }
     }
 }

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use deskpass_core::{Digest, Entropy};
 use redis::{Cmd, cmd};
+use serde::Serialize;
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
@@ -17,7 +18,7 @@ use super::bus::{Bus, BusWorker};
 use super::connection::RedisConnection;
 use super::peers::Peers;
 use super::warning_throttle::WarningThrottle;
-use crate::{Seal, Result, StoreError, tls};
+use crate::{Result, Seal, StoreError, StoreErrorKind, tls};
 
 /// The lifetime of the key that a probe writes.
 const PROBE_TTL: Duration = Duration::from_secs(1);
@@ -98,12 +99,19 @@ impl RedisBackend {
         });
         let mut tasks = JoinSet::new();
         tasks.spawn(worker.connection.clone().run(write_check(&prefix)));
-        tasks.spawn(Arc::clone(&worker).publish());
+        tasks.spawn(Arc::clone(&worker).announce());
         tasks.spawn(Arc::clone(&worker).listen());
         let seal = Seal::new(&key, "deskpass shared store", entropy);
         let blind = Digest::of(&[b"deskpass limits", &key]);
         let (warnings, time) = (WarningThrottle::new(), OnceLock::new());
         Ok(Self { prefix, seal, warnings, blind, time, worker, _tasks: tasks })
+    }
+
+    /// Serializes a record and seals it under its name.
+    pub(super) fn sealed(&self, name: &str, record: &impl Serialize) -> Result<Vec<u8>> {
+        let damaged = |error: serde_json::Error| StoreError::new(StoreErrorKind::Damaged, error.to_string());
+        let text = serde_json::to_vec(record).map_err(damaged)?;
+        self.seal.close(name, &text).map_err(|error| StoreError::shared(error.to_string()))
     }
 
     pub(crate) async fn probe(&self) -> Result<()> {

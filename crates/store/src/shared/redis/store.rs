@@ -13,7 +13,7 @@ use super::bus;
 use super::connection::{RedisCall, script};
 use super::server::RedisBackend;
 use crate::shared::expiring::{Expiring, RecordWatch};
-use crate::{Result, StoreError, StoreErrorKind};
+use crate::{Result, StoreError};
 
 /// The maximum number of attempts to change a record that others keep changing.
 const MAX_ATTEMPTS: usize = 64;
@@ -70,7 +70,7 @@ impl<T> RedisStore<T> {
 impl<T: Expiring + Serialize + DeserializeOwned> RedisStore<T> {
     pub(crate) async fn put(&self, digest: &Digest, value: T, now: Timestamp) -> Result<bool> {
         let (key, name) = self.names(digest);
-        let (sealed, call) = (self.sealed(&key, &value)?, self.server.connection.call().await?);
+        let (sealed, call) = (self.server.sealed(&key, &value)?, self.server.connection.call().await?);
         for _ in 0..MAX_ATTEMPTS {
             let mut set = cmd("SET");
             set.arg(&key).arg(&sealed).arg("NX").arg("PX").arg(lifetime(&value, now));
@@ -131,7 +131,7 @@ impl<T: Expiring + Serialize + DeserializeOwned> RedisStore<T> {
                 Ok(next) => next,
                 Err(refused) => return Ok(Some(Err(refused))),
             };
-            let (sealed, lifetime) = (self.sealed(&key, &next)?, lifetime(&next, now));
+            let (sealed, lifetime) = (self.server.sealed(&key, &next)?, lifetime(&next, now));
             if self.replace(&call, (&key, &name), &old, &sealed, lifetime).await? {
                 return Ok(Some(Ok(next)));
             }
@@ -171,12 +171,6 @@ impl<T: Expiring + Serialize + DeserializeOwned> RedisStore<T> {
                 RecordLookup::Stale(bytes)
             }
         }
-    }
-
-    fn sealed(&self, key: &str, value: &T) -> Result<Vec<u8>> {
-        let text =
-            serde_json::to_vec(value).map_err(|error| StoreError::new(StoreErrorKind::Damaged, error.to_string()))?;
-        self.server.seal.close(key, &text).map_err(|error| StoreError::shared(error.to_string()))
     }
 
     async fn replace(
