@@ -173,9 +173,8 @@ impl Store {
     pub async fn use_totp_step(&self, by: ChangeAuthor, used: UsedTotpStep) -> Result<bool, ChangeError> {
         self.write_as(by, move |tx| {
             let UsedTotpStep { employee: key, sealed, step, at, vouched } = &used;
-            if tx.execute(USE_TOTP_STEP, &args![key.corp(), key.id(), &**sealed, step.number(), *at, *vouched])?
-                == 0
-            {
+            let values = args![key.corp(), key.id(), &**sealed, step.number(), *at, *vouched];
+            if tx.execute(USE_TOTP_STEP, &values)? == 0 {
                 return Ok(false);
             }
             failed_attempts::clear(tx, key, AttemptsToClear::Kind(AttemptKind::Otp))?;
