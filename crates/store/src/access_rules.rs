@@ -9,7 +9,7 @@ use deskpass_core::{AllowLists, Digest, EmployeeKey, ServiceScope, ServiceScopes
 
 use crate::cache::CacheLookup;
 use crate::database::{Row, Sql};
-use crate::{Store, StoreError};
+use crate::{Store, Result, StoreError};
 
 /// A service key's record. The store has only the digest of the key itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -69,11 +69,8 @@ impl AccessRules {
 }
 
 impl Store {
-    /// The current access rules.
-    ///
-    /// # Errors
-    /// When the store fails; then the caller must not allow the request.
-    pub async fn access_rules(&self) -> Result<Arc<AccessRules>, StoreError> {
+    /// The current access rules. If the store fails, the caller must not allow the request.
+    pub async fn access_rules(&self) -> Result<Arc<AccessRules>> {
         match self.cache.look_up(&self.cache.rules, &()).await {
             CacheLookup::Hit(rules) => Ok(rules),
             CacheLookup::Miss(gap) => {
@@ -85,33 +82,32 @@ impl Store {
     }
 }
 
-fn read(sql: &Sql<'_>) -> Result<AccessRules, StoreError> {
+fn read(sql: &Sql<'_>) -> Result<AccessRules> {
     Ok(AccessRules { lists: read_allow_lists(sql)?, keys: read_unrevoked(sql)? })
 }
 
 /// All keys that are not revoked, by digest.
-fn read_unrevoked(sql: &Sql<'_>) -> Result<HashMap<Digest, ServiceKey>, StoreError> {
+fn read_unrevoked(sql: &Sql<'_>) -> Result<HashMap<Digest, ServiceKey>> {
     let text = format!("{SERVICE_KEY_COLUMNS} WHERE revoked_at IS NULL");
     // A key whose digest is unreadable grants no access, and must not make all other keys unusable.
     let keys = sql.rows(&text, &[], |row| Ok(Digest::from_text(&row.text(8)?).zip(Some(service_key(row)?))))?;
     Ok(keys.into_iter().flatten().collect())
 }
 
-pub(crate) fn service_key(row: &Row<'_>) -> Result<ServiceKey, StoreError> {
-    let maker = row.maybe_text(4)?.zip(row.maybe_text(5)?);
+pub(crate) fn service_key(row: &Row<'_>) -> Result<ServiceKey> {
     Ok(ServiceKey {
         id: row.text(0)?,
         name: row.text(1)?,
         // A node of a later version may know more scopes; this node ignores the unknown ones, so the key grants less here.
         scopes: row.text(2)?.split(' ').filter_map(ServiceScope::from_name).collect(),
         created_at: row.timestamp(3)?,
-        created_by: maker.map(|(corp, id)| EmployeeKey::from_parts(&corp, &id)),
+        created_by: row.maybe_employee(4)?,
         expires_at: row.timestamp(6)?,
-        revoked_at: row.maybe_int(7)?.map(Timestamp::from_millis),
+        revoked_at: row.maybe_timestamp(7)?,
     })
 }
 
-pub(crate) fn read_allow_lists(sql: &Sql<'_>) -> Result<AllowLists, StoreError> {
+pub(crate) fn read_allow_lists(sql: &Sql<'_>) -> Result<AllowLists> {
     let rows = sql.rows("SELECT role_id, network FROM ip_rule", &[], |row| {
         // An unreadable network must be an error: dropping it could leave a role without a list, and so without a restriction.
         let network = row.text(1)?.parse().map_err(|_| StoreError::damaged("unreadable network"))?;

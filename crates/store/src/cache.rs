@@ -13,7 +13,6 @@ mod fill;
 mod freshness;
 
 use std::any::Any;
-use std::fmt;
 use std::ops::Deref;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -41,8 +40,7 @@ impl CachedPerson {
         Self { person, derived: OnceLock::new() }
     }
 
-    /// Returns the value in the slot. The first call derives it; it is kept while the person is unchanged. `None` when the
-    /// first call derived a value of another type.
+    /// The value in the slot, which the first call derives; `None` when that was a value of another type.
     pub fn derived<T: Any + Send + Sync>(&self, derive: impl FnOnce(&Person) -> T) -> Option<&T> {
         self.derived.get_or_init(|| Box::new(derive(&self.person))).downcast_ref()
     }
@@ -101,7 +99,6 @@ impl SessionWithPerson {
     }
 }
 
-/// A committed change that affects the cache.
 #[derive(Debug)]
 pub(crate) enum CacheChange {
     /// A session began.
@@ -142,8 +139,8 @@ pub(crate) struct Cache {
     /// At most one entry.
     pub(crate) rules: Entries<(), AccessRules>,
     epoch: AtomicU64,
-    freshness: Freshness,
-    listener: OnceLock<Listener>,
+    pub(crate) freshness: Freshness,
+    pub(crate) listener: OnceLock<Listener>,
 }
 
 impl Cache {
@@ -161,16 +158,6 @@ impl Cache {
         }
     }
 
-    /// Returns whether the entries can be trusted.
-    pub(crate) fn is_trusted(&self) -> bool {
-        self.freshness.is_valid()
-    }
-
-    /// Returns the proof of freshness.
-    pub(crate) fn freshness(&self) -> &Freshness {
-        &self.freshness
-    }
-
     /// Removes all entries, and discards the fills in progress.
     pub(crate) fn clear(&self) {
         self.sessions.clear();
@@ -178,11 +165,6 @@ impl Cache {
         self.rules.clear();
         self.epoch.fetch_add(1, Ordering::Release);
         self.notify(Invalidation::All);
-    }
-
-    /// Sets the listener for changes. Only the first call has an effect.
-    pub(crate) fn listen(&self, listener: Listener) {
-        let _ = self.listener.set(listener);
     }
 
     /// Called after the old entry is removed, so that the listener reads current data.
@@ -223,8 +205,4 @@ impl Cache {
     }
 }
 
-impl fmt::Debug for Cache {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Cache({} sessions, {} people)", self.sessions.len(), self.people.len())
-    }
-}
+debug_only!(Cache);

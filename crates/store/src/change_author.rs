@@ -24,7 +24,7 @@ use crate::cache::CacheChange;
 use crate::database::Tx;
 use crate::deny_list::{EndReason, denied};
 use crate::locks::{lock_administration, lock_agent, lock_enabled_employee, lock_role, lock_session};
-use crate::{Store, StoreError};
+use crate::{Store, Result, StoreError};
 
 /// The author of a change.
 #[derive(Clone, Debug)]
@@ -87,57 +87,35 @@ pub enum ChangeError {
     Store(#[from] StoreError),
 }
 
-/// The store, with the author of the changes made through it.
-pub(crate) struct AuthorizedStore<'a> {
-    store: &'a Store,
-    by: ChangeAuthor,
-}
-
 impl Store {
     /// Checks an author before something is counted or read on their behalf. The change itself checks the author again.
-    ///
-    /// # Errors
-    /// When the author may no longer make changes, or the store fails.
     pub async fn check_author(&self, by: ChangeAuthor) -> Result<(), ChangeError> {
-        self.authorized(by).write(|_| Ok(())).await
+        self.write_as(by, |_| Ok(())).await
     }
 
-    /// The store, for changes by this author.
-    pub(crate) fn authorized(&self, by: ChangeAuthor) -> AuthorizedStore<'_> {
-        AuthorizedStore { store: self, by }
-    }
-}
-
-impl AuthorizedStore<'_> {
     /// Runs `work` in a transaction that checks the author first.
-    pub(crate) async fn write<T: Send + 'static>(
-        self,
-        work: impl Fn(&mut Tx<'_>) -> Result<T, StoreError> + Send + 'static,
+    pub(crate) async fn write_as<T: Send + 'static>(
+        &self,
+        by: ChangeAuthor,
+        work: impl Fn(&mut Tx<'_>) -> Result<T> + Send + 'static,
     ) -> Result<T, ChangeError> {
-        let Self { store, by } = self;
-        let session = by.session();
-        let done = store.database.write(move |tx| match check_author(tx, &by)? {
+        let session = if let ChangeAuthor::Session(actor) = &by { Some(actor.session) } else { None };
+        let done = self.database.write(move |tx| match check_author(tx, &by)? {
             Ok(()) => work(tx).map(Ok),
             Err(revoked) => Ok(Err(revoked)),
         });
         done.await?.map_err(|revoked| {
             // Another node may have revoked the session, so the cached entry is stale.
             if let Some(digest) = session {
-                store.cache.apply(CacheChange::Session(digest));
+                self.cache.apply(CacheChange::Session(digest));
             }
             ChangeError::Revoked(revoked)
         })
     }
 }
 
-impl ChangeAuthor {
-    fn session(&self) -> Option<Digest> {
-        if let Self::Session(actor) = self { Some(actor.session) } else { None }
-    }
-}
-
 /// Whether the author may still make a change; locks the rows that say so until the transaction ends.
-fn check_author(tx: &Tx<'_>, by: &ChangeAuthor) -> Result<Result<(), Revocation>, StoreError> {
+fn check_author(tx: &Tx<'_>, by: &ChangeAuthor) -> Result<Result<(), Revocation>> {
     match by {
         ChangeAuthor::NoSession => Ok(Ok(())),
         ChangeAuthor::Session(actor) => check_session(tx, actor),
@@ -152,7 +130,7 @@ fn check_author(tx: &Tx<'_>, by: &ChangeAuthor) -> Result<Result<(), Revocation>
     }
 }
 
-fn check_session(tx: &Tx<'_>, actor: &Actor) -> Result<Result<(), Revocation>, StoreError> {
+fn check_session(tx: &Tx<'_>, actor: &Actor) -> Result<Result<(), Revocation>> {
     let Actor { session, employee, role, from, now } = actor;
     if *role == Some(Role::Admin) {
         // Administrators may change another administrator, or the allow lists that apply to themselves.
@@ -178,6 +156,6 @@ fn check_session(tx: &Tx<'_>, actor: &Actor) -> Result<Result<(), Revocation>, S
 }
 
 /// Why a session or partial session does not exist any more.
-fn revocation(tx: &Tx<'_>, digest: Digest) -> Result<Revocation, StoreError> {
+fn revocation(tx: &Tx<'_>, digest: Digest) -> Result<Revocation> {
     Ok(denied(tx, digest)?.map_or(Revocation::Unknown, Revocation::Ended))
 }

@@ -8,7 +8,7 @@ use crate::cache::CacheChange;
 use crate::database::{self, DirectReadError, Location, Mode, Sql, Tx, read_directly};
 use crate::deny_list::{EndReason, deny};
 use crate::login_log::first_id_at;
-use crate::{LogEntry, Store, StoreError};
+use crate::{LogEntry, Store, Result};
 
 /// The time is recorded every minute, so a log row that is newer than the record by more than this has a wrong time.
 const MAX_LEAD_OVER_RECORD: Duration = Duration::from_mins(10);
@@ -35,7 +35,7 @@ pub struct DatabaseTime {
 
 impl Store {
     /// The time by the clock of the shared database; `None` if the database is not shared.
-    pub async fn database_time(&self) -> Result<Option<DatabaseTime>, StoreError> {
+    pub async fn database_time(&self) -> Result<Option<DatabaseTime>> {
         // A Unix socket has no address.
         let text = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint,
             CASE WHEN inet_server_addr() IS NULL OR inet_server_addr() <<= inet '127.0.0.0/8'
@@ -51,26 +51,23 @@ impl Store {
     }
 
     /// Records the time, in case the clock is behind at the next start.
-    pub async fn record_time(&self, now: Timestamp) -> Result<(), StoreError> {
+    pub async fn record_time(&self, now: Timestamp) -> Result<()> {
         self.database.write(move |tx| tx.execute(database::RECORD_TIME, &args![now]).map(drop)).await
     }
 
     /// The latest recorded time, a lower bound for the clock at the start. `None` if nothing was ever recorded.
-    pub async fn latest_recorded_time(&self) -> Result<Option<Timestamp>, StoreError> {
+    pub async fn latest_recorded_time(&self) -> Result<Option<Timestamp>> {
         self.database.read(latest_recorded_time).await
     }
 
     /// Records `now`, replacing any recorded time, and resets records with a time in the future: sessions end, since they
     /// would live too long; delays, leases and notices count from now. The log keeps its rows, and gets `entry`.
-    ///
-    /// # Errors
-    /// When the store fails; then nothing has changed.
     pub async fn repair_clock(
         &self,
         now: Timestamp,
         deny_until: Timestamp,
         entry: LogEntry,
-    ) -> Result<ClockRepair, StoreError> {
+    ) -> Result<ClockRepair> {
         self.database
             .write(move |tx| {
                 tx.execute("UPDATE probe SET at = $1", &args![now])?;
@@ -90,14 +87,11 @@ impl Store {
 }
 
 /// The latest recorded time, read next to a running service.
-///
-/// # Errors
-/// When the data cannot be read.
 pub async fn read_latest_recorded_time(location: &Location, mode: Mode) -> Result<Option<Timestamp>, DirectReadError> {
     read_directly(location, mode, latest_recorded_time).await
 }
 
-fn latest_recorded_time(sql: &Sql<'_>) -> Result<Option<Timestamp>, StoreError> {
+fn latest_recorded_time(sql: &Sql<'_>) -> Result<Option<Timestamp>> {
     let recorded =
         sql.first("SELECT MAX(at) FROM probe", &[], |row| row.timestamp(0))?.unwrap_or(Timestamp::from_millis(0));
     // Log rows that a wrong clock wrote stay in the log, but do not count. Before a time is recorded, all rows count.
@@ -109,8 +103,7 @@ fn latest_recorded_time(sql: &Sql<'_>) -> Result<Option<Timestamp>, StoreError> 
     Ok((newest.millis() > 0).then_some(newest))
 }
 
-/// Ends sessions that began in the future.
-fn end_sessions(tx: &mut Tx<'_>, now: Timestamp, deny_until: Timestamp) -> Result<usize, StoreError> {
+fn end_sessions(tx: &mut Tx<'_>, now: Timestamp, deny_until: Timestamp) -> Result<usize> {
     let text = "DELETE FROM session WHERE created_at > $1 RETURNING digest";
     let ended = tx.rows(text, &args![now + MAX_LEAD_OVER_RECORD], |row| Ok(Digest::from_text(&row.text(0)?)))?;
     let count = ended.len();
@@ -122,7 +115,7 @@ fn end_sessions(tx: &mut Tx<'_>, now: Timestamp, deny_until: Timestamp) -> Resul
 
 /// Resets all other records to which a wrong clock gave an expiry, a delay or a lease in the future. Each statement takes
 /// the current time and the latest time that a correct clock could have written.
-fn reset_future_times(tx: &mut Tx<'_>, now: Timestamp) -> Result<usize, StoreError> {
+fn reset_future_times(tx: &mut Tx<'_>, now: Timestamp) -> Result<usize> {
     let (soon, hours) = (now + MAX_LEAD_OVER_RECORD, |hours| now + Duration::from_hours(hours));
     let step = |at| Timestamp::from_millis(TotpStep::at(at).number());
     let statements = [

@@ -1,6 +1,4 @@
-//! Cursors for paging through lists.
-//!
-//! Written here instead of using a crate: a cursor is the last row's position in an index of ours, as text.
+//! Cursors for paging through lists: the last row's position in an index of ours, as text.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -17,33 +15,20 @@ pub struct Cursor {
 #[error("not a cursor of this list")]
 pub struct InvalidCursor;
 
-/// The sort order of a list, as far as its cursors differ.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum CursorOrder {
-    /// By the key of a person; the first part is empty.
-    Id,
-    Name,
-    Login,
-    Term,
-    CreatedAt,
+named_enum! {
+    /// The sort order of a list, as far as its cursors differ, with its letter in a cursor.
+    pub(crate) enum CursorOrder {
+        /// By the key of a person; the first part is empty.
+        Id = "i",
+        Name = "n",
+        Login = "l",
+        Term = "t",
+        CreatedAt = "b",
+    }
 }
 
 /// The maximum length of a cursor's text. It covers all names.
 const MAX_CURSOR_BYTES: usize = 2_000;
-
-impl CursorOrder {
-    const ALL: [Self; 5] = [Self::Id, Self::Name, Self::Login, Self::Term, Self::CreatedAt];
-
-    const fn letter(self) -> &'static str {
-        match self {
-            Self::Id => "i",
-            Self::Name => "n",
-            Self::Login => "l",
-            Self::Term => "t",
-            Self::CreatedAt => "b",
-        }
-    }
-}
 
 impl Cursor {
     pub(crate) fn new(order: CursorOrder, first: impl Into<String>, second: impl Into<String>) -> Self {
@@ -58,7 +43,6 @@ impl Cursor {
         let json = URL_SAFE_NO_PAD.decode(text).map_err(|_| InvalidCursor)?;
         let (letter, first, second): (String, String, String) =
             serde_json::from_slice(&json).map_err(|_| InvalidCursor)?;
-        let found = CursorOrder::ALL.into_iter().find(|order| order.letter() == letter);
         let fits = match order {
             CursorOrder::Login | CursorOrder::CreatedAt => first.parse::<i64>().is_ok(),
             CursorOrder::Term => first.bytes().all(|c| c.is_ascii_hexdigit()),
@@ -66,16 +50,15 @@ impl Cursor {
         };
         // PostgreSQL does not accept NUL in a text.
         let is_odd = first.contains('\0') || second.contains('\0');
-        if found != Some(order) || !fits || is_odd {
+        if CursorOrder::from_name(&letter) != Some(order) || !fits || is_odd {
             return Err(InvalidCursor);
         }
         Ok(Self { order, parts: (first, second) })
     }
 
-    /// The cursor as text.
     pub(crate) fn to_text(&self) -> String {
         let (first, second) = &self.parts;
-        URL_SAFE_NO_PAD.encode(serde_json::json!([self.order.letter(), first, second]).to_string())
+        URL_SAFE_NO_PAD.encode(serde_json::json!([self.order.name(), first, second]).to_string())
     }
 
     /// The parts of the cursor, if it belongs to a list in this order.

@@ -4,30 +4,26 @@
 mod value;
 mod copy;
 mod direct_read;
-mod location;
 mod migrate;
 mod open_error;
 mod postgres;
-mod probe;
 mod restart;
 mod row;
 mod sql;
 mod sqlite;
 mod tx;
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use deskpass_core::Timestamp;
-use tokio::sync::Notify;
 
 pub use copy::{CopyError, CopyProgress, CopyReport, copy};
 pub use direct_read::DirectReadError;
 pub(crate) use direct_read::{in_snapshot, read_directly};
-pub use location::{Location, Mode};
 pub use migrate::newest_version;
 pub use open_error::OpenError;
 pub use postgres::{PostgresSettings, PostgresStatus, inspect_postgres};
-pub(crate) use probe::{RECORD_TIME, probe_write, sweep_journal};
 pub use restart::{SameKey, restart_log};
 pub(crate) use row::Row;
 pub(crate) use sql::Sql;
@@ -35,7 +31,34 @@ pub(crate) use tx::Tx;
 pub(crate) use value::SqlValue;
 
 use crate::cache::Cache;
-use crate::{ChainKey, StoreError};
+use crate::{ChainKey, Result};
+
+/// The location of the data.
+#[derive(Clone, Debug)]
+pub enum Location {
+    /// In this directory, used by this process only.
+    Embedded(PathBuf),
+    /// On a server that several nodes share.
+    Postgres(PostgresSettings),
+}
+
+/// The mode of the data. It is set when the data is created and never changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// For trials: any user can sign in as any employee.
+    Development,
+    /// For production use.
+    Production,
+}
+
+impl Mode {
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Development => "development mode",
+            Self::Production => "production",
+        }
+    }
+}
 
 #[derive(Debug)]
 pub(crate) enum Database {
@@ -65,10 +88,10 @@ impl Database {
     /// Runs `query` on a connection that sees every committed change. `query` may run more than once.
     pub(crate) async fn read<T: Send + 'static>(
         &self,
-        query: impl Fn(&Sql<'_>) -> Result<T, StoreError> + Send + 'static,
-    ) -> Result<T, StoreError> {
+        query: impl Fn(&Sql<'_>) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
         match self {
-            Self::Sqlite(database) => database.read(query).await,
+            Self::Sqlite(database) => database.readers.read(query).await,
             Self::Postgres(database) => database.read(query).await,
         }
     }
@@ -77,35 +100,38 @@ impl Database {
     /// its end even when the caller stops waiting, and may run more than once, each time from a clean state.
     pub(crate) async fn write<T: Send + 'static>(
         &self,
-        work: impl Fn(&mut Tx<'_>) -> Result<T, StoreError> + Send + 'static,
-    ) -> Result<T, StoreError> {
+        work: impl Fn(&mut Tx<'_>) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
         match self {
-            Self::Sqlite(database) => database.write(work).await,
+            Self::Sqlite(database) => database.writer.write(work).await,
             Self::Postgres(database) => database.write(work).await,
         }
     }
 
-    /// Returns the signal for a committed change that concerns other nodes, where nodes share the database.
-    pub(crate) fn changed(&self) -> Option<&Arc<Notify>> {
+    /// Returns the database that several nodes share, if it is one.
+    pub(crate) fn shared(&self) -> Option<&postgres::PostgresDatabase> {
         match self {
             Self::Sqlite(_) => None,
-            Self::Postgres(database) => Some(database.changed()),
+            Self::Postgres(database) => Some(database),
         }
     }
+}
 
-    /// Applies the changes of other nodes immediately.
-    pub(crate) fn catch_up(&self) {
-        match self {
-            Self::Sqlite(_) => {}
-            Self::Postgres(database) => database.catch_up(),
-        }
+/// Writes to the database, to check that it accepts writes. Nodes that share a database must not block each other here.
+pub(crate) fn probe_write(sql: &Sql<'_>, now: Timestamp) -> Result<()> {
+    match sql {
+        Sql::Sqlite(connection) => connection.execute(RECORD_TIME, &args![now]).map(drop),
+        Sql::Postgres(connection) => postgres::probe_write(connection),
     }
+}
 
-    /// Waits until this node has applied every change that other nodes committed before this call.
-    pub(crate) async fn wait_until_caught_up(&self) {
-        match self {
-            Self::Sqlite(_) => {}
-            Self::Postgres(database) => database.wait_until_caught_up().await,
-        }
+/// Records the newest time of all nodes.
+pub(crate) const RECORD_TIME: &str = "UPDATE probe SET at = CASE WHEN at > $1 THEN at ELSE $1 END";
+
+/// Removes the journal rows that every node has read, and returns their number.
+pub(crate) fn sweep_journal(sql: &Sql<'_>) -> Result<usize> {
+    match sql {
+        Sql::Sqlite(_) => Ok(0),
+        Sql::Postgres(connection) => postgres::sweep(connection),
     }
 }

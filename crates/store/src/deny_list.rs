@@ -2,36 +2,23 @@
 
 use deskpass_core::{Digest, Timestamp};
 
-use crate::StoreError;
+use crate::{Result, StoreError};
 use crate::cache::CacheChange;
 use crate::database::{Sql, Tx};
 
-/// Why a token was ended before it expired.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum EndReason {
-    /// The user signed out.
-    SignedOut,
-    /// A newer session replaced it, or something it depends on changed.
-    Kicked,
-    /// Its employee was disabled.
-    Disabled,
-}
-
-impl EndReason {
-    const ALL: [Self; 3] = [Self::SignedOut, Self::Kicked, Self::Disabled];
-
-    /// The reason's name in records and responses.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::SignedOut => "signed_out",
-            Self::Kicked => "kicked",
-            Self::Disabled => "disabled",
-        }
+named_enum! {
+    /// Why a token was ended before it expired.
+    pub enum EndReason {
+        /// The user signed out.
+        SignedOut = "signed_out",
+        /// A newer session replaced it, or something it depends on changed.
+        Kicked = "kicked",
+        /// Its employee was disabled.
+        Disabled = "disabled",
     }
 }
 
-pub(crate) fn deny(tx: &mut Tx<'_>, digest: Digest, why: EndReason, until: Timestamp) -> Result<(), StoreError> {
+pub(crate) fn deny(tx: &mut Tx<'_>, digest: Digest, why: EndReason, until: Timestamp) -> Result<()> {
     let text = "INSERT INTO denied_token (digest, reason, until) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING";
     tx.execute(text, &args![digest, why.name(), until])?;
     tx.record_change(CacheChange::Session(digest));
@@ -39,9 +26,8 @@ pub(crate) fn deny(tx: &mut Tx<'_>, digest: Digest, why: EndReason, until: Times
 }
 
 /// The reason why a digest is on the deny list, if it is.
-pub(crate) fn denied(sql: &Sql<'_>, digest: Digest) -> Result<Option<EndReason>, StoreError> {
+pub(crate) fn denied(sql: &Sql<'_>, digest: Digest) -> Result<Option<EndReason>> {
     let text = "SELECT reason FROM denied_token WHERE digest = $1";
     let Some(reason) = sql.first(text, &args![digest], |row| row.text(0))? else { return Ok(None) };
-    let ended = EndReason::ALL.into_iter().find(|ended| ended.name() == reason);
-    ended.map(Some).ok_or_else(|| StoreError::damaged("unknown reason on the deny list"))
+    EndReason::from_name(&reason).map(Some).ok_or_else(|| StoreError::damaged("unknown reason on the deny list"))
 }

@@ -12,12 +12,11 @@ use std::sync::Arc;
 use deskpass_core::{EmployeeKey, IdentifiedPerson, Person, Role, Timestamp};
 
 use self::person::{GRANT_ROLE, PEOPLE_WITH_ROLES, REVOKE_ROLE, is_last_admin, listed, merge_roles};
-use crate::agents::partial_session;
 use crate::cache::{CacheChange, CacheLookup};
 use crate::deny_list::EndReason;
 use crate::locks::lock_administration;
 use crate::sessions::{SessionScope, end_sessions_of};
-use crate::{CachedPerson, ChangeAuthor, ChangeError, LogEntry, Store, StoreError};
+use crate::{CachedPerson, ChangeAuthor, ChangeError, LogEntry, Store, Result};
 
 pub use filter::{DepartmentFilter, PageStart, PeopleFilter, PeopleOrder, PeopleSelection};
 pub use people::PeoplePage;
@@ -51,7 +50,7 @@ pub enum DisableOutcome {
 
 impl Store {
     /// The person, with their current roles.
-    pub async fn person(&self, key: &EmployeeKey) -> Result<Option<Arc<CachedPerson>>, StoreError> {
+    pub async fn person(&self, key: &EmployeeKey) -> Result<Option<Arc<CachedPerson>>> {
         let gap = match self.cache.look_up(&self.cache.people, key).await {
             CacheLookup::Hit(person) => return Ok(Some(person)),
             CacheLookup::Miss(gap) => gap,
@@ -64,7 +63,7 @@ impl Store {
     }
 
     /// All employees, ordered by corporation and identifier, at most `limit` starting after `after`.
-    pub async fn employees(&self, after: Option<EmployeeKey>, limit: i64) -> Result<Vec<ListedPerson>, StoreError> {
+    pub async fn employees(&self, after: Option<EmployeeKey>, limit: i64) -> Result<Vec<ListedPerson>> {
         self.database
             .read(move |sql| {
                 let (corp, id) = after.as_ref().map_or(("", ""), |key| (key.corp(), key.id()));
@@ -79,31 +78,30 @@ impl Store {
     }
 
     /// An employee as a list entry.
-    pub async fn listed_person(&self, key: EmployeeKey) -> Result<Option<ListedPerson>, StoreError> {
+    pub async fn listed_person(&self, key: EmployeeKey) -> Result<Option<ListedPerson>> {
         self.database.read(move |sql| find(sql, &key)).await
     }
 
     /// Adds an employee; `false`, with no change, when the employee exists already.
     pub async fn add_employee(&self, by: ChangeAuthor, new: NewEmployee) -> Result<bool, ChangeError> {
-        self.authorized(by)
-            .write(move |tx| {
-                let NewEmployee { person, at, entry } = &new;
-                if !person::insert(tx, person, *at)? {
-                    return Ok(false);
-                }
-                for role in person.roles.iter() {
-                    tx.execute(GRANT_ROLE, &args![person.key.corp(), person.key.id(), role])?;
-                }
-                terms::refresh(tx, &person.key)?;
-                tx.record_change(CacheChange::Person(person.key.clone()));
-                entry.as_ref().map_or(Ok(()), |entry| entry.write(tx))?;
-                Ok(true)
-            })
-            .await
+        self.write_as(by, move |tx| {
+            let NewEmployee { person, at, entry } = &new;
+            if !person::insert(tx, person, *at)? {
+                return Ok(false);
+            }
+            for role in person.roles.iter() {
+                tx.execute(GRANT_ROLE, &args![person.key.corp(), person.key.id(), role])?;
+            }
+            terms::refresh(tx, &person.key)?;
+            tx.record_change(CacheChange::Person(person.key.clone()));
+            entry.as_ref().map_or(Ok(()), |entry| entry.write(tx))?;
+            Ok(true)
+        })
+        .await
     }
 
     /// Stores the platform's data about a person, and adds the person if they are new.
-    pub async fn upsert_person(&self, who: IdentifiedPerson, at: Timestamp) -> Result<(), StoreError> {
+    pub async fn upsert_person(&self, who: IdentifiedPerson, at: Timestamp) -> Result<()> {
         self.database
             .write(move |tx| {
                 person::upsert(tx, &who, at)?;
@@ -114,10 +112,7 @@ impl Store {
             .await
     }
 
-    /// Grants a person a role; `false` when the person held it already.
-    ///
-    /// # Errors
-    /// When the store fails, or there is no such person.
+    /// Grants a person a role; `false` when the person held it already. Fails when there is no such person.
     pub async fn grant(
         &self,
         by: ChangeAuthor,
@@ -147,20 +142,18 @@ impl Store {
         text: &'static str,
         entry: LogEntry,
     ) -> Result<bool, ChangeError> {
-        self.authorized(by)
-            .write(move |tx| {
-                if tx.execute(text, &args![key.corp(), key.id(), role])? == 0 {
-                    return Ok(false);
-                }
-                tx.record_change(CacheChange::Person(key.clone()));
-                entry.write(tx)?;
-                Ok(true)
-            })
-            .await
+        self.write_as(by, move |tx| {
+            if tx.execute(text, &args![key.corp(), key.id(), role])? == 0 {
+                return Ok(false);
+            }
+            tx.record_change(CacheChange::Person(key.clone()));
+            entry.write(tx)?;
+            Ok(true)
+        })
+        .await
     }
 
-    /// Disables a person and ends their sessions for good. The last administrator of a corporation stays enabled, unless
-    /// `even_last`.
+    /// Disables a person and ends their sessions. The last administrator of a corporation stays, unless `even_last`.
     pub async fn disable(
         &self,
         by: ChangeAuthor,
@@ -169,44 +162,41 @@ impl Store {
         deny_until: Timestamp,
         entry: LogEntry,
     ) -> Result<DisableOutcome, ChangeError> {
-        self.authorized(by)
-            .write(move |tx| {
-                if !even_last {
-                    // Before any read: two administrators who disable each other must not both see the other as enabled.
-                    lock_administration(tx)?;
-                }
-                let Some(ListedPerson { person, .. }) = find(tx, &key)? else { return Ok(DisableOutcome::Unknown) };
-                let counts = person.roles.holds(Role::Admin) && !person.disabled;
-                if !even_last && counts && is_last_admin(tx, &key)? {
-                    return Ok(DisableOutcome::LastAdmin);
-                }
-                let text = "UPDATE employee SET disabled_at = $3
-                    WHERE corp_id = $1 AND employee_key = $2 AND disabled_at IS NULL";
-                if tx.execute(text, &args![key.corp(), key.id(), entry.at])? == 0 {
-                    return Ok(DisableOutcome::Done(0));
-                }
-                tx.record_change(CacheChange::Person(key.clone()));
-                let ended = end_sessions_of(tx, &key, SessionScope::All, EndReason::Disabled, deny_until)?;
-                partial_session::end_all(tx, &key, EndReason::Disabled, deny_until)?;
-                entry.clone().with_detail(format!("{ended} session(s) ended")).write(tx)?;
-                Ok(DisableOutcome::Done(ended))
-            })
-            .await
+        self.write_as(by, move |tx| {
+            if !even_last {
+                // Before any read: two administrators who disable each other must not both see the other as enabled.
+                lock_administration(tx)?;
+            }
+            let Some(ListedPerson { person, .. }) = find(tx, &key)? else { return Ok(DisableOutcome::Unknown) };
+            let counts = person.roles.holds(Role::Admin) && !person.disabled;
+            if !even_last && counts && is_last_admin(tx, &key)? {
+                return Ok(DisableOutcome::LastAdmin);
+            }
+            let text = "UPDATE employee SET disabled_at = $3
+                WHERE corp_id = $1 AND employee_key = $2 AND disabled_at IS NULL";
+            if tx.execute(text, &args![key.corp(), key.id(), entry.at])? == 0 {
+                return Ok(DisableOutcome::Done(0));
+            }
+            tx.record_change(CacheChange::Person(key.clone()));
+            let ended = end_sessions_of(tx, &key, SessionScope::All, EndReason::Disabled, deny_until)?;
+            entry.clone().with_detail(format!("{ended} session(s) ended")).write(tx)?;
+            Ok(DisableOutcome::Done(ended))
+        })
+        .await
     }
 
     /// Enables a person again; `false` when there is no such person.
     pub async fn enable(&self, by: ChangeAuthor, key: EmployeeKey, entry: LogEntry) -> Result<bool, ChangeError> {
-        self.authorized(by)
-            .write(move |tx| {
-                let text = "UPDATE employee SET disabled_at = NULL
-                    WHERE corp_id = $1 AND employee_key = $2 AND disabled_at IS NOT NULL";
-                if tx.execute(text, &args![key.corp(), key.id()])? == 0 {
-                    return Ok(find(tx, &key)?.is_some());
-                }
-                tx.record_change(CacheChange::Person(key.clone()));
-                entry.write(tx)?;
-                Ok(true)
-            })
-            .await
+        self.write_as(by, move |tx| {
+            let text = "UPDATE employee SET disabled_at = NULL
+                WHERE corp_id = $1 AND employee_key = $2 AND disabled_at IS NOT NULL";
+            if tx.execute(text, &args![key.corp(), key.id()])? == 0 {
+                return Ok(find(tx, &key)?.is_some());
+            }
+            tx.record_change(CacheChange::Person(key.clone()));
+            entry.write(tx)?;
+            Ok(true)
+        })
+        .await
     }
 }

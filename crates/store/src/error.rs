@@ -4,6 +4,9 @@ use rusqlite::ErrorCode;
 
 use crate::InvalidCursor;
 
+/// The result of an operation of the store.
+pub(crate) type Result<T, E = StoreError> = std::result::Result<T, E>;
+
 /// An operation of the store failed. Nothing was changed, except by operations that had succeeded before.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{detail}")]

@@ -6,16 +6,15 @@ use ipnet::IpNet;
 use crate::access_rules::read_allow_lists;
 use crate::cache::CacheChange;
 use crate::locks::lock_administration;
-use crate::{ChangeAuthor, ChangeError, LogEntry, Store, StoreError};
+use crate::{ChangeAuthor, ChangeError, LogEntry, Store, Result};
 
 impl Store {
     /// The networks of every role that has an allow list, ordered by role and address.
-    pub async fn ip_rules(&self) -> Result<Vec<(Role, IpNet)>, StoreError> {
+    pub async fn ip_rules(&self) -> Result<Vec<(Role, IpNet)>> {
         self.database.read(|sql| Ok(read_allow_lists(sql)?.entries().collect())).await
     }
 
-    /// Replaces all allow lists and logs it; `false`, with no change, when they are the same. The audit event contains
-    /// the new lists.
+    /// Replaces all allow lists, and logs the new ones; `false`, with no change, when they are the same.
     pub async fn set_ip_rules(
         &self,
         by: ChangeAuthor,
@@ -43,24 +42,23 @@ impl Store {
         change: impl Fn(&AllowLists) -> AllowLists + Send + Sync + 'static,
         entry: LogEntry,
     ) -> Result<bool, ChangeError> {
-        self.authorized(by)
-            .write(move |tx| {
-                // Of two concurrent changes to the lists, the second must see the result of the first.
-                lock_administration(tx)?;
-                let before = read_allow_lists(tx)?;
-                let wanted = change(&before);
-                if before == wanted {
-                    return Ok(false);
-                }
-                tx.execute("DELETE FROM ip_rule", &[])?;
-                for (role, network) in wanted.entries() {
-                    let text = "INSERT INTO ip_rule (role_id, network) VALUES ($1, $2)";
-                    tx.execute(text, &args![role, &*network.to_string()])?;
-                }
-                tx.record_change(CacheChange::Rules);
-                LogEntry { detail: wanted.to_string(), ..entry.clone() }.write(tx)?;
-                Ok(true)
-            })
-            .await
+        self.write_as(by, move |tx| {
+            // Of two concurrent changes to the lists, the second must see the result of the first.
+            lock_administration(tx)?;
+            let before = read_allow_lists(tx)?;
+            let wanted = change(&before);
+            if before == wanted {
+                return Ok(false);
+            }
+            tx.execute("DELETE FROM ip_rule", &[])?;
+            for (role, network) in wanted.entries() {
+                let text = "INSERT INTO ip_rule (role_id, network) VALUES ($1, $2)";
+                tx.execute(text, &args![role, &*network.to_string()])?;
+            }
+            tx.record_change(CacheChange::Rules);
+            LogEntry { detail: wanted.to_string(), ..entry.clone() }.write(tx)?;
+            Ok(true)
+        })
+        .await
     }
 }

@@ -3,6 +3,8 @@
 //! Functions are named after what they mean, not after the SQL they run; only this crate accesses the database.
 
 #[macro_use]
+mod macros;
+#[macro_use]
 mod database;
 mod access_rules;
 mod agents;
@@ -56,6 +58,7 @@ pub use directory::{
     DepartmentFilter, DisableOutcome, ListedPerson, NewEmployee, PageStart, PeopleFilter, PeopleOrder, PeoplePage,
     PeopleSelection, SetRolesOutcome,
 };
+pub(crate) use error::Result;
 pub use error::{Remedy, StoreError, StoreErrorKind};
 pub use links::IdentityLink;
 pub use login_log::{
@@ -88,19 +91,8 @@ pub struct Store {
 
 impl Store {
     /// Opens the store at `location`, creates it if it does not exist, and migrates its tables. A directory is locked for
-    /// this process until the store is dropped.
-    ///
-    /// # Errors
-    /// When it is in use or cannot be used, or the data is damaged, newer than this program, or made in the other mode.
-    pub async fn open(location: Location, mode: Mode, cache_entries: usize, now: Timestamp) -> Result<Self, OpenError> {
-        Self::open_with(location, mode, cache_entries, now, None).await
-    }
-
-    /// Opens the store with the key of the log's hash chains. The log's marker is made together with its table, and only
-    /// with this key: so every service opens its store this way.
-    ///
-    /// # Errors
-    /// See [`Self::open`].
+    /// this process until the store is dropped. The log's marker is made together with its table, and only with the key
+    /// of the log's hash chains: so every service passes the key.
     pub async fn open_with(
         location: Location,
         mode: Mode,
@@ -122,7 +114,7 @@ impl Store {
     #[must_use]
     pub fn sync_with_nodes(&self, bus: &Bus) -> JoinSet<()> {
         let mut tasks = JoinSet::new();
-        let Some(changed) = self.database.changed().map(Arc::clone) else { return tasks };
+        let Some(changed) = self.database.shared().map(|shared| Arc::clone(&shared.changed)) else { return tasks };
         let (sender, receiver, database) = (bus.clone(), bus.clone(), Arc::clone(&self.database));
         tasks.spawn(async move {
             loop {
@@ -133,35 +125,37 @@ impl Store {
         tasks.spawn(async move {
             loop {
                 receiver.nudged().notified().await;
-                database.catch_up();
+                if let Some(shared) = database.shared() {
+                    shared.reader.wake();
+                }
             }
         });
         tasks
     }
 
     /// Checks whether the store accepts writes now. It writes, so it detects a full disk.
-    ///
-    /// # Errors
-    /// When the store does not accept writes.
-    pub async fn probe(&self, now: Timestamp) -> Result<(), StoreError> {
+    pub async fn probe(&self, now: Timestamp) -> Result<()> {
         self.database.write(move |tx| database::probe_write(tx, now)).await
     }
 
     /// Calls `listener` immediately for every change, on any node, that may affect a signed-in user; for changes on this
     /// node before their caller gets the result. There is one listener.
     pub fn listen(&self, listener: impl Fn(Invalidation<'_>) + Send + Sync + 'static) {
-        self.cache.listen(Box::new(listener));
+        // Only the first call has an effect.
+        let _ = self.cache.listener.set(Box::new(listener));
     }
 
     /// Waits until this node has processed all changes that other nodes made before this call.
     pub async fn wait_until_caught_up(&self) {
-        self.database.wait_until_caught_up().await;
+        if let Some(shared) = self.database.shared() {
+            shared.reader.wait_until_caught_up().await;
+        }
     }
 
     /// Whether the cache can be trusted now.
     #[must_use]
     pub fn is_cache_trusted(&self) -> bool {
-        self.cache.is_trusted()
+        self.cache.freshness.is_valid()
     }
 
     /// The number of cached sessions.

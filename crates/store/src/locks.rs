@@ -1,56 +1,48 @@
-//! Row locks: each keeps rows unchanged until the transaction ends. `change_author` defines the lock order.
-//!
-//! A lock is an `UPDATE` that sets a column to its current value. It replaces `SELECT … FOR UPDATE`, which SQLite does not
-//! have: PostgreSQL locks the updated rows, and in SQLite there is only one writing transaction anyway. Only this file does
-//! it.
+//! Row locks: each keeps rows unchanged until the transaction ends. `change_author` defines the lock order. A lock is
+//! an `UPDATE` that sets a column to its current value, since SQLite has no `SELECT … FOR UPDATE`: PostgreSQL locks the
+//! updated rows, and in SQLite there is only one writing transaction anyway.
 
 use deskpass_core::{Digest, EmployeeKey, Role, Timestamp};
 
-use crate::StoreError;
+use crate::Result;
 use crate::database::{Row, SqlValue, Tx};
 
 /// Serialises changes to rules and administrators, since each of them depends on the result of the others.
-pub(crate) fn lock_administration(tx: &Tx<'_>) -> Result<(), StoreError> {
+pub(crate) fn lock_administration(tx: &Tx<'_>) -> Result<()> {
     tx.execute("UPDATE role SET name = name WHERE id = 1", &[]).map(drop)
 }
 
-/// Locks an employee and their agent record until the transaction ends, whether or not they are enabled.
-pub(crate) fn lock_agent_and_employee(tx: &Tx<'_>, employee: &EmployeeKey) -> Result<(), StoreError> {
-    lock_agent(tx, employee)?;
-    lock_employee(tx, employee)
-}
-
 /// Only for the lock order: a sign-in with a password locks this row before that of the employee.
-pub(crate) fn lock_agent(tx: &Tx<'_>, employee: &EmployeeKey) -> Result<(), StoreError> {
+pub(crate) fn lock_agent(tx: &Tx<'_>, employee: &EmployeeKey) -> Result<()> {
     let text = "UPDATE agent SET role_id = role_id WHERE corp_id = $1 AND employee_key = $2";
     tx.execute(text, &args![employee.corp(), employee.id()]).map(drop)
 }
 
 /// Locks an employee until the transaction ends, whether or not they are enabled.
-pub(crate) fn lock_employee(tx: &Tx<'_>, employee: &EmployeeKey) -> Result<(), StoreError> {
+pub(crate) fn lock_employee(tx: &Tx<'_>, employee: &EmployeeKey) -> Result<()> {
     let text = "UPDATE employee SET name = name WHERE corp_id = $1 AND employee_key = $2";
     tx.execute(text, &args![employee.corp(), employee.id()]).map(drop)
 }
 
 /// Whether an employee is enabled; locks the row until the transaction ends.
-pub(crate) fn lock_enabled_employee(tx: &Tx<'_>, employee: &EmployeeKey) -> Result<bool, StoreError> {
+pub(crate) fn lock_enabled_employee(tx: &Tx<'_>, employee: &EmployeeKey) -> Result<bool> {
     let text = "UPDATE employee SET name = name WHERE corp_id = $1 AND employee_key = $2 AND disabled_at IS NULL";
     Ok(tx.execute(text, &args![employee.corp(), employee.id()])? == 1)
 }
 
 /// Whether an employee holds a role; locks the assignment until the transaction ends.
-pub(crate) fn lock_role(tx: &Tx<'_>, employee: &EmployeeKey, role: Role) -> Result<bool, StoreError> {
+pub(crate) fn lock_role(tx: &Tx<'_>, employee: &EmployeeKey, role: Role) -> Result<bool> {
     let text = "UPDATE user_role SET role_id = role_id WHERE corp_id = $1 AND employee_key = $2 AND role_id = $3";
     Ok(tx.execute(text, &args![employee.corp(), employee.id(), role])? == 1)
 }
 
 /// Whether an agent record matches this condition; locks it until the transaction ends.
-pub(crate) fn lock_agent_where(tx: &Tx<'_>, which: &str, values: &[SqlValue<'_>]) -> Result<bool, StoreError> {
+pub(crate) fn lock_agent_where(tx: &Tx<'_>, which: &str, values: &[SqlValue<'_>]) -> Result<bool> {
     Ok(tx.execute(&format!("UPDATE agent SET role_id = role_id WHERE {which}"), values)? == 1)
 }
 
 /// The default role of the agent record, if it is enabled; locks the record until the transaction ends.
-pub(crate) fn lock_default_role(tx: &Tx<'_>, key: &EmployeeKey) -> Result<Option<Role>, StoreError> {
+pub(crate) fn lock_default_role(tx: &Tx<'_>, key: &EmployeeKey) -> Result<Option<Role>> {
     let text = "UPDATE agent SET role_id = role_id WHERE corp_id = $1 AND employee_key = $2 AND disabled_at IS NULL
         RETURNING role_id";
     tx.first(text, &args![key.corp(), key.id()], |row| row.role(0))
@@ -68,23 +60,22 @@ pub(crate) fn lock_session(
     tx: &Tx<'_>,
     digest: Digest,
     employee: &EmployeeKey,
-) -> Result<Option<LockedSession>, StoreError> {
+) -> Result<Option<LockedSession>> {
     let text = "UPDATE session SET role_id = role_id WHERE digest = $1 AND corp_id = $2 AND employee_key = $3
         AND NOT EXISTS (SELECT 1 FROM denied_token WHERE digest = $1) RETURNING role_id, lent_role_id, expires_at";
     let read = |row: &Row<'_>| {
-        let default_role = if row.is_null(1)? { None } else { Some(row.role(1)?) };
+        let default_role = row.maybe_role(1)?;
         Ok(LockedSession { active: row.role(0)?, default_role, expires_at: row.timestamp(2)? })
     };
     tx.first(text, &args![digest, employee.corp(), employee.id()], read)
 }
 
-/// Locks a bind proof until the transaction ends.
-pub(crate) fn lock_proof(tx: &Tx<'_>, digest: Digest) -> Result<(), StoreError> {
+pub(crate) fn lock_proof(tx: &Tx<'_>, digest: Digest) -> Result<()> {
     tx.execute("UPDATE bind_proof SET attempts = attempts WHERE digest = $1", &args![digest]).map(drop)
 }
 
 /// Whether an identity may act as `target`; locks the link until the transaction ends.
-pub(crate) fn lock_link(tx: &Tx<'_>, identity: &EmployeeKey, target: &EmployeeKey) -> Result<bool, StoreError> {
+pub(crate) fn lock_link(tx: &Tx<'_>, identity: &EmployeeKey, target: &EmployeeKey) -> Result<bool> {
     let text = "UPDATE link SET approved_at = approved_at
         WHERE corp_id = $1 AND user_id = $2 AND target_corp_id = $3 AND target_key = $4";
     Ok(tx.execute(text, &args![identity.corp(), identity.id(), target.corp(), target.id()])? == 1)

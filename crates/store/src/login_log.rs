@@ -19,7 +19,7 @@ pub use event::AuditEvent;
 pub use key_check::is_key_of_log;
 pub(crate) use marker::{begin_chains, is_other_key, is_own_key};
 pub use page::{LogFilter, LogPage, read_log};
-pub(crate) use page::{find_row, first_id_at, read_page};
+pub(crate) use page::{find_row, first_id_at, page_statements, read_page};
 pub use receipt::{InvalidReceipt, Receipt};
 pub use row::LogRow;
 pub use verify::{LogFault, LogFaultKind, LogVerdict, VerifyError, verify_log};

@@ -2,10 +2,11 @@
 
 use std::collections::HashMap;
 
-use crate::database::{Row, Sql, SqlValue};
+use crate::database::{Row, Sql, SqlValue, in_snapshot};
 use crate::directory::{PeopleSql, is_selective};
+use crate::login_log::page_statements;
 use crate::sessions::SessionWalk;
-use crate::{Cursor, PageStart, PeopleFilter, SessionFilter, Store, StoreError};
+use crate::{Cursor, PageStart, PeopleFilter, SessionFilter, Store, Result};
 
 impl Store {
     /// The plans for selecting the people of a page, and for reading those people and their roles.
@@ -15,7 +16,7 @@ impl Store {
         filter: PeopleFilter,
         at: PageStart,
         limit: usize,
-    ) -> Result<[String; 3], StoreError> {
+    ) -> Result<[String; 3]> {
         let keys: Vec<_> = (0..limit).map(|number| format!("person{number}")).collect();
         self.database
             .read(move |sql| {
@@ -29,7 +30,7 @@ impl Store {
 
     /// The plan for counting people.
     #[doc(hidden)]
-    pub async fn count_plan(&self, filter: PeopleFilter, at_most: i64) -> Result<String, StoreError> {
+    pub async fn count_plan(&self, filter: PeopleFilter, at_most: i64) -> Result<String> {
         self.database
             .read(move |sql| {
                 let query = PeopleSql::count(&filter, at_most.saturating_add(1), is_selective(sql, &filter)?)?;
@@ -45,14 +46,24 @@ impl Store {
         filter: SessionFilter,
         after: Option<Cursor>,
         limit: usize,
-    ) -> Result<String, StoreError> {
+    ) -> Result<String> {
         let walk = SessionWalk::from(&filter, after.as_ref(), limit)?;
-        self.database.read(move |sql| plan(sql, walk.text(), &walk.values())).await
+        self.database.read(move |sql| plan(sql, &walk.text, &walk.values())).await
+    }
+
+    /// The plans for reading a page of the log, each with its name.
+    #[doc(hidden)]
+    pub async fn log_page_plans(&self) -> Result<Vec<(String, String)>> {
+        let plans = |sql: &Sql<'_>| {
+            let plans = page_statements().map(|(name, text, values)| Ok((name, plan(sql, &text, &values)?)));
+            plans.collect()
+        };
+        self.database.read(move |sql| in_snapshot(sql, plans)).await
     }
 }
 
 /// One line per step, indented below its parent.
-fn plan(sql: &Sql<'_>, text: &str, values: &[SqlValue<'_>]) -> Result<String, StoreError> {
+fn plan(sql: &Sql<'_>, text: &str, values: &[SqlValue<'_>]) -> Result<String> {
     if let Sql::Postgres(_) = sql {
         return Ok(sql.rows(&format!("EXPLAIN {text}"), values, |row| row.text(0))?.join("\n"));
     }

@@ -1,6 +1,5 @@
 //! Seals records that are kept in places that others can read or write: only the key opens or makes them.
 
-use std::fmt;
 
 use chacha20poly1305::aead::{Aead as _, KeyInit as _, Payload};
 use chacha20poly1305::{Key, XChaCha20Poly1305, XNonce};
@@ -34,9 +33,6 @@ impl Seal {
     }
 
     /// Seals a record under its name: it opens under no other name.
-    ///
-    /// # Errors
-    /// When there are no random bytes, or the record is too long.
     pub fn close(&self, name: &str, bytes: &[u8]) -> Result<Vec<u8>, SealError> {
         let nonce: [u8; NONCE] = self.entropy.bytes()?;
         let payload = Payload { msg: bytes, aad: name.as_bytes() };
@@ -52,11 +48,7 @@ impl Seal {
     }
 }
 
-impl fmt::Debug for Seal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Seal")
-    }
-}
+debug_only!(Seal);
 
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]

@@ -7,7 +7,6 @@ mod list;
 mod lockout_preview;
 mod lookup;
 mod network;
-mod row;
 mod scope;
 
 pub use begin::{BeginOutcome, NewSession, Precondition};
@@ -17,6 +16,6 @@ pub(crate) use last_use::LastUseBuffer;
 pub(crate) use list::SessionWalk;
 pub use list::{ListedSession, SessionFilter, SessionPage};
 pub use lookup::SessionLookup;
+pub(crate) use network::NETWORK_RETENTION;
 pub use network::SignInNetwork;
-pub(crate) use network::sweep as sweep_networks;
 pub(crate) use scope::{SessionScope, end_sessions_of};

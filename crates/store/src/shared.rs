@@ -7,14 +7,13 @@ mod memory_store;
 mod messages;
 mod redis;
 
-use std::fmt;
 use std::sync::Arc;
 
 use deskpass_core::{Digest, IdentifiedPerson, LoginSource, PendingSignIn, SignInStage, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use self::redis::RedisBackend;
-use crate::StoreError;
+use crate::Result;
 
 pub use self::limits::{LimitSubject, RateLimits};
 pub use self::messages::{
@@ -38,8 +37,8 @@ pub struct SharedState<Progress> {
     pub sign_ins: EphemeralStore<PendingSignIn>,
     /// The sign-in of a scan id.
     pub scan_ids: EphemeralStore<SignInPointer>,
-    /// The sign-in of a phone's secret. Kept apart from the scan ids, so that a flood of scan ids does not evict a user
-    /// who is about to decide.
+    /// The sign-in of a phone's secret. Apart from the scan ids, so that a flood of those evicts no one about to
+    /// decide.
     pub claims: EphemeralStore<SignInPointer>,
     /// OAuth sign-ins that a browser began, by cookie.
     pub flows: EphemeralStore<OAuthFlow>,
@@ -68,10 +67,7 @@ impl<Progress> SharedState<Progress> {
 
     /// Creates the state for several nodes, in Redis, which need not be reachable yet. Must be called in a Tokio
     /// runtime, because it spawns tasks. The tasks end when this value is dropped.
-    ///
-    /// # Errors
-    /// When the settings are invalid.
-    pub fn redis(settings: RedisSettings) -> Result<Self, StoreError> {
+    pub fn redis(settings: RedisSettings) -> Result<Self> {
         RedisBackend::start(settings).map(|server| Self::at(Some(Arc::new(server))))
     }
 
@@ -92,10 +88,7 @@ impl<Progress> SharedState<Progress> {
     }
 
     /// Checks that records can be written now.
-    ///
-    /// # Errors
-    /// When they cannot.
-    pub async fn probe(&self) -> Result<(), StoreError> {
+    pub async fn probe(&self) -> Result<()> {
         match &self.server {
             Some(server) => server.probe().await,
             None => Ok(()),
@@ -117,7 +110,7 @@ impl<Progress> SharedState<Progress> {
     /// Returns the bus between the nodes, where there may be several.
     #[must_use]
     pub fn bus(&self) -> Option<&Bus> {
-        self.server.as_deref().map(RedisBackend::bus)
+        self.server.as_deref().map(|server| &server.bus)
     }
 }
 
@@ -174,12 +167,7 @@ pub struct PlatformToken {
     pub expires_at: Timestamp,
 }
 
-impl fmt::Debug for PlatformToken {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { asked_at, expires_at, .. } = self;
-        write!(f, "PlatformToken(requested at {}, expires at {})", asked_at.millis(), expires_at.millis())
-    }
-}
+debug_only!(PlatformToken, asked_at, expires_at);
 
 /// The exclusive right to do some work for a while.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -196,12 +184,6 @@ impl Expiring for PlatformToken {
     }
 }
 
-impl Expiring for Lease {
-    fn until(&self) -> Timestamp {
-        self.until
-    }
-}
-
 impl Expiring for PendingSignIn {
     fn until(&self) -> Timestamp {
         self.expires_at
@@ -212,26 +194,15 @@ impl Expiring for PendingSignIn {
     }
 }
 
-impl Expiring for SignInPointer {
-    fn until(&self) -> Timestamp {
-        self.until
-    }
+/// Implements [`Expiring`] for records with a field `until`.
+macro_rules! expires_at_until {
+    ($($record:ident $(<$parameter:ident>)?),+) => {
+        $(impl$(<$parameter>)? Expiring for $record$(<$parameter>)? {
+            fn until(&self) -> Timestamp {
+                self.until
+            }
+        })+
+    };
 }
 
-impl Expiring for OAuthFlow {
-    fn until(&self) -> Timestamp {
-        self.until
-    }
-}
-
-impl Expiring for PendingConfirmation {
-    fn until(&self) -> Timestamp {
-        self.until
-    }
-}
-
-impl<Progress> Expiring for PlatformCode<Progress> {
-    fn until(&self) -> Timestamp {
-        self.until
-    }
-}
+expires_at_until!(SignInPointer, OAuthFlow, PendingConfirmation, PlatformCode<Progress>, Lease);

@@ -11,7 +11,7 @@ use crate::deny_list::EndReason;
 use crate::login_log::{find_row, read_page};
 use crate::sessions::end_one;
 use crate::{
-    AuditEvent, ChangeAuthor, ChangeError, LogEntry, LogFilter, LogRow, Notice, NoticeSubject, Store, StoreError,
+    AuditEvent, ChangeAuthor, ChangeError, LogEntry, LogFilter, LogRow, Notice, NoticeSubject, Store, Result,
     directory,
 };
 
@@ -77,7 +77,7 @@ impl Store {
         from: Timestamp,
         now: Timestamp,
         at_most: SignInListLimits,
-    ) -> Result<Vec<ListedSignIn>, StoreError> {
+    ) -> Result<Vec<ListedSignIn>> {
         let list = move |sql: &Sql<'_>| {
             let own = SignInHistory { sql, key: &key, from };
             let mut rows = own.sign_ins(now, at_most.sign_ins)?;
@@ -94,25 +94,21 @@ impl Store {
     }
 
     /// An employee's sign-in or refused sign-in with this identifier.
-    pub async fn sign_in(&self, key: &EmployeeKey, id: String) -> Result<Option<LogRow>, StoreError> {
+    pub async fn sign_in(&self, key: &EmployeeKey, id: String) -> Result<Option<LogRow>> {
         let found = self.database.read(move |sql| find_row(sql, &id)).await?;
         Ok(found.filter(|row| row.about == *key && row.is_sign_in()))
     }
 
-    /// Records that a sign-in was disowned, ends the session that began with it, and queues a notice for the
-    /// administrators. `None`, with no change, when it was disowned before.
-    ///
-    /// # Errors
-    /// When the store fails; then no session must be treated as ended.
+    /// Records that a sign-in was disowned, ends its session, and queues notices for administrators; `None`, with no
+    /// change, when it was disowned before. If the store fails, no session must be treated as ended.
     pub async fn disown(&self, by: ChangeAuthor, request: DisownRequest) -> Result<Option<DisownEffects>, ChangeError> {
-        self.authorized(by).write(move |tx| disown(tx, &request)).await
+        self.write_as(by, move |tx| disown(tx, &request)).await
     }
 }
 
-fn disown(tx: &mut Tx<'_>, request: &DisownRequest) -> Result<Option<DisownEffects>, StoreError> {
+fn disown(tx: &mut Tx<'_>, request: &DisownRequest) -> Result<Option<DisownEffects>> {
     let DisownRequest { sign_in, deny_until, entry, .. } = request;
-    // Of concurrent requests, the first inserts the row, and the others wait and then find it. If the row of the log was
-    // pruned meanwhile, nothing is inserted.
+    // Of concurrent requests, the first inserts the row. If the row of the log was pruned, nothing is inserted.
     let text = "INSERT INTO disowned (sign_in, at) SELECT id, $2 FROM login_log WHERE id = $1 ON CONFLICT (sign_in) DO NOTHING";
     if tx.execute(text, &args![&*sign_in.id, entry.at])? == 0 {
         return Ok(None);
@@ -134,7 +130,7 @@ fn disown(tx: &mut Tx<'_>, request: &DisownRequest) -> Result<Option<DisownEffec
 
 impl DisownRequest {
     /// Whether the limit of notices is reached. For a sign-in, refused ones do not count: any client can cause them.
-    fn is_over_notice_limit(&self, tx: &Tx<'_>) -> Result<bool, StoreError> {
+    fn is_over_notice_limit(&self, tx: &Tx<'_>) -> Result<bool> {
         let Self { sign_in, entry, .. } = self;
         let (at_most, period) = NOTICE_LIMIT;
         let text = "SELECT COUNT(*) FROM disowned d JOIN login_log l ON l.id = d.sign_in
@@ -144,8 +140,7 @@ impl DisownRequest {
         Ok(tx.first(text, &values, |row| row.int(0))?.unwrap_or(0) >= at_most)
     }
 
-    /// The notices for the administrators.
-    fn notices(&self, tx: &Tx<'_>) -> Result<Vec<Notice>, StoreError> {
+    fn notices(&self, tx: &Tx<'_>) -> Result<Vec<Notice>> {
         let Self { sign_in, who, home, notices, entry, .. } = self;
         let told = directory::administrators(tx, home, &sign_in.about, notices.len())?;
         let about = SignInReference { who: who.clone(), at: sign_in.at };
@@ -172,7 +167,7 @@ struct SignInHistory<'a> {
 
 impl SignInHistory<'_> {
     /// The newest rows of one kind, only of one time if `moment` is given. Other rows are not scanned.
-    fn rows(&self, event: AuditEvent, moment: Option<Timestamp>, at_most: usize) -> Result<Vec<LogRow>, StoreError> {
+    fn rows(&self, event: AuditEvent, moment: Option<Timestamp>, at_most: usize) -> Result<Vec<LogRow>> {
         let filter = LogFilter {
             corp: self.key.corp().to_owned(),
             employee: Some(self.key.id().to_owned()),
@@ -185,7 +180,7 @@ impl SignInHistory<'_> {
     }
 
     /// The newest sign-ins, and earlier ones whose session is one of the newest valid sessions.
-    fn sign_ins(&self, now: Timestamp, at_most: usize) -> Result<Vec<(LogRow, Option<Digest>)>, StoreError> {
+    fn sign_ins(&self, now: Timestamp, at_most: usize) -> Result<Vec<(LogRow, Option<Digest>)>> {
         let mut rows = self.rows(AuditEvent::SignIn, None, at_most)?;
         let Some((newest, oldest)) = rows.first().zip(rows.last()).map(|(first, last)| (first.at, last.at)) else {
             return Ok(Vec::new());
@@ -240,7 +235,7 @@ fn live_sessions(
     key: &EmployeeKey,
     (from, to): (Timestamp, Timestamp),
     now: Timestamp,
-) -> Result<Vec<LiveSession>, StoreError> {
+) -> Result<Vec<LiveSession>> {
     let text = format!(
         "SELECT digest, created_at, login_method, login_source, user_agent FROM session
          WHERE corp_id = $1 AND employee_key = $2 AND created_at >= $3 AND created_at <= $4 AND expires_at > $5
@@ -254,7 +249,7 @@ fn live_sessions(
 }
 
 /// Which of these rows were disowned, and when.
-fn disowned<'a>(sql: &Sql<'_>, rows: impl Iterator<Item = &'a str>) -> Result<HashMap<String, Timestamp>, StoreError> {
+fn disowned<'a>(sql: &Sql<'_>, rows: impl Iterator<Item = &'a str>) -> Result<HashMap<String, Timestamp>> {
     let values: Vec<_> = rows.map(SqlValue::from).collect();
     if values.is_empty() {
         return Ok(HashMap::new());

@@ -5,8 +5,7 @@
 
 use deskpass_core::{Digest, Timestamp};
 
-use crate::database::Tx;
-use crate::{Store, StoreError};
+use crate::{Store, Result};
 
 const USE: &str = "INSERT INTO used_once (digest, used_by, undone, until) VALUES ($1, $2, 0, $3)
     ON CONFLICT (digest) DO UPDATE SET used_by = excluded.used_by, undone = 0, until = excluded.until
@@ -17,22 +16,13 @@ const UNDO: &str = "INSERT INTO used_once (digest, used_by, undone, until) VALUE
 
 impl Store {
     /// Consumes something in this attempt; `false` when another attempt consumed it, or this one was undone. The record
-    /// is kept until `until`.
-    ///
-    /// # Errors
-    /// When the store fails; then it may be consumed nevertheless.
-    pub async fn use_once(&self, what: Digest, attempt: Digest, until: Timestamp) -> Result<bool, StoreError> {
+    /// is kept until `until`. If the store fails, it may be consumed nevertheless.
+    pub async fn use_once(&self, what: Digest, attempt: Digest, until: Timestamp) -> Result<bool> {
         self.database.write(move |tx| Ok(tx.execute(USE, &args![what, attempt, until])? == 1)).await
     }
 
     /// Undoes a use by this attempt that had no result.
-    pub async fn undo_use(&self, what: Digest, attempt: Digest, until: Timestamp) -> Result<(), StoreError> {
+    pub async fn undo_use(&self, what: Digest, attempt: Digest, until: Timestamp) -> Result<()> {
         self.database.write(move |tx| tx.execute(UNDO, &args![what, attempt, until]).map(drop)).await
     }
-}
-
-/// Removes records of things that have expired anyway; returns the number of removed rows.
-pub(crate) fn sweep(tx: &Tx<'_>, now: Timestamp, batch: i64) -> Result<usize, StoreError> {
-    let text = "DELETE FROM used_once WHERE digest IN (SELECT digest FROM used_once WHERE until <= $1 LIMIT $2)";
-    tx.execute(text, &args![now, batch])
 }

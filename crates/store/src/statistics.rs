@@ -3,54 +3,31 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 use deskpass_core::Timestamp;
 use tokio::sync::Mutex as AsyncMutex;
 
 use crate::database::Tx;
-use crate::{Store, StoreError};
-
-/// Retention of the counts.
-const STATISTICS_RETENTION: Duration = Duration::from_hours(400 * 24);
+use crate::{Store, Result};
 
 const HOUR_MILLIS: i64 = 3_600_000;
 
-macro_rules! steps {
-    ($($(#[$doc:meta])* $step:ident = $word:literal,)+) => {
-        /// A step of a sign-in.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-        pub enum SignInStep {
-            $($(#[$doc])* $step,)+
-        }
-
-        impl SignInStep {
-            const fn name(self) -> &'static str {
-                match self {
-                    $(Self::$step => $word,)+
-                }
-            }
-
-            fn from_name(name: &str) -> Option<Self> {
-                [$(Self::$step),+].into_iter().find(|step| step.name() == name)
-            }
-        }
-    };
-}
-
-steps! {
-    /// A QR code was shown.
-    QrShown = "qr_shown",
-    /// A phone scanned the QR code.
-    QrScanned = "qr_scanned",
-    /// The phone confirmed, and the session began.
-    QrConfirmed = "qr_confirmed",
-    /// The waiting client received the token.
-    QrCollected = "qr_collected",
-    /// A session began, by any method.
-    SignedIn = "sign_in",
-    /// A sign-in was refused.
-    Refused = "refused",
+named_enum! {
+    /// A step of a sign-in.
+    pub enum SignInStep {
+        /// A QR code was shown.
+        QrShown = "qr_shown",
+        /// A phone scanned the QR code.
+        QrScanned = "qr_scanned",
+        /// The phone confirmed, and the session began.
+        QrConfirmed = "qr_confirmed",
+        /// The waiting client received the token.
+        QrCollected = "qr_collected",
+        /// A session began, by any method.
+        SignedIn = "sign_in",
+        /// A sign-in was refused.
+        Refused = "refused",
+    }
 }
 
 /// The counts of an hour.
@@ -92,11 +69,8 @@ impl Store {
         *self.statistics.waiting().entry((hour(now), step)).or_default() += 1;
     }
 
-    /// Writes the counts to the database, if there are any.
-    ///
-    /// # Errors
-    /// When the store fails; then the counts are kept.
-    pub async fn flush_statistics(&self) -> Result<(), StoreError> {
+    /// Writes the counts to the database, if there are any. If the store fails, the counts are kept.
+    pub async fn flush_statistics(&self) -> Result<()> {
         let _turn = self.statistics.turn.lock().await;
         let taken = std::mem::take(&mut *self.statistics.waiting());
         if taken.is_empty() {
@@ -113,7 +87,7 @@ impl Store {
     }
 
     /// The hours with counts that overlap a period, the oldest first. Unwritten counts of other nodes are not included.
-    pub async fn statistics(&self, from: Timestamp, to: Timestamp) -> Result<Vec<HourlyCounts>, StoreError> {
+    pub async fn statistics(&self, from: Timestamp, to: Timestamp) -> Result<Vec<HourlyCounts>> {
         let (text, first) = ("SELECT hour, step, times FROM sign_in_count WHERE hour >= $1 AND hour < $2", hour(from));
         let _turn = self.statistics.turn.lock().await;
         let rows = self.database.read(move |sql| {
@@ -142,14 +116,8 @@ fn hour(at: Timestamp) -> i64 {
     at.millis() - at.millis().rem_euclid(HOUR_MILLIS)
 }
 
-fn add(tx: &mut Tx<'_>, (hour, step): (i64, SignInStep), times: u64) -> Result<(), StoreError> {
+fn add(tx: &mut Tx<'_>, (hour, step): (i64, SignInStep), times: u64) -> Result<()> {
     let text = "INSERT INTO sign_in_count (hour, step, times) VALUES ($1, $2, $3)
         ON CONFLICT (hour, step) DO UPDATE SET times = sign_in_count.times + excluded.times";
     tx.execute(text, &args![hour, step.name(), i64::try_from(times).unwrap_or(i64::MAX)]).map(drop)
-}
-
-/// Removes expired counts; returns the number of removed rows.
-pub(crate) fn sweep(tx: &mut Tx<'_>, now: Timestamp, batch: i64) -> Result<usize, StoreError> {
-    let text = "DELETE FROM sign_in_count WHERE hour IN (SELECT hour FROM sign_in_count WHERE hour < $1 LIMIT $2)";
-    tx.execute(text, &args![now - STATISTICS_RETENTION, batch])
 }

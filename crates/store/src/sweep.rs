@@ -5,49 +5,62 @@ use std::time::Duration;
 use deskpass_core::{Digest, Timestamp};
 
 use crate::cache::CacheChange;
-use crate::database::sweep_journal;
-use crate::{Store, StoreError, agents, links, sessions, single_use, statistics};
+use crate::database::{Tx, sweep_journal};
+use crate::sessions::NETWORK_RETENTION;
+use crate::{Store, Result, agents};
+
+/// Retention of a notice that could not be delivered.
+const NOTICE_RETENTION: Duration = Duration::from_hours(48);
+const STATISTICS_RETENTION: Duration = Duration::from_hours(400 * 24);
 
 impl Store {
     /// Claims the sweep for this node until `until`; `false` if another node has the lease.
-    pub async fn claim_sweep(&self, now: Timestamp, until: Timestamp) -> Result<bool, StoreError> {
+    pub async fn claim_sweep(&self, now: Timestamp, until: Timestamp) -> Result<bool> {
         // A lease longer than any the service takes was taken by a wrong clock.
         let text = "UPDATE chore SET until = $2 WHERE name = 'sweep' AND (until <= $1 OR until > $3)";
         let wrong = until + Duration::from_hours(1);
         self.database.write(move |tx| Ok(tx.execute(text, &args![now, until, wrong])? == 1)).await
     }
 
-    /// Removes up to `batch` sessions and partial sessions that ended before `ended`, and as many expired rows of each other
-    /// kind: deny-list entries, proofs, known browsers, failed attempts at unknown accounts, notices, statistics and
-    /// networks; returns the number of removed rows. Small batches share the writer with sign-ins without delaying them.
-    pub async fn sweep(&self, now: Timestamp, ended: Timestamp, batch: i64) -> Result<usize, StoreError> {
+    /// Removes up to `batch` sessions and partial sessions that ended before `ended`, and as many expired rows of each
+    /// other kind; returns the number of removed rows. Small batches do not delay sign-ins, which share the writer.
+    pub async fn sweep(&self, now: Timestamp, ended: Timestamp, batch: i64) -> Result<usize> {
         // In its own transaction, so that a failure of either does not affect the other.
         let swept_journal = self.database.write(|tx| sweep_journal(tx)).await;
         let swept_journal =
             swept_journal.inspect_err(|error| tracing::warn!(%error, "could not sweep the journal")).unwrap_or(0);
-        let removed = self
-            .database
-            .write(move |tx| {
-                // Unreadable rows are removed as well.
-                let expired = tx.rows(
-                    "DELETE FROM session WHERE digest IN (SELECT digest FROM session WHERE expires_at <= $1 LIMIT $2)
-                     RETURNING digest",
-                    &args![ended, batch],
-                    |row| Ok(Digest::from_text(&row.text(0)?)),
-                )?;
-                let undenied = tx.execute(
-                    "DELETE FROM denied_token WHERE digest IN (SELECT digest FROM denied_token WHERE until <= $1 LIMIT $2)",
-                    &args![now, batch],
-                )?;
-                let removed = expired.len() + undenied + links::sweep(tx, now, batch)? + single_use::sweep(tx, now, batch)?;
-                let removed = removed + agents::sweep(tx, now, ended, batch)? + statistics::sweep(tx, now, batch)?;
-                let removed = removed + sessions::sweep_networks(tx, now, batch)?;
-                for digest in expired.into_iter().flatten() {
-                    tx.record_change(CacheChange::SessionSwept(digest));
-                }
-                Ok(removed)
-            })
-            .await?;
-        Ok(swept_journal + removed)
+        let removed = self.database.write(move |tx| Ok(sweep_sessions(tx, ended, batch)? + sweep(tx, now, ended, batch)?));
+        Ok(swept_journal + removed.await?)
     }
+}
+
+fn sweep_sessions(tx: &mut Tx<'_>, ended: Timestamp, batch: i64) -> Result<usize> {
+    let text = "DELETE FROM session WHERE digest IN (SELECT digest FROM session WHERE expires_at <= $1 LIMIT $2)
+        RETURNING digest";
+    // Unreadable rows are removed as well.
+    let expired = tx.rows(text, &args![ended, batch], |row| Ok(Digest::from_text(&row.text(0)?)))?;
+    let removed = expired.len();
+    for digest in expired.into_iter().flatten() {
+        tx.record_change(CacheChange::SessionSwept(digest));
+    }
+    Ok(removed)
+}
+
+/// Removes expired rows of all other tables, each with its key and the condition by which a row has expired.
+fn sweep(tx: &Tx<'_>, now: Timestamp, ended: Timestamp, batch: i64) -> Result<usize> {
+    let mut removed = 0;
+    for (table, key, has_expired, at) in [
+        ("denied_token", "digest", "until <= $1", now),
+        ("bind_proof", "digest", "expires_at <= $1", now),
+        ("used_once", "digest", "until <= $1", now),
+        ("half_session", "digest", "expires_at <= $1", ended),
+        ("known_browser", "digest, corp_id, employee_key", "expires_at <= $1", now),
+        ("notice", "id", "at <= $1", now - NOTICE_RETENTION),
+        ("sign_in_count", "hour", "hour < $1", now - STATISTICS_RETENTION),
+        ("employee_network", "corp_id, employee_key, network", "seen_at <= $1", now - NETWORK_RETENTION),
+    ] {
+        let expired = format!("SELECT {key} FROM {table} WHERE {has_expired} LIMIT $2");
+        removed += tx.execute(&format!("DELETE FROM {table} WHERE ({key}) IN ({expired})"), &args![at, batch])?;
+    }
+    Ok(removed + agents::sweep_failed_attempts(tx, now, batch)?)
 }

@@ -2,13 +2,12 @@
 
 use deskpass_core::{Digest, EmployeeKey, Timestamp};
 
-use crate::database::{Sql, Tx};
-use crate::{Store, StoreError};
+use crate::database::Tx;
+use crate::{Store, Result};
 
 impl Store {
-    /// Records that the agent has signed in with the browser that holds the value with this digest. Does nothing if the
-    /// employee is not an agent.
-    pub async fn remember_browser(&self, digest: Digest, key: EmployeeKey, until: Timestamp) -> Result<(), StoreError> {
+    /// Records that an agent has signed in with the browser that holds the value with this digest.
+    pub async fn remember_browser(&self, digest: Digest, key: EmployeeKey, until: Timestamp) -> Result<()> {
         self.database
             .write(move |tx| {
                 let text = "INSERT INTO known_browser (digest, corp_id, employee_key, expires_at)
@@ -20,10 +19,9 @@ impl Store {
     }
 
     /// Whether any agent has signed in before with the browser that holds the value with this digest. Agents may share a browser.
-    pub async fn is_browser_known(&self, digest: Digest, now: Timestamp) -> Result<bool, StoreError> {
+    pub async fn is_browser_known(&self, digest: Digest, now: Timestamp) -> Result<bool> {
         let text = "SELECT 1 FROM known_browser WHERE digest = $1 AND expires_at > $2 LIMIT 1";
-        let found = move |sql: &Sql<'_>| sql.first(text, &args![digest, now], |row| row.int(0));
-        Ok(self.database.read(found).await?.is_some())
+        self.database.read(move |sql| sql.exists(text, &args![digest, now])).await
     }
 
     /// Whether the agent has signed in before with the browser that holds the value with this digest.
@@ -32,27 +30,16 @@ impl Store {
         digest: Digest,
         key: EmployeeKey,
         now: Timestamp,
-    ) -> Result<bool, StoreError> {
+    ) -> Result<bool> {
         let text = "SELECT 1 FROM known_browser
             WHERE digest = $1 AND corp_id = $2 AND employee_key = $3 AND expires_at > $4";
-        self.database
-            .read(move |sql| {
-                Ok(sql.first(text, &args![digest, key.corp(), key.id(), now], |row| row.int(0))?.is_some())
-            })
-            .await
+        self.database.read(move |sql| sql.exists(text, &args![digest, key.corp(), key.id(), now])).await
     }
 }
 
 /// Deletes the known browsers of an agent, except the browser that holds the value with the digest `keep`.
-pub(super) fn forget_all(tx: &Tx<'_>, key: &EmployeeKey, keep: Option<Digest>) -> Result<(), StoreError> {
+pub(super) fn forget_all(tx: &Tx<'_>, key: &EmployeeKey, keep: Option<Digest>) -> Result<()> {
     let text = "DELETE FROM known_browser WHERE corp_id = $1 AND employee_key = $2 AND digest <> $3";
     let keep = keep.map(|keep| keep.to_text()).unwrap_or_default();
     tx.execute(text, &args![key.corp(), key.id(), &*keep]).map(drop)
-}
-
-/// Removes expired browsers.
-pub(super) fn sweep(tx: &Tx<'_>, now: Timestamp, batch: i64) -> Result<usize, StoreError> {
-    let text = "DELETE FROM known_browser WHERE (digest, corp_id, employee_key) IN
-        (SELECT digest, corp_id, employee_key FROM known_browser WHERE expires_at <= $1 LIMIT $2)";
-    tx.execute(text, &args![now, batch])
 }

@@ -1,6 +1,5 @@
 //! One-time-password devices and their recovery codes. The caller passes secrets already sealed.
 
-use std::fmt;
 
 use deskpass_core::{Digest, EmployeeKey, Timestamp, TotpStep};
 
@@ -8,7 +7,7 @@ use super::Notice;
 use super::failed_attempts::{self, AttemptKind, AttemptsToClear};
 use crate::database::{Row, Tx};
 use crate::locks::lock_agent_where;
-use crate::{ChangeAuthor, ChangeError, LogEntry, Store, StoreError};
+use crate::{ChangeAuthor, ChangeError, LogEntry, Store, Result};
 
 /// A bound device.
 #[derive(Clone)]
@@ -32,8 +31,7 @@ pub struct PendingDevice {
     pub sealed: String,
     /// Deadline for completing the binding.
     pub until: Timestamp,
-    /// Digest of the token of the session or partial session that began the setup. `None` if a node of the previous
-    /// version began it.
+    /// Digest of the token that began the setup; `None` if a node of the previous version began it.
     pub by: Option<Digest>,
 }
 
@@ -52,14 +50,7 @@ pub struct UsedTotpStep {
     pub vouched: bool,
 }
 
-impl fmt::Debug for UsedTotpStep {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("UsedTotpStep")
-            .field("employee", &self.employee)
-            .field("step", &self.step)
-            .finish_non_exhaustive()
-    }
-}
+debug_only!(UsedTotpStep, employee, step);
 
 /// A request to bind a device.
 #[derive(Clone)]
@@ -84,12 +75,12 @@ pub struct DeviceBinding {
 
 impl Device {
     /// Reads a device from the columns starting at `first`.
-    pub(super) fn read(row: &Row<'_>, first: usize) -> Result<Option<Self>, StoreError> {
+    pub(super) fn read(row: &Row<'_>, first: usize) -> Result<Option<Self>> {
         let Some(sealed) = row.maybe_text(first)? else { return Ok(None) };
         Ok(Some(Self {
             sealed,
             bound_at: row.timestamp(first + 1)?,
-            verified_at: row.maybe_int(first + 2)?.map(Timestamp::from_millis),
+            verified_at: row.maybe_timestamp(first + 2)?,
             step: TotpStep::from_number(row.int(first + 3)?),
             proven: row.int(first + 4)? != 0,
         }))
@@ -98,30 +89,18 @@ impl Device {
 
 impl PendingDevice {
     /// Reads a pending device from the columns starting at `first`, and from the column `by`.
-    pub(super) fn read(row: &Row<'_>, first: usize, by: usize) -> Result<Option<Self>, StoreError> {
+    pub(super) fn read(row: &Row<'_>, first: usize, by: usize) -> Result<Option<Self>> {
         let Some(sealed) = row.maybe_text(first)? else { return Ok(None) };
         let by = if row.is_null(by)? { None } else { Some(row.digest(by)?) };
         Ok(Some(Self { sealed, until: row.timestamp(first + 1)?, by }))
     }
 }
 
-impl fmt::Debug for Device {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Device").field("bound_at", &self.bound_at).finish_non_exhaustive()
-    }
-}
+debug_only!(Device, bound_at);
 
-impl fmt::Debug for PendingDevice {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("PendingDevice").field("until", &self.until).finish_non_exhaustive()
-    }
-}
+debug_only!(PendingDevice, until);
 
-impl fmt::Debug for DeviceBinding {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("DeviceBinding").field("employee", &self.employee).finish_non_exhaustive()
-    }
-}
+debug_only!(DeviceBinding, employee);
 
 const BEGIN_BINDING: &str = "UPDATE agent SET otp_pending = $3, otp_pending_until = $4, otp_pending_by = $5
     WHERE corp_id = $1 AND employee_key = $2 AND disabled_at IS NULL AND otp_secret IS NULL";
@@ -138,8 +117,7 @@ const UNBIND_DEVICE: &str =
     otp_step = 0 WHERE corp_id = $1 AND employee_key = $2 AND otp_secret IS NOT NULL";
 
 impl Store {
-    /// Stores a pending device, replacing any other pending device. Returns `false`, and changes nothing, when a device
-    /// is bound or there is no enabled agent record.
+    /// Replaces the pending device; `false`, with no change, when a device is bound or there is no enabled agent.
     pub async fn begin_device(
         &self,
         by: ChangeAuthor,
@@ -149,11 +127,10 @@ impl Store {
         let PendingDevice { sealed, until, by: token } = pending;
         let begun =
             move |tx: &mut Tx<'_>| tx.execute(BEGIN_BINDING, &args![key.corp(), key.id(), &*sealed, until, token]);
-        Ok(self.authorized(by).write(begun).await? == 1)
+        Ok(self.write_as(by, begun).await? == 1)
     }
 
-    /// Does the same for an agent who presents the setup code with this digest; also returns `false` when the code is not
-    /// valid at `now`. The code is consumed when the device is bound.
+    /// Does the same with a setup code, which must be valid at `now` and is consumed when the device is bound.
     pub async fn begin_device_by_code(
         &self,
         by: ChangeAuthor,
@@ -166,56 +143,48 @@ impl Store {
         let text = format!("{BEGIN_BINDING} AND otp_setup_code = $6 AND otp_setup_code_until > $7");
         let begun =
             move |tx: &mut Tx<'_>| tx.execute(&text, &args![key.corp(), key.id(), &*sealed, until, token, code, now]);
-        Ok(self.authorized(by).write(begun).await? == 1)
+        Ok(self.write_as(by, begun).await? == 1)
     }
 
     /// Binds the pending device with its recovery codes, clears the failed attempts at its code, and consumes the setup
     /// code for a first device. Returns `false`, and changes nothing, when another device is pending or bound.
     pub async fn bind_device(&self, by: ChangeAuthor, binding: DeviceBinding) -> Result<bool, ChangeError> {
-        self.authorized(by)
-            .write(move |tx| {
-                let DeviceBinding { employee, sealed, step, proven, recovery_codes, at, notice, entry } = &binding;
-                let (corp, id) = (employee.corp(), employee.id());
-                if tx.execute(BIND_DEVICE, &args![corp, id, &**sealed, *at, *proven, step.number()])? == 0 {
-                    return Ok(false);
-                }
-                delete_recovery_codes(tx, employee)?;
-                let text = "INSERT INTO recovery_code (corp_id, employee_key, digest) VALUES ($1, $2, $3)";
-                for code in recovery_codes {
-                    tx.execute(text, &args![corp, id, *code])?;
-                }
-                failed_attempts::clear(tx, employee, AttemptsToClear::Kind(AttemptKind::Otp))?;
-                notice.write(tx)?;
-                entry.write(tx)?;
-                Ok(true)
-            })
-            .await
+        self.write_as(by, move |tx| {
+            let DeviceBinding { employee, sealed, step, proven, recovery_codes, at, notice, entry } = &binding;
+            let (corp, id) = (employee.corp(), employee.id());
+            if tx.execute(BIND_DEVICE, &args![corp, id, &**sealed, *at, *proven, step.number()])? == 0 {
+                return Ok(false);
+            }
+            delete_recovery_codes(tx, employee)?;
+            let text = "INSERT INTO recovery_code (corp_id, employee_key, digest) VALUES ($1, $2, $3)";
+            for code in recovery_codes {
+                tx.execute(text, &args![corp, id, *code])?;
+            }
+            failed_attempts::clear(tx, employee, AttemptsToClear::Kind(AttemptKind::Otp))?;
+            notice.write(tx)?;
+            entry.write(tx)?;
+            Ok(true)
+        })
+        .await
     }
 
-    /// Consumes a step of the device with this secret, and clears its failed attempts. Returns `false` when this or a
-    /// later step was used before, or the device has another secret.
-    ///
-    /// # Errors
-    /// When the store fails; then the caller must not accept the code.
+    /// Consumes a step of the device with this secret, and clears its failed attempts; `false` when this or a later
+    /// step was used, or the device has another secret. If the store fails, the caller must not accept the code.
     pub async fn use_totp_step(&self, by: ChangeAuthor, used: UsedTotpStep) -> Result<bool, ChangeError> {
-        self.authorized(by)
-            .write(move |tx| {
-                let UsedTotpStep { employee: key, sealed, step, at, vouched } = &used;
-                if tx.execute(USE_TOTP_STEP, &args![key.corp(), key.id(), &**sealed, step.number(), *at, *vouched])?
-                    == 0
-                {
-                    return Ok(false);
-                }
-                failed_attempts::clear(tx, key, AttemptsToClear::Kind(AttemptKind::Otp))?;
-                Ok(true)
-            })
-            .await
+        self.write_as(by, move |tx| {
+            let UsedTotpStep { employee: key, sealed, step, at, vouched } = &used;
+            let values = args![key.corp(), key.id(), &**sealed, step.number(), *at, *vouched];
+            if tx.execute(USE_TOTP_STEP, &values)? == 0 {
+                return Ok(false);
+            }
+            failed_attempts::clear(tx, key, AttemptsToClear::Kind(AttemptKind::Otp))?;
+            Ok(true)
+        })
+        .await
     }
 
-    /// Consumes a recovery code of the bound device, and clears the failed attempts; `false` when there is no such code.
-    ///
-    /// # Errors
-    /// When the store fails; then the caller must not accept the code.
+    /// Consumes a recovery code of the bound device, and clears the failed attempts; `false` when there is no such
+    /// code. If the store fails, the caller must not accept the code.
     pub async fn use_recovery_code(
         &self,
         by: ChangeAuthor,
@@ -223,24 +192,22 @@ impl Store {
         code: Digest,
         at: Timestamp,
     ) -> Result<bool, ChangeError> {
-        self.authorized(by)
-            .write(move |tx| {
-                let text = "DELETE FROM recovery_code WHERE corp_id = $1 AND employee_key = $2 AND digest = $3";
-                let bound = "corp_id = $1 AND employee_key = $2 AND otp_secret IS NOT NULL";
-                let has_device = lock_agent_where(tx, bound, &args![key.corp(), key.id()])?;
-                if !has_device || tx.execute(text, &args![key.corp(), key.id(), code])? == 0 {
-                    return Ok(false);
-                }
-                let text = "UPDATE agent SET otp_verified_at = $3 WHERE corp_id = $1 AND employee_key = $2";
-                tx.execute(text, &args![key.corp(), key.id(), at])?;
-                failed_attempts::clear(tx, &key, AttemptsToClear::Kind(AttemptKind::Otp))?;
-                Ok(true)
-            })
-            .await
+        self.write_as(by, move |tx| {
+            let text = "DELETE FROM recovery_code WHERE corp_id = $1 AND employee_key = $2 AND digest = $3";
+            let bound = "corp_id = $1 AND employee_key = $2 AND otp_secret IS NOT NULL";
+            let has_device = lock_agent_where(tx, bound, &args![key.corp(), key.id()])?;
+            if !has_device || tx.execute(text, &args![key.corp(), key.id(), code])? == 0 {
+                return Ok(false);
+            }
+            let text = "UPDATE agent SET otp_verified_at = $3 WHERE corp_id = $1 AND employee_key = $2";
+            tx.execute(text, &args![key.corp(), key.id(), at])?;
+            failed_attempts::clear(tx, &key, AttemptsToClear::Kind(AttemptKind::Otp))?;
+            Ok(true)
+        })
+        .await
     }
 
-    /// Removes the agent's bound and pending devices and the recovery codes; `false` when no device was bound. `notice`
-    /// informs the agent.
+    /// Removes the agent's devices and recovery codes, and queues the notice; `false` when no device was bound.
     pub async fn unbind_device(
         &self,
         by: ChangeAuthor,
@@ -248,16 +215,15 @@ impl Store {
         notice: Notice,
         entry: LogEntry,
     ) -> Result<bool, ChangeError> {
-        self.authorized(by)
-            .write(move |tx| {
-                let was_bound = remove_device(tx, &key)?;
-                if was_bound {
-                    notice.write(tx)?;
-                    entry.write(tx)?;
-                }
-                Ok(was_bound)
-            })
-            .await
+        self.write_as(by, move |tx| {
+            let was_bound = remove_device(tx, &key)?;
+            if was_bound {
+                notice.write(tx)?;
+                entry.write(tx)?;
+            }
+            Ok(was_bound)
+        })
+        .await
     }
 
     /// Removes a device like [`Self::unbind_device`], for an administrator; also clears the failed attempts at its codes
@@ -270,22 +236,21 @@ impl Store {
         until: Timestamp,
         entry: LogEntry,
     ) -> Result<bool, ChangeError> {
-        self.authorized(by)
-            .write(move |tx| {
-                let text = "UPDATE agent SET otp_setup_code = $3, otp_setup_code_until = $4
-                    WHERE corp_id = $1 AND employee_key = $2";
-                tx.execute(text, &args![key.corp(), key.id(), setup_code, until])?;
-                let was_bound = remove_device(tx, &key)?;
-                failed_attempts::clear(tx, &key, AttemptsToClear::Kind(AttemptKind::Otp))?;
-                entry.write(tx)?;
-                Ok(was_bound)
-            })
-            .await
+        self.write_as(by, move |tx| {
+            let text = "UPDATE agent SET otp_setup_code = $3, otp_setup_code_until = $4
+                WHERE corp_id = $1 AND employee_key = $2";
+            tx.execute(text, &args![key.corp(), key.id(), setup_code, until])?;
+            let was_bound = remove_device(tx, &key)?;
+            failed_attempts::clear(tx, &key, AttemptsToClear::Kind(AttemptKind::Otp))?;
+            entry.write(tx)?;
+            Ok(was_bound)
+        })
+        .await
     }
 }
 
 /// Removes the bound and the pending device and the recovery codes; returns whether a device was bound.
-fn remove_device(tx: &Tx<'_>, key: &EmployeeKey) -> Result<bool, StoreError> {
+fn remove_device(tx: &Tx<'_>, key: &EmployeeKey) -> Result<bool> {
     let text = "UPDATE agent SET otp_pending = NULL, otp_pending_until = NULL, otp_pending_by = NULL
         WHERE corp_id = $1 AND employee_key = $2";
     tx.execute(text, &args![key.corp(), key.id()])?;
@@ -294,7 +259,7 @@ fn remove_device(tx: &Tx<'_>, key: &EmployeeKey) -> Result<bool, StoreError> {
     Ok(was_bound)
 }
 
-fn delete_recovery_codes(tx: &Tx<'_>, key: &EmployeeKey) -> Result<(), StoreError> {
+fn delete_recovery_codes(tx: &Tx<'_>, key: &EmployeeKey) -> Result<()> {
     let text = "DELETE FROM recovery_code WHERE corp_id = $1 AND employee_key = $2";
     tx.execute(text, &args![key.corp(), key.id()]).map(drop)
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use deskpass_core::{Digest, EmployeeKey, FailedAttempts, Lockout, Timestamp};
 
 use crate::database::{Row, Tx};
-use crate::{Store, StoreError};
+use crate::{Store, Result, StoreError};
 
 /// What an attempt is made at. Each kind has its own count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,24 +39,20 @@ const MANY_ATTEMPTS_RETENTION: Duration = Duration::from_hours(30 * 24);
 /// The number of attempts from which they count as many.
 const MANY_ATTEMPTS: u32 = 5;
 
-/// Locks an existing count until the transaction ends, so that concurrent attempts are counted one after the other,
-/// across all nodes.
+/// Locks an existing count until the transaction ends, so that attempts on all nodes are counted one by one.
 const LOCK_COUNT: &str = "INSERT INTO guess (corp_id, employee_key, trial, recent, in_a_row, last_at)
     VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (corp_id, employee_key, trial) DO UPDATE SET last_at = guess.last_at
     RETURNING recent, in_a_row, last_at";
 
 impl Store {
-    /// Counts an attempt, whether or not the account exists. When the result is a lockout, the attempt was not counted,
-    /// and the caller must not check the credential.
-    ///
-    /// # Errors
-    /// When the store fails; then the caller must not check the credential either.
+    /// Counts an attempt, whether or not the account exists. After a lockout, which does not count the attempt, and
+    /// after an error, the caller must not check the credential.
     pub async fn count_attempt(
         &self,
         key: EmployeeKey,
         trial: AttemptKind,
         now: Timestamp,
-    ) -> Result<Result<(), Lockout>, StoreError> {
+    ) -> Result<Result<(), Lockout>> {
         self.database
             .write(move |tx| {
                 let (name, none) = (trial.name(), FailedAttempts::none());
@@ -79,7 +75,7 @@ impl Store {
     }
 
     /// Clears the failed attempts after a successful one, for callers that write nothing else.
-    pub async fn clear_attempts(&self, key: EmployeeKey, trial: AttemptKind) -> Result<(), StoreError> {
+    pub async fn clear_attempts(&self, key: EmployeeKey, trial: AttemptKind) -> Result<()> {
         self.database.write(move |tx| clear(tx, &key, AttemptsToClear::Kind(trial)).map(drop)).await
     }
 }
@@ -94,7 +90,7 @@ pub(super) enum AttemptsToClear {
 }
 
 /// Clears failed attempts; returns the number of removed counts.
-pub(super) fn clear(tx: &Tx<'_>, key: &EmployeeKey, which: AttemptsToClear) -> Result<usize, StoreError> {
+pub(super) fn clear(tx: &Tx<'_>, key: &EmployeeKey, which: AttemptsToClear) -> Result<usize> {
     let text = "DELETE FROM guess WHERE corp_id = $1 AND employee_key = $2";
     match which {
         AttemptsToClear::All => tx.execute(text, &args![key.corp(), key.id()]),
@@ -108,13 +104,13 @@ pub(super) fn clear(tx: &Tx<'_>, key: &EmployeeKey, which: AttemptsToClear) -> R
 }
 
 /// Reads the first three columns of a row.
-pub(super) fn read(row: &Row<'_>) -> Result<FailedAttempts, StoreError> {
+pub(super) fn read(row: &Row<'_>) -> Result<FailedAttempts> {
     let number = |column| row.int(column).map(|number| u32::try_from(number).unwrap_or(u32::MAX));
     Ok(FailedAttempts { recent: number(0)?, in_a_row: number(1)?, last_at: row.timestamp(2)? })
 }
 
 /// Removes attempts at credentials that do not exist: accounts without an agent record, browsers that are no longer known.
-pub(super) fn sweep(tx: &Tx<'_>, now: Timestamp, batch: i64) -> Result<usize, StoreError> {
+pub(crate) fn sweep(tx: &Tx<'_>, now: Timestamp, batch: i64) -> Result<usize> {
     let digest = KNOWN_BROWSER_PREFIX.len() + 1;
     let text = format!(
         "DELETE FROM guess WHERE (corp_id, employee_key, trial) IN

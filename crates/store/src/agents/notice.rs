@@ -1,11 +1,9 @@
 //! Notices to agents and administrators through the platform: written in the transaction of the event, delivered later.
 
-use std::time::Duration;
-
 use deskpass_core::{EmployeeKey, Timestamp};
 
 use crate::database::{Row, Tx};
-use crate::{Store, StoreError};
+use crate::{Store, Result, StoreError};
 
 /// A notice to an employee.
 #[derive(Clone, Debug)]
@@ -48,49 +46,23 @@ impl SignInReference {
     }
 }
 
-/// The subject of a notice.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NoticeSubject {
-    /// A one-time-password device was bound.
-    DeviceBound,
-    /// The recipient's password was used to sign in.
-    PasswordUsed,
-    /// The recipient's password was changed.
-    PasswordChanged,
-    /// The recipient's one-time-password device was removed.
-    DeviceUnbound,
-    /// An employee disowned one of their sign-ins. For administrators.
-    SignInDisowned,
-    /// A sign-in with a QR code was confirmed for the recipient from a network that they had not signed in from before.
-    NewNetwork,
-}
-
-impl NoticeSubject {
-    const ALL: [Self; 6] = [
-        Self::DeviceBound,
-        Self::PasswordUsed,
-        Self::PasswordChanged,
-        Self::DeviceUnbound,
-        Self::SignInDisowned,
-        Self::NewNetwork,
-    ];
-
-    /// The subject's name in records.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::DeviceBound => "device_bound",
-            Self::PasswordUsed => "password_used",
-            Self::PasswordChanged => "password_changed",
-            Self::DeviceUnbound => "device_unbound",
-            Self::SignInDisowned => "sign_in_disowned",
-            Self::NewNetwork => "new_network",
-        }
+named_enum! {
+    /// The subject of a notice.
+    pub enum NoticeSubject {
+        /// A one-time-password device was bound.
+        DeviceBound = "device_bound",
+        /// The recipient's password was used to sign in.
+        PasswordUsed = "password_used",
+        /// The recipient's password was changed.
+        PasswordChanged = "password_changed",
+        /// The recipient's one-time-password device was removed.
+        DeviceUnbound = "device_unbound",
+        /// An employee disowned one of their sign-ins. For administrators.
+        SignInDisowned = "sign_in_disowned",
+        /// A sign-in with a QR code was confirmed for the recipient from a network that they had not signed in from before.
+        NewNetwork = "new_network",
     }
 }
-
-/// Retention of a notice that could not be delivered.
-const NOTICE_RETENTION: Duration = Duration::from_hours(48);
 
 /// The update postpones the notices, so a second node finds them postponed even if both nodes saw them due. Subjects of a
 /// later version are left to its nodes: this version has no text for them.
@@ -104,7 +76,7 @@ fn claim() -> String {
 }
 
 impl Notice {
-    pub(crate) fn write(&self, tx: &Tx<'_>) -> Result<(), StoreError> {
+    pub(crate) fn write(&self, tx: &Tx<'_>) -> Result<()> {
         let text = "INSERT INTO notice (id, corp_id, employee_key, subject, ip_address, at, tries, due_at, about,
             user_agent) VALUES ($1, $2, $3, $4, $5, $6, $7, $6, $8, $9)";
         let (corp, id) = (self.employee.corp(), self.employee.id());
@@ -117,28 +89,27 @@ impl Notice {
 
 impl Store {
     /// Claims up to `limit` due notices for this node until `until`; then they are due again.
-    pub async fn claim_notices(&self, now: Timestamp, until: Timestamp, limit: i64) -> Result<Vec<Notice>, StoreError> {
+    pub async fn claim_notices(&self, now: Timestamp, until: Timestamp, limit: i64) -> Result<Vec<Notice>> {
         self.database.write(move |tx| tx.rows(&claim(), &args![now, until, limit], notice)).await
     }
 
     /// Postpones a notice that could not be delivered.
-    pub async fn postpone_notice(&self, id: String, until: Timestamp) -> Result<(), StoreError> {
+    pub async fn postpone_notice(&self, id: String, until: Timestamp) -> Result<()> {
         let text = "UPDATE notice SET due_at = $2 WHERE id = $1";
         self.database.write(move |tx| tx.execute(text, &args![&*id, until]).map(drop)).await
     }
 
     /// Removes a notice that was delivered, or cannot be delivered.
-    pub async fn delete_notice(&self, id: String) -> Result<(), StoreError> {
+    pub async fn delete_notice(&self, id: String) -> Result<()> {
         self.database.write(move |tx| tx.execute("DELETE FROM notice WHERE id = $1", &args![&*id]).map(drop)).await
     }
 }
 
-fn notice(row: &Row<'_>) -> Result<Notice, StoreError> {
-    let subject = row.text(3)?;
-    let subject = NoticeSubject::ALL.into_iter().find(|known| known.name() == subject);
+fn notice(row: &Row<'_>) -> Result<Notice> {
+    let subject = NoticeSubject::from_name(&row.text(3)?);
     Ok(Notice {
         id: row.text(0)?,
-        employee: EmployeeKey::from_parts(&row.text(1)?, &row.text(2)?),
+        employee: row.employee(1)?,
         subject: subject.ok_or_else(|| StoreError::damaged("unknown subject of a notice"))?,
         address: row.text(4)?,
         at: row.timestamp(5)?,
@@ -146,10 +117,4 @@ fn notice(row: &Row<'_>) -> Result<Notice, StoreError> {
         about: SignInReference::from_text(&row.text(7)?),
         user_agent: row.text(8)?,
     })
-}
-
-/// Removes notices that are too old to be useful.
-pub(super) fn sweep(tx: &Tx<'_>, now: Timestamp, batch: i64) -> Result<usize, StoreError> {
-    let text = "DELETE FROM notice WHERE id IN (SELECT id FROM notice WHERE at <= $1 LIMIT $2)";
-    tx.execute(text, &args![now - NOTICE_RETENTION, batch])
 }

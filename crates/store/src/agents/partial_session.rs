@@ -10,7 +10,7 @@ use super::failed_attempts::{self, AttemptKind, AttemptsToClear};
 use crate::database::{Row, Tx};
 use crate::deny_list::{EndReason, denied, deny};
 use crate::locks::{lock_agent_where, lock_enabled_employee};
-use crate::{Store, StoreError};
+use crate::{Store, Result};
 
 /// A partial session.
 #[derive(Clone, Debug)]
@@ -35,16 +35,15 @@ pub enum PartialSessionLookup {
 }
 
 impl Store {
-    /// Stores a partial session and the notice for the agent, and clears the failed attempts of the kind that succeeded.
-    /// Returns `false`, and changes nothing, when the agent or the employee is disabled or missing, or `hash` is no
-    /// longer that of the agent's password.
+    /// Stores a partial session and the notice, and clears the failed attempts of the kind that succeeded; `false`,
+    /// with no change, when the agent or employee is disabled or missing, or `hash` is no longer that of the password.
     pub async fn begin_partial_session(
         &self,
         half: PartialSessionRecord,
         hash: String,
         trial: AttemptKind,
         notice: Notice,
-    ) -> Result<bool, StoreError> {
+    ) -> Result<bool> {
         self.database
             .write(move |tx| {
                 let (corp, id) = (half.employee.corp(), half.employee.id());
@@ -64,18 +63,15 @@ impl Store {
             .await
     }
 
-    /// Looks up the digest of a partial session.
-    ///
-    /// # Errors
-    /// When the store fails; then the token must not count as valid.
-    pub async fn partial_session(&self, digest: &Digest) -> Result<PartialSessionLookup, StoreError> {
+    /// Looks up the digest of a partial session. If the store fails, the token must not count as valid.
+    pub async fn partial_session(&self, digest: &Digest) -> Result<PartialSessionLookup> {
         let digest = *digest;
         let text = "SELECT h.corp_id, h.employee_key, h.expires_at,
             CASE WHEN a.disabled_at IS NULL AND e.disabled_at IS NULL THEN 0 ELSE 1 END FROM half_session h
             JOIN agent a ON a.corp_id = h.corp_id AND a.employee_key = h.employee_key
             JOIN employee e ON e.corp_id = h.corp_id AND e.employee_key = h.employee_key WHERE h.digest = $1";
         let read = move |row: &Row<'_>| {
-            let employee = EmployeeKey::from_parts(&row.text(0)?, &row.text(1)?);
+            let employee = row.employee(0)?;
             Ok((PartialSessionRecord { digest, employee, expires_at: row.timestamp(2)? }, row.int(3)? != 0))
         };
         self.database
@@ -91,10 +87,8 @@ impl Store {
     }
 
     /// Ends a partial session and denies its digest; `false`, with no change, when it had ended or been completed already.
-    ///
-    /// # Errors
-    /// When the store fails; then the partial session must not be treated as ended.
-    pub async fn end_partial_session(&self, digest: Digest, deny_until: Timestamp) -> Result<bool, StoreError> {
+    /// If the store fails, the partial session must not be treated as ended.
+    pub async fn end_partial_session(&self, digest: Digest, deny_until: Timestamp) -> Result<bool> {
         self.database
             .write(move |tx| {
                 let owner = "(corp_id, employee_key) IN
@@ -119,32 +113,24 @@ pub(crate) fn lock_if_valid(
     digest: Digest,
     employee: &EmployeeKey,
     now: Timestamp,
-) -> Result<bool, StoreError> {
+) -> Result<bool> {
     let text =
         "SELECT 1 FROM half_session WHERE digest = $1 AND corp_id = $2 AND employee_key = $3 AND expires_at > $4";
     let values = args![digest, employee.corp(), employee.id(), now];
     let agent = "corp_id = $1 AND employee_key = $2 AND disabled_at IS NULL";
     let counts = lock_agent_where(tx, agent, &args![employee.corp(), employee.id()])?;
-    Ok(counts && tx.first(text, &values, |row| row.int(0))?.is_some())
+    Ok(counts && tx.exists(text, &values)?)
 }
 
 /// Removes a partial session that a session has replaced.
-pub(crate) fn complete(tx: &Tx<'_>, digest: Digest) -> Result<(), StoreError> {
+pub(crate) fn complete(tx: &Tx<'_>, digest: Digest) -> Result<()> {
     tx.execute(DELETE_PARTIAL_SESSION, &args![digest]).map(drop)
 }
 
-/// Ends all partial sessions of an agent.
-pub(crate) fn end_all(tx: &Tx<'_>, key: &EmployeeKey, why: EndReason, deny_until: Timestamp) -> Result<(), StoreError> {
+pub(crate) fn end_all(tx: &Tx<'_>, key: &EmployeeKey, why: EndReason, deny_until: Timestamp) -> Result<()> {
     let text = "INSERT INTO denied_token (digest, reason, until) SELECT digest, $3, $4 FROM half_session
         WHERE corp_id = $1 AND employee_key = $2 ON CONFLICT DO NOTHING";
     tx.execute(text, &args![key.corp(), key.id(), why.name(), deny_until])?;
     let text = "DELETE FROM half_session WHERE corp_id = $1 AND employee_key = $2";
     tx.execute(text, &args![key.corp(), key.id()]).map(drop)
-}
-
-/// Removes partial sessions that ended before `ended`.
-pub(super) fn sweep(tx: &Tx<'_>, ended: Timestamp, batch: i64) -> Result<usize, StoreError> {
-    let text = "DELETE FROM half_session WHERE digest IN
-        (SELECT digest FROM half_session WHERE expires_at <= $1 LIMIT $2)";
-    tx.execute(text, &args![ended, batch])
 }

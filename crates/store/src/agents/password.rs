@@ -1,16 +1,15 @@
 //! Passwords: setting and resetting them, and ending what depends on the old password.
 
-use std::fmt;
 
 use deskpass_core::{Digest, EmployeeKey, Timestamp};
 
 use super::failed_attempts::{self, AttemptsToClear};
-use super::{Notice, browser, partial_session};
-use crate::database::{Sql, Tx};
+use super::{Notice, browser};
+use crate::database::{SqlValue, Tx};
 use crate::deny_list::EndReason;
-use crate::locks::{lock_agent_where, lock_enabled_employee};
+use crate::locks::{lock_agent, lock_enabled_employee};
 use crate::sessions::{SessionScope, end_sessions_of};
-use crate::{ChangeAuthor, ChangeError, LogEntry, Store, StoreError};
+use crate::{ChangeAuthor, ChangeError, LogEntry, Store, Result};
 
 /// A request to set a password.
 #[derive(Clone)]
@@ -35,11 +34,7 @@ pub struct NewPassword {
     pub entry: LogEntry,
 }
 
-impl fmt::Debug for NewPassword {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("NewPassword").field("employee", &self.employee).finish_non_exhaustive()
-    }
-}
+debug_only!(NewPassword, employee);
 
 /// The condition for setting a new password.
 #[derive(Clone)]
@@ -52,15 +47,7 @@ pub enum PasswordPrecondition {
     SetupCode(Digest),
 }
 
-impl fmt::Debug for PasswordPrecondition {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::NoPassword => "NoPassword",
-            Self::Hash(_) => "Hash",
-            Self::SetupCode(_) => "SetupCode",
-        })
-    }
-}
+debug_only!(PasswordPrecondition);
 
 const SET_PASSWORD: &str =
     "UPDATE agent SET password_hash = $3, password_set_at = $4, setup_code = NULL, setup_code_until = NULL";
@@ -74,24 +61,21 @@ impl Store {
     /// and failed attempts at the password are deleted, and a setup code is consumed. Returns the number of ended sessions;
     /// `None`, with no change, when the precondition fails, the employee is disabled, or there is no enabled agent record.
     pub async fn set_password(&self, by: ChangeAuthor, new: NewPassword) -> Result<Option<usize>, ChangeError> {
-        self.authorized(by)
-            .write(move |tx| {
-                // The same lock order as a sign-in. The locks also keep the agent and the employee from being disabled meanwhile.
-                let who = args![new.employee.corp(), new.employee.id()];
-                lock_agent_where(tx, "corp_id = $1 AND employee_key = $2", &who)?;
-                if !lock_enabled_employee(tx, &new.employee)? || !replace(tx, &new)? {
-                    return Ok(None);
-                }
-                let which = new.keep.map_or(SessionScope::All, SessionScope::AllBut);
-                let ended = end_sessions_of(tx, &new.employee, which, EndReason::Kicked, new.deny_until)?;
-                partial_session::end_all(tx, &new.employee, EndReason::Kicked, new.deny_until)?;
-                browser::forget_all(tx, &new.employee, new.keep_browser)?;
-                failed_attempts::clear(tx, &new.employee, AttemptsToClear::AllPasswords)?;
-                new.notice.write(tx)?;
-                new.entry.write(tx)?;
-                Ok(Some(ended))
-            })
-            .await
+        self.write_as(by, move |tx| {
+            // The same lock order as a sign-in. The locks also keep the agent and the employee from being disabled meanwhile.
+            lock_agent(tx, &new.employee)?;
+            if !lock_enabled_employee(tx, &new.employee)? || !replace(tx, &new)? {
+                return Ok(None);
+            }
+            let which = new.keep.map_or(SessionScope::All, SessionScope::AllBut);
+            let ended = end_sessions_of(tx, &new.employee, which, EndReason::Kicked, new.deny_until)?;
+            browser::forget_all(tx, &new.employee, new.keep_browser)?;
+            failed_attempts::clear(tx, &new.employee, AttemptsToClear::AllPasswords)?;
+            new.notice.write(tx)?;
+            new.entry.write(tx)?;
+            Ok(Some(ended))
+        })
+        .await
     }
 
     /// Whether an enabled agent of an enabled employee has a valid setup code with this digest.
@@ -100,15 +84,14 @@ impl Store {
         key: EmployeeKey,
         code: Digest,
         now: Timestamp,
-    ) -> Result<bool, StoreError> {
+    ) -> Result<bool> {
         let text = format!("SELECT 1 FROM agent WHERE {ENABLED_AGENT} AND setup_code = $3 AND setup_code_until > $4");
-        let found = move |sql: &Sql<'_>| sql.first(&text, &args![key.corp(), key.id(), code, now], |row| row.int(0));
-        Ok(self.database.read(found).await?.is_some())
+        self.database.read(move |sql| sql.exists(&text, &args![key.corp(), key.id(), code, now])).await
     }
 
-    /// Deletes an agent's password and stores the digest of the setup code for the next one. What began with the old
-    /// password ends: sessions, partial sessions and known browsers. Returns the number of ended sessions, `None` when
-    /// there is no such agent.
+    /// Deletes an agent's password and what began with it (sessions, partial sessions, known browsers), and stores the
+    /// digest of the setup code for the next one. Returns the number of ended sessions, `None` when there is no such
+    /// agent.
     pub async fn reset_password(
         &self,
         by: ChangeAuthor,
@@ -118,39 +101,31 @@ impl Store {
         deny_until: Timestamp,
         entry: LogEntry,
     ) -> Result<Option<usize>, ChangeError> {
-        self.authorized(by)
-            .write(move |tx| {
-                let text = "UPDATE agent SET password_hash = NULL, password_set_at = NULL, setup_code = $3,
-                    setup_code_until = $4 WHERE corp_id = $1 AND employee_key = $2";
-                if tx.execute(text, &args![key.corp(), key.id(), setup_code, until])? == 0 {
-                    return Ok(None);
-                }
-                let ended = end_sessions_of(tx, &key, SessionScope::ByPassword, EndReason::Kicked, deny_until)?;
-                partial_session::end_all(tx, &key, EndReason::Kicked, deny_until)?;
-                browser::forget_all(tx, &key, None)?;
-                entry.write(tx)?;
-                Ok(Some(ended))
-            })
-            .await
+        self.write_as(by, move |tx| {
+            let text = "UPDATE agent SET password_hash = NULL, password_set_at = NULL, setup_code = $3,
+                setup_code_until = $4 WHERE corp_id = $1 AND employee_key = $2";
+            if tx.execute(text, &args![key.corp(), key.id(), setup_code, until])? == 0 {
+                return Ok(None);
+            }
+            let ended = end_sessions_of(tx, &key, SessionScope::ByPassword, EndReason::Kicked, deny_until)?;
+            browser::forget_all(tx, &key, None)?;
+            entry.write(tx)?;
+            Ok(Some(ended))
+        })
+        .await
     }
 }
 
 /// Stores the new hash if the precondition holds.
-fn replace(tx: &Tx<'_>, new: &NewPassword) -> Result<bool, StoreError> {
-    let (corp, id, hash) = (new.employee.corp(), new.employee.id(), &*new.hash);
-    let changed = match &new.precondition {
-        PasswordPrecondition::NoPassword => tx.execute(
-            &format!("{SET_PASSWORD} WHERE {ENABLED_AGENT} AND password_hash IS NULL"),
-            &args![corp, id, hash, new.at],
-        )?,
-        PasswordPrecondition::Hash(old) => tx.execute(
-            &format!("{SET_PASSWORD} WHERE {ENABLED_AGENT} AND password_hash = $5"),
-            &args![corp, id, hash, new.at, &**old],
-        )?,
+fn replace(tx: &Tx<'_>, new: &NewPassword) -> Result<bool> {
+    let (condition, value) = match &new.precondition {
+        PasswordPrecondition::NoPassword => ("password_hash IS NULL", None),
+        PasswordPrecondition::Hash(old) => ("password_hash = $5", Some(SqlValue::from(&**old))),
         PasswordPrecondition::SetupCode(code) => {
-            let text = format!("{SET_PASSWORD} WHERE {ENABLED_AGENT} AND setup_code = $5 AND setup_code_until > $4");
-            tx.execute(&text, &args![corp, id, hash, new.at, *code])?
+            ("setup_code = $5 AND setup_code_until > $4", Some(SqlValue::from(*code)))
         }
     };
-    Ok(changed == 1)
+    let text = format!("{SET_PASSWORD} WHERE {ENABLED_AGENT} AND {condition}");
+    let values = args![new.employee.corp(), new.employee.id(), &*new.hash, new.at].into_iter().chain(value);
+    Ok(tx.execute(&text, &values.collect::<Vec<_>>())? == 1)
 }

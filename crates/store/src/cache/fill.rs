@@ -20,7 +20,6 @@ pub(crate) type Entries<K, V> = sync::Cache<K, Arc<V>>;
 type Placeholder<'a, K, V> =
     PlaceholderGuard<'a, K, Arc<V>, UnitWeighter, DefaultHashBuilder, DefaultLifecycle<K, Arc<V>>>;
 
-/// Result of a lookup in the cache.
 pub(crate) enum CacheLookup<'a, K, V> {
     /// The cached value, which another request may just have read.
     Hit(Arc<V>),
@@ -28,8 +27,7 @@ pub(crate) enum CacheLookup<'a, K, V> {
     Miss(Gap<'a, K, V>),
 }
 
-/// A gap in the cache that one request is to fill. It holds a placeholder, which is removed with the key; without one,
-/// the cache is bypassed.
+/// A gap that one request is to fill. Its placeholder is removed with the key; without one, the cache is bypassed.
 pub(crate) struct Gap<'a, K, V>(Option<Placeholder<'a, K, V>>);
 
 impl<K: Hash + Eq + Clone, V> Gap<'_, K, V> {
@@ -53,7 +51,7 @@ impl Cache {
         key: &K,
     ) -> CacheLookup<'a, K, V> {
         loop {
-            if !self.is_trusted() {
+            if !self.freshness.is_valid() {
                 return CacheLookup::Miss(Gap(None));
             }
             if let Some(value) = entries.get(key) {

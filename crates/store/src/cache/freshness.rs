@@ -36,7 +36,7 @@ impl Freshness {
         Self { until: AtomicU64::new(0) }
     }
 
-    pub(super) fn is_valid(&self) -> bool {
+    pub(crate) fn is_valid(&self) -> bool {
         let until = self.until.load(Ordering::Acquire);
         until == u64::MAX || BootInstant::now() < BootInstant(Duration::from_millis(until))
     }

@@ -9,13 +9,12 @@ use super::migrate;
 use super::postgres::{self, Column, PostgresConnection};
 use super::sqlite::{Sqlite, SqliteConnection};
 use super::{Mode, OpenError, PostgresSettings, RECORD_TIME, Sql, SqlValue};
-use crate::StoreError;
+use crate::{Result, StoreError};
 use crate::cache::{Cache, Freshness};
 
 /// The tables that are not copied: they describe the database itself, are the same in every database, or their rows expire soon.
 const NOT_COPIED: [&str; 7] = ["chore", "desk", "journal", "migration", "probe", "role", "used_once"];
 
-/// The number of rows per batch.
 const BATCH_ROWS: i64 = 5_000;
 
 /// The progress of a copy.
@@ -73,9 +72,6 @@ pub enum CopyError {
 
 /// Copies the embedded database in `from` into an empty PostgreSQL database. One transaction creates and fills the
 /// tables, so a failed copy leaves nothing behind. The source must not be in use, and is not changed.
-///
-/// # Errors
-/// When the source is in use or unusable, or when the target is not empty or unusable.
 pub async fn copy(
     from: &Path,
     to: &PostgresSettings,
@@ -83,12 +79,16 @@ pub async fn copy(
     now: Timestamp,
     mut progress: impl FnMut(CopyProgress<'_>) + Send + 'static,
 ) -> Result<CopyReport, CopyError> {
-    let unreadable = |error| OpenError::Database { path: from.join("deskpass.db"), error };
-    check_source_version(&from.join("deskpass.db")).map_err(|error| error.map_source(unreadable))?;
+    let unreadable = |error| CopyError::Source(OpenError::Database { path: from.join("deskpass.db"), error });
+    let (found, known) = (schema_version(&from.join("deskpass.db")).map_err(unreadable)?, migrate::newest_version());
+    // An older source would have to be migrated, which takes the key of the login log.
+    if found < known {
+        return Err(CopyError::Older { found, known });
+    }
     // Held until the end, so that no other process changes the source during the copy.
     let cache = Arc::new(Cache::new(1, Freshness::permanent()));
     let source = Sqlite::open(from, mode, cache, now, None).map_err(CopyError::Source)?;
-    let reader = source.reader().map_err(unreadable).map_err(CopyError::Source)?;
+    let reader = source.readers.connect().map_err(unreadable)?;
     let name = postgres::display_name(to).map_err(CopyError::Target)?;
     let work = move |target: &PostgresConnection| {
         let failed = |error| OpenError::Server { server: name.clone(), error };
@@ -100,26 +100,8 @@ pub async fn copy(
     postgres::with_connection(to, work).await.map_err(CopyError::Target)?
 }
 
-/// Rejects a source with an older schema: its migration needs the key of the login log, which a copy does not have.
-fn check_source_version(path: &Path) -> Result<(), SourceError> {
-    let connection = SqliteConnection::open_reader(path).map_err(SourceError::Failed)?;
-    let (found, known) =
-        (migrate::schema_version(&Sql::Sqlite(&connection)).map_err(SourceError::Failed)?, migrate::newest_version());
-    if found < known { Err(SourceError::Older { found, known }) } else { Ok(()) }
-}
-
-enum SourceError {
-    Failed(StoreError),
-    Older { found: i64, known: i64 },
-}
-
-impl SourceError {
-    fn map_source(self, unreadable: impl FnOnce(StoreError) -> OpenError) -> CopyError {
-        match self {
-            Self::Failed(error) => CopyError::Source(unreadable(error)),
-            Self::Older { found, known } => CopyError::Older { found, known },
-        }
-    }
+fn schema_version(path: &Path) -> Result<i64> {
+    migrate::schema_version(&Sql::Sqlite(&SqliteConnection::open_reader(path)?))
 }
 
 fn copy_all(
@@ -157,20 +139,20 @@ fn copy_all(
 }
 
 /// The tables to copy, in the order in which they were created: a table exists before another refers to it.
-fn tables(source: &SqliteConnection) -> Result<Vec<String>, StoreError> {
+fn tables(source: &SqliteConnection) -> Result<Vec<String>> {
     let text = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY rowid";
     let names = source.rows(text, &[], |row| row.text(0))?;
     Ok(names.into_iter().filter(|name| !NOT_COPIED.contains(&&**name)).collect())
 }
 
 /// Locks out sign-ins during the copy. Other connections see an empty target until the commit.
-fn lock(target: &PostgresConnection) -> Result<(), StoreError> {
+fn lock(target: &PostgresConnection) -> Result<()> {
     target.batch("SET LOCAL lock_timeout = 0")?;
     target.batch("LOCK TABLE employee, session, denied_token, login_log IN SHARE ROW EXCLUSIVE MODE")
 }
 
 /// Copies the newest recorded time, so that the clock does not start before it, and the key check; then commits.
-fn finish(source: &SqliteConnection, target: &PostgresConnection) -> Result<(), StoreError> {
+fn finish(source: &SqliteConnection, target: &PostgresConnection) -> Result<()> {
     let newest = source.first("SELECT at FROM probe", &[], |row| row.timestamp(0))?;
     target.execute(RECORD_TIME, &args![newest])?;
     let check = source.first("SELECT key_check FROM desk", &[], |row| row.maybe_text(0))?.flatten();
@@ -183,7 +165,7 @@ fn copy_table(
     target: &PostgresConnection,
     table: &str,
     progress: &mut impl FnMut(CopyProgress<'_>),
-) -> Result<u64, StoreError> {
+) -> Result<u64> {
     let columns = columns(source, table)?;
     let names: Vec<_> = columns.iter().map(|column| &*column.name).collect();
     let text = format!("SELECT {}, rowid FROM {table} WHERE rowid > $1 ORDER BY rowid LIMIT $2", names.join(", "));
@@ -202,7 +184,7 @@ fn copy_table(
     }
 }
 
-fn columns(source: &SqliteConnection, table: &str) -> Result<Vec<Column>, StoreError> {
+fn columns(source: &SqliteConnection, table: &str) -> Result<Vec<Column>> {
     let text = "SELECT name, type FROM pragma_table_info($1) ORDER BY cid";
     source.rows(text, &args![table], |row| Ok(Column { name: row.text(0)?, is_text: row.text(1)? == "TEXT" }))
 }
@@ -218,7 +200,7 @@ mod tests {
         let cache = Arc::new(Cache::new(1, Freshness::permanent()));
         let now = Timestamp::from_millis(0);
         let source = Sqlite::open(directory.path(), Mode::Production, cache, now, None).unwrap();
-        let reader = source.reader().unwrap();
+        let reader = source.readers.connect().unwrap();
         let (copied, all) = (tables(&reader).unwrap(), "SELECT name FROM sqlite_master WHERE type = 'table'");
         assert!(copied.iter().any(|table| table == "session"));
         assert_eq!(copied.len() + NOT_COPIED.len(), reader.rows(all, &[], |row| row.text(0)).unwrap().len());

@@ -4,7 +4,7 @@ use super::migrate::{self, MigrateError};
 use super::postgres::{self, PostgresConnection};
 use super::sqlite::SqliteConnection;
 use super::{Location, Mode, OpenError, Sql};
-use crate::StoreError;
+use crate::{Result, StoreError};
 
 /// The reason why a direct read failed.
 #[derive(Debug, thiserror::Error)]
@@ -29,7 +29,7 @@ pub enum DirectReadError {
 pub(crate) async fn read_directly<T: Send + 'static>(
     location: &Location,
     mode: Mode,
-    work: impl FnOnce(&Sql<'_>) -> Result<T, StoreError> + Send + 'static,
+    work: impl FnOnce(&Sql<'_>) -> Result<T> + Send + 'static,
 ) -> Result<T, DirectReadError> {
     match location {
         Location::Embedded(directory) => {
@@ -48,11 +48,13 @@ pub(crate) async fn read_directly<T: Send + 'static>(
             let place = postgres::display_name(server)?;
             let read = move |connection: &PostgresConnection| {
                 let failed = |error| OpenError::Server { server: place.clone(), error };
+                let read_only = "SET statement_timeout = 0; SET default_transaction_read_only = on";
+                connection.batch(read_only).map_err(failed)?;
                 let sql = Sql::Postgres(connection);
                 check_schema(&sql, mode, &place, "choose another database with store.url", failed)?;
                 Ok(work(&sql)?)
             };
-            postgres::with_read_only_connection(server, read).await?
+            postgres::with_connection(server, read).await?
         }
     }
 }
@@ -77,8 +79,8 @@ fn check_schema(
 /// choose a sort because it underestimates the size of the tables.
 pub(crate) fn in_snapshot<T>(
     sql: &Sql<'_>,
-    work: impl FnOnce(&Sql<'_>) -> Result<T, StoreError>,
-) -> Result<T, StoreError> {
+    work: impl FnOnce(&Sql<'_>) -> Result<T>,
+) -> Result<T> {
     sql.batch(match sql {
         Sql::Sqlite(_) => "BEGIN",
         Sql::Postgres(_) => {

@@ -8,7 +8,7 @@ use include_dir::{Dir, File, include_dir};
 
 use super::{Mode, OpenError, Sql, Tx};
 use crate::login_log::{begin_chains, is_other_key};
-use crate::{ChainKey, StoreError};
+use crate::{ChainKey, Result, StoreError};
 
 static MIGRATION_FILES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/migrations");
 
@@ -63,12 +63,10 @@ impl MigrateError {
     }
 }
 
-/// Runs the missing migrations. Data of another mode is left unchanged. When several processes migrate at once, one
-/// does the work and the others find it done.
-///
-/// With a key, the migration that creates the marker table also writes the marker. When the data was written with another key,
-/// nothing is migrated. Without a key, no marker is written and `deskpass audit verify` reports that. This is for a target that
-/// receives the marker of its source.
+/// Runs the missing migrations, unless the data has another mode or was written with another key. When several
+/// processes migrate at once, one does the work. With a key, the migration that creates the marker table also writes
+/// the marker. Without a key, no marker is written and `deskpass audit verify` reports that: for a target that receives
+/// the marker of its source.
 pub(super) fn run(sql: &Sql<'_>, mode: Mode, now: Timestamp, key: Option<&ChainKey>) -> Result<(), MigrateError> {
     let known = newest_version();
     // Usually there is nothing to do, and this check needs only read permission.
@@ -84,19 +82,17 @@ pub(super) fn run(sql: &Sql<'_>, mode: Mode, now: Timestamp, key: Option<&ChainK
     outcome
 }
 
-/// Begins a transaction and migrates the tables in it. It writes no marker for the login log, because the target
-/// receives the marker of its source in the same transaction.
+/// Begins a transaction and migrates the tables in it, without a marker: the target receives that of its source.
 pub(super) fn begin_migrated(sql: &Sql<'_>, mode: Mode, now: Timestamp) -> Result<(), MigrateError> {
     begin(sql)?;
     if schema_version(sql)? == newest_version() { check_mode(sql, mode) } else { migrate(sql, mode, now, None) }
 }
 
 /// Begins a transaction that excludes other migrations.
-fn begin(sql: &Sql<'_>) -> Result<(), StoreError> {
+fn begin(sql: &Sql<'_>) -> Result<()> {
     match sql {
         Sql::Sqlite(_) => sql.batch("BEGIN IMMEDIATE"),
-        // A table change waits for the running statements, and new statements wait behind it. A short lock timeout
-        // keeps the other nodes from waiting.
+        // A table change waits for running statements, and new ones wait behind it: so the lock timeout is short.
         Sql::Postgres(_) => sql.batch(
             "BEGIN; SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0;
              SELECT pg_advisory_xact_lock(hashtext('deskpass ' || current_schema()));
@@ -132,20 +128,19 @@ fn migrate(sql: &Sql<'_>, mode: Mode, now: Timestamp, key: Option<&ChainKey>) ->
 }
 
 /// Returns the schema version, or 0 when there are no tables.
-pub(super) fn schema_version(sql: &Sql<'_>) -> Result<i64, StoreError> {
+pub(super) fn schema_version(sql: &Sql<'_>) -> Result<i64> {
     if has_migrations(sql)? { version(sql) } else { Ok(0) }
 }
 
-/// Returns whether the data has a migration table.
-fn has_migrations(sql: &Sql<'_>) -> Result<bool, StoreError> {
+fn has_migrations(sql: &Sql<'_>) -> Result<bool> {
     let text = match sql {
         Sql::Sqlite(_) => "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'migration'",
         Sql::Postgres(_) => "SELECT 1 WHERE to_regclass('migration') IS NOT NULL",
     };
-    Ok(sql.first(text, &[], |row| row.int(0))?.is_some())
+    sql.exists(text, &[])
 }
 
-fn version(sql: &Sql<'_>) -> Result<i64, StoreError> {
+fn version(sql: &Sql<'_>) -> Result<i64> {
     Ok(sql.first("SELECT COALESCE(MAX(id), 0) FROM migration", &[], |row| row.int(0))?.unwrap_or(0))
 }
 

@@ -6,8 +6,8 @@ mod dedicated;
 mod inspect;
 mod journal;
 mod pool;
-mod settings;
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use deskpass_core::Timestamp;
@@ -15,26 +15,39 @@ use tokio::sync::Notify;
 
 pub(super) use connection::Column;
 pub(crate) use connection::PostgresConnection;
-pub(super) use dedicated::{display_name, with_connection, with_migrated_connection, with_read_only_connection};
+pub(super) use dedicated::{display_name, with_connection, with_migrated_connection};
 pub use inspect::{PostgresStatus, inspect_postgres};
 pub(super) use journal::{probe_write, sweep};
-pub use settings::PostgresSettings;
 
 use super::{Mode, OpenError, Sql, Tx};
 use crate::cache::{Cache, CacheChange};
-use crate::{ChainKey, StoreError};
+use crate::{ChainKey, Result, StoreError};
 use address::PostgresAddress;
 use connection::ConnectionHealth;
 use dedicated::run_migrations;
 use journal::JournalReader;
 use pool::{AccessMode, Pool, WorkError};
 
+/// The settings for a PostgreSQL server that several nodes share.
+#[derive(Clone)]
+pub struct PostgresSettings {
+    /// `postgres://user:password@host:port/database`, with the options of PostgreSQL URLs.
+    pub url: String,
+    /// The maximum number of connections of this node, besides the connection that reads the journal.
+    pub connections: usize,
+    /// A CA file to trust in addition to the system's certificates.
+    pub ca_file: Option<PathBuf>,
+}
+
+debug_only!(PostgresSettings, connections);
+
 #[derive(Debug)]
 pub(crate) struct PostgresDatabase {
-    pool: Pool,
+    pool: Arc<Pool>,
     cache: Arc<Cache>,
-    reader: JournalReader,
-    changed: Arc<Notify>,
+    pub(crate) reader: JournalReader,
+    /// Fires after this node commits a change that concerns other nodes.
+    pub(crate) changed: Arc<Notify>,
 }
 
 impl PostgresDatabase {
@@ -48,14 +61,14 @@ impl PostgresDatabase {
         let address = PostgresAddress::new(settings)?;
         run_migrations(address.clone(), mode, now, key).await?;
         let reader = JournalReader::start(address.clone(), Arc::clone(&cache));
-        let pool = Pool::new(address, settings.connections);
+        let pool = Arc::new(Pool::new(address, settings.connections));
         Ok(Self { pool, cache, reader, changed: Arc::default() })
     }
 
     pub(super) async fn read<T: Send + 'static>(
         &self,
-        query: impl Fn(&Sql<'_>) -> Result<T, StoreError> + Send + 'static,
-    ) -> Result<T, StoreError> {
+        query: impl Fn(&Sql<'_>) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
         self.pool
             .run(AccessMode::Read, move |connection| query(&Sql::Postgres(connection)).map_err(WorkError::RolledBack))
             .await
@@ -63,32 +76,16 @@ impl PostgresDatabase {
 
     pub(super) async fn write<T: Send + 'static>(
         &self,
-        work: impl Fn(&mut Tx<'_>) -> Result<T, StoreError> + Send + 'static,
-    ) -> Result<T, StoreError> {
+        work: impl Fn(&mut Tx<'_>) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
         let (cache, changed) = (Arc::clone(&self.cache), Arc::clone(&self.changed));
         self.pool.run(AccessMode::Write, move |connection| transact(connection, &work, &cache, &changed)).await
     }
-
-    /// Returns the signal that fires after this node commits a change that concerns other nodes.
-    pub(super) fn changed(&self) -> &Arc<Notify> {
-        &self.changed
-    }
-
-    /// Reads the changes of other nodes immediately.
-    pub(super) fn catch_up(&self) {
-        self.reader.wake();
-    }
-
-    /// Waits until this node has read every change that other nodes committed before this call.
-    pub(super) async fn wait_until_caught_up(&self) {
-        self.reader.wait_until_caught_up().await;
-    }
 }
 
-/// Runs `work` in a transaction.
 fn transact<T>(
     connection: &PostgresConnection,
-    work: &impl Fn(&mut Tx<'_>) -> Result<T, StoreError>,
+    work: &impl Fn(&mut Tx<'_>) -> Result<T>,
     cache: &Cache,
     changed: &Notify,
 ) -> Result<T, WorkError> {
@@ -102,8 +99,7 @@ fn transact<T>(
         }
     };
     let committed = connection.batch("COMMIT").map_err(WorkError::CommitUnknown);
-    // This node must not cache a new session: another node may already have ended it, and this node may already have
-    // read that change.
+    // A new session is not cached: another node may have ended it, and this node may have read that change.
     touched.retain(|change| !matches!(change, CacheChange::SessionStarted(..)));
     if touched.iter().any(CacheChange::concerns_other_nodes) {
         changed.notify_one();
@@ -118,15 +114,14 @@ fn transact<T>(
 /// Runs everything of a transaction except its commit.
 fn prepared<T>(
     connection: &PostgresConnection,
-    work: &impl Fn(&mut Tx<'_>) -> Result<T, StoreError>,
-) -> Result<(T, Vec<CacheChange>), StoreError> {
+    work: &impl Fn(&mut Tx<'_>) -> Result<T>,
+) -> Result<(T, Vec<CacheChange>)> {
     let mut tx = Tx::new(Sql::Postgres(connection));
     let done = work(&mut tx)?;
-    let changes = tx.into_changes();
-    journal::write(connection, &changes)?;
+    journal::write(connection, &tx.changes)?;
     // After a failed statement, COMMIT would roll back without an error.
     if connection.health() == ConnectionHealth::Healthy {
-        Ok((done, changes))
+        Ok((done, tx.changes))
     } else {
         Err(StoreError::unavailable(&"a statement of the transaction failed"))
     }

@@ -9,7 +9,7 @@ use super::sqlite::Sqlite;
 use super::{Location, Mode, OpenError, Sql, Tx};
 use crate::cache::{Cache, Freshness};
 use crate::login_log::{begin_chains, is_own_key};
-use crate::{LogEntry, StoreError};
+use crate::{LogEntry, Result};
 
 /// Whether a log may be restarted with the key that it was written with. That hides changes which the key can still show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,12 +20,8 @@ pub enum SameKey {
     Accept,
 }
 
-/// Adds all rows of the log to a chain with the key of `entry`, and writes `entry` after them, in one transaction. Returns
-/// `false`, and changes nothing, when the key is that of the log and `same_key` refuses it. No service may run on an
-/// embedded database meanwhile.
-///
-/// # Errors
-/// When the data is in use or cannot be used.
+/// Adds all rows of the log to a chain with the key of `entry`, and writes `entry` after them; `false`, with no change,
+/// when the log has that key and `same_key` refuses it. No service may run on an embedded database meanwhile.
 pub async fn restart_log(
     location: &Location,
     mode: Mode,
@@ -39,7 +35,7 @@ pub async fn restart_log(
             // Without the key: the data was created with another key, and the marker is created below.
             let store = Sqlite::open(directory, mode, cache, now, None)?;
             let failed = |error| OpenError::Database { path: directory.join("deskpass.db"), error };
-            store.write(move |tx| restart(tx, &entry, now, same_key)).await.map_err(failed)
+            store.writer.write(move |tx| restart(tx, &entry, now, same_key)).await.map_err(failed)
         }
         Location::Postgres(server) => {
             let name = postgres::display_name(server)?;
@@ -58,7 +54,7 @@ pub async fn restart_log(
     }
 }
 
-fn restart(tx: &Tx<'_>, entry: &LogEntry, now: Timestamp, same_key: SameKey) -> Result<bool, StoreError> {
+fn restart(tx: &Tx<'_>, entry: &LogEntry, now: Timestamp, same_key: SameKey) -> Result<bool> {
     // In the transaction and after the migrations, so that the rows that are checked are those that are restarted.
     if same_key == SameKey::Refuse && is_own_key(tx, &entry.key)? {
         return Ok(false);

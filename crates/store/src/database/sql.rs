@@ -9,7 +9,7 @@
 use super::postgres::PostgresConnection;
 use super::sqlite::SqliteConnection;
 use super::{Row, SqlValue};
-use crate::StoreError;
+use crate::Result;
 
 /// A borrowed connection to either database.
 #[derive(Clone, Copy, Debug)]
@@ -20,7 +20,7 @@ pub(crate) enum Sql<'a> {
 
 impl Sql<'_> {
     /// Runs a statement and returns how many rows it changed.
-    pub(super) fn execute(&self, text: &str, values: &[SqlValue<'_>]) -> Result<usize, StoreError> {
+    pub(super) fn execute(&self, text: &str, values: &[SqlValue<'_>]) -> Result<usize> {
         match self {
             Self::Sqlite(connection) => connection.execute(text, values),
             Self::Postgres(connection) => connection.execute(text, values),
@@ -28,24 +28,28 @@ impl Sql<'_> {
     }
 
     /// Runs several statements that take no values.
-    pub(super) fn batch(&self, text: &str) -> Result<(), StoreError> {
+    pub(super) fn batch(&self, text: &str) -> Result<()> {
         match self {
             Self::Sqlite(connection) => connection.batch(text),
             Self::Postgres(connection) => connection.batch(text),
         }
     }
 
-    /// Returns all rows of a query.
     pub(crate) fn rows<T>(
         &self,
         text: &str,
         values: &[SqlValue<'_>],
-        read: impl FnMut(&Row<'_>) -> Result<T, StoreError>,
-    ) -> Result<Vec<T>, StoreError> {
+        read: impl FnMut(&Row<'_>) -> Result<T>,
+    ) -> Result<Vec<T>> {
         match self {
             Self::Sqlite(connection) => connection.rows(text, values, read),
             Self::Postgres(connection) => connection.rows(text, values, read),
         }
+    }
+
+    /// Returns whether a query has a row.
+    pub(crate) fn exists(&self, text: &str, values: &[SqlValue<'_>]) -> Result<bool> {
+        Ok(self.first(text, values, |_| Ok(()))?.is_some())
     }
 
     /// Returns the first row of a query, if there is one.
@@ -53,8 +57,8 @@ impl Sql<'_> {
         &self,
         text: &str,
         values: &[SqlValue<'_>],
-        read: impl FnMut(&Row<'_>) -> Result<T, StoreError>,
-    ) -> Result<Option<T>, StoreError> {
+        read: impl FnMut(&Row<'_>) -> Result<T>,
+    ) -> Result<Option<T>> {
         match self {
             Self::Sqlite(connection) => connection.first(text, values, read),
             Self::Postgres(connection) => Ok(connection.rows(text, values, read)?.into_iter().next()),

@@ -15,17 +15,17 @@ use deskpass_core::Timestamp;
 pub(crate) use connection::SqliteConnection;
 
 use super::migrate;
-use super::{Mode, OpenError, Sql, Tx};
+use super::{Mode, OpenError, Sql};
 use crate::cache::Cache;
-use crate::{ChainKey, StoreError};
+use crate::{ChainKey, Result, StoreError};
 use lock::Lock;
 use readers::Readers;
 use writer::Writer;
 
 #[derive(Debug)]
 pub(crate) struct Sqlite {
-    readers: Readers,
-    writer: Writer,
+    pub(super) readers: Readers,
+    pub(super) writer: Writer,
     // Declared last, so that the directory is released after the connections are closed.
     _lock: Lock,
 }
@@ -58,25 +58,6 @@ impl Sqlite {
         lock.mark_created().map_err(refused)?;
         let writer = Writer::start(connection, cache).map_err(broken)?;
         Ok(Self { readers: Readers::new(path), writer, _lock: lock })
-    }
-
-    /// Opens a read-only connection.
-    pub(super) fn reader(&self) -> Result<SqliteConnection, StoreError> {
-        self.readers.connect()
-    }
-
-    pub(super) async fn read<T: Send + 'static>(
-        &self,
-        query: impl Fn(&Sql<'_>) -> Result<T, StoreError> + Send + 'static,
-    ) -> Result<T, StoreError> {
-        self.readers.read(query).await
-    }
-
-    pub(super) async fn write<T: Send + 'static>(
-        &self,
-        work: impl Fn(&mut Tx<'_>) -> Result<T, StoreError> + Send + 'static,
-    ) -> Result<T, StoreError> {
-        self.writer.write(work).await
     }
 }
 

@@ -3,13 +3,13 @@
 use std::ops::Deref;
 
 use super::{Sql, SqlValue};
-use crate::StoreError;
+use crate::Result;
 use crate::cache::CacheChange;
 
 /// A running transaction. Its changes are applied to the cache after the commit.
 pub(crate) struct Tx<'a> {
     sql: Sql<'a>,
-    changes: Vec<CacheChange>,
+    pub(super) changes: Vec<CacheChange>,
 }
 
 impl<'a> Tx<'a> {
@@ -17,19 +17,13 @@ impl<'a> Tx<'a> {
         Self { sql, changes: Vec::new() }
     }
 
-    /// Runs a statement and returns how many rows it changed.
-    pub(crate) fn execute(&self, text: &str, values: &[SqlValue<'_>]) -> Result<usize, StoreError> {
+    pub(crate) fn execute(&self, text: &str, values: &[SqlValue<'_>]) -> Result<usize> {
         self.sql.execute(text, values)
     }
 
     /// Records a change that the cache must apply after the commit.
     pub(crate) fn record_change(&mut self, change: CacheChange) {
         self.changes.push(change);
-    }
-
-    /// Returns the recorded changes.
-    pub(super) fn into_changes(self) -> Vec<CacheChange> {
-        self.changes
     }
 }
 

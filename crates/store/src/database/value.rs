@@ -5,7 +5,6 @@ use std::net::IpAddr;
 
 use deskpass_core::{Digest, Role, Timestamp};
 
-/// A value for a placeholder.
 #[derive(Clone, Debug)]
 pub(crate) enum SqlValue<'a> {
     Text(Cow<'a, str>),

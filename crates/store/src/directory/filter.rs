@@ -29,9 +29,6 @@ pub struct PeopleFilter {
 
 impl PeopleFilter {
     /// Parses a cursor that a page of this list returned.
-    ///
-    /// # Errors
-    /// When the text is not a cursor of a list in this order.
     pub fn cursor(&self, text: &str) -> Result<Cursor, InvalidCursor> {
         Cursor::parse(text, self.order())
     }

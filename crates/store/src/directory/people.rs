@@ -9,7 +9,7 @@ use super::person::{ListedPerson, listed};
 use super::query::{PeopleSql, SELECTIVE_LIMIT};
 use crate::cursor::CursorOrder;
 use crate::database::Sql;
-use crate::{Cursor, Store, StoreError};
+use crate::{Cursor, Store, Result};
 
 /// A page of a list of people.
 #[derive(Clone, Debug)]
@@ -20,21 +20,19 @@ pub struct PeoplePage {
     pub next: Option<String>,
 }
 
-/// The maximum number of people on a page.
 const MAX_PAGE_SIZE: usize = 1_000;
 
-/// The maximum number of listed corporations.
 const MAX_CORPORATIONS: usize = 1_000;
 
 impl Store {
     /// A page of a list of people; at most a thousand.
-    pub async fn people(&self, filter: PeopleFilter, at: PageStart, limit: i64) -> Result<PeoplePage, StoreError> {
+    pub async fn people(&self, filter: PeopleFilter, at: PageStart, limit: i64) -> Result<PeoplePage> {
         let limit = usize::try_from(limit).unwrap_or(0).min(MAX_PAGE_SIZE);
         self.database.read(move |sql| page(sql, &filter, &at, limit)).await
     }
 
     /// The number of people in a list; `at_most + 1` if there are more than `at_most`.
-    pub async fn count_people(&self, filter: PeopleFilter, at_most: i64) -> Result<i64, StoreError> {
+    pub async fn count_people(&self, filter: PeopleFilter, at_most: i64) -> Result<i64> {
         let at_most = at_most.saturating_add(1);
         self.database
             .read(move |sql| {
@@ -45,7 +43,7 @@ impl Store {
     }
 
     /// All corporations that have employees; at most a thousand.
-    pub async fn corporations(&self) -> Result<Vec<String>, StoreError> {
+    pub async fn corporations(&self) -> Result<Vec<String>> {
         // One index lookup per corporation, however many people it has.
         let text = "SELECT corp_id FROM employee WHERE corp_id > $1 ORDER BY corp_id LIMIT 1";
         self.database
@@ -62,7 +60,7 @@ impl Store {
     }
 }
 
-fn page(sql: &Sql<'_>, filter: &PeopleFilter, at: &PageStart, limit: usize) -> Result<PeoplePage, StoreError> {
+fn page(sql: &Sql<'_>, filter: &PeopleFilter, at: &PageStart, limit: usize) -> Result<PeoplePage> {
     let query = PeopleSql::page(filter, at, limit, is_selective(sql, filter)?)?;
     let found = sql.rows(&query.text, &query.values, |row| Ok((row.text(0)?, row.text(1)?)))?;
     let more = found.len() > limit;
@@ -76,7 +74,7 @@ fn page(sql: &Sql<'_>, filter: &PeopleFilter, at: &PageStart, limit: usize) -> R
 }
 
 /// The people with these keys, by key.
-fn read(sql: &Sql<'_>, corp: &str, keys: &[String]) -> Result<HashMap<String, ListedPerson>, StoreError> {
+fn read(sql: &Sql<'_>, corp: &str, keys: &[String]) -> Result<HashMap<String, ListedPerson>> {
     let mut people: HashMap<String, ListedPerson> = HashMap::with_capacity(keys.len());
     if keys.is_empty() {
         return Ok(people);
@@ -95,7 +93,7 @@ fn read(sql: &Sql<'_>, corp: &str, keys: &[String]) -> Result<HashMap<String, Li
 }
 
 /// Whether the role or department of a search has so few people that checking each is cheaper than walking all matches.
-pub(crate) fn is_selective(sql: &Sql<'_>, filter: &PeopleFilter) -> Result<bool, StoreError> {
+pub(crate) fn is_selective(sql: &Sql<'_>, filter: &PeopleFilter) -> Result<bool> {
     let role = match filter.selection {
         PeopleSelection::Term { role, .. } if role.is_some() || filter.department.is_some() => role,
         _ => return Ok(false),
@@ -107,7 +105,6 @@ pub(crate) fn is_selective(sql: &Sql<'_>, filter: &PeopleFilter) -> Result<bool,
     Ok(count.is_some_and(|count| count <= SELECTIVE_LIMIT))
 }
 
-/// The cursor right after a person.
 fn place_after(last: &ListedPerson, order: CursorOrder, place: &str) -> Cursor {
     let first = match order {
         CursorOrder::Name => last.person.name.clone(),

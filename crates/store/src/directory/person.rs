@@ -1,8 +1,8 @@
 //! A person as stored in the tables, and administrators.
 
-use deskpass_core::{EmployeeKey, IdentifiedPerson, Person, Role, Roles, Timestamp};
+use deskpass_core::{EmployeeKey, IdentifiedPerson, Person, Role, Timestamp};
 
-use crate::StoreError;
+use crate::Result;
 use crate::database::{Row, Sql, Tx};
 
 /// A person in a list.
@@ -45,32 +45,23 @@ const UPSERT_PERSON: &str = "INSERT INTO employee
     department_id = COALESCE($8, employee.department_id)";
 
 /// Adds a person without roles; `false`, with no change, when the person exists already.
-pub(super) fn insert(tx: &Tx<'_>, person: &Person, at: Timestamp) -> Result<bool, StoreError> {
-    let added = tx.execute(
-        "INSERT INTO employee (corp_id, employee_key, employee_id, name, department, avatar, created_at, department_id)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT DO NOTHING",
-        &args![
-            person.key.corp(),
-            person.key.id(),
-            &*person.employee_id,
-            &*person.name,
-            &*person.department,
-            &*person.avatar,
-            at,
-            &*person.department_id
-        ],
-    )?;
-    Ok(added > 0)
+pub(super) fn insert(tx: &Tx<'_>, person: &Person, at: Timestamp) -> Result<bool> {
+    let text = "INSERT INTO employee
+        (corp_id, employee_key, employee_id, name, department, avatar, created_at, department_id)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT DO NOTHING";
+    let Person { key, employee_id, name, department, department_id, avatar, .. } = person;
+    let (corp, id) = (key.corp(), key.id());
+    let values = args![corp, id, &**employee_id, &**name, &**department, &**avatar, at, &**department_id];
+    Ok(tx.execute(text, &values)? > 0)
 }
 
 /// Stores the platform's data about a person, and adds the person if they are new.
-pub(super) fn upsert(tx: &Tx<'_>, who: &IdentifiedPerson, at: Timestamp) -> Result<(), StoreError> {
+pub(super) fn upsert(tx: &Tx<'_>, who: &IdentifiedPerson, at: Timestamp) -> Result<()> {
     let (corp, id) = (who.key.corp(), who.key.id());
     let (name, department) = (who.name.as_deref(), who.department.as_deref());
     let (department_id, avatar) = (who.department_id.as_deref(), who.avatar.as_deref());
     let values = args![corp, id, &*who.employee_id, name, department, avatar, at, department_id];
-    tx.execute(UPSERT_PERSON, &values)?;
-    Ok(())
+    tx.execute(UPSERT_PERSON, &values).map(drop)
 }
 
 pub(super) const GRANT_ROLE: &str =
@@ -79,10 +70,10 @@ pub(super) const GRANT_ROLE: &str =
 pub(super) const REVOKE_ROLE: &str = "DELETE FROM user_role WHERE corp_id = $1 AND employee_key = $2 AND role_id = $3";
 
 /// Whether a person's corporation has no other enabled administrator. The caller holds the administration lock.
-pub(super) fn is_last_admin(tx: &Tx<'_>, key: &EmployeeKey) -> Result<bool, StoreError> {
+pub(super) fn is_last_admin(tx: &Tx<'_>, key: &EmployeeKey) -> Result<bool> {
     let text = "SELECT 1 FROM user_role r JOIN employee e ON e.corp_id = r.corp_id AND e.employee_key = r.employee_key
         WHERE r.corp_id = $1 AND r.role_id = $3 AND r.employee_key <> $2 AND e.disabled_at IS NULL LIMIT 1";
-    Ok(tx.first(text, &args![key.corp(), key.id(), Role::Admin], |row| row.int(0))?.is_none())
+    Ok(!tx.exists(text, &args![key.corp(), key.id(), Role::Admin])?)
 }
 
 /// Enabled administrators of a corporation except this one, at most `at_most`.
@@ -91,7 +82,7 @@ pub(crate) fn administrators(
     corp: &str,
     but: &EmployeeKey,
     at_most: usize,
-) -> Result<Vec<EmployeeKey>, StoreError> {
+) -> Result<Vec<EmployeeKey>> {
     let text = "SELECT r.employee_key FROM user_role r
         JOIN employee e ON e.corp_id = r.corp_id AND e.employee_key = r.employee_key
         WHERE r.corp_id = $1 AND r.role_id = $2 AND e.disabled_at IS NULL AND NOT (r.corp_id = $3 AND r.employee_key = $4)
@@ -101,25 +92,24 @@ pub(crate) fn administrators(
     sql.rows(text, &values, |row| Ok(EmployeeKey::from_parts(corp, &row.text(0)?)))
 }
 
-pub(crate) fn find(sql: &Sql<'_>, key: &EmployeeKey) -> Result<Option<ListedPerson>, StoreError> {
+pub(crate) fn find(sql: &Sql<'_>, key: &EmployeeKey) -> Result<Option<ListedPerson>> {
     let text = format!("{PEOPLE_WITH_ROLES} WHERE e.corp_id = $1 AND e.employee_key = $2");
     Ok(merge_roles(sql.rows(&text, &args![key.corp(), key.id()], listed)?).into_iter().next())
 }
 
-pub(super) fn listed(row: &Row<'_>) -> Result<ListedPerson, StoreError> {
-    let role = if row.is_null(7)? { Roles::NONE } else { Roles::NONE.with(row.role(7)?) };
+pub(super) fn listed(row: &Row<'_>) -> Result<ListedPerson> {
     Ok(ListedPerson {
         person: Person {
-            key: EmployeeKey::from_parts(&row.text(0)?, &row.text(1)?),
+            key: row.employee(0)?,
             employee_id: row.text(2)?,
             name: row.text(3)?,
             department: row.text(4)?,
             department_id: row.text(10)?,
             avatar: row.text(5)?,
             disabled: !row.is_null(6)?,
-            roles: role,
+            roles: row.maybe_role(7)?.into_iter().collect(),
         },
-        last_login_at: row.maybe_int(8)?.map(Timestamp::from_millis),
+        last_login_at: row.maybe_timestamp(8)?,
         last_login_ip: row.maybe_text(9)?,
     })
 }

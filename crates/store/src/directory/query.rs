@@ -19,7 +19,6 @@ const BATCH_SIZES: [usize; 3] = [64, 256, 1_024];
 /// A search within a role or department of at most this many people checks each of them; otherwise it walks all matches.
 pub(super) const SELECTIVE_LIMIT: i64 = 2_000;
 
-/// A statement with its values.
 #[derive(Debug, Default)]
 pub(crate) struct PeopleSql {
     pub(crate) text: String,
@@ -63,7 +62,6 @@ impl PeopleSql {
         Self::of(corp, keys, PEOPLE)
     }
 
-    /// Selects the roles of these people.
     pub(crate) fn roles(corp: &str, keys: &[String]) -> Self {
         Self::of(corp, keys, "SELECT e.employee_key, e.role_id FROM user_role e")
     }

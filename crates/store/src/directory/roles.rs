@@ -8,7 +8,7 @@ use crate::database::Tx;
 use crate::deny_list::EndReason;
 use crate::locks::{lock_administration, lock_employee};
 use crate::sessions::{SessionScope, end_sessions_of};
-use crate::{ChangeAuthor, ChangeError, LogEntry, Store, StoreError};
+use crate::{ChangeAuthor, ChangeError, LogEntry, Store, Result};
 
 /// Outcome of setting a person's roles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,7 +35,7 @@ impl Store {
         deny_until: Timestamp,
         entry: LogEntry,
     ) -> Result<SetRolesOutcome, ChangeError> {
-        self.authorized(by).write(move |tx| set(tx, &key, roles, (even_last, deny_until), &entry)).await
+        self.write_as(by, move |tx| set(tx, &key, roles, (even_last, deny_until), &entry)).await
     }
 }
 
@@ -45,7 +45,7 @@ fn set(
     roles: Roles,
     (even_last, deny_until): (bool, Timestamp),
     entry: &LogEntry,
-) -> Result<SetRolesOutcome, StoreError> {
+) -> Result<SetRolesOutcome> {
     let guarded = !even_last && !roles.holds(Role::Admin);
     if guarded {
         // Before any read: two administrators who revoke each other's role must not both see the other as an administrator.

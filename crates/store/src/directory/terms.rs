@@ -3,7 +3,7 @@
 use deskpass_core::{EmployeeKey, search_terms};
 
 use crate::database::{Row, SqlValue, Tx};
-use crate::{Store, StoreError};
+use crate::{Store, Result};
 
 /// People whose terms are written in one transaction, which shares the writer with sign-ins.
 const PEOPLE_PER_TRANSACTION: i64 = 50;
@@ -20,15 +20,15 @@ struct PersonNames {
 
 impl PersonNames {
     /// Reads corporation, key, identifier and name.
-    fn read(row: &Row<'_>) -> Result<Self, StoreError> {
-        let key = EmployeeKey::from_parts(&row.text(0)?, &row.text(1)?);
+    fn read(row: &Row<'_>) -> Result<Self> {
+        let key = row.employee(0)?;
         Ok(Self { key, employee_id: row.text(2)?, name: row.text(3)? })
     }
 }
 
 impl Store {
     /// Writes the terms of up to `batch` people who have none yet; returns the number of people.
-    pub async fn index_terms(&self, batch: i64) -> Result<usize, StoreError> {
+    pub async fn index_terms(&self, batch: i64) -> Result<usize> {
         let mut made = 0;
         let mut left = batch;
         while left > 0 {
@@ -42,7 +42,7 @@ impl Store {
     }
 }
 
-fn index_batch(tx: &Tx<'_>, at_once: i64) -> Result<usize, StoreError> {
+fn index_batch(tx: &Tx<'_>, at_once: i64) -> Result<usize> {
     // The rows stay locked, so that no name changes meanwhile.
     let text = "UPDATE employee SET terms_of = name WHERE (corp_id, employee_key) IN
         (SELECT corp_id, employee_key FROM employee WHERE terms_of IS NULL ORDER BY corp_id, employee_key LIMIT $1)
@@ -53,14 +53,13 @@ fn index_batch(tx: &Tx<'_>, at_once: i64) -> Result<usize, StoreError> {
 }
 
 /// Rewrites a person's terms if they are missing or belong to another name. The caller has locked the person's row.
-pub(super) fn refresh(tx: &Tx<'_>, key: &EmployeeKey) -> Result<(), StoreError> {
+pub(super) fn refresh(tx: &Tx<'_>, key: &EmployeeKey) -> Result<()> {
     let text = "UPDATE employee SET terms_of = name WHERE corp_id = $1 AND employee_key = $2
         AND (terms_of IS NULL OR terms_of <> name) RETURNING corp_id, employee_key, employee_id, name";
     write(tx, &tx.rows(text, &args![key.corp(), key.id()], PersonNames::read)?)
 }
 
-/// Replaces the terms of these people.
-fn write(tx: &Tx<'_>, people: &[PersonNames]) -> Result<(), StoreError> {
+fn write(tx: &Tx<'_>, people: &[PersonNames]) -> Result<()> {
     for PersonNames { key, .. } in people {
         let text = "DELETE FROM employee_term WHERE corp_id = $1 AND employee_key = $2";
         tx.execute(text, &args![key.corp(), key.id()])?;

@@ -1,7 +1,6 @@
 //! Hash chains of rows: each row has a hash of itself and of the previous row, made with a key that is not in the
 //! database. An attacker who changes or removes a row in the database cannot recompute the other hashes.
 
-use std::fmt;
 use std::sync::Arc;
 
 use base64::Engine as _;
@@ -66,11 +65,7 @@ impl ChainKey {
     }
 }
 
-impl fmt::Debug for ChainKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("ChainKey")
-    }
-}
+debug_only!(ChainKey);
 
 /// The hashed content of a row: every column except its hash, as text.
 pub(super) struct RowContent<'a> {
@@ -114,25 +109,11 @@ impl RowContent<'_> {
         let (actor_corp, actor) = self.actor.unwrap_or_default();
         // Distinguishes absent from empty values.
         let absent = [self.actor.is_none(), self.reason.is_none()].map(|absent| if absent { "1" } else { "0" });
+        let Self { id, event, corp, employee, method, source, address, peer, user_agent, detail, .. } = *self;
+        let reason = self.reason.unwrap_or_default();
         let parts = [
-            before,
-            &chain,
-            &seq,
-            self.id,
-            &at,
-            self.event,
-            self.corp,
-            self.employee,
-            &role,
-            self.method,
-            self.source,
-            self.address,
-            self.peer,
-            self.user_agent,
-            actor_corp,
-            actor,
-            self.reason.unwrap_or_default(),
-            self.detail,
+            before, &chain, &seq, id, &at, event, corp, employee, &role, method, source, address, peer, user_agent,
+            actor_corp, actor, reason, detail,
         ];
         let Some(RowContentV2 { decided, seen_seq, seen_hash }) = self.v2 else {
             return key.hash(&[&parts[..], &absent[..]].concat());

@@ -3,7 +3,7 @@
 use deskpass_core::Timestamp;
 
 use super::chain::{ADOPTED_CHAIN, ChainKey, RowContent, RowContentV2, chain_of, witnessed_chain};
-use crate::StoreError;
+use crate::{Result, StoreError};
 use crate::database::{Row, Sql};
 
 /// The end of a chain, and how far it was pruned.
@@ -36,9 +36,9 @@ impl PruneMark {
 }
 
 /// The end of a chain; `None` when it is missing or unreadable.
-pub(super) fn end(sql: &Sql<'_>, chain: i64) -> Result<Option<ChainEnd>, StoreError> {
+pub(super) fn end(sql: &Sql<'_>, chain: i64) -> Result<Option<ChainEnd>> {
     let text = "SELECT seq, hash, pruned_seq, pruned_hash, pruned_mac FROM log_chain WHERE chain = $1";
-    let read = |row: &Row<'_>| -> Result<ChainEnd, StoreError> {
+    let read = |row: &Row<'_>| -> Result<ChainEnd> {
         let pruned = PruneMark { seq: row.int(2)?, hash: row.text(3)?, mac: row.text(4)? };
         Ok(ChainEnd { seq: row.int(0)?, hash: row.text(1)?, pruned })
     };
@@ -47,7 +47,7 @@ pub(super) fn end(sql: &Sql<'_>, chain: i64) -> Result<Option<ChainEnd>, StoreEr
 }
 
 /// The first row of a chain up to a position, and the number of rows.
-pub(super) fn up_to(sql: &Sql<'_>, chain: i64, seq: i64) -> Result<Option<(i64, i64)>, StoreError> {
+pub(super) fn up_to(sql: &Sql<'_>, chain: i64, seq: i64) -> Result<Option<(i64, i64)>> {
     let text = "SELECT COALESCE(MIN(seq), 0), COUNT(*) FROM login_log WHERE chain = $1 AND seq <= $2";
     let found = sql.first(text, &args![chain, seq], |row| Ok((row.int(0).unwrap_or(seq), row.int(1)?)))?;
     Ok(found.filter(|(_, rows)| *rows > 0))
@@ -93,7 +93,6 @@ pub(super) enum RowFit {
 /// The number of hashes of the previous row that are tried if several rows have its position.
 const MAX_CANDIDATE_HASHES: usize = 8;
 
-/// Walks a chain.
 #[derive(Debug)]
 pub(super) struct ChainWalk<'a> {
     key: &'a ChainKey,
@@ -115,7 +114,7 @@ impl<'a> ChainWalk<'a> {
         sql: &Sql<'_>,
         limit: i64,
         mut each: impl FnMut(WalkedRow),
-    ) -> Result<bool, StoreError> {
+    ) -> Result<bool> {
         let (after, mut any) = (self.seq, false);
         sql.rows(&rows(), &args![self.chain, after, limit], |row| {
             // A value of a wrong type, which the service never writes, is not a position in a chain.
@@ -133,7 +132,6 @@ impl<'a> ChainWalk<'a> {
         self.before.iter().any(|before| before == hash)
     }
 
-    /// Checks the row at `seq`.
     fn step(&mut self, row: &Row<'_>, seq: i64) -> WalkedRow {
         let (follows, twice) = (seq == self.seq.wrapping_add(1), seq == self.seq);
         let written = StoredRow::read(row).ok();
@@ -169,7 +167,6 @@ impl<'a> ChainWalk<'a> {
         WalkedRow { seq, id, at, hash: stored, fit, seen }
     }
 
-    /// The expected hashes of a row.
     fn hashes(&self, written: &StoredRow, seq: i64) -> Vec<String> {
         let content = written.content();
         self.before.iter().map(|before| content.hash(self.key, self.chain, seq, before)).collect()
@@ -212,7 +209,7 @@ pub(super) struct StoredRow {
 }
 
 impl StoredRow {
-    pub(super) fn read(row: &Row<'_>) -> Result<Self, StoreError> {
+    pub(super) fn read(row: &Row<'_>) -> Result<Self> {
         let [event, corp, employee] = [2, 3, 4].map(|column| row.text(column));
         let [method, source, address, peer, user_agent] = [6, 7, 8, 9, 10].map(|column| row.text(column));
         let actor = match (row.maybe_text(11)?, row.maybe_text(12)?) {

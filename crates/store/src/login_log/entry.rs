@@ -5,7 +5,7 @@ use deskpass_core::{ClientAddress, ClientInfo, EmployeeKey, LoginMethod, LoginSo
 use super::chain::{RowContent, RowContentV2, chain_of, witnessed_chain};
 use super::{AuditEvent, ChainKey};
 use crate::database::Tx;
-use crate::{Store, StoreError};
+use crate::{Store, Result, StoreError};
 
 /// One row of the log.
 #[derive(Clone, Debug)]
@@ -44,105 +44,64 @@ impl LogEntry {
         Self { detail, ..self }
     }
 
-    /// Appends the row to its chain, which stays locked until the transaction ends; so this is the last step of a
-    /// transaction.
-    pub(crate) fn write(&self, tx: &Tx<'_>) -> Result<(), StoreError> {
-        let position = append(tx, self)?;
-        let ClientInfo { address, user_agent } = &self.visitor;
-        let actor = self.actor.as_ref();
+    /// Appends the row to its chain, and locks the chain until the transaction ends: so this is its last step.
+    pub(crate) fn write(&self, tx: &Tx<'_>) -> Result<()> {
+        let chain = chain_of(&self.id);
+        let (seq, before) = next_position(tx, chain)?;
+        let text = "SELECT seq, hash FROM log_chain WHERE chain = $1";
+        let seen = tx.first(text, &args![witnessed_chain(chain, seq)], |row| Ok((row.int(0)?, row.text(1)?)))?;
+        let (seen_seq, seen_hash) = seen.unwrap_or_default();
+        let ClientAddress { logged, decided, peer } = self.visitor.address;
+        let [address, decided, peer] = [logged, decided, peer].map(|address| address.to_string());
+        let content = RowContent {
+            id: &self.id,
+            at: self.at.millis(),
+            event: self.event.name(),
+            corp: self.about.corp(),
+            employee: self.about.id(),
+            role: self.role.map_or(0, Role::id),
+            method: self.method.map_or("", LoginMethod::name),
+            source: self.source.map_or("", LoginSource::name),
+            address: &address,
+            peer: &peer,
+            user_agent: self.visitor.user_agent.as_str(),
+            actor: self.actor.as_ref().map(|actor| (actor.corp(), actor.id())),
+            reason: self.reason,
+            detail: &self.detail,
+            v2: Some(RowContentV2 { decided: &decided, seen_seq, seen_hash: &seen_hash }),
+        };
+        let hash = content.hash(&self.key, chain, seq, &before);
+        tx.execute("UPDATE log_chain SET hash = $2 WHERE chain = $1", &args![chain, &*hash])?;
+        let RowContent { id, at, event, corp, employee, role, method, source, user_agent, reason, detail, .. } = content;
+        let (actor_corp, actor) = content.actor.unzip();
         let values = args![
-            &*self.id,
-            self.at,
-            self.event.name(),
-            self.about.corp(),
-            self.about.id(),
-            self.role.map_or(0, Role::id),
-            self.method.map_or("", LoginMethod::name),
-            self.source.map_or("", LoginSource::name),
-            address.logged,
-            address.peer,
-            user_agent.as_str(),
-            actor.map(EmployeeKey::corp),
-            actor.map(EmployeeKey::id),
-            self.reason,
-            &*self.detail,
-            position.chain,
-            position.seq,
-            &*position.hash,
-            address.decided,
-            position.seen.0,
-            &*position.seen.1
+            id, at, event, corp, employee, role, method, source, &*address, &*peer, user_agent, actor_corp, actor, reason,
+            detail, chain, seq, &*hash, &*decided, seen_seq, &*seen_hash
         ];
-        tx.execute(
-            "INSERT INTO login_log (id, at, event, corp_id, employee_key, role_id, login_method, login_source, ip_address,
-             peer_address, user_agent, actor_corp_id, actor_key, reason, detail, chain, seq, hash,
-             decided_address, seen_seq, seen_hash)
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21)",
-            &values,
-        )
-        .map(drop)
+        let text = "INSERT INTO login_log (id, at, event, corp_id, employee_key, role_id, login_method, login_source,
+            ip_address, peer_address, user_agent, actor_corp_id, actor_key, reason, detail, chain, seq, hash,
+            decided_address, seen_seq, seen_hash)
+            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21)";
+        tx.execute(text, &values).map(drop)
     }
 }
 
 impl Store {
     /// Logs an event without a change, such as a refusal.
-    pub async fn record(&self, entry: LogEntry) -> Result<(), StoreError> {
+    pub async fn record(&self, entry: LogEntry) -> Result<()> {
         self.database.write(move |tx| entry.write(tx)).await
     }
 }
 
-/// A position in a chain.
-#[derive(Clone, Debug)]
-struct ChainPosition {
-    chain: i64,
-    seq: i64,
-    hash: String,
-    /// The last row of another chain, and its hash.
-    seen: (i64, String),
-}
-
-/// Takes the next position in the chain that an entry belongs to.
-fn append(tx: &Tx<'_>, entry: &LogEntry) -> Result<ChainPosition, StoreError> {
-    let chain = chain_of(&entry.id);
-    let (seq, before) = if let Some(next) = next(tx, chain)? {
-        next
-    } else {
-        let text = "INSERT INTO log_chain (chain, seq, hash, pruned_seq, pruned_hash, pruned_mac)
-            VALUES ($1, 0, '', 0, '', '') ON CONFLICT DO NOTHING";
-        tx.execute(text, &args![chain])?;
-        next(tx, chain)?.ok_or_else(|| StoreError::damaged("missing end of a log chain"))?
-    };
-    let seen =
-        tx.first("SELECT seq, hash FROM log_chain WHERE chain = $1", &args![witnessed_chain(chain, seq)], |row| {
-            Ok((row.int(0)?, row.text(1)?))
-        })?;
-    let seen = seen.unwrap_or_default();
-    let ClientAddress { logged, decided, peer } = entry.visitor.address;
-    let [address, decided, peer] = [logged, decided, peer].map(|address| address.to_string());
-    let content = RowContent {
-        id: &entry.id,
-        at: entry.at.millis(),
-        event: entry.event.name(),
-        corp: entry.about.corp(),
-        employee: entry.about.id(),
-        role: entry.role.map_or(0, Role::id),
-        method: entry.method.map_or("", LoginMethod::name),
-        source: entry.source.map_or("", LoginSource::name),
-        address: &address,
-        peer: &peer,
-        user_agent: entry.visitor.user_agent.as_str(),
-        actor: entry.actor.as_ref().map(|actor: &EmployeeKey| (actor.corp(), actor.id())),
-        reason: entry.reason,
-        detail: &entry.detail,
-        v2: Some(RowContentV2 { decided: &decided, seen_seq: seen.0, seen_hash: &seen.1 }),
-    };
-    let hash = content.hash(&entry.key, chain, seq, &before);
-    tx.execute("UPDATE log_chain SET hash = $2 WHERE chain = $1", &args![chain, &*hash])?;
-    Ok(ChainPosition { chain, seq, hash, seen })
-}
-
 /// The next position in a chain and the hash of the last row; locks the chain until the transaction ends.
-fn next(tx: &Tx<'_>, chain: i64) -> Result<Option<(i64, String)>, StoreError> {
+fn next_position(tx: &Tx<'_>, chain: i64) -> Result<(i64, String)> {
     let text = "UPDATE log_chain SET seq = seq + 1 WHERE chain = $1 RETURNING seq, hash";
-    tx.first(text, &args![chain], |row| Ok((row.int(0)?, row.text(1)?)))
+    let next = || tx.first(text, &args![chain], |row| Ok((row.int(0)?, row.text(1)?)));
+    if let Some(next) = next()? {
+        return Ok(next);
+    }
+    let text = "INSERT INTO log_chain (chain, seq, hash, pruned_seq, pruned_hash, pruned_mac)
+        VALUES ($1, 0, '', 0, '', '') ON CONFLICT DO NOTHING";
+    tx.execute(text, &args![chain])?;
+    next()?.ok_or_else(|| StoreError::damaged("missing end of a log chain"))
 }

@@ -1,14 +1,11 @@
-//! Whether a key is the key that the audit log was written with.
+//! Whether a key is the key that the audit log was written with, and that the secrets in the database were sealed with.
 
 use super::ChainKey;
 use super::marker::{is_key_of, is_own_key};
 use crate::database::{Sql, in_snapshot, read_directly};
-use crate::{DirectReadError, Location, Mode, Store, StoreError};
+use crate::{DirectReadError, Location, Mode, Store, Result};
 
 /// Whether this is the key that the log was written with, read next to the running service.
-///
-/// # Errors
-/// When the log cannot be read.
 pub async fn is_key_of_log(location: &Location, mode: Mode, key: ChainKey) -> Result<Option<bool>, DirectReadError> {
     let is_key = move |sql: &Sql<'_>| match is_key_of(sql, &key)? {
         // Nothing in a log that was changed throughout shows the key; the key check still does.
@@ -20,7 +17,27 @@ pub async fn is_key_of_log(location: &Location, mode: Mode, key: ChainKey) -> Re
 
 impl Store {
     /// Whether this is the key that the log was written with. `None` when nothing in the log was made with a key.
-    pub async fn is_key_of_log(&self, key: ChainKey) -> Result<Option<bool>, StoreError> {
+    pub async fn is_key_of_log(&self, key: ChainKey) -> Result<Option<bool>> {
         self.database.read(move |sql| in_snapshot(sql, |sql| is_key_of(sql, &key))).await
+    }
+
+    /// The stored text by which the key is checked.
+    pub async fn key_check(&self) -> Result<Option<String>> {
+        let text = "SELECT key_check FROM desk";
+        Ok(self.database.read(move |sql| sql.first(text, &[], |row| row.maybe_text(0))).await?.flatten())
+    }
+
+    /// Stores the text by which the key is checked in place of `before`, unless another node replaced it first.
+    pub async fn store_key_check(&self, check: String, before: Option<String>) -> Result<()> {
+        let text = "UPDATE desk SET key_check = $1 WHERE COALESCE(key_check, '') = $2";
+        let before = before.unwrap_or_default();
+        self.database.write(move |tx| tx.execute(text, &args![&*check, &*before]).map(drop)).await
+    }
+
+    /// Whether the database contains anything that only the encryption key opens.
+    pub async fn has_sealed_secrets(&self) -> Result<bool> {
+        let text = "SELECT 1 FROM agent WHERE password_hash IS NOT NULL OR otp_secret IS NOT NULL
+            OR otp_pending IS NOT NULL OR setup_code IS NOT NULL OR otp_setup_code IS NOT NULL LIMIT 1";
+        self.database.read(move |sql| sql.exists(text, &[])).await
     }
 }

@@ -6,10 +6,9 @@ use deskpass_core::Timestamp;
 
 use super::chain::{ADOPTED_CHAIN, CHAIN_COUNT, ChainKey};
 use super::chain_walk::{self, ChainWalk, PruneMark, RowFit, StoredRow};
-use crate::StoreError;
+use crate::Result;
 use crate::database::{Row, Sql, Tx};
 
-/// Rows that are adopted in one batch.
 const ADOPTION_BATCH: i64 = 5_000;
 
 /// The number of rows at the start of each chain that are used to check the key.
@@ -28,7 +27,6 @@ pub(super) struct Marker {
     pub(super) mac: String,
 }
 
-/// State of the marker in the database.
 #[derive(Clone, Debug)]
 pub(super) enum MarkerState {
     /// As it was made with this key.
@@ -50,9 +48,8 @@ impl Marker {
     }
 }
 
-/// Reads the marker.
-pub(super) fn read(sql: &Sql<'_>, key: &ChainKey) -> Result<MarkerState, StoreError> {
-    let read = |row: &Row<'_>| -> Result<Option<Marker>, StoreError> {
+pub(super) fn read(sql: &Sql<'_>, key: &ChainKey) -> Result<MarkerState> {
+    let read = |row: &Row<'_>| -> Result<Option<Marker>> {
         let marker = Marker { since: row.int(1)?, adopted: row.int(2)?, hash: row.text(3)?, mac: row.text(4)? };
         Ok(Some(marker).filter(|_| row.int(0).is_ok_and(|id| id == 1)))
     };
@@ -69,7 +66,7 @@ pub(super) fn read(sql: &Sql<'_>, key: &ChainKey) -> Result<MarkerState, StoreEr
 /// Starts the chains: adopts the rows from before there were chains, gives every chain an end, and writes the marker.
 /// Runs only in the transaction that creates the marker's table: otherwise, after removing the marker, an attacker could
 /// pass a changed log off as a new one.
-pub(crate) fn begin_chains(tx: &Tx<'_>, key: &ChainKey, now: Timestamp) -> Result<(), StoreError> {
+pub(crate) fn begin_chains(tx: &Tx<'_>, key: &ChainKey, now: Timestamp) -> Result<()> {
     let (adopted, hash) = adopt(tx, key)?;
     let text = "INSERT INTO log_chain (chain, seq, hash, pruned_seq, pruned_hash, pruned_mac)
         VALUES ($1, $2, $3, 0, '', '') ON CONFLICT DO NOTHING";
@@ -84,7 +81,7 @@ pub(crate) fn begin_chains(tx: &Tx<'_>, key: &ChainKey, now: Timestamp) -> Resul
 
 /// Adopts rows that are in no chain. If there are chains already, only rows from before them: a newer row was not written
 /// by a version that chains its rows.
-fn adopt(tx: &Tx<'_>, key: &ChainKey) -> Result<(i64, String), StoreError> {
+fn adopt(tx: &Tx<'_>, key: &ChainKey) -> Result<(i64, String)> {
     let oldest = "SELECT COALESCE((SELECT MIN(id) FROM login_log WHERE chain IS NOT NULL),
         CASE WHEN EXISTS (SELECT 1 FROM log_chain WHERE seq > 0) THEN '' ELSE 'g' END)";
     let oldest = tx.first(oldest, &[], |row| row.text(0))?.unwrap_or_default();
@@ -109,7 +106,7 @@ fn adopt(tx: &Tx<'_>, key: &ChainKey) -> Result<(i64, String), StoreError> {
 
 /// Whether this is the key that the log was written with, as far as the log shows: `None` when nothing in it was made
 /// with a key, or the evidence is inconclusive.
-pub(super) fn is_key_of(sql: &Sql<'_>, key: &ChainKey) -> Result<Option<bool>, StoreError> {
+pub(super) fn is_key_of(sql: &Sql<'_>, key: &ChainKey) -> Result<Option<bool>> {
     let marked = read(sql, key)?;
     if matches!(marked, MarkerState::Genuine(_)) {
         return Ok(Some(true));
@@ -119,17 +116,17 @@ pub(super) fn is_key_of(sql: &Sql<'_>, key: &ChainKey) -> Result<Option<bool>, S
 }
 
 /// Whether this is the key of the data: the log or the stored key check was made with it.
-pub(crate) fn is_own_key(sql: &Sql<'_>, key: &ChainKey) -> Result<bool, StoreError> {
+pub(crate) fn is_own_key(sql: &Sql<'_>, key: &ChainKey) -> Result<bool> {
     Ok(is_key_of(sql, key)? == Some(true) || key_check(sql)?.is_some_and(|check| key.matches_check(&check)))
 }
 
 /// The text by which the key is checked, if there is one that can be read.
-pub(super) fn key_check(sql: &Sql<'_>) -> Result<Option<String>, StoreError> {
+pub(super) fn key_check(sql: &Sql<'_>) -> Result<Option<String>> {
     Ok(sql.first("SELECT key_check FROM desk", &[], |row| Ok(row.maybe_text(0).ok().flatten()))?.flatten())
 }
 
 /// Checks the key with the first rows of each chain alone.
-fn is_key_of_rows(sql: &Sql<'_>, key: &ChainKey) -> Result<Option<bool>, StoreError> {
+fn is_key_of_rows(sql: &Sql<'_>, key: &ChainKey) -> Result<Option<bool>> {
     let (mut rows, mut fitting) = (0, 0);
     for chain in 0..=ADOPTED_CHAIN {
         let pruned = chain_walk::end(sql, chain)?.map_or_else(PruneMark::default, |end| end.pruned);
@@ -143,7 +140,7 @@ fn is_key_of_rows(sql: &Sql<'_>, key: &ChainKey) -> Result<Option<bool>, StoreEr
 
 /// Whether the existing rows were made with another key. Checked before the marker is made, since a marker made with a
 /// wrong key could not be corrected.
-pub(crate) fn is_other_key(sql: &Sql<'_>, key: &ChainKey) -> Result<bool, StoreError> {
+pub(crate) fn is_other_key(sql: &Sql<'_>, key: &ChainKey) -> Result<bool> {
     Ok(match (is_key_of_rows(sql, key)?, key_check(sql)?) {
         (Some(true), _) | (None, None) => false,
         (Some(false) | None, Some(check)) => !key.matches_check(&check),

@@ -6,7 +6,7 @@ use super::row::{COLUMNS, LogRow, read};
 use super::row_check::verify_rows;
 use super::{AuditEvent, ChainKey};
 use crate::database::{Row, Sql, SqlValue, in_snapshot, read_directly};
-use crate::{DirectReadError, Location, Mode, Store, StoreError};
+use crate::{DirectReadError, Location, Mode, Store, Result};
 
 /// The maximum number of index entries scanned for a page. A search for rare rows continues from there.
 const MAX_SCANNED_ENTRIES: usize = 20_000;
@@ -51,7 +51,6 @@ pub struct LogPage {
     pub next: Option<String>,
 }
 
-/// The index that a page is read along.
 #[derive(Clone, Copy, Debug)]
 enum LogIndex {
     EmployeeEvent,
@@ -104,25 +103,15 @@ const DEPARTMENT: &str =
     "(SELECT department_id FROM employee e WHERE e.corp_id = l.corp_id AND e.employee_key = l.employee_key)";
 
 impl Store {
-    /// The newest `limit` matching rows before the row with the identifier `before`. Walks one index and scans at most 20
-    /// 000 entries of it.
-    pub async fn log_page(&self, filter: LogFilter, before: Option<String>, limit: i64) -> Result<LogPage, StoreError> {
+    /// The newest `limit` matching rows before the row `before`, among at most 20 000 scanned entries of one index.
+    pub async fn log_page(&self, filter: LogFilter, before: Option<String>, limit: i64) -> Result<LogPage> {
         let limit = usize::try_from(limit).unwrap_or(0);
         let page = move |sql: &Sql<'_>| in_snapshot(sql, |sql| read_page(sql, &filter, before.clone(), limit));
         self.database.read(page).await
     }
-
-    /// The plans of the queries behind [`Self::log_page`], each with its name.
-    #[doc(hidden)]
-    pub async fn log_page_plans(&self) -> Result<Vec<(String, String)>, StoreError> {
-        self.database.read(|sql| in_snapshot(sql, plans)).await
-    }
 }
 
 /// Passes all matching rows to `take`, newest first in batches, read next to the running service; stops when `take` fails.
-///
-/// # Errors
-/// When the log cannot be read.
 pub async fn read_log<E: Send + 'static>(
     location: &Location,
     mode: Mode,
@@ -143,18 +132,16 @@ pub async fn read_log<E: Send + 'static>(
     read_directly(location, mode, read).await
 }
 
-/// The row with this identifier.
-pub(crate) fn find_row(sql: &Sql<'_>, id: &str) -> Result<Option<LogRow>, StoreError> {
+pub(crate) fn find_row(sql: &Sql<'_>, id: &str) -> Result<Option<LogRow>> {
     sql.first(&format!("{COLUMNS} FROM login_log WHERE id = $1"), &args![id], read)
 }
 
-/// Reads a page along one index.
 pub(crate) fn read_page(
     sql: &Sql<'_>,
     filter: &LogFilter,
     before: Option<String>,
     limit: usize,
-) -> Result<LogPage, StoreError> {
+) -> Result<LogPage> {
     let mut page = collect(sql, filter, before, limit)?;
     if let Some(key) = &filter.key {
         verify_rows(sql, key, &mut page.rows)?;
@@ -162,7 +149,7 @@ pub(crate) fn read_page(
     Ok(page)
 }
 
-fn collect(sql: &Sql<'_>, filter: &LogFilter, before: Option<String>, limit: usize) -> Result<LogPage, StoreError> {
+fn collect(sql: &Sql<'_>, filter: &LogFilter, before: Option<String>, limit: usize) -> Result<LogPage> {
     let (way, along) = LogIndex::of(filter);
     let (from, to) = (
         filter.from.map_or_else(String::new, first_id_at),
@@ -199,7 +186,7 @@ fn values<'a>(corp: &'a str, before: &'a str, from: &'a str, along: &[&'a str]) 
 }
 
 /// The identifier of an entry, and its row if it matches.
-fn entry(row: &Row<'_>, filter: &LogFilter) -> Result<(String, Option<LogRow>), StoreError> {
+fn entry(row: &Row<'_>, filter: &LogFilter) -> Result<(String, Option<LogRow>)> {
     let department = filter.department_id.is_none() || row.maybe_text(16)? == filter.department_id;
     let row = read(row)?;
     Ok((row.id.clone(), Some(row).filter(|row| department && filter.fits(row))))
@@ -225,16 +212,10 @@ pub(crate) fn first_id_at(moment: Timestamp) -> String {
     format!("{:012x}", moment.millis().clamp(0, 0xffff_ffff_ffff))
 }
 
-fn plans(sql: &Sql<'_>) -> Result<Vec<(String, String)>, StoreError> {
-    let (explain, column) = match sql {
-        Sql::Sqlite(_) => ("EXPLAIN QUERY PLAN", 3),
-        Sql::Postgres(_) => ("EXPLAIN", 0),
-    };
-    let mut plans = Vec::new();
-    for (way, department) in LogIndex::ALL.into_iter().flat_map(|way| [(way, false), (way, true)]) {
-        let text = format!("{explain} {}", way.text(BATCH_SIZES[1], department));
+/// The statements behind a page, each with a name and values, for the tests of their plans.
+pub(crate) fn page_statements() -> impl Iterator<Item = (String, String, Vec<SqlValue<'static>>)> {
+    LogIndex::ALL.into_iter().flat_map(|way| [(way, false), (way, true)]).map(|(way, department)| {
         let values = values("ww", AFTER_ALL_IDS, "", way.columns());
-        plans.push((format!("log along {way:?}"), sql.rows(&text, &values, |row| row.text(column))?.join("\n")));
-    }
-    Ok(plans)
+        (format!("log along {way:?}"), way.text(BATCH_SIZES[1], department), values)
+    })
 }

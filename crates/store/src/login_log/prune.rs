@@ -5,9 +5,8 @@ use deskpass_core::Timestamp;
 use super::chain::{ADOPTED_CHAIN, ChainKey};
 use super::chain_walk::{self, ChainWalk, PruneMark, RowFit};
 use crate::database::{Sql, Tx, in_snapshot};
-use crate::{Store, StoreError};
+use crate::{Store, Result};
 
-/// Rows to be pruned from a chain.
 #[derive(Clone, Debug)]
 struct PruneStep {
     chain: i64,
@@ -20,7 +19,7 @@ struct PruneStep {
 impl Store {
     /// Removes rows from before `older_than`, up to `batch` of each chain; returns the number of removed rows. Only intact rows
     /// are removed: a changed row stays with all rows after it, as evidence for verifying the log, and so does an unchained row.
-    pub async fn prune_log(&self, older_than: Timestamp, key: ChainKey, batch: i64) -> Result<usize, StoreError> {
+    pub async fn prune_log(&self, older_than: Timestamp, key: ChainKey, batch: i64) -> Result<usize> {
         let (prune_steps, changed) = self.database.read(move |sql| prune_steps(sql, older_than, &key, batch)).await?;
         // Logged once nothing else is left to do, not with every batch.
         if prune_steps.is_empty() && changed > 0 {
@@ -43,7 +42,7 @@ fn prune_steps(
     older_than: Timestamp,
     key: &ChainKey,
     rows: i64,
-) -> Result<(Vec<PruneStep>, usize), StoreError> {
+) -> Result<(Vec<PruneStep>, usize)> {
     let (mut prune_steps, mut changed) = (Vec::new(), 0);
     for chain in 0..=ADOPTED_CHAIN {
         let (cut, good) = in_snapshot(sql, |sql| prune_step(sql, older_than, key, chain, rows))?;
@@ -60,7 +59,7 @@ fn prune_step(
     key: &ChainKey,
     chain: i64,
     rows: i64,
-) -> Result<(Option<PruneStep>, bool), StoreError> {
+) -> Result<(Option<PruneStep>, bool)> {
     let Some(end) = chain_walk::end(sql, chain)? else { return Ok((None, true)) };
     // Fast path: usually there is nothing to do.
     let text = "SELECT at FROM login_log WHERE chain = $1 AND seq > $2 ORDER BY chain, seq LIMIT 1";
@@ -85,7 +84,7 @@ fn prune_step(
 
 impl PruneStep {
     /// Removes the rows and the records about them and moves the mark in one transaction, unless another node did it first.
-    fn make(&self, tx: &Tx<'_>) -> Result<usize, StoreError> {
+    fn make(&self, tx: &Tx<'_>) -> Result<usize> {
         let Self { chain, from, to } = self;
         let text = "UPDATE log_chain SET pruned_seq = $3, pruned_hash = $4, pruned_mac = $5
             WHERE chain = $1 AND pruned_seq = $2";

@@ -36,9 +36,6 @@ impl Receipt {
     }
 
     /// Parses a receipt that was made with this key.
-    ///
-    /// # Errors
-    /// When the text is not a receipt, or was made with another key.
     pub fn parse(text: &str, key: &ChainKey) -> Result<Self, InvalidReceipt> {
         let (body, mac) = text.trim().rsplit_once(',').ok_or(InvalidReceipt::Form)?;
         let mut parts = body.split(',');

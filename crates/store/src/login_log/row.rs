@@ -3,7 +3,7 @@
 use deskpass_core::{EmployeeKey, Role, Timestamp};
 
 use super::AuditEvent;
-use crate::StoreError;
+use crate::Result;
 use crate::database::Row;
 
 /// A row as it is read. Names are kept as text: a name of a later version must not make a page unreadable.
@@ -60,20 +60,19 @@ pub(super) const COLUMNS: &str =
     "SELECT id, at, event, corp_id, employee_key, role_id, login_method, login_source, ip_address,
     peer_address, user_agent, actor_corp_id, actor_key, reason, detail, decided_address";
 
-pub(super) fn read(row: &Row<'_>) -> Result<LogRow, StoreError> {
-    let (actor_corp, actor) = (row.maybe_text(11)?, row.maybe_text(12)?);
+pub(super) fn read(row: &Row<'_>) -> Result<LogRow> {
     Ok(LogRow {
         id: row.text(0)?,
         at: row.timestamp(1)?,
         event: row.text(2)?,
-        about: EmployeeKey::from_parts(&row.text(3)?, &row.text(4)?),
+        about: row.employee(3)?,
         role: Role::from_id(row.int(5)?),
         method: row.text(6)?,
         source: row.text(7)?,
         ip_address: row.text(8)?,
         peer_address: row.text(9)?,
         user_agent: row.text(10)?,
-        actor: actor_corp.zip(actor).map(|(corp, id)| EmployeeKey::from_parts(&corp, &id)),
+        actor: row.maybe_employee(11)?,
         reason: row.maybe_text(13)?,
         // Rows from before this column existed have none.
         detail: row.maybe_text(14)?.unwrap_or_default(),

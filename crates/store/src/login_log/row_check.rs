@@ -5,14 +5,13 @@ use std::collections::HashSet;
 use super::chain::ChainKey;
 use super::chain_walk::{self, CHAIN_COLUMN, HASH_COLUMN, OTHER_HASH_COLUMN, SEQ_COLUMN, StoredRow};
 use super::row::LogRow;
-use crate::StoreError;
+use crate::Result;
 use crate::database::{Row, Sql, SqlValue};
 
-/// Rows that are looked up at once.
 const BATCH_ROWS: usize = 500;
 
 /// Records for each row whether it is in a chain and has the hash that it was written with.
-pub(super) fn verify_rows(sql: &Sql<'_>, key: &ChainKey, rows: &mut [LogRow]) -> Result<(), StoreError> {
+pub(super) fn verify_rows(sql: &Sql<'_>, key: &ChainKey, rows: &mut [LogRow]) -> Result<()> {
     for rows in rows.chunks_mut(BATCH_ROWS) {
         let good = intact_ids(sql, key, rows)?;
         for row in rows {
@@ -22,8 +21,7 @@ pub(super) fn verify_rows(sql: &Sql<'_>, key: &ChainKey, rows: &mut [LogRow]) ->
     Ok(())
 }
 
-/// The identifiers of the unchanged rows.
-fn intact_ids(sql: &Sql<'_>, key: &ChainKey, rows: &[LogRow]) -> Result<HashSet<String>, StoreError> {
+fn intact_ids(sql: &Sql<'_>, key: &ChainKey, rows: &[LogRow]) -> Result<HashSet<String>> {
     let values: Vec<_> = rows.iter().map(|row| SqlValue::from(&*row.id)).collect();
     let places: Vec<_> = (1..=values.len()).map(|place| format!("${place}")).collect();
     // The smallest number has no predecessor.
@@ -41,7 +39,7 @@ fn intact_ids(sql: &Sql<'_>, key: &ChainKey, rows: &[LogRow]) -> Result<HashSet<
 }
 
 /// The identifier of a row, if its hash is right.
-fn intact_id(row: &Row<'_>, key: &ChainKey) -> Result<Option<String>, StoreError> {
+fn intact_id(row: &Row<'_>, key: &ChainKey) -> Result<Option<String>> {
     let (written, chain, seq) = (StoredRow::read(row)?, row.int(CHAIN_COLUMN)?, row.int(SEQ_COLUMN)?);
     let good = written.belongs_to(chain)
         && written.content().hash(key, chain, seq, &row.text(OTHER_HASH_COLUMN)?) == row.text(HASH_COLUMN)?;

@@ -15,7 +15,7 @@ use super::chain_walk;
 use super::marker::{self, Marker, MarkerState};
 use super::receipt::Receipt;
 use crate::database::{Sql, in_snapshot, read_directly};
-use crate::{DirectReadError, Location, Mode, StoreError};
+use crate::{DirectReadError, Location, Mode, Result};
 
 use fault::LogFaults;
 pub use fault::{LogFault, LogFaultKind};
@@ -66,9 +66,6 @@ pub enum VerifyError {
 
 /// Reads the whole log next to the running service and checks every chain; `knows` returns whether the stored text by
 /// which the key is checked was sealed with this key.
-///
-/// # Errors
-/// When the log cannot be read, or the key is not the key that it was written with.
 pub async fn verify_log(
     location: &Location,
     mode: Mode,
@@ -95,7 +92,7 @@ pub async fn verify_log(
 }
 
 /// Whether nothing in the log was made with this key, and the stored text by which the key is checked does not contradict that.
-fn is_wrong_key(sql: &Sql<'_>, key: &ChainKey, knows: &impl Fn(&str) -> bool) -> Result<bool, StoreError> {
+fn is_wrong_key(sql: &Sql<'_>, key: &ChainKey, knows: &impl Fn(&str) -> bool) -> Result<bool> {
     let check = marker::key_check(sql)?;
     Ok(match marker::is_key_of(sql, key)? {
         Some(true) => false,
@@ -105,7 +102,7 @@ fn is_wrong_key(sql: &Sql<'_>, key: &ChainKey, knows: &impl Fn(&str) -> bool) ->
 }
 
 /// The approximate number of rows to read.
-fn expected(sql: &Sql<'_>) -> Result<u64, StoreError> {
+fn expected(sql: &Sql<'_>) -> Result<u64> {
     let rows = sql.rows("SELECT seq, pruned_seq FROM log_chain", &[], |row| {
         Ok(row.int(0).unwrap_or(0).saturating_sub(row.int(1).unwrap_or(0)).max(0).unsigned_abs())
     })?;
@@ -113,7 +110,7 @@ fn expected(sql: &Sql<'_>) -> Result<u64, StoreError> {
 }
 
 /// All chains that exist, existed or should exist.
-fn chains(sql: &Sql<'_>, receipt: &Receipt) -> Result<Vec<i64>, StoreError> {
+fn chains(sql: &Sql<'_>, receipt: &Receipt) -> Result<Vec<i64>> {
     let mut chains: Vec<_> = (0..=ADOPTED_CHAIN).chain(receipt.ends.iter().map(|(chain, ..)| *chain)).collect();
     chains.extend(sql.rows("SELECT chain FROM log_chain", &[], |row| Ok(row.int(0).ok()))?.into_iter().flatten());
     // Each query uses the index, and none leaves out the smallest or the largest number.
@@ -150,15 +147,12 @@ impl<'a> Verification<'a> {
     }
 
     /// Checks that the marker exists, is genuine, and is the marker of the receipt.
-    fn look_at_marker(&mut self, sql: &Sql<'_>) -> Result<(), StoreError> {
+    fn look_at_marker(&mut self, sql: &Sql<'_>) -> Result<()> {
         match marker::read(sql, self.key)? {
             MarkerState::Genuine(marker) => {
                 if self.receipt.marker.as_ref().is_some_and(|known| *known != marker.mac) {
-                    self.add_general_fault(
-                        LogFaultKind::MarkerReplaced,
-                        None,
-                        Some(Timestamp::from_millis(marker.since)),
-                    );
+                    let since = Timestamp::from_millis(marker.since);
+                    self.add_general_fault(LogFaultKind::MarkerReplaced, None, Some(since));
                 }
                 self.marker = Some(marker);
             }
@@ -181,13 +175,12 @@ impl<'a> Verification<'a> {
         }
     }
 
-    /// Reports the progress.
     fn report_progress(&mut self) {
         (self.progress)(self.rows, self.of.max(self.rows));
     }
 
     /// Reports rows whose position is not a number, which only SQLite can contain: walking a chain does not find them.
-    fn strays(&mut self, sql: &Sql<'_>) -> Result<(), StoreError> {
+    fn strays(&mut self, sql: &Sql<'_>) -> Result<()> {
         let Sql::Sqlite(_) = sql else { return Ok(()) };
         let text = "SELECT id FROM login_log WHERE (chain IS NOT NULL AND typeof(chain) <> 'integer')
             OR (seq IS NOT NULL AND typeof(seq) <> 'integer') LIMIT 1000";
@@ -198,7 +191,7 @@ impl<'a> Verification<'a> {
     }
 
     /// Reports positions with more than one row, which only a database without its index can contain.
-    fn twice(&mut self, sql: &Sql<'_>) -> Result<(), StoreError> {
+    fn twice(&mut self, sql: &Sql<'_>) -> Result<()> {
         let text = format!(
             "SELECT chain, seq FROM login_log WHERE chain IS NOT NULL AND seq IS NOT NULL
              GROUP BY chain, seq HAVING COUNT(*) > 1 ORDER BY chain, seq LIMIT {MAX_DUPLICATES}"
@@ -212,8 +205,7 @@ impl<'a> Verification<'a> {
         Ok(())
     }
 
-    /// Reports rows that are in no chain.
-    fn unchained(&mut self, sql: &Sql<'_>) -> Result<u64, StoreError> {
+    fn unchained(&mut self, sql: &Sql<'_>) -> Result<u64> {
         let loose = "FROM login_log WHERE (chain IS NULL OR seq IS NULL)";
         let rows = sql.first(&format!("SELECT COUNT(*) {loose}"), &[], |row| row.int(0))?.unwrap_or(0).unsigned_abs();
         let text = format!("SELECT id, at {loose} ORDER BY id LIMIT {MAX_LISTED_UNCHAINED}");
@@ -236,22 +228,21 @@ impl<'a> Verification<'a> {
         }
     }
 
-    fn verdict(mut self, sql: &Sql<'_>) -> Result<LogVerdict, StoreError> {
+    fn verdict(mut self, sql: &Sql<'_>) -> Result<LogVerdict> {
         self.contradictions();
         self.strays(sql)?;
         self.twice(sql)?;
         let unchained = self.unchained(sql)?;
         let adopted = self.marker.as_ref().filter(|marker| marker.adopted > 0);
         let adopted = adopted.map(|marker| (marker.adopted.unsigned_abs(), Timestamp::from_millis(marker.since)));
-        let (faults, more) = self.faults.into_parts();
         Ok(LogVerdict {
             rows: self.rows,
             fitting: self.fitting,
             unchained,
             adopted,
             pruned: self.pruned,
-            faults,
-            more,
+            faults: self.faults.first,
+            more: self.faults.more,
             receipt: Receipt::new(self.key, self.marker.map(|marker| marker.mac), self.ends),
         })
     }

@@ -7,8 +7,8 @@ use crate::agents::partial_session;
 use crate::cache::CacheChange;
 use crate::database::Tx;
 use crate::deny_list::{EndReason, deny};
-use crate::locks::{lock_agent_and_employee, lock_default_role, lock_link, lock_proof};
-use crate::{LogEntry, Store, StoreError, links};
+use crate::locks::{lock_agent, lock_default_role, lock_employee, lock_link, lock_proof};
+use crate::{LogEntry, Store, Result, links};
 
 /// A session to begin.
 #[derive(Clone, Debug)]
@@ -61,18 +61,19 @@ pub enum BeginOutcome {
 
 impl Store {
     /// Begins a session and logs it, if the preconditions hold.
-    pub async fn begin_session(&self, new_session: NewSession) -> Result<BeginOutcome, StoreError> {
+    pub async fn begin_session(&self, new_session: NewSession) -> Result<BeginOutcome> {
         self.database.write(move |tx| begin(tx, &new_session)).await
     }
 }
 
-fn begin(tx: &mut Tx<'_>, new_session: &NewSession) -> Result<BeginOutcome, StoreError> {
+fn begin(tx: &mut Tx<'_>, new_session: &NewSession) -> Result<BeginOutcome> {
     let NewSession { digest, session, default_role_from_record, precondition, at_most, deny_until, network, entry } =
         new_session;
     let (employee, now) = (&session.employee, session.created_at);
     if let Precondition::Proof(_) | Precondition::Link(_) = precondition {
         // Only for the lock order: an administrator who approves a link to themselves locks these rows before the link.
-        lock_agent_and_employee(tx, employee)?;
+        lock_agent(tx, employee)?;
+        lock_employee(tx, employee)?;
     }
     let precondition_holds = match precondition {
         Precondition::None => true,
@@ -94,8 +95,7 @@ fn begin(tx: &mut Tx<'_>, new_session: &NewSession) -> Result<BeginOutcome, Stor
     if *default_role_from_record && lock_default_role(tx, employee)? != session.default_role {
         return Ok(BeginOutcome::DefaultRoleRevoked);
     }
-    // Before the session is written, so that concurrently disabling the employee does not miss it: the second transaction
-    // waits for this row.
+    // Before the session is written: disabling the employee concurrently waits for this row, so it misses no session.
     if !record_sign_in(tx, session, entry)? {
         return Ok(BeginOutcome::EmployeeDisabled);
     }
@@ -117,7 +117,7 @@ fn begin(tx: &mut Tx<'_>, new_session: &NewSession) -> Result<BeginOutcome, Stor
 }
 
 /// Records the sign-in with the employee; `false` if they are missing or disabled.
-fn record_sign_in(tx: &Tx<'_>, session: &Session, entry: &LogEntry) -> Result<bool, StoreError> {
+fn record_sign_in(tx: &Tx<'_>, session: &Session, entry: &LogEntry) -> Result<bool> {
     let text = "UPDATE employee SET last_login_at = $3, last_login_ip = $4
         WHERE corp_id = $1 AND employee_key = $2 AND disabled_at IS NULL";
     let (corp, id) = (session.employee.corp(), session.employee.id());
@@ -125,32 +125,25 @@ fn record_sign_in(tx: &Tx<'_>, session: &Session, entry: &LogEntry) -> Result<bo
 }
 
 /// Writes the session; `false` when its token has begun a session already, or was ended.
-fn insert(tx: &Tx<'_>, digest: Digest, session: &Session, visitor: &ClientInfo) -> Result<bool, StoreError> {
+fn insert(tx: &Tx<'_>, digest: Digest, session: &Session, visitor: &ClientInfo) -> Result<bool> {
     let text = "INSERT INTO session (digest, corp_id, employee_key, role_id, login_method, login_source, created_at,
         expires_at, proven, lent_role_id, ip_address, user_agent, seen_at)
         SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $7
         WHERE NOT EXISTS (SELECT 1 FROM denied_token WHERE digest = $1) ON CONFLICT (digest) DO NOTHING";
+    let Session { current_role, created_at, expires_at, default_role, .. } = *session;
+    let (corp, id, vouched) = (session.employee.corp(), session.employee.id(), session.vouched.number());
+    let (method, source, user_agent) = (session.method.name(), session.source.name(), visitor.user_agent.as_str());
     let values = args![
-        digest,
-        session.employee.corp(),
-        session.employee.id(),
-        session.current_role,
-        session.method.name(),
-        session.source.name(),
-        session.created_at,
-        session.expires_at,
-        session.vouched.number(),
-        session.default_role,
-        visitor.address.decided,
-        visitor.user_agent.as_str()
+        digest, corp, id, current_role, method, source, created_at, expires_at, vouched, default_role,
+        visitor.address.decided, user_agent
     ];
     Ok(tx.execute(text, &values)? == 1)
 }
 
 /// A sign-in may be retried when it is unknown whether it was committed. Then its session is kept as it is.
-fn retry_outcome(tx: &Tx<'_>, digest: Digest, employee: &EmployeeKey) -> Result<BeginOutcome, StoreError> {
+fn retry_outcome(tx: &Tx<'_>, digest: Digest, employee: &EmployeeKey) -> Result<BeginOutcome> {
     let text = "SELECT 1 FROM session WHERE digest = $1 AND corp_id = $2 AND employee_key = $3";
-    let found = tx.first(text, &args![digest, employee.corp(), employee.id()], |row| row.int(0))?.is_some();
+    let found = tx.exists(text, &args![digest, employee.corp(), employee.id()])?;
     Ok(if found { BeginOutcome::Begun } else { BeginOutcome::PreconditionFailed })
 }
 
@@ -161,7 +154,7 @@ fn end_oldest(
     new: Digest,
     at_most: usize,
     deny_until: Timestamp,
-) -> Result<(), StoreError> {
+) -> Result<()> {
     let text =
         "DELETE FROM session WHERE digest IN (SELECT digest FROM session WHERE corp_id = $1 AND employee_key = $2
         AND digest <> $3 ORDER BY created_at DESC, digest LIMIT 1000 OFFSET $4) RETURNING digest";

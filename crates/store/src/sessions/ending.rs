@@ -3,11 +3,10 @@
 use deskpass_core::{Digest, EmployeeKey, Timestamp};
 
 use super::scope::{SessionScope, end_matching};
-use crate::agents::partial_session;
 use crate::cache::CacheChange;
 use crate::database::Tx;
 use crate::deny_list::{EndReason, deny};
-use crate::{ChangeAuthor, ChangeError, LogEntry, Store, StoreError};
+use crate::{ChangeAuthor, ChangeError, LogEntry, Store, Result, StoreError};
 
 /// Which sessions of an employee to end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,10 +21,7 @@ pub enum SessionSelection {
 
 impl Store {
     /// Ends sessions of an employee; returns their number, and logs it unless it is zero. Expired sessions do not count:
-    /// they had ended already.
-    ///
-    /// # Errors
-    /// When the store fails; then no session must be treated as ended.
+    /// they had ended already. If the store fails, no session must be treated as ended.
     pub async fn end_sessions(
         &self,
         by: ChangeAuthor,
@@ -35,13 +31,15 @@ impl Store {
         deny_until: Timestamp,
         entry: LogEntry,
     ) -> Result<usize, ChangeError> {
-        let ended = self.authorized(by).write(move |tx| {
+        let ended = self.write_as(by, move |tx| {
+            let end_several = |tx: &mut Tx<'_>, scope| {
+                let ended = end_matching(tx, &key, scope, why, deny_until)?;
+                Ok::<_, StoreError>(ended.into_iter().filter(|expires_at| *expires_at > entry.at).count())
+            };
             let ended = match which {
                 SessionSelection::One(digest) => end_one(tx, &key, digest, (why, deny_until), entry.at)?,
-                SessionSelection::All => end_several(tx, &key, SessionScope::All, (why, deny_until), entry.at)?,
-                SessionSelection::AllBut(digest) => {
-                    end_several(tx, &key, SessionScope::AllBut(digest), (why, deny_until), entry.at)?
-                }
+                SessionSelection::All => end_several(tx, SessionScope::All)?,
+                SessionSelection::AllBut(digest) => end_several(tx, SessionScope::AllBut(digest))?,
             };
             if ended > 0 {
                 entry.clone().with_detail(format!("{ended} session(s) ended")).write(tx)?;
@@ -64,24 +62,11 @@ pub(crate) fn end_one(
     digest: Digest,
     (why, deny_until): (EndReason, Timestamp),
     now: Timestamp,
-) -> Result<usize, StoreError> {
+) -> Result<usize> {
     let text = "DELETE FROM session WHERE digest = $1 AND corp_id = $2 AND employee_key = $3 AND expires_at > $4";
     let ended = tx.execute(text, &args![digest, key.corp(), key.id(), now])?;
     if ended > 0 {
         deny(tx, digest, why, deny_until)?;
     }
     Ok(ended)
-}
-
-fn end_several(
-    tx: &mut Tx<'_>,
-    key: &EmployeeKey,
-    which: SessionScope,
-    (why, deny_until): (EndReason, Timestamp),
-    now: Timestamp,
-) -> Result<usize, StoreError> {
-    let ended = end_matching(tx, key, which, why, deny_until)?;
-    // Otherwise a sign-in with a password that is under way would complete a moment later.
-    partial_session::end_all(tx, key, why, deny_until)?;
-    Ok(ended.into_iter().filter(|expires_at| *expires_at > now).count())
 }

@@ -1,13 +1,12 @@
 //! The last use of sessions, to within some minutes.
 
 use std::collections::HashMap;
-use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use deskpass_core::{Digest, Timestamp};
 
 use crate::cache::LAST_USE_INTERVAL_MILLIS;
-use crate::{SessionWithPerson, Store, StoreError};
+use crate::{SessionWithPerson, Store, Result};
 
 /// The maximum number of buffered uses. Further uses are dropped, and a later use of the same session is recorded instead.
 const MAX_BUFFERED_USES: usize = 65_536;
@@ -27,7 +26,6 @@ impl LastUseBuffer {
         }
     }
 
-    /// Removes some uses from the buffer.
     fn take(&self, at_most: usize) -> Vec<(Digest, Timestamp)> {
         let mut waiting = self.waiting();
         let mut taken: Vec<_> = waiting.iter().take(at_most).map(|(digest, at)| (*digest, *at)).collect();
@@ -54,11 +52,7 @@ impl LastUseBuffer {
     }
 }
 
-impl fmt::Debug for LastUseBuffer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "LastUseBuffer({})", self.waiting().len())
-    }
-}
+debug_only!(LastUseBuffer);
 
 impl Store {
     /// Records that a session is used. Usually the last use is recent, and there is nothing to record.
@@ -68,11 +62,8 @@ impl Store {
         }
     }
 
-    /// Writes up to `batch` buffered uses to the database; returns the number of written uses.
-    ///
-    /// # Errors
-    /// When the store fails; then the uses stay buffered.
-    pub async fn flush_last_uses(&self, batch: usize) -> Result<usize, StoreError> {
+    /// Writes up to `batch` buffered uses; returns their number. If the store fails, the uses stay buffered.
+    pub async fn flush_last_uses(&self, batch: usize) -> Result<usize> {
         let taken = self.last_uses.take(batch);
         for (at, some) in taken.chunks(USES_PER_TRANSACTION).enumerate() {
             let uses = some.to_vec();

@@ -2,10 +2,10 @@
 
 use deskpass_core::{Digest, EmployeeKey, Role, Session, Timestamp};
 
-use super::row::session;
+use super::lookup::session;
 use crate::cursor::CursorOrder;
 use crate::database::{Row, Sql, SqlValue};
-use crate::{Cursor, InvalidCursor, Store, StoreError};
+use crate::{Cursor, InvalidCursor, Store, Result};
 
 /// A session in a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,7 +29,6 @@ pub struct ListedSession {
 }
 
 impl ListedSession {
-    /// The cursor right after this session.
     fn place(&self) -> Cursor {
         Cursor::new(CursorOrder::CreatedAt, self.session.created_at.millis().to_string(), self.id.to_text())
     }
@@ -52,9 +51,6 @@ pub struct SessionFilter {
 
 impl SessionFilter {
     /// Parses a cursor that a page of this list returned.
-    ///
-    /// # Errors
-    /// When the text is not a cursor of this list.
     pub fn cursor(&self, text: &str) -> Result<Cursor, InvalidCursor> {
         Cursor::parse(text, CursorOrder::CreatedAt)
     }
@@ -76,9 +72,7 @@ pub struct SessionPage {
     pub next: Option<String>,
 }
 
-/// The maximum number of sessions in an employee's own list.
 const MAX_OWN_SESSIONS: i64 = 1_000;
-/// The maximum number of sessions scanned for one page.
 const MAX_SCANNED_SESSIONS: usize = 20_000;
 /// The number of sessions read at once: the first of these that is more than a page, and at least the second if the list is
 /// filtered. It is a literal in the statement, since a database that plans for an unknown number would sort everything.
@@ -98,7 +92,7 @@ const OF_EMPLOYEE: &str = "WHERE (s.corp_id, s.employee_key, s.created_at) <= ($
 
 impl Store {
     /// An employee's sessions that have not expired, the newest first; at most a thousand.
-    pub async fn own_sessions(&self, key: EmployeeKey, now: Timestamp) -> Result<Vec<ListedSession>, StoreError> {
+    pub async fn own_sessions(&self, key: EmployeeKey, now: Timestamp) -> Result<Vec<ListedSession>> {
         let (corp, employee) = (key.corp().to_owned(), Some(key.id().to_owned()));
         let own = SessionFilter { corp, department_id: None, employee, role: None, now };
         Ok(self.sessions(own, None, MAX_OWN_SESSIONS).await?.sessions)
@@ -110,7 +104,7 @@ impl Store {
         filter: SessionFilter,
         after: Option<Cursor>,
         limit: i64,
-    ) -> Result<SessionPage, StoreError> {
+    ) -> Result<SessionPage> {
         let limit = usize::try_from(limit).unwrap_or(0);
         let (mut sessions, mut looked_at, mut from) = (Vec::new(), 0, after);
         while looked_at < MAX_SCANNED_SESSIONS {
@@ -135,7 +129,7 @@ impl Store {
     }
 
     /// The session with this identifier; the caller checks whether it has expired.
-    pub async fn find_session(&self, id: Digest) -> Result<Option<ListedSession>, StoreError> {
+    pub async fn find_session(&self, id: Digest) -> Result<Option<ListedSession>> {
         let text = format!("{COLUMNS} WHERE s.digest = $1");
         self.database.read(move |sql| sql.first(&text, &args![id], listed)).await
     }
@@ -143,7 +137,7 @@ impl Store {
 
 /// Walks the sessions of a corporation, or of one employee.
 pub(crate) struct SessionWalk {
-    text: String,
+    pub(crate) text: String,
     corp: String,
     employee: Option<String>,
     from: (i64, String),
@@ -164,10 +158,6 @@ impl SessionWalk {
         Ok(Self { text, corp, employee, from: (at, digest.to_owned()), step })
     }
 
-    pub(crate) fn text(&self) -> &str {
-        &self.text
-    }
-
     pub(crate) fn values(&self) -> Vec<SqlValue<'_>> {
         let mut values = args![&*self.corp, self.from.0, &*self.from.1].to_vec();
         values.extend(self.employee.as_deref().map(SqlValue::from));
@@ -175,20 +165,20 @@ impl SessionWalk {
     }
 
     /// Reads the next sessions; returns them, and whether there may be more.
-    fn take(&self, sql: &Sql<'_>) -> Result<(Vec<ListedSession>, bool), StoreError> {
+    fn take(&self, sql: &Sql<'_>) -> Result<(Vec<ListedSession>, bool)> {
         let sessions = sql.rows(&self.text, &self.values(), listed)?;
         let more = sessions.len() == self.step;
         Ok((sessions, more))
     }
 }
 
-fn listed(row: &Row<'_>) -> Result<ListedSession, StoreError> {
+fn listed(row: &Row<'_>) -> Result<ListedSession> {
     Ok(ListedSession {
         session: session(row)?,
         id: row.digest(9)?,
         ip_address: row.maybe_text(10)?,
         user_agent: row.maybe_text(11)?,
-        seen_at: row.maybe_int(12)?.map(Timestamp::from_millis),
+        seen_at: row.maybe_timestamp(12)?,
         employee_id: row.text(13)?,
         name: row.text(14)?,
         department_id: row.text(15)?,

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use deskpass_core::{AllowLists, Digest, Networks, Role, Timestamp};
 
 use crate::database::Sql;
-use crate::{ListedSession, Store, StoreError};
+use crate::{ListedSession, Store, Result};
 
 /// The number of sessions read at once. All sessions are checked, however many.
 const BATCH_ROWS: i64 = 5_000;
@@ -19,7 +19,7 @@ impl Store {
         networks: Networks,
         now: Timestamp,
         limit: usize,
-    ) -> Result<(u64, Vec<ListedSession>), StoreError> {
+    ) -> Result<(u64, Vec<ListedSession>)> {
         let lists: AllowLists = networks.as_slice().iter().map(|network| (role, *network)).collect();
         let (mut count, mut some, mut after) = (0, Vec::new(), String::new());
         loop {
@@ -47,14 +47,13 @@ impl Store {
     }
 }
 
-/// The addresses of some sessions.
 struct AddressPage {
     known: Vec<(Digest, IpAddr)>,
     /// Where the next page continues.
     last: Option<String>,
 }
 
-fn addresses(sql: &Sql<'_>, after: &str, role: Role, now: Timestamp) -> Result<AddressPage, StoreError> {
+fn addresses(sql: &Sql<'_>, after: &str, role: Role, now: Timestamp) -> Result<AddressPage> {
     let text = "SELECT digest, role_id, expires_at, ip_address FROM session WHERE digest > $1 ORDER BY digest LIMIT $2";
     let rows = sql.rows(text, &args![after, BATCH_ROWS], |row| {
         let counts = row.int(1)? == role.id() && row.timestamp(2)? > now;

@@ -2,15 +2,14 @@
 
 use std::sync::Arc;
 
-use deskpass_core::{Digest, Role, Session, Timestamp};
+use deskpass_core::{Digest, LoginMethod, LoginSource, PlatformVouching, Role, Session, Timestamp};
 
-use super::row::session;
 use crate::cache::{CacheChange, CacheLookup, Epoch, Gap};
-use crate::database::Sql;
+use crate::database::{Row, Sql};
 use crate::deny_list::{EndReason, denied, deny};
 use crate::directory::find as find_person;
 use crate::locks::lock_role;
-use crate::{Actor, CachedPerson, ChangeAuthor, ChangeError, LogEntry, SessionWithPerson, Store, StoreError};
+use crate::{Actor, CachedPerson, ChangeAuthor, ChangeError, LogEntry, SessionWithPerson, Store, Result, StoreError};
 
 /// Result of looking up a digest.
 #[derive(Clone, Debug)]
@@ -23,19 +22,9 @@ pub enum SessionLookup {
     NotFound,
 }
 
-/// The rows of a digest.
-enum SessionRow {
-    Session(Session),
-    Denied(EndReason),
-    None,
-}
-
 impl Store {
-    /// Looks up the digest of a token.
-    ///
-    /// # Errors
-    /// When the store fails; then the token must not count as valid.
-    pub async fn session(&self, digest: &Digest) -> Result<SessionLookup, StoreError> {
+    /// Looks up the digest of a token. If the store fails, the token must not count as valid.
+    pub async fn session(&self, digest: &Digest) -> Result<SessionLookup> {
         loop {
             let epoch = self.cache.epoch();
             match self.cache.look_up(&self.cache.sessions, digest).await {
@@ -59,24 +48,26 @@ impl Store {
     }
 
     /// Reads the session and its person at one moment, bypassing the cache.
-    async fn read_session(&self, digest: Digest) -> Result<SessionLookup, StoreError> {
+    async fn read_session(&self, digest: Digest) -> Result<SessionLookup> {
         let epoch = self.cache.epoch();
         let read = move |sql: &Sql<'_>| match find(sql, digest)? {
-            SessionRow::Session(session) => Ok((find_person(sql, &session.employee)?, SessionRow::Session(session))),
-            other => Ok((None, other)),
+            Ok(session) => {
+                let person = find_person(sql, &session.employee)?;
+                Ok(person.map(|person| (session, person.person)).ok_or(SessionLookup::NotFound))
+            }
+            Err(none) => Ok(Err(none)),
         };
         Ok(match self.database.read(read).await? {
-            (Some(person), SessionRow::Session(session)) => {
-                let person = Arc::new(CachedPerson::new(person.person));
+            Ok((session, person)) => {
+                let person = Arc::new(CachedPerson::new(person));
                 SessionLookup::Session(Arc::new(SessionWithPerson::new(session, person, epoch)))
             }
-            (_, SessionRow::Denied(ended)) => SessionLookup::Denied(ended),
-            (_, SessionRow::Session(_) | SessionRow::None) => SessionLookup::NotFound,
+            Err(none) => none,
         })
     }
 
     /// Whether the person of a cached session has not changed up to `epoch`.
-    async fn is_person_unchanged(&self, record: &SessionWithPerson, epoch: Epoch) -> Result<bool, StoreError> {
+    async fn is_person_unchanged(&self, record: &SessionWithPerson, epoch: Epoch) -> Result<bool> {
         let person = self.person(&record.session.employee).await?;
         let same = person.is_some_and(|person| Arc::ptr_eq(&person, &record.person));
         if same {
@@ -92,11 +83,10 @@ impl Store {
         gap: Gap<'_, Digest, SessionWithPerson>,
         digest: Digest,
         epoch: Epoch,
-    ) -> Result<Option<SessionLookup>, StoreError> {
+    ) -> Result<Option<SessionLookup>> {
         let session = match self.database.read(move |sql| find(sql, digest)).await? {
-            SessionRow::Session(session) => session,
-            SessionRow::Denied(ended) => return Ok(Some(SessionLookup::Denied(ended))),
-            SessionRow::None => return Ok(Some(SessionLookup::NotFound)),
+            Ok(session) => session,
+            Err(none) => return Ok(Some(none)),
         };
         let Some(person) = self.person(&session.employee).await? else { return Ok(Some(SessionLookup::NotFound)) };
         let record = Arc::new(SessionWithPerson::new(session, person, epoch));
@@ -104,15 +94,13 @@ impl Store {
     }
 
     /// Ends a session, denies its digest and logs it; `false`, with no change, when it had ended already.
-    ///
-    /// # Errors
-    /// When the store fails; then the session must not be treated as ended.
+    /// If the store fails, the session must not be treated as ended.
     pub async fn end_session(
         &self,
         digest: Digest,
         deny_until: Timestamp,
         entry: LogEntry,
-    ) -> Result<bool, StoreError> {
+    ) -> Result<bool> {
         let ended = self.database.write(move |tx| {
             if tx.execute("DELETE FROM session WHERE digest = $1", &args![digest])? == 0 {
                 return Ok(false);
@@ -121,47 +109,56 @@ impl Store {
             entry.write(tx)?;
             Ok(true)
         });
-        self.forget_if_gone(ended.await, digest)
+        let ended = ended.await?;
+        if !ended {
+            // Another node has ended it, so the cached entry is stale.
+            self.cache.apply(CacheChange::Session(digest));
+        }
+        Ok(ended)
     }
 
     /// Switches the active role in the session of `actor`, from whatever role is active there, and logs it; `false`, with
     /// no change, when the employee does not hold the role and it is not the default role.
-    ///
-    /// # Errors
-    /// When the session has ended, or the store fails.
     pub async fn switch_role(&self, actor: Actor, role: Role, entry: LogEntry) -> Result<bool, ChangeError> {
         let by = ChangeAuthor::Session(Actor { role: None, ..actor.clone() });
         let Actor { session, employee, .. } = actor;
-        self.authorized(by)
-            .write(move |tx| {
-                // The role may have been revoked since the request arrived; from here on it is locked until the commit.
-                let condition = if lock_role(tx, &employee, role)? { "1 = 1" } else { "lent_role_id = $2" };
-                let text = format!("UPDATE session SET role_id = $2 WHERE digest = $1 AND {condition}");
-                if tx.execute(&text, &args![session, role])? == 0 {
-                    return Ok(false);
-                }
-                tx.record_change(CacheChange::Session(session));
-                entry.write(tx)?;
-                Ok(true)
-            })
-            .await
-    }
-
-    /// If the session was missing, another node has ended it, so the cached entry is removed.
-    fn forget_if_gone(&self, done: Result<bool, StoreError>, digest: Digest) -> Result<bool, StoreError> {
-        if let Ok(false) = done {
-            self.cache.apply(CacheChange::Session(digest));
-        }
-        done
+        self.write_as(by, move |tx| {
+            // The role may have been revoked since the request arrived; from here on it is locked until the commit.
+            let condition = if lock_role(tx, &employee, role)? { "1 = 1" } else { "lent_role_id = $2" };
+            let text = format!("UPDATE session SET role_id = $2 WHERE digest = $1 AND {condition}");
+            if tx.execute(&text, &args![session, role])? == 0 {
+                return Ok(false);
+            }
+            tx.record_change(CacheChange::Session(session));
+            entry.write(tx)?;
+            Ok(true)
+        })
+        .await
     }
 }
 
-fn find(sql: &Sql<'_>, digest: Digest) -> Result<SessionRow, StoreError> {
+/// The session of a digest, or else the result of looking it up.
+fn find(sql: &Sql<'_>, digest: Digest) -> Result<Result<Session, SessionLookup>> {
     let text = "SELECT corp_id, employee_key, role_id, login_method, login_source, created_at, expires_at, proven,
         lent_role_id FROM session WHERE digest = $1
         AND NOT EXISTS (SELECT 1 FROM denied_token WHERE digest = $1)";
     if let Some(session) = sql.first(text, &args![digest], session)? {
-        return Ok(SessionRow::Session(session));
+        return Ok(Ok(session));
     }
-    Ok(denied(sql, digest)?.map_or(SessionRow::None, SessionRow::Denied))
+    Ok(Err(denied(sql, digest)?.map_or(SessionLookup::NotFound, SessionLookup::Denied)))
+}
+
+/// Reads a session from the first nine columns of a row.
+pub(super) fn session(row: &Row<'_>) -> Result<Session> {
+    let damaged = || StoreError::damaged("unreadable session");
+    Ok(Session {
+        employee: row.employee(0)?,
+        current_role: row.role(2)?,
+        method: LoginMethod::from_name(&row.text(3)?).ok_or_else(damaged)?,
+        source: LoginSource::from_name(&row.text(4)?).ok_or_else(damaged)?,
+        created_at: row.timestamp(5)?,
+        expires_at: row.timestamp(6)?,
+        vouched: PlatformVouching::from_number(row.int(7)?),
+        default_role: row.maybe_role(8)?,
+    })
 }

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use deskpass_core::{EmployeeKey, Timestamp};
 
-use crate::database::{Row, Tx};
-use crate::{AuditEvent, Notice, StoreError};
+use crate::database::Tx;
+use crate::{AuditEvent, Notice, Result};
 
 /// The network that a session begins from.
 #[derive(Clone, Debug)]
@@ -14,15 +14,14 @@ pub struct SignInNetwork {
     pub name: String,
     /// The notice for the employee if the network is new; `None` for sign-in methods without such a notice.
     pub notice: Option<Notice>,
-    /// Whether the employee is notified also at their first sign-in, when no network is known: the phone that confirmed
-    /// it was in another network.
+    /// Whether to notify also at the first sign-in: the phone that confirmed it was in another network.
     pub notify_on_first_sign_in: bool,
 }
 
 /// Precision of the time when a network was last seen, so that not every sign-in writes it.
 const SEEN_AT_PRECISION: Duration = Duration::from_hours(24);
 /// How long a network stays known after the last sign-in from it.
-const NETWORK_RETENTION: Duration = Duration::from_hours(24 * 180);
+pub(crate) const NETWORK_RETENTION: Duration = Duration::from_hours(24 * 180);
 
 /// Records the network of a new session, before its audit event is written; `true` if a notice was queued.
 pub(super) fn record_network(
@@ -30,7 +29,7 @@ pub(super) fn record_network(
     employee: &EmployeeKey,
     network: &SignInNetwork,
     now: Timestamp,
-) -> Result<bool, StoreError> {
+) -> Result<bool> {
     let (corp, id, name) = (employee.corp(), employee.id(), &*network.name);
     let text = "SELECT seen_at FROM employee_network WHERE corp_id = $1 AND employee_key = $2 AND network = $3";
     let seen = tx.first(text, &args![corp, id, name], |row| row.timestamp(0))?;
@@ -40,7 +39,7 @@ pub(super) fn record_network(
     let is_new = seen.is_none_or(|seen| now >= seen + NETWORK_RETENTION);
     // An employee who signed in before networks were recorded is not notified of the first one: otherwise all of them would be.
     let any = "SELECT 1 FROM employee_network WHERE corp_id = $1 AND employee_key = $2 LIMIT 1";
-    let compared = is_new && tx.first(any, &args![corp, id], |row| row.int(0))?.is_some();
+    let compared = is_new && tx.exists(any, &args![corp, id])?;
     let tells = compared || (is_new && network.notify_on_first_sign_in && is_first_sign_in(tx, employee)?);
     let text = "INSERT INTO employee_network (corp_id, employee_key, network, seen_at) VALUES ($1, $2, $3, $4)
         ON CONFLICT (corp_id, employee_key, network) DO UPDATE SET seen_at = excluded.seen_at";
@@ -50,20 +49,8 @@ pub(super) fn record_network(
     Ok(true)
 }
 
-fn is_first_sign_in(tx: &Tx<'_>, employee: &EmployeeKey) -> Result<bool, StoreError> {
+fn is_first_sign_in(tx: &Tx<'_>, employee: &EmployeeKey) -> Result<bool> {
     let text = "SELECT 1 FROM login_log WHERE corp_id = $1 AND employee_key = $2 AND event = $3 LIMIT 1";
     let values = args![employee.corp(), employee.id(), AuditEvent::SignIn.name()];
-    Ok(tx.first(text, &values, |row| row.int(0))?.is_none())
-}
-
-/// Removes networks without a sign-in for a long time.
-pub(crate) fn sweep(tx: &Tx<'_>, now: Timestamp, batch: i64) -> Result<usize, StoreError> {
-    let old = "SELECT corp_id, employee_key, network FROM employee_network WHERE seen_at <= $1 LIMIT $2";
-    let read = |row: &Row<'_>| Ok((row.text(0)?, row.text(1)?, row.text(2)?));
-    let mut gone = 0;
-    for (corp, id, network) in tx.rows(old, &args![now - NETWORK_RETENTION, batch], read)? {
-        let text = "DELETE FROM employee_network WHERE corp_id = $1 AND employee_key = $2 AND network = $3";
-        gone += tx.execute(text, &args![&*corp, &*id, &*network])?;
-    }
-    Ok(gone)
+    Ok(!tx.exists(text, &values)?)
 }

@@ -2,13 +2,14 @@
 
 use deskpass_core::{Digest, EmployeeKey, Timestamp};
 
-use crate::StoreError;
+use crate::Result;
+use crate::agents::partial_session;
 use crate::cache::CacheChange;
 use crate::database::Tx;
 use crate::deny_list::EndReason;
 use crate::locks::lock_employee;
 
-/// Which sessions of an employee.
+/// Which sessions of an employee; except for the sessions with a default role, partial sessions are included.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum SessionScope {
     All,
@@ -42,7 +43,7 @@ pub(crate) fn end_sessions_of(
     which: SessionScope,
     why: EndReason,
     deny_until: Timestamp,
-) -> Result<usize, StoreError> {
+) -> Result<usize> {
     end_matching(tx, key, which, why, deny_until).map(|ended| ended.len())
 }
 
@@ -53,7 +54,7 @@ pub(super) fn end_matching(
     which: SessionScope,
     why: EndReason,
     deny_until: Timestamp,
-) -> Result<Vec<Timestamp>, StoreError> {
+) -> Result<Vec<Timestamp>> {
     // Of two transactions that end or begin sessions of one employee, the second waits here, and not for a session row.
     lock_employee(tx, key)?;
     let (condition, but) = (which.condition(), which.but());
@@ -68,6 +69,10 @@ pub(super) fn end_matching(
     let ended = tx.rows(&text, &values, |row| Ok((row.digest(0)?, row.timestamp(1)?)))?;
     for (digest, _) in &ended {
         tx.record_change(CacheChange::Session(*digest));
+    }
+    if !matches!(which, SessionScope::WithDefaultRole) {
+        // Otherwise a sign-in with a password that is under way would complete a moment later.
+        partial_session::end_all(tx, key, why, deny_until)?;
     }
     Ok(ended.into_iter().map(|(_, expires_at)| expires_at).collect())
 }

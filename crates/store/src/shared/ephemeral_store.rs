@@ -10,12 +10,11 @@ use serde::de::DeserializeOwned;
 use super::expiring::{Expiring, RecordWatch};
 use super::memory_store::MemoryStore;
 use super::redis::{RedisBackend, RedisStore};
-use crate::StoreError;
+use crate::Result;
 
 /// A store of expiring records. Each change replaces a whole record atomically, so concurrent changes are serialized.
 pub struct EphemeralStore<T>(Backend<T>);
 
-/// The backend that holds the records.
 enum Backend<T> {
     Memory(MemoryStore<T>),
     Redis(RedisStore<T>),
@@ -47,7 +46,7 @@ impl<T> EphemeralStore<T> {
 // The Redis futures are boxed, so that callers of a store in this process do not reserve memory for them.
 impl<T: Expiring + Clone + Serialize + DeserializeOwned> EphemeralStore<T> {
     /// Inserts a record. Returns `false` and changes nothing when there already is one.
-    pub async fn put(&self, digest: Digest, value: T, now: Timestamp) -> Result<bool, StoreError> {
+    pub async fn put(&self, digest: Digest, value: T, now: Timestamp) -> Result<bool> {
         match &self.0 {
             Backend::Memory(records) => Ok(records.put(digest, value, now)),
             Backend::Redis(records) => Box::pin(records.put(&digest, value, now)).await,
@@ -60,35 +59,29 @@ impl<T: Expiring + Clone + Serialize + DeserializeOwned> EphemeralStore<T> {
         digest: &Digest,
         now: Timestamp,
         read: impl FnOnce(&T) -> R,
-    ) -> Result<Option<R>, StoreError> {
+    ) -> Result<Option<R>> {
         match &self.0 {
             Backend::Memory(records) => Ok(records.read_with(digest, now, read)),
             Backend::Redis(records) => Box::pin(records.read_with(digest, now, read)).await,
         }
     }
 
-    /// Removes and returns a record. Of several concurrent callers, only one gets it.
-    ///
-    /// # Errors
-    /// When the store cannot be reached. The record may have been removed then.
-    pub async fn take(&self, digest: &Digest, now: Timestamp) -> Result<Option<T>, StoreError> {
+    /// Removes a record for one of several concurrent callers. After an error, it may have been removed.
+    pub async fn take(&self, digest: &Digest, now: Timestamp) -> Result<Option<T>> {
         match &self.0 {
             Backend::Memory(records) => Ok(records.take(digest, now)),
             Backend::Redis(records) => Box::pin(records.take(digest, now)).await,
         }
     }
 
-    /// Updates a record with a function from the old value to the new one. Returns `None` when there is no record, and the
-    /// function's error when it rejects the value. The function may run several times when others change the record.
-    ///
-    /// # Errors
-    /// When the store cannot be reached. The record may have been changed then.
+    /// Updates a record with a function, which may run several times when others change the record. Returns `None` when
+    /// there is no record, and the function's error when it rejects. After an error, the record may have been changed.
     pub async fn update<E>(
         &self,
         digest: &Digest,
         now: Timestamp,
         step: impl Fn(T) -> Result<T, E>,
-    ) -> Result<Option<Result<T, E>>, StoreError> {
+    ) -> Result<Option<Result<T, E>>> {
         match &self.0 {
             Backend::Memory(records) => Ok(records.update(digest, now, step)),
             Backend::Redis(records) => Box::pin(records.update(digest, now, step)).await,
@@ -96,7 +89,7 @@ impl<T: Expiring + Clone + Serialize + DeserializeOwned> EphemeralStore<T> {
     }
 
     /// Watches an existing record for changes.
-    pub async fn watch(&self, digest: &Digest, now: Timestamp) -> Result<Option<RecordWatch>, StoreError> {
+    pub async fn watch(&self, digest: &Digest, now: Timestamp) -> Result<Option<RecordWatch>> {
         match &self.0 {
             Backend::Memory(records) => Ok(records.watch(digest, now)),
             Backend::Redis(records) => Box::pin(records.watch(digest, now)).await,

@@ -1,5 +1,4 @@
-//! Rate limits, counted for all nodes together while they can reach each other, and per node otherwise. So a limit
-//! always applies.
+//! Rate limits: counted for all nodes together or, while they cannot reach each other, per node. One always applies.
 
 mod debt_table;
 
@@ -10,11 +9,10 @@ use deskpass_core::{Digest, Rate, Timestamp};
 
 use self::debt_table::DebtTable;
 use super::redis::RedisBackend;
-use crate::StoreError;
+use crate::Result;
 
 /// The maximum number of tracked clients; a client under four limits counts as four. Each takes sixteen bytes.
 const MAX_CLIENTS: usize = 1 << 19;
-/// The maximum number of tracked tickets.
 const MAX_TICKETS: usize = 1 << 17;
 
 /// The subject of a limit.
@@ -40,10 +38,7 @@ impl RateLimits {
         Self { clients: DebtTable::new(MAX_CLIENTS), tickets: DebtTable::new(MAX_TICKETS), server }
     }
 
-    /// Admits one more request of `key`, unless the rate is exceeded.
-    ///
-    /// # Errors
-    /// When the rate is exceeded: the time until the next request is admitted.
+    /// Admits one more request of `key`; otherwise, the error is the time until the next request is admitted.
     pub async fn admit(&self, counted: LimitSubject, key: &Digest, rate: Rate, now: Timestamp) -> Result<(), Duration> {
         let debts = match counted {
             LimitSubject::Client => &self.clients,
@@ -65,7 +60,7 @@ async fn admit_with_nodes(
     (counted, key): (LimitSubject, &Digest),
     rate: Rate,
     now: Timestamp,
-) -> Result<Result<(), Duration>, StoreError> {
+) -> Result<Result<(), Duration>> {
     let debt = server.charge(counted, key, debts.debt_of(key), rate, now).await?;
     let judged = rate.admit(debt, now);
     debts.raise(key, judged.unwrap_or(debt));

@@ -1,5 +1,4 @@
-//! Messages to connected clients, in one total order. Recent messages are kept for a while, so that a client that lost
-//! its connection can resume.
+//! Messages to connected clients, in one total order. Recent ones are kept, so that a client can reconnect and resume.
 
 mod buffer;
 mod delivery_count;
@@ -7,7 +6,6 @@ mod message;
 mod replays;
 mod streams;
 
-use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -26,12 +24,11 @@ use self::replays::{FreshnessError, ReplayGuard};
 pub use self::streams::RejectedMessage;
 pub(super) use self::streams::{check_streams, stream_of};
 use super::redis::{MessageFeed, RedisBackend, RedisMessageLog};
-use crate::StoreError;
+use crate::{Result, StoreError};
 
 /// How long a caller waits for a node that has just started.
 const LOAD_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Returns the first message id of a moment.
 fn first_id_at(now: Timestamp) -> MessageId {
     MessageId { at: u64::try_from(now.millis()).unwrap_or_default(), step: 0 }
 }
@@ -63,19 +60,16 @@ pub struct MessageLog {
 impl MessageLog {
     pub(super) fn new(server: Option<&Arc<RedisBackend>>) -> Self {
         let nodes = server.map(|server| RedisMessageLog::new(Arc::clone(server)));
-        let (replays, dropped) = (Mutex::default(), AtomicU64::new(0));
-        Self { buffer: Mutex::new(MessageBuffer::new()), begun: watch::Sender::default(), replays, dropped, nodes }
+        let (buffer, replays, dropped) = (Mutex::default(), Mutex::default(), AtomicU64::new(0));
+        Self { buffer, begun: watch::Sender::default(), replays, dropped, nodes }
     }
 
     /// Posts messages, all or none of them.
-    ///
-    /// # Errors
-    /// When the shared store does not answer.
     pub async fn post(
         &self,
         messages: Vec<Message>,
         now: Timestamp,
-    ) -> Result<Result<Vec<PostOutcome>, RejectedMessage>, StoreError> {
+    ) -> Result<Result<Vec<PostOutcome>, RejectedMessage>> {
         match &self.nodes {
             Some(nodes) => nodes.post(messages, now).await,
             None => Ok(self.post_locally(&messages, now)),
@@ -91,7 +85,7 @@ impl MessageLog {
         }
         let posted = drafts.into_iter().map(|draft| {
             draft.map_or(PostOutcome::Duplicate, |draft| {
-                let id = buffer.newest().next(first_id_at(now).at);
+                let id = buffer.newest.next(first_id_at(now).at);
                 PostOutcome::Local(buffer.append(StoredMessage::new(id, draft)))
             })
         });
@@ -113,10 +107,10 @@ impl MessageLog {
     ) -> Vec<(Arc<StoredMessage>, DeliveryQuery)> {
         let mut buffer = self.buffer();
         if arrived.gap {
-            let known = arrived.messages.first().map_or(buffer.newest(), |(message, _)| message.id.before());
+            let known = arrived.messages.first().map_or(buffer.newest, |(message, _)| message.id.before());
             buffer.mark_gap(known);
         }
-        let fresh: Vec<_> = arrived.messages.into_iter().filter(|(message, _)| message.id > buffer.newest()).collect();
+        let fresh: Vec<_> = arrived.messages.into_iter().filter(|(message, _)| message.id > buffer.newest).collect();
         // Dated by their arrival here, because the clocks of other nodes may be wrong.
         let taken = fresh
             .into_iter()
@@ -130,8 +124,8 @@ impl MessageLog {
         taken
     }
 
-    /// Admits fresh messages. A message that was read before, or was not sent recently, is a replay in Redis: it is
-    /// dropped and counted.
+    /// Admits fresh messages. One that was read before, or was not sent recently, is a replay: it is dropped and
+    /// counted.
     pub fn filter_fresh(&self, mut arrived: IncomingMessages, now: Timestamp) -> FreshMessages {
         let mut replays = self.replays.lock().unwrap_or_else(PoisonError::into_inner);
         let (mut replayed, mut out_of_time) = (0_u64, 0_u64);
@@ -160,18 +154,15 @@ impl MessageLog {
         FreshMessages(arrived)
     }
 
-    /// Returns how many messages in Redis this node has dropped since its start, because they were read before or were
-    /// not sent recently.
+    /// Returns how many messages in Redis this node has dropped since its start, as not fresh.
     #[must_use]
     pub fn dropped(&self) -> u64 {
         self.dropped.load(Ordering::Relaxed)
     }
 
-    /// Waits until this node has read the messages from before its start. Without them, no client's position is known.
-    ///
-    /// # Errors
-    /// When they are not read in time.
-    pub async fn wait_until_loaded(&self) -> Result<(), StoreError> {
+    /// Waits, for a limited time, for the messages from before this node's start: no client's position is known
+    /// without.
+    pub async fn wait_until_loaded(&self) -> Result<()> {
         if self.nodes.is_none() {
             return Ok(());
         }
@@ -185,7 +176,7 @@ impl MessageLog {
     #[must_use]
     pub fn start_position(&self, reader: &Subscriber, last: Option<MessageId>, now: Timestamp) -> StartPosition {
         let (mut buffer, place) = (self.buffer(), first_id_at(now));
-        let latest = self.nodes.as_ref().map_or(place.at, RedisMessageLog::latest).max(buffer.newest().at);
+        let latest = self.nodes.as_ref().map_or(place.at, RedisMessageLog::latest).max(buffer.newest.at);
         if self.nodes.is_none() {
             buffer.begin(place.before());
         }
@@ -214,7 +205,7 @@ impl MessageLog {
     /// Returns the newest message id.
     #[must_use]
     pub fn newest(&self) -> MessageId {
-        self.buffer().newest()
+        self.buffer().newest
     }
 
     fn buffer(&self) -> MutexGuard<'_, MessageBuffer> {
@@ -223,8 +214,4 @@ impl MessageLog {
     }
 }
 
-impl fmt::Debug for MessageLog {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "MessageLog(up to {})", self.newest())
-    }
-}
+debug_only!(MessageLog);

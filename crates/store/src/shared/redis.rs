@@ -8,7 +8,6 @@ mod inspect;
 mod limits;
 mod messages;
 mod peers;
-mod script;
 mod server;
 mod store;
 mod warning_throttle;

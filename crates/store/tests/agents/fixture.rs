@@ -119,7 +119,7 @@ impl Fixture {
 }
 
 async fn open(location: Location) -> Store {
-    Store::open(location, Mode::Development, 100, at(0)).await.unwrap()
+    Store::open_with(location, Mode::Development, 100, at(0), None).await.unwrap()
 }
 
 pub(crate) fn agent01() -> EmployeeKey {

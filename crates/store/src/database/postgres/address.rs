@@ -13,14 +13,12 @@ use tokio_postgres::{Client, Config, Error};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::PostgresSettings;
-use crate::{OpenError, StoreError, tls};
+use crate::{OpenError, Result, StoreError, tls};
 
-/// The connect timeout of a single server.
 const SINGLE_SERVER_TIMEOUT: Duration = Duration::from_secs(2);
 /// The connect timeout per server when there are several, short enough to try all before the caller gives up.
 const PER_SERVER_TIMEOUT: Duration = Duration::from_millis(600);
 
-/// The address of the database server.
 #[derive(Clone)]
 pub(super) struct PostgresAddress {
     /// One configuration per server. One of the servers accepts writes.
@@ -62,7 +60,7 @@ impl PostgresAddress {
     /// Connects to the server that accepts writes. A server that does not answer is skipped after a timeout.
     pub(super) async fn connect(
         &self,
-    ) -> Result<(Client, impl Future<Output = Result<(), Error>> + Send + use<>), StoreError> {
+    ) -> Result<(Client, impl Future<Output = Result<(), Error>> + Send + use<>)> {
         let (count, preferred) = (self.servers.len(), self.preferred.load(Ordering::Relaxed));
         let limit = if count > 1 { PER_SERVER_TIMEOUT } else { SINGLE_SERVER_TIMEOUT };
         let mut why = StoreError::unavailable(&"store.url names no server");
@@ -130,7 +128,6 @@ fn display_host(config: &Config) -> String {
     format!("{}:{port}", hosts.collect::<Vec<_>>().join(","))
 }
 
-/// Returns whether the URL sets `sslmode`.
 fn has_sslmode(url: &str) -> bool {
     let query = url.split_once('?').map_or("", |(_, query)| query);
     query.split('&').any(|pair| pair.starts_with("sslmode="))

@@ -6,7 +6,6 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
-use std::fmt;
 use std::pin::pin;
 
 use bytes::BytesMut;
@@ -18,7 +17,7 @@ use tokio_postgres::types::{IsNull, ToSql, Type, to_sql_checked};
 use tokio_postgres::{Client, Error, Statement};
 
 use super::address::PostgresAddress;
-use crate::StoreError;
+use crate::{Result, StoreError};
 use crate::database::{Row, SqlValue};
 
 /// The settings of every database session. The timeouts keep a slow statement, or a transaction of a node that hangs,
@@ -62,7 +61,6 @@ impl ConnectionHealth {
     }
 }
 
-/// A column of a table.
 #[derive(Debug)]
 pub(crate) struct Column {
     pub(crate) name: String,
@@ -86,7 +84,7 @@ pub(crate) struct PostgresConnection {
 
 impl PostgresConnection {
     /// Opens a connection. Blocks, so it must run on a blocking thread.
-    pub(super) fn open(address: &PostgresAddress, deadline: Instant) -> Result<Self, StoreError> {
+    pub(super) fn open(address: &PostgresAddress, deadline: Instant) -> Result<Self> {
         let failed = |error: std::io::Error| StoreError::unavailable(&error);
         let engine = ConnectionRuntime(Some(Builder::new_current_thread().enable_all().build().map_err(failed)?));
         let client = engine.block_on(async {
@@ -113,12 +111,11 @@ impl PostgresConnection {
         self.health.set(ConnectionHealth::Healthy);
     }
 
-    /// Returns the state of the connection after its last use.
     pub(super) fn health(&self) -> ConnectionHealth {
         self.health.get()
     }
 
-    pub(crate) fn execute(&self, text: &str, values: &[SqlValue<'_>]) -> Result<usize, StoreError> {
+    pub(crate) fn execute(&self, text: &str, values: &[SqlValue<'_>]) -> Result<usize> {
         let changed = self.wait(async {
             let statement = self.statement(text).await?;
             self.client.execute_raw(&statement, values).await
@@ -126,7 +123,7 @@ impl PostgresConnection {
         Ok(usize::try_from(changed).unwrap_or(usize::MAX))
     }
 
-    pub(crate) fn batch(&self, text: &str) -> Result<(), StoreError> {
+    pub(crate) fn batch(&self, text: &str) -> Result<()> {
         self.wait(self.client.batch_execute(text))
     }
 
@@ -134,8 +131,8 @@ impl PostgresConnection {
         &self,
         text: &str,
         values: &[SqlValue<'_>],
-        mut read: impl FnMut(&Row<'_>) -> Result<T, StoreError>,
-    ) -> Result<Vec<T>, StoreError> {
+        mut read: impl FnMut(&Row<'_>) -> Result<T>,
+    ) -> Result<Vec<T>> {
         let values: Vec<_> = values.iter().map(|value| value as &(dyn ToSql + Sync)).collect();
         let rows = self.wait(async {
             let statement = self.statement(text).await?;
@@ -149,7 +146,7 @@ impl PostgresConnection {
         table: &str,
         columns: &[Column],
         rows: &[Vec<SqlValue<'_>>],
-    ) -> Result<u64, StoreError> {
+    ) -> Result<u64> {
         let names: Vec<_> = columns.iter().map(|column| &*column.name).collect();
         let kinds: Vec<_> = columns.iter().map(Column::kind).collect();
         let text = format!("COPY {table} ({}) FROM STDIN BINARY", names.join(", "));
@@ -172,7 +169,7 @@ impl PostgresConnection {
         Ok(statement)
     }
 
-    fn wait<T>(&self, answer: impl Future<Output = Result<T, Error>>) -> Result<T, StoreError> {
+    fn wait<T>(&self, answer: impl Future<Output = Result<T, Error>>) -> Result<T> {
         let deadline = self.deadline.get();
         self.engine.block_on(async {
             match timeout_at(deadline, answer).await {
@@ -195,7 +192,7 @@ impl PostgresConnection {
 struct ConnectionRuntime(Option<Runtime>);
 
 impl ConnectionRuntime {
-    fn block_on<T>(&self, answer: impl Future<Output = Result<T, StoreError>>) -> Result<T, StoreError> {
+    fn block_on<T>(&self, answer: impl Future<Output = Result<T>>) -> Result<T> {
         let stopped = || StoreError::unavailable(&"the connection was closed");
         self.0.as_ref().ok_or_else(stopped)?.block_on(answer)
     }
@@ -210,11 +207,7 @@ impl Drop for ConnectionRuntime {
     }
 }
 
-impl fmt::Debug for PostgresConnection {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "PostgresConnection({:?})", self.health.get())
-    }
-}
+debug_only!(PostgresConnection, health);
 
 impl ToSql for SqlValue<'_> {
     fn to_sql(&self, kind: &Type, out: &mut BytesMut) -> Result<IsNull, Box<dyn std::error::Error + Sync + Send>> {

@@ -9,7 +9,7 @@ use super::PostgresSettings;
 use super::address::PostgresAddress;
 use super::connection::{ConnectionHealth, PostgresConnection};
 use crate::database::{Mode, OpenError, Sql, migrate};
-use crate::{ChainKey, StoreError};
+use crate::{ChainKey, Result, StoreError};
 
 /// The connect timeout. It is long, because no request waits for this work.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -19,7 +19,6 @@ const MIGRATION_RETRY_DELAY: Duration = Duration::from_millis(500);
 /// The timeout of migrations and copies, including the wait for other nodes that migrate.
 const MAINTENANCE_TIMEOUT: Duration = Duration::from_hours(10);
 
-/// Runs the migrations and returns when they are done.
 pub(super) async fn run_migrations(
     address: PostgresAddress,
     mode: Mode,
@@ -70,20 +69,6 @@ pub(crate) async fn with_connection<T: Send + 'static>(
     run_on(address, work).await.map_err(|error| OpenError::Server { server, error })
 }
 
-/// Runs long work on a dedicated read-only connection, without migrations.
-pub(crate) async fn with_read_only_connection<T: Send + 'static>(
-    settings: &PostgresSettings,
-    work: impl FnOnce(&PostgresConnection) -> T + Send + 'static,
-) -> Result<T, OpenError> {
-    let address = PostgresAddress::new(settings)?;
-    let server = address.to_string();
-    let reading = run_on(address, |connection| {
-        let prepared = connection.batch("SET statement_timeout = 0; SET default_transaction_read_only = on");
-        prepared.map(|()| work(connection))
-    });
-    reading.await.and_then(|done| done).map_err(|error| OpenError::Server { server, error })
-}
-
 /// Returns the name of the server, without secrets.
 pub(crate) fn display_name(settings: &PostgresSettings) -> Result<String, OpenError> {
     PostgresAddress::new(settings).map(|address| address.to_string())
@@ -92,7 +77,7 @@ pub(crate) fn display_name(settings: &PostgresSettings) -> Result<String, OpenEr
 pub(super) async fn run_on<T: Send + 'static>(
     address: PostgresAddress,
     work: impl FnOnce(&PostgresConnection) -> T + Send + 'static,
-) -> Result<T, StoreError> {
+) -> Result<T> {
     let job = tokio::task::spawn_blocking(move || {
         let connection = PostgresConnection::open(&address, Instant::now() + CONNECT_TIMEOUT)?;
         connection.reset_for(Instant::now() + MAINTENANCE_TIMEOUT);

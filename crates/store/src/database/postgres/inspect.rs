@@ -5,7 +5,7 @@ use deskpass_core::Timestamp;
 use super::PostgresSettings;
 use super::address::PostgresAddress;
 use super::dedicated::run_on;
-use crate::StoreError;
+use crate::{Result, StoreError};
 use crate::database::{Sql, migrate};
 
 /// The status of a PostgreSQL server.
@@ -26,10 +26,7 @@ pub struct PostgresStatus {
 }
 
 /// Reads the status of the PostgreSQL server and changes nothing there.
-///
-/// # Errors
-/// When the server cannot be reached or refuses the connection.
-pub async fn inspect_postgres(at: &PostgresSettings) -> Result<PostgresStatus, StoreError> {
+pub async fn inspect_postgres(at: &PostgresSettings) -> Result<PostgresStatus> {
     let address = PostgresAddress::new(at).map_err(|error| StoreError::unavailable(&error))?;
     let inspected = run_on(address.clone(), |connection| inspect(&Sql::Postgres(connection))).await;
     match inspected {
@@ -42,7 +39,7 @@ pub async fn inspect_postgres(at: &PostgresSettings) -> Result<PostgresStatus, S
     }
 }
 
-fn inspect(sql: &Sql<'_>) -> Result<PostgresStatus, StoreError> {
+fn inspect(sql: &Sql<'_>) -> Result<PostgresStatus> {
     let text = "SELECT current_setting('server_version_num')::bigint,
         CASE WHEN pg_is_in_recovery() OR current_setting('transaction_read_only') = 'on' THEN 1 ELSE 0 END,
         (SELECT COUNT(*) FROM pg_stat_ssl WHERE pid = pg_backend_pid() AND ssl),

@@ -14,13 +14,13 @@ use std::time::Duration;
 
 use deskpass_core::{Digest, EmployeeKey};
 use tokio::sync::{Notify, watch};
-use tokio::task::JoinHandle;
+use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 use tokio_postgres::Row;
 
 use super::address::PostgresAddress;
 use super::connection::PostgresConnection;
-use crate::StoreError;
+use crate::{Result, StoreError};
 use crate::cache::{BootInstant, Cache, CacheChange};
 use crate::database::SqlValue;
 
@@ -32,18 +32,15 @@ const READ_TIMEOUT: Duration = Duration::from_millis(700);
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// The minimum interval between two reads, however many notifications arrive.
 const MIN_READ_INTERVAL: Duration = Duration::from_millis(20);
-/// The delay after a failure.
 const RETRY_DELAY: Duration = Duration::from_millis(200);
 
 /// The start of a row of values, repeated for every change of a batch.
 const ROW_PREFIX: &str =
     "(pg_current_xact_id()::text::bigint, (extract(epoch FROM clock_timestamp()) * 1000)::bigint, ";
 
-/// Replaces the digest in a row when the access rules change. A node that does not know this value clears its cache,
-/// which is correct.
+/// Replaces the digest when the access rules change. A node that does not know this value clears its cache.
 const RULES_MARKER: &str = "rules";
 
-/// The number of changes per INSERT.
 const BATCH_ROWS: usize = 100;
 
 /// Reads the changes in one statement, so in one snapshot. Rows visible in the last snapshot are excluded.
@@ -59,8 +56,7 @@ const SWEEP: &str = "DELETE FROM journal WHERE ctid IN (SELECT ctid FROM journal
 /// The longest time between two reads, in milliseconds of the database's clock.
 const MAX_READ_GAP_MILLIS: i64 = 60_000;
 
-/// Writes the changes of a transaction to the journal.
-pub(super) fn write(connection: &PostgresConnection, changes: &[CacheChange]) -> Result<(), StoreError> {
+pub(super) fn write(connection: &PostgresConnection, changes: &[CacheChange]) -> Result<()> {
     let to_announce: Vec<_> = changes.iter().filter(|change| change.concerns_other_nodes()).collect();
     for some in to_announce.chunks(BATCH_ROWS) {
         let rows = (0..some.len()).map(|at| format!("{ROW_PREFIX}${}, ${}, ${})", 3 * at + 1, 3 * at + 2, 3 * at + 3));
@@ -83,24 +79,24 @@ fn columns(change: &CacheChange) -> [SqlValue<'_>; 3] {
 }
 
 /// Writes an empty row, to check that the database accepts writes.
-pub(crate) fn probe_write(connection: &PostgresConnection) -> Result<(), StoreError> {
+pub(crate) fn probe_write(connection: &PostgresConnection) -> Result<()> {
     let text =
         format!("INSERT INTO journal (xact, at, digest, corp_id, employee_key) VALUES {ROW_PREFIX}NULL, NULL, NULL)");
     connection.execute(&text, &[]).map(drop)
 }
 
 /// Removes the rows that every node has read.
-pub(crate) fn sweep(connection: &PostgresConnection) -> Result<usize, StoreError> {
+pub(crate) fn sweep(connection: &PostgresConnection) -> Result<usize> {
     connection.execute(SWEEP, &[])
 }
 
 /// Reads the journal until it is dropped.
 #[derive(Debug)]
-pub(super) struct JournalReader {
+pub(crate) struct JournalReader {
     wake: Arc<Notify>,
     /// The start of the last completed read.
     read: watch::Receiver<BootInstant>,
-    task: JoinHandle<()>,
+    _task: JoinSet<()>,
 }
 
 impl JournalReader {
@@ -108,26 +104,21 @@ impl JournalReader {
         let wake = Arc::<Notify>::default();
         let (reading, read) = watch::channel(BootInstant::now());
         let follower = JournalFollower { address, cache, wake: Arc::clone(&wake), reading, well: true };
-        Self { wake, read, task: tokio::spawn(follower.follow()) }
+        let mut task = JoinSet::new();
+        task.spawn(follower.follow());
+        Self { wake, read, _task: task }
     }
 
     /// Waits for a read that starts after this call.
-    pub(super) async fn wait_until_caught_up(&self) {
+    pub(crate) async fn wait_until_caught_up(&self) {
         let (mut read, now) = (self.read.clone(), BootInstant::now());
         self.wake();
         // The sender lives as long as this receiver.
         let _ = read.wait_for(|began| *began >= now).await;
     }
 
-    /// Triggers a read immediately.
-    pub(super) fn wake(&self) {
+    pub(crate) fn wake(&self) {
         self.wake.notify_one();
-    }
-}
-
-impl Drop for JournalReader {
-    fn drop(&mut self) {
-        self.task.abort();
     }
 }
 
@@ -152,10 +143,12 @@ impl JournalFollower {
     }
 
     /// Reads the journal on one connection until that fails.
-    async fn read_on(&mut self) -> Result<Infallible, StoreError> {
+    async fn read_on(&mut self) -> Result<Infallible> {
         let connecting = timeout(CONNECT_TIMEOUT, self.address.connect()).await;
         let (client, driver) = connecting.map_err(|_| StoreError::timed_out())??;
-        let _driver = DriverTask(tokio::spawn(async { drop(driver.await) }));
+        // The task of the connection ends with this read.
+        let mut driving = JoinSet::new();
+        driving.spawn(async { drop(driver.await) });
         let statement = with_timeout(client.prepare(READ_CHANGES)).await?;
         let mut last: Option<JournalPosition> = None;
         loop {
@@ -164,29 +157,24 @@ impl JournalFollower {
             let rows = with_timeout(client.query(&statement, &[&from.since, &from.snapshot])).await?;
             let mark = apply_rows(&rows, &self.cache)?;
             match &last {
-                // This process may have been paused for so long that unread rows were swept; or the server or its clock
-                // has changed.
+                // Unread rows may have been swept during a long pause, or the server or its clock has changed.
                 Some(last) if !mark.follows(last) => return Err(StoreError::unavailable(&"a gap in the journal")),
                 Some(_) => {}
                 // This may be another server with other transaction ids, so the cached data is worthless.
                 None => self.cache.clear(),
             }
             last = Some(mark);
-            self.cache.freshness().extend(began);
+            self.cache.freshness.extend(began);
             self.reading.send_replace(began);
-            self.is_well();
+            if !self.well {
+                tracing::info!("the journal is readable again");
+                self.well = true;
+            }
             sleep(MIN_READ_INTERVAL).await;
             tokio::select! {
                 () = sleep(POLL_INTERVAL) => {}
                 () = self.wake.notified() => {}
             }
-        }
-    }
-
-    fn is_well(&mut self) {
-        if !self.well {
-            tracing::info!("the journal is readable again");
-            self.well = true;
         }
     }
 }
@@ -214,7 +202,7 @@ impl JournalPosition {
 }
 
 /// Removes the changed entries from the cache and returns the new position.
-fn apply_rows(rows: &[Row], cache: &Cache) -> Result<JournalPosition, StoreError> {
+fn apply_rows(rows: &[Row], cache: &Cache) -> Result<JournalPosition> {
     for row in rows {
         let (digest, corp, id): (Option<&str>, Option<&str>, Option<&str>) =
             (row.try_get(3)?, row.try_get(4)?, row.try_get(5)?);
@@ -234,15 +222,6 @@ fn apply_rows(rows: &[Row], cache: &Cache) -> Result<JournalPosition, StoreError
     Ok(JournalPosition { since: first.try_get(0)?, snapshot: first.try_get(1)?, at: first.try_get(2)? })
 }
 
-async fn with_timeout<T>(answer: impl Future<Output = Result<T, tokio_postgres::Error>>) -> Result<T, StoreError> {
+async fn with_timeout<T>(answer: impl Future<Output = Result<T, tokio_postgres::Error>>) -> Result<T> {
     Ok(timeout(READ_TIMEOUT, answer).await.map_err(|_| StoreError::timed_out())??)
-}
-
-/// Stops the connection's task when the reader is dropped.
-struct DriverTask(JoinHandle<()>);
-
-impl Drop for DriverTask {
-    fn drop(&mut self) {
-        self.0.abort();
-    }
 }

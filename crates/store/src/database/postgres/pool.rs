@@ -1,5 +1,4 @@
-//! A connection pool. Each use runs on a blocking thread and runs to its end. Written here because the pools that exist are for
-//! asynchronous use.
+//! A pool of blocking connections; existing crates pool asynchronous ones. Each use runs to its end on its own thread.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -9,7 +8,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 
 use super::address::PostgresAddress;
 use super::connection::{ConnectionHealth, PostgresConnection};
-use crate::{StoreError, StoreErrorKind};
+use crate::{Result, StoreError, StoreErrorKind};
 
 /// The timeout of a use of the database, in total.
 const WORK_TIMEOUT: Duration = Duration::from_secs(2);
@@ -19,7 +18,6 @@ const ACQUIRE_TIMEOUT: Duration = Duration::from_millis(1_500);
 const WORK_TIMEOUT_GRACE: Duration = Duration::from_millis(200);
 /// The time without new connection attempts after a failed one, to protect a server that is down.
 const CONNECT_BACKOFF: Duration = Duration::from_millis(100);
-/// The maximum number of attempts for a piece of work.
 const MAX_ATTEMPTS: usize = 4;
 
 /// The reason why a piece of work failed.
@@ -30,11 +28,8 @@ pub(super) enum WorkError {
     CommitUnknown(StoreError),
 }
 
-#[derive(Clone, Debug)]
-pub(super) struct Pool(Arc<PoolInner>);
-
 #[derive(Debug)]
-struct PoolInner {
+pub(super) struct Pool {
     address: PostgresAddress,
     idle: Mutex<Vec<PostgresConnection>>,
     /// The error of the last connection attempt, and how long it is returned to every caller.
@@ -45,7 +40,6 @@ struct PoolInner {
     writes: Arc<Semaphore>,
 }
 
-/// The intended use of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum AccessMode {
     Read,
@@ -56,20 +50,19 @@ impl Pool {
     pub(super) fn new(address: PostgresAddress, connections: usize) -> Self {
         let (all, writes) = connection_limits(connections);
         let (all, writes) = (Arc::new(Semaphore::new(all)), Arc::new(Semaphore::new(writes)));
-        Self(Arc::new(PoolInner { address, idle: Mutex::default(), refused: Mutex::default(), all, writes }))
+        Self { address, idle: Mutex::default(), refused: Mutex::default(), all, writes }
     }
 
-    /// Runs `work` on a connection of the pool. It runs to its end even when the caller stops waiting, and may be
-    /// retried when it was rolled back.
+    /// Runs `work` to its end, even when the caller stops waiting. It may be retried when it was rolled back.
     pub(super) async fn run<T: Send + 'static>(
-        &self,
+        self: &Arc<Self>,
         wanted_for: AccessMode,
         work: impl Fn(&PostgresConnection) -> Result<T, WorkError> + Send + 'static,
-    ) -> Result<T, StoreError> {
+    ) -> Result<T> {
         let deadline = Instant::now() + WORK_TIMEOUT;
         let busy = |_| StoreError::new(StoreErrorKind::Overloaded, "every connection to the database is busy");
         let permits = timeout(ACQUIRE_TIMEOUT, self.acquire(wanted_for)).await.map_err(busy)?;
-        let (permits, pool) = (permits.map_err(|error| StoreError::unavailable(&error))?, Arc::clone(&self.0));
+        let (permits, pool) = (permits.map_err(|error| StoreError::unavailable(&error))?, Arc::clone(self));
         let job = tokio::task::spawn_blocking(move || {
             // Held until the work is done, also when the caller has stopped waiting.
             let _permits = permits;
@@ -85,24 +78,16 @@ impl Pool {
     ) -> Result<(Option<OwnedSemaphorePermit>, OwnedSemaphorePermit), AcquireError> {
         let write = match wanted_for {
             AccessMode::Read => None,
-            AccessMode::Write => Some(Arc::clone(&self.0.writes).acquire_owned().await?),
+            AccessMode::Write => Some(Arc::clone(&self.writes).acquire_owned().await?),
         };
-        Ok((write, Arc::clone(&self.0.all).acquire_owned().await?))
+        Ok((write, Arc::clone(&self.all).acquire_owned().await?))
     }
-}
 
-/// Returns the number of connections, and how many of them writes may use. At least one is left to readers.
-fn connection_limits(connections: usize) -> (usize, usize) {
-    let all = connections.max(2);
-    (all, all - (all / 4).max(1))
-}
-
-impl PoolInner {
     fn attempt<T>(
         &self,
         deadline: Instant,
         work: &impl Fn(&PostgresConnection) -> Result<T, WorkError>,
-    ) -> Result<T, StoreError> {
+    ) -> Result<T> {
         let mut tries = 0;
         loop {
             tries += 1;
@@ -129,7 +114,7 @@ impl PoolInner {
     }
 
     /// Opens a connection. For a moment after a failed attempt, it returns that error without a new attempt.
-    fn open(&self, deadline: Instant) -> Result<PostgresConnection, StoreError> {
+    fn open(&self, deadline: Instant) -> Result<PostgresConnection> {
         let refused = self.refused().clone();
         if let Some((_, error)) = refused.filter(|(until, _)| Instant::now() < *until) {
             return Err(error);
@@ -146,6 +131,12 @@ impl PoolInner {
     fn idle(&self) -> MutexGuard<'_, Vec<PostgresConnection>> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Returns the number of connections, and how many of them writes may use. At least one is left to readers.
+fn connection_limits(connections: usize) -> (usize, usize) {
+    let all = connections.max(2);
+    (all, all - (all / 4).max(1))
 }
 
 #[cfg(test)]

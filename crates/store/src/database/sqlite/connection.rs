@@ -1,43 +1,42 @@
 //! A connection to the embedded database.
 
-use std::fmt;
 use std::path::Path;
 use std::time::Duration;
 
 use rusqlite::types::ValueRef;
 use rusqlite::{OpenFlags, Statement};
 
-use crate::StoreError;
+use crate::{Result, StoreError};
 use crate::database::{Row, SqlValue};
 
 pub(crate) struct SqliteConnection(rusqlite::Connection);
 
 impl SqliteConnection {
-    pub(super) fn open_writer(path: &Path) -> Result<Self, StoreError> {
+    pub(super) fn open_writer(path: &Path) -> Result<Self> {
         let connection = Self::open(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
         // WAL with FULL: an acknowledged commit is on disk, also after a power failure.
         connection.batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON")?;
         Ok(connection)
     }
 
-    pub(crate) fn open_reader(path: &Path) -> Result<Self, StoreError> {
+    pub(crate) fn open_reader(path: &Path) -> Result<Self> {
         Self::open(path, OpenFlags::SQLITE_OPEN_READ_ONLY)
     }
 
-    fn open(path: &Path, access: OpenFlags) -> Result<Self, StoreError> {
+    fn open(path: &Path, access: OpenFlags) -> Result<Self> {
         let connection = rusqlite::Connection::open_with_flags(path, access | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
         connection.busy_timeout(Duration::from_secs(2))?;
         connection.set_prepared_statement_cache_capacity(64);
         Ok(Self(connection))
     }
 
-    pub(crate) fn execute(&self, text: &str, values: &[SqlValue<'_>]) -> Result<usize, StoreError> {
+    pub(crate) fn execute(&self, text: &str, values: &[SqlValue<'_>]) -> Result<usize> {
         let mut statement = self.0.prepare_cached(text)?;
         bind(&mut statement, values)?;
         Ok(statement.raw_execute()?)
     }
 
-    pub(crate) fn batch(&self, text: &str) -> Result<(), StoreError> {
+    pub(crate) fn batch(&self, text: &str) -> Result<()> {
         Ok(self.0.execute_batch(text)?)
     }
 
@@ -50,8 +49,8 @@ impl SqliteConnection {
         &self,
         text: &str,
         values: &[SqlValue<'_>],
-        mut read: impl FnMut(&Row<'_>) -> Result<T, StoreError>,
-    ) -> Result<Vec<T>, StoreError> {
+        mut read: impl FnMut(&Row<'_>) -> Result<T>,
+    ) -> Result<Vec<T>> {
         let mut statement = self.0.prepare_cached(text)?;
         bind(&mut statement, values)?;
         let (mut rows, mut all) = (statement.raw_query(), Vec::new());
@@ -66,7 +65,7 @@ impl SqliteConnection {
         &self,
         text: &str,
         values: &[SqlValue<'_>],
-    ) -> Result<Vec<Vec<SqlValue<'static>>>, StoreError> {
+    ) -> Result<Vec<Vec<SqlValue<'static>>>> {
         let mut statement = self.0.prepare_cached(text)?;
         bind(&mut statement, values)?;
         let (columns, mut rows, mut all) = (statement.column_count(), statement.raw_query(), Vec::new());
@@ -80,8 +79,8 @@ impl SqliteConnection {
         &self,
         text: &str,
         values: &[SqlValue<'_>],
-        mut read: impl FnMut(&Row<'_>) -> Result<T, StoreError>,
-    ) -> Result<Option<T>, StoreError> {
+        mut read: impl FnMut(&Row<'_>) -> Result<T>,
+    ) -> Result<Option<T>> {
         let mut statement = self.0.prepare_cached(text)?;
         bind(&mut statement, values)?;
         let mut rows = statement.raw_query();
@@ -90,7 +89,7 @@ impl SqliteConnection {
 }
 
 /// Reads a column of any type.
-fn value(row: &rusqlite::Row<'_>, column: usize) -> Result<SqlValue<'static>, StoreError> {
+fn value(row: &rusqlite::Row<'_>, column: usize) -> Result<SqlValue<'static>> {
     match row.get_ref(column)? {
         ValueRef::Null => Ok(SqlValue::Null),
         ValueRef::Integer(number) => Ok(SqlValue::Int(number)),
@@ -99,14 +98,10 @@ fn value(row: &rusqlite::Row<'_>, column: usize) -> Result<SqlValue<'static>, St
     }
 }
 
-impl fmt::Debug for SqliteConnection {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("SqliteConnection")
-    }
-}
+debug_only!(SqliteConnection);
 
 /// Binds `$n` to the n-th value. SQLite numbers placeholders by first appearance, so the number is read from the name.
-fn bind(statement: &mut Statement<'_>, values: &[SqlValue<'_>]) -> Result<(), StoreError> {
+fn bind(statement: &mut Statement<'_>, values: &[SqlValue<'_>]) -> Result<()> {
     for index in 1..=statement.parameter_count() {
         let number = statement.parameter_name(index).and_then(|name| name.strip_prefix('$')?.parse::<usize>().ok());
         let value = number.and_then(|number| values.get(number.checked_sub(1)?));

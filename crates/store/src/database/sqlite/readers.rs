@@ -7,33 +7,32 @@ use tokio::sync::Semaphore;
 
 use super::SqliteConnection;
 use crate::database::Sql;
-use crate::{StoreError, StoreErrorKind};
+use crate::{Result, StoreError};
 
 /// The number of readers. More would only compete for the disk.
 const MAX_READERS: usize = 4;
 
 #[derive(Debug)]
-pub(super) struct Readers {
+pub(crate) struct Readers {
     path: PathBuf,
     idle: Arc<Mutex<Vec<SqliteConnection>>>,
     permits: Arc<Semaphore>,
 }
 
 impl Readers {
-    pub(super) fn new(path: PathBuf) -> Self {
+    pub(crate) fn new(path: PathBuf) -> Self {
         Self { path, idle: Arc::default(), permits: Arc::new(Semaphore::new(MAX_READERS)) }
     }
 
-    pub(super) fn connect(&self) -> Result<SqliteConnection, StoreError> {
+    pub(crate) fn connect(&self) -> Result<SqliteConnection> {
         SqliteConnection::open_reader(&self.path)
     }
 
-    pub(super) async fn read<T: Send + 'static>(
+    pub(crate) async fn read<T: Send + 'static>(
         &self,
-        query: impl FnOnce(&Sql<'_>) -> Result<T, StoreError> + Send + 'static,
-    ) -> Result<T, StoreError> {
-        let failed = |error: &dyn std::error::Error| StoreError::new(StoreErrorKind::Unavailable, error.to_string());
-        let permit = Arc::clone(&self.permits).acquire_owned().await.map_err(|error| failed(&error))?;
+        query: impl FnOnce(&Sql<'_>) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        let permit = Arc::clone(&self.permits).acquire_owned().await.map_err(|error| StoreError::unavailable(&error))?;
         let (idle, path) = (Arc::clone(&self.idle), self.path.clone());
         let work = move || {
             // Held until the read is done, also when the caller has stopped waiting.
@@ -45,6 +44,6 @@ impl Readers {
             idle.lock().unwrap_or_else(PoisonError::into_inner).push(connection);
             Ok(answer)
         };
-        tokio::task::spawn_blocking(work).await.map_err(|error| failed(&error))?
+        tokio::task::spawn_blocking(work).await.map_err(|error| StoreError::unavailable(&error))?
     }
 }

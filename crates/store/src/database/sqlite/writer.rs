@@ -1,6 +1,5 @@
 //! The only writer. Writes that arrive during a commit share the next commit, so that many sign-ins cost one disk sync.
 
-use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
@@ -11,7 +10,7 @@ use tokio::sync::oneshot;
 use super::SqliteConnection;
 use crate::cache::{Cache, CacheChange};
 use crate::database::{Sql, Tx};
-use crate::{StoreError, StoreErrorKind};
+use crate::{Result, StoreError, StoreErrorKind};
 
 /// The limit of the write queue. When it is full, writes are rejected immediately as overloaded.
 const MAX_QUEUED_WRITES: usize = 4096;
@@ -22,60 +21,58 @@ const MAX_GROUP_SIZE: usize = 256;
 /// A queued write with the channel to its caller.
 trait Job: Send {
     /// Does the work inside the group's transaction.
-    fn run(&mut self, tx: &mut Tx<'_>) -> Result<(), StoreError>;
+    fn run(&mut self, tx: &mut Tx<'_>) -> Result<()>;
     /// Sends the result to the caller.
-    fn answer(self: Box<Self>, committed: Result<(), StoreError>);
+    fn answer(self: Box<Self>, committed: Result<()>);
 }
 
 struct QueuedWrite<W, T> {
     work: Option<W>,
     done: Option<T>,
-    reply: oneshot::Sender<Result<T, StoreError>>,
+    reply: oneshot::Sender<Result<T>>,
 }
 
 impl<W, T> Job for QueuedWrite<W, T>
 where
-    W: FnOnce(&mut Tx<'_>) -> Result<T, StoreError> + Send,
+    W: FnOnce(&mut Tx<'_>) -> Result<T> + Send,
     T: Send,
 {
-    fn run(&mut self, tx: &mut Tx<'_>) -> Result<(), StoreError> {
-        let work =
-            self.work.take().ok_or_else(|| StoreError::new(StoreErrorKind::Unavailable, "the write was run twice"))?;
+    fn run(&mut self, tx: &mut Tx<'_>) -> Result<()> {
+        let work = self.work.take().ok_or_else(|| StoreError::unavailable(&"the write was run twice"))?;
         let done = catch_unwind(AssertUnwindSafe(|| work(tx)));
-        self.done =
-            Some(done.unwrap_or_else(|_| Err(StoreError::new(StoreErrorKind::Unavailable, "a write panicked")))?);
+        self.done = Some(done.unwrap_or_else(|_| Err(StoreError::unavailable(&"a write panicked")))?);
         Ok(())
     }
 
-    fn answer(self: Box<Self>, committed: Result<(), StoreError>) {
+    fn answer(self: Box<Self>, committed: Result<()>) {
         let Self { done, reply, .. } = *self;
-        let unfinished = || StoreError::new(StoreErrorKind::Unavailable, "the write was not run");
+        let unfinished = || StoreError::unavailable(&"the write was not run");
         // The caller may have stopped waiting; the commit stays valid.
         let _ = reply.send(committed.and_then(|()| done.ok_or_else(unfinished)));
     }
 }
 
-#[derive(Debug)]
-pub(super) struct Writer {
+pub(crate) struct Writer {
     // An option, so that `drop` can close the queue before it joins the thread.
     queue: Option<SyncSender<Box<dyn Job>>>,
     thread: Option<JoinHandle<()>>,
 }
 
+debug_only!(Writer);
+
 impl Writer {
-    pub(super) fn start(connection: SqliteConnection, cache: Arc<Cache>) -> Result<Self, StoreError> {
+    pub(crate) fn start(connection: SqliteConnection, cache: Arc<Cache>) -> Result<Self> {
         let (queue, jobs) = sync_channel(MAX_QUEUED_WRITES);
         let thread = std::thread::Builder::new().name("store-writer".into());
         let thread = thread.spawn(move || serve(&connection, &jobs, &cache));
-        let thread = thread.map_err(|error| StoreError::new(StoreErrorKind::Unavailable, error.to_string()))?;
-        Ok(Self { queue: Some(queue), thread: Some(thread) })
+        Ok(Self { queue: Some(queue), thread: Some(thread.map_err(|error| StoreError::unavailable(&error))?) })
     }
 
-    pub(super) async fn write<T: Send + 'static>(
+    pub(crate) async fn write<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&mut Tx<'_>) -> Result<T, StoreError> + Send + 'static,
-    ) -> Result<T, StoreError> {
-        let stopped = || StoreError::new(StoreErrorKind::Unavailable, "the writer has stopped");
+        work: impl FnOnce(&mut Tx<'_>) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        let stopped = || StoreError::unavailable(&"the writer has stopped");
         let (reply, answer) = oneshot::channel();
         let queue = self.queue.as_ref().ok_or_else(stopped)?;
         queue.try_send(Box::new(QueuedWrite { work: Some(work), done: None, reply })).map_err(|error| match error {
@@ -119,10 +116,10 @@ fn commit(sql: &SqliteConnection, group: Vec<Box<dyn Job>>, cache: &Cache) {
     }
 }
 
-type JobOutcome = (Box<dyn Job>, Result<Vec<CacheChange>, StoreError>);
+type JobOutcome = (Box<dyn Job>, Result<Vec<CacheChange>>);
 
 /// Runs all jobs of a group. Fails when the whole transaction is lost; a job that fails alone is rolled back alone.
-fn run_all(sql: &SqliteConnection, group: Vec<Box<dyn Job>>, outcomes: &mut Vec<JobOutcome>) -> Result<(), StoreError> {
+fn run_all(sql: &SqliteConnection, group: Vec<Box<dyn Job>>, outcomes: &mut Vec<JobOutcome>) -> Result<()> {
     let mut lost = sql.batch("BEGIN IMMEDIATE");
     for mut job in group {
         let outcome = match &lost {
@@ -140,7 +137,7 @@ fn run_all(sql: &SqliteConnection, group: Vec<Box<dyn Job>>, outcomes: &mut Vec<
     lost
 }
 
-fn run_one(sql: &SqliteConnection, job: &mut dyn Job) -> Result<Vec<CacheChange>, StoreError> {
+fn run_one(sql: &SqliteConnection, job: &mut dyn Job) -> Result<Vec<CacheChange>> {
     sql.execute("SAVEPOINT job", &[])?;
     let mut tx = Tx::new(Sql::Sqlite(sql));
     let outcome = job.run(&mut tx).and_then(|()| sql.execute("RELEASE job", &[]));
@@ -148,13 +145,7 @@ fn run_one(sql: &SqliteConnection, job: &mut dyn Job) -> Result<Vec<CacheChange>
         // A partial job must never be committed: roll back the group, whose callers have no result yet.
         let _ = sql.batch("ROLLBACK");
     }
-    outcome.map(|_| tx.into_changes())
-}
-
-impl fmt::Debug for dyn Job {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Job")
-    }
+    outcome.map(|_| tx.changes)
 }
 
 #[cfg(test)]
@@ -192,7 +183,7 @@ mod tests {
         }
     }
 
-    fn insert(tx: &Tx<'_>, n: i64) -> Result<i64, StoreError> {
+    fn insert(tx: &Tx<'_>, n: i64) -> Result<i64> {
         tx.execute("INSERT INTO number (n) VALUES ($1)", &args![n]).map(|_| n)
     }
 

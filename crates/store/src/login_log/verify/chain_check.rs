@@ -2,15 +2,13 @@
 
 use super::fault::{LogFault, LogFaultKind};
 use super::{Verification, chain_walk};
-use crate::StoreError;
+use crate::Result;
 use crate::database::Sql;
 use crate::login_log::chain::{ADOPTED_CHAIN, ChainKey};
 use crate::login_log::chain_walk::{ChainEnd, ChainWalk, PruneMark, RowFit, WalkedRow, WitnessedEnd};
 
-/// Rows that are read at once.
 const BATCH_ROWS: i64 = 5_000;
 
-/// The state of verifying a chain.
 struct ChainCheck<'s, 'a> {
     verification: &'s mut Verification<'a>,
     chain: i64,
@@ -23,8 +21,7 @@ struct ChainCheck<'s, 'a> {
     well: bool,
 }
 
-/// Checks a chain from its start to its end.
-pub(super) fn check_chain(verification: &mut Verification<'_>, sql: &Sql<'_>, chain: i64) -> Result<(), StoreError> {
+pub(super) fn check_chain(verification: &mut Verification<'_>, sql: &Sql<'_>, chain: i64) -> Result<()> {
     let (end, key) = (chain_walk::end(sql, chain)?, verification.key);
     let start = start(verification, sql, chain, end.as_ref())?;
     verification.ends.extend(end.iter().map(|end| (chain, end.seq, end.hash.clone())));
@@ -44,7 +41,7 @@ pub(super) fn check_chain(verification: &mut Verification<'_>, sql: &Sql<'_>, ch
 }
 
 /// How far each chain was pruned, if the mark was made with the key.
-fn pruned(sql: &Sql<'_>, key: &ChainKey) -> Result<Vec<(i64, PruneMark)>, StoreError> {
+fn pruned(sql: &Sql<'_>, key: &ChainKey) -> Result<Vec<(i64, PruneMark)>> {
     let mut genuine = Vec::new();
     for chain in 0..ADOPTED_CHAIN {
         let end = chain_walk::end(sql, chain)?.filter(|end| end.pruned.is_genuine(key, chain));
@@ -59,7 +56,7 @@ fn start(
     sql: &Sql<'_>,
     chain: i64,
     end: Option<&ChainEnd>,
-) -> Result<PruneMark, StoreError> {
+) -> Result<PruneMark> {
     let pruned = end.map_or_else(PruneMark::default, |end| end.pruned.clone());
     if pruned.is_genuine(verification.key, chain) {
         verification.pruned = verification.pruned.saturating_add(pruned.seq.unsigned_abs());

@@ -2,7 +2,6 @@
 
 use deskpass_core::Timestamp;
 
-/// The maximum number of faults that are reported individually.
 const MAX_LISTED_FAULTS: usize = 1_000;
 
 /// A fault of a chain.
@@ -64,8 +63,8 @@ pub enum LogFaultKind {
 /// Collects faults, up to a limit.
 #[derive(Debug, Default)]
 pub(super) struct LogFaults {
-    first: Vec<LogFault>,
-    more: u64,
+    pub(super) first: Vec<LogFault>,
+    pub(super) more: u64,
 }
 
 impl LogFaults {
@@ -79,17 +78,11 @@ impl LogFaults {
         }
     }
 
-    /// Adds a number of further faults.
     pub(super) fn add(&mut self, more: u64) {
         self.more = self.more.saturating_add(more);
     }
 
-    /// Whether a fault covers this position.
     pub(super) fn covers(&self, chain: i64, seq: i64) -> bool {
         self.first.iter().any(|fault| fault.chain == chain && (fault.first..=fault.last).contains(&seq))
-    }
-
-    pub(super) fn into_parts(self) -> (Vec<LogFault>, u64) {
-        (self.first, self.more)
     }
 }

@@ -1,7 +1,6 @@
 //! The debts in this process, in a table of fixed size.
 
 use std::collections::hash_map::RandomState;
-use std::fmt;
 use std::hash::BuildHasher as _;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -13,8 +12,7 @@ const SHARDS: usize = 64;
 /// The number of keys that share a bucket and compete for its slots.
 const BUCKET_SLOTS: usize = 8;
 
-/// A key's fingerprint and its debt in microseconds. Plain numbers, because zeroed memory costs nothing before it is
-/// written to.
+/// A key's fingerprint and its debt in microseconds: plain numbers, since unwritten zeroed memory costs nothing.
 type Slot = (u64, i64);
 
 /// A table of fixed size. In a full bucket, a new key replaces the smallest debt, and paid debts are the smallest. To
@@ -33,17 +31,14 @@ impl DebtTable {
         Self { seed: RandomState::new(), shards }
     }
 
-    /// Admits one more request and records it.
     pub(super) fn admit(&self, key: &Digest, rate: Rate, now: Timestamp) -> Result<(), Duration> {
         self.update(key, |debt| rate.admit(debt, now).map(|next| (next, ())))
     }
 
-    /// Returns the debt of a key.
     pub(super) fn debt_of(&self, key: &Digest) -> Debt {
         self.update(key, Err::<(Debt, Debt), _>).unwrap_or_else(|debt| debt)
     }
 
-    /// Raises the debt of a key to at least `to`.
     pub(super) fn raise(&self, key: &Digest, to: Debt) {
         let _ = self.update(key, |debt| if debt < to { Ok((to, ())) } else { Err(()) });
     }
@@ -69,11 +64,7 @@ impl DebtTable {
     }
 }
 
-impl fmt::Debug for DebtTable {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("DebtTable")
-    }
-}
+debug_only!(DebtTable);
 
 #[cfg(test)]
 mod tests {

@@ -14,7 +14,6 @@ const MAX_BYTES: usize = 64 << 20;
 /// The maximum number of recipients whose newest evicted message is recorded.
 const MAX_FORGOTTEN_RECIPIENTS: usize = 50_000;
 
-/// The maximum number of concurrent replies.
 const MAX_STREAMS: usize = 50_000;
 
 /// A reader: a socket with the recipients whose messages it gets.
@@ -57,12 +56,12 @@ pub struct StartPosition {
     pub joined: Vec<Arc<StoredMessage>>,
 }
 
-/// The buffered messages.
+#[derive(Default)]
 pub(super) struct MessageBuffer {
     messages: VecDeque<Arc<StoredMessage>>,
     by_recipient: HashMap<Recipient, VecDeque<Arc<StoredMessage>>>,
     bytes: usize,
-    newest: MessageId,
+    pub(super) newest: MessageId,
     /// The id after which the buffer is complete, once known.
     since: Option<MessageId>,
     /// The newest evicted message, in total and per recipient.
@@ -72,16 +71,6 @@ pub(super) struct MessageBuffer {
 }
 
 impl MessageBuffer {
-    pub(super) fn new() -> Self {
-        let (messages, by_recipient, streams) = (VecDeque::new(), HashMap::new(), HashMap::new());
-        let (newest, evicted, forgotten) = (MessageId::default(), MessageId::default(), HashMap::new());
-        Self { messages, by_recipient, bytes: 0, newest, since: None, evicted, forgotten, streams }
-    }
-
-    pub(super) fn newest(&self) -> MessageId {
-        self.newest
-    }
-
     /// Sets the id after which the buffer is complete, if it is not known yet.
     pub(super) fn begin(&mut self, place: MessageId) {
         if self.since.is_none() {
@@ -110,7 +99,6 @@ impl MessageBuffer {
         message
     }
 
-    /// Evicts messages that are too old or exceed the limits.
     pub(super) fn evict(&mut self, now: Timestamp) {
         while self.messages.front().is_some_and(|oldest| {
             now.since(oldest.at) > MESSAGE_RETENTION || self.messages.len() > MAX_MESSAGES || self.bytes > MAX_BYTES
@@ -139,7 +127,6 @@ impl MessageBuffer {
         }
     }
 
-    /// Returns whether a message was evicted.
     pub(super) fn is_evicted(&self, id: MessageId) -> bool {
         id <= self.evicted
     }
@@ -246,7 +233,7 @@ mod tests {
     fn put(buffer: &mut MessageBuffer, millis: u64, to: Vec<Recipient>, stream: Option<(Digest, bool)>) -> MessageId {
         buffer.begin(MessageId { at: 1, step: 0 });
         let frame = FrameDraft::new(MessageKind::AiThinking, None, None, "").unwrap();
-        let id = buffer.newest().next(millis);
+        let id = buffer.newest.next(millis);
         let message =
             buffer.append(StoredMessage::new(id, DraftMessage { to, socket: None, frame, at: at(millis), stream }));
         buffer.evict(at(millis));
@@ -255,7 +242,7 @@ mod tests {
 
     #[test]
     fn an_idle_subscriber_misses_no_recent_message() {
-        let mut buffer = MessageBuffer::new();
+        let mut buffer = MessageBuffer::default();
         let seen = put(&mut buffer, 1_000, vec![person("a")], None);
         let long = u64::try_from(MESSAGE_RETENTION.as_millis()).unwrap() * 10;
         for step in 0..50 {
@@ -274,7 +261,7 @@ mod tests {
 
     #[test]
     fn a_joining_subscriber_gets_the_pieces_of_unfinished_replies() {
-        let (mut buffer, [open, whole]) = (MessageBuffer::new(), [b"open", b"done"].map(|name| Digest::of(&[name])));
+        let (mut buffer, [open, whole]) = (MessageBuffer::default(), [b"open", b"done"].map(|name| Digest::of(&[name])));
         let first = put(&mut buffer, 10, vec![person("a")], Some((open, false)));
         put(&mut buffer, 11, vec![person("a")], Some((whole, false)));
         put(&mut buffer, 12, vec![person("a")], None);
@@ -283,12 +270,12 @@ mod tests {
         put(&mut buffer, 15, vec![person("a")], Some((whole, true)));
         let start = buffer.start_position(&reader("a", Role::User), None);
         let joined: Vec<_> = start.joined.iter().map(|message| message.id).collect();
-        assert_eq!((joined, start.seen), (vec![first, second], buffer.newest()));
+        assert_eq!((joined, start.seen), (vec![first, second], buffer.newest));
     }
 
     #[test]
     fn a_flood_stays_within_the_capacity() {
-        let mut buffer = MessageBuffer::new();
+        let mut buffer = MessageBuffer::default();
         let many: Vec<_> = (0..1_000).map(|number| person(&format!("p{number}"))).collect();
         for step in 0..1_000 {
             put(&mut buffer, 10 + step, many.clone(), None);
@@ -300,10 +287,10 @@ mod tests {
 
     #[test]
     fn messages_to_a_role_count_from_when_it_is_active() {
-        let mut buffer = MessageBuffer::new();
+        let mut buffer = MessageBuffer::default();
         let old = put(&mut buffer, 10, vec![role(Role::Agent)], None);
         let own = put(&mut buffer, 11, vec![person("a")], None);
-        let switched = buffer.newest();
+        let switched = buffer.newest;
         let new = put(&mut buffer, 12, vec![role(Role::Agent)], None);
         let reader = Subscriber { since: switched, ..reader("a", Role::Agent) };
         assert_eq!(buffer.find(MessageId::default(), &reader).unwrap().id, own, "not {old}");
@@ -316,7 +303,7 @@ mod tests {
     proptest! {
         #[test]
         fn a_reader_gets_each_of_its_messages_once_and_in_order(sends in proptest::collection::vec((0..3_usize, 0..3_usize), 1..60)) {
-            let (mut buffer, names) = (MessageBuffer::new(), ["a", "b", "c"]);
+            let (mut buffer, names) = (MessageBuffer::default(), ["a", "b", "c"]);
             let mut queue = Vec::new();
             for (one, other) in sends {
                 let id = put(&mut buffer, 10, vec![person(names[one]), role(Role::ALL[other]), person(names[one])], None);
@@ -330,7 +317,7 @@ mod tests {
                 got.push(message.id);
             }
             prop_assert_eq!(got, queue);
-            prop_assert_eq!(seen, buffer.newest());
+            prop_assert_eq!(seen, buffer.newest);
         }
     }
 }

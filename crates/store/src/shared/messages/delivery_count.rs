@@ -36,7 +36,6 @@ impl DeliveryCounts {
         DeliveryCount { number, late: None, whole, among: Arc::clone(self) }
     }
 
-    /// Adds the report of a node.
     pub(crate) fn report(&self, node: &str, number: u64, delivered: usize) {
         let mut counts = self.lock();
         let Some(count) = counts.get_mut(&number) else { return };
@@ -53,7 +52,6 @@ impl DeliveryCounts {
 }
 
 impl DeliveryCount {
-    /// Sets the deadline of the count.
     pub(crate) fn until(mut self, late: Instant) -> Self {
         self.late = Some(late);
         self

@@ -10,7 +10,6 @@ use super::message::{DeliveryQuery, MESSAGE_RETENTION};
 
 /// The maximum clock difference between two nodes. Messages of a node beyond it are dropped.
 const CLOCK_SKEW: Duration = Duration::from_mins(1);
-/// The maximum age of an accepted message.
 const MAX_MESSAGE_AGE: Duration = MESSAGE_RETENTION.saturating_add(CLOCK_SKEW);
 /// How long a node's numbers are kept after its last message: until all of its messages are too old.
 const NUMBER_RETENTION: Duration = MAX_MESSAGE_AGE.saturating_add(CLOCK_SKEW);

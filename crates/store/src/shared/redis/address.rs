@@ -10,7 +10,6 @@ use redis::{Client, ConnectionAddr, ConnectionInfo, IntoConnectionInfo as _, Red
 #[error("invalid address of Redis: {0}")]
 pub(super) struct BadAddress(&'static str);
 
-/// The address of Redis.
 pub(super) struct RedisAddress {
     pub(super) topology: Topology,
     /// The hosts for log messages, without credentials.
@@ -81,7 +80,6 @@ impl RedisAddress {
         }
     }
 
-    /// Creates a client for one server.
     pub(super) fn client(&self, info: ConnectionInfo) -> RedisResult<Client> {
         match (info.addr(), self.certificates()) {
             (ConnectionAddr::TcpTls { .. }, Some(certificates)) => Client::build_with_tls(info, certificates),

@@ -20,21 +20,16 @@ use crate::shared::messages::DeliveryCounts;
 const HEARTBEAT_INTERVAL: Duration = Duration::from_millis(300);
 /// The silence after which a subscription counts as lost, whatever state the connection reports.
 const SUBSCRIPTION_TIMEOUT: Duration = Duration::from_secs(1);
-/// The delay between two attempts.
 const RETRY_INTERVAL: Duration = Duration::from_millis(200);
 
 /// The bus between the nodes. Clones share its state.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Bus {
     outgoing: Arc<Notify>,
     nudged: Arc<Notify>,
 }
 
 impl Bus {
-    pub(super) fn new() -> Self {
-        Self { outgoing: Arc::default(), nudged: Arc::default() }
-    }
-
     /// Notifies the other nodes of a possible change. Concurrent calls are merged into one notification.
     pub fn nudge(&self) {
         self.outgoing.notify_one();
@@ -59,25 +54,26 @@ pub(super) fn counts_message(asker: &str, node: &str, counts: &[(u64, usize)]) -
 }
 
 /// Publishes and subscribes for one node.
-#[derive(Clone, Debug)]
-pub(super) struct BusWorker {
+#[derive(Debug)]
+pub(crate) struct BusWorker {
     pub(super) address: Arc<RedisAddress>,
     pub(super) connection: RedisConnection,
     pub(super) watchers: Arc<Watchers>,
-    pub(super) bus: Bus,
-    pub(super) peers: Arc<Peers>,
+    pub(crate) bus: Bus,
+    pub(super) peers: Peers,
     pub(super) counts: Arc<DeliveryCounts>,
     /// Fires when there are messages to read.
-    pub(super) new_messages: Arc<Notify>,
+    pub(super) new_messages: Notify,
     /// Whether this node delivers messages to clients; a command line process does not.
-    pub(super) delivers: Arc<AtomicBool>,
+    pub(super) delivers: AtomicBool,
     pub(super) channel: String,
+    /// The name of this node among the nodes.
     pub(super) node: String,
 }
 
 impl BusWorker {
     /// Publishes notifications and heartbeats. Runs until it is dropped.
-    pub(super) async fn publish(self) {
+    pub(super) async fn announce(self: Arc<Self>) {
         let mut heartbeat = interval(HEARTBEAT_INTERVAL);
         heartbeat.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
@@ -86,17 +82,20 @@ impl BusWorker {
                 () = self.bus.outgoing.notified() => "nudge",
                 _ = heartbeat.tick() => if self.delivers.load(Ordering::Relaxed) { "carries" } else { "here" },
             };
-            let mut publish = cmd("PUBLISH");
-            publish.arg(&self.channel).arg(format!("{word} {}", self.node));
-            if let Ok(call) = self.connection.call().await {
-                // A lost notification only delays the other nodes.
-                let _ = call.ask::<()>(&publish).await;
-            }
+            // A lost notification only delays the other nodes.
+            self.publish(&format!("{word} {}", self.node)).await;
+        }
+    }
+
+    /// Publishes a message on the channel of the nodes, and ignores a failure.
+    pub(super) async fn publish(&self, message: &str) {
+        if let Ok(call) = self.connection.call().await {
+            let _ = call.ask::<()>(cmd("PUBLISH").arg(&self.channel).arg(message)).await;
         }
     }
 
     /// Subscribes, and again whenever the connection is lost. Runs until it is dropped.
-    pub(super) async fn listen(self) {
+    pub(super) async fn listen(self: Arc<Self>) {
         for turn in 0.. {
             if let Ok(Ok(subscription)) = timeout(CONNECT_TIMEOUT, self.subscribe(turn)).await {
                 self.receive(subscription).await;

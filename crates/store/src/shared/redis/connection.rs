@@ -15,7 +15,7 @@ use tokio::sync::watch;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 
 use super::address::{RedisAddress, Topology, with_address};
-use crate::StoreError;
+use crate::{Result, StoreError};
 
 /// The timeout of a call in total.
 const CALL_TIMEOUT: Duration = Duration::from_secs(1);
@@ -23,7 +23,6 @@ const CALL_TIMEOUT: Duration = Duration::from_secs(1);
 pub(super) const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
 /// The timeout of a Sentinel's answer.
 const SENTINEL_TIMEOUT: Duration = Duration::from_millis(300);
-/// The delay between two attempts.
 const RETRY_INTERVAL: Duration = Duration::from_millis(200);
 /// The delay after a loss, to protect a server that accepts connections and closes them again.
 const RECONNECT_DELAY: Duration = Duration::from_millis(20);
@@ -52,11 +51,7 @@ enum RedisTransport {
     Cluster(ClusterConnection),
 }
 
-impl std::fmt::Debug for RedisTransport {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("RedisTransport")
-    }
-}
+debug_only!(RedisTransport);
 
 impl RedisTransport {
     async fn ask<V: FromRedisValue>(&mut self, command: &Cmd) -> RedisResult<V> {
@@ -81,8 +76,7 @@ impl RedisConnection {
         Self { address, state: Arc::new(watch::Sender::new(ConnectionState::Trying)) }
     }
 
-    /// Starts a call.
-    pub(super) async fn call(&self) -> Result<RedisCall<'_>, StoreError> {
+    pub(super) async fn call(&self) -> Result<RedisCall<'_>> {
         let deadline = Instant::now() + CALL_TIMEOUT;
         let mut states = self.state.subscribe();
         let settled = timeout_at(deadline, states.wait_for(|state| !matches!(state, ConnectionState::Trying))).await;
@@ -148,7 +142,7 @@ impl RedisConnection {
 
 impl RedisCall<'_> {
     /// Sends one command and waits for its answer.
-    pub(super) async fn ask<V: FromRedisValue>(&self, command: &Cmd) -> Result<V, StoreError> {
+    pub(super) async fn ask<V: FromRedisValue>(&self, command: &Cmd) -> Result<V> {
         let mut transport = self.transport.clone();
         match timeout_at(self.deadline, transport.ask(command)).await {
             Ok(Ok(answer)) => Ok(answer),
@@ -234,4 +228,12 @@ async fn ask(address: &RedisAddress, [plain, known]: &[ConnectionInfo; 2], name:
 async fn ask_as(address: &RedisAddress, sentinel: &ConnectionInfo, name: &str) -> RedisResult<(String, u16)> {
     let mut transport = connection(&address.client(sentinel.clone())?).await?;
     cmd("SENTINEL").arg("get-master-addr-by-name").arg(name).query_async(&mut transport).await
+}
+
+/// Creates the command for a script with one key, so that it runs on the server of that key. It sends the whole text,
+/// because a server that has just become master knows no scripts.
+pub(super) fn script(text: &str, key: &str) -> Cmd {
+    let mut eval = cmd("EVAL");
+    eval.arg(text).arg(1).arg(key);
+    eval
 }

@@ -8,7 +8,7 @@ use tokio::time::timeout;
 
 use super::connection::{connection, server};
 use super::server::RedisSettings;
-use crate::{StoreError, tls};
+use crate::{Result, StoreError, tls};
 
 /// The timeout of the inspection. A diagnosis can wait longer than a sign-in.
 const INSPECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -27,10 +27,7 @@ pub struct RedisStatus {
 }
 
 /// Reads the status of the Redis server and changes nothing there.
-///
-/// # Errors
-/// When the server cannot be reached or refuses the connection.
-pub async fn inspect_redis(at: &RedisSettings) -> Result<RedisStatus, StoreError> {
+pub async fn inspect_redis(at: &RedisSettings) -> Result<RedisStatus> {
     let failed = |error: redis::RedisError| StoreError::shared(error.to_string());
     tls::install_crypto_provider();
     let address = at.resolve()?;

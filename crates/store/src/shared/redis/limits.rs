@@ -5,9 +5,9 @@
 
 use deskpass_core::{Debt, Digest, Rate, Timestamp};
 
-use super::script::script;
+use super::connection::script;
 use super::server::RedisBackend;
-use crate::StoreError;
+use crate::Result;
 use crate::shared::LimitSubject;
 
 /// Does the same as [`Rate::admit`], atomically for all nodes, and returns the previous debt. Arguments: the time, the
@@ -29,7 +29,7 @@ impl RedisBackend {
         known: Debt,
         rate: Rate,
         now: Timestamp,
-    ) -> Result<Debt, StoreError> {
+    ) -> Result<Debt> {
         let name = format!("{}limit:{}", self.prefix, self.blinded(counted, key).to_text());
         let mut charge = script(CHARGE_SCRIPT, &name);
         charge.arg(now.millis().saturating_mul(1_000)).arg(known.micros()).arg(rate.step()).arg(rate.span());

@@ -16,7 +16,7 @@ use crate::shared::messages::{
     DeliveryQuery, DraftMessage, IncomingMessages, MESSAGE_RETENTION, PostOutcome, RejectedMessage,
     STREAM_IDLE_TIMEOUT, StoredMessage, check_streams, stream_of,
 };
-use crate::{StoreError, StoreErrorKind};
+use crate::{Result, StoreError};
 
 /// Stores messages, provided that the streams have the expected progress. Messages are numbered, so that readers notice
 /// a missing one. Then notifies every node and trims by age, count and size; the messages stay stored when that fails.
@@ -39,7 +39,6 @@ const POST_SCRIPT: &str = "local streams, first = #KEYS - 2, 3 * #KEYS - 3 \
 
 /// The maximum number of attempts while others write to the same streams.
 const MAX_POST_ATTEMPTS: usize = 16;
-/// The number of messages per read.
 const READ_BATCH: usize = 500;
 /// The interval between reads without a notification.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
@@ -49,10 +48,8 @@ const COUNT_TIMEOUT: Duration = Duration::from_secs(1);
 const MAX_READ_GAP: Duration = MESSAGE_RETENTION.saturating_sub(Duration::from_secs(10));
 /// How far the clock of Redis may run ahead of ours.
 const MAX_CLOCK_LEAD: Duration = Duration::from_mins(1);
-/// The delay after a failure.
 const RETRY_DELAY: Duration = Duration::from_millis(200);
 
-/// The message log in Redis.
 #[derive(Debug)]
 pub(crate) struct RedisMessageLog {
     server: Arc<RedisBackend>,
@@ -80,7 +77,6 @@ pub struct MessageFeed {
     read: Option<ReadPosition>,
 }
 
-/// A read position.
 #[derive(Clone, Copy, Debug)]
 struct ReadPosition {
     /// The id at which reading started.
@@ -115,7 +111,7 @@ impl RedisMessageLog {
         &self,
         messages: Vec<Message>,
         now: Timestamp,
-    ) -> Result<Result<Vec<PostOutcome>, RejectedMessage>, StoreError> {
+    ) -> Result<Result<Vec<PostOutcome>, RejectedMessage>> {
         for _ in 0..MAX_POST_ATTEMPTS {
             let known = self.streams(&messages).await?;
             let was = |stream: &Digest| known.iter().find(|(other, ..)| other == stream);
@@ -136,7 +132,7 @@ impl RedisMessageLog {
     }
 
     /// Reads the progress of the streams of these messages from Redis.
-    async fn streams(&self, messages: &[Message]) -> Result<Vec<(Digest, String)>, StoreError> {
+    async fn streams(&self, messages: &[Message]) -> Result<Vec<(Digest, String)>> {
         let mut streams: Vec<_> = messages.iter().filter_map(stream_of).map(|(stream, _)| stream).collect();
         streams.dedup();
         if streams.is_empty() {
@@ -157,7 +153,7 @@ impl RedisMessageLog {
         &self,
         drafts: Vec<Option<DraftMessage>>,
         steps: &[(Digest, String, StreamProgress)],
-    ) -> Result<Option<Vec<PostOutcome>>, StoreError> {
+    ) -> Result<Option<Vec<PostOutcome>>> {
         let fresh = drafts.iter().flatten().count();
         if fresh == 0 {
             return Ok(Some(drafts.iter().map(|_| PostOutcome::Duplicate).collect()));
@@ -199,12 +195,10 @@ impl RedisMessageLog {
         post
     }
 
-    fn sealed(&self, draft: DraftMessage, number: u64) -> Result<Vec<u8>, StoreError> {
+    fn sealed(&self, draft: DraftMessage, number: u64) -> Result<Vec<u8>> {
         let DraftMessage { to, socket, frame, at, stream } = draft;
         let record = SealedMessage { to, socket, frame, at, stream, asks: (self.server.node.clone(), number) };
-        let text =
-            serde_json::to_vec(&record).map_err(|error| StoreError::new(StoreErrorKind::Damaged, error.to_string()))?;
-        self.server.seal.close(&self.log, &text).map_err(|error| StoreError::shared(error.to_string()))
+        self.server.sealed(&self.log, &record)
     }
 }
 
@@ -224,7 +218,7 @@ impl MessageFeed {
         }
     }
 
-    async fn read(&mut self) -> Result<IncomingMessages, StoreError> {
+    async fn read(&mut self) -> Result<IncomingMessages> {
         let call = self.server.connection.call().await?;
         let now = Instant::now();
         let mut read = if let Some(read) = self.read {
@@ -255,7 +249,7 @@ impl MessageFeed {
 
     /// Returns the id after which everything is kept, by the clock that assigns ids. When the log is empty, that is the
     /// last id, which is the same for every node.
-    async fn oldest(&self, call: &RedisCall<'_>) -> Result<MessageId, StoreError> {
+    async fn oldest(&self, call: &RedisCall<'_>) -> Result<MessageId> {
         let (seconds, _): (u64, u64) = call.ask(&cmd("TIME")).await?;
         let _ = self.server.time.set((seconds * 1_000, Instant::now()));
         let kept: u64 = call.ask(cmd("XLEN").arg(&self.log)).await?;
@@ -292,17 +286,12 @@ impl MessageFeed {
             }
         }
         for (node, counts) in by_node {
-            let mut publish = cmd("PUBLISH");
-            publish.arg(&self.server.channel).arg(bus::counts_message(&node, &self.server.node, &counts));
-            if let Ok(call) = self.server.connection.call().await {
-                // The requesting node has a timeout, so a failure is ignored.
-                let _ = call.ask::<()>(&publish).await;
-            }
+            // The requesting node has a timeout, so a failure is ignored.
+            self.server.publish(&bus::counts_message(&node, &self.server.node, &counts)).await;
         }
     }
 }
 
-/// Returns the number of an entry.
 fn number(fields: &[Value]) -> Option<u64> {
     let [_, Value::BulkString(number), ..] = fields else { return None };
     std::str::from_utf8(number).ok()?.parse().ok()

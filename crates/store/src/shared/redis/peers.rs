@@ -28,7 +28,6 @@ impl Peers {
         last_heard.insert(node.to_owned(), now);
     }
 
-    /// Returns the nodes that are alive.
     pub(super) fn alive(&self) -> HashSet<String> {
         let (last_heard, now) = (self.lock(), Instant::now());
         let others = last_heard

@@ -10,11 +10,10 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::bus;
-use super::connection::RedisCall;
-use super::script::script;
+use super::connection::{RedisCall, script};
 use super::server::RedisBackend;
 use crate::shared::expiring::{Expiring, RecordWatch};
-use crate::{StoreError, StoreErrorKind};
+use crate::{Result, StoreError};
 
 /// The maximum number of attempts to change a record that others keep changing.
 const MAX_ATTEMPTS: usize = 64;
@@ -28,7 +27,6 @@ const REPLACE_SCRIPT: &str = "if redis.call('GET', KEYS[1]) ~= ARGV[1] then retu
 const TAKE_SCRIPT: &str = "local was = redis.call('GET', KEYS[1]) if was then redis.call('DEL', KEYS[1]) \
     redis.call('PUBLISH', ARGV[1], ARGV[2]) end return was";
 
-/// An ephemeral store in Redis.
 pub(crate) struct RedisStore<T> {
     server: Arc<RedisBackend>,
     name: &'static str,
@@ -38,7 +36,6 @@ pub(crate) struct RedisStore<T> {
     record: PhantomData<fn() -> T>,
 }
 
-/// The result of a lookup.
 enum RecordLookup<T> {
     Missing,
     /// A record that does not count: it has expired, or is not ours.
@@ -71,9 +68,9 @@ impl<T> RedisStore<T> {
 }
 
 impl<T: Expiring + Serialize + DeserializeOwned> RedisStore<T> {
-    pub(crate) async fn put(&self, digest: &Digest, value: T, now: Timestamp) -> Result<bool, StoreError> {
+    pub(crate) async fn put(&self, digest: &Digest, value: T, now: Timestamp) -> Result<bool> {
         let (key, name) = self.names(digest);
-        let (sealed, call) = (self.sealed(&key, &value)?, self.server.connection.call().await?);
+        let (sealed, call) = (self.server.sealed(&key, &value)?, self.server.connection.call().await?);
         for _ in 0..MAX_ATTEMPTS {
             let mut set = cmd("SET");
             set.arg(&key).arg(&sealed).arg("NX").arg("PX").arg(lifetime(&value, now));
@@ -98,7 +95,7 @@ impl<T: Expiring + Serialize + DeserializeOwned> RedisStore<T> {
         digest: &Digest,
         now: Timestamp,
         read: impl FnOnce(&T) -> R,
-    ) -> Result<Option<R>, StoreError> {
+    ) -> Result<Option<R>> {
         let (key, _) = self.names(digest);
         let call = self.server.connection.call().await?;
         Ok(match self.find(&call, &key, now).await? {
@@ -107,7 +104,7 @@ impl<T: Expiring + Serialize + DeserializeOwned> RedisStore<T> {
         })
     }
 
-    pub(crate) async fn take(&self, digest: &Digest, now: Timestamp) -> Result<Option<T>, StoreError> {
+    pub(crate) async fn take(&self, digest: &Digest, now: Timestamp) -> Result<Option<T>> {
         let (key, name) = self.names(digest);
         let mut take = script(TAKE_SCRIPT, &key);
         take.arg(&self.server.channel).arg(bus::changed_message(&name));
@@ -125,7 +122,7 @@ impl<T: Expiring + Serialize + DeserializeOwned> RedisStore<T> {
         digest: &Digest,
         now: Timestamp,
         step: impl Fn(T) -> Result<T, E>,
-    ) -> Result<Option<Result<T, E>>, StoreError> {
+    ) -> Result<Option<Result<T, E>>> {
         let (key, name) = self.names(digest);
         let call = self.server.connection.call().await?;
         for _ in 0..MAX_ATTEMPTS {
@@ -134,7 +131,7 @@ impl<T: Expiring + Serialize + DeserializeOwned> RedisStore<T> {
                 Ok(next) => next,
                 Err(refused) => return Ok(Some(Err(refused))),
             };
-            let (sealed, lifetime) = (self.sealed(&key, &next)?, lifetime(&next, now));
+            let (sealed, lifetime) = (self.server.sealed(&key, &next)?, lifetime(&next, now));
             if self.replace(&call, (&key, &name), &old, &sealed, lifetime).await? {
                 return Ok(Some(Ok(next)));
             }
@@ -142,14 +139,14 @@ impl<T: Expiring + Serialize + DeserializeOwned> RedisStore<T> {
         Err(busy())
     }
 
-    pub(crate) async fn watch(&self, digest: &Digest, now: Timestamp) -> Result<Option<RecordWatch>, StoreError> {
+    pub(crate) async fn watch(&self, digest: &Digest, now: Timestamp) -> Result<Option<RecordWatch>> {
         let (_, name) = self.names(digest);
         let watched = self.server.watchers.watch(&name);
         let there = self.read_with(digest, now, |_| ()).await?;
         Ok(there.map(|()| RecordWatch::shared(watched)))
     }
 
-    async fn find(&self, call: &RedisCall<'_>, key: &str, now: Timestamp) -> Result<RecordLookup<T>, StoreError> {
+    async fn find(&self, call: &RedisCall<'_>, key: &str, now: Timestamp) -> Result<RecordLookup<T>> {
         let mut get = cmd("GET");
         get.arg(key);
         Ok(self.classify(key, call.ask::<Option<Vec<u8>>>(&get).await?, now))
@@ -176,12 +173,6 @@ impl<T: Expiring + Serialize + DeserializeOwned> RedisStore<T> {
         }
     }
 
-    fn sealed(&self, key: &str, value: &T) -> Result<Vec<u8>, StoreError> {
-        let text =
-            serde_json::to_vec(value).map_err(|error| StoreError::new(StoreErrorKind::Damaged, error.to_string()))?;
-        self.server.seal.close(key, &text).map_err(|error| StoreError::shared(error.to_string()))
-    }
-
     async fn replace(
         &self,
         call: &RedisCall<'_>,
@@ -189,7 +180,7 @@ impl<T: Expiring + Serialize + DeserializeOwned> RedisStore<T> {
         old: &[u8],
         new: &[u8],
         lifetime: u64,
-    ) -> Result<bool, StoreError> {
+    ) -> Result<bool> {
         let mut replace = script(REPLACE_SCRIPT, key);
         replace.arg(old).arg(new).arg(lifetime).arg(&self.server.channel).arg(bus::changed_message(name));
         let replaced = call.ask::<bool>(&replace).await?;

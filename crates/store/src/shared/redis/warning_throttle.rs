@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use deskpass_core::Timestamp;
 
-/// The minimum interval between two warnings.
 const WARNING_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The time of the last warning. Warnings are limited, because any client with a ticket can cause them.
