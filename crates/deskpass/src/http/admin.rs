@@ -5,7 +5,6 @@ pub(crate) mod employees;
 pub(crate) mod ip_rules;
 pub(crate) mod links;
 pub(crate) mod login_log;
-pub(crate) mod matrix;
 pub(crate) mod roles;
 pub(crate) mod service_keys;
 pub(crate) mod sessions;
@@ -17,11 +16,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::App;
-use crate::http::error::field_error::{FieldError, FieldErrors};
-use crate::http::error::{ApiError, BadRequest};
-use crate::http::request::authority::{Admin, Reader};
-use crate::http::request::change::CheckedInput;
-use crate::http::request::fields::FromFields;
+use crate::http::error::{ApiError, FieldError};
+use crate::http::request::{Admin, CheckedInput, FromFields, Reader};
 
 /// A change that was made.
 #[derive(Debug, JsonSchema, Serialize)]
@@ -46,7 +42,7 @@ pub(crate) struct EmployeeRef {
 impl EmployeeRef {
     /// The employee's key; without a corporation, in the caller's own.
     pub(crate) fn key_in_own_corp(&self, admin: &Admin, app: &App) -> EmployeeKey {
-        let own = CorpId::parse(admin.caller.person().key.corp()).ok();
+        let own = CorpId::parse(admin.caller.0.person().key.corp()).ok();
         app.auth.resolve_key(self.corp.as_ref().or(own.as_ref()), &self.id)
     }
 
@@ -90,7 +86,7 @@ impl CursorPaging {
 
 /// The error of a field that is well-formed but not valid for this service.
 pub(crate) fn field_error(field: &'static str, why: [&'static str; 2]) -> ApiError {
-    BadRequest::Fields(FieldErrors::from([(field.into(), FieldError::Format(why))])).into()
+    ApiError::field(field, FieldError::Format(why))
 }
 
 /// The error of a cursor that this list did not return.
@@ -119,6 +115,6 @@ pub(crate) async fn list_scope(
     department: Option<&str>,
 ) -> Result<AccessScope, ApiError> {
     let scope = reader.access_scope(app, corp).await?;
-    let other = department.is_some_and(|name| *name != *reader.caller.person().department);
+    let other = department.is_some_and(|name| *name != *reader.caller.0.person().department);
     if scope.department_id.is_some() && other { reader.deny(app).await } else { Ok(scope) }
 }

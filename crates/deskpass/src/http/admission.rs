@@ -8,8 +8,7 @@ use deskpass_core::{is_private, unlisted_proxy};
 
 use crate::App;
 use crate::http::error::ApiError;
-use crate::http::request::client::{X_FORWARDED_FOR, forwarded_for};
-use crate::http::request::context::ReserveConnection;
+use crate::http::request::{ReserveConnection, X_FORWARDED_FOR, forwarded_for};
 use crate::untrusted_proxies::ForwardOutcome;
 
 /// The routes whose response does not depend on the client's address.

@@ -17,12 +17,9 @@ use hyper::{Method, Request, StatusCode};
 
 use crate::App;
 use crate::config::Language;
-use crate::http::error::malformed_head::MalformedHead;
-use crate::http::error::{ApiError, BadRequest};
-use crate::http::request::context::RequestContext;
-use crate::http::request::language;
-use crate::http::response::envelope::{self, Outcome};
-use crate::http::response::error_body::{ErrorBody, ErrorContext};
+use crate::http::error::{ApiError, BadRequest, MalformedHead};
+use crate::http::request::{RequestContext, language};
+use crate::http::response::{ErrorBody, ErrorContext, Outcome, envelope};
 use crate::http::route::{RateLimit, Route};
 use crate::http::routes::routes;
 use crate::http::{admission, openapi, pages, rate_limit};
@@ -321,7 +318,7 @@ mod tests {
     use http_body_util::BodyExt as _;
 
     use super::*;
-    use crate::http::request::access::RequiredAccess;
+    use crate::http::request::RequiredAccess;
 
     /// A service in a directory of its own, with an additional route whose handler panics.
     async fn panicking(directory: &std::path::Path) -> Dispatcher {

@@ -2,9 +2,8 @@
 
 use axum::handler::Handler;
 
-use crate::http::request::context::RequestContext;
-use crate::http::request::describe::{DescribeInput, InputSpec};
-use crate::http::response::describe::{DescribeOutput, OutputSpec};
+use crate::http::request::{DescribeInput, InputSpec, RequestContext};
+use crate::http::response::{DescribeOutput, OutputSpec};
 
 /// What a handler reads and replies with.
 #[derive(Debug, Default)]

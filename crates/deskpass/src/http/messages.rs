@@ -10,9 +10,8 @@ use serde::Serialize;
 use self::posting::PostedMessages;
 use crate::App;
 use crate::http::error::ApiError;
-use crate::http::request::detached::run_to_completion;
-use crate::http::request::service::{MessagesScope, Service};
-use crate::http::response::envelope::Reply;
+use crate::http::request::{MessagesScope, Service, run_to_completion};
+use crate::http::response::Reply;
 
 /// The result of sending messages.
 #[derive(JsonSchema, Serialize)]

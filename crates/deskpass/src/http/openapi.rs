@@ -10,10 +10,8 @@ use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
 use crate::http::handler::OperationSpec;
-use crate::http::request::access::RequiredAccess;
-use crate::http::request::describe::BodySpec;
-use crate::http::request::fields::FieldSpec;
-use crate::http::response::describe::SuccessBody;
+use crate::http::request::{BodySpec, FieldSpec, RequiredAccess};
+use crate::http::response::SuccessBody;
 use crate::http::route::Route;
 use crate::http::routes::routes;
 

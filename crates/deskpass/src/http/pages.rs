@@ -18,7 +18,6 @@ use self::site::{File, SITE};
 use crate::App;
 use crate::config::Language;
 use crate::http::error::ApiError;
-use crate::http::request::language::ClientLanguage;
 
 /// Allows resources of this origin only, no inline code, no text as markup or script, and no framing by other pages.
 const CONTENT_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
@@ -43,11 +42,7 @@ pub(crate) fn prepare() {
 }
 
 /// Serves a page.
-pub(crate) async fn page(
-    uri: Uri,
-    ClientLanguage(preferred): ClientLanguage,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
+pub(crate) async fn page(uri: Uri, preferred: Language, headers: HeaderMap) -> Result<Response, ApiError> {
     let language = language_cookie(&headers).unwrap_or(preferred);
     let file = SITE.page(uri.path(), language).ok_or(ApiError::PathNotFound)?;
     let mut response = serve_file(file, &headers, REVALIDATE);

@@ -11,9 +11,8 @@ use hyper::header::HeaderValue;
 
 use crate::App;
 use crate::http::auth::scan;
-use crate::http::request::client::{X_FORWARDED_FOR, client_address};
-use crate::http::request::context::RequestContext;
-use crate::http::response::envelope::Outcome;
+use crate::http::request::{RequestContext, X_FORWARDED_FOR, client_address};
+use crate::http::response::Outcome;
 use crate::http::route::RateLimit;
 use crate::http::route::Route;
 

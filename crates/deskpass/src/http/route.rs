@@ -10,8 +10,7 @@ use hyper::Method;
 
 use crate::config::Limits;
 use crate::http::handler::{DescribedHandler, OperationSpec};
-use crate::http::request::access::RequiredAccess;
-use crate::http::request::context::RequestContext;
+use crate::http::request::{RequestContext, RequiredAccess};
 
 /// A row of the table.
 pub struct Route {

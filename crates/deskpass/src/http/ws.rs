@@ -18,9 +18,8 @@ use self::handshake::Handshake;
 use self::token::SocketAuth;
 use crate::App;
 use crate::http::error::ApiError;
-use crate::http::request::fields::FromFields;
-use crate::http::request::query::Query;
-use crate::http::response::describe::{DescribeOutput, OutputSpec};
+use crate::http::request::{FromFields, Query};
+use crate::http::response::{DescribeOutput, OutputSpec};
 
 /// The message after which to resume.
 #[derive(FromFields)]
@@ -83,6 +82,6 @@ impl IntoResponse for SwitchingProtocols {
 
 impl DescribeOutput for SwitchingProtocols {
     fn describe_output(spec: &mut OutputSpec) {
-        spec.switches();
+        spec.switches = true;
     }
 }

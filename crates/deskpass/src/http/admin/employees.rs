@@ -9,15 +9,12 @@ use serde::Serialize;
 
 use super::{Done, ExistingEmployee, Paging, bad_cursor, list_scope};
 use crate::App;
-use crate::http::error::ApiError;
-use crate::http::error::field_error::FieldError;
-use crate::http::request::authority::Reader;
-use crate::http::request::change::{HighRisk, PathAndBody};
-use crate::http::request::fields::{FieldKind, FieldValue, FromFields, GivenValue, InvalidFields};
-use crate::http::request::query::Query;
-use crate::http::response::envelope::Reply;
-use crate::http::response::schema::RoleName;
-use crate::timestamp::{Rfc3339, rfc3339};
+use crate::http::error::{ApiError, FieldError};
+use crate::http::request::{
+    FieldKind, FieldValue, FromFields, GivenValue, HighRisk, InvalidFields, PathAndBody, Query, Reader,
+};
+use crate::http::response::{Reply, RoleName};
+use crate::timestamp::Rfc3339;
 
 /// The sort orders of a list.
 const SORT_ORDERS: &[&str] = &["employee_id", "name", "last_login"];
@@ -130,8 +127,7 @@ pub(crate) struct Employee {
     assigned: Assigned,
     avatar: String,
     disabled: bool,
-    #[schemars(with = "Option<Rfc3339>")]
-    last_login_at: Option<String>,
+    last_login_at: Option<Rfc3339>,
     last_login_ip: Option<String>,
 }
 
@@ -140,7 +136,7 @@ impl From<ListedPerson> for Employee {
         Self {
             avatar: listed.person.avatar.clone(),
             disabled: listed.person.disabled,
-            last_login_at: listed.last_login_at.map(rfc3339),
+            last_login_at: listed.last_login_at.map(Rfc3339),
             last_login_ip: listed.last_login_ip.clone(),
             assigned: listed.into(),
         }

@@ -9,11 +9,9 @@ use serde::Serialize;
 use super::Done;
 use crate::App;
 use crate::http::error::ApiError;
-use crate::http::request::authority::{Admin, HomeAdmin};
-use crate::http::request::change::{CheckedInput, HighRisk, HomeOnly, InBody, InPath};
-use crate::http::request::fields::FromFields;
-use crate::http::response::envelope::Reply;
-use crate::timestamp::{Rfc3339, rfc3339};
+use crate::http::request::{Admin, CheckedInput, FromFields, HighRisk, HomeAdmin, HomeOnly, InBody, InPath};
+use crate::http::response::Reply;
+use crate::timestamp::Rfc3339;
 
 /// A user, as the platform identifies them.
 #[derive(Debug, JsonSchema, Serialize)]
@@ -34,10 +32,8 @@ pub(crate) struct Target {
 pub(crate) struct LinkShown {
     identity: Identity,
     target: Target,
-    #[schemars(with = "Rfc3339")]
-    approved_at: String,
-    #[schemars(with = "Option<Rfc3339>")]
-    bound_at: Option<String>,
+    approved_at: Rfc3339,
+    bound_at: Option<Rfc3339>,
 }
 
 impl From<IdentityLink> for LinkShown {
@@ -46,7 +42,7 @@ impl From<IdentityLink> for LinkShown {
         let identity = Identity { corp_id, user_id };
         let (corp_id, employee_id) = (target.corp().to_owned(), target.id().to_owned());
         let target = Target { corp_id, employee_id };
-        Self { identity, target, approved_at: rfc3339(approved_at), bound_at: bound_at.map(rfc3339) }
+        Self { identity, target, approved_at: Rfc3339(approved_at), bound_at: bound_at.map(Rfc3339) }
     }
 }
 

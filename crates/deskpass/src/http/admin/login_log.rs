@@ -20,11 +20,8 @@ pub(crate) use accept::AcceptedFormat;
 use super::{CursorPaging, bad_cursor};
 use crate::App;
 use crate::http::error::ApiError;
-use crate::http::request::authority::Reader;
-use crate::http::request::fields::{FormattedText, FromFields, TextFormat};
-use crate::http::request::query::Query;
-use crate::http::response::describe::{DescribeOutput, OutputSpec};
-use crate::http::response::envelope::Reply;
+use crate::http::request::{FormattedText, FromFields, Query, Reader, TextFormat, is_hexadecimal};
+use crate::http::response::{DescribeOutput, OutputSpec, Reply};
 use crate::log_export::LogLine;
 
 /// The query of the login log.
@@ -80,11 +77,6 @@ impl FormattedText for Reason {
     }
 }
 
-/// Whether a text is the id of a row, which is all that a cursor consists of.
-fn is_row_id(text: &str) -> bool {
-    text.len() == 32 && text.bytes().all(|c| c.is_ascii_digit() || (b'a'..=b'f').contains(&c))
-}
-
 /// A page of the log.
 #[derive(Debug, JsonSchema, Serialize)]
 pub(crate) struct Log {
@@ -133,7 +125,7 @@ pub(crate) async fn list(
 ) -> Result<LogResponse, ApiError> {
     let scope = reader.access_scope(&app, corp.as_ref()).await?;
     let (limit, after) = (paging.limit(), paging.after);
-    if !after.as_deref().is_none_or(is_row_id) {
+    if !after.as_deref().is_none_or(is_hexadecimal) {
         return Err(bad_cursor());
     }
     if let AcceptedFormat::File(format, media_type) = accepts {

@@ -1,4 +1,4 @@
-//! Roles and their assignment.
+//! Roles, what they permit, and their assignment.
 
 use axum::extract::State;
 use deskpass_core::{EmployeeKey, Role, Roles};
@@ -8,13 +8,10 @@ use serde::Serialize;
 use crate::App;
 use crate::http::admin::EmployeeRef;
 use crate::http::admin::employees::{Assigned, Listing, PeoplePageQuery, list};
+use crate::http::auth::permissions::Permissions;
 use crate::http::error::ApiError;
-use crate::http::request::authority::{Admin, Reader};
-use crate::http::request::change::{CheckedInput, HighRisk, InBody};
-use crate::http::request::fields::FromFields;
-use crate::http::request::query::Query;
-use crate::http::response::envelope::Reply;
-use crate::http::response::schema::RoleName;
+use crate::http::request::{Admin, CheckedInput, FromFields, HighRisk, InBody, Query, Reader};
+use crate::http::response::{Reply, RoleName};
 
 /// Lists employees and their roles.
 pub(crate) async fn user_roles(
@@ -30,8 +27,7 @@ pub(crate) async fn user_roles(
 #[schemars(rename = "Role")]
 pub(crate) struct RoleShown {
     id: i64,
-    #[schemars(with = "RoleName")]
-    name: Role,
+    name: RoleName,
     priority: u8,
 }
 
@@ -44,8 +40,20 @@ pub(crate) struct RolesShown {
 
 /// Lists the roles.
 pub(crate) async fn roles(_: Reader) -> Reply<RolesShown> {
-    let shown = |role: Role| RoleShown { id: role.id(), name: role, priority: role.priority() };
+    let shown = |role: Role| RoleShown { id: role.id(), name: RoleName(role), priority: role.priority() };
     Reply(RolesShown { items: Role::ALL.into_iter().map(shown).collect() })
+}
+
+/// The access matrix.
+#[derive(Debug, JsonSchema, Serialize)]
+#[schemars(rename = "AccessMatrix")]
+pub(crate) struct MatrixShown {
+    items: Vec<Permissions>,
+}
+
+/// Returns the access matrix: what every role permits.
+pub(crate) async fn matrix(State(app): State<App>, _: Reader) -> Reply<MatrixShown> {
+    Reply(MatrixShown { items: Role::ALL.into_iter().map(|role| Permissions::of(role, &app)).collect() })
 }
 
 /// An employee, and the roles to assign.

@@ -11,17 +11,14 @@ use serde::Serialize;
 use super::Done;
 use crate::App;
 use crate::http::error::ApiError;
-use crate::http::request::authority::{Admin, HomeAdmin};
-use crate::http::request::body::JsonBody;
-use crate::http::request::change::{CheckedInput, HighRisk, HomeOnly, InPath};
-use crate::http::request::fields::{FromFields, ServiceKeyId};
-use crate::http::response::envelope::Reply;
-use crate::http::response::schema::ServiceScopeName;
-use crate::timestamp::{Rfc3339, rfc3339};
+use crate::http::request::{
+    Admin, CheckedInput, FromFields, HighRisk, HomeAdmin, HomeOnly, InPath, JsonBody, ServiceKeyId,
+};
+use crate::http::response::{Reply, ServiceScopeName};
+use crate::timestamp::Rfc3339;
 
 /// The service keys, newest first.
 #[derive(Debug, JsonSchema, Serialize)]
-#[schemars(rename = "ServiceKeys")]
 pub(crate) struct ServiceKeys {
     items: Vec<ServiceKeyShown>,
 }
@@ -34,13 +31,10 @@ struct ServiceKeyShown {
     name: String,
     #[schemars(with = "Vec<ServiceScopeName>")]
     scopes: ServiceScopes,
-    #[schemars(with = "Rfc3339")]
-    created_at: String,
+    created_at: Rfc3339,
     created_by: Option<Maker>,
-    #[schemars(with = "Rfc3339")]
-    expires_at: String,
-    #[schemars(with = "Option<Rfc3339>")]
-    revoked_at: Option<String>,
+    expires_at: Rfc3339,
+    revoked_at: Option<Rfc3339>,
     state: &'static str,
 }
 
@@ -59,10 +53,10 @@ impl ServiceKeyShown {
             id: key.id,
             name: key.name,
             scopes: key.scopes,
-            created_at: rfc3339(key.created_at),
+            created_at: Rfc3339(key.created_at),
             created_by: key.created_by.map(maker),
-            expires_at: rfc3339(key.expires_at),
-            revoked_at: key.revoked_at.map(rfc3339),
+            expires_at: Rfc3339(key.expires_at),
+            revoked_at: key.revoked_at.map(Rfc3339),
         }
     }
 }
@@ -85,17 +79,14 @@ pub(crate) struct NewServiceKeyBody {
 
 /// A new service key. No other response contains the key.
 #[derive(JsonSchema, Serialize)]
-#[schemars(rename = "NewServiceKey")]
 pub(crate) struct NewServiceKey {
     id: String,
     name: String,
     #[schemars(with = "Vec<ServiceScopeName>")]
     scopes: ServiceScopes,
     key: String,
-    #[schemars(with = "Rfc3339")]
-    created_at: String,
-    #[schemars(with = "Rfc3339")]
-    expires_at: String,
+    created_at: Rfc3339,
+    expires_at: Rfc3339,
 }
 
 /// Creates a service key.
@@ -106,7 +97,7 @@ pub(crate) async fn create(
     let lifetime = Duration::from_hours(24 * input.days);
     let made = admin.administrator(&app).create_service_key(&input.name, input.scopes, lifetime).await?;
     let ServiceKey { id, name, scopes, created_at, expires_at, .. } = made.kept;
-    let (created_at, expires_at) = (rfc3339(created_at), rfc3339(expires_at));
+    let (created_at, expires_at) = (Rfc3339(created_at), Rfc3339(expires_at));
     Ok(Reply(NewServiceKey { id, name, scopes, key: made.value.expose().to_owned(), created_at, expires_at }))
 }
 

@@ -11,11 +11,8 @@ use super::{CursorPaging, ExistingEmployee, bad_cursor};
 use crate::App;
 use crate::http::auth::sessions::{SessionEnded, SessionPath, SessionShown};
 use crate::http::error::ApiError;
-use crate::http::request::authority::{Admin, Reader};
-use crate::http::request::change::{CheckedInput, HighRisk, InPath};
-use crate::http::request::fields::FromFields;
-use crate::http::request::query::Query;
-use crate::http::response::envelope::Reply;
+use crate::http::request::{Admin, CheckedInput, FromFields, HighRisk, InPath, Query, Reader};
+use crate::http::response::Reply;
 
 /// The query of the list of sessions.
 #[derive(Debug, FromFields)]
@@ -67,7 +64,7 @@ pub(crate) async fn list(
     let scope = reader.access_scope(&app, query.corp.as_ref()).await?;
     let (wanted, paging) = (SessionQuery { employee: query.employee_id, role: query.role }, query.paging);
     let found = app.auth.sessions(&scope, &wanted, paging.after.as_deref(), paging.limit()).await?;
-    let (page, asking) = (found.map_err(|_| bad_cursor())?, reader.caller.digest());
+    let (page, asking) = (found.map_err(|_| bad_cursor())?, reader.caller.0.digest());
     let items = page.sessions.into_iter().map(|listed| SessionOf::of(listed, asking)).collect();
     Ok(Reply(Sessions { items, next: page.next }))
 }

@@ -11,12 +11,9 @@ use serde::Serialize;
 use super::field_error;
 use crate::App;
 use crate::http::error::ApiError;
-use crate::http::request::authority::Reader;
-use crate::http::request::fields::FromFields;
-use crate::http::request::query::Query;
-use crate::http::response::envelope::Reply;
+use crate::http::request::{FromFields, Query, Reader};
+use crate::http::response::Reply;
 use crate::timestamp::Rfc3339;
-use crate::timestamp::rfc3339;
 
 /// The default range.
 const DEFAULT_RANGE: Duration = Duration::from_hours(7 * 24);
@@ -52,8 +49,7 @@ impl TimeRangeQuery {
 #[derive(Debug, JsonSchema, Serialize)]
 pub(crate) struct HourShown {
     /// The start of the hour.
-    #[schemars(with = "Rfc3339")]
-    at: String,
+    at: Rfc3339,
     qr_shown: u64,
     qr_scanned: u64,
     qr_confirmed: u64,
@@ -66,7 +62,7 @@ pub(crate) struct HourShown {
 impl From<HourlyCounts> for HourShown {
     fn from(hour: HourlyCounts) -> Self {
         Self {
-            at: rfc3339(hour.at),
+            at: Rfc3339(hour.at),
             qr_shown: hour.times(SignInStep::QrShown),
             qr_scanned: hour.times(SignInStep::QrScanned),
             qr_confirmed: hour.times(SignInStep::QrConfirmed),
@@ -80,10 +76,8 @@ impl From<HourlyCounts> for HourShown {
 /// The hours with at least one step.
 #[derive(Debug, JsonSchema, Serialize)]
 pub(crate) struct Statistics {
-    #[schemars(with = "Rfc3339")]
-    from: String,
-    #[schemars(with = "Rfc3339")]
-    to: String,
+    from: Rfc3339,
+    to: Rfc3339,
     items: Vec<HourShown>,
 }
 
@@ -99,8 +93,8 @@ pub(crate) async fn list(
     let (from, to) = query.span(app.auth.clock.now())?;
     let hours = app.auth.statistics(from, to).await?;
     Ok(Reply(Statistics {
-        from: rfc3339(from),
-        to: rfc3339(to),
+        from: Rfc3339(from),
+        to: Rfc3339(to),
         items: hours.into_iter().map(HourShown::from).collect(),
     }))
 }

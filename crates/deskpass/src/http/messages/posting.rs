@@ -14,11 +14,8 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use crate::App;
-use crate::http::error::field_error::{FieldError, FieldErrors};
-use crate::http::error::{ApiError, BadRequest};
-use crate::http::request::body::RawJson;
-use crate::http::request::context::RequestContext;
-use crate::http::request::describe::{DescribeInput, InputSpec};
+use crate::http::error::{ApiError, BadRequest, FieldError, FieldErrors};
+use crate::http::request::{BodySpec, DescribeInput, InputSpec, RequestContext, json_text};
 use crate::timestamp::rfc3339;
 
 /// The limits of a request: messages, bytes, and recipients of a message.
@@ -46,7 +43,7 @@ pub(crate) struct PostedMessages(pub(super) Vec<Message>);
 impl FromRequest<RequestContext> for PostedMessages {
     type Rejection = ApiError;
     async fn from_request(request: Request, context: &RequestContext) -> Result<Self, ApiError> {
-        let RawJson(text) = RawJson::up_to(MAX_BODY_BYTES, request, context).await?;
+        let text = json_text(MAX_BODY_BYTES, request, context).await?;
         let given: RawObject = serde_json::from_str(&text).map_err(|_| BadRequest::NotJson)?;
         let mut reader = MessageReader { app: &context.app, problems: FieldErrors::new() };
         let messages = reader.all(&given);
@@ -59,7 +56,8 @@ impl FromRequest<RequestContext> for PostedMessages {
 
 impl DescribeInput for PostedMessages {
     fn describe_input(spec: &mut InputSpec) {
-        spec.reads_body_like(body_schema);
+        let (fields, kinds) = (Vec::new(), &["application/json"]);
+        spec.body = Some(BodySpec { fields, form: Some(body_schema), required: true, kinds });
     }
 }
 

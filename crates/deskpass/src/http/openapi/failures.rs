@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use crate::app::readiness::ReadinessReport;
 use crate::http::admission;
 use crate::http::handler::OperationSpec;
-use crate::http::request::access::RequiredAccess;
+use crate::http::request::RequiredAccess;
 use crate::http::route::{RateLimit, Route};
 
 /// Codes by status.

@@ -1,10 +1,8 @@
 //! The context of a request: the service, and what the connection and the head say about the request.
 
-use std::convert::Infallible;
 use std::net::IpAddr;
 
-use axum::extract::{FromRef, FromRequestParts};
-use hyper::http::request::Parts;
+use axum::extract::FromRef;
 
 use crate::App;
 use crate::config::Language;
@@ -30,14 +28,3 @@ impl FromRef<RequestContext> for App {
 /// Marks a request on a reserve connection, which serves health checks and operators only.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ReserveConnection;
-
-/// The API description in OpenAPI.
-#[derive(Debug)]
-pub(crate) struct ApiDescription(pub(crate) &'static str);
-
-impl FromRequestParts<RequestContext> for ApiDescription {
-    type Rejection = Infallible;
-    async fn from_request_parts(_: &mut Parts, context: &RequestContext) -> Result<Self, Infallible> {
-        Ok(Self((context.api_description)()))
-    }
-}

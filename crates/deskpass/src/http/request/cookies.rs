@@ -7,8 +7,7 @@ use hyper::header::{ACCEPT, COOKIE, HeaderValue};
 use hyper::http::request::Parts;
 
 use crate::http::error::ApiError;
-use crate::http::request::context::RequestContext;
-use crate::http::request::describe::{DescribeInput, InputSpec};
+use crate::http::request::{DescribeInput, RequestContext};
 
 /// A kind of secret that is stored in a cookie.
 pub(crate) trait CookieKind: SecretKind {
@@ -81,9 +80,7 @@ impl FromRequestParts<RequestContext> for Cookies {
     }
 }
 
-impl DescribeInput for Cookies {
-    fn describe_input(_: &mut InputSpec) {}
-}
+impl DescribeInput for Cookies {}
 
 /// The name of the cookie, by mode.
 pub(crate) fn cookie_name<K: CookieKind>(development: bool) -> &'static str {

@@ -12,10 +12,10 @@ use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
 
 pub(crate) use spec::{FieldKind, FieldSpec, TextFormat};
-pub(crate) use types::{ServiceKeyId, SignInId};
+pub(crate) use types::{ServiceKeyId, SignInId, is_hexadecimal};
 pub(crate) use value::{BoundedInteger, FieldValue, FormattedText, GivenValue};
 
-use crate::http::error::field_error::{FieldError, FieldErrors};
+use crate::http::error::{FieldError, FieldErrors};
 
 /// The fields of a request, and the errors of those read so far.
 #[derive(Debug, Default)]

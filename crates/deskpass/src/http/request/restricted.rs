@@ -4,10 +4,7 @@ use axum::extract::FromRequestParts;
 use hyper::http::request::Parts;
 
 use crate::http::error::ApiError;
-use crate::http::request::access::RequiredAccess;
-use crate::http::request::client::RequestClient;
-use crate::http::request::context::RequestContext;
-use crate::http::request::describe::{DescribeInput, InputSpec};
+use crate::http::request::{DescribeInput, InputSpec, RequestContext, RequiredAccess, client_ip};
 
 /// Allows a request in development mode only.
 #[derive(Debug)]
@@ -33,20 +30,19 @@ impl FromRequestParts<RequestContext> for Developer {
 
 impl DescribeInput for Developer {
     fn describe_input(spec: &mut InputSpec) {
-        spec.requires(RequiredAccess::Developer);
+        spec.access = Some(RequiredAccess::Developer);
     }
 }
 
 impl FromRequestParts<RequestContext> for Operator {
     type Rejection = ApiError;
     async fn from_request_parts(parts: &mut Parts, context: &RequestContext) -> Result<Self, ApiError> {
-        let RequestClient(visitor) = RequestClient::from_request_parts(parts, context).await?;
-        if context.app.operators.contains(visitor.address.decided) { Ok(Self) } else { Err(ApiError::NotAnOperator) }
+        if context.app.operators.contains(client_ip(parts, context)) { Ok(Self) } else { Err(ApiError::NotAnOperator) }
     }
 }
 
 impl DescribeInput for Operator {
     fn describe_input(spec: &mut InputSpec) {
-        spec.requires(RequiredAccess::Operator);
+        spec.access = Some(RequiredAccess::Operator);
     }
 }

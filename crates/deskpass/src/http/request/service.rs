@@ -6,10 +6,7 @@ use axum::extract::{FromRequest, Request};
 use deskpass_core::ServiceScope;
 
 use crate::http::error::ApiError;
-use crate::http::request::access::RequiredAccess;
-use crate::http::request::context::RequestContext;
-use crate::http::request::describe::{DescribeInput, InputSpec};
-use crate::http::request::token::bearer_token;
+use crate::http::request::{DescribeInput, InputSpec, RequestContext, RequiredAccess, bearer_token};
 
 /// A service whose key has the scope `S`, and the rest of its request. The key is checked before the rest is read and again after
 /// it, since it may have been revoked in the meantime.
@@ -18,7 +15,6 @@ pub(crate) struct Service<S, T>(pub(crate) PhantomData<S>, pub(crate) T);
 
 /// The scope that a route requires.
 pub(crate) trait ScopeRequirement {
-    /// The scope.
     const SCOPE: ServiceScope;
 }
 
@@ -53,7 +49,7 @@ impl<S: ScopeRequirement, T: FromRequest<RequestContext, Rejection = ApiError> +
 
 impl<S, T: DescribeInput> DescribeInput for Service<S, T> {
     fn describe_input(spec: &mut InputSpec) {
-        spec.requires(RequiredAccess::Service);
+        spec.access = Some(RequiredAccess::Service);
         T::describe_input(spec);
     }
 }

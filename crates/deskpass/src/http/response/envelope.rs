@@ -4,12 +4,11 @@ use std::marker::PhantomData;
 
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
-use schemars::JsonSchema;
+use schemars::{JsonSchema, SchemaGenerator};
 use serde::Serialize;
 
 use crate::http::error::ApiError;
-use crate::http::response::describe::{DescribeOutput, OutputSpec};
-use crate::http::response::error_body::ErrorBody;
+use crate::http::response::{DescribeOutput, ErrorBody, OutputSpec, SuccessBody};
 
 /// A successful response: its payload, before it is put into the envelope.
 #[derive(Debug)]
@@ -55,7 +54,7 @@ impl<T> IntoResponse for FlatReply<T> {
 
 impl<T: JsonSchema> DescribeOutput for FlatReply<T> {
     fn describe_output(spec: &mut OutputSpec) {
-        spec.replies_flat::<T>();
+        spec.success.push(SuccessBody::Flat(SchemaGenerator::subschema_for::<T>));
     }
 }
 
@@ -107,9 +106,7 @@ impl IntoResponse for NegativeReply {
     }
 }
 
-impl DescribeOutput for NegativeReply {
-    fn describe_output(_: &mut OutputSpec) {}
-}
+impl DescribeOutput for NegativeReply {}
 
 impl IntoResponse for Outcome {
     fn into_response(self) -> Response {

@@ -6,9 +6,7 @@ use hyper::header::{HeaderName, HeaderValue, RETRY_AFTER, SEC_WEBSOCKET_VERSION,
 use serde_json::{Map, Value, json};
 
 use crate::config::Language;
-use crate::http::error::error_info::ErrorInfo;
-use crate::http::error::field_error::FieldErrors;
-use crate::http::error::{ApiError, BadRequest};
+use crate::http::error::{ApiError, BadRequest, ErrorInfo, FieldErrors};
 
 /// The challenge for a one-time password, as RFC 9470 defines it.
 const OTP_CHALLENGE: HeaderValue = HeaderValue::from_static(

@@ -10,7 +10,7 @@ use url::Url;
 
 use crate::App;
 use crate::http::error::{ApiError, ErrorCause};
-use crate::http::response::set_cookie::SetCookie;
+use crate::http::response::SetCookie;
 
 /// The page that shows an error: the phone's own page for phones, otherwise the requested destination.
 pub(crate) async fn error_destination(app: &App, phone: bool, flow: Option<Digest>) -> String {

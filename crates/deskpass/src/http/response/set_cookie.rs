@@ -8,8 +8,8 @@ use hyper::header::{HeaderValue, SET_COOKIE};
 
 use crate::App;
 use crate::http::error::ApiError;
-use crate::http::request::cookies::{CookieKind, Cookies, cookie_name};
-use crate::http::response::describe::{DescribeOutput, OutputSpec};
+use crate::http::request::{CookieKind, Cookies, cookie_name};
+use crate::http::response::{DescribeOutput, OutputSpec};
 
 /// A cookie that a response sets.
 #[derive(Debug)]
@@ -56,7 +56,7 @@ impl IntoResponse for SetCookie {
 
 impl<T: DescribeOutput> DescribeOutput for (SetCookie, T) {
     fn describe_output(spec: &mut OutputSpec) {
-        spec.sets_cookie();
+        spec.sets_cookie = true;
         T::describe_output(spec);
     }
 }

@@ -1,9 +1,7 @@
 //! The routes below /api/admin.
 
-use crate::http::admin::{
-    agents, employees, ip_rules, links, login_log, matrix, roles, service_keys, sessions, statistics,
-};
-use crate::http::request::access::RequiredAccess::{Admin, HighRisk, Reader};
+use crate::http::admin::{agents, employees, ip_rules, links, login_log, roles, service_keys, sessions, statistics};
+use crate::http::request::RequiredAccess::{Admin, HighRisk, Reader};
 use crate::http::route::Route;
 
 /// The routes for administration.
@@ -45,7 +43,7 @@ pub(super) fn admin_routes() -> Vec<Route> {
         Route::get("/api/admin/statistics", Reader, statistics::list)
             .summary("Get sign-in statistics by the hour", "按小时统计登录进度")
             .error_title("Reading the statistics failed", "获取登录统计失败"),
-        Route::get("/api/admin/matrix", Reader, matrix::matrix)
+        Route::get("/api/admin/matrix", Reader, roles::matrix)
             .summary("Get the permissions of all roles", "获取所有角色的权限")
             .error_title("Reading permissions failed", "获取权限失败"),
         Route::get("/api/admin/agents", Admin, agents::list)

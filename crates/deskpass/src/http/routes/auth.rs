@@ -1,7 +1,7 @@
 //! The routes below /api/auth: sign-in and sessions.
 
-use crate::http::auth::{bind, introspect, oauth2, permissions, scan, session, sessions, sign_ins};
-use crate::http::request::access::RequiredAccess::{ActiveUser, Anyone, PartialOrFull, Service, TokenHolder};
+use crate::http::auth::{bind, oauth2, permissions, scan, session, sessions, sign_ins};
+use crate::http::request::RequiredAccess::{ActiveUser, Anyone, PartialOrFull, Service, TokenHolder};
 use crate::http::response::redirect;
 use crate::http::route::RateLimit::{Bind, OauthUrl, QrCode, ScanStatus, SignIn, Verify};
 use crate::http::route::Route;
@@ -121,7 +121,7 @@ pub(super) fn session_routes() -> Vec<Route> {
         Route::post("/api/auth/check", ActiveUser, permissions::check)
             .summary("Check whether the active role permits an operation", "检查当前角色是否有权限")
             .error_title("Permission check failed", "权限检查失败"),
-        Route::post("/api/auth/introspect", Service, introspect::introspect)
+        Route::post("/api/auth/introspect", Service, session::introspect)
             .summary("Introspect a token, for services (RFC 7662)", "供其他服务查询令牌（RFC 7662）")
             .error_title("Introspection failed", "令牌查询失败"),
         Route::get("/api/auth/forward", ActiveUser, permissions::forward)

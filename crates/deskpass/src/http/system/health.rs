@@ -12,9 +12,8 @@ use serde::Serialize;
 use crate::App;
 use crate::app::readiness::ReadinessReport;
 use crate::http::error::ApiError;
-use crate::http::request::context::ReserveConnection;
-use crate::http::request::restricted::Operator;
-use crate::http::response::envelope::Reply;
+use crate::http::request::{Operator, ReserveConnection};
+use crate::http::response::Reply;
 
 /// How long a request on a reserve connection waits for the probe: there are few such connections.
 const RESERVE_PROBE_TIMEOUT: Duration = Duration::from_secs(1);

@@ -14,8 +14,7 @@ use url::{Host, Url};
 
 use crate::App;
 use crate::http::error::{ApiError, BadRequest};
-use crate::http::request::context::RequestContext;
-use crate::http::request::describe::{DescribeInput, InputSpec};
+use crate::http::request::{DescribeInput, RequestContext};
 
 /// A valid handshake from an allowed origin.
 #[derive(Debug)]
@@ -45,9 +44,7 @@ impl FromRequestParts<RequestContext> for Handshake {
     }
 }
 
-impl DescribeInput for Handshake {
-    fn describe_input(_: &mut InputSpec) {}
-}
+impl DescribeInput for Handshake {}
 
 /// Whether a header lists this word.
 fn lists(headers: &HeaderMap, name: HeaderName, word: &str) -> bool {

@@ -11,11 +11,7 @@ use hyper::{HeaderMap, Uri};
 use url::form_urlencoded;
 
 use crate::http::error::ApiError;
-use crate::http::request::access::RequiredAccess;
-use crate::http::request::client::client_ip;
-use crate::http::request::context::RequestContext;
-use crate::http::request::describe::{DescribeInput, InputSpec};
-use crate::http::request::token::bearer_token;
+use crate::http::request::{DescribeInput, InputSpec, RequestContext, RequiredAccess, bearer_token, client_ip};
 
 /// The subprotocol that is chosen when a client offers it, so that the response does not repeat a token.
 const SUBPROTOCOL: &str = "deskpass.v1";
@@ -53,7 +49,7 @@ impl FromRequestParts<RequestContext> for SocketAuth {
 
 impl DescribeInput for SocketAuth {
     fn describe_input(spec: &mut InputSpec) {
-        spec.requires(RequiredAccess::ActiveUser);
+        spec.access = Some(RequiredAccess::ActiveUser);
     }
 }
 

@@ -12,7 +12,7 @@ use hyper::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 
 use crate::App;
 use crate::http::error::ApiError;
-use crate::http::request::authority::Reader;
+use crate::http::request::Reader;
 use crate::log_export::ExportFormat;
 
 /// The number of rows read at once.
@@ -120,7 +120,7 @@ impl ExportSource {
         if app.is_draining() {
             return Err(ExportError::Stopping);
         }
-        app.auth.require_scope_unchanged(&reader.caller.0, scope).await?;
+        app.auth.require_scope_unchanged(&reader.caller, scope).await?;
         Ok(app.auth.log(scope, wanted, Some(before), EXPORT_PAGE_ROWS).await?)
     }
 

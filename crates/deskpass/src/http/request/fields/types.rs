@@ -11,7 +11,7 @@ use ipnet::IpNet;
 
 use super::spec::{FieldKind, TextFormat};
 use super::value::{FieldValue, FormattedText, GivenValue};
-use crate::http::error::field_error::FieldError;
+use crate::http::error::FieldError;
 
 /// Identifiers.
 macro_rules! identifiers {
@@ -190,7 +190,7 @@ impl FormattedText for ServiceKeyId {
 }
 
 /// Whether a text is sixteen bytes in lowercase hexadecimal.
-fn is_hexadecimal(text: &str) -> bool {
+pub(crate) fn is_hexadecimal(text: &str) -> bool {
     text.len() == 32 && text.bytes().all(|c| matches!(c, b'0'..=b'9' | b'a'..=b'f'))
 }
 

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::spec::{FieldKind, FieldSpec, TextFormat};
-use crate::http::error::field_error::FieldError;
+use crate::http::error::FieldError;
 
 /// A type of a field.
 pub(crate) trait FieldValue: Sized {
