@@ -58,9 +58,6 @@ pub struct Server {
 }
 
 /// Binds the configured address, and returns the settings with the actual port when the configured port is 0.
-///
-/// # Errors
-/// When the address cannot be bound.
 pub async fn listen(settings: Settings) -> Result<(Settings, TcpListener), StartError> {
     let address = settings.listen;
     let refused = |source| StartError::Listen { address, source };

@@ -4,7 +4,7 @@ use std::io;
 use std::time::{Duration, Instant};
 
 use hyper::StatusCode;
-use metrics::{Counter, Gauge, Histogram, Key, Label, Level, Metadata, Recorder as _};
+use metrics::{Counter, Histogram, Key, Label, Level, Metadata, Recorder as _};
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle, PrometheusRecorder};
 use tracing_appender::non_blocking::WorkerGuard;
 use tracing_subscriber::EnvFilter;
@@ -34,38 +34,18 @@ pub(crate) fn start_logging(log: &Log) -> WorkerGuard {
 pub(crate) struct Metrics {
     recorder: PrometheusRecorder,
     handle: PrometheusHandle,
-    cached_sessions: Gauge,
-    /// Sign-ins in progress: QR codes that can still be scanned and tokens that can still be collected.
-    under_way: Gauge,
-    /// Whether recent requests to the platform succeeded.
-    platform: Gauge,
-    shared: Gauge,
-    cache_in_sync: Gauge,
-    clock: Gauge,
-    connections: ConnectionMetrics,
-    untrusted_proxy: Counter,
-    sockets: Gauge,
-    socket_messages: Counter,
-    dropped: Counter,
+    /// Connections that were closed immediately: their address has too many, or the reserve is exhausted.
+    pub(crate) rejected_connections: Counter,
+    /// Connections that were closed to make room for others.
+    pub(crate) evicted_connections: Counter,
+    pub(crate) reserve_connections: Counter,
+    /// Requests whose proxy is not trusted.
+    pub(crate) untrusted_proxy_requests: Counter,
+    /// Messages that were sent on sockets.
+    pub(crate) socket_messages: Counter,
+    dropped_messages: Counter,
     socket_closes: [(u16, Counter); CLOSE_CODES.len()],
-    refused: [(&'static str, Counter); SIGN_IN_ERRORS.len()],
-}
-
-#[derive(Debug)]
-struct ConnectionMetrics {
-    turned_away: Counter,
-    evicted: Counter,
-    reserve: Counter,
-}
-
-impl ConnectionMetrics {
-    fn new(counter: impl Fn(&'static str) -> Counter) -> Self {
-        Self {
-            turned_away: counter("deskpass_connections_turned_away_total"),
-            evicted: counter("deskpass_connections_evicted_total"),
-            reserve: counter("deskpass_connections_from_reserve_total"),
-        }
-    }
+    refused_sign_ins: [(&'static str, Counter); SIGN_IN_ERRORS.len()],
 }
 
 /// The metrics of the rows of a route table.
@@ -86,19 +66,6 @@ pub(crate) struct RouteLabels {
     pub(crate) is_limited: bool,
 }
 
-/// The state of the service that gauges show.
-#[derive(Debug)]
-pub(crate) struct Gauges {
-    pub(crate) cached_sessions: usize,
-    pub(crate) sockets: usize,
-    pub(crate) under_way: usize,
-    pub(crate) platform: usize,
-    pub(crate) shared: usize,
-    pub(crate) cache_in_sync: usize,
-    pub(crate) clock: usize,
-    pub(crate) dropped: u64,
-}
-
 #[derive(Debug)]
 struct RequestMetrics {
     ok: Counter,
@@ -114,17 +81,6 @@ pub(crate) const SIGN_IN_ERRORS: [&str; 7] =
 /// The close codes of sockets; 1006 stands for a broken connection.
 const CLOSE_CODES: [u16; 13] = [1000, 1001, 1002, 1003, 1006, 1007, 1008, 1009, 1012, 1013, 4401, 4403, 4409];
 
-/// The gauges, which are set when the metrics are rendered.
-const GAUGES: [&str; 7] = [
-    "deskpass_cached_sessions",
-    "deskpass_sign_ins_under_way",
-    "deskpass_platform_ok",
-    "deskpass_shared_ok",
-    "deskpass_cache_in_step",
-    "deskpass_sockets",
-    "deskpass_clock_ok",
-];
-
 const BUCKETS: [f64; 10] = [0.0001, 0.0005, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0];
 
 /// The origin of the metrics, which the recorder requires.
@@ -135,67 +91,27 @@ impl Metrics {
         // The builder fails only for an empty list of buckets.
         let builder = PrometheusBuilder::new();
         let recorder = builder.set_buckets(&BUCKETS).unwrap_or_default().build_recorder();
-        let metadata = METADATA;
-        let gauge = |name| recorder.register_gauge(&Key::from_name(name), &metadata);
-        let [cached_sessions, under_way, platform, shared, cache_in_sync, sockets, clock] = GAUGES.map(gauge);
-        let counter = |name: &'static str| recorder.register_counter(&Key::from_name(name), &metadata);
-        let connections = ConnectionMetrics::new(counter);
-        let untrusted_proxy = counter("deskpass_untrusted_proxy_requests_total");
-        let refused = SIGN_IN_ERRORS.map(|word| {
-            let labels = vec![Label::new("why", word)];
-            let key = Key::from_parts("deskpass_platform_sign_ins_refused_total", labels);
-            (word, recorder.register_counter(&key, &metadata))
-        });
-        let socket_messages = counter("deskpass_socket_messages_total");
-        let dropped = counter("deskpass_messages_dropped_total");
-        let socket_closes = CLOSE_CODES.map(|code| {
-            let labels = vec![Label::new("code", code.to_string())];
-            let key = Key::from_parts("deskpass_sockets_closed_total", labels);
-            (code, recorder.register_counter(&key, &metadata))
-        });
         let handle = recorder.handle();
+        let counter = |name: &'static str| recorder.register_counter(&Key::from_name(name), &METADATA);
+        let labelled = |name: &'static str, label: Label| {
+            recorder.register_counter(&Key::from_parts(name, vec![label]), &METADATA)
+        };
         Self {
-            recorder,
             handle,
-            cached_sessions,
-            under_way,
-            platform,
-            shared,
-            cache_in_sync,
-            clock,
-            connections,
-            untrusted_proxy,
-            sockets,
-            socket_messages,
-            dropped,
-            socket_closes,
-            refused,
+            rejected_connections: counter("deskpass_connections_turned_away_total"),
+            evicted_connections: counter("deskpass_connections_evicted_total"),
+            reserve_connections: counter("deskpass_connections_from_reserve_total"),
+            untrusted_proxy_requests: counter("deskpass_untrusted_proxy_requests_total"),
+            socket_messages: counter("deskpass_socket_messages_total"),
+            dropped_messages: counter("deskpass_messages_dropped_total"),
+            socket_closes: CLOSE_CODES.map(|code| {
+                (code, labelled("deskpass_sockets_closed_total", Label::new("code", code.to_string())))
+            }),
+            refused_sign_ins: SIGN_IN_ERRORS.map(|word| {
+                (word, labelled("deskpass_platform_sign_ins_refused_total", Label::new("why", word)))
+            }),
+            recorder,
         }
-    }
-
-    /// Counts a connection that was closed immediately: its address has too many, or the reserve is exhausted.
-    pub(crate) fn count_rejected_connection(&self) {
-        self.connections.turned_away.increment(1);
-    }
-
-    /// Counts a connection that was closed to make room for another.
-    pub(crate) fn count_evicted_connection(&self) {
-        self.connections.evicted.increment(1);
-    }
-
-    /// Counts a connection from the reserve.
-    pub(crate) fn count_reserve_connection(&self) {
-        self.connections.reserve.increment(1);
-    }
-
-    /// Counts a request that was rejected because its proxy is not trusted.
-    pub(crate) fn count_untrusted_proxy(&self) {
-        self.untrusted_proxy.increment(1);
-    }
-
-    /// Counts a message that is sent on a socket.
-    pub(crate) fn count_socket_message(&self) {
-        self.socket_messages.increment(1);
     }
 
     /// Counts a closed socket by its close code.
@@ -207,7 +123,7 @@ impl Metrics {
 
     /// Counts a refused sign-in through the platform, by its reason.
     pub(crate) fn count_refused_sign_in(&self, word: &str) {
-        if let Some((_, counter)) = self.refused.iter().find(|(known, _)| *known == word) {
+        if let Some((_, counter)) = self.refused_sign_ins.iter().find(|(known, _)| *known == word) {
             counter.increment(1);
         }
     }
@@ -239,18 +155,14 @@ impl Metrics {
         }
     }
 
-    /// The metrics in Prometheus' text format, with the gauges as given.
-    pub(crate) fn render(&self, now: &Gauges) -> String {
-        #[expect(clippy::cast_precision_loss, reason = "a gauge is a float; no count here reaches 2^52")]
-        let gauge = |gauge: &Gauge, count: usize| gauge.set(count as f64);
-        gauge(&self.cached_sessions, now.cached_sessions);
-        gauge(&self.sockets, now.sockets);
-        gauge(&self.under_way, now.under_way);
-        gauge(&self.platform, now.platform);
-        gauge(&self.shared, now.shared);
-        gauge(&self.cache_in_sync, now.cache_in_sync);
-        gauge(&self.clock, now.clock);
-        self.dropped.absolute(now.dropped);
+    /// The metrics in Prometheus' text format, with the gauges and the number of dropped messages as given.
+    pub(crate) fn render(&self, gauges: &[(&'static str, usize)], dropped_messages: u64) -> String {
+        for (name, value) in gauges {
+            let gauge = self.recorder.register_gauge(&Key::from_name(*name), &METADATA);
+            #[expect(clippy::cast_precision_loss, reason = "a gauge is a float; no count here reaches 2^52")]
+            gauge.set(*value as f64);
+        }
+        self.dropped_messages.absolute(dropped_messages);
         self.handle.render()
     }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use deskpass_core::{ClockDoubt, ClockDoubtReason, ClockTrust, ReferenceSource, ReferenceTime, Timestamp};
+use deskpass_core::{ClockDoubtReason, ClockTrust, ReferenceSource, ReferenceTime, Timestamp};
 use jiff::fmt::rfc2822;
 
 use super::App;
@@ -150,11 +150,6 @@ pub(crate) fn operator_advice(reason: ClockDoubtReason) -> &'static str {
             "synchronise the machine's clock with NTP (timedatectl set-ntp true)"
         }
     }
-}
-
-/// How far the machine's time is ahead, in whole seconds; negative when it is behind.
-pub(crate) fn ahead_seconds(doubt: ClockDoubt) -> i64 {
-    doubt.ahead / 1_000
 }
 
 /// The absolute difference of two timestamps.

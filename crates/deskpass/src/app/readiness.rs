@@ -111,8 +111,8 @@ impl App {
 
 fn clock_doubt(app: &App) -> Option<ClockDoubt> {
     let ClockTrust::Doubted(doubt) = app.auth.clock.trust() else { return None };
-    let (reason, ahead_seconds) = (doubt.reason.name(), clock::ahead_seconds(doubt));
-    Some(ClockDoubt { reason, ahead_seconds, action: clock::operator_advice(doubt.reason) })
+    let (reason, action) = (doubt.reason.name(), clock::operator_advice(doubt.reason));
+    Some(ClockDoubt { reason, ahead_seconds: doubt.ahead / 1_000, action })
 }
 
 fn platform(app: &App) -> &'static str {

@@ -2,7 +2,6 @@
 
 mod posting;
 
-use axum::extract::State;
 use deskpass_auth::Delivery;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -38,7 +37,7 @@ impl From<Delivery> for SentMessage {
 
 /// Sends messages, all or none.
 pub(crate) async fn send(
-    State(app): State<App>,
+    app: App,
     Service(_, PostedMessages(messages)): Service<MessagesScope, PostedMessages>,
 ) -> Result<Reply<Sent>, ApiError> {
     // Accepted messages are delivered even when the service disconnects before the response.

@@ -33,7 +33,8 @@ fn describe(table: &[Route]) -> Value {
         settings.meta_schema = None;
     });
     let mut generator = settings.into_generator();
-    failures::describe(&mut generator);
+    // For the responses to refer to.
+    generator.subschema_for::<failures::Failure>();
     let mut paths: Map<String, Value> = Map::new();
     let mut tags: Vec<[&str; 2]> = Vec::new();
     for (place, route) in table.iter().filter(|route| route.is_described()).enumerate() {
@@ -110,20 +111,10 @@ fn access_name(access: RequiredAccess) -> &'static str {
 }
 
 fn security(access: RequiredAccess, spec: &OperationSpec) -> Value {
-    match access {
-        RequiredAccess::PartialOrFull
-        | RequiredAccess::TokenHolder
-        | RequiredAccess::ActiveUser
-        | RequiredAccess::Reader
-        | RequiredAccess::Admin
-        | RequiredAccess::HighRisk
-        | RequiredAccess::Service => {
-            json!([{ "bearer": [] }])
-        }
-        RequiredAccess::Anyone | RequiredAccess::Developer | RequiredAccess::Operator if spec.input.accepts_token => {
-            json!([{}, { "bearer": [] }])
-        }
-        RequiredAccess::Anyone | RequiredAccess::Developer | RequiredAccess::Operator => json!([]),
+    match (access.needs_token(), spec.input.accepts_token) {
+        (true, _) => json!([{ "bearer": [] }]),
+        (false, true) => json!([{}, { "bearer": [] }]),
+        (false, false) => json!([]),
     }
 }
 
@@ -169,20 +160,17 @@ fn success(spec: &OperationSpec, generator: &mut SchemaGenerator) -> Map<String,
     }
     let mut content = Map::new();
     for success in &spec.output.success {
-        match success {
-            SuccessBody::Data(data) => {
-                drop(content.insert("application/json".into(), envelope(&data(generator).into())));
-            }
-            SuccessBody::Flat(data) => {
-                drop(content.insert("application/json".into(), flat_envelope(&data(generator).into())));
-            }
-            SuccessBody::Plain(kind) => drop(content.insert((*kind).into(), json!({ "schema": plain(kind) }))),
+        let (kind, schema) = match success {
+            SuccessBody::Data(data) => ("application/json", envelope(&data(generator).into())),
+            SuccessBody::Flat(data) => ("application/json", flat_envelope(&data(generator).into())),
+            SuccessBody::Plain(kind) => (*kind, json!({ "schema": plain(kind) })),
             SuccessBody::Redirect => {
                 also("Location");
                 let sent_on = json!({ "description": "The browser is redirected", "headers": headers });
                 return Map::from_iter([("303".into(), sent_on)]);
             }
-        }
+        };
+        content.insert(kind.into(), schema);
     }
     Map::from_iter([("200".into(), json!({ "description": "Success", "headers": headers, "content": content }))])
 }

@@ -6,7 +6,6 @@ mod site;
 mod template;
 
 use axum::body::Body;
-use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
 use hyper::header::{
     CACHE_CONTROL, CONTENT_ENCODING, CONTENT_LANGUAGE, CONTENT_SECURITY_POLICY, CONTENT_TYPE, COOKIE, ETAG,
@@ -109,7 +108,7 @@ pub(crate) async fn add_slash(uri: Uri) -> Response {
 }
 
 /// Serves the file with which the platform verifies the domain.
-pub(crate) async fn verify_file(State(app): State<App>, uri: Uri) -> Result<Response, ApiError> {
+pub(crate) async fn verify_file(app: App, uri: Uri) -> Result<Response, ApiError> {
     let requested = uri.path().trim_start_matches('/');
     let (_, text) = app.verify_file.as_ref().filter(|(name, _)| name == requested).ok_or(ApiError::PathNotFound)?;
     Ok(([(CONTENT_TYPE, "text/plain; charset=utf-8")], text.clone()).into_response())

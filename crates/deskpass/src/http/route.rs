@@ -37,7 +37,28 @@ pub struct Route {
     pub(crate) handler: Box<dyn Fn(Request, RequestContext) -> BoxFuture<'static, Response> + Send + Sync>,
 }
 
+/// Declares a constructor of routes for each method.
+macro_rules! methods {
+    ($($name:ident: $method:ident;)*) => {$(
+        pub(crate) fn $name<H: DescribedHandler<T> + Sync, T: 'static>(
+            path: &'static str,
+            access: RequiredAccess,
+            handler: H,
+        ) -> Self {
+            Self::new(Method::$method, path, access, handler)
+        }
+    )*};
+}
+
 impl Route {
+    methods! {
+        get: GET;
+        post: POST;
+        put: PUT;
+        patch: PATCH;
+        delete: DELETE;
+    }
+
     /// A route without a limit, a tag or side effects.
     pub(crate) fn new<H: DescribedHandler<T> + Sync, T: 'static>(
         method: Method,
@@ -61,51 +82,6 @@ impl Route {
             describe: H::describe,
             handler,
         }
-    }
-
-    /// A route for GET.
-    pub(crate) fn get<H: DescribedHandler<T> + Sync, T: 'static>(
-        path: &'static str,
-        access: RequiredAccess,
-        handler: H,
-    ) -> Self {
-        Self::new(Method::GET, path, access, handler)
-    }
-
-    /// A route for POST.
-    pub(crate) fn post<H: DescribedHandler<T> + Sync, T: 'static>(
-        path: &'static str,
-        access: RequiredAccess,
-        handler: H,
-    ) -> Self {
-        Self::new(Method::POST, path, access, handler)
-    }
-
-    /// A route for PUT.
-    pub(crate) fn put<H: DescribedHandler<T> + Sync, T: 'static>(
-        path: &'static str,
-        access: RequiredAccess,
-        handler: H,
-    ) -> Self {
-        Self::new(Method::PUT, path, access, handler)
-    }
-
-    /// A route for PATCH.
-    pub(crate) fn patch<H: DescribedHandler<T> + Sync, T: 'static>(
-        path: &'static str,
-        access: RequiredAccess,
-        handler: H,
-    ) -> Self {
-        Self::new(Method::PATCH, path, access, handler)
-    }
-
-    /// A route for DELETE.
-    pub(crate) fn delete<H: DescribedHandler<T> + Sync, T: 'static>(
-        path: &'static str,
-        access: RequiredAccess,
-        handler: H,
-    ) -> Self {
-        Self::new(Method::DELETE, path, access, handler)
     }
 
     /// Limits how often a client may call it.

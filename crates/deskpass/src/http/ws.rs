@@ -4,7 +4,6 @@ mod connection;
 mod handshake;
 mod token;
 
-use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use deskpass_auth::Refusal;
 use deskpass_core::{MessageId, SocketKind};
@@ -27,7 +26,7 @@ pub(crate) struct Resume(#[field(name = "last_id")] Option<MessageId>);
 
 /// Opens a socket of the employees' client.
 pub(crate) async fn employee(
-    State(app): State<App>,
+    app: App,
     auth: SocketAuth,
     handshake: Handshake,
     Query(resume): Query<Resume>,
@@ -37,7 +36,7 @@ pub(crate) async fn employee(
 
 /// Opens a socket of the agents' client.
 pub(crate) async fn agent(
-    State(app): State<App>,
+    app: App,
     auth: SocketAuth,
     handshake: Handshake,
     Query(resume): Query<Resume>,

@@ -95,7 +95,7 @@ impl Connections {
             Admission::Reserve => true,
             Admission::Rejected => {
                 drop(table);
-                self.app.metrics.count_rejected_connection();
+                self.app.metrics.rejected_connections.increment(1);
                 return None;
             }
         };
@@ -141,8 +141,8 @@ impl Connections {
     fn record(&self, admission: &Admission) {
         match admission {
             Admission::Ordinary { evicted: false } | Admission::Rejected => return,
-            Admission::Ordinary { evicted: true } => self.app.metrics.count_evicted_connection(),
-            Admission::Reserve => self.app.metrics.count_reserve_connection(),
+            Admission::Ordinary { evicted: true } => self.app.metrics.evicted_connections.increment(1),
+            Admission::Reserve => self.app.metrics.reserve_connections.increment(1),
         }
         let (now, logged) = (micros_since(self.epoch), self.logged.load(Ordering::Relaxed));
         if logged == 0 || now.saturating_sub(logged) >= LOG_INTERVAL_MICROS {
@@ -157,7 +157,7 @@ impl Connections {
     /// Closes the connection that has waited longest, if the system has no resources for another one.
     pub(super) fn evict_on_exhaustion(&self, error: &io::Error) {
         if is_resource_exhaustion(error) && lock(&self.table).ordinary.evict(None, micros_since(self.epoch)) {
-            self.app.metrics.count_evicted_connection();
+            self.app.metrics.evicted_connections.increment(1);
         }
     }
 

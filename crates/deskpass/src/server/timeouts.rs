@@ -4,7 +4,7 @@
 //! hyper has one deadline for both. It would either cut off the idle connections that proxies keep, or give a client
 //! that sends its head byte by byte as much time as an idle one.
 
-use std::io::{self, IoSlice};
+use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
@@ -65,7 +65,7 @@ enum ReadWait {
 
 impl TimeoutStream {
     pub(super) fn new(reader: CheckedReader, timeouts: ConnectionTimeouts, activity: ConnectionActivity) -> Self {
-        let now = now();
+        let now = Instant::now();
         // A client opens a connection to send a request, so a new connection gets the timeout of a head.
         let (waiting, timer) =
             (ReadWait::Head(Some(now)), Box::pin(sleep_until(now + timeouts.head.min(timeouts.idle))));
@@ -99,7 +99,7 @@ impl TimeoutStream {
     fn poll_timed_out(&mut self, context: &mut Context<'_>) -> Poll<()> {
         if let ReadWait::Head(since) = &mut self.waiting {
             let begun = since.is_none();
-            let deadline = *since.get_or_insert_with(now) + self.timeouts.head;
+            let deadline = *since.get_or_insert_with(Instant::now) + self.timeouts.head;
             if begun {
                 self.activity.mark_waiting();
             }
@@ -116,7 +116,7 @@ impl TimeoutStream {
             if self.timer_armed {
                 return Poll::Pending;
             }
-            let (now, deadline) = (now(), self.next_deadline());
+            let (now, deadline) = (Instant::now(), self.next_deadline());
             if deadline.is_some_and(|deadline| deadline <= now) {
                 return Poll::Ready(());
             }
@@ -130,8 +130,8 @@ impl TimeoutStream {
     fn next_deadline(&mut self) -> Option<Instant> {
         let read = match &mut self.waiting {
             ReadWait::No => None,
-            ReadWait::Idle(since) => Some(*since.get_or_insert_with(now) + self.timeouts.idle),
-            ReadWait::Head(since) => Some(*since.get_or_insert_with(now) + self.timeouts.head),
+            ReadWait::Idle(since) => Some(*since.get_or_insert_with(Instant::now) + self.timeouts.idle),
+            ReadWait::Head(since) => Some(*since.get_or_insert_with(Instant::now) + self.timeouts.head),
         };
         let written = self.write_blocked_since.map(|since| since + self.timeouts.idle);
         read.into_iter().chain(written).min()
@@ -146,7 +146,7 @@ impl TimeoutStream {
             return written;
         }
         if self.write_blocked_since.is_none() {
-            self.write_blocked_since = Some(now());
+            self.write_blocked_since = Some(Instant::now());
             self.activity.mark_waiting();
         }
         ready!(self.poll_timed_out(context));
@@ -182,19 +182,6 @@ impl AsyncWrite for TimeoutStream {
         self.wrote(context, written)
     }
 
-    fn poll_write_vectored(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        bytes: &[IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        let written = Pin::new(&mut self.reader.stream).poll_write_vectored(context, bytes);
-        self.wrote(context, written)
-    }
-
-    fn is_write_vectored(&self) -> bool {
-        self.reader.stream.is_write_vectored()
-    }
-
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let flushed = Pin::new(&mut self.reader.stream).poll_flush(context);
         self.update_phase();
@@ -211,8 +198,4 @@ impl AsyncWrite for TimeoutStream {
         self.reader.discard(context);
         Pin::new(&mut self.reader.stream).poll_shutdown(context)
     }
-}
-
-fn now() -> Instant {
-    Instant::now()
 }

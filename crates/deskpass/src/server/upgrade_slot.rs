@@ -10,7 +10,7 @@ use super::timeouts::TimeoutStream;
 use crate::http::PendingUpgrade;
 
 /// The protocol that a connection switches to after its last response.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub(super) struct UpgradeSlot(Arc<Mutex<Option<(OnUpgrade, PendingUpgrade)>>>);
 
 impl UpgradeSlot {

@@ -1,6 +1,5 @@
 //! Agents, for administrators. Every change requires a fresh one-time password.
 
-use axum::extract::State;
 use deskpass_core::{EmployeeId, EmployeeKey, Role};
 use deskpass_store::ListedAgent;
 use schemars::JsonSchema;
@@ -73,7 +72,7 @@ pub(crate) struct AgentsQuery {
 
 /// Lists the agents of the home corporation.
 pub(crate) async fn list(
-    State(app): State<App>,
+    app: App,
     HomeAdmin(admin): HomeAdmin,
     Query(input): Query<AgentsQuery>,
 ) -> Result<Reply<Agents>, ApiError> {
@@ -92,7 +91,7 @@ pub(crate) struct NewAgent {
 
 /// Makes an employee an agent.
 pub(crate) async fn add(
-    State(app): State<App>,
+    app: App,
     HighRisk(admin, HomeOnly(JsonBody(input))): HighRisk<HomeOnly<JsonBody<NewAgent>>>,
 ) -> Result<Reply<Done>, ApiError> {
     admin.administrator(&app).add_agent(app.auth.resolve_key(None, &input.employee_id), input.role.name()).await?;
@@ -118,7 +117,7 @@ impl CheckedInput for ExistingAgent {
 
 /// Resets an agent's failed attempts.
 pub(crate) async fn unlock(
-    State(app): State<App>,
+    app: App,
     HighRisk(admin, HomeOnly(InPath(ExistingAgent(agent)))): HighRisk<HomeOnly<InPath<ExistingAgent>>>,
 ) -> Result<Reply<Done>, ApiError> {
     admin.administrator(&app).unlock_agent(agent).await?;
@@ -135,7 +134,7 @@ pub(crate) struct OtpReset {
 
 /// Unbinds an agent's device, and returns a setup code with which they bind another.
 pub(crate) async fn reset_otp(
-    State(app): State<App>,
+    app: App,
     HighRisk(admin, HomeOnly(InPath(ExistingAgent(agent)))): HighRisk<HomeOnly<InPath<ExistingAgent>>>,
 ) -> Result<Reply<OtpReset>, ApiError> {
     let reset = admin.administrator(&app).reset_device(agent).await?;
@@ -152,7 +151,7 @@ pub(crate) struct Reset {
 
 /// Removes an agent's password, and returns a setup code with which they set another.
 pub(crate) async fn reset_password(
-    State(app): State<App>,
+    app: App,
     HighRisk(admin, HomeOnly(InPath(ExistingAgent(agent)))): HighRisk<HomeOnly<InPath<ExistingAgent>>>,
 ) -> Result<Reply<Reset>, ApiError> {
     let reset = admin.administrator(&app).reset_password(agent).await?;

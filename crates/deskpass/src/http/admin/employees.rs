@@ -1,6 +1,5 @@
 //! Employees and corporations, for administrators.
 
-use axum::extract::State;
 use deskpass_auth::{PeopleQuery, PeopleResult};
 use deskpass_core::{CorpId, Role, Roles};
 use deskpass_store::{ListedPerson, PeopleOrder};
@@ -145,7 +144,7 @@ impl From<ListedPerson> for Employee {
 
 /// Lists employees.
 pub(crate) async fn employees(
-    State(app): State<App>,
+    app: App,
     reader: Reader,
     Query(people): Query<PeoplePageQuery>,
 ) -> Result<Reply<Listing<Employee>>, ApiError> {
@@ -181,7 +180,7 @@ pub(crate) struct Corporation {
 }
 
 /// Lists the corporations whose employees the caller may see.
-pub(crate) async fn corporations(State(app): State<App>, reader: Reader) -> Result<Reply<Corporations>, ApiError> {
+pub(crate) async fn corporations(app: App, reader: Reader) -> Result<Reply<Corporations>, ApiError> {
     let seen = app.auth.corporations().await?;
     let may_see = |corp: &String| CorpId::parse(corp).is_ok_and(|corp| reader.may_read(&app, &corp));
     let shown = |corp_id: String| Corporation { home: corp_id == app.auth.policy.home_corp.as_str(), corp_id };
@@ -196,7 +195,7 @@ pub(crate) struct EmployeePatch {
 
 /// Disables or enables an employee.
 pub(crate) async fn update(
-    State(app): State<App>,
+    app: App,
     HighRisk(admin, PathAndBody(ExistingEmployee(employee), input)): HighRisk<
         PathAndBody<ExistingEmployee, EmployeePatch>,
     >,

@@ -2,7 +2,6 @@
 
 use std::net::IpAddr;
 
-use axum::extract::State;
 use deskpass_auth::RoleLockout;
 use deskpass_core::{AllowLists, Role};
 use deskpass_store::ListedSession;
@@ -44,10 +43,7 @@ impl AllowListsShown {
 }
 
 /// Returns the allow-list of each role.
-pub(crate) async fn show(
-    State(app): State<App>,
-    HomeAdmin(admin): HomeAdmin,
-) -> Result<Reply<AllowListsShown>, ApiError> {
+pub(crate) async fn show(app: App, HomeAdmin(admin): HomeAdmin) -> Result<Reply<AllowListsShown>, ApiError> {
     Ok(Reply(AllowListsShown::of(&admin.administrator(&app).ip_rules().await?)))
 }
 
@@ -85,7 +81,7 @@ impl CheckedInput for ValidatedAllowLists {
 
 /// Replaces all allow-lists.
 pub(crate) async fn replace(
-    State(app): State<App>,
+    app: App,
     HighRisk(admin, HomeOnly(InBody(ValidatedAllowLists(lists)))): HighRisk<HomeOnly<InBody<ValidatedAllowLists>>>,
 ) -> Result<Reply<Done>, ApiError> {
     admin.administrator(&app).set_ip_rules(&lists).await?;
@@ -145,7 +141,7 @@ impl From<ListedSession> for BlockedSession {
 
 /// Returns the sessions that the allow-lists would block, without a change.
 pub(crate) async fn dry_run(
-    State(app): State<App>,
+    app: App,
     HomeAdmin(admin): HomeAdmin,
     JsonBody(ProposedAllowLists(lists)): JsonBody<ProposedAllowLists>,
 ) -> Result<Reply<DryRun>, ApiError> {

@@ -1,6 +1,5 @@
 //! Links: which users of connected corporations may act as which employees.
 
-use axum::extract::State;
 use deskpass_core::{CorpId, EmployeeId, EmployeeKey};
 use deskpass_store::IdentityLink;
 use schemars::JsonSchema;
@@ -53,7 +52,7 @@ pub(crate) struct Links {
 }
 
 /// Lists the links.
-pub(crate) async fn list(State(app): State<App>, HomeAdmin(admin): HomeAdmin) -> Result<Reply<Links>, ApiError> {
+pub(crate) async fn list(app: App, HomeAdmin(admin): HomeAdmin) -> Result<Reply<Links>, ApiError> {
     let links = admin.administrator(&app).links().await?;
     Ok(Reply(Links { items: links.into_iter().map(LinkShown::from).collect() }))
 }
@@ -108,7 +107,7 @@ const HOME_CORP_MESSAGE: [&str; 2] = [
 
 /// Allows a user of a connected corporation to act as an employee.
 pub(crate) async fn approve(
-    State(app): State<App>,
+    app: App,
     HighRisk(admin, HomeOnly(InBody(NewLink { identity, target }))): HighRisk<HomeOnly<InBody<NewLink>>>,
 ) -> Result<Reply<Done>, ApiError> {
     admin.administrator(&app).approve_link(identity, target).await?;
@@ -130,7 +129,7 @@ impl CheckedInput for ExistingLink {
 
 /// Removes a link. Succeeds as well when it was removed in the meantime.
 pub(crate) async fn remove(
-    State(app): State<App>,
+    app: App,
     HighRisk(admin, HomeOnly(InPath(ExistingLink(identity)))): HighRisk<HomeOnly<InPath<ExistingLink>>>,
 ) -> Result<Reply<Done>, ApiError> {
     admin.administrator(&app).remove_link(identity).await?;

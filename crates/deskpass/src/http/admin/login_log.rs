@@ -5,7 +5,6 @@ mod export;
 
 use std::net::IpAddr;
 
-use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use deskpass_auth::LogQuery;
 use deskpass_core::{CorpId, EmployeeId, LoginMethod, Timestamp};
@@ -118,7 +117,7 @@ impl IntoResponse for LogResponse {
 
 /// Lists the events of a corporation, newest first; as a file, all of them.
 pub(crate) async fn list(
-    State(app): State<App>,
+    app: App,
     reader: Reader,
     accepts: AcceptedFormat,
     Query(LogPageQuery { corp, wanted, paging }): Query<LogPageQuery>,

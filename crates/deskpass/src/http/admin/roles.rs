@@ -1,6 +1,5 @@
 //! Roles, what they permit, and their assignment.
 
-use axum::extract::State;
 use deskpass_core::{EmployeeKey, Role, Roles};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -15,7 +14,7 @@ use crate::http::response::{Reply, RoleName};
 
 /// Lists employees and their roles.
 pub(crate) async fn user_roles(
-    State(app): State<App>,
+    app: App,
     reader: Reader,
     Query(people): Query<PeoplePageQuery>,
 ) -> Result<Reply<Listing<Assigned>>, ApiError> {
@@ -52,7 +51,7 @@ pub(crate) struct MatrixShown {
 }
 
 /// Returns the access matrix: what every role permits.
-pub(crate) async fn matrix(State(app): State<App>, _: Reader) -> Reply<MatrixShown> {
+pub(crate) async fn matrix(app: App, _: Reader) -> Reply<MatrixShown> {
     Reply(MatrixShown { items: Role::ALL.into_iter().map(|role| Permissions::of(role, &app)).collect() })
 }
 
@@ -80,7 +79,7 @@ impl CheckedInput for RoleAssignment {
 
 /// Sets the roles of an employee.
 pub(crate) async fn assign(
-    State(app): State<App>,
+    app: App,
     HighRisk(admin, InBody(RoleAssignment(employee, roles))): HighRisk<InBody<RoleAssignment>>,
 ) -> Result<Reply<Assigned>, ApiError> {
     Ok(Reply(admin.administrator(&app).set_roles(employee, roles).await?.into()))

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use axum::extract::State;
 use deskpass_core::{EmployeeKey, ServiceKeyName, ServiceScopes, Timestamp};
 use deskpass_store::ServiceKey;
 use schemars::JsonSchema;
@@ -62,7 +61,7 @@ impl ServiceKeyShown {
 }
 
 /// Lists the service keys.
-pub(crate) async fn list(State(app): State<App>, HomeAdmin(admin): HomeAdmin) -> Result<Reply<ServiceKeys>, ApiError> {
+pub(crate) async fn list(app: App, HomeAdmin(admin): HomeAdmin) -> Result<Reply<ServiceKeys>, ApiError> {
     let (keys, now) = (admin.administrator(&app).service_keys().await?, app.auth.clock.now());
     Ok(Reply(ServiceKeys { items: keys.into_iter().map(|key| ServiceKeyShown::of(key, now)).collect() }))
 }
@@ -91,7 +90,7 @@ pub(crate) struct NewServiceKey {
 
 /// Creates a service key.
 pub(crate) async fn create(
-    State(app): State<App>,
+    app: App,
     HighRisk(admin, HomeOnly(JsonBody(input))): HighRisk<HomeOnly<JsonBody<NewServiceKeyBody>>>,
 ) -> Result<Reply<NewServiceKey>, ApiError> {
     let lifetime = Duration::from_hours(24 * input.days);
@@ -119,7 +118,7 @@ impl CheckedInput for ExistingServiceKey {
 
 /// Revokes a service key. Succeeds as well for a revoked one.
 pub(crate) async fn revoke(
-    State(app): State<App>,
+    app: App,
     HighRisk(admin, HomeOnly(InPath(ExistingServiceKey(id)))): HighRisk<HomeOnly<InPath<ExistingServiceKey>>>,
 ) -> Result<Reply<Done>, ApiError> {
     admin.administrator(&app).revoke_service_key(id).await?;

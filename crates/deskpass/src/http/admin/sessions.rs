@@ -1,6 +1,5 @@
 //! Sessions of all users, for administrators to list and to end.
 
-use axum::extract::State;
 use deskpass_auth::SessionQuery;
 use deskpass_core::{CorpId, Digest, EmployeeId, Role};
 use deskpass_store::ListedSession;
@@ -57,7 +56,7 @@ pub(crate) struct Sessions {
 
 /// Lists the sessions of a corporation, newest first.
 pub(crate) async fn list(
-    State(app): State<App>,
+    app: App,
     reader: Reader,
     Query(query): Query<SessionsQuery>,
 ) -> Result<Reply<Sessions>, ApiError> {
@@ -83,7 +82,7 @@ impl CheckedInput for ExistingSession {
 
 /// Ends a session of any user.
 pub(crate) async fn end(
-    State(app): State<App>,
+    app: App,
     HighRisk(admin, InPath(ExistingSession(id))): HighRisk<InPath<ExistingSession>>,
 ) -> Result<Reply<SessionEnded>, ApiError> {
     admin.administrator(&app).end_session(id).await?;
@@ -99,7 +98,7 @@ pub(crate) struct SeveralEnded {
 
 /// Ends all sessions of an employee.
 pub(crate) async fn end_all(
-    State(app): State<App>,
+    app: App,
     HighRisk(admin, InPath(ExistingEmployee(employee))): HighRisk<InPath<ExistingEmployee>>,
 ) -> Result<Reply<SeveralEnded>, ApiError> {
     let ended = admin.administrator(&app).end_sessions_of(employee).await?;

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use axum::extract::State;
 use deskpass_core::Timestamp;
 use deskpass_store::{HourlyCounts, SignInStep};
 use schemars::JsonSchema;
@@ -83,7 +82,7 @@ pub(crate) struct Statistics {
 
 /// Returns the counts of sign-ins. They are not divided by department or corporation, so the caller must have access to all.
 pub(crate) async fn list(
-    State(app): State<App>,
+    app: App,
     reader: Reader,
     Query(query): Query<TimeRangeQuery>,
 ) -> Result<Reply<Statistics>, ApiError> {

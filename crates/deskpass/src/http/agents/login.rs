@@ -1,8 +1,5 @@
 //! The sign-in of agents.
 
-use std::fmt;
-
-use axum::extract::State;
 use deskpass_auth::{AgentCredentials, AgentLogin, AgentLoginOutcome, IssuedPartialSession};
 use deskpass_core::{ClientInfo, EmployeeId, KnownBrowser, Password};
 use schemars::JsonSchema;
@@ -83,15 +80,9 @@ impl From<AgentLoginOutcome> for AgentEntered {
     }
 }
 
-impl fmt::Debug for AgentEntered {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("AgentEntered")
-    }
-}
-
 /// Signs an agent in with a code of the platform, or partially with a password.
 pub(crate) async fn login(
-    State(app): State<App>,
+    app: App,
     visitor: ClientInfo,
     cookies: Cookies,
     OptionalSession(shown): OptionalSession,

@@ -1,6 +1,5 @@
 //! Agents' passwords.
 
-use axum::extract::State;
 use deskpass_auth::{ActiveUser, PasswordChange};
 use deskpass_core::{ClientInfo, EmployeeId, KnownBrowser, Password, RecoveryCode};
 use schemars::JsonSchema;
@@ -36,7 +35,7 @@ impl PasswordSet {
 
 /// Sets the caller's password, and ends their other sessions.
 pub(crate) async fn change(
-    State(app): State<App>,
+    app: App,
     caller: ActiveUser,
     visitor: ClientInfo,
     cookies: Cookies,
@@ -59,7 +58,7 @@ pub(crate) struct PasswordSetupBody {
 
 /// Sets the password of an agent who has an administrator's setup code.
 pub(crate) async fn set_up(
-    State(app): State<App>,
+    app: App,
     visitor: ClientInfo,
     language: Language,
     JsonBody(PasswordSetupBody { employee_id, setup_code, new_password: new }): JsonBody<PasswordSetupBody>,

@@ -1,6 +1,5 @@
 //! Binding a user of a connected corporation to an employee.
 
-use axum::extract::State;
 use deskpass_core::{BindProof, ClientInfo, CorpId, EmployeeId, Secret};
 
 use crate::App;
@@ -21,7 +20,7 @@ pub(crate) struct BindBody {
 
 /// Signs a person of a connected corporation in as an employee.
 pub(crate) async fn bind(
-    State(app): State<App>,
+    app: App,
     visitor: ClientInfo,
     cookies: Cookies,
     JsonBody(input): JsonBody<BindBody>,

@@ -1,6 +1,6 @@
 //! Sign-in through the platform: the redirect to it, and the callback.
 
-use axum::extract::{FromRequestParts, State};
+use axum::extract::FromRequestParts;
 use deskpass_auth::{OAuthCallback, Refusal};
 use deskpass_core::{ClientInfo, Flow};
 use deskpass_wecom::Lang;
@@ -62,7 +62,7 @@ pub(crate) struct AuthorizeUrl {
 
 /// Returns the platform's authorization address, and records that this browser started the flow.
 pub(crate) async fn url(
-    State(app): State<App>,
+    app: App,
     language: Language,
     cookies: Cookies,
     Query(input): Query<AuthorizeQuery>,
@@ -177,7 +177,7 @@ described_responses! {
 
 /// Handles the callback: redirects a browser that returns from the platform to its destination.
 pub(crate) async fn callback(
-    State(app): State<App>,
+    app: App,
     visitor: ClientInfo,
     cookies: Cookies,
     OpenedByPage(opened_by_page): OpenedByPage,
@@ -217,7 +217,7 @@ pub(crate) struct PendingSignIn {
 
 /// Shows the user as whom the sign-in would continue.
 pub(crate) async fn pending(
-    State(app): State<App>,
+    app: App,
     JsonBody(input): JsonBody<ContinueBody>,
 ) -> Result<Reply<PendingSignIn>, ApiError> {
     let waiting = app.auth.pending_confirmation(&input.pending).await?;
@@ -233,7 +233,7 @@ pub(crate) struct Proceed {
 
 /// Signs in a user who confirms that they started the sign-in.
 pub(crate) async fn continue_sign_in(
-    State(app): State<App>,
+    app: App,
     visitor: ClientInfo,
     cookies: Cookies,
     JsonBody(input): JsonBody<ContinueBody>,

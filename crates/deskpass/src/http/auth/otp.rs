@@ -1,6 +1,5 @@
 //! One-time-password devices, for signed-in and partially signed-in users.
 
-use axum::extract::State;
 use deskpass_auth::{BoundDevice, DeviceStatus, PartialOrFull};
 use deskpass_core::{ClientInfo, RecoveryCode};
 use schemars::JsonSchema;
@@ -46,10 +45,7 @@ impl From<DeviceStatus> for OtpStatus {
 }
 
 /// Returns the state of the caller's device.
-pub(crate) async fn status(
-    State(app): State<App>,
-    bearer: PartialOrFull,
-) -> Result<Reply<OtpStatus>, ApiError> {
+pub(crate) async fn status(app: App, bearer: PartialOrFull) -> Result<Reply<OtpStatus>, ApiError> {
     Ok(Reply(app.auth.device_status(&bearer).await?.into()))
 }
 
@@ -70,7 +66,7 @@ pub(crate) struct OtpSetupBody {
 
 /// Creates a secret for a new device, to be scanned or typed.
 pub(crate) async fn setup(
-    State(app): State<App>,
+    app: App,
     bearer: PartialOrFull,
     visitor: ClientInfo,
     OptionalBody(OtpSetupBody { setup_code }): OptionalBody<OtpSetupBody>,
@@ -96,7 +92,7 @@ pub(crate) struct OtpBound {
 
 /// Binds the device that shows this one-time password.
 pub(crate) async fn bind(
-    State(app): State<App>,
+    app: App,
     bearer: PartialOrFull,
     visitor: ClientInfo,
     cookies: Cookies,
@@ -120,7 +116,7 @@ pub(crate) struct OtpVerified {
 
 /// Verifies a one-time password, which completes a partial sign-in.
 pub(crate) async fn verify(
-    State(app): State<App>,
+    app: App,
     bearer: PartialOrFull,
     visitor: ClientInfo,
     cookies: Cookies,
@@ -141,7 +137,7 @@ pub(crate) struct OtpUnbound {
 
 /// Unbinds the device that shows this one-time password.
 pub(crate) async fn unbind(
-    State(app): State<App>,
+    app: App,
     bearer: PartialOrFull,
     visitor: ClientInfo,
     language: Language,

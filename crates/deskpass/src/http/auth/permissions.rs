@@ -1,6 +1,5 @@
 //! The permissions of the active role: for clients, and for proxies that check requests before they forward them.
 
-use axum::extract::State;
 use deskpass_auth::{ActiveUser, TokenHolder};
 use deskpass_core::{Operation, PermissionScope, Resource, Role, Roles};
 use hyper::header::{HeaderName, HeaderValue};
@@ -52,7 +51,7 @@ impl Permissions {
 }
 
 /// Returns the permissions of the active role.
-pub(crate) async fn permissions(State(app): State<App>, caller: ActiveUser) -> Reply<Permissions> {
+pub(crate) async fn permissions(app: App, caller: ActiveUser) -> Reply<Permissions> {
     Reply(Permissions::of(caller.0.session().current_role, &app))
 }
 
@@ -73,7 +72,7 @@ pub(crate) struct Checked {
 
 /// Returns whether the active role permits an operation.
 pub(crate) async fn check(
-    State(app): State<App>,
+    app: App,
     caller: ActiveUser,
     JsonBody(wanted): JsonBody<PermissionCheck>,
 ) -> Result<Reply<Checked>, ApiError> {
@@ -150,7 +149,7 @@ type IdentityHeaders = [(HeaderName, HeaderValue); 5];
 
 /// Allows a proxy to forward a request, and identifies its user.
 pub(crate) async fn forward(
-    State(app): State<App>,
+    app: App,
     caller: ActiveUser,
     Query(query): Query<ForwardQuery>,
 ) -> Result<(IdentityHeaders, Reply<ForwardedIdentity>), ApiError> {

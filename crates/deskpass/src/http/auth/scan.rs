@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use axum::extract::{FromRequestParts, State};
+use axum::extract::FromRequestParts;
 use axum::response::IntoResponse as _;
 use deskpass_auth::ConfirmationPrompt;
 use deskpass_core::{ClientInfo, Digest, LoginSource, ScanId, Secret, Ticket, rate_limit_address};
@@ -60,7 +60,7 @@ pub(crate) struct QrCode {
 
 /// Starts a sign-in. Only the caller gets the ticket; the picture contains a scan id, which is useless without a phone.
 pub(crate) async fn qrcode(
-    State(app): State<App>,
+    app: App,
     visitor: ClientInfo,
     QrClient(source): QrClient,
     cookies: Cookies,
@@ -118,7 +118,7 @@ impl DescribeInput for TicketQuery {
 
 /// Returns the state of a sign-in, with the token once it is available.
 pub(crate) async fn scan_status(
-    State(app): State<App>,
+    app: App,
     cookies: Cookies,
     TicketQuery(ticket): TicketQuery,
 ) -> Result<Reply<ScanState>, ApiError> {
@@ -132,7 +132,7 @@ described_responses! {
 
 /// Streams the states of a sign-in, so that the browser need not poll.
 pub(crate) async fn scan_events(
-    State(app): State<App>,
+    app: App,
     visitor: ClientInfo,
     cookies: Cookies,
     TicketQuery(ticket): TicketQuery,
@@ -203,7 +203,7 @@ fn known_ip(app: &App, address: IpAddr) -> Option<IpAddr> {
 
 /// Returns the sign-in that the phone is asked to confirm, and records that it was shown once the page says so.
 pub(crate) async fn scan_request(
-    State(app): State<App>,
+    app: App,
     JsonBody(input): JsonBody<ScanRequestBody>,
 ) -> Result<Reply<ScanRequest>, ApiError> {
     let ScanRequestBody { confirm, shown } = &input;
@@ -219,10 +219,7 @@ pub(crate) struct ScanDecided {
 }
 
 /// Confirms the sign-in on the phone.
-pub(crate) async fn confirm(
-    State(app): State<App>,
-    JsonBody(input): JsonBody<ConfirmBody>,
-) -> Result<Reply<ScanDecided>, ApiError> {
+pub(crate) async fn confirm(app: App, JsonBody(input): JsonBody<ConfirmBody>) -> Result<Reply<ScanDecided>, ApiError> {
     let at = app.clone();
     let confirmed = run_to_completion(async move { at.auth.confirm(&input.confirm).await }).await;
     confirmed.inspect_err(|failure| app.metrics.count_refused_sign_in(landing::error_code(failure).0))?;
@@ -230,10 +227,7 @@ pub(crate) async fn confirm(
 }
 
 /// Cancels the sign-in on the phone.
-pub(crate) async fn cancel(
-    State(app): State<App>,
-    JsonBody(input): JsonBody<ConfirmBody>,
-) -> Result<Reply<ScanDecided>, ApiError> {
+pub(crate) async fn cancel(app: App, JsonBody(input): JsonBody<ConfirmBody>) -> Result<Reply<ScanDecided>, ApiError> {
     app.auth.cancel(&input.confirm).await?;
     Ok(Reply(ScanDecided { success: true }))
 }

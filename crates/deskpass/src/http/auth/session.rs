@@ -2,7 +2,6 @@
 
 use std::net::IpAddr;
 
-use axum::extract::State;
 use deskpass_auth::{ActiveUser, PartialOrFull, TokenHolder};
 use deskpass_core::ClientInfo;
 use schemars::JsonSchema;
@@ -26,7 +25,7 @@ pub(crate) struct VerifyBody {
 
 /// Returns whether a token is valid, and its user. For an invalid token the response does not say why.
 pub(crate) async fn verify(
-    State(app): State<App>,
+    app: App,
     JsonBody(input): JsonBody<VerifyBody>,
 ) -> Result<Result<RenderedReply<token_info::Verified>, NegativeReply>, ApiError> {
     let caller = token_info::if_valid(app.auth.authenticate(&input.token, input.from).await)?;
@@ -48,7 +47,7 @@ pub(crate) struct IntrospectBody {
 /// Returns whether a token is valid, and its user, for other services (RFC 7662). For an invalid token the response does not say
 /// why.
 pub(crate) async fn introspect(
-    State(app): State<App>,
+    app: App,
     Service(_, FormOrJson(input)): Service<IntrospectScope, FormOrJson<IntrospectBody>>,
 ) -> Result<FlatReply<token_info::Introspected>, ApiError> {
     let caller = token_info::if_valid(app.auth.authenticate(&input.token, input.from).await)?;
@@ -74,7 +73,7 @@ pub(crate) struct SessionChanged {
 
 /// Ends the caller's session or partial session.
 pub(crate) async fn logout(
-    State(app): State<App>,
+    app: App,
     bearer: PartialOrFull,
     visitor: ClientInfo,
     language: Language,
@@ -92,7 +91,7 @@ pub(crate) struct SwitchRoleBody {
 
 /// Switches the active role.
 pub(crate) async fn switch_role(
-    State(app): State<App>,
+    app: App,
     holder: TokenHolder,
     visitor: ClientInfo,
     language: Language,

@@ -1,6 +1,5 @@
 //! The caller's sessions, to list and to end.
 
-use axum::extract::State;
 use deskpass_auth::TokenHolder;
 use deskpass_core::{ClientInfo, Digest};
 use deskpass_store::ListedSession;
@@ -59,7 +58,7 @@ pub(crate) struct OwnSessions {
 }
 
 /// Lists the caller's sessions, newest first.
-pub(crate) async fn list(State(app): State<App>, holder: TokenHolder) -> Result<Reply<OwnSessions>, ApiError> {
+pub(crate) async fn list(app: App, holder: TokenHolder) -> Result<Reply<OwnSessions>, ApiError> {
     let (asking, sessions) = (holder.digest(), app.auth.own_sessions(&holder).await?);
     Ok(Reply(OwnSessions { items: sessions.into_iter().map(|listed| SessionShown::of(listed, asking)).collect() }))
 }
@@ -81,7 +80,7 @@ impl SessionEnded {
 
 /// Ends one of the caller's sessions.
 pub(crate) async fn end(
-    State(app): State<App>,
+    app: App,
     holder: TokenHolder,
     Path(SessionPath(id)): Path<SessionPath>,
     visitor: ClientInfo,
@@ -111,7 +110,7 @@ const ELSEWHERE: [&str; 2] = ["signed out everywhere else", "已退出其他所�
 
 /// Ends all of the caller's sessions, or all except the current one.
 pub(crate) async fn logout_all(
-    State(app): State<App>,
+    app: App,
     holder: TokenHolder,
     visitor: ClientInfo,
     language: Language,

@@ -1,6 +1,5 @@
 //! The caller's recent sign-ins, to list and to disown.
 
-use axum::extract::State;
 use deskpass_auth::TokenHolder;
 use deskpass_core::{ClientInfo, Digest, LoginMethod, LoginSource};
 use deskpass_store::{AuditEvent, DisownEffects, ListedSignIn};
@@ -63,7 +62,7 @@ pub(crate) struct OwnSignIns {
 }
 
 /// Lists the caller's completed and refused sign-ins, newest first.
-pub(crate) async fn list(State(app): State<App>, holder: TokenHolder) -> Result<Reply<OwnSignIns>, ApiError> {
+pub(crate) async fn list(app: App, holder: TokenHolder) -> Result<Reply<OwnSignIns>, ApiError> {
     let (asking, sign_ins) = (holder.digest(), app.auth.sign_ins(&holder).await?);
     Ok(Reply(OwnSignIns { items: sign_ins.into_iter().map(|sign_in| SignInShown::of(sign_in, asking)).collect() }))
 }
@@ -84,7 +83,7 @@ pub(crate) struct DisownReply {
 
 /// Disowns a sign-in: the caller reports that it was not theirs.
 pub(crate) async fn not_me(
-    State(app): State<App>,
+    app: App,
     holder: TokenHolder,
     Path(SignInPath(SignInId(id))): Path<SignInPath>,
     visitor: ClientInfo,

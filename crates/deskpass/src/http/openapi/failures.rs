@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use deskpass_auth::ErrorCode;
-use schemars::{JsonSchema, SchemaGenerator};
+use schemars::JsonSchema;
 use serde_json::{Map, Value, json};
 
 use crate::app::readiness::ReadinessReport;
@@ -29,10 +29,8 @@ pub(super) fn responses(route: &Route, spec: &OperationSpec) -> BTreeMap<u16, Va
     for code in by_authority(route.access) {
         may(usual_status(*code), *code);
     }
-    let reads_token =
-        !matches!(route.access, RequiredAccess::Anyone | RequiredAccess::Developer | RequiredAccess::Operator)
-            || spec.input.accepts_token;
-    if reads_token
+    if route.access.needs_token()
+        || spec.input.accepts_token
         || route.has_side_effects
         || spec.input.body.is_some()
         || !(spec.input.query.is_empty() && spec.input.path.is_empty())
@@ -148,9 +146,4 @@ enum Detail {
     Fields { fields: BTreeMap<String, String> },
     /// Why the service is not ready.
     NotReady(ReadinessReport),
-}
-
-/// Adds the schema of all errors, for the responses to refer to.
-pub(super) fn describe(generator: &mut SchemaGenerator) {
-    generator.subschema_for::<Failure>();
 }

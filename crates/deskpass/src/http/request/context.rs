@@ -1,8 +1,10 @@
 //! The context of a request: the service, and what the connection and the head say about the request.
 
+use std::convert::Infallible;
 use std::net::IpAddr;
 
-use axum::extract::FromRef;
+use axum::extract::FromRequestParts;
+use hyper::http::request::Parts;
 
 use crate::App;
 use crate::config::Language;
@@ -19,9 +21,10 @@ pub(crate) struct RequestContext {
     pub(crate) api_description: fn() -> &'static str,
 }
 
-impl FromRef<RequestContext> for App {
-    fn from_ref(context: &RequestContext) -> Self {
-        context.app.clone()
+impl FromRequestParts<RequestContext> for App {
+    type Rejection = Infallible;
+    async fn from_request_parts(_: &mut Parts, context: &RequestContext) -> Result<Self, Infallible> {
+        Ok(context.app.clone())
     }
 }
 

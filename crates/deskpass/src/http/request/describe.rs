@@ -61,7 +61,7 @@ impl InputSpec {
     }
 }
 
-impl DescribeInput for State<App> {}
+impl DescribeInput for App {}
 impl DescribeInput for State<RequestContext> {}
 impl DescribeInput for HeaderMap {}
 impl DescribeInput for Uri {}

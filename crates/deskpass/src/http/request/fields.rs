@@ -1,6 +1,5 @@
 //! Reads a body, a query or a path field by field, and reports every invalid field, not only the first.
 
-mod spec;
 mod types;
 mod value;
 
@@ -11,9 +10,8 @@ pub(crate) use deskpass_derive::FromFields;
 use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
 
-pub(crate) use spec::{FieldKind, FieldSpec, TextFormat};
 pub(crate) use types::{ServiceKeyId, SignInId, is_hexadecimal};
-pub(crate) use value::{BoundedInteger, FieldValue, FormattedText, GivenValue};
+pub(crate) use value::{BoundedInteger, FieldKind, FieldSpec, FieldValue, FormattedText, GivenValue, TextFormat};
 
 use crate::http::error::{FieldError, FieldErrors};
 

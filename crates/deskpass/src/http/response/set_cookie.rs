@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use axum::response::{IntoResponse, IntoResponseParts, Response, ResponseParts};
+use axum::response::{IntoResponseParts, ResponseParts};
 use deskpass_core::{Browser, Digest, EmployeeKey, KnownBrowser, Secret};
 use hyper::header::{HeaderValue, SET_COOKIE};
 
@@ -45,12 +45,6 @@ impl IntoResponseParts for SetCookie {
             response.headers_mut().append(SET_COOKIE, cookie);
         }
         Ok(response)
-    }
-}
-
-impl IntoResponse for SetCookie {
-    fn into_response(self) -> Response {
-        (self, ()).into_response()
     }
 }
 

@@ -1,5 +1,7 @@
 //! The routes below /api/auth: sign-in and sessions.
 
+use hyper::Method;
+
 use crate::http::auth::{bind, oauth2, permissions, scan, session, sessions, sign_ins};
 use crate::http::request::RequiredAccess::{ActiveUser, Anyone, PartialOrFull, Service, TokenHolder};
 use crate::http::response::redirect;
@@ -82,7 +84,7 @@ pub(super) fn platform_routes() -> Vec<Route> {
 /// The routes for sessions.
 #[expect(clippy::too_many_lines, reason = "a table")]
 pub(super) fn session_routes() -> Vec<Route> {
-    vec![
+    let mut table = vec![
         Route::post("/api/auth/verify", Anyone, session::verify)
             .limit(Verify)
             .summary("Verify a token", "校验令牌")
@@ -130,20 +132,16 @@ pub(super) fn session_routes() -> Vec<Route> {
                 "供反向代理校验请求的身份与权限",
             )
             .error_title("Permission check failed", "权限检查失败"),
-        Route::post("/api/auth/forward", ActiveUser, permissions::forward)
+    ];
+    for method in [Method::POST, Method::PUT, Method::PATCH, Method::DELETE] {
+        let route = Route::new(method, "/api/auth/forward", ActiveUser, permissions::forward)
             .summary("Same as GET, for proxies that keep the method of the request", "同上，供沿用原请求方法的代理使用")
-            .error_title("Permission check failed", "权限检查失败"),
-        Route::put("/api/auth/forward", ActiveUser, permissions::forward)
-            .summary("Same as GET, for proxies that keep the method of the request", "同上，供沿用原请求方法的代理使用")
-            .error_title("Permission check failed", "权限检查失败"),
-        Route::patch("/api/auth/forward", ActiveUser, permissions::forward)
-            .summary("Same as GET, for proxies that keep the method of the request", "同上，供沿用原请求方法的代理使用")
-            .error_title("Permission check failed", "权限检查失败"),
-        Route::delete("/api/auth/forward", ActiveUser, permissions::forward)
-            .summary("Same as GET, for proxies that keep the method of the request", "同上，供沿用原请求方法的代理使用")
-            .error_title("Permission check failed", "权限检查失败"),
-        Route::post("/api/auth/logout", PartialOrFull, session::logout)
-            .summary("Log out", "退出登录")
-            .error_title("Logout failed", "退出登录失败"),
-    ]
+            .error_title("Permission check failed", "权限检查失败");
+        table.push(route);
+    }
+    let logout = Route::post("/api/auth/logout", PartialOrFull, session::logout)
+        .summary("Log out", "退出登录")
+        .error_title("Logout failed", "退出登录失败");
+    table.push(logout);
+    table
 }

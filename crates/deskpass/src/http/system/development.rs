@@ -1,6 +1,5 @@
 //! Development routes, to try everything without the platform. They do not exist in production.
 
-use axum::extract::State;
 use deskpass_core::{ClientInfo, CorpId, EmployeeId, Roles};
 use deskpass_store::ListedPerson;
 use schemars::JsonSchema;
@@ -25,7 +24,7 @@ pub(crate) struct DevLoginBody {
 /// Signs in as any user.
 pub(crate) async fn login(
     _: Developer,
-    State(app): State<App>,
+    app: App,
     visitor: ClientInfo,
     JsonBody(input): JsonBody<DevLoginBody>,
 ) -> Result<Reply<LoginResult>, ApiError> {
@@ -72,7 +71,7 @@ impl From<ListedPerson> for DevUser {
 }
 
 /// Lists the users to sign in as.
-pub(crate) async fn users(_: Developer, State(app): State<App>) -> Result<Reply<DevUsers>, ApiError> {
+pub(crate) async fn users(_: Developer, app: App) -> Result<Reply<DevUsers>, ApiError> {
     let users = app.auth.dev_users().await?;
     Ok(Reply(DevUsers { users: users.into_iter().map(DevUser::from).collect() }))
 }
@@ -87,7 +86,7 @@ pub(crate) struct DevHealth {
 }
 
 /// Reports that development mode is on.
-pub(crate) async fn health(_: Developer, State(app): State<App>) -> Reply<DevHealth> {
+pub(crate) async fn health(_: Developer, app: App) -> Reply<DevHealth> {
     Reply(DevHealth {
         status: "ok",
         development: true,

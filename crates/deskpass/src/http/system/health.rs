@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use axum::Extension;
-use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
 use hyper::header::CONTENT_TYPE;
 use schemars::JsonSchema;
@@ -20,7 +19,7 @@ const RESERVE_PROBE_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Reports whether the service is ready for requests.
 pub(crate) async fn ready(
-    State(app): State<App>,
+    app: App,
     reserve: Option<Extension<ReserveConnection>>,
 ) -> Result<Reply<ReadinessReport>, ApiError> {
     let report = app.readiness(reserve.map(|_| RESERVE_PROBE_TIMEOUT)).await;
@@ -52,7 +51,7 @@ pub(crate) async fn version() -> Reply<Build> {
 }
 
 /// Returns the metrics for Prometheus.
-pub(crate) async fn metrics(_: Operator, State(app): State<App>) -> Response {
+pub(crate) async fn metrics(_: Operator, app: App) -> Response {
     let kind = [(CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")];
     (kind, app.render_metrics()).into_response()
 }
