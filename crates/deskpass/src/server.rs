@@ -271,7 +271,8 @@ async fn run_periodic_tasks(app: App) {
     minute.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         tokio::select! {
-            _ = often.tick() => app.metrics.run_upkeep(),
+            // Folds recorded values into their buckets, so that they do not accumulate.
+            _ = often.tick() => app.metrics.handle.run_upkeep(),
             _ = minute.tick() => run_minute_tasks(&app).await,
         }
     }

@@ -33,7 +33,7 @@ pub(crate) fn start_logging(log: &Log) -> WorkerGuard {
 #[derive(Debug)]
 pub(crate) struct Metrics {
     recorder: PrometheusRecorder,
-    handle: PrometheusHandle,
+    pub(crate) handle: PrometheusHandle,
     /// Connections that were closed immediately: their address has too many, or the reserve is exhausted.
     pub(crate) rejected_connections: Counter,
     /// Connections that were closed to make room for others.
@@ -164,11 +164,6 @@ impl Metrics {
         }
         self.dropped_messages.absolute(dropped_messages);
         self.handle.render()
-    }
-
-    /// Folds recorded values into their buckets; called periodically, so that they do not accumulate.
-    pub(crate) fn run_upkeep(&self) {
-        self.handle.run_upkeep();
     }
 }
 

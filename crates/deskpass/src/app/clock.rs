@@ -24,8 +24,7 @@ pub(super) const DAY: Duration = Duration::from_hours(24);
 const MAX_DEVELOPMENT_GAP: Duration = Duration::from_hours(30 * 24);
 
 impl App {
-    /// Compares the clock with the machine's and, where there is one, with an independent clock. Runs at the start and once a
-    /// minute.
+    /// Compares the clock with the machine's and with an independent one, if any. Runs at the start and once a minute.
     pub(crate) async fn review_clock(&self) {
         let clock = &self.auth.clock;
         let (before, witness) = (clock.trust(), self.witness().await);
@@ -103,8 +102,7 @@ impl App {
         (age <= PLATFORM_DATE_MAX_AGE).then(|| Timestamp::from_millis(date.as_millisecond()) + age)
     }
 
-    /// Confirms the machine's time on behalf of the operator, who has compared it with another clock. Returns `false` when it is
-    /// earlier than the time of the service.
+    /// Confirms the machine's time for the operator, who has checked it; `false` when it is before the time of the service.
     pub(crate) async fn confirm_machine_clock(&self) -> bool {
         let clock = &self.auth.clock;
         if clock.machine() + MAX_SLEWED_DIFFERENCE < clock.now() {

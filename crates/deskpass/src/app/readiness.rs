@@ -34,7 +34,7 @@ impl StoreHealth {
 #[derive(Clone, Copy, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "Readiness")]
 pub(crate) struct ReadinessReport {
-    ready: bool,
+    pub(crate) ready: bool,
     draining: bool,
     #[schemars(extend("enum" = ["development", "production"]))]
     mode: &'static str,
@@ -73,11 +73,6 @@ struct Dependencies {
 }
 
 impl ReadinessReport {
-    /// Whether this process accepts requests.
-    pub(crate) fn is_ready(&self) -> bool {
-        self.ready
-    }
-
     /// Why the service is not ready, in English and Chinese.
     pub(crate) fn cause(&self) -> [&'static str; 2] {
         if self.draining { ["shutting down", "正在停机"] } else { ["store unavailable", "存储不可用"] }
@@ -132,8 +127,7 @@ async fn store_health(app: &App) -> StoreHealth {
         Some((at, seen)) if app.auth.clock.now().since(at) < READINESS_CACHE_TTL => seen,
         _ => {
             let app = app.clone();
-            // The probe continues when its caller gives up: otherwise every retry would start another one against a store that
-            // has not answered yet.
+            // The probe continues when its caller gives up: otherwise every retry would start another on a store that hangs.
             let looking = tokio::spawn(async move {
                 let found = probe(&app).await;
                 // Dated when it ended, so that the checks that waited for it do not probe again.

@@ -1,5 +1,4 @@
-//! Rejects requests before routing: those on a reserve connection, and those of an untrusted proxy. An untrusted proxy behind a
-//! trusted one is only recorded.
+//! Rejects requests before routing: on reserve connections, and of untrusted proxies; one behind a trusted proxy is only recorded.
 
 use std::net::IpAddr;
 

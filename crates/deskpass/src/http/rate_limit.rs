@@ -13,8 +13,7 @@ use crate::App;
 use crate::http::auth::scan;
 use crate::http::request::{RequestContext, X_FORWARDED_FOR, client_address};
 use crate::http::response::Outcome;
-use crate::http::route::RateLimit;
-use crate::http::route::Route;
+use crate::http::route::{RateLimit, Route};
 
 /// The subject of a limit: the client, whose address is resolved only when needed, or the ticket of the request.
 struct RequestSubject {
@@ -31,17 +30,17 @@ pub(crate) async fn run_limited(
     context: RequestContext,
 ) -> Result<Response, Duration> {
     let limit = route.limit;
-    let Some(rate) = limit.rate(&app.settings.limits) else {
+    let Some(key_and_rate) = limit.key_and_rate(&app.settings.limits) else {
         return Ok((route.handler)(request, context).await);
     };
     let subject = RequestSubject::of(limit, &request, context.peer);
     if limit != RateLimit::Verify {
-        subject.count(app, limit, rate).await?;
+        subject.count(app, key_and_rate).await?;
         return Ok((route.handler)(request, context).await);
     }
     let response = (route.handler)(request, context).await;
     if let Some(Outcome::Negative(_)) = response.extensions().get() {
-        subject.count(app, limit, rate).await?;
+        subject.count(app, key_and_rate).await?;
     }
     Ok(response)
 }
@@ -59,15 +58,15 @@ impl RequestSubject {
         Self { peer, forwarded: request.headers().get_all(X_FORWARDED_FOR).iter().cloned().collect(), ticket }
     }
 
-    async fn count(self, app: &App, limit: RateLimit, rate: Rate) -> Result<(), Duration> {
+    async fn count(self, app: &App, (key, rate): (&[u8], Rate)) -> Result<(), Duration> {
         // Only issued tickets have a count of their own: a client could make up any number of others.
-        let (counted, key) = match self.ticket {
+        let (counted, subject) = match self.ticket {
             Some(ticket) if is_issued(app, &ticket).await => (LimitSubject::Ticket, ticket),
             _ => {
                 let address = rate_limit_address(client_address(app, self.peer, self.forwarded.iter()).decided);
-                (LimitSubject::Client, Digest::of(&[limit.name(), address.to_string().as_bytes()]))
+                (LimitSubject::Client, Digest::of(&[key, address.to_string().as_bytes()]))
             }
         };
-        app.auth.shared.limits.admit(counted, &key, rate, app.auth.clock.now()).await
+        app.auth.shared.limits.admit(counted, &subject, rate, app.auth.clock.now()).await
     }
 }

@@ -13,13 +13,11 @@ pub(crate) mod fields;
 pub(crate) mod language;
 mod opener;
 mod query;
-mod restricted;
-mod service;
 mod token;
 pub(crate) mod user_agent;
 
 pub use access::RequiredAccess;
-pub(crate) use authority::{Admin, HomeAdmin, Reader};
+pub(crate) use authority::{Admin, Developer, HomeAdmin, IntrospectScope, MessagesScope, Operator, Reader, Service};
 pub(crate) use body::{FormOrJson, FullRequest, JsonBody, OptionalBody, json_text};
 pub(crate) use change::{CheckedInput, HighRisk, HomeOnly, InBody, InPath, PathAndBody};
 pub(crate) use client::{X_FORWARDED_FOR, client_address, client_ip, forwarded_for};
@@ -33,6 +31,4 @@ pub(crate) use fields::{
 };
 pub(crate) use opener::OpenedByPage;
 pub(crate) use query::{Path, Query, path_fields};
-pub(crate) use restricted::{Developer, Operator};
-pub(crate) use service::{IntrospectScope, MessagesScope, Service};
 pub(crate) use token::{OptionalSession, bearer_token};

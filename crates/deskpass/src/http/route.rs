@@ -150,34 +150,20 @@ pub enum RateLimit {
 }
 
 impl RateLimit {
-    /// The configured rate; `None` where the limit is off.
-    pub(crate) fn rate(self, limits: &Limits) -> Option<Rate> {
-        let rate = match self {
-            Self::Unlimited => None,
-            Self::QrCode => limits.qrcode,
-            Self::OauthUrl => limits.oauth_url,
-            Self::SignIn => limits.sign_in,
-            Self::ScanStatus => limits.scan_status,
-            Self::Bind => limits.bind,
-            Self::AgentsLogin => limits.agents_login,
-            Self::Otp => limits.otp,
-            Self::Verify => limits.verify,
+    /// The key under which the counts of a client are stored, and the configured rate; `None` where the limit is off. The key must
+    /// stay the same across versions, since nodes share it.
+    pub(crate) fn key_and_rate(self, limits: &Limits) -> Option<(&'static [u8], Rate)> {
+        let (key, rate): (&[u8], _) = match self {
+            Self::Unlimited => return None,
+            Self::QrCode => (b"qrcode", limits.qrcode),
+            Self::OauthUrl => (b"oauth_url", limits.oauth_url),
+            Self::SignIn => (b"sign_in", limits.sign_in),
+            Self::ScanStatus => (b"scan_status", limits.scan_status),
+            Self::Bind => (b"bind", limits.bind),
+            Self::AgentsLogin => (b"agents_login", limits.agents_login),
+            Self::Otp => (b"otp", limits.otp),
+            Self::Verify => (b"verify", limits.verify),
         };
-        rate.filter(|_| limits.enabled)
-    }
-
-    /// The key under which the counts of a client are stored. It must stay the same across versions, since nodes share it.
-    pub(crate) const fn name(self) -> &'static [u8] {
-        match self {
-            Self::Unlimited => b"",
-            Self::QrCode => b"qrcode",
-            Self::OauthUrl => b"oauth_url",
-            Self::SignIn => b"sign_in",
-            Self::ScanStatus => b"scan_status",
-            Self::Bind => b"bind",
-            Self::AgentsLogin => b"agents_login",
-            Self::Otp => b"otp",
-            Self::Verify => b"verify",
-        }
+        rate.filter(|_| limits.enabled).map(|rate| (key, rate))
     }
 }

@@ -111,9 +111,10 @@ impl Connections {
     }
 
     fn decide(&self, table: &mut ConnectionTable, address: IpAddr, trusted: bool) -> Admission {
-        let (size, now) = (self.app.settings.server.max_connections, micros_since(self.epoch));
+        let (limits, now) = (&self.app.settings.server, micros_since(self.epoch));
+        let size = limits.max_connections;
         // A trusted proxy speaks for many clients. It may have nearly all places; beyond that, its own connections are evicted.
-        let most = if trusted { size - size / NON_PROXY_SHARE } else { self.max_per_address() };
+        let most = if trusted { size - size / NON_PROXY_SHARE } else { limits.max_connections_per_address };
         let from = table.ordinary.from(address) + table.reserve.from(address);
         if from >= most && !trusted {
             return Admission::Rejected;
@@ -132,10 +133,6 @@ impl Connections {
         } else {
             Admission::Rejected
         }
-    }
-
-    fn max_per_address(&self) -> usize {
-        self.app.settings.server.max_connections_per_address
     }
 
     fn record(&self, admission: &Admission) {

@@ -10,7 +10,6 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::TcpStream;
 use tokio::time::{Instant, Sleep, sleep_until};
 
 use super::activity::ConnectionActivity;
@@ -38,7 +37,7 @@ const RESERVE_TIMEOUT: Duration = Duration::from_secs(1);
 /// A connection whose reads fail after a timeout of the client.
 #[derive(Debug)]
 pub(super) struct TimeoutStream {
-    reader: CheckedReader,
+    pub(super) reader: CheckedReader,
     timeouts: ConnectionTimeouts,
     activity: ConnectionActivity,
     last_toggles: usize,
@@ -79,11 +78,6 @@ impl TimeoutStream {
             timer,
             timer_armed: false,
         }
-    }
-
-    /// The connection, and the bytes that arrived on it and are not read yet, for a protocol with other timeouts.
-    pub(super) fn into_parts(self) -> (TcpStream, Vec<u8>) {
-        self.reader.into_parts()
     }
 
     /// Detects whether a response has begun or ended.

@@ -142,22 +142,13 @@ impl From<ListedPerson> for Employee {
     }
 }
 
-/// Lists employees.
-pub(crate) async fn employees(
+/// Lists employees, each as a `T`.
+pub(crate) async fn list<T: From<ListedPerson>>(
     app: App,
     reader: Reader,
-    Query(people): Query<PeoplePageQuery>,
-) -> Result<Reply<Listing<Employee>>, ApiError> {
-    list(&app, &reader, people).await
-}
-
-pub(crate) async fn list<T: From<ListedPerson>>(
-    app: &App,
-    reader: &Reader,
-    people: PeoplePageQuery,
+    Query(PeoplePageQuery { corp, filter, paging }): Query<PeoplePageQuery>,
 ) -> Result<Reply<Listing<T>>, ApiError> {
-    let PeoplePageQuery { corp, filter, paging } = people;
-    let scope = list_scope(reader, app, corp.as_ref(), filter.department.as_deref()).await?;
+    let scope = list_scope(&reader, &app, corp.as_ref(), filter.department.as_deref()).await?;
     let (part, offset) = (&paging.part, paging.offset());
     let found = app.auth.people(scope, filter, part.after.as_deref(), offset, part.limit()).await?;
     let PeopleResult { people, next, total, exact } = found.map_err(|_| bad_cursor())?;

@@ -5,12 +5,12 @@ mod export;
 
 use std::net::IpAddr;
 
-use axum::response::{IntoResponse, Response};
+use axum::response::IntoResponse as _;
 use deskpass_auth::LogQuery;
 use deskpass_core::{CorpId, EmployeeId, LoginMethod, Timestamp};
 use deskpass_store::{AuditEvent, LogRow};
 use export::LogExport;
-use hyper::header::VARY;
+use hyper::header::{HeaderName, VARY};
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
@@ -20,7 +20,7 @@ use super::{CursorPaging, bad_cursor};
 use crate::App;
 use crate::http::error::ApiError;
 use crate::http::request::{FormattedText, FromFields, Query, Reader, TextFormat, is_hexadecimal};
-use crate::http::response::{DescribeOutput, OutputSpec, Reply};
+use crate::http::response::{DescribeOutput, Reply, described_responses};
 use crate::log_export::LogLine;
 
 /// The query of the login log.
@@ -89,30 +89,17 @@ fn as_lines<S: Serializer>(rows: &[LogRow], serializer: S) -> Result<S::Ok, S::E
     serializer.collect_seq(rows.iter().map(LogLine::of))
 }
 
-/// The log in the requested format.
-#[derive(Debug)]
-pub(crate) enum LogResponse {
-    Page(Reply<Log>),
-    File(Box<LogExport>),
-}
+/// The response depends on the format that the client accepts.
+const BY_FORMAT: [(HeaderName, &str); 1] = [(VARY, "accept")];
 
-impl DescribeOutput for LogResponse {
-    fn describe_output(spec: &mut OutputSpec) {
+described_responses! {
+    /// The log in the requested format.
+    LogResponse: |spec| {
         Reply::<Log>::describe_output(spec);
-        spec.replies_plain("text/csv");
-        spec.replies_plain("application/x-ndjson");
-        spec.replies_plain("application/jsonl");
-    }
-}
-
-impl IntoResponse for LogResponse {
-    fn into_response(self) -> Response {
-        let answer = match self {
-            Self::Page(page) => page.into_response(),
-            Self::File(export) => export.into_response(),
-        };
-        ([(VARY, "accept")], answer).into_response()
-    }
+        for kind in ["text/csv", "application/x-ndjson", "application/jsonl"] {
+            spec.replies_plain(kind);
+        }
+    };
 }
 
 /// Lists the events of a corporation, newest first; as a file, all of them.
@@ -129,8 +116,8 @@ pub(crate) async fn list(
     }
     if let AcceptedFormat::File(format, media_type) = accepts {
         let export = LogExport::begin(app, reader, scope, wanted, after, (format, media_type)).await?;
-        return Ok(LogResponse::File(Box::new(export)));
+        return Ok(LogResponse((BY_FORMAT, export).into_response()));
     }
     let page = app.auth.log(&scope, &wanted, after, limit).await?;
-    Ok(LogResponse::Page(Reply(Log { items: page.rows, next: page.next })))
+    Ok(LogResponse((BY_FORMAT, Reply(Log { items: page.rows, next: page.next })).into_response()))
 }

@@ -6,20 +6,11 @@ use serde::Serialize;
 
 use crate::App;
 use crate::http::admin::EmployeeRef;
-use crate::http::admin::employees::{Assigned, Listing, PeoplePageQuery, list};
+use crate::http::admin::employees::Assigned;
 use crate::http::auth::permissions::Permissions;
 use crate::http::error::ApiError;
-use crate::http::request::{Admin, CheckedInput, FromFields, HighRisk, InBody, Query, Reader};
+use crate::http::request::{Admin, CheckedInput, FromFields, HighRisk, InBody, Reader};
 use crate::http::response::{Reply, RoleName};
-
-/// Lists employees and their roles.
-pub(crate) async fn user_roles(
-    app: App,
-    reader: Reader,
-    Query(people): Query<PeoplePageQuery>,
-) -> Result<Reply<Listing<Assigned>>, ApiError> {
-    list(&app, &reader, people).await
-}
 
 /// A role.
 #[derive(Debug, JsonSchema, Serialize)]

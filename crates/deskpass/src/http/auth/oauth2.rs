@@ -79,8 +79,7 @@ pub(crate) async fn url(
     Ok((cookie, Reply(AuthorizeUrl { authorize_url, redirect_uri })))
 }
 
-/// Records that a browser starts a flow. Not for a browser that followed a link: an attacker's link would make it accept the
-/// attacker's code as its own.
+/// Records that a browser starts a flow. Not one that followed a link: an attacker's link would make it accept the attacker's code.
 async fn start_flow(app: &App, redirect_uri: String) -> Result<SetCookie, ApiError> {
     let (destination, source) = redirect::destination(redirect_uri);
     let (cookie, lifetime) = app.auth.begin_flow(destination, source).await?;

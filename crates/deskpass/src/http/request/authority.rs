@@ -1,13 +1,15 @@
-//! Extractors for administrators. A handler has the authority that it takes as an argument, and no other.
+//! Extractors of authority. A handler has the authority that it takes as an argument, and no other.
 
-use axum::extract::FromRequestParts;
+use std::marker::PhantomData;
+
+use axum::extract::{FromRequest, FromRequestParts, Request};
 use deskpass_auth::{AccessScope, ActiveUser, Administrator, TokenHolder};
-use deskpass_core::{ClientInfo, CorpId, PermissionScope, Role};
+use deskpass_core::{ClientInfo, CorpId, PermissionScope, Role, ServiceScope};
 use hyper::http::request::Parts;
 
 use crate::App;
 use crate::http::error::ApiError;
-use crate::http::request::{DescribeInput, InputSpec, RequestContext, RequiredAccess};
+use crate::http::request::{DescribeInput, InputSpec, RequestContext, RequiredAccess, bearer_token, client_ip};
 
 /// A signed-in user whose active role may read the accounts of others.
 #[derive(Debug)]
@@ -100,5 +102,92 @@ impl FromRequestParts<RequestContext> for HomeAdmin {
 impl DescribeInput for HomeAdmin {
     fn describe_input(spec: &mut InputSpec) {
         spec.access = Some(RequiredAccess::Admin);
+    }
+}
+
+/// A service whose key has the scope `S`, and the rest of its request. The key is checked before and after reading the rest, since
+/// it may be revoked in the meantime.
+#[derive(Debug)]
+pub(crate) struct Service<S, T>(pub(crate) PhantomData<S>, pub(crate) T);
+
+/// The scope that a route requires.
+pub(crate) trait ScopeRequirement {
+    const SCOPE: ServiceScope;
+}
+
+/// The scope for token introspection.
+#[derive(Debug)]
+pub(crate) struct IntrospectScope;
+
+impl ScopeRequirement for IntrospectScope {
+    const SCOPE: ServiceScope = ServiceScope::Introspect;
+}
+
+/// The scope for sending messages.
+#[derive(Debug)]
+pub(crate) struct MessagesScope;
+
+impl ScopeRequirement for MessagesScope {
+    const SCOPE: ServiceScope = ServiceScope::Messages;
+}
+
+impl<S: ScopeRequirement, T: FromRequest<RequestContext, Rejection = ApiError> + Send> FromRequest<RequestContext>
+    for Service<S, T>
+{
+    type Rejection = ApiError;
+    async fn from_request(request: Request, context: &RequestContext) -> Result<Self, ApiError> {
+        let key = bearer_token(request.headers())?.to_owned();
+        context.app.auth.authenticate_service(&key, S::SCOPE).await?;
+        let rest = T::from_request(request, context).await?;
+        context.app.auth.authenticate_service(&key, S::SCOPE).await?;
+        Ok(Self(PhantomData, rest))
+    }
+}
+
+impl<S, T: DescribeInput> DescribeInput for Service<S, T> {
+    fn describe_input(spec: &mut InputSpec) {
+        spec.access = Some(RequiredAccess::Service);
+        T::describe_input(spec);
+    }
+}
+
+/// Allows a request in development mode only.
+#[derive(Debug)]
+pub(crate) struct Developer;
+
+/// Allows a request from an operator network only.
+#[derive(Debug)]
+pub(crate) struct Operator;
+
+impl FromRequestParts<RequestContext> for Developer {
+    type Rejection = ApiError;
+    async fn from_request_parts(parts: &mut Parts, context: &RequestContext) -> Result<Self, ApiError> {
+        if !context.app.settings.development.enabled {
+            return Err(ApiError::DevelopmentOff);
+        }
+        // These routes require no token, so a form on any page could submit to them.
+        let header = |name: &str| parts.headers.get(name).map(|value| value.to_str().unwrap_or_default());
+        let (host, site, origin) = (header("host"), header("sec-fetch-site"), header("origin"));
+        let cross_site = context.app.settings.hosts().is_cross_site(host, site, origin);
+        if cross_site && !parts.method.is_safe() { Err(ApiError::CrossSite) } else { Ok(Self) }
+    }
+}
+
+impl DescribeInput for Developer {
+    fn describe_input(spec: &mut InputSpec) {
+        spec.access = Some(RequiredAccess::Developer);
+    }
+}
+
+impl FromRequestParts<RequestContext> for Operator {
+    type Rejection = ApiError;
+    async fn from_request_parts(parts: &mut Parts, context: &RequestContext) -> Result<Self, ApiError> {
+        if context.app.operators.contains(client_ip(parts, context)) { Ok(Self) } else { Err(ApiError::NotAnOperator) }
+    }
+}
+
+impl DescribeInput for Operator {
+    fn describe_input(spec: &mut InputSpec) {
+        spec.access = Some(RequiredAccess::Operator);
     }
 }

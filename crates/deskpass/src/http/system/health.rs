@@ -23,7 +23,7 @@ pub(crate) async fn ready(
     reserve: Option<Extension<ReserveConnection>>,
 ) -> Result<Reply<ReadinessReport>, ApiError> {
     let report = app.readiness(reserve.map(|_| RESERVE_PROBE_TIMEOUT)).await;
-    if report.is_ready() { Ok(Reply(report)) } else { Err(ApiError::NotReady(Box::new(report))) }
+    if report.ready { Ok(Reply(report)) } else { Err(ApiError::NotReady(Box::new(report))) }
 }
 
 /// Reports that the process responds.

@@ -113,7 +113,7 @@ impl AcceptedSocket {
             Ok(()) => session.run_loop().await,
             Err(reason) => reason,
         };
-        app.metrics.count_socket_close(reason.code());
+        app.metrics.count_socket_close(reason.code_and_reason().0);
         session.close(reason).await;
     }
 }

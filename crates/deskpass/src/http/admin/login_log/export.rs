@@ -18,8 +18,7 @@ use crate::log_export::ExportFormat;
 /// The number of rows read at once.
 const EXPORT_PAGE_ROWS: i64 = 500;
 
-/// A file of the log whose first page has been read. After that, every error breaks the connection, so that a partial file is
-/// never taken for a complete one.
+/// A file of the log whose first page was read. Later errors break the connection, so that no partial file passes for a whole.
 #[derive(Debug)]
 pub(crate) struct LogExport {
     source: ExportSource,
