@@ -11,8 +11,7 @@ use tracing_subscriber::EnvFilter;
 
 use crate::config::{Log, LogFormat};
 
-/// Writes logs to standard error until the guard is dropped. When the reader is too slow, log lines are dropped: a blocked pipe
-/// must not stop sign-ins.
+/// Logs to standard error until the guard is dropped. Lines are lost when the reader is slow: a full pipe must not stop sign-ins.
 pub(crate) fn start_logging(log: &Log) -> WorkerGuard {
     let (writer, guard) = tracing_appender::non_blocking(io::stderr());
     // These libraries log every value sent to the database and every frame of a socket.

@@ -19,15 +19,11 @@ const READINESS_CACHE_TTL: Duration = Duration::from_secs(1);
 #[derive(Debug, Default)]
 pub(crate) struct ReadinessCache(Arc<Mutex<Option<(Timestamp, StoreHealth)>>>);
 
-/// The result of a probe of the stores.
-#[derive(Clone, Copy, Debug)]
+/// The result of a probe of the stores; both are down unless it says otherwise.
+#[derive(Clone, Copy, Debug, Default)]
 struct StoreHealth {
     store: bool,
     shared: bool,
-}
-
-impl StoreHealth {
-    const DOWN: Self = Self { store: false, shared: false };
 }
 
 /// Whether the service is ready, and the state of its dependencies.
@@ -84,7 +80,7 @@ impl App {
     pub(crate) async fn readiness(&self, probe_timeout: Option<Duration>) -> ReadinessReport {
         let health = match probe_timeout {
             None => store_health(self).await,
-            Some(limit) => timeout(limit, store_health(self)).await.unwrap_or(StoreHealth::DOWN),
+            Some(limit) => timeout(limit, store_health(self)).await.unwrap_or_default(),
         };
         let draining = self.is_draining();
         let word = |works| if works { "ok" } else { "unavailable" };
@@ -134,7 +130,7 @@ async fn store_health(app: &App) -> StoreHealth {
                 *seen = Some((app.auth.clock.now(), found));
                 found
             });
-            looking.await.unwrap_or(StoreHealth::DOWN)
+            looking.await.unwrap_or_default()
         }
     }
 }

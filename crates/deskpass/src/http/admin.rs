@@ -84,14 +84,10 @@ impl CursorPaging {
     }
 }
 
-/// The error of a field that is well-formed but not valid for this service.
-pub(crate) fn field_error(field: &'static str, why: [&'static str; 2]) -> ApiError {
-    ApiError::field(field, FieldError::Format(why))
-}
-
 /// The error of a cursor that this list did not return.
 pub(crate) fn bad_cursor() -> ApiError {
-    field_error("after", ["must be the next value of a page of the same list", "必须是同一列表上一页返回的 next"])
+    let why = ["must be the next value of a page of the same list", "必须是同一列表上一页返回的 next"];
+    ApiError::field("after", FieldError::Format(why))
 }
 
 /// An existing employee, as the path names them.

@@ -1,4 +1,4 @@
-//! Rejects requests before routing: on reserve connections, and of untrusted proxies; one behind a trusted proxy is only recorded.
+//! Rejects requests before routing: on reserve connections, and of untrusted proxies. One behind a trusted proxy is recorded.
 
 use std::net::IpAddr;
 

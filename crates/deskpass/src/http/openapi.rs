@@ -145,14 +145,9 @@ fn request_body(body: &BodySpec) -> Value {
 
 /// The successful responses of a route, by status.
 fn success(spec: &OperationSpec, generator: &mut SchemaGenerator) -> Map<String, Value> {
-    let mut headers = json!({ "X-Request-Id": { "$ref": "#/components/headers/X-Request-Id" } });
-    let mut also = |name: &str| {
-        if let Some(headers) = headers.as_object_mut() {
-            headers.insert(name.into(), json!({ "$ref": format!("#/components/headers/{name}") }));
-        }
-    };
+    let mut headers = Map::from_iter([failures::header("X-Request-Id")]);
     if spec.output.sets_cookie {
-        also("Set-Cookie");
+        headers.extend([failures::header("Set-Cookie")]);
     }
     if spec.output.switches {
         let switched = json!({ "description": "The connection is now a WebSocket", "headers": headers });
@@ -165,7 +160,7 @@ fn success(spec: &OperationSpec, generator: &mut SchemaGenerator) -> Map<String,
             SuccessBody::Flat(data) => ("application/json", flat_envelope(&data(generator).into())),
             SuccessBody::Plain(kind) => (*kind, json!({ "schema": plain(kind) })),
             SuccessBody::Redirect => {
-                also("Location");
+                headers.extend([failures::header("Location")]);
                 let sent_on = json!({ "description": "The browser is redirected", "headers": headers });
                 return Map::from_iter([("303".into(), sent_on)]);
             }

@@ -45,8 +45,7 @@ pub(crate) async fn run_limited(
     Ok(response)
 }
 
-/// Whether a ticket was issued. When the store fails, it counts as issued: the handler fails as well then, and browsers behind
-/// one address do not use up each other's limit.
+/// Whether a ticket was issued; also when the store fails, so that browsers behind one address do not use up each other's limit.
 async fn is_issued(app: &App, ticket: &Digest) -> bool {
     let found = app.auth.shared.sign_ins.read_with(ticket, app.auth.clock.now(), |_| ()).await;
     found.map_or(true, |found| found.is_some())

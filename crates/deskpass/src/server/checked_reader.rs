@@ -184,8 +184,7 @@ impl CheckedReader {
         }
     }
 
-    /// Reads and drops what a refused client has already sent: closing a connection with unread bytes may discard the
-    /// last response.
+    /// Drops what a refused client has sent: closing a connection with unread bytes may discard the last response.
     pub(super) fn discard(&mut self, context: &mut Context<'_>) {
         let (mut piece, mut left) = ([0; READ_CHUNK_BYTES], MAX_DISCARDED_BYTES);
         while self.fault.is_some() && left > 0 {

@@ -201,8 +201,7 @@ impl Drop for ConnectionGuard {
     }
 }
 
-/// The address that a connection is counted under. A trusted proxy is counted by its exact address, so that it does not
-/// share a count with the clients in its network.
+/// The address that a connection is counted under: a trusted proxy's is exact, so that its neighbours do not share its count.
 fn registered_as(address: IpAddr, trusted: bool) -> IpAddr {
     if trusted { address.to_canonical() } else { rate_limit_address(address) }
 }

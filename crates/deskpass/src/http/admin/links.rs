@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::Done;
 use crate::App;
-use crate::http::error::ApiError;
+use crate::http::error::{ApiError, FieldError};
 use crate::http::request::{Admin, CheckedInput, FromFields, HighRisk, HomeAdmin, HomeOnly, InBody, InPath};
 use crate::http::response::Reply;
 use crate::timestamp::Rfc3339;
@@ -91,7 +91,7 @@ impl CheckedInput for NewLink {
     async fn check(link: LinkBody, admin: &Admin, app: &App) -> Result<Self, ApiError> {
         let LinkBody { partner, employee_id, target_corp_id } = link;
         if partner.corp == app.auth.policy.home_corp {
-            return Err(super::field_error("corp_id", HOME_CORP_MESSAGE));
+            return Err(ApiError::field("corp_id", FieldError::Format(HOME_CORP_MESSAGE)));
         }
         let target = app.auth.resolve_key(target_corp_id.as_ref(), &employee_id);
         admin.administrator(app).require_employee(&target).await?;

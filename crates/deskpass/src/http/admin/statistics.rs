@@ -7,9 +7,8 @@ use deskpass_store::{HourlyCounts, SignInStep};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::field_error;
 use crate::App;
-use crate::http::error::ApiError;
+use crate::http::error::{ApiError, FieldError};
 use crate::http::request::{FromFields, Query, Reader};
 use crate::http::response::Reply;
 use crate::timestamp::Rfc3339;
@@ -35,10 +34,8 @@ impl TimeRangeQuery {
         let to = self.to.unwrap_or(now);
         let from = self.from.unwrap_or(to - DEFAULT_RANGE);
         if from >= to || to.since(from) > MAX_RANGE {
-            return Err(field_error(
-                "from",
-                ["must be before to, by 93 days at most", "必须早于 to，且相差不超过 93 天"],
-            ));
+            let why = ["must be before to, by 93 days at most", "必须早于 to，且相差不超过 93 天"];
+            return Err(ApiError::field("from", FieldError::Format(why)));
         }
         Ok((from, to))
     }

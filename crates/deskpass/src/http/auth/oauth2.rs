@@ -79,7 +79,8 @@ pub(crate) async fn url(
     Ok((cookie, Reply(AuthorizeUrl { authorize_url, redirect_uri })))
 }
 
-/// Records that a browser starts a flow. Not one that followed a link: an attacker's link would make it accept the attacker's code.
+/// Records that a browser starts a flow. Not for a browser that followed a link: an attacker's link would make it accept the
+/// attacker's code as its own.
 async fn start_flow(app: &App, redirect_uri: String) -> Result<SetCookie, ApiError> {
     let (destination, source) = redirect::destination(redirect_uri);
     let (cookie, lifetime) = app.auth.begin_flow(destination, source).await?;
@@ -138,8 +139,7 @@ impl CallbackQuery {
     }
 }
 
-/// The fields of the callback, for its description only. Nothing is rejected: every callback is redirected, with a word about
-/// the error.
+/// The fields of the callback, for its description only: every callback is redirected, with a word about its error.
 #[derive(FromFields)]
 #[expect(dead_code, reason = "the query is read in its raw form")]
 struct CallbackFields {

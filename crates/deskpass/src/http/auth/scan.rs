@@ -195,8 +195,7 @@ impl ScanRequest {
     }
 }
 
-/// An address, unless it is a proxy's own: then the proxy did not name its client. In development mode clients have the same
-/// addresses as proxies.
+/// An address, unless it is of a proxy that did not name its client. In development mode clients have the addresses of proxies.
 fn known_ip(app: &App, address: IpAddr) -> Option<IpAddr> {
     (app.settings.development.enabled || !app.trusted.contains(address)).then_some(address)
 }

@@ -44,8 +44,7 @@ pub(crate) struct IntrospectBody {
     from: Option<IpAddr>,
 }
 
-/// Returns whether a token is valid, and its user, for other services (RFC 7662). For an invalid token the response does not say
-/// why.
+/// Introspects a token for another service (RFC 7662). For an invalid token the response does not say why.
 pub(crate) async fn introspect(
     app: App,
     Service(_, FormOrJson(input)): Service<IntrospectScope, FormOrJson<IntrospectBody>>,

@@ -81,22 +81,24 @@ fn usual_status(code: u16) -> u16 {
 fn response(status: u16, codes: &BTreeSet<u16>) -> Value {
     let told = ErrorCode::ALL.iter().filter(|code| codes.contains(&code.number));
     let told: Vec<_> = told.map(|ErrorCode { number, meaning: [when, _], .. }| format!("{number}: {when}")).collect();
-    let mut response = json!({
+    let mut headers = Map::from_iter([header("X-Request-Id")]);
+    match status {
+        401 => headers.extend([header("WWW-Authenticate")]),
+        429 => headers.extend([header("Retry-After")]),
+        _ => {}
+    }
+    json!({
         "description": told.join(". "),
-        "headers": { "X-Request-Id": { "$ref": "#/components/headers/X-Request-Id" } },
+        "headers": headers,
         "content": { "application/json": { "schema": {
             "allOf": [{ "$ref": "#/components/schemas/Failure" }, { "properties": { "code": { "enum": codes } } }],
         } } },
-    });
-    let header = match status {
-        401 => "WWW-Authenticate",
-        429 => "Retry-After",
-        _ => return response,
-    };
-    if let Some(headers) = response.get_mut("headers").and_then(Value::as_object_mut) {
-        headers.insert(header.into(), json!({ "$ref": format!("#/components/headers/{header}") }));
-    }
-    response
+    })
+}
+
+/// A header of a response, by reference.
+pub(super) fn header(name: &str) -> (String, Value) {
+    (name.to_owned(), json!({ "$ref": format!("#/components/headers/{name}") }))
 }
 
 /// The meaning of each code, in English and Chinese.

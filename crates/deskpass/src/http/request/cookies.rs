@@ -36,8 +36,7 @@ impl CookieKind for KnownBrowser {
 pub(crate) struct Cookies {
     lines: Vec<HeaderValue>,
     development: bool,
-    /// Whether the request comes from one of our pages: the browser reports it, or the page sends a header that pages of other
-    /// origins cannot send.
+    /// Whether one of our pages sent the request: the browser reports it, or it has a header that foreign pages cannot send.
     pub(crate) from_own_page: bool,
     /// Whether the browser followed a link or came from another page, as far as it reports.
     pub(crate) followed_link: bool,

@@ -1,5 +1,4 @@
-//! The page where a browser lands that returns from the platform. Its parameters stand in the fragment, which no server, log or
-//! referrer sees.
+//! The page where a browser returns from the platform. Its parameters are in the fragment, which no server, log or referrer sees.
 
 use axum::response::{IntoResponse as _, Response};
 use deskpass_auth::{CallbackOutcome, PROOF_LIFETIME, RedirectTarget, Refusal};

@@ -1,5 +1,4 @@
-//! The user of a socket. Browsers cannot set the header on a handshake, so the token may be offered as a subprotocol and, for
-//! older clients, in the query.
+//! The user of a socket. Browsers cannot set the header, so the token may be a subprotocol or, for older clients, in the query.
 
 use std::net::IpAddr;
 
@@ -53,8 +52,7 @@ impl DescribeInput for SocketAuth {
     }
 }
 
-/// The token of a handshake. The header takes precedence, and an offered token must not differ: an attacker may have chosen one
-/// of the two.
+/// The token of a handshake: the header's, from which an offered one must not differ, since an attacker may have chosen either.
 fn token<'a>(
     headers: &'a HeaderMap,
     offered: &'a OfferedProtocols,

@@ -127,8 +127,7 @@ impl SocketSession<'_> {
         Ok(())
     }
 
-    /// Discards what the client still sends: closing a connection with unread data resets it, and the client may lose the close
-    /// code.
+    /// Discards what the client still sends: unread data would reset the connection, and the client may lose the close code.
     async fn drain(&mut self) {
         let stream = self.line.get_mut();
         let _ = stream.shutdown().await;

@@ -1,5 +1,4 @@
-//! A connection that limits the bytes read per minute. Messages of a client are counted by the frame, but the fragments of a
-//! frame that never ends can only be counted in bytes.
+//! Limits the bytes read per minute: messages are counted by the frame, but a frame that never ends only by its bytes.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
