@@ -47,14 +47,9 @@ pub(crate) struct Metrics {
     refused_sign_ins: [(&'static str, Counter); SIGN_IN_ERRORS.len()],
 }
 
-/// The metrics of the rows of a route table.
+/// The metrics of the rows of a route table: an entry for each row, and the last for requests that match no row.
 #[derive(Debug)]
-pub(crate) struct RouteMetrics {
-    /// An entry for each row, and one for requests that match no row.
-    routes: Vec<RequestMetrics>,
-    /// An entry for each row; `None` for rows without a rate limit.
-    limited: Vec<Option<Counter>>,
-}
+pub(crate) struct RouteMetrics(Vec<RequestMetrics>);
 
 /// The labels of a row of a route table.
 #[derive(Debug)]
@@ -71,6 +66,8 @@ struct RequestMetrics {
     refused: Counter,
     failed: Counter,
     seconds: Histogram,
+    /// `None` for rows without a rate limit.
+    limited: Option<Counter>,
 }
 
 /// The reasons why a sign-in through the platform is refused, as the landing address names them.
@@ -129,28 +126,24 @@ impl Metrics {
 
     /// The metrics of the rows of a route table, registered here.
     pub(crate) fn for_routes(&self, rows: impl IntoIterator<Item = RouteLabels>) -> RouteMetrics {
-        let (mut routes, mut limited) = (Vec::new(), Vec::new());
-        for RouteLabels { method, path, is_limited } in rows {
-            routes.push(self.request_metrics(method, path));
-            let key = Key::from_parts("deskpass_limited_total", vec![Label::new("route", path)]);
-            limited.push(is_limited.then(|| self.recorder.register_counter(&key, &METADATA)));
-        }
-        routes.push(self.request_metrics("other".into(), "other"));
-        RouteMetrics { routes, limited }
+        let other = RouteLabels { method: "other".into(), path: "other", is_limited: false };
+        RouteMetrics(rows.into_iter().chain([other]).map(|row| self.request_metrics(row)).collect())
     }
 
-    fn request_metrics(&self, method: String, path: &'static str) -> RequestMetrics {
+    fn request_metrics(&self, RouteLabels { method, path, is_limited }: RouteLabels) -> RequestMetrics {
         let labels = vec![Label::new("method", method), Label::new("route", path)];
         let counter = |outcome: &'static str| {
             let labels = labels.iter().cloned().chain([Label::new("outcome", outcome)]).collect::<Vec<_>>();
             self.recorder.register_counter(&Key::from_parts("deskpass_requests_total", labels), &METADATA)
         };
         let seconds = Key::from_parts("deskpass_request_seconds", labels.clone());
+        let limited = Key::from_parts("deskpass_limited_total", vec![Label::new("route", path)]);
         RequestMetrics {
             ok: counter("ok"),
             refused: counter("refused"),
             failed: counter("failed"),
             seconds: self.recorder.register_histogram(&seconds, &METADATA),
+            limited: is_limited.then(|| self.recorder.register_counter(&limited, &METADATA)),
         }
     }
 
@@ -169,7 +162,7 @@ impl Metrics {
 impl RouteMetrics {
     /// Counts a response under its row of the table; `None` is a request that matches no row.
     pub(crate) fn record_response(&self, row: Option<usize>, status: StatusCode, elapsed: Duration) {
-        let Some(figures) = row.map_or_else(|| self.routes.last(), |row| self.routes.get(row)) else { return };
+        let Some(figures) = row.map_or_else(|| self.0.last(), |row| self.0.get(row)) else { return };
         let outcome = match status.as_u16() {
             ..400 => &figures.ok,
             400..500 => &figures.refused,
@@ -181,7 +174,7 @@ impl RouteMetrics {
 
     /// Counts a request that exceeded the rate limit of its row.
     pub(crate) fn count_rate_limited(&self, row: usize) {
-        if let Some(Some(counter)) = self.limited.get(row) {
+        if let Some(RequestMetrics { limited: Some(counter), .. }) = self.0.get(row) {
             counter.increment(1);
         }
     }

@@ -72,7 +72,11 @@ impl App {
         match database {
             Some(ReferenceTime { time, .. }) if agrees(time) && clock.trust() == ClockTrust::Trusted => database,
             Some(_) => self.platform_witness(true).await.or(database),
-            None => self.platform_witness(self.needs_witness()).await,
+            None => {
+                let apart = clock_difference(clock.machine(), clock.now());
+                let is_needed = clock.trust() != ClockTrust::Trusted || apart > MAX_SLEWED_DIFFERENCE;
+                self.platform_witness(is_needed).await
+            }
         }
     }
 
@@ -87,11 +91,6 @@ impl App {
             let _ = self.auth.platform.date().await;
         }
         Some(ReferenceTime { time: self.platform_date()?, source: ReferenceSource::Platform })
-    }
-
-    fn needs_witness(&self) -> bool {
-        let clock = &self.auth.clock;
-        clock.trust() != ClockTrust::Trusted || clock_difference(clock.machine(), clock.now()) > MAX_SLEWED_DIFFERENCE
     }
 
     /// The platform's current time, from the date of its newest response, if that is recent.

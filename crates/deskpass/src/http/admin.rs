@@ -10,14 +10,13 @@ pub(crate) mod service_keys;
 pub(crate) mod sessions;
 pub(crate) mod statistics;
 
-use deskpass_auth::AccessScope;
 use deskpass_core::{CorpId, EmployeeId, EmployeeKey};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::App;
 use crate::http::error::{ApiError, FieldError};
-use crate::http::request::{Admin, CheckedInput, FromFields, Reader};
+use crate::http::request::{Admin, CheckedInput, FromFields};
 
 /// A change that was made.
 #[derive(Debug, JsonSchema, Serialize)]
@@ -101,16 +100,4 @@ impl CheckedInput for ExistingEmployee {
         admin.administrator(app).require_employee(&key).await?;
         Ok(Self(key))
     }
-}
-
-/// The access scope of a list. A caller who may see one department only cannot ask for another.
-pub(crate) async fn list_scope(
-    reader: &Reader,
-    app: &App,
-    corp: Option<&CorpId>,
-    department: Option<&str>,
-) -> Result<AccessScope, ApiError> {
-    let scope = reader.access_scope(app, corp).await?;
-    let other = department.is_some_and(|name| *name != *reader.caller.0.person().department);
-    if scope.department_id.is_some() && other { reader.deny(app).await } else { Ok(scope) }
 }

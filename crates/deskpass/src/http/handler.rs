@@ -29,7 +29,7 @@ macro_rules! operation {
             $($argument: DescribeInput,)*
         {
             fn describe(spec: &mut OperationSpec) {
-                $($argument::describe_input(&mut spec.input);)*
+                $(spec.input.takes::<$argument>();)*
                 Answer::describe_output(&mut spec.output);
             }
         }

@@ -6,7 +6,7 @@ use deskpass_store::{ListedPerson, PeopleOrder};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Done, ExistingEmployee, Paging, bad_cursor, list_scope};
+use super::{Done, ExistingEmployee, Paging, bad_cursor};
 use crate::App;
 use crate::http::error::{ApiError, FieldError};
 use crate::http::request::{
@@ -148,7 +148,12 @@ pub(crate) async fn list<T: From<ListedPerson>>(
     reader: Reader,
     Query(PeoplePageQuery { corp, filter, paging }): Query<PeoplePageQuery>,
 ) -> Result<Reply<Listing<T>>, ApiError> {
-    let scope = list_scope(&reader, &app, corp.as_ref(), filter.department.as_deref()).await?;
+    let scope = reader.access_scope(&app, corp.as_ref()).await?;
+    let is_other = |name: &String| *name != reader.caller.0.person().department;
+    if scope.department_id.is_some() && filter.department.as_ref().is_some_and(is_other) {
+        // A caller who may see one department only cannot ask for another.
+        return reader.deny(&app).await;
+    }
     let (part, offset) = (&paging.part, paging.offset());
     let found = app.auth.people(scope, filter, part.after.as_deref(), offset, part.limit()).await?;
     let PeopleResult { people, next, total, exact } = found.map_err(|_| bad_cursor())?;

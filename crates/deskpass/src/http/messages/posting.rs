@@ -2,20 +2,17 @@
 //! position, so messages are not read as a derived struct.
 
 use std::collections::HashSet;
-use std::fmt;
 
 use axum::extract::{FromRequest, Request};
 use deskpass_core::{
     Chunk, CorpId, EmployeeId, FrameDraft, Message, MessageKind, Recipient, Role, SocketKind, StreamId,
 };
-use serde::Deserialize;
-use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use crate::App;
 use crate::http::error::{ApiError, BadRequest, FieldError, FieldErrors};
-use crate::http::request::{BodySpec, DescribeInput, InputSpec, RequestContext, json_text};
+use crate::http::request::{BodySpec, DescribeInput, InputSpec, Members, RequestContext, json_text};
 use crate::timestamp::rfc3339;
 
 /// The limits of a request: messages, bytes, and recipients of a message.
@@ -62,29 +59,7 @@ impl DescribeInput for PostedMessages {
 }
 
 /// The members of an object, unparsed.
-struct RawObject<'a>(Vec<(String, &'a RawValue)>);
-
-impl<'de> Deserialize<'de> for RawObject<'de> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Object;
-        impl<'de> Visitor<'de> for Object {
-            type Value = RawObject<'de>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<RawObject<'de>, A::Error> {
-                let mut members = Vec::with_capacity(5);
-                while let Some(member) = map.next_entry()? {
-                    members.push(member);
-                }
-                Ok(RawObject(members))
-            }
-        }
-        deserializer.deserialize_map(Object)
-    }
-}
+type RawObject<'a> = Members<&'a RawValue>;
 
 /// Reads messages, and collects their errors.
 struct MessageReader<'a> {
@@ -176,7 +151,7 @@ impl MessageReader<'_> {
     /// The position of a chunk in its stream; the rest of the content is not examined.
     fn chunk(&mut self, content: Option<&RawValue>, within: &str) -> Option<Chunk> {
         let content: Option<RawObject<'_>> = content.and_then(|content| serde_json::from_str(content.get()).ok());
-        let Some(RawObject(members)) = content else {
+        let Some(Members(members)) = content else {
             self.reject(within, "content", FieldError::Format(CONTENT_RULE));
             return None;
         };

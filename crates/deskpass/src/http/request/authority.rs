@@ -74,9 +74,7 @@ impl FromRequestParts<RequestContext> for Reader {
 }
 
 impl DescribeInput for Reader {
-    fn describe_input(spec: &mut InputSpec) {
-        spec.access = Some(RequiredAccess::Reader);
-    }
+    const ACCESS: Option<RequiredAccess> = Some(RequiredAccess::Reader);
 }
 
 impl FromRequestParts<RequestContext> for Admin {
@@ -100,9 +98,7 @@ impl FromRequestParts<RequestContext> for HomeAdmin {
 }
 
 impl DescribeInput for HomeAdmin {
-    fn describe_input(spec: &mut InputSpec) {
-        spec.access = Some(RequiredAccess::Admin);
-    }
+    const ACCESS: Option<RequiredAccess> = Some(RequiredAccess::Admin);
 }
 
 /// A service whose key has the scope `S`, and the rest of its request. The key is checked before and after reading the rest, since
@@ -145,8 +141,9 @@ impl<S: ScopeRequirement, T: FromRequest<RequestContext, Rejection = ApiError> +
 }
 
 impl<S, T: DescribeInput> DescribeInput for Service<S, T> {
+    const ACCESS: Option<RequiredAccess> = Some(RequiredAccess::Service);
+
     fn describe_input(spec: &mut InputSpec) {
-        spec.access = Some(RequiredAccess::Service);
         T::describe_input(spec);
     }
 }
@@ -174,9 +171,7 @@ impl FromRequestParts<RequestContext> for Developer {
 }
 
 impl DescribeInput for Developer {
-    fn describe_input(spec: &mut InputSpec) {
-        spec.access = Some(RequiredAccess::Developer);
-    }
+    const ACCESS: Option<RequiredAccess> = Some(RequiredAccess::Developer);
 }
 
 impl FromRequestParts<RequestContext> for Operator {
@@ -187,7 +182,5 @@ impl FromRequestParts<RequestContext> for Operator {
 }
 
 impl DescribeInput for Operator {
-    fn describe_input(spec: &mut InputSpec) {
-        spec.access = Some(RequiredAccess::Operator);
-    }
+    const ACCESS: Option<RequiredAccess> = Some(RequiredAccess::Operator);
 }

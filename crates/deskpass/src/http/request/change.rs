@@ -66,8 +66,9 @@ impl<T: ChangeInput + Send> FromRequest<RequestContext> for HighRisk<T> {
 }
 
 impl<T: ChangeInput> DescribeInput for HighRisk<T> {
+    const ACCESS: Option<RequiredAccess> = Some(RequiredAccess::HighRisk);
+
     fn describe_input(spec: &mut InputSpec) {
-        spec.access = Some(RequiredAccess::HighRisk);
         T::describe(spec);
     }
 }

@@ -11,6 +11,9 @@ use crate::http::request::{FieldSpec, FromFields, RequestContext, RequiredAccess
 
 /// An argument of a handler, which reads a part of the request.
 pub(crate) trait DescribeInput {
+    /// Who may call a handler with this argument; anyone where that is `None`.
+    const ACCESS: Option<RequiredAccess> = None;
+
     /// Adds that part to the specification; nothing where the API description leaves it out.
     fn describe_input(_: &mut InputSpec) {}
 }
@@ -45,6 +48,12 @@ impl BodySpec {
 }
 
 impl InputSpec {
+    /// It has this argument.
+    pub(crate) fn takes<T: DescribeInput>(&mut self) {
+        self.access = T::ACCESS.or(self.access);
+        T::describe_input(self);
+    }
+
     /// It reads parameters of the path.
     pub(crate) fn reads_path<T: FromFields>(&mut self) {
         self.path.extend(describe_fields::<T>());

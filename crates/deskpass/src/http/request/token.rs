@@ -39,9 +39,7 @@ impl FromRequestParts<RequestContext> for TokenHolder {
 }
 
 impl DescribeInput for TokenHolder {
-    fn describe_input(spec: &mut InputSpec) {
-        spec.access = Some(RequiredAccess::TokenHolder);
-    }
+    const ACCESS: Option<RequiredAccess> = Some(RequiredAccess::TokenHolder);
 }
 
 impl FromRequestParts<RequestContext> for ActiveUser {
@@ -52,9 +50,7 @@ impl FromRequestParts<RequestContext> for ActiveUser {
 }
 
 impl DescribeInput for ActiveUser {
-    fn describe_input(spec: &mut InputSpec) {
-        spec.access = Some(RequiredAccess::ActiveUser);
-    }
+    const ACCESS: Option<RequiredAccess> = Some(RequiredAccess::ActiveUser);
 }
 
 impl FromRequestParts<RequestContext> for PartialOrFull {
@@ -66,9 +62,7 @@ impl FromRequestParts<RequestContext> for PartialOrFull {
 }
 
 impl DescribeInput for PartialOrFull {
-    fn describe_input(spec: &mut InputSpec) {
-        spec.access = Some(RequiredAccess::PartialOrFull);
-    }
+    const ACCESS: Option<RequiredAccess> = Some(RequiredAccess::PartialOrFull);
 }
 
 impl FromRequestParts<RequestContext> for OptionalSession {

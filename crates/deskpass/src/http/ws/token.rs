@@ -10,7 +10,7 @@ use hyper::{HeaderMap, Uri};
 use url::form_urlencoded;
 
 use crate::http::error::ApiError;
-use crate::http::request::{DescribeInput, InputSpec, RequestContext, RequiredAccess, bearer_token, client_ip};
+use crate::http::request::{DescribeInput, RequestContext, RequiredAccess, bearer_token, client_ip};
 
 /// The subprotocol that is chosen when a client offers it, so that the response does not repeat a token.
 const SUBPROTOCOL: &str = "deskpass.v1";
@@ -47,9 +47,7 @@ impl FromRequestParts<RequestContext> for SocketAuth {
 }
 
 impl DescribeInput for SocketAuth {
-    fn describe_input(spec: &mut InputSpec) {
-        spec.access = Some(RequiredAccess::ActiveUser);
-    }
+    const ACCESS: Option<RequiredAccess> = Some(RequiredAccess::ActiveUser);
 }
 
 /// The token of a handshake: the header's, from which an offered one must not differ, since an attacker may have chosen either.

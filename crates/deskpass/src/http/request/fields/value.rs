@@ -1,6 +1,7 @@
 //! The types that a field can have. A type reads and describes its values, so the two cannot differ.
 
 use deskpass_core::InvalidId;
+use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
 use crate::http::error::FieldError;
@@ -92,6 +93,12 @@ pub(crate) enum GivenValue {
 impl Default for GivenValue {
     fn default() -> Self {
         Self::Json(Value::Null)
+    }
+}
+
+impl<'de> Deserialize<'de> for GivenValue {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Value::deserialize(deserializer).map(Self::Json)
     }
 }
 
