@@ -20,7 +20,7 @@ use super::{CursorPaging, bad_cursor};
 use crate::App;
 use crate::http::error::ApiError;
 use crate::http::request::{FormattedText, FromFields, Query, Reader, TextFormat, is_hexadecimal};
-use crate::http::response::{DescribeOutput, Reply, described_responses};
+use crate::http::response::{Reply, described_responses};
 use crate::log_export::LogLine;
 
 /// The query of the login log.
