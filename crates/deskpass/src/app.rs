@@ -17,7 +17,7 @@ use deskpass_auth::{
 };
 use deskpass_core::{Clock, CorpId, Entropy, InvalidId, MachineClock, Networks, Role};
 use deskpass_store::{ChainKey, OpenError, Store, StoreError};
-use deskpass_wecom::SettingsError;
+use deskpass_wecom::{SettingsError, Wecom};
 use deskpass_wecom_sim::Simulator;
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinSet;
@@ -129,9 +129,6 @@ pub enum VerifyFileProblem {
 impl App {
     /// Opens the service with the machine's clock, as far as that can be trusted: the service never starts before the newest
     /// record, and at most a day after it unless an independent clock confirms the time.
-    ///
-    /// # Errors
-    /// When the store cannot be opened.
     pub async fn open(settings: Settings) -> Result<Self, StartError> {
         let machine = MachineClock::real();
         let store = storage::open_store(&settings, machine.wall()).await?;
@@ -162,9 +159,6 @@ impl App {
     }
 
     /// Opens the service with the given clock.
-    ///
-    /// # Errors
-    /// When the store cannot be opened.
     pub async fn open_at(settings: Settings, clock: Clock) -> Result<Self, StartError> {
         let store = storage::open_store(&settings, clock.now()).await?;
         Self::with(settings, store, clock).await
@@ -176,7 +170,8 @@ impl App {
         let cache_sync = shared.bus().map(|bus| store.sync_with_nodes(bus));
         let node = entropy.bytes().map_err(Error::from)?;
         let token_cache = token_cache::SharedTokenCache::new(Arc::clone(&shared), clock.clone(), &settings, node);
-        let platform = platform::client_with(&settings, clock.clone(), Arc::new(token_cache))?;
+        let client_settings = platform::client_settings(&settings)?;
+        let platform = Wecom::with_token_cache(client_settings, clock.clone(), Arc::new(token_cache))?;
         let simulator = settings.development.enabled.then(|| platform::simulator(&settings, clock.clone(), entropy));
         let verify_file = platform::verify_file(&settings)?;
         let credential_vault = CredentialVault::new(&settings.sealing_key(), entropy).map_err(StartError::Threads)?;
@@ -224,9 +219,6 @@ impl App {
 
     /// Requires the encryption key that the data was written with: records of another key cannot be verified, so in production
     /// the server does not start. In development mode it logs the problem and continues.
-    ///
-    /// # Errors
-    /// When the key differs, or the store fails.
     pub(crate) async fn require_encryption_key(&self) -> Result<(), StartError> {
         if self.settings.development.enabled || self.auth.verify_encryption_key().await? {
             return Ok(());

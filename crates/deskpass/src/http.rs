@@ -19,10 +19,10 @@ mod system;
 mod ws;
 
 pub(crate) use dispatcher::Dispatcher;
-pub(crate) use error::malformed_head::MalformedHead;
+pub(crate) use error::MalformedHead;
 pub use openapi::description;
-pub use request::access::RequiredAccess;
-pub(crate) use request::context::ReserveConnection;
+pub use request::RequiredAccess;
+pub(crate) use request::ReserveConnection;
 pub(crate) use request::user_agent::device_name;
 pub use route::{RateLimit, Route};
 pub use routes::routes;

@@ -167,16 +167,12 @@ const SKIPPED_STARTS: [char; 3] = ['\t', '\r', '\n'];
 /// and may not recognise the quotes of another one.
 const SEPARATORS: [char; 4] = [';', '\t', '\r', '\n'];
 
-/// Puts a quote mark before what a spreadsheet would treat as a formula, at the start of a cell or after a possible
-/// separator, because untrusted clients choose the text.
+/// Puts a quote mark before what a spreadsheet would treat as a formula, because untrusted clients choose the text.
 fn disarmed(text: &str) -> String {
+    let begins_with = |text: &str, any: &[char]| text.trim_start_matches([' ', '"']).starts_with(any);
     let guard = |text: &str, starts: &[char]| if begins_with(text, starts) { "'" } else { "" };
     let first = guard(text, &SKIPPED_STARTS).to_owned();
     text.split_inclusive(SEPARATORS).fold(first, |cell, part| cell + guard(part, &FORMULA_STARTS) + part)
-}
-
-fn begins_with(text: &str, any: &[char]) -> bool {
-    text.trim_start_matches([' ', '"']).starts_with(any)
 }
 
 #[cfg(test)]

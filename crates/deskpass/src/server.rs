@@ -58,9 +58,6 @@ pub struct Server {
 }
 
 /// Binds the configured address, and returns the settings with the actual port when the configured port is 0.
-///
-/// # Errors
-/// When the address cannot be bound.
 pub async fn listen(settings: Settings) -> Result<(Settings, TcpListener), StartError> {
     let address = settings.listen;
     let refused = |source| StartError::Listen { address, source };
@@ -274,7 +271,8 @@ async fn run_periodic_tasks(app: App) {
     minute.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         tokio::select! {
-            _ = often.tick() => app.metrics.run_upkeep(),
+            // Folds recorded values into their buckets, so that they do not accumulate.
+            _ = often.tick() => app.metrics.handle.run_upkeep(),
             _ = minute.tick() => run_minute_tasks(&app).await,
         }
     }

@@ -4,15 +4,14 @@ use std::io;
 use std::time::{Duration, Instant};
 
 use hyper::StatusCode;
-use metrics::{Counter, Gauge, Histogram, Key, Label, Level, Metadata, Recorder as _};
+use metrics::{Counter, Histogram, Key, Label, Level, Metadata, Recorder as _};
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle, PrometheusRecorder};
 use tracing_appender::non_blocking::WorkerGuard;
 use tracing_subscriber::EnvFilter;
 
 use crate::config::{Log, LogFormat};
 
-/// Writes logs to standard error until the guard is dropped. When the reader is too slow, log lines are dropped: a blocked pipe
-/// must not stop sign-ins.
+/// Logs to standard error until the guard is dropped. Lines are lost when the reader is slow: a full pipe must not stop sign-ins.
 pub(crate) fn start_logging(log: &Log) -> WorkerGuard {
     let (writer, guard) = tracing_appender::non_blocking(io::stderr());
     // These libraries log every value sent to the database and every frame of a socket.
@@ -33,49 +32,24 @@ pub(crate) fn start_logging(log: &Log) -> WorkerGuard {
 #[derive(Debug)]
 pub(crate) struct Metrics {
     recorder: PrometheusRecorder,
-    handle: PrometheusHandle,
-    cached_sessions: Gauge,
-    /// Sign-ins in progress: QR codes that can still be scanned and tokens that can still be collected.
-    under_way: Gauge,
-    /// Whether recent requests to the platform succeeded.
-    platform: Gauge,
-    shared: Gauge,
-    cache_in_sync: Gauge,
-    clock: Gauge,
-    connections: ConnectionMetrics,
-    untrusted_proxy: Counter,
-    sockets: Gauge,
-    socket_messages: Counter,
-    dropped: Counter,
+    pub(crate) handle: PrometheusHandle,
+    /// Connections that were closed immediately: their address has too many, or the reserve is exhausted.
+    pub(crate) rejected_connections: Counter,
+    /// Connections that were closed to make room for others.
+    pub(crate) evicted_connections: Counter,
+    pub(crate) reserve_connections: Counter,
+    /// Requests whose proxy is not trusted.
+    pub(crate) untrusted_proxy_requests: Counter,
+    /// Messages that were sent on sockets.
+    pub(crate) socket_messages: Counter,
+    dropped_messages: Counter,
     socket_closes: [(u16, Counter); CLOSE_CODES.len()],
-    refused: [(&'static str, Counter); SIGN_IN_ERRORS.len()],
+    refused_sign_ins: [(&'static str, Counter); SIGN_IN_ERRORS.len()],
 }
 
+/// The metrics of the rows of a route table: an entry for each row, and the last for requests that match no row.
 #[derive(Debug)]
-struct ConnectionMetrics {
-    turned_away: Counter,
-    evicted: Counter,
-    reserve: Counter,
-}
-
-impl ConnectionMetrics {
-    fn new(counter: impl Fn(&'static str) -> Counter) -> Self {
-        Self {
-            turned_away: counter("deskpass_connections_turned_away_total"),
-            evicted: counter("deskpass_connections_evicted_total"),
-            reserve: counter("deskpass_connections_from_reserve_total"),
-        }
-    }
-}
-
-/// The metrics of the rows of a route table.
-#[derive(Debug)]
-pub(crate) struct RouteMetrics {
-    /// An entry for each row, and one for requests that match no row.
-    routes: Vec<RequestMetrics>,
-    /// An entry for each row; `None` for rows without a rate limit.
-    limited: Vec<Option<Counter>>,
-}
+pub(crate) struct RouteMetrics(Vec<RequestMetrics>);
 
 /// The labels of a row of a route table.
 #[derive(Debug)]
@@ -86,25 +60,14 @@ pub(crate) struct RouteLabels {
     pub(crate) is_limited: bool,
 }
 
-/// The state of the service that gauges show.
-#[derive(Debug)]
-pub(crate) struct Gauges {
-    pub(crate) cached_sessions: usize,
-    pub(crate) sockets: usize,
-    pub(crate) under_way: usize,
-    pub(crate) platform: usize,
-    pub(crate) shared: usize,
-    pub(crate) cache_in_sync: usize,
-    pub(crate) clock: usize,
-    pub(crate) dropped: u64,
-}
-
 #[derive(Debug)]
 struct RequestMetrics {
     ok: Counter,
     refused: Counter,
     failed: Counter,
     seconds: Histogram,
+    /// `None` for rows without a rate limit.
+    limited: Option<Counter>,
 }
 
 /// The reasons why a sign-in through the platform is refused, as the landing address names them.
@@ -113,17 +76,6 @@ pub(crate) const SIGN_IN_ERRORS: [&str; 7] =
 
 /// The close codes of sockets; 1006 stands for a broken connection.
 const CLOSE_CODES: [u16; 13] = [1000, 1001, 1002, 1003, 1006, 1007, 1008, 1009, 1012, 1013, 4401, 4403, 4409];
-
-/// The gauges, which are set when the metrics are rendered.
-const GAUGES: [&str; 7] = [
-    "deskpass_cached_sessions",
-    "deskpass_sign_ins_under_way",
-    "deskpass_platform_ok",
-    "deskpass_shared_ok",
-    "deskpass_cache_in_step",
-    "deskpass_sockets",
-    "deskpass_clock_ok",
-];
 
 const BUCKETS: [f64; 10] = [0.0001, 0.0005, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0];
 
@@ -135,67 +87,27 @@ impl Metrics {
         // The builder fails only for an empty list of buckets.
         let builder = PrometheusBuilder::new();
         let recorder = builder.set_buckets(&BUCKETS).unwrap_or_default().build_recorder();
-        let metadata = METADATA;
-        let gauge = |name| recorder.register_gauge(&Key::from_name(name), &metadata);
-        let [cached_sessions, under_way, platform, shared, cache_in_sync, sockets, clock] = GAUGES.map(gauge);
-        let counter = |name: &'static str| recorder.register_counter(&Key::from_name(name), &metadata);
-        let connections = ConnectionMetrics::new(counter);
-        let untrusted_proxy = counter("deskpass_untrusted_proxy_requests_total");
-        let refused = SIGN_IN_ERRORS.map(|word| {
-            let labels = vec![Label::new("why", word)];
-            let key = Key::from_parts("deskpass_platform_sign_ins_refused_total", labels);
-            (word, recorder.register_counter(&key, &metadata))
-        });
-        let socket_messages = counter("deskpass_socket_messages_total");
-        let dropped = counter("deskpass_messages_dropped_total");
-        let socket_closes = CLOSE_CODES.map(|code| {
-            let labels = vec![Label::new("code", code.to_string())];
-            let key = Key::from_parts("deskpass_sockets_closed_total", labels);
-            (code, recorder.register_counter(&key, &metadata))
-        });
         let handle = recorder.handle();
+        let counter = |name: &'static str| recorder.register_counter(&Key::from_name(name), &METADATA);
+        let labelled = |name: &'static str, label: Label| {
+            recorder.register_counter(&Key::from_parts(name, vec![label]), &METADATA)
+        };
         Self {
-            recorder,
             handle,
-            cached_sessions,
-            under_way,
-            platform,
-            shared,
-            cache_in_sync,
-            clock,
-            connections,
-            untrusted_proxy,
-            sockets,
-            socket_messages,
-            dropped,
-            socket_closes,
-            refused,
+            rejected_connections: counter("deskpass_connections_turned_away_total"),
+            evicted_connections: counter("deskpass_connections_evicted_total"),
+            reserve_connections: counter("deskpass_connections_from_reserve_total"),
+            untrusted_proxy_requests: counter("deskpass_untrusted_proxy_requests_total"),
+            socket_messages: counter("deskpass_socket_messages_total"),
+            dropped_messages: counter("deskpass_messages_dropped_total"),
+            socket_closes: CLOSE_CODES.map(|code| {
+                (code, labelled("deskpass_sockets_closed_total", Label::new("code", code.to_string())))
+            }),
+            refused_sign_ins: SIGN_IN_ERRORS.map(|word| {
+                (word, labelled("deskpass_platform_sign_ins_refused_total", Label::new("why", word)))
+            }),
+            recorder,
         }
-    }
-
-    /// Counts a connection that was closed immediately: its address has too many, or the reserve is exhausted.
-    pub(crate) fn count_rejected_connection(&self) {
-        self.connections.turned_away.increment(1);
-    }
-
-    /// Counts a connection that was closed to make room for another.
-    pub(crate) fn count_evicted_connection(&self) {
-        self.connections.evicted.increment(1);
-    }
-
-    /// Counts a connection from the reserve.
-    pub(crate) fn count_reserve_connection(&self) {
-        self.connections.reserve.increment(1);
-    }
-
-    /// Counts a request that was rejected because its proxy is not trusted.
-    pub(crate) fn count_untrusted_proxy(&self) {
-        self.untrusted_proxy.increment(1);
-    }
-
-    /// Counts a message that is sent on a socket.
-    pub(crate) fn count_socket_message(&self) {
-        self.socket_messages.increment(1);
     }
 
     /// Counts a closed socket by its close code.
@@ -207,63 +119,50 @@ impl Metrics {
 
     /// Counts a refused sign-in through the platform, by its reason.
     pub(crate) fn count_refused_sign_in(&self, word: &str) {
-        if let Some((_, counter)) = self.refused.iter().find(|(known, _)| *known == word) {
+        if let Some((_, counter)) = self.refused_sign_ins.iter().find(|(known, _)| *known == word) {
             counter.increment(1);
         }
     }
 
     /// The metrics of the rows of a route table, registered here.
     pub(crate) fn for_routes(&self, rows: impl IntoIterator<Item = RouteLabels>) -> RouteMetrics {
-        let (mut routes, mut limited) = (Vec::new(), Vec::new());
-        for RouteLabels { method, path, is_limited } in rows {
-            routes.push(self.request_metrics(method, path));
-            let key = Key::from_parts("deskpass_limited_total", vec![Label::new("route", path)]);
-            limited.push(is_limited.then(|| self.recorder.register_counter(&key, &METADATA)));
-        }
-        routes.push(self.request_metrics("other".into(), "other"));
-        RouteMetrics { routes, limited }
+        let other = RouteLabels { method: "other".into(), path: "other", is_limited: false };
+        RouteMetrics(rows.into_iter().chain([other]).map(|row| self.request_metrics(row)).collect())
     }
 
-    fn request_metrics(&self, method: String, path: &'static str) -> RequestMetrics {
+    fn request_metrics(&self, RouteLabels { method, path, is_limited }: RouteLabels) -> RequestMetrics {
         let labels = vec![Label::new("method", method), Label::new("route", path)];
         let counter = |outcome: &'static str| {
             let labels = labels.iter().cloned().chain([Label::new("outcome", outcome)]).collect::<Vec<_>>();
             self.recorder.register_counter(&Key::from_parts("deskpass_requests_total", labels), &METADATA)
         };
         let seconds = Key::from_parts("deskpass_request_seconds", labels.clone());
+        let limited = Key::from_parts("deskpass_limited_total", vec![Label::new("route", path)]);
         RequestMetrics {
             ok: counter("ok"),
             refused: counter("refused"),
             failed: counter("failed"),
             seconds: self.recorder.register_histogram(&seconds, &METADATA),
+            limited: is_limited.then(|| self.recorder.register_counter(&limited, &METADATA)),
         }
     }
 
-    /// The metrics in Prometheus' text format, with the gauges as given.
-    pub(crate) fn render(&self, now: &Gauges) -> String {
-        #[expect(clippy::cast_precision_loss, reason = "a gauge is a float; no count here reaches 2^52")]
-        let gauge = |gauge: &Gauge, count: usize| gauge.set(count as f64);
-        gauge(&self.cached_sessions, now.cached_sessions);
-        gauge(&self.sockets, now.sockets);
-        gauge(&self.under_way, now.under_way);
-        gauge(&self.platform, now.platform);
-        gauge(&self.shared, now.shared);
-        gauge(&self.cache_in_sync, now.cache_in_sync);
-        gauge(&self.clock, now.clock);
-        self.dropped.absolute(now.dropped);
+    /// The metrics in Prometheus' text format, with the gauges and the number of dropped messages as given.
+    pub(crate) fn render(&self, gauges: &[(&'static str, usize)], dropped_messages: u64) -> String {
+        for (name, value) in gauges {
+            let gauge = self.recorder.register_gauge(&Key::from_name(*name), &METADATA);
+            #[expect(clippy::cast_precision_loss, reason = "a gauge is a float; no count here reaches 2^52")]
+            gauge.set(*value as f64);
+        }
+        self.dropped_messages.absolute(dropped_messages);
         self.handle.render()
-    }
-
-    /// Folds recorded values into their buckets; called periodically, so that they do not accumulate.
-    pub(crate) fn run_upkeep(&self) {
-        self.handle.run_upkeep();
     }
 }
 
 impl RouteMetrics {
     /// Counts a response under its row of the table; `None` is a request that matches no row.
     pub(crate) fn record_response(&self, row: Option<usize>, status: StatusCode, elapsed: Duration) {
-        let Some(figures) = row.map_or_else(|| self.routes.last(), |row| self.routes.get(row)) else { return };
+        let Some(figures) = row.map_or_else(|| self.0.last(), |row| self.0.get(row)) else { return };
         let outcome = match status.as_u16() {
             ..400 => &figures.ok,
             400..500 => &figures.refused,
@@ -275,7 +174,7 @@ impl RouteMetrics {
 
     /// Counts a request that exceeded the rate limit of its row.
     pub(crate) fn count_rate_limited(&self, row: usize) {
-        if let Some(Some(counter)) = self.limited.get(row) {
+        if let Some(RequestMetrics { limited: Some(counter), .. }) = self.0.get(row) {
             counter.increment(1);
         }
     }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use deskpass_core::{ClockDoubt, ClockDoubtReason, ClockTrust, ReferenceSource, ReferenceTime, Timestamp};
+use deskpass_core::{ClockDoubtReason, ClockTrust, ReferenceSource, ReferenceTime, Timestamp};
 use jiff::fmt::rfc2822;
 
 use super::App;
@@ -24,8 +24,7 @@ pub(super) const DAY: Duration = Duration::from_hours(24);
 const MAX_DEVELOPMENT_GAP: Duration = Duration::from_hours(30 * 24);
 
 impl App {
-    /// Compares the clock with the machine's and, where there is one, with an independent clock. Runs at the start and once a
-    /// minute.
+    /// Compares the clock with the machine's and with an independent one, if any. Runs at the start and once a minute.
     pub(crate) async fn review_clock(&self) {
         let clock = &self.auth.clock;
         let (before, witness) = (clock.trust(), self.witness().await);
@@ -73,7 +72,11 @@ impl App {
         match database {
             Some(ReferenceTime { time, .. }) if agrees(time) && clock.trust() == ClockTrust::Trusted => database,
             Some(_) => self.platform_witness(true).await.or(database),
-            None => self.platform_witness(self.needs_witness()).await,
+            None => {
+                let apart = clock_difference(clock.machine(), clock.now());
+                let is_needed = clock.trust() != ClockTrust::Trusted || apart > MAX_SLEWED_DIFFERENCE;
+                self.platform_witness(is_needed).await
+            }
         }
     }
 
@@ -90,11 +93,6 @@ impl App {
         Some(ReferenceTime { time: self.platform_date()?, source: ReferenceSource::Platform })
     }
 
-    fn needs_witness(&self) -> bool {
-        let clock = &self.auth.clock;
-        clock.trust() != ClockTrust::Trusted || clock_difference(clock.machine(), clock.now()) > MAX_SLEWED_DIFFERENCE
-    }
-
     /// The platform's current time, from the date of its newest response, if that is recent.
     fn platform_date(&self) -> Option<Timestamp> {
         let seen = self.auth.platform.last_date()?;
@@ -103,8 +101,7 @@ impl App {
         (age <= PLATFORM_DATE_MAX_AGE).then(|| Timestamp::from_millis(date.as_millisecond()) + age)
     }
 
-    /// Confirms the machine's time on behalf of the operator, who has compared it with another clock. Returns `false` when it is
-    /// earlier than the time of the service.
+    /// Confirms the machine's time for the operator, who has checked it; `false` when it is before the time of the service.
     pub(crate) async fn confirm_machine_clock(&self) -> bool {
         let clock = &self.auth.clock;
         if clock.machine() + MAX_SLEWED_DIFFERENCE < clock.now() {
@@ -150,11 +147,6 @@ pub(crate) fn operator_advice(reason: ClockDoubtReason) -> &'static str {
             "synchronise the machine's clock with NTP (timedatectl set-ntp true)"
         }
     }
-}
-
-/// How far the machine's time is ahead, in whole seconds; negative when it is behind.
-pub(crate) fn ahead_seconds(doubt: ClockDoubt) -> i64 {
-    doubt.ahead / 1_000
 }
 
 /// The absolute difference of two timestamps.

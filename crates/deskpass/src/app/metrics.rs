@@ -4,21 +4,23 @@ use deskpass_core::ClockTrust;
 use deskpass_wecom::Circuit;
 
 use super::App;
-use crate::telemetry::Gauges;
 
 impl App {
     /// All metrics in Prometheus' text format.
     pub(crate) fn render_metrics(&self) -> String {
         let auth = &self.auth;
-        self.metrics.render(&Gauges {
-            cached_sessions: auth.store.cached_sessions(),
-            sockets: auth.sockets.len(),
-            under_way: auth.shared.sign_ins.len(),
-            platform: usize::from(matches!(auth.platform.circuit(), Circuit::Closed | Circuit::Untried)),
-            shared: usize::from(auth.shared.is_up()),
-            cache_in_sync: usize::from(auth.store.is_cache_trusted()),
-            clock: usize::from(auth.clock.trust() == ClockTrust::Trusted),
-            dropped: auth.shared.messages.dropped(),
-        })
+        // Whether recent requests to the platform succeeded.
+        let platform_ok = matches!(auth.platform.circuit(), Circuit::Closed | Circuit::Untried);
+        let gauges = [
+            ("deskpass_cached_sessions", auth.store.cached_sessions()),
+            // QR codes that can still be scanned and tokens that can still be collected.
+            ("deskpass_sign_ins_under_way", auth.shared.sign_ins.len()),
+            ("deskpass_platform_ok", usize::from(platform_ok)),
+            ("deskpass_shared_ok", usize::from(auth.shared.is_up())),
+            ("deskpass_cache_in_step", usize::from(auth.store.is_cache_trusted())),
+            ("deskpass_sockets", auth.sockets.len()),
+            ("deskpass_clock_ok", usize::from(auth.clock.trust() == ClockTrust::Trusted)),
+        ];
+        self.metrics.render(&gauges, auth.shared.messages.dropped())
     }
 }

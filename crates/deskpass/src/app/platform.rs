@@ -2,11 +2,10 @@
 
 use std::fs;
 use std::path::Path;
-use std::sync::Arc;
 use std::time::Duration;
 
 use deskpass_core::{Clock, Entropy};
-use deskpass_wecom::{Hosts, SettingsError, Timeouts, TokenCache, Url, Wecom, WecomSettings};
+use deskpass_wecom::{Hosts, SettingsError, Timeouts, Url, Wecom, WecomSettings};
 use deskpass_wecom_sim::{Domains, Simulator, SimulatorConfig};
 
 use super::{StartError, VerifyFileProblem};
@@ -23,16 +22,8 @@ pub(crate) fn client(settings: &Settings, clock: Clock) -> Result<Wecom, Setting
     Wecom::new(client_settings(settings)?, clock)
 }
 
-/// The platform's client, for a node that shares the access token with other nodes.
-pub(super) fn client_with(
-    settings: &Settings,
-    clock: Clock,
-    token_cache: Arc<dyn TokenCache>,
-) -> Result<Wecom, SettingsError> {
-    Wecom::with_token_cache(client_settings(settings)?, clock, token_cache)
-}
-
-fn client_settings(settings: &Settings) -> Result<WecomSettings, SettingsError> {
+/// The settings of the platform's client.
+pub(super) fn client_settings(settings: &Settings) -> Result<WecomSettings, SettingsError> {
     let platform = &settings.platform;
     let url = |name, text: &str| Url::parse(text).map_err(|_| SettingsError::Address(name));
     let secret = platform.secret.as_ref().map_or(SIMULATED_SECRET, |secret| secret.expose());

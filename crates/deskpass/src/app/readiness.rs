@@ -19,22 +19,18 @@ const READINESS_CACHE_TTL: Duration = Duration::from_secs(1);
 #[derive(Debug, Default)]
 pub(crate) struct ReadinessCache(Arc<Mutex<Option<(Timestamp, StoreHealth)>>>);
 
-/// The result of a probe of the stores.
-#[derive(Clone, Copy, Debug)]
+/// The result of a probe of the stores; both are down unless it says otherwise.
+#[derive(Clone, Copy, Debug, Default)]
 struct StoreHealth {
     store: bool,
     shared: bool,
-}
-
-impl StoreHealth {
-    const DOWN: Self = Self { store: false, shared: false };
 }
 
 /// Whether the service is ready, and the state of its dependencies.
 #[derive(Clone, Copy, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "Readiness")]
 pub(crate) struct ReadinessReport {
-    ready: bool,
+    pub(crate) ready: bool,
     draining: bool,
     #[schemars(extend("enum" = ["development", "production"]))]
     mode: &'static str,
@@ -73,11 +69,6 @@ struct Dependencies {
 }
 
 impl ReadinessReport {
-    /// Whether this process accepts requests.
-    pub(crate) fn is_ready(&self) -> bool {
-        self.ready
-    }
-
     /// Why the service is not ready, in English and Chinese.
     pub(crate) fn cause(&self) -> [&'static str; 2] {
         if self.draining { ["shutting down", "正在停机"] } else { ["store unavailable", "存储不可用"] }
@@ -89,7 +80,7 @@ impl App {
     pub(crate) async fn readiness(&self, probe_timeout: Option<Duration>) -> ReadinessReport {
         let health = match probe_timeout {
             None => store_health(self).await,
-            Some(limit) => timeout(limit, store_health(self)).await.unwrap_or(StoreHealth::DOWN),
+            Some(limit) => timeout(limit, store_health(self)).await.unwrap_or_default(),
         };
         let draining = self.is_draining();
         let word = |works| if works { "ok" } else { "unavailable" };
@@ -111,8 +102,8 @@ impl App {
 
 fn clock_doubt(app: &App) -> Option<ClockDoubt> {
     let ClockTrust::Doubted(doubt) = app.auth.clock.trust() else { return None };
-    let (reason, ahead_seconds) = (doubt.reason.name(), clock::ahead_seconds(doubt));
-    Some(ClockDoubt { reason, ahead_seconds, action: clock::operator_advice(doubt.reason) })
+    let (reason, action) = (doubt.reason.name(), clock::operator_advice(doubt.reason));
+    Some(ClockDoubt { reason, ahead_seconds: doubt.ahead / 1_000, action })
 }
 
 fn platform(app: &App) -> &'static str {
@@ -132,15 +123,14 @@ async fn store_health(app: &App) -> StoreHealth {
         Some((at, seen)) if app.auth.clock.now().since(at) < READINESS_CACHE_TTL => seen,
         _ => {
             let app = app.clone();
-            // The probe continues when its caller gives up: otherwise every retry would start another one against a store that
-            // has not answered yet.
+            // The probe continues when its caller gives up: otherwise every retry would start another on a store that hangs.
             let looking = tokio::spawn(async move {
                 let found = probe(&app).await;
                 // Dated when it ended, so that the checks that waited for it do not probe again.
                 *seen = Some((app.auth.clock.now(), found));
                 found
             });
-            looking.await.unwrap_or(StoreHealth::DOWN)
+            looking.await.unwrap_or_default()
         }
     }
 }

@@ -5,23 +5,18 @@ pub(crate) mod employees;
 pub(crate) mod ip_rules;
 pub(crate) mod links;
 pub(crate) mod login_log;
-pub(crate) mod matrix;
 pub(crate) mod roles;
 pub(crate) mod service_keys;
 pub(crate) mod sessions;
 pub(crate) mod statistics;
 
-use deskpass_auth::AccessScope;
 use deskpass_core::{CorpId, EmployeeId, EmployeeKey};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::App;
-use crate::http::error::field_error::{FieldError, FieldErrors};
-use crate::http::error::{ApiError, BadRequest};
-use crate::http::request::authority::{Admin, Reader};
-use crate::http::request::change::CheckedInput;
-use crate::http::request::fields::FromFields;
+use crate::http::error::{ApiError, FieldError};
+use crate::http::request::{Admin, CheckedInput, FromFields};
 
 /// A change that was made.
 #[derive(Debug, JsonSchema, Serialize)]
@@ -46,7 +41,7 @@ pub(crate) struct EmployeeRef {
 impl EmployeeRef {
     /// The employee's key; without a corporation, in the caller's own.
     pub(crate) fn key_in_own_corp(&self, admin: &Admin, app: &App) -> EmployeeKey {
-        let own = CorpId::parse(admin.caller.person().key.corp()).ok();
+        let own = CorpId::parse(admin.caller.0.person().key.corp()).ok();
         app.auth.resolve_key(self.corp.as_ref().or(own.as_ref()), &self.id)
     }
 
@@ -88,14 +83,10 @@ impl CursorPaging {
     }
 }
 
-/// The error of a field that is well-formed but not valid for this service.
-pub(crate) fn field_error(field: &'static str, why: [&'static str; 2]) -> ApiError {
-    BadRequest::Fields(FieldErrors::from([(field.into(), FieldError::Format(why))])).into()
-}
-
 /// The error of a cursor that this list did not return.
 pub(crate) fn bad_cursor() -> ApiError {
-    field_error("after", ["must be the next value of a page of the same list", "必须是同一列表上一页返回的 next"])
+    let why = ["must be the next value of a page of the same list", "必须是同一列表上一页返回的 next"];
+    ApiError::field("after", FieldError::Format(why))
 }
 
 /// An existing employee, as the path names them.
@@ -109,16 +100,4 @@ impl CheckedInput for ExistingEmployee {
         admin.administrator(app).require_employee(&key).await?;
         Ok(Self(key))
     }
-}
-
-/// The access scope of a list. A caller who may see one department only cannot ask for another.
-pub(crate) async fn list_scope(
-    reader: &Reader,
-    app: &App,
-    corp: Option<&CorpId>,
-    department: Option<&str>,
-) -> Result<AccessScope, ApiError> {
-    let scope = reader.access_scope(app, corp).await?;
-    let other = department.is_some_and(|name| *name != *reader.caller.person().department);
-    if scope.department_id.is_some() && other { reader.deny(app).await } else { Ok(scope) }
 }

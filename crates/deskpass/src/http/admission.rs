@@ -1,5 +1,4 @@
-//! Rejects requests before routing: those on a reserve connection, and those of an untrusted proxy. An untrusted proxy behind a
-//! trusted one is only recorded.
+//! Rejects requests before routing: on reserve connections, and of untrusted proxies. One behind a trusted proxy is recorded.
 
 use std::net::IpAddr;
 
@@ -8,8 +7,7 @@ use deskpass_core::{is_private, unlisted_proxy};
 
 use crate::App;
 use crate::http::error::ApiError;
-use crate::http::request::client::{X_FORWARDED_FOR, forwarded_for};
-use crate::http::request::context::ReserveConnection;
+use crate::http::request::{ReserveConnection, X_FORWARDED_FOR, forwarded_for};
 use crate::untrusted_proxies::ForwardOutcome;
 
 /// The routes whose response does not depend on the client's address.
@@ -53,6 +51,6 @@ pub(crate) fn check(app: &App, peer: IpAddr, request: &Request) -> Option<ApiErr
 }
 
 fn note(app: &App, address: IpAddr, outcome: ForwardOutcome) {
-    app.metrics.count_untrusted_proxy();
+    app.metrics.untrusted_proxy_requests.increment(1);
     app.untrusted_proxies.note(address, outcome, app.auth.clock.now());
 }

@@ -1,13 +1,11 @@
 //! Handlers below `/api/auth`.
 
 pub(crate) mod bind;
-pub(crate) mod introspect;
 pub(crate) mod oauth2;
 pub(crate) mod otp;
 pub(crate) mod permissions;
 pub(crate) mod scan;
 pub(crate) mod scan_events;
-pub(crate) mod scan_state;
 pub(crate) mod session;
 pub(crate) mod sessions;
 pub(crate) mod sign_ins;

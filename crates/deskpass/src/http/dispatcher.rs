@@ -17,12 +17,9 @@ use hyper::{Method, Request, StatusCode};
 
 use crate::App;
 use crate::config::Language;
-use crate::http::error::malformed_head::MalformedHead;
-use crate::http::error::{ApiError, BadRequest};
-use crate::http::request::context::RequestContext;
-use crate::http::request::language;
-use crate::http::response::envelope::{self, Outcome};
-use crate::http::response::error_body::{ErrorBody, ErrorContext};
+use crate::http::error::{ApiError, BadRequest, MalformedHead};
+use crate::http::request::{RequestContext, language};
+use crate::http::response::{ErrorBody, ErrorContext, Outcome, envelope};
 use crate::http::route::{RateLimit, Route};
 use crate::http::routes::routes;
 use crate::http::{admission, openapi, pages, rate_limit};
@@ -129,8 +126,7 @@ impl Dispatcher {
         response
     }
 
-    /// Whether the request names an accepted host. In production every host is accepted, since addresses and origins come from
-    /// the settings.
+    /// Whether the host of a request is accepted: in production always, since addresses and origins come from the settings.
     fn accepts_host<B>(&self, request: &Request<B>) -> bool {
         let Some(hosts) = &self.hosts else { return true };
         // Browsers always send a host. An absolute target names the same host: other requests were rejected before.
@@ -220,8 +216,7 @@ impl Dispatcher {
         HeaderValue::from_str(&methods.collect::<Vec<_>>().join(", ")).unwrap_or(HeaderValue::from_static(""))
     }
 
-    /// Counts and logs a response under its row of the table. The requested path is not logged: it may contain anything, even a
-    /// token.
+    /// Counts and logs a response under its row of the table. The requested path is not logged, since it may contain a token.
     fn record(&self, matched: &MatchedRequest<'_>, status: StatusCode, elapsed: Duration) {
         self.route_metrics.record_response(matched.route.map(|(row, _)| row), status, elapsed);
         let route = matched.route.map_or("other", |(_, route)| route.path);
@@ -321,7 +316,7 @@ mod tests {
     use http_body_util::BodyExt as _;
 
     use super::*;
-    use crate::http::request::access::RequiredAccess;
+    use crate::http::request::RequiredAccess;
 
     /// A service in a directory of its own, with an additional route whose handler panics.
     async fn panicking(directory: &std::path::Path) -> Dispatcher {

@@ -1,9 +1,9 @@
 //! All errors of the HTTP layer.
 
 mod bad_request;
-pub(crate) mod error_info;
-pub(crate) mod field_error;
-pub(crate) mod malformed_head;
+mod error_info;
+mod field_error;
+mod malformed_head;
 
 use std::fmt;
 
@@ -14,9 +14,11 @@ use deskpass_wecom::Error as PlatformError;
 use hyper::StatusCode;
 
 use crate::app::readiness::ReadinessReport;
-use crate::http::error::error_info::ErrorInfo;
 
 pub(crate) use bad_request::BadRequest;
+pub(crate) use error_info::ErrorInfo;
+pub(crate) use field_error::{FieldError, FieldErrors};
+pub(crate) use malformed_head::MalformedHead;
 
 /// Why a request failed.
 #[derive(Clone, Debug)]
@@ -66,6 +68,11 @@ impl ApiError {
     /// An unexpected error.
     pub(crate) fn unexpected(detail: &dyn fmt::Display) -> Self {
         Self::Internal(ErrorCause::Unexpected, detail.to_string())
+    }
+
+    /// The error of a single field.
+    pub(crate) fn field(name: &'static str, problem: FieldError) -> Self {
+        BadRequest::Fields(FieldErrors::from([(name.into(), problem)])).into()
     }
 
     pub(crate) fn info(&self) -> ErrorInfo {

@@ -2,9 +2,8 @@
 
 use axum::handler::Handler;
 
-use crate::http::request::context::RequestContext;
-use crate::http::request::describe::{DescribeInput, InputSpec};
-use crate::http::response::describe::{DescribeOutput, OutputSpec};
+use crate::http::request::{DescribeInput, InputSpec, RequestContext};
+use crate::http::response::{DescribeOutput, OutputSpec};
 
 /// What a handler reads and replies with.
 #[derive(Debug, Default)]
@@ -30,7 +29,7 @@ macro_rules! operation {
             $($argument: DescribeInput,)*
         {
             fn describe(spec: &mut OperationSpec) {
-                $($argument::describe_input(&mut spec.input);)*
+                $(spec.input.takes::<$argument>();)*
                 Answer::describe_output(&mut spec.output);
             }
         }

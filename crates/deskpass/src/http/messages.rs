@@ -2,7 +2,6 @@
 
 mod posting;
 
-use axum::extract::State;
 use deskpass_auth::Delivery;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -10,9 +9,8 @@ use serde::Serialize;
 use self::posting::PostedMessages;
 use crate::App;
 use crate::http::error::ApiError;
-use crate::http::request::detached::run_to_completion;
-use crate::http::request::service::{MessagesScope, Service};
-use crate::http::response::envelope::Reply;
+use crate::http::request::{MessagesScope, Service, run_to_completion};
+use crate::http::response::Reply;
 
 /// The result of sending messages.
 #[derive(JsonSchema, Serialize)]
@@ -39,7 +37,7 @@ impl From<Delivery> for SentMessage {
 
 /// Sends messages, all or none.
 pub(crate) async fn send(
-    State(app): State<App>,
+    app: App,
     Service(_, PostedMessages(messages)): Service<MessagesScope, PostedMessages>,
 ) -> Result<Reply<Sent>, ApiError> {
     // Accepted messages are delivered even when the service disconnects before the response.

@@ -10,10 +10,8 @@ use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
 use crate::http::handler::OperationSpec;
-use crate::http::request::access::RequiredAccess;
-use crate::http::request::describe::BodySpec;
-use crate::http::request::fields::FieldSpec;
-use crate::http::response::describe::SuccessBody;
+use crate::http::request::{BodySpec, FieldSpec, RequiredAccess};
+use crate::http::response::SuccessBody;
 use crate::http::route::Route;
 use crate::http::routes::routes;
 
@@ -35,7 +33,8 @@ fn describe(table: &[Route]) -> Value {
         settings.meta_schema = None;
     });
     let mut generator = settings.into_generator();
-    failures::describe(&mut generator);
+    // For the responses to refer to.
+    generator.subschema_for::<failures::Failure>();
     let mut paths: Map<String, Value> = Map::new();
     let mut tags: Vec<[&str; 2]> = Vec::new();
     for (place, route) in table.iter().filter(|route| route.is_described()).enumerate() {
@@ -112,20 +111,10 @@ fn access_name(access: RequiredAccess) -> &'static str {
 }
 
 fn security(access: RequiredAccess, spec: &OperationSpec) -> Value {
-    match access {
-        RequiredAccess::PartialOrFull
-        | RequiredAccess::TokenHolder
-        | RequiredAccess::ActiveUser
-        | RequiredAccess::Reader
-        | RequiredAccess::Admin
-        | RequiredAccess::HighRisk
-        | RequiredAccess::Service => {
-            json!([{ "bearer": [] }])
-        }
-        RequiredAccess::Anyone | RequiredAccess::Developer | RequiredAccess::Operator if spec.input.accepts_token => {
-            json!([{}, { "bearer": [] }])
-        }
-        RequiredAccess::Anyone | RequiredAccess::Developer | RequiredAccess::Operator => json!([]),
+    match (access.needs_token(), spec.input.accepts_token) {
+        (true, _) => json!([{ "bearer": [] }]),
+        (false, true) => json!([{}, { "bearer": [] }]),
+        (false, false) => json!([]),
     }
 }
 
@@ -156,14 +145,9 @@ fn request_body(body: &BodySpec) -> Value {
 
 /// The successful responses of a route, by status.
 fn success(spec: &OperationSpec, generator: &mut SchemaGenerator) -> Map<String, Value> {
-    let mut headers = json!({ "X-Request-Id": { "$ref": "#/components/headers/X-Request-Id" } });
-    let mut also = |name: &str| {
-        if let Some(headers) = headers.as_object_mut() {
-            headers.insert(name.into(), json!({ "$ref": format!("#/components/headers/{name}") }));
-        }
-    };
+    let mut headers = Map::from_iter([failures::header("X-Request-Id")]);
     if spec.output.sets_cookie {
-        also("Set-Cookie");
+        headers.extend([failures::header("Set-Cookie")]);
     }
     if spec.output.switches {
         let switched = json!({ "description": "The connection is now a WebSocket", "headers": headers });
@@ -171,20 +155,17 @@ fn success(spec: &OperationSpec, generator: &mut SchemaGenerator) -> Map<String,
     }
     let mut content = Map::new();
     for success in &spec.output.success {
-        match success {
-            SuccessBody::Data(data) => {
-                drop(content.insert("application/json".into(), envelope(&data(generator).into())));
-            }
-            SuccessBody::Flat(data) => {
-                drop(content.insert("application/json".into(), flat_envelope(&data(generator).into())));
-            }
-            SuccessBody::Plain(kind) => drop(content.insert((*kind).into(), json!({ "schema": plain(kind) }))),
+        let (kind, schema) = match success {
+            SuccessBody::Data(data) => ("application/json", envelope(&data(generator).into())),
+            SuccessBody::Flat(data) => ("application/json", flat_envelope(&data(generator).into())),
+            SuccessBody::Plain(kind) => (*kind, json!({ "schema": plain(kind) })),
             SuccessBody::Redirect => {
-                also("Location");
+                headers.extend([failures::header("Location")]);
                 let sent_on = json!({ "description": "The browser is redirected", "headers": headers });
                 return Map::from_iter([("303".into(), sent_on)]);
             }
-        }
+        };
+        content.insert(kind.into(), schema);
     }
     Map::from_iter([("200".into(), json!({ "description": "Success", "headers": headers, "content": content }))])
 }

@@ -6,7 +6,6 @@ mod site;
 mod template;
 
 use axum::body::Body;
-use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
 use hyper::header::{
     CACHE_CONTROL, CONTENT_ENCODING, CONTENT_LANGUAGE, CONTENT_SECURITY_POLICY, CONTENT_TYPE, COOKIE, ETAG,
@@ -18,7 +17,6 @@ use self::site::{File, SITE};
 use crate::App;
 use crate::config::Language;
 use crate::http::error::ApiError;
-use crate::http::request::language::ClientLanguage;
 
 /// Allows resources of this origin only, no inline code, no text as markup or script, and no framing by other pages.
 const CONTENT_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
@@ -43,11 +41,7 @@ pub(crate) fn prepare() {
 }
 
 /// Serves a page.
-pub(crate) async fn page(
-    uri: Uri,
-    ClientLanguage(preferred): ClientLanguage,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
+pub(crate) async fn page(uri: Uri, preferred: Language, headers: HeaderMap) -> Result<Response, ApiError> {
     let language = language_cookie(&headers).unwrap_or(preferred);
     let file = SITE.page(uri.path(), language).ok_or(ApiError::PathNotFound)?;
     let mut response = serve_file(file, &headers, REVALIDATE);
@@ -114,7 +108,7 @@ pub(crate) async fn add_slash(uri: Uri) -> Response {
 }
 
 /// Serves the file with which the platform verifies the domain.
-pub(crate) async fn verify_file(State(app): State<App>, uri: Uri) -> Result<Response, ApiError> {
+pub(crate) async fn verify_file(app: App, uri: Uri) -> Result<Response, ApiError> {
     let requested = uri.path().trim_start_matches('/');
     let (_, text) = app.verify_file.as_ref().filter(|(name, _)| name == requested).ok_or(ApiError::PathNotFound)?;
     Ok(([(CONTENT_TYPE, "text/plain; charset=utf-8")], text.clone()).into_response())

@@ -11,11 +11,9 @@ use hyper::header::HeaderValue;
 
 use crate::App;
 use crate::http::auth::scan;
-use crate::http::request::client::{X_FORWARDED_FOR, client_address};
-use crate::http::request::context::RequestContext;
-use crate::http::response::envelope::Outcome;
-use crate::http::route::RateLimit;
-use crate::http::route::Route;
+use crate::http::request::{RequestContext, X_FORWARDED_FOR, client_address};
+use crate::http::response::Outcome;
+use crate::http::route::{RateLimit, Route};
 
 /// The subject of a limit: the client, whose address is resolved only when needed, or the ticket of the request.
 struct RequestSubject {
@@ -32,23 +30,22 @@ pub(crate) async fn run_limited(
     context: RequestContext,
 ) -> Result<Response, Duration> {
     let limit = route.limit;
-    let Some(rate) = limit.rate(&app.settings.limits) else {
+    let Some(key_and_rate) = limit.key_and_rate(&app.settings.limits) else {
         return Ok((route.handler)(request, context).await);
     };
     let subject = RequestSubject::of(limit, &request, context.peer);
     if limit != RateLimit::Verify {
-        subject.count(app, limit, rate).await?;
+        subject.count(app, key_and_rate).await?;
         return Ok((route.handler)(request, context).await);
     }
     let response = (route.handler)(request, context).await;
     if let Some(Outcome::Negative(_)) = response.extensions().get() {
-        subject.count(app, limit, rate).await?;
+        subject.count(app, key_and_rate).await?;
     }
     Ok(response)
 }
 
-/// Whether a ticket was issued. When the store fails, it counts as issued: the handler fails as well then, and browsers behind
-/// one address do not use up each other's limit.
+/// Whether a ticket was issued; also when the store fails, so that browsers behind one address do not use up each other's limit.
 async fn is_issued(app: &App, ticket: &Digest) -> bool {
     let found = app.auth.shared.sign_ins.read_with(ticket, app.auth.clock.now(), |_| ()).await;
     found.map_or(true, |found| found.is_some())
@@ -60,15 +57,15 @@ impl RequestSubject {
         Self { peer, forwarded: request.headers().get_all(X_FORWARDED_FOR).iter().cloned().collect(), ticket }
     }
 
-    async fn count(self, app: &App, limit: RateLimit, rate: Rate) -> Result<(), Duration> {
+    async fn count(self, app: &App, (key, rate): (&[u8], Rate)) -> Result<(), Duration> {
         // Only issued tickets have a count of their own: a client could make up any number of others.
-        let (counted, key) = match self.ticket {
+        let (counted, subject) = match self.ticket {
             Some(ticket) if is_issued(app, &ticket).await => (LimitSubject::Ticket, ticket),
             _ => {
                 let address = rate_limit_address(client_address(app, self.peer, self.forwarded.iter()).decided);
-                (LimitSubject::Client, Digest::of(&[limit.name(), address.to_string().as_bytes()]))
+                (LimitSubject::Client, Digest::of(&[key, address.to_string().as_bytes()]))
             }
         };
-        app.auth.shared.limits.admit(counted, &key, rate, app.auth.clock.now()).await
+        app.auth.shared.limits.admit(counted, &subject, rate, app.auth.clock.now()).await
     }
 }

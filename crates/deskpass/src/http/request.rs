@@ -1,19 +1,34 @@
 //! The parts of a request that handlers read: tokens, authority, the client's address, fields of body, query and path.
 
-pub(crate) mod access;
-pub(crate) mod authority;
-pub(crate) mod body;
-pub(crate) mod change;
-pub(crate) mod client;
-pub(crate) mod context;
-pub(crate) mod cookies;
-pub(crate) mod describe;
-pub(crate) mod detached;
+mod access;
+mod authority;
+mod body;
+mod change;
+mod client;
+mod context;
+mod cookies;
+mod describe;
+mod detached;
 pub(crate) mod fields;
 pub(crate) mod language;
-pub(crate) mod opener;
-pub(crate) mod query;
-pub(crate) mod restricted;
-pub(crate) mod service;
-pub(crate) mod token;
+mod opener;
+mod query;
+mod token;
 pub(crate) mod user_agent;
+
+pub use access::RequiredAccess;
+pub(crate) use authority::{Admin, Developer, HomeAdmin, IntrospectScope, MessagesScope, Operator, Reader, Service};
+pub(crate) use body::{FormOrJson, FullRequest, JsonBody, OptionalBody, json_text};
+pub(crate) use change::{CheckedInput, HighRisk, HomeOnly, InBody, InPath, PathAndBody};
+pub(crate) use client::{X_FORWARDED_FOR, client_address, client_ip, forwarded_for};
+pub(crate) use context::{RequestContext, ReserveConnection};
+pub(crate) use cookies::{CookieKind, Cookies, cookie_name};
+pub(crate) use describe::{BodySpec, DescribeInput, InputSpec};
+pub(crate) use detached::run_to_completion;
+pub(crate) use fields::{
+    FieldKind, FieldSpec, FieldValue, Fields, FormattedText, FromFields, GivenValue, InvalidFields, Members, ServiceKeyId,
+    SignInId, TextFormat, describe_fields, is_hexadecimal,
+};
+pub(crate) use opener::OpenedByPage;
+pub(crate) use query::{Path, Query, path_fields};
+pub(crate) use token::{OptionalSession, bearer_token};

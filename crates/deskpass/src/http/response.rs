@@ -1,11 +1,19 @@
 //! The responses of handlers: the envelope, error bodies, redirects, pictures.
 
-pub(crate) mod describe;
+mod describe;
 pub(crate) mod envelope;
-pub(crate) mod error_body;
+mod error_body;
 pub(crate) mod landing;
-pub(crate) mod login_result;
+mod login_result;
 pub(crate) mod qr_picture;
 pub(crate) mod redirect;
-pub(crate) mod schema;
-pub(crate) mod set_cookie;
+mod schema;
+mod set_cookie;
+
+pub(crate) use describe::{DescribeOutput, OutputSpec, SuccessBody, described_responses};
+pub(crate) use envelope::{FlatReply, NegativeReply, Outcome, RenderedReply, Reply};
+pub(crate) use error_body::{ErrorBody, ErrorContext};
+pub(crate) use login_result::LoginResult;
+pub(crate) use redirect::{CALLBACK_PATH, OAUTH_STATE};
+pub(crate) use schema::{MethodName, RoleName, ScopeName, ServiceScopeName, SourceName};
+pub(crate) use set_cookie::{SetCookie, bind_browser, remember_browser};

@@ -10,8 +10,7 @@ use hyper::Method;
 
 use crate::config::Limits;
 use crate::http::handler::{DescribedHandler, OperationSpec};
-use crate::http::request::access::RequiredAccess;
-use crate::http::request::context::RequestContext;
+use crate::http::request::{RequestContext, RequiredAccess};
 
 /// A row of the table.
 pub struct Route {
@@ -38,7 +37,28 @@ pub struct Route {
     pub(crate) handler: Box<dyn Fn(Request, RequestContext) -> BoxFuture<'static, Response> + Send + Sync>,
 }
 
+/// Declares a constructor of routes for each method.
+macro_rules! methods {
+    ($($name:ident: $method:ident;)*) => {$(
+        pub(crate) fn $name<H: DescribedHandler<T> + Sync, T: 'static>(
+            path: &'static str,
+            access: RequiredAccess,
+            handler: H,
+        ) -> Self {
+            Self::new(Method::$method, path, access, handler)
+        }
+    )*};
+}
+
 impl Route {
+    methods! {
+        get: GET;
+        post: POST;
+        put: PUT;
+        patch: PATCH;
+        delete: DELETE;
+    }
+
     /// A route without a limit, a tag or side effects.
     pub(crate) fn new<H: DescribedHandler<T> + Sync, T: 'static>(
         method: Method,
@@ -62,51 +82,6 @@ impl Route {
             describe: H::describe,
             handler,
         }
-    }
-
-    /// A route for GET.
-    pub(crate) fn get<H: DescribedHandler<T> + Sync, T: 'static>(
-        path: &'static str,
-        access: RequiredAccess,
-        handler: H,
-    ) -> Self {
-        Self::new(Method::GET, path, access, handler)
-    }
-
-    /// A route for POST.
-    pub(crate) fn post<H: DescribedHandler<T> + Sync, T: 'static>(
-        path: &'static str,
-        access: RequiredAccess,
-        handler: H,
-    ) -> Self {
-        Self::new(Method::POST, path, access, handler)
-    }
-
-    /// A route for PUT.
-    pub(crate) fn put<H: DescribedHandler<T> + Sync, T: 'static>(
-        path: &'static str,
-        access: RequiredAccess,
-        handler: H,
-    ) -> Self {
-        Self::new(Method::PUT, path, access, handler)
-    }
-
-    /// A route for PATCH.
-    pub(crate) fn patch<H: DescribedHandler<T> + Sync, T: 'static>(
-        path: &'static str,
-        access: RequiredAccess,
-        handler: H,
-    ) -> Self {
-        Self::new(Method::PATCH, path, access, handler)
-    }
-
-    /// A route for DELETE.
-    pub(crate) fn delete<H: DescribedHandler<T> + Sync, T: 'static>(
-        path: &'static str,
-        access: RequiredAccess,
-        handler: H,
-    ) -> Self {
-        Self::new(Method::DELETE, path, access, handler)
     }
 
     /// Limits how often a client may call it.
@@ -175,34 +150,20 @@ pub enum RateLimit {
 }
 
 impl RateLimit {
-    /// The configured rate; `None` where the limit is off.
-    pub(crate) fn rate(self, limits: &Limits) -> Option<Rate> {
-        let rate = match self {
-            Self::Unlimited => None,
-            Self::QrCode => limits.qrcode,
-            Self::OauthUrl => limits.oauth_url,
-            Self::SignIn => limits.sign_in,
-            Self::ScanStatus => limits.scan_status,
-            Self::Bind => limits.bind,
-            Self::AgentsLogin => limits.agents_login,
-            Self::Otp => limits.otp,
-            Self::Verify => limits.verify,
+    /// The key under which the counts of a client are stored, and the configured rate; `None` where the limit is off. The key must
+    /// stay the same across versions, since nodes share it.
+    pub(crate) fn key_and_rate(self, limits: &Limits) -> Option<(&'static [u8], Rate)> {
+        let (key, rate): (&[u8], _) = match self {
+            Self::Unlimited => return None,
+            Self::QrCode => (b"qrcode", limits.qrcode),
+            Self::OauthUrl => (b"oauth_url", limits.oauth_url),
+            Self::SignIn => (b"sign_in", limits.sign_in),
+            Self::ScanStatus => (b"scan_status", limits.scan_status),
+            Self::Bind => (b"bind", limits.bind),
+            Self::AgentsLogin => (b"agents_login", limits.agents_login),
+            Self::Otp => (b"otp", limits.otp),
+            Self::Verify => (b"verify", limits.verify),
         };
-        rate.filter(|_| limits.enabled)
-    }
-
-    /// The key under which the counts of a client are stored. It must stay the same across versions, since nodes share it.
-    pub(crate) const fn name(self) -> &'static [u8] {
-        match self {
-            Self::Unlimited => b"",
-            Self::QrCode => b"qrcode",
-            Self::OauthUrl => b"oauth_url",
-            Self::SignIn => b"sign_in",
-            Self::ScanStatus => b"scan_status",
-            Self::Bind => b"bind",
-            Self::AgentsLogin => b"agents_login",
-            Self::Otp => b"otp",
-            Self::Verify => b"verify",
-        }
+        rate.filter(|_| limits.enabled).map(|rate| (key, rate))
     }
 }

@@ -16,7 +16,7 @@ mod system;
 use hyper::Method;
 
 use crate::http::pages;
-use crate::http::request::access::RequiredAccess::{Anyone, Developer, Operator};
+use crate::http::request::RequiredAccess::{Anyone, Developer, Operator};
 use crate::http::route::Route;
 use crate::http::system::{health, simulator};
 

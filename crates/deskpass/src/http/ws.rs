@@ -4,8 +4,7 @@ mod connection;
 mod handshake;
 mod token;
 
-use axum::extract::State;
-use axum::response::{IntoResponse, Response};
+use axum::response::IntoResponse as _;
 use deskpass_auth::Refusal;
 use deskpass_core::{MessageId, SocketKind};
 use hyper::StatusCode;
@@ -18,17 +17,21 @@ use self::handshake::Handshake;
 use self::token::SocketAuth;
 use crate::App;
 use crate::http::error::ApiError;
-use crate::http::request::fields::FromFields;
-use crate::http::request::query::Query;
-use crate::http::response::describe::{DescribeOutput, OutputSpec};
+use crate::http::request::{FromFields, Query};
+use crate::http::response::described_responses;
 
 /// The message after which to resume.
 #[derive(FromFields)]
 pub(crate) struct Resume(#[field(name = "last_id")] Option<MessageId>);
 
+described_responses! {
+    /// The response that turns the connection into a socket.
+    SwitchingProtocols: |spec| spec.switches = true;
+}
+
 /// Opens a socket of the employees' client.
 pub(crate) async fn employee(
-    State(app): State<App>,
+    app: App,
     auth: SocketAuth,
     handshake: Handshake,
     Query(resume): Query<Resume>,
@@ -38,7 +41,7 @@ pub(crate) async fn employee(
 
 /// Opens a socket of the agents' client.
 pub(crate) async fn agent(
-    State(app): State<App>,
+    app: App,
     auth: SocketAuth,
     handshake: Handshake,
     Query(resume): Query<Resume>,
@@ -56,33 +59,14 @@ async fn open(
     let present = app.socket_limiter.acquire(from).ok_or(Refusal::RateLimited(connection::SOCKET_RETRY_AFTER))?;
     let (socket, resumed) = app.auth.open_socket(&caller, kind, from, last).await?;
     let accepted = AcceptedSocket::new(app, socket, &caller, resumed, present);
-    Ok(SwitchingProtocols { accept, protocol, upgrade: PendingUpgrade::new(accepted) })
-}
-
-/// The response that turns the connection into a socket.
-pub(crate) struct SwitchingProtocols {
-    accept: HeaderValue,
-    protocol: Option<HeaderValue>,
-    upgrade: PendingUpgrade,
-}
-
-impl IntoResponse for SwitchingProtocols {
-    fn into_response(self) -> Response {
-        let mut response = StatusCode::SWITCHING_PROTOCOLS.into_response();
-        let headers = response.headers_mut();
-        headers.insert(CONNECTION, HeaderValue::from_static("upgrade"));
-        headers.insert(UPGRADE, HeaderValue::from_static("websocket"));
-        headers.insert(SEC_WEBSOCKET_ACCEPT, self.accept);
-        if let Some(protocol) = self.protocol {
-            headers.insert(SEC_WEBSOCKET_PROTOCOL, protocol);
-        }
-        response.extensions_mut().insert(self.upgrade);
-        response
+    let mut response = StatusCode::SWITCHING_PROTOCOLS.into_response();
+    let headers = response.headers_mut();
+    headers.insert(CONNECTION, HeaderValue::from_static("upgrade"));
+    headers.insert(UPGRADE, HeaderValue::from_static("websocket"));
+    headers.insert(SEC_WEBSOCKET_ACCEPT, accept);
+    if let Some(protocol) = protocol {
+        headers.insert(SEC_WEBSOCKET_PROTOCOL, protocol);
     }
-}
-
-impl DescribeOutput for SwitchingProtocols {
-    fn describe_output(spec: &mut OutputSpec) {
-        spec.switches();
-    }
+    response.extensions_mut().insert(PendingUpgrade::new(accepted));
+    Ok(SwitchingProtocols(response))
 }

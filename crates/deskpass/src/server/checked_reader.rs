@@ -68,7 +68,7 @@ pub(super) struct CheckedReader {
     tracker: RequestTracker,
     framing: Framing,
     /// Received bytes that are not read yet. Usually empty, since most heads arrive complete.
-    buffered: Vec<u8>,
+    pub(super) buffered: Vec<u8>,
     /// The number of buffered bytes that may be read.
     passed: usize,
     fault: Option<FramingError>,
@@ -82,11 +82,6 @@ impl CheckedReader {
         Self { stream, tracker, framing, buffered, passed: 0, fault: None, waiting: false }
     }
 
-    /// The connection, and the received bytes that are not read.
-    pub(super) fn into_parts(self) -> (TcpStream, Vec<u8>) {
-        (self.stream, self.buffered)
-    }
-
     /// Whether a part of a request has arrived and the rest has not.
     pub(super) fn is_partial(&self) -> bool {
         !self.buffered.is_empty() && !self.framing.is_offered()
@@ -94,7 +89,7 @@ impl CheckedReader {
 
     /// Wakes a read that waited for a response, once the response is there.
     pub(super) fn wake(&mut self, context: &Context<'_>) {
-        if self.waiting && self.tracker.is_done_with(self.framing.heads()) {
+        if self.waiting && self.tracker.is_done_with(self.framing.heads) {
             self.waiting = false;
             context.waker().wake_by_ref();
         }
@@ -108,7 +103,7 @@ impl CheckedReader {
                 self.hand_out(buffer);
                 return Poll::Ready(Ok(()));
             }
-            if self.framing.is_offered() && self.tracker.is_done_with(self.framing.heads()) {
+            if self.framing.is_offered() && self.tracker.is_done_with(self.framing.heads) {
                 self.framing.decline();
                 self.check();
                 continue;
@@ -171,7 +166,7 @@ impl CheckedReader {
         self.fault = Some(fault);
         self.buffered.truncate(self.passed);
         if let FramingError::Head(malformed) = fault {
-            let _ = self.tracker.0.refused.set((self.framing.heads(), malformed));
+            let _ = self.tracker.0.refused.set((self.framing.heads, malformed));
             self.buffered.extend_from_slice(PLACEHOLDER_REQUEST);
             self.passed = self.buffered.len();
         }
@@ -189,8 +184,7 @@ impl CheckedReader {
         }
     }
 
-    /// Reads and drops what a refused client has already sent: closing a connection with unread bytes may discard the
-    /// last response.
+    /// Drops what a refused client has sent: closing a connection with unread bytes may discard the last response.
     pub(super) fn discard(&mut self, context: &mut Context<'_>) {
         let (mut piece, mut left) = ([0; READ_CHUNK_BYTES], MAX_DISCARDED_BYTES);
         while self.fault.is_some() && left > 0 {

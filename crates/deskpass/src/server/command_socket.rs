@@ -16,8 +16,7 @@ use crate::commands::{CommandRequest, socket_path};
 const MAX_COMMAND_BYTES: u64 = 64 * 1024;
 const COMMAND_IO_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Opens the socket. If that fails, the service continues, but the command line cannot reach it. On a database that
-/// nodes share, the command line does not need the service.
+/// Opens the socket, unless nodes share the database: then the command line does not need it. The service runs without it, too.
 pub(super) fn open(app: &App) -> Option<UnixListener> {
     if app.settings.store.url.is_some() {
         return None;

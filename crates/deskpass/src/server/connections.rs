@@ -95,7 +95,7 @@ impl Connections {
             Admission::Reserve => true,
             Admission::Rejected => {
                 drop(table);
-                self.app.metrics.count_rejected_connection();
+                self.app.metrics.rejected_connections.increment(1);
                 return None;
             }
         };
@@ -111,9 +111,10 @@ impl Connections {
     }
 
     fn decide(&self, table: &mut ConnectionTable, address: IpAddr, trusted: bool) -> Admission {
-        let (size, now) = (self.app.settings.server.max_connections, micros_since(self.epoch));
+        let (limits, now) = (&self.app.settings.server, micros_since(self.epoch));
+        let size = limits.max_connections;
         // A trusted proxy speaks for many clients. It may have nearly all places; beyond that, its own connections are evicted.
-        let most = if trusted { size - size / NON_PROXY_SHARE } else { self.max_per_address() };
+        let most = if trusted { size - size / NON_PROXY_SHARE } else { limits.max_connections_per_address };
         let from = table.ordinary.from(address) + table.reserve.from(address);
         if from >= most && !trusted {
             return Admission::Rejected;
@@ -134,15 +135,11 @@ impl Connections {
         }
     }
 
-    fn max_per_address(&self) -> usize {
-        self.app.settings.server.max_connections_per_address
-    }
-
     fn record(&self, admission: &Admission) {
         match admission {
             Admission::Ordinary { evicted: false } | Admission::Rejected => return,
-            Admission::Ordinary { evicted: true } => self.app.metrics.count_evicted_connection(),
-            Admission::Reserve => self.app.metrics.count_reserve_connection(),
+            Admission::Ordinary { evicted: true } => self.app.metrics.evicted_connections.increment(1),
+            Admission::Reserve => self.app.metrics.reserve_connections.increment(1),
         }
         let (now, logged) = (micros_since(self.epoch), self.logged.load(Ordering::Relaxed));
         if logged == 0 || now.saturating_sub(logged) >= LOG_INTERVAL_MICROS {
@@ -157,7 +154,7 @@ impl Connections {
     /// Closes the connection that has waited longest, if the system has no resources for another one.
     pub(super) fn evict_on_exhaustion(&self, error: &io::Error) {
         if is_resource_exhaustion(error) && lock(&self.table).ordinary.evict(None, micros_since(self.epoch)) {
-            self.app.metrics.count_evicted_connection();
+            self.app.metrics.evicted_connections.increment(1);
         }
     }
 
@@ -204,8 +201,7 @@ impl Drop for ConnectionGuard {
     }
 }
 
-/// The address that a connection is counted under. A trusted proxy is counted by its exact address, so that it does not
-/// share a count with the clients in its network.
+/// The address that a connection is counted under: a trusted proxy's is exact, so that its neighbours do not share its count.
 fn registered_as(address: IpAddr, trusted: bool) -> IpAddr {
     if trusted { address.to_canonical() } else { rate_limit_address(address) }
 }

@@ -40,7 +40,8 @@ pub(super) struct Framing {
     /// The remaining size allowed for trailers.
     trailers: usize,
     upgrade: bool,
-    heads: usize,
+    /// The number of heads that were passed on.
+    pub(super) heads: usize,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -78,11 +79,6 @@ impl Framing {
                 }
             }
         }
-    }
-
-    /// The number of heads that were passed on.
-    pub(super) fn heads(&self) -> usize {
-        self.heads
     }
 
     /// Whether the response to a request decides what follows.

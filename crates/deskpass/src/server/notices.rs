@@ -28,21 +28,16 @@ pub(super) async fn deliver(app: App) {
 
 /// Renders a notice in both languages, since its reader's language is not known and a message is sent once.
 fn render(notice: &Notice) -> String {
+    let account = |texts| account_notice(notice, texts);
     let [english, chinese] = match notice.subject {
-        NoticeSubject::DeviceBound => account_notice(
-            notice,
-            ["a one-time-password device was bound to your account", "您的账号绑定了一次性密码设备"],
-        ),
-        NoticeSubject::DeviceUnbound => account_notice(
-            notice,
-            ["the one-time-password device of your account was unbound", "您的账号解绑了一次性密码设备"],
-        ),
-        NoticeSubject::PasswordUsed => {
-            account_notice(notice, ["your password was used to sign in", "有人使用您的密码登录"])
+        NoticeSubject::DeviceBound => {
+            account(["a one-time-password device was bound to your account", "您的账号绑定了一次性密码设备"])
         }
-        NoticeSubject::PasswordChanged => {
-            account_notice(notice, ["the password of your account was changed", "您的账号密码已修改"])
+        NoticeSubject::DeviceUnbound => {
+            account(["the one-time-password device of your account was unbound", "您的账号解绑了一次性密码设备"])
         }
+        NoticeSubject::PasswordUsed => account(["your password was used to sign in", "有人使用您的密码登录"]),
+        NoticeSubject::PasswordChanged => account(["the password of your account was changed", "您的账号密码已修改"]),
         NoticeSubject::SignInDisowned => disowned(notice),
         NoticeSubject::NewNetwork => new_network(notice),
     };

@@ -78,8 +78,7 @@ impl Registry {
         evicted.is_some_and(|connection| connection.leave.send(()).is_ok())
     }
 
-    /// A candidate of the last scan that still waits for the same thing has waited longest: all others opened later or
-    /// were active since.
+    /// A candidate of the last scan that still waits has waited longest: all others opened later or were active since.
     fn longest_waiting(&mut self, of: Option<IpAddr>, now: u64) -> Option<u64> {
         if of.is_some_and(|of| self.from(of) == 0) {
             return None;

@@ -4,13 +4,12 @@
 //! hyper has one deadline for both. It would either cut off the idle connections that proxies keep, or give a client
 //! that sends its head byte by byte as much time as an idle one.
 
-use std::io::{self, IoSlice};
+use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::TcpStream;
 use tokio::time::{Instant, Sleep, sleep_until};
 
 use super::activity::ConnectionActivity;
@@ -38,7 +37,7 @@ const RESERVE_TIMEOUT: Duration = Duration::from_secs(1);
 /// A connection whose reads fail after a timeout of the client.
 #[derive(Debug)]
 pub(super) struct TimeoutStream {
-    reader: CheckedReader,
+    pub(super) reader: CheckedReader,
     timeouts: ConnectionTimeouts,
     activity: ConnectionActivity,
     last_toggles: usize,
@@ -65,7 +64,7 @@ enum ReadWait {
 
 impl TimeoutStream {
     pub(super) fn new(reader: CheckedReader, timeouts: ConnectionTimeouts, activity: ConnectionActivity) -> Self {
-        let now = now();
+        let now = Instant::now();
         // A client opens a connection to send a request, so a new connection gets the timeout of a head.
         let (waiting, timer) =
             (ReadWait::Head(Some(now)), Box::pin(sleep_until(now + timeouts.head.min(timeouts.idle))));
@@ -81,11 +80,6 @@ impl TimeoutStream {
         }
     }
 
-    /// The connection, and the bytes that arrived on it and are not read yet, for a protocol with other timeouts.
-    pub(super) fn into_parts(self) -> (TcpStream, Vec<u8>) {
-        self.reader.into_parts()
-    }
-
     /// Detects whether a response has begun or ended.
     fn update_phase(&mut self) {
         let toggles = self.activity.toggles();
@@ -99,7 +93,7 @@ impl TimeoutStream {
     fn poll_timed_out(&mut self, context: &mut Context<'_>) -> Poll<()> {
         if let ReadWait::Head(since) = &mut self.waiting {
             let begun = since.is_none();
-            let deadline = *since.get_or_insert_with(now) + self.timeouts.head;
+            let deadline = *since.get_or_insert_with(Instant::now) + self.timeouts.head;
             if begun {
                 self.activity.mark_waiting();
             }
@@ -116,7 +110,7 @@ impl TimeoutStream {
             if self.timer_armed {
                 return Poll::Pending;
             }
-            let (now, deadline) = (now(), self.next_deadline());
+            let (now, deadline) = (Instant::now(), self.next_deadline());
             if deadline.is_some_and(|deadline| deadline <= now) {
                 return Poll::Ready(());
             }
@@ -130,8 +124,8 @@ impl TimeoutStream {
     fn next_deadline(&mut self) -> Option<Instant> {
         let read = match &mut self.waiting {
             ReadWait::No => None,
-            ReadWait::Idle(since) => Some(*since.get_or_insert_with(now) + self.timeouts.idle),
-            ReadWait::Head(since) => Some(*since.get_or_insert_with(now) + self.timeouts.head),
+            ReadWait::Idle(since) => Some(*since.get_or_insert_with(Instant::now) + self.timeouts.idle),
+            ReadWait::Head(since) => Some(*since.get_or_insert_with(Instant::now) + self.timeouts.head),
         };
         let written = self.write_blocked_since.map(|since| since + self.timeouts.idle);
         read.into_iter().chain(written).min()
@@ -146,7 +140,7 @@ impl TimeoutStream {
             return written;
         }
         if self.write_blocked_since.is_none() {
-            self.write_blocked_since = Some(now());
+            self.write_blocked_since = Some(Instant::now());
             self.activity.mark_waiting();
         }
         ready!(self.poll_timed_out(context));
@@ -182,19 +176,6 @@ impl AsyncWrite for TimeoutStream {
         self.wrote(context, written)
     }
 
-    fn poll_write_vectored(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        bytes: &[IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        let written = Pin::new(&mut self.reader.stream).poll_write_vectored(context, bytes);
-        self.wrote(context, written)
-    }
-
-    fn is_write_vectored(&self) -> bool {
-        self.reader.stream.is_write_vectored()
-    }
-
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let flushed = Pin::new(&mut self.reader.stream).poll_flush(context);
         self.update_phase();
@@ -211,8 +192,4 @@ impl AsyncWrite for TimeoutStream {
         self.reader.discard(context);
         Pin::new(&mut self.reader.stream).poll_shutdown(context)
     }
-}
-
-fn now() -> Instant {
-    Instant::now()
 }

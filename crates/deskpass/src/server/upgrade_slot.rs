@@ -6,11 +6,12 @@ use hyper::upgrade::OnUpgrade;
 use hyper_util::rt::TokioIo;
 use tokio::sync::oneshot;
 
+use super::checked_reader::CheckedReader;
 use super::timeouts::TimeoutStream;
 use crate::http::PendingUpgrade;
 
 /// The protocol that a connection switches to after its last response.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub(super) struct UpgradeSlot(Arc<Mutex<Option<(OnUpgrade, PendingUpgrade)>>>);
 
 impl UpgradeSlot {
@@ -25,7 +26,7 @@ impl UpgradeSlot {
         // Ready immediately, since HTTP is over; it fails if the client left before the response was sent.
         let Ok(upgraded) = upgrade.await else { return };
         if let Ok(parts) = upgraded.downcast::<TokioIo<TimeoutStream>>() {
-            let (stream, unread) = parts.io.into_inner().into_parts();
+            let CheckedReader { stream, buffered: unread, .. } = parts.io.into_inner().reader;
             // The bytes that the HTTP library had read come before those that were kept back from it.
             let read = if unread.is_empty() { parts.read_buf } else { [&*parts.read_buf, &unread].concat().into() };
             Box::pin(pending.run(stream, read, leave)).await;

@@ -1,6 +1,5 @@
 //! Agents, for administrators. Every change requires a fresh one-time password.
 
-use axum::extract::State;
 use deskpass_core::{EmployeeId, EmployeeKey, Role};
 use deskpass_store::ListedAgent;
 use schemars::JsonSchema;
@@ -9,15 +8,9 @@ use serde::Serialize;
 use super::Done;
 use crate::App;
 use crate::http::error::ApiError;
-use crate::http::request::authority::{Admin, HomeAdmin};
-use crate::http::request::body::JsonBody;
-use crate::http::request::change::{CheckedInput, HighRisk, HomeOnly, InPath};
-use crate::http::request::fields::FromFields;
-use crate::http::request::query::Query;
-use crate::http::response::envelope::Reply;
-use crate::http::response::schema::RoleName;
+use crate::http::request::{Admin, CheckedInput, FromFields, HighRisk, HomeAdmin, HomeOnly, InPath, JsonBody, Query};
+use crate::http::response::{Reply, RoleName};
 use crate::timestamp::Rfc3339;
-use crate::timestamp::rfc3339;
 
 /// An agent.
 #[derive(Debug, JsonSchema, Serialize)]
@@ -26,20 +19,16 @@ pub(crate) struct AgentShown {
     corp_id: String,
     employee_id: String,
     name: String,
-    #[schemars(with = "RoleName")]
-    role: Role,
+    role: RoleName,
     disabled: bool,
     employee_disabled: bool,
     locked: bool,
-    #[schemars(with = "Option<Rfc3339>")]
-    shut_until: Option<String>,
+    shut_until: Option<Rfc3339>,
     has_password: bool,
     has_device: bool,
     device_proven: bool,
-    #[schemars(with = "Option<Rfc3339>")]
-    device_verified_at: Option<String>,
-    #[schemars(with = "Rfc3339")]
-    created_at: String,
+    device_verified_at: Option<Rfc3339>,
+    created_at: Rfc3339,
 }
 
 impl From<ListedAgent> for AgentShown {
@@ -50,16 +39,16 @@ impl From<ListedAgent> for AgentShown {
             corp_id: agent.key.corp().to_owned(),
             employee_id,
             name,
-            role: agent.role,
+            role: RoleName(agent.role),
             disabled: agent.disabled,
             employee_disabled,
             locked,
-            shut_until: shut_until.map(rfc3339),
+            shut_until: shut_until.map(Rfc3339),
             has_password: agent.password.is_some(),
             has_device: device.is_some(),
             device_proven: device.is_some_and(|device| device.proven),
-            device_verified_at: device.and_then(|device| device.verified_at).map(rfc3339),
-            created_at: rfc3339(agent.created_at),
+            device_verified_at: device.and_then(|device| device.verified_at).map(Rfc3339),
+            created_at: Rfc3339(agent.created_at),
         }
     }
 }
@@ -83,7 +72,7 @@ pub(crate) struct AgentsQuery {
 
 /// Lists the agents of the home corporation.
 pub(crate) async fn list(
-    State(app): State<App>,
+    app: App,
     HomeAdmin(admin): HomeAdmin,
     Query(input): Query<AgentsQuery>,
 ) -> Result<Reply<Agents>, ApiError> {
@@ -102,7 +91,7 @@ pub(crate) struct NewAgent {
 
 /// Makes an employee an agent.
 pub(crate) async fn add(
-    State(app): State<App>,
+    app: App,
     HighRisk(admin, HomeOnly(JsonBody(input))): HighRisk<HomeOnly<JsonBody<NewAgent>>>,
 ) -> Result<Reply<Done>, ApiError> {
     admin.administrator(&app).add_agent(app.auth.resolve_key(None, &input.employee_id), input.role.name()).await?;
@@ -128,7 +117,7 @@ impl CheckedInput for ExistingAgent {
 
 /// Resets an agent's failed attempts.
 pub(crate) async fn unlock(
-    State(app): State<App>,
+    app: App,
     HighRisk(admin, HomeOnly(InPath(ExistingAgent(agent)))): HighRisk<HomeOnly<InPath<ExistingAgent>>>,
 ) -> Result<Reply<Done>, ApiError> {
     admin.administrator(&app).unlock_agent(agent).await?;
@@ -140,34 +129,32 @@ pub(crate) async fn unlock(
 pub(crate) struct OtpReset {
     success: bool,
     setup_code: String,
-    #[schemars(with = "Rfc3339")]
-    expires_at: String,
+    expires_at: Rfc3339,
 }
 
 /// Unbinds an agent's device, and returns a setup code with which they bind another.
 pub(crate) async fn reset_otp(
-    State(app): State<App>,
+    app: App,
     HighRisk(admin, HomeOnly(InPath(ExistingAgent(agent)))): HighRisk<HomeOnly<InPath<ExistingAgent>>>,
 ) -> Result<Reply<OtpReset>, ApiError> {
     let reset = admin.administrator(&app).reset_device(agent).await?;
-    Ok(Reply(OtpReset { success: true, setup_code: reset.code.text(), expires_at: rfc3339(reset.until) }))
+    Ok(Reply(OtpReset { success: true, setup_code: reset.code.text(), expires_at: Rfc3339(reset.until) }))
 }
 
 /// A setup code with which an agent sets a password.
 #[derive(JsonSchema, Serialize)]
 pub(crate) struct Reset {
     setup_code: String,
-    #[schemars(with = "Rfc3339")]
-    expires_at: String,
+    expires_at: Rfc3339,
     ended_sessions: usize,
 }
 
 /// Removes an agent's password, and returns a setup code with which they set another.
 pub(crate) async fn reset_password(
-    State(app): State<App>,
+    app: App,
     HighRisk(admin, HomeOnly(InPath(ExistingAgent(agent)))): HighRisk<HomeOnly<InPath<ExistingAgent>>>,
 ) -> Result<Reply<Reset>, ApiError> {
     let reset = admin.administrator(&app).reset_password(agent).await?;
-    let (setup_code, expires_at) = (reset.code.text(), rfc3339(reset.until));
+    let (setup_code, expires_at) = (reset.code.text(), Rfc3339(reset.until));
     Ok(Reply(Reset { setup_code, expires_at, ended_sessions: reset.ended }))
 }

@@ -1,23 +1,19 @@
 //! Employees and corporations, for administrators.
 
-use axum::extract::State;
 use deskpass_auth::{PeopleQuery, PeopleResult};
 use deskpass_core::{CorpId, Role, Roles};
 use deskpass_store::{ListedPerson, PeopleOrder};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Done, ExistingEmployee, Paging, bad_cursor, list_scope};
+use super::{Done, ExistingEmployee, Paging, bad_cursor};
 use crate::App;
-use crate::http::error::ApiError;
-use crate::http::error::field_error::FieldError;
-use crate::http::request::authority::Reader;
-use crate::http::request::change::{HighRisk, PathAndBody};
-use crate::http::request::fields::{FieldKind, FieldValue, FromFields, GivenValue, InvalidFields};
-use crate::http::request::query::Query;
-use crate::http::response::envelope::Reply;
-use crate::http::response::schema::RoleName;
-use crate::timestamp::{Rfc3339, rfc3339};
+use crate::http::error::{ApiError, FieldError};
+use crate::http::request::{
+    FieldKind, FieldValue, FromFields, GivenValue, HighRisk, InvalidFields, PathAndBody, Query, Reader,
+};
+use crate::http::response::{Reply, RoleName};
+use crate::timestamp::Rfc3339;
 
 /// The sort orders of a list.
 const SORT_ORDERS: &[&str] = &["employee_id", "name", "last_login"];
@@ -130,8 +126,7 @@ pub(crate) struct Employee {
     assigned: Assigned,
     avatar: String,
     disabled: bool,
-    #[schemars(with = "Option<Rfc3339>")]
-    last_login_at: Option<String>,
+    last_login_at: Option<Rfc3339>,
     last_login_ip: Option<String>,
 }
 
@@ -140,29 +135,25 @@ impl From<ListedPerson> for Employee {
         Self {
             avatar: listed.person.avatar.clone(),
             disabled: listed.person.disabled,
-            last_login_at: listed.last_login_at.map(rfc3339),
+            last_login_at: listed.last_login_at.map(Rfc3339),
             last_login_ip: listed.last_login_ip.clone(),
             assigned: listed.into(),
         }
     }
 }
 
-/// Lists employees.
-pub(crate) async fn employees(
-    State(app): State<App>,
-    reader: Reader,
-    Query(people): Query<PeoplePageQuery>,
-) -> Result<Reply<Listing<Employee>>, ApiError> {
-    list(&app, &reader, people).await
-}
-
+/// Lists employees, each as a `T`.
 pub(crate) async fn list<T: From<ListedPerson>>(
-    app: &App,
-    reader: &Reader,
-    people: PeoplePageQuery,
+    app: App,
+    reader: Reader,
+    Query(PeoplePageQuery { corp, filter, paging }): Query<PeoplePageQuery>,
 ) -> Result<Reply<Listing<T>>, ApiError> {
-    let PeoplePageQuery { corp, filter, paging } = people;
-    let scope = list_scope(reader, app, corp.as_ref(), filter.department.as_deref()).await?;
+    let scope = reader.access_scope(&app, corp.as_ref()).await?;
+    let is_other = |name: &String| *name != reader.caller.0.person().department;
+    if scope.department_id.is_some() && filter.department.as_ref().is_some_and(is_other) {
+        // A caller who may see one department only cannot ask for another.
+        return reader.deny(&app).await;
+    }
     let (part, offset) = (&paging.part, paging.offset());
     let found = app.auth.people(scope, filter, part.after.as_deref(), offset, part.limit()).await?;
     let PeopleResult { people, next, total, exact } = found.map_err(|_| bad_cursor())?;
@@ -185,7 +176,7 @@ pub(crate) struct Corporation {
 }
 
 /// Lists the corporations whose employees the caller may see.
-pub(crate) async fn corporations(State(app): State<App>, reader: Reader) -> Result<Reply<Corporations>, ApiError> {
+pub(crate) async fn corporations(app: App, reader: Reader) -> Result<Reply<Corporations>, ApiError> {
     let seen = app.auth.corporations().await?;
     let may_see = |corp: &String| CorpId::parse(corp).is_ok_and(|corp| reader.may_read(&app, &corp));
     let shown = |corp_id: String| Corporation { home: corp_id == app.auth.policy.home_corp.as_str(), corp_id };
@@ -200,7 +191,7 @@ pub(crate) struct EmployeePatch {
 
 /// Disables or enables an employee.
 pub(crate) async fn update(
-    State(app): State<App>,
+    app: App,
     HighRisk(admin, PathAndBody(ExistingEmployee(employee), input)): HighRisk<
         PathAndBody<ExistingEmployee, EmployeePatch>,
     >,

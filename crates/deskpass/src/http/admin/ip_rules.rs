@@ -2,7 +2,6 @@
 
 use std::net::IpAddr;
 
-use axum::extract::State;
 use deskpass_auth::RoleLockout;
 use deskpass_core::{AllowLists, Role};
 use deskpass_store::ListedSession;
@@ -13,13 +12,11 @@ use serde::Serialize;
 use super::Done;
 use crate::App;
 use crate::http::error::ApiError;
-use crate::http::request::authority::{Admin, HomeAdmin};
-use crate::http::request::body::JsonBody;
-use crate::http::request::change::{CheckedInput, HighRisk, HomeOnly, InBody};
-use crate::http::request::fields::{FieldSpec, Fields, FromFields};
-use crate::http::response::envelope::Reply;
-use crate::http::response::schema::RoleName;
-use crate::timestamp::{Rfc3339, rfc3339};
+use crate::http::request::{
+    Admin, CheckedInput, FieldSpec, Fields, FromFields, HighRisk, HomeAdmin, HomeOnly, InBody, JsonBody,
+};
+use crate::http::response::{Reply, RoleName};
+use crate::timestamp::Rfc3339;
 
 /// The networks of each role; an empty list allows every address.
 #[derive(Debug, JsonSchema, Serialize)]
@@ -46,10 +43,7 @@ impl AllowListsShown {
 }
 
 /// Returns the allow-list of each role.
-pub(crate) async fn show(
-    State(app): State<App>,
-    HomeAdmin(admin): HomeAdmin,
-) -> Result<Reply<AllowListsShown>, ApiError> {
+pub(crate) async fn show(app: App, HomeAdmin(admin): HomeAdmin) -> Result<Reply<AllowListsShown>, ApiError> {
     Ok(Reply(AllowListsShown::of(&admin.administrator(&app).ip_rules().await?)))
 }
 
@@ -80,14 +74,14 @@ pub(crate) struct ValidatedAllowLists(AllowLists);
 impl CheckedInput for ValidatedAllowLists {
     type Fields = ProposedAllowLists;
     async fn check(lists: ProposedAllowLists, admin: &Admin, app: &App) -> Result<Self, ApiError> {
-        app.auth.require_not_locked_out(&admin.caller.0, &lists.0, &admin.visitor).await?;
+        app.auth.require_not_locked_out(&admin.caller, &lists.0, &admin.visitor).await?;
         Ok(Self(lists.0))
     }
 }
 
 /// Replaces all allow-lists.
 pub(crate) async fn replace(
-    State(app): State<App>,
+    app: App,
     HighRisk(admin, HomeOnly(InBody(ValidatedAllowLists(lists)))): HighRisk<HomeOnly<InBody<ValidatedAllowLists>>>,
 ) -> Result<Reply<Done>, ApiError> {
     admin.administrator(&app).set_ip_rules(&lists).await?;
@@ -107,8 +101,7 @@ pub(crate) struct DryRun {
 struct CallerImpact {
     #[schemars(with = "String")]
     ip_address: IpAddr,
-    #[schemars(with = "RoleName")]
-    role: Role,
+    role: RoleName,
     shut_out: bool,
 }
 
@@ -116,8 +109,7 @@ struct CallerImpact {
 #[derive(Debug, JsonSchema, Serialize)]
 #[schemars(rename = "OfRole")]
 struct RoleImpact {
-    #[schemars(with = "RoleName")]
-    role: Role,
+    role: RoleName,
     /// The number of sessions that would be blocked.
     sessions: u64,
     /// Some of them.
@@ -132,8 +124,7 @@ struct BlockedSession {
     employee_id: String,
     name: String,
     ip_address: Option<String>,
-    #[schemars(with = "Option<Rfc3339>")]
-    last_seen_at: Option<String>,
+    last_seen_at: Option<Rfc3339>,
 }
 
 impl From<ListedSession> for BlockedSession {
@@ -143,22 +134,23 @@ impl From<ListedSession> for BlockedSession {
             employee_id: listed.employee_id,
             name: listed.name,
             ip_address: listed.ip_address,
-            last_seen_at: listed.seen_at.map(rfc3339),
+            last_seen_at: listed.seen_at.map(Rfc3339),
         }
     }
 }
 
 /// Returns the sessions that the allow-lists would block, without a change.
 pub(crate) async fn dry_run(
-    State(app): State<App>,
+    app: App,
     HomeAdmin(admin): HomeAdmin,
     JsonBody(ProposedAllowLists(lists)): JsonBody<ProposedAllowLists>,
 ) -> Result<Reply<DryRun>, ApiError> {
     let tried = admin.administrator(&app).preview_ip_rules(&lists).await?;
     let of_role = |RoleLockout { role, number, some }| {
         let shut_out = some.into_iter().map(BlockedSession::from).collect();
-        RoleImpact { role, sessions: number, shut_out }
+        RoleImpact { role: RoleName(role), sessions: number, shut_out }
     };
-    let you = CallerImpact { ip_address: admin.visitor.address.decided, role: Role::Admin, shut_out: tried.you };
+    let (ip_address, role) = (admin.visitor.address.decided, RoleName(Role::Admin));
+    let you = CallerImpact { ip_address, role, shut_out: tried.you };
     Ok(Reply(DryRun { you, roles: tried.roles.into_iter().map(of_role).collect() }))
 }

@@ -1,6 +1,5 @@
 //! Links: which users of connected corporations may act as which employees.
 
-use axum::extract::State;
 use deskpass_core::{CorpId, EmployeeId, EmployeeKey};
 use deskpass_store::IdentityLink;
 use schemars::JsonSchema;
@@ -8,12 +7,10 @@ use serde::Serialize;
 
 use super::Done;
 use crate::App;
-use crate::http::error::ApiError;
-use crate::http::request::authority::{Admin, HomeAdmin};
-use crate::http::request::change::{CheckedInput, HighRisk, HomeOnly, InBody, InPath};
-use crate::http::request::fields::FromFields;
-use crate::http::response::envelope::Reply;
-use crate::timestamp::{Rfc3339, rfc3339};
+use crate::http::error::{ApiError, FieldError};
+use crate::http::request::{Admin, CheckedInput, FromFields, HighRisk, HomeAdmin, HomeOnly, InBody, InPath};
+use crate::http::response::Reply;
+use crate::timestamp::Rfc3339;
 
 /// A user, as the platform identifies them.
 #[derive(Debug, JsonSchema, Serialize)]
@@ -34,10 +31,8 @@ pub(crate) struct Target {
 pub(crate) struct LinkShown {
     identity: Identity,
     target: Target,
-    #[schemars(with = "Rfc3339")]
-    approved_at: String,
-    #[schemars(with = "Option<Rfc3339>")]
-    bound_at: Option<String>,
+    approved_at: Rfc3339,
+    bound_at: Option<Rfc3339>,
 }
 
 impl From<IdentityLink> for LinkShown {
@@ -46,7 +41,7 @@ impl From<IdentityLink> for LinkShown {
         let identity = Identity { corp_id, user_id };
         let (corp_id, employee_id) = (target.corp().to_owned(), target.id().to_owned());
         let target = Target { corp_id, employee_id };
-        Self { identity, target, approved_at: rfc3339(approved_at), bound_at: bound_at.map(rfc3339) }
+        Self { identity, target, approved_at: Rfc3339(approved_at), bound_at: bound_at.map(Rfc3339) }
     }
 }
 
@@ -57,7 +52,7 @@ pub(crate) struct Links {
 }
 
 /// Lists the links.
-pub(crate) async fn list(State(app): State<App>, HomeAdmin(admin): HomeAdmin) -> Result<Reply<Links>, ApiError> {
+pub(crate) async fn list(app: App, HomeAdmin(admin): HomeAdmin) -> Result<Reply<Links>, ApiError> {
     let links = admin.administrator(&app).links().await?;
     Ok(Reply(Links { items: links.into_iter().map(LinkShown::from).collect() }))
 }
@@ -96,7 +91,7 @@ impl CheckedInput for NewLink {
     async fn check(link: LinkBody, admin: &Admin, app: &App) -> Result<Self, ApiError> {
         let LinkBody { partner, employee_id, target_corp_id } = link;
         if partner.corp == app.auth.policy.home_corp {
-            return Err(super::field_error("corp_id", HOME_CORP_MESSAGE));
+            return Err(ApiError::field("corp_id", FieldError::Format(HOME_CORP_MESSAGE)));
         }
         let target = app.auth.resolve_key(target_corp_id.as_ref(), &employee_id);
         admin.administrator(app).require_employee(&target).await?;
@@ -112,7 +107,7 @@ const HOME_CORP_MESSAGE: [&str; 2] = [
 
 /// Allows a user of a connected corporation to act as an employee.
 pub(crate) async fn approve(
-    State(app): State<App>,
+    app: App,
     HighRisk(admin, HomeOnly(InBody(NewLink { identity, target }))): HighRisk<HomeOnly<InBody<NewLink>>>,
 ) -> Result<Reply<Done>, ApiError> {
     admin.administrator(&app).approve_link(identity, target).await?;
@@ -134,7 +129,7 @@ impl CheckedInput for ExistingLink {
 
 /// Removes a link. Succeeds as well when it was removed in the meantime.
 pub(crate) async fn remove(
-    State(app): State<App>,
+    app: App,
     HighRisk(admin, HomeOnly(InPath(ExistingLink(identity)))): HighRisk<HomeOnly<InPath<ExistingLink>>>,
 ) -> Result<Reply<Done>, ApiError> {
     admin.administrator(&app).remove_link(identity).await?;

@@ -5,13 +5,12 @@ mod export;
 
 use std::net::IpAddr;
 
-use axum::extract::State;
-use axum::response::{IntoResponse, Response};
+use axum::response::IntoResponse as _;
 use deskpass_auth::LogQuery;
 use deskpass_core::{CorpId, EmployeeId, LoginMethod, Timestamp};
 use deskpass_store::{AuditEvent, LogRow};
 use export::LogExport;
-use hyper::header::VARY;
+use hyper::header::{HeaderName, VARY};
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
@@ -20,11 +19,8 @@ pub(crate) use accept::AcceptedFormat;
 use super::{CursorPaging, bad_cursor};
 use crate::App;
 use crate::http::error::ApiError;
-use crate::http::request::authority::Reader;
-use crate::http::request::fields::{FormattedText, FromFields, TextFormat};
-use crate::http::request::query::Query;
-use crate::http::response::describe::{DescribeOutput, OutputSpec};
-use crate::http::response::envelope::Reply;
+use crate::http::request::{FormattedText, FromFields, Query, Reader, TextFormat, is_hexadecimal};
+use crate::http::response::{Reply, described_responses};
 use crate::log_export::LogLine;
 
 /// The query of the login log.
@@ -80,11 +76,6 @@ impl FormattedText for Reason {
     }
 }
 
-/// Whether a text is the id of a row, which is all that a cursor consists of.
-fn is_row_id(text: &str) -> bool {
-    text.len() == 32 && text.bytes().all(|c| c.is_ascii_digit() || (b'a'..=b'f').contains(&c))
-}
-
 /// A page of the log.
 #[derive(Debug, JsonSchema, Serialize)]
 pub(crate) struct Log {
@@ -98,48 +89,35 @@ fn as_lines<S: Serializer>(rows: &[LogRow], serializer: S) -> Result<S::Ok, S::E
     serializer.collect_seq(rows.iter().map(LogLine::of))
 }
 
-/// The log in the requested format.
-#[derive(Debug)]
-pub(crate) enum LogResponse {
-    Page(Reply<Log>),
-    File(Box<LogExport>),
-}
+/// The response depends on the format that the client accepts.
+const BY_FORMAT: [(HeaderName, &str); 1] = [(VARY, "accept")];
 
-impl DescribeOutput for LogResponse {
-    fn describe_output(spec: &mut OutputSpec) {
+described_responses! {
+    /// The log in the requested format.
+    LogResponse: |spec| {
         Reply::<Log>::describe_output(spec);
-        spec.replies_plain("text/csv");
-        spec.replies_plain("application/x-ndjson");
-        spec.replies_plain("application/jsonl");
-    }
-}
-
-impl IntoResponse for LogResponse {
-    fn into_response(self) -> Response {
-        let answer = match self {
-            Self::Page(page) => page.into_response(),
-            Self::File(export) => export.into_response(),
-        };
-        ([(VARY, "accept")], answer).into_response()
-    }
+        for kind in ["text/csv", "application/x-ndjson", "application/jsonl"] {
+            spec.replies_plain(kind);
+        }
+    };
 }
 
 /// Lists the events of a corporation, newest first; as a file, all of them.
 pub(crate) async fn list(
-    State(app): State<App>,
+    app: App,
     reader: Reader,
     accepts: AcceptedFormat,
     Query(LogPageQuery { corp, wanted, paging }): Query<LogPageQuery>,
 ) -> Result<LogResponse, ApiError> {
     let scope = reader.access_scope(&app, corp.as_ref()).await?;
     let (limit, after) = (paging.limit(), paging.after);
-    if !after.as_deref().is_none_or(is_row_id) {
+    if !after.as_deref().is_none_or(is_hexadecimal) {
         return Err(bad_cursor());
     }
     if let AcceptedFormat::File(format, media_type) = accepts {
         let export = LogExport::begin(app, reader, scope, wanted, after, (format, media_type)).await?;
-        return Ok(LogResponse::File(Box::new(export)));
+        return Ok(LogResponse((BY_FORMAT, export).into_response()));
     }
     let page = app.auth.log(&scope, &wanted, after, limit).await?;
-    Ok(LogResponse::Page(Reply(Log { items: page.rows, next: page.next })))
+    Ok(LogResponse((BY_FORMAT, Reply(Log { items: page.rows, next: page.next })).into_response()))
 }

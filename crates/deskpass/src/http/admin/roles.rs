@@ -1,37 +1,23 @@
-//! Roles and their assignment.
+//! Roles, what they permit, and their assignment.
 
-use axum::extract::State;
 use deskpass_core::{EmployeeKey, Role, Roles};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::App;
 use crate::http::admin::EmployeeRef;
-use crate::http::admin::employees::{Assigned, Listing, PeoplePageQuery, list};
+use crate::http::admin::employees::Assigned;
+use crate::http::auth::permissions::Permissions;
 use crate::http::error::ApiError;
-use crate::http::request::authority::{Admin, Reader};
-use crate::http::request::change::{CheckedInput, HighRisk, InBody};
-use crate::http::request::fields::FromFields;
-use crate::http::request::query::Query;
-use crate::http::response::envelope::Reply;
-use crate::http::response::schema::RoleName;
-
-/// Lists employees and their roles.
-pub(crate) async fn user_roles(
-    State(app): State<App>,
-    reader: Reader,
-    Query(people): Query<PeoplePageQuery>,
-) -> Result<Reply<Listing<Assigned>>, ApiError> {
-    list(&app, &reader, people).await
-}
+use crate::http::request::{Admin, CheckedInput, FromFields, HighRisk, InBody, Reader};
+use crate::http::response::{Reply, RoleName};
 
 /// A role.
 #[derive(Debug, JsonSchema, Serialize)]
 #[schemars(rename = "Role")]
 pub(crate) struct RoleShown {
     id: i64,
-    #[schemars(with = "RoleName")]
-    name: Role,
+    name: RoleName,
     priority: u8,
 }
 
@@ -44,8 +30,20 @@ pub(crate) struct RolesShown {
 
 /// Lists the roles.
 pub(crate) async fn roles(_: Reader) -> Reply<RolesShown> {
-    let shown = |role: Role| RoleShown { id: role.id(), name: role, priority: role.priority() };
+    let shown = |role: Role| RoleShown { id: role.id(), name: RoleName(role), priority: role.priority() };
     Reply(RolesShown { items: Role::ALL.into_iter().map(shown).collect() })
+}
+
+/// The access matrix.
+#[derive(Debug, JsonSchema, Serialize)]
+#[schemars(rename = "AccessMatrix")]
+pub(crate) struct MatrixShown {
+    items: Vec<Permissions>,
+}
+
+/// Returns the access matrix: what every role permits.
+pub(crate) async fn matrix(app: App, _: Reader) -> Reply<MatrixShown> {
+    Reply(MatrixShown { items: Role::ALL.into_iter().map(|role| Permissions::of(role, &app)).collect() })
 }
 
 /// An employee, and the roles to assign.
@@ -72,7 +70,7 @@ impl CheckedInput for RoleAssignment {
 
 /// Sets the roles of an employee.
 pub(crate) async fn assign(
-    State(app): State<App>,
+    app: App,
     HighRisk(admin, InBody(RoleAssignment(employee, roles))): HighRisk<InBody<RoleAssignment>>,
 ) -> Result<Reply<Assigned>, ApiError> {
     Ok(Reply(admin.administrator(&app).set_roles(employee, roles).await?.into()))

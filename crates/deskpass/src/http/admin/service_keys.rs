@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use axum::extract::State;
 use deskpass_core::{EmployeeKey, ServiceKeyName, ServiceScopes, Timestamp};
 use deskpass_store::ServiceKey;
 use schemars::JsonSchema;
@@ -11,17 +10,14 @@ use serde::Serialize;
 use super::Done;
 use crate::App;
 use crate::http::error::ApiError;
-use crate::http::request::authority::{Admin, HomeAdmin};
-use crate::http::request::body::JsonBody;
-use crate::http::request::change::{CheckedInput, HighRisk, HomeOnly, InPath};
-use crate::http::request::fields::{FromFields, ServiceKeyId};
-use crate::http::response::envelope::Reply;
-use crate::http::response::schema::ServiceScopeName;
-use crate::timestamp::{Rfc3339, rfc3339};
+use crate::http::request::{
+    Admin, CheckedInput, FromFields, HighRisk, HomeAdmin, HomeOnly, InPath, JsonBody, ServiceKeyId,
+};
+use crate::http::response::{Reply, ServiceScopeName};
+use crate::timestamp::Rfc3339;
 
 /// The service keys, newest first.
 #[derive(Debug, JsonSchema, Serialize)]
-#[schemars(rename = "ServiceKeys")]
 pub(crate) struct ServiceKeys {
     items: Vec<ServiceKeyShown>,
 }
@@ -34,13 +30,10 @@ struct ServiceKeyShown {
     name: String,
     #[schemars(with = "Vec<ServiceScopeName>")]
     scopes: ServiceScopes,
-    #[schemars(with = "Rfc3339")]
-    created_at: String,
+    created_at: Rfc3339,
     created_by: Option<Maker>,
-    #[schemars(with = "Rfc3339")]
-    expires_at: String,
-    #[schemars(with = "Option<Rfc3339>")]
-    revoked_at: Option<String>,
+    expires_at: Rfc3339,
+    revoked_at: Option<Rfc3339>,
     state: &'static str,
 }
 
@@ -59,16 +52,16 @@ impl ServiceKeyShown {
             id: key.id,
             name: key.name,
             scopes: key.scopes,
-            created_at: rfc3339(key.created_at),
+            created_at: Rfc3339(key.created_at),
             created_by: key.created_by.map(maker),
-            expires_at: rfc3339(key.expires_at),
-            revoked_at: key.revoked_at.map(rfc3339),
+            expires_at: Rfc3339(key.expires_at),
+            revoked_at: key.revoked_at.map(Rfc3339),
         }
     }
 }
 
 /// Lists the service keys.
-pub(crate) async fn list(State(app): State<App>, HomeAdmin(admin): HomeAdmin) -> Result<Reply<ServiceKeys>, ApiError> {
+pub(crate) async fn list(app: App, HomeAdmin(admin): HomeAdmin) -> Result<Reply<ServiceKeys>, ApiError> {
     let (keys, now) = (admin.administrator(&app).service_keys().await?, app.auth.clock.now());
     Ok(Reply(ServiceKeys { items: keys.into_iter().map(|key| ServiceKeyShown::of(key, now)).collect() }))
 }
@@ -85,28 +78,25 @@ pub(crate) struct NewServiceKeyBody {
 
 /// A new service key. No other response contains the key.
 #[derive(JsonSchema, Serialize)]
-#[schemars(rename = "NewServiceKey")]
 pub(crate) struct NewServiceKey {
     id: String,
     name: String,
     #[schemars(with = "Vec<ServiceScopeName>")]
     scopes: ServiceScopes,
     key: String,
-    #[schemars(with = "Rfc3339")]
-    created_at: String,
-    #[schemars(with = "Rfc3339")]
-    expires_at: String,
+    created_at: Rfc3339,
+    expires_at: Rfc3339,
 }
 
 /// Creates a service key.
 pub(crate) async fn create(
-    State(app): State<App>,
+    app: App,
     HighRisk(admin, HomeOnly(JsonBody(input))): HighRisk<HomeOnly<JsonBody<NewServiceKeyBody>>>,
 ) -> Result<Reply<NewServiceKey>, ApiError> {
     let lifetime = Duration::from_hours(24 * input.days);
     let made = admin.administrator(&app).create_service_key(&input.name, input.scopes, lifetime).await?;
     let ServiceKey { id, name, scopes, created_at, expires_at, .. } = made.kept;
-    let (created_at, expires_at) = (rfc3339(created_at), rfc3339(expires_at));
+    let (created_at, expires_at) = (Rfc3339(created_at), Rfc3339(expires_at));
     Ok(Reply(NewServiceKey { id, name, scopes, key: made.value.expose().to_owned(), created_at, expires_at }))
 }
 
@@ -128,7 +118,7 @@ impl CheckedInput for ExistingServiceKey {
 
 /// Revokes a service key. Succeeds as well for a revoked one.
 pub(crate) async fn revoke(
-    State(app): State<App>,
+    app: App,
     HighRisk(admin, HomeOnly(InPath(ExistingServiceKey(id)))): HighRisk<HomeOnly<InPath<ExistingServiceKey>>>,
 ) -> Result<Reply<Done>, ApiError> {
     admin.administrator(&app).revoke_service_key(id).await?;

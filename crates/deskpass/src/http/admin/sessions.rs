@@ -1,6 +1,5 @@
 //! Sessions of all users, for administrators to list and to end.
 
-use axum::extract::State;
 use deskpass_auth::SessionQuery;
 use deskpass_core::{CorpId, Digest, EmployeeId, Role};
 use deskpass_store::ListedSession;
@@ -11,11 +10,8 @@ use super::{CursorPaging, ExistingEmployee, bad_cursor};
 use crate::App;
 use crate::http::auth::sessions::{SessionEnded, SessionPath, SessionShown};
 use crate::http::error::ApiError;
-use crate::http::request::authority::{Admin, Reader};
-use crate::http::request::change::{CheckedInput, HighRisk, InPath};
-use crate::http::request::fields::FromFields;
-use crate::http::request::query::Query;
-use crate::http::response::envelope::Reply;
+use crate::http::request::{Admin, CheckedInput, FromFields, HighRisk, InPath, Query, Reader};
+use crate::http::response::Reply;
 
 /// The query of the list of sessions.
 #[derive(Debug, FromFields)]
@@ -60,14 +56,14 @@ pub(crate) struct Sessions {
 
 /// Lists the sessions of a corporation, newest first.
 pub(crate) async fn list(
-    State(app): State<App>,
+    app: App,
     reader: Reader,
     Query(query): Query<SessionsQuery>,
 ) -> Result<Reply<Sessions>, ApiError> {
     let scope = reader.access_scope(&app, query.corp.as_ref()).await?;
     let (wanted, paging) = (SessionQuery { employee: query.employee_id, role: query.role }, query.paging);
     let found = app.auth.sessions(&scope, &wanted, paging.after.as_deref(), paging.limit()).await?;
-    let (page, asking) = (found.map_err(|_| bad_cursor())?, reader.caller.digest());
+    let (page, asking) = (found.map_err(|_| bad_cursor())?, reader.caller.0.digest());
     let items = page.sessions.into_iter().map(|listed| SessionOf::of(listed, asking)).collect();
     Ok(Reply(Sessions { items, next: page.next }))
 }
@@ -86,7 +82,7 @@ impl CheckedInput for ExistingSession {
 
 /// Ends a session of any user.
 pub(crate) async fn end(
-    State(app): State<App>,
+    app: App,
     HighRisk(admin, InPath(ExistingSession(id))): HighRisk<InPath<ExistingSession>>,
 ) -> Result<Reply<SessionEnded>, ApiError> {
     admin.administrator(&app).end_session(id).await?;
@@ -102,7 +98,7 @@ pub(crate) struct SeveralEnded {
 
 /// Ends all sessions of an employee.
 pub(crate) async fn end_all(
-    State(app): State<App>,
+    app: App,
     HighRisk(admin, InPath(ExistingEmployee(employee))): HighRisk<InPath<ExistingEmployee>>,
 ) -> Result<Reply<SeveralEnded>, ApiError> {
     let ended = admin.administrator(&app).end_sessions_of(employee).await?;

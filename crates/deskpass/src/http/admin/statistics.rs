@@ -2,21 +2,16 @@
 
 use std::time::Duration;
 
-use axum::extract::State;
 use deskpass_core::Timestamp;
 use deskpass_store::{HourlyCounts, SignInStep};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::field_error;
 use crate::App;
-use crate::http::error::ApiError;
-use crate::http::request::authority::Reader;
-use crate::http::request::fields::FromFields;
-use crate::http::request::query::Query;
-use crate::http::response::envelope::Reply;
+use crate::http::error::{ApiError, FieldError};
+use crate::http::request::{FromFields, Query, Reader};
+use crate::http::response::Reply;
 use crate::timestamp::Rfc3339;
-use crate::timestamp::rfc3339;
 
 /// The default range.
 const DEFAULT_RANGE: Duration = Duration::from_hours(7 * 24);
@@ -39,10 +34,8 @@ impl TimeRangeQuery {
         let to = self.to.unwrap_or(now);
         let from = self.from.unwrap_or(to - DEFAULT_RANGE);
         if from >= to || to.since(from) > MAX_RANGE {
-            return Err(field_error(
-                "from",
-                ["must be before to, by 93 days at most", "必须早于 to，且相差不超过 93 天"],
-            ));
+            let why = ["must be before to, by 93 days at most", "必须早于 to，且相差不超过 93 天"];
+            return Err(ApiError::field("from", FieldError::Format(why)));
         }
         Ok((from, to))
     }
@@ -52,8 +45,7 @@ impl TimeRangeQuery {
 #[derive(Debug, JsonSchema, Serialize)]
 pub(crate) struct HourShown {
     /// The start of the hour.
-    #[schemars(with = "Rfc3339")]
-    at: String,
+    at: Rfc3339,
     qr_shown: u64,
     qr_scanned: u64,
     qr_confirmed: u64,
@@ -66,7 +58,7 @@ pub(crate) struct HourShown {
 impl From<HourlyCounts> for HourShown {
     fn from(hour: HourlyCounts) -> Self {
         Self {
-            at: rfc3339(hour.at),
+            at: Rfc3339(hour.at),
             qr_shown: hour.times(SignInStep::QrShown),
             qr_scanned: hour.times(SignInStep::QrScanned),
             qr_confirmed: hour.times(SignInStep::QrConfirmed),
@@ -80,16 +72,14 @@ impl From<HourlyCounts> for HourShown {
 /// The hours with at least one step.
 #[derive(Debug, JsonSchema, Serialize)]
 pub(crate) struct Statistics {
-    #[schemars(with = "Rfc3339")]
-    from: String,
-    #[schemars(with = "Rfc3339")]
-    to: String,
+    from: Rfc3339,
+    to: Rfc3339,
     items: Vec<HourShown>,
 }
 
 /// Returns the counts of sign-ins. They are not divided by department or corporation, so the caller must have access to all.
 pub(crate) async fn list(
-    State(app): State<App>,
+    app: App,
     reader: Reader,
     Query(query): Query<TimeRangeQuery>,
 ) -> Result<Reply<Statistics>, ApiError> {
@@ -99,8 +89,8 @@ pub(crate) async fn list(
     let (from, to) = query.span(app.auth.clock.now())?;
     let hours = app.auth.statistics(from, to).await?;
     Ok(Reply(Statistics {
-        from: rfc3339(from),
-        to: rfc3339(to),
+        from: Rfc3339(from),
+        to: Rfc3339(to),
         items: hours.into_iter().map(HourShown::from).collect(),
     }))
 }

@@ -1,27 +1,15 @@
 //! The sign-in of agents.
 
-use std::fmt;
-
-use axum::extract::State;
 use deskpass_auth::{AgentCredentials, AgentLogin, AgentLoginOutcome, IssuedPartialSession};
-use deskpass_core::{EmployeeId, KnownBrowser, Password};
+use deskpass_core::{ClientInfo, EmployeeId, KnownBrowser, Password};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::App;
-use crate::http::error::ApiError;
-use crate::http::error::field_error::FieldError;
-use crate::http::request::body::JsonBody;
-use crate::http::request::client::RequestClient;
-use crate::http::request::cookies::Cookies;
-use crate::http::request::detached::run_to_completion;
-use crate::http::request::fields::{FromFields, InvalidFields};
-use crate::http::request::token::OptionalSession;
-use crate::http::response::envelope::Reply;
-use crate::http::response::login_result::LoginResult;
-use crate::http::response::set_cookie::{SetCookie, remember_browser};
+use crate::http::error::{ApiError, FieldError};
+use crate::http::request::{Cookies, FromFields, InvalidFields, JsonBody, OptionalSession, run_to_completion};
+use crate::http::response::{LoginResult, Reply, SetCookie, remember_browser};
 use crate::timestamp::Rfc3339;
-use crate::timestamp::rfc3339;
 
 /// The credentials of an agent.
 #[derive(Debug, FromFields)]
@@ -55,7 +43,6 @@ impl TryFrom<CredentialFields> for AgentCredentials {
 
 /// The result of an agent's sign-in.
 #[derive(JsonSchema, Serialize)]
-#[schemars(rename = "AgentEntered")]
 #[serde(untagged)]
 pub(crate) enum AgentEntered {
     Whole(LoginResult),
@@ -72,8 +59,7 @@ pub(crate) struct PartialLoginResult {
     token: String,
     token_type: &'static str,
     expires_in: u64,
-    #[schemars(with = "Rfc3339")]
-    expires_at: String,
+    expires_at: Rfc3339,
 }
 
 impl From<AgentLoginOutcome> for AgentEntered {
@@ -87,23 +73,17 @@ impl From<AgentLoginOutcome> for AgentEntered {
                     token: token.expose().to_owned(),
                     token_type: "Bearer",
                     expires_in: lifetime.as_secs(),
-                    expires_at: rfc3339(expires_at),
+                    expires_at: Rfc3339(expires_at),
                 })
             }
         }
     }
 }
 
-impl fmt::Debug for AgentEntered {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("AgentEntered")
-    }
-}
-
 /// Signs an agent in with a code of the platform, or partially with a password.
 pub(crate) async fn login(
-    State(app): State<App>,
-    RequestClient(visitor): RequestClient,
+    app: App,
+    visitor: ClientInfo,
     cookies: Cookies,
     OptionalSession(shown): OptionalSession,
     JsonBody(AgentLoginBody { employee_id, credentials }): JsonBody<AgentLoginBody>,

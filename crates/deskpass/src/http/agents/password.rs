@@ -1,23 +1,15 @@
 //! Agents' passwords.
 
-use axum::extract::State;
-use deskpass_auth::PasswordChange;
-use deskpass_core::{EmployeeId, KnownBrowser, Password, RecoveryCode};
+use deskpass_auth::{ActiveUser, PasswordChange};
+use deskpass_core::{ClientInfo, EmployeeId, KnownBrowser, Password, RecoveryCode};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::App;
 use crate::config::Language;
 use crate::http::error::ApiError;
-use crate::http::request::body::JsonBody;
-use crate::http::request::client::RequestClient;
-use crate::http::request::cookies::Cookies;
-use crate::http::request::detached::run_to_completion;
-use crate::http::request::fields::FromFields;
-use crate::http::request::language::ClientLanguage;
-use crate::http::request::token::ActiveUser;
-use crate::http::response::envelope::Reply;
-use crate::http::response::set_cookie::{SetCookie, remember_browser};
+use crate::http::request::{Cookies, FromFields, JsonBody, run_to_completion};
+use crate::http::response::{Reply, SetCookie, remember_browser};
 
 /// The password that a signed-in agent sets.
 #[derive(Debug, FromFields)]
@@ -43,17 +35,16 @@ impl PasswordSet {
 
 /// Sets the caller's password, and ends their other sessions.
 pub(crate) async fn change(
-    State(app): State<App>,
+    app: App,
     caller: ActiveUser,
-    RequestClient(visitor): RequestClient,
+    visitor: ClientInfo,
     cookies: Cookies,
-    ClientLanguage(language): ClientLanguage,
+    language: Language,
     JsonBody(PasswordChangeBody { old_password: old, new_password: new }): JsonBody<PasswordChangeBody>,
 ) -> Result<(SetCookie, Reply<PasswordSet>), ApiError> {
-    let (inside, agent) = (app.clone(), caller.session().employee.clone());
+    let (inside, agent) = (app.clone(), caller.0.session().employee.clone());
     let change = PasswordChange { old, new, browser: cookies.digest::<KnownBrowser>(), visitor };
-    let ended =
-        run_to_completion(async move { inside.auth.change_password(&caller.into_inner(), &change).await }).await?;
+    let ended = run_to_completion(async move { inside.auth.change_password(&caller, &change).await }).await?;
     Ok((remember_browser(&app, &cookies, Some(&agent)).await, PasswordSet::reply(ended, language)))
 }
 
@@ -67,9 +58,9 @@ pub(crate) struct PasswordSetupBody {
 
 /// Sets the password of an agent who has an administrator's setup code.
 pub(crate) async fn set_up(
-    State(app): State<App>,
-    RequestClient(visitor): RequestClient,
-    ClientLanguage(language): ClientLanguage,
+    app: App,
+    visitor: ClientInfo,
+    language: Language,
     JsonBody(PasswordSetupBody { employee_id, setup_code, new_password: new }): JsonBody<PasswordSetupBody>,
 ) -> Result<Reply<PasswordSet>, ApiError> {
     let (employee, setup_code) = (app.auth.resolve_key(None, &employee_id), RecoveryCode::parse(&setup_code));

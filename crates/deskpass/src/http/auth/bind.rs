@@ -1,17 +1,11 @@
 //! Binding a user of a connected corporation to an employee.
 
-use axum::extract::State;
-use deskpass_core::{BindProof, CorpId, EmployeeId, Secret};
+use deskpass_core::{BindProof, ClientInfo, CorpId, EmployeeId, Secret};
 
 use crate::App;
 use crate::http::error::ApiError;
-use crate::http::request::body::JsonBody;
-use crate::http::request::client::RequestClient;
-use crate::http::request::cookies::Cookies;
-use crate::http::request::fields::FromFields;
-use crate::http::response::envelope::Reply;
-use crate::http::response::login_result::LoginResult;
-use crate::http::response::set_cookie::SetCookie;
+use crate::http::request::{Cookies, FromFields, JsonBody};
+use crate::http::response::{LoginResult, Reply, SetCookie};
 
 /// The employee to bind to.
 #[derive(Debug, FromFields)]
@@ -26,8 +20,8 @@ pub(crate) struct BindBody {
 
 /// Signs a person of a connected corporation in as an employee.
 pub(crate) async fn bind(
-    State(app): State<App>,
-    RequestClient(visitor): RequestClient,
+    app: App,
+    visitor: ClientInfo,
     cookies: Cookies,
     JsonBody(input): JsonBody<BindBody>,
 ) -> Result<(SetCookie, Reply<LoginResult>), ApiError> {

@@ -1,9 +1,8 @@
 //! Sign-in through the platform: the redirect to it, and the callback.
 
-use axum::extract::{FromRequestParts, State};
-use axum::response::{IntoResponse, Response};
+use axum::extract::FromRequestParts;
 use deskpass_auth::{OAuthCallback, Refusal};
-use deskpass_core::Flow;
+use deskpass_core::{ClientInfo, Flow};
 use deskpass_wecom::Lang;
 use hyper::http::request::Parts;
 use schemars::JsonSchema;
@@ -12,23 +11,14 @@ use url::form_urlencoded;
 
 use crate::App;
 use crate::config::Language;
-use crate::http::error::field_error::{FieldError, FieldErrors};
-use crate::http::error::{ApiError, BadRequest};
-use crate::http::request::body::JsonBody;
-use crate::http::request::client::RequestClient;
-use crate::http::request::context::RequestContext;
-use crate::http::request::cookies::Cookies;
-use crate::http::request::describe::{DescribeInput, InputSpec};
-use crate::http::request::detached::run_to_completion;
-use crate::http::request::fields::{FieldKind, FieldValue, FromFields, GivenValue};
-use crate::http::request::language::ClientLanguage;
-use crate::http::request::opener::OpenedByPage;
-use crate::http::request::query::Query;
-use crate::http::response::describe::{DescribeOutput, OutputSpec};
-use crate::http::response::envelope::Reply;
-use crate::http::response::redirect::OAUTH_STATE;
-use crate::http::response::set_cookie::{SetCookie, bind_browser};
-use crate::http::response::{landing, redirect};
+use crate::http::error::{ApiError, FieldError};
+use crate::http::request::{
+    Cookies, DescribeInput, FieldKind, FieldValue, FromFields, GivenValue, InputSpec, JsonBody, OpenedByPage, Query,
+    RequestContext, run_to_completion,
+};
+use crate::http::response::{
+    OAUTH_STATE, Reply, SetCookie, SuccessBody, bind_browser, described_responses, landing, redirect,
+};
 
 /// The destination of a sign-in.
 #[derive(Debug, FromFields)]
@@ -72,15 +62,15 @@ pub(crate) struct AuthorizeUrl {
 
 /// Returns the platform's authorization address, and records that this browser started the flow.
 pub(crate) async fn url(
-    State(app): State<App>,
-    ClientLanguage(language): ClientLanguage,
+    app: App,
+    language: Language,
     cookies: Cookies,
     Query(input): Query<AuthorizeQuery>,
 ) -> Result<(SetCookie, Reply<AuthorizeUrl>), ApiError> {
     let AuthorizeQuery { redirect_uri, mode } = input;
     if !redirect::is_allowed(&app, &redirect_uri) {
         let problem = if app.settings.development.enabled { FieldError::NotHttpUrl } else { FieldError::Redirect };
-        return Err(field_error("redirect_uri", problem));
+        return Err(ApiError::field("redirect_uri", problem));
     }
     let authorize_url = link(&app, &redirect_uri, (mode == AuthorizeMode::Web).then_some(language))?;
     // A program handles its own cookies and gets one in development mode, since no other page can lead it here.
@@ -105,11 +95,7 @@ fn link(app: &App, redirect_uri: &str, web: Option<Language>) -> Result<String, 
         Some(Language::Zh) => Lang::Zh,
     };
     let link = app.auth.platform.web_link(redirect_uri, OAUTH_STATE, language);
-    link.ok_or_else(|| field_error("mode", FieldError::NoAgentId))
-}
-
-fn field_error(field: &'static str, problem: FieldError) -> ApiError {
-    BadRequest::Fields(FieldErrors::from([(field.into(), problem)])).into()
+    link.ok_or_else(|| ApiError::field("mode", FieldError::NoAgentId))
 }
 
 /// The parameters that the platform returns. No other part of the query is repeated anywhere.
@@ -153,8 +139,7 @@ impl CallbackQuery {
     }
 }
 
-/// The fields of the callback, for its description only. Nothing is rejected: every callback is redirected, with a word about
-/// the error.
+/// The fields of the callback, for its description only: every callback is redirected, with a word about its error.
 #[derive(FromFields)]
 #[expect(dead_code, reason = "the query is read in its raw form")]
 struct CallbackFields {
@@ -181,27 +166,18 @@ impl DescribeInput for RawCallbackQuery {
     }
 }
 
-/// The redirect that answers a callback.
-#[derive(Debug)]
-pub(crate) struct LandingRedirect(Response);
-
-impl IntoResponse for LandingRedirect {
-    fn into_response(self) -> Response {
-        self.0
-    }
-}
-
-impl DescribeOutput for LandingRedirect {
-    fn describe_output(spec: &mut OutputSpec) {
-        spec.sets_cookie();
-        spec.redirects();
-    }
+described_responses! {
+    /// The redirect that answers a callback.
+    LandingRedirect: |spec| {
+        spec.sets_cookie = true;
+        spec.success.push(SuccessBody::Redirect);
+    };
 }
 
 /// Handles the callback: redirects a browser that returns from the platform to its destination.
 pub(crate) async fn callback(
-    State(app): State<App>,
-    RequestClient(visitor): RequestClient,
+    app: App,
+    visitor: ClientInfo,
     cookies: Cookies,
     OpenedByPage(opened_by_page): OpenedByPage,
     RawCallbackQuery(query): RawCallbackQuery,
@@ -240,7 +216,7 @@ pub(crate) struct PendingSignIn {
 
 /// Shows the user as whom the sign-in would continue.
 pub(crate) async fn pending(
-    State(app): State<App>,
+    app: App,
     JsonBody(input): JsonBody<ContinueBody>,
 ) -> Result<Reply<PendingSignIn>, ApiError> {
     let waiting = app.auth.pending_confirmation(&input.pending).await?;
@@ -256,8 +232,8 @@ pub(crate) struct Proceed {
 
 /// Signs in a user who confirms that they started the sign-in.
 pub(crate) async fn continue_sign_in(
-    State(app): State<App>,
-    RequestClient(visitor): RequestClient,
+    app: App,
+    visitor: ClientInfo,
     cookies: Cookies,
     JsonBody(input): JsonBody<ContinueBody>,
 ) -> Result<(SetCookie, Reply<Proceed>), ApiError> {

@@ -1,43 +1,28 @@
 //! One-time-password devices, for signed-in and partially signed-in users.
 
-use axum::extract::State;
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
-use deskpass_auth::{BoundDevice, DeviceStatus};
-use deskpass_core::RecoveryCode;
+use deskpass_auth::{BoundDevice, DeviceStatus, PartialOrFull};
+use deskpass_core::{ClientInfo, RecoveryCode};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::App;
+use crate::config::Language;
 use crate::http::error::ApiError;
-use crate::http::request::body::{JsonBody, OptionalBody};
-use crate::http::request::client::RequestClient;
-use crate::http::request::cookies::Cookies;
-use crate::http::request::detached::run_to_completion;
-use crate::http::request::fields::FromFields;
-use crate::http::request::language::ClientLanguage;
-use crate::http::request::token::PartialOrFull;
-use crate::http::response::envelope::Reply;
-use crate::http::response::login_result::LoginResult;
-use crate::http::response::qr_picture;
-use crate::http::response::set_cookie::{SetCookie, remember_browser};
+use crate::http::request::{Cookies, FromFields, JsonBody, OptionalBody, run_to_completion};
+use crate::http::response::{LoginResult, Reply, SetCookie, qr_picture, remember_browser};
 use crate::timestamp::Rfc3339;
-use crate::timestamp::rfc3339;
 
 /// The issuer that an authenticator shows.
 const ISSUER: &str = "deskpass";
 
 /// The state of the caller's device.
 #[derive(Debug, JsonSchema, Serialize)]
-#[schemars(rename = "OtpStatus")]
 #[expect(clippy::struct_excessive_bools, reason = "read by clients, not used for decisions")]
 pub(crate) struct OtpStatus {
     agent: bool,
     bound: bool,
-    #[schemars(with = "Option<Rfc3339>")]
-    bound_at: Option<String>,
-    #[schemars(with = "Option<Rfc3339>")]
-    last_verified_at: Option<String>,
+    bound_at: Option<Rfc3339>,
+    last_verified_at: Option<Rfc3339>,
     proven: bool,
     recovery_codes: usize,
     has_password: bool,
@@ -49,8 +34,8 @@ impl From<DeviceStatus> for OtpStatus {
         Self {
             agent: status.is_agent,
             bound: status.bound_at.is_some(),
-            bound_at: status.bound_at.map(rfc3339),
-            last_verified_at: status.verified_at.map(rfc3339),
+            bound_at: status.bound_at.map(Rfc3339),
+            last_verified_at: status.verified_at.map(Rfc3339),
             proven: status.proven,
             recovery_codes: status.recovery_codes,
             has_password: status.has_password,
@@ -60,16 +45,12 @@ impl From<DeviceStatus> for OtpStatus {
 }
 
 /// Returns the state of the caller's device.
-pub(crate) async fn status(
-    State(app): State<App>,
-    PartialOrFull(bearer): PartialOrFull,
-) -> Result<Reply<OtpStatus>, ApiError> {
+pub(crate) async fn status(app: App, bearer: PartialOrFull) -> Result<Reply<OtpStatus>, ApiError> {
     Ok(Reply(app.auth.device_status(&bearer).await?.into()))
 }
 
 /// The parameters for an authenticator.
 #[derive(JsonSchema, Serialize)]
-#[schemars(rename = "OtpSetup")]
 pub(crate) struct OtpSetup {
     secret: String,
     otpauth_url: String,
@@ -85,15 +66,14 @@ pub(crate) struct OtpSetupBody {
 
 /// Creates a secret for a new device, to be scanned or typed.
 pub(crate) async fn setup(
-    State(app): State<App>,
-    PartialOrFull(bearer): PartialOrFull,
-    RequestClient(visitor): RequestClient,
+    app: App,
+    bearer: PartialOrFull,
+    visitor: ClientInfo,
     OptionalBody(OtpSetupBody { setup_code }): OptionalBody<OtpSetupBody>,
 ) -> Result<Reply<OtpSetup>, ApiError> {
     let setup = app.auth.set_up_device(&bearer, setup_code.as_deref(), &visitor).await?;
     let otpauth_url = setup.seed.otpauth_uri(ISSUER, bearer.employee_id());
-    let picture = qr_picture::draw(&otpauth_url).map_err(|error| ApiError::unexpected(&error))?;
-    let (secret, qrcode_png_base64) = (setup.seed.base32(), STANDARD.encode(picture));
+    let (secret, qrcode_png_base64) = (setup.seed.base32(), qr_picture::png_base64(&otpauth_url)?);
     Ok(Reply(OtpSetup { secret, otpauth_url, qrcode_png_base64, expires_in: setup.lifetime.as_secs() }))
 }
 
@@ -103,20 +83,18 @@ pub(crate) struct OtpCode(#[field(name = "code")] String);
 
 /// A bound device, and the sign-in that this completed.
 #[derive(JsonSchema, Serialize)]
-#[schemars(rename = "OtpBound")]
 pub(crate) struct OtpBound {
     recovery_codes: Vec<String>,
-    #[schemars(with = "Rfc3339")]
-    bound_at: String,
+    bound_at: Rfc3339,
     #[serde(flatten)]
     login: Option<LoginResult>,
 }
 
 /// Binds the device that shows this one-time password.
 pub(crate) async fn bind(
-    State(app): State<App>,
-    PartialOrFull(bearer): PartialOrFull,
-    RequestClient(visitor): RequestClient,
+    app: App,
+    bearer: PartialOrFull,
+    visitor: ClientInfo,
     cookies: Cookies,
     JsonBody(OtpCode(code)): JsonBody<OtpCode>,
 ) -> Result<(SetCookie, Reply<OtpBound>), ApiError> {
@@ -124,13 +102,12 @@ pub(crate) async fn bind(
     let bound = run_to_completion(async move { inside.auth.bind_device(&bearer, &code, &visitor).await });
     let BoundDevice { recovery_codes, at, signed_in } = bound.await?;
     let recovery_codes = recovery_codes.iter().map(RecoveryCode::text).collect();
-    let bound = OtpBound { recovery_codes, bound_at: rfc3339(at), login: signed_in.map(LoginResult::from) };
+    let bound = OtpBound { recovery_codes, bound_at: Rfc3339(at), login: signed_in.map(LoginResult::from) };
     Ok((remember_browser(&app, &cookies, Some(&agent)).await, Reply(bound)))
 }
 
 /// An accepted one-time password, and the sign-in that it completed.
 #[derive(JsonSchema, Serialize)]
-#[schemars(rename = "OtpVerified")]
 pub(crate) struct OtpVerified {
     verified: bool,
     #[serde(flatten)]
@@ -139,9 +116,9 @@ pub(crate) struct OtpVerified {
 
 /// Verifies a one-time password, which completes a partial sign-in.
 pub(crate) async fn verify(
-    State(app): State<App>,
-    PartialOrFull(bearer): PartialOrFull,
-    RequestClient(visitor): RequestClient,
+    app: App,
+    bearer: PartialOrFull,
+    visitor: ClientInfo,
     cookies: Cookies,
     JsonBody(OtpCode(code)): JsonBody<OtpCode>,
 ) -> Result<(SetCookie, Reply<OtpVerified>), ApiError> {
@@ -153,7 +130,6 @@ pub(crate) async fn verify(
 
 /// An unbound device.
 #[derive(Debug, JsonSchema, Serialize)]
-#[schemars(rename = "OtpUnbound")]
 pub(crate) struct OtpUnbound {
     success: bool,
     message: &'static str,
@@ -161,10 +137,10 @@ pub(crate) struct OtpUnbound {
 
 /// Unbinds the device that shows this one-time password.
 pub(crate) async fn unbind(
-    State(app): State<App>,
-    PartialOrFull(bearer): PartialOrFull,
-    RequestClient(visitor): RequestClient,
-    ClientLanguage(language): ClientLanguage,
+    app: App,
+    bearer: PartialOrFull,
+    visitor: ClientInfo,
+    language: Language,
     JsonBody(OtpCode(code)): JsonBody<OtpCode>,
 ) -> Result<Reply<OtpUnbound>, ApiError> {
     run_to_completion(async move { app.auth.unbind_device(&bearer, &code, &visitor).await }).await?;

@@ -1,7 +1,6 @@
 //! The permissions of the active role: for clients, and for proxies that check requests before they forward them.
 
-use axum::extract::State;
-use deskpass_auth::TokenHolder;
+use deskpass_auth::{ActiveUser, TokenHolder};
 use deskpass_core::{Operation, PermissionScope, Resource, Role, Roles};
 use hyper::header::{HeaderName, HeaderValue};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
@@ -9,26 +8,17 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::App;
-use crate::http::error::ApiError;
-use crate::http::error::field_error::FieldError;
-use crate::http::request::body::JsonBody;
-use crate::http::request::fields::{FieldKind, FieldValue, FromFields, GivenValue, InvalidFields};
-use crate::http::request::query::Query;
-use crate::http::request::token::ActiveUser;
-use crate::http::response::envelope::Reply;
-use crate::http::response::schema::{RoleName, ScopeName};
+use crate::http::error::{ApiError, FieldError};
+use crate::http::request::{FieldKind, FieldValue, FromFields, GivenValue, InvalidFields, JsonBody, Query};
+use crate::http::response::{Reply, RoleName, ScopeName};
 
 /// The scope that a role has for each operation on a resource; null where the operation is not permitted.
 #[derive(Debug, JsonSchema, Serialize)]
 struct Operations {
-    #[schemars(with = "Option<ScopeName>")]
-    read: Option<PermissionScope>,
-    #[schemars(with = "Option<ScopeName>")]
-    create: Option<PermissionScope>,
-    #[schemars(with = "Option<ScopeName>")]
-    update: Option<PermissionScope>,
-    #[schemars(with = "Option<ScopeName>")]
-    delete: Option<PermissionScope>,
+    read: Option<ScopeName>,
+    create: Option<ScopeName>,
+    update: Option<ScopeName>,
+    delete: Option<ScopeName>,
 }
 
 /// The operations on each resource.
@@ -43,8 +33,7 @@ struct Resources {
 /// A row of the access matrix.
 #[derive(Debug, JsonSchema, Serialize)]
 pub(crate) struct Permissions {
-    #[schemars(with = "RoleName")]
-    role: Role,
+    role: RoleName,
     permissions: Resources,
 }
 
@@ -52,18 +41,18 @@ impl Permissions {
     /// The row of a role.
     pub(crate) fn of(role: Role, app: &App) -> Self {
         let operations = |resource| {
-            let granted = |operation| app.auth.policy.matrix.granted(role, resource, operation);
+            let granted = |operation| app.auth.policy.matrix.granted(role, resource, operation).map(ScopeName);
             let [read, create, update, delete] = Operation::ALL.map(granted);
             Operations { read, create, update, delete }
         };
         let [conversation, approval, knowledge, account] = Resource::ALL.map(operations);
-        Self { role, permissions: Resources { conversation, approval, knowledge, account } }
+        Self { role: RoleName(role), permissions: Resources { conversation, approval, knowledge, account } }
     }
 }
 
 /// Returns the permissions of the active role.
-pub(crate) async fn permissions(State(app): State<App>, caller: ActiveUser) -> Reply<Permissions> {
-    Reply(Permissions::of(caller.into_inner().0.session().current_role, &app))
+pub(crate) async fn permissions(app: App, caller: ActiveUser) -> Reply<Permissions> {
+    Reply(Permissions::of(caller.0.session().current_role, &app))
 }
 
 /// The operation to check.
@@ -78,20 +67,19 @@ pub(crate) struct PermissionCheck {
 #[derive(Debug, JsonSchema, Serialize)]
 pub(crate) struct Checked {
     allowed: bool,
-    #[schemars(with = "Option<ScopeName>")]
-    granted_scope: Option<PermissionScope>,
+    granted_scope: Option<ScopeName>,
 }
 
 /// Returns whether the active role permits an operation.
 pub(crate) async fn check(
-    State(app): State<App>,
+    app: App,
     caller: ActiveUser,
     JsonBody(wanted): JsonBody<PermissionCheck>,
 ) -> Result<Reply<Checked>, ApiError> {
-    let (caller, PermissionCheck { resource, operation, scope }) =
-        (app.auth.reauthenticate(&caller.into_inner()).await?, wanted);
+    let PermissionCheck { resource, operation, scope } = wanted;
+    let caller = app.auth.reauthenticate(&caller).await?;
     let allowed = app.auth.permits(&caller, resource, operation, scope).is_ok();
-    Ok(Reply(Checked { allowed, granted_scope: app.auth.granted(&caller, resource, operation) }))
+    Ok(Reply(Checked { allowed, granted_scope: app.auth.granted(&caller, resource, operation).map(ScopeName) }))
 }
 
 /// What a proxy requires of the user who sends the request.
@@ -151,8 +139,7 @@ pub(crate) struct ForwardedIdentity {
     employee_id: String,
     corp_id: String,
     name: String,
-    #[schemars(with = "RoleName")]
-    current_role: Role,
+    current_role: RoleName,
     #[schemars(with = "Vec<RoleName>")]
     roles: Roles,
 }
@@ -162,11 +149,10 @@ type IdentityHeaders = [(HeaderName, HeaderValue); 5];
 
 /// Allows a proxy to forward a request, and identifies its user.
 pub(crate) async fn forward(
-    State(app): State<App>,
+    app: App,
     caller: ActiveUser,
     Query(query): Query<ForwardQuery>,
 ) -> Result<(IdentityHeaders, Reply<ForwardedIdentity>), ApiError> {
-    let caller = caller.into_inner();
     if let Some(RoleNames(roles)) = query.roles {
         caller.acts_as(roles)?;
     }
@@ -187,7 +173,7 @@ impl ForwardedIdentity {
             employee_id: person.employee_id.clone(),
             corp_id: person.key.corp().to_owned(),
             name: person.name.clone(),
-            current_role: holder.session().current_role,
+            current_role: RoleName(holder.session().current_role),
             roles: holder.roles,
         }
     }
@@ -199,7 +185,7 @@ impl ForwardedIdentity {
             (HeaderName::from_static("x-auth-employee-id"), text(&self.employee_id)?),
             (HeaderName::from_static("x-auth-corp-id"), text(&self.corp_id)?),
             (HeaderName::from_static("x-auth-name"), text(&utf8_percent_encode(&self.name, HEADER_SAFE).to_string())?),
-            (HeaderName::from_static("x-auth-role"), HeaderValue::from_static(self.current_role.name())),
+            (HeaderName::from_static("x-auth-role"), HeaderValue::from_static(self.current_role.0.name())),
             (HeaderName::from_static("x-auth-roles"), text(&roles.join(","))?),
         ])
     }

@@ -2,12 +2,10 @@
 
 use std::net::IpAddr;
 
-use axum::extract::{FromRequestParts, State};
-use axum::response::{IntoResponse, Response};
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
+use axum::extract::FromRequestParts;
+use axum::response::IntoResponse as _;
 use deskpass_auth::ConfirmationPrompt;
-use deskpass_core::{Digest, LoginSource, ScanId, Secret, Ticket, rate_limit_address};
+use deskpass_core::{ClientInfo, Digest, LoginSource, ScanId, Secret, Ticket, rate_limit_address};
 use hyper::Uri;
 use hyper::header::{CONTENT_TYPE, HeaderName, REFERER};
 use hyper::http::request::Parts;
@@ -16,26 +14,15 @@ use serde::Serialize;
 use url::{Url, form_urlencoded};
 
 use crate::App;
-use crate::http::auth::scan_events;
-use crate::http::auth::scan_state::ScanState;
-use crate::http::error::field_error::{FieldError, FieldErrors};
-use crate::http::error::{ApiError, BadRequest};
-use crate::http::request::body::JsonBody;
-use crate::http::request::client::RequestClient;
-use crate::http::request::context::RequestContext;
-use crate::http::request::cookies::Cookies;
-use crate::http::request::describe::{DescribeInput, InputSpec};
-use crate::http::request::detached::run_to_completion;
-use crate::http::request::fields::FromFields;
-use crate::http::request::query::Query;
-use crate::http::request::user_agent;
-use crate::http::response::describe::{DescribeOutput, OutputSpec};
-use crate::http::response::envelope::Reply;
-use crate::http::response::redirect::{CALLBACK_PATH, OAUTH_STATE};
-use crate::http::response::schema::SourceName;
-use crate::http::response::set_cookie::{SetCookie, bind_browser};
-use crate::http::response::{landing, qr_picture};
-use crate::timestamp::{Rfc3339, rfc3339};
+use crate::http::auth::scan_events::{self, ScanState};
+use crate::http::error::{ApiError, FieldError};
+use crate::http::request::{
+    Cookies, DescribeInput, FromFields, InputSpec, JsonBody, Query, RequestContext, run_to_completion, user_agent,
+};
+use crate::http::response::{
+    CALLBACK_PATH, OAUTH_STATE, Reply, SetCookie, SourceName, bind_browser, described_responses, landing, qr_picture,
+};
+use crate::timestamp::Rfc3339;
 
 /// The client that a QR code is for: the named one, otherwise the one whose page asks, otherwise the employees'.
 #[derive(Debug)]
@@ -68,23 +55,21 @@ pub(crate) struct QrCode {
     qrcode_url: String,
     qrcode_png_base64: String,
     expires_in: u64,
-    #[schemars(with = "Rfc3339")]
-    expires_at: String,
+    expires_at: Rfc3339,
 }
 
 /// Starts a sign-in. Only the caller gets the ticket; the picture contains a scan id, which is useless without a phone.
 pub(crate) async fn qrcode(
-    State(app): State<App>,
-    RequestClient(visitor): RequestClient,
+    app: App,
+    visitor: ClientInfo,
     QrClient(source): QrClient,
     cookies: Cookies,
 ) -> Result<(SetCookie, Reply<QrCode>), ApiError> {
     let (bound_to, set_cookie) = bind_browser(&app, &cookies)?;
     let issued = app.auth.issue_ticket(source, visitor, bound_to).await?;
     let qrcode_url = scan_link(&app, &issued.scan_id);
-    let png = qr_picture::draw(&qrcode_url).map_err(|error| ApiError::unexpected(&error))?;
-    let (expires_in, expires_at) = (issued.lifetime.as_secs(), rfc3339(issued.expires_at));
-    let (ticket, qrcode_png_base64) = (issued.ticket.expose().to_owned(), STANDARD.encode(png));
+    let (expires_in, expires_at) = (issued.lifetime.as_secs(), Rfc3339(issued.expires_at));
+    let (ticket, qrcode_png_base64) = (issued.ticket.expose().to_owned(), qr_picture::png_base64(&qrcode_url)?);
     Ok((set_cookie, Reply(QrCode { ticket, qrcode_url, qrcode_png_base64, expires_in, expires_at })))
 }
 
@@ -121,8 +106,7 @@ pub(crate) fn ticket_digest(uri: &Uri) -> Option<Digest> {
 impl FromRequestParts<RequestContext> for TicketQuery {
     type Rejection = ApiError;
     async fn from_request_parts(parts: &mut Parts, _: &RequestContext) -> Result<Self, ApiError> {
-        let read = Self::in_query(&parts.uri);
-        Ok(read.map_err(|problem| BadRequest::Fields(FieldErrors::from([("ticket".into(), problem)])))?)
+        Self::in_query(&parts.uri).map_err(|problem| ApiError::field("ticket", problem))
     }
 }
 
@@ -134,33 +118,22 @@ impl DescribeInput for TicketQuery {
 
 /// Returns the state of a sign-in, with the token once it is available.
 pub(crate) async fn scan_status(
-    State(app): State<App>,
+    app: App,
     cookies: Cookies,
     TicketQuery(ticket): TicketQuery,
 ) -> Result<Reply<ScanState>, ApiError> {
     Ok(Reply(app.auth.poll_ticket(&ticket, &cookies.poller()).await?.into()))
 }
 
-/// The stream of states.
-#[derive(Debug)]
-pub(crate) struct ScanEvents(Response);
-
-impl IntoResponse for ScanEvents {
-    fn into_response(self) -> Response {
-        self.0
-    }
-}
-
-impl DescribeOutput for ScanEvents {
-    fn describe_output(spec: &mut OutputSpec) {
-        spec.replies_plain("text/event-stream");
-    }
+described_responses! {
+    /// The stream of states.
+    ScanEvents: |spec| spec.replies_plain("text/event-stream");
 }
 
 /// Streams the states of a sign-in, so that the browser need not poll.
 pub(crate) async fn scan_events(
-    State(app): State<App>,
-    RequestClient(visitor): RequestClient,
+    app: App,
+    visitor: ClientInfo,
     cookies: Cookies,
     TicketQuery(ticket): TicketQuery,
 ) -> ScanEvents {
@@ -187,8 +160,7 @@ pub(crate) struct ConfirmBody {
 /// The sign-in that the phone's page shows.
 #[derive(Debug, JsonSchema, Serialize)]
 pub(crate) struct ScanRequest {
-    #[schemars(with = "SourceName")]
-    client: &'static str,
+    client: SourceName,
     browser: String,
     os: &'static str,
     /// Null where it is not known: a proxy in front does not name its client.
@@ -197,8 +169,7 @@ pub(crate) struct ScanRequest {
     same_network: Option<bool>,
     /// Whether another page opened the link on the phone, as far as its browser reports.
     opened_by_page: bool,
-    #[schemars(with = "Rfc3339")]
-    requested_at: String,
+    requested_at: Rfc3339,
     expires_in: u64,
     employee_id: String,
     name: String,
@@ -210,13 +181,13 @@ impl ScanRequest {
         let (browser, os) = user_agent::describe(asked.visitor.user_agent.as_str());
         let [here, there] = [asked.visitor, phone].map(|visitor| known_ip(app, visitor.address.decided));
         Self {
-            client: asked.source.name(),
+            client: SourceName(asked.source),
             browser,
             os,
             ip_address: here.map(|address| address.to_string()),
             same_network: here.zip(there).map(|(here, there)| rate_limit_address(here) == rate_limit_address(there)),
             opened_by_page,
-            requested_at: rfc3339(asked.at),
+            requested_at: Rfc3339(asked.at),
             expires_in: remaining.as_secs(),
             name: who.display_name().to_owned(),
             employee_id: who.employee_id,
@@ -224,15 +195,14 @@ impl ScanRequest {
     }
 }
 
-/// An address, unless it is a proxy's own: then the proxy did not name its client. In development mode clients have the same
-/// addresses as proxies.
+/// An address, unless it is of a proxy that did not name its client. In development mode clients have the addresses of proxies.
 fn known_ip(app: &App, address: IpAddr) -> Option<IpAddr> {
     (app.settings.development.enabled || !app.trusted.contains(address)).then_some(address)
 }
 
 /// Returns the sign-in that the phone is asked to confirm, and records that it was shown once the page says so.
 pub(crate) async fn scan_request(
-    State(app): State<App>,
+    app: App,
     JsonBody(input): JsonBody<ScanRequestBody>,
 ) -> Result<Reply<ScanRequest>, ApiError> {
     let ScanRequestBody { confirm, shown } = &input;
@@ -243,16 +213,12 @@ pub(crate) async fn scan_request(
 
 /// The decision was recorded.
 #[derive(Debug, JsonSchema, Serialize)]
-#[schemars(rename = "ScanDecided")]
 pub(crate) struct ScanDecided {
     success: bool,
 }
 
 /// Confirms the sign-in on the phone.
-pub(crate) async fn confirm(
-    State(app): State<App>,
-    JsonBody(input): JsonBody<ConfirmBody>,
-) -> Result<Reply<ScanDecided>, ApiError> {
+pub(crate) async fn confirm(app: App, JsonBody(input): JsonBody<ConfirmBody>) -> Result<Reply<ScanDecided>, ApiError> {
     let at = app.clone();
     let confirmed = run_to_completion(async move { at.auth.confirm(&input.confirm).await }).await;
     confirmed.inspect_err(|failure| app.metrics.count_refused_sign_in(landing::error_code(failure).0))?;
@@ -260,10 +226,7 @@ pub(crate) async fn confirm(
 }
 
 /// Cancels the sign-in on the phone.
-pub(crate) async fn cancel(
-    State(app): State<App>,
-    JsonBody(input): JsonBody<ConfirmBody>,
-) -> Result<Reply<ScanDecided>, ApiError> {
+pub(crate) async fn cancel(app: App, JsonBody(input): JsonBody<ConfirmBody>) -> Result<Reply<ScanDecided>, ApiError> {
     app.auth.cancel(&input.confirm).await?;
     Ok(Reply(ScanDecided { success: true }))
 }
@@ -271,7 +234,8 @@ pub(crate) async fn cancel(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::http::request::fields::Fields;
+    use crate::http::error::FieldErrors;
+    use crate::http::request::Fields;
 
     /// The fast path that reads the ticket must agree with the general parser that the description is made from.
     #[test]

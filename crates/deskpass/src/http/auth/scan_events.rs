@@ -6,19 +6,44 @@ use std::time::Duration;
 
 use axum::body::Body;
 use bytes::Bytes;
-use deskpass_auth::{Error, Poller};
+use deskpass_auth::{Error, Poller, TicketStatus};
+use deskpass_core::PersonPreview;
 use futures_util::stream;
+use schemars::JsonSchema;
+use serde::Serialize;
 use tokio::time::timeout;
 
 use crate::App;
 use crate::client_limiter::ClientSlot;
-use crate::http::auth::scan_state::ScanState;
 
 /// How long the stream is silent before a keep-alive line: proxies close idle connections.
 const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(15);
 
 /// A comment line, which clients ignore.
 const KEEP_ALIVE: Bytes = Bytes::from_static(b":\n\n");
+
+/// The state of a sign-in.
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
+pub(crate) struct ScanState {
+    #[schemars(extend("enum" = ["waiting", "scanned", "confirmed", "expired"]))]
+    status: &'static str,
+    employee_id: Option<String>,
+    name: Option<String>,
+    token: Option<String>,
+}
+
+impl From<TicketStatus> for ScanState {
+    fn from(poll: TicketStatus) -> Self {
+        let (status, who, token) = match poll {
+            TicketStatus::Waiting => ("waiting", None, None),
+            TicketStatus::Scanned(who) => ("scanned", Some(who), None),
+            TicketStatus::Confirmed(who, token) => ("confirmed", Some(who), Some(token.expose().to_owned())),
+            TicketStatus::Expired => ("expired", None, None),
+        };
+        let (employee_id, name) = who.map(|PersonPreview { employee_id, name }| (employee_id, name)).unzip();
+        Self { status, employee_id, name, token }
+    }
+}
 
 /// The state of a stream.
 struct ScanEventStream {

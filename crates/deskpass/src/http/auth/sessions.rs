@@ -1,24 +1,17 @@
 //! The caller's sessions, to list and to end.
 
-use axum::extract::State;
-use deskpass_core::{Digest, LoginMethod, LoginSource, Role};
+use deskpass_auth::TokenHolder;
+use deskpass_core::{ClientInfo, Digest};
 use deskpass_store::ListedSession;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::App;
+use crate::config::Language;
 use crate::http::error::ApiError;
-use crate::http::request::body::OptionalBody;
-use crate::http::request::client::RequestClient;
-use crate::http::request::fields::FromFields;
-use crate::http::request::language::ClientLanguage;
-use crate::http::request::query::Path;
-use crate::http::request::token::TokenHolder;
-use crate::http::request::user_agent;
-use crate::http::response::envelope::Reply;
-use crate::http::response::schema::{MethodName, RoleName, SourceName};
+use crate::http::request::{FromFields, OptionalBody, Path, user_agent};
+use crate::http::response::{MethodName, Reply, RoleName, SourceName};
 use crate::timestamp::Rfc3339;
-use crate::timestamp::rfc3339;
 
 /// A session as a list shows it.
 #[derive(Debug, JsonSchema, Serialize)]
@@ -29,19 +22,13 @@ pub(crate) struct SessionShown {
     device: String,
     user_agent: Option<String>,
     ip_address: Option<String>,
-    #[schemars(with = "MethodName")]
-    login_method: LoginMethod,
-    #[schemars(with = "SourceName")]
-    login_source: LoginSource,
-    #[schemars(with = "RoleName")]
-    current_role: Role,
-    #[schemars(with = "Rfc3339")]
-    created_at: String,
+    login_method: MethodName,
+    login_source: SourceName,
+    current_role: RoleName,
+    created_at: Rfc3339,
     /// Accurate to a few minutes.
-    #[schemars(with = "Option<Rfc3339>")]
-    last_seen_at: Option<String>,
-    #[schemars(with = "Rfc3339")]
-    expires_at: String,
+    last_seen_at: Option<Rfc3339>,
+    expires_at: Rfc3339,
 }
 
 impl SessionShown {
@@ -54,12 +41,12 @@ impl SessionShown {
             device: listed.user_agent.as_deref().map(user_agent::device_name).unwrap_or_default(),
             user_agent: listed.user_agent,
             ip_address: listed.ip_address,
-            login_method: session.method,
-            login_source: session.source,
-            current_role: session.current_role,
-            created_at: rfc3339(session.created_at),
-            last_seen_at: listed.seen_at.map(rfc3339),
-            expires_at: rfc3339(session.expires_at),
+            login_method: MethodName(session.method),
+            login_source: SourceName(session.source),
+            current_role: RoleName(session.current_role),
+            created_at: Rfc3339(session.created_at),
+            last_seen_at: listed.seen_at.map(Rfc3339),
+            expires_at: Rfc3339(session.expires_at),
         }
     }
 }
@@ -71,7 +58,7 @@ pub(crate) struct OwnSessions {
 }
 
 /// Lists the caller's sessions, newest first.
-pub(crate) async fn list(State(app): State<App>, holder: TokenHolder) -> Result<Reply<OwnSessions>, ApiError> {
+pub(crate) async fn list(app: App, holder: TokenHolder) -> Result<Reply<OwnSessions>, ApiError> {
     let (asking, sessions) = (holder.digest(), app.auth.own_sessions(&holder).await?);
     Ok(Reply(OwnSessions { items: sessions.into_iter().map(|listed| SessionShown::of(listed, asking)).collect() }))
 }
@@ -93,10 +80,10 @@ impl SessionEnded {
 
 /// Ends one of the caller's sessions.
 pub(crate) async fn end(
-    State(app): State<App>,
+    app: App,
     holder: TokenHolder,
     Path(SessionPath(id)): Path<SessionPath>,
-    RequestClient(visitor): RequestClient,
+    visitor: ClientInfo,
 ) -> Result<Reply<SessionEnded>, ApiError> {
     app.auth.end_own_session(&holder, id, &visitor).await?;
     Ok(Reply(SessionEnded::YES))
@@ -123,10 +110,10 @@ const ELSEWHERE: [&str; 2] = ["signed out everywhere else", "已退出其他所�
 
 /// Ends all of the caller's sessions, or all except the current one.
 pub(crate) async fn logout_all(
-    State(app): State<App>,
+    app: App,
     holder: TokenHolder,
-    RequestClient(visitor): RequestClient,
-    ClientLanguage(language): ClientLanguage,
+    visitor: ClientInfo,
+    language: Language,
     OptionalBody(input): OptionalBody<LogoutAllBody>,
 ) -> Result<Reply<AllEnded>, ApiError> {
     let ended = app.auth.logout_all(&holder, input.except_current, &visitor).await?;

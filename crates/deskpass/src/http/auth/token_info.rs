@@ -4,12 +4,11 @@
 //! part of the session is added around it.
 
 use deskpass_auth::{ActiveUser, Error, TokenHolder};
-use deskpass_core::{Clock, ClockTrust, LoginMethod, LoginSource, Person, Role, Roles};
+use deskpass_core::{Clock, ClockTrust, Person, Roles};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::http::response::envelope::{FlatReply, RenderedReply};
-use crate::http::response::schema::{MethodName, RoleName, SourceName};
+use crate::http::response::{FlatReply, MethodName, RenderedReply, RoleName, SourceName};
 
 /// The user of a valid token; `None` for every invalid token, so that the response does not say why.
 pub(crate) fn if_valid(authenticated: Result<TokenHolder, Error>) -> Result<Option<ActiveUser>, Error> {
@@ -106,8 +105,7 @@ pub(crate) struct GoodToken<'a> {
     /// Identifies the person permanently, independent of the spelling of their identifier.
     sub: String,
     username: &'a str,
-    #[schemars(with = "SourceName")]
-    client_id: LoginSource,
+    client_id: SourceName,
     token_type: &'static str,
     exp: i64,
     iat: i64,
@@ -119,12 +117,9 @@ pub(crate) struct GoodToken<'a> {
     department_id: &'a str,
     #[schemars(with = "Vec<RoleName>")]
     roles: Roles,
-    #[schemars(with = "RoleName")]
-    current_role: Role,
-    #[schemars(with = "MethodName")]
-    login_method: LoginMethod,
-    #[schemars(with = "SourceName")]
-    login_source: LoginSource,
+    current_role: RoleName,
+    login_method: MethodName,
+    login_source: SourceName,
 }
 
 /// The introspection of a token.
@@ -154,7 +149,7 @@ pub(crate) fn introspected(holder: &TokenHolder, clock: &Clock) -> FlatReply<Int
         active: true,
         sub: format!("{}/{}", person.key.corp(), person.key.id()),
         username: &person.employee_id,
-        client_id: session.source,
+        client_id: SourceName(session.source),
         token_type: "Bearer",
         exp: exp.millis().div_euclid(1_000),
         iat: iat.millis().div_euclid(1_000),
@@ -164,9 +159,9 @@ pub(crate) fn introspected(holder: &TokenHolder, clock: &Clock) -> FlatReply<Int
         department: &person.department,
         department_id: &person.department_id,
         roles: holder.roles,
-        current_role: session.current_role,
-        login_method: session.method,
-        login_source: session.source,
+        current_role: RoleName(session.current_role),
+        login_method: MethodName(session.method),
+        login_source: SourceName(session.source),
     }))
 }
 

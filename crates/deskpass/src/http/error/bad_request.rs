@@ -2,9 +2,7 @@
 
 use hyper::StatusCode;
 
-use crate::http::error::error_info::ErrorInfo;
-use crate::http::error::field_error::FieldErrors;
-use crate::http::error::malformed_head::MalformedHead;
+use crate::http::error::{ErrorInfo, FieldErrors, MalformedHead};
 
 /// What is wrong with a malformed request.
 #[derive(Clone, Debug)]

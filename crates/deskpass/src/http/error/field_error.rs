@@ -37,45 +37,43 @@ pub(crate) enum FieldError {
 
 impl FieldError {
     pub(crate) fn text(&self, language: Language) -> String {
-        match (self, language) {
-            (Self::Required, Language::En) => "is required".into(),
-            (Self::Required, Language::Zh) => "必填".into(),
-            (Self::NotString, Language::En) => "must be a string".into(),
-            (Self::NotString, Language::Zh) => "必须是字符串".into(),
-            (Self::Repeated, Language::En) => "must not be given twice".into(),
-            (Self::Repeated, Language::Zh) => "不能重复".into(),
-            (Self::NotOneOf(words), Language::En) => format!("must be one of {}", words.join(", ")),
-            (Self::NotOneOf(words), Language::Zh) => format!("必须是以下之一：{}", words.join("、")),
-            (Self::Redirect, Language::En) => {
-                "must be a page under /h5/, /itagent/ or /itadmin/ of this service or of a listed origin".into()
+        let fixed = |texts: [&str; 2]| language.of(texts).to_owned();
+        let listed = |texts: [&str; 2], words: &[&str]| fixed(texts) + &words.join(language.of([", ", "、"]));
+        match self {
+            Self::Required => fixed(["is required", "必填"]),
+            Self::NotString => fixed(["must be a string", "必须是字符串"]),
+            Self::Repeated => fixed(["must not be given twice", "不能重复"]),
+            Self::NotOneOf(words) => listed(["must be one of ", "必须是以下之一："], words),
+            Self::Redirect => fixed([
+                "must be a page under /h5/, /itagent/ or /itadmin/ of this service or of a listed origin",
+                "必须是本服务或已登记来源下 /h5/、/itagent/ 或 /itadmin/ 的页面地址",
+            ]),
+            Self::NotHttpUrl => fixed(["must be an http or https address", "必须是 http 或 https 地址"]),
+            Self::NoAgentId => {
+                fixed(["web needs platform.agent_id in the settings", "web 模式需要在配置中设置 platform.agent_id"])
             }
-            (Self::Redirect, Language::Zh) => {
-                "必须是本服务或已登记来源下 /h5/、/itagent/ 或 /itadmin/ 的页面地址".into()
+            Self::TooLong(most) => {
+                language.of([format!("must be at most {most} bytes"), format!("不得超过 {most} 字节")])
             }
-            (Self::NotHttpUrl, Language::En) => "must be an http or https address".into(),
-            (Self::NotHttpUrl, Language::Zh) => "必须是 http 或 https 地址".into(),
-            (Self::NoAgentId, Language::En) => "web needs platform.agent_id in the settings".into(),
-            (Self::NoAgentId, Language::Zh) => "web 模式需要在配置中设置 platform.agent_id".into(),
-            (Self::TooLong(most), Language::En) => format!("must be at most {most} bytes"),
-            (Self::TooLong(most), Language::Zh) => format!("不得超过 {most} 字节"),
-            (Self::CodeOrPassword, Language::En) => "is required where no code of the platform is sent".into(),
-            (Self::CodeOrPassword, Language::Zh) => "未提供平台授权码（code）时必填".into(),
-            (Self::UnknownFields(known), Language::En) => {
-                format!("must have no other fields than {}", known.join(", "))
+            Self::CodeOrPassword => {
+                fixed(["is required where no code of the platform is sent", "未提供平台授权码（code）时必填"])
             }
-            (Self::UnknownFields(known), Language::Zh) => format!("只能包含以下字段：{}", known.join("、")),
-            (Self::NotInteger(least, most), Language::En) => format!("must be a whole number from {least} to {most}"),
-            (Self::NotInteger(least, most), Language::Zh) => format!("必须是 {least} 到 {most} 的整数"),
-            (Self::NotBoolean, Language::En) => "must be true or false".into(),
-            (Self::NotBoolean, Language::Zh) => "必须是 true 或 false".into(),
-            (Self::NotStringList(most), Language::En) => format!("must be a list of at most {most} strings"),
-            (Self::NotStringList(most), Language::Zh) => format!("必须是最多 {most} 个字符串的列表"),
-            (Self::NotSomeOf(words), Language::En) => format!("must be a list of at least one of {}", words.join(", ")),
-            (Self::NotSomeOf(words), Language::Zh) => format!("必须是列表，至少包含以下之一：{}", words.join("、")),
-            (Self::Networks(bad), language) => networks(bad, language),
-            (Self::Format(rule), language) => language.of(*rule).into(),
-            (Self::Id(rule), Language::En) => rule.to_string(),
-            (Self::Id(rule), Language::Zh) => format!("格式不正确：{rule}"),
+            Self::UnknownFields(known) => listed(["must have no other fields than ", "只能包含以下字段："], known),
+            Self::NotInteger(least, most) => language.of([
+                format!("must be a whole number from {least} to {most}"),
+                format!("必须是 {least} 到 {most} 的整数"),
+            ]),
+            Self::NotBoolean => fixed(["must be true or false", "必须是 true 或 false"]),
+            Self::NotStringList(most) => language.of([
+                format!("must be a list of at most {most} strings"),
+                format!("必须是最多 {most} 个字符串的列表"),
+            ]),
+            Self::NotSomeOf(words) => {
+                listed(["must be a list of at least one of ", "必须是列表，至少包含以下之一："], words)
+            }
+            Self::Networks(bad) => networks(bad, language),
+            Self::Format(rule) => fixed(*rule),
+            Self::Id(rule) => language.of([rule.to_string(), format!("格式不正确：{rule}")]),
         }
     }
 }

@@ -2,23 +2,17 @@
 //! position, so messages are not read as a derived struct.
 
 use std::collections::HashSet;
-use std::fmt;
 
 use axum::extract::{FromRequest, Request};
 use deskpass_core::{
     Chunk, CorpId, EmployeeId, FrameDraft, Message, MessageKind, Recipient, Role, SocketKind, StreamId,
 };
-use serde::Deserialize;
-use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use crate::App;
-use crate::http::error::field_error::{FieldError, FieldErrors};
-use crate::http::error::{ApiError, BadRequest};
-use crate::http::request::body::RawJson;
-use crate::http::request::context::RequestContext;
-use crate::http::request::describe::{DescribeInput, InputSpec};
+use crate::http::error::{ApiError, BadRequest, FieldError, FieldErrors};
+use crate::http::request::{BodySpec, DescribeInput, InputSpec, Members, RequestContext, json_text};
 use crate::timestamp::rfc3339;
 
 /// The limits of a request: messages, bytes, and recipients of a message.
@@ -46,7 +40,7 @@ pub(crate) struct PostedMessages(pub(super) Vec<Message>);
 impl FromRequest<RequestContext> for PostedMessages {
     type Rejection = ApiError;
     async fn from_request(request: Request, context: &RequestContext) -> Result<Self, ApiError> {
-        let RawJson(text) = RawJson::up_to(MAX_BODY_BYTES, request, context).await?;
+        let text = json_text(MAX_BODY_BYTES, request, context).await?;
         let given: RawObject = serde_json::from_str(&text).map_err(|_| BadRequest::NotJson)?;
         let mut reader = MessageReader { app: &context.app, problems: FieldErrors::new() };
         let messages = reader.all(&given);
@@ -59,34 +53,13 @@ impl FromRequest<RequestContext> for PostedMessages {
 
 impl DescribeInput for PostedMessages {
     fn describe_input(spec: &mut InputSpec) {
-        spec.reads_body_like(body_schema);
+        let (fields, kinds) = (Vec::new(), &["application/json"]);
+        spec.body = Some(BodySpec { fields, form: Some(body_schema), required: true, kinds });
     }
 }
 
 /// The members of an object, unparsed.
-struct RawObject<'a>(Vec<(String, &'a RawValue)>);
-
-impl<'de> Deserialize<'de> for RawObject<'de> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Object;
-        impl<'de> Visitor<'de> for Object {
-            type Value = RawObject<'de>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<RawObject<'de>, A::Error> {
-                let mut members = Vec::with_capacity(5);
-                while let Some(member) = map.next_entry()? {
-                    members.push(member);
-                }
-                Ok(RawObject(members))
-            }
-        }
-        deserializer.deserialize_map(Object)
-    }
-}
+type RawObject<'a> = Members<&'a RawValue>;
 
 /// Reads messages, and collects their errors.
 struct MessageReader<'a> {
@@ -178,7 +151,7 @@ impl MessageReader<'_> {
     /// The position of a chunk in its stream; the rest of the content is not examined.
     fn chunk(&mut self, content: Option<&RawValue>, within: &str) -> Option<Chunk> {
         let content: Option<RawObject<'_>> = content.and_then(|content| serde_json::from_str(content.get()).ok());
-        let Some(RawObject(members)) = content else {
+        let Some(Members(members)) = content else {
             self.reject(within, "content", FieldError::Format(CONTENT_RULE));
             return None;
         };

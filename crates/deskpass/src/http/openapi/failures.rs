@@ -3,13 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use deskpass_auth::ErrorCode;
-use schemars::{JsonSchema, SchemaGenerator};
+use schemars::JsonSchema;
 use serde_json::{Map, Value, json};
 
 use crate::app::readiness::ReadinessReport;
 use crate::http::admission;
 use crate::http::handler::OperationSpec;
-use crate::http::request::access::RequiredAccess;
+use crate::http::request::RequiredAccess;
 use crate::http::route::{RateLimit, Route};
 
 /// Codes by status.
@@ -29,10 +29,8 @@ pub(super) fn responses(route: &Route, spec: &OperationSpec) -> BTreeMap<u16, Va
     for code in by_authority(route.access) {
         may(usual_status(*code), *code);
     }
-    let reads_token =
-        !matches!(route.access, RequiredAccess::Anyone | RequiredAccess::Developer | RequiredAccess::Operator)
-            || spec.input.accepts_token;
-    if reads_token
+    if route.access.needs_token()
+        || spec.input.accepts_token
         || route.has_side_effects
         || spec.input.body.is_some()
         || !(spec.input.query.is_empty() && spec.input.path.is_empty())
@@ -83,22 +81,24 @@ fn usual_status(code: u16) -> u16 {
 fn response(status: u16, codes: &BTreeSet<u16>) -> Value {
     let told = ErrorCode::ALL.iter().filter(|code| codes.contains(&code.number));
     let told: Vec<_> = told.map(|ErrorCode { number, meaning: [when, _], .. }| format!("{number}: {when}")).collect();
-    let mut response = json!({
+    let mut headers = Map::from_iter([header("X-Request-Id")]);
+    match status {
+        401 => headers.extend([header("WWW-Authenticate")]),
+        429 => headers.extend([header("Retry-After")]),
+        _ => {}
+    }
+    json!({
         "description": told.join(". "),
-        "headers": { "X-Request-Id": { "$ref": "#/components/headers/X-Request-Id" } },
+        "headers": headers,
         "content": { "application/json": { "schema": {
             "allOf": [{ "$ref": "#/components/schemas/Failure" }, { "properties": { "code": { "enum": codes } } }],
         } } },
-    });
-    let header = match status {
-        401 => "WWW-Authenticate",
-        429 => "Retry-After",
-        _ => return response,
-    };
-    if let Some(headers) = response.get_mut("headers").and_then(Value::as_object_mut) {
-        headers.insert(header.into(), json!({ "$ref": format!("#/components/headers/{header}") }));
-    }
-    response
+    })
+}
+
+/// A header of a response, by reference.
+pub(super) fn header(name: &str) -> (String, Value) {
+    (name.to_owned(), json!({ "$ref": format!("#/components/headers/{name}") }))
 }
 
 /// The meaning of each code, in English and Chinese.
@@ -148,9 +148,4 @@ enum Detail {
     Fields { fields: BTreeMap<String, String> },
     /// Why the service is not ready.
     NotReady(ReadinessReport),
-}
-
-/// Adds the schema of all errors, for the responses to refer to.
-pub(super) fn describe(generator: &mut SchemaGenerator) {
-    generator.subschema_for::<Failure>();
 }

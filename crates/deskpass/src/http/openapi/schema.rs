@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::http::request::fields::{FieldKind, FieldSpec};
+use crate::http::request::{FieldKind, FieldSpec};
 
 /// The schema of a field.
 pub(super) fn of(kind: &FieldKind) -> Value {

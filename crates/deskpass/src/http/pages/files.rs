@@ -25,8 +25,7 @@ pub(super) const PAGES: &[(&str, &str)] = pages! {
 
 static ASSETS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../web/assets");
 
-/// The name and the content of each asset: the files in `web/assets`, and the module of audit events. Files of other types, such as
-/// those of an editor, are not served.
+/// The name and the content of each asset: the files of known types in `web/assets`, and the module of audit events.
 pub(super) fn assets() -> impl Iterator<Item = (&'static str, &'static [u8])> {
     let files = ASSETS.files().filter_map(|file| Some((file.path().to_str()?, file.contents())));
     let files = files.filter(|(name, _)| !name.starts_with('.') && kind(name) != OTHER_TYPE);

@@ -24,3 +24,9 @@ pub enum RequiredAccess {
     /// Clients in an operator network.
     Operator,
 }
+
+impl RequiredAccess {
+    pub(crate) fn needs_token(self) -> bool {
+        !matches!(self, Self::Anyone | Self::Developer | Self::Operator)
+    }
+}

@@ -1,17 +1,15 @@
-//! Extractors for administrators. A handler has the authority that it takes as an argument, and no other.
+//! Extractors of authority. A handler has the authority that it takes as an argument, and no other.
 
-use axum::extract::FromRequestParts;
-use deskpass_auth::{AccessScope, Administrator};
-use deskpass_core::{ClientInfo, CorpId, PermissionScope, Role};
+use std::marker::PhantomData;
+
+use axum::extract::{FromRequest, FromRequestParts, Request};
+use deskpass_auth::{AccessScope, ActiveUser, Administrator, TokenHolder};
+use deskpass_core::{ClientInfo, CorpId, PermissionScope, Role, ServiceScope};
 use hyper::http::request::Parts;
 
 use crate::App;
 use crate::http::error::ApiError;
-use crate::http::request::access::RequiredAccess;
-use crate::http::request::client::RequestClient;
-use crate::http::request::context::RequestContext;
-use crate::http::request::describe::{DescribeInput, InputSpec};
-use crate::http::request::token::{ActiveUser, TokenHolder};
+use crate::http::request::{DescribeInput, InputSpec, RequestContext, RequiredAccess, bearer_token, client_ip};
 
 /// A signed-in user whose active role may read the accounts of others.
 #[derive(Debug)]
@@ -35,7 +33,7 @@ pub(crate) struct HomeAdmin(pub(crate) Admin);
 impl Reader {
     /// The access scope of the caller in this corporation, or in their own.
     pub(crate) async fn access_scope(&self, app: &App, corp: Option<&CorpId>) -> Result<AccessScope, ApiError> {
-        match app.auth.access_scope(&self.caller.0, self.scope, corp) {
+        match app.auth.access_scope(&self.caller, self.scope, corp) {
             Ok(access_scope) => Ok(access_scope),
             Err(_) => self.deny(app).await,
         }
@@ -43,59 +41,50 @@ impl Reader {
 
     /// Whether the caller may read records of this corporation.
     pub(crate) fn may_read(&self, app: &App, corp: &CorpId) -> bool {
-        app.auth.access_scope(&self.caller.0, self.scope, Some(corp)).is_ok()
+        app.auth.access_scope(&self.caller, self.scope, Some(corp)).is_ok()
     }
 
     /// Refuses a caller who asks for more than they may read, and records an audit event.
     pub(crate) async fn deny<T>(&self, app: &App) -> Result<T, ApiError> {
-        Ok(app.auth.refuse_administration(&self.caller.0, &self.visitor).await?)
+        Ok(app.auth.refuse_administration(&self.caller, &self.visitor).await?)
     }
 }
 
 impl Admin {
     /// The administrator who makes changes; the audit events name them.
     pub(crate) fn administrator<'a>(&self, app: &'a App) -> Administrator<'a> {
-        app.auth.administrator(&self.caller.0, self.visitor.clone())
+        app.auth.administrator(&self.caller, self.visitor.clone())
     }
 }
 
 /// The caller of an administrative route, in whatever role, and their client. A refusal is logged.
 async fn caller(parts: &mut Parts, context: &RequestContext) -> Result<(ActiveUser, ClientInfo), ApiError> {
-    let TokenHolder(holder) = TokenHolder::from_request_parts(parts, context).await?;
-    let RequestClient(visitor) = RequestClient::from_request_parts(parts, context).await?;
-    let caller = ActiveUser(context.app.auth.authorize_administration(holder, &visitor).await?);
-    Ok((caller, visitor))
+    let holder = TokenHolder::from_request_parts(parts, context).await?;
+    let visitor = ClientInfo::from_request_parts(parts, context).await?;
+    Ok((context.app.auth.authorize_administration(holder, &visitor).await?, visitor))
 }
 
 impl FromRequestParts<RequestContext> for Reader {
     type Rejection = ApiError;
     async fn from_request_parts(parts: &mut Parts, context: &RequestContext) -> Result<Self, ApiError> {
         let (caller, visitor) = caller(parts, context).await?;
-        let scope = context.app.auth.account_read_scope(&caller.0, &visitor).await?;
+        let scope = context.app.auth.account_read_scope(&caller, &visitor).await?;
         Ok(Self { caller, visitor, scope })
     }
 }
 
 impl DescribeInput for Reader {
-    fn describe_input(spec: &mut InputSpec) {
-        spec.requires(RequiredAccess::Reader);
-    }
+    const ACCESS: Option<RequiredAccess> = Some(RequiredAccess::Reader);
 }
 
 impl FromRequestParts<RequestContext> for Admin {
     type Rejection = ApiError;
     async fn from_request_parts(parts: &mut Parts, context: &RequestContext) -> Result<Self, ApiError> {
         let (caller, visitor) = caller(parts, context).await?;
-        if caller.session().current_role != Role::Admin {
-            return Ok(context.app.auth.refuse_administration(&caller.0, &visitor).await?);
+        if caller.0.session().current_role != Role::Admin {
+            return Ok(context.app.auth.refuse_administration(&caller, &visitor).await?);
         }
         Ok(Self { caller, visitor })
-    }
-}
-
-impl DescribeInput for Admin {
-    fn describe_input(spec: &mut InputSpec) {
-        spec.requires(RequiredAccess::Admin);
     }
 }
 
@@ -103,13 +92,95 @@ impl FromRequestParts<RequestContext> for HomeAdmin {
     type Rejection = ApiError;
     async fn from_request_parts(parts: &mut Parts, context: &RequestContext) -> Result<Self, ApiError> {
         let admin = Admin::from_request_parts(parts, context).await?;
-        context.app.auth.require_home_admin(&admin.caller.0, &admin.visitor).await?;
+        context.app.auth.require_home_admin(&admin.caller, &admin.visitor).await?;
         Ok(Self(admin))
     }
 }
 
 impl DescribeInput for HomeAdmin {
-    fn describe_input(spec: &mut InputSpec) {
-        spec.requires(RequiredAccess::Admin);
+    const ACCESS: Option<RequiredAccess> = Some(RequiredAccess::Admin);
+}
+
+/// A service whose key has the scope `S`, and the rest of its request. The key is checked before and after reading the rest, since
+/// it may be revoked in the meantime.
+#[derive(Debug)]
+pub(crate) struct Service<S, T>(pub(crate) PhantomData<S>, pub(crate) T);
+
+/// The scope that a route requires.
+pub(crate) trait ScopeRequirement {
+    const SCOPE: ServiceScope;
+}
+
+/// The scope for token introspection.
+#[derive(Debug)]
+pub(crate) struct IntrospectScope;
+
+impl ScopeRequirement for IntrospectScope {
+    const SCOPE: ServiceScope = ServiceScope::Introspect;
+}
+
+/// The scope for sending messages.
+#[derive(Debug)]
+pub(crate) struct MessagesScope;
+
+impl ScopeRequirement for MessagesScope {
+    const SCOPE: ServiceScope = ServiceScope::Messages;
+}
+
+impl<S: ScopeRequirement, T: FromRequest<RequestContext, Rejection = ApiError> + Send> FromRequest<RequestContext>
+    for Service<S, T>
+{
+    type Rejection = ApiError;
+    async fn from_request(request: Request, context: &RequestContext) -> Result<Self, ApiError> {
+        let key = bearer_token(request.headers())?.to_owned();
+        context.app.auth.authenticate_service(&key, S::SCOPE).await?;
+        let rest = T::from_request(request, context).await?;
+        context.app.auth.authenticate_service(&key, S::SCOPE).await?;
+        Ok(Self(PhantomData, rest))
     }
+}
+
+impl<S, T: DescribeInput> DescribeInput for Service<S, T> {
+    const ACCESS: Option<RequiredAccess> = Some(RequiredAccess::Service);
+
+    fn describe_input(spec: &mut InputSpec) {
+        T::describe_input(spec);
+    }
+}
+
+/// Allows a request in development mode only.
+#[derive(Debug)]
+pub(crate) struct Developer;
+
+/// Allows a request from an operator network only.
+#[derive(Debug)]
+pub(crate) struct Operator;
+
+impl FromRequestParts<RequestContext> for Developer {
+    type Rejection = ApiError;
+    async fn from_request_parts(parts: &mut Parts, context: &RequestContext) -> Result<Self, ApiError> {
+        if !context.app.settings.development.enabled {
+            return Err(ApiError::DevelopmentOff);
+        }
+        // These routes require no token, so a form on any page could submit to them.
+        let header = |name: &str| parts.headers.get(name).map(|value| value.to_str().unwrap_or_default());
+        let (host, site, origin) = (header("host"), header("sec-fetch-site"), header("origin"));
+        let cross_site = context.app.settings.hosts().is_cross_site(host, site, origin);
+        if cross_site && !parts.method.is_safe() { Err(ApiError::CrossSite) } else { Ok(Self) }
+    }
+}
+
+impl DescribeInput for Developer {
+    const ACCESS: Option<RequiredAccess> = Some(RequiredAccess::Developer);
+}
+
+impl FromRequestParts<RequestContext> for Operator {
+    type Rejection = ApiError;
+    async fn from_request_parts(parts: &mut Parts, context: &RequestContext) -> Result<Self, ApiError> {
+        if context.app.operators.contains(client_ip(parts, context)) { Ok(Self) } else { Err(ApiError::NotAnOperator) }
+    }
+}
+
+impl DescribeInput for Operator {
+    const ACCESS: Option<RequiredAccess> = Some(RequiredAccess::Operator);
 }

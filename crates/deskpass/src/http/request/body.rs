@@ -15,9 +15,10 @@ use tokio::time::timeout;
 use url::form_urlencoded;
 
 use crate::http::error::{ApiError, BadRequest};
-use crate::http::request::context::RequestContext;
-use crate::http::request::describe::{DescribeInput, InputSpec};
-use crate::http::request::fields::{Fields, FromFields};
+use crate::http::request::{BodySpec, DescribeInput, Fields, FromFields, InputSpec, RequestContext};
+
+const JSON: &str = "application/json";
+const FORM: &str = "application/x-www-form-urlencoded";
 
 /// A request with its complete body.
 #[derive(Debug)]
@@ -27,51 +28,40 @@ pub(crate) struct FullRequest(pub(crate) hyper::Request<Bytes>);
 #[derive(Debug)]
 pub(crate) struct JsonBody<T>(pub(crate) T);
 
-/// A JSON body as it was sent.
-#[derive(Debug)]
-pub(crate) struct RawJson(pub(crate) String);
-
-impl RawJson {
-    /// Reads a body of at most `bytes`, or of the general limit where that is larger.
-    pub(crate) async fn up_to(bytes: usize, request: Request, context: &RequestContext) -> Result<Self, ApiError> {
-        if !is_json(request.headers()) {
-            return Err(BadRequest::MediaType.into());
-        }
-        let limits = &context.app.settings.server;
-        let body = read_body(request.into_body(), limits.max_body.bytes().max(bytes));
-        let bytes = with_timeout(limits.body_timeout, body).await?;
-        Ok(Self(String::from_utf8(bytes.into()).map_err(|_| BadRequest::NotUtf8)?))
-    }
-}
-
 /// A JSON body that may be missing; a missing one counts as empty.
 #[derive(Debug)]
 pub(crate) struct OptionalBody<T>(pub(crate) T);
 
+/// A body as a form, as RFC 7662 requires, or as JSON.
+pub(crate) struct FormOrJson<T>(pub(crate) T);
+
+/// Reads a JSON body as text, of at most `bytes`, or of the general limit where that is larger.
+pub(crate) async fn json_text(bytes: usize, request: Request, context: &RequestContext) -> Result<String, ApiError> {
+    if !is_of_type(request.headers(), JSON) {
+        return Err(BadRequest::MediaType.into());
+    }
+    let body = read_body(request.into_body(), context, bytes).await?;
+    Ok(String::from_utf8(body.into()).map_err(|_| BadRequest::NotUtf8)?)
+}
+
 impl FromRequest<RequestContext> for FullRequest {
     type Rejection = ApiError;
     async fn from_request(request: Request, context: &RequestContext) -> Result<Self, ApiError> {
-        let limits = &context.app.settings.server;
         let (parts, body) = request.into_parts();
-        let bytes = with_timeout(limits.body_timeout, read_body(body, limits.max_body.bytes())).await?;
-        Ok(Self(hyper::Request::from_parts(parts, bytes)))
+        Ok(Self(hyper::Request::from_parts(parts, read_body(body, context, 0).await?)))
     }
 }
 
-impl DescribeInput for FullRequest {
-    fn describe_input(_: &mut InputSpec) {}
-}
+impl DescribeInput for FullRequest {}
 
 impl<T: FromFields> FromRequest<RequestContext> for JsonBody<T> {
     type Rejection = ApiError;
     async fn from_request(request: Request, context: &RequestContext) -> Result<Self, ApiError> {
-        if !is_json(request.headers()) {
+        if !is_of_type(request.headers(), JSON) {
             return Err(BadRequest::MediaType.into());
         }
-        let limits = &context.app.settings.server;
-        let bytes = with_timeout(limits.body_timeout, read_body(request.into_body(), limits.max_body.bytes())).await?;
-        let fields: Fields = serde_json::from_slice(&bytes).map_err(|_| parse_error(&bytes))?;
-        Ok(Self(fields.parse().map_err(BadRequest::Fields)?))
+        let bytes = read_body(request.into_body(), context, 0).await?;
+        Ok(Self(parse_json(&bytes)?.parse().map_err(BadRequest::Fields)?))
     }
 }
 
@@ -84,11 +74,11 @@ impl<T: FromFields> DescribeInput for JsonBody<T> {
 impl<T: FromFields> FromRequest<RequestContext> for OptionalBody<T> {
     type Rejection = ApiError;
     async fn from_request(request: Request, context: &RequestContext) -> Result<Self, ApiError> {
-        let (json, limits) = (is_json(request.headers()), &context.app.settings.server);
-        let bytes = with_timeout(limits.body_timeout, read_body(request.into_body(), limits.max_body.bytes())).await?;
-        let fields = match (bytes.is_empty(), json) {
+        let is_json = is_of_type(request.headers(), JSON);
+        let bytes = read_body(request.into_body(), context, 0).await?;
+        let fields = match (bytes.is_empty(), is_json) {
             (true, _) => Fields::default(),
-            (false, true) => serde_json::from_slice(&bytes).map_err(|_| parse_error(&bytes))?,
+            (false, true) => parse_json(&bytes)?,
             (false, false) => return Err(BadRequest::MediaType.into()),
         };
         Ok(Self(fields.parse().map_err(BadRequest::Fields)?))
@@ -97,17 +87,45 @@ impl<T: FromFields> FromRequest<RequestContext> for OptionalBody<T> {
 
 impl<T: FromFields> DescribeInput for OptionalBody<T> {
     fn describe_input(spec: &mut InputSpec) {
-        spec.may_read_body::<T>();
+        spec.body = Some(BodySpec::of::<T>(false, &[JSON]));
     }
 }
 
-fn is_json(headers: &HeaderMap) -> bool {
-    let kind = headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
-    kind.split(';').next().is_some_and(|kind| kind.trim().eq_ignore_ascii_case("application/json"))
+impl<T: FromFields> FromRequest<RequestContext> for FormOrJson<T> {
+    type Rejection = ApiError;
+    async fn from_request(request: Request, context: &RequestContext) -> Result<Self, ApiError> {
+        if is_of_type(request.headers(), JSON) {
+            return JsonBody::from_request(request, context).await.map(|JsonBody(input)| Self(input));
+        }
+        if !is_of_type(request.headers(), FORM) {
+            return Err(BadRequest::FormType.into());
+        }
+        let bytes = read_body(request.into_body(), context, 0).await?;
+        let fields: Fields = form_urlencoded::parse(&bytes).into_owned().collect();
+        Ok(Self(fields.parse().map_err(BadRequest::Fields)?))
+    }
 }
 
-fn parse_error(bytes: &[u8]) -> BadRequest {
-    if std::str::from_utf8(bytes).is_err() { BadRequest::NotUtf8 } else { BadRequest::NotJson }
+impl<T: FromFields> DescribeInput for FormOrJson<T> {
+    fn describe_input(spec: &mut InputSpec) {
+        spec.body = Some(BodySpec::of::<T>(true, &[JSON, FORM]));
+    }
+}
+
+fn is_of_type(headers: &HeaderMap, media_type: &str) -> bool {
+    let kind = headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    kind.split(';').next().is_some_and(|kind| kind.trim().eq_ignore_ascii_case(media_type))
+}
+
+fn parse_json(bytes: &[u8]) -> Result<Fields, BadRequest> {
+    let is_utf8 = || std::str::from_utf8(bytes).is_ok();
+    serde_json::from_slice(bytes).map_err(|_| if is_utf8() { BadRequest::NotJson } else { BadRequest::NotUtf8 })
+}
+
+/// Reads a body up to the general limit, or up to `at_least` bytes where that is more.
+async fn read_body(body: RequestBody, context: &RequestContext, at_least: usize) -> Result<Bytes, BadRequest> {
+    let limits = &context.app.settings.server;
+    with_timeout(limits.body_timeout, collect(body, limits.max_body.bytes().max(at_least))).await
 }
 
 /// Waits for a body, up to `limit`. Most bodies have arrived already and need no timer.
@@ -122,9 +140,9 @@ async fn with_timeout<T>(
     }
 }
 
-/// Reads a body up to `limit` bytes. The rest of a larger body is read and discarded for a while, since a client that is still
+/// Collects a body up to `limit` bytes. The rest of a larger body is read and discarded for a while, since a client that is still
 /// sending would see a broken connection instead of the response.
-async fn read_body(mut body: RequestBody, limit: usize) -> Result<Bytes, BadRequest> {
+async fn collect(mut body: RequestBody, limit: usize) -> Result<Bytes, BadRequest> {
     let (mut kept, mut seen) = (Bytes::new(), 0_usize);
     while let Some(frame) = body.frame().await {
         let Ok(data) = frame.map_err(|_| BadRequest::BodyIncomplete)?.into_data() else { continue };
@@ -146,31 +164,4 @@ fn append(kept: Bytes, more: Bytes) -> Bytes {
     let mut both = BytesMut::from(kept);
     both.extend_from_slice(&more);
     both.freeze()
-}
-
-/// A body as a form, as RFC 7662 requires, or as JSON.
-pub(crate) struct FormOrJson<T>(pub(crate) T);
-
-impl<T: FromFields> DescribeInput for FormOrJson<T> {
-    fn describe_input(spec: &mut InputSpec) {
-        spec.reads_form::<T>();
-    }
-}
-
-impl<T: FromFields> FromRequest<RequestContext> for FormOrJson<T> {
-    type Rejection = ApiError;
-    async fn from_request(request: Request, context: &RequestContext) -> Result<Self, ApiError> {
-        let kind = request.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
-        let kind = kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-        match &*kind {
-            "application/json" => JsonBody::from_request(request, context).await.map(|JsonBody(input)| Self(input)),
-            "application/x-www-form-urlencoded" => {
-                let FullRequest(request) = FullRequest::from_request(request, context).await?;
-                let pairs = form_urlencoded::parse(request.body());
-                let fields: Fields = pairs.map(|(name, value)| (name.into_owned(), value.into_owned())).collect();
-                Ok(Self(fields.parse().map_err(BadRequest::Fields)?))
-            }
-            _ => Err(BadRequest::FormType.into()),
-        }
-    }
 }

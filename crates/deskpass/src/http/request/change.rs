@@ -2,17 +2,12 @@
 
 use axum::extract::{FromRequest, FromRequestParts, Request};
 use hyper::HeaderMap;
-use hyper::header::HeaderName;
 
 use crate::App;
 use crate::http::error::ApiError;
-use crate::http::request::access::RequiredAccess;
-use crate::http::request::authority::Admin;
-use crate::http::request::body::JsonBody;
-use crate::http::request::context::RequestContext;
-use crate::http::request::describe::{DescribeInput, InputSpec};
-use crate::http::request::fields::FromFields;
-use crate::http::request::query::path_fields;
+use crate::http::request::{
+    Admin, DescribeInput, FromFields, InputSpec, JsonBody, RequestContext, RequiredAccess, path_fields,
+};
 
 /// An administrator who sent a fresh one-time password with this request. The password is used only after everything else about
 /// the request is valid, so that a mistake does not waste it.
@@ -20,7 +15,10 @@ use crate::http::request::query::path_fields;
 pub(crate) struct HighRisk<T>(pub(crate) Admin, pub(crate) T);
 
 /// The input of a change, read for the administrator who requests it.
-pub(crate) trait ChangeInput: DescribeInput + Sized {
+pub(crate) trait ChangeInput: Sized {
+    /// Adds the input to the specification.
+    fn describe(spec: &mut InputSpec);
+
     /// Reads and checks the input.
     fn read(
         request: Request,
@@ -60,65 +58,69 @@ impl<T: ChangeInput + Send> FromRequest<RequestContext> for HighRisk<T> {
         let (mut parts, body) = request.into_parts();
         let admin = Admin::from_request_parts(&mut parts, context).await?;
         let (auth, sent) = (&context.app.auth, otp_header(&parts.headers));
-        let code = auth.parse_fresh_code(&admin.caller.0, sent.as_deref(), &admin.visitor).await?;
+        let code = auth.parse_fresh_code(&admin.caller, sent.as_deref(), &admin.visitor).await?;
         let input = T::read(Request::from_parts(parts, body), &admin, context).await?;
-        auth.consume_fresh_code(&admin.caller.0, code, &admin.visitor).await?;
+        auth.consume_fresh_code(&admin.caller, code, &admin.visitor).await?;
         Ok(Self(admin, input))
     }
 }
 
 impl<T: ChangeInput> DescribeInput for HighRisk<T> {
+    const ACCESS: Option<RequiredAccess> = Some(RequiredAccess::HighRisk);
+
     fn describe_input(spec: &mut InputSpec) {
-        spec.requires(RequiredAccess::HighRisk);
-        T::describe_input(spec);
+        T::describe(spec);
     }
 }
 
 impl<T: ChangeInput> ChangeInput for HomeOnly<T> {
+    fn describe(spec: &mut InputSpec) {
+        T::describe(spec);
+    }
+
     async fn read(request: Request, admin: &Admin, context: &RequestContext) -> Result<Self, ApiError> {
-        context.app.auth.require_home_admin(&admin.caller.0, &admin.visitor).await?;
+        context.app.auth.require_home_admin(&admin.caller, &admin.visitor).await?;
         Ok(Self(T::read(request, admin, context).await?))
     }
 }
 
-impl<T: DescribeInput> DescribeInput for HomeOnly<T> {
-    fn describe_input(spec: &mut InputSpec) {
-        T::describe_input(spec);
-    }
-}
-
 impl<T: FromFields> ChangeInput for JsonBody<T> {
+    fn describe(spec: &mut InputSpec) {
+        spec.reads_body::<T>();
+    }
+
     async fn read(request: Request, _: &Admin, context: &RequestContext) -> Result<Self, ApiError> {
         Self::from_request(request, context).await
     }
 }
 
 impl<T: CheckedInput> ChangeInput for InBody<T> {
+    fn describe(spec: &mut InputSpec) {
+        spec.reads_body::<T::Fields>();
+    }
+
     async fn read(request: Request, admin: &Admin, context: &RequestContext) -> Result<Self, ApiError> {
         let JsonBody(fields) = JsonBody::from_request(request, context).await?;
         Ok(Self(T::check(fields, admin, &context.app).await?))
     }
 }
 
-impl<T: CheckedInput> DescribeInput for InBody<T> {
-    fn describe_input(spec: &mut InputSpec) {
-        spec.reads_body::<T::Fields>();
-    }
-}
-
 impl<T: CheckedInput> ChangeInput for InPath<T> {
+    fn describe(spec: &mut InputSpec) {
+        spec.reads_path::<T::Fields>();
+    }
+
     async fn read(_: Request, admin: &Admin, context: &RequestContext) -> Result<Self, ApiError> {
         Ok(Self(T::check(path_fields(context)?, admin, &context.app).await?))
     }
 }
 
-impl<T: CheckedInput> DescribeInput for InPath<T> {
-    fn describe_input(spec: &mut InputSpec) {
-        spec.reads_path::<T::Fields>();
-    }
-}
-
 impl<P: CheckedInput + Send, B: FromFields> ChangeInput for PathAndBody<P, B> {
+    fn describe(spec: &mut InputSpec) {
+        spec.reads_path::<P::Fields>();
+        spec.reads_body::<B>();
+    }
+
     async fn read(request: Request, admin: &Admin, context: &RequestContext) -> Result<Self, ApiError> {
         let target = P::check(path_fields(context)?, admin, &context.app).await?;
         let JsonBody(body) = JsonBody::from_request(request, context).await?;
@@ -126,19 +128,9 @@ impl<P: CheckedInput + Send, B: FromFields> ChangeInput for PathAndBody<P, B> {
     }
 }
 
-impl<P: CheckedInput, B: FromFields> DescribeInput for PathAndBody<P, B> {
-    fn describe_input(spec: &mut InputSpec) {
-        spec.reads_path::<P::Fields>();
-        spec.reads_body::<B>();
-    }
-}
-
-/// The header in which a fresh one-time password is sent.
-const X_OTP_CODE: HeaderName = HeaderName::from_static("x-otp-code");
-
 /// The one-time password of a request; empty where the header is repeated or unreadable.
 fn otp_header(headers: &HeaderMap) -> Option<String> {
-    let mut given = headers.get_all(X_OTP_CODE).iter();
+    let mut given = headers.get_all("x-otp-code").iter();
     let (first, second) = (given.next()?, given.next());
     Some(first.to_str().ok().filter(|_| second.is_none()).unwrap_or_default().to_owned())
 }

@@ -11,16 +11,7 @@ use hyper::http::request::Parts;
 
 use crate::App;
 use crate::http::error::ApiError;
-use crate::http::request::context::RequestContext;
-use crate::http::request::describe::{DescribeInput, InputSpec};
-
-/// The address and the user agent of the client.
-#[derive(Debug)]
-pub(crate) struct RequestClient(pub(crate) ClientInfo);
-
-/// The address of the connection.
-#[derive(Debug)]
-pub(crate) struct PeerAddress(pub(crate) IpAddr);
+use crate::http::request::{DescribeInput, RequestContext};
 
 /// The header in which proxies name their client.
 pub(crate) const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
@@ -50,27 +41,14 @@ pub(crate) fn client_ip(parts: &Parts, context: &RequestContext) -> IpAddr {
     client_address(&context.app, context.peer, parts.headers.get_all(X_FORWARDED_FOR).iter()).decided
 }
 
-impl FromRequestParts<RequestContext> for RequestClient {
+impl FromRequestParts<RequestContext> for ClientInfo {
     type Rejection = ApiError;
     async fn from_request_parts(parts: &mut Parts, context: &RequestContext) -> Result<Self, ApiError> {
         let forwarded = parts.headers.get_all(X_FORWARDED_FOR).iter();
         let address = client_address(&context.app, context.peer, forwarded);
         let agent = parts.headers.get(USER_AGENT).map(HeaderValue::as_bytes).unwrap_or_default();
-        Ok(Self(ClientInfo { address, user_agent: UserAgent::from_header(agent) }))
+        Ok(Self { address, user_agent: UserAgent::from_header(agent) })
     }
 }
 
-impl DescribeInput for RequestClient {
-    fn describe_input(_: &mut InputSpec) {}
-}
-
-impl FromRequestParts<RequestContext> for PeerAddress {
-    type Rejection = ApiError;
-    async fn from_request_parts(_: &mut Parts, context: &RequestContext) -> Result<Self, ApiError> {
-        Ok(Self(context.peer))
-    }
-}
-
-impl DescribeInput for PeerAddress {
-    fn describe_input(_: &mut InputSpec) {}
-}
+impl DescribeInput for ClientInfo {}

@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 use std::net::IpAddr;
 
-use axum::extract::{FromRef, FromRequestParts};
+use axum::extract::FromRequestParts;
 use hyper::http::request::Parts;
 
 use crate::App;
@@ -21,23 +21,13 @@ pub(crate) struct RequestContext {
     pub(crate) api_description: fn() -> &'static str,
 }
 
-impl FromRef<RequestContext> for App {
-    fn from_ref(context: &RequestContext) -> Self {
-        context.app.clone()
+impl FromRequestParts<RequestContext> for App {
+    type Rejection = Infallible;
+    async fn from_request_parts(_: &mut Parts, context: &RequestContext) -> Result<Self, Infallible> {
+        Ok(context.app.clone())
     }
 }
 
 /// Marks a request on a reserve connection, which serves health checks and operators only.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ReserveConnection;
-
-/// The API description in OpenAPI.
-#[derive(Debug)]
-pub(crate) struct ApiDescription(pub(crate) &'static str);
-
-impl FromRequestParts<RequestContext> for ApiDescription {
-    type Rejection = Infallible;
-    async fn from_request_parts(_: &mut Parts, context: &RequestContext) -> Result<Self, Infallible> {
-        Ok(Self((context.api_description)()))
-    }
-}

@@ -7,8 +7,7 @@ use hyper::header::{ACCEPT, COOKIE, HeaderValue};
 use hyper::http::request::Parts;
 
 use crate::http::error::ApiError;
-use crate::http::request::context::RequestContext;
-use crate::http::request::describe::{DescribeInput, InputSpec};
+use crate::http::request::{DescribeInput, RequestContext};
 
 /// A kind of secret that is stored in a cookie.
 pub(crate) trait CookieKind: SecretKind {
@@ -37,8 +36,7 @@ impl CookieKind for KnownBrowser {
 pub(crate) struct Cookies {
     lines: Vec<HeaderValue>,
     development: bool,
-    /// Whether the request comes from one of our pages: the browser reports it, or the page sends a header that pages of other
-    /// origins cannot send.
+    /// Whether one of our pages sent the request: the browser reports it, or it has a header that foreign pages cannot send.
     pub(crate) from_own_page: bool,
     /// Whether the browser followed a link or came from another page, as far as it reports.
     pub(crate) followed_link: bool,
@@ -81,9 +79,7 @@ impl FromRequestParts<RequestContext> for Cookies {
     }
 }
 
-impl DescribeInput for Cookies {
-    fn describe_input(_: &mut InputSpec) {}
-}
+impl DescribeInput for Cookies {}
 
 /// The name of the cookie, by mode.
 pub(crate) fn cookie_name<K: CookieKind>(development: bool) -> &'static str {

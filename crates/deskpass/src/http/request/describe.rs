@@ -7,14 +7,15 @@ use hyper::{HeaderMap, Uri};
 use serde_json::Value;
 
 use crate::App;
-use crate::http::request::access::RequiredAccess;
-use crate::http::request::context::{ApiDescription, ReserveConnection};
-use crate::http::request::fields::{FieldSpec, FromFields, describe_fields};
+use crate::http::request::{FieldSpec, FromFields, RequestContext, RequiredAccess, ReserveConnection, describe_fields};
 
 /// An argument of a handler, which reads a part of the request.
 pub(crate) trait DescribeInput {
-    /// Adds that part to the specification.
-    fn describe_input(spec: &mut InputSpec);
+    /// Who may call a handler with this argument; anyone where that is `None`.
+    const ACCESS: Option<RequiredAccess> = None;
+
+    /// Adds that part to the specification; nothing where the API description leaves it out.
+    fn describe_input(_: &mut InputSpec) {}
 }
 
 /// The input of a handler.
@@ -41,20 +42,16 @@ pub(crate) struct BodySpec {
 }
 
 impl BodySpec {
-    fn of<T: FromFields>(required: bool, kinds: &'static [&'static str]) -> Self {
+    pub(crate) fn of<T: FromFields>(required: bool, kinds: &'static [&'static str]) -> Self {
         Self { fields: describe_fields::<T>(), form: None, required, kinds }
     }
 }
 
 impl InputSpec {
-    /// Only these may call it.
-    pub(crate) fn requires(&mut self, access: RequiredAccess) {
-        self.access = Some(access);
-    }
-
-    /// It reads a token if there is one.
-    pub(crate) fn accepts_token(&mut self) {
-        self.accepts_token = true;
+    /// It has this argument.
+    pub(crate) fn takes<T: DescribeInput>(&mut self) {
+        self.access = T::ACCESS.or(self.access);
+        T::describe_input(self);
     }
 
     /// It reads parameters of the path.
@@ -71,26 +68,10 @@ impl InputSpec {
     pub(crate) fn reads_body<T: FromFields>(&mut self) {
         self.body = Some(BodySpec::of::<T>(true, &["application/json"]));
     }
-
-    /// It reads a JSON body with this schema.
-    pub(crate) fn reads_body_like(&mut self, form: fn() -> Value) {
-        let kinds = &["application/json"];
-        self.body = Some(BodySpec { fields: Vec::new(), form: Some(form), required: true, kinds });
-    }
-
-    /// It reads a JSON body if there is one.
-    pub(crate) fn may_read_body<T: FromFields>(&mut self) {
-        self.body = Some(BodySpec::of::<T>(false, &["application/json"]));
-    }
-
-    /// It reads a body as JSON or as a form.
-    pub(crate) fn reads_form<T: FromFields>(&mut self) {
-        self.body = Some(BodySpec::of::<T>(true, &["application/json", "application/x-www-form-urlencoded"]));
-    }
 }
 
-/// Implements [`DescribeInput`] for arguments that the API description leaves out.
-macro_rules! not_described {
-    ($($argument:ty),*) => {$(impl DescribeInput for $argument { fn describe_input(_: &mut InputSpec) {} })*};
-}
-not_described!(ApiDescription, State<App>, HeaderMap, Uri, Option<Extension<ReserveConnection>>);
+impl DescribeInput for App {}
+impl DescribeInput for State<RequestContext> {}
+impl DescribeInput for HeaderMap {}
+impl DescribeInput for Uri {}
+impl DescribeInput for Option<Extension<ReserveConnection>> {}

@@ -1,21 +1,20 @@
 //! Reads a body, a query or a path field by field, and reports every invalid field, not only the first.
 
-mod spec;
 mod types;
 mod value;
 
 use std::convert::Infallible;
 use std::fmt;
+use std::marker::PhantomData;
 
 pub(crate) use deskpass_derive::FromFields;
 use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
 
-pub(crate) use spec::{FieldKind, FieldSpec, TextFormat};
-pub(crate) use types::{ServiceKeyId, SignInId};
-pub(crate) use value::{BoundedInteger, FieldValue, FormattedText, GivenValue};
+pub(crate) use types::{ServiceKeyId, SignInId, is_hexadecimal};
+pub(crate) use value::{BoundedInteger, FieldKind, FieldSpec, FieldValue, FormattedText, GivenValue, TextFormat};
 
-use crate::http::error::field_error::{FieldError, FieldErrors};
+use crate::http::error::{FieldError, FieldErrors};
 
 /// The fields of a request, and the errors of those read so far.
 #[derive(Debug, Default)]
@@ -114,23 +113,33 @@ impl FromIterator<(String, String)> for Fields {
 
 impl<'de> Deserialize<'de> for Fields {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Object;
-        impl<'de> Visitor<'de> for Object {
-            type Value = Fields;
+        let Members(given) = Members::deserialize(deserializer)?;
+        Ok(Self { given, ..Self::default() })
+    }
+}
+
+/// The members of a JSON object, in their order and with repetitions.
+pub(crate) struct Members<V>(pub(crate) Vec<(String, V)>);
+
+impl<'de, V: Deserialize<'de>> Deserialize<'de> for Members<V> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Object<V>(PhantomData<V>);
+        impl<'de, V: Deserialize<'de>> Visitor<'de> for Object<V> {
+            type Value = Members<V>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("an object")
             }
 
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Fields, A::Error> {
-                let mut given = Vec::with_capacity(2);
-                while let Some((name, value)) = map.next_entry()? {
-                    given.push((name, GivenValue::Json(value)));
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Members<V>, A::Error> {
+                let mut members = Vec::with_capacity(2);
+                while let Some(member) = map.next_entry()? {
+                    members.push(member);
                 }
-                Ok(Fields { given, ..Fields::default() })
+                Ok(Members(members))
             }
         }
-        deserializer.deserialize_map(Object)
+        deserializer.deserialize_map(Object(PhantomData))
     }
 }
 

@@ -1,14 +1,14 @@
 //! The language of the client.
 
+use std::convert::Infallible;
+
 use axum::extract::FromRequestParts;
 use hyper::HeaderMap;
 use hyper::header::ACCEPT_LANGUAGE;
 use hyper::http::request::Parts;
 
 use crate::config::Language;
-use crate::http::error::ApiError;
-use crate::http::request::context::RequestContext;
-use crate::http::request::describe::{DescribeInput, InputSpec};
+use crate::http::request::{DescribeInput, RequestContext};
 
 /// The supported language that the client prefers.
 pub(crate) fn preferred(headers: &HeaderMap, default: Language) -> Language {
@@ -33,20 +33,14 @@ fn weighted_item(item: &str) -> Option<(Language, f32)> {
     }
 }
 
-/// The language of the client.
-#[derive(Debug)]
-pub(crate) struct ClientLanguage(pub(crate) Language);
-
-impl FromRequestParts<RequestContext> for ClientLanguage {
-    type Rejection = ApiError;
-    async fn from_request_parts(_: &mut Parts, context: &RequestContext) -> Result<Self, ApiError> {
-        Ok(Self(context.language))
+impl FromRequestParts<RequestContext> for Language {
+    type Rejection = Infallible;
+    async fn from_request_parts(_: &mut Parts, context: &RequestContext) -> Result<Self, Infallible> {
+        Ok(context.language)
     }
 }
 
-impl DescribeInput for ClientLanguage {
-    fn describe_input(_: &mut InputSpec) {}
-}
+impl DescribeInput for Language {}
 
 #[cfg(test)]
 mod tests {

@@ -8,8 +8,7 @@ use url::{Origin, Url};
 
 use crate::App;
 use crate::http::error::ApiError;
-use crate::http::request::context::RequestContext;
-use crate::http::request::describe::{DescribeInput, InputSpec};
+use crate::http::request::{DescribeInput, RequestContext};
 
 /// Whether a page of another site opened the link, as far as the browser reports. The app itself opens a scanned code, also
 /// through the platform's redirect: `Sec-Fetch-Site` covers all addresses of a redirect and stays `none` then. The app also opens
@@ -24,9 +23,7 @@ impl FromRequestParts<RequestContext> for OpenedByPage {
     }
 }
 
-impl DescribeInput for OpenedByPage {
-    fn describe_input(_: &mut InputSpec) {}
-}
+impl DescribeInput for OpenedByPage {}
 
 /// The origins whose pages normally lead to the callback: our own, and those of the platform.
 fn expected(app: &App) -> Vec<Origin> {

@@ -6,9 +6,7 @@ use percent_encoding::percent_decode_str;
 use url::form_urlencoded;
 
 use crate::http::error::{ApiError, BadRequest};
-use crate::http::request::context::RequestContext;
-use crate::http::request::describe::{DescribeInput, InputSpec};
-use crate::http::request::fields::{Fields, FromFields};
+use crate::http::request::{DescribeInput, Fields, FromFields, InputSpec, RequestContext};
 
 /// The query, parsed and validated.
 #[derive(Debug)]
@@ -22,8 +20,7 @@ impl<T: FromFields> FromRequestParts<RequestContext> for Query<T> {
     type Rejection = ApiError;
     async fn from_request_parts(parts: &mut Parts, _: &RequestContext) -> Result<Self, ApiError> {
         let pairs = form_urlencoded::parse(parts.uri.query().unwrap_or_default().as_bytes());
-        let fields: Fields = pairs.map(|(name, value)| (name.into_owned(), value.into_owned())).collect();
-        Ok(Self(fields.parse().map_err(BadRequest::Fields)?))
+        Ok(Self(pairs.into_owned().collect::<Fields>().parse().map_err(BadRequest::Fields)?))
     }
 }
 

@@ -9,14 +9,15 @@ use crate::http::error::ApiError;
 
 /// The result of a handler.
 pub(crate) trait DescribeOutput {
-    /// Adds the result to the specification.
-    fn describe_output(spec: &mut OutputSpec);
+    /// Adds the result to the specification. Errors follow from the route, and some responses are not described.
+    fn describe_output(_: &mut OutputSpec) {}
 }
 
 /// The output of a handler.
 #[derive(Debug, Default)]
 pub(crate) struct OutputSpec {
     pub(crate) success: Vec<SuccessBody>,
+    /// Whether it sets a cookie in some cases.
     pub(crate) sets_cookie: bool,
     /// Whether the connection becomes a WebSocket.
     pub(crate) switches: bool,
@@ -41,29 +42,9 @@ impl OutputSpec {
         self.success.push(SuccessBody::Data(SchemaGenerator::subschema_for::<T>));
     }
 
-    /// It replies with this payload in the envelope and beside it.
-    pub(crate) fn replies_flat<T: JsonSchema>(&mut self) {
-        self.success.push(SuccessBody::Flat(SchemaGenerator::subschema_for::<T>));
-    }
-
     /// It replies with a text of this media type, without an envelope.
     pub(crate) fn replies_plain(&mut self, kind: &'static str) {
         self.success.push(SuccessBody::Plain(kind));
-    }
-
-    /// It redirects browsers.
-    pub(crate) fn redirects(&mut self) {
-        self.success.push(SuccessBody::Redirect);
-    }
-
-    /// It sets a cookie in some cases.
-    pub(crate) fn sets_cookie(&mut self) {
-        self.sets_cookie = true;
-    }
-
-    /// It turns the connection into a WebSocket.
-    pub(crate) fn switches(&mut self) {
-        self.switches = true;
     }
 }
 
@@ -80,9 +61,28 @@ impl<T: DescribeOutput, const N: usize> DescribeOutput for ([(HeaderName, Header
     }
 }
 
-/// Implements [`DescribeOutput`] for results without a described success: errors follow from the route, and a plain response is
-/// not described.
-macro_rules! no_success {
-    ($($result:ty),*) => {$(impl DescribeOutput for $result { fn describe_output(_: &mut OutputSpec) {} })*};
+impl DescribeOutput for ApiError {}
+impl DescribeOutput for Response {}
+impl DescribeOutput for &'static str {}
+
+/// Declares complete responses with their descriptions.
+macro_rules! described_responses {
+    ($($(#[$doc:meta])* $name:ident: $describe:expr;)*) => {$(
+        $(#[$doc])*
+        pub(crate) struct $name(axum::response::Response);
+
+        impl axum::response::IntoResponse for $name {
+            fn into_response(self) -> axum::response::Response {
+                self.0
+            }
+        }
+
+        impl $crate::http::response::DescribeOutput for $name {
+            fn describe_output(spec: &mut $crate::http::response::OutputSpec) {
+                let describe: fn(&mut $crate::http::response::OutputSpec) = $describe;
+                describe(spec);
+            }
+        }
+    )*};
 }
-no_success!(ApiError, Response, &'static str);
+pub(crate) use described_responses;

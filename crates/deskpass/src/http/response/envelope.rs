@@ -4,12 +4,11 @@ use std::marker::PhantomData;
 
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
-use schemars::JsonSchema;
+use schemars::{JsonSchema, SchemaGenerator};
 use serde::Serialize;
 
 use crate::http::error::ApiError;
-use crate::http::response::describe::{DescribeOutput, OutputSpec};
-use crate::http::response::error_body::ErrorBody;
+use crate::http::response::{DescribeOutput, ErrorBody, OutputSpec, SuccessBody};
 
 /// A successful response: its payload, before it is put into the envelope.
 #[derive(Debug)]
@@ -55,7 +54,7 @@ impl<T> IntoResponse for FlatReply<T> {
 
 impl<T: JsonSchema> DescribeOutput for FlatReply<T> {
     fn describe_output(spec: &mut OutputSpec) {
-        spec.replies_flat::<T>();
+        spec.success.push(SuccessBody::Flat(SchemaGenerator::subschema_for::<T>));
     }
 }
 
@@ -107,9 +106,7 @@ impl IntoResponse for NegativeReply {
     }
 }
 
-impl DescribeOutput for NegativeReply {
-    fn describe_output(_: &mut OutputSpec) {}
-}
+impl DescribeOutput for NegativeReply {}
 
 impl IntoResponse for Outcome {
     fn into_response(self) -> Response {
@@ -119,7 +116,7 @@ impl IntoResponse for Outcome {
     }
 }
 
-/// Closes the envelope of a success with the request id.
+/// Closes an envelope with the request id.
 pub(crate) fn close_envelope(mut envelope: Vec<u8>, request_id: &str) -> Bytes {
     // A request id contains no character that JSON escapes.
     for part in [",\"request_id\":\"", request_id, "\"}"] {
@@ -130,14 +127,8 @@ pub(crate) fn close_envelope(mut envelope: Vec<u8>, request_id: &str) -> Bytes {
 
 /// The envelope of an error.
 pub(crate) fn error_envelope(error_body: &ErrorBody, request_id: &str) -> Bytes {
-    #[derive(Serialize)]
-    struct Envelope<'a> {
-        code: u16,
-        message: &'a str,
-        data: &'a serde_json::Value,
-        request_id: &'a str,
-    }
-    let ErrorBody { code, message, data, .. } = error_body;
-    let envelope = Envelope { code: *code, message, data, request_id };
-    serde_json::to_vec(&envelope).map(Bytes::from).unwrap_or_default()
+    let mut envelope = serde_json::to_vec(error_body).unwrap_or_default();
+    // The closing brace comes after the request id.
+    envelope.pop();
+    close_envelope(envelope, request_id)
 }

@@ -3,12 +3,11 @@
 use deskpass_auth::{Refusal, whole_seconds};
 use hyper::StatusCode;
 use hyper::header::{HeaderName, HeaderValue, RETRY_AFTER, SEC_WEBSOCKET_VERSION, UPGRADE, WWW_AUTHENTICATE};
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use crate::config::Language;
-use crate::http::error::error_info::ErrorInfo;
-use crate::http::error::field_error::FieldErrors;
-use crate::http::error::{ApiError, BadRequest};
+use crate::http::error::{ApiError, BadRequest, ErrorInfo, FieldErrors};
 
 /// The challenge for a one-time password, as RFC 9470 defines it.
 const OTP_CHALLENGE: HeaderValue = HeaderValue::from_static(
@@ -20,13 +19,15 @@ const OTP_CHALLENGE: HeaderValue = HeaderValue::from_static(
 const LOCKED_RETRY_SECONDS: u64 = 86_400;
 
 /// A rendered error.
-#[derive(Debug)]
+#[derive(Debug, Serialize)]
 pub(crate) struct ErrorBody {
+    #[serde(skip)]
     pub(crate) status: StatusCode,
     pub(crate) code: u16,
     pub(crate) message: String,
     pub(crate) data: Value,
     /// The headers that HTTP requires with it.
+    #[serde(skip)]
     pub(crate) headers: Vec<(HeaderName, HeaderValue)>,
 }
 

@@ -1,5 +1,4 @@
-//! The page where a browser lands that returns from the platform. Its parameters stand in the fragment, which no server, log or
-//! referrer sees.
+//! The page where a browser returns from the platform. Its parameters are in the fragment, which no server, log or referrer sees.
 
 use axum::response::{IntoResponse as _, Response};
 use deskpass_auth::{CallbackOutcome, PROOF_LIFETIME, RedirectTarget, Refusal};
@@ -10,17 +9,15 @@ use url::Url;
 
 use crate::App;
 use crate::http::error::{ApiError, ErrorCause};
-use crate::http::response::set_cookie::SetCookie;
+use crate::http::response::SetCookie;
 
 /// The page that shows an error: the phone's own page for phones, otherwise the requested destination.
 pub(crate) async fn error_destination(app: &App, phone: bool, flow: Option<Digest>) -> String {
     if phone {
         return format!("{}/scan/", app.settings.public_url);
     }
-    match app.auth.destination(flow).await {
-        Ok(Some(destination)) => destination,
-        Ok(None) | Err(_) => page(app, LoginSource::H5),
-    }
+    let wanted = app.auth.destination(flow).await;
+    wanted.ok().flatten().unwrap_or_else(|| page(app, LoginSource::H5))
 }
 
 /// Redirects a browser to its destination.
@@ -36,21 +33,16 @@ pub(crate) fn redirect(app: &App, answer: &CallbackOutcome) -> Response {
 /// The address for an outcome.
 pub(crate) fn address(app: &App, answer: &CallbackOutcome) -> String {
     let origin = &app.settings.public_url;
-    match answer {
-        CallbackOutcome::Decide(confirm) => {
-            with_fragment(&format!("{origin}/scan/"), &format!("confirm={}", confirm.expose()))
-        }
-        CallbackOutcome::Continue(pending) => {
-            with_fragment(&format!("{origin}/continue/"), &format!("continue={}", pending.expose()))
-        }
-        CallbackOutcome::SignedIn(ticket, to) => {
-            with_fragment(&resolved(app, to), &format!("ticket={}", ticket.expose()))
-        }
+    let (page, fragment) = match answer {
+        CallbackOutcome::Decide(confirm) => (format!("{origin}/scan/"), format!("confirm={}", confirm.expose())),
+        CallbackOutcome::Continue(pending) => (format!("{origin}/continue/"), format!("continue={}", pending.expose())),
+        CallbackOutcome::SignedIn(ticket, to) => (resolved(app, to), format!("ticket={}", ticket.expose())),
         CallbackOutcome::Bind { proof, to, scanned } => {
             let scanned = if *scanned { "&scanned=1" } else { "" };
-            with_fragment(&resolved(app, to), &format!("bind_ticket={}{scanned}", proof.expose()))
+            (resolved(app, to), format!("bind_ticket={}{scanned}", proof.expose()))
         }
-    }
+    };
+    with_fragment(&page, &fragment)
 }
 
 /// Redirects a browser to the page that shows the error, with a word from a closed list.

@@ -1,13 +1,12 @@
 //! The response to every sign-in.
 
 use deskpass_auth::SignedIn;
-use deskpass_core::{LoginMethod, LoginSource, Role, Roles};
+use deskpass_core::Roles;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::http::response::schema::{MethodName, RoleName, SourceName};
+use crate::http::response::{MethodName, RoleName, SourceName};
 use crate::timestamp::Rfc3339;
-use crate::timestamp::rfc3339;
 
 /// The result of a sign-in.
 #[derive(JsonSchema, Serialize)]
@@ -15,8 +14,7 @@ pub(crate) struct LoginResult {
     token: String,
     token_type: &'static str,
     expires_in: u64,
-    #[schemars(with = "Rfc3339")]
-    expires_at: String,
+    expires_at: Rfc3339,
     employee_id: String,
     corp_id: String,
     name: String,
@@ -24,12 +22,9 @@ pub(crate) struct LoginResult {
     avatar: String,
     #[schemars(with = "Vec<RoleName>")]
     roles: Roles,
-    #[schemars(with = "RoleName")]
-    current_role: Role,
-    #[schemars(with = "MethodName")]
-    login_method: LoginMethod,
-    #[schemars(with = "SourceName")]
-    login_source: LoginSource,
+    current_role: RoleName,
+    login_method: MethodName,
+    login_source: SourceName,
 }
 
 impl From<SignedIn> for LoginResult {
@@ -39,16 +34,16 @@ impl From<SignedIn> for LoginResult {
             token: token.expose().to_owned(),
             token_type: "Bearer",
             expires_in: session.expires_at.since(session.created_at).as_secs(),
-            expires_at: rfc3339(session.expires_at),
+            expires_at: Rfc3339(session.expires_at),
             employee_id: person.employee_id.clone(),
             corp_id: person.key.corp().to_owned(),
             name: person.name.clone(),
             department: person.department.clone(),
             avatar: person.avatar.clone(),
             roles,
-            current_role: session.current_role,
-            login_method: session.method,
-            login_source: session.source,
+            current_role: RoleName(session.current_role),
+            login_method: MethodName(session.method),
+            login_source: SourceName(session.source),
         }
     }
 }

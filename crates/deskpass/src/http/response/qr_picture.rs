@@ -1,27 +1,21 @@
 //! QR codes as PNG: black and white, one bit per pixel, with the quiet zone that scanners need.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use png::{BitDepth, ColorType, Compression, Encoder, EncodingError, Filter};
 use qrcodegen::{DataTooLong, Mask, QrCode, QrCodeEcc, QrSegment, Version};
+
+use crate::http::error::ApiError;
 
 /// The width of a module in pixels: sharp on any screen, also when the picture is scaled down.
 const PIXELS_PER_MODULE: usize = 6;
 /// The white modules around the code, as ISO/IEC 18004 requires.
 const QUIET_ZONE_MODULES: usize = 4;
 
-/// Why a picture could not be made.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum PictureError {
-    /// The text is too long for a QR code.
-    #[error("the text does not fit into a QR code: {0}")]
-    TooLong(#[from] DataTooLong),
-    /// The PNG could not be encoded.
-    #[error(transparent)]
-    Encoding(#[from] EncodingError),
-}
-
-/// The QR code of a text, as PNG.
-pub(crate) fn draw(text: &str) -> Result<Vec<u8>, PictureError> {
-    let code = encode(text)?;
+/// The QR code of a text, as PNG in base64.
+pub(crate) fn png_base64(text: &str) -> Result<String, ApiError> {
+    let too_long = |error| ApiError::unexpected(&format_args!("the text does not fit into a QR code: {error}"));
+    let code = encode(text).map_err(too_long)?;
     let modules = usize::try_from(code.size()).unwrap_or_default();
     let side = (modules + 2 * QUIET_ZONE_MODULES) * PIXELS_PER_MODULE;
     let margin = vec![0xff; side.div_ceil(8)].repeat(QUIET_ZONE_MODULES * PIXELS_PER_MODULE);
@@ -30,7 +24,7 @@ pub(crate) fn draw(text: &str) -> Result<Vec<u8>, PictureError> {
         rows.extend_from_slice(&row((0..code.size()).map(|x| code.get_module(x, y)), side).repeat(PIXELS_PER_MODULE));
     }
     rows.extend_from_slice(&margin);
-    write(side, &rows)
+    Ok(STANDARD.encode(write(side, &rows).map_err(|error| ApiError::unexpected(&error))?))
 }
 
 /// Encodes with the least redundancy: a screen is clean and lit, and larger modules are easier for a phone's camera. The mask is
@@ -53,7 +47,7 @@ fn row(modules: impl Iterator<Item = bool>, side: usize) -> Vec<u8> {
     row
 }
 
-fn write(side: usize, rows: &[u8]) -> Result<Vec<u8>, PictureError> {
+fn write(side: usize, rows: &[u8]) -> Result<Vec<u8>, EncodingError> {
     let (mut picture, dots) = (Vec::with_capacity(4096), u32::try_from(side).unwrap_or(u32::MAX));
     let mut encoder = Encoder::new(&mut picture, dots, dots);
     encoder.set_color(ColorType::Grayscale);

@@ -52,8 +52,7 @@ fn is_page(rest: &str) -> bool {
         && !query.split('&').any(|pair| ["code", "state", "sid", "ticket"].contains(&pair.split('=').next().unwrap_or_default()))
 }
 
-/// The destination of a flow, and the client that it belongs to. The callback itself, under any of our host names, is not a
-/// destination: the role decides then.
+/// The destination of a flow, and its client. For the callback itself, under any of our host names, the role decides.
 pub(crate) fn destination(address: String) -> (Option<String>, Option<LoginSource>) {
     let Ok(url) = Url::parse(&address) else { return (Some(address), None) };
     if url.path() == CALLBACK_PATH {

@@ -1,15 +1,17 @@
-//! Schemas for values of `core` in replies: `#[schemars(with = "RoleName")]`.
+//! Values of `core` in replies, with their schemas.
 
 use std::borrow::Cow;
 
 use deskpass_core::{LoginMethod, LoginSource, PermissionScope, Role, ServiceScope};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::Serialize;
 
-/// Declares types whose schema is a closed list of words.
+/// Declares values whose schema is a closed list of words.
 macro_rules! words {
-    ($($(#[$doc:meta])* $name:ident: $words:expr;)*) => {$(
+    ($($(#[$doc:meta])* $name:ident($value:ty): $words:expr;)*) => {$(
         $(#[$doc])*
-        pub(crate) struct $name;
+        #[derive(Clone, Copy, Debug, Serialize)]
+        pub(crate) struct $name(pub(crate) $value);
 
         impl JsonSchema for $name {
             fn schema_name() -> Cow<'static, str> {
@@ -29,13 +31,13 @@ macro_rules! words {
 
 words! {
     /// A role.
-    RoleName: Role::ALL.map(Role::name);
+    RoleName(Role): Role::ALL.map(Role::name);
     /// The scope of a service key.
-    ServiceScopeName: ServiceScope::ALL.map(ServiceScope::name);
+    ServiceScopeName(ServiceScope): ServiceScope::ALL.map(ServiceScope::name);
     /// The scope of a permission.
-    ScopeName: PermissionScope::NAMES;
+    ScopeName(PermissionScope): PermissionScope::NAMES;
     /// A sign-in method.
-    MethodName: LoginMethod::ALL.map(LoginMethod::name);
+    MethodName(LoginMethod): LoginMethod::ALL.map(LoginMethod::name);
     /// A client.
-    SourceName: LoginSource::ALL.map(LoginSource::name);
+    SourceName(LoginSource): LoginSource::ALL.map(LoginSource::name);
 }

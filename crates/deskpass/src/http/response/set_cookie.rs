@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use axum::response::{IntoResponse, IntoResponseParts, Response, ResponseParts};
+use axum::response::{IntoResponseParts, ResponseParts};
 use deskpass_core::{Browser, Digest, EmployeeKey, KnownBrowser, Secret};
 use hyper::header::{HeaderValue, SET_COOKIE};
 
 use crate::App;
 use crate::http::error::ApiError;
-use crate::http::request::cookies::{CookieKind, Cookies, cookie_name};
-use crate::http::response::describe::{DescribeOutput, OutputSpec};
+use crate::http::request::{CookieKind, Cookies, cookie_name};
+use crate::http::response::{DescribeOutput, OutputSpec};
 
 /// A cookie that a response sets.
 #[derive(Debug)]
@@ -48,15 +48,9 @@ impl IntoResponseParts for SetCookie {
     }
 }
 
-impl IntoResponse for SetCookie {
-    fn into_response(self) -> Response {
-        (self, ()).into_response()
-    }
-}
-
 impl<T: DescribeOutput> DescribeOutput for (SetCookie, T) {
     fn describe_output(spec: &mut OutputSpec) {
-        spec.sets_cookie();
+        spec.sets_cookie = true;
         T::describe_output(spec);
     }
 }

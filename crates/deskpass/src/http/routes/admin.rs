@@ -1,9 +1,8 @@
 //! The routes below /api/admin.
 
-use crate::http::admin::{
-    agents, employees, ip_rules, links, login_log, matrix, roles, service_keys, sessions, statistics,
-};
-use crate::http::request::access::RequiredAccess::{Admin, HighRisk, Reader};
+use crate::http::admin::{agents, employees, ip_rules, links, login_log, roles, service_keys, sessions, statistics};
+use crate::http::admin::employees::{Assigned, Employee};
+use crate::http::request::RequiredAccess::{Admin, HighRisk, Reader};
 use crate::http::route::Route;
 
 /// The routes for administration.
@@ -13,7 +12,7 @@ pub(super) fn admin_routes() -> Vec<Route> {
         Route::get("/api/admin/roles", Reader, roles::roles)
             .summary("List roles", "列出角色")
             .error_title("Listing roles failed", "获取角色失败"),
-        Route::get("/api/admin/roles/user-roles", Reader, roles::user_roles)
+        Route::get("/api/admin/roles/user-roles", Reader, employees::list::<Assigned>)
             .summary("List users and their roles", "列出用户与角色的分配")
             .error_title("Listing roles failed", "获取角色失败"),
         Route::put("/api/admin/roles/user-roles", HighRisk, roles::assign)
@@ -23,7 +22,7 @@ pub(super) fn admin_routes() -> Vec<Route> {
         Route::get("/api/admin/corporations", Reader, employees::corporations)
             .summary("List the corporations whose employees the caller may see", "列出可查看的企业")
             .error_title("Listing corporations failed", "获取企业失败"),
-        Route::get("/api/admin/employees", Reader, employees::employees)
+        Route::get("/api/admin/employees", Reader, employees::list::<Employee>)
             .summary("List employees", "列出员工")
             .error_title("Listing employees failed", "获取员工失败"),
         Route::patch("/api/admin/employees/{corp_id}/{employee_id}", HighRisk, employees::update)
@@ -45,7 +44,7 @@ pub(super) fn admin_routes() -> Vec<Route> {
         Route::get("/api/admin/statistics", Reader, statistics::list)
             .summary("Get sign-in statistics by the hour", "按小时统计登录进度")
             .error_title("Reading the statistics failed", "获取登录统计失败"),
-        Route::get("/api/admin/matrix", Reader, matrix::matrix)
+        Route::get("/api/admin/matrix", Reader, roles::matrix)
             .summary("Get the permissions of all roles", "获取所有角色的权限")
             .error_title("Reading permissions failed", "获取权限失败"),
         Route::get("/api/admin/agents", Admin, agents::list)

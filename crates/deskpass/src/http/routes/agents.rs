@@ -2,7 +2,7 @@
 
 use crate::http::agents::{login, password};
 use crate::http::auth::otp;
-use crate::http::request::access::RequiredAccess::{ActiveUser, Anyone, PartialOrFull};
+use crate::http::request::RequiredAccess::{ActiveUser, Anyone, PartialOrFull};
 use crate::http::route::RateLimit::{AgentsLogin, Otp};
 use crate::http::route::Route;
 

@@ -1,7 +1,9 @@
 //! The routes below /api/auth: sign-in and sessions.
 
-use crate::http::auth::{bind, introspect, oauth2, permissions, scan, session, sessions, sign_ins};
-use crate::http::request::access::RequiredAccess::{ActiveUser, Anyone, PartialOrFull, Service, TokenHolder};
+use hyper::Method;
+
+use crate::http::auth::{bind, oauth2, permissions, scan, session, sessions, sign_ins};
+use crate::http::request::RequiredAccess::{ActiveUser, Anyone, PartialOrFull, Service, TokenHolder};
 use crate::http::response::redirect;
 use crate::http::route::RateLimit::{Bind, OauthUrl, QrCode, ScanStatus, SignIn, Verify};
 use crate::http::route::Route;
@@ -80,9 +82,8 @@ pub(super) fn platform_routes() -> Vec<Route> {
 }
 
 /// The routes for sessions.
-#[expect(clippy::too_many_lines, reason = "a table")]
 pub(super) fn session_routes() -> Vec<Route> {
-    vec![
+    let mut table = vec![
         Route::post("/api/auth/verify", Anyone, session::verify)
             .limit(Verify)
             .summary("Verify a token", "校验令牌")
@@ -121,7 +122,7 @@ pub(super) fn session_routes() -> Vec<Route> {
         Route::post("/api/auth/check", ActiveUser, permissions::check)
             .summary("Check whether the active role permits an operation", "检查当前角色是否有权限")
             .error_title("Permission check failed", "权限检查失败"),
-        Route::post("/api/auth/introspect", Service, introspect::introspect)
+        Route::post("/api/auth/introspect", Service, session::introspect)
             .summary("Introspect a token, for services (RFC 7662)", "供其他服务查询令牌（RFC 7662）")
             .error_title("Introspection failed", "令牌查询失败"),
         Route::get("/api/auth/forward", ActiveUser, permissions::forward)
@@ -130,20 +131,16 @@ pub(super) fn session_routes() -> Vec<Route> {
                 "供反向代理校验请求的身份与权限",
             )
             .error_title("Permission check failed", "权限检查失败"),
-        Route::post("/api/auth/forward", ActiveUser, permissions::forward)
+    ];
+    for method in [Method::POST, Method::PUT, Method::PATCH, Method::DELETE] {
+        let route = Route::new(method, "/api/auth/forward", ActiveUser, permissions::forward)
             .summary("Same as GET, for proxies that keep the method of the request", "同上，供沿用原请求方法的代理使用")
-            .error_title("Permission check failed", "权限检查失败"),
-        Route::put("/api/auth/forward", ActiveUser, permissions::forward)
-            .summary("Same as GET, for proxies that keep the method of the request", "同上，供沿用原请求方法的代理使用")
-            .error_title("Permission check failed", "权限检查失败"),
-        Route::patch("/api/auth/forward", ActiveUser, permissions::forward)
-            .summary("Same as GET, for proxies that keep the method of the request", "同上，供沿用原请求方法的代理使用")
-            .error_title("Permission check failed", "权限检查失败"),
-        Route::delete("/api/auth/forward", ActiveUser, permissions::forward)
-            .summary("Same as GET, for proxies that keep the method of the request", "同上，供沿用原请求方法的代理使用")
-            .error_title("Permission check failed", "权限检查失败"),
-        Route::post("/api/auth/logout", PartialOrFull, session::logout)
-            .summary("Log out", "退出登录")
-            .error_title("Logout failed", "退出登录失败"),
-    ]
+            .error_title("Permission check failed", "权限检查失败");
+        table.push(route);
+    }
+    let logout = Route::post("/api/auth/logout", PartialOrFull, session::logout)
+        .summary("Log out", "退出登录")
+        .error_title("Logout failed", "退出登录失败");
+    table.push(logout);
+    table
 }

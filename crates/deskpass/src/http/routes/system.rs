@@ -1,6 +1,6 @@
 //! The routes for sockets, messages, the service itself and development mode.
 
-use crate::http::request::access::RequiredAccess::{ActiveUser, Anyone, Developer, Service};
+use crate::http::request::RequiredAccess::{ActiveUser, Anyone, Developer, Service};
 use crate::http::route::Route;
 use crate::http::system::{development, docs, health};
 use crate::http::{messages, ws};

@@ -1,22 +1,15 @@
 //! Development routes, to try everything without the platform. They do not exist in production.
 
-use axum::extract::State;
-use deskpass_core::{CorpId, EmployeeId, Role, Roles};
+use deskpass_core::{ClientInfo, CorpId, EmployeeId, Roles};
 use deskpass_store::ListedPerson;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::App;
 use crate::http::error::ApiError;
-use crate::http::request::body::JsonBody;
-use crate::http::request::client::RequestClient;
-use crate::http::request::fields::FromFields;
-use crate::http::request::restricted::Developer;
-use crate::http::response::envelope::Reply;
-use crate::http::response::login_result::LoginResult;
-use crate::http::response::schema::RoleName;
+use crate::http::request::{Developer, FromFields, JsonBody};
+use crate::http::response::{LoginResult, Reply, RoleName};
 use crate::timestamp::Rfc3339;
-use crate::timestamp::rfc3339;
 
 /// The user to sign in as.
 #[derive(Debug, FromFields)]
@@ -31,8 +24,8 @@ pub(crate) struct DevLoginBody {
 /// Signs in as any user.
 pub(crate) async fn login(
     _: Developer,
-    State(app): State<App>,
-    RequestClient(visitor): RequestClient,
+    app: App,
+    visitor: ClientInfo,
     JsonBody(input): JsonBody<DevLoginBody>,
 ) -> Result<Reply<LoginResult>, ApiError> {
     let DevLoginBody { corp_id, employee_id, role } = input;
@@ -42,13 +35,11 @@ pub(crate) async fn login(
 
 /// The users to sign in as.
 #[derive(Debug, JsonSchema, Serialize)]
-#[schemars(rename = "DevUsers")]
 pub(crate) struct DevUsers {
     users: Vec<DevUser>,
 }
 
 #[derive(Debug, JsonSchema, Serialize)]
-#[schemars(rename = "DevUser")]
 struct DevUser {
     corp_id: String,
     employee_id: String,
@@ -56,11 +47,9 @@ struct DevUser {
     department: String,
     #[schemars(with = "Vec<RoleName>")]
     roles: Roles,
-    #[schemars(with = "Option<RoleName>")]
-    current_role: Option<&'static str>,
+    current_role: Option<RoleName>,
     disabled: bool,
-    #[schemars(with = "Option<Rfc3339>")]
-    last_login_at: Option<String>,
+    last_login_at: Option<Rfc3339>,
     last_login_ip: Option<String>,
 }
 
@@ -73,23 +62,22 @@ impl From<ListedPerson> for DevUser {
             name: person.name,
             department: person.department,
             roles: person.roles,
-            current_role: person.roles.highest().map(Role::name),
+            current_role: person.roles.highest().map(RoleName),
             disabled: person.disabled,
-            last_login_at: last_login_at.map(rfc3339),
+            last_login_at: last_login_at.map(Rfc3339),
             last_login_ip,
         }
     }
 }
 
 /// Lists the users to sign in as.
-pub(crate) async fn users(_: Developer, State(app): State<App>) -> Result<Reply<DevUsers>, ApiError> {
+pub(crate) async fn users(_: Developer, app: App) -> Result<Reply<DevUsers>, ApiError> {
     let users = app.auth.dev_users().await?;
     Ok(Reply(DevUsers { users: users.into_iter().map(DevUser::from).collect() }))
 }
 
 /// The state of development mode.
 #[derive(Debug, JsonSchema, Serialize)]
-#[schemars(rename = "DevHealth")]
 pub(crate) struct DevHealth {
     status: &'static str,
     development: bool,
@@ -98,7 +86,7 @@ pub(crate) struct DevHealth {
 }
 
 /// Reports that development mode is on.
-pub(crate) async fn health(_: Developer, State(app): State<App>) -> Reply<DevHealth> {
+pub(crate) async fn health(_: Developer, app: App) -> Reply<DevHealth> {
     Reply(DevHealth {
         status: "ok",
         development: true,

@@ -1,51 +1,29 @@
 //! The API description, as JSON and as a page.
 
-use axum::response::{IntoResponse, Response};
+use axum::extract::State;
+use axum::response::IntoResponse as _;
 use hyper::header::CONTENT_TYPE;
 use hyper::{HeaderMap, Uri};
 
+use crate::config::Language;
 use crate::http::error::ApiError;
 use crate::http::pages;
-use crate::http::request::context::ApiDescription;
-use crate::http::request::language::ClientLanguage;
-use crate::http::response::describe::{DescribeOutput, OutputSpec};
+use crate::http::request::RequestContext;
+use crate::http::response::described_responses;
 
-/// The API description as JSON.
-pub(crate) struct DescriptionJson(&'static str);
+described_responses! {
+    /// The API description as JSON.
+    DescriptionJson: |spec| spec.replies_plain("application/json");
+    /// The page that shows the API description.
+    DocsPage: |spec| spec.replies_plain("text/html");
+}
 
 /// Returns the API description.
-pub(crate) async fn document(ApiDescription(text): ApiDescription) -> DescriptionJson {
-    DescriptionJson(text)
+pub(crate) async fn document(State(context): State<RequestContext>) -> DescriptionJson {
+    DescriptionJson(([(CONTENT_TYPE, "application/json")], (context.api_description)()).into_response())
 }
-
-impl IntoResponse for DescriptionJson {
-    fn into_response(self) -> Response {
-        ([(CONTENT_TYPE, "application/json")], self.0).into_response()
-    }
-}
-
-impl DescribeOutput for DescriptionJson {
-    fn describe_output(spec: &mut OutputSpec) {
-        spec.replies_plain("application/json");
-    }
-}
-
-/// The page that shows the API description.
-pub(crate) struct DocsPage(Response);
 
 /// Returns the page that shows the API description.
-pub(crate) async fn docs(uri: Uri, language: ClientLanguage, headers: HeaderMap) -> Result<DocsPage, ApiError> {
+pub(crate) async fn docs(uri: Uri, language: Language, headers: HeaderMap) -> Result<DocsPage, ApiError> {
     pages::page(uri, language, headers).await.map(DocsPage)
-}
-
-impl IntoResponse for DocsPage {
-    fn into_response(self) -> Response {
-        self.0
-    }
-}
-
-impl DescribeOutput for DocsPage {
-    fn describe_output(spec: &mut OutputSpec) {
-        spec.replies_plain("text/html");
-    }
 }

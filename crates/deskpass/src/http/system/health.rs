@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use axum::Extension;
-use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
 use hyper::header::CONTENT_TYPE;
 use schemars::JsonSchema;
@@ -12,20 +11,19 @@ use serde::Serialize;
 use crate::App;
 use crate::app::readiness::ReadinessReport;
 use crate::http::error::ApiError;
-use crate::http::request::context::ReserveConnection;
-use crate::http::request::restricted::Operator;
-use crate::http::response::envelope::Reply;
+use crate::http::request::{Operator, ReserveConnection};
+use crate::http::response::Reply;
 
 /// How long a request on a reserve connection waits for the probe: there are few such connections.
 const RESERVE_PROBE_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Reports whether the service is ready for requests.
 pub(crate) async fn ready(
-    State(app): State<App>,
+    app: App,
     reserve: Option<Extension<ReserveConnection>>,
 ) -> Result<Reply<ReadinessReport>, ApiError> {
     let report = app.readiness(reserve.map(|_| RESERVE_PROBE_TIMEOUT)).await;
-    if report.is_ready() { Ok(Reply(report)) } else { Err(ApiError::NotReady(Box::new(report))) }
+    if report.ready { Ok(Reply(report)) } else { Err(ApiError::NotReady(Box::new(report))) }
 }
 
 /// Reports that the process responds.
@@ -53,7 +51,7 @@ pub(crate) async fn version() -> Reply<Build> {
 }
 
 /// Returns the metrics for Prometheus.
-pub(crate) async fn metrics(_: Operator, State(app): State<App>) -> Response {
+pub(crate) async fn metrics(_: Operator, app: App) -> Response {
     let kind = [(CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")];
     (kind, app.render_metrics()).into_response()
 }

@@ -8,17 +8,13 @@ use axum::response::Response;
 use deskpass_wecom_sim::SimulatorReply;
 use futures_util::stream;
 
-use crate::App;
 use crate::http::error::ApiError;
-use crate::http::request::body::FullRequest;
-use crate::http::request::client::PeerAddress;
-use crate::http::request::restricted::Developer;
+use crate::http::request::{Developer, FullRequest, RequestContext};
 
 /// Responds as the platform would.
 pub(crate) async fn answer(
     _: Developer,
-    State(app): State<App>,
-    PeerAddress(peer): PeerAddress,
+    State(RequestContext { app, peer, .. }): State<RequestContext>,
     FullRequest(request): FullRequest,
 ) -> Result<Response, ApiError> {
     let simulator = app.simulator.as_ref().ok_or(ApiError::DevelopmentOff)?;

@@ -4,7 +4,6 @@ mod close;
 mod frame;
 mod metered;
 
-use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -54,12 +53,6 @@ pub(super) struct AcceptedSocket {
 /// The socket that a connection becomes after its response.
 #[derive(Clone)]
 pub(crate) struct PendingUpgrade(Arc<Mutex<Option<AcceptedSocket>>>);
-
-impl fmt::Debug for PendingUpgrade {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("PendingUpgrade")
-    }
-}
 
 impl PendingUpgrade {
     pub(super) fn new(accepted: AcceptedSocket) -> Self {
@@ -120,7 +113,7 @@ impl AcceptedSocket {
             Ok(()) => session.run_loop().await,
             Err(reason) => reason,
         };
-        app.metrics.count_socket_close(reason.code());
+        app.metrics.count_socket_close(reason.code_and_reason().0);
         session.close(reason).await;
     }
 }
@@ -168,7 +161,7 @@ impl SocketSession<'_> {
     async fn handle_event(&mut self, event: SocketEvent) -> Result<(), SocketClose> {
         match event {
             SocketEvent::Message(message) => {
-                self.app.metrics.count_socket_message();
+                self.app.metrics.socket_messages.increment(1);
                 self.send(message.frame.clone()).await
             }
             SocketEvent::RoleChanged(role) => {

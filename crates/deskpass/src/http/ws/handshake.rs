@@ -14,8 +14,7 @@ use url::{Host, Url};
 
 use crate::App;
 use crate::http::error::{ApiError, BadRequest};
-use crate::http::request::context::RequestContext;
-use crate::http::request::describe::{DescribeInput, InputSpec};
+use crate::http::request::{DescribeInput, RequestContext};
 
 /// A valid handshake from an allowed origin.
 #[derive(Debug)]
@@ -45,9 +44,7 @@ impl FromRequestParts<RequestContext> for Handshake {
     }
 }
 
-impl DescribeInput for Handshake {
-    fn describe_input(_: &mut InputSpec) {}
-}
+impl DescribeInput for Handshake {}
 
 /// Whether a header lists this word.
 fn lists(headers: &HeaderMap, name: HeaderName, word: &str) -> bool {
@@ -65,8 +62,7 @@ fn accept(headers: &HeaderMap) -> Option<HeaderValue> {
     HeaderValue::try_from(derive_accept_key(key.as_bytes())).ok()
 }
 
-/// Whether the origin is that of a page where users sign in. Programs other than browsers send no origin; browsers always do, and
-/// pages cannot forge it.
+/// Whether the origin is of a page where users sign in. Browsers always send it, and pages cannot forge it; programs send none.
 fn is_allowed_origin(app: &App, headers: &HeaderMap) -> bool {
     let mut origins = headers.get_all(ORIGIN).iter();
     let Some(origin) = origins.next() else { return true };

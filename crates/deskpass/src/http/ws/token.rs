@@ -1,5 +1,4 @@
-//! The user of a socket. Browsers cannot set the header on a handshake, so the token may be offered as a subprotocol and, for
-//! older clients, in the query.
+//! The user of a socket. Browsers cannot set the header, so the token may be a subprotocol or, for older clients, in the query.
 
 use std::net::IpAddr;
 
@@ -11,11 +10,7 @@ use hyper::{HeaderMap, Uri};
 use url::form_urlencoded;
 
 use crate::http::error::ApiError;
-use crate::http::request::access::RequiredAccess;
-use crate::http::request::client::client_ip;
-use crate::http::request::context::RequestContext;
-use crate::http::request::describe::{DescribeInput, InputSpec};
-use crate::http::request::token::bearer_token;
+use crate::http::request::{DescribeInput, RequestContext, RequiredAccess, bearer_token, client_ip};
 
 /// The subprotocol that is chosen when a client offers it, so that the response does not repeat a token.
 const SUBPROTOCOL: &str = "deskpass.v1";
@@ -52,13 +47,10 @@ impl FromRequestParts<RequestContext> for SocketAuth {
 }
 
 impl DescribeInput for SocketAuth {
-    fn describe_input(spec: &mut InputSpec) {
-        spec.requires(RequiredAccess::ActiveUser);
-    }
+    const ACCESS: Option<RequiredAccess> = Some(RequiredAccess::ActiveUser);
 }
 
-/// The token of a handshake. The header takes precedence, and an offered token must not differ: an attacker may have chosen one
-/// of the two.
+/// The token of a handshake: the header's, from which an offered one must not differ, since an attacker may have chosen either.
 fn token<'a>(
     headers: &'a HeaderMap,
     offered: &'a OfferedProtocols,

@@ -18,10 +18,10 @@ fn feed(bytes: &[u8], ends: &[usize]) -> FeedResult {
         let (more, verdict) = framing.pass(bytes.get(passed..end).unwrap_or_default());
         passed += more;
         if let Err(fault) = verdict {
-            return (passed, framing.heads(), Some(fault));
+            return (passed, framing.heads, Some(fault));
         }
     }
-    (passed, framing.heads(), None)
+    (passed, framing.heads, None)
 }
 
 fn feed_whole(text: &str) -> FeedResult {

@@ -7,8 +7,7 @@ use hyper::HeaderMap;
 use hyper::header::ACCEPT;
 use hyper::http::request::Parts;
 
-use crate::http::request::context::RequestContext;
-use crate::http::request::describe::{DescribeInput, InputSpec};
+use crate::http::request::{DescribeInput, RequestContext};
 use crate::log_export::ExportFormat;
 
 /// The format that the client prefers among the supported ones.
@@ -27,9 +26,7 @@ impl FromRequestParts<RequestContext> for AcceptedFormat {
     }
 }
 
-impl DescribeInput for AcceptedFormat {
-    fn describe_input(_: &mut InputSpec) {}
-}
+impl DescribeInput for AcceptedFormat {}
 
 /// The first format of the highest weight; a page where no supported format is named.
 fn preferred(headers: &HeaderMap) -> AcceptedFormat {

@@ -12,14 +12,13 @@ use hyper::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 
 use crate::App;
 use crate::http::error::ApiError;
-use crate::http::request::authority::Reader;
+use crate::http::request::Reader;
 use crate::log_export::ExportFormat;
 
 /// The number of rows read at once.
 const EXPORT_PAGE_ROWS: i64 = 500;
 
-/// A file of the log whose first page has been read. After that, every error breaks the connection, so that a partial file is
-/// never taken for a complete one.
+/// A file of the log whose first page was read. Later errors break the connection, so that no partial file passes for a whole.
 #[derive(Debug)]
 pub(crate) struct LogExport {
     source: ExportSource,
@@ -120,7 +119,7 @@ impl ExportSource {
         if app.is_draining() {
             return Err(ExportError::Stopping);
         }
-        app.auth.require_scope_unchanged(&reader.caller.0, scope).await?;
+        app.auth.require_scope_unchanged(&reader.caller, scope).await?;
         Ok(app.auth.log(scope, wanted, Some(before), EXPORT_PAGE_ROWS).await?)
     }
 

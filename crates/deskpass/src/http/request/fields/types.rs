@@ -9,9 +9,8 @@ use deskpass_core::{
 use deskpass_store::AuditEvent;
 use ipnet::IpNet;
 
-use super::spec::{FieldKind, TextFormat};
-use super::value::{FieldValue, FormattedText, GivenValue};
-use crate::http::error::field_error::FieldError;
+use super::value::{FieldKind, FieldValue, FormattedText, GivenValue, TextFormat};
+use crate::http::error::FieldError;
 
 /// Identifiers.
 macro_rules! identifiers {
@@ -102,110 +101,59 @@ impl FieldValue for Vec<IpNet> {
     }
 }
 
-impl FormattedText for IpAddr {
-    const FORMAT: &'static TextFormat = &TextFormat {
-        name: "ip-address",
-        pattern: None,
-        example: "192.0.2.1",
-        rule: ["must be an IPv4 or IPv6 address", "必须是 IPv4 或 IPv6 地址"],
-    };
+/// Texts of a format: its name, pattern and example, the rule for people, and how a text is read.
+macro_rules! formats {
+    ($($(#[$doc:meta])* $type:ty: $name:literal, $pattern:expr, $example:literal, $rule:expr, $read:expr;)*) => {$(
+        $(#[$doc])*
+        impl FormattedText for $type {
+            const FORMAT: &'static TextFormat =
+                &TextFormat { name: $name, pattern: $pattern, example: $example, rule: $rule };
 
-    fn from_text(text: String) -> Option<Self> {
-        text.parse().ok().map(|address: Self| address.to_canonical())
-    }
-}
-
-impl FormattedText for Timestamp {
-    const FORMAT: &'static TextFormat = &TextFormat {
-        name: "date-time",
-        pattern: None,
-        example: "2026-11-15T08:00:00Z",
-        rule: ["must be a time such as 2026-11-15T08:00:00Z", "必须是时间，例如 2026-11-15T08:00:00Z"],
-    };
-
-    fn from_text(text: String) -> Option<Self> {
-        text.parse().ok().map(|at: jiff::Timestamp| Self::from_millis(at.as_millisecond()))
-    }
-}
-
-impl FormattedText for MessageId {
-    const FORMAT: &'static TextFormat = &TextFormat {
-        name: "message-id",
-        pattern: Some("^[0-9]{1,19}-[0-9]{1,20}$"),
-        example: "1794733200000-0",
-        rule: ["must be the id of a message, as in frames", "必须是消息帧中的 id"],
-    };
-
-    fn from_text(text: String) -> Option<Self> {
-        text.parse().ok()
-    }
-}
-
-/// The id of a session is the digest of its token.
-impl FormattedText for Digest {
-    const FORMAT: &'static TextFormat = &TextFormat {
-        name: "session-id",
-        pattern: Some("^[A-Za-z0-9_-]{42}[AEIMQUYcgkosw048]$"),
-        example: "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",
-        rule: ["must be the id of a session, as in the list", "必须是列表中显示的会话编号"],
-    };
-
-    fn from_text(text: String) -> Option<Self> {
-        Self::from_text(&text)
-    }
+            fn from_text(text: String) -> Option<Self> {
+                let read: fn(String) -> Option<Self> = $read;
+                read(text)
+            }
+        }
+    )*};
 }
 
 /// The id of a sign-in.
 #[derive(Debug)]
 pub(crate) struct SignInId(pub(crate) String);
 
-impl FormattedText for SignInId {
-    const FORMAT: &'static TextFormat = &TextFormat {
-        name: "sign-in-id",
-        pattern: Some("^[0-9a-f]{32}$"),
-        example: "00000000000000000000000000000000",
-        rule: ["must be the id of a sign-in, as in the list", "必须是列表中显示的登录记录编号"],
-    };
-
-    fn from_text(text: String) -> Option<Self> {
-        is_hexadecimal(&text).then_some(Self(text))
-    }
-}
-
 /// The id of a service key.
 #[derive(Debug)]
 pub(crate) struct ServiceKeyId(pub(crate) String);
 
-impl FormattedText for ServiceKeyId {
-    const FORMAT: &'static TextFormat = &TextFormat {
-        name: "service-key-id",
-        pattern: Some("^[0-9a-f]{32}$"),
-        example: "00000000000000000000000000000000",
-        rule: ["must be the id of a service key, as in the list", "必须是列表中显示的服务密钥编号"],
-    };
-
-    fn from_text(text: String) -> Option<Self> {
-        is_hexadecimal(&text).then_some(Self(text))
-    }
-}
-
-/// Whether a text is sixteen bytes in lowercase hexadecimal.
-fn is_hexadecimal(text: &str) -> bool {
-    text.len() == 32 && text.bytes().all(|c| matches!(c, b'0'..=b'9' | b'a'..=b'f'))
-}
-
-impl FormattedText for ServiceKeyName {
-    const FORMAT: &'static TextFormat = &TextFormat {
-        name: "service-key-name",
-        pattern: None,
-        example: "billing",
-        rule: [
+formats! {
+    IpAddr: "ip-address", None, "192.0.2.1",
+        ["must be an IPv4 or IPv6 address", "必须是 IPv4 或 IPv6 地址"],
+        |text| text.parse().ok().map(|address: Self| address.to_canonical());
+    Timestamp: "date-time", None, "2026-11-15T08:00:00Z",
+        ["must be a time such as 2026-11-15T08:00:00Z", "必须是时间，例如 2026-11-15T08:00:00Z"],
+        |text| text.parse().ok().map(|at: jiff::Timestamp| Self::from_millis(at.as_millisecond()));
+    MessageId: "message-id", Some("^[0-9]{1,19}-[0-9]{1,20}$"), "1794733200000-0",
+        ["must be the id of a message, as in frames", "必须是消息帧中的 id"],
+        |text| text.parse().ok();
+    /// The id of a session is the digest of its token.
+    Digest: "session-id", Some("^[A-Za-z0-9_-]{42}[AEIMQUYcgkosw048]$"), "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",
+        ["must be the id of a session, as in the list", "必须是列表中显示的会话编号"],
+        |text| Self::from_text(&text);
+    SignInId: "sign-in-id", Some("^[0-9a-f]{32}$"), "00000000000000000000000000000000",
+        ["must be the id of a sign-in, as in the list", "必须是列表中显示的登录记录编号"],
+        |text| is_hexadecimal(&text).then_some(Self(text));
+    ServiceKeyId: "service-key-id", Some("^[0-9a-f]{32}$"), "00000000000000000000000000000000",
+        ["must be the id of a service key, as in the list", "必须是列表中显示的服务密钥编号"],
+        |text| is_hexadecimal(&text).then_some(Self(text));
+    ServiceKeyName: "service-key-name", None, "billing",
+        [
             "must be 1 to 64 visible characters without leading or trailing spaces",
             "必须是 1 到 64 个可见字符，首尾不得有空格",
         ],
-    };
+        |text| Self::parse(&text);
+}
 
-    fn from_text(text: String) -> Option<Self> {
-        Self::parse(&text)
-    }
+/// Whether a text is sixteen bytes in lowercase hexadecimal.
+pub(crate) fn is_hexadecimal(text: &str) -> bool {
+    text.len() == 32 && text.bytes().all(|c| matches!(c, b'0'..=b'9' | b'a'..=b'f'))
 }

@@ -56,39 +56,22 @@ impl SocketClose {
         }
     }
 
-    /// The close code.
-    pub(super) fn code(&self) -> u16 {
+    /// The close code, and the reason in the close frame.
+    pub(super) fn code_and_reason(&self) -> (u16, &'static str) {
         match self {
-            Self::SessionEnded(CloseReason::Refused(Refusal::Token(_))) => 4401,
-            Self::SessionEnded(CloseReason::Refused(_)) => 4403,
-            Self::SessionEnded(CloseReason::Replaced) => 4409,
-            Self::SessionEnded(CloseReason::TooSlow) => 1013,
-            Self::Restarting => 1012,
-            Self::PingTimeout => 1001,
-            Self::TooManyMessages => 1008,
-            Self::Binary => 1003,
-            Self::Protocol => 1002,
-            Self::NotUtf8 => 1007,
-            Self::TooBig => 1009,
-            Self::ClosedByClient => 1000,
-            Self::Disconnected => 1006,
-        }
-    }
-
-    /// The reason in the close frame.
-    fn name(&self) -> &'static str {
-        match self {
-            Self::SessionEnded(CloseReason::Refused(refusal)) => refusal.reason(),
-            Self::SessionEnded(CloseReason::Replaced) => "replaced",
-            Self::SessionEnded(CloseReason::TooSlow) => "too_slow",
-            Self::Restarting => "restarting",
-            Self::PingTimeout => "silent",
-            Self::TooManyMessages => "too_many_messages",
-            Self::Binary => "text_only",
-            Self::Protocol => "protocol_error",
-            Self::NotUtf8 => "not_utf8",
-            Self::TooBig => "too_big",
-            Self::ClosedByClient | Self::Disconnected => "",
+            Self::SessionEnded(CloseReason::Refused(refusal @ Refusal::Token(_))) => (4401, refusal.reason()),
+            Self::SessionEnded(CloseReason::Refused(refusal)) => (4403, refusal.reason()),
+            Self::SessionEnded(CloseReason::Replaced) => (4409, "replaced"),
+            Self::SessionEnded(CloseReason::TooSlow) => (1013, "too_slow"),
+            Self::Restarting => (1012, "restarting"),
+            Self::PingTimeout => (1001, "silent"),
+            Self::TooManyMessages => (1008, "too_many_messages"),
+            Self::Binary => (1003, "text_only"),
+            Self::Protocol => (1002, "protocol_error"),
+            Self::NotUtf8 => (1007, "not_utf8"),
+            Self::TooBig => (1009, "too_big"),
+            Self::ClosedByClient => (1000, ""),
+            Self::Disconnected => (1006, ""),
         }
     }
 
@@ -126,7 +109,7 @@ impl SocketSession<'_> {
             return;
         }
         // Data that the client does not read would stay in the system's buffers for as long as the client likes.
-        self.line.get_ref().reset_on_close();
+        let _ = self.line.get_ref().stream.set_zero_linger();
     }
 
     async fn close_handshake(&mut self, reason: &SocketClose) -> Result<(), Error> {
@@ -135,7 +118,8 @@ impl SocketSession<'_> {
             self.pending = text_frame(self.session_frame(&last));
             write_pending(&mut self.line, &mut self.pending, None).await?;
         }
-        let frame = CloseFrame { code: reason.code().into(), reason: reason.name().into() };
+        let (code, text) = reason.code_and_reason();
+        let frame = CloseFrame { code: code.into(), reason: text.into() };
         self.line.close((!matches!(reason, SocketClose::ClosedByClient)).then_some(frame)).await?;
         while let Some(received) = self.line.next().await {
             received?;
@@ -143,8 +127,7 @@ impl SocketSession<'_> {
         Ok(())
     }
 
-    /// Discards what the client still sends: closing a connection with unread data resets it, and the client may lose the close
-    /// code.
+    /// Discards what the client still sends: unread data would reset the connection, and the client may lose the close code.
     async fn drain(&mut self) {
         let stream = self.line.get_mut();
         let _ = stream.shutdown().await;

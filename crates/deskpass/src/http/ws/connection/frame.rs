@@ -12,8 +12,7 @@ use crate::http::ws::connection::metered::MeteredStream;
 /// The WebSocket of a connection.
 pub(super) type SocketStream = WebSocketStream<MeteredStream>;
 
-/// The head of a frame and its text. They bypass the write buffer of the stream, which would keep the capacity of the longest
-/// frame for every open socket.
+/// The head and the text of a frame. They bypass the stream's write buffer, which would keep the size of the longest frame.
 pub(super) type PendingFrame = Chain<Bytes, Bytes>;
 
 /// A text as one unmasked frame, as servers send it.

@@ -1,5 +1,4 @@
-//! A connection that limits the bytes read per minute. Messages of a client are counted by the frame, but the fragments of a
-//! frame that never ends can only be counted in bytes.
+//! Limits the bytes read per minute: messages are counted by the frame, but a frame that never ends only by its bytes.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -17,7 +16,7 @@ const METER_WINDOW: Duration = Duration::from_mins(1);
 /// A connection that limits the bytes read per minute.
 #[derive(Debug)]
 pub(super) struct MeteredStream {
-    stream: TcpStream,
+    pub(super) stream: TcpStream,
     left: usize,
     since: Instant,
 }
@@ -25,11 +24,6 @@ pub(super) struct MeteredStream {
 impl MeteredStream {
     pub(super) fn new(stream: TcpStream) -> Self {
         Self { stream, left: MAX_BYTES_PER_WINDOW, since: Instant::now() }
-    }
-
-    /// Discards unsent data when the connection is closed.
-    pub(super) fn reset_on_close(&self) {
-        let _ = self.stream.set_zero_linger();
     }
 }
 
