@@ -50,9 +50,6 @@ impl Auth {
 
     /// Turns a token holder into an active user for an administrative request. A refusal because of the address or because the
     /// role was taken away is logged.
-    ///
-    /// # Errors
-    /// When the token holder is refused, or the store fails.
     pub async fn authorize_administration(
         &self,
         holder: TokenHolder,
@@ -63,19 +60,14 @@ impl Auth {
         self.audit_outcome(Attempt::in_session(&session, AuditEvent::AdministrationRefused, visitor), caller).await
     }
 
-    /// Refuses an administrative request, and logs the refusal.
-    ///
-    /// # Errors
-    /// Always: the refusal, or a failure to log it.
+    /// Refuses an administrative request, and logs the refusal. Never returns `Ok`.
     pub async fn refuse_administration<T>(&self, caller: &ActiveUser, visitor: &ClientInfo) -> Result<T, Error> {
         let attempt = Attempt::in_session(caller.0.session(), AuditEvent::AdministrationRefused, visitor);
         self.audit_outcome(attempt, Err(Refusal::NotPermitted.into())).await
     }
 
-    /// Requires an administrator of the home corporation, for operations that concern the whole deployment.
-    ///
-    /// # Errors
-    /// When the caller belongs to another corporation; the refusal is logged.
+    /// Requires an administrator of the home corporation, for operations that concern the whole deployment. The refusal is
+    /// logged.
     pub async fn require_home_admin(&self, caller: &ActiveUser, visitor: &ClientInfo) -> Result<(), Error> {
         if caller.0.session().employee.corp() == self.policy.home_corp.as_str() {
             return Ok(());

@@ -140,10 +140,7 @@ impl Auth {
     }
 
     /// Writes a summary row of the refusals since the last call, if there were any; returns how many. Must be called every
-    /// minute, and before the process ends.
-    ///
-    /// # Errors
-    /// When the store fails. The next summary then includes the counts.
+    /// minute, and before the process ends. If the store fails, the next summary includes the counts.
     pub async fn summarise_refusals(&self) -> Result<u64, Error> {
         let summary = std::mem::take(&mut self.anonymous_refusals.state().summary);
         let count = summary.count();

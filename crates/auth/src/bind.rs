@@ -7,10 +7,8 @@ use crate::sign_in::{SignInProof, SignInRequest};
 use crate::{Auth, BindPolicy, Error, PROOF_LIFETIME, Refusal, SignedIn};
 
 impl Auth {
-    /// Signs the named employee in: with a proof of the platform, or without one where the bind policy permits it.
-    ///
-    /// # Errors
-    /// The same refusal in all cases where the caller is not identified, so that it does not reveal who is an employee.
+    /// Signs the named employee in: with a proof of the platform, or without one where the bind policy permits it. Where the
+    /// caller is not identified, the refusal is always the same, so that it does not reveal who is an employee.
     pub async fn bind(
         &self,
         employee: &EmployeeKey,

@@ -22,10 +22,8 @@ pub struct CredentialVault {
 }
 
 impl CredentialVault {
-    /// A vault with this key. It opens what was sealed under the same key.
-    ///
-    /// # Errors
-    /// When the system cannot start the hashing threads.
+    /// A vault with this key. It opens what was sealed under the same key. Fails if the system cannot start the hashing
+    /// threads.
     pub fn new(key: &[u8; 32], entropy: Entropy) -> io::Result<Self> {
         Ok(Self {
             hasher: PasswordHasher::start(key)?,

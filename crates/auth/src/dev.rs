@@ -59,9 +59,6 @@ impl Auth {
     }
 
     /// Signs in any employee, in any role the employee holds.
-    ///
-    /// # Errors
-    /// When there is no such employee, the employee does not hold the role, or the store fails.
     pub async fn dev_login(
         &self,
         corp: Option<&CorpId>,

@@ -35,9 +35,6 @@ pub struct ConfirmationRequest {
 impl Auth {
     /// Records that a browser goes to the platform and is to end at `destination`, a page of client `source` if that is known;
     /// returns the browser's cookie.
-    ///
-    /// # Errors
-    /// When the system provides no randomness, or the shared state fails.
     pub async fn begin_flow(
         &self,
         destination: Option<String>,
@@ -134,10 +131,7 @@ impl Auth {
         Ok(CallbackOutcome::Bind { proof, to, scanned })
     }
 
-    /// The user whom a confirmation would sign in. Changes nothing.
-    ///
-    /// # Errors
-    /// When the confirmation has expired, or the shared state fails.
+    /// The user whom a confirmation would sign in. Changes nothing. Refused after it has expired.
     pub async fn pending_confirmation(&self, pending: &str) -> Result<ConfirmationRequest, Error> {
         let pending = Secret::<Pending>::parse(pending).map_err(|_| Refusal::SignInOver)?;
         let now = self.clock.now();
@@ -149,9 +143,6 @@ impl Auth {
     }
 
     /// Signs the user in after the confirmation, bound to the browser's cookie if there is one.
-    ///
-    /// # Errors
-    /// When the confirmation has expired, or the user may not sign in.
     pub async fn confirm_pending(
         &self,
         pending: &str,

@@ -98,10 +98,7 @@ impl Auth {
     }
 
     /// Makes a secret for a first device, which is bound with the same token. Needs a recent sign-in, or a setup code from an
-    /// administrator.
-    ///
-    /// # Errors
-    /// When a device is bound already, the user is no agent, the sign-in is not recent, or the setup code is invalid.
+    /// administrator. Refused if a device is bound already.
     pub async fn set_up_device(
         &self,
         bearer: &PartialOrFull,
@@ -136,10 +133,8 @@ impl Auth {
         if begun { Ok(DeviceSetup { seed, lifetime: DEVICE_SETUP_LIFETIME }) } else { Err(otherwise.into()) }
     }
 
-    /// Binds the device that shows this code, and completes a partial session.
-    ///
-    /// # Errors
-    /// When the code is wrong, there is no setup, or a device is bound already.
+    /// Binds the device that shows this code, and completes a partial session. Refused if there is no setup, or a device is
+    /// bound already.
     pub async fn bind_device(
         &self,
         bearer: &PartialOrFull,
@@ -196,9 +191,6 @@ impl Auth {
     }
 
     /// Accepts a code of the user's device or a recovery code, and completes a partial session.
-    ///
-    /// # Errors
-    /// When the code is wrong or used, or no device is bound.
     pub async fn verify_otp(
         &self,
         bearer: &PartialOrFull,
@@ -223,9 +215,6 @@ impl Auth {
     }
 
     /// Unbinds the device, after a code of it or a recovery code.
-    ///
-    /// # Errors
-    /// When the code is wrong or used, or no device is bound.
     pub async fn unbind_device(&self, bearer: &PartialOrFull, code: &str, visitor: &ClientInfo) -> Result<(), Error> {
         let unbound = self.unbind_device_unaudited(bearer, code, visitor).await;
         self.audit_outcome(attempt(bearer, visitor), unbound).await
@@ -252,9 +241,6 @@ impl Auth {
 
     /// Parses a fresh code of the caller's device. Recovery codes are not accepted, and neither is a device that was bound
     /// without platform vouching, except in development mode.
-    ///
-    /// # Errors
-    /// When no device is bound, it is not proven, or the text cannot be a code.
     pub async fn parse_fresh_code(
         &self,
         caller: &ActiveUser,
@@ -276,9 +262,6 @@ impl Auth {
     }
 
     /// Uses up a fresh code.
-    ///
-    /// # Errors
-    /// When the code is wrong or used.
     pub async fn consume_fresh_code(
         &self,
         caller: &ActiveUser,

@@ -80,10 +80,7 @@ impl PartialOrFull {
 }
 
 impl Auth {
-    /// Identifies the holder of a token, of a session or of a partial session.
-    ///
-    /// # Errors
-    /// A refusal that names the problem with the token, or a failure of the store.
+    /// Identifies the holder of a token, of a session or of a partial session. A refusal names the problem with the token.
     pub async fn authenticate_partial_or_full(&self, token: &str, from: IpAddr) -> Result<PartialOrFull, Error> {
         match Secret::<Half>::parse(token) {
             Ok(half) => Ok(PartialOrFull::Partial(self.authenticate_partial(half.digest()).await?)),
@@ -108,10 +105,7 @@ impl Auth {
         Ok(PartialTokenHolder { digest, person })
     }
 
-    /// Ends a session or a partial session.
-    ///
-    /// # Errors
-    /// When the session has ended already, or the store fails.
+    /// Ends a session or a partial session. Refused if it has ended already.
     pub async fn sign_out(&self, bearer: &PartialOrFull, visitor: &ClientInfo) -> Result<(), Error> {
         match bearer {
             PartialOrFull::Full(holder) => self.logout(holder, visitor).await,

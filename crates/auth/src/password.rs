@@ -32,11 +32,8 @@ impl fmt::Debug for PasswordChange {
 }
 
 impl Auth {
-    /// Sets the caller's password; returns how many of the caller's other sessions ended.
-    ///
-    /// # Errors
-    /// When the old password is missing or wrong, there is none and the session has no recent platform vouching, or the new
-    /// password is weak.
+    /// Sets the caller's password; returns how many of the caller's other sessions ended. Refused if the old password is
+    /// missing or wrong, if there is none and the session has no recent platform vouching, or if the new password is weak.
     pub async fn change_password(&self, caller: &ActiveUser, change: &PasswordChange) -> Result<usize, Error> {
         let changed = self.change_password_unaudited(caller, change).await;
         self.audit_outcome(
@@ -73,9 +70,6 @@ impl Auth {
     }
 
     /// Sets the password of an agent with a setup code from an administrator.
-    ///
-    /// # Errors
-    /// When the setup code is invalid, or the password is weak.
     pub async fn set_up_password(
         &self,
         employee: &EmployeeKey,

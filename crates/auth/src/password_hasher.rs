@@ -95,9 +95,6 @@ pub(crate) struct HashSlot {
 
 impl PasswordHasher {
     /// Starts the hasher, with half as many threads as there are processors.
-    ///
-    /// # Errors
-    /// When the system cannot start a thread.
     pub(crate) fn start(key: &[u8; 32]) -> io::Result<Self> {
         Self::with_threads(key, thread::available_parallelism().map_or(1, |all| (all.get() / 2).max(1)))
     }

@@ -87,9 +87,6 @@ pub struct ConfirmationPrompt {
 
 impl Auth {
     /// Begins a QR sign-in, bound to the browser's cookie if there is one.
-    ///
-    /// # Errors
-    /// When the system provides no randomness, or the shared state fails.
     pub async fn issue_ticket(
         &self,
         source: LoginSource,
@@ -212,10 +209,7 @@ impl Auth {
         Ok(confirm)
     }
 
-    /// The question that a phone is asked. Reading it changes nothing.
-    ///
-    /// # Errors
-    /// When the sign-in is decided or expired, or the shared state fails.
+    /// The question that a phone is asked. Reading it changes nothing. Refused if the sign-in is decided or expired.
     pub async fn confirmation_prompt(&self, confirm: &str) -> Result<ConfirmationPrompt, Error> {
         let (ticket, confirm) = self.ticket_of_confirm(confirm).await?;
         let now = self.clock.now();
@@ -231,20 +225,16 @@ impl Auth {
         Ok(decision.await?.flatten().ok_or(Refusal::SignInOver)?)
     }
 
-    /// Records that the phone's page has shown the prompt long enough to be read; returns the prompt again.
-    ///
-    /// # Errors
-    /// When the sign-in is decided or expired, or the shared state fails.
+    /// Records that the phone's page has shown the prompt long enough to be read; returns the prompt again. Refused if the
+    /// sign-in is decided or expired.
     pub async fn mark_prompt_shown(&self, confirm: &str) -> Result<ConfirmationPrompt, Error> {
         let (ticket, digest) = self.ticket_of_confirm(confirm).await?;
         self.advance(&ticket, |sign_in| sign_in.shown(digest)).await?;
         self.confirmation_prompt(confirm).await
     }
 
-    /// Confirms the sign-in from the phone. Must run to completion, whether or not the phone waits for it.
-    ///
-    /// # Errors
-    /// When the sign-in is decided or expired, or the user may not sign in.
+    /// Confirms the sign-in from the phone. Must run to completion, whether or not the phone waits for it. Refused if the
+    /// sign-in is decided or expired, or the user may not sign in.
     pub async fn confirm(&self, confirm: &str) -> Result<(), Error> {
         let (ticket, confirm) = self.ticket_of_confirm(confirm).await?;
         let since = self.clock.now();
@@ -282,10 +272,7 @@ impl Auth {
         Ok(begun.shown())
     }
 
-    /// Cancels the sign-in from the phone.
-    ///
-    /// # Errors
-    /// When the sign-in is decided or expired, or the shared state fails.
+    /// Cancels the sign-in from the phone. Refused if the sign-in is decided or expired.
     pub async fn cancel(&self, confirm: &str) -> Result<(), Error> {
         let ConfirmationPrompt { asked, who, phone, .. } = self.confirmation_prompt(confirm).await?;
         let (ticket, confirm) = self.ticket_of_confirm(confirm).await?;

@@ -57,10 +57,8 @@ pub enum SocketEvent {
 }
 
 impl Auth {
-    /// Opens a socket, which gets the messages since `last`. Also returns whether none of them is missing.
-    ///
-    /// # Errors
-    /// When the active role may not open such a socket, or this node has not loaded the messages yet.
+    /// Opens a socket, which gets the messages since `last`. Also returns whether none of them is missing. Refused if the
+    /// active role may not open such a socket; fails until this node has loaded the messages.
     pub async fn open_socket(
         &self,
         caller: &ActiveUser,

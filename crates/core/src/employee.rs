@@ -40,9 +40,6 @@ impl<'de> Deserialize<'de> for CorpId {
 
 impl CorpId {
     /// Parses a corporation's identifier.
-    ///
-    /// # Errors
-    /// When the length or a character is invalid.
     pub fn parse(text: &str) -> Result<Self, InvalidId> {
         check(text, "0-9 A-Z a-z _ -", |c| c == b'_' || c == b'-').map(|()| Self(text.into()))
     }
@@ -60,9 +57,6 @@ pub struct EmployeeId(Arc<str>);
 
 impl EmployeeId {
     /// Parses an employee's identifier.
-    ///
-    /// # Errors
-    /// When the length or a character is invalid.
     pub fn parse(text: &str) -> Result<Self, InvalidId> {
         check(text, "0-9 A-Z a-z _ @ . -", |c| b"_@.-".contains(&c)).map(|()| Self(text.into()))
     }

@@ -72,10 +72,7 @@ impl Rate {
         self.step.saturating_mul(i64::from(self.count))
     }
 
-    /// Admits a request and returns the new debt.
-    ///
-    /// # Errors
-    /// When the request is too early: the remaining wait, in milliseconds.
+    /// Admits a request and returns the new debt. If it is too early, the error is the remaining wait, in whole milliseconds.
     pub fn admit(self, debt: Debt, now: Timestamp) -> Result<Debt, Duration> {
         let now = now.millis().saturating_mul(MILLI);
         let limit = now.saturating_add(self.span());

@@ -262,9 +262,6 @@ pub enum ChunkOutOfOrder {
 impl StreamProgress {
     /// The progress after this chunk. `None` for a chunk that was received before: its sender did not receive the
     /// acknowledgement. A reply may begin with any number.
-    ///
-    /// # Errors
-    /// When the chunk is out of order.
     pub fn advance(was: Option<Self>, chunk: &Chunk) -> Result<Option<Self>, ChunkOutOfOrder> {
         let next = Self { next: chunk.seq.saturating_add(1), done: chunk.done };
         match was {

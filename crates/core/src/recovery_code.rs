@@ -15,9 +15,6 @@ pub struct RecoveryCode([u8; CODE_BYTES]);
 
 impl RecoveryCode {
     /// Generates a new code.
-    ///
-    /// # Errors
-    /// When no random bytes are available.
     pub fn generate(entropy: &Entropy) -> Result<Self, NoEntropy> {
         entropy.bytes().map(Self)
     }

@@ -56,10 +56,7 @@ impl ServiceScopes {
     /// The empty set.
     pub const NONE: Self = Self(0);
 
-    /// Parses scope names separated by blanks.
-    ///
-    /// # Errors
-    /// The first word that is not a scope.
+    /// Parses scope names separated by blanks. The error is the first word that is not a scope.
     pub fn parse(text: &str) -> Result<Self, UnknownServiceScope> {
         let scope = |word: &str| ServiceScope::from_name(word).ok_or_else(|| UnknownServiceScope(word.to_owned()));
         text.split_ascii_whitespace().map(scope).collect()

@@ -80,9 +80,6 @@ pub struct TotpSecret([u8; SECRET_BYTES]);
 
 impl TotpSecret {
     /// Generates a new secret.
-    ///
-    /// # Errors
-    /// When no random bytes are available.
     pub fn generate(entropy: &Entropy) -> Result<Self, NoEntropy> {
         entropy.bytes().map(Self)
     }

@@ -45,11 +45,7 @@ pub use value::{
     AgentId, EncryptionKey, HostName, Identifier, PostgresUrl, RedisUrl, SecretText, SecretUrl, Size, WebOrigin, WebUrl,
 };
 
-/// Resolves and checks the settings in one step.
-///
-/// # Errors
-///
-/// All problems of the settings, not only the first one.
+/// Resolves and checks the settings in one step. The error has all problems, not only the first one.
 pub fn load(sources: &Sources<'_>) -> Result<Settings, ConfigError> {
     resolve(sources).check()
 }

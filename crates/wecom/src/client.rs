@@ -53,17 +53,11 @@ pub struct Application {
 
 impl Wecom {
     /// Creates a client with these settings.
-    ///
-    /// # Errors
-    /// When the settings are invalid.
     pub fn new(settings: WecomSettings, clock: Clock) -> Result<Self, SettingsError> {
         Self::with_token_cache(settings, clock, Arc::new(NoSharedCache))
     }
 
     /// Creates a client that shares its access token with the other nodes that use this token cache.
-    ///
-    /// # Errors
-    /// When the settings are invalid.
     pub fn with_token_cache(
         settings: WecomSettings,
         clock: Clock,
@@ -83,10 +77,7 @@ impl Wecom {
         })))
     }
 
-    /// Returns the identity of the user to whom a code belongs.
-    ///
-    /// # Errors
-    /// When the code is malformed, or the platform does not return the user.
+    /// Returns the identity of the user to whom a code belongs. A malformed code is not sent.
     pub async fn exchange_code(&self, code: &str) -> Result<Identity, Error> {
         if !is_visible_ascii(code) {
             return Err(Error::BadCode);
@@ -97,10 +88,7 @@ impl Wecom {
     }
 
     /// Returns the application as registered on the platform. This call fails where a sign-in would fail, unlike the token
-    /// call, which the platform answers for any address.
-    ///
-    /// # Errors
-    /// When the platform does not return it, or no agent id is configured.
+    /// call, which the platform answers for any address. Needs an agent id.
     pub async fn application(&self) -> Result<Application, Error> {
         let Some(agent_id) = self.agent_id() else {
             return Err(Error::refused(NO_AGENT_ID));
@@ -112,17 +100,11 @@ impl Wecom {
     }
 
     /// Checks whether the platform accepts the corporation and its secret; a valid token is sufficient proof.
-    ///
-    /// # Errors
-    /// When the platform refuses or does not respond.
     pub async fn check_credentials(&self) -> Result<(), Error> {
         self.token(self.deadline()).await
     }
 
     /// Returns the time of the platform's clock, as the platform writes it.
-    ///
-    /// # Errors
-    /// When the platform cannot be reached.
     pub async fn date(&self) -> Result<Option<String>, Error> {
         self.0.transport.date().await
     }

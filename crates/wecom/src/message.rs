@@ -15,10 +15,7 @@ const BAD_AGENT_ID: i64 = 40056;
 const NO_VALID_RECIPIENT: i64 = 81013;
 
 impl Wecom {
-    /// Sends a text to a member of this service's own corporation.
-    ///
-    /// # Errors
-    /// When the platform refuses it, it has no valid recipient, or no agent id is configured.
+    /// Sends a text to a member of this service's own corporation. Needs an agent id; refused without a valid recipient.
     pub async fn notify(&self, userid: &str, text: &str) -> Result<(), Error> {
         let agent_id = self.agent_id().ok_or(Error::refused(NO_AGENT_ID))?;
         let agent_id: u64 = agent_id.parse().map_err(|_| Error::refused(BAD_AGENT_ID))?;

@@ -92,10 +92,7 @@ impl Profile {
 }
 
 impl Wecom {
-    /// Returns the profile of a user; an empty one for a user who is not a member.
-    ///
-    /// # Errors
-    /// When the platform does not return it. A sign-in continues without a profile.
+    /// Returns the profile of a user; an empty one for a user who is not a member. A sign-in continues without a profile.
     pub async fn profile(&self, identity: &Identity) -> Result<Profile, Error> {
         let deadline = self.deadline();
         let profile = match identity {

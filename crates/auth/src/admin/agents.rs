@@ -30,10 +30,8 @@ pub struct DeviceReset {
 }
 
 impl Administrator<'_> {
-    /// Makes an employee an agent. The role applies when the employee holds no other.
-    ///
-    /// # Errors
-    /// When the employee or the role does not exist, the employee is an agent already, or the store fails.
+    /// Makes an employee an agent. The role applies when the employee holds no other. Refused if the employee is an agent
+    /// already.
     pub async fn add_agent(&self, employee: EmployeeKey, role: &str) -> Result<(), Error> {
         self.require_home_admin().await?;
         let role = self.auth.parse_assignable_role(&employee, role).await?;
@@ -63,9 +61,6 @@ impl Administrator<'_> {
     }
 
     /// Changes the role of an agent record. Sessions whose default role was the former role end; returns how many.
-    ///
-    /// # Errors
-    /// When there is no such agent or role, or the store fails.
     pub async fn set_agent_role(&self, employee: EmployeeKey, role: &str) -> Result<usize, Error> {
         self.require_home_admin().await?;
         let role = Role::from_name(role).ok_or_else(|| Refusal::NoSuchRole(role.to_owned()))?;
@@ -79,9 +74,6 @@ impl Administrator<'_> {
 
     /// Disables an agent record and ends the sessions that depend on it; returns how many. The employee can still sign in through
     /// the platform.
-    ///
-    /// # Errors
-    /// When there is no such agent, or the store fails.
     pub async fn disable_agent(&self, employee: EmployeeKey) -> Result<usize, Error> {
         self.require_home_admin().await?;
         let entry = self.entry(AuditEvent::AgentDisabled, &employee, "")?;
@@ -94,9 +86,6 @@ impl Administrator<'_> {
     }
 
     /// Enables an agent record.
-    ///
-    /// # Errors
-    /// When there is no such agent, or the store fails.
     pub async fn enable_agent(&self, employee: EmployeeKey) -> Result<(), Error> {
         self.require_home_admin().await?;
         let entry = self.entry(AuditEvent::AgentEnabled, &employee, "")?;
@@ -108,9 +97,6 @@ impl Administrator<'_> {
     }
 
     /// Clears an agent's failed attempts; returns whether there were any.
-    ///
-    /// # Errors
-    /// When there is no such agent, or the store fails.
     pub async fn unlock_agent(&self, employee: EmployeeKey) -> Result<bool, Error> {
         self.require_home_admin().await?;
         let entry = self.entry(AuditEvent::AgentUnlocked, &employee, "")?;
@@ -121,9 +107,6 @@ impl Administrator<'_> {
     }
 
     /// Unbinds an agent's device, deletes the recovery codes, and makes a setup code for another device.
-    ///
-    /// # Errors
-    /// When there is no such agent, or the store fails.
     pub async fn reset_device(&self, employee: EmployeeKey) -> Result<DeviceReset, Error> {
         self.require_home_admin().await?;
         self.auth.require_agent(&employee).await?;
@@ -136,9 +119,6 @@ impl Administrator<'_> {
     }
 
     /// Deletes an agent's password and makes a setup code for another one. Sessions that began with the password end.
-    ///
-    /// # Errors
-    /// When there is no such agent, or the store fails.
     pub async fn reset_password(&self, employee: EmployeeKey) -> Result<PasswordReset, Error> {
         self.require_home_admin().await?;
         let (auth, code) = (self.auth, RecoveryCode::generate(&self.auth.entropy)?);

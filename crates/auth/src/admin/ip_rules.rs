@@ -33,18 +33,12 @@ pub struct RoleLockout {
 
 impl Administrator<'_> {
     /// The current allow-lists.
-    ///
-    /// # Errors
-    /// When the caller may not read them, or the store fails.
     pub async fn ip_rules(&self) -> Result<AllowLists, Error> {
         self.require_home_admin().await?;
         Ok(self.auth.store.access_rules().await?.lists.clone())
     }
 
     /// Previews which sessions these lists would lock out. Changes nothing.
-    ///
-    /// # Errors
-    /// When the caller may not do that, or the store fails.
     pub async fn preview_ip_rules(&self, lists: &AllowLists) -> Result<AllowListPreview, Error> {
         self.require_home_admin().await?;
         self.require_still_admin().await?;
@@ -66,10 +60,7 @@ impl Administrator<'_> {
         Ok(RoleLockout { role, number, some })
     }
 
-    /// Replaces all allow-lists; `false` if they are unchanged.
-    ///
-    /// # Errors
-    /// When the lists would lock out the caller, or the store fails.
+    /// Replaces all allow-lists; `false` if they are unchanged. Refused if they would lock out the caller.
     pub async fn set_ip_rules(&self, lists: &AllowLists) -> Result<bool, Error> {
         self.require_home_admin().await?;
         if self.would_lock_out_caller(lists) {
@@ -95,9 +86,7 @@ impl Administrator<'_> {
 
 impl Auth {
     /// Refuses an administrator whom these lists would lock out at the current address, before the one-time password is used.
-    ///
-    /// # Errors
-    /// When the lists would lock out the caller; the refusal is logged.
+    /// The refusal is logged.
     pub async fn require_not_locked_out(
         &self,
         caller: &ActiveUser,

@@ -14,9 +14,6 @@ impl Administrator<'_> {
     }
 
     /// Approves that an identity of a connected corporation may act as an employee.
-    ///
-    /// # Errors
-    /// When there is no such employee, or the store fails.
     pub async fn approve_link(&self, identity: EmployeeKey, target: EmployeeKey) -> Result<(), Error> {
         self.require_home_admin().await?;
         let entry = self.entry(AuditEvent::LinkApproved, &target, format!("for {identity:?}"))?;
@@ -26,9 +23,6 @@ impl Administrator<'_> {
     }
 
     /// Requires that the identity has a link.
-    ///
-    /// # Errors
-    /// When there is no link, or the store fails.
     pub async fn require_link(&self, identity: &EmployeeKey) -> Result<(), Error> {
         self.require_home_admin().await?;
         let link = self.auth.store.link(identity.clone()).await?;

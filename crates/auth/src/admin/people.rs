@@ -8,19 +8,13 @@ use crate::{Auth, Error, Refusal};
 
 impl Administrator<'_> {
     /// Requires an employee within the administrator's scope.
-    ///
-    /// # Errors
-    /// When there is no such employee, or the store fails.
     pub async fn require_employee(&self, employee: &EmployeeKey) -> Result<(), Error> {
         self.require_in_scope(employee)?;
         let person = self.auth.store.person(employee).await?;
         if person.is_some() { Ok(()) } else { Err(Refusal::NoSuchEmployee.into()) }
     }
 
-    /// Adds an employee.
-    ///
-    /// # Errors
-    /// When the employee exists already, or the store fails.
+    /// Adds an employee. Refused if the employee exists already.
     pub async fn add_employee(&self, person: Person) -> Result<(), Error> {
         self.require_in_scope(&person.key)?;
         let roles: Vec<_> = person.roles.iter().map(Role::name).collect();
@@ -33,10 +27,7 @@ impl Administrator<'_> {
         }
     }
 
-    /// Disables an employee and ends the employee's sessions; returns how many ended.
-    ///
-    /// # Errors
-    /// When there is no such employee, the employee is the last administrator, or the store fails.
+    /// Disables an employee and ends the employee's sessions; returns how many ended. Refused for the last administrator.
     pub async fn disable(&self, employee: EmployeeKey) -> Result<usize, Error> {
         self.require_in_scope(&employee)?;
         let entry = self.entry(AuditEvent::EmployeeDisabled, &employee, "")?;
@@ -57,9 +48,6 @@ impl Administrator<'_> {
     }
 
     /// Enables an employee. Sessions that ended stay ended.
-    ///
-    /// # Errors
-    /// When there is no such employee, or the store fails.
     pub async fn enable(&self, employee: EmployeeKey) -> Result<(), Error> {
         self.require_in_scope(&employee)?;
         let entry = self.entry(AuditEvent::EmployeeEnabled, &employee, "")?;
@@ -70,10 +58,7 @@ impl Administrator<'_> {
         }
     }
 
-    /// Replaces the roles of an employee; returns the updated record.
-    ///
-    /// # Errors
-    /// When there is no such employee, the change would remove the last administrator, or the store fails.
+    /// Replaces the roles of an employee; returns the updated record. Refused if it would remove the last administrator.
     pub async fn set_roles(&self, employee: EmployeeKey, roles: Roles) -> Result<ListedPerson, Error> {
         self.require_in_scope(&employee)?;
         let entry = self.entry(AuditEvent::RolesChanged, &employee, "")?;
@@ -92,9 +77,6 @@ impl Administrator<'_> {
     }
 
     /// Grants a role to an employee; `false` if the employee held it already.
-    ///
-    /// # Errors
-    /// When there is no such employee or role, or the store fails.
     pub async fn grant(&self, employee: EmployeeKey, role: &str) -> Result<bool, Error> {
         self.require_in_scope(&employee)?;
         let role = self.auth.parse_assignable_role(&employee, role).await?;
@@ -103,9 +85,6 @@ impl Administrator<'_> {
     }
 
     /// Revokes a role of an employee; `false` if the employee did not hold it. The employee's sessions lose it at once.
-    ///
-    /// # Errors
-    /// When there is no such employee or role, or the store fails.
     pub async fn revoke(&self, employee: EmployeeKey, role: &str) -> Result<bool, Error> {
         self.require_in_scope(&employee)?;
         let role = self.auth.parse_assignable_role(&employee, role).await?;

@@ -19,9 +19,6 @@ pub struct NewServiceKey {
 
 impl Administrator<'_> {
     /// All service keys, newest first, including revoked and expired ones.
-    ///
-    /// # Errors
-    /// When the caller may not read them, or the store fails.
     pub async fn service_keys(&self) -> Result<Vec<ServiceKey>, Error> {
         self.require_home_admin().await?;
         Ok(self.auth.store.service_keys().await?)
@@ -58,9 +55,6 @@ impl Administrator<'_> {
     }
 
     /// Revokes a service key; `false` if it was revoked already.
-    ///
-    /// # Errors
-    /// When there is no such key, or the store fails.
     pub async fn revoke_service_key(&self, id: String) -> Result<bool, Error> {
         self.require_home_admin().await?;
         let known = self.auth.store.service_key(id.clone()).await?.ok_or(Refusal::NoSuchKey)?;

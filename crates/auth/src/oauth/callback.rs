@@ -32,9 +32,6 @@ pub struct OAuthCallback {
 
 impl Auth {
     /// Handles a callback. Must run to completion, whether or not the browser waits for it.
-    ///
-    /// # Errors
-    /// When the code is invalid, the user may not sign in, or the platform or the store fails.
     pub async fn handle_callback(&self, callback: OAuthCallback) -> Result<CallbackOutcome, Error> {
         let (now, code) = (self.clock.now(), Digest::of(&[callback.code.as_bytes()]));
         let fresh = PlatformCode {
@@ -138,10 +135,7 @@ impl Auth {
         self.employee_key(&seen.await.ok()???).ok().map(|(key, _)| key)
     }
 
-    /// Refuses a callback that carries no code.
-    ///
-    /// # Errors
-    /// Always: the refusal, or a failure to log it.
+    /// Refuses a callback that carries no code. Never returns `Ok`.
     pub async fn refuse_callback<T>(&self, why: Refusal, visitor: &ClientInfo) -> Result<T, Error> {
         let attempt = Attempt::to_sign_in(None, LoginMethod::Oauth2, visitor);
         self.audit_outcome(attempt, Err(why.into())).await

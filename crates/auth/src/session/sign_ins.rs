@@ -23,9 +23,6 @@ impl Auth {
     }
 
     /// Records that the user disowns a sign-in: its session ends, and administrators are notified. Repeating it has no effect.
-    ///
-    /// # Errors
-    /// When the user has no such sign-in, or the store fails.
     pub async fn disown_sign_in(
         &self,
         holder: &TokenHolder,

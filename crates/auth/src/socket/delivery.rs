@@ -25,10 +25,8 @@ pub struct Delivery {
 }
 
 impl Auth {
-    /// Publishes messages, all or none, and delivers them to connected sockets.
-    ///
-    /// # Errors
-    /// When a message does not follow in its stream, or the shared state fails.
+    /// Publishes messages, all or none, and delivers them to connected sockets. Refused if a message does not follow in its
+    /// stream.
     pub async fn publish(&self, messages: Vec<Message>) -> Result<Vec<Delivery>, Error> {
         let posted = self.shared.messages.post(messages, self.clock.now()).await?;
         let posted = posted.map_err(Refusal::from)?;

@@ -69,11 +69,8 @@ impl ResolvedSettings {
         lines.concat()
     }
 
-    /// The access matrix in force. Missing required settings of production do not affect it.
-    ///
-    /// # Errors
-    ///
-    /// All problems of the given settings: an unreadable source may name the matrix.
+    /// The access matrix in force. Missing required settings of production do not affect it. The error has all problems of the
+    /// given settings: an unreadable source may name the matrix.
     pub fn matrix(&self) -> Result<&PermissionMatrix, ConfigError> {
         if self.problems.is_empty() { Ok(&self.matrix) } else { Err(ConfigError::new(self.problems.clone())) }
     }
