@@ -9,7 +9,6 @@ mod people;
 mod queries;
 mod service_keys;
 mod sessions;
-mod statistics;
 
 use deskpass_core::{ClientInfo, EmployeeKey, NoEntropy, Role};
 use deskpass_store::{AuditEvent, ChangeAuthor, ChangeError, LogEntry};
@@ -77,19 +76,15 @@ impl Auth {
 }
 
 impl Administrator<'_> {
-    fn is_operator(&self) -> bool {
-        self.who.is_none()
-    }
-
     /// The author of a change: the operator, or a session in which the administrator role is active when the change commits.
     fn author(&self) -> ChangeAuthor {
         let now = self.auth.clock.now();
         self.acting.as_ref().map_or(ChangeAuthor::NoSession, |holder| holder.as_author_in_role(Role::Admin, now))
     }
 
-    /// Unwraps the outcome of a change. If the session was revoked before the change, the refusal is logged.
-    async fn audit_if_revoked<T>(&self, outcome: Result<T, ChangeError>) -> Result<T, Error> {
-        match outcome {
+    /// Makes a change. If the session was revoked before the change, the refusal is logged.
+    async fn commit<T>(&self, change: impl Future<Output = Result<T, ChangeError>>) -> Result<T, Error> {
+        match change.await {
             Err(ChangeError::Revoked(revoked)) => self.refuse(revoked.into()).await,
             outcome => Ok(outcome?),
         }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use deskpass_core::{Digest, EmployeeKey, KnownBrowser, Secret};
+use deskpass_core::{EmployeeKey, KnownBrowser, Secret};
 
 use crate::{Auth, Error};
 
@@ -24,9 +24,5 @@ impl Auth {
         };
         self.store.remember_browser(browser.digest(), agent.clone(), now + KNOWN_BROWSER_LIFETIME).await?;
         Ok((browser, KNOWN_BROWSER_LIFETIME))
-    }
-
-    pub(crate) async fn is_known_browser(&self, browser: Digest, agent: &EmployeeKey) -> Result<bool, Error> {
-        Ok(self.store.is_browser_known_to(browser, agent.clone(), self.clock.now()).await?)
     }
 }

@@ -56,7 +56,7 @@ impl PartialOrFull {
     /// Refuses a user whose active role is not allowed at the client's address. Such a user may only sign out.
     pub(crate) fn require_address_allowed(&self) -> Result<(), Refusal> {
         match self {
-            Self::Full(holder) if holder.is_address_denied() => {
+            Self::Full(holder) if holder.address_denied => {
                 Err(Refusal::AddressNotAllowed(holder.session().current_role))
             }
             Self::Full(_) | Self::Partial(_) => Ok(()),

@@ -25,7 +25,7 @@ pub struct TokenHolder {
     /// How long the session still lasts.
     pub remaining: Duration,
     /// Whether the active role is not allowed at the client's address.
-    address_denied: bool,
+    pub(crate) address_denied: bool,
     /// The client's address, if it is known.
     from: Option<IpAddr>,
 }
@@ -51,11 +51,6 @@ impl TokenHolder {
     #[must_use]
     pub fn digest(&self) -> Digest {
         self.digest
-    }
-
-    /// Whether the active role is not allowed at the client's address.
-    pub(crate) fn is_address_denied(&self) -> bool {
-        self.address_denied
     }
 
     /// The author of a change to the employee's own account, in any role and from any address.

@@ -14,6 +14,7 @@ mod invisible;
 mod limit;
 mod login;
 mod message;
+mod named_enum;
 mod network;
 mod password;
 mod pending_sign_in;

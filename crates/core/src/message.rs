@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use crate::named_enum::named_enum;
 use crate::{CorpId, EmployeeKey, Role, Roles};
 
 /// The kind of a message. The set is closed.
@@ -58,35 +59,17 @@ impl MessageKind {
     }
 }
 
-/// The client that a socket belongs to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum SocketKind {
-    /// The employees' client.
-    Employee,
-    /// The agents' client.
-    Agent,
+named_enum! {
+    /// The client that a socket belongs to.
+    SocketKind {
+        /// The employees' client.
+        Employee => "employee",
+        /// The agents' client.
+        Agent => "agent",
+    }
 }
 
 impl SocketKind {
-    /// The names of all kinds.
-    pub const NAMES: [&'static str; 2] = [Self::Employee.name(), Self::Agent.name()];
-
-    /// The name of the kind.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Employee => "employee",
-            Self::Agent => "agent",
-        }
-    }
-
-    /// The kind with exactly this name.
-    #[must_use]
-    pub fn from_name(name: &str) -> Option<Self> {
-        [Self::Employee, Self::Agent].into_iter().find(|kind| kind.name() == name)
-    }
-
     /// The active roles that may open a socket of this kind, if restricted.
     #[must_use]
     pub fn roles(self) -> Option<Roles> {

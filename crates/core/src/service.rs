@@ -5,46 +5,15 @@ use std::fmt;
 use serde::{Serialize, Serializer};
 
 use crate::is_invisible;
+use crate::named_enum::named_enum;
 
-/// A scope of a service key. The set is closed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[repr(u8)]
-pub enum ServiceScope {
-    /// Introspecting a token.
-    Introspect,
-    /// Sending messages to connected clients.
-    Messages,
-}
-
-impl ServiceScope {
-    /// Every scope, in canonical order.
-    pub const ALL: [Self; 2] = [Self::Introspect, Self::Messages];
-
-    /// The name of the scope.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Introspect => "introspect",
-            Self::Messages => "messages",
-        }
-    }
-
-    /// The scope with exactly this name.
-    #[must_use]
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|scope| scope.name() == name)
-    }
-}
-
-impl fmt::Display for ServiceScope {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-impl Serialize for ServiceScope {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.name())
+named_enum! {
+    /// A scope of a service key. The set is closed.
+    ServiceScope {
+        /// Introspecting a token.
+        Introspect => "introspect",
+        /// Sending messages to connected clients.
+        Messages => "messages",
     }
 }
 

@@ -67,20 +67,20 @@ impl Administrator<'_> {
             return self.refuse(Refusal::WouldLockYouOut(Role::Admin)).await;
         }
         let entry = self.entry(AuditEvent::IpRulesChanged, &self.auth.deployment_key(), "")?;
-        self.audit_if_revoked(self.auth.store.set_ip_rules(self.author(), lists.entries().collect(), entry).await).await
+        self.commit(self.auth.store.set_ip_rules(self.author(), lists.entries().collect(), entry)).await
     }
 
     /// Replaces the allow-list of one role; `false` if it is unchanged. Only for the operator, whom no list locks out.
     pub async fn set_ip_rules_of(&self, role: Role, list: Vec<IpNet>) -> Result<bool, Error> {
-        if !self.is_operator() {
+        if self.who.is_some() {
             return Err(Refusal::NotPermitted.into());
         }
         let entry = self.entry(AuditEvent::IpRulesChanged, &self.auth.deployment_key(), "")?;
-        self.audit_if_revoked(self.auth.store.set_ip_rules_of(self.author(), role, list, entry).await).await
+        self.commit(self.auth.store.set_ip_rules_of(self.author(), role, list, entry)).await
     }
 
     fn would_lock_out_caller(&self, lists: &AllowLists) -> bool {
-        !self.is_operator() && !lists.allow(Role::Admin, self.visitor.address.decided)
+        self.who.is_some() && !lists.allow(Role::Admin, self.visitor.address.decided)
     }
 }
 

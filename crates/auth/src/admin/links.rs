@@ -17,8 +17,7 @@ impl Administrator<'_> {
     pub async fn approve_link(&self, identity: EmployeeKey, target: EmployeeKey) -> Result<(), Error> {
         self.require_home_admin().await?;
         let entry = self.entry(AuditEvent::LinkApproved, &target, format!("for {identity:?}"))?;
-        let approved =
-            self.audit_if_revoked(self.auth.store.approve_link(self.author(), identity, target, entry).await).await?;
+        let approved = self.commit(self.auth.store.approve_link(self.author(), identity, target, entry)).await?;
         if approved { Ok(()) } else { Err(Refusal::NoSuchEmployee.into()) }
     }
 
@@ -34,6 +33,6 @@ impl Administrator<'_> {
         self.require_home_admin().await?;
         let Some(link) = self.auth.store.link(identity.clone()).await? else { return Ok(false) };
         let entry = self.entry(AuditEvent::LinkRemoved, &link.target, format!("for {identity:?}"))?;
-        self.audit_if_revoked(self.auth.store.remove_link(self.author(), identity, entry).await).await
+        self.commit(self.auth.store.remove_link(self.author(), identity, entry)).await
     }
 }

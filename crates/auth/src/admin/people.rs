@@ -20,27 +20,16 @@ impl Administrator<'_> {
         let roles: Vec<_> = person.roles.iter().map(Role::name).collect();
         let entry = self.entry(AuditEvent::EmployeeAdded, &person.key, roles.join(", "))?;
         let new = NewEmployee { person, at: entry.at, entry: Some(entry) };
-        if self.audit_if_revoked(self.auth.store.add_employee(self.author(), new).await).await? {
-            Ok(())
-        } else {
-            Err(Refusal::Exists.into())
-        }
+        let added = self.commit(self.auth.store.add_employee(self.author(), new)).await?;
+        if added { Ok(()) } else { Err(Refusal::Exists.into()) }
     }
 
     /// Disables an employee and ends the employee's sessions; returns how many ended. Refused for the last administrator.
     pub async fn disable(&self, employee: EmployeeKey) -> Result<usize, Error> {
         self.require_in_scope(&employee)?;
         let entry = self.entry(AuditEvent::EmployeeDisabled, &employee, "")?;
-        let deny_until = self.auth.deny_until(entry.at);
-        match self
-            .audit_if_revoked(
-                self.auth
-                    .store
-                    .disable(self.author(), employee.clone(), self.may_remove_last_admin(&employee), deny_until, entry)
-                    .await,
-            )
-            .await?
-        {
+        let (even_last, deny_until) = (self.may_remove_last_admin(&employee), self.auth.deny_until(entry.at));
+        match self.commit(self.auth.store.disable(self.author(), employee, even_last, deny_until, entry)).await? {
             DisableOutcome::Done(ended) => Ok(ended),
             DisableOutcome::Unknown => Err(Refusal::NoSuchEmployee.into()),
             DisableOutcome::LastAdmin => self.refuse(Refusal::LastAdmin).await,
@@ -51,11 +40,8 @@ impl Administrator<'_> {
     pub async fn enable(&self, employee: EmployeeKey) -> Result<(), Error> {
         self.require_in_scope(&employee)?;
         let entry = self.entry(AuditEvent::EmployeeEnabled, &employee, "")?;
-        if self.audit_if_revoked(self.auth.store.enable(self.author(), employee, entry).await).await? {
-            Ok(())
-        } else {
-            Err(Refusal::NoSuchEmployee.into())
-        }
+        let enabled = self.commit(self.auth.store.enable(self.author(), employee, entry)).await?;
+        if enabled { Ok(()) } else { Err(Refusal::NoSuchEmployee.into()) }
     }
 
     /// Replaces the roles of an employee; returns the updated record. Refused if it would remove the last administrator.
@@ -63,12 +49,8 @@ impl Administrator<'_> {
         self.require_in_scope(&employee)?;
         let entry = self.entry(AuditEvent::RolesChanged, &employee, "")?;
         let (even_last, deny_until) = (self.may_remove_last_admin(&employee), self.auth.deny_until(entry.at));
-        match self
-            .audit_if_revoked(
-                self.auth.store.set_roles(self.author(), employee.clone(), roles, even_last, deny_until, entry).await,
-            )
-            .await?
-        {
+        let change = self.auth.store.set_roles(self.author(), employee.clone(), roles, even_last, deny_until, entry);
+        match self.commit(change).await? {
             SetRolesOutcome::Changed(_) | SetRolesOutcome::Unchanged => {}
             SetRolesOutcome::Unknown => return Err(Refusal::NoSuchEmployee.into()),
             SetRolesOutcome::LastAdmin => return self.refuse(Refusal::LastAdmin).await,
@@ -81,7 +63,7 @@ impl Administrator<'_> {
         self.require_in_scope(&employee)?;
         let role = self.auth.parse_assignable_role(&employee, role).await?;
         let entry = self.entry(AuditEvent::RolesChanged, &employee, format!("+{role}"))?;
-        self.audit_if_revoked(self.auth.store.grant(self.author(), employee, role, entry).await).await
+        self.commit(self.auth.store.grant(self.author(), employee, role, entry)).await
     }
 
     /// Revokes a role of an employee; `false` if the employee did not hold it. The employee's sessions lose it at once.
@@ -89,7 +71,7 @@ impl Administrator<'_> {
         self.require_in_scope(&employee)?;
         let role = self.auth.parse_assignable_role(&employee, role).await?;
         let entry = self.entry(AuditEvent::RolesChanged, &employee, format!("-{role}"))?;
-        self.audit_if_revoked(self.auth.store.revoke(self.author(), employee, role, entry).await).await
+        self.commit(self.auth.store.revoke(self.author(), employee, role, entry)).await
     }
 }
 

@@ -32,11 +32,8 @@ impl Administrator<'_> {
         lifetime: Duration,
     ) -> Result<NewServiceKey, Error> {
         self.require_home_admin().await?;
-        let entry = self.entry(
-            AuditEvent::ServiceKeyCreated,
-            &self.auth.deployment_key(),
-            format!("{}: {scopes}", name.as_str()),
-        )?;
+        let detail = format!("{}: {scopes}", name.as_str());
+        let entry = self.entry(AuditEvent::ServiceKeyCreated, &self.auth.deployment_key(), detail)?;
         let value = Secret::<ServiceKeyKind>::generate(&self.auth.entropy)?;
         let kept = ServiceKey {
             id: self.auth.record_id(entry.at)?,
@@ -47,10 +44,7 @@ impl Administrator<'_> {
             expires_at: entry.at + lifetime,
             revoked_at: None,
         };
-        self.audit_if_revoked(
-            self.auth.store.add_service_key(self.author(), value.digest(), kept.clone(), entry).await,
-        )
-        .await?;
+        self.commit(self.auth.store.add_service_key(self.author(), value.digest(), kept.clone(), entry)).await?;
         Ok(NewServiceKey { value, kept })
     }
 
@@ -60,10 +54,7 @@ impl Administrator<'_> {
         let known = self.auth.store.service_key(id.clone()).await?.ok_or(Refusal::NoSuchKey)?;
         let entry =
             self.entry(AuditEvent::ServiceKeyRevoked, &self.auth.deployment_key(), format!("{}: {id}", known.name))?;
-        let at = entry.at;
-        Ok(self
-            .audit_if_revoked(self.auth.store.revoke_service_key(self.author(), id, at, entry).await)
-            .await?
-            .ok_or(Refusal::NoSuchKey)?)
+        let revoked = self.commit(self.auth.store.revoke_service_key(self.author(), id, entry.at, entry)).await?;
+        Ok(revoked.ok_or(Refusal::NoSuchKey)?)
     }
 }

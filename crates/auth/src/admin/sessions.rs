@@ -31,9 +31,7 @@ impl Administrator<'_> {
     async fn end_audited(&self, employee: EmployeeKey, which: SessionSelection) -> Result<usize, Error> {
         let entry = self.entry(AuditEvent::SessionsEnded, &employee, "")?;
         let deny_until = self.auth.deny_until(entry.at);
-        self.audit_if_revoked(
-            self.auth.store.end_sessions(self.author(), employee, which, EndReason::Kicked, deny_until, entry).await,
-        )
-        .await
+        let kicked = EndReason::Kicked;
+        self.commit(self.auth.store.end_sessions(self.author(), employee, which, kicked, deny_until, entry)).await
     }
 }

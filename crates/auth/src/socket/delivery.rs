@@ -50,7 +50,7 @@ impl Auth {
         let (mut delivered, connections) = (0, self.sockets.addressed(message));
         // All are woken first, since each revalidates itself.
         for connection in &connections {
-            connection.wake();
+            connection.wake.notify_one();
         }
         for connection in connections {
             let valid = self.revalidate(&connection).await.is_ok() && connection.ended().is_none();
