@@ -7,9 +7,11 @@ use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 use syn::meta::ParseNestedMeta;
 use syn::{
-    Attribute, Data, DataStruct, DeriveInput, Error, Expr, ExprLit, Field, GenericArgument, Ident, Lit, Meta,
-    PathArguments, Result, Type,
+    Attribute, Data, DataStruct, DeriveInput, Error, Expr, ExprLit, Field, GenericArgument, Ident, Lit, PathArguments,
+    Result, Type,
 };
+
+use crate::doc::doc_lines;
 
 /// The implementation of `Section`; `prefix` precedes the names of the keys.
 pub(crate) fn expand(input: &DeriveInput, prefix: &str) -> Result<TokenStream> {
@@ -125,7 +127,7 @@ impl<'a> Setting<'a> {
                 return Err(Error::new_spanned(&field.ty, "a setting that may be unset is an Option"));
             }
         };
-        let key = spec.key(&format!("{prefix}{name}"), &documentation(&field.attrs), value_type);
+        let key = spec.key(&format!("{prefix}{name}"), &doc_lines(&field.attrs).join("\n"), value_type);
         Ok(Self { name, value_type, may_be_unset, key })
     }
 
@@ -225,16 +227,4 @@ fn option_argument(field_type: &Type) -> Option<&Type> {
         Some(GenericArgument::Type(argument)) => Some(argument),
         _ => None,
     }
-}
-
-/// The documentation of a field, one line per line of the source.
-fn documentation(attributes: &[Attribute]) -> String {
-    let lines = attributes.iter().filter_map(|attribute| match &attribute.meta {
-        Meta::NameValue(meta) if meta.path.is_ident("doc") => match &meta.value {
-            Expr::Lit(ExprLit { lit: Lit::Str(line), .. }) => Some(line.value().trim().to_owned()),
-            _ => None,
-        },
-        _ => None,
-    });
-    lines.collect::<Vec<_>>().join("\n")
 }

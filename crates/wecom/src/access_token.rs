@@ -23,18 +23,13 @@ const LEASE_POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// An access token.
 pub(crate) struct AccessToken {
-    cached: CachedToken,
+    pub(crate) cached: CachedToken,
     renew_at: Timestamp,
     /// Whether another node fetched it.
     borrowed: bool,
 }
 
 impl AccessToken {
-    /// The value sent with a call.
-    pub(crate) fn value(&self) -> &str {
-        &self.cached.value
-    }
-
     /// Whether another node fetched the token before `moment`.
     pub(crate) fn borrowed_from_before(&self, moment: Timestamp) -> bool {
         self.borrowed && self.cached.asked_at < moment
@@ -104,7 +99,7 @@ impl ProviderState {
     fn wants(&self, token: &AccessToken, now: Timestamp) -> bool {
         let refused = self.refused.as_ref().is_some_and(|refused| refused.cached == token.cached);
         let until = if self.valid_token(now).is_some() { token.renew_at } else { token.cached.expires_at };
-        now < until && !refused && is_visible_ascii(token.value())
+        now < until && !refused && is_visible_ascii(&token.cached.value)
     }
 }
 

@@ -8,7 +8,6 @@ use tokio::time::Instant;
 
 use crate::access_token::{AccessToken, Credentials, TokenProvider};
 use crate::api::{Api, ApiCall};
-use crate::circuit::Breakers;
 use crate::department::DepartmentNames;
 use crate::http_transport::{HttpTransport, ObservedDate};
 use crate::response::ApiResponse;
@@ -27,15 +26,15 @@ type CallResult = Result<ApiResponse, Error>;
 
 /// The client for the platform. Clones share the access token, the circuit breakers and the connections.
 #[derive(Clone)]
-pub struct Wecom(Arc<ClientInner>);
+pub struct Wecom(pub(crate) Arc<ClientInner>);
 
-struct ClientInner {
-    corp_id: String,
-    agent_id: Option<String>,
-    hosts: Hosts,
-    transport: Arc<HttpTransport>,
-    tokens: TokenProvider,
-    departments: DepartmentNames,
+pub(crate) struct ClientInner {
+    pub(crate) corp_id: String,
+    pub(crate) agent_id: Option<String>,
+    pub(crate) hosts: Hosts,
+    pub(crate) transport: Arc<HttpTransport>,
+    pub(crate) tokens: TokenProvider,
+    pub(crate) departments: DepartmentNames,
     /// The outage probe in progress, if any.
     outage_probe: Mutex<Option<SharedTask<bool>>>,
 }
@@ -90,9 +89,7 @@ impl Wecom {
     /// Returns the application as registered on the platform. This call fails where a sign-in would fail, unlike the token
     /// call, which the platform answers for any address. Needs an agent id.
     pub async fn application(&self) -> Result<Application, Error> {
-        let Some(agent_id) = self.agent_id() else {
-            return Err(Error::refused(NO_AGENT_ID));
-        };
+        let agent_id = self.0.agent_id.as_deref().ok_or(Error::refused(NO_AGENT_ID))?;
         let response = self.request(&ApiCall::get(Api::Agent, &[("agentid", agent_id)]), self.deadline()).await?;
         let text = |name| sanitize(response.text(name).unwrap_or_default(), 128);
         let closed = response.number("close") == Some(1);
@@ -101,7 +98,7 @@ impl Wecom {
 
     /// Checks whether the platform accepts the corporation and its secret; a valid token is sufficient proof.
     pub async fn check_credentials(&self) -> Result<(), Error> {
-        self.token(self.deadline()).await
+        self.0.tokens.get(self.deadline()).await.map(drop)
     }
 
     /// Returns the time of the platform's clock, as the platform writes it.
@@ -118,7 +115,7 @@ impl Wecom {
     /// The state of the circuit breakers.
     #[must_use]
     pub fn circuit(&self) -> Circuit {
-        self.breakers().status(self.0.tokens.has_valid_token())
+        self.0.transport.breakers.status(self.0.tokens.has_valid_token())
     }
 
     /// Makes a call with the access token, and retries once with a new token if the platform rejects it. The same code may be
@@ -147,17 +144,8 @@ impl Wecom {
         deadline: Instant,
     ) -> Result<(Arc<AccessToken>, CallResult), Error> {
         let token = self.0.tokens.get(deadline).await?;
-        let outcome = self.0.transport.request(&call.with_token(token.value()), deadline).await;
+        let outcome = self.0.transport.request(&call.with_token(&token.cached.value), deadline).await;
         Ok((token, outcome))
-    }
-
-    /// Ensures that there is a token.
-    pub(crate) async fn token(&self, deadline: Instant) -> Result<(), Error> {
-        self.0.tokens.get(deadline).await.map(drop)
-    }
-
-    pub(crate) fn breakers(&self) -> &Breakers {
-        self.0.transport.breakers()
     }
 
     pub(crate) fn running_probe(&self) -> MutexGuard<'_, Option<SharedTask<bool>>> {
@@ -166,22 +154,6 @@ impl Wecom {
 
     pub(crate) fn deadline(&self) -> Instant {
         self.0.transport.deadline()
-    }
-
-    pub(crate) fn departments(&self) -> &DepartmentNames {
-        &self.0.departments
-    }
-
-    pub(crate) fn corp_id(&self) -> &str {
-        &self.0.corp_id
-    }
-
-    pub(crate) fn agent_id(&self) -> Option<&str> {
-        self.0.agent_id.as_deref()
-    }
-
-    pub(crate) fn hosts(&self) -> &Hosts {
-        &self.0.hosts
     }
 }
 

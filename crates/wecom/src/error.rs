@@ -12,10 +12,10 @@ pub enum Error {
     BadCode,
     /// There was no response.
     #[error("cannot reach the platform: {0}")]
-    Unreachable(Unreachable),
+    Unreachable(#[from] Unreachable),
     /// The response is not a valid response of the platform.
     #[error("cannot read the platform's response: {0}")]
-    InvalidResponse(InvalidResponse),
+    InvalidResponse(#[from] InvalidResponse),
     /// The platform refused.
     #[error("the platform refused (errcode {errcode})")]
     Refused {
@@ -87,16 +87,4 @@ pub enum InvalidResponse {
     /// This field is missing or invalid.
     #[error("missing or invalid {0}")]
     MissingField(&'static str),
-}
-
-impl From<Unreachable> for Error {
-    fn from(how: Unreachable) -> Self {
-        Self::Unreachable(how)
-    }
-}
-
-impl From<InvalidResponse> for Error {
-    fn from(how: InvalidResponse) -> Self {
-        Self::InvalidResponse(how)
-    }
 }

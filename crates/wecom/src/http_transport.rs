@@ -41,7 +41,7 @@ pub(crate) struct HttpTransport {
     http: Client,
     api: Url,
     timeouts: Timeouts,
-    breakers: Breakers,
+    pub(crate) breakers: Breakers,
     permits: Semaphore,
     clock: Clock,
     last_date: Mutex<Option<ObservedDate>>,
@@ -84,11 +84,6 @@ impl HttpTransport {
     /// The deadline of an operation that begins now.
     pub(crate) fn deadline(&self) -> Instant {
         Instant::now() + self.timeouts.operation
-    }
-
-    /// The circuit breakers.
-    pub(crate) fn breakers(&self) -> &Breakers {
-        &self.breakers
     }
 
     /// Makes a call, and retries for a limited time while the platform is busy.
@@ -206,9 +201,9 @@ fn parse_response(call: &ApiCall<'_>, body: &[u8]) -> Result<ApiResponse, Error>
     // A stale code is common; the other errors deserve attention.
     let ErrcodeInfo { fixable_by, text: [meaning, _] } = explain(errcode);
     if fixable_by == FixableBy::Person {
-        tracing::info!(api = api.name(), errcode, hint, errmsg = message.text(), "the platform refused");
+        tracing::info!(api = api.name(), errcode, hint, errmsg = message.0, "the platform refused");
     } else {
-        tracing::warn!(api = api.name(), errcode, hint, errmsg = message.text(), meaning, "the platform refused");
+        tracing::warn!(api = api.name(), errcode, hint, errmsg = message.0, meaning, "the platform refused");
     }
     Err(Error::Refused { errcode, hint, from_ip })
 }

@@ -17,7 +17,7 @@ const NO_VALID_RECIPIENT: i64 = 81013;
 impl Wecom {
     /// Sends a text to a member of this service's own corporation. Needs an agent id; refused without a valid recipient.
     pub async fn notify(&self, userid: &str, text: &str) -> Result<(), Error> {
-        let agent_id = self.agent_id().ok_or(Error::refused(NO_AGENT_ID))?;
+        let agent_id = self.0.agent_id.as_deref().ok_or(Error::refused(NO_AGENT_ID))?;
         let agent_id: u64 = agent_id.parse().map_err(|_| Error::refused(BAD_AGENT_ID))?;
         // A message to one member must not be read as a list, or as a message to all ("@all").
         if userid.starts_with('@') || EmployeeId::parse(userid).is_err() {

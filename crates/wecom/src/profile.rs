@@ -138,7 +138,7 @@ impl Wecom {
     }
 
     async fn department_name(&self, id: i64, deadline: Instant) -> Result<DepartmentName, Error> {
-        if let Some(name) = self.departments().get(id) {
+        if let Some(name) = self.0.departments.get(id) {
             return Ok(name);
         }
         let asked = self.request(&ApiCall::get(Api::Department, &[("id", &id.to_string())]), deadline).await;
@@ -148,7 +148,7 @@ impl Wecom {
             Err(Error::Refused { errcode: 40066 | 60003 | 60011 | 60123, .. }) => None,
             Err(error) => return Err(error),
         };
-        self.departments().insert(id, name.clone());
+        self.0.departments.insert(id, name.clone());
         Ok(name)
     }
 }

@@ -1,6 +1,6 @@
-//! The attributes of a request type, and its doc comments.
+//! The attributes of a request type.
 
-use syn::{Attribute, Error, Expr, ExprLit, Field, Lit, LitInt, LitStr, Meta, Result, Token, Type};
+use syn::{Attribute, Error, Expr, Field, LitInt, LitStr, Result, Token, Type};
 
 /// The attributes of the struct.
 #[derive(Default)]
@@ -72,16 +72,4 @@ impl FieldAttributes {
 
 fn field_attributes(attributes: &[Attribute]) -> impl Iterator<Item = &Attribute> {
     attributes.iter().filter(|attribute| attribute.path().is_ident("field"))
-}
-
-/// The doc comment, as one paragraph.
-pub(crate) fn doc(attributes: &[Attribute]) -> String {
-    let lines = attributes.iter().filter_map(|attribute| match &attribute.meta {
-        Meta::NameValue(line) if line.path.is_ident("doc") => match &line.value {
-            Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) => Some(text.value().trim().to_owned()),
-            _ => None,
-        },
-        _ => None,
-    });
-    lines.collect::<Vec<_>>().join(" ")
 }
