@@ -93,11 +93,6 @@ pub(crate) fn socket_path(data: &Path) -> PathBuf {
 }
 
 impl AdminCommand {
-    /// Whether the command makes sense before there is any data.
-    pub(crate) fn works_without_data(&self) -> bool {
-        matches!(self, Self::Add { .. })
-    }
-
     /// Runs the command.
     pub(crate) async fn run(&self, app: &App) -> CommandResult {
         let auth = &app.auth;

@@ -57,9 +57,7 @@ const RUN_AGAIN: &str = "nothing was changed; if this machine's time is right, r
 impl Repair {
     fn run(self) -> Result<(), CliError> {
         let (runtime, settings) = (runtime()?, self.common.settings()?);
-        if settings.store.url.is_none() {
-            require_database(&settings.data)?;
-        }
+        require_database(&settings)?;
         runtime.block_on(self.repair(settings))
     }
 

@@ -40,9 +40,7 @@ const OTHER_KEY: &str = "note: encryption_key is not the key that the audit log 
 impl Export {
     pub(super) fn run(self) -> Result<(), CliError> {
         let settings = self.common.settings()?;
-        if settings.store.url.is_none() {
-            require_database(&settings.data)?;
-        }
+        require_database(&settings)?;
         let (filter, format) =
             (self.filter(&settings)?, ExportFormat::from_name(&self.format).unwrap_or(ExportFormat::Csv));
         let runtime = runtime()?;
