@@ -103,7 +103,6 @@ impl Administrator<'_> {
         self.who.as_ref().is_none_or(|who| at_home(who) && !at_home(employee))
     }
 
-    /// The log entry of a change.
     fn entry(&self, event: AuditEvent, about: &EmployeeKey, detail: impl Into<String>) -> Result<LogEntry, NoEntropy> {
         tracing::debug!(event = event.name(), ?about, by = ?self.who, "administrative change");
         let plain = self.auth.plain_entry(event, about, self.auth.clock.now(), &self.visitor)?;
@@ -128,7 +127,6 @@ impl Administrator<'_> {
         }
     }
 
-    /// Refuses the request, and logs the refusal.
     async fn refuse<T>(&self, refusal: Refusal) -> Result<T, Error> {
         let (refused, visitor) = (AuditEvent::AdministrationRefused, &self.visitor);
         let attempt = match &self.acting {

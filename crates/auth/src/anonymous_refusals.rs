@@ -121,7 +121,6 @@ impl Summary {
         text
     }
 
-    /// Adds the counts of another summary.
     fn absorb(&mut self, other: Self) {
         for (reason, times) in other.reasons {
             *self.reasons.entry(reason).or_default() += times;

@@ -107,7 +107,6 @@ pub(crate) async fn claim_exchange(
     Ok(claimed.await?.and_then(Result::ok))
 }
 
-/// Stores the identity that the platform returned for a code.
 pub(crate) async fn store_identity(codes: &CodeStore, code: Digest, now: Timestamp, identity: &Identity) {
     let noted = |seen: PlatformCode<CodeExchange>| {
         let progress = CodeExchange { identity: Some(identity.clone()), ..seen.progress };

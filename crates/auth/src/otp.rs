@@ -12,9 +12,7 @@ use crate::audit::Attempt;
 use crate::password::SETUP_CODE_LIFETIME;
 use crate::{ActiveUser, Auth, Error, PartialOrFull, Refusal, SignedIn};
 
-/// How long a device setup is valid.
 const DEVICE_SETUP_LIFETIME: Duration = Duration::from_mins(10);
-/// The number of recovery codes.
 const RECOVERY_CODE_COUNT: usize = 10;
 
 /// The status of a user's device.
@@ -66,7 +64,6 @@ pub struct FreshCode {
     code: OneTimeCode,
 }
 
-/// The code that the user presents.
 enum PresentedCode {
     Code(OneTimeCode),
     /// Replaces a code of the device.

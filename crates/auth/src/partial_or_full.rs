@@ -63,7 +63,6 @@ impl PartialOrFull {
         }
     }
 
-    /// The author of a change.
     pub(crate) fn as_author(&self, now: Timestamp) -> ChangeAuthor {
         match self {
             Self::Full(holder) => holder.as_author_at_address(now),

@@ -13,7 +13,6 @@ use crate::audit::Attempt;
 use crate::sign_in::{SignInProof, SignInRequest};
 use crate::{Auth, Error, Refusal};
 
-/// How long a QR code is valid.
 const QR_LIFETIME: Duration = Duration::from_mins(3);
 
 /// A new QR sign-in.

@@ -89,7 +89,6 @@ pub struct DefaultRoleGrant {
     pub by_record: bool,
 }
 
-/// A session that has just begun.
 #[derive(Debug)]
 pub(crate) struct StartedSession {
     pub(crate) session: Session,

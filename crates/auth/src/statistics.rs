@@ -6,7 +6,6 @@ use deskpass_store::{HourlyCounts, SignInStep};
 use crate::{Auth, Error};
 
 impl Auth {
-    /// Counts a step of a sign-in.
     pub(crate) fn count_step(&self, step: SignInStep) {
         self.store.count_step(step, self.clock.now());
     }

@@ -83,7 +83,6 @@ impl Rate {
     }
 }
 
-/// Microseconds in a millisecond.
 const MILLI: i64 = 1_000;
 
 #[cfg(test)]

@@ -47,7 +47,6 @@ fn module() -> TokenStream {
     quote!(crate::http::request::fields)
 }
 
-/// A field of the struct.
 struct RequestField<'a> {
     member: Member,
     /// The variable of the value that was read; `None` where the field is invalid.

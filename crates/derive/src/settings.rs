@@ -34,7 +34,6 @@ struct Declared<'a> {
     computed: Vec<(&'a Ident, TokenStream)>,
 }
 
-/// A field that is a setting.
 struct Setting<'a> {
     name: &'a Ident,
     /// The type of its values: that of the field, without the `Option` of a setting that may be unset.
@@ -131,7 +130,6 @@ impl<'a> Setting<'a> {
         Ok(Self { name, value_type, may_be_unset, key })
     }
 
-    /// The value of the field.
     fn value(&self) -> TokenStream {
         let name = self.name;
         let question_mark = (!self.may_be_unset).then(|| quote!(?));

@@ -33,10 +33,8 @@ pub(crate) use explain::{AccessQuery, ExplainRequest, describe_token_kind};
 pub(crate) use ip_rules::IpRuleAdminCommand;
 pub(crate) use service_keys::ServiceKeyAdminCommand;
 
-/// The maximum length of a name, in characters.
 const MAX_NAME_CHARS: usize = 128;
 
-/// An admin command.
 #[derive(Debug, Deserialize, Serialize)]
 pub(crate) enum AdminCommand {
     Add {
@@ -93,7 +91,6 @@ pub(crate) fn socket_path(data: &Path) -> PathBuf {
 }
 
 impl AdminCommand {
-    /// Runs the command.
     pub(crate) async fn run(&self, app: &App) -> CommandResult {
         let auth = &app.auth;
         match self {

@@ -49,7 +49,6 @@ pub async fn serve(listener: TcpListener, simulator: Simulator, stop: impl Futur
     let _ = timeout(SHUTDOWN_TIMEOUT, async { while connections.join_next().await.is_some() {} }).await;
 }
 
-/// Serves a connection to its end.
 async fn handle_connection(stream: TcpStream, peer: SocketAddr, simulator: Simulator, mut leave: watch::Receiver<()>) {
     let _ = stream.set_nodelay(true);
     let service = service_fn(move |request| handle(simulator.clone(), peer, request));

@@ -21,7 +21,6 @@ const RENEWAL_BACKOFF: Duration = Duration::from_secs(10);
 /// The interval at which a node checks whether another node has stored a token.
 const LEASE_POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// An access token.
 pub(crate) struct AccessToken {
     pub(crate) cached: CachedToken,
     renew_at: Timestamp,
@@ -53,7 +52,6 @@ impl AccessToken {
 
 type TokenResult = Result<Arc<AccessToken>, Error>;
 
-/// The credentials of this service on the platform.
 pub(crate) struct Credentials {
     pub(crate) corp_id: String,
     pub(crate) secret: String,
@@ -158,7 +156,6 @@ impl TokenProvider {
         ReadyOrRunning::Ready(Ok(token))
     }
 
-    /// Starts a fetch.
     fn start_fetch(&self) -> SharedTask<TokenResult> {
         let this = self.clone();
         SharedTask::spawn(async move {

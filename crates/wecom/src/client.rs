@@ -157,7 +157,6 @@ impl Wecom {
     }
 }
 
-/// Whether the platform rejected the access token.
 fn token_refused(outcome: &CallResult) -> bool {
     matches!(outcome, Err(Error::Refused { errcode, .. }) if TOKEN_REFUSED.contains(errcode))
 }

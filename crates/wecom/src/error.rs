@@ -37,7 +37,6 @@ pub enum Error {
 }
 
 impl Error {
-    /// Creates a refusal with the platform's error code.
     pub(crate) const fn refused(errcode: i64) -> Self {
         Self::Refused { errcode, hint: None, from_ip: None }
     }

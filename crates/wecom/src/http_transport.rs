@@ -36,7 +36,6 @@ pub(crate) const BUSY_ERRCODES: [i64; 2] = [-1, 6000];
 /// The interval at which the recorded date of a response is replaced.
 const DATE_REFRESH_INTERVAL: Duration = Duration::from_secs(10);
 
-/// The HTTP transport to the platform.
 pub(crate) struct HttpTransport {
     http: Client,
     api: Url,
@@ -170,7 +169,6 @@ impl HttpTransport {
     }
 }
 
-/// The date of a response.
 fn date(response: &Response) -> Option<&str> {
     let date = response.headers().get(reqwest::header::DATE).and_then(|date| date.to_str().ok());
     date.filter(|date| date.len() <= 64)

@@ -13,9 +13,7 @@ use crate::{Error, Identity, InvalidResponse, Wecom};
 
 /// The platform's error code for an identifier without an account.
 const NO_SUCH_USER: i64 = 60111;
-/// The maximum length of a name, in characters.
 const MAX_NAME_CHARS: usize = 128;
-/// The maximum length of a picture's URL, in bytes.
 const MAX_AVATAR_URL_BYTES: usize = 512;
 
 /// The profile of a user on the platform. Each field may be missing, depending on the application's visible range.

@@ -8,7 +8,6 @@ use super::Administrator;
 use crate::audit::Attempt;
 use crate::{ActiveUser, Auth, Error, Refusal};
 
-/// The number of locked-out sessions that a preview lists.
 const MAX_LISTED_SESSIONS: usize = 50;
 
 /// The sessions that new allow-lists would lock out.

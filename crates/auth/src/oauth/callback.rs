@@ -142,7 +142,6 @@ impl Auth {
     }
 }
 
-/// The sign-in attempt of a callback.
 fn attempt<'a>(callback: &'a OAuthCallback, who: Option<&'a EmployeeKey>) -> Attempt<'a> {
     let method = if callback.scan_id.is_some() { LoginMethod::Qrcode } else { LoginMethod::Oauth2 };
     Attempt::to_sign_in(who, method, &callback.visitor)

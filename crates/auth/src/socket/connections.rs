@@ -231,7 +231,6 @@ impl LiveSockets {
         }
     }
 
-    /// Closes all connections.
     pub(super) fn end_all(&self, end: &CloseReason) {
         lock(&self.0).connections.values().for_each(|connection| connection.end(end.clone()));
     }

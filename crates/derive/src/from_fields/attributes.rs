@@ -2,7 +2,6 @@
 
 use syn::{Attribute, Error, Expr, Field, LitInt, LitStr, Result, Token, Type};
 
-/// The attributes of the struct.
 #[derive(Default)]
 pub(crate) struct StructAttributes {
     /// The type that is read.
@@ -30,7 +29,6 @@ impl StructAttributes {
     }
 }
 
-/// The attributes of a struct field.
 pub(crate) struct FieldAttributes {
     /// The name in requests; empty where the field is flattened.
     pub(crate) name: String,

@@ -6,10 +6,8 @@ use super::employee::{EmployeeArgs, RoleArgs};
 use super::{CliError, CommonArgs};
 use crate::commands::{AdminCommand, AgentAction, AgentAdminCommand};
 
-/// The command that shows the current state.
 const INSPECT_COMMAND: &str = "deskpass agent list";
 
-/// Manage agents, their passwords and their one-time-password devices.
 #[derive(Debug, Subcommand)]
 pub(super) enum AgentCommand {
     /// Make an employee an agent, who can sign in with a password and a device while the platform is down.

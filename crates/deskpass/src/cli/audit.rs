@@ -20,7 +20,6 @@ use crate::config::Settings;
 const TERMINAL_PROGRESS_INTERVAL: Duration = Duration::from_millis(500);
 const FILE_PROGRESS_INTERVAL: Duration = Duration::from_secs(5);
 
-/// Verify or export the audit log.
 #[derive(Debug, Subcommand)]
 pub(super) enum AuditCommand {
     /// Verify that the log is as it was written.
@@ -59,7 +58,6 @@ impl AuditCommand {
     }
 }
 
-/// Verify that the log is as it was written.
 #[derive(Args, Debug)]
 pub(super) struct Verify {
     /// Receipt that an earlier run printed.

@@ -15,7 +15,6 @@ use crate::config::{self, Destination, Override, Sources};
 /// The minimum interval between two progress lines; a reader cannot follow a shorter one.
 const PROGRESS_INTERVAL: Duration = Duration::from_millis(500);
 
-/// Copy all data from the embedded database to PostgreSQL.
 #[derive(Args, Debug)]
 pub(super) struct CopyArgs {
     /// The embedded database: `sqlite:` and its directory. No service may be running on it.

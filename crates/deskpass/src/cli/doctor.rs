@@ -19,7 +19,6 @@ use super::{CliError, CommonArgs, runtime};
 use crate::config::{self, ConfigError, Language, Settings};
 use report::{Bilingual, Check, Finding, Report, bilingual};
 
-/// Check the settings, the data and the platform, and print how to fix each problem.
 #[derive(Args, Debug)]
 pub(super) struct Doctor {
     #[command(flatten)]

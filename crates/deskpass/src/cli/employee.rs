@@ -5,10 +5,8 @@ use clap::{Args, Subcommand};
 use super::{CliError, CommonArgs};
 use crate::commands::{AdminCommand, EmployeeSelector};
 
-/// The command that shows the current state.
 const INSPECT_COMMAND: &str = "deskpass employee list";
 
-/// Add, list, disable and enable employees.
 #[derive(Debug, Subcommand)]
 pub(super) enum EmployeeCommand {
     /// Add an employee with initial roles.
@@ -42,7 +40,6 @@ pub(super) enum EmployeeCommand {
     Enable(EmployeeArgs),
 }
 
-/// Grant roles to employees and revoke them.
 #[derive(Debug, Subcommand)]
 pub(super) enum RoleCommand {
     /// Grant a role to an employee.
@@ -53,7 +50,6 @@ pub(super) enum RoleCommand {
     Revoke(RoleArgs),
 }
 
-/// An employee.
 #[derive(Args, Debug)]
 pub(super) struct EmployeeArgs {
     /// The employee's identifier.
@@ -66,7 +62,6 @@ pub(super) struct EmployeeArgs {
     common: CommonArgs,
 }
 
-/// An employee and a role.
 #[derive(Args, Debug)]
 pub(super) struct RoleArgs {
     #[command(flatten)]

@@ -16,7 +16,6 @@ const INSPECT_COMMAND: &str = "deskpass explain";
 /// The maximum size of the input, far above the length of any token.
 const MAX_INPUT_BYTES: u64 = 4096;
 
-/// Explain why an employee can or cannot sign in, what they may do, or the state of a token. Changes nothing.
 #[derive(Debug, Subcommand)]
 pub(super) enum ExplainCommand {
     /// Explain an employee's sign-in status, and why each recent attempt to sign in succeeded or failed.

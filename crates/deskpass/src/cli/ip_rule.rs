@@ -5,10 +5,8 @@ use clap::Subcommand;
 use super::{CliError, CommonArgs};
 use crate::commands::{AdminCommand, IpRuleAdminCommand};
 
-/// The command that shows the current state.
 const INSPECT_COMMAND: &str = "deskpass ip-rule list";
 
-/// Manage the networks from which each role may be active.
 #[derive(Debug, Subcommand)]
 pub(super) enum IpRuleCommand {
     /// List every role with its allowed networks.

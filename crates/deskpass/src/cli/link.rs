@@ -5,10 +5,8 @@ use clap::Subcommand;
 use super::{CliError, CommonArgs};
 use crate::commands::{AdminCommand, EmployeeSelector};
 
-/// The command that shows the result.
 const INSPECT_COMMAND: &str = "deskpass link list";
 
-/// Manage which users of a connected corporation may act as which employee.
 #[derive(Debug, Subcommand)]
 pub(super) enum LinkCommand {
     /// Let an external user act as an employee. Replaces the user's previous link.

@@ -5,10 +5,8 @@ use clap::Subcommand;
 use super::{CliError, CommonArgs};
 use crate::commands::{AdminCommand, ServiceKeyAdminCommand};
 
-/// The command that shows the current state.
 const INSPECT_COMMAND: &str = "deskpass service-key list";
 
-/// Create, list and revoke the keys of other services.
 #[derive(Debug, Subcommand)]
 pub(super) enum ServiceKeyCommand {
     /// Create a key for a service and print it once.

@@ -11,7 +11,6 @@ use super::{CommandResult, EmployeeSelector};
 use crate::App;
 use crate::timestamp::format_utc;
 
-/// An admin command about agents.
 #[derive(Debug, Deserialize, Serialize)]
 pub(crate) enum AgentAdminCommand {
     List,
@@ -31,7 +30,6 @@ pub(crate) enum AgentAction {
 }
 
 impl AgentAdminCommand {
-    /// Runs the command.
     pub(super) async fn run(&self, app: &App) -> CommandResult {
         let auth = &app.auth;
         let Self::To(who, action) = self else { return list(auth).await };

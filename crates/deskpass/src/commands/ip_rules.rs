@@ -10,10 +10,8 @@ use super::table::table;
 use super::text::{describe_error, no_such_role};
 use crate::App;
 
-/// The maximum number of networks in a list.
 const MAX_NETWORKS_PER_LIST: usize = 200;
 
-/// An admin command about allow-lists.
 #[derive(Debug, Deserialize, Serialize)]
 pub(crate) enum IpRuleAdminCommand {
     List,
@@ -25,7 +23,6 @@ pub(crate) enum IpRuleAdminCommand {
 }
 
 impl IpRuleAdminCommand {
-    /// Runs the command.
     pub(super) async fn run(&self, app: &App) -> CommandResult {
         match self {
             Self::List => list(&app.auth).await,

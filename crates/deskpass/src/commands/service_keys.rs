@@ -22,7 +22,6 @@ pub(crate) enum ServiceKeyAdminCommand {
 }
 
 impl ServiceKeyAdminCommand {
-    /// Runs the command.
     pub(super) async fn run(&self, app: &App) -> CommandResult {
         match self {
             Self::Create { name, scopes, days } => create(app, name, scopes, *days).await,

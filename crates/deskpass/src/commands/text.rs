@@ -8,13 +8,11 @@ pub(super) fn describe_error(error: &Error) -> String {
     format!("{error}; see the service log, and run `deskpass doctor` to find the cause")
 }
 
-/// The names of the roles.
 pub(super) fn role_list(roles: Roles) -> String {
     let names: Vec<_> = roles.iter().map(Role::name).collect();
     if names.is_empty() { "no role".to_owned() } else { names.join(", ") }
 }
 
-/// The message for a role that does not exist.
 pub(super) fn no_such_role(name: &str) -> String {
     format!("there is no role {name}; the roles are {}", role_list(Role::ALL.into_iter().collect()))
 }

@@ -10,7 +10,6 @@ use super::problem::ConfigProblem;
 /// of the whole name counts more.
 const LAST_WORD: f64 = 0.9;
 
-/// The problem for an unknown key.
 pub(super) fn unknown_key(name: &str, origin: &Origin) -> ConfigProblem {
     let (what, fix) = if is_section(name) {
         let what = format!("{name} is a section, not a key");

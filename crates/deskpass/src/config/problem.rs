@@ -36,7 +36,6 @@ impl ConfigProblem {
         Self { kind: ProblemKind::Missing, ..problem }
     }
 
-    /// Adds the origin to the problem.
     pub(super) fn at(mut self, origin: &Origin) -> Self {
         self.origin = Some(origin.clone());
         self

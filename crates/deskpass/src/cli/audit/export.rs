@@ -12,7 +12,6 @@ use crate::cli::{CliError, CommonArgs, require_database, runtime};
 use crate::config::Settings;
 use crate::log_export::ExportFormat;
 
-/// Write the log of one corporation to standard output.
 #[derive(Args, Debug)]
 pub(in crate::cli) struct Export {
     /// csv for spreadsheets, or jsonl for one JSON object per line.

@@ -8,7 +8,6 @@ use crate::app::storage::{location, mode};
 use crate::cli::{CliError, CommonArgs, require_database, runtime};
 use crate::config::Settings;
 
-/// Start the chains of the log again with the key in the settings.
 #[derive(Args, Debug)]
 pub(in crate::cli) struct Restart {
     /// Confirm that the old key is lost: from now on, earlier changes to existing rows cannot be detected.

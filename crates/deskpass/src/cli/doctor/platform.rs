@@ -73,7 +73,6 @@ pub(super) fn compare(date: Option<&str>, now: Timestamp) -> Finding {
     )
 }
 
-/// Checks whether the platform accepts the corporation and the secret.
 pub(super) async fn credentials(settings: &Settings, client: &Wecom) -> Finding {
     match client.check_credentials().await {
         Ok(()) => Finding::good((), bilingual("accepted", "已通过")),
@@ -96,7 +95,6 @@ pub(super) async fn application(settings: &Settings, client: &Wecom) -> Finding<
     }
 }
 
-/// Checks whether the application is enabled.
 pub(super) fn enabled(application: &Application) -> Finding {
     let name = &application.name;
     if !application.closed {

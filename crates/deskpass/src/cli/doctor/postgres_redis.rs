@@ -17,7 +17,6 @@ const MAX_CLOCK_SKEW: Duration = Duration::from_secs(5);
 const MIN_POSTGRES_VERSION: u32 = 130_000;
 const MIN_REDIS_VERSION: (u32, u32) = (6, 2);
 
-/// Checks both servers.
 pub(super) async fn check(settings: &Settings, store: &SecretUrl, now: Timestamp, report: &mut Report) {
     let Some(at) = storage::postgres(settings) else { return };
     let answer = timeout(SERVER_TIMEOUT, inspect_postgres(&at)).await.ok();

@@ -105,7 +105,6 @@ impl ParsedAccessQuery<'_> {
     }
 }
 
-/// The source of the access matrix.
 fn matrix(app: &App) -> String {
     match &app.settings.access.matrix_file {
         Some(path) => format!("{}, which replaces the built-in matrix", path.display()),

@@ -11,7 +11,6 @@ use super::super::{CommandResult, EmployeeSelector};
 use super::describe::{allowed_networks, effective_roles, employee_label, person_label};
 use crate::timestamp::format_utc;
 
-/// The maximum number of attempts in the output.
 const MAX_ATTEMPTS_SHOWN: usize = 10;
 
 /// The maximum number of log pages that are read to find them.

@@ -23,7 +23,6 @@ enum RedisTopology {
     Cluster,
 }
 
-/// Parses the address of Redis.
 fn parse(text: &str) -> Result<SecretUrl, String> {
     let parts = UrlParts::of(text)?;
     let layout = match parts.scheme.as_str() {
