@@ -11,7 +11,6 @@ mod destination;
 mod environment;
 mod example;
 mod file;
-mod gather;
 mod key;
 mod keys;
 mod layers;

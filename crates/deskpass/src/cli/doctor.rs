@@ -70,8 +70,8 @@ fn settings_finding(loaded: Result<Settings, ConfigError>) -> Finding<Settings> 
         }
         Ok(settings) => Finding::good(settings, bilingual("valid (production mode)", "正确（生产模式）")),
         Err(error) => {
-            let several = error.problems().len();
-            let problems = error.problems().iter().map(|problem| format!("- {problem}")).collect::<Vec<_>>().join("\n");
+            let several = error.problems.len();
+            let problems = error.problems.iter().map(|problem| format!("- {problem}")).collect::<Vec<_>>().join("\n");
             let why = bilingual(format!("{several} problem(s)"), format!("{several} 个问题"));
             Finding::bad(why, Bilingual::alike(problems))
         }

@@ -24,7 +24,7 @@ impl ResolvedSettings {
                 settings.secret_files = self.secret_files();
                 Ok(settings)
             }
-            _ => Err(ConfigError::new(problems)),
+            _ => Err(ConfigError { problems }),
         }
     }
 

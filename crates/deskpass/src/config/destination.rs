@@ -32,6 +32,6 @@ pub fn destination(sources: &Sources<'_>) -> Result<Destination, ConfigError> {
         (Some(url), Some(development)) if problems.is_empty() => {
             Ok(Destination { url, ca_file: resolved.settings.tls.ca_file.value, development })
         }
-        _ => Err(ConfigError::new(problems)),
+        _ => Err(ConfigError { problems }),
     }
 }

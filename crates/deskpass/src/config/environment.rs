@@ -30,7 +30,7 @@ pub(super) fn read(sources: &Sources<'_>, layers: &mut Layers) {
     }
     for (name, value) in variables {
         if !is_service_link(&name, &value) {
-            layers.add_problem(nearest::unknown_variable(&name));
+            layers.problems.push(nearest::unknown_variable(&name));
         }
     }
 }
@@ -47,7 +47,7 @@ fn own_variables(sources: &Sources<'_>, layers: &mut Layers) -> BTreeMap<String,
             Some(value) => {
                 variables.insert(name.into_owned(), value.to_owned());
             }
-            None => layers.add_problem(ConfigProblem::new(
+            None => layers.problems.push(ConfigProblem::new(
                 format!("environment {name}"),
                 "its value is not UTF-8",
                 "set it to plain text",

@@ -26,7 +26,7 @@ pub(super) fn read(sources: &Sources<'_>, layers: &mut Layers) {
         Err(error) => {
             let what = format!("the settings file cannot be read: {error}");
             let fix = "see that it is there and readable, or name another with --config";
-            layers.add_problem(ConfigProblem::new(path.display().to_string(), what, fix));
+            layers.problems.push(ConfigProblem::new(path.display().to_string(), what, fix));
             layers.file_unread = true;
             return;
         }
@@ -39,7 +39,7 @@ pub(super) fn read(sources: &Sources<'_>, layers: &mut Layers) {
         // The part of a broken file that the parser recovered would only cause follow-up problems.
         layers.file_unread = true;
         for error in &errors {
-            layers.add_problem(document.syntax_error(error, "`deskpass config example` shows how each key is written"));
+            layers.problems.push(document.syntax_error(error, "`deskpass config example` shows how each key is written"));
         }
     }
 }
@@ -64,7 +64,7 @@ impl TomlSource<'_> {
                 (None, DeValue::Table(inner)) if !inner.is_empty() || is_section(&full) => {
                     self.walk(&full, inner, layers);
                 }
-                (None, _) => layers.add_problem(nearest::unknown_key(&full, &origin)),
+                (None, _) => layers.problems.push(nearest::unknown_key(&full, &origin)),
             }
         }
     }

@@ -30,18 +30,17 @@ pub(super) async fn check(settings: &Settings, now: Timestamp, platform: Option<
 }
 
 fn none_yet() -> Finding {
-    Finding::good((), bilingual("none yet", "尚无记录"))
+    Finding::ok("none yet", "尚无记录")
 }
 
 fn compare(record: Timestamp, now: Timestamp, platform: Option<bool>) -> Finding {
     let ahead = SignedDuration::from_millis(now.millis().saturating_sub(record.millis()));
     let apart = SignedDuration::from_secs(ahead.as_secs().abs());
     if apart <= MAX_RECORD_GAP || (platform == Some(true) && ahead.is_positive()) {
-        let message = bilingual(
+        return Finding::ok(
             format!("the newest differs from this machine's time by {apart:#}"),
             format!("最新记录与本机时间相差 {apart:#}"),
         );
-        return Finding::good((), message);
     }
     if platform == Some(false) {
         return Finding::bad(

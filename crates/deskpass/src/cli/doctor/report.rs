@@ -110,6 +110,13 @@ pub(super) enum Finding<T = ()> {
     Skipped(Bilingual),
 }
 
+impl Finding {
+    /// A check that passed and found nothing for others.
+    pub(super) fn ok(english: impl Into<String>, chinese: impl Into<String>) -> Self {
+        Self::good((), bilingual(english, chinese))
+    }
+}
+
 impl<T> Finding<T> {
     pub(super) fn good(found: T, message: Bilingual) -> Self {
         Self::Good { found, message }
