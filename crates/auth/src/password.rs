@@ -1,9 +1,8 @@
 //! Passwords of agents: setting and changing them.
 
-use std::fmt;
 use std::time::Duration;
 
-use deskpass_core::{ClientInfo, Digest, EmployeeKey, Password, Person, RecoveryCode, weakness};
+use deskpass_core::{ClientInfo, Digest, EmployeeKey, Password, Person, RecoveryCode, opaque_debug, weakness};
 use deskpass_store::{Agent, AuditEvent, ChangeAuthor, NewPassword, NoticeSubject, PasswordPrecondition};
 
 use crate::audit::Attempt;
@@ -25,11 +24,7 @@ pub struct PasswordChange {
     pub visitor: ClientInfo,
 }
 
-impl fmt::Debug for PasswordChange {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("PasswordChange")
-    }
-}
+opaque_debug!(PasswordChange);
 
 impl Auth {
     /// Sets the caller's password; returns how many of the caller's other sessions ended. Refused if the old password is

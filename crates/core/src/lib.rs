@@ -16,6 +16,7 @@ mod login;
 mod message;
 mod named_enum;
 mod network;
+mod opaque_debug;
 mod password;
 mod pending_sign_in;
 mod permission;

@@ -3,9 +3,9 @@
 mod normalized;
 mod strength;
 
-use std::fmt;
-
 use normalized::NormalizedText;
+
+use crate::opaque_debug;
 
 /// A password as the user typed it, correct or not. Its `Debug` output hides the text.
 #[derive(Clone, PartialEq, Eq)]
@@ -28,11 +28,7 @@ impl Password {
     }
 }
 
-impl fmt::Debug for Password {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Password")
-    }
-}
+opaque_debug!(Password);
 
 /// The reason why a password is rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

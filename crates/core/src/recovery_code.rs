@@ -1,10 +1,8 @@
 //! Printed recovery codes that replace a lost device or password.
 
-use std::fmt;
-
 use data_encoding::BASE32_NOPAD_NOCASE;
 
-use crate::{Digest, EmployeeKey, Entropy, NoEntropy};
+use crate::{Digest, EmployeeKey, Entropy, NoEntropy, opaque_debug};
 
 const CODE_BYTES: usize = 10;
 const GROUP_CHARS: usize = 4;
@@ -44,11 +42,7 @@ impl RecoveryCode {
     }
 }
 
-impl fmt::Debug for RecoveryCode {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("RecoveryCode")
-    }
-}
+opaque_debug!(RecoveryCode);
 
 /// Whether a character only separates groups: a blank or a dash, including dashes that a word processor substitutes.
 fn is_separator(letter: char) -> bool {

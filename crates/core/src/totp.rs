@@ -4,14 +4,12 @@
 //! Written here, on `hmac` and `sha1`, instead of using a crate: a check must return the step of the code, because accepting a
 //! step uses it up.
 
-use std::fmt;
-
 use data_encoding::BASE32_NOPAD_NOCASE;
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use sha1::Sha1;
 
-use crate::{Entropy, NoEntropy, Timestamp};
+use crate::{Entropy, NoEntropy, Timestamp, opaque_debug};
 
 /// The period for which a code is shown.
 const PERIOD_MILLIS: i64 = 30_000;
@@ -65,12 +63,6 @@ impl OneTimeCode {
     pub fn parse(text: &str) -> Option<Self> {
         let digits = text.len() == 6 && text.bytes().all(|byte| byte.is_ascii_digit());
         digits.then(|| text.parse().ok().map(Self)).flatten()
-    }
-}
-
-impl fmt::Debug for OneTimeCode {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("OneTimeCode")
     }
 }
 
@@ -139,11 +131,7 @@ impl TotpSecret {
     }
 }
 
-impl fmt::Debug for TotpSecret {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("TotpSecret")
-    }
-}
+opaque_debug!(OneTimeCode, TotpSecret);
 
 /// The one-time password of RFC 4226 for a counter, as a number.
 fn hotp(seed: &[u8; SECRET_BYTES], count: i64, digits: u32) -> u32 {

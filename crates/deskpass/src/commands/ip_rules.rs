@@ -32,7 +32,7 @@ impl IpRuleAdminCommand {
 }
 
 async fn list(auth: &Auth) -> CommandResult {
-    let lists = auth.operator().ip_rules().await.map_err(|error| describe_error(&error))?;
+    let lists = auth.operator().ip_rules().await.map_err(describe_error)?;
     let mut rows = vec![["ROLE", "MAY BE ACTIVE FROM"].map(str::to_owned)];
     for role in Role::ALL {
         if lists.list(role).is_empty() {
@@ -59,12 +59,12 @@ async fn set(auth: &Auth, name: &str, networks: &[String]) -> CommandResult {
         ));
     }
     let list: Vec<IpNet> = list.into_iter().flatten().collect();
-    let changed = auth.operator().set_ip_rules_of(role, list.clone()).await.map_err(|error| describe_error(&error))?;
+    let changed = auth.operator().set_ip_rules_of(role, list.clone()).await.map_err(describe_error)?;
     let already = if changed { "" } else { "; nothing changed" };
     if list.is_empty() {
         return Ok(format!("{role} may be active from anywhere{already}"));
     }
-    let out = auth.operator().preview_role_lockout(role, &list).await.map_err(|error| describe_error(&error))?.number;
+    let out = auth.operator().preview_role_lockout(role, &list).await.map_err(describe_error)?.number;
     let shown: Vec<_> = list.iter().map(ToString::to_string).collect();
     Ok(format!(
         "{role} may be active only from {}{already}\n{out} session(s) with {role} active began elsewhere and no longer work there\n\

@@ -42,7 +42,7 @@ async fn create(app: &App, name: &str, scopes: &[String], days: u16) -> CommandR
     }
     let lifetime = Duration::from_hours(24 * u64::from(days));
     let made = app.auth.operator().create_service_key(&name, scopes, lifetime).await;
-    let made = made.map_err(|error| describe_error(&error))?;
+    let made = made.map_err(describe_error)?;
     let ServiceKey { id, expires_at, .. } = &made.kept;
     Ok(format!(
         "created a service key for {}, scopes: {scopes}\n\n  service key: {}\n\nIt is valid until {} and is not shown \
@@ -63,7 +63,7 @@ fn scope(word: &str) -> Result<ServiceScope, String> {
 const HEADING: [&str; 7] = ["ID", "NAME", "SCOPES", "STATE", "CREATED", "BY", "EXPIRES"];
 
 async fn list(auth: &Auth) -> CommandResult {
-    let keys = auth.operator().service_keys().await.map_err(|error| describe_error(&error))?;
+    let keys = auth.operator().service_keys().await.map_err(describe_error)?;
     if keys.is_empty() {
         return Ok("no service keys; to create one: deskpass service-key create NAME --scope introspect".to_owned());
     }
@@ -92,6 +92,6 @@ async fn revoke(auth: &Auth, id: &str) -> CommandResult {
         Err(Error::Refused(Refusal::NoSuchKey)) => {
             Err("there is no service key with this ID; see `deskpass service-key list`".to_owned())
         }
-        Err(error) => Err(describe_error(&error)),
+        Err(error) => Err(describe_error(error)),
     }
 }

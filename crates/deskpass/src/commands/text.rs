@@ -4,8 +4,8 @@ use deskpass_auth::Error;
 use deskpass_core::{Role, Roles};
 
 /// The message for an error that has no specific one, with the place to look for the cause.
-pub(super) fn describe_error(error: &Error) -> String {
-    format!("{error}; see the service log, and run `deskpass doctor` to find the cause")
+pub(super) fn describe_error(error: impl Into<Error>) -> String {
+    format!("{}; see the service log, and run `deskpass doctor` to find the cause", error.into())
 }
 
 pub(super) fn role_list(roles: Roles) -> String {

@@ -36,12 +36,12 @@ struct ParsedAccessQuery<'a> {
 impl AccessQuery {
     pub(super) async fn explain(&self, app: &App) -> CommandResult {
         let auth = &app.auth;
-        let book = auth.store.access_rules().await.map_err(|error| describe_error(&error.into()))?;
+        let book = auth.store.access_rules().await.map_err(describe_error)?;
         let query = self.read(app, &book.lists)?;
         let named =
             self.role.as_ref().map(|name| Role::from_name(name).ok_or_else(|| no_such_role(name))).transpose()?;
-        let found = auth.store.person(&self.who.key(auth)?).await.map_err(|error| describe_error(&error.into()))?;
-        let person = found.ok_or_else(|| self.who.explain(&Refusal::NoSuchEmployee.into()))?;
+        let found = auth.store.person(&self.who.key(auth)?).await.map_err(describe_error)?;
+        let person = found.ok_or_else(|| self.who.explain(Refusal::NoSuchEmployee.into()))?;
         let (held, message) = effective_roles(auth, &person).await?;
         let verdict = |role: Role| {
             let (allowed, why) = self.verdict(&query, &person, held, role);
