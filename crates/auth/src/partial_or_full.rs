@@ -124,8 +124,8 @@ impl Auth {
     ) -> Result<(), Error> {
         let PartialOrFull::Partial(half) = bearer else { return Ok(()) };
         let proof = SignInProof::Password { half: half.digest, device_proven };
-        let available = self.available_roles(&half.person, LoginMethod::Password, &proof).await?;
-        self.initial_role(available.roles, None, visitor).await.map(drop)
+        let (roles, _) = self.available_roles(&half.person, LoginMethod::Password, &proof).await?;
+        self.initial_role(roles, None, visitor).await.map(drop)
     }
 
     /// Completes a partial session after the one-time password was accepted.

@@ -72,14 +72,6 @@ impl SignInProof {
     }
 }
 
-/// The roles in which a user could act.
-#[derive(Debug)]
-pub(crate) struct AvailableRoles {
-    pub(crate) roles: Roles,
-    /// The default role among them.
-    lent: Option<DefaultRoleGrant>,
-}
-
 /// The default role of a user who holds no other.
 #[derive(Clone, Copy, Debug)]
 pub struct DefaultRoleGrant {
@@ -135,7 +127,7 @@ impl Auth {
         if person.disabled {
             return Err(Refusal::Disabled.into());
         }
-        let AvailableRoles { roles, lent } = self.available_roles(&person, request.method, &request.proof).await?;
+        let (roles, lent) = self.available_roles(&person, request.method, &request.proof).await?;
         let role = self.initial_role(roles, request.role, request.visitor).await?;
         let session = self.build_session(&person, role, lent, &request);
         // The transaction checks again that the employee is enabled and that the default role still applies. Other roles are
@@ -168,24 +160,22 @@ impl Auth {
 
     /// The roles of a user who signs in through the platform, and the default role among them.
     pub async fn platform_sign_in_roles(&self, person: &Person) -> Result<(Roles, Option<DefaultRoleGrant>), Error> {
-        let AvailableRoles { roles, lent } =
-            self.available_roles(person, LoginMethod::Qrcode, &SignInProof::Platform).await?;
-        Ok((roles, lent))
+        self.available_roles(person, LoginMethod::Qrcode, &SignInProof::Platform).await
     }
 
-    /// The roles of a user in a session that begins with this method and proof.
+    /// The roles of a user in a session that begins with this method and proof, and the default role among them.
     pub(crate) async fn available_roles(
         &self,
         person: &Person,
         method: LoginMethod,
         proof: &SignInProof,
-    ) -> Result<AvailableRoles, Error> {
+    ) -> Result<(Roles, Option<DefaultRoleGrant>), Error> {
         let admitted = |lent| self.policy.effective_roles(method, proof.vouching(), lent, person.roles);
         if !admitted(None).is_empty() {
-            return Ok(AvailableRoles { roles: admitted(None), lent: None });
+            return Ok((admitted(None), None));
         }
         let lent = self.default_role(person, proof).await?;
-        Ok(AvailableRoles { roles: admitted(lent.map(|lent| lent.role)), lent })
+        Ok((admitted(lent.map(|lent| lent.role)), lent))
     }
 
     /// The default role of a user who would have none: that of the agent record, or else the deployment's, if the platform

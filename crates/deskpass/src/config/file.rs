@@ -4,7 +4,7 @@ use std::io::ErrorKind;
 use std::ops::Range;
 use std::path::Path;
 
-use toml::de::{DeInteger, DeTable, DeValue, Error};
+use toml::de::{DeTable, DeValue, Error};
 
 use super::keys::{find, is_section};
 use super::layers::Layers;
@@ -78,26 +78,20 @@ impl TomlSource<'_> {
 
     /// The line in which a span begins.
     pub(super) fn origin(&self, span: Range<usize>) -> Origin {
-        let before = self.text.bytes().take(span.start);
-        let line = 1 + before.filter(|byte| *byte == b'\n').count();
-        let path = self.path.to_owned();
-        Origin::File { path, line }
+        let line = 1 + self.text.bytes().take(span.start).filter(|byte| *byte == b'\n').count();
+        Origin::File { path: self.path.to_owned(), line }
     }
 }
 
 fn raw(value: &DeValue<'_>) -> RawSetting {
     match value {
         DeValue::String(text) => RawSetting::Text(text.to_string()),
-        DeValue::Integer(number) => integer(number),
+        DeValue::Integer(number) => i64::from_str_radix(number.as_str(), number.radix())
+            .map_or(RawSetting::Other("so large a number"), RawSetting::Integer),
         DeValue::Boolean(flag) => RawSetting::Boolean(*flag),
         DeValue::Array(items) => RawSetting::List(items.iter().map(|item| raw(item.get_ref())).collect()),
         DeValue::Float(_) => RawSetting::Other("a number with a fraction"),
         DeValue::Datetime(_) => RawSetting::Other("a date or time"),
         DeValue::Table(_) => RawSetting::Other("a section"),
     }
-}
-
-fn integer(number: &DeInteger<'_>) -> RawSetting {
-    i64::from_str_radix(number.as_str(), number.radix())
-        .map_or(RawSetting::Other("so large a number"), RawSetting::Integer)
 }
