@@ -47,8 +47,7 @@ impl Auth {
         Administrator { auth: self, who: Some(who), acting: Some(acting), visitor }
     }
 
-    /// Turns a token holder into an active user for an administrative request. A refusal because of the address or because the
-    /// role was taken away is logged.
+    /// Turns a token holder into an active user for an administrative request. A refusal is logged.
     pub async fn authorize_administration(
         &self,
         holder: TokenHolder,
@@ -61,17 +60,12 @@ impl Auth {
 
     /// Refuses an administrative request, and logs the refusal. Never returns `Ok`.
     pub async fn refuse_administration<T>(&self, caller: &ActiveUser, visitor: &ClientInfo) -> Result<T, Error> {
-        let attempt = Attempt::in_session(caller.0.session(), AuditEvent::AdministrationRefused, visitor);
-        self.audit_outcome(attempt, Err(Refusal::NotPermitted.into())).await
+        self.administrator(caller, visitor.clone()).refuse(Refusal::NotPermitted).await
     }
 
-    /// Requires an administrator of the home corporation, for operations that concern the whole deployment. The refusal is
-    /// logged.
+    /// Requires an administrator of the home corporation, for operations on the whole deployment. The refusal is logged.
     pub async fn require_home_admin(&self, caller: &ActiveUser, visitor: &ClientInfo) -> Result<(), Error> {
-        if caller.0.session().employee.corp() == self.policy.home_corp.as_str() {
-            return Ok(());
-        }
-        self.refuse_administration(caller, visitor).await
+        self.administrator(caller, visitor.clone()).require_home_admin().await
     }
 }
 
@@ -119,7 +113,7 @@ impl Administrator<'_> {
         }
     }
 
-    /// Requires an administrator of the home corporation, for operations that concern the whole deployment.
+    /// As [`Auth::require_home_admin`].
     async fn require_home_admin(&self) -> Result<(), Error> {
         match &self.who {
             Some(who) if who.corp() != self.auth.policy.home_corp.as_str() => self.refuse(Refusal::NotPermitted).await,

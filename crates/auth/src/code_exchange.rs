@@ -132,8 +132,7 @@ pub(crate) async fn store_outcome(
     outcome
 }
 
-/// Waits for the outcome of a code that another request exchanges, on this node or another. The wait is limited, in case that
-/// node died.
+/// Waits for the outcome of a code that another request exchanges, on any node; for a limited time, in case that node died.
 pub(crate) async fn await_outcome(
     codes: &CodeStore,
     code: Digest,

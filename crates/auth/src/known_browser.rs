@@ -10,8 +10,7 @@ use crate::{Auth, Error};
 const KNOWN_BROWSER_LIFETIME: Duration = Duration::from_hours(90 * 24);
 
 impl Auth {
-    /// Remembers that an agent has signed in from a browser, and renews its lifetime. Returns the cookie: the one the browser
-    /// sent if it is known, otherwise a new one.
+    /// Remembers an agent's browser, or renews it. Returns its cookie: the presented one if it is known, otherwise a new one.
     pub async fn remember_browser(
         &self,
         agent: &EmployeeKey,

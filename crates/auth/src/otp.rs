@@ -130,8 +130,7 @@ impl Auth {
         if begun { Ok(DeviceSetup { seed, lifetime: DEVICE_SETUP_LIFETIME }) } else { Err(otherwise.into()) }
     }
 
-    /// Binds the device that shows this code, and completes a partial session. Refused if there is no setup, or a device is
-    /// bound already.
+    /// Binds the device that shows this code, and completes a partial session. Refused without a setup, or if a device is bound.
     pub async fn bind_device(
         &self,
         bearer: &PartialOrFull,

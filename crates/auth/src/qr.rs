@@ -224,8 +224,7 @@ impl Auth {
         Ok(decision.await?.flatten().ok_or(Refusal::SignInOver)?)
     }
 
-    /// Records that the phone's page has shown the prompt long enough to be read; returns the prompt again. Refused if the
-    /// sign-in is decided or expired.
+    /// Records that the phone's page has shown the prompt long enough to be read; returns the prompt again.
     pub async fn mark_prompt_shown(&self, confirm: &str) -> Result<ConfirmationPrompt, Error> {
         let (ticket, digest) = self.ticket_of_confirm(confirm).await?;
         self.advance(&ticket, |sign_in| sign_in.shown(digest)).await?;

@@ -153,8 +153,7 @@ impl Auth {
         Err(self.end_reason(holder).await?.into())
     }
 
-    /// Switches the active role to the one called `name`. The token and the expiry stay the same. Refused if the role is not
-    /// held or the session has ended meanwhile.
+    /// Switches the active role to the one called `name`, if it is held. The token and the expiry stay the same.
     pub async fn switch_role(&self, holder: &TokenHolder, name: &str, visitor: &ClientInfo) -> Result<Session, Error> {
         let switched = self.switch_role_unaudited(holder, name, visitor).await;
         self.audit_outcome(Attempt::in_session(holder.session(), AuditEvent::SwitchRoleRefused, visitor), switched)

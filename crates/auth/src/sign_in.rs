@@ -130,8 +130,7 @@ impl Auth {
         let (roles, lent) = self.available_roles(&person, request.method, &request.proof).await?;
         let role = self.initial_role(roles, request.role, request.visitor).await?;
         let session = self.build_session(&person, role, lent, &request);
-        // The transaction checks again that the employee is enabled and that the default role still applies. Other roles are
-        // checked at every use.
+        // The transaction checks again that the employee is enabled and the default role applies. Other roles: at every use.
         let network = self.sign_in_network(&session, request.visitor, phone)?;
         match self.store.begin_session(self.new_session(token, &session, lent, &request, network)?).await? {
             BeginOutcome::Begun => {}
@@ -178,8 +177,7 @@ impl Auth {
         Ok((admitted(lent.map(|lent| lent.role)), lent))
     }
 
-    /// The default role of a user who would have none: that of the agent record, or else the deployment's, if the platform
-    /// vouches for the user.
+    /// The default role of a user without roles: that of the agent record, or else the deployment's, if the platform vouches.
     async fn default_role(&self, person: &Person, proof: &SignInProof) -> Result<Option<DefaultRoleGrant>, Error> {
         let usual = match proof {
             SignInProof::Platform | SignInProof::Linked(_) => self.policy.default_role,

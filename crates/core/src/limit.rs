@@ -7,8 +7,7 @@ use std::time::Duration;
 
 use crate::Timestamp;
 
-/// A rate limit: a number of requests per period. All of them may come at once; after that, requests are admitted evenly spread
-/// over the period.
+/// A rate limit: a number of requests per period. All may come at once; further ones are admitted evenly over the period.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rate {
     count: u32,

@@ -34,8 +34,7 @@ impl RecoveryCode {
         })
     }
 
-    /// The stored digest of the code. Codes cannot be found by guessing without `key`, which is stored elsewhere, and the
-    /// digest is valid only for `owner`.
+    /// The stored digest of the code, valid only for `owner`. Without `key`, which is stored elsewhere, it cannot be guessed.
     #[must_use]
     pub fn digest(&self, key: &[u8; 32], owner: &EmployeeKey) -> Digest {
         Digest::of(&[b"deskpass spare code", key, owner.corp().as_bytes(), owner.id().as_bytes(), &self.0])

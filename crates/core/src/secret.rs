@@ -47,8 +47,7 @@ impl<K: SecretKind> Secret<K> {
         Self { text, kind: PhantomData }
     }
 
-    /// Parses a value that a client sent. A wrong kind, a typing error or a truncated value is detected here, without a query
-    /// to the store.
+    /// Parses a value that a client sent. A wrong kind or a mistyped or truncated value is detected here, without a query.
     pub fn parse(text: &str) -> Result<Self, MalformedSecret> {
         Ok(Self { text: check(text, K::PREFIX)?, kind: PhantomData })
     }

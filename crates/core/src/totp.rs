@@ -117,8 +117,7 @@ impl TotpSecret {
         format_code(hotp(&self.0, step.0, DIGITS), DIGITS)
     }
 
-    /// The step of `code`: the step of `now` or a neighbour, and later than `after`, the last step for which a code was
-    /// accepted.
+    /// The step of `code`: that of `now` or a neighbour, and later than `after`, the last step whose code was accepted.
     #[must_use]
     pub fn step_of(&self, code: OneTimeCode, now: Timestamp, after: TotpStep) -> Option<TotpStep> {
         // If two steps have the same code, the later step is used, which invalidates both.

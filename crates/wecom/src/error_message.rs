@@ -11,8 +11,7 @@ const MAX_CHARS: usize = 256;
 pub(crate) struct ErrorMessage(pub(crate) String);
 
 impl ErrorMessage {
-    /// Creates a message from the text, without invisible characters and without the secrets of the call, in case the platform
-    /// echoes them.
+    /// Creates a message without invisible characters and without the secrets of the call, in case the platform echoes them.
     pub(crate) fn new<'a>(errmsg: &str, secrets: impl Iterator<Item = &'a str>) -> Self {
         // Replacing shorter secrets would redact ordinary words.
         let redacted =

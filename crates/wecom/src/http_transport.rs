@@ -212,8 +212,7 @@ fn log_invalid_response(api: Api, error: &Error) {
     }
 }
 
-/// Whether this machine has no free sockets. Strangers can cause that by holding many connections, so it must not count as a
-/// failure of the platform.
+/// Whether this machine has no free sockets. Strangers can cause that, so it must not count as a failure of the platform.
 fn is_out_of_sockets() -> bool {
     UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).is_err()
 }

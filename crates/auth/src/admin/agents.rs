@@ -30,8 +30,7 @@ pub struct DeviceReset {
 }
 
 impl Administrator<'_> {
-    /// Makes an employee an agent. The role applies when the employee holds no other. Refused if the employee is an agent
-    /// already.
+    /// Makes an employee an agent; refused if already one. The role applies when the employee holds no other.
     pub async fn add_agent(&self, employee: EmployeeKey, role: &str) -> Result<(), Error> {
         self.require_home_admin().await?;
         let role = self.auth.parse_assignable_role(&employee, role).await?;

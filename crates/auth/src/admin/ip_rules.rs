@@ -5,7 +5,6 @@ use deskpass_store::{AuditEvent, ListedSession};
 use ipnet::IpNet;
 
 use super::Administrator;
-use crate::audit::Attempt;
 use crate::{ActiveUser, Auth, Error, Refusal};
 
 const MAX_LISTED_SESSIONS: usize = 50;
@@ -62,9 +61,7 @@ impl Administrator<'_> {
     /// Replaces all allow-lists; `false` if they are unchanged. Refused if they would lock out the caller.
     pub async fn set_ip_rules(&self, lists: &AllowLists) -> Result<bool, Error> {
         self.require_home_admin().await?;
-        if self.would_lock_out_caller(lists) {
-            return self.refuse(Refusal::WouldLockYouOut(Role::Admin)).await;
-        }
+        self.require_not_locked_out(lists).await?;
         let entry = self.entry(AuditEvent::IpRulesChanged, &self.auth.deployment_key(), "")?;
         self.commit(self.auth.store.set_ip_rules(self.author(), lists.entries().collect(), entry)).await
     }
@@ -81,6 +78,11 @@ impl Administrator<'_> {
     fn would_lock_out_caller(&self, lists: &AllowLists) -> bool {
         self.who.is_some() && !lists.allow(Role::Admin, self.visitor.address.decided)
     }
+
+    async fn require_not_locked_out(&self, lists: &AllowLists) -> Result<(), Error> {
+        let locked_out = self.would_lock_out_caller(lists);
+        if locked_out { self.refuse(Refusal::WouldLockYouOut(Role::Admin)).await } else { Ok(()) }
+    }
 }
 
 impl Auth {
@@ -92,9 +94,6 @@ impl Auth {
         lists: &AllowLists,
         visitor: &ClientInfo,
     ) -> Result<(), Error> {
-        let shut_out = self.administrator(caller, visitor.clone()).would_lock_out_caller(lists);
-        let outcome = if shut_out { Err(Refusal::WouldLockYouOut(Role::Admin).into()) } else { Ok(()) };
-        self.audit_outcome(Attempt::in_session(caller.0.session(), AuditEvent::AdministrationRefused, visitor), outcome)
-            .await
+        self.administrator(caller, visitor.clone()).require_not_locked_out(lists).await
     }
 }

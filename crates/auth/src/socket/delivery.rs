@@ -25,8 +25,7 @@ pub struct Delivery {
 }
 
 impl Auth {
-    /// Publishes messages, all or none, and delivers them to connected sockets. Refused if a message does not follow in its
-    /// stream.
+    /// Publishes messages, all or none, to connected sockets. Refused if a message does not follow in its stream.
     pub async fn publish(&self, messages: Vec<Message>) -> Result<Vec<Delivery>, Error> {
         let posted = self.shared.messages.post(messages, self.clock.now()).await?;
         let posted = posted.map_err(Refusal::from)?;

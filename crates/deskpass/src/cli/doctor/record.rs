@@ -12,8 +12,7 @@ use crate::config::Settings;
 /// Beyond this difference, the service asks an independent clock before it trusts the machine's.
 const MAX_RECORD_GAP: SignedDuration = SignedDuration::from_hours(24);
 
-/// Checks that this machine's time is consistent with the newest record. `platform` says whether the platform's clock
-/// agrees with the machine's, if that is known.
+/// Compares this machine's time with the newest record. `platform`: whether the platform's clock agrees, if known.
 pub(super) async fn check(settings: &Settings, now: Timestamp, platform: Option<bool>) -> Finding {
     if settings.store.url.is_none() && !settings.data.join("deskpass.db").exists() {
         return none_yet();
