@@ -120,7 +120,8 @@ impl Auth {
         }
         self.limit_refusals(attempt).await?;
         let Attempt { refused, who, method, source, visitor, .. } = attempt;
-        if !self.names_employee(attempt).await? && !self.admits_anonymous_row(visitor, reason) {
+        let admit = || self.anonymous_refusals.admit(visitor.address.decided, reason, self.clock.now());
+        if !self.names_employee(attempt).await? && !admit() {
             if refused == AuditEvent::SignInRefused {
                 self.count_step(SignInStep::Refused);
             }

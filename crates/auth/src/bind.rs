@@ -41,10 +41,8 @@ impl Auth {
     ) -> Result<Option<SignInProof>, Error> {
         let proof = proof.and_then(|proof| Secret::<BindProof>::parse(proof).ok());
         let Some(proof) = proof.filter(|_| !matches!(self.policy.bind, BindPolicy::Off)) else { return Ok(None) };
-        let permits = self
-            .store
-            .proof_permits(proof.digest(), employee.clone(), self.clock.now_for_lifetime(PROOF_LIFETIME))
-            .await?;
+        let now = self.clock.now_for_lifetime(PROOF_LIFETIME);
+        let permits = self.store.proof_permits(proof.digest(), employee.clone(), now).await?;
         Ok(permits.then(|| SignInProof::BindProof(proof.digest())))
     }
 }

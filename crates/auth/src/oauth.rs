@@ -49,9 +49,8 @@ impl Auth {
     /// The destination of the browser with this cookie.
     pub async fn destination(&self, flow: Option<Digest>) -> Result<Option<String>, Error> {
         let Some(flow) = flow else { return Ok(None) };
-        let wanted =
-            self.shared.flows.read_with(&flow, self.clock.now(), |oauth_flow| oauth_flow.destination.clone()).await?;
-        Ok(wanted.flatten())
+        let wanted = self.shared.flows.read_with(&flow, self.clock.now(), |flow| flow.destination.clone());
+        Ok(wanted.await?.flatten())
     }
 
     /// Signs the user in if the browser started the flow, once; otherwise asks for a confirmation.
@@ -75,10 +74,8 @@ impl Auth {
             }
         }
         let (now, pending) = (self.clock.now(), Secret::generate(&self.entropy)?);
-        self.shared
-            .pending
-            .put(pending.digest(), PendingConfirmation { who, until: now + PENDING_LIFETIME }, now)
-            .await?;
+        let confirmation = PendingConfirmation { who, until: now + PENDING_LIFETIME };
+        self.shared.pending.put(pending.digest(), confirmation, now).await?;
         Ok(CallbackOutcome::Continue(pending))
     }
 
@@ -100,8 +97,7 @@ impl Auth {
     ) -> Result<CallbackOutcome, Error> {
         self.update_person(who).await?;
         let (now, ticket) = (self.clock.now(), Secret::generate(&self.entropy)?);
-        let (destination, source) =
-            oauth_flow.map_or((None, None), |oauth_flow| (oauth_flow.destination, oauth_flow.source));
+        let (destination, source) = oauth_flow.map_or((None, None), |flow| (flow.destination, flow.source));
         let asked = SignInOrigin { source: source.unwrap_or(LoginSource::H5), visitor: visitor.clone(), at: now };
         let sign_in = self.new_ticketed_sign_in(&ticket, asked, bound_to, TICKET_LIFETIME)?;
         let (employee, method, proof) = (&who.key, LoginMethod::Oauth2, SignInProof::of(who));

@@ -156,8 +156,8 @@ impl Auth {
         self.require_role(bearer, proven, visitor).await?;
         // Not counted as an attempt: the client was given the secret, or can ask for another one.
         let (code, seed) = (OneTimeCode::parse(code), self.credential_vault.unseal_seed(&pending.sealed, &agent.key)?);
-        let step =
-            code.and_then(|code| seed.step_of(code, self.clock.wall(), TotpStep::NEVER)).ok_or(Refusal::OtpWrong)?;
+        let step = code.and_then(|code| seed.step_of(code, self.clock.wall(), TotpStep::NEVER));
+        let step = step.ok_or(Refusal::OtpWrong)?;
         let recovery_codes = self.recovery_codes()?;
         let marks = recovery_codes.iter().map(|code| self.credential_vault.code_digest(code, &agent.key)).collect();
         let notice = self.new_notice(&agent.key, NoticeSubject::DeviceBound, at, visitor)?;
@@ -223,8 +223,8 @@ impl Auth {
         visitor: &ClientInfo,
     ) -> Result<(), Error> {
         let (employee, device) = self.agent_with_device(bearer).await?;
-        self.consume_code(bearer.as_author(self.clock.now()), &employee, &device, PresentedCode::read(code)?, false)
-            .await?;
+        let by = bearer.as_author(self.clock.now());
+        self.consume_code(by, &employee, &device, PresentedCode::read(code)?, false).await?;
         let at = self.clock.now();
         let notice = self.new_notice(&employee, NoticeSubject::DeviceUnbound, at, visitor)?;
         let entry = self.plain_entry(AuditEvent::DeviceUnbound, &employee, at, visitor)?;
@@ -315,13 +315,8 @@ impl Auth {
         }
         let _counted = self.count_attempt(agent, AttemptKind::Otp).await?;
         let Some(step) = step else { return Ok(false) };
-        let used = UsedTotpStep {
-            employee: agent.clone(),
-            sealed: device.sealed.clone(),
-            step,
-            at: self.clock.now(),
-            vouched,
-        };
+        let (employee, sealed, at) = (agent.clone(), device.sealed.clone(), self.clock.now());
+        let used = UsedTotpStep { employee, sealed, step, at, vouched };
         match self.store.use_totp_step(by, used).await {
             Err(ChangeError::Revoked(revoked)) => {
                 // The code was right, so it is no failed attempt, but it has no effect.

@@ -31,11 +31,8 @@ impl Auth {
     /// missing or wrong, if there is none and the session has no recent platform vouching, or if the new password is weak.
     pub async fn change_password(&self, caller: &ActiveUser, change: &PasswordChange) -> Result<usize, Error> {
         let changed = self.change_password_unaudited(caller, change).await;
-        self.audit_outcome(
-            Attempt::in_session(caller.0.session(), AuditEvent::PasswordRefused, &change.visitor),
-            changed,
-        )
-        .await
+        let attempt = Attempt::in_session(caller.0.session(), AuditEvent::PasswordRefused, &change.visitor);
+        self.audit_outcome(attempt, changed).await
     }
 
     async fn change_password_unaudited(&self, caller: &ActiveUser, change: &PasswordChange) -> Result<usize, Error> {
@@ -45,11 +42,8 @@ impl Auth {
             (Some(_), None) => return Err(Refusal::OldPasswordNeeded.into()),
             (None, _) => {
                 self.require_recent_platform_sign_in(holder.session())?;
-                (
-                    self.credential_vault.reserve(Priority::Known, &agent.key)?,
-                    PasswordPrecondition::NoPassword,
-                    Refusal::OldPasswordNeeded,
-                )
+                let slot = self.credential_vault.reserve(Priority::Known, &agent.key)?;
+                (slot, PasswordPrecondition::NoPassword, Refusal::OldPasswordNeeded)
             }
             (Some(stored), Some(old)) => {
                 let slot = self.credential_vault.reserve(Priority::Known, &agent.key)?;
@@ -83,11 +77,8 @@ impl Auth {
         change: &PasswordChange,
     ) -> Result<usize, Error> {
         let mark = self.credential_vault.code_digest(code.ok_or(Refusal::SetupCodeWrong)?, employee);
-        if !self
-            .store
-            .is_setup_code_valid(employee.clone(), mark, self.clock.now_for_lifetime(SETUP_CODE_LIFETIME))
-            .await?
-        {
+        let now = self.clock.now_for_lifetime(SETUP_CODE_LIFETIME);
+        if !self.store.is_setup_code_valid(employee.clone(), mark, now).await? {
             return Err(Refusal::SetupCodeWrong.into());
         }
         let slot = self.credential_vault.reserve(Priority::Known, employee)?;

@@ -61,14 +61,6 @@ impl Poller {
     }
 }
 
-/// The phone that scanned a code.
-#[derive(Debug)]
-pub(crate) struct Phone {
-    pub(crate) visitor: ClientInfo,
-    /// Whether another page opened the link, according to the phone's browser.
-    pub(crate) opened_by_page: bool,
-}
-
 /// The question that a phone is asked.
 #[derive(Debug)]
 pub struct ConfirmationPrompt {
@@ -98,10 +90,8 @@ impl Auth {
         let sign_in = self.new_ticketed_sign_in(&ticket, asked, bound_to, QR_LIFETIME)?;
         let expires_at = sign_in.expires_at;
         self.shared.sign_ins.put(ticket.digest(), sign_in, now).await?;
-        self.shared
-            .scan_ids
-            .put(scan_id.digest(), SignInPointer { to: ticket.digest(), until: expires_at }, now)
-            .await?;
+        let pointer = SignInPointer { to: ticket.digest(), until: expires_at };
+        self.shared.scan_ids.put(scan_id.digest(), pointer, now).await?;
         self.count_step(SignInStep::QrShown);
         Ok(IssuedTicket { ticket, scan_id, lifetime: QR_LIFETIME, expires_at })
     }
@@ -184,27 +174,21 @@ impl Auth {
         &self,
         scan_id: &str,
         who: IdentifiedPerson,
-        phone: Phone,
+        phone: ClientInfo,
+        opened_by_page: bool,
     ) -> Result<Secret<Confirm>, Error> {
         let scan_id = Secret::<ScanId>::parse(scan_id).map_err(|_| Refusal::SignInOver)?;
         if self.store.person(&who.key).await?.is_some_and(|person| person.disabled) {
             return Err(Refusal::Disabled.into());
         }
         let (now, confirm) = (self.clock.now(), Secret::generate(&self.entropy)?);
-        let to = self
-            .shared
-            .scan_ids
-            .read_with(&scan_id.digest(), now, |pointer| pointer.to)
-            .await?
-            .ok_or(Refusal::SignInOver)?;
-        let Phone { visitor: phone, opened_by_page } = phone;
+        let to = self.shared.scan_ids.read_with(&scan_id.digest(), now, |pointer| pointer.to).await?;
+        let to = to.ok_or(Refusal::SignInOver)?;
         let claim = PhoneClaim { confirm: confirm.digest(), who, phone, opened_by_page, shown: false };
         let scanned = self.advance(&to, |sign_in| sign_in.scanned(claim.clone())).await?;
         self.count_step(SignInStep::QrScanned);
-        self.shared
-            .claims
-            .put(confirm.digest(), SignInPointer { to, until: scanned.expires_at + REDELIVERY_PERIOD }, now)
-            .await?;
+        let pointer = SignInPointer { to, until: scanned.expires_at + REDELIVERY_PERIOD };
+        self.shared.claims.put(confirm.digest(), pointer, now).await?;
         Ok(confirm)
     }
 

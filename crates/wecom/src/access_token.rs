@@ -25,15 +25,10 @@ pub(crate) struct AccessToken {
     pub(crate) cached: CachedToken,
     renew_at: Timestamp,
     /// Whether another node fetched it.
-    borrowed: bool,
+    pub(crate) borrowed: bool,
 }
 
 impl AccessToken {
-    /// Whether another node fetched the token before `moment`.
-    pub(crate) fn borrowed_from_before(&self, moment: Timestamp) -> bool {
-        self.borrowed && self.cached.asked_at < moment
-    }
-
     fn new(cached: CachedToken) -> Self {
         let life = cached.expires_at.since(cached.asked_at);
         Self { renew_at: cached.expires_at - RENEWAL_LEAD.min(life / 3), cached, borrowed: false }

@@ -128,7 +128,7 @@ impl Wecom {
         };
         let (token, mut again) = self.request_once(call, deadline).await?;
         // A token that another node already had is not new: the platform may have dropped both together.
-        let old = token.borrowed_from_before(dropped_at);
+        let old = token.borrowed && token.cached.asked_at < dropped_at;
         if token_refused(&again) && old && tokens.drop_token(&token).is_some() {
             (_, again) = self.request_once(call, deadline).await?;
         }

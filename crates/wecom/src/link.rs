@@ -27,7 +27,7 @@ impl Wecom {
     #[must_use]
     pub fn in_client_link(&self, redirect_uri: &str, state: &str) -> String {
         let fixed = [
-            ("appid", &*self.0.corp_id),
+            ("appid", self.0.corp_id.as_str()),
             ("redirect_uri", redirect_uri),
             ("response_type", "code"),
             ("scope", "snsapi_base"),
@@ -45,7 +45,7 @@ impl Wecom {
     pub fn web_link(&self, redirect_uri: &str, state: &str, lang: Lang) -> Option<String> {
         let parameters = [
             ("login_type", "CorpApp"),
-            ("appid", &*self.0.corp_id),
+            ("appid", self.0.corp_id.as_str()),
             ("agentid", self.0.agent_id.as_deref()?),
             ("redirect_uri", redirect_uri),
             ("state", state),

@@ -35,12 +35,9 @@ impl Wecom {
             "duplicate_check_interval": 14_400,
         });
         let response = self.request(&ApiCall::post(Api::Message, body), self.deadline()).await?;
-        let misses = |name| response.text(name).is_some_and(|list| list.split('|').any(|id| same(id, userid)));
+        // The platform lists identifiers in lower case.
+        let is_recipient = |id: &str| id.eq_ignore_ascii_case(userid);
+        let misses = |name| response.text(name).is_some_and(|list| list.split('|').any(is_recipient));
         if misses("invaliduser") || misses("unlicenseduser") { Err(Error::refused(NO_VALID_RECIPIENT)) } else { Ok(()) }
     }
-}
-
-/// Whether both identifiers name the same member: the platform lists them in lower case.
-fn same(listed: &str, userid: &str) -> bool {
-    listed.eq_ignore_ascii_case(userid)
 }

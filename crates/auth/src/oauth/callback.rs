@@ -9,7 +9,6 @@ use crate::code_exchange::{
     CodeExchange, SHARED_OUTCOME_TIMEOUT, await_outcome, claim_exchange, store_identity, store_outcome,
 };
 use crate::platform_user::PlatformUser;
-use crate::qr::Phone;
 use crate::single_use::{CODE_LIFETIME, SingleUse, UseReceipt};
 use crate::{Auth, CallbackOutcome, Error, Refusal};
 
@@ -114,8 +113,9 @@ impl Auth {
     ) -> (Option<EmployeeKey>, Result<CallbackOutcome, Error>) {
         match (self.resolve_user(identity).await, scan_id) {
             (Ok(PlatformUser::Known(who)), Some(scan_id)) => {
-                let phone = Phone { visitor: visitor.clone(), opened_by_page: *opened_by_page };
-                (Some(who.key.clone()), self.claim_scan(scan_id, who, phone).await.map(CallbackOutcome::Decide))
+                let key = who.key.clone();
+                let claimed = self.claim_scan(scan_id, who, visitor.clone(), *opened_by_page).await;
+                (Some(key), claimed.map(CallbackOutcome::Decide))
             }
             (Ok(PlatformUser::Known(who)), None) => {
                 // A request without the state did not come from a link of this service.
