@@ -102,8 +102,7 @@ impl Auth {
         setup_code: Option<&str>,
         visitor: &ClientInfo,
     ) -> Result<DeviceSetup, Error> {
-        let set_up = self.set_up_device_unaudited(bearer, setup_code).await;
-        self.audit_outcome(attempt(bearer, visitor), set_up).await
+        self.audit_outcome(attempt(bearer, visitor), self.set_up_device_unaudited(bearer, setup_code).await).await
     }
 
     async fn set_up_device_unaudited(
@@ -137,8 +136,7 @@ impl Auth {
         code: &str,
         visitor: &ClientInfo,
     ) -> Result<BoundDevice, Error> {
-        let bound = self.bind_device_unaudited(bearer, code, visitor).await;
-        self.audit_outcome(attempt(bearer, visitor), bound).await
+        self.audit_outcome(attempt(bearer, visitor), self.bind_device_unaudited(bearer, code, visitor).await).await
     }
 
     async fn bind_device_unaudited(
@@ -193,8 +191,7 @@ impl Auth {
         code: &str,
         visitor: &ClientInfo,
     ) -> Result<Option<SignedIn>, Error> {
-        let verified = self.verify_otp_unaudited(bearer, code, visitor).await;
-        self.audit_outcome(attempt(bearer, visitor), verified).await
+        self.audit_outcome(attempt(bearer, visitor), self.verify_otp_unaudited(bearer, code, visitor).await).await
     }
 
     async fn verify_otp_unaudited(
@@ -212,8 +209,7 @@ impl Auth {
 
     /// Unbinds the device, after a code of it or a recovery code.
     pub async fn unbind_device(&self, bearer: &PartialOrFull, code: &str, visitor: &ClientInfo) -> Result<(), Error> {
-        let unbound = self.unbind_device_unaudited(bearer, code, visitor).await;
-        self.audit_outcome(attempt(bearer, visitor), unbound).await
+        self.audit_outcome(attempt(bearer, visitor), self.unbind_device_unaudited(bearer, code, visitor).await).await
     }
 
     async fn unbind_device_unaudited(

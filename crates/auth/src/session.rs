@@ -155,9 +155,8 @@ impl Auth {
 
     /// Switches the active role to the one called `name`, if it is held. The token and the expiry stay the same.
     pub async fn switch_role(&self, holder: &TokenHolder, name: &str, visitor: &ClientInfo) -> Result<Session, Error> {
-        let switched = self.switch_role_unaudited(holder, name, visitor).await;
-        self.audit_outcome(Attempt::in_session(holder.session(), AuditEvent::SwitchRoleRefused, visitor), switched)
-            .await
+        let attempt = Attempt::in_session(holder.session(), AuditEvent::SwitchRoleRefused, visitor);
+        self.audit_outcome(attempt, self.switch_role_unaudited(holder, name, visitor).await).await
     }
 
     async fn switch_role_unaudited(

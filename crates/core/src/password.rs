@@ -60,7 +60,7 @@ pub fn weakness(password: &str, about: &[&str]) -> Option<Weakness> {
         _ => return Some(Weakness::TooLong),
     }
     let folded = NormalizedText::of(password);
-    if is_monotonous(folded.plain()) {
+    if is_monotonous(&folded.plain) {
         Some(Weakness::Monotonous)
     } else if is_personal(&folded, about) {
         Some(Weakness::Personal)

@@ -56,8 +56,8 @@ async fn create(app: &App, name: &str, scopes: &[String], days: u16) -> CommandR
 }
 
 fn scope(word: &str) -> Result<ServiceScope, String> {
-    let known = || ServiceScope::ALL.map(ServiceScope::name).join(", ");
-    ServiceScope::from_name(word).ok_or_else(|| format!("unknown scope {word}; known: {}", known()))
+    let unknown = || format!("unknown scope {word}; known: {}", ServiceScope::NAMES.join(", "));
+    ServiceScope::from_name(word).ok_or_else(unknown)
 }
 
 const HEADING: [&str; 7] = ["ID", "NAME", "SCOPES", "STATE", "CREATED", "BY", "EXPIRES"];

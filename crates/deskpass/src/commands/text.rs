@@ -14,5 +14,5 @@ pub(super) fn role_list(roles: Roles) -> String {
 }
 
 pub(super) fn no_such_role(name: &str) -> String {
-    format!("there is no role {name}; the roles are {}", role_list(Role::ALL.into_iter().collect()))
+    format!("there is no role {name}; the roles are {}", Role::NAMES.join(", "))
 }

@@ -73,12 +73,12 @@ impl AccessQuery {
 
     fn read<'a>(&self, app: &'a App, lists: &'a AllowLists) -> Result<ParsedAccessQuery<'a>, String> {
         let none = |what: &str, word: &str, all: &[&str]| format!("unknown {what} {word}; known: {}", all.join(", "));
-        let resource = Resource::from_name(&self.resource)
-            .ok_or_else(|| none("RESOURCE", &self.resource, &Resource::ALL.map(Resource::name)))?;
-        let operation = Operation::from_name(&self.operation)
-            .ok_or_else(|| none("OPERATION", &self.operation, &Operation::ALL.map(Operation::name)))?;
-        let scope = PermissionScope::from_name(&self.scope)
-            .ok_or_else(|| none("SCOPE", &self.scope, &PermissionScope::ALL.map(PermissionScope::name)))?;
+        let resource = Resource::from_name(&self.resource);
+        let resource = resource.ok_or_else(|| none("RESOURCE", &self.resource, &Resource::NAMES))?;
+        let operation = Operation::from_name(&self.operation);
+        let operation = operation.ok_or_else(|| none("OPERATION", &self.operation, &Operation::NAMES))?;
+        let scope = PermissionScope::from_name(&self.scope);
+        let scope = scope.ok_or_else(|| none("SCOPE", &self.scope, &PermissionScope::NAMES))?;
         Ok(ParsedAccessQuery { app, lists, resource, operation, scope, from: self.from })
     }
 }
