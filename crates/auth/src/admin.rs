@@ -9,7 +9,6 @@ mod people;
 mod queries;
 mod service_keys;
 mod sessions;
-mod statistics;
 
 use deskpass_core::{ClientInfo, EmployeeKey, NoEntropy, Role};
 use deskpass_store::{AuditEvent, ChangeAuthor, ChangeError, LogEntry};
@@ -48,11 +47,7 @@ impl Auth {
         Administrator { auth: self, who: Some(who), acting: Some(acting), visitor }
     }
 
-    /// Turns a token holder into an active user for an administrative request. A refusal because of the address or because the
-    /// role was taken away is logged.
-    ///
-    /// # Errors
-    /// When the token holder is refused, or the store fails.
+    /// Turns a token holder into an active user for an administrative request. A refusal is logged.
     pub async fn authorize_administration(
         &self,
         holder: TokenHolder,
@@ -63,41 +58,27 @@ impl Auth {
         self.audit_outcome(Attempt::in_session(&session, AuditEvent::AdministrationRefused, visitor), caller).await
     }
 
-    /// Refuses an administrative request, and logs the refusal.
-    ///
-    /// # Errors
-    /// Always: the refusal, or a failure to log it.
+    /// Refuses an administrative request, and logs the refusal. Never returns `Ok`.
     pub async fn refuse_administration<T>(&self, caller: &ActiveUser, visitor: &ClientInfo) -> Result<T, Error> {
-        let attempt = Attempt::in_session(caller.0.session(), AuditEvent::AdministrationRefused, visitor);
-        self.audit_outcome(attempt, Err(Refusal::NotPermitted.into())).await
+        self.administrator(caller, visitor.clone()).refuse(Refusal::NotPermitted).await
     }
 
-    /// Requires an administrator of the home corporation, for operations that concern the whole deployment.
-    ///
-    /// # Errors
-    /// When the caller belongs to another corporation; the refusal is logged.
+    /// Requires an administrator of the home corporation, for operations on the whole deployment. The refusal is logged.
     pub async fn require_home_admin(&self, caller: &ActiveUser, visitor: &ClientInfo) -> Result<(), Error> {
-        if caller.0.session().employee.corp() == self.policy.home_corp.as_str() {
-            return Ok(());
-        }
-        self.refuse_administration(caller, visitor).await
+        self.administrator(caller, visitor.clone()).require_home_admin().await
     }
 }
 
 impl Administrator<'_> {
-    fn is_operator(&self) -> bool {
-        self.who.is_none()
-    }
-
     /// The author of a change: the operator, or a session in which the administrator role is active when the change commits.
     fn author(&self) -> ChangeAuthor {
         let now = self.auth.clock.now();
         self.acting.as_ref().map_or(ChangeAuthor::NoSession, |holder| holder.as_author_in_role(Role::Admin, now))
     }
 
-    /// Unwraps the outcome of a change. If the session was revoked before the change, the refusal is logged.
-    async fn audit_if_revoked<T>(&self, outcome: Result<T, ChangeError>) -> Result<T, Error> {
-        match outcome {
+    /// Makes a change. If the session was revoked before the change, the refusal is logged.
+    async fn commit<T>(&self, change: impl Future<Output = Result<T, ChangeError>>) -> Result<T, Error> {
+        match change.await {
             Err(ChangeError::Revoked(revoked)) => self.refuse(revoked.into()).await,
             outcome => Ok(outcome?),
         }
@@ -116,7 +97,6 @@ impl Administrator<'_> {
         self.who.as_ref().is_none_or(|who| at_home(who) && !at_home(employee))
     }
 
-    /// The log entry of a change.
     fn entry(&self, event: AuditEvent, about: &EmployeeKey, detail: impl Into<String>) -> Result<LogEntry, NoEntropy> {
         tracing::debug!(event = event.name(), ?about, by = ?self.who, "administrative change");
         let plain = self.auth.plain_entry(event, about, self.auth.clock.now(), &self.visitor)?;
@@ -133,7 +113,7 @@ impl Administrator<'_> {
         }
     }
 
-    /// Requires an administrator of the home corporation, for operations that concern the whole deployment.
+    /// As [`Auth::require_home_admin`].
     async fn require_home_admin(&self) -> Result<(), Error> {
         match &self.who {
             Some(who) if who.corp() != self.auth.policy.home_corp.as_str() => self.refuse(Refusal::NotPermitted).await,
@@ -141,7 +121,6 @@ impl Administrator<'_> {
         }
     }
 
-    /// Refuses the request, and logs the refusal.
     async fn refuse<T>(&self, refusal: Refusal) -> Result<T, Error> {
         let (refused, visitor) = (AuditEvent::AdministrationRefused, &self.visitor);
         let attempt = match &self.acting {

@@ -86,9 +86,6 @@ pub struct IssuedPartialSession {
 
 impl Auth {
     /// Signs an agent in, or begins a partial session.
-    ///
-    /// # Errors
-    /// When neither the code nor the password is valid, or passwords are not accepted at the moment.
     pub async fn agent_login(&self, login: &AgentLogin) -> Result<AgentLoginOutcome, Error> {
         let method = match login.credentials {
             AgentCredentials::Code(_) => LoginMethod::Oauth2,

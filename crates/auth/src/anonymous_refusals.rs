@@ -53,7 +53,7 @@ impl AnonymousRefusals {
     }
 
     /// Whether a refusal gets a row of its own. If not, it is counted.
-    fn admit(&self, from: IpAddr, reason: &'static str, now: Timestamp) -> bool {
+    pub(crate) fn admit(&self, from: IpAddr, reason: &'static str, now: Timestamp) -> bool {
         let mut state = self.state();
         let from = state.bucket_of(rate_limit_address(from), now);
         let own = state.addresses.get(&from).copied().unwrap_or_default();
@@ -121,7 +121,6 @@ impl Summary {
         text
     }
 
-    /// Adds the counts of another summary.
     fn absorb(&mut self, other: Self) {
         for (reason, times) in other.reasons {
             *self.reasons.entry(reason).or_default() += times;
@@ -134,16 +133,8 @@ impl Summary {
 }
 
 impl Auth {
-    /// Whether an anonymous refusal gets a row of its own. If not, it is counted.
-    pub(crate) fn admits_anonymous_row(&self, visitor: &ClientInfo, reason: &'static str) -> bool {
-        self.anonymous_refusals.admit(visitor.address.decided, reason, self.clock.now())
-    }
-
     /// Writes a summary row of the refusals since the last call, if there were any; returns how many. Must be called every
-    /// minute, and before the process ends.
-    ///
-    /// # Errors
-    /// When the store fails. The next summary then includes the counts.
+    /// minute, and before the process ends. If the store fails, the next summary includes the counts.
     pub async fn summarise_refusals(&self) -> Result<u64, Error> {
         let summary = std::mem::take(&mut self.anonymous_refusals.state().summary);
         let count = summary.count();

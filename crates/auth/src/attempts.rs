@@ -17,10 +17,9 @@ impl Auth {
         employee: &EmployeeKey,
         browser: Option<Digest>,
     ) -> Result<AttemptKind, Error> {
-        match browser {
-            Some(browser) if self.is_known_browser(browser, employee).await? => Ok(AttemptKind::KnownBrowser(browser)),
-            _ => Ok(AttemptKind::Password),
-        }
+        let Some(browser) = browser else { return Ok(AttemptKind::Password) };
+        let known = self.store.is_browser_known_to(browser, employee.clone(), self.clock.now()).await?;
+        Ok(if known { AttemptKind::KnownBrowser(browser) } else { AttemptKind::Password })
     }
 
     /// Counts an attempt before it is checked.

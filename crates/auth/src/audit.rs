@@ -27,7 +27,6 @@ pub(crate) struct Attempt<'a> {
 }
 
 impl<'a> Attempt<'a> {
-    /// An attempt to sign in.
     pub(crate) fn to_sign_in(who: Option<&'a EmployeeKey>, method: LoginMethod, visitor: &'a ClientInfo) -> Self {
         Self { refused: AuditEvent::SignInRefused, who, claimed: false, method: Some(method), source: None, visitor }
     }
@@ -37,7 +36,6 @@ impl<'a> Attempt<'a> {
         Self { claimed: true, ..self }
     }
 
-    /// An attempt within a session.
     pub(crate) fn in_session(session: &'a Session, refused: AuditEvent, visitor: &'a ClientInfo) -> Self {
         let Session { employee, method, source, .. } = session;
         Self { refused, who: Some(employee), claimed: false, method: Some(*method), source: Some(*source), visitor }
@@ -122,7 +120,8 @@ impl Auth {
         }
         self.limit_refusals(attempt).await?;
         let Attempt { refused, who, method, source, visitor, .. } = attempt;
-        if !self.names_employee(attempt).await? && !self.admits_anonymous_row(visitor, reason) {
+        let admit = || self.anonymous_refusals.admit(visitor.address.decided, reason, self.clock.now());
+        if !self.names_employee(attempt).await? && !admit() {
             if refused == AuditEvent::SignInRefused {
                 self.count_step(SignInStep::Refused);
             }

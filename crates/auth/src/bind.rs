@@ -7,10 +7,8 @@ use crate::sign_in::{SignInProof, SignInRequest};
 use crate::{Auth, BindPolicy, Error, PROOF_LIFETIME, Refusal, SignedIn};
 
 impl Auth {
-    /// Signs the named employee in: with a proof of the platform, or without one where the bind policy permits it.
-    ///
-    /// # Errors
-    /// The same refusal in all cases where the caller is not identified, so that it does not reveal who is an employee.
+    /// Signs the named employee in: with a proof of the platform, or without one where the bind policy permits it. Where the
+    /// caller is not identified, the refusal is always the same, so that it does not reveal who is an employee.
     pub async fn bind(
         &self,
         employee: &EmployeeKey,
@@ -43,10 +41,8 @@ impl Auth {
     ) -> Result<Option<SignInProof>, Error> {
         let proof = proof.and_then(|proof| Secret::<BindProof>::parse(proof).ok());
         let Some(proof) = proof.filter(|_| !matches!(self.policy.bind, BindPolicy::Off)) else { return Ok(None) };
-        let permits = self
-            .store
-            .proof_permits(proof.digest(), employee.clone(), self.clock.now_for_lifetime(PROOF_LIFETIME))
-            .await?;
+        let now = self.clock.now_for_lifetime(PROOF_LIFETIME);
+        let permits = self.store.proof_permits(proof.digest(), employee.clone(), now).await?;
         Ok(permits.then(|| SignInProof::BindProof(proof.digest())))
     }
 }

@@ -69,13 +69,7 @@ impl From<CodeExchange> for StoredExchange {
             Err(Error::Refused(refusal)) => StoredOutcome::Refused(refusal),
             Err(Error::Internal(InternalError::Platform(_))) => StoredOutcome::Failed { platform: true },
             Err(Error::Internal(InternalError::OtherNode { platform })) => StoredOutcome::Failed { platform },
-            Err(Error::Internal(
-                InternalError::Store(_)
-                | InternalError::Entropy(_)
-                | InternalError::Sealing(_)
-                | InternalError::Hashing
-                | InternalError::UnsealFailed,
-            )) => StoredOutcome::Failed { platform: false },
+            Err(Error::Internal(_)) => StoredOutcome::Failed { platform: false },
         });
         Self { since: progress.since, identity: progress.identity, outcome }
     }
@@ -107,7 +101,6 @@ pub(crate) async fn claim_exchange(
     Ok(claimed.await?.and_then(Result::ok))
 }
 
-/// Stores the identity that the platform returned for a code.
 pub(crate) async fn store_identity(codes: &CodeStore, code: Digest, now: Timestamp, identity: &Identity) {
     let noted = |seen: PlatformCode<CodeExchange>| {
         let progress = CodeExchange { identity: Some(identity.clone()), ..seen.progress };
@@ -139,8 +132,7 @@ pub(crate) async fn store_outcome(
     outcome
 }
 
-/// Waits for the outcome of a code that another request exchanges, on this node or another. The wait is limited, in case that
-/// node died.
+/// Waits for the outcome of a code that another request exchanges, on any node; for a limited time, in case that node died.
 pub(crate) async fn await_outcome(
     codes: &CodeStore,
     code: Digest,

@@ -22,10 +22,7 @@ pub struct CredentialVault {
 }
 
 impl CredentialVault {
-    /// A vault with this key. It opens what was sealed under the same key.
-    ///
-    /// # Errors
-    /// When the system cannot start the hashing threads.
+    /// A vault with this key, which opens what was sealed under it. Fails if the hashing threads cannot start.
     pub fn new(key: &[u8; 32], entropy: Entropy) -> io::Result<Self> {
         Ok(Self {
             hasher: PasswordHasher::start(key)?,

@@ -46,9 +46,8 @@ impl Auth {
             let known = self.store.person(&key).await?;
             if known.is_some_and(|known| known.department_id.is_empty() && known.department == department) {
                 let department_id = Some(department_id.to_owned());
-                self.store
-                    .upsert_person(IdentifiedPerson { department_id, ..identified_person(key, id, None) }, at)
-                    .await?;
+                let person = IdentifiedPerson { department_id, ..identified_person(key, id, None) };
+                self.store.upsert_person(person, at).await?;
             }
         }
         for (id, role) in DEV_AGENTS {
@@ -59,9 +58,6 @@ impl Auth {
     }
 
     /// Signs in any employee, in any role the employee holds.
-    ///
-    /// # Errors
-    /// When there is no such employee, the employee does not hold the role, or the store fails.
     pub async fn dev_login(
         &self,
         corp: Option<&CorpId>,

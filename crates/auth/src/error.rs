@@ -16,7 +16,7 @@ pub enum Error {
     Refused(#[from] Refusal),
     /// An internal failure.
     #[error(transparent)]
-    Internal(#[from] InternalError),
+    Internal(InternalError),
 }
 
 /// An internal failure.
@@ -90,26 +90,8 @@ impl From<ChangeError> for Error {
     }
 }
 
-impl From<StoreError> for Error {
-    fn from(error: StoreError) -> Self {
-        Self::Internal(error.into())
-    }
-}
-
-impl From<deskpass_wecom::Error> for Error {
-    fn from(error: deskpass_wecom::Error) -> Self {
-        Self::Internal(error.into())
-    }
-}
-
-impl From<SealError> for Error {
-    fn from(error: SealError) -> Self {
-        Self::Internal(error.into())
-    }
-}
-
-impl From<NoEntropy> for Error {
-    fn from(error: NoEntropy) -> Self {
+impl<E: Into<InternalError>> From<E> for Error {
+    fn from(error: E) -> Self {
         Self::Internal(error.into())
     }
 }

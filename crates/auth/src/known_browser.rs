@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use deskpass_core::{Digest, EmployeeKey, KnownBrowser, Secret};
+use deskpass_core::{EmployeeKey, KnownBrowser, Secret};
 
 use crate::{Auth, Error};
 
@@ -10,8 +10,7 @@ use crate::{Auth, Error};
 const KNOWN_BROWSER_LIFETIME: Duration = Duration::from_hours(90 * 24);
 
 impl Auth {
-    /// Remembers that an agent has signed in from a browser, and renews its lifetime. Returns the cookie: the one the browser
-    /// sent if it is known, otherwise a new one.
+    /// Remembers an agent's browser, or renews it. Returns its cookie: the presented one if it is known, otherwise a new one.
     pub async fn remember_browser(
         &self,
         agent: &EmployeeKey,
@@ -24,9 +23,5 @@ impl Auth {
         };
         self.store.remember_browser(browser.digest(), agent.clone(), now + KNOWN_BROWSER_LIFETIME).await?;
         Ok((browser, KNOWN_BROWSER_LIFETIME))
-    }
-
-    pub(crate) async fn is_known_browser(&self, browser: Digest, agent: &EmployeeKey) -> Result<bool, Error> {
-        Ok(self.store.is_browser_known_to(browser, agent.clone(), self.clock.now()).await?)
     }
 }

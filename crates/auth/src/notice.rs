@@ -1,5 +1,4 @@
-//! Notices through the platform: to agents whose credentials were used or changed, and to administrators when an employee disowns
-//! a sign-in.
+//! Notices through the platform: to agents about their credentials, and to administrators about disowned sign-ins.
 
 use std::time::Duration;
 

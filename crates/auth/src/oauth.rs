@@ -35,9 +35,6 @@ pub struct ConfirmationRequest {
 impl Auth {
     /// Records that a browser goes to the platform and is to end at `destination`, a page of client `source` if that is known;
     /// returns the browser's cookie.
-    ///
-    /// # Errors
-    /// When the system provides no randomness, or the shared state fails.
     pub async fn begin_flow(
         &self,
         destination: Option<String>,
@@ -52,9 +49,8 @@ impl Auth {
     /// The destination of the browser with this cookie.
     pub async fn destination(&self, flow: Option<Digest>) -> Result<Option<String>, Error> {
         let Some(flow) = flow else { return Ok(None) };
-        let wanted =
-            self.shared.flows.read_with(&flow, self.clock.now(), |oauth_flow| oauth_flow.destination.clone()).await?;
-        Ok(wanted.flatten())
+        let wanted = self.shared.flows.read_with(&flow, self.clock.now(), |flow| flow.destination.clone());
+        Ok(wanted.await?.flatten())
     }
 
     /// Signs the user in if the browser started the flow, once; otherwise asks for a confirmation.
@@ -78,10 +74,8 @@ impl Auth {
             }
         }
         let (now, pending) = (self.clock.now(), Secret::generate(&self.entropy)?);
-        self.shared
-            .pending
-            .put(pending.digest(), PendingConfirmation { who, until: now + PENDING_LIFETIME }, now)
-            .await?;
+        let confirmation = PendingConfirmation { who, until: now + PENDING_LIFETIME };
+        self.shared.pending.put(pending.digest(), confirmation, now).await?;
         Ok(CallbackOutcome::Continue(pending))
     }
 
@@ -103,8 +97,7 @@ impl Auth {
     ) -> Result<CallbackOutcome, Error> {
         self.update_person(who).await?;
         let (now, ticket) = (self.clock.now(), Secret::generate(&self.entropy)?);
-        let (destination, source) =
-            oauth_flow.map_or((None, None), |oauth_flow| (oauth_flow.destination, oauth_flow.source));
+        let (destination, source) = oauth_flow.map_or((None, None), |flow| (flow.destination, flow.source));
         let asked = SignInOrigin { source: source.unwrap_or(LoginSource::H5), visitor: visitor.clone(), at: now };
         let sign_in = self.new_ticketed_sign_in(&ticket, asked, bound_to, TICKET_LIFETIME)?;
         let (employee, method, proof) = (&who.key, LoginMethod::Oauth2, SignInProof::of(who));
@@ -134,10 +127,7 @@ impl Auth {
         Ok(CallbackOutcome::Bind { proof, to, scanned })
     }
 
-    /// The user whom a confirmation would sign in. Changes nothing.
-    ///
-    /// # Errors
-    /// When the confirmation has expired, or the shared state fails.
+    /// The user whom a confirmation would sign in. Changes nothing. Refused after it has expired.
     pub async fn pending_confirmation(&self, pending: &str) -> Result<ConfirmationRequest, Error> {
         let pending = Secret::<Pending>::parse(pending).map_err(|_| Refusal::SignInOver)?;
         let now = self.clock.now();
@@ -149,9 +139,6 @@ impl Auth {
     }
 
     /// Signs the user in after the confirmation, bound to the browser's cookie if there is one.
-    ///
-    /// # Errors
-    /// When the confirmation has expired, or the user may not sign in.
     pub async fn confirm_pending(
         &self,
         pending: &str,

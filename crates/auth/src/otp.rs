@@ -12,9 +12,7 @@ use crate::audit::Attempt;
 use crate::password::SETUP_CODE_LIFETIME;
 use crate::{ActiveUser, Auth, Error, PartialOrFull, Refusal, SignedIn};
 
-/// How long a device setup is valid.
 const DEVICE_SETUP_LIFETIME: Duration = Duration::from_mins(10);
-/// The number of recovery codes.
 const RECOVERY_CODE_COUNT: usize = 10;
 
 /// The status of a user's device.
@@ -66,7 +64,6 @@ pub struct FreshCode {
     code: OneTimeCode,
 }
 
-/// The code that the user presents.
 enum PresentedCode {
     Code(OneTimeCode),
     /// Replaces a code of the device.
@@ -98,18 +95,14 @@ impl Auth {
     }
 
     /// Makes a secret for a first device, which is bound with the same token. Needs a recent sign-in, or a setup code from an
-    /// administrator.
-    ///
-    /// # Errors
-    /// When a device is bound already, the user is no agent, the sign-in is not recent, or the setup code is invalid.
+    /// administrator. Refused if a device is bound already.
     pub async fn set_up_device(
         &self,
         bearer: &PartialOrFull,
         setup_code: Option<&str>,
         visitor: &ClientInfo,
     ) -> Result<DeviceSetup, Error> {
-        let set_up = self.set_up_device_unaudited(bearer, setup_code).await;
-        self.audit_outcome(attempt(bearer, visitor), set_up).await
+        self.audit_outcome(attempt(bearer, visitor), self.set_up_device_unaudited(bearer, setup_code).await).await
     }
 
     async fn set_up_device_unaudited(
@@ -136,18 +129,14 @@ impl Auth {
         if begun { Ok(DeviceSetup { seed, lifetime: DEVICE_SETUP_LIFETIME }) } else { Err(otherwise.into()) }
     }
 
-    /// Binds the device that shows this code, and completes a partial session.
-    ///
-    /// # Errors
-    /// When the code is wrong, there is no setup, or a device is bound already.
+    /// Binds the device that shows this code, and completes a partial session. Refused without a setup, or if a device is bound.
     pub async fn bind_device(
         &self,
         bearer: &PartialOrFull,
         code: &str,
         visitor: &ClientInfo,
     ) -> Result<BoundDevice, Error> {
-        let bound = self.bind_device_unaudited(bearer, code, visitor).await;
-        self.audit_outcome(attempt(bearer, visitor), bound).await
+        self.audit_outcome(attempt(bearer, visitor), self.bind_device_unaudited(bearer, code, visitor).await).await
     }
 
     async fn bind_device_unaudited(
@@ -165,8 +154,8 @@ impl Auth {
         self.require_role(bearer, proven, visitor).await?;
         // Not counted as an attempt: the client was given the secret, or can ask for another one.
         let (code, seed) = (OneTimeCode::parse(code), self.credential_vault.unseal_seed(&pending.sealed, &agent.key)?);
-        let step =
-            code.and_then(|code| seed.step_of(code, self.clock.wall(), TotpStep::NEVER)).ok_or(Refusal::OtpWrong)?;
+        let step = code.and_then(|code| seed.step_of(code, self.clock.wall(), TotpStep::NEVER));
+        let step = step.ok_or(Refusal::OtpWrong)?;
         let recovery_codes = self.recovery_codes()?;
         let marks = recovery_codes.iter().map(|code| self.credential_vault.code_digest(code, &agent.key)).collect();
         let notice = self.new_notice(&agent.key, NoticeSubject::DeviceBound, at, visitor)?;
@@ -196,17 +185,13 @@ impl Auth {
     }
 
     /// Accepts a code of the user's device or a recovery code, and completes a partial session.
-    ///
-    /// # Errors
-    /// When the code is wrong or used, or no device is bound.
     pub async fn verify_otp(
         &self,
         bearer: &PartialOrFull,
         code: &str,
         visitor: &ClientInfo,
     ) -> Result<Option<SignedIn>, Error> {
-        let verified = self.verify_otp_unaudited(bearer, code, visitor).await;
-        self.audit_outcome(attempt(bearer, visitor), verified).await
+        self.audit_outcome(attempt(bearer, visitor), self.verify_otp_unaudited(bearer, code, visitor).await).await
     }
 
     async fn verify_otp_unaudited(
@@ -223,12 +208,8 @@ impl Auth {
     }
 
     /// Unbinds the device, after a code of it or a recovery code.
-    ///
-    /// # Errors
-    /// When the code is wrong or used, or no device is bound.
     pub async fn unbind_device(&self, bearer: &PartialOrFull, code: &str, visitor: &ClientInfo) -> Result<(), Error> {
-        let unbound = self.unbind_device_unaudited(bearer, code, visitor).await;
-        self.audit_outcome(attempt(bearer, visitor), unbound).await
+        self.audit_outcome(attempt(bearer, visitor), self.unbind_device_unaudited(bearer, code, visitor).await).await
     }
 
     async fn unbind_device_unaudited(
@@ -238,8 +219,8 @@ impl Auth {
         visitor: &ClientInfo,
     ) -> Result<(), Error> {
         let (employee, device) = self.agent_with_device(bearer).await?;
-        self.consume_code(bearer.as_author(self.clock.now()), &employee, &device, PresentedCode::read(code)?, false)
-            .await?;
+        let by = bearer.as_author(self.clock.now());
+        self.consume_code(by, &employee, &device, PresentedCode::read(code)?, false).await?;
         let at = self.clock.now();
         let notice = self.new_notice(&employee, NoticeSubject::DeviceUnbound, at, visitor)?;
         let entry = self.plain_entry(AuditEvent::DeviceUnbound, &employee, at, visitor)?;
@@ -252,9 +233,6 @@ impl Auth {
 
     /// Parses a fresh code of the caller's device. Recovery codes are not accepted, and neither is a device that was bound
     /// without platform vouching, except in development mode.
-    ///
-    /// # Errors
-    /// When no device is bound, it is not proven, or the text cannot be a code.
     pub async fn parse_fresh_code(
         &self,
         caller: &ActiveUser,
@@ -276,9 +254,6 @@ impl Auth {
     }
 
     /// Uses up a fresh code.
-    ///
-    /// # Errors
-    /// When the code is wrong or used.
     pub async fn consume_fresh_code(
         &self,
         caller: &ActiveUser,
@@ -336,13 +311,8 @@ impl Auth {
         }
         let _counted = self.count_attempt(agent, AttemptKind::Otp).await?;
         let Some(step) = step else { return Ok(false) };
-        let used = UsedTotpStep {
-            employee: agent.clone(),
-            sealed: device.sealed.clone(),
-            step,
-            at: self.clock.now(),
-            vouched,
-        };
+        let (employee, sealed, at) = (agent.clone(), device.sealed.clone(), self.clock.now());
+        let used = UsedTotpStep { employee, sealed, step, at, vouched };
         match self.store.use_totp_step(by, used).await {
             Err(ChangeError::Revoked(revoked)) => {
                 // The code was right, so it is no failed attempt, but it has no effect.

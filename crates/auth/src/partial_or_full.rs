@@ -56,14 +56,13 @@ impl PartialOrFull {
     /// Refuses a user whose active role is not allowed at the client's address. Such a user may only sign out.
     pub(crate) fn require_address_allowed(&self) -> Result<(), Refusal> {
         match self {
-            Self::Full(holder) if holder.is_address_denied() => {
+            Self::Full(holder) if holder.address_denied => {
                 Err(Refusal::AddressNotAllowed(holder.session().current_role))
             }
             Self::Full(_) | Self::Partial(_) => Ok(()),
         }
     }
 
-    /// The author of a change.
     pub(crate) fn as_author(&self, now: Timestamp) -> ChangeAuthor {
         match self {
             Self::Full(holder) => holder.as_author_at_address(now),
@@ -80,10 +79,7 @@ impl PartialOrFull {
 }
 
 impl Auth {
-    /// Identifies the holder of a token, of a session or of a partial session.
-    ///
-    /// # Errors
-    /// A refusal that names the problem with the token, or a failure of the store.
+    /// Identifies the holder of a token, of a session or of a partial session. A refusal names the problem with the token.
     pub async fn authenticate_partial_or_full(&self, token: &str, from: IpAddr) -> Result<PartialOrFull, Error> {
         match Secret::<Half>::parse(token) {
             Ok(half) => Ok(PartialOrFull::Partial(self.authenticate_partial(half.digest()).await?)),
@@ -108,10 +104,7 @@ impl Auth {
         Ok(PartialTokenHolder { digest, person })
     }
 
-    /// Ends a session or a partial session.
-    ///
-    /// # Errors
-    /// When the session has ended already, or the store fails.
+    /// Ends a session or a partial session. Refused if it has ended already.
     pub async fn sign_out(&self, bearer: &PartialOrFull, visitor: &ClientInfo) -> Result<(), Error> {
         match bearer {
             PartialOrFull::Full(holder) => self.logout(holder, visitor).await,
@@ -131,8 +124,8 @@ impl Auth {
     ) -> Result<(), Error> {
         let PartialOrFull::Partial(half) = bearer else { return Ok(()) };
         let proof = SignInProof::Password { half: half.digest, device_proven };
-        let available = self.available_roles(&half.person, LoginMethod::Password, &proof).await?;
-        self.initial_role(available.roles, None, visitor).await.map(drop)
+        let (roles, _) = self.available_roles(&half.person, LoginMethod::Password, &proof).await?;
+        self.initial_role(roles, None, visitor).await.map(drop)
     }
 
     /// Completes a partial session after the one-time password was accepted.

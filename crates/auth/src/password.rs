@@ -1,9 +1,8 @@
 //! Passwords of agents: setting and changing them.
 
-use std::fmt;
 use std::time::Duration;
 
-use deskpass_core::{ClientInfo, Digest, EmployeeKey, Password, Person, RecoveryCode, weakness};
+use deskpass_core::{ClientInfo, Digest, EmployeeKey, Password, Person, RecoveryCode, opaque_debug, weakness};
 use deskpass_store::{Agent, AuditEvent, ChangeAuthor, NewPassword, NoticeSubject, PasswordPrecondition};
 
 use crate::audit::Attempt;
@@ -25,25 +24,15 @@ pub struct PasswordChange {
     pub visitor: ClientInfo,
 }
 
-impl fmt::Debug for PasswordChange {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("PasswordChange")
-    }
-}
+opaque_debug!(PasswordChange);
 
 impl Auth {
-    /// Sets the caller's password; returns how many of the caller's other sessions ended.
-    ///
-    /// # Errors
-    /// When the old password is missing or wrong, there is none and the session has no recent platform vouching, or the new
-    /// password is weak.
+    /// Sets the caller's password; returns how many of the caller's other sessions ended. Refused if the old password is
+    /// missing or wrong, if there is none and the session has no recent platform vouching, or if the new password is weak.
     pub async fn change_password(&self, caller: &ActiveUser, change: &PasswordChange) -> Result<usize, Error> {
         let changed = self.change_password_unaudited(caller, change).await;
-        self.audit_outcome(
-            Attempt::in_session(caller.0.session(), AuditEvent::PasswordRefused, &change.visitor),
-            changed,
-        )
-        .await
+        let attempt = Attempt::in_session(caller.0.session(), AuditEvent::PasswordRefused, &change.visitor);
+        self.audit_outcome(attempt, changed).await
     }
 
     async fn change_password_unaudited(&self, caller: &ActiveUser, change: &PasswordChange) -> Result<usize, Error> {
@@ -53,11 +42,8 @@ impl Auth {
             (Some(_), None) => return Err(Refusal::OldPasswordNeeded.into()),
             (None, _) => {
                 self.require_recent_platform_sign_in(holder.session())?;
-                (
-                    self.credential_vault.reserve(Priority::Known, &agent.key)?,
-                    PasswordPrecondition::NoPassword,
-                    Refusal::OldPasswordNeeded,
-                )
+                let slot = self.credential_vault.reserve(Priority::Known, &agent.key)?;
+                (slot, PasswordPrecondition::NoPassword, Refusal::OldPasswordNeeded)
             }
             (Some(stored), Some(old)) => {
                 let slot = self.credential_vault.reserve(Priority::Known, &agent.key)?;
@@ -73,9 +59,6 @@ impl Auth {
     }
 
     /// Sets the password of an agent with a setup code from an administrator.
-    ///
-    /// # Errors
-    /// When the setup code is invalid, or the password is weak.
     pub async fn set_up_password(
         &self,
         employee: &EmployeeKey,
@@ -94,11 +77,8 @@ impl Auth {
         change: &PasswordChange,
     ) -> Result<usize, Error> {
         let mark = self.credential_vault.code_digest(code.ok_or(Refusal::SetupCodeWrong)?, employee);
-        if !self
-            .store
-            .is_setup_code_valid(employee.clone(), mark, self.clock.now_for_lifetime(SETUP_CODE_LIFETIME))
-            .await?
-        {
+        let now = self.clock.now_for_lifetime(SETUP_CODE_LIFETIME);
+        if !self.store.is_setup_code_valid(employee.clone(), mark, now).await? {
             return Err(Refusal::SetupCodeWrong.into());
         }
         let slot = self.credential_vault.reserve(Priority::Known, employee)?;

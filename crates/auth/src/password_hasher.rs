@@ -1,7 +1,6 @@
 //! The password hasher. Hashing is slow and takes memory on purpose, so a few dedicated threads do it, and the queue is bounded.
 
 use std::collections::VecDeque;
-use std::fmt;
 use std::io;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -9,7 +8,7 @@ use std::thread;
 use argon2::{Algorithm, Argon2, Block, Params, Version};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
-use deskpass_core::{Digest, EmployeeKey, Entropy, Password};
+use deskpass_core::{Digest, EmployeeKey, Entropy, Password, opaque_debug};
 use subtle::ConstantTimeEq as _;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
@@ -95,9 +94,6 @@ pub(crate) struct HashSlot {
 
 impl PasswordHasher {
     /// Starts the hasher, with half as many threads as there are processors.
-    ///
-    /// # Errors
-    /// When the system cannot start a thread.
     pub(crate) fn start(key: &[u8; 32]) -> io::Result<Self> {
         Self::with_threads(key, thread::available_parallelism().map_or(1, |all| (all.get() / 2).max(1)))
     }
@@ -233,17 +229,7 @@ fn lower_thread_priority() {
 #[cfg(not(target_os = "linux"))]
 fn lower_thread_priority() {}
 
-impl fmt::Debug for PasswordHasher {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("PasswordHasher")
-    }
-}
-
-impl fmt::Debug for HashQueue {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("HashQueue")
-    }
-}
+opaque_debug!(PasswordHasher, HashQueue);
 
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]

@@ -12,9 +12,6 @@ impl Auth {
     }
 
     /// Requires that the caller may perform the operation in this scope.
-    ///
-    /// # Errors
-    /// A refusal when the caller may not.
     pub fn permits(
         &self,
         caller: &ActiveUser,
@@ -29,9 +26,6 @@ impl Auth {
 
 impl ActiveUser {
     /// Requires that the active role is one of these.
-    ///
-    /// # Errors
-    /// A refusal when it is not.
     pub fn acts_as(&self, roles: Roles) -> Result<(), Refusal> {
         if roles.holds(self.0.session().current_role) { Ok(()) } else { Err(Refusal::RoleNeeded(roles)) }
     }

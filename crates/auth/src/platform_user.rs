@@ -15,7 +15,6 @@ use crate::{Auth, Error, Refusal};
 /// How long a sign-in waits for the user's profile.
 const PROFILE_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// A user whom the platform vouches for.
 #[derive(Clone, Debug)]
 pub(crate) enum PlatformUser {
     /// An employee who can sign in.
@@ -30,7 +29,6 @@ impl Auth {
         self.platform.exchange_code(code).await.map_err(classify_code_error)
     }
 
-    /// Finds the employee of an identity.
     pub(crate) async fn resolve_user(&self, identity: &Identity) -> Result<PlatformUser, Error> {
         let (key, id) = self.employee_key(identity)?;
         // Fetched for every identity, including those that act as another employee.

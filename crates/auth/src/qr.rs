@@ -13,7 +13,6 @@ use crate::audit::Attempt;
 use crate::sign_in::{SignInProof, SignInRequest};
 use crate::{Auth, Error, Refusal};
 
-/// How long a QR code is valid.
 const QR_LIFETIME: Duration = Duration::from_mins(3);
 
 /// A new QR sign-in.
@@ -62,14 +61,6 @@ impl Poller {
     }
 }
 
-/// The phone that scanned a code.
-#[derive(Debug)]
-pub(crate) struct Phone {
-    pub(crate) visitor: ClientInfo,
-    /// Whether another page opened the link, according to the phone's browser.
-    pub(crate) opened_by_page: bool,
-}
-
 /// The question that a phone is asked.
 #[derive(Debug)]
 pub struct ConfirmationPrompt {
@@ -87,9 +78,6 @@ pub struct ConfirmationPrompt {
 
 impl Auth {
     /// Begins a QR sign-in, bound to the browser's cookie if there is one.
-    ///
-    /// # Errors
-    /// When the system provides no randomness, or the shared state fails.
     pub async fn issue_ticket(
         &self,
         source: LoginSource,
@@ -102,10 +90,8 @@ impl Auth {
         let sign_in = self.new_ticketed_sign_in(&ticket, asked, bound_to, QR_LIFETIME)?;
         let expires_at = sign_in.expires_at;
         self.shared.sign_ins.put(ticket.digest(), sign_in, now).await?;
-        self.shared
-            .scan_ids
-            .put(scan_id.digest(), SignInPointer { to: ticket.digest(), until: expires_at }, now)
-            .await?;
+        let pointer = SignInPointer { to: ticket.digest(), until: expires_at };
+        self.shared.scan_ids.put(scan_id.digest(), pointer, now).await?;
         self.count_step(SignInStep::QrShown);
         Ok(IssuedTicket { ticket, scan_id, lifetime: QR_LIFETIME, expires_at })
     }
@@ -188,34 +174,25 @@ impl Auth {
         &self,
         scan_id: &str,
         who: IdentifiedPerson,
-        phone: Phone,
+        phone: ClientInfo,
+        opened_by_page: bool,
     ) -> Result<Secret<Confirm>, Error> {
         let scan_id = Secret::<ScanId>::parse(scan_id).map_err(|_| Refusal::SignInOver)?;
         if self.store.person(&who.key).await?.is_some_and(|person| person.disabled) {
             return Err(Refusal::Disabled.into());
         }
         let (now, confirm) = (self.clock.now(), Secret::generate(&self.entropy)?);
-        let to = self
-            .shared
-            .scan_ids
-            .read_with(&scan_id.digest(), now, |pointer| pointer.to)
-            .await?
-            .ok_or(Refusal::SignInOver)?;
-        let Phone { visitor: phone, opened_by_page } = phone;
+        let to = self.shared.scan_ids.read_with(&scan_id.digest(), now, |pointer| pointer.to).await?;
+        let to = to.ok_or(Refusal::SignInOver)?;
         let claim = PhoneClaim { confirm: confirm.digest(), who, phone, opened_by_page, shown: false };
         let scanned = self.advance(&to, |sign_in| sign_in.scanned(claim.clone())).await?;
         self.count_step(SignInStep::QrScanned);
-        self.shared
-            .claims
-            .put(confirm.digest(), SignInPointer { to, until: scanned.expires_at + REDELIVERY_PERIOD }, now)
-            .await?;
+        let pointer = SignInPointer { to, until: scanned.expires_at + REDELIVERY_PERIOD };
+        self.shared.claims.put(confirm.digest(), pointer, now).await?;
         Ok(confirm)
     }
 
-    /// The question that a phone is asked. Reading it changes nothing.
-    ///
-    /// # Errors
-    /// When the sign-in is decided or expired, or the shared state fails.
+    /// The question that a phone is asked. Reading it changes nothing. Refused if the sign-in is decided or expired.
     pub async fn confirmation_prompt(&self, confirm: &str) -> Result<ConfirmationPrompt, Error> {
         let (ticket, confirm) = self.ticket_of_confirm(confirm).await?;
         let now = self.clock.now();
@@ -232,19 +209,14 @@ impl Auth {
     }
 
     /// Records that the phone's page has shown the prompt long enough to be read; returns the prompt again.
-    ///
-    /// # Errors
-    /// When the sign-in is decided or expired, or the shared state fails.
     pub async fn mark_prompt_shown(&self, confirm: &str) -> Result<ConfirmationPrompt, Error> {
         let (ticket, digest) = self.ticket_of_confirm(confirm).await?;
         self.advance(&ticket, |sign_in| sign_in.shown(digest)).await?;
         self.confirmation_prompt(confirm).await
     }
 
-    /// Confirms the sign-in from the phone. Must run to completion, whether or not the phone waits for it.
-    ///
-    /// # Errors
-    /// When the sign-in is decided or expired, or the user may not sign in.
+    /// Confirms the sign-in from the phone. Must run to completion, whether or not the phone waits for it. Refused if the
+    /// sign-in is decided or expired, or the user may not sign in.
     pub async fn confirm(&self, confirm: &str) -> Result<(), Error> {
         let (ticket, confirm) = self.ticket_of_confirm(confirm).await?;
         let since = self.clock.now();
@@ -282,10 +254,7 @@ impl Auth {
         Ok(begun.shown())
     }
 
-    /// Cancels the sign-in from the phone.
-    ///
-    /// # Errors
-    /// When the sign-in is decided or expired, or the shared state fails.
+    /// Cancels the sign-in from the phone. Refused if the sign-in is decided or expired.
     pub async fn cancel(&self, confirm: &str) -> Result<(), Error> {
         let ConfirmationPrompt { asked, who, phone, .. } = self.confirmation_prompt(confirm).await?;
         let (ticket, confirm) = self.ticket_of_confirm(confirm).await?;

@@ -15,14 +15,9 @@ pub const RECENT_SIGN_IN: Duration = Duration::from_mins(5);
 const MAX_FUTURE_START: Duration = Duration::from_mins(1);
 
 impl Auth {
-    /// Whether the session began minutes ago with direct platform vouching.
-    pub(crate) fn has_recent_platform_sign_in(&self, session: &Session) -> bool {
-        session.is_vouched_for() && self.is_recent(session)
-    }
-
-    /// The same for either kind of token. A partial session has only a password behind it.
+    /// Whether the session began minutes ago with direct platform vouching. A partial session has only a password behind it.
     pub(crate) fn is_recently_vouched_for(&self, bearer: &PartialOrFull) -> bool {
-        matches!(bearer, PartialOrFull::Full(holder) if self.has_recent_platform_sign_in(holder.session()))
+        matches!(bearer, PartialOrFull::Full(holder) if bearer.is_vouched_for() && self.is_recent(holder.session()))
     }
 
     /// Requires a session that may set a first password: one that began minutes ago with platform vouching.

@@ -7,18 +7,12 @@ use crate::{Auth, Error, Refusal, TokenError};
 
 impl Auth {
     /// Requires that the service key exists, active or not.
-    ///
-    /// # Errors
-    /// When there is no such key, or the store fails.
     pub async fn require_service_key(&self, id: &str) -> Result<(), Error> {
         let known = self.store.service_key(id.to_owned()).await?;
         if known.is_some() { Ok(()) } else { Err(Refusal::NoSuchKey.into()) }
     }
 
-    /// Authenticates a service by its key, and requires a scope.
-    ///
-    /// # Errors
-    /// A refusal that names the problem with the key, or a failure of the store.
+    /// Authenticates a service by its key, and requires a scope. A refusal names the problem with the key.
     pub async fn authenticate_service(&self, key: &str, scope: ServiceScope) -> Result<ServiceKey, Error> {
         let problem = |problem| Error::Refused(Refusal::Token(problem));
         let key = Secret::<ServiceKeyKind>::parse(key).map_err(|_| problem(TokenError::Malformed))?;

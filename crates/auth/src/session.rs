@@ -25,7 +25,7 @@ pub struct TokenHolder {
     /// How long the session still lasts.
     pub remaining: Duration,
     /// Whether the active role is not allowed at the client's address.
-    address_denied: bool,
+    pub(crate) address_denied: bool,
     /// The client's address, if it is known.
     from: Option<IpAddr>,
 }
@@ -53,11 +53,6 @@ impl TokenHolder {
         self.digest
     }
 
-    /// Whether the active role is not allowed at the client's address.
-    pub(crate) fn is_address_denied(&self) -> bool {
-        self.address_denied
-    }
-
     /// The author of a change to the employee's own account, in any role and from any address.
     pub(crate) fn as_author(&self, now: Timestamp) -> ChangeAuthor {
         ChangeAuthor::Session(self.actor(None, None, now))
@@ -78,9 +73,6 @@ impl TokenHolder {
     }
 
     /// The active user, unless the role was taken away or is not allowed at the client's address.
-    ///
-    /// # Errors
-    /// When the role was taken away or is not allowed.
     pub fn into_active_user(self) -> Result<ActiveUser, Refusal> {
         let role = self.session().current_role;
         match self.roles.holds(role) {
@@ -99,10 +91,8 @@ impl ActiveUser {
 }
 
 impl Auth {
-    /// Identifies the holder of a token, and checks the client's address if it is known.
-    ///
-    /// # Errors
-    /// A refusal that names the problem with the token, or a failure of the store. In doubt, the token is not valid.
+    /// Identifies the holder of a token, and checks the client's address if it is known. A refusal names the problem with the
+    /// token. In doubt, the token is not valid.
     pub async fn authenticate(&self, token: &str, from: Option<IpAddr>) -> Result<TokenHolder, Error> {
         let problem = |problem| Error::Refused(Refusal::Token(problem));
         let secret = Secret::<Access>::parse(token).map_err(|_| problem(classify_bad_token(token)))?;
@@ -121,9 +111,6 @@ impl Auth {
     }
 
     /// Checks the caller again: the body of a request may arrive long after its head.
-    ///
-    /// # Errors
-    /// When the session has ended or its role is not valid any more, or the store fails.
     pub async fn reauthenticate(&self, caller: &ActiveUser) -> Result<ActiveUser, Error> {
         self.reauthenticate_digest(caller.0.digest, caller.0.from).await
     }
@@ -138,9 +125,6 @@ impl Auth {
     }
 
     /// Identifies the holder of the token with this digest, without an address. Does not count as a use of the session.
-    ///
-    /// # Errors
-    /// A refusal that names the problem with the token, or a failure of the store.
     pub async fn authenticate_untouched(&self, digest: Digest) -> Result<TokenHolder, Error> {
         let problem = |problem| Error::Refused(Refusal::Token(problem));
         let record = match self.store.session(&digest).await? {
@@ -158,10 +142,7 @@ impl Auth {
         Ok(TokenHolder { digest, record, roles, remaining, address_denied: false, from: None })
     }
 
-    /// Ends the session. After this returns, the token is never valid again.
-    ///
-    /// # Errors
-    /// When the session has ended already, or the store fails.
+    /// Ends the session. After this returns, the token is never valid again. Refused if the session has ended already.
     pub async fn logout(&self, holder: &TokenHolder, visitor: &ClientInfo) -> Result<(), Error> {
         let now = self.clock.now();
         let entry = self.entry(AuditEvent::Logout, holder.session(), now, visitor)?;
@@ -172,14 +153,10 @@ impl Auth {
         Err(self.end_reason(holder).await?.into())
     }
 
-    /// Switches the active role to the one called `name`. The token and the expiry stay the same.
-    ///
-    /// # Errors
-    /// When the role is not held or the session has ended meanwhile, or the store fails.
+    /// Switches the active role to the one called `name`, if it is held. The token and the expiry stay the same.
     pub async fn switch_role(&self, holder: &TokenHolder, name: &str, visitor: &ClientInfo) -> Result<Session, Error> {
-        let switched = self.switch_role_unaudited(holder, name, visitor).await;
-        self.audit_outcome(Attempt::in_session(holder.session(), AuditEvent::SwitchRoleRefused, visitor), switched)
-            .await
+        let attempt = Attempt::in_session(holder.session(), AuditEvent::SwitchRoleRefused, visitor);
+        self.audit_outcome(attempt, self.switch_role_unaudited(holder, name, visitor).await).await
     }
 
     async fn switch_role_unaudited(

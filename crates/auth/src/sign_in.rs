@@ -72,14 +72,6 @@ impl SignInProof {
     }
 }
 
-/// The roles in which a user could act.
-#[derive(Debug)]
-pub(crate) struct AvailableRoles {
-    pub(crate) roles: Roles,
-    /// The default role among them.
-    lent: Option<DefaultRoleGrant>,
-}
-
 /// The default role of a user who holds no other.
 #[derive(Clone, Copy, Debug)]
 pub struct DefaultRoleGrant {
@@ -89,7 +81,6 @@ pub struct DefaultRoleGrant {
     pub by_record: bool,
 }
 
-/// A session that has just begun.
 #[derive(Debug)]
 pub(crate) struct StartedSession {
     pub(crate) session: Session,
@@ -136,11 +127,10 @@ impl Auth {
         if person.disabled {
             return Err(Refusal::Disabled.into());
         }
-        let AvailableRoles { roles, lent } = self.available_roles(&person, request.method, &request.proof).await?;
+        let (roles, lent) = self.available_roles(&person, request.method, &request.proof).await?;
         let role = self.initial_role(roles, request.role, request.visitor).await?;
         let session = self.build_session(&person, role, lent, &request);
-        // The transaction checks again that the employee is enabled and that the default role still applies. Other roles are
-        // checked at every use.
+        // The transaction checks again that the employee is enabled and the default role applies. Other roles: at every use.
         let network = self.sign_in_network(&session, request.visitor, phone)?;
         match self.store.begin_session(self.new_session(token, &session, lent, &request, network)?).await? {
             BeginOutcome::Begun => {}
@@ -169,28 +159,25 @@ impl Auth {
 
     /// The roles of a user who signs in through the platform, and the default role among them.
     pub async fn platform_sign_in_roles(&self, person: &Person) -> Result<(Roles, Option<DefaultRoleGrant>), Error> {
-        let AvailableRoles { roles, lent } =
-            self.available_roles(person, LoginMethod::Qrcode, &SignInProof::Platform).await?;
-        Ok((roles, lent))
+        self.available_roles(person, LoginMethod::Qrcode, &SignInProof::Platform).await
     }
 
-    /// The roles of a user in a session that begins with this method and proof.
+    /// The roles of a user in a session that begins with this method and proof, and the default role among them.
     pub(crate) async fn available_roles(
         &self,
         person: &Person,
         method: LoginMethod,
         proof: &SignInProof,
-    ) -> Result<AvailableRoles, Error> {
+    ) -> Result<(Roles, Option<DefaultRoleGrant>), Error> {
         let admitted = |lent| self.policy.effective_roles(method, proof.vouching(), lent, person.roles);
         if !admitted(None).is_empty() {
-            return Ok(AvailableRoles { roles: admitted(None), lent: None });
+            return Ok((admitted(None), None));
         }
         let lent = self.default_role(person, proof).await?;
-        Ok(AvailableRoles { roles: admitted(lent.map(|lent| lent.role)), lent })
+        Ok((admitted(lent.map(|lent| lent.role)), lent))
     }
 
-    /// The default role of a user who would have none: that of the agent record, or else the deployment's, if the platform
-    /// vouches for the user.
+    /// The default role of a user without roles: that of the agent record, or else the deployment's, if the platform vouches.
     async fn default_role(&self, person: &Person, proof: &SignInProof) -> Result<Option<DefaultRoleGrant>, Error> {
         let usual = match proof {
             SignInProof::Platform | SignInProof::Linked(_) => self.policy.default_role,

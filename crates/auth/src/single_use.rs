@@ -30,7 +30,6 @@ pub(crate) const PENDING_LIFETIME: Duration = Duration::from_mins(3);
 const CLOCK_SKEW: Duration = Duration::from_mins(5);
 /// How long a failing request waits for its use to be undone, and the pause between attempts.
 const UNDO_RETRY_PAUSE: Duration = Duration::from_millis(500);
-/// The number of attempts to undo a use.
 const MAX_UNDO_ATTEMPTS: usize = 10;
 
 impl SingleUse {
@@ -42,7 +41,6 @@ impl SingleUse {
         }
     }
 
-    /// The lifetime of the record.
     const fn lifetime(self) -> Duration {
         match self {
             Self::Code => CODE_LIFETIME,

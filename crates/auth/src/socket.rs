@@ -57,10 +57,8 @@ pub enum SocketEvent {
 }
 
 impl Auth {
-    /// Opens a socket, which gets the messages since `last`. Also returns whether none of them is missing.
-    ///
-    /// # Errors
-    /// When the active role may not open such a socket, or this node has not loaded the messages yet.
+    /// Opens a socket, which gets the messages since `last`. Also returns whether none of them is missing. Refused if the
+    /// active role may not open such a socket; fails until this node has loaded the messages.
     pub async fn open_socket(
         &self,
         caller: &ActiveUser,
@@ -74,7 +72,7 @@ impl Auth {
         }
         self.shared.messages.wait_until_loaded().await?;
         let guard = self.sockets.take(SocketConnection::new(&caller.0, kind, from), self.policy.sockets_per_employee);
-        let start = self.shared.messages.start_position(&guard.connection().reader(), last, self.clock.now());
+        let start = self.shared.messages.start_position(&guard.connection.reader(), last, self.clock.now());
         let (seen, joined) = (start.seen, start.joined.into());
         let (connected_at, joining, pending_message) = (self.shared.messages.newest(), None, None);
         Ok((Socket { guard, seen, joined, joining, role, warned: false, connected_at, pending_message }, start.resumed))
@@ -82,12 +80,12 @@ impl Auth {
 
     /// Revalidates a connection that is stale. After a failure it stays stale.
     async fn revalidate(&self, connection: &SocketConnection) -> Result<(), Error> {
-        if connection.expires_at() <= self.clock.now() {
+        if connection.expires_at <= self.clock.now() {
             connection.end(CloseReason::Refused(Refusal::Token(TokenError::Expired)));
             return Ok(());
         }
         let Some(generation) = connection.stale_generation() else { return Ok(()) };
-        match self.reauthenticate_digest(connection.digest(), Some(connection.from())).await {
+        match self.reauthenticate_digest(connection.digest, Some(connection.from)).await {
             Ok(caller) => connection.mark_valid(caller.0.session().current_role, generation),
             Err(Error::Refused(refusal)) => connection.end(CloseReason::Refused(refusal)),
             Err(internal) => return Err(internal),
@@ -110,7 +108,7 @@ impl Socket {
     pub async fn next(&mut self, auth: &Auth) -> SocketEvent {
         loop {
             let (message, seen) = self.peek(auth);
-            match auth.revalidate(self.guard.connection()).await {
+            match auth.revalidate(&self.guard.connection).await {
                 Ok(()) => {
                     if let Some(event) = self.session_event(auth) {
                         return event;
@@ -125,25 +123,25 @@ impl Socket {
                 // Nothing is sent in doubt. The connection is checked again when the store recovers, or by the next tick.
                 Err(error) => tracing::debug!(%error, "could not revalidate a socket"),
             }
-            self.guard.connection().woken().await;
+            self.guard.connection.wake.notified().await;
         }
     }
 
     /// Waits until the socket is closed or the client lags too far behind. For use while a write to the client is pending.
     pub async fn closed(&mut self, auth: &Auth) -> CloseReason {
         loop {
-            let _ = auth.revalidate(self.guard.connection()).await;
-            if let Some(end) = self.guard.connection().ended() {
+            let _ = auth.revalidate(&self.guard.connection).await;
+            if let Some(end) = self.guard.connection.ended() {
                 return end;
             }
-            let reader = self.guard.connection().reader();
+            let reader = self.guard.connection.reader();
             if auth.shared.messages.is_lagging(self.seen.max(self.connected_at), &reader, MAX_UNREAD_MESSAGES) {
                 return CloseReason::TooSlow;
             }
             let mut seen = self.seen;
             let waiting = auth.shared.messages.next_after(&mut seen, &reader);
             self.pending_message = self.pending_message.or(waiting.map(|message| message.id));
-            self.guard.connection().woken().await;
+            self.guard.connection.wake.notified().await;
         }
     }
 
@@ -154,14 +152,10 @@ impl Socket {
             return (Some(Arc::clone(message)), seen);
         }
         let messages = &auth.shared.messages;
-        if self
-            .pending_message
-            .take()
-            .is_some_and(|pending_message| pending_message > self.seen && messages.is_evicted(pending_message))
-        {
-            self.guard.connection().end(CloseReason::TooSlow);
+        if self.pending_message.take().is_some_and(|pending| pending > self.seen && messages.is_evicted(pending)) {
+            self.guard.connection.end(CloseReason::TooSlow);
         }
-        (messages.next_after(&mut seen, &self.guard.connection().reader()), seen)
+        (messages.next_after(&mut seen, &self.guard.connection.reader()), seen)
     }
 
     fn mark_sent(&mut self, message: &StoredMessage) {
@@ -173,7 +167,7 @@ impl Socket {
 
     /// The next event of the session itself.
     fn session_event(&mut self, auth: &Auth) -> Option<SocketEvent> {
-        let connection = self.guard.connection();
+        let connection = &self.guard.connection;
         if let Some(end) = connection.ended() {
             return Some(SocketEvent::Closed(end));
         }
@@ -182,7 +176,7 @@ impl Socket {
             self.role = role;
             return Some(SocketEvent::RoleChanged(role));
         }
-        let remaining = connection.expires_at().since(auth.clock.now());
+        let remaining = connection.expires_at.since(auth.clock.now());
         if remaining <= EXPIRY_WARNING && !self.warned {
             self.warned = true;
             return Some(SocketEvent::ExpiresSoon(remaining));

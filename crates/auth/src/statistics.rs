@@ -1,12 +1,17 @@
-//! Counters for the steps of a sign-in.
+//! Statistics of sign-ins.
 
-use deskpass_store::SignInStep;
+use deskpass_core::Timestamp;
+use deskpass_store::{HourlyCounts, SignInStep};
 
-use crate::Auth;
+use crate::{Auth, Error};
 
 impl Auth {
-    /// Counts a step of a sign-in.
     pub(crate) fn count_step(&self, step: SignInStep) {
         self.store.count_step(step, self.clock.now());
+    }
+
+    /// The hourly counts between two times, oldest first. Hours without events are left out.
+    pub async fn statistics(&self, from: Timestamp, to: Timestamp) -> Result<Vec<HourlyCounts>, Error> {
+        Ok(self.store.statistics(from, to).await?)
     }
 }

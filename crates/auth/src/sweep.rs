@@ -15,10 +15,7 @@ impl Auth {
     /// Sweeps, unless another node has just done so; returns how many rows were removed.
     pub async fn sweep_with_lease(&self) -> Result<usize, Error> {
         let now = self.clock.now();
-        if self.clock.was_set_within(CLOCK_SET_GRACE) {
-            return Ok(0);
-        }
-        if !self.store.claim_sweep(now, now + SWEEP_LEASE).await? {
+        if self.clock.was_set_within(CLOCK_SET_GRACE) || !self.store.claim_sweep(now, now + SWEEP_LEASE).await? {
             return Ok(0);
         }
         // Rows from before terms existed, and rows that a node of the former version has added.
@@ -33,12 +30,9 @@ impl Auth {
         loop {
             // The service's clock may start ahead of the machine's. A record must be old by both.
             let now = self.clock.now().min(self.clock.wall());
-            let step = self.store.sweep(now, now - self.policy.session_lifetime, SWEEP_BATCH_SIZE).await?;
-            let step = step
-                + self
-                    .store
-                    .prune_log(now - self.policy.log_retention, self.chain_key.clone(), SWEEP_BATCH_SIZE)
-                    .await?;
+            let swept = self.store.sweep(now, now - self.policy.session_lifetime, SWEEP_BATCH_SIZE).await?;
+            let oldest = now - self.policy.log_retention;
+            let step = swept + self.store.prune_log(oldest, self.chain_key.clone(), SWEEP_BATCH_SIZE).await?;
             gone += step;
             if step == 0 {
                 return Ok(gone);

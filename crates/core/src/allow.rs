@@ -81,8 +81,7 @@ impl fmt::Display for AllowLists {
     }
 }
 
-/// Converts a network to its canonical form: no host bits, and IPv4 instead of IPv4-mapped IPv6, because the addresses it is
-/// compared with are in that form too.
+/// Converts a network to its canonical form, like the addresses it is compared with: no host bits, no IPv4-mapped IPv6.
 fn plain(network: IpNet) -> IpNet {
     unmap_ipv4(network.trunc())
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 
 use crate::Roles;
 
@@ -23,26 +23,11 @@ impl InvalidId {
 }
 
 /// A corporation on the platform.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct CorpId(Arc<str>);
-
-impl Serialize for CorpId {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&self.0)
-    }
-}
-
-impl<'de> Deserialize<'de> for CorpId {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        String::deserialize(deserializer).map(|id| Self(id.into()))
-    }
-}
 
 impl CorpId {
     /// Parses a corporation's identifier.
-    ///
-    /// # Errors
-    /// When the length or a character is invalid.
     pub fn parse(text: &str) -> Result<Self, InvalidId> {
         check(text, "0-9 A-Z a-z _ -", |c| c == b'_' || c == b'-').map(|()| Self(text.into()))
     }
@@ -60,9 +45,6 @@ pub struct EmployeeId(Arc<str>);
 
 impl EmployeeId {
     /// Parses an employee's identifier.
-    ///
-    /// # Errors
-    /// When the length or a character is invalid.
     pub fn parse(text: &str) -> Result<Self, InvalidId> {
         check(text, "0-9 A-Z a-z _ @ . -", |c| b"_@.-".contains(&c)).map(|()| Self(text.into()))
     }
@@ -80,7 +62,7 @@ fn check(text: &str, allowed: &'static str, extra: impl Fn(u8) -> bool) -> Resul
 }
 
 /// The unique key of an employee: corporation and canonical identifier in one small value.
-#[derive(Clone, PartialEq, Eq, Hash)]
+#[derive(Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct EmployeeKey(Arc<str>);
 
 impl EmployeeKey {
@@ -119,18 +101,6 @@ impl EmployeeKey {
     fn parts(&self) -> (&str, &str) {
         // No identifier contains a slash, so the first slash is the separator.
         self.0.split_once('/').unwrap_or_default()
-    }
-}
-
-impl Serialize for EmployeeKey {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&self.0)
-    }
-}
-
-impl<'de> Deserialize<'de> for EmployeeKey {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        String::deserialize(deserializer).map(|key| Self(key.into()))
     }
 }
 

@@ -23,9 +23,6 @@ impl Entropy {
     }
 
     /// Returns `N` fresh random bytes.
-    ///
-    /// # Errors
-    /// When the source fails.
     pub fn bytes<const N: usize>(&self) -> Result<[u8; N], NoEntropy> {
         let mut bytes = [0; N];
         (self.0)(&mut bytes)?;

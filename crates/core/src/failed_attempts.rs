@@ -40,10 +40,7 @@ impl FailedAttempts {
         Self { recent: 0, in_a_row: 0, last_at: Timestamp::from_millis(0) }
     }
 
-    /// Counts an attempt.
-    ///
-    /// # Errors
-    /// When the account is locked out, and for how long; the attempt must not be counted then.
+    /// Counts an attempt. The error is the lockout; the attempt must not be counted then.
     pub fn count_attempt(self, now: Timestamp) -> Result<Self, Lockout> {
         if let Some(lockout) = self.lockout(now) {
             return Err(lockout);

@@ -7,8 +7,7 @@ use std::time::Duration;
 
 use crate::Timestamp;
 
-/// A rate limit: a number of requests per period. All of them may come at once; after that, requests are admitted evenly spread
-/// over the period.
+/// A rate limit: a number of requests per period. All may come at once; further ones are admitted evenly over the period.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rate {
     count: u32,
@@ -72,10 +71,7 @@ impl Rate {
         self.step.saturating_mul(i64::from(self.count))
     }
 
-    /// Admits a request and returns the new debt.
-    ///
-    /// # Errors
-    /// When the request is too early: the remaining wait, in milliseconds.
+    /// Admits a request and returns the new debt. If it is too early, the error is the remaining wait, in whole milliseconds.
     pub fn admit(self, debt: Debt, now: Timestamp) -> Result<Debt, Duration> {
         let now = now.millis().saturating_mul(MILLI);
         let limit = now.saturating_add(self.span());
@@ -86,7 +82,6 @@ impl Rate {
     }
 }
 
-/// Microseconds in a millisecond.
 const MILLI: i64 = 1_000;
 
 #[cfg(test)]

@@ -2,81 +2,40 @@
 
 use std::net::{IpAddr, Ipv4Addr};
 
-use serde::de::Error as _;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 
+use crate::named_enum::named_enum;
 use crate::{ClientAddress, Role, is_invisible};
 
-/// The method of a sign-in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum LoginMethod {
-    /// A phone scanned a QR code and confirmed.
-    Qrcode,
-    /// The platform's redirect carried an authorization code.
-    Oauth2,
-    /// A user of a connected corporation was bound to an employee.
-    Bind,
-    /// An agent entered a password and a one-time password.
-    Password,
-    /// A development route, without the platform.
-    Dev,
-}
-
-impl LoginMethod {
-    /// Every method.
-    pub const ALL: [Self; 5] = [Self::Qrcode, Self::Oauth2, Self::Bind, Self::Password, Self::Dev];
-
-    /// The names of all methods.
-    pub const NAMES: &'static [&'static str] =
-        &[Self::Qrcode.name(), Self::Oauth2.name(), Self::Bind.name(), Self::Password.name(), Self::Dev.name()];
-
-    /// The name in records and responses.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Qrcode => "qrcode",
-            Self::Oauth2 => "oauth2",
-            Self::Bind => "bind",
-            Self::Password => "password",
-            Self::Dev => "dev",
-        }
-    }
-
-    /// The method with this name.
-    #[must_use]
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|method| method.name() == name)
+named_enum! {
+    /// The method of a sign-in.
+    LoginMethod {
+        /// A phone scanned a QR code and confirmed.
+        Qrcode => "qrcode",
+        /// The platform's redirect carried an authorization code.
+        Oauth2 => "oauth2",
+        /// A user of a connected corporation was bound to an employee.
+        Bind => "bind",
+        /// An agent entered a password and a one-time password.
+        Password => "password",
+        /// A development route, without the platform.
+        Dev => "dev",
     }
 }
 
-/// The client that requested the sign-in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum LoginSource {
-    /// The employees' web client.
-    H5,
-    /// The agents' client.
-    ItAgent,
-    /// The administration client.
-    ItAdmin,
+named_enum! {
+    /// The client that requested the sign-in.
+    LoginSource {
+        /// The employees' web client.
+        H5 => "h5",
+        /// The agents' client.
+        ItAgent => "itagent",
+        /// The administration client.
+        ItAdmin => "itadmin",
+    }
 }
 
 impl LoginSource {
-    /// Every client.
-    pub const ALL: [Self; 3] = [Self::H5, Self::ItAgent, Self::ItAdmin];
-
-    /// The names of all clients.
-    pub const NAMES: [&'static str; 3] = [Self::H5.name(), Self::ItAgent.name(), Self::ItAdmin.name()];
-
-    /// The name in records and responses.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::H5 => "h5",
-            Self::ItAgent => "itagent",
-            Self::ItAdmin => "itadmin",
-        }
-    }
-
     /// The client for users who act in this role.
     #[must_use]
     pub const fn of(role: Role) -> Self {
@@ -85,31 +44,6 @@ impl LoginSource {
             Role::Agent => Self::ItAgent,
             Role::User | Role::Supervisor | Role::Security => Self::H5,
         }
-    }
-
-    /// The source with this name.
-    #[must_use]
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|source| source.name() == name)
-    }
-}
-
-impl Serialize for LoginMethod {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.name())
-    }
-}
-
-impl Serialize for LoginSource {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.name())
-    }
-}
-
-impl<'de> Deserialize<'de> for LoginSource {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let name = String::deserialize(deserializer)?;
-        Self::from_name(&name).ok_or_else(|| D::Error::custom("no such client"))
     }
 }
 

@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use crate::named_enum::named_enum;
 use crate::{CorpId, EmployeeKey, Role, Roles};
 
 /// The kind of a message. The set is closed.
@@ -58,35 +59,17 @@ impl MessageKind {
     }
 }
 
-/// The client that a socket belongs to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum SocketKind {
-    /// The employees' client.
-    Employee,
-    /// The agents' client.
-    Agent,
+named_enum! {
+    /// The client that a socket belongs to.
+    SocketKind {
+        /// The employees' client.
+        Employee => "employee",
+        /// The agents' client.
+        Agent => "agent",
+    }
 }
 
 impl SocketKind {
-    /// The names of all kinds.
-    pub const NAMES: [&'static str; 2] = [Self::Employee.name(), Self::Agent.name()];
-
-    /// The name of the kind.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Employee => "employee",
-            Self::Agent => "agent",
-        }
-    }
-
-    /// The kind with exactly this name.
-    #[must_use]
-    pub fn from_name(name: &str) -> Option<Self> {
-        [Self::Employee, Self::Agent].into_iter().find(|kind| kind.name() == name)
-    }
-
     /// The active roles that may open a socket of this kind, if restricted.
     #[must_use]
     pub fn roles(self) -> Option<Roles> {
@@ -262,9 +245,6 @@ pub enum ChunkOutOfOrder {
 impl StreamProgress {
     /// The progress after this chunk. `None` for a chunk that was received before: its sender did not receive the
     /// acknowledgement. A reply may begin with any number.
-    ///
-    /// # Errors
-    /// When the chunk is out of order.
     pub fn advance(was: Option<Self>, chunk: &Chunk) -> Result<Option<Self>, ChunkOutOfOrder> {
         let next = Self { next: chunk.seq.saturating_add(1), done: chunk.done };
         match was {

@@ -54,9 +54,6 @@ pub enum InvalidNetwork {
 
 /// Parses a network; an address without a prefix length stands for itself. A network of IPv4-mapped addresses becomes the IPv4
 /// network, because the addresses it is compared with are IPv4 too.
-///
-/// # Errors
-/// When the text is not a network or is ambiguous.
 pub fn parse_network(text: &str) -> Result<IpNet, InvalidNetwork> {
     let network = read(text).ok_or(InvalidNetwork::Unreadable)?;
     if network.trunc() != network {

@@ -3,9 +3,9 @@
 mod normalized;
 mod strength;
 
-use std::fmt;
-
 use normalized::NormalizedText;
+
+use crate::opaque_debug;
 
 /// A password as the user typed it, correct or not. Its `Debug` output hides the text.
 #[derive(Clone, PartialEq, Eq)]
@@ -28,11 +28,7 @@ impl Password {
     }
 }
 
-impl fmt::Debug for Password {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Password")
-    }
-}
+opaque_debug!(Password);
 
 /// The reason why a password is rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,7 +60,7 @@ pub fn weakness(password: &str, about: &[&str]) -> Option<Weakness> {
         _ => return Some(Weakness::TooLong),
     }
     let folded = NormalizedText::of(password);
-    if is_monotonous(folded.plain()) {
+    if is_monotonous(&folded.plain) {
         Some(Weakness::Monotonous)
     } else if is_personal(&folded, about) {
         Some(Weakness::Personal)

@@ -111,9 +111,6 @@ impl PendingSignIn {
     }
 
     /// Records that a phone scanned the code. The first phone wins.
-    ///
-    /// # Errors
-    /// When another phone was first.
     pub fn scanned(self, claim: PhoneClaim) -> Result<Self, InvalidTransition> {
         match self.stage {
             SignInStage::Waiting => Ok(Self { stage: SignInStage::Scanned(claim), ..self }),
@@ -134,9 +131,6 @@ impl PendingSignIn {
     }
 
     /// Records that the phone's page has shown the question to the user. Repetition has no effect.
-    ///
-    /// # Errors
-    /// When this phone has no decision to make.
     pub fn shown(self, confirm: Digest) -> Result<Self, InvalidTransition> {
         match self.stage {
             SignInStage::Scanned(claim) if claim.confirm == confirm => {
@@ -147,9 +141,6 @@ impl PendingSignIn {
     }
 
     /// Records the phone's confirmation, once. The sign-in does not expire while the session is being created.
-    ///
-    /// # Errors
-    /// When the phone has already decided, or another phone has the sign-in.
     pub fn confirmed(self, confirm: Digest, now: Timestamp) -> Result<Self, InvalidTransition> {
         let claim = self.may_confirm(confirm, now).ok_or(InvalidTransition)?.clone();
         let expires_at = self.expires_at.max(now + REDELIVERY_PERIOD);
@@ -157,9 +148,6 @@ impl PendingSignIn {
     }
 
     /// Records the phone's rejection, once.
-    ///
-    /// # Errors
-    /// As [`PendingSignIn::confirmed`].
     pub fn cancelled(self, confirm: Digest) -> Result<Self, InvalidTransition> {
         match self.stage {
             SignInStage::Scanned(claim) if claim.confirm == confirm => Ok(Self { stage: SignInStage::Over, ..self }),
@@ -199,9 +187,6 @@ impl PendingSignIn {
     }
 
     /// Records that the token was delivered. From now on, the same response may be repeated for a limited period.
-    ///
-    /// # Errors
-    /// When there is no token yet, or the period is over.
     pub fn delivered(self, now: Timestamp) -> Result<Self, InvalidTransition> {
         let SignInStage::Ready { who, delivered_at, by_phone } = self.stage else { return Err(InvalidTransition) };
         let first = delivered_at.unwrap_or(now);

@@ -1,67 +1,19 @@
 //! Permissions: the scope of each operation on each resource, for each role.
 
-use std::fmt;
-
-use serde::{Serialize, Serializer};
-
 use crate::Role;
-
-/// Defines a closed enum whose variants have names and can be looked up by name.
-macro_rules! named_enum {
-    ($(#[$doc:meta])* $set:ident { $($(#[$said:meta])* $word:ident = $name:literal,)+ }) => {
-        $(#[$doc])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        pub enum $set {
-            $($(#[$said])* $word,)+
-        }
-
-        impl $set {
-            /// All variants, in order.
-            pub const ALL: [Self; [$($name),+].len()] = [$(Self::$word),+];
-
-            /// The names of all variants.
-            pub const NAMES: [&'static str; Self::ALL.len()] = [$($name),+];
-
-            /// The name, as clients see it.
-            #[must_use]
-            pub const fn name(self) -> &'static str {
-                match self {
-                    $(Self::$word => $name,)+
-                }
-            }
-
-            /// The variant with exactly this name; case and blanks matter.
-            #[must_use]
-            pub fn from_name(name: &str) -> Option<Self> {
-                Self::ALL.into_iter().find(|word| word.name() == name)
-            }
-        }
-
-        impl fmt::Display for $set {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(self.name())
-            }
-        }
-
-        impl Serialize for $set {
-            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                serializer.serialize_str(self.name())
-            }
-        }
-    };
-}
+use crate::named_enum::named_enum;
 
 named_enum! {
     /// The object of an operation.
     Resource {
         /// The messages between employees and agents.
-        Conversation = "conversation",
+        Conversation => "conversation",
         /// A request by one user that another user decides.
-        Approval = "approval",
+        Approval => "approval",
         /// The knowledge base.
-        Knowledge = "knowledge",
+        Knowledge => "knowledge",
         /// Employees, their roles and their devices.
-        Account = "account",
+        Account => "account",
     }
 }
 
@@ -69,13 +21,13 @@ named_enum! {
     /// The action on a resource.
     Operation {
         /// Reads it.
-        Read = "read",
+        Read => "read",
         /// Creates it.
-        Create = "create",
+        Create => "create",
         /// Updates it.
-        Update = "update",
+        Update => "update",
         /// Deletes it.
-        Delete = "delete",
+        Delete => "delete",
     }
 }
 
@@ -83,11 +35,11 @@ named_enum! {
     /// The scope of a permission. A wider scope includes the narrower ones.
     PermissionScope {
         /// The resources of the employee.
-        Own = "own",
+        Own => "own",
         /// The resources of the employee's department.
-        Department = "department",
+        Department => "department",
         /// All resources.
-        All = "all",
+        All => "all",
     }
 }
 

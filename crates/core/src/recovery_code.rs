@@ -1,10 +1,8 @@
 //! Printed recovery codes that replace a lost device or password.
 
-use std::fmt;
-
 use data_encoding::BASE32_NOPAD_NOCASE;
 
-use crate::{Digest, EmployeeKey, Entropy, NoEntropy};
+use crate::{Digest, EmployeeKey, Entropy, NoEntropy, opaque_debug};
 
 const CODE_BYTES: usize = 10;
 const GROUP_CHARS: usize = 4;
@@ -15,9 +13,6 @@ pub struct RecoveryCode([u8; CODE_BYTES]);
 
 impl RecoveryCode {
     /// Generates a new code.
-    ///
-    /// # Errors
-    /// When no random bytes are available.
     pub fn generate(entropy: &Entropy) -> Result<Self, NoEntropy> {
         entropy.bytes().map(Self)
     }
@@ -39,19 +34,14 @@ impl RecoveryCode {
         })
     }
 
-    /// The stored digest of the code. Codes cannot be found by guessing without `key`, which is stored elsewhere, and the
-    /// digest is valid only for `owner`.
+    /// The stored digest of the code, valid only for `owner`. Without `key`, which is stored elsewhere, it cannot be guessed.
     #[must_use]
     pub fn digest(&self, key: &[u8; 32], owner: &EmployeeKey) -> Digest {
         Digest::of(&[b"deskpass spare code", key, owner.corp().as_bytes(), owner.id().as_bytes(), &self.0])
     }
 }
 
-impl fmt::Debug for RecoveryCode {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("RecoveryCode")
-    }
-}
+opaque_debug!(RecoveryCode);
 
 /// Whether a character only separates groups: a blank or a dash, including dashes that a word processor substitutes.
 fn is_separator(letter: char) -> bool {

@@ -1,34 +1,26 @@
 //! The five roles, and the set of roles of an employee.
 
-use std::fmt;
+use serde::{Serialize, Serializer};
 
-use serde::de::Error as _;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use crate::named_enum::named_enum;
 
-/// The role in which an employee acts. The set is closed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[repr(u8)]
-pub enum Role {
-    /// Administers the help desk.
-    Admin = 1,
-    /// Answers employees.
-    Agent = 2,
-    /// Asks for help.
-    User = 3,
-    /// Leads agents.
-    Supervisor = 4,
-    /// Investigates incidents.
-    Security = 5,
+named_enum! {
+    /// The role in which an employee acts. The set is closed.
+    Role {
+        /// Administers the help desk.
+        Admin = 1 => "admin",
+        /// Answers employees.
+        Agent = 2 => "agent",
+        /// Asks for help.
+        User = 3 => "user",
+        /// Leads agents.
+        Supervisor = 4 => "supervisor",
+        /// Investigates incidents.
+        Security = 5 => "security",
+    }
 }
 
 impl Role {
-    /// Every role, in the order of their ids.
-    pub const ALL: [Self; 5] = [Self::Admin, Self::Agent, Self::User, Self::Supervisor, Self::Security];
-
-    /// The names of all roles.
-    pub const NAMES: [&'static str; 5] =
-        [Self::Admin.name(), Self::Agent.name(), Self::User.name(), Self::Supervisor.name(), Self::Security.name()];
-
     /// The role's number in the records.
     #[must_use]
     pub const fn id(self) -> i64 {
@@ -41,24 +33,6 @@ impl Role {
         Self::ALL.into_iter().find(|role| role.id() == id)
     }
 
-    /// The role with exactly this name; case and blanks matter.
-    #[must_use]
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|role| role.name() == name)
-    }
-
-    /// The role's name, as clients see it.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Admin => "admin",
-            Self::Agent => "agent",
-            Self::User => "user",
-            Self::Supervisor => "supervisor",
-            Self::Security => "security",
-        }
-    }
-
     /// The priority of the role. The role with the highest priority becomes active at sign-in.
     #[must_use]
     pub const fn priority(self) -> u8 {
@@ -68,25 +42,6 @@ impl Role {
             Self::User => 1,
             Self::Supervisor | Self::Security => 0,
         }
-    }
-}
-
-impl fmt::Display for Role {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-impl Serialize for Role {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.name())
-    }
-}
-
-impl<'de> Deserialize<'de> for Role {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let name = String::deserialize(deserializer)?;
-        Self::from_name(&name).ok_or_else(|| D::Error::custom("no such role"))
     }
 }
 

@@ -32,9 +32,6 @@ pub struct MalformedSecret;
 
 impl<K: SecretKind> Secret<K> {
     /// Generates a new secret.
-    ///
-    /// # Errors
-    /// When no random bytes are available.
     pub fn generate(entropy: &Entropy) -> Result<Self, NoEntropy> {
         Ok(Self::from_random(entropy.bytes()?))
     }
@@ -50,11 +47,7 @@ impl<K: SecretKind> Secret<K> {
         Self { text, kind: PhantomData }
     }
 
-    /// Parses a value that a client sent. A wrong kind, a typing error or a truncated value is detected here, without a query
-    /// to the store.
-    ///
-    /// # Errors
-    /// When the text is not of this kind.
+    /// Parses a value that a client sent. A wrong kind or a mistyped or truncated value is detected here, without a query.
     pub fn parse(text: &str) -> Result<Self, MalformedSecret> {
         Ok(Self { text: check(text, K::PREFIX)?, kind: PhantomData })
     }
@@ -62,9 +55,6 @@ impl<K: SecretKind> Secret<K> {
 
 impl SecretKindName {
     /// The digest of a value of this kind.
-    ///
-    /// # Errors
-    /// When the text is not a valid value.
     pub fn digest(self, text: &str) -> Result<Digest, MalformedSecret> {
         Ok(digest(check(text, self.prefix())?))
     }
@@ -124,17 +114,11 @@ pub mod exposed {
     use crate::secret_kind::SecretKind;
 
     /// Serializes the secret itself.
-    ///
-    /// # Errors
-    /// When the serializer fails.
     pub fn serialize<K, S: Serializer>(secret: &Secret<K>, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(secret.expose())
     }
 
     /// Deserializes the output of [`serialize`].
-    ///
-    /// # Errors
-    /// When the value is not a secret of this kind.
     pub fn deserialize<'de, K: SecretKind, D: Deserializer<'de>>(deserializer: D) -> Result<Secret<K>, D::Error> {
         let text = String::deserialize(deserializer)?;
         Secret::parse(&text).map_err(D::Error::custom)

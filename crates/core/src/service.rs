@@ -5,46 +5,15 @@ use std::fmt;
 use serde::{Serialize, Serializer};
 
 use crate::is_invisible;
+use crate::named_enum::named_enum;
 
-/// A scope of a service key. The set is closed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[repr(u8)]
-pub enum ServiceScope {
-    /// Introspecting a token.
-    Introspect,
-    /// Sending messages to connected clients.
-    Messages,
-}
-
-impl ServiceScope {
-    /// Every scope, in canonical order.
-    pub const ALL: [Self; 2] = [Self::Introspect, Self::Messages];
-
-    /// The name of the scope.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Introspect => "introspect",
-            Self::Messages => "messages",
-        }
-    }
-
-    /// The scope with exactly this name.
-    #[must_use]
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|scope| scope.name() == name)
-    }
-}
-
-impl fmt::Display for ServiceScope {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-impl Serialize for ServiceScope {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.name())
+named_enum! {
+    /// A scope of a service key. The set is closed.
+    ServiceScope {
+        /// Introspecting a token.
+        Introspect => "introspect",
+        /// Sending messages to connected clients.
+        Messages => "messages",
     }
 }
 
@@ -56,10 +25,7 @@ impl ServiceScopes {
     /// The empty set.
     pub const NONE: Self = Self(0);
 
-    /// Parses scope names separated by blanks.
-    ///
-    /// # Errors
-    /// The first word that is not a scope.
+    /// Parses scope names separated by blanks. The error is the first word that is not a scope.
     pub fn parse(text: &str) -> Result<Self, UnknownServiceScope> {
         let scope = |word: &str| ServiceScope::from_name(word).ok_or_else(|| UnknownServiceScope(word.to_owned()));
         text.split_ascii_whitespace().map(scope).collect()

@@ -4,14 +4,12 @@
 //! Written here, on `hmac` and `sha1`, instead of using a crate: a check must return the step of the code, because accepting a
 //! step uses it up.
 
-use std::fmt;
-
 use data_encoding::BASE32_NOPAD_NOCASE;
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use sha1::Sha1;
 
-use crate::{Entropy, NoEntropy, Timestamp};
+use crate::{Entropy, NoEntropy, Timestamp, opaque_debug};
 
 /// The period for which a code is shown.
 const PERIOD_MILLIS: i64 = 30_000;
@@ -68,21 +66,12 @@ impl OneTimeCode {
     }
 }
 
-impl fmt::Debug for OneTimeCode {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("OneTimeCode")
-    }
-}
-
 /// The secret shared with an authenticator.
 #[derive(Clone)]
 pub struct TotpSecret([u8; SECRET_BYTES]);
 
 impl TotpSecret {
     /// Generates a new secret.
-    ///
-    /// # Errors
-    /// When no random bytes are available.
     pub fn generate(entropy: &Entropy) -> Result<Self, NoEntropy> {
         entropy.bytes().map(Self)
     }
@@ -128,8 +117,7 @@ impl TotpSecret {
         format_code(hotp(&self.0, step.0, DIGITS), DIGITS)
     }
 
-    /// The step of `code`: the step of `now` or a neighbour, and later than `after`, the last step for which a code was
-    /// accepted.
+    /// The step of `code`: that of `now` or a neighbour, and later than `after`, the last step whose code was accepted.
     #[must_use]
     pub fn step_of(&self, code: OneTimeCode, now: Timestamp, after: TotpStep) -> Option<TotpStep> {
         // If two steps have the same code, the later step is used, which invalidates both.
@@ -142,11 +130,7 @@ impl TotpSecret {
     }
 }
 
-impl fmt::Debug for TotpSecret {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("TotpSecret")
-    }
-}
+opaque_debug!(OneTimeCode, TotpSecret);
 
 /// The one-time password of RFC 4226 for a counter, as a number.
 fn hotp(seed: &[u8; SECRET_BYTES], count: i64, digits: u32) -> u32 {

@@ -6,7 +6,8 @@ use proc_macro2::TokenStream;
 use quote::{ToTokens as _, format_ident, quote};
 use syn::{Data, DeriveInput, Error, Field, Ident, Member, Result, Type};
 
-use self::attributes::{FieldAttributes, StructAttributes, doc};
+use self::attributes::{FieldAttributes, StructAttributes};
+use crate::doc::doc_lines;
 
 pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
     let Data::Struct(data) = &input.data else {
@@ -46,7 +47,6 @@ fn module() -> TokenStream {
     quote!(crate::http::request::fields)
 }
 
-/// A field of the struct.
 struct RequestField<'a> {
     member: Member,
     /// The variable of the value that was read; `None` where the field is invalid.
@@ -59,7 +59,7 @@ struct RequestField<'a> {
 impl<'a> RequestField<'a> {
     fn parse(place: usize, member: Member, field: &'a Field) -> Result<Self> {
         let (value, attributes) = (format_ident!("field_{place}"), FieldAttributes::parse(field)?);
-        Ok(Self { member, value, field_type: &field.ty, doc: doc(&field.attrs), attributes })
+        Ok(Self { member, value, field_type: &field.ty, doc: doc_lines(&field.attrs).join(" "), attributes })
     }
 
     /// The type that the value is read as.

@@ -1,5 +1,6 @@
 //! The derive macros of deskpass.
 
+mod doc;
 mod from_fields;
 mod settings;
 

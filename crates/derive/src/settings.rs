@@ -7,9 +7,11 @@ use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 use syn::meta::ParseNestedMeta;
 use syn::{
-    Attribute, Data, DataStruct, DeriveInput, Error, Expr, ExprLit, Field, GenericArgument, Ident, Lit, Meta,
-    PathArguments, Result, Type,
+    Attribute, Data, DataStruct, DeriveInput, Error, Expr, ExprLit, Field, GenericArgument, Ident, Lit, PathArguments,
+    Result, Type,
 };
+
+use crate::doc::doc_lines;
 
 /// The implementation of `Section`; `prefix` precedes the names of the keys.
 pub(crate) fn expand(input: &DeriveInput, prefix: &str) -> Result<TokenStream> {
@@ -32,7 +34,6 @@ struct Declared<'a> {
     computed: Vec<(&'a Ident, TokenStream)>,
 }
 
-/// A field that is a setting.
 struct Setting<'a> {
     name: &'a Ident,
     /// The type of its values: that of the field, without the `Option` of a setting that may be unset.
@@ -125,11 +126,10 @@ impl<'a> Setting<'a> {
                 return Err(Error::new_spanned(&field.ty, "a setting that may be unset is an Option"));
             }
         };
-        let key = spec.key(&format!("{prefix}{name}"), &documentation(&field.attrs), value_type);
+        let key = spec.key(&format!("{prefix}{name}"), &doc_lines(&field.attrs).join("\n"), value_type);
         Ok(Self { name, value_type, may_be_unset, key })
     }
 
-    /// The value of the field.
     fn value(&self) -> TokenStream {
         let name = self.name;
         let question_mark = (!self.may_be_unset).then(|| quote!(?));
@@ -225,16 +225,4 @@ fn option_argument(field_type: &Type) -> Option<&Type> {
         Some(GenericArgument::Type(argument)) => Some(argument),
         _ => None,
     }
-}
-
-/// The documentation of a field, one line per line of the source.
-fn documentation(attributes: &[Attribute]) -> String {
-    let lines = attributes.iter().filter_map(|attribute| match &attribute.meta {
-        Meta::NameValue(meta) if meta.path.is_ident("doc") => match &meta.value {
-            Expr::Lit(ExprLit { lit: Lit::Str(line), .. }) => Some(line.value().trim().to_owned()),
-            _ => None,
-        },
-        _ => None,
-    });
-    lines.collect::<Vec<_>>().join("\n")
 }

@@ -238,8 +238,9 @@ impl CommonArgs {
     /// command that shows the result. A database that nodes share has no owner, so there the command always runs here.
     fn run_or_forward(&self, command: &AdminCommand, inspect: &str) -> Result<(), CliError> {
         let (runtime, settings) = (runtime()?, self.settings()?);
-        if settings.store.url.is_none() && !command.works_without_data() {
-            require_database(&settings.data)?;
+        // The first employee may be added before there is any data.
+        if !matches!(command, AdminCommand::Add { .. }) {
+            require_database(&settings)?;
         }
         let development = settings.development.enabled;
         let message = match runtime.block_on(App::open(settings)) {
@@ -261,9 +262,11 @@ impl CommonArgs {
     }
 }
 
-/// Fails if there is no data: a read-only admin command must not create any.
-fn require_database(data: &Path) -> Result<(), CliError> {
+/// Fails if there is no embedded data although the settings name it: a read-only admin command must not create any.
+fn require_database(settings: &Settings) -> Result<(), CliError> {
+    let data = &settings.data;
     match data.join("deskpass.db").try_exists() {
+        _ if settings.store.url.is_some() => Ok(()),
         Ok(true) => Ok(()),
         Ok(false) => {
             Err(format!("there is no deskpass data in {}; check --data and the settings", data.display()).into())

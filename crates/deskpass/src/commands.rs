@@ -33,10 +33,8 @@ pub(crate) use explain::{AccessQuery, ExplainRequest, describe_token_kind};
 pub(crate) use ip_rules::IpRuleAdminCommand;
 pub(crate) use service_keys::ServiceKeyAdminCommand;
 
-/// The maximum length of a name, in characters.
 const MAX_NAME_CHARS: usize = 128;
 
-/// An admin command.
 #[derive(Debug, Deserialize, Serialize)]
 pub(crate) enum AdminCommand {
     Add {
@@ -93,12 +91,6 @@ pub(crate) fn socket_path(data: &Path) -> PathBuf {
 }
 
 impl AdminCommand {
-    /// Whether the command makes sense before there is any data.
-    pub(crate) fn works_without_data(&self) -> bool {
-        matches!(self, Self::Add { .. })
-    }
-
-    /// Runs the command.
     pub(crate) async fn run(&self, app: &App) -> CommandResult {
         let auth = &app.auth;
         match self {
@@ -107,21 +99,21 @@ impl AdminCommand {
             }
             Self::List => list(auth).await,
             Self::Disable(who) => {
-                let ended = auth.operator().disable(who.key(auth)?).await.map_err(|error| who.explain(&error))?;
+                let ended = auth.operator().disable(who.key(auth)?).await.map_err(|error| who.explain(error))?;
                 Ok(format!("{} is disabled; {ended} session(s) ended", who.employee))
             }
             Self::Enable(who) => {
-                auth.operator().enable(who.key(auth)?).await.map_err(|error| who.explain(&error))?;
+                auth.operator().enable(who.key(auth)?).await.map_err(|error| who.explain(error))?;
                 Ok(format!("{} is enabled", who.employee))
             }
             Self::Grant(who, role) => {
-                let granted = auth.operator().grant(who.key(auth)?, role).await.map_err(|error| who.explain(&error))?;
+                let granted = auth.operator().grant(who.key(auth)?, role).await.map_err(|error| who.explain(error))?;
                 let holds = if granted { "now holds" } else { "already held" };
                 Ok(format!("{} {holds} the role {role}", who.employee))
             }
             Self::Revoke(who, role) => {
                 let revoked =
-                    auth.operator().revoke(who.key(auth)?, role).await.map_err(|error| who.explain(&error))?;
+                    auth.operator().revoke(who.key(auth)?, role).await.map_err(|error| who.explain(error))?;
                 let held = if revoked { "no longer holds" } else { "did not hold" };
                 Ok(format!("{} {held} the role {role}", who.employee))
             }
@@ -133,7 +125,7 @@ impl AdminCommand {
             Self::ApproveLink { identity, target } => {
                 let approved =
                     auth.operator().approve_link(parse_external_identity(auth, identity)?, target.key(auth)?).await;
-                approved.map_err(|error| target.explain(&error))?;
+                approved.map_err(|error| target.explain(error))?;
                 Ok(format!(
                     "{identity} may act as {}; the user enters that employee's identifier once, at the next sign-in",
                     target.employee
@@ -142,11 +134,8 @@ impl AdminCommand {
             Self::Links => links(auth).await,
             Self::ConfirmClock => confirm_clock(app).await,
             Self::RemoveLink { identity } => {
-                let removed = auth
-                    .operator()
-                    .remove_link(parse_external_identity(auth, identity)?)
-                    .await
-                    .map_err(|error| describe_error(&error))?;
+                let removed = auth.operator().remove_link(parse_external_identity(auth, identity)?).await;
+                let removed = removed.map_err(describe_error)?;
                 let could = if removed { "may no longer act as an employee" } else { "had no link" };
                 Ok(format!("{identity} {could}"))
             }
@@ -179,7 +168,7 @@ impl EmployeeSelector {
     }
 
     /// Turns an error of the service into a message that says how to fix it.
-    fn explain(&self, error: &Error) -> String {
+    fn explain(&self, error: Error) -> String {
         let (name, typed) = (&self.employee, self.typed());
         match error {
             Error::Refused(Refusal::NoSuchEmployee) => {
@@ -188,7 +177,7 @@ impl EmployeeSelector {
             Error::Refused(Refusal::Exists) => {
                 format!("{name} already exists; to grant a role: deskpass role grant {typed} ROLE")
             }
-            Error::Refused(Refusal::NoSuchRole(role)) => no_such_role(role),
+            Error::Refused(Refusal::NoSuchRole(role)) => no_such_role(&role),
             other => describe_error(other),
         }
     }
@@ -237,7 +226,7 @@ async fn add(
         roles,
         ..Person::new(who.key(auth)?, &who.employee)
     };
-    auth.operator().add_employee(person).await.map_err(|error| who.explain(&error))?;
+    auth.operator().add_employee(person).await.map_err(|error| who.explain(error))?;
     Ok(format!("{} was added with {}", who.employee, role_list(roles)))
 }
 
@@ -271,7 +260,7 @@ async fn confirm_clock(app: &App) -> CommandResult {
 }
 
 async fn links(auth: &Auth) -> CommandResult {
-    let approved = auth.operator().links().await.map_err(|error| describe_error(&error))?;
+    let approved = auth.operator().links().await.map_err(describe_error)?;
     if approved.is_empty() {
         return Ok("no links; to approve one: deskpass link approve CORP/USER EMPLOYEE".to_owned());
     }

@@ -11,7 +11,6 @@ mod destination;
 mod environment;
 mod example;
 mod file;
-mod gather;
 mod key;
 mod keys;
 mod layers;
@@ -45,11 +44,7 @@ pub use value::{
     AgentId, EncryptionKey, HostName, Identifier, PostgresUrl, RedisUrl, SecretText, SecretUrl, Size, WebOrigin, WebUrl,
 };
 
-/// Resolves and checks the settings in one step.
-///
-/// # Errors
-///
-/// All problems of the settings, not only the first one.
+/// Resolves and checks the settings in one step. The error has all problems, not only the first one.
 pub fn load(sources: &Sources<'_>) -> Result<Settings, ConfigError> {
     resolve(sources).check()
 }

@@ -20,7 +20,6 @@ use crate::query::QueryParams;
 use crate::state::{SimulatorInner, SimulatorReply, SimulatorState};
 use crate::{SimulatorConfig, reply};
 
-/// The context of a call.
 struct Call<'a> {
     config: &'a SimulatorConfig,
     entropy: Entropy,

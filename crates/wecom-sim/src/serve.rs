@@ -1,6 +1,5 @@
 //! Serves a simulator standalone, on its own port.
 
-use std::fmt;
 use std::net::SocketAddr;
 use std::pin::pin;
 use std::time::Duration;
@@ -49,7 +48,6 @@ pub async fn serve(listener: TcpListener, simulator: Simulator, stop: impl Futur
     let _ = timeout(SHUTDOWN_TIMEOUT, async { while connections.join_next().await.is_some() {} }).await;
 }
 
-/// Serves a connection to its end.
 async fn handle_connection(stream: TcpStream, peer: SocketAddr, simulator: Simulator, mut leave: watch::Receiver<()>) {
     let _ = stream.set_nodelay(true);
     let service = service_fn(move |request| handle(simulator.clone(), peer, request));
@@ -69,16 +67,9 @@ async fn handle_connection(stream: TcpStream, peer: SocketAddr, simulator: Simul
 }
 
 /// An error: the connection must be closed without a response.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("hung up")]
 struct ConnectionDropped;
-
-impl fmt::Display for ConnectionDropped {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("hung up")
-    }
-}
-
-impl std::error::Error for ConnectionDropped {}
 
 async fn handle(
     simulator: Simulator,

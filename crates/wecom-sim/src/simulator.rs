@@ -8,15 +8,11 @@ use bytes::Bytes;
 use deskpass_core::{Clock, Entropy, HostNames};
 use http::Request;
 
-use crate::SimulatorConfig;
-use crate::api;
 use crate::authorize::{self, AuthorizeLink};
 use crate::control::{self, Control};
 use crate::endpoint::Endpoint;
-use crate::guard;
-use crate::page;
-use crate::reply;
 use crate::state::{MAX_BODY_BYTES, SimulatorInner, SimulatorReply};
+use crate::{SimulatorConfig, api, guard, page, reply};
 
 /// The simulated platform. Clones share the same state.
 #[derive(Clone)]

@@ -14,7 +14,6 @@ use crate::inbox::Inbox;
 use crate::switches::Switches;
 use crate::tokens::IssuedTokens;
 
-/// The maximum size of a request body.
 pub(crate) const MAX_BODY_BYTES: usize = 64 * 1024;
 
 /// The result of a request.
@@ -36,7 +35,6 @@ pub(crate) struct SimulatorInner {
     pub(crate) hosts: Option<HostNames>,
 }
 
-/// The state of the simulator.
 #[derive(Debug, Default)]
 pub(crate) struct SimulatorState {
     pub(crate) tokens: IssuedTokens,

@@ -4,7 +4,6 @@ use std::net::IpAddr;
 
 use serde::{Deserialize, Serialize};
 
-/// The enabled checks.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Switches {

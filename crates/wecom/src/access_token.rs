@@ -21,25 +21,14 @@ const RENEWAL_BACKOFF: Duration = Duration::from_secs(10);
 /// The interval at which a node checks whether another node has stored a token.
 const LEASE_POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// An access token.
 pub(crate) struct AccessToken {
-    cached: CachedToken,
+    pub(crate) cached: CachedToken,
     renew_at: Timestamp,
     /// Whether another node fetched it.
-    borrowed: bool,
+    pub(crate) borrowed: bool,
 }
 
 impl AccessToken {
-    /// The value sent with a call.
-    pub(crate) fn value(&self) -> &str {
-        &self.cached.value
-    }
-
-    /// Whether another node fetched the token before `moment`.
-    pub(crate) fn borrowed_from_before(&self, moment: Timestamp) -> bool {
-        self.borrowed && self.cached.asked_at < moment
-    }
-
     fn new(cached: CachedToken) -> Self {
         let life = cached.expires_at.since(cached.asked_at);
         Self { renew_at: cached.expires_at - RENEWAL_LEAD.min(life / 3), cached, borrowed: false }
@@ -58,7 +47,6 @@ impl AccessToken {
 
 type TokenResult = Result<Arc<AccessToken>, Error>;
 
-/// The credentials of this service on the platform.
 pub(crate) struct Credentials {
     pub(crate) corp_id: String,
     pub(crate) secret: String,
@@ -104,7 +92,7 @@ impl ProviderState {
     fn wants(&self, token: &AccessToken, now: Timestamp) -> bool {
         let refused = self.refused.as_ref().is_some_and(|refused| refused.cached == token.cached);
         let until = if self.valid_token(now).is_some() { token.renew_at } else { token.cached.expires_at };
-        now < until && !refused && is_visible_ascii(token.value())
+        now < until && !refused && is_visible_ascii(&token.cached.value)
     }
 }
 
@@ -163,7 +151,6 @@ impl TokenProvider {
         ReadyOrRunning::Ready(Ok(token))
     }
 
-    /// Starts a fetch.
     fn start_fetch(&self) -> SharedTask<TokenResult> {
         let this = self.clone();
         SharedTask::spawn(async move {

@@ -1,6 +1,5 @@
 //! The API calls of the platform that this service makes.
 
-/// A call of the platform's server API.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Api {
     /// Exchanges corporation and secret for an access token.
@@ -34,7 +33,6 @@ impl Api {
     }
 }
 
-/// The parameters of one call.
 pub(crate) struct ApiCall<'a> {
     pub(crate) api: Api,
     pub(crate) query: Vec<(&'static str, &'a str)>,
@@ -48,12 +46,10 @@ pub(crate) struct ApiCall<'a> {
 const SECRET: [&str; 3] = ["access_token", "code", "corpsecret"];
 
 impl<'a> ApiCall<'a> {
-    /// Creates a call without a body.
     pub(crate) fn get(api: Api, query: &[(&'static str, &'a str)]) -> Self {
         Self { api, query: query.to_vec(), body: None, urgent: false }
     }
 
-    /// Creates a call with a body.
     pub(crate) fn post(api: Api, body: serde_json::Value) -> Self {
         Self { api, query: Vec::new(), body: Some(body), urgent: false }
     }

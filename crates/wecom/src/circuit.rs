@@ -82,7 +82,6 @@ impl Breakers {
         Self { clock, state: Mutex::new(state) }
     }
 
-    /// Whether this call may be made now.
     pub(crate) fn admit(&self, api: Api) -> Result<(), Error> {
         let now = self.clock.now();
         match self.state().open.get(&api) {
@@ -93,7 +92,6 @@ impl Breakers {
         }
     }
 
-    /// Records the outcome of a call.
     pub(crate) fn record<T>(&self, api: Api, outcome: &Result<T, Error>) {
         // Messages can wait: their outcome says nothing about sign-in.
         if api != Api::Message {
@@ -159,7 +157,6 @@ impl Breakers {
         self.state().seen.filter(|(_, at)| now.since(*at) < OUTAGE_KNOWLEDGE_TTL).map(|(out, _)| out)
     }
 
-    /// Records the result of a probe.
     pub(crate) fn record_probe(&self, out: bool) {
         let now = self.clock.now();
         let before = self.state().seen.replace((out, now));

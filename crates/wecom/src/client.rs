@@ -8,7 +8,6 @@ use tokio::time::Instant;
 
 use crate::access_token::{AccessToken, Credentials, TokenProvider};
 use crate::api::{Api, ApiCall};
-use crate::circuit::Breakers;
 use crate::department::DepartmentNames;
 use crate::http_transport::{HttpTransport, ObservedDate};
 use crate::response::ApiResponse;
@@ -27,15 +26,15 @@ type CallResult = Result<ApiResponse, Error>;
 
 /// The client for the platform. Clones share the access token, the circuit breakers and the connections.
 #[derive(Clone)]
-pub struct Wecom(Arc<ClientInner>);
+pub struct Wecom(pub(crate) Arc<ClientInner>);
 
-struct ClientInner {
-    corp_id: String,
-    agent_id: Option<String>,
-    hosts: Hosts,
-    transport: Arc<HttpTransport>,
-    tokens: TokenProvider,
-    departments: DepartmentNames,
+pub(crate) struct ClientInner {
+    pub(crate) corp_id: String,
+    pub(crate) agent_id: Option<String>,
+    pub(crate) hosts: Hosts,
+    pub(crate) transport: Arc<HttpTransport>,
+    pub(crate) tokens: TokenProvider,
+    pub(crate) departments: DepartmentNames,
     /// The outage probe in progress, if any.
     outage_probe: Mutex<Option<SharedTask<bool>>>,
 }
@@ -53,17 +52,11 @@ pub struct Application {
 
 impl Wecom {
     /// Creates a client with these settings.
-    ///
-    /// # Errors
-    /// When the settings are invalid.
     pub fn new(settings: WecomSettings, clock: Clock) -> Result<Self, SettingsError> {
         Self::with_token_cache(settings, clock, Arc::new(NoSharedCache))
     }
 
     /// Creates a client that shares its access token with the other nodes that use this token cache.
-    ///
-    /// # Errors
-    /// When the settings are invalid.
     pub fn with_token_cache(
         settings: WecomSettings,
         clock: Clock,
@@ -83,10 +76,7 @@ impl Wecom {
         })))
     }
 
-    /// Returns the identity of the user to whom a code belongs.
-    ///
-    /// # Errors
-    /// When the code is malformed, or the platform does not return the user.
+    /// Returns the identity of the user to whom a code belongs. A malformed code is not sent.
     pub async fn exchange_code(&self, code: &str) -> Result<Identity, Error> {
         if !is_visible_ascii(code) {
             return Err(Error::BadCode);
@@ -97,14 +87,9 @@ impl Wecom {
     }
 
     /// Returns the application as registered on the platform. This call fails where a sign-in would fail, unlike the token
-    /// call, which the platform answers for any address.
-    ///
-    /// # Errors
-    /// When the platform does not return it, or no agent id is configured.
+    /// call, which the platform answers for any address. Needs an agent id.
     pub async fn application(&self) -> Result<Application, Error> {
-        let Some(agent_id) = self.agent_id() else {
-            return Err(Error::refused(NO_AGENT_ID));
-        };
+        let agent_id = self.0.agent_id.as_deref().ok_or(Error::refused(NO_AGENT_ID))?;
         let response = self.request(&ApiCall::get(Api::Agent, &[("agentid", agent_id)]), self.deadline()).await?;
         let text = |name| sanitize(response.text(name).unwrap_or_default(), 128);
         let closed = response.number("close") == Some(1);
@@ -112,17 +97,11 @@ impl Wecom {
     }
 
     /// Checks whether the platform accepts the corporation and its secret; a valid token is sufficient proof.
-    ///
-    /// # Errors
-    /// When the platform refuses or does not respond.
     pub async fn check_credentials(&self) -> Result<(), Error> {
-        self.token(self.deadline()).await
+        self.0.tokens.get(self.deadline()).await.map(drop)
     }
 
     /// Returns the time of the platform's clock, as the platform writes it.
-    ///
-    /// # Errors
-    /// When the platform cannot be reached.
     pub async fn date(&self) -> Result<Option<String>, Error> {
         self.0.transport.date().await
     }
@@ -136,7 +115,7 @@ impl Wecom {
     /// The state of the circuit breakers.
     #[must_use]
     pub fn circuit(&self) -> Circuit {
-        self.breakers().status(self.0.tokens.has_valid_token())
+        self.0.transport.breakers.status(self.0.tokens.has_valid_token())
     }
 
     /// Makes a call with the access token, and retries once with a new token if the platform rejects it. The same code may be
@@ -149,7 +128,7 @@ impl Wecom {
         };
         let (token, mut again) = self.request_once(call, deadline).await?;
         // A token that another node already had is not new: the platform may have dropped both together.
-        let old = token.borrowed_from_before(dropped_at);
+        let old = token.borrowed && token.cached.asked_at < dropped_at;
         if token_refused(&again) && old && tokens.drop_token(&token).is_some() {
             (_, again) = self.request_once(call, deadline).await?;
         }
@@ -165,17 +144,8 @@ impl Wecom {
         deadline: Instant,
     ) -> Result<(Arc<AccessToken>, CallResult), Error> {
         let token = self.0.tokens.get(deadline).await?;
-        let outcome = self.0.transport.request(&call.with_token(token.value()), deadline).await;
+        let outcome = self.0.transport.request(&call.with_token(&token.cached.value), deadline).await;
         Ok((token, outcome))
-    }
-
-    /// Ensures that there is a token.
-    pub(crate) async fn token(&self, deadline: Instant) -> Result<(), Error> {
-        self.0.tokens.get(deadline).await.map(drop)
-    }
-
-    pub(crate) fn breakers(&self) -> &Breakers {
-        self.0.transport.breakers()
     }
 
     pub(crate) fn running_probe(&self) -> MutexGuard<'_, Option<SharedTask<bool>>> {
@@ -185,25 +155,8 @@ impl Wecom {
     pub(crate) fn deadline(&self) -> Instant {
         self.0.transport.deadline()
     }
-
-    pub(crate) fn departments(&self) -> &DepartmentNames {
-        &self.0.departments
-    }
-
-    pub(crate) fn corp_id(&self) -> &str {
-        &self.0.corp_id
-    }
-
-    pub(crate) fn agent_id(&self) -> Option<&str> {
-        self.0.agent_id.as_deref()
-    }
-
-    pub(crate) fn hosts(&self) -> &Hosts {
-        &self.0.hosts
-    }
 }
 
-/// Whether the platform rejected the access token.
 fn token_refused(outcome: &CallResult) -> bool {
     matches!(outcome, Err(Error::Refused { errcode, .. }) if TOKEN_REFUSED.contains(errcode))
 }

@@ -6,15 +6,12 @@ use std::time::Duration;
 use deskpass_core::{Clock, Timestamp};
 use quick_cache::sync::Cache;
 
-/// The lifetime of a cached name.
 const NAME_TTL: Duration = Duration::from_hours(1);
-/// The maximum number of cached names.
 const MAX_NAMES: usize = 1_024;
 
 /// A department's name; `None` if the application may not see it.
 pub(crate) type DepartmentName = Option<Arc<str>>;
 
-/// The cache of department names.
 pub(crate) struct DepartmentNames {
     clock: Clock,
     names: Cache<i64, (DepartmentName, Timestamp)>,
@@ -25,13 +22,11 @@ impl DepartmentNames {
         Self { clock, names: Cache::new(MAX_NAMES) }
     }
 
-    /// The cached name of a department.
     pub(crate) fn get(&self, id: i64) -> Option<DepartmentName> {
         let (name, read_at) = self.names.get(&id)?;
         (self.clock.now().since(read_at) < NAME_TTL).then_some(name)
     }
 
-    /// Caches the platform's response.
     pub(crate) fn insert(&self, id: i64, name: DepartmentName) {
         self.names.insert(id, (name, self.clock.now()));
     }

@@ -12,10 +12,10 @@ pub enum Error {
     BadCode,
     /// There was no response.
     #[error("cannot reach the platform: {0}")]
-    Unreachable(Unreachable),
+    Unreachable(#[from] Unreachable),
     /// The response is not a valid response of the platform.
     #[error("cannot read the platform's response: {0}")]
-    InvalidResponse(InvalidResponse),
+    InvalidResponse(#[from] InvalidResponse),
     /// The platform refused.
     #[error("the platform refused (errcode {errcode})")]
     Refused {
@@ -37,7 +37,6 @@ pub enum Error {
 }
 
 impl Error {
-    /// Creates a refusal with the platform's error code.
     pub(crate) const fn refused(errcode: i64) -> Self {
         Self::Refused { errcode, hint: None, from_ip: None }
     }
@@ -87,16 +86,4 @@ pub enum InvalidResponse {
     /// This field is missing or invalid.
     #[error("missing or invalid {0}")]
     MissingField(&'static str),
-}
-
-impl From<Unreachable> for Error {
-    fn from(how: Unreachable) -> Self {
-        Self::Unreachable(how)
-    }
-}
-
-impl From<InvalidResponse> for Error {
-    fn from(how: InvalidResponse) -> Self {
-        Self::InvalidResponse(how)
-    }
 }

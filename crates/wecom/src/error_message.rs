@@ -8,21 +8,15 @@ use crate::sanitize::sanitize;
 const MAX_CHARS: usize = 256;
 
 /// The platform's text for an error code.
-pub(crate) struct ErrorMessage(String);
+pub(crate) struct ErrorMessage(pub(crate) String);
 
 impl ErrorMessage {
-    /// Creates a message from the text, without invisible characters and without the secrets of the call, in case the platform
-    /// echoes them.
+    /// Creates a message without invisible characters and without the secrets of the call, in case the platform echoes them.
     pub(crate) fn new<'a>(errmsg: &str, secrets: impl Iterator<Item = &'a str>) -> Self {
         // Replacing shorter secrets would redact ordinary words.
         let redacted =
             secrets.filter(|secret| secret.len() >= 8).fold(errmsg.to_owned(), |text, s| text.replace(s, "***"));
         Self(sanitize(&redacted, MAX_CHARS))
-    }
-
-    /// The text.
-    pub(crate) fn text(&self) -> &str {
-        &self.0
     }
 
     /// The hint that the platform's support asks for.
@@ -69,9 +63,9 @@ mod tests {
 
     #[test]
     fn messages_are_short_printable_and_free_of_secrets() {
-        assert_eq!(message("a\n\u{1b}[31mb\0\u{85}c").text(), "a[31mbc");
-        assert_eq!(message(&"字".repeat(9_999)).text().chars().count(), MAX_CHARS);
+        assert_eq!(message("a\n\u{1b}[31mb\0\u{85}c").0, "a[31mbc");
+        assert_eq!(message(&"字".repeat(9_999)).0.chars().count(), MAX_CHARS);
         let echoed = ErrorMessage::new("bad secret hunter2-hunter2, a", ["hunter2-hunter2", "a"].into_iter());
-        assert_eq!(echoed.text(), "bad secret ***, a");
+        assert_eq!(echoed.0, "bad secret ***, a");
     }
 }

@@ -36,12 +36,11 @@ pub(crate) const BUSY_ERRCODES: [i64; 2] = [-1, 6000];
 /// The interval at which the recorded date of a response is replaced.
 const DATE_REFRESH_INTERVAL: Duration = Duration::from_secs(10);
 
-/// The HTTP transport to the platform.
 pub(crate) struct HttpTransport {
     http: Client,
     api: Url,
     timeouts: Timeouts,
-    breakers: Breakers,
+    pub(crate) breakers: Breakers,
     permits: Semaphore,
     clock: Clock,
     last_date: Mutex<Option<ObservedDate>>,
@@ -84,11 +83,6 @@ impl HttpTransport {
     /// The deadline of an operation that begins now.
     pub(crate) fn deadline(&self) -> Instant {
         Instant::now() + self.timeouts.operation
-    }
-
-    /// The circuit breakers.
-    pub(crate) fn breakers(&self) -> &Breakers {
-        &self.breakers
     }
 
     /// Makes a call, and retries for a limited time while the platform is busy.
@@ -175,7 +169,6 @@ impl HttpTransport {
     }
 }
 
-/// The date of a response.
 fn date(response: &Response) -> Option<&str> {
     let date = response.headers().get(reqwest::header::DATE).and_then(|date| date.to_str().ok());
     date.filter(|date| date.len() <= 64)
@@ -206,9 +199,9 @@ fn parse_response(call: &ApiCall<'_>, body: &[u8]) -> Result<ApiResponse, Error>
     // A stale code is common; the other errors deserve attention.
     let ErrcodeInfo { fixable_by, text: [meaning, _] } = explain(errcode);
     if fixable_by == FixableBy::Person {
-        tracing::info!(api = api.name(), errcode, hint, errmsg = message.text(), "the platform refused");
+        tracing::info!(api = api.name(), errcode, hint, errmsg = message.0, "the platform refused");
     } else {
-        tracing::warn!(api = api.name(), errcode, hint, errmsg = message.text(), meaning, "the platform refused");
+        tracing::warn!(api = api.name(), errcode, hint, errmsg = message.0, meaning, "the platform refused");
     }
     Err(Error::Refused { errcode, hint, from_ip })
 }
@@ -219,8 +212,7 @@ fn log_invalid_response(api: Api, error: &Error) {
     }
 }
 
-/// Whether this machine has no free sockets. Strangers can cause that by holding many connections, so it must not count as a
-/// failure of the platform.
+/// Whether this machine has no free sockets. Strangers can cause that, so it must not count as a failure of the platform.
 fn is_out_of_sockets() -> bool {
     UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).is_err()
 }

@@ -27,14 +27,14 @@ impl Wecom {
     #[must_use]
     pub fn in_client_link(&self, redirect_uri: &str, state: &str) -> String {
         let fixed = [
-            ("appid", self.corp_id()),
+            ("appid", self.0.corp_id.as_str()),
             ("redirect_uri", redirect_uri),
             ("response_type", "code"),
             ("scope", "snsapi_base"),
             ("state", state),
         ];
-        let agent = self.agent_id().map(|id| ("agentid", id));
-        let mut link = with_query(&self.hosts().authorize, fixed.into_iter().chain(agent));
+        let agent = self.0.agent_id.as_deref().map(|id| ("agentid", id));
+        let mut link = with_query(&self.0.hosts.authorize, fixed.into_iter().chain(agent));
         // The platform's browser identifies the user only if this fragment is present.
         link.set_fragment(Some("wechat_redirect"));
         link.into()
@@ -45,13 +45,13 @@ impl Wecom {
     pub fn web_link(&self, redirect_uri: &str, state: &str, lang: Lang) -> Option<String> {
         let parameters = [
             ("login_type", "CorpApp"),
-            ("appid", self.corp_id()),
-            ("agentid", self.agent_id()?),
+            ("appid", self.0.corp_id.as_str()),
+            ("agentid", self.0.agent_id.as_deref()?),
             ("redirect_uri", redirect_uri),
             ("state", state),
             ("lang", lang.name()),
         ];
-        Some(with_query(&self.hosts().web_login, parameters).into())
+        Some(with_query(&self.0.hosts.web_login, parameters).into())
     }
 }
 

@@ -15,12 +15,9 @@ const BAD_AGENT_ID: i64 = 40056;
 const NO_VALID_RECIPIENT: i64 = 81013;
 
 impl Wecom {
-    /// Sends a text to a member of this service's own corporation.
-    ///
-    /// # Errors
-    /// When the platform refuses it, it has no valid recipient, or no agent id is configured.
+    /// Sends a text to a member of this service's own corporation. Needs an agent id; refused without a valid recipient.
     pub async fn notify(&self, userid: &str, text: &str) -> Result<(), Error> {
-        let agent_id = self.agent_id().ok_or(Error::refused(NO_AGENT_ID))?;
+        let agent_id = self.0.agent_id.as_deref().ok_or(Error::refused(NO_AGENT_ID))?;
         let agent_id: u64 = agent_id.parse().map_err(|_| Error::refused(BAD_AGENT_ID))?;
         // A message to one member must not be read as a list, or as a message to all ("@all").
         if userid.starts_with('@') || EmployeeId::parse(userid).is_err() {
@@ -38,12 +35,9 @@ impl Wecom {
             "duplicate_check_interval": 14_400,
         });
         let response = self.request(&ApiCall::post(Api::Message, body), self.deadline()).await?;
-        let misses = |name| response.text(name).is_some_and(|list| list.split('|').any(|id| same(id, userid)));
+        // The platform lists identifiers in lower case.
+        let is_recipient = |id: &str| id.eq_ignore_ascii_case(userid);
+        let misses = |name| response.text(name).is_some_and(|list| list.split('|').any(is_recipient));
         if misses("invaliduser") || misses("unlicenseduser") { Err(Error::refused(NO_VALID_RECIPIENT)) } else { Ok(()) }
     }
-}
-
-/// Whether both identifiers name the same member: the platform lists them in lower case.
-fn same(listed: &str, userid: &str) -> bool {
-    listed.eq_ignore_ascii_case(userid)
 }

@@ -28,7 +28,7 @@ impl Wecom {
     /// Returns the known state or the probe that determines it.
     fn known_or_probe(&self) -> ReadyOrRunning<bool> {
         let mut running = self.running_probe();
-        if let Some(out) = self.breakers().known_outage() {
+        if let Some(out) = self.0.transport.breakers.known_outage() {
             return ReadyOrRunning::Ready(out);
         }
         let probe = running.clone().filter(SharedTask::is_running);
@@ -39,7 +39,7 @@ impl Wecom {
         let this = self.clone();
         SharedTask::spawn(async move {
             let out = this.probe().await;
-            this.breakers().record_probe(out);
+            this.0.transport.breakers.record_probe(out);
             *this.running_probe() = None;
             out
         })
@@ -56,13 +56,13 @@ impl Wecom {
             }
             sleep(RETRY_PAUSE).await;
         }
-        self.breakers().probe_failed();
+        self.0.transport.breakers.probe_failed();
         true
     }
 
     /// Makes the call that a sign-in makes. An unreadable response or a busy platform is as inconclusive as no response.
     async fn attempt(&self, deadline: Instant) -> Option<bool> {
-        if let Err(error) = self.token(deadline).await {
+        if let Err(error) = self.0.tokens.get(deadline).await {
             return if is_local_error(&error) { Some(false) } else { answered(&error).map(|_| true) };
         }
         let call = ApiCall::get(Api::UserInfo, &[("code", PROBE_CODE)]).urgent();

@@ -13,9 +13,7 @@ use crate::{Error, Identity, InvalidResponse, Wecom};
 
 /// The platform's error code for an identifier without an account.
 const NO_SUCH_USER: i64 = 60111;
-/// The maximum length of a name, in characters.
 const MAX_NAME_CHARS: usize = 128;
-/// The maximum length of a picture's URL, in bytes.
 const MAX_AVATAR_URL_BYTES: usize = 512;
 
 /// The profile of a user on the platform. Each field may be missing, depending on the application's visible range.
@@ -92,10 +90,7 @@ impl Profile {
 }
 
 impl Wecom {
-    /// Returns the profile of a user; an empty one for a user who is not a member.
-    ///
-    /// # Errors
-    /// When the platform does not return it. A sign-in continues without a profile.
+    /// Returns the profile of a user; an empty one for a user who is not a member. A sign-in continues without a profile.
     pub async fn profile(&self, identity: &Identity) -> Result<Profile, Error> {
         let deadline = self.deadline();
         let profile = match identity {
@@ -141,7 +136,7 @@ impl Wecom {
     }
 
     async fn department_name(&self, id: i64, deadline: Instant) -> Result<DepartmentName, Error> {
-        if let Some(name) = self.departments().get(id) {
+        if let Some(name) = self.0.departments.get(id) {
             return Ok(name);
         }
         let asked = self.request(&ApiCall::get(Api::Department, &[("id", &id.to_string())]), deadline).await;
@@ -151,7 +146,7 @@ impl Wecom {
             Err(Error::Refused { errcode: 40066 | 60003 | 60011 | 60123, .. }) => None,
             Err(error) => return Err(error),
         };
-        self.departments().insert(id, name.clone());
+        self.0.departments.insert(id, name.clone());
         Ok(name)
     }
 }

@@ -13,7 +13,6 @@ use crate::InvalidResponse;
 pub(crate) struct ApiResponse(Map<String, Value>);
 
 impl ApiResponse {
-    /// Parses a body.
     pub(crate) fn read(body: &[u8]) -> Result<Self, InvalidResponse> {
         serde_json::from_slice(body).map_err(|_| InvalidResponse::NotJson)
     }
@@ -47,7 +46,6 @@ impl ApiResponse {
         self.0.get(name)?.as_array()?.iter().map(Value::as_str).collect()
     }
 
-    /// A nested object.
     pub(crate) fn take(mut self, name: &str) -> Option<Self> {
         match self.0.remove(name)? {
             Value::Object(inner) => Some(Self(inner)),

@@ -97,7 +97,6 @@ pub enum SettingsError {
 }
 
 impl WecomSettings {
-    /// Checks whether the settings are valid.
     pub(crate) fn check(&self) -> Result<(), SettingsError> {
         let texts =
             [("corp id", Some(&self.corp_id)), ("secret", Some(&self.secret)), ("agent id", self.agent_id.as_ref())];

@@ -7,8 +7,7 @@ use std::time::Duration;
 use deskpass_core::Timestamp;
 use tokio::time::timeout;
 
-/// The duration of a lease unless it is released: longer than a fetch takes, so that only a node that died holds its lease to
-/// the end.
+/// The duration of a lease unless it is released: longer than a fetch takes, so only a dead node holds it to the end.
 pub const FETCH_LEASE: Duration = Duration::from_secs(6);
 /// The timeout of each cache operation. Users wait in the meantime, and a token can be fetched without the cache.
 const CACHE_TIMEOUT: Duration = Duration::from_millis(300);

@@ -14,10 +14,7 @@ pub struct AccessScope {
 }
 
 impl Auth {
-    /// The scope in which the caller may read accounts of others.
-    ///
-    /// # Errors
-    /// When the caller may read none; the refusal is logged.
+    /// The scope in which the caller may read accounts of others. Refused, and logged, if the caller may read none.
     pub async fn account_read_scope(
         &self,
         caller: &ActiveUser,
@@ -32,9 +29,6 @@ impl Auth {
 
     /// The employees that the caller reaches in this corporation, or else in the caller's own. Only callers of the home
     /// corporation with scope `All` reach other corporations.
-    ///
-    /// # Errors
-    /// When the caller reaches none.
     pub fn access_scope(
         &self,
         caller: &ActiveUser,

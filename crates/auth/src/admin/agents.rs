@@ -30,17 +30,13 @@ pub struct DeviceReset {
 }
 
 impl Administrator<'_> {
-    /// Makes an employee an agent. The role applies when the employee holds no other.
-    ///
-    /// # Errors
-    /// When the employee or the role does not exist, the employee is an agent already, or the store fails.
+    /// Makes an employee an agent; refused if already one. The role applies when the employee holds no other.
     pub async fn add_agent(&self, employee: EmployeeKey, role: &str) -> Result<(), Error> {
         self.require_home_admin().await?;
         let role = self.auth.parse_assignable_role(&employee, role).await?;
         let entry = self.entry(AuditEvent::AgentAdded, &employee, format!("role {role}"))?;
-        let added = self
-            .audit_if_revoked(self.auth.store.add_agent(self.author(), employee, role, entry.at, Some(entry)).await)
-            .await?;
+        let added =
+            self.commit(self.auth.store.add_agent(self.author(), employee, role, entry.at, Some(entry))).await?;
         if added { Ok(()) } else { Err(Refusal::Exists.into()) }
     }
 
@@ -63,92 +59,61 @@ impl Administrator<'_> {
     }
 
     /// Changes the role of an agent record. Sessions whose default role was the former role end; returns how many.
-    ///
-    /// # Errors
-    /// When there is no such agent or role, or the store fails.
     pub async fn set_agent_role(&self, employee: EmployeeKey, role: &str) -> Result<usize, Error> {
         self.require_home_admin().await?;
         let role = Role::from_name(role).ok_or_else(|| Refusal::NoSuchRole(role.to_owned()))?;
         let entry = self.entry(AuditEvent::AgentRoleChanged, &employee, format!("role {role}"))?;
         let deny_until = self.auth.deny_until(entry.at);
-        Ok(self
-            .audit_if_revoked(self.auth.store.set_agent_role(self.author(), employee, role, deny_until, entry).await)
-            .await?
-            .ok_or(Refusal::NoSuchAgent)?)
+        let change = self.auth.store.set_agent_role(self.author(), employee, role, deny_until, entry);
+        Ok(self.commit(change).await?.ok_or(Refusal::NoSuchAgent)?)
     }
 
     /// Disables an agent record and ends the sessions that depend on it; returns how many. The employee can still sign in through
     /// the platform.
-    ///
-    /// # Errors
-    /// When there is no such agent, or the store fails.
     pub async fn disable_agent(&self, employee: EmployeeKey) -> Result<usize, Error> {
         self.require_home_admin().await?;
         let entry = self.entry(AuditEvent::AgentDisabled, &employee, "")?;
-        let ended = self
-            .audit_if_revoked(
-                self.auth.store.disable_agent(self.author(), employee, self.auth.deny_until(entry.at), entry).await,
-            )
-            .await?;
-        Ok(ended.ok_or(Refusal::NoSuchAgent)?)
+        let deny_until = self.auth.deny_until(entry.at);
+        let change = self.auth.store.disable_agent(self.author(), employee, deny_until, entry);
+        Ok(self.commit(change).await?.ok_or(Refusal::NoSuchAgent)?)
     }
 
     /// Enables an agent record.
-    ///
-    /// # Errors
-    /// When there is no such agent, or the store fails.
     pub async fn enable_agent(&self, employee: EmployeeKey) -> Result<(), Error> {
         self.require_home_admin().await?;
         let entry = self.entry(AuditEvent::AgentEnabled, &employee, "")?;
-        if self.audit_if_revoked(self.auth.store.enable_agent(self.author(), employee, entry).await).await? {
-            Ok(())
-        } else {
-            Err(Refusal::NoSuchAgent.into())
-        }
+        let enabled = self.commit(self.auth.store.enable_agent(self.author(), employee, entry)).await?;
+        if enabled { Ok(()) } else { Err(Refusal::NoSuchAgent.into()) }
     }
 
     /// Clears an agent's failed attempts; returns whether there were any.
-    ///
-    /// # Errors
-    /// When there is no such agent, or the store fails.
     pub async fn unlock_agent(&self, employee: EmployeeKey) -> Result<bool, Error> {
         self.require_home_admin().await?;
         let entry = self.entry(AuditEvent::AgentUnlocked, &employee, "")?;
-        Ok(self
-            .audit_if_revoked(self.auth.store.unlock_agent(self.author(), employee, entry).await)
-            .await?
-            .ok_or(Refusal::NoSuchAgent)?)
+        let unlocked = self.commit(self.auth.store.unlock_agent(self.author(), employee, entry)).await?;
+        Ok(unlocked.ok_or(Refusal::NoSuchAgent)?)
     }
 
     /// Unbinds an agent's device, deletes the recovery codes, and makes a setup code for another device.
-    ///
-    /// # Errors
-    /// When there is no such agent, or the store fails.
     pub async fn reset_device(&self, employee: EmployeeKey) -> Result<DeviceReset, Error> {
         self.require_home_admin().await?;
         self.auth.require_agent(&employee).await?;
         let code = RecoveryCode::generate(&self.auth.entropy)?;
         let entry = self.entry(AuditEvent::DeviceReset, &employee, "")?;
         let (mark, until) = (self.auth.credential_vault.code_digest(&code, &employee), entry.at + SETUP_CODE_LIFETIME);
-        let reset = self.auth.store.reset_device(self.author(), employee, mark, until, entry).await;
-        let was_bound = self.audit_if_revoked(reset).await?;
+        let was_bound =
+            self.commit(self.auth.store.reset_device(self.author(), employee, mark, until, entry)).await?;
         Ok(DeviceReset { was_bound, code, until })
     }
 
     /// Deletes an agent's password and makes a setup code for another one. Sessions that began with the password end.
-    ///
-    /// # Errors
-    /// When there is no such agent, or the store fails.
     pub async fn reset_password(&self, employee: EmployeeKey) -> Result<PasswordReset, Error> {
         self.require_home_admin().await?;
         let (auth, code) = (self.auth, RecoveryCode::generate(&self.auth.entropy)?);
         let entry = self.entry(AuditEvent::PasswordReset, &employee, "")?;
         let (mark, until) = (auth.credential_vault.code_digest(&code, &employee), entry.at + SETUP_CODE_LIFETIME);
-        let ended = self
-            .audit_if_revoked(
-                auth.store.reset_password(self.author(), employee, mark, until, auth.deny_until(entry.at), entry).await,
-            )
-            .await?;
-        Ok(PasswordReset { code, until, ended: ended.ok_or(Refusal::NoSuchAgent)? })
+        let deny_until = auth.deny_until(entry.at);
+        let change = auth.store.reset_password(self.author(), employee, mark, until, deny_until, entry);
+        Ok(PasswordReset { code, until, ended: self.commit(change).await?.ok_or(Refusal::NoSuchAgent)? })
     }
 }

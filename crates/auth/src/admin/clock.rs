@@ -17,10 +17,7 @@ impl Auth {
 }
 
 impl Administrator<'_> {
-    /// Records the current time in place of the former record, and corrects rows whose time is in the future.
-    ///
-    /// # Errors
-    /// When the store fails; nothing has changed then.
+    /// Records the current time in place of the former record, and corrects rows from the future. If it fails, nothing changes.
     pub async fn repair_clock(&self, detail: String) -> Result<ClockRepair, Error> {
         let now: Timestamp = self.auth.clock.now();
         let entry = self.entry(AuditEvent::ClockSet, &self.auth.deployment_key(), detail)?;

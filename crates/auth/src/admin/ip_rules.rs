@@ -5,10 +5,8 @@ use deskpass_store::{AuditEvent, ListedSession};
 use ipnet::IpNet;
 
 use super::Administrator;
-use crate::audit::Attempt;
 use crate::{ActiveUser, Auth, Error, Refusal};
 
-/// The number of locked-out sessions that a preview lists.
 const MAX_LISTED_SESSIONS: usize = 50;
 
 /// The sessions that new allow-lists would lock out.
@@ -33,18 +31,12 @@ pub struct RoleLockout {
 
 impl Administrator<'_> {
     /// The current allow-lists.
-    ///
-    /// # Errors
-    /// When the caller may not read them, or the store fails.
     pub async fn ip_rules(&self) -> Result<AllowLists, Error> {
         self.require_home_admin().await?;
         Ok(self.auth.store.access_rules().await?.lists.clone())
     }
 
     /// Previews which sessions these lists would lock out. Changes nothing.
-    ///
-    /// # Errors
-    /// When the caller may not do that, or the store fails.
     pub async fn preview_ip_rules(&self, lists: &AllowLists) -> Result<AllowListPreview, Error> {
         self.require_home_admin().await?;
         self.require_still_admin().await?;
@@ -66,47 +58,42 @@ impl Administrator<'_> {
         Ok(RoleLockout { role, number, some })
     }
 
-    /// Replaces all allow-lists; `false` if they are unchanged.
-    ///
-    /// # Errors
-    /// When the lists would lock out the caller, or the store fails.
+    /// Replaces all allow-lists; `false` if they are unchanged. Refused if they would lock out the caller.
     pub async fn set_ip_rules(&self, lists: &AllowLists) -> Result<bool, Error> {
         self.require_home_admin().await?;
-        if self.would_lock_out_caller(lists) {
-            return self.refuse(Refusal::WouldLockYouOut(Role::Admin)).await;
-        }
+        self.require_not_locked_out(lists).await?;
         let entry = self.entry(AuditEvent::IpRulesChanged, &self.auth.deployment_key(), "")?;
-        self.audit_if_revoked(self.auth.store.set_ip_rules(self.author(), lists.entries().collect(), entry).await).await
+        self.commit(self.auth.store.set_ip_rules(self.author(), lists.entries().collect(), entry)).await
     }
 
     /// Replaces the allow-list of one role; `false` if it is unchanged. Only for the operator, whom no list locks out.
     pub async fn set_ip_rules_of(&self, role: Role, list: Vec<IpNet>) -> Result<bool, Error> {
-        if !self.is_operator() {
+        if self.who.is_some() {
             return Err(Refusal::NotPermitted.into());
         }
         let entry = self.entry(AuditEvent::IpRulesChanged, &self.auth.deployment_key(), "")?;
-        self.audit_if_revoked(self.auth.store.set_ip_rules_of(self.author(), role, list, entry).await).await
+        self.commit(self.auth.store.set_ip_rules_of(self.author(), role, list, entry)).await
     }
 
     fn would_lock_out_caller(&self, lists: &AllowLists) -> bool {
-        !self.is_operator() && !lists.allow(Role::Admin, self.visitor.address.decided)
+        self.who.is_some() && !lists.allow(Role::Admin, self.visitor.address.decided)
+    }
+
+    async fn require_not_locked_out(&self, lists: &AllowLists) -> Result<(), Error> {
+        let locked_out = self.would_lock_out_caller(lists);
+        if locked_out { self.refuse(Refusal::WouldLockYouOut(Role::Admin)).await } else { Ok(()) }
     }
 }
 
 impl Auth {
     /// Refuses an administrator whom these lists would lock out at the current address, before the one-time password is used.
-    ///
-    /// # Errors
-    /// When the lists would lock out the caller; the refusal is logged.
+    /// The refusal is logged.
     pub async fn require_not_locked_out(
         &self,
         caller: &ActiveUser,
         lists: &AllowLists,
         visitor: &ClientInfo,
     ) -> Result<(), Error> {
-        let shut_out = self.administrator(caller, visitor.clone()).would_lock_out_caller(lists);
-        let outcome = if shut_out { Err(Refusal::WouldLockYouOut(Role::Admin).into()) } else { Ok(()) };
-        self.audit_outcome(Attempt::in_session(caller.0.session(), AuditEvent::AdministrationRefused, visitor), outcome)
-            .await
+        self.administrator(caller, visitor.clone()).require_not_locked_out(lists).await
     }
 }

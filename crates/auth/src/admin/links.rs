@@ -14,21 +14,14 @@ impl Administrator<'_> {
     }
 
     /// Approves that an identity of a connected corporation may act as an employee.
-    ///
-    /// # Errors
-    /// When there is no such employee, or the store fails.
     pub async fn approve_link(&self, identity: EmployeeKey, target: EmployeeKey) -> Result<(), Error> {
         self.require_home_admin().await?;
         let entry = self.entry(AuditEvent::LinkApproved, &target, format!("for {identity:?}"))?;
-        let approved =
-            self.audit_if_revoked(self.auth.store.approve_link(self.author(), identity, target, entry).await).await?;
+        let approved = self.commit(self.auth.store.approve_link(self.author(), identity, target, entry)).await?;
         if approved { Ok(()) } else { Err(Refusal::NoSuchEmployee.into()) }
     }
 
     /// Requires that the identity has a link.
-    ///
-    /// # Errors
-    /// When there is no link, or the store fails.
     pub async fn require_link(&self, identity: &EmployeeKey) -> Result<(), Error> {
         self.require_home_admin().await?;
         let link = self.auth.store.link(identity.clone()).await?;
@@ -40,6 +33,6 @@ impl Administrator<'_> {
         self.require_home_admin().await?;
         let Some(link) = self.auth.store.link(identity.clone()).await? else { return Ok(false) };
         let entry = self.entry(AuditEvent::LinkRemoved, &link.target, format!("for {identity:?}"))?;
-        self.audit_if_revoked(self.auth.store.remove_link(self.author(), identity, entry).await).await
+        self.commit(self.auth.store.remove_link(self.author(), identity, entry)).await
     }
 }

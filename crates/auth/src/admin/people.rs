@@ -8,48 +8,28 @@ use crate::{Auth, Error, Refusal};
 
 impl Administrator<'_> {
     /// Requires an employee within the administrator's scope.
-    ///
-    /// # Errors
-    /// When there is no such employee, or the store fails.
     pub async fn require_employee(&self, employee: &EmployeeKey) -> Result<(), Error> {
         self.require_in_scope(employee)?;
         let person = self.auth.store.person(employee).await?;
         if person.is_some() { Ok(()) } else { Err(Refusal::NoSuchEmployee.into()) }
     }
 
-    /// Adds an employee.
-    ///
-    /// # Errors
-    /// When the employee exists already, or the store fails.
+    /// Adds an employee. Refused if the employee exists already.
     pub async fn add_employee(&self, person: Person) -> Result<(), Error> {
         self.require_in_scope(&person.key)?;
         let roles: Vec<_> = person.roles.iter().map(Role::name).collect();
         let entry = self.entry(AuditEvent::EmployeeAdded, &person.key, roles.join(", "))?;
         let new = NewEmployee { person, at: entry.at, entry: Some(entry) };
-        if self.audit_if_revoked(self.auth.store.add_employee(self.author(), new).await).await? {
-            Ok(())
-        } else {
-            Err(Refusal::Exists.into())
-        }
+        let added = self.commit(self.auth.store.add_employee(self.author(), new)).await?;
+        if added { Ok(()) } else { Err(Refusal::Exists.into()) }
     }
 
-    /// Disables an employee and ends the employee's sessions; returns how many ended.
-    ///
-    /// # Errors
-    /// When there is no such employee, the employee is the last administrator, or the store fails.
+    /// Disables an employee and ends the employee's sessions; returns how many ended. Refused for the last administrator.
     pub async fn disable(&self, employee: EmployeeKey) -> Result<usize, Error> {
         self.require_in_scope(&employee)?;
         let entry = self.entry(AuditEvent::EmployeeDisabled, &employee, "")?;
-        let deny_until = self.auth.deny_until(entry.at);
-        match self
-            .audit_if_revoked(
-                self.auth
-                    .store
-                    .disable(self.author(), employee.clone(), self.may_remove_last_admin(&employee), deny_until, entry)
-                    .await,
-            )
-            .await?
-        {
+        let (even_last, deny_until) = (self.may_remove_last_admin(&employee), self.auth.deny_until(entry.at));
+        match self.commit(self.auth.store.disable(self.author(), employee, even_last, deny_until, entry)).await? {
             DisableOutcome::Done(ended) => Ok(ended),
             DisableOutcome::Unknown => Err(Refusal::NoSuchEmployee.into()),
             DisableOutcome::LastAdmin => self.refuse(Refusal::LastAdmin).await,
@@ -57,33 +37,20 @@ impl Administrator<'_> {
     }
 
     /// Enables an employee. Sessions that ended stay ended.
-    ///
-    /// # Errors
-    /// When there is no such employee, or the store fails.
     pub async fn enable(&self, employee: EmployeeKey) -> Result<(), Error> {
         self.require_in_scope(&employee)?;
         let entry = self.entry(AuditEvent::EmployeeEnabled, &employee, "")?;
-        if self.audit_if_revoked(self.auth.store.enable(self.author(), employee, entry).await).await? {
-            Ok(())
-        } else {
-            Err(Refusal::NoSuchEmployee.into())
-        }
+        let enabled = self.commit(self.auth.store.enable(self.author(), employee, entry)).await?;
+        if enabled { Ok(()) } else { Err(Refusal::NoSuchEmployee.into()) }
     }
 
-    /// Replaces the roles of an employee; returns the updated record.
-    ///
-    /// # Errors
-    /// When there is no such employee, the change would remove the last administrator, or the store fails.
+    /// Replaces the roles of an employee; returns the updated record. Refused if it would remove the last administrator.
     pub async fn set_roles(&self, employee: EmployeeKey, roles: Roles) -> Result<ListedPerson, Error> {
         self.require_in_scope(&employee)?;
         let entry = self.entry(AuditEvent::RolesChanged, &employee, "")?;
         let (even_last, deny_until) = (self.may_remove_last_admin(&employee), self.auth.deny_until(entry.at));
-        match self
-            .audit_if_revoked(
-                self.auth.store.set_roles(self.author(), employee.clone(), roles, even_last, deny_until, entry).await,
-            )
-            .await?
-        {
+        let change = self.auth.store.set_roles(self.author(), employee.clone(), roles, even_last, deny_until, entry);
+        match self.commit(change).await? {
             SetRolesOutcome::Changed(_) | SetRolesOutcome::Unchanged => {}
             SetRolesOutcome::Unknown => return Err(Refusal::NoSuchEmployee.into()),
             SetRolesOutcome::LastAdmin => return self.refuse(Refusal::LastAdmin).await,
@@ -92,25 +59,19 @@ impl Administrator<'_> {
     }
 
     /// Grants a role to an employee; `false` if the employee held it already.
-    ///
-    /// # Errors
-    /// When there is no such employee or role, or the store fails.
     pub async fn grant(&self, employee: EmployeeKey, role: &str) -> Result<bool, Error> {
         self.require_in_scope(&employee)?;
         let role = self.auth.parse_assignable_role(&employee, role).await?;
         let entry = self.entry(AuditEvent::RolesChanged, &employee, format!("+{role}"))?;
-        self.audit_if_revoked(self.auth.store.grant(self.author(), employee, role, entry).await).await
+        self.commit(self.auth.store.grant(self.author(), employee, role, entry)).await
     }
 
     /// Revokes a role of an employee; `false` if the employee did not hold it. The employee's sessions lose it at once.
-    ///
-    /// # Errors
-    /// When there is no such employee or role, or the store fails.
     pub async fn revoke(&self, employee: EmployeeKey, role: &str) -> Result<bool, Error> {
         self.require_in_scope(&employee)?;
         let role = self.auth.parse_assignable_role(&employee, role).await?;
         let entry = self.entry(AuditEvent::RolesChanged, &employee, format!("-{role}"))?;
-        self.audit_if_revoked(self.auth.store.revoke(self.author(), employee, role, entry).await).await
+        self.commit(self.auth.store.revoke(self.author(), employee, role, entry)).await
     }
 }
 

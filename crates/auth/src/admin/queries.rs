@@ -70,9 +70,6 @@ pub struct LogQuery {
 
 impl Auth {
     /// A page of employees within the access scope: from the cursor `after` on, or else after the first `offset`.
-    ///
-    /// # Errors
-    /// When the cursor is invalid, or the store fails.
     pub async fn people(
         &self,
         AccessScope { corp, department_id }: AccessScope,
@@ -115,9 +112,6 @@ impl Auth {
     }
 
     /// Requires that the employee is an agent, enabled or disabled.
-    ///
-    /// # Errors
-    /// When the employee is not an agent, or the store fails.
     pub async fn require_agent(&self, employee: &EmployeeKey) -> Result<(), Error> {
         let agent = self.store.agent(employee.clone()).await?;
         if agent.is_some() { Ok(()) } else { Err(Refusal::NoSuchAgent.into()) }
@@ -129,9 +123,6 @@ impl Auth {
     }
 
     /// A page of the sessions within the access scope, newest first, from the cursor `after` on.
-    ///
-    /// # Errors
-    /// When the cursor is invalid, or the store fails.
     pub async fn sessions(
         &self,
         access_scope: &AccessScope,
@@ -166,9 +157,6 @@ impl Auth {
     }
 
     /// Requires that the caller may still read the same access scope: a long export must stop when the permission ends.
-    ///
-    /// # Errors
-    /// When the caller may not read it any more, or the store fails.
     pub async fn require_scope_unchanged(&self, caller: &ActiveUser, access_scope: &AccessScope) -> Result<(), Error> {
         let caller = self.reauthenticate(caller).await?;
         let role = caller.0.session().current_role;

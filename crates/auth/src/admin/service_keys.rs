@@ -19,9 +19,6 @@ pub struct NewServiceKey {
 
 impl Administrator<'_> {
     /// All service keys, newest first, including revoked and expired ones.
-    ///
-    /// # Errors
-    /// When the caller may not read them, or the store fails.
     pub async fn service_keys(&self) -> Result<Vec<ServiceKey>, Error> {
         self.require_home_admin().await?;
         Ok(self.auth.store.service_keys().await?)
@@ -35,11 +32,8 @@ impl Administrator<'_> {
         lifetime: Duration,
     ) -> Result<NewServiceKey, Error> {
         self.require_home_admin().await?;
-        let entry = self.entry(
-            AuditEvent::ServiceKeyCreated,
-            &self.auth.deployment_key(),
-            format!("{}: {scopes}", name.as_str()),
-        )?;
+        let detail = format!("{}: {scopes}", name.as_str());
+        let entry = self.entry(AuditEvent::ServiceKeyCreated, &self.auth.deployment_key(), detail)?;
         let value = Secret::<ServiceKeyKind>::generate(&self.auth.entropy)?;
         let kept = ServiceKey {
             id: self.auth.record_id(entry.at)?,
@@ -50,26 +44,17 @@ impl Administrator<'_> {
             expires_at: entry.at + lifetime,
             revoked_at: None,
         };
-        self.audit_if_revoked(
-            self.auth.store.add_service_key(self.author(), value.digest(), kept.clone(), entry).await,
-        )
-        .await?;
+        self.commit(self.auth.store.add_service_key(self.author(), value.digest(), kept.clone(), entry)).await?;
         Ok(NewServiceKey { value, kept })
     }
 
     /// Revokes a service key; `false` if it was revoked already.
-    ///
-    /// # Errors
-    /// When there is no such key, or the store fails.
     pub async fn revoke_service_key(&self, id: String) -> Result<bool, Error> {
         self.require_home_admin().await?;
         let known = self.auth.store.service_key(id.clone()).await?.ok_or(Refusal::NoSuchKey)?;
         let entry =
             self.entry(AuditEvent::ServiceKeyRevoked, &self.auth.deployment_key(), format!("{}: {id}", known.name))?;
-        let at = entry.at;
-        Ok(self
-            .audit_if_revoked(self.auth.store.revoke_service_key(self.author(), id, at, entry).await)
-            .await?
-            .ok_or(Refusal::NoSuchKey)?)
+        let revoked = self.commit(self.auth.store.revoke_service_key(self.author(), id, entry.at, entry)).await?;
+        Ok(revoked.ok_or(Refusal::NoSuchKey)?)
     }
 }

@@ -8,9 +8,6 @@ use crate::{Error, Refusal};
 
 impl Administrator<'_> {
     /// Requires a session within the administrator's scope; returns its employee.
-    ///
-    /// # Errors
-    /// When there is no such session, or the store fails.
     pub async fn require_session(&self, id: Digest) -> Result<EmployeeKey, Error> {
         let found = self.auth.store.find_session(id).await?.ok_or(Refusal::NoSuchSession)?;
         let employee = found.session.employee;
@@ -19,9 +16,6 @@ impl Administrator<'_> {
     }
 
     /// Ends a session of any employee within the scope.
-    ///
-    /// # Errors
-    /// When there is no such session within the scope, or the store fails.
     pub async fn end_session(&self, id: Digest) -> Result<(), Error> {
         let employee = self.require_session(id).await?;
         let ended = self.end_audited(employee, SessionSelection::One(id)).await?;
@@ -29,9 +23,6 @@ impl Administrator<'_> {
     }
 
     /// Ends all sessions of an employee; returns how many.
-    ///
-    /// # Errors
-    /// When there is no such employee, or the store fails.
     pub async fn end_sessions_of(&self, employee: EmployeeKey) -> Result<usize, Error> {
         self.require_employee(&employee).await?;
         self.end_audited(employee, SessionSelection::All).await
@@ -40,9 +31,7 @@ impl Administrator<'_> {
     async fn end_audited(&self, employee: EmployeeKey, which: SessionSelection) -> Result<usize, Error> {
         let entry = self.entry(AuditEvent::SessionsEnded, &employee, "")?;
         let deny_until = self.auth.deny_until(entry.at);
-        self.audit_if_revoked(
-            self.auth.store.end_sessions(self.author(), employee, which, EndReason::Kicked, deny_until, entry).await,
-        )
-        .await
+        let kicked = EndReason::Kicked;
+        self.commit(self.auth.store.end_sessions(self.author(), employee, which, kicked, deny_until, entry)).await
     }
 }

@@ -9,7 +9,6 @@ use crate::code_exchange::{
     CodeExchange, SHARED_OUTCOME_TIMEOUT, await_outcome, claim_exchange, store_identity, store_outcome,
 };
 use crate::platform_user::PlatformUser;
-use crate::qr::Phone;
 use crate::single_use::{CODE_LIFETIME, SingleUse, UseReceipt};
 use crate::{Auth, CallbackOutcome, Error, Refusal};
 
@@ -32,9 +31,6 @@ pub struct OAuthCallback {
 
 impl Auth {
     /// Handles a callback. Must run to completion, whether or not the browser waits for it.
-    ///
-    /// # Errors
-    /// When the code is invalid, the user may not sign in, or the platform or the store fails.
     pub async fn handle_callback(&self, callback: OAuthCallback) -> Result<CallbackOutcome, Error> {
         let (now, code) = (self.clock.now(), Digest::of(&[callback.code.as_bytes()]));
         let fresh = PlatformCode {
@@ -117,8 +113,9 @@ impl Auth {
     ) -> (Option<EmployeeKey>, Result<CallbackOutcome, Error>) {
         match (self.resolve_user(identity).await, scan_id) {
             (Ok(PlatformUser::Known(who)), Some(scan_id)) => {
-                let phone = Phone { visitor: visitor.clone(), opened_by_page: *opened_by_page };
-                (Some(who.key.clone()), self.claim_scan(scan_id, who, phone).await.map(CallbackOutcome::Decide))
+                let key = who.key.clone();
+                let claimed = self.claim_scan(scan_id, who, visitor.clone(), *opened_by_page).await;
+                (Some(key), claimed.map(CallbackOutcome::Decide))
             }
             (Ok(PlatformUser::Known(who)), None) => {
                 // A request without the state did not come from a link of this service.
@@ -138,17 +135,13 @@ impl Auth {
         self.employee_key(&seen.await.ok()???).ok().map(|(key, _)| key)
     }
 
-    /// Refuses a callback that carries no code.
-    ///
-    /// # Errors
-    /// Always: the refusal, or a failure to log it.
+    /// Refuses a callback that carries no code. Never returns `Ok`.
     pub async fn refuse_callback<T>(&self, why: Refusal, visitor: &ClientInfo) -> Result<T, Error> {
         let attempt = Attempt::to_sign_in(None, LoginMethod::Oauth2, visitor);
         self.audit_outcome(attempt, Err(why.into())).await
     }
 }
 
-/// The sign-in attempt of a callback.
 fn attempt<'a>(callback: &'a OAuthCallback, who: Option<&'a EmployeeKey>) -> Attempt<'a> {
     let method = if callback.scan_id.is_some() { LoginMethod::Qrcode } else { LoginMethod::Oauth2 };
     Attempt::to_sign_in(who, method, &callback.visitor)

@@ -12,9 +12,6 @@ impl Auth {
     }
 
     /// Ends one of the user's own sessions.
-    ///
-    /// # Errors
-    /// When the user has no such session, or the store fails.
     pub async fn end_own_session(&self, holder: &TokenHolder, id: Digest, visitor: &ClientInfo) -> Result<(), Error> {
         if id == holder.digest() {
             return self.logout(holder, visitor).await;

@@ -7,11 +7,8 @@ use deskpass_store::{AuditEvent, DisownEffects, DisownRequest, ListedSignIn, Log
 
 use crate::{Auth, Error, Refusal, TokenHolder};
 
-/// The maximum number of listed sign-ins.
 const LISTED_LIMITS: SignInListLimits = SignInListLimits { sign_ins: 50, refused: 10 };
-/// The period that is listed.
 const LISTED_PERIOD: Duration = Duration::from_hours(90 * 24);
-/// The maximum number of administrators who are notified.
 const MAX_NOTIFIED_ADMINS: usize = 20;
 
 impl Auth {
@@ -23,9 +20,6 @@ impl Auth {
     }
 
     /// Records that the user disowns a sign-in: its session ends, and administrators are notified. Repeating it has no effect.
-    ///
-    /// # Errors
-    /// When the user has no such sign-in, or the store fails.
     pub async fn disown_sign_in(
         &self,
         holder: &TokenHolder,

@@ -1,6 +1,7 @@
 //! The connections to this node.
 
 use std::collections::{BTreeSet, HashMap};
+use std::hash::Hash;
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -26,14 +27,14 @@ pub enum CloseReason {
 /// A connection, as it is shared between the socket and the registry.
 #[derive(Debug)]
 pub(super) struct SocketConnection {
-    digest: Digest,
+    pub(super) digest: Digest,
     employee: EmployeeKey,
     corp: CorpId,
     kind: SocketKind,
-    from: IpAddr,
-    expires_at: Timestamp,
+    pub(super) from: IpAddr,
+    pub(super) expires_at: Timestamp,
     /// Fires when the connection has to be checked.
-    wake: Notify,
+    pub(super) wake: Notify,
     /// The number of times that the session may have changed.
     generation: AtomicU64,
     state: Mutex<SocketState>,
@@ -73,18 +74,6 @@ impl SocketConnection {
         }
     }
 
-    pub(super) fn digest(&self) -> Digest {
-        self.digest
-    }
-
-    pub(super) fn from(&self) -> IpAddr {
-        self.from
-    }
-
-    pub(super) fn expires_at(&self) -> Timestamp {
-        self.expires_at
-    }
-
     pub(super) fn role(&self) -> Role {
         self.state().role
     }
@@ -98,18 +87,9 @@ impl SocketConnection {
         Subscriber::new(&self.employee, &self.corp, (state.role, state.since), self.kind)
     }
 
-    /// Waits until the connection has to be checked.
-    pub(super) async fn woken(&self) {
-        self.wake.notified().await;
-    }
-
-    pub(super) fn wake(&self) {
-        self.wake.notify_one();
-    }
-
     pub(super) fn end(&self, end: CloseReason) {
         self.state().end.get_or_insert(end);
-        self.wake();
+        self.wake.notify_one();
     }
 
     /// The generation to validate, if the connection is stale. Several tasks may validate at once; until one has finished, the
@@ -141,7 +121,7 @@ impl SocketConnection {
             state.stale_since = place;
         }
         drop(state);
-        self.wake();
+        self.wake.notify_one();
     }
 
     /// Whether a message to one of these roles may be for this connection. A stale connection may have any role.
@@ -173,15 +153,9 @@ struct ConnectionRegistry {
 /// A registered connection. Dropping it removes the connection.
 #[derive(Debug)]
 pub(super) struct SocketGuard {
-    connection: Arc<SocketConnection>,
+    pub(super) connection: Arc<SocketConnection>,
     number: u64,
     registry: Arc<Mutex<ConnectionRegistry>>,
-}
-
-impl SocketGuard {
-    pub(super) fn connection(&self) -> &SocketConnection {
-        &self.connection
-    }
 }
 
 impl Drop for SocketGuard {
@@ -257,7 +231,6 @@ impl LiveSockets {
         }
     }
 
-    /// Closes all connections.
     pub(super) fn end_all(&self, end: &CloseReason) {
         lock(&self.0).connections.values().for_each(|connection| connection.end(end.clone()));
     }
@@ -289,17 +262,16 @@ impl ConnectionRegistry {
         for moment in [connection.expires_at - EXPIRY_WARNING, connection.expires_at] {
             self.due.remove(&(moment, number));
         }
-        if let Some(numbers) = self.by_session.get_mut(&connection.digest) {
-            numbers.retain(|other| *other != number);
-            if numbers.is_empty() {
-                self.by_session.remove(&connection.digest);
-            }
-        }
-        if let Some(numbers) = self.by_person.get_mut(&connection.employee) {
-            numbers.retain(|other| *other != number);
-            if numbers.is_empty() {
-                self.by_person.remove(&connection.employee);
-            }
+        remove_number(&mut self.by_session, &connection.digest, number);
+        remove_number(&mut self.by_person, &connection.employee, number);
+    }
+}
+
+fn remove_number<K: Eq + Hash>(index: &mut HashMap<K, Vec<u64>>, key: &K, number: u64) {
+    if let Some(numbers) = index.get_mut(key) {
+        numbers.retain(|other| *other != number);
+        if numbers.is_empty() {
+            index.remove(key);
         }
     }
 }

@@ -25,10 +25,7 @@ pub struct Delivery {
 }
 
 impl Auth {
-    /// Publishes messages, all or none, and delivers them to connected sockets.
-    ///
-    /// # Errors
-    /// When a message does not follow in its stream, or the shared state fails.
+    /// Publishes messages, all or none, to connected sockets. Refused if a message does not follow in its stream.
     pub async fn publish(&self, messages: Vec<Message>) -> Result<Vec<Delivery>, Error> {
         let posted = self.shared.messages.post(messages, self.clock.now()).await?;
         let posted = posted.map_err(Refusal::from)?;
@@ -52,7 +49,7 @@ impl Auth {
         let (mut delivered, connections) = (0, self.sockets.addressed(message));
         // All are woken first, since each revalidates itself.
         for connection in &connections {
-            connection.wake();
+            connection.wake.notify_one();
         }
         for connection in connections {
             let valid = self.revalidate(&connection).await.is_ok() && connection.ended().is_none();

@@ -43,7 +43,6 @@ impl Sub<Duration> for Timestamp {
     }
 }
 
-/// The milliseconds of a span.
 pub(super) fn millis(span: Duration) -> i64 {
     i64::try_from(span.as_millis()).unwrap_or(i64::MAX)
 }

@@ -122,7 +122,6 @@ impl Default for TrustState {
     }
 }
 
-/// The result of a review.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ReviewOutcome {
     pub(super) state: TrustState,

@@ -4,7 +4,8 @@
 /// have the same number of characters.
 #[derive(Clone)]
 pub(super) struct NormalizedText {
-    plain: Vec<char>,
+    /// The text as written, in lower case.
+    pub(super) plain: Vec<char>,
     /// The readings with `1` and `!` as `i` and as `l`, where they differ.
     others: Vec<Vec<char>>,
 }
@@ -20,11 +21,6 @@ impl NormalizedText {
         others.dedup();
         others.retain(|other| *other != plain);
         Self { plain, others }
-    }
-
-    /// The text as written, in lower case.
-    pub(super) fn plain(&self) -> &[char] {
-        &self.plain
     }
 
     pub(super) fn reversed(&self) -> Self {

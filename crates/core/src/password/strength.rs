@@ -54,7 +54,7 @@ static RUNS_BOTH_WAYS: LazyLock<Vec<Vec<char>>> =
 
 /// Whether too few guesses find the password.
 pub(super) fn is_too_weak(text: &NormalizedText) -> bool {
-    let plain = text.plain();
+    let plain = &text.plain;
     let runs: Vec<usize> = (0..plain.len()).map(|start| longest_run(plain.get(start..).unwrap_or_default())).collect();
     let mut cheapest = vec![0];
     for end in 1..=plain.len() {
@@ -67,8 +67,8 @@ pub(super) fn is_too_weak(text: &NormalizedText) -> bool {
 
 /// The cost of the range as one piece, if it is one. `run` is the length of the run that starts there.
 fn piece(text: &NormalizedText, start: usize, end: usize, run: usize) -> Option<u32> {
-    let plain = text.plain().get(start..end)?;
-    let before = start.checked_sub(plain.len()).and_then(|earlier| text.plain().get(earlier..start));
+    let plain = text.plain.get(start..end)?;
+    let before = start.checked_sub(plain.len()).and_then(|earlier| text.plain.get(earlier..start));
     let is_word = || text.stretch(start, end).any(|reading| is_listed(&WORDS, reading));
     [
         single(plain),

@@ -1,8 +1,7 @@
-//! The attributes of a request type, and its doc comments.
+//! The attributes of a request type.
 
-use syn::{Attribute, Error, Expr, ExprLit, Field, Lit, LitInt, LitStr, Meta, Result, Token, Type};
+use syn::{Attribute, Error, Expr, Field, LitInt, LitStr, Result, Token, Type};
 
-/// The attributes of the struct.
 #[derive(Default)]
 pub(crate) struct StructAttributes {
     /// The type that is read.
@@ -30,7 +29,6 @@ impl StructAttributes {
     }
 }
 
-/// The attributes of a struct field.
 pub(crate) struct FieldAttributes {
     /// The name in requests; empty where the field is flattened.
     pub(crate) name: String,
@@ -72,16 +70,4 @@ impl FieldAttributes {
 
 fn field_attributes(attributes: &[Attribute]) -> impl Iterator<Item = &Attribute> {
     attributes.iter().filter(|attribute| attribute.path().is_ident("field"))
-}
-
-/// The doc comment, as one paragraph.
-pub(crate) fn doc(attributes: &[Attribute]) -> String {
-    let lines = attributes.iter().filter_map(|attribute| match &attribute.meta {
-        Meta::NameValue(line) if line.path.is_ident("doc") => match &line.value {
-            Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) => Some(text.value().trim().to_owned()),
-            _ => None,
-        },
-        _ => None,
-    });
-    lines.collect::<Vec<_>>().join(" ")
 }

@@ -1,20 +1,24 @@
 //! `deskpass agent`: manages the agents who may sign in during an outage of the platform.
 
-use clap::{Args, Subcommand};
+use clap::Subcommand;
 
 use super::employee::{EmployeeArgs, RoleArgs};
 use super::{CliError, CommonArgs};
 use crate::commands::{AdminCommand, AgentAction, AgentAdminCommand};
 
-/// The command that shows the current state.
 const INSPECT_COMMAND: &str = "deskpass agent list";
 
-/// Manage agents, their passwords and their one-time-password devices.
 #[derive(Debug, Subcommand)]
 pub(super) enum AgentCommand {
     /// Make an employee an agent, who can sign in with a password and a device while the platform is down.
     #[command(after_help = "Examples:\n  deskpass agent add zhangsan\n  deskpass agent add lisi --role supervisor")]
-    Add(AddAgentArgs),
+    Add {
+        #[command(flatten)]
+        target: EmployeeArgs,
+        /// The agent's role unless roles are assigned to them: admin, agent, user, supervisor or security.
+        #[arg(long, value_name = "ROLE", default_value = "agent")]
+        role: String,
+    },
     /// List agents: which are locked, and which have no password or no device yet.
     #[command(
         after_help = "STATE      enabled, disabled, or after failed attempts: paused until a time, or locked until an \
@@ -53,33 +57,20 @@ pub(super) enum AgentCommand {
     ResetPassword(EmployeeArgs),
 }
 
-/// An employee who becomes an agent.
-#[derive(Args, Debug)]
-pub(super) struct AddAgentArgs {
-    #[command(flatten)]
-    target: EmployeeArgs,
-    /// The agent's role unless roles are assigned to them: admin, agent, user, supervisor or security.
-    #[arg(long, value_name = "ROLE", default_value = "agent")]
-    role: String,
-}
-
 impl AgentCommand {
     pub(super) fn run(self) -> Result<(), CliError> {
-        match self {
-            Self::List(common) => common.run_or_forward(&AdminCommand::Agent(AgentAdminCommand::List), INSPECT_COMMAND),
-            Self::Add(AddAgentArgs { target, role }) => run(&target, AgentAction::Add(role)),
-            Self::SetRole(RoleArgs { target, role }) => run(&target, AgentAction::SetRole(role)),
-            Self::Disable(target) => run(&target, AgentAction::Disable),
-            Self::Enable(target) => run(&target, AgentAction::Enable),
-            Self::Unlock(target) => run(&target, AgentAction::Unlock),
-            Self::ResetOtp(target) => run(&target, AgentAction::ResetOtp),
-            Self::ResetPassword(target) => run(&target, AgentAction::ResetPassword),
-        }
+        let (target, action) = match self {
+            Self::List(common) => {
+                return common.run_or_forward(&AdminCommand::Agent(AgentAdminCommand::List), INSPECT_COMMAND);
+            }
+            Self::Add { target, role } => (target, AgentAction::Add(role)),
+            Self::SetRole(RoleArgs { target, role }) => (target, AgentAction::SetRole(role)),
+            Self::Disable(target) => (target, AgentAction::Disable),
+            Self::Enable(target) => (target, AgentAction::Enable),
+            Self::Unlock(target) => (target, AgentAction::Unlock),
+            Self::ResetOtp(target) => (target, AgentAction::ResetOtp),
+            Self::ResetPassword(target) => (target, AgentAction::ResetPassword),
+        };
+        target.run_or_forward(|who| AdminCommand::Agent(AgentAdminCommand::To(who, action)), INSPECT_COMMAND)
     }
-}
-
-fn run(target: &EmployeeArgs, action: AgentAction) -> Result<(), CliError> {
-    target
-        .common
-        .run_or_forward(&AdminCommand::Agent(AgentAdminCommand::To(target.selector(), action)), INSPECT_COMMAND)
 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 use deskpass_auth::CredentialVault;
 use deskpass_core::{Clock, Timestamp};
-use deskpass_store::{ChainKey, DirectReadError, LogVerdict, OpenError, Receipt, VerifyError, verify_log};
+use deskpass_store::{ChainKey, DirectReadError, OpenError, Receipt, VerifyError, verify_log};
 
 use super::{CliError, CommonArgs, require_database, runtime};
 use crate::app::storage::{location, mode};
@@ -20,7 +20,6 @@ use crate::config::Settings;
 const TERMINAL_PROGRESS_INTERVAL: Duration = Duration::from_millis(500);
 const FILE_PROGRESS_INTERVAL: Duration = Duration::from_secs(5);
 
-/// Verify or export the audit log.
 #[derive(Debug, Subcommand)]
 pub(super) enum AuditCommand {
     /// Verify that the log is as it was written.
@@ -59,7 +58,6 @@ impl AuditCommand {
     }
 }
 
-/// Verify that the log is as it was written.
 #[derive(Args, Debug)]
 pub(super) struct Verify {
     /// Receipt that an earlier run printed.
@@ -72,9 +70,7 @@ pub(super) struct Verify {
 impl Verify {
     fn run(self) -> Result<(), CliError> {
         let settings = self.common.settings()?;
-        if settings.store.url.is_none() {
-            require_database(&settings.data)?;
-        }
+        require_database(&settings)?;
         let sealing = settings.sealing_key();
         let key = ChainKey::new(&sealing);
         let receipt = self.receipt.as_deref().map(|text| Receipt::parse(text, &key)).transpose();
@@ -85,12 +81,8 @@ impl Verify {
         let verdict = runtime()?.block_on(verified).map_err(|error| refusal(&error, &settings))?;
         // The exit code is set even if the reader closed the pipe.
         let _ = io::stdout().write_all(report::render(&verdict, receipt.is_some()).as_bytes());
-        judge(&verdict)
+        if verdict.faults.is_empty() { Ok(()) } else { Err("the audit log failed verification".into()) }
     }
-}
-
-fn judge(verdict: &LogVerdict) -> Result<(), CliError> {
-    if verdict.faults.is_empty() { Ok(()) } else { Err("the audit log failed verification".into()) }
 }
 
 /// Returns a closure that prints progress at intervals.

@@ -19,7 +19,6 @@ use crate::{App, StartError};
 /// The maximum difference between the machine's time and an independent clock.
 const MAX_CLOCK_DIFFERENCE: Duration = Duration::from_mins(5);
 
-/// Manage the time that the service uses.
 #[derive(Debug, Subcommand)]
 pub(super) enum ClockCommand {
     /// Make the service use this machine's time again, after the clock was wrong.
@@ -33,7 +32,6 @@ pub(super) enum ClockCommand {
     Repair(Repair),
 }
 
-/// Make the service use this machine's time again.
 #[derive(Args, Debug)]
 pub(super) struct Repair {
     /// Apply the change.
@@ -57,9 +55,7 @@ const RUN_AGAIN: &str = "nothing was changed; if this machine's time is right, r
 impl Repair {
     fn run(self) -> Result<(), CliError> {
         let (runtime, settings) = (runtime()?, self.common.settings()?);
-        if settings.store.url.is_none() {
-            require_database(&settings.data)?;
-        }
+        require_database(&settings)?;
         runtime.block_on(self.repair(settings))
     }
 

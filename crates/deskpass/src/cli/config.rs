@@ -7,7 +7,6 @@ use crate::app::platform::verify_file;
 use crate::config;
 use crate::secret_files::exposed_files;
 
-/// Check and print the settings.
 #[derive(Debug, Subcommand)]
 pub(super) enum ConfigCommand {
     /// Check the settings without starting the service. Does not touch the data directory or the port.

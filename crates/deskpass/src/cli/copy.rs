@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
-use deskpass_core::{Clock, Timestamp};
+use deskpass_core::{Clock, Timestamp, opaque_debug};
 use deskpass_store::{CopyError, CopyProgress, CopyReport, Mode, OpenError, PostgresSettings};
 
 use super::{CliError, inaccessible, runtime};
@@ -15,7 +15,6 @@ use crate::config::{self, Destination, Override, Sources};
 /// The minimum interval between two progress lines; a reader cannot follow a shorter one.
 const PROGRESS_INTERVAL: Duration = Duration::from_millis(500);
 
-/// Copy all data from the embedded database to PostgreSQL.
 #[derive(Args, Debug)]
 pub(super) struct CopyArgs {
     /// The embedded database: `sqlite:` and its directory. No service may be running on it.
@@ -43,11 +42,7 @@ impl From<String> for SensitiveArg {
     }
 }
 
-impl fmt::Debug for SensitiveArg {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str("SensitiveArg")
-    }
-}
+opaque_debug!(SensitiveArg);
 
 impl CopyArgs {
     pub(super) fn run(self) -> Result<(), CliError> {

@@ -19,7 +19,6 @@ use super::{CliError, CommonArgs, runtime};
 use crate::config::{self, ConfigError, Language, Settings};
 use report::{Bilingual, Check, Finding, Report, bilingual};
 
-/// Check the settings, the data and the platform, and print how to fix each problem.
 #[derive(Args, Debug)]
 pub(super) struct Doctor {
     #[command(flatten)]
@@ -71,8 +70,8 @@ fn settings_finding(loaded: Result<Settings, ConfigError>) -> Finding<Settings> 
         }
         Ok(settings) => Finding::good(settings, bilingual("valid (production mode)", "正确（生产模式）")),
         Err(error) => {
-            let several = error.problems().len();
-            let problems = error.problems().iter().map(|problem| format!("- {problem}")).collect::<Vec<_>>().join("\n");
+            let several = error.problems.len();
+            let problems = error.problems.iter().map(|problem| format!("- {problem}")).collect::<Vec<_>>().join("\n");
             let why = bilingual(format!("{several} problem(s)"), format!("{several} 个问题"));
             Finding::bad(why, Bilingual::alike(problems))
         }

@@ -5,17 +5,30 @@ use clap::{Args, Subcommand};
 use super::{CliError, CommonArgs};
 use crate::commands::{AdminCommand, EmployeeSelector};
 
-/// The command that shows the current state.
 const INSPECT_COMMAND: &str = "deskpass employee list";
 
-/// Add, list, disable and enable employees.
 #[derive(Debug, Subcommand)]
 pub(super) enum EmployeeCommand {
     /// Add an employee with initial roles.
     #[command(
         after_help = "Example: the first administrator\n  deskpass employee add zhangsan --name 张三 --department IT --role admin --role user"
     )]
-    Add(AddEmployeeArgs),
+    Add {
+        #[command(flatten)]
+        target: EmployeeArgs,
+        /// Display name [default: the identifier].
+        #[arg(long)]
+        name: Option<String>,
+        /// Name of the department.
+        #[arg(long, default_value = "")]
+        department: String,
+        /// The department's id on the platform [default: an id generated from the name, until the platform reports the real one].
+        #[arg(long, value_name = "ID")]
+        department_id: Option<String>,
+        /// Initial role: admin, agent, user, supervisor or security. Can be repeated.
+        #[arg(long = "role", value_name = "ROLE")]
+        roles: Vec<String>,
+    },
     /// List employees and their roles.
     #[command(after_help = "Example:\n  deskpass employee list")]
     List(CommonArgs),
@@ -27,7 +40,6 @@ pub(super) enum EmployeeCommand {
     Enable(EmployeeArgs),
 }
 
-/// Grant roles to employees and revoke them.
 #[derive(Debug, Subcommand)]
 pub(super) enum RoleCommand {
     /// Grant a role to an employee.
@@ -38,7 +50,6 @@ pub(super) enum RoleCommand {
     Revoke(RoleArgs),
 }
 
-/// An employee.
 #[derive(Args, Debug)]
 pub(super) struct EmployeeArgs {
     /// The employee's identifier.
@@ -48,29 +59,9 @@ pub(super) struct EmployeeArgs {
     #[arg(long, value_name = "CORP")]
     corp: Option<String>,
     #[command(flatten)]
-    pub(super) common: CommonArgs,
+    common: CommonArgs,
 }
 
-/// A new employee.
-#[derive(Args, Debug)]
-pub(super) struct AddEmployeeArgs {
-    #[command(flatten)]
-    target: EmployeeArgs,
-    /// Display name [default: the identifier].
-    #[arg(long)]
-    name: Option<String>,
-    /// Name of the department.
-    #[arg(long, default_value = "")]
-    department: String,
-    /// The department's id on the platform [default: an id generated from the name, until the platform reports the real one].
-    #[arg(long, value_name = "ID")]
-    department_id: Option<String>,
-    /// Initial role: admin, agent, user, supervisor or security. Can be repeated.
-    #[arg(long = "role", value_name = "ROLE")]
-    roles: Vec<String>,
-}
-
-/// An employee and a role.
 #[derive(Args, Debug)]
 pub(super) struct RoleArgs {
     #[command(flatten)]
@@ -84,17 +75,11 @@ impl EmployeeCommand {
     pub(super) fn run(self) -> Result<(), CliError> {
         match self {
             Self::List(common) => common.run_or_forward(&AdminCommand::List, INSPECT_COMMAND),
-            Self::Disable(target) => {
-                target.common.run_or_forward(&AdminCommand::Disable(target.selector()), INSPECT_COMMAND)
-            }
-            Self::Enable(target) => {
-                target.common.run_or_forward(&AdminCommand::Enable(target.selector()), INSPECT_COMMAND)
-            }
-            Self::Add(AddEmployeeArgs { target, name, department, department_id, roles }) => {
-                let who = target.selector();
-                target
-                    .common
-                    .run_or_forward(&AdminCommand::Add { who, name, department, department_id, roles }, INSPECT_COMMAND)
+            Self::Disable(target) => target.run_or_forward(AdminCommand::Disable, INSPECT_COMMAND),
+            Self::Enable(target) => target.run_or_forward(AdminCommand::Enable, INSPECT_COMMAND),
+            Self::Add { target, name, department, department_id, roles } => {
+                let add = |who| AdminCommand::Add { who, name, department, department_id, roles };
+                target.run_or_forward(add, INSPECT_COMMAND)
             }
         }
     }
@@ -104,17 +89,23 @@ impl RoleCommand {
     pub(super) fn run(self) -> Result<(), CliError> {
         match self {
             Self::Grant(RoleArgs { target, role }) => {
-                target.common.run_or_forward(&AdminCommand::Grant(target.selector(), role), INSPECT_COMMAND)
+                target.run_or_forward(|who| AdminCommand::Grant(who, role), INSPECT_COMMAND)
             }
             Self::Revoke(RoleArgs { target, role }) => {
-                target.common.run_or_forward(&AdminCommand::Revoke(target.selector(), role), INSPECT_COMMAND)
+                target.run_or_forward(|who| AdminCommand::Revoke(who, role), INSPECT_COMMAND)
             }
         }
     }
 }
 
 impl EmployeeArgs {
-    pub(super) fn selector(&self) -> EmployeeSelector {
-        EmployeeSelector { employee: self.employee.clone(), corp: self.corp.clone() }
+    /// As [`CommonArgs::run_or_forward`], with a command about the employee.
+    pub(super) fn run_or_forward(
+        self,
+        command: impl FnOnce(EmployeeSelector) -> AdminCommand,
+        inspect: &str,
+    ) -> Result<(), CliError> {
+        let Self { employee, corp, common } = self;
+        common.run_or_forward(&command(EmployeeSelector { employee, corp }), inspect)
     }
 }

@@ -3,7 +3,7 @@
 use std::io::{self, BufRead as _, IsTerminal as _, Read as _};
 use std::net::IpAddr;
 
-use clap::{Args, Subcommand};
+use clap::Subcommand;
 use deskpass_core::SecretKindName;
 
 use super::employee::EmployeeArgs;
@@ -16,7 +16,6 @@ const INSPECT_COMMAND: &str = "deskpass explain";
 /// The maximum size of the input, far above the length of any token.
 const MAX_INPUT_BYTES: u64 = 4096;
 
-/// Explain why an employee can or cannot sign in, what they may do, or the state of a token. Changes nothing.
 #[derive(Debug, Subcommand)]
 pub(super) enum ExplainCommand {
     /// Explain an employee's sign-in status, and why each recent attempt to sign in succeeded or failed.
@@ -26,7 +25,25 @@ pub(super) enum ExplainCommand {
     #[command(
         after_help = "RESOURCE   conversation, approval, knowledge, account\nOPERATION  read, create, update, delete\nSCOPE      own, department, all\n\nExamples:\n  deskpass explain access zhangsan conversation read all\n  deskpass explain access zhangsan account update all --role admin --from 203.0.113.9"
     )]
-    Access(Access),
+    Access {
+        #[command(flatten)]
+        target: EmployeeArgs,
+        /// Resource.
+        #[arg(value_name = "RESOURCE")]
+        resource: String,
+        /// Operation.
+        #[arg(value_name = "OPERATION")]
+        operation: String,
+        /// Scope.
+        #[arg(value_name = "SCOPE")]
+        scope: String,
+        /// Check only this role [default: each role that the employee holds].
+        #[arg(long, value_name = "ROLE")]
+        role: Option<String>,
+        /// Client address [default: any address from which the role may be active].
+        #[arg(long, value_name = "ADDRESS")]
+        from: Option<IpAddr>,
+    },
     /// Explain the kind, owner, expiry and validity of a token, which is read from standard input.
     ///
     /// Never prints the token, and does not accept it as an argument, where other users could read it.
@@ -34,37 +51,15 @@ pub(super) enum ExplainCommand {
     Token(CommonArgs),
 }
 
-/// The operation to check.
-#[derive(Args, Debug)]
-pub(super) struct Access {
-    #[command(flatten)]
-    target: EmployeeArgs,
-    /// Resource.
-    #[arg(value_name = "RESOURCE")]
-    resource: String,
-    /// Operation.
-    #[arg(value_name = "OPERATION")]
-    operation: String,
-    /// Scope.
-    #[arg(value_name = "SCOPE")]
-    scope: String,
-    /// Check only this role [default: each role that the employee holds].
-    #[arg(long, value_name = "ROLE")]
-    role: Option<String>,
-    /// Client address [default: any address from which the role may be active].
-    #[arg(long, value_name = "ADDRESS")]
-    from: Option<IpAddr>,
-}
-
 impl ExplainCommand {
     pub(super) fn run(self) -> Result<(), CliError> {
         match self {
-            Self::Login(target) => target
-                .common
-                .run_or_forward(&AdminCommand::Explain(ExplainRequest::Login(target.selector())), INSPECT_COMMAND),
-            Self::Access(Access { target, resource, operation, scope, role, from }) => {
-                let query = AccessQuery { who: target.selector(), resource, operation, scope, role, from };
-                target.common.run_or_forward(&AdminCommand::Explain(ExplainRequest::Access(query)), INSPECT_COMMAND)
+            Self::Login(target) => {
+                target.run_or_forward(|who| AdminCommand::Explain(ExplainRequest::Login(who)), INSPECT_COMMAND)
+            }
+            Self::Access { target, resource, operation, scope, role, from } => {
+                let access = |who| ExplainRequest::Access(AccessQuery { who, resource, operation, scope, role, from });
+                target.run_or_forward(|who| AdminCommand::Explain(access(who)), INSPECT_COMMAND)
             }
             Self::Token(common) => token(&common),
         }

@@ -1,14 +1,12 @@
 //! `deskpass ip-rule`: manages the networks from which roles may be active.
 
-use clap::{Args, Subcommand};
+use clap::Subcommand;
 
 use super::{CliError, CommonArgs};
 use crate::commands::{AdminCommand, IpRuleAdminCommand};
 
-/// The command that shows the current state.
 const INSPECT_COMMAND: &str = "deskpass ip-rule list";
 
-/// Manage the networks from which each role may be active.
 #[derive(Debug, Subcommand)]
 pub(super) enum IpRuleCommand {
     /// List every role with its allowed networks.
@@ -20,41 +18,33 @@ pub(super) enum IpRuleCommand {
     #[command(
         after_help = "Examples:\n  deskpass ip-rule set admin 10.0.0.0/8 2001:db8::/32 192.0.2.7\n  deskpass ip-rule set agent    remove the list: allowed from anywhere"
     )]
-    Set(Set),
+    Set {
+        /// Role: admin, agent, user, supervisor or security.
+        #[arg(value_name = "ROLE")]
+        role: String,
+        /// Networks such as 10.0.0.0/8, or single addresses; at most 200.
+        #[arg(value_name = "NETWORK")]
+        networks: Vec<String>,
+        #[command(flatten)]
+        common: CommonArgs,
+    },
     /// Remove a role's list, so that the role may be active from anywhere. Use this after locking yourself out.
     #[command(after_help = "Example:\n  deskpass ip-rule clear admin")]
-    Clear(Clear),
-}
-
-/// A role and its networks.
-#[derive(Args, Debug)]
-pub(super) struct Set {
-    /// Role: admin, agent, user, supervisor or security.
-    #[arg(value_name = "ROLE")]
-    role: String,
-    /// Networks such as 10.0.0.0/8, or single addresses; at most 200.
-    #[arg(value_name = "NETWORK")]
-    networks: Vec<String>,
-    #[command(flatten)]
-    common: CommonArgs,
-}
-
-/// A role.
-#[derive(Args, Debug)]
-pub(super) struct Clear {
-    /// Role: admin, agent, user, supervisor or security.
-    #[arg(value_name = "ROLE")]
-    role: String,
-    #[command(flatten)]
-    common: CommonArgs,
+    Clear {
+        /// Role: admin, agent, user, supervisor or security.
+        #[arg(value_name = "ROLE")]
+        role: String,
+        #[command(flatten)]
+        common: CommonArgs,
+    },
 }
 
 impl IpRuleCommand {
     pub(super) fn run(self) -> Result<(), CliError> {
         let (command, common) = match self {
             Self::List(common) => (IpRuleAdminCommand::List, common),
-            Self::Set(Set { role, networks, common }) => (IpRuleAdminCommand::Set { role, networks }, common),
-            Self::Clear(Clear { role, common }) => (IpRuleAdminCommand::Set { role, networks: Vec::new() }, common),
+            Self::Set { role, networks, common } => (IpRuleAdminCommand::Set { role, networks }, common),
+            Self::Clear { role, common } => (IpRuleAdminCommand::Set { role, networks: Vec::new() }, common),
         };
         common.run_or_forward(&AdminCommand::IpRule(command), INSPECT_COMMAND)
     }

@@ -1,63 +1,53 @@
 //! `deskpass link`: manages which users of a connected corporation may act as which employee.
 
-use clap::{Args, Subcommand};
+use clap::Subcommand;
 
 use super::{CliError, CommonArgs};
 use crate::commands::{AdminCommand, EmployeeSelector};
 
-/// The command that shows the result.
 const INSPECT_COMMAND: &str = "deskpass link list";
 
-/// Manage which users of a connected corporation may act as which employee.
 #[derive(Debug, Subcommand)]
 pub(super) enum LinkCommand {
     /// Let an external user act as an employee. Replaces the user's previous link.
     #[command(
         after_help = "Examples:\n  deskpass link approve wwpartner/lisi zhangsan\n  deskpass link approve wwpartner/lisi wangwu --corp wwother"
     )]
-    Approve(Approve),
+    Approve {
+        /// External user: the connected corporation and the user's identifier in it, as the platform writes them.
+        #[arg(value_name = "CORP/USER")]
+        identity: String,
+        /// Identifier of the employee to act as.
+        #[arg(value_name = "EMPLOYEE")]
+        employee: String,
+        /// The employee's corporation [default: the configured main one].
+        #[arg(long, value_name = "TARGET_CORP")]
+        corp: Option<String>,
+        #[command(flatten)]
+        common: CommonArgs,
+    },
     /// List links, with the times of approval and of first use.
     #[command(after_help = "Example:\n  deskpass link list")]
     List(CommonArgs),
     /// Remove a link; sessions that began through it continue until they expire.
     #[command(after_help = "Example:\n  deskpass link remove wwpartner/lisi")]
-    Remove(Remove),
-}
-
-/// An external user, and the employee they may act as.
-#[derive(Args, Debug)]
-pub(super) struct Approve {
-    /// External user: the connected corporation and the user's identifier in it, as the platform writes them.
-    #[arg(value_name = "CORP/USER")]
-    identity: String,
-    /// Identifier of the employee to act as.
-    #[arg(value_name = "EMPLOYEE")]
-    employee: String,
-    /// The employee's corporation [default: the configured main one].
-    #[arg(long, value_name = "TARGET_CORP")]
-    corp: Option<String>,
-    #[command(flatten)]
-    common: CommonArgs,
-}
-
-/// An external user.
-#[derive(Args, Debug)]
-pub(super) struct Remove {
-    /// External user: the connected corporation and the user's identifier in it, as the platform writes them.
-    #[arg(value_name = "CORP/USER")]
-    identity: String,
-    #[command(flatten)]
-    common: CommonArgs,
+    Remove {
+        /// External user: the connected corporation and the user's identifier in it, as the platform writes them.
+        #[arg(value_name = "CORP/USER")]
+        identity: String,
+        #[command(flatten)]
+        common: CommonArgs,
+    },
 }
 
 impl LinkCommand {
     pub(super) fn run(self) -> Result<(), CliError> {
         match self {
             Self::List(common) => common.run_or_forward(&AdminCommand::Links, INSPECT_COMMAND),
-            Self::Remove(Remove { identity, common }) => {
+            Self::Remove { identity, common } => {
                 common.run_or_forward(&AdminCommand::RemoveLink { identity }, INSPECT_COMMAND)
             }
-            Self::Approve(Approve { identity, employee, corp, common }) => common.run_or_forward(
+            Self::Approve { identity, employee, corp, common } => common.run_or_forward(
                 &AdminCommand::ApproveLink { identity, target: EmployeeSelector { employee, corp } },
                 INSPECT_COMMAND,
             ),

@@ -21,8 +21,7 @@ pub(super) fn run(serving: &ServeArgs) -> Result<(), CliError> {
     runtime.block_on(serve(settings))
 }
 
-/// Open files that are reserved for the service itself: the connections to the database, to Redis and to the platform,
-/// its files, and the connections for health checks.
+/// Open files reserved for the service itself: database, Redis, platform, its files, and connections for health checks.
 const RESERVED_FILES: usize = 256;
 
 /// Raises the limit of open files to the system's maximum for this user, and caps the number of connections

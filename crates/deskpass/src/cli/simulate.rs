@@ -22,7 +22,6 @@ use crate::{StartError, telemetry};
 /// The path of the simulated platform. Development mode uses the same one, so the same addresses work.
 const BASE: &str = "/sim";
 
-/// The options of the simulated platform.
 #[derive(Args, Debug)]
 pub(super) struct Simulate {
     /// Address to listen on; port 0 selects a free port.

@@ -6,12 +6,11 @@ use deskpass_store::{Agent, Device, ListedAgent};
 use serde::{Deserialize, Serialize};
 
 use super::table::table;
-use super::text::{describe_error, no_such_role};
+use super::text::describe_error;
 use super::{CommandResult, EmployeeSelector};
 use crate::App;
 use crate::timestamp::format_utc;
 
-/// An admin command about agents.
 #[derive(Debug, Deserialize, Serialize)]
 pub(crate) enum AgentAdminCommand {
     List,
@@ -31,7 +30,6 @@ pub(crate) enum AgentAction {
 }
 
 impl AgentAdminCommand {
-    /// Runs the command.
     pub(super) async fn run(&self, app: &App) -> CommandResult {
         let auth = &app.auth;
         let Self::To(who, action) = self else { return list(auth).await };
@@ -44,7 +42,7 @@ impl AgentAdminCommand {
         }
         match action.run(app, &who.employee, key.clone()).await {
             Ok(message) => Ok(message),
-            Err(error) => Err(explain(auth, who, &key, &error).await),
+            Err(error) => Err(explain(auth, who, &key, error).await),
         }
     }
 }
@@ -110,19 +108,17 @@ async fn reset_device(app: &App, name: &str, key: EmployeeKey) -> Result<String,
 }
 
 /// Turns an error of the service into a message that says how to fix it.
-async fn explain(auth: &Auth, who: &EmployeeSelector, key: &EmployeeKey, error: &Error) -> String {
+async fn explain(auth: &Auth, who: &EmployeeSelector, key: &EmployeeKey, error: Error) -> String {
     let (name, typed) = (&who.employee, who.typed());
     match error {
         Error::Refused(Refusal::NoSuchAgent) => match auth.store.person(key).await {
-            Ok(None) => who.explain(&Refusal::NoSuchEmployee.into()),
+            Ok(None) => who.explain(Refusal::NoSuchEmployee.into()),
             _ => format!("{name} is not an agent; to add one: deskpass agent add {typed}"),
         },
         Error::Refused(Refusal::Exists) => {
             format!("{name} is already an agent; to change the role: deskpass agent set-role {typed} ROLE")
         }
-        Error::Refused(Refusal::NoSuchRole(role)) => no_such_role(role),
-        Error::Refused(Refusal::NoSuchEmployee) => who.explain(error),
-        other => describe_error(other),
+        error => who.explain(error),
     }
 }
 
@@ -131,7 +127,7 @@ const HEADING: [&str; 8] = ["CORPORATION", "EMPLOYEE", "NAME", "ROLE", "STATE", 
 async fn list(auth: &Auth) -> CommandResult {
     let (mut rows, mut after, now) = (vec![HEADING.map(str::to_owned)], None, auth.clock.now());
     loop {
-        let page = auth.agents(after, 500).await.map_err(|error| describe_error(&error))?;
+        let page = auth.agents(after, 500).await.map_err(describe_error)?;
         rows.extend(page.iter().map(|listed| row(listed, now)));
         match page.last() {
             Some(last) => after = Some(last.agent.key.clone()),

@@ -26,7 +26,6 @@ pub(crate) use access::AccessQuery;
 pub(crate) use token::describe_token_kind;
 
 impl ExplainRequest {
-    /// Returns the explanation.
     pub(super) async fn answer(&self, app: &App) -> CommandResult {
         match self {
             Self::Login(who) => login::explain(&app.auth, who).await,

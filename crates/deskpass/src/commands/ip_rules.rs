@@ -10,10 +10,8 @@ use super::table::table;
 use super::text::{describe_error, no_such_role};
 use crate::App;
 
-/// The maximum number of networks in a list.
 const MAX_NETWORKS_PER_LIST: usize = 200;
 
-/// An admin command about allow-lists.
 #[derive(Debug, Deserialize, Serialize)]
 pub(crate) enum IpRuleAdminCommand {
     List,
@@ -25,7 +23,6 @@ pub(crate) enum IpRuleAdminCommand {
 }
 
 impl IpRuleAdminCommand {
-    /// Runs the command.
     pub(super) async fn run(&self, app: &App) -> CommandResult {
         match self {
             Self::List => list(&app.auth).await,
@@ -35,7 +32,7 @@ impl IpRuleAdminCommand {
 }
 
 async fn list(auth: &Auth) -> CommandResult {
-    let lists = auth.operator().ip_rules().await.map_err(|error| describe_error(&error))?;
+    let lists = auth.operator().ip_rules().await.map_err(describe_error)?;
     let mut rows = vec![["ROLE", "MAY BE ACTIVE FROM"].map(str::to_owned)];
     for role in Role::ALL {
         if lists.list(role).is_empty() {
@@ -62,12 +59,12 @@ async fn set(auth: &Auth, name: &str, networks: &[String]) -> CommandResult {
         ));
     }
     let list: Vec<IpNet> = list.into_iter().flatten().collect();
-    let changed = auth.operator().set_ip_rules_of(role, list.clone()).await.map_err(|error| describe_error(&error))?;
+    let changed = auth.operator().set_ip_rules_of(role, list.clone()).await.map_err(describe_error)?;
     let already = if changed { "" } else { "; nothing changed" };
     if list.is_empty() {
         return Ok(format!("{role} may be active from anywhere{already}"));
     }
-    let out = auth.operator().preview_role_lockout(role, &list).await.map_err(|error| describe_error(&error))?.number;
+    let out = auth.operator().preview_role_lockout(role, &list).await.map_err(describe_error)?.number;
     let shown: Vec<_> = list.iter().map(ToString::to_string).collect();
     Ok(format!(
         "{role} may be active only from {}{already}\n{out} session(s) with {role} active began elsewhere and no longer work there\n\

@@ -22,7 +22,6 @@ pub(crate) enum ServiceKeyAdminCommand {
 }
 
 impl ServiceKeyAdminCommand {
-    /// Runs the command.
     pub(super) async fn run(&self, app: &App) -> CommandResult {
         match self {
             Self::Create { name, scopes, days } => create(app, name, scopes, *days).await,
@@ -43,7 +42,7 @@ async fn create(app: &App, name: &str, scopes: &[String], days: u16) -> CommandR
     }
     let lifetime = Duration::from_hours(24 * u64::from(days));
     let made = app.auth.operator().create_service_key(&name, scopes, lifetime).await;
-    let made = made.map_err(|error| describe_error(&error))?;
+    let made = made.map_err(describe_error)?;
     let ServiceKey { id, expires_at, .. } = &made.kept;
     Ok(format!(
         "created a service key for {}, scopes: {scopes}\n\n  service key: {}\n\nIt is valid until {} and is not shown \
@@ -57,14 +56,14 @@ async fn create(app: &App, name: &str, scopes: &[String], days: u16) -> CommandR
 }
 
 fn scope(word: &str) -> Result<ServiceScope, String> {
-    let known = || ServiceScope::ALL.map(ServiceScope::name).join(", ");
-    ServiceScope::from_name(word).ok_or_else(|| format!("unknown scope {word}; known: {}", known()))
+    let unknown = || format!("unknown scope {word}; known: {}", ServiceScope::NAMES.join(", "));
+    ServiceScope::from_name(word).ok_or_else(unknown)
 }
 
 const HEADING: [&str; 7] = ["ID", "NAME", "SCOPES", "STATE", "CREATED", "BY", "EXPIRES"];
 
 async fn list(auth: &Auth) -> CommandResult {
-    let keys = auth.operator().service_keys().await.map_err(|error| describe_error(&error))?;
+    let keys = auth.operator().service_keys().await.map_err(describe_error)?;
     if keys.is_empty() {
         return Ok("no service keys; to create one: deskpass service-key create NAME --scope introspect".to_owned());
     }
@@ -93,6 +92,6 @@ async fn revoke(auth: &Auth, id: &str) -> CommandResult {
         Err(Error::Refused(Refusal::NoSuchKey)) => {
             Err("there is no service key with this ID; see `deskpass service-key list`".to_owned())
         }
-        Err(error) => Err(describe_error(&error)),
+        Err(error) => Err(describe_error(error)),
     }
 }

@@ -12,11 +12,7 @@ use super::settings::Settings;
 use super::value::PASSWORD_MASK;
 
 impl ResolvedSettings {
-    /// Checks the settings as a whole.
-    ///
-    /// # Errors
-    ///
-    /// All problems of the settings: unknown keys, invalid values, unsafe combinations.
+    /// Checks the settings as a whole. The error has all problems: unknown keys, invalid values, unsafe combinations.
     pub fn check(&self) -> Result<Settings, ConfigError> {
         let mut problems = self.problems.clone();
         if self.complete {
@@ -28,7 +24,7 @@ impl ResolvedSettings {
                 settings.secret_files = self.secret_files();
                 Ok(settings)
             }
-            _ => Err(ConfigError::new(problems)),
+            _ => Err(ConfigError { problems }),
         }
     }
 

@@ -54,13 +54,11 @@ impl Declaration {
         }
     }
 
-    /// The environment variable that sets the key.
     pub(super) fn variable(&self) -> String {
         let name = self.name.replace('.', "__").to_ascii_uppercase();
         format!("{PREFIX}{name}")
     }
 
-    /// The key's default in this profile.
     pub(super) fn default(&self, profile: Profile) -> Option<&'static str> {
         match profile {
             Profile::Development => self.development,

@@ -19,10 +19,7 @@ pub struct Destination {
 }
 
 /// Resolves the target of a copy. The service does not run on the target yet, so its other required settings may be missing.
-///
-/// # Errors
-///
-/// All problems of the settings that are present, or a missing target.
+/// The error has all problems of the settings that are present, or the missing target.
 pub fn destination(sources: &Sources<'_>) -> Result<Destination, ConfigError> {
     let resolved = resolve(sources);
     let (store, development) = (resolved.settings.store.url, resolved.settings.development.enabled.value);
@@ -35,6 +32,6 @@ pub fn destination(sources: &Sources<'_>) -> Result<Destination, ConfigError> {
         (Some(url), Some(development)) if problems.is_empty() => {
             Ok(Destination { url, ca_file: resolved.settings.tls.ca_file.value, development })
         }
-        _ => Err(ConfigError::new(problems)),
+        _ => Err(ConfigError { problems }),
     }
 }

@@ -25,12 +25,14 @@ pub(super) fn read(sources: &Sources<'_>, layers: &mut Layers) {
                 layers.set(key, RawSetting::Untyped(value), Origin::Variable(key.variable()));
             }
             (None, Some((path, name))) => set_from_file(key, path, name, sources, layers),
-            (Some(_), Some((_, name))) => set_twice(key, &name, layers),
+            (Some(_), Some((_, name))) => {
+                layers.fail(key, Origin::Variable(key.variable()), format!("{name} is set too"), "unset one of the two");
+            }
         }
     }
     for (name, value) in variables {
         if !is_service_link(&name, &value) {
-            layers.add_problem(nearest::unknown_variable(&name));
+            layers.problems.push(nearest::unknown_variable(&name));
         }
     }
 }
@@ -47,7 +49,7 @@ fn own_variables(sources: &Sources<'_>, layers: &mut Layers) -> BTreeMap<String,
             Some(value) => {
                 variables.insert(name.into_owned(), value.to_owned());
             }
-            None => layers.add_problem(ConfigProblem::new(
+            None => layers.problems.push(ConfigProblem::new(
                 format!("environment {name}"),
                 "its value is not UTF-8",
                 "set it to plain text",
@@ -68,12 +70,6 @@ fn set_from_file(key: &SettingKey, path: String, variable: String, sources: &Sou
             layers.fail(key, origin, what, "check its path and permissions");
         }
     }
-}
-
-fn set_twice(key: &SettingKey, file_variable: &str, layers: &mut Layers) {
-    let what = format!("{file_variable} is set too");
-    let origin = Origin::Variable(key.variable());
-    layers.fail(key, origin, what, "unset one of the two");
 }
 
 /// Editors and `echo` end a file with a newline that is not part of the secret.

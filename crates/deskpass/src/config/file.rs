@@ -4,7 +4,7 @@ use std::io::ErrorKind;
 use std::ops::Range;
 use std::path::Path;
 
-use toml::de::{DeInteger, DeTable, DeValue, Error};
+use toml::de::{DeTable, DeValue, Error};
 
 use super::keys::{find, is_section};
 use super::layers::Layers;
@@ -26,7 +26,7 @@ pub(super) fn read(sources: &Sources<'_>, layers: &mut Layers) {
         Err(error) => {
             let what = format!("the settings file cannot be read: {error}");
             let fix = "see that it is there and readable, or name another with --config";
-            layers.add_problem(ConfigProblem::new(path.display().to_string(), what, fix));
+            layers.problems.push(ConfigProblem::new(path.display().to_string(), what, fix));
             layers.file_unread = true;
             return;
         }
@@ -39,7 +39,7 @@ pub(super) fn read(sources: &Sources<'_>, layers: &mut Layers) {
         // The part of a broken file that the parser recovered would only cause follow-up problems.
         layers.file_unread = true;
         for error in &errors {
-            layers.add_problem(document.syntax_error(error, "`deskpass config example` shows how each key is written"));
+            layers.problems.push(document.syntax_error(error, "`deskpass config example` shows how each key is written"));
         }
     }
 }
@@ -64,7 +64,7 @@ impl TomlSource<'_> {
                 (None, DeValue::Table(inner)) if !inner.is_empty() || is_section(&full) => {
                     self.walk(&full, inner, layers);
                 }
-                (None, _) => layers.add_problem(nearest::unknown_key(&full, &origin)),
+                (None, _) => layers.problems.push(nearest::unknown_key(&full, &origin)),
             }
         }
     }
@@ -78,26 +78,20 @@ impl TomlSource<'_> {
 
     /// The line in which a span begins.
     pub(super) fn origin(&self, span: Range<usize>) -> Origin {
-        let before = self.text.bytes().take(span.start);
-        let line = 1 + before.filter(|byte| *byte == b'\n').count();
-        let path = self.path.to_owned();
-        Origin::File { path, line }
+        let line = 1 + self.text.bytes().take(span.start).filter(|byte| *byte == b'\n').count();
+        Origin::File { path: self.path.to_owned(), line }
     }
 }
 
 fn raw(value: &DeValue<'_>) -> RawSetting {
     match value {
         DeValue::String(text) => RawSetting::Text(text.to_string()),
-        DeValue::Integer(number) => integer(number),
+        DeValue::Integer(number) => i64::from_str_radix(number.as_str(), number.radix())
+            .map_or(RawSetting::Other("so large a number"), RawSetting::Integer),
         DeValue::Boolean(flag) => RawSetting::Boolean(*flag),
         DeValue::Array(items) => RawSetting::List(items.iter().map(|item| raw(item.get_ref())).collect()),
         DeValue::Float(_) => RawSetting::Other("a number with a fraction"),
         DeValue::Datetime(_) => RawSetting::Other("a date or time"),
         DeValue::Table(_) => RawSetting::Other("a section"),
     }
-}
-
-fn integer(number: &DeInteger<'_>) -> RawSetting {
-    i64::from_str_radix(number.as_str(), number.radix())
-        .map_or(RawSetting::Other("so large a number"), RawSetting::Integer)
 }

@@ -9,12 +9,10 @@ use super::settings::Settings;
 /// Every key, in the order of `config show` and of the example file: top-level keys first, as TOML requires.
 pub(super) static KEYS: LazyLock<Vec<&'static SettingKey>> = LazyLock::new(Settings::keys);
 
-/// The key with exactly this name.
 pub(super) fn find(name: &str) -> Option<&'static SettingKey> {
     KEYS.iter().find(|key| key.name == name).copied()
 }
 
-/// Whether this is the name of a section.
 pub(super) fn is_section(name: &str) -> bool {
     KEYS.iter().any(|key| key.parts().0 == Some(name))
 }

@@ -26,19 +26,13 @@ pub(super) struct Layers {
 impl Layers {
     /// Sets a key, which replaces the value of a weaker source.
     pub(super) fn set(&mut self, key: &SettingKey, raw: RawSetting, origin: Origin) {
-        let raw = Some(raw);
-        self.found.insert(key.name, LayerValue { raw, origin });
+        self.found.insert(key.name, LayerValue { raw: Some(raw), origin });
     }
 
     /// Records that a source sets a key but its value could not be read, and why.
     pub(super) fn fail(&mut self, key: &SettingKey, origin: Origin, what: String, fix: &str) {
-        self.add_problem(ConfigProblem::new(key.name, what, fix).at(&origin));
+        self.problems.push(ConfigProblem::new(key.name, what, fix).at(&origin));
         self.found.insert(key.name, LayerValue { raw: None, origin });
-    }
-
-    /// Records a problem.
-    pub(super) fn add_problem(&mut self, problem: ConfigProblem) {
-        self.problems.push(problem);
     }
 
     /// The value of a key in the strongest source.

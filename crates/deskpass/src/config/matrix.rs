@@ -69,7 +69,6 @@ struct NameSet<const N: usize> {
     known: [&'static str; N],
 }
 
-/// The state of parsing a file.
 struct MatrixParser<'a> {
     document: TomlSource<'a>,
     cells: BTreeMap<(&'static str, &'static str, &'static str), Option<PermissionScope>>,

@@ -10,7 +10,6 @@ use super::problem::ConfigProblem;
 /// of the whole name counts more.
 const LAST_WORD: f64 = 0.9;
 
-/// The problem for an unknown key.
 pub(super) fn unknown_key(name: &str, origin: &Origin) -> ConfigProblem {
     let (what, fix) = if is_section(name) {
         let what = format!("{name} is a section, not a key");
@@ -27,10 +26,7 @@ pub(super) fn unknown_key(name: &str, origin: &Origin) -> ConfigProblem {
 pub(super) fn unknown_variable(variable: &str) -> ConfigProblem {
     let subject = format!("environment {}", variable.escape_debug());
     let bare = variable.strip_prefix(PREFIX).unwrap_or(variable);
-    let (stem, from_file) = match bare.strip_suffix(FILE_SUFFIX) {
-        Some(stem) => (stem, true),
-        None => (bare, false),
-    };
+    let (stem, from_file) = bare.strip_suffix(FILE_SUFFIX).map_or((bare, false), |stem| (stem, true));
     let name = stem.replace("__", ".").to_ascii_lowercase();
     if is_section(&name) {
         let what = format!("{name} is a section, not a key");
@@ -40,13 +36,10 @@ pub(super) fn unknown_variable(variable: &str) -> ConfigProblem {
         let fix = format!("set {} itself", key.variable());
         return ConfigProblem::new(subject, "only secrets are read from a file", fix);
     }
-    let suggestion = nearest(&name).map_or_else(String::new, |key| suggested(key, from_file));
+    let suggested = |key: &SettingKey| key.file_variable().filter(|_| from_file).unwrap_or_else(|| key.variable());
+    let suggestion = nearest(&name).map_or_else(String::new, suggested);
     let fix = format!("the nearest known one is {suggestion}; unset it if it is not for deskpass");
     ConfigProblem::new(subject, "there is no such setting", fix)
-}
-
-fn suggested(key: &SettingKey, from_file: bool) -> String {
-    key.file_variable().filter(|_| from_file).unwrap_or_else(|| key.variable())
 }
 
 fn keys_of(section: &str) -> String {

@@ -14,29 +14,22 @@ pub struct ConfigProblem {
     origin: Option<Origin>,
     what: String,
     fix: String,
-    kind: ProblemKind,
-}
-
-/// Whether a value is wrong or missing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum ProblemKind {
-    Wrong,
-    Missing,
+    /// Whether production requires the value, and it is not set.
+    missing: bool,
 }
 
 impl ConfigProblem {
     /// A problem with a subject other than a key, such as the file or an unknown variable.
     pub(super) fn new(subject: impl Into<String>, what: impl Into<String>, fix: impl Into<String>) -> Self {
-        Self { subject: subject.into(), origin: None, what: what.into(), fix: fix.into(), kind: ProblemKind::Wrong }
+        Self { subject: subject.into(), origin: None, what: what.into(), fix: fix.into(), missing: false }
     }
 
     /// The problem of a missing key that production requires.
     pub(super) fn missing(key: &SettingKey, fix: String) -> Self {
         let problem = Self::new(key.name, "it is not set, and production needs it", fix);
-        Self { kind: ProblemKind::Missing, ..problem }
+        Self { missing: true, ..problem }
     }
 
-    /// Adds the origin to the problem.
     pub(super) fn at(mut self, origin: &Origin) -> Self {
         self.origin = Some(origin.clone());
         self
@@ -63,24 +56,15 @@ impl fmt::Display for ConfigProblem {
 #[derive(Clone, Debug, Error)]
 #[error("{}", lines(.problems))]
 pub struct ConfigError {
-    problems: Vec<ConfigProblem>,
+    /// The problems, in the order of the sources and then of the keys.
+    pub problems: Vec<ConfigProblem>,
 }
 
 impl ConfigError {
-    pub(super) fn new(problems: Vec<ConfigProblem>) -> Self {
-        Self { problems }
-    }
-
-    /// The problems, in the order of the sources and then of the keys.
-    #[must_use]
-    pub fn problems(&self) -> &[ConfigProblem] {
-        &self.problems
-    }
-
     /// Whether the only problems are missing keys that production requires.
     #[must_use]
     pub fn only_missing(&self) -> bool {
-        self.problems.iter().all(|problem| problem.kind == ProblemKind::Missing)
+        self.problems.iter().all(|problem| problem.missing)
     }
 }
 

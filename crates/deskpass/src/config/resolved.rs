@@ -3,13 +3,15 @@
 use deskpass_core::PermissionMatrix;
 
 use super::declaration::Profile;
-use super::gather::gather;
+use super::keys::find;
 use super::layers::Layers;
-use super::matrix;
+use super::origin::Origin;
 use super::problem::{ConfigError, ConfigProblem};
+use super::raw::RawSetting;
 use super::section::{Resolver, Section as _, SettingEntry};
 use super::settings::{Development, Settings, SettingsEntries};
 use super::sources::Sources;
+use super::{environment, file, matrix, nearest};
 
 /// Values wider than this do not move the column of origins to the right.
 const MAX_VALUE_COLUMN: usize = 40;
@@ -43,6 +45,21 @@ pub fn resolve(sources: &Sources<'_>) -> ResolvedSettings {
     ResolvedSettings { settings, entries: resolver.entries, problems, complete: !layers.file_unread, matrix }
 }
 
+/// Reads every source, weakest first.
+fn gather(sources: &Sources<'_>) -> Layers {
+    let mut layers = Layers::default();
+    file::read(sources, &mut layers);
+    environment::read(sources, &mut layers);
+    for given in &sources.overrides {
+        let origin = Origin::Flag(given.flag);
+        match find(given.key) {
+            Some(key) => layers.set(key, RawSetting::Untyped(given.value.clone()), origin),
+            None => layers.problems.push(nearest::unknown_key(given.key, &origin)),
+        }
+    }
+    layers
+}
+
 /// Determines the profile first, because defaults depend on it. An invalid value counts as production here, and is
 /// reported like any other.
 fn profile(layers: &Layers) -> Profile {
@@ -54,27 +71,20 @@ impl ResolvedSettings {
     /// The settings as a table, one `key = value   # origin` per line, secrets masked.
     #[must_use]
     pub fn show(&self) -> String {
-        let names = self.entries.iter().map(|entry| entry.key.name.len());
-        let names = names.max().unwrap_or_default();
+        let names = self.entries.iter().map(|entry| entry.key.name.len()).max().unwrap_or_default();
         let shown: Vec<_> = self.entries.iter().map(SettingEntry::shown).collect();
         let widths = shown.iter().map(|value| value.chars().count());
-        let values = widths.filter(|width| *width <= MAX_VALUE_COLUMN).max();
-        let values = values.unwrap_or_default();
-
+        let values = widths.filter(|width| *width <= MAX_VALUE_COLUMN).max().unwrap_or_default();
         let line = |(entry, value): (&SettingEntry, &String)| {
             let (name, origin) = (entry.key.name, &entry.origin);
             format!("{name:names$} = {value:values$}   # {origin}\n")
         };
-        let lines: Vec<_> = self.entries.iter().zip(&shown).map(line).collect();
-        lines.concat()
+        self.entries.iter().zip(&shown).map(line).collect()
     }
 
-    /// The access matrix in force. Missing required settings of production do not affect it.
-    ///
-    /// # Errors
-    ///
-    /// All problems of the given settings: an unreadable source may name the matrix.
+    /// The access matrix in force. Missing required settings of production do not affect it. The error has all problems of the
+    /// given settings: an unreadable source may name the matrix.
     pub fn matrix(&self) -> Result<&PermissionMatrix, ConfigError> {
-        if self.problems.is_empty() { Ok(&self.matrix) } else { Err(ConfigError::new(self.problems.clone())) }
+        if self.problems.is_empty() { Ok(&self.matrix) } else { Err(ConfigError { problems: self.problems.clone() }) }
     }
 }

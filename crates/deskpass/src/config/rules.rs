@@ -26,7 +26,6 @@ const RULES: [Rule; 10] = [
     trusted_proxies_are_limited,
 ];
 
-/// All rules that the settings violate.
 pub(super) fn violations(resolved: &ResolvedSettings) -> Vec<ConfigProblem> {
     let missing = missing_in_production(resolved);
     let unsafe_together = RULES.iter().filter_map(|rule| rule(&resolved.settings));

@@ -42,7 +42,6 @@ pub(super) struct SettingEntry {
     pub(super) origin: Origin,
 }
 
-/// The state of a value.
 #[derive(Clone, Debug)]
 pub(super) enum SettingState {
     /// The value as in the file; `None` if it must not be shown.
@@ -68,7 +67,6 @@ impl SettingEntry {
         }
     }
 
-    /// A problem of this setting.
     pub(super) fn problem(&self, what: impl Into<String>, fix: impl Into<String>) -> ConfigProblem {
         ConfigProblem::new(self.key.name, what, fix).at(&self.origin)
     }

@@ -15,7 +15,6 @@ const fn row(codes: &'static [i64], fixable_by: FixableBy, english: &'static str
     ErrcodeRow { codes, fixable_by, text: [english, chinese] }
 }
 
-/// The explanation of an unknown code.
 pub(super) const UNKNOWN: ErrcodeInfo = ErrcodeInfo {
     fixable_by: Administrator,
     text: [

@@ -12,7 +12,6 @@ use crate::cli::{CliError, CommonArgs, require_database, runtime};
 use crate::config::Settings;
 use crate::log_export::ExportFormat;
 
-/// Write the log of one corporation to standard output.
 #[derive(Args, Debug)]
 pub(in crate::cli) struct Export {
     /// csv for spreadsheets, or jsonl for one JSON object per line.
@@ -40,9 +39,7 @@ const OTHER_KEY: &str = "note: encryption_key is not the key that the audit log 
 impl Export {
     pub(super) fn run(self) -> Result<(), CliError> {
         let settings = self.common.settings()?;
-        if settings.store.url.is_none() {
-            require_database(&settings.data)?;
-        }
+        require_database(&settings)?;
         let (filter, format) =
             (self.filter(&settings)?, ExportFormat::from_name(&self.format).unwrap_or(ExportFormat::Csv));
         let runtime = runtime()?;

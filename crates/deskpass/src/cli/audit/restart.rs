@@ -8,7 +8,6 @@ use crate::app::storage::{location, mode};
 use crate::cli::{CliError, CommonArgs, require_database, runtime};
 use crate::config::Settings;
 
-/// Start the chains of the log again with the key in the settings.
 #[derive(Args, Debug)]
 pub(in crate::cli) struct Restart {
     /// Confirm that the old key is lost: from now on, earlier changes to existing rows cannot be detected.
@@ -28,9 +27,7 @@ const SAME_KEY: &str = "encryption_key is the key that the audit log was written
 impl Restart {
     pub(super) fn run(self) -> Result<(), CliError> {
         let settings = self.common.settings()?;
-        if settings.store.url.is_none() {
-            require_database(&settings.data)?;
-        }
+        require_database(&settings)?;
         let now = Clock::steady(Timestamp::from_millis(0)).now();
         let (same_key, detail) = if self.accept_unverified_rows {
             (SameKey::Accept, "chains restarted; earlier rows accepted without verification")

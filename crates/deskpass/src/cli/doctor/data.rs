@@ -39,9 +39,7 @@ pub(super) async fn check(settings: &Settings, now: Timestamp) -> Finding {
     match timeout(STORE_TIMEOUT, opening).await {
         Ok(Ok(Ok(store))) => writes(&store, &settings.data).await,
         Ok(Ok(Err(OpenError::InUse(_)))) => {
-            let message =
-                bilingual("in use by a running deskpass; not checked", "正由运行中的 deskpass 使用，不再检查");
-            Finding::good((), message)
+            Finding::ok("in use by a running deskpass; not checked", "正由运行中的 deskpass 使用，不再检查")
         }
         Ok(Ok(Err(error))) => Finding::bad(why(&error), fix(&error)),
         Ok(Err(_)) | Err(_) => slow(&settings.data),
@@ -50,14 +48,9 @@ pub(super) async fn check(settings: &Settings, now: Timestamp) -> Finding {
 
 fn older(data: &Path, found: i64, known: i64) -> Finding {
     let data = data.display();
-    Finding::good(
-        (),
-        bilingual(
-            format!(
-                "{data} has version {found}, the latest is {known}; `deskpass migrate` or the next start upgrades it"
-            ),
-            format!("{data} 版本为 {found}，最新为 {known}；运行 `deskpass migrate` 或下次启动时升级"),
-        ),
+    Finding::ok(
+        format!("{data} has version {found}, the latest is {known}; `deskpass migrate` or the next start upgrades it"),
+        format!("{data} 版本为 {found}，最新为 {known}；运行 `deskpass migrate` 或下次启动时升级"),
     )
 }
 
@@ -65,10 +58,7 @@ async fn writes(store: &Store, data: &Path) -> Finding {
     let shown = data.display();
     // A probe with this machine's time would record that time, which may be wrong.
     match timeout(STORE_TIMEOUT, store.probe(Timestamp::from_millis(0))).await {
-        Ok(Ok(())) => Finding::good(
-            (),
-            bilingual(format!("{shown} can be opened and written"), format!("{shown} 可以打开并写入")),
-        ),
+        Ok(Ok(())) => Finding::ok(format!("{shown} can be opened and written"), format!("{shown} 可以打开并写入")),
         Ok(Err(error)) => Finding::bad(
             bilingual(format!("{shown} cannot be written: {error}"), format!("{shown} 无法写入：{error}")),
             bilingual("check the free space and the permissions of the disk", "请检查磁盘空间和权限"),
@@ -100,12 +90,9 @@ fn is_unused(data: &Path) -> bool {
 fn unused(data: &Path) -> Finding {
     let shown = data.display();
     match probe_directory(data) {
-        Ok(()) => Finding::good(
-            (),
-            bilingual(
-                format!("{shown} has no data yet; the first start creates it"),
-                format!("{shown} 中尚无数据，首次启动时创建"),
-            ),
+        Ok(()) => Finding::ok(
+            format!("{shown} has no data yet; the first start creates it"),
+            format!("{shown} 中尚无数据，首次启动时创建"),
         ),
         Err(error) => Finding::bad(
             bilingual(format!("{shown} cannot be created: {error}"), format!("无法创建 {shown}：{error}")),

@@ -7,18 +7,17 @@ use crate::config::Settings;
 /// Reports what to enter at the platform. The rules of the settings already ensure that the address protects tokens.
 pub(super) fn public_url(settings: &Settings) -> Finding {
     let (url, domain) = (&settings.public_url, callback_domain(settings));
-    let message = bilingual(
+    Finding::ok(
         format!("{url}; the callback domain to enter at the platform is {domain}"),
         format!("{url}；需在企业微信中填写的回调域名为 {domain}"),
-    );
-    Finding::good((), message)
+    )
 }
 
 /// Checks that the domain configured at the platform is this service's. The platform compares host and port literally.
 pub(super) fn trusted(settings: &Settings, on_record: &str) -> Finding {
     let domain = callback_domain(settings);
     if on_record.eq_ignore_ascii_case(domain) {
-        return Finding::good((), bilingual(domain, domain));
+        return Finding::ok(domain, domain);
     }
     let why = if on_record.is_empty() {
         bilingual("no domain is set at the platform", "企业微信中尚未设置")
@@ -42,16 +41,13 @@ pub(super) fn trusted(settings: &Settings, on_record: &str) -> Finding {
 /// Checks that the platform's verification file can be served.
 pub(super) fn verify_file(settings: &Settings) -> Finding {
     match platform::verify_file(settings) {
-        Ok(None) => {
-            let message = bilingual(
-                "none configured; set platform.verify_file when the platform asks for one",
-                "未配置；企业微信要求验证域名时，请设置 platform.verify_file",
-            );
-            Finding::good((), message)
-        }
+        Ok(None) => Finding::ok(
+            "none configured; set platform.verify_file when the platform asks for one",
+            "未配置；企业微信要求验证域名时，请设置 platform.verify_file",
+        ),
         Ok(Some((name, _))) => {
             let address = format!("{}/{name}", settings.public_url);
-            Finding::good((), bilingual(format!("served at {address}"), format!("访问地址 {address}")))
+            Finding::ok(format!("served at {address}"), format!("访问地址 {address}"))
         }
         Err(error) => Finding::bad(
             bilingual(error.to_string(), in_chinese(&error)),

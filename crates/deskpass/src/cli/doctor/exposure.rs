@@ -9,12 +9,10 @@ use crate::secret_files::{ExposedFile, exposed_files};
 pub(super) fn secret_files(settings: &Settings) -> Finding {
     let found = exposed_files(&settings.secret_files);
     if found.is_empty() {
-        return Finding::good((), bilingual("not readable by other users", "其他用户无法读取"));
+        return Finding::ok("not readable by other users", "其他用户无法读取");
     }
-    let names: Vec<_> = found.iter().map(|file| file.path.display().to_string()).collect();
-    let names = names.join(", ");
-    let commands: Vec<_> = found.iter().map(ExposedFile::fix).collect();
-    let commands = commands.join("\n");
+    let names = found.iter().map(|file| file.path.display().to_string()).collect::<Vec<_>>().join(", ");
+    let commands = found.iter().map(ExposedFile::fix).collect::<Vec<_>>().join("\n");
     Finding::Warning {
         why: bilingual(format!("other users can read {names}"), format!("其他用户可以读取 {names}")),
         fix: Bilingual::alike(commands),
@@ -30,7 +28,7 @@ pub(super) fn proxies(settings: &Settings) -> Option<Finding> {
     let message =
         AdminCommand::UntrustedProxies.send_to_service(&settings.data, settings.development.enabled).ok()?.ok()?;
     if message.is_empty() {
-        return Some(Finding::good((), bilingual("no requests from untrusted proxies", "没有来自未受信任代理的请求")));
+        return Some(Finding::ok("no requests from untrusted proxies", "没有来自未受信任代理的请求"));
     }
     Some(Finding::Warning {
         why: bilingual("an untrusted proxy forwards requests", "有未受信任的代理转发请求"),

@@ -17,9 +17,8 @@ pub(super) async fn check(settings: &Settings) -> Option<Finding> {
     let key = ChainKey::new(&settings.sealing_key());
     let known = timeout(READ_TIMEOUT, is_key_of_log(&location(settings), mode(settings), key)).await;
     if known.ok()?.ok()?? {
-        let message =
-            bilingual("encryption_key is the key that the data was written with", "encryption_key 与写入数据时一致");
-        return Some(Finding::good((), message));
+        let message = "encryption_key is the key that the data was written with";
+        return Some(Finding::ok(message, "encryption_key 与写入数据时一致"));
     }
     Some(Finding::bad(
         bilingual(

@@ -57,8 +57,7 @@ pub(super) fn compare(date: Option<&str>, now: Timestamp) -> Finding {
     let ahead = SignedDuration::from_secs(ours.duration_since(platform).as_secs());
     let apart = ahead.abs();
     if apart <= MAX_CLOCK_SKEW {
-        let message = bilingual(format!("differs from the platform's by {apart:#}"), format!("与平台相差 {apart:#}"));
-        return Finding::good((), message);
+        return Finding::ok(format!("differs from the platform's by {apart:#}"), format!("与平台相差 {apart:#}"));
     }
     let (english, chinese) = if ahead.is_positive() { ("ahead of", "快") } else { ("behind", "慢") };
     Finding::bad(
@@ -73,10 +72,9 @@ pub(super) fn compare(date: Option<&str>, now: Timestamp) -> Finding {
     )
 }
 
-/// Checks whether the platform accepts the corporation and the secret.
 pub(super) async fn credentials(settings: &Settings, client: &Wecom) -> Finding {
     match client.check_credentials().await {
-        Ok(()) => Finding::good((), bilingual("accepted", "已通过")),
+        Ok(()) => Finding::ok("accepted", "已通过"),
         Err(error) => platform_error::finding(&error, &settings.platform),
     }
 }
@@ -96,11 +94,10 @@ pub(super) async fn application(settings: &Settings, client: &Wecom) -> Finding<
     }
 }
 
-/// Checks whether the application is enabled.
 pub(super) fn enabled(application: &Application) -> Finding {
     let name = &application.name;
     if !application.closed {
-        return Finding::good((), bilingual(format!("{name} is enabled"), format!("{name} 已启用")));
+        return Finding::ok(format!("{name} is enabled"), format!("{name} 已启用"));
     }
     Finding::bad(
         bilingual(format!("{name} is disabled"), format!("{name} 已停用")),

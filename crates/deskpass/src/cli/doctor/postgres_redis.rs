@@ -17,7 +17,6 @@ const MAX_CLOCK_SKEW: Duration = Duration::from_secs(5);
 const MIN_POSTGRES_VERSION: u32 = 130_000;
 const MIN_REDIS_VERSION: (u32, u32) = (6, 2);
 
-/// Checks both servers.
 pub(super) async fn check(settings: &Settings, store: &SecretUrl, now: Timestamp, report: &mut Report) {
     let Some(at) = storage::postgres(settings) else { return };
     let answer = timeout(SERVER_TIMEOUT, inspect_postgres(&at)).await.ok();
@@ -122,26 +121,23 @@ fn too_old<T>(name: &str, found: &str, wanted: &str) -> Finding<T> {
 
 fn tables(status: &PostgresStatus) -> Finding {
     let PostgresStatus { tables, known, .. } = status;
-    let message = match tables {
-        0 => bilingual("none yet; the first start creates them", "尚未创建，首次启动时创建"),
+    match tables {
+        0 => Finding::ok("none yet; the first start creates them", "尚未创建，首次启动时创建"),
         _ if tables == known => {
-            bilingual(format!("up to date (version {tables})"), format!("已是最新（版本 {tables}）"))
+            Finding::ok(format!("up to date (version {tables})"), format!("已是最新（版本 {tables}）"))
         }
-        _ if tables < known => bilingual(
+        _ if tables < known => Finding::ok(
             format!("version {tables}, the latest is {known}; `deskpass migrate` or the next start upgrades them"),
             format!("版本 {tables}，最新为 {known}；运行 `deskpass migrate` 或下次启动时升级"),
         ),
-        _ => {
-            return Finding::bad(
-                bilingual(
-                    format!("the tables have version {tables}, and this deskpass supports versions up to {known}"),
-                    format!("表版本为 {tables}，本程序最高支持 {known}"),
-                ),
-                bilingual("use the newer deskpass that wrote them", "请使用写入该数据的新版 deskpass"),
-            );
-        }
-    };
-    Finding::good((), message)
+        _ => Finding::bad(
+            bilingual(
+                format!("the tables have version {tables}, and this deskpass supports versions up to {known}"),
+                format!("表版本为 {tables}，本程序最高支持 {known}"),
+            ),
+            bilingual("use the newer deskpass that wrote them", "请使用写入该数据的新版 deskpass"),
+        ),
+    }
 }
 
 /// Checks the eviction policy: a record that is evicted early may be the one that marks a code as used.
@@ -151,9 +147,7 @@ fn eviction(policy: Option<&str>) -> Finding {
             "the server does not report its maxmemory-policy; it should be noeviction",
             "服务器未告知 maxmemory-policy；应为 noeviction",
         )),
-        Some("noeviction") => {
-            Finding::good((), bilingual("no early eviction (noeviction)", "不会提前淘汰（noeviction）"))
-        }
+        Some("noeviction") => Finding::ok("no early eviction (noeviction)", "不会提前淘汰（noeviction）"),
         Some(policy) => Finding::bad(
             bilingual(
                 format!("with maxmemory-policy {policy}, Redis evicts data that is still needed when memory is full"),
@@ -171,8 +165,7 @@ fn clock(theirs: Timestamp, ours: Timestamp) -> Finding {
     let (ahead, behind) = (ours.since(theirs), theirs.since(ours));
     let apart = ahead.max(behind);
     if apart <= MAX_CLOCK_SKEW {
-        let message = bilingual(format!("differs from this machine's by {apart:?}"), format!("与本机相差 {apart:?}"));
-        return Finding::good((), message);
+        return Finding::ok(format!("differs from this machine's by {apart:?}"), format!("与本机相差 {apart:?}"));
     }
     let (english, chinese) = if ahead > behind { ("ahead of", "快") } else { ("behind", "慢") };
     Finding::bad(

@@ -12,8 +12,7 @@ use crate::config::Settings;
 /// Beyond this difference, the service asks an independent clock before it trusts the machine's.
 const MAX_RECORD_GAP: SignedDuration = SignedDuration::from_hours(24);
 
-/// Checks that this machine's time is consistent with the newest record. `platform` says whether the platform's clock
-/// agrees with the machine's, if that is known.
+/// Compares this machine's time with the newest record. `platform`: whether the platform's clock agrees, if known.
 pub(super) async fn check(settings: &Settings, now: Timestamp, platform: Option<bool>) -> Finding {
     if settings.store.url.is_none() && !settings.data.join("deskpass.db").exists() {
         return none_yet();
@@ -30,18 +29,17 @@ pub(super) async fn check(settings: &Settings, now: Timestamp, platform: Option<
 }
 
 fn none_yet() -> Finding {
-    Finding::good((), bilingual("none yet", "尚无记录"))
+    Finding::ok("none yet", "尚无记录")
 }
 
 fn compare(record: Timestamp, now: Timestamp, platform: Option<bool>) -> Finding {
     let ahead = SignedDuration::from_millis(now.millis().saturating_sub(record.millis()));
     let apart = SignedDuration::from_secs(ahead.as_secs().abs());
     if apart <= MAX_RECORD_GAP || (platform == Some(true) && ahead.is_positive()) {
-        let message = bilingual(
+        return Finding::ok(
             format!("the newest differs from this machine's time by {apart:#}"),
             format!("最新记录与本机时间相差 {apart:#}"),
         );
-        return Finding::good((), message);
     }
     if platform == Some(false) {
         return Finding::bad(

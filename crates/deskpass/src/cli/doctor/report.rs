@@ -4,7 +4,6 @@ use std::io::Write as _;
 
 use crate::config::Language;
 
-/// The checks.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Check {
     Settings,
@@ -75,14 +74,12 @@ impl Check {
     }
 }
 
-/// A text in both languages.
 #[derive(Debug)]
 pub(super) struct Bilingual {
     english: String,
     chinese: String,
 }
 
-/// Builds a text in both languages.
 pub(super) fn bilingual(english: impl Into<String>, chinese: impl Into<String>) -> Bilingual {
     Bilingual { english: english.into(), chinese: chinese.into() }
 }
@@ -101,7 +98,6 @@ impl Bilingual {
     }
 }
 
-/// The result of a check.
 #[derive(Debug)]
 pub(super) enum Finding<T = ()> {
     /// The check passed; `found` is for the checks that follow.
@@ -112,6 +108,13 @@ pub(super) enum Finding<T = ()> {
     Warning { why: Bilingual, fix: Bilingual },
     /// The check was not possible, which does not count as a failure.
     Skipped(Bilingual),
+}
+
+impl Finding {
+    /// A check that passed and found nothing for others.
+    pub(super) fn ok(english: impl Into<String>, chinese: impl Into<String>) -> Self {
+        Self::good((), bilingual(english, chinese))
+    }
 }
 
 impl<T> Finding<T> {
@@ -170,7 +173,6 @@ impl Report {
         }
     }
 
-    /// Succeeds if no check failed.
     pub(super) fn verdict(&self) -> Result<(), String> {
         let wrong = self.wrong;
         match (wrong, self.language) {

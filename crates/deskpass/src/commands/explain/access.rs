@@ -36,12 +36,12 @@ struct ParsedAccessQuery<'a> {
 impl AccessQuery {
     pub(super) async fn explain(&self, app: &App) -> CommandResult {
         let auth = &app.auth;
-        let book = auth.store.access_rules().await.map_err(|error| describe_error(&error.into()))?;
+        let book = auth.store.access_rules().await.map_err(describe_error)?;
         let query = self.read(app, &book.lists)?;
         let named =
             self.role.as_ref().map(|name| Role::from_name(name).ok_or_else(|| no_such_role(name))).transpose()?;
-        let found = auth.store.person(&self.who.key(auth)?).await.map_err(|error| describe_error(&error.into()))?;
-        let person = found.ok_or_else(|| self.who.explain(&Refusal::NoSuchEmployee.into()))?;
+        let found = auth.store.person(&self.who.key(auth)?).await.map_err(describe_error)?;
+        let person = found.ok_or_else(|| self.who.explain(Refusal::NoSuchEmployee.into()))?;
         let (held, message) = effective_roles(auth, &person).await?;
         let verdict = |role: Role| {
             let (allowed, why) = self.verdict(&query, &person, held, role);
@@ -73,12 +73,12 @@ impl AccessQuery {
 
     fn read<'a>(&self, app: &'a App, lists: &'a AllowLists) -> Result<ParsedAccessQuery<'a>, String> {
         let none = |what: &str, word: &str, all: &[&str]| format!("unknown {what} {word}; known: {}", all.join(", "));
-        let resource = Resource::from_name(&self.resource)
-            .ok_or_else(|| none("RESOURCE", &self.resource, &Resource::ALL.map(Resource::name)))?;
-        let operation = Operation::from_name(&self.operation)
-            .ok_or_else(|| none("OPERATION", &self.operation, &Operation::ALL.map(Operation::name)))?;
-        let scope = PermissionScope::from_name(&self.scope)
-            .ok_or_else(|| none("SCOPE", &self.scope, &PermissionScope::ALL.map(PermissionScope::name)))?;
+        let resource = Resource::from_name(&self.resource);
+        let resource = resource.ok_or_else(|| none("RESOURCE", &self.resource, &Resource::NAMES))?;
+        let operation = Operation::from_name(&self.operation);
+        let operation = operation.ok_or_else(|| none("OPERATION", &self.operation, &Operation::NAMES))?;
+        let scope = PermissionScope::from_name(&self.scope);
+        let scope = scope.ok_or_else(|| none("SCOPE", &self.scope, &PermissionScope::NAMES))?;
         Ok(ParsedAccessQuery { app, lists, resource, operation, scope, from: self.from })
     }
 }
@@ -105,7 +105,6 @@ impl ParsedAccessQuery<'_> {
     }
 }
 
-/// The source of the access matrix.
 fn matrix(app: &App) -> String {
     match &app.settings.access.matrix_file {
         Some(path) => format!("{}, which replaces the built-in matrix", path.display()),

@@ -17,7 +17,7 @@ pub(super) fn employee_label(key: &EmployeeKey) -> String {
 
 /// The roles of a person who signs in through the platform, and the reason for them.
 pub(super) async fn effective_roles(auth: &Auth, person: &Person) -> Result<(Roles, String), String> {
-    let (roles, default_role) = auth.platform_sign_in_roles(person).await.map_err(|error| describe_error(&error))?;
+    let (roles, default_role) = auth.platform_sign_in_roles(person).await.map_err(describe_error)?;
     let message = match default_role {
         None => role_list(roles),
         Some(DefaultRoleGrant { role, by_record: true }) => {

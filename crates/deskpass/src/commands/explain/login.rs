@@ -11,7 +11,6 @@ use super::super::{CommandResult, EmployeeSelector};
 use super::describe::{allowed_networks, effective_roles, employee_label, person_label};
 use crate::timestamp::format_utc;
 
-/// The maximum number of attempts in the output.
 const MAX_ATTEMPTS_SHOWN: usize = 10;
 
 /// The maximum number of log pages that are read to find them.
@@ -19,7 +18,7 @@ const MAX_LOG_PAGES: usize = 20;
 
 pub(super) async fn explain(auth: &Auth, who: &EmployeeSelector) -> CommandResult {
     let about = who.key(auth)?;
-    let person = auth.store.person(&about).await.map_err(|error| describe_error(&error.into()))?;
+    let person = auth.store.person(&about).await.map_err(describe_error)?;
     let sign_in_status = match &person {
         Some(person) => format!("{}\n\n{}", plain(&person_label(person)), sign_in_status(auth, who, person).await?),
         None => format!(
@@ -42,12 +41,11 @@ pub(super) async fn explain(auth: &Auth, who: &EmployeeSelector) -> CommandResul
 
 /// The conditions that decide whether the person can sign in, and with which roles.
 async fn sign_in_status(auth: &Auth, who: &EmployeeSelector, person: &Person) -> CommandResult {
-    let failed = |error: deskpass_store::StoreError| describe_error(&error.into());
     let now = auth.clock.now();
     let (held, message) = effective_roles(auth, person).await?;
-    let agent = auth.store.listed_agent(person.key.clone(), now).await.map_err(failed)?;
-    let sessions = auth.store.own_sessions(person.key.clone(), now).await.map_err(failed)?.len();
-    let lists = &auth.store.access_rules().await.map_err(failed)?.lists;
+    let agent = auth.store.listed_agent(person.key.clone(), now).await.map_err(describe_error)?;
+    let sessions = auth.store.own_sessions(person.key.clone(), now).await.map_err(describe_error)?.len();
+    let lists = &auth.store.access_rules().await.map_err(describe_error)?.lists;
     let employee = if person.disabled {
         format!("disabled; to enable: deskpass employee enable {}", who.typed())
     } else {
@@ -86,7 +84,7 @@ async fn attempts(auth: &Auth, about: &EmployeeKey) -> Result<Vec<LogRow>, Strin
         let (mut before, mut found) = (None, Vec::new());
         for _ in 0..MAX_LOG_PAGES {
             let page =
-                auth.store.log_page(filter.clone(), before, 10).await.map_err(|error| describe_error(&error.into()))?;
+                auth.store.log_page(filter.clone(), before, 10).await.map_err(describe_error)?;
             found.extend(page.rows);
             before = page.next;
             if found.len() >= MAX_ATTEMPTS_SHOWN || before.is_none() {

@@ -61,12 +61,11 @@ fn verdict(refusal: &Refusal) -> String {
 }
 
 async fn session(auth: &Auth, digest: Digest) -> CommandResult {
-    let failed = |error: deskpass_store::StoreError| describe_error(&error.into());
-    let listed = auth.store.find_session(digest).await.map_err(failed)?;
+    let listed = auth.store.find_session(digest).await.map_err(describe_error)?;
     let verdict = match auth.authenticate_untouched(digest).await {
         Ok(holder) => live_verdict(auth, &holder, listed.as_ref()).await?,
         Err(Error::Refused(refusal)) => verdict(&refusal),
-        Err(error) => return Err(describe_error(&error)),
+        Err(error) => return Err(describe_error(error)),
     };
     let known = listed.as_ref().map_or_else(String::new, |listed| format!("\n\n{}", table(&lines(listed))));
     Ok(format!("{}{known}\n\n{verdict}", intact_notice(SecretKindName::Access)))
@@ -92,7 +91,7 @@ async fn live_verdict(auth: &Auth, holder: &TokenHolder, listed: Option<&ListedS
     if let Err(refusal) = holder.clone().into_active_user() {
         return Ok(format!("{}\nRoles that it can switch to: {}", verdict(&refusal), role_list(holder.roles)));
     }
-    let lists = &auth.store.access_rules().await.map_err(|error| describe_error(&error.into()))?.lists;
+    let lists = &auth.store.access_rules().await.map_err(describe_error)?.lists;
     let began = listed.and_then(|listed| listed.ip_address.as_deref()).and_then(|address| address.parse().ok());
     let barred = began.filter(|address| !lists.allow(role, *address));
     let barred = barred.map_or_else(String::new, |address| {
@@ -104,7 +103,7 @@ async fn live_verdict(auth: &Auth, holder: &TokenHolder, listed: Option<&ListedS
 
 async fn half(auth: &Auth, digest: Digest) -> CommandResult {
     let intact_notice = intact_notice(SecretKindName::Half);
-    let found = auth.store.partial_session(&digest).await.map_err(|error| describe_error(&error.into()))?;
+    let found = auth.store.partial_session(&digest).await.map_err(describe_error)?;
     let problem = |problem: TokenError| verdict(&Refusal::Token(problem));
     Ok(match found {
         PartialSessionLookup::Found(half) => {
@@ -123,7 +122,7 @@ async fn half(auth: &Auth, digest: Digest) -> CommandResult {
 
 async fn service_key(auth: &Auth, digest: Digest) -> CommandResult {
     let intact_notice = intact_notice(SecretKindName::ServiceKey);
-    let found = auth.store.service_key_of(digest).await.map_err(|error| describe_error(&error.into()))?;
+    let found = auth.store.service_key_of(digest).await.map_err(describe_error)?;
     let Some(ServiceKey { id, name, scopes, expires_at, revoked_at, .. }) = &found else {
         return Ok(format!("{intact_notice}\n\n{}", verdict(&Refusal::Token(TokenError::Unknown))));
     };

@@ -116,7 +116,7 @@ log.format                         = \"json\"                          # default
 fn loading_is_resolving_and_checking() {
     let read = |_: &Path| Err(io::Error::from(io::ErrorKind::NotFound));
     let mut sources = Sources { file: None, environment: Vec::new(), overrides: Vec::new(), read: &read };
-    assert_eq!(load(&sources).map_err(|error| error.problems().len()).err(), Some(4));
+    assert_eq!(load(&sources).map_err(|error| error.problems.len()).err(), Some(4));
 
     let name = OsString::from("DESKPASS_DEVELOPMENT__ENABLED");
     sources.environment.push((name, OsString::from("true")));

@@ -16,7 +16,6 @@ newtype! {
 
 const EXPECTED: &str = "an address such as \"postgres://USER:PASSWORD@db.example.com:5432/DATABASE\"";
 
-/// Parses the address of a PostgreSQL server.
 fn parse(text: &str) -> Result<SecretUrl, String> {
     if text.get(..7).is_some_and(|start| start.eq_ignore_ascii_case("sqlite:")) {
         return Err("the embedded database has no address: leave out store.url and shared.url, and data names its \

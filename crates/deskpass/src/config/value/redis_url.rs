@@ -23,7 +23,6 @@ enum RedisTopology {
     Cluster,
 }
 
-/// Parses the address of Redis.
 fn parse(text: &str) -> Result<SecretUrl, String> {
     let parts = UrlParts::of(text)?;
     let layout = match parts.scheme.as_str() {
@@ -38,20 +37,15 @@ fn parse(text: &str) -> Result<SecretUrl, String> {
         }
     };
     parts.check_hosts()?;
-    check_user(&parts)?;
+    // Redis supports a password without a user but not the reverse, so a lone word is a password, which would be shown.
+    if parts.user.is_some() && parts.password.is_none() {
+        return Err("there is no colon before its @; write a password without a user as redis://:PASSWORD@…".to_owned());
+    }
     if parts.query.is_some() {
         return Err("it has a ?, and nothing is known that could stand behind it".to_owned());
     }
     check_path(&layout, &parts)?;
     Ok(parts.whole())
-}
-
-/// Redis supports a password without a user but not the reverse, so a lone word is a password, which would be shown.
-fn check_user(parts: &UrlParts<'_>) -> Result<(), String> {
-    if parts.user.is_some() && parts.password.is_none() {
-        return Err("there is no colon before its @; write a password without a user as redis://:PASSWORD@…".to_owned());
-    }
-    Ok(())
 }
 
 fn check_path(layout: &RedisTopology, parts: &UrlParts<'_>) -> Result<(), String> {

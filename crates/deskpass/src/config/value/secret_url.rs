@@ -77,7 +77,6 @@ impl<'a> UrlParts<'a> {
         Ok(Self { scheme: scheme.to_ascii_lowercase(), user, password, hosts, path, query })
     }
 
-    /// Checks that every host and every port is valid.
     pub(super) fn check_hosts(&self) -> Result<(), String> {
         self.hosts.split(',').try_for_each(|host| {
             let (host, port) = split_port(host);
@@ -97,7 +96,6 @@ impl<'a> UrlParts<'a> {
         })
     }
 
-    /// Joins the parts to an address again.
     pub(super) fn whole(&self) -> SecretUrl {
         SecretUrl { whole: self.write(self.password), shown: self.write(self.password.map(|_| PASSWORD_MASK)) }
     }

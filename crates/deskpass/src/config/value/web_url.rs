@@ -21,7 +21,6 @@ impl WebUrl {
         protects_tokens(origin(&self.0))
     }
 
-    /// Replaces a part.
     pub(in crate::config) fn replace(&mut self, from: &str, to: &str) {
         self.0 = self.0.replacen(from, to, 1);
     }
