@@ -112,8 +112,7 @@ impl AdminCommand {
                 Ok(format!("{} {holds} the role {role}", who.employee))
             }
             Self::Revoke(who, role) => {
-                let revoked =
-                    auth.operator().revoke(who.key(auth)?, role).await.map_err(|error| who.explain(error))?;
+                let revoked = auth.operator().revoke(who.key(auth)?, role).await.map_err(|error| who.explain(error))?;
                 let held = if revoked { "no longer holds" } else { "did not hold" };
                 Ok(format!("{} {held} the role {role}", who.employee))
             }

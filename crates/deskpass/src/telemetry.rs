@@ -100,12 +100,10 @@ impl Metrics {
             untrusted_proxy_requests: counter("deskpass_untrusted_proxy_requests_total"),
             socket_messages: counter("deskpass_socket_messages_total"),
             dropped_messages: counter("deskpass_messages_dropped_total"),
-            socket_closes: CLOSE_CODES.map(|code| {
-                (code, labelled("deskpass_sockets_closed_total", Label::new("code", code.to_string())))
-            }),
-            refused_sign_ins: SIGN_IN_ERRORS.map(|word| {
-                (word, labelled("deskpass_platform_sign_ins_refused_total", Label::new("why", word)))
-            }),
+            socket_closes: CLOSE_CODES
+                .map(|code| (code, labelled("deskpass_sockets_closed_total", Label::new("code", code.to_string())))),
+            refused_sign_ins: SIGN_IN_ERRORS
+                .map(|word| (word, labelled("deskpass_platform_sign_ins_refused_total", Label::new("why", word)))),
             recorder,
         }
     }

@@ -9,7 +9,7 @@ use deskpass_core::{AllowLists, Digest, EmployeeKey, ServiceScope, ServiceScopes
 
 use crate::cache::CacheLookup;
 use crate::database::{Row, Sql};
-use crate::{Store, Result, StoreError};
+use crate::{Result, Store, StoreError};
 
 /// A service key's record. The store has only the digest of the key itself.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -24,7 +24,7 @@ use crate::cache::CacheChange;
 use crate::database::Tx;
 use crate::deny_list::{EndReason, denied};
 use crate::locks::{lock_administration, lock_agent, lock_enabled_employee, lock_role, lock_session};
-use crate::{Store, Result, StoreError};
+use crate::{Result, Store, StoreError};
 
 /// The author of a change.
 #[derive(Clone, Debug)]

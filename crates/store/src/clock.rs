@@ -8,7 +8,7 @@ use crate::cache::CacheChange;
 use crate::database::{self, DirectReadError, Location, Mode, Sql, Tx, read_directly};
 use crate::deny_list::{EndReason, deny};
 use crate::login_log::first_id_at;
-use crate::{LogEntry, Store, Result};
+use crate::{LogEntry, Result, Store};
 
 /// The time is recorded every minute, so a log row that is newer than the record by more than this has a wrong time.
 const MAX_LEAD_OVER_RECORD: Duration = Duration::from_mins(10);
@@ -62,12 +62,7 @@ impl Store {
 
     /// Records `now`, replacing any recorded time, and resets records with a time in the future: sessions end, since they
     /// would live too long; delays, leases and notices count from now. The log keeps its rows, and gets `entry`.
-    pub async fn repair_clock(
-        &self,
-        now: Timestamp,
-        deny_until: Timestamp,
-        entry: LogEntry,
-    ) -> Result<ClockRepair> {
+    pub async fn repair_clock(&self, now: Timestamp, deny_until: Timestamp, entry: LogEntry) -> Result<ClockRepair> {
         self.database
             .write(move |tx| {
                 tx.execute("UPDATE probe SET at = $1", &args![now])?;

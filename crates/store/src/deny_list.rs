@@ -2,9 +2,9 @@
 
 use deskpass_core::{Digest, Timestamp};
 
-use crate::{Result, StoreError};
 use crate::cache::CacheChange;
 use crate::database::{Sql, Tx};
+use crate::{Result, StoreError};
 
 named_enum! {
     /// Why a token was ended before it expired.

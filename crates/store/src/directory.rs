@@ -16,7 +16,7 @@ use crate::cache::{CacheChange, CacheLookup};
 use crate::deny_list::EndReason;
 use crate::locks::lock_administration;
 use crate::sessions::{SessionScope, end_sessions_of};
-use crate::{CachedPerson, ChangeAuthor, ChangeError, LogEntry, Store, Result};
+use crate::{CachedPerson, ChangeAuthor, ChangeError, LogEntry, Result, Store};
 
 pub use filter::{DepartmentFilter, PageStart, PeopleFilter, PeopleOrder, PeopleSelection};
 pub use people::PeoplePage;

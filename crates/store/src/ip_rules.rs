@@ -6,7 +6,7 @@ use ipnet::IpNet;
 use crate::access_rules::read_allow_lists;
 use crate::cache::CacheChange;
 use crate::locks::lock_administration;
-use crate::{ChangeAuthor, ChangeError, LogEntry, Store, Result};
+use crate::{ChangeAuthor, ChangeError, LogEntry, Result, Store};
 
 impl Store {
     /// The networks of every role that has an allow list, ordered by role and address.

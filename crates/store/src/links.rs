@@ -3,7 +3,7 @@
 use deskpass_core::{Digest, EmployeeKey, Timestamp};
 
 use crate::database::{Row, Sql, Tx};
-use crate::{ChangeAuthor, ChangeError, LogEntry, Store, Result, StoreError};
+use crate::{ChangeAuthor, ChangeError, LogEntry, Result, Store, StoreError};
 
 /// The number of refused bindings after which a proof is invalid.
 const MAX_PROOF_ATTEMPTS: i64 = 5;
@@ -115,12 +115,7 @@ impl Store {
 }
 
 /// Consumes a proof and marks its link as used.
-pub(crate) fn consume_proof(
-    tx: &Tx<'_>,
-    digest: Digest,
-    target: &EmployeeKey,
-    now: Timestamp,
-) -> Result<()> {
+pub(crate) fn consume_proof(tx: &Tx<'_>, digest: Digest, target: &EmployeeKey, now: Timestamp) -> Result<()> {
     let text = "UPDATE bind_proof SET used_at = $2 WHERE digest = $1 AND used_at IS NULL RETURNING corp_id, user_id";
     let identity = tx.first(text, &args![digest, now], |row| row.employee(0))?;
     let identity = identity.ok_or_else(|| StoreError::damaged("a bind proof was used by two requests at once"))?;

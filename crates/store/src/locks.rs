@@ -56,11 +56,7 @@ pub(crate) struct LockedSession {
 }
 
 /// Locks the session until the transaction ends; `None` when it has ended.
-pub(crate) fn lock_session(
-    tx: &Tx<'_>,
-    digest: Digest,
-    employee: &EmployeeKey,
-) -> Result<Option<LockedSession>> {
+pub(crate) fn lock_session(tx: &Tx<'_>, digest: Digest, employee: &EmployeeKey) -> Result<Option<LockedSession>> {
     let text = "UPDATE session SET role_id = role_id WHERE digest = $1 AND corp_id = $2 AND employee_key = $3
         AND NOT EXISTS (SELECT 1 FROM denied_token WHERE digest = $1) RETURNING role_id, lent_role_id, expires_at";
     let read = |row: &Row<'_>| {

@@ -6,17 +6,12 @@ use crate::database::{Row, Sql, SqlValue, in_snapshot};
 use crate::directory::{PeopleSql, is_selective};
 use crate::login_log::page_statements;
 use crate::sessions::SessionWalk;
-use crate::{Cursor, PageStart, PeopleFilter, SessionFilter, Store, Result};
+use crate::{Cursor, PageStart, PeopleFilter, Result, SessionFilter, Store};
 
 impl Store {
     /// The plans for selecting the people of a page, and for reading those people and their roles.
     #[doc(hidden)]
-    pub async fn people_plans(
-        &self,
-        filter: PeopleFilter,
-        at: PageStart,
-        limit: usize,
-    ) -> Result<[String; 3]> {
+    pub async fn people_plans(&self, filter: PeopleFilter, at: PageStart, limit: usize) -> Result<[String; 3]> {
         let keys: Vec<_> = (0..limit).map(|number| format!("person{number}")).collect();
         self.database
             .read(move |sql| {
@@ -41,12 +36,7 @@ impl Store {
 
     /// The plan for reading a page of sessions.
     #[doc(hidden)]
-    pub async fn sessions_plan(
-        &self,
-        filter: SessionFilter,
-        after: Option<Cursor>,
-        limit: usize,
-    ) -> Result<String> {
+    pub async fn sessions_plan(&self, filter: SessionFilter, after: Option<Cursor>, limit: usize) -> Result<String> {
         let walk = SessionWalk::from(&filter, after.as_ref(), limit)?;
         self.database.read(move |sql| plan(sql, &walk.text, &walk.values())).await
     }

@@ -1,6 +1,5 @@
 //! Seals records that are kept in places that others can read or write: only the key opens or makes them.
 
-
 use chacha20poly1305::aead::{Aead as _, KeyInit as _, Payload};
 use chacha20poly1305::{Key, XChaCha20Poly1305, XNonce};
 use deskpass_core::{Digest, Entropy, NoEntropy};

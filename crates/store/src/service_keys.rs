@@ -4,7 +4,7 @@ use deskpass_core::{Digest, Timestamp};
 
 use crate::access_rules::{SERVICE_KEY_COLUMNS, service_key};
 use crate::cache::CacheChange;
-use crate::{ChangeAuthor, ChangeError, LogEntry, ServiceKey, Store, Result};
+use crate::{ChangeAuthor, ChangeError, LogEntry, Result, ServiceKey, Store};
 
 const MAX_LISTED_KEYS: i64 = 1_000;
 

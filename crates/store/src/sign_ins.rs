@@ -11,8 +11,7 @@ use crate::deny_list::EndReason;
 use crate::login_log::{find_row, read_page};
 use crate::sessions::end_one;
 use crate::{
-    AuditEvent, ChangeAuthor, ChangeError, LogEntry, LogFilter, LogRow, Notice, NoticeSubject, Store, Result,
-    directory,
+    AuditEvent, ChangeAuthor, ChangeError, LogEntry, LogFilter, LogRow, Notice, NoticeSubject, Result, Store, directory,
 };
 
 /// A sign-in or refused sign-in, in its owner's list.

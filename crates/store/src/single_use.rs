@@ -5,7 +5,7 @@
 
 use deskpass_core::{Digest, Timestamp};
 
-use crate::{Store, Result};
+use crate::{Result, Store};
 
 const USE: &str = "INSERT INTO used_once (digest, used_by, undone, until) VALUES ($1, $2, 0, $3)
     ON CONFLICT (digest) DO UPDATE SET used_by = excluded.used_by, undone = 0, until = excluded.until

@@ -8,7 +8,7 @@ use deskpass_core::Timestamp;
 use tokio::sync::Mutex as AsyncMutex;
 
 use crate::database::Tx;
-use crate::{Store, Result};
+use crate::{Result, Store};
 
 const HOUR_MILLIS: i64 = 3_600_000;
 

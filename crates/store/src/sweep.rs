@@ -7,7 +7,7 @@ use deskpass_core::{Digest, Timestamp};
 use crate::cache::CacheChange;
 use crate::database::{Tx, sweep_journal};
 use crate::sessions::NETWORK_RETENTION;
-use crate::{Store, Result, agents};
+use crate::{Result, Store, agents};
 
 /// Retention of a notice that could not be delivered.
 const NOTICE_RETENTION: Duration = Duration::from_hours(48);
@@ -29,7 +29,8 @@ impl Store {
         let swept_journal = self.database.write(|tx| sweep_journal(tx)).await;
         let swept_journal =
             swept_journal.inspect_err(|error| tracing::warn!(%error, "could not sweep the journal")).unwrap_or(0);
-        let removed = self.database.write(move |tx| Ok(sweep_sessions(tx, ended, batch)? + sweep(tx, now, ended, batch)?));
+        let removed =
+            self.database.write(move |tx| Ok(sweep_sessions(tx, ended, batch)? + sweep(tx, now, ended, batch)?));
         Ok(swept_journal + removed.await?)
     }
 }

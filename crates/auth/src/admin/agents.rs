@@ -101,8 +101,7 @@ impl Administrator<'_> {
         let code = RecoveryCode::generate(&self.auth.entropy)?;
         let entry = self.entry(AuditEvent::DeviceReset, &employee, "")?;
         let (mark, until) = (self.auth.credential_vault.code_digest(&code, &employee), entry.at + SETUP_CODE_LIFETIME);
-        let was_bound =
-            self.commit(self.auth.store.reset_device(self.author(), employee, mark, until, entry)).await?;
+        let was_bound = self.commit(self.auth.store.reset_device(self.author(), employee, mark, until, entry)).await?;
         Ok(DeviceReset { was_bound, code, until })
     }
 

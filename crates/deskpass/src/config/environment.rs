@@ -26,7 +26,12 @@ pub(super) fn read(sources: &Sources<'_>, layers: &mut Layers) {
             }
             (None, Some((path, name))) => set_from_file(key, path, name, sources, layers),
             (Some(_), Some((_, name))) => {
-                layers.fail(key, Origin::Variable(key.variable()), format!("{name} is set too"), "unset one of the two");
+                layers.fail(
+                    key,
+                    Origin::Variable(key.variable()),
+                    format!("{name} is set too"),
+                    "unset one of the two",
+                );
             }
         }
     }

@@ -39,7 +39,9 @@ pub(super) fn read(sources: &Sources<'_>, layers: &mut Layers) {
         // The part of a broken file that the parser recovered would only cause follow-up problems.
         layers.file_unread = true;
         for error in &errors {
-            layers.problems.push(document.syntax_error(error, "`deskpass config example` shows how each key is written"));
+            layers
+                .problems
+                .push(document.syntax_error(error, "`deskpass config example` shows how each key is written"));
         }
     }
 }

@@ -26,8 +26,8 @@ pub(crate) use cookies::{CookieKind, Cookies, cookie_name};
 pub(crate) use describe::{BodySpec, DescribeInput, InputSpec};
 pub(crate) use detached::run_to_completion;
 pub(crate) use fields::{
-    FieldKind, FieldSpec, FieldValue, Fields, FormattedText, FromFields, GivenValue, InvalidFields, Members, ServiceKeyId,
-    SignInId, TextFormat, describe_fields, is_hexadecimal,
+    FieldKind, FieldSpec, FieldValue, Fields, FormattedText, FromFields, GivenValue, InvalidFields, Members,
+    ServiceKeyId, SignInId, TextFormat, describe_fields, is_hexadecimal,
 };
 pub(crate) use opener::OpenedByPage;
 pub(crate) use query::{Path, Query, path_fields};

@@ -3,7 +3,7 @@
 use deskpass_core::{Digest, EmployeeKey, Timestamp};
 
 use crate::database::Tx;
-use crate::{Store, Result};
+use crate::{Result, Store};
 
 impl Store {
     /// Records that an agent has signed in with the browser that holds the value with this digest.
@@ -25,12 +25,7 @@ impl Store {
     }
 
     /// Whether the agent has signed in before with the browser that holds the value with this digest.
-    pub async fn is_browser_known_to(
-        &self,
-        digest: Digest,
-        key: EmployeeKey,
-        now: Timestamp,
-    ) -> Result<bool> {
+    pub async fn is_browser_known_to(&self, digest: Digest, key: EmployeeKey, now: Timestamp) -> Result<bool> {
         let text = "SELECT 1 FROM known_browser
             WHERE digest = $1 AND corp_id = $2 AND employee_key = $3 AND expires_at > $4";
         self.database.read(move |sql| sql.exists(text, &args![digest, key.corp(), key.id(), now])).await

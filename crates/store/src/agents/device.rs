@@ -1,13 +1,12 @@
 //! One-time-password devices and their recovery codes. The caller passes secrets already sealed.
 
-
 use deskpass_core::{Digest, EmployeeKey, Timestamp, TotpStep};
 
 use super::Notice;
 use super::failed_attempts::{self, AttemptKind, AttemptsToClear};
 use crate::database::{Row, Tx};
 use crate::locks::lock_agent_where;
-use crate::{ChangeAuthor, ChangeError, LogEntry, Store, Result};
+use crate::{ChangeAuthor, ChangeError, LogEntry, Result, Store};
 
 /// A bound device.
 #[derive(Clone)]

@@ -6,7 +6,7 @@ use std::time::Duration;
 use deskpass_core::{Digest, EmployeeKey, FailedAttempts, Lockout, Timestamp};
 
 use crate::database::{Row, Tx};
-use crate::{Store, Result, StoreError};
+use crate::{Result, Store, StoreError};
 
 /// What an attempt is made at. Each kind has its own count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

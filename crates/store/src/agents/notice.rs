@@ -3,7 +3,7 @@
 use deskpass_core::{EmployeeKey, Timestamp};
 
 use crate::database::{Row, Tx};
-use crate::{Store, Result, StoreError};
+use crate::{Result, Store, StoreError};
 
 /// A notice to an employee.
 #[derive(Clone, Debug)]

@@ -10,7 +10,7 @@ use super::failed_attempts::{self, AttemptKind, AttemptsToClear};
 use crate::database::{Row, Tx};
 use crate::deny_list::{EndReason, denied, deny};
 use crate::locks::{lock_agent_where, lock_enabled_employee};
-use crate::{Store, Result};
+use crate::{Result, Store};
 
 /// A partial session.
 #[derive(Clone, Debug)]
@@ -108,12 +108,7 @@ const DELETE_PARTIAL_SESSION: &str = "DELETE FROM half_session WHERE digest = $1
 
 /// Whether a session of `employee` may replace a partial session; locks it until the transaction ends. Of two concurrent
 /// completions, the second waits here and then finds the partial session gone.
-pub(crate) fn lock_if_valid(
-    tx: &Tx<'_>,
-    digest: Digest,
-    employee: &EmployeeKey,
-    now: Timestamp,
-) -> Result<bool> {
+pub(crate) fn lock_if_valid(tx: &Tx<'_>, digest: Digest, employee: &EmployeeKey, now: Timestamp) -> Result<bool> {
     let text =
         "SELECT 1 FROM half_session WHERE digest = $1 AND corp_id = $2 AND employee_key = $3 AND expires_at > $4";
     let values = args![digest, employee.corp(), employee.id(), now];

@@ -1,6 +1,5 @@
 //! Passwords: setting and resetting them, and ending what depends on the old password.
 
-
 use deskpass_core::{Digest, EmployeeKey, Timestamp};
 
 use super::failed_attempts::{self, AttemptsToClear};
@@ -9,7 +8,7 @@ use crate::database::{SqlValue, Tx};
 use crate::deny_list::EndReason;
 use crate::locks::{lock_agent, lock_enabled_employee};
 use crate::sessions::{SessionScope, end_sessions_of};
-use crate::{ChangeAuthor, ChangeError, LogEntry, Store, Result};
+use crate::{ChangeAuthor, ChangeError, LogEntry, Result, Store};
 
 /// A request to set a password.
 #[derive(Clone)]
@@ -79,12 +78,7 @@ impl Store {
     }
 
     /// Whether an enabled agent of an enabled employee has a valid setup code with this digest.
-    pub async fn is_setup_code_valid(
-        &self,
-        key: EmployeeKey,
-        code: Digest,
-        now: Timestamp,
-    ) -> Result<bool> {
+    pub async fn is_setup_code_valid(&self, key: EmployeeKey, code: Digest, now: Timestamp) -> Result<bool> {
         let text = format!("SELECT 1 FROM agent WHERE {ENABLED_AGENT} AND setup_code = $3 AND setup_code_until > $4");
         self.database.read(move |sql| sql.exists(&text, &args![key.corp(), key.id(), code, now])).await
     }

@@ -9,7 +9,7 @@ use super::{Device, PendingDevice, browser};
 use crate::database::{Row, Sql, SqlValue, Tx};
 use crate::deny_list::EndReason;
 use crate::sessions::{SessionScope, end_sessions_of};
-use crate::{ChangeAuthor, ChangeError, LogEntry, Store, Result};
+use crate::{ChangeAuthor, ChangeError, LogEntry, Result, Store};
 
 /// An employee's agent record.
 #[derive(Clone)]
@@ -96,12 +96,7 @@ impl Store {
     }
 
     /// The agents, ordered by corporation and identifier, at most `limit` starting after `after`.
-    pub async fn agents(
-        &self,
-        after: Option<EmployeeKey>,
-        limit: i64,
-        now: Timestamp,
-    ) -> Result<Vec<ListedAgent>> {
+    pub async fn agents(&self, after: Option<EmployeeKey>, limit: i64, now: Timestamp) -> Result<Vec<ListedAgent>> {
         self.database
             .read(move |sql| {
                 let (corp, id) = after.as_ref().map_or(("", ""), |key| (key.corp(), key.id()));
@@ -248,7 +243,12 @@ fn listed(row: &Row<'_>) -> Result<ListedAgent> {
 }
 
 /// The lockouts of the accounts that match a condition: whether each is locked for good, and otherwise until when.
-fn lockouts(sql: &Sql<'_>, which: &str, values: &[SqlValue<'_>], now: Timestamp) -> Result<HashMap<EmployeeKey, (bool, Option<Timestamp>)>> {
+fn lockouts(
+    sql: &Sql<'_>,
+    which: &str,
+    values: &[SqlValue<'_>],
+    now: Timestamp,
+) -> Result<HashMap<EmployeeKey, (bool, Option<Timestamp>)>> {
     let text = format!("SELECT recent, in_a_row, last_at, corp_id, employee_key FROM guess WHERE {which}");
     let mut found = HashMap::<_, (bool, Option<Timestamp>)>::new();
     for (key, guesses) in sql.rows(&text, values, |row| Ok((row.employee(3)?, failed_attempts::read(row)?)))? {

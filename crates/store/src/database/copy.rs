@@ -9,8 +9,8 @@ use super::migrate;
 use super::postgres::{self, Column, PostgresConnection};
 use super::sqlite::{Sqlite, SqliteConnection};
 use super::{Mode, OpenError, PostgresSettings, RECORD_TIME, Sql, SqlValue};
-use crate::{Result, StoreError};
 use crate::cache::{Cache, Freshness};
+use crate::{Result, StoreError};
 
 /// The tables that are not copied: they describe the database itself, are the same in every database, or their rows expire soon.
 const NOT_COPIED: [&str; 7] = ["chore", "desk", "journal", "migration", "probe", "role", "used_once"];

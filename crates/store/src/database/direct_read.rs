@@ -77,10 +77,7 @@ fn check_schema(
 
 /// Runs `work` on a snapshot of the data and makes PostgreSQL use the indexes. With stale statistics, PostgreSQL would
 /// choose a sort because it underestimates the size of the tables.
-pub(crate) fn in_snapshot<T>(
-    sql: &Sql<'_>,
-    work: impl FnOnce(&Sql<'_>) -> Result<T>,
-) -> Result<T> {
+pub(crate) fn in_snapshot<T>(sql: &Sql<'_>, work: impl FnOnce(&Sql<'_>) -> Result<T>) -> Result<T> {
     sql.batch(match sql {
         Sql::Sqlite(_) => "BEGIN",
         Sql::Postgres(_) => {

@@ -9,7 +9,7 @@ use super::person::{ListedPerson, listed};
 use super::query::{PeopleSql, SELECTIVE_LIMIT};
 use crate::cursor::CursorOrder;
 use crate::database::Sql;
-use crate::{Cursor, Store, Result};
+use crate::{Cursor, Result, Store};
 
 /// A page of a list of people.
 #[derive(Clone, Debug)]

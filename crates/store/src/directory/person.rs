@@ -77,12 +77,7 @@ pub(super) fn is_last_admin(tx: &Tx<'_>, key: &EmployeeKey) -> Result<bool> {
 }
 
 /// Enabled administrators of a corporation except this one, at most `at_most`.
-pub(crate) fn administrators(
-    sql: &Sql<'_>,
-    corp: &str,
-    but: &EmployeeKey,
-    at_most: usize,
-) -> Result<Vec<EmployeeKey>> {
+pub(crate) fn administrators(sql: &Sql<'_>, corp: &str, but: &EmployeeKey, at_most: usize) -> Result<Vec<EmployeeKey>> {
     let text = "SELECT r.employee_key FROM user_role r
         JOIN employee e ON e.corp_id = r.corp_id AND e.employee_key = r.employee_key
         WHERE r.corp_id = $1 AND r.role_id = $2 AND e.disabled_at IS NULL AND NOT (r.corp_id = $3 AND r.employee_key = $4)

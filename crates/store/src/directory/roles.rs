@@ -8,7 +8,7 @@ use crate::database::Tx;
 use crate::deny_list::EndReason;
 use crate::locks::{lock_administration, lock_employee};
 use crate::sessions::{SessionScope, end_sessions_of};
-use crate::{ChangeAuthor, ChangeError, LogEntry, Store, Result};
+use crate::{ChangeAuthor, ChangeError, LogEntry, Result, Store};
 
 /// Outcome of setting a person's roles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

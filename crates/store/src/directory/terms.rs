@@ -3,7 +3,7 @@
 use deskpass_core::{EmployeeKey, search_terms};
 
 use crate::database::{Row, SqlValue, Tx};
-use crate::{Store, Result};
+use crate::{Result, Store};
 
 /// People whose terms are written in one transaction, which shares the writer with sign-ins.
 const PEOPLE_PER_TRANSACTION: i64 = 50;

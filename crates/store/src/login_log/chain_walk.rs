@@ -3,8 +3,8 @@
 use deskpass_core::Timestamp;
 
 use super::chain::{ADOPTED_CHAIN, ChainKey, RowContent, RowContentV2, chain_of, witnessed_chain};
-use crate::{Result, StoreError};
 use crate::database::{Row, Sql};
+use crate::{Result, StoreError};
 
 /// The end of a chain, and how far it was pruned.
 #[derive(Clone, Debug, Default)]
@@ -109,12 +109,7 @@ impl<'a> ChainWalk<'a> {
     }
 
     /// Checks the next rows, at most `limit`; `false` when there are none.
-    pub(super) fn next(
-        &mut self,
-        sql: &Sql<'_>,
-        limit: i64,
-        mut each: impl FnMut(WalkedRow),
-    ) -> Result<bool> {
+    pub(super) fn next(&mut self, sql: &Sql<'_>, limit: i64, mut each: impl FnMut(WalkedRow)) -> Result<bool> {
         let (after, mut any) = (self.seq, false);
         sql.rows(&rows(), &args![self.chain, after, limit], |row| {
             // A value of a wrong type, which the service never writes, is not a position in a chain.

@@ -5,7 +5,7 @@ use deskpass_core::{ClientAddress, ClientInfo, EmployeeKey, LoginMethod, LoginSo
 use super::chain::{RowContent, RowContentV2, chain_of, witnessed_chain};
 use super::{AuditEvent, ChainKey};
 use crate::database::Tx;
-use crate::{Store, Result, StoreError};
+use crate::{Result, Store, StoreError};
 
 /// One row of the log.
 #[derive(Clone, Debug)]
@@ -72,11 +72,31 @@ impl LogEntry {
         };
         let hash = content.hash(&self.key, chain, seq, &before);
         tx.execute("UPDATE log_chain SET hash = $2 WHERE chain = $1", &args![chain, &*hash])?;
-        let RowContent { id, at, event, corp, employee, role, method, source, user_agent, reason, detail, .. } = content;
+        let RowContent { id, at, event, corp, employee, role, method, source, user_agent, reason, detail, .. } =
+            content;
         let (actor_corp, actor) = content.actor.unzip();
         let values = args![
-            id, at, event, corp, employee, role, method, source, &*address, &*peer, user_agent, actor_corp, actor, reason,
-            detail, chain, seq, &*hash, &*decided, seen_seq, &*seen_hash
+            id,
+            at,
+            event,
+            corp,
+            employee,
+            role,
+            method,
+            source,
+            &*address,
+            &*peer,
+            user_agent,
+            actor_corp,
+            actor,
+            reason,
+            detail,
+            chain,
+            seq,
+            &*hash,
+            &*decided,
+            seen_seq,
+            &*seen_hash
         ];
         let text = "INSERT INTO login_log (id, at, event, corp_id, employee_key, role_id, login_method, login_source,
             ip_address, peer_address, user_agent, actor_corp_id, actor_key, reason, detail, chain, seq, hash,

@@ -3,7 +3,7 @@
 use super::ChainKey;
 use super::marker::{is_key_of, is_own_key};
 use crate::database::{Sql, in_snapshot, read_directly};
-use crate::{DirectReadError, Location, Mode, Store, Result};
+use crate::{DirectReadError, Location, Mode, Result, Store};
 
 /// Whether this is the key that the log was written with, read next to the running service.
 pub async fn is_key_of_log(location: &Location, mode: Mode, key: ChainKey) -> Result<Option<bool>, DirectReadError> {

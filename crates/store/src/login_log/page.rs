@@ -6,7 +6,7 @@ use super::row::{COLUMNS, LogRow, read};
 use super::row_check::verify_rows;
 use super::{AuditEvent, ChainKey};
 use crate::database::{Row, Sql, SqlValue, in_snapshot, read_directly};
-use crate::{DirectReadError, Location, Mode, Store, Result};
+use crate::{DirectReadError, Location, Mode, Result, Store};
 
 /// The maximum number of index entries scanned for a page. A search for rare rows continues from there.
 const MAX_SCANNED_ENTRIES: usize = 20_000;
@@ -136,12 +136,7 @@ pub(crate) fn find_row(sql: &Sql<'_>, id: &str) -> Result<Option<LogRow>> {
     sql.first(&format!("{COLUMNS} FROM login_log WHERE id = $1"), &args![id], read)
 }
 
-pub(crate) fn read_page(
-    sql: &Sql<'_>,
-    filter: &LogFilter,
-    before: Option<String>,
-    limit: usize,
-) -> Result<LogPage> {
+pub(crate) fn read_page(sql: &Sql<'_>, filter: &LogFilter, before: Option<String>, limit: usize) -> Result<LogPage> {
     let mut page = collect(sql, filter, before, limit)?;
     if let Some(key) = &filter.key {
         verify_rows(sql, key, &mut page.rows)?;

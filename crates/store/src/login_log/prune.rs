@@ -5,7 +5,7 @@ use deskpass_core::Timestamp;
 use super::chain::{ADOPTED_CHAIN, ChainKey};
 use super::chain_walk::{self, ChainWalk, PruneMark, RowFit};
 use crate::database::{Sql, Tx, in_snapshot};
-use crate::{Store, Result};
+use crate::{Result, Store};
 
 #[derive(Clone, Debug)]
 struct PruneStep {
@@ -37,12 +37,7 @@ impl Store {
 }
 
 /// The rows to be pruned, and the number of chains in which changed rows block pruning.
-fn prune_steps(
-    sql: &Sql<'_>,
-    older_than: Timestamp,
-    key: &ChainKey,
-    rows: i64,
-) -> Result<(Vec<PruneStep>, usize)> {
+fn prune_steps(sql: &Sql<'_>, older_than: Timestamp, key: &ChainKey, rows: i64) -> Result<(Vec<PruneStep>, usize)> {
     let (mut prune_steps, mut changed) = (Vec::new(), 0);
     for chain in 0..=ADOPTED_CHAIN {
         let (cut, good) = in_snapshot(sql, |sql| prune_step(sql, older_than, key, chain, rows))?;

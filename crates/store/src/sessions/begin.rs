@@ -8,7 +8,7 @@ use crate::cache::CacheChange;
 use crate::database::Tx;
 use crate::deny_list::{EndReason, deny};
 use crate::locks::{lock_agent, lock_default_role, lock_employee, lock_link, lock_proof};
-use crate::{LogEntry, Store, Result, links};
+use crate::{LogEntry, Result, Store, links};
 
 /// A session to begin.
 #[derive(Clone, Debug)]
@@ -134,8 +134,18 @@ fn insert(tx: &Tx<'_>, digest: Digest, session: &Session, visitor: &ClientInfo) 
     let (corp, id, vouched) = (session.employee.corp(), session.employee.id(), session.vouched.number());
     let (method, source, user_agent) = (session.method.name(), session.source.name(), visitor.user_agent.as_str());
     let values = args![
-        digest, corp, id, current_role, method, source, created_at, expires_at, vouched, default_role,
-        visitor.address.decided, user_agent
+        digest,
+        corp,
+        id,
+        current_role,
+        method,
+        source,
+        created_at,
+        expires_at,
+        vouched,
+        default_role,
+        visitor.address.decided,
+        user_agent
     ];
     Ok(tx.execute(text, &values)? == 1)
 }
@@ -148,13 +158,7 @@ fn retry_outcome(tx: &Tx<'_>, digest: Digest, employee: &EmployeeKey) -> Result<
 }
 
 /// Ends the oldest sessions of an employee, so that `at_most` remain, including the new one, `born`.
-fn end_oldest(
-    tx: &mut Tx<'_>,
-    key: &EmployeeKey,
-    new: Digest,
-    at_most: usize,
-    deny_until: Timestamp,
-) -> Result<()> {
+fn end_oldest(tx: &mut Tx<'_>, key: &EmployeeKey, new: Digest, at_most: usize, deny_until: Timestamp) -> Result<()> {
     let text =
         "DELETE FROM session WHERE digest IN (SELECT digest FROM session WHERE corp_id = $1 AND employee_key = $2
         AND digest <> $3 ORDER BY created_at DESC, digest LIMIT 1000 OFFSET $4) RETURNING digest";

@@ -6,7 +6,7 @@ use super::scope::{SessionScope, end_matching};
 use crate::cache::CacheChange;
 use crate::database::Tx;
 use crate::deny_list::{EndReason, deny};
-use crate::{ChangeAuthor, ChangeError, LogEntry, Store, Result, StoreError};
+use crate::{ChangeAuthor, ChangeError, LogEntry, Result, Store, StoreError};
 
 /// Which sessions of an employee to end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use deskpass_core::{Digest, Timestamp};
 
 use crate::cache::LAST_USE_INTERVAL_MILLIS;
-use crate::{SessionWithPerson, Store, Result};
+use crate::{Result, SessionWithPerson, Store};
 
 /// The maximum number of buffered uses. Further uses are dropped, and a later use of the same session is recorded instead.
 const MAX_BUFFERED_USES: usize = 65_536;

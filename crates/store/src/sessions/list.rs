@@ -5,7 +5,7 @@ use deskpass_core::{Digest, EmployeeKey, Role, Session, Timestamp};
 use super::lookup::session;
 use crate::cursor::CursorOrder;
 use crate::database::{Row, Sql, SqlValue};
-use crate::{Cursor, InvalidCursor, Store, Result};
+use crate::{Cursor, InvalidCursor, Result, Store};
 
 /// A session in a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -99,12 +99,7 @@ impl Store {
     }
 
     /// A page of the sessions of a corporation, the newest first, starting after `after`.
-    pub async fn sessions(
-        &self,
-        filter: SessionFilter,
-        after: Option<Cursor>,
-        limit: i64,
-    ) -> Result<SessionPage> {
+    pub async fn sessions(&self, filter: SessionFilter, after: Option<Cursor>, limit: i64) -> Result<SessionPage> {
         let limit = usize::try_from(limit).unwrap_or(0);
         let (mut sessions, mut looked_at, mut from) = (Vec::new(), 0, after);
         while looked_at < MAX_SCANNED_SESSIONS {

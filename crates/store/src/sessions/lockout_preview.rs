@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use deskpass_core::{AllowLists, Digest, Networks, Role, Timestamp};
 
 use crate::database::Sql;
-use crate::{ListedSession, Store, Result};
+use crate::{ListedSession, Result, Store};
 
 /// The number of sessions read at once. All sessions are checked, however many.
 const BATCH_ROWS: i64 = 5_000;

@@ -9,7 +9,7 @@ use crate::database::{Row, Sql};
 use crate::deny_list::{EndReason, denied, deny};
 use crate::directory::find as find_person;
 use crate::locks::lock_role;
-use crate::{Actor, CachedPerson, ChangeAuthor, ChangeError, LogEntry, SessionWithPerson, Store, Result, StoreError};
+use crate::{Actor, CachedPerson, ChangeAuthor, ChangeError, LogEntry, Result, SessionWithPerson, Store, StoreError};
 
 /// Result of looking up a digest.
 #[derive(Clone, Debug)]
@@ -95,12 +95,7 @@ impl Store {
 
     /// Ends a session, denies its digest and logs it; `false`, with no change, when it had ended already.
     /// If the store fails, the session must not be treated as ended.
-    pub async fn end_session(
-        &self,
-        digest: Digest,
-        deny_until: Timestamp,
-        entry: LogEntry,
-    ) -> Result<bool> {
+    pub async fn end_session(&self, digest: Digest, deny_until: Timestamp, entry: LogEntry) -> Result<bool> {
         let ended = self.database.write(move |tx| {
             if tx.execute("DELETE FROM session WHERE digest = $1", &args![digest])? == 0 {
                 return Ok(false);

@@ -54,12 +54,7 @@ impl<T: Expiring + Clone + Serialize + DeserializeOwned> EphemeralStore<T> {
     }
 
     /// Reads a record.
-    pub async fn read_with<R>(
-        &self,
-        digest: &Digest,
-        now: Timestamp,
-        read: impl FnOnce(&T) -> R,
-    ) -> Result<Option<R>> {
+    pub async fn read_with<R>(&self, digest: &Digest, now: Timestamp, read: impl FnOnce(&T) -> R) -> Result<Option<R>> {
         match &self.0 {
             Backend::Memory(records) => Ok(records.read_with(digest, now, read)),
             Backend::Redis(records) => Box::pin(records.read_with(digest, now, read)).await,

@@ -83,8 +83,7 @@ async fn attempts(auth: &Auth, about: &EmployeeKey) -> Result<Vec<LogRow>, Strin
         };
         let (mut before, mut found) = (None, Vec::new());
         for _ in 0..MAX_LOG_PAGES {
-            let page =
-                auth.store.log_page(filter.clone(), before, 10).await.map_err(describe_error)?;
+            let page = auth.store.log_page(filter.clone(), before, 10).await.map_err(describe_error)?;
             found.extend(page.rows);
             before = page.next;
             if found.len() >= MAX_ATTEMPTS_SHOWN || before.is_none() {

@@ -64,10 +64,8 @@ impl FieldError {
                 format!("必须是 {least} 到 {most} 的整数"),
             ]),
             Self::NotBoolean => fixed(["must be true or false", "必须是 true 或 false"]),
-            Self::NotStringList(most) => language.of([
-                format!("must be a list of at most {most} strings"),
-                format!("必须是最多 {most} 个字符串的列表"),
-            ]),
+            Self::NotStringList(most) => language
+                .of([format!("must be a list of at most {most} strings"), format!("必须是最多 {most} 个字符串的列表")]),
             Self::NotSomeOf(words) => {
                 listed(["must be a list of at least one of ", "必须是列表，至少包含以下之一："], words)
             }

@@ -1,7 +1,7 @@
 //! The routes below /api/admin.
 
-use crate::http::admin::{agents, employees, ip_rules, links, login_log, roles, service_keys, sessions, statistics};
 use crate::http::admin::employees::{Assigned, Employee};
+use crate::http::admin::{agents, employees, ip_rules, links, login_log, roles, service_keys, sessions, statistics};
 use crate::http::request::RequiredAccess::{Admin, HighRisk, Reader};
 use crate::http::route::Route;
 

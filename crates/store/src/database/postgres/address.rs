@@ -58,9 +58,7 @@ impl PostgresAddress {
     }
 
     /// Connects to the server that accepts writes. A server that does not answer is skipped after a timeout.
-    pub(super) async fn connect(
-        &self,
-    ) -> Result<(Client, impl Future<Output = Result<(), Error>> + Send + use<>)> {
+    pub(super) async fn connect(&self) -> Result<(Client, impl Future<Output = Result<(), Error>> + Send + use<>)> {
         let (count, preferred) = (self.servers.len(), self.preferred.load(Ordering::Relaxed));
         let limit = if count > 1 { PER_SERVER_TIMEOUT } else { SINGLE_SERVER_TIMEOUT };
         let mut why = StoreError::unavailable(&"store.url names no server");

@@ -17,8 +17,8 @@ use tokio_postgres::types::{IsNull, ToSql, Type, to_sql_checked};
 use tokio_postgres::{Client, Error, Statement};
 
 use super::address::PostgresAddress;
-use crate::{Result, StoreError};
 use crate::database::{Row, SqlValue};
+use crate::{Result, StoreError};
 
 /// The settings of every database session. The timeouts keep a slow statement, or a transaction of a node that hangs,
 /// from blocking rows for other nodes. JIT is off because compiling takes longer than any statement here.
@@ -141,12 +141,7 @@ impl PostgresConnection {
         rows.iter().map(|row| read(&Row::Postgres(row))).collect()
     }
 
-    pub(crate) fn append(
-        &self,
-        table: &str,
-        columns: &[Column],
-        rows: &[Vec<SqlValue<'_>>],
-    ) -> Result<u64> {
+    pub(crate) fn append(&self, table: &str, columns: &[Column], rows: &[Vec<SqlValue<'_>>]) -> Result<u64> {
         let names: Vec<_> = columns.iter().map(|column| &*column.name).collect();
         let kinds: Vec<_> = columns.iter().map(Column::kind).collect();
         let text = format!("COPY {table} ({}) FROM STDIN BINARY", names.join(", "));

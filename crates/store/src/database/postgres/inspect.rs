@@ -5,8 +5,8 @@ use deskpass_core::Timestamp;
 use super::PostgresSettings;
 use super::address::PostgresAddress;
 use super::dedicated::run_on;
-use crate::{Result, StoreError};
 use crate::database::{Sql, migrate};
+use crate::{Result, StoreError};
 
 /// The status of a PostgreSQL server.
 #[derive(Clone, Debug)]

@@ -20,9 +20,9 @@ use tokio_postgres::Row;
 
 use super::address::PostgresAddress;
 use super::connection::PostgresConnection;
-use crate::{Result, StoreError};
 use crate::cache::{BootInstant, Cache, CacheChange};
 use crate::database::SqlValue;
+use crate::{Result, StoreError};
 
 /// The interval between reads without a notification.
 const POLL_INTERVAL: Duration = Duration::from_millis(250);

@@ -83,11 +83,7 @@ impl Pool {
         Ok((write, Arc::clone(&self.all).acquire_owned().await?))
     }
 
-    fn attempt<T>(
-        &self,
-        deadline: Instant,
-        work: &impl Fn(&PostgresConnection) -> Result<T, WorkError>,
-    ) -> Result<T> {
+    fn attempt<T>(&self, deadline: Instant, work: &impl Fn(&PostgresConnection) -> Result<T, WorkError>) -> Result<T> {
         let mut tries = 0;
         loop {
             tries += 1;

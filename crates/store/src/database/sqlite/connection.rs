@@ -6,8 +6,8 @@ use std::time::Duration;
 use rusqlite::types::ValueRef;
 use rusqlite::{OpenFlags, Statement};
 
-use crate::{Result, StoreError};
 use crate::database::{Row, SqlValue};
+use crate::{Result, StoreError};
 
 pub(crate) struct SqliteConnection(rusqlite::Connection);
 
@@ -61,11 +61,7 @@ impl SqliteConnection {
     }
 
     /// Returns all rows of a query as untyped values.
-    pub(crate) fn values(
-        &self,
-        text: &str,
-        values: &[SqlValue<'_>],
-    ) -> Result<Vec<Vec<SqlValue<'static>>>> {
+    pub(crate) fn values(&self, text: &str, values: &[SqlValue<'_>]) -> Result<Vec<Vec<SqlValue<'static>>>> {
         let mut statement = self.0.prepare_cached(text)?;
         bind(&mut statement, values)?;
         let (columns, mut rows, mut all) = (statement.column_count(), statement.raw_query(), Vec::new());

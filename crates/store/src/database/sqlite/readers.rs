@@ -32,7 +32,8 @@ impl Readers {
         &self,
         query: impl FnOnce(&Sql<'_>) -> Result<T> + Send + 'static,
     ) -> Result<T> {
-        let permit = Arc::clone(&self.permits).acquire_owned().await.map_err(|error| StoreError::unavailable(&error))?;
+        let permit =
+            Arc::clone(&self.permits).acquire_owned().await.map_err(|error| StoreError::unavailable(&error))?;
         let (idle, path) = (Arc::clone(&self.idle), self.path.clone());
         let work = move || {
             // Held until the read is done, also when the caller has stopped waiting.

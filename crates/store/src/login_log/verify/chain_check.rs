@@ -51,12 +51,7 @@ fn pruned(sql: &Sql<'_>, key: &ChainKey) -> Result<Vec<(i64, PruneMark)>> {
 }
 
 /// The position before the first row.
-fn start(
-    verification: &mut Verification<'_>,
-    sql: &Sql<'_>,
-    chain: i64,
-    end: Option<&ChainEnd>,
-) -> Result<PruneMark> {
+fn start(verification: &mut Verification<'_>, sql: &Sql<'_>, chain: i64, end: Option<&ChainEnd>) -> Result<PruneMark> {
     let pruned = end.map_or_else(PruneMark::default, |end| end.pruned.clone());
     if pruned.is_genuine(verification.key, chain) {
         verification.pruned = verification.pruned.saturating_add(pruned.seq.unsigned_abs());

@@ -261,7 +261,8 @@ mod tests {
 
     #[test]
     fn a_joining_subscriber_gets_the_pieces_of_unfinished_replies() {
-        let (mut buffer, [open, whole]) = (MessageBuffer::default(), [b"open", b"done"].map(|name| Digest::of(&[name])));
+        let (mut buffer, [open, whole]) =
+            (MessageBuffer::default(), [b"open", b"done"].map(|name| Digest::of(&[name])));
         let first = put(&mut buffer, 10, vec![person("a")], Some((open, false)));
         put(&mut buffer, 11, vec![person("a")], Some((whole, false)));
         put(&mut buffer, 12, vec![person("a")], None);
