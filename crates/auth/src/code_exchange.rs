@@ -69,7 +69,14 @@ impl From<CodeExchange> for StoredExchange {
             Err(Error::Refused(refusal)) => StoredOutcome::Refused(refusal),
             Err(Error::Internal(InternalError::Platform(_))) => StoredOutcome::Failed { platform: true },
             Err(Error::Internal(InternalError::OtherNode { platform })) => StoredOutcome::Failed { platform },
-            Err(Error::Internal(_)) => StoredOutcome::Failed { platform: false },
+            // Listed, so that a new kind of failure has to be decided here.
+            Err(Error::Internal(
+                InternalError::Store(_)
+                | InternalError::Entropy(_)
+                | InternalError::Sealing(_)
+                | InternalError::Hashing
+                | InternalError::UnsealFailed,
+            )) => StoredOutcome::Failed { platform: false },
         });
         Self { since: progress.since, identity: progress.identity, outcome }
     }

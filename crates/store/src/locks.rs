@@ -12,7 +12,8 @@ pub(crate) fn lock_administration(tx: &Tx<'_>) -> Result<()> {
     tx.execute("UPDATE role SET name = name WHERE id = 1", &[]).map(drop)
 }
 
-/// Only for the lock order: a sign-in with a password locks this row before that of the employee.
+/// Locks an agent record, if there is one, until the transaction ends: it is neither disabled nor enabled meanwhile. Always before
+/// that of the employee, as a sign-in with a password does.
 pub(crate) fn lock_agent(tx: &Tx<'_>, employee: &EmployeeKey) -> Result<()> {
     let text = "UPDATE agent SET role_id = role_id WHERE corp_id = $1 AND employee_key = $2";
     tx.execute(text, &args![employee.corp(), employee.id()]).map(drop)

@@ -6,7 +6,8 @@ use crate::database::Tx;
 use crate::{Result, Store};
 
 impl Store {
-    /// Records that an agent has signed in with the browser that holds the value with this digest.
+    /// Records that an agent has signed in with the browser that holds the value with this digest. Does
+    /// nothing if the employee is not an agent.
     pub async fn remember_browser(&self, digest: Digest, key: EmployeeKey, until: Timestamp) -> Result<()> {
         self.database
             .write(move |tx| {
