@@ -131,7 +131,7 @@ fn settings_that_are_secret_stay_so() {
     for arguments in [
         &["config", "show"][..],
         &["config", "check"],
-        &["migrate"],
+        &["migrate", "--create"],
         &["employee", "list"],
         &["serve", "--listen", "nonsense"],
     ] {

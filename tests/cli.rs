@@ -96,7 +96,7 @@ fn mistakes_are_named_and_mended() {
     let dev = |arguments: &[&str]| run(directory.path(), &[arguments, &["--dev"]].concat());
     let (success, text) = dev(&["employee", "list"]);
     assert!(!success && text.contains("there is no deskpass data in ./data"), "{text}");
-    assert!(dev(&["migrate"]).0);
+    assert!(dev(&["migrate", "--create"]).0);
     for (arguments, words) in [
         (&["role", "grant", "nobody", "admin"][..], "deskpass employee add nobody"),
         (&["role", "grant", "user01", "boss"], "the roles are admin, agent, user, supervisor, security"),
@@ -221,7 +221,7 @@ fn unknown_keys_are_named_with_the_nearest_known_key() {
 fn damaged_data_is_not_replaced_by_nothing() {
     let directory = tempfile::tempdir().unwrap();
     let data = directory.path().join("data");
-    assert!(run(directory.path(), &["migrate", "--dev"]).0);
+    assert!(run(directory.path(), &["migrate", "--create", "--dev"]).0);
     std::fs::write(data.join("deskpass.db"), "this is not a database, and never was one".repeat(200)).unwrap();
     let (success, text) = run(directory.path(), &["serve", "--dev", "--listen", "127.0.0.1:0"]);
     assert!(!success && text.contains("restore it from a backup"), "{text}");
@@ -231,7 +231,7 @@ fn damaged_data_is_not_replaced_by_nothing() {
 #[test]
 fn data_that_cannot_be_written_is_not_called_damaged() {
     let directory = tempfile::tempdir().unwrap();
-    assert!(run(directory.path(), &["migrate", "--dev"]).0);
+    assert!(run(directory.path(), &["migrate", "--create", "--dev"]).0);
     // The directory blocks the file that the database writes to first.
     std::fs::create_dir(directory.path().join("data/deskpass.db-wal")).unwrap();
     let (success, text) = run(directory.path(), &["migrate", "--dev"]);
@@ -252,9 +252,9 @@ fn data_that_cannot_be_looked_for_is_not_called_missing() {
 fn data_that_has_vanished_is_not_replaced_by_nothing() {
     let directory = tempfile::tempdir().unwrap();
     let database = directory.path().join("data/deskpass.db");
-    assert!(run(directory.path(), &["migrate", "--dev"]).0);
+    assert!(run(directory.path(), &["migrate", "--create", "--dev"]).0);
     std::fs::write(&database, "").unwrap();
-    let (success, text) = run(directory.path(), &["migrate", "--dev"]);
+    let (success, text) = run(directory.path(), &["migrate", "--create", "--dev"]);
     assert!(!success && text.contains("missing or empty") && text.contains("backup"), "{text}");
     std::fs::remove_file(&database).unwrap();
     let (success, text) = run(directory.path(), &["serve", "--dev", "--listen", "127.0.0.1:0"]);
@@ -357,7 +357,7 @@ fn open_bind_in_production_wants_to_know_its_proxies() {
 #[test]
 fn data_of_a_later_version_is_not_touched() {
     let directory = tempfile::tempdir().unwrap();
-    assert!(run(directory.path(), &["migrate", "--dev"]).0);
+    assert!(run(directory.path(), &["migrate", "--create", "--dev"]).0);
     let connection = rusqlite::Connection::open(directory.path().join("data/deskpass.db")).unwrap();
     connection.execute("INSERT INTO migration (id, applied_at) VALUES (999, 0)", []).unwrap();
     drop(connection);

@@ -61,7 +61,8 @@ fn an_agents_life(operator: Operator<'_>) {
     assert!(operator.succeed(&["agent", "unlock", "user01"]).contains("user01 was not locked"));
     let report = operator.succeed(&["agent", "reset-otp", "user01"]);
     assert!(
-        report.contains("user01 had no device") && timeless(&report).contains("The code is valid once, until TIME"),
+        report.contains("user01 had no authenticator")
+            && timeless(&report).contains("The code is valid once, until TIME"),
         "{report}"
     );
     assert_eq!(timeless(&states("user01").unwrap()[3]), "none, code until TIME");
@@ -133,7 +134,7 @@ fn agents_are_looked_after_where_no_service_runs() {
     let directory = tempfile::tempdir().unwrap();
     let operator = Operator::In(directory.path());
     operator.fail(&["agent", "add", "agent01"], "there is no deskpass data in ./data");
-    operator.succeed(&["migrate"]);
+    operator.succeed(&["migrate", "--create"]);
     mistakes(operator);
     an_agents_life(operator);
     guesses(operator);
@@ -154,7 +155,7 @@ fn agents_are_looked_after_by_a_running_service() {
 fn agents_are_looked_after_on_the_pair() {
     let place = Servers::shared().cluster_store();
     let operator = Operator::At(&place);
-    operator.succeed(&["migrate"]);
+    operator.succeed(&["migrate", "--create"]);
     mistakes(operator);
     an_agents_life(operator);
     guesses(operator);
@@ -197,7 +198,7 @@ async fn the_service_goes_by_it(operator: Operator<'_>, client: &mut Client, cod
     operator.succeed(&["agent", "unlock", "agent01"]);
     assert_eq!(client.agent_login("agent01", PASSWORD).await.data()["otp"], "verify");
     let report = operator.succeed(&["agent", "reset-otp", "agent01"]);
-    assert!(report.contains("no longer has a device"), "{report}");
+    assert!(report.contains("no longer has an authenticator"), "{report}");
     let device_code = setup_code(&report);
     let [.., device, verified] = operator.listed("agent01").unwrap().map(|cell| timeless(&cell));
     assert_eq!([device, verified], ["none, code until TIME", "never"]);
@@ -238,13 +239,13 @@ async fn a_default_role(operator: Operator<'_>, client: &mut Client, clock: &Clo
 async fn a_running_service_knows_at_once_and_its_log_has_no_code() {
     let directory = tempfile::tempdir().unwrap();
     let operator = Operator::In(directory.path());
-    operator.succeed(&["migrate"]);
+    operator.succeed(&["migrate", "--create"]);
     let code = setup_code(&operator.succeed(&["agent", "reset-password", "agent01"]));
     let process = Process::serve(&directory.path().join("data"), &[]);
     let mut client = Client::connect(&process.address).await;
     let codes = the_service_goes_by_it(operator, &mut client, code).await;
     let (_, log) = process.terminate();
-    assert!(log.contains("ResetPassword"), "it is logged: {log}");
+    assert!(log.contains("command=agent reset-password "), "it is logged: {log}");
     for code in codes {
         assert!(!log.contains(&code), "{log}");
     }
@@ -254,7 +255,7 @@ async fn a_running_service_knows_at_once_and_its_log_has_no_code() {
 async fn running_nodes_know_within_a_second() {
     let place = Servers::shared().cluster_store();
     let operator = Operator::At(&place);
-    operator.succeed(&["migrate"]);
+    operator.succeed(&["migrate", "--create"]);
     let code = setup_code(&operator.succeed(&["agent", "reset-password", "agent01"]));
     let process = Process::node(&place, &[]);
     let mut client = Client::connect(&process.address).await;

@@ -160,7 +160,7 @@ on_both! {
             assert!(code == Some(1) && text.is_empty(), "{text}");
             assert!(error.contains("encryption_key is not the key that the audit log in "), "{error}");
             let (code, text, error) = output_of(&scene.audit(&["export", "--format", "csv"], &[key]));
-            assert!(code == Some(0) && text.lines().skip(1).all(|row| row.ends_with(",false")), "{text}");
+            assert!(code == Some(0) && text.lines().skip(1).all(|row| row.contains(",false,")), "{text}");
             assert!(error.contains("encryption_key is not the key that the audit log was written with"), "{error}");
         }
     }
@@ -200,7 +200,7 @@ on_both! {
         let (code, text, _) = output_of(&scene.audit(&["export", "--format", "csv"], &[]));
         assert_eq!(code, Some(0));
         let rows: Vec<_> = text.split_terminator("\r\n").skip(1).collect();
-        assert!(rows.len() >= 10 && rows.iter().all(|row| row.ends_with(",false")), "{text}");
+        assert!(rows.len() >= 10 && rows.iter().all(|row| row.contains(",false,")), "{text}");
     }
 
     fn the_log_is_written_out_for_others(scene) {

@@ -60,7 +60,7 @@ fn the_target_may_come_from_the_settings_without_the_other_half_of_the_pair() {
 #[test]
 fn a_target_that_is_not_there_is_reported_without_its_password() {
     let directory = tempfile::tempdir().unwrap();
-    let made = binary().current_dir(directory.path()).args(["migrate", "--dev"]).output().unwrap();
+    let made = binary().current_dir(directory.path()).args(["migrate", "--create", "--dev"]).output().unwrap();
     assert!(made.status.success());
     let address = free_address();
     let silent = format!("postgres://desk:canary-password@{address}/desk");
@@ -220,7 +220,7 @@ fn a_source_in_use_and_data_of_the_other_mode_are_left_alone() {
     assert!(!output.status.success() && text.contains("development mode"), "{text}");
     assert!(place.rows().is_empty(), "nothing was made");
     let mut made = binary();
-    made.current_dir(directory.path()).args(["migrate"]);
+    made.current_dir(directory.path()).args(["migrate", "--create"]);
     with_settings(&mut made, PRODUCTION.into_iter().chain(place.settings()));
     assert!(made.output().unwrap().status.success());
     let (success, text) = copy(directory.path(), &arguments, &[]);
@@ -255,7 +255,7 @@ async fn a_server_that_stops_in_the_middle_has_nothing_of_the_copy() {
     let servers = Servers::private();
     let place = servers.cluster_store();
     let mut migrate = binary();
-    migrate.current_dir(directory.path()).args(["migrate", "--dev"]);
+    migrate.current_dir(directory.path()).args(["migrate", "--create", "--dev"]);
     with_settings(&mut migrate, place.settings());
     assert!(migrate.output().unwrap().status.success());
     place.query("DELETE FROM employee_term");

@@ -1,7 +1,9 @@
 //! `deskpass doctor`: with a platform whose faults the test controls.
 
 mod fixture;
+mod logo;
 mod postgres_redis;
+mod replies;
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
@@ -11,12 +13,13 @@ use std::process::Command;
 use serde_json::json;
 
 use crate::harness::{Process, binary};
-use fixture::{DoctorFixture, examined};
+pub(crate) use fixture::DoctorFixture;
+use fixture::examined;
 
 #[test]
 fn a_healthy_desk_passes_every_check() {
     let patient = DoctorFixture::new();
-    assert!(patient.command(&["migrate"]).output().unwrap().status.success());
+    assert!(patient.command(&["migrate", "--create"]).output().unwrap().status.success());
     let [english, chinese] = patient.both();
     let api = format!("http://{}/sim", patient.platform.address);
     let lines = [
@@ -24,7 +27,7 @@ fn a_healthy_desk_passes_every_check() {
         ("✓ data: ./data can be opened and written".to_owned(), "✓ 数据：./data 可以打开并写入".to_owned()),
         (
             "✓ encryption key: encryption_key is the key that the data was written with".to_owned(),
-            "✓ 数据密钥：encryption_key 与写入数据时一致".to_owned(),
+            "✓ 加密密钥：encryption_key 与写入数据时一致".to_owned(),
         ),
         ("✓ secret files: not readable by other users".to_owned(), "✓ 密钥文件：其他用户无法读取".to_owned()),
         (
@@ -32,8 +35,8 @@ fn a_healthy_desk_passes_every_check() {
                 .to_owned(),
             "✓ 访问地址：https://desk.example.com；需在企业微信中填写的回调域名为 desk.example.com".to_owned(),
         ),
-        (format!("✓ platform: reachable at {api}"), format!("✓ 平台连接：可以访问 {api}")),
-        ("✓ clock: ".to_owned(), "✓ 时钟：与平台相差 ".to_owned()),
+        (format!("✓ platform: reachable at {api}"), format!("✓ 企业微信连接：可以访问 {api}")),
+        ("✓ clock: ".to_owned(), "✓ 时钟：与企业微信相差 ".to_owned()),
         (
             "✓ recorded time: the newest differs from this machine's time by ".to_owned(),
             "✓ 时间记录：最新记录与本机时间相差 ".to_owned(),
@@ -76,6 +79,10 @@ fn bad_settings_are_all_named_and_nothing_else_is_tried() {
     let report = examine("zh");
     report.wrong(&["配置：4 个问题"]);
     report.line("- 数据：已跳过");
+    for key in ["platform.corp_id", "platform.secret", "public_url", "encryption_key"] {
+        let problem = format!("  - {key}：未设置，而生产模式需要它；请在配置文件中设置");
+        assert!(report.text.lines().any(|line| line.starts_with(&problem)), "{}", report.text);
+    }
     assert!(report.text.ends_with("1 项检查未通过\n"), "{}", report.text);
     assert!(!directory.path().join("data").exists(), "nothing was made");
 }
@@ -139,7 +146,7 @@ fn data_that_does_not_open_is_explained() {
     report.below("✗ data: ", &["--data"]);
     report.line("✓ trusted domain");
 
-    assert!(patient.command(&["migrate"]).output().unwrap().status.success());
+    assert!(patient.command(&["migrate", "--create"]).output().unwrap().status.success());
     std::fs::write(patient.data().join("deskpass.db"), "not a database".repeat(1_000)).unwrap();
     let [english, chinese] = patient.both();
     english.wrong(&["data: ./data/deskpass.db cannot be opened"]);
@@ -154,7 +161,7 @@ fn data_that_does_not_open_is_explained() {
 #[test]
 fn data_of_the_other_mode_is_explained() {
     let patient = DoctorFixture::new();
-    let made = binary().current_dir(patient.directory.path()).args(["migrate", "--dev"]).output().unwrap();
+    let made = binary().current_dir(patient.directory.path()).args(["migrate", "--create", "--dev"]).output().unwrap();
     assert!(made.status.success());
     patient.examine(&[]).below("✗ data: ./data was created in development mode", &["--data", "--dev"]);
 }
@@ -166,7 +173,7 @@ async fn an_untrusted_address_is_reported_with_where_to_enter_it() {
     let [english, chinese] = patient.both();
     english.wrong(&["API call: the platform refused (errcode 60020"]);
     english.below("✗ API call", &["enter 127.0.0.1", "管理后台 → 应用管理 → the application → 企业可信IP"]);
-    chinese.below("✗ 接口调用：平台拒绝了请求（errcode 60020", &["请填写 127.0.0.1", "企业可信IP"]);
+    chinese.below("✗ 接口调用：企业微信拒绝了请求（errcode 60020", &["请填写 127.0.0.1", "企业可信IP"]);
     for report in ["- application: skipped", "- trusted domain: skipped", "✓ verification file"] {
         english.line(report);
     }
@@ -180,7 +187,7 @@ fn a_wrong_secret_is_reported_without_it() {
     let [english, chinese] = patient.both();
     english.wrong(&["corp id and secret: the platform refused (errcode 40001"]);
     english.below("✗ corp id and secret", &["The secret is wrong", "not that of contacts sync"]);
-    chinese.below("✗ 企业 ID 与 Secret：平台拒绝了请求（errcode 40001", &["Secret 错误", "通讯录同步"]);
+    chinese.below("✗ 企业 ID 与 Secret：企业微信拒绝了请求（errcode 40001", &["Secret 错误", "通讯录同步"]);
     assert!(!format!("{}{}", english.text, chinese.text).contains("canary"));
     for what in ["API call", "application", "trusted domain"] {
         english.line(&format!("- {what}: skipped"));
@@ -193,7 +200,7 @@ fn a_wrong_corporation_is_reported() {
     patient.set("platform.corp_id", "wwelsewhere");
     let [english, chinese] = patient.both();
     english.below("✗ corp id and secret: the platform refused (errcode 40013", &["The corp id is wrong"]);
-    chinese.below("✗ 企业 ID 与 Secret：平台拒绝了请求（errcode 40013", &["企业 ID（CorpID）错误"]);
+    chinese.below("✗ 企业 ID 与 Secret：企业微信拒绝了请求（errcode 40013", &["企业 ID（CorpID）错误"]);
 }
 
 #[test]
@@ -203,7 +210,7 @@ fn an_agent_id_of_another_application_is_reported() {
     let [english, chinese] = patient.both();
     english.wrong(&["API call: the platform refused (errcode 301002"]);
     english.below("✗ API call", &["belongs to another application than the secret"]);
-    chinese.below("✗ 接口调用：平台拒绝了请求（errcode 301002", &["不属于同一应用"]);
+    chinese.below("✗ 接口调用：企业微信拒绝了请求（errcode 301002", &["不属于同一应用"]);
 }
 
 #[test]
@@ -256,7 +263,7 @@ async fn a_page_in_place_of_an_answer_is_reported() {
     let [english, chinese] = patient.both();
     english.wrong(&["corp id and secret: cannot read the platform's response: not a JSON object"]);
     english.below("✗ corp id and secret", &["platform.api_url", "sign-in page"]);
-    chinese.below("✗ 企业 ID 与 Secret：平台的应答无法识别：不是 JSON 对象", &["platform.api_url"]);
+    chinese.below("✗ 企业 ID 与 Secret：企业微信的响应无法识别：不是 JSON 对象", &["platform.api_url"]);
 }
 
 #[tokio::test]
@@ -264,7 +271,7 @@ async fn a_platform_that_takes_its_time_is_not_waited_for() {
     let patient = DoctorFixture::new();
     patient.platform.put("faults", &json!({ "api": "gettoken", "delay_ms": 60_000, "times": 0 })).await;
     let report = patient.examine(&["--language", "zh"]);
-    report.wrong(&["企业 ID 与 Secret：无法访问平台：超时"]);
+    report.wrong(&["企业 ID 与 Secret：无法连接企业微信：超时"]);
     report.below("✗ 企业 ID 与 Secret", &["platform.proxy"]);
 }
 
@@ -277,7 +284,7 @@ fn an_unreachable_platform_is_reported() {
     let [english, chinese] = patient.both();
     english.wrong(&["platform: cannot reach the platform: no connection"]);
     english.below("✗ platform", &["firewall", "platform.proxy"]);
-    chinese.below("✗ 平台连接：无法访问平台：无法建立连接", &["platform.proxy"]);
+    chinese.below("✗ 企业微信连接：无法连接企业微信：无法建立连接", &["platform.proxy"]);
     for what in ["clock", "corp id and secret", "API call", "application", "trusted domain"] {
         english.line(&format!("- {what}: skipped"));
     }
@@ -303,7 +310,7 @@ fn a_clock_that_is_wrong_is_reported_by_how_much() {
     let [english, chinese] = patient.both();
     english.wrong(&["ahead of the platform", "corp id and secret"]);
     english.below("✗ clock: this machine is ", &["NTP", "one-time passwords"]);
-    chinese.below("✗ 时钟：本机时间比平台快 ", &["NTP", "一次性密码"]);
+    chinese.below("✗ 时钟：本机时间比企业微信快 ", &["NTP", "一次性密码"]);
     patient.set("platform.api_url", &page_with(""));
     let report = patient.examine(&[]);
     report.below("- clock: skipped", &["did not report its time"]);
@@ -367,7 +374,7 @@ fn in_development_mode_the_platform_is_the_running_service() {
     let report = examine(&nowhere, "en");
     report.wrong(&["platform: no response from http://"]);
     report.below("✗ platform", &["start `deskpass serve --dev` first"]);
-    examine(&nowhere, "zh").below("✗ 平台连接：", &["请先运行 `deskpass serve --dev`"]);
+    examine(&nowhere, "zh").below("✗ 企业微信连接：", &["请先运行 `deskpass serve --dev`"]);
 
     let mut command = binary();
     command.args(["serve", "--dev", "--listen", "127.0.0.1:0", "--data"]).arg(directory.path().join("data"));

@@ -56,7 +56,7 @@ fn mistakes(operator: Operator<'_>) {
 fn lists_are_looked_after_where_no_service_runs() {
     let directory = tempfile::tempdir().unwrap();
     let operator = Operator::In(directory.path());
-    operator.succeed(&["migrate"]);
+    operator.succeed(&["migrate", "--create"]);
     mistakes(operator);
     a_lists_life(operator);
 }
@@ -65,7 +65,7 @@ fn lists_are_looked_after_where_no_service_runs() {
 fn lists_are_looked_after_on_the_pair() {
     let place = Servers::shared().cluster_store();
     let operator = Operator::At(&place);
-    operator.succeed(&["migrate"]);
+    operator.succeed(&["migrate", "--create"]);
     mistakes(operator);
     a_lists_life(operator);
 }
@@ -113,7 +113,7 @@ async fn a_locked_out_administrator_is_let_in_again_by_a_running_service() {
 async fn running_nodes_know_within_a_second() {
     let place = Servers::shared().cluster_store();
     let operator = Operator::At(&place);
-    operator.succeed(&["migrate"]);
+    operator.succeed(&["migrate", "--create"]);
     let process = Process::node(&place, &[]);
     let mut client = Client::connect(&process.address).await;
     locked_out(operator, &mut client).await;

@@ -77,7 +77,7 @@ fn links_are_kept_where_no_service_runs() {
     let directory = tempfile::tempdir().unwrap();
     let (success, text) = run(directory.path(), &["link", "approve", "wwpartner/partner01", "user01"]);
     assert!(!success && text.contains("there is no deskpass data in ./data"), "{text}");
-    assert!(run(directory.path(), &["migrate"]).0);
+    assert!(run(directory.path(), &["migrate", "--create"]).0);
     mistakes(directory.path());
     a_links_life(directory.path());
 }
@@ -95,7 +95,7 @@ fn links_are_handed_to_a_running_service() {
 #[test]
 fn the_list_says_since_when_a_link_is_used() {
     let directory = tempfile::tempdir().unwrap();
-    assert!(run(directory.path(), &["migrate"]).0);
+    assert!(run(directory.path(), &["migrate", "--create"]).0);
     assert!(run(directory.path(), &["link", "approve", "wwpartner/partner01", "user01"]).0);
     let connection = rusqlite::Connection::open(directory.path().join("data/deskpass.db")).unwrap();
     assert_eq!(connection.execute("UPDATE link SET bound_at = 1800000000999", []).unwrap(), 1);

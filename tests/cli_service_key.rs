@@ -24,7 +24,11 @@ fn a_keys_life(operator: Operator<'_>) {
     assert!(output.starts_with("no service keys; to create one: deskpass service-key create NAME --scope"), "{output}");
     let output =
         operator.succeed(&["service-key", "create", "工单系统", "--scope", "messages", "--scope", "introspect"]);
-    assert!(output.starts_with("created a service key for 工单系统, scopes: introspect messages\n"), "{output}");
+    assert!(
+        output.starts_with("service key: dpk_")
+            && output.contains("It is for 工单系统, with the scopes: introspect messages."),
+        "{output}"
+    );
     let (key, id) = made(&output);
     let (other, _) =
         made(&operator.succeed(&["service-key", "create", "billing", "--scope", "introspect", "--days", "1"]));
@@ -72,7 +76,7 @@ fn mistakes(operator: Operator<'_>) {
 fn keys_are_looked_after_where_no_service_runs() {
     let directory = tempfile::tempdir().unwrap();
     let operator = Operator::In(directory.path());
-    operator.succeed(&["migrate"]);
+    operator.succeed(&["migrate", "--create"]);
     mistakes(operator);
     a_keys_life(operator);
     let table = rows(&operator.succeed(&["service-key", "list"]));
@@ -83,7 +87,7 @@ fn keys_are_looked_after_where_no_service_runs() {
 fn keys_are_looked_after_on_the_pair() {
     let place = Servers::shared().cluster_store();
     let operator = Operator::At(&place);
-    operator.succeed(&["migrate"]);
+    operator.succeed(&["migrate", "--create"]);
     mistakes(operator);
     a_keys_life(operator);
 }
@@ -114,7 +118,7 @@ async fn a_running_service_knows_at_once_and_its_log_has_no_key() {
     let mut client = Client::connect(&process.address).await;
     let key = the_service_goes_by_it(operator, &mut client).await;
     let (_, log) = process.terminate();
-    assert!(log.contains("ServiceKey(Create"), "it is logged: {log}");
+    assert!(log.contains("command=service-key create "), "it is logged: {log}");
     assert!(!log.contains(&key[4..47]), "{log}");
 }
 
@@ -122,7 +126,7 @@ async fn a_running_service_knows_at_once_and_its_log_has_no_key() {
 async fn running_nodes_know_within_a_second() {
     let place = Servers::shared().cluster_store();
     let operator = Operator::At(&place);
-    operator.succeed(&["migrate"]);
+    operator.succeed(&["migrate", "--create"]);
     let process = Process::node(&place, &[]);
     let mut client = Client::connect(&process.address).await;
     the_service_goes_by_it(operator, &mut client).await;

@@ -19,6 +19,12 @@ pub(crate) async fn inbox(platform: &mut Client) -> Vec<Value> {
     serde_json::from_str::<Value>(&answer.body).unwrap()["messages"].as_array().unwrap().clone()
 }
 
+/// The time of a service as its notices show it.
+fn in_shanghai(app: &TestApp) -> String {
+    let at = jiff::Timestamp::from_millisecond(app.clock.now().millis()).unwrap() + jiff::SignedDuration::from_hours(8);
+    at.strftime("%Y-%m-%d %H:%M:%S UTC+08:00").to_string()
+}
+
 /// Waits until every notice is delivered or given up.
 pub(crate) async fn settled(app: &TestApp) {
     until("notices are settled", async || app.query("SELECT count(*) FROM notice") == ["0"]).await;
@@ -62,13 +68,13 @@ async fn do_everything(app: &TestApp, mut after: impl AsyncFnMut(&str, Duration)
     let headers = from(half["token"].as_str().unwrap());
     let headers = headers.each_ref().map(|(name, value)| (*name, &**value));
     client.post("/api/auth/otp-bind", &headers, &json!({ "code": device.code() })).await.data();
-    timed("a one-time-password device was bound to your account / 您的账号绑定了一次性密码设备", began).await;
+    timed("an authenticator was set up for your account / 您的账号绑定了身份验证器", began).await;
 
     let began = Instant::now();
     let headers = from(&token);
     let headers = headers.each_ref().map(|(name, value)| (*name, &**value));
     client.post("/api/auth/otp-unbind", &headers, &json!({ "code": device.next_code() })).await.data();
-    timed("the one-time-password device of your account was unbound / 您的账号解绑了一次性密码设备", began).await;
+    timed("the authenticator of your account was removed / 您的账号解绑了身份验证器", began).await;
 
     let began = Instant::now();
     set_password(&mut client, &token, &json!({ "old_password": PASSWORD, "new_password": OTHER })).await.data();
@@ -87,7 +93,7 @@ on_every_store! {
             let (message, (english, chinese)) = (&messages[notified - 1], what.split_once(" / ").unwrap());
             assert_eq!((&message["touser"], &message["msgtype"]), (&json!(["agent01"]), &json!("text")));
             let text = message["text"]["content"].as_str().unwrap();
-            let at = jiff::Timestamp::from_millisecond(app.clock.now().millis()).unwrap().to_string();
+            let at = in_shanghai(&app);
             for line in [format!("{english} ({at}, 198.51.100.7)"), format!("{chinese}（{at}，198.51.100.7）")] {
                 assert!(text.contains(&line), "no {line:?} in {text:?}");
             }
@@ -228,8 +234,8 @@ on_every_store! {
             let text = notified("agent01", computer, phone).await;
             assert_eq!(text.is_some(), is_told, "{computer}: {text:?}");
             let Some(text) = text else { continue };
-            let at = jiff::Timestamp::from_millisecond(app.clock.now().millis()).unwrap();
-            for line in [format!("({at}, Chrome on Windows, {computer})"), format!("（{at}，Chrome on Windows，{computer}）")] {
+            let at = in_shanghai(&app);
+            for line in [format!("({at}, Chrome on Windows, {computer})"), format!("（{at}，Windows 上的 Chrome，{computer}）")] {
                 assert!(text.contains(&line), "no {line:?} in {text:?}");
             }
             assert!(text.contains("That was not me") && text.contains("不是我本人"), "{text}");

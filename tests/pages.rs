@@ -2,14 +2,21 @@
 
 mod agent;
 mod clickjacking;
+mod code;
+mod device_first;
 mod docs;
 mod employee;
+mod first_administrator;
 mod messages;
+mod not_found;
+mod own;
 mod password;
 mod phone;
+mod replies;
 mod sign_in;
 mod sign_in_again;
 mod sign_in_failures;
+mod tabs;
 
 use serde_json::{Value, json};
 

@@ -5,6 +5,7 @@ mod export;
 mod log;
 mod overview;
 mod people;
+mod person;
 mod readers;
 mod sessions;
 mod translations;
@@ -12,7 +13,7 @@ mod translations;
 use deskpass_core::Clock;
 use serde_json::{Value, json};
 
-use crate::harness::{Browser, Device, Driver, Options, TestApp};
+use crate::harness::{Browser, Device, Driver, Options, TestApp, settings};
 
 /// A phone whose user reads Chinese.
 const CHINESE_PHONE: Options<'_> =
@@ -30,7 +31,22 @@ struct Office {
 
 impl Office {
     async fn open() -> Self {
-        let app = TestApp::start().await;
+        Self::with(TestApp::start().await).await
+    }
+
+    /// An office of a company with a name, a logo and a colour of its own.
+    async fn branded() -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let logo = directory.path().join("logo.svg");
+        let image =
+            r#"<svg xmlns="http://www.w3.org/2000/svg" width="40" height="26"><rect width="40" height="26"/></svg>"#;
+        std::fs::write(&logo, image).unwrap();
+        let brand = [("branding.name", "Example & Söhne"), ("branding.accent", "#4a148c")];
+        let given = [("development.enabled", "true"), ("branding.logo", logo.to_str().unwrap()), brand[0], brand[1]];
+        Self::with(TestApp::with(settings(&given)).await).await
+    }
+
+    async fn with(app: TestApp) -> Self {
         let device = app.agent_with_device("admin01").await;
         Self { app, driver: Driver::shared(), device }
     }

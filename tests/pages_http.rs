@@ -176,6 +176,55 @@ async fn an_asset_may_be_kept_where_its_address_names_the_version() {
     client.get(&sheet.replace("desk.css", "nothing.css"), &[]).await.refused(404, 1004);
 }
 
+/// A browser that goes to an unknown address gets a page; programs and scripts get the error in the envelope.
+#[tokio::test]
+async fn an_unknown_address_is_a_page_for_browsers_and_an_error_for_programs() {
+    let app = TestApp::start().await;
+    let mut client = app.client().await;
+    let browser = ("accept", "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,*/*;q=0.8");
+    for path in [
+        "/nothing",
+        "/itagent/tickets",
+        "/scan",
+        "/h5/%3Cb%3E?x=dpt_secret",
+        "/apis/x",
+        "/favicon.ico",
+        "/app/x",
+        "/WW_verify_x.txt",
+    ] {
+        let answer = client.get(path, &[browser]).await;
+        assert_eq!((answer.status, &*language(&answer)), (404, "en"), "{path}");
+        assert_eq!(answer.header("content-type"), Some("text/html; charset=utf-8"));
+        assert_eq!(answer.header("cache-control"), Some("no-store"), "{path}");
+        assert_eq!(answer.header("etag"), None, "{path}");
+        assert!(answer.header("content-security-policy").unwrap().contains("require-trusted-types-for 'script'"));
+        assert_eq!(answer.header("x-frame-options"), Some("DENY"));
+        assert!(!answer.body.contains("dpt_secret") && !answer.body.contains("tickets"), "{path}");
+        let again = client.get(path, &[browser, ("if-none-match", "*"), ("accept-language", "zh")]).await;
+        assert_eq!((again.status, &*language(&again)), (404, "zh-CN"), "{path}");
+    }
+    let packed = client.get("/nothing", &[browser, ("accept-encoding", "gzip")]).await;
+    assert_eq!((packed.status, packed.header("content-encoding")), (404, Some("gzip")));
+    for (path, accept) in [
+        ("/nothing", "*/*"),
+        ("/nothing", "application/json"),
+        ("/nothing", "text/html;q=0"),
+        ("/nothing", "application/json, text/html;q=0.1"),
+        ("/nothing", ""),
+        ("/api/nothing", "text/html"),
+        ("/api", "text/html"),
+        ("/api/auth/nothing", "text/html"),
+        ("/assets/nothing.js", "text/html"),
+    ] {
+        client.get(path, &[("accept", accept)]).await.refused(404, 1004);
+    }
+    // Other methods, and other methods of a known address, are errors as before.
+    for (method, path, status) in [("POST", "/nothing", 404), ("PUT", "/nothing", 404), ("POST", "/h5/", 405)] {
+        client.send(&request(method, path, &[("accept", "text/html")], b"")).await.refused(status, 1004);
+    }
+    assert!(head(&app, "/nothing", &[("accept", "text/html")]).await.contains("content-type: application/json"));
+}
+
 #[tokio::test]
 async fn a_head_request_gets_the_same_headers() {
     let app = TestApp::start().await;

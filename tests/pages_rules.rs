@@ -29,6 +29,15 @@ impl Office {
         (Self::of(app, token, options).await, device)
     }
 
+    /// Follows the link to a view; on a phone it is in the menu.
+    async fn choose_view(&self, view: &str) {
+        let is_in_menu = "return document.querySelector('#menu').checkVisibility()";
+        if self.browser.script(is_in_menu, &[]).await == true {
+            self.browser.click("#menu").await;
+        }
+        self.browser.click(&format!("#views [href='#/{view}']")).await;
+    }
+
     /// An employee without a device, in one of their roles.
     async fn of_person(employee: &str, role: &str) -> Self {
         let app = TestApp::start().await;

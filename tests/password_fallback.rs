@@ -18,12 +18,18 @@ on_every_store! {
             let mut client = app.client().await;
             let answer = client.agent_login("agent01", PASSWORD).await;
             assert_eq!((answer.status == 200, &*answer.reason()), (reason.is_empty(), reason), "{fallback}");
+            // Pages offer a password only where it counts.
+            let methods = client.get("/api/agents/login-methods", &[]).await.data();
+            assert_eq!(methods, json!({ "password": reason.is_empty() }), "{fallback}");
             // The sign-in through the platform is open to agents in any case.
             let code = platform.code(&mut client, "agent01").await;
             let ask = json!({ "employee_id": "agent01", "code": code, "password": "wrong" });
             assert_eq!(client.post("/api/agents/login", &[], &ask).await.data()["login_method"], "oauth2");
             platform.stop().await;
             app.clock.advance(FRESH);
+            // Nobody has tried to sign in since: the service finds out itself.
+            let methods = client.get("/api/agents/login-methods", &[]).await.data();
+            assert_eq!(methods, json!({ "password": fallback != "off" }), "{fallback}");
             let answer = client.agent_login("agent01", PASSWORD).await;
             assert_eq!(answer.status == 200, fallback != "off", "{fallback}: {answer:?}");
         }

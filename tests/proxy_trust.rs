@@ -153,7 +153,7 @@ async fn a_forgotten_proxy_is_named() {
     assert!(!english.contains("10.0.0.3"), "{english}");
     assert!(english.contains("! proxies: an untrusted proxy forwards requests"), "{english}");
     assert!(english.contains("  127.0.0.2: 3 request(s) refused, the last at "), "{english}");
-    assert!(chinese.contains("! 代理：") && chinese.contains("127.0.0.2: 3"), "{chinese}");
+    assert!(chinese.contains("! 代理：") && chinese.contains("127.0.0.2：3"), "{chinese}");
     let (_, log) = process.terminate();
     let named = log.matches("trusted_proxies = [\\\"127.0.0.2\\\"]").count();
     assert_eq!(named, 1, "once a minute: {log}");

@@ -60,14 +60,14 @@ fn refusal(route: &Route, caller: Caller) -> Option<(u16, u64, &'static str)> {
     }
     match (route.access, caller) {
         (RequiredAccess::Anyone | RequiredAccess::Developer | RequiredAccess::Operator, _)
-        | (RequiredAccess::Service, Caller::Service)
+        | (RequiredAccess::Service(_), Caller::Service)
         | (RequiredAccess::PartialOrFull, Caller::Partial | Caller::Role(_))
         | (RequiredAccess::TokenHolder | RequiredAccess::ActiveUser, Caller::Role(_))
         | (RequiredAccess::Reader, Caller::Role(Role::Admin | Role::Supervisor | Role::Security))
         | (RequiredAccess::Admin, Caller::Role(Role::Admin)) => None,
         (RequiredAccess::HighRisk, Caller::Role(Role::Admin)) => Some((403, 1007, "")),
         (_, Caller::Anonymous) => Some((401, 1001, "missing")),
-        (RequiredAccess::Service, _) | (_, Caller::Stranger | Caller::Service) => Some((401, 1001, "malformed")),
+        (RequiredAccess::Service(_), _) | (_, Caller::Stranger | Caller::Service) => Some((401, 1001, "malformed")),
         (_, Caller::Partial) => Some((401, 1001, "half_authenticated")),
         (_, Caller::Role(_)) => Some((403, 1003, "role_needed")),
     }
@@ -81,6 +81,7 @@ const WITHOUT_A_BODY: &[(&str, u16, u64)] = &[
     ("POST /api/auth/scan/request", 415, 1002),
     ("POST /api/auth/scan/confirm", 415, 1002),
     ("POST /api/auth/scan/cancel", 415, 1002),
+    ("POST /api/auth/scan/outcome", 415, 1002),
     ("GET /api/auth/oauth2/url", 400, 1002),
     ("GET /api/auth/oauth2/callback", 303, 0),
     ("POST /api/auth/oauth2/pending", 415, 1002),
@@ -100,13 +101,18 @@ const WITHOUT_A_BODY: &[(&str, u16, u64)] = &[
     ("POST /api/auth/otp-verify", 415, 1002),
     ("POST /api/auth/otp-unbind", 415, 1002),
     ("POST /api/admin/ip-rules/dry-run", 415, 1002),
+    ("GET /api/admin/employees/{corp_id}/{employee_id}", 400, 1002),
     ("GET /api/ws/employee", 426, 1002),
     ("GET /api/ws/agent", 426, 1002),
     ("POST /api/messages", 415, 1002),
+    ("POST /api/messages/reply", 415, 1002),
     ("POST /api/dev/login", 415, 1002),
     ("GET /WW_verify_{file}", 404, 0),
     ("GET /assets/{file}", 404, 0),
     ("GET /assets/{version}/{file}", 404, 0),
+    ("GET /app", 404, 0),
+    ("GET /app/", 404, 0),
+    ("GET /app/{*path}", 404, 0),
     ("GET /h5", 308, 0),
     ("GET /itagent", 308, 0),
     ("GET /itadmin", 308, 0),
@@ -138,7 +144,7 @@ fn fault(route: &Route, caller: Caller, answer: &Response) -> Option<String> {
     };
     let least = match route.access {
         RequiredAccess::Anyone | RequiredAccess::Developer | RequiredAccess::Operator => Caller::Anonymous,
-        RequiredAccess::Service => Caller::Service,
+        RequiredAccess::Service(_) => Caller::Service,
         _ => Caller::Role(Role::Admin),
     };
     let right = match refusal(route, caller) {

@@ -65,6 +65,23 @@ fn to(employee: &str) -> Value {
     json!({ "employee_id": employee })
 }
 
+/// Nodes introduce themselves when they start; they do not wait for the next heartbeat.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_node_that_has_just_started_is_counted_and_counts_the_others() {
+    let mut cluster = Cluster::start();
+    let [mut one, _] = cluster.clients().await;
+    let token = one.sign_in("user01").await;
+    let _first = cluster.socket(0, &token).await;
+    for round in 0..4 {
+        cluster.nodes.push(Process::node(&cluster.place, &[]));
+        let mut new = Client::connect(cluster.address(cluster.nodes.len() - 1)).await;
+        let _socket = cluster.socket(cluster.nodes.len() - 1, &token).await;
+        assert_eq!(one.send_card(&cluster.key, &to("user01"), &json!("to the new")).await, 2, "round {round}");
+        assert_eq!(new.send_card(&cluster.key, &to("user01"), &json!("from the new")).await, 2, "round {round}");
+        cluster.nodes.pop();
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn messages_accepted_by_one_node_reach_all_clients_and_all_are_counted() {
     let cluster = Cluster::start();

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use crate::harness::{Client, ClusterStore, Process, Servers, binary};
 
 /// A self-signed certificate for this machine.
-fn certificate(directory: &Path) -> (String, String) {
+pub(crate) fn certificate(directory: &Path) -> (String, String) {
     let at = |name: &str| directory.join(name).display().to_string();
     let (key, certificate) = (at("key.pem"), at("certificate.pem"));
     let mut openssl = Command::new("openssl");

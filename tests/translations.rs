@@ -9,7 +9,7 @@ struct Document<'a> {
 }
 
 /// Every document that exists in English and in Chinese.
-const PAIRS: [[Document<'static>; 2]; 3] = [
+const PAIRS: [[Document<'static>; 2]; 4] = [
     [
         Document { path: "README.md", text: include_str!("../README.md") },
         Document { path: "README.zh-CN.md", text: include_str!("../README.zh-CN.md") },
@@ -17,6 +17,10 @@ const PAIRS: [[Document<'static>; 2]; 3] = [
     [
         Document { path: "docs/tutorial.md", text: include_str!("../docs/tutorial.md") },
         Document { path: "docs/zh/tutorial.md", text: include_str!("../docs/zh/tutorial.md") },
+    ],
+    [
+        Document { path: "docs/first-hour.md", text: include_str!("../docs/first-hour.md") },
+        Document { path: "docs/zh/first-hour.md", text: include_str!("../docs/zh/first-hour.md") },
     ],
     [
         Document { path: "docs/operations.md", text: include_str!("../docs/operations.md") },

@@ -47,7 +47,7 @@ fn steps(session: &str) -> Vec<Step<'_>> {
 }
 
 /// The search path of bash: `deskpass` is the program under test.
-fn search_path() -> OsString {
+pub(crate) fn search_path() -> OsString {
     let program = Path::new(env!("CARGO_BIN_EXE_deskpass")).parent().unwrap();
     let others = std::env::var_os("PATH").unwrap_or_default();
     std::env::join_paths(std::iter::once(program.to_owned()).chain(std::env::split_paths(&others))).unwrap()

@@ -1,6 +1,7 @@
 //! POST /api/messages
 
 mod fields;
+pub(crate) mod reply;
 mod streaming;
 
 use std::time::Duration;

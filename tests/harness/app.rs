@@ -56,6 +56,9 @@ pub(crate) fn settings(given: &[(&'static str, &str)]) -> Settings {
     config::load(&sources).unwrap()
 }
 
+/// Development mode. The time zone is not that of the machine which runs the suite.
+const DEVELOPMENT: [(&str, &str); 2] = [("development.enabled", "true"), ("notices.time_zone", "Asia/Shanghai")];
+
 /// Made-up values of the settings that production requires.
 pub(crate) const PRODUCTION: [(&str, &str); 4] = [
     ("platform.corp_id", "wwdeskpass"),
@@ -67,7 +70,7 @@ pub(crate) const PRODUCTION: [(&str, &str); 4] = [
 impl TestApp {
     /// A service in development mode.
     pub(crate) async fn start() -> Self {
-        Self::with(settings(&[("development.enabled", "true")])).await
+        Self::with(settings(&DEVELOPMENT)).await
     }
 
     /// A service in production mode.
@@ -86,7 +89,7 @@ impl TestApp {
 
     /// A service in development mode with this clock.
     pub(crate) async fn with_clock(clock: Clock) -> Self {
-        let settings = settings(&[("development.enabled", "true")]);
+        let settings = settings(&DEVELOPMENT);
         Box::pin(Self::open(settings, TestStorage::at(StoreBackend::current().cluster_store()), clock)).await
     }
 

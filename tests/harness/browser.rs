@@ -42,6 +42,27 @@ impl Browser {
         self.post("/refresh", json!({})).await;
     }
 
+    /// The current tab, for [`Browser::switch_to`].
+    pub(crate) async fn tab(&self) -> String {
+        self.get("/window").await.as_str().unwrap().to_owned()
+    }
+
+    /// Opens another tab of the same browser, as a user does, and switches to it.
+    pub(crate) async fn open_tab(&self) {
+        let tab = self.post("/window/new", json!({ "type": "tab" })).await;
+        self.switch_to(tab["handle"].as_str().unwrap()).await;
+    }
+
+    pub(crate) async fn switch_to(&self, tab: &str) {
+        self.post("/window", json!({ "handle": tab })).await;
+    }
+
+    /// Closes the current tab and switches to another one.
+    pub(crate) async fn close_tab(&self, next: &str) {
+        self.ask("DELETE", "/window", None).await.unwrap();
+        self.switch_to(next).await;
+    }
+
     pub(crate) async fn url(&self) -> String {
         self.get("/url").await.as_str().unwrap().to_owned()
     }

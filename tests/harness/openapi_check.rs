@@ -52,6 +52,9 @@ pub(crate) fn assert_documented(request: &[u8], answer: &Response) {
     let Some(schema) = content.get(kind).map(|content| &content["schema"]) else {
         panic!("{line}: its description has no {kind}: {answer:?}");
     };
+    if let Some(codes) = response["x-codes"].as_array() {
+        assert!(codes.contains(&answer.json()["code"]), "{line}: its description has no such code: {answer:?}");
+    }
     if kind == "application/json" {
         let key = format!("{method} {template} {}", answer.status);
         let body = answer.json();

@@ -43,6 +43,8 @@ impl Proxy {
         let directory = tempfile::tempdir().unwrap();
         let (address, log) = (free_address(), directory.path().join("log"));
         let mut text = prepared("haproxy.cfg", nodes, ("bind :80", &format!("bind {address}")));
+        // Tests see which node responds.
+        text = replaced(&text, "balance leastconn", "balance leastconn\n    http-response set-header x-served-by %s");
         let me = command_output(Command::new("id").arg("-un"));
         if me != "root" {
             text = replaced(&text, "user haproxy", &format!("user {me}"));

@@ -81,7 +81,20 @@ async fn an_agent_sets_and_changes_a_password() {
     let (browser, _) = at_the_desk(&driver, &app, Options::default(), "agent01", "/itagent/#/security").await;
     let other = app.client().await.sign_in("agent01").await;
     browser.wait_for("#new-password").await;
-    for (password, why) in [("short", "at least 12"), ("agent01 agent01 x", "your id")] {
+    // The page says how many sessions end, and asks once.
+    browser.type_into("#new-password", PASSWORD).await;
+    browser.click("#own-password-form [type=submit]").await;
+    browser.wait_for("dialog #question-text").await;
+    assert!(browser.text("#question-text").await.contains("One other session"));
+    is_good(&browser, "other sessions will end").await;
+    picture(&browser, "first-password").await;
+    browser.click("dialog .choice [type=button]").await;
+    browser.wait_until("!document.querySelector('dialog')").await;
+    app.client().await.me(&other).await.data();
+    browser.click("#own-password-form [type=submit]").await;
+    browser.script("document.querySelector('#new-password').value = 'short'", &[]).await;
+    browser.click("dialog [type=submit]").await;
+    for (password, why) in [("short", "at least 12"), ("agent01 agent01 x", "your employee id")] {
         browser.script("document.querySelector('#new-password').value = ''", &[]).await;
         browser.type_into("#new-password", password).await;
         browser.click("#own-password-form [type=submit]").await;

@@ -168,8 +168,9 @@ async fn a_user_who_was_lured_and_means_it_can_confirm() {
     phone.wait_until("document.querySelector('#sure').checked").await;
     assert_eq!(phone.script("return document.querySelector('#confirm').disabled", &[]).await, true);
     phone.click("#confirm").await;
-    phone.wait_for("#outcome.good").await;
+    phone.wait_for("#outcome.pending").await;
     assert!(client.scan_status(&ticket).await["token"].is_string());
+    phone.wait_for("#outcome.good").await;
     nothing_was_blocked(&phone).await;
 }
 

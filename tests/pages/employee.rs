@@ -25,11 +25,16 @@ async fn a_user_switches_roles_by_a_press_and_every_page_knows() {
         browser.wait_for("#account").await;
         assert_eq!(browser.text("#name").await, "Arno Agent");
         is_good(&browser, "my account").await;
+        // The role is for another client, which opens with the same session.
         browser.click("[data-role=user]").await;
-        browser.wait_for("#wrong-role").await;
+        browser.wait_until("location.pathname === '/h5/'").await;
+        browser.wait_for("#account").await;
         assert!(browser.text("#status-line").await.contains(localized(&options, "Employee", "员工")));
-        is_good(&browser, "a role that is not for here").await;
         assert_eq!(app.client().await.me(&token).await.data()["current_role"], "user");
+        // The page of another client says which role it is for.
+        browser.goto(&format!("http://{}/itagent/", app.address)).await;
+        browser.wait_for("#wrong-role").await;
+        is_good(&browser, "a role that is not for here").await;
         // Another client of the user switches back.
         app.client().await.switch(&token, "agent").await.data();
         browser.wait_for("#account").await;

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::{is_good, kept, localized, nothing_was_blocked, people};
-use crate::harness::{Browser, Device, Driver, Options, PASSWORD, TestApp, Viewport, settings};
+use crate::harness::{Browser, Device, Driver, Options, PASSWORD, TestApp, Viewport};
 
 /// A browser at the page that asks for a password.
 async fn asked(driver: &Driver, app: &TestApp, options: Options<'_>) -> Browser {
@@ -122,11 +122,6 @@ async fn a_refused_agent_learns_what_to_do() {
         try_password(&browser, "agent01", PASSWORD).await;
         refused(&browser, localized(&options, "cannot be reached", "无法连接")).await;
     }
-    let off = TestApp::with(settings(&[("development.enabled", "true"), ("agents.password_fallback", "off")])).await;
-    let browser = asked(&driver, &off, Options::default()).await;
-    try_password(&browser, "agent01", PASSWORD).await;
-    refused(&browser, "is disabled").await;
-    is_good(&browser, "passwords are off").await;
 }
 
 /// A partial session lasts ten minutes; after that, the agent starts again.

@@ -1,5 +1,7 @@
 //! The pages for phones, and the attacks they must withstand.
 
+use std::time::Duration;
+
 use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
@@ -160,6 +162,47 @@ async fn a_phone_that_is_late_or_offline_learns_so() {
         browser.wait_for("#refusal").await;
         browser.block(&[]).await;
         browser.click("#confirm").await;
-        browser.wait_for("#outcome.good").await;
+        browser.wait_for("#outcome.pending").await;
+    }
+}
+
+/// The phone does not claim that the user is signed in before the computer has the session.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_phone_says_confirmed_until_the_computer_has_collected_the_session() {
+    let app = TestApp::start().await;
+    let driver = Driver::shared();
+    let mut client = app.client().await;
+    for options in people() {
+        let name = |what: &str| format!("{what}-{}", localized(&options, "en", "zh"));
+        let phone = driver.browser(options).await;
+        let code = client.qrcode().await;
+        phone.goto(&client.scan(&code, "user01").await).await;
+        phone.click("#confirm").await;
+        phone.wait_for("#outcome.pending").await;
+        assert_eq!(phone.text("#outcome-title").await, localized(&options, "Confirmed", "已确认"));
+        is_good(&phone, "confirmed").await;
+        picture(&phone, &name("confirmed")).await;
+        phone.reload().await;
+        phone.wait_for("#outcome.pending").await;
+        client.scan_status(code["ticket"].as_str().unwrap()).await;
+        phone.wait_for("#outcome.good").await;
+        let done = localized(&options, "You are signed in on the computer", "已在电脑上登录");
+        assert_eq!(phone.text("#outcome-title").await, done);
+        is_good(&phone, "signed in on the computer").await;
+
+        // The computer never collects it.
+        let code = client.qrcode().await;
+        phone.goto(&client.scan(&code, "user01").await).await;
+        phone.wait_for("#confirm").await;
+        phone.block(&["*/scan/outcome"]).await;
+        phone.click("#confirm").await;
+        phone.wait_for("#outcome.pending").await;
+        app.clock.advance(Duration::from_mins(4));
+        phone.block(&[]).await;
+        let unfinished = localized(&options, "The computer did not finish signing in", "电脑未能完成登录");
+        phone.wait_until(&format!("document.querySelector('#outcome-title').textContent === '{unfinished}'")).await;
+        is_good(&phone, "not collected").await;
+        picture(&phone, &name("not-collected")).await;
+        assert_eq!(phone.script("return sessionStorage.getItem('deskpass.confirm')", &[]).await, json!(null));
     }
 }

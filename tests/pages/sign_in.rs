@@ -33,6 +33,8 @@ on_every_store! {
         assert!(state.contains("A*** A****") && !state.contains("Arno"), "{state}");
         is_good(&desktop, "scanned").await;
         picture(&desktop, "scanned").await;
+        desktop.reload().await;
+        desktop.wait_for("#welcome[data-state=scanned]").await;
 
         phone.click("#confirm").await;
         phone.wait_for("#outcome.good").await;

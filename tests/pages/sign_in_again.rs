@@ -13,7 +13,7 @@ use crate::harness::{
 use crate::sign_in_proof::production;
 
 /// Scans the code in the dialog and confirms on the phone of `who`.
-async fn confirm(browser: &Browser, app: &TestApp, platform: &Platform, who: &str) {
+pub(super) async fn confirm(browser: &Browser, app: &TestApp, platform: &Platform, who: &str) {
     browser.wait_for("#sign-in-again .again[data-state=waiting]").await;
     let picture = browser.script("return document.querySelector('#sign-in-again img').src", &[]).await;
     let link = decode(picture.as_str().unwrap().strip_prefix("data:image/png;base64,").unwrap());
@@ -23,7 +23,7 @@ async fn confirm(browser: &Browser, app: &TestApp, platform: &Platform, who: &st
     phone.decide("confirm", &fragment(location(&landed), "confirm")).await.data();
 }
 
-async fn token(browser: &Browser) -> String {
+pub(super) async fn token(browser: &Browser) -> String {
     browser.script("return sessionStorage.getItem('deskpass.token')", &[]).await.as_str().unwrap().to_owned()
 }
 

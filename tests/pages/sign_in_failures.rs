@@ -1,76 +1,73 @@
 //! Failed sign-ins: each time the page says why, and what to do next.
 
-use std::time::Duration;
-
 use serde_json::json;
 
+use super::code::link;
 use super::{at_the_desk, choose, is_good, localized, people};
 use crate::harness::{Driver, Options, TestApp, Viewport, picture, settings};
 
-/// The link of the code that a browser shows, as the phone that scans it sees it.
-async fn link(browser: &crate::harness::Browser) -> serde_json::Value {
-    browser.wait_for("#welcome[data-state=waiting]").await;
-    json!({ "qrcode_url": browser.script("return document.querySelector('#simulated').href", &[]).await })
-}
-
-/// This holds also where server-sent events do not arrive and the page has to poll.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_code_that_is_over_or_was_turned_down_can_be_had_anew() {
-    let app = TestApp::start().await;
-    let driver = Driver::shared();
-    for options in people() {
-        let browser = driver.browser(options).await;
-        browser.block(&["*/scan/events*"]).await;
-        browser.goto(&format!("http://{}/h5/", app.address)).await;
-        if options.phone {
-            browser.click("#code summary").await;
-        }
-        let first = link(&browser).await;
-        app.clock.advance(Duration::from_secs(181));
-        browser.wait_for("#welcome[data-state=expired]").await;
-        assert_eq!(browser.text("#state").await, localized(&options, "This code has expired", "二维码已过期"));
-        is_good(&browser, "expired").await;
-        picture(&browser, "expired").await;
-
-        browser.block(&[]).await;
-        browser.click("#renew").await;
-        let second = link(&browser).await;
-        assert_ne!(first, second);
-        let mut phone = app.client().await;
-        let confirm = phone.scan_as(&second, "user01").await;
-        browser.wait_for("#welcome[data-state=scanned]").await;
-        phone.decide("cancel", &confirm).await.data();
-        browser.wait_for("#welcome[data-state=expired]").await;
-        let turned_down = localized(&options, "Cancelled or refused on the phone", "已在手机上取消或被拒绝");
-        assert_eq!(browser.text("#state").await, turned_down);
-        is_good(&browser, "cancelled").await;
-    }
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn while_the_platform_is_down_agents_are_shown_their_way_in() {
+async fn while_the_platform_is_down_each_user_is_offered_what_helps() {
     let app = TestApp::start().await;
     let driver = Driver::shared();
     let mut client = app.client().await;
     for options in people() {
         let browser = driver.browser(options).await;
-        browser.goto(&format!("http://{}/itagent/", app.address)).await;
-        browser.click("#here").await;
-        browser.wait_until("location.pathname.startsWith('/sim/')").await;
-        client.set_fault(&json!({ "http_status": 502, "times": 0 })).await;
-        choose(&browser, "agent01").await;
-        browser.wait_for("#notice.bad").await;
-        let title = localized(&options, "WeCom cannot be reached", "暂时无法连接企业微信");
-        assert_eq!(browser.text("#notice-title").await, title);
-        assert_ne!(browser.text("#notice-ref").await, "", "something to tell the help desk");
-        browser.wait_for(".platform-down #by-password").await;
-        is_good(&browser, "the platform is down").await;
-        picture(&browser, "platform-down").await;
-        client.send(&crate::harness::request("DELETE", "/sim/faults", &[], b"")).await;
-        browser.click("#by-password").await;
-        browser.wait_for("#password-word").await;
-        browser.click("#password-back").await;
-        browser.wait_for("#welcome #here").await;
+        for page in ["itagent", "h5"] {
+            browser.goto(&format!("http://{}/{page}/", app.address)).await;
+            browser.click("#here").await;
+            browser.wait_until("location.pathname.startsWith('/sim/')").await;
+            client.set_fault(&json!({ "http_status": 502, "times": 0 })).await;
+            choose(&browser, "agent01").await;
+            browser.wait_for("#notice.bad #try-again").await;
+            let title = localized(&options, "WeCom cannot be reached", "暂时无法连接企业微信");
+            assert_eq!(browser.text("#notice-title").await, title);
+            assert_ne!(browser.text("#notice-ref").await, "", "something to tell the help desk");
+            if page == "itagent" {
+                browser.wait_for(".platform-down #by-password").await;
+                browser.wait_until("/password|密码/.test(document.querySelector('#notice-text').textContent)").await;
+            }
+            is_good(&browser, "the platform is down").await;
+            picture(&browser, &format!("platform-down-{page}-{}", localized(&options, "en", "zh"))).await;
+            client.send(&crate::harness::request("DELETE", "/sim/faults", &[], b"")).await;
+            if page == "h5" {
+                // Employees have no password.
+                assert_eq!(browser.text("#by-password").await, "");
+                assert!(!browser.text("#notice-text").await.contains(localized(&options, "password", "密码")));
+                browser.click("#try-again").await;
+                choose(&browser, "user01").await;
+                browser.wait_for("#account").await;
+            } else {
+                browser.click("#by-password").await;
+                browser.wait_for("#password-word").await;
+                browser.click("#password-back").await;
+                browser.wait_for("#welcome #here").await;
+            }
+        }
+    }
+}
+
+/// A password is not offered where it would be refused.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_password_is_offered_only_where_it_counts() {
+    let driver = Driver::shared();
+    for (fallback, is_offered) in [("always", true), ("off", false)] {
+        let app =
+            TestApp::with(settings(&[("development.enabled", "true"), ("agents.password_fallback", fallback)])).await;
+        let browser = driver.browser(Options::default()).await;
+        // The page asks for the state of the service after it has asked whether a password counts.
+        let asked = r#"deskpass_requests_total{method="GET",route="/api/ready",outcome="ok"} "#;
+        let mut client = app.client().await;
+        for (at, page) in ["/", "/h5/", "/itagent/", "/itadmin/"].into_iter().enumerate() {
+            browser.goto(&format!("http://{}{page}", app.address)).await;
+            link(&browser).await;
+            crate::harness::until("the page knows", async || {
+                client.get("/metrics", &[]).await.body.contains(&format!("{asked}{}", at + 1))
+            })
+            .await;
+            let expected = is_offered && page.starts_with("/it");
+            browser.wait_until(&format!("document.querySelector('#by-password').hidden !== {expected}")).await;
+        }
     }
 }
 
@@ -91,6 +88,7 @@ async fn an_employee_without_a_role_learns_the_reason() {
     assert!(phone.text("#outcome-text").await.contains("administrator"));
     is_good(&phone, "no role").await;
     desktop.wait_for("#welcome[data-state=expired]").await;
+    assert!(desktop.text("#state").await.contains("has no access yet"));
     desktop.click("#here").await;
     choose(&desktop, "norole01").await;
     desktop.wait_for("#notice.bad").await;

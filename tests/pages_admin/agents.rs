@@ -17,7 +17,7 @@ async fn an_agent_is_added_once() {
         browser.type_into("dialog [name=employee_id]", "user01").await;
         answer(&browser, &code).await;
         if again {
-            refused(&browser, "exists already").await;
+            refused(&browser, "already exists").await;
             well_made(&browser, "a refused question").await;
             browser.click("dialog .choice .button").await;
         } else {
@@ -42,13 +42,13 @@ async fn an_agent_who_guessed_too_often_is_unlocked() {
     }
     let browser = office.admin(CHINESE_PHONE, "agents").await;
     rows(&browser, 3).await;
-    assert!(browser.text(AGENT).await.contains("锁定至"));
+    assert!(browser.text(AGENT).await.contains("暂停至"));
     browser.click(&format!("{AGENT} [data-act=open]")).await;
     well_made(&browser, "agents on a phone").await;
     browser.click(".below [data-act=unlock]").await;
     office.confirm(&browser).await;
     until_status(&browser, "(agent01) 可以重新尝试").await;
-    browser.wait_until(&format!("!document.querySelector('{AGENT}').textContent.includes('锁定')")).await;
+    browser.wait_until(&format!("!document.querySelector('{AGENT}').textContent.includes('暂停')")).await;
     assert_eq!(browser.script("return document.querySelector('.below [data-act=unlock]')", &[]).await, json!(null));
     office.app.client().await.partial_sign_in("agent01").await;
 }
@@ -79,6 +79,6 @@ async fn a_password_is_reset_with_a_code_that_is_shown_once() {
     browser.wait_until(&format!("document.querySelector('{AGENT}').textContent.includes('no password')")).await;
     browser.click(".below [data-act=reset-otp]").await;
     office.confirm(&browser).await;
-    until_status(&browser, "can bind a new device").await;
-    browser.wait_until(&format!("document.querySelector('{AGENT}').textContent.includes('no device')")).await;
+    until_status(&browser, "can set up a new authenticator").await;
+    browser.wait_until(&format!("document.querySelector('{AGENT}').textContent.includes('no authenticator')")).await;
 }

@@ -41,6 +41,20 @@ async fn the_log_tells_in_plain_words_what_happened() {
     let details = browser.text(".below").await;
     assert!(details.contains("wwdeskpass") && details.contains("IT help desk"), "{details}");
     well_made(&browser, "details of the log").await;
+    // An operator looks for the reference that a user reads out.
+    let reference = browser.text(".below code").await;
+    browser.click("[data-act=clear]").await;
+    browser.wait_until(&format!("{} > 5", super::ROWS)).await;
+    browser.click(".seldom summary").await;
+    filter(&browser, "reference", &reference.to_uppercase()).await;
+    rows(&browser, 1).await;
+    assert!(browser.text("tbody").await.contains("has no role"));
+    filter(&browser, "reference", "not a ref").await;
+    browser.wait_for(".foot .refusal").await;
+    choose(&browser, "reference", "").await;
+    browser.click(".seldom summary").await;
+    filter(&browser, "employee_id", "norole01").await;
+    rows(&browser, 1).await;
     browser.click("[data-act=open]").await;
     assert_eq!(browser.script("return document.querySelector('.below')", &[]).await, json!(null));
 

@@ -105,6 +105,7 @@ async fn an_employee_is_disabled_and_enabled_again_from_a_phone() {
     browser.click(&format!("{USER} [data-act=open]")).await;
     well_made(&browser, "people on a phone").await;
     browser.click(".below [data-act=disable]").await;
+    browser.wait_for("dialog").await;
     assert!(browser.text("dialog").await.contains("(user01)？"));
     well_made(&browser, "the question on a phone").await;
     office.confirm(&browser).await;

@@ -1,11 +1,13 @@
-use super::{CHINESE_PHONE, Office, answer, rows, well_made};
+use serde_json::json;
+
+use super::{CHINESE_PHONE, Office, rows, well_made};
 use crate::harness::{Driver, Options, TestApp};
 
 /// A user with read access sees no button that would be refused.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_supervisor_and_a_security_officer_only_read() {
     let office = Office::open().await;
-    let reading = "#/people #/signed_in #/log #/access #/account #/security";
+    let reading = "#/people #/signed_in #/access #/log #/account #/security";
     for (employee, role, seen, first) in
         [("supervisor01", "supervisor", 2, ""), ("security01", "security", 6, "#/overview ")]
     {
@@ -37,18 +39,32 @@ async fn an_employee_learns_that_another_role_is_needed() {
     browser.wait_for("#place[data-view=people] tbody tr").await;
 }
 
-/// Without a device the dialog says where to set one up, and links there.
+/// Without a device the page offers to set one up, in place of the question and its code; also when it is pressed twice.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn without_a_device_one_is_led_to_setting_one_up() {
+async fn without_a_device_one_is_offered() {
     let app = TestApp::start().await;
     let driver = Driver::shared();
     let browser = driver.browser(Options::default()).await;
     let token = app.client().await.sign_in("admin01").await;
     super::arrive(&browser, &app.address, &token, "people?q=user01").await;
     browser.click("[data-act=open]").await;
-    browser.click(".below [data-act=disable]").await;
-    answer(&browser, "123456").await;
-    super::refused(&browser, "you have no authenticator yet").await;
-    browser.click("dialog .refusal a").await;
-    browser.wait_until("location.hash === '#/security' && !document.querySelector('dialog')").await;
+    let twice = "const button = document.querySelector('.below [data-act=disable]'); button.click(); button.click();";
+    browser.script(twice, &[]).await;
+    browser.wait_for("#device-first").await;
+    well_made(&browser, "no device").await;
+    let dialogs = "return [document.querySelectorAll('dialog').length, document.querySelector('[name=code]')]";
+    assert_eq!(browser.script(dialogs, &[]).await, json!([1, null]));
+    browser.click("#device-first [data-act=cancel]").await;
+    browser.wait_until("!document.querySelector('dialog')").await;
+    // Leaving the view removes the dialog; the next change offers it again.
+    for _ in 0..2 {
+        browser.script("document.querySelector('.below [data-act=disable]').click()", &[]).await;
+        browser.wait_for("#device-first").await;
+        browser.script("location.hash = '#/log'", &[]).await;
+        browser.wait_for("#place[data-view=log]").await;
+        browser.script("location.hash = '#/people?q=user01'", &[]).await;
+        browser.wait_for("#place[data-view=people] [data-act=open]").await;
+        browser.click("[data-act=open]").await;
+        browser.wait_for(".below [data-act=disable]").await;
+    }
 }

@@ -52,6 +52,7 @@ async fn all_sessions_of_an_employee_end_from_a_phone_the_own_too() {
     rows(&browser, 2).await;
     well_made(&browser, "sessions on a phone").await;
     browser.click("tbody [data-act=end-all]").await;
+    browser.wait_for("dialog").await;
     assert!(browser.text("dialog").await.contains("(agent01) 的所有会话？"));
     office.confirm(&browser).await;
     until_status(&browser, "(agent01) 的 2 个会话。").await;
@@ -63,6 +64,7 @@ async fn all_sessions_of_an_employee_end_from_a_phone_the_own_too() {
     filter(&browser, "employee_id", "admin01").await;
     rows(&browser, 1).await;
     browser.click("tbody [data-act=end-all]").await;
+    browser.wait_for("dialog").await;
     assert!(browser.text("dialog").await.contains("本页面也会退出登录"));
     super::answer(&browser, &office.device.next_code()).await;
     browser.wait_for("body[data-view=welcome] #notice").await;

@@ -66,7 +66,7 @@ async fn the_matrix_can_be_read_on_a_phone_and_asked_for_again() {
     let browser = &office.browser;
     browser.block(&["*/api/admin/matrix"]).await;
     office.view("access", "#place .refusal").await;
-    assert!(browser.text("#place .refusal").await.contains("无法连接服务台"));
+    assert!(browser.text("#place .refusal").await.contains("无法连接服务器"));
     browser.block(&[]).await;
     browser.click("#place .refusal + button").await;
     browser.wait_for(".holders li").await;

@@ -64,7 +64,7 @@ async fn keys_that_end_soon_say_so_also_on_a_phone() {
     // The page uses the browser's clock, the service another.
     let now = office.app.clock.now().millis();
     office.browser.script("Date.now = () => arguments[0]", &[json!(now)]).await;
-    office.browser.click("#views [href='#/keys']").await;
+    office.choose_view("keys").await;
     office.browser.wait_for("[data-soon='28']").await;
     let shown = office.browser.text("#keys").await;
     assert!(shown.contains("28 天后过期") && shown.contains("命令行") && shown.contains("推送消息"), "{shown}");
@@ -73,13 +73,10 @@ async fn keys_that_end_soon_say_so_also_on_a_phone() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_administrator_without_a_device_learns_where_to_set_one_up() {
+async fn an_administrator_without_a_device_is_offered_one() {
     let office = Office::of_person("admin01", "admin").await;
     office.view("keys", "#new-key").await;
     office.browser.click("#new-key").await;
-    office.browser.type_into("#field-name", "Ticket system").await;
-    office.confirm("123456").await;
-    office.refused("you have no authenticator yet").await;
-    office.browser.click("dialog [href='#/security']").await;
-    office.browser.wait_for("#place[data-view=security]").await;
+    office.browser.click("#first-go").await;
+    office.browser.wait_for("#device-secret").await;
 }

@@ -32,7 +32,7 @@ async fn lists_are_tried_before_they_are_saved() {
     browser.click("#try").await;
     browser.wait_for("#add-me").await;
     let shown = browser.text("#outcome").await;
-    assert!(shown.contains("You would shut yourself out: you are at 127.0.0.1"), "{shown}");
+    assert!(shown.contains("You would lock yourself out: you are at 127.0.0.1"), "{shown}");
     assert!(shown.contains("Agent: 1 session will stop working") && shown.contains("Arno Agent"), "{shown}");
     assert!(!office.shows("#save").await);
     full_picture(browser, "networks").await;
@@ -64,7 +64,7 @@ async fn what_is_not_saved_is_not_lost_by_the_way() {
     let browser = &office.browser;
     office.view("networks", "#list-user").await;
     browser.type_into("#list-user", "192.0.2.0/24").await;
-    browser.click("#views [href='#/access']").await;
+    office.choose_view("access").await;
     browser.wait_for("dialog").await;
     assert!(browser.text("dialog").await.contains("尚未保存"));
     office.is_sound("the question").await;
@@ -83,11 +83,11 @@ async fn what_is_not_saved_is_not_lost_by_the_way() {
 
     // A user who confirms leaves the page.
     browser.type_into("#list-user", "192.0.2.0/24").await;
-    browser.click("#views [href='#/access']").await;
+    office.choose_view("access").await;
     browser.click("dialog [type=submit]").await;
     browser.wait_for("#place[data-view=access]").await;
     office.view("networks", "#list-user").await;
-    browser.click("#views [href='#/access']").await;
+    office.choose_view("access").await;
     browser.wait_for("#place[data-view=access]").await;
     assert!(!office.shows("dialog").await, "there is nothing to lose");
 }

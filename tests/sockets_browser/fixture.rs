@@ -26,7 +26,7 @@ impl App {
             StoreBackend::ScaledOut => Home::Cluster(Servers::shared().cluster_store()),
         };
         let operator = home.operator();
-        operator.succeed(&["migrate"]);
+        operator.succeed(&["migrate", "--create"]);
         let shown = operator.succeed(&["service-key", "create", "help desk", "--scope", "messages"]);
         let key = shown.lines().find_map(|line| line.trim().strip_prefix("service key: ")).expect("a key").to_owned();
         let process = home.serve(&free_address());

@@ -9,7 +9,7 @@ import { language, learn, say, sayOr } from './words.js';
 
 learn({
   who_can: ['Who can do this?', '谁有此权限？'],
-  who_can_lead: ['Choose an operation, or press a cell of the matrix below.', '请选择，或点按下图中的格子。'],
+  who_can_lead: ['Choose an operation, or press a cell of the matrix below.', '请选择操作，或点击下方矩阵中的单元格。'],
   what: ['Operation', '操作'],
   of_what: ['Resource', '对象'],
   whose: ['Scope', '范围'],

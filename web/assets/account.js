@@ -2,14 +2,14 @@
 
 import { CLIENTS, isFor, pathOf } from './clients.js';
 import { h } from './dom.js';
-import { addressOf, moment, panel } from './listing.js';
+import { addressOf, deviceName, moment, panel } from './listing.js';
 import { wordFor } from './login-words.js';
 import { outcome } from './sign-ins.js';
 import { learn, say, sayOr } from './words.js';
 
 learn({
   roles: ['Active role', '当前角色'],
-  roles_switch: ['Press another role to switch to it.', '点击其他角色即可切换。'],
+  roles_switch: ['Select another role to switch to it.', '点击其他角色即可切换。'],
   no_roles: ['You have no role. Ask your administrator for one.', '您目前没有角色，请联系管理员分配。'],
   signed_in_to: ['Signed in to', '登录入口'],
   go_to: ['Go to', '前往'],
@@ -69,18 +69,12 @@ export function roleButtons(desk, roles = desk.me.roles) {
         {
           'data-role': role,
           'aria-pressed': String(role === current_role),
-          onclick: () => role !== desk.me.current_role && switchTo(desk, role),
+          onclick: () => role !== desk.me.current_role && desk.choose(role),
         },
         sayOr(role),
       ),
     );
   return h('ul', { class: 'roles', id: 'roles', 'aria-labelledby': 'roles-title' }, roles.map(button));
-}
-
-async function switchTo(desk, role) {
-  const answer = await desk.post('/api/auth/switch-role', { role });
-  if (answer.code === 0) desk.actAs(answer.data.current_role);
-  else desk.say(answer.message, true);
 }
 
 /** Links to the other clients that are open to the user's roles. */
@@ -106,7 +100,7 @@ async function showLatest(desk, side) {
     h(
       'li',
       {},
-      h('div', {}, moment(one.at), h('small', {}, [one.device, addressOf(one)].filter(Boolean).join(' · '))),
+      h('div', {}, moment(one.at), h('small', {}, [one.device && deviceName(one.device), addressOf(one)].filter(Boolean).join(' · '))),
       one.current ? h('span', { class: 'tag good' }, say('own_this_one')) : outcome(one),
     );
   side.append(

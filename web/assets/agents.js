@@ -1,4 +1,4 @@
-// The agents: their credentials for outages of the platform, and help when they lost them.
+// The agents and other people with an authenticator: their credentials, and help when they lost them.
 
 import './admin-words.js';
 import { field } from './dialog.js';
@@ -10,51 +10,52 @@ import { learn, say, sayOr } from './words.js';
 learn({
   agents_title: ['Agents', '坐席列表'],
   agents_lead: [
-    'With a password and an authenticator, agents can sign in while WeCom is down, and administrators can make changes here.',
-    '设置密码并绑定身份验证器后，坐席可在企业微信不可用时登录，管理员可执行此处的更改。',
+    'With a password and an authenticator, agents can sign in while WeCom is down. Administrators need an authenticator to make changes; those who are not agents are listed once they have set one up.',
+    '设置密码并绑定身份验证器后，坐席可在企业微信不可用时登录。管理员进行更改需要身份验证器；非坐席的管理员绑定后也会列在此处。',
   ],
   add_agent: ['Add an agent', '添加坐席'],
   add_title: ['Add an agent', '添加坐席'],
   add_text: [
-    'Creates a record for a password and a device. The role applies only if no other role is assigned.',
-    '将为其建立密码和身份验证器记录。此角色仅在其没有其他角色时生效。',
+    'Creates an agent record, for a password and an authenticator. The role applies only if no other role is assigned.',
+    '将创建坐席记录，用于设置密码和绑定身份验证器。此角色仅在没有分配其他角色时生效。',
   ],
   added_agent: ['Agent added.', '已添加到坐席列表。'],
   record_role: ['Default role', '默认角色'],
   state: ['State', '状态'],
+  state_no_agent: ['not an agent', '非坐席'],
   state_ready: ['ready', '正常'],
   state_disabled: ['disabled', '已停用'],
   state_locked: ['locked', '已锁定'],
-  state_shut: ['paused until {time}', '锁定至 {time}'],
+  state_shut: ['paused until {time}', '暂停至 {time}'],
   state_no_password: ['no password', '未设置密码'],
-  state_no_device: ['no device', '未绑定设备'],
-  state_unproven: ['device not confirmed', '设备待验证'],
-  verified: ['Device last used', '设备最近使用'],
+  state_no_device: ['no authenticator', '未绑定身份验证器'],
+  state_unproven: ['authenticator not confirmed', '身份验证器待确认'],
+  verified: ['Authenticator last used', '身份验证器最近使用'],
   unlock: ['Unlock', '解锁'],
   unlock_title: ['Unlock {name}?', '解锁 {name}？'],
-  unlock_text: ['Failed attempts are cleared. First make sure that the agent made them.', '将清除错误次数。请先确认是其本人输入有误。'],
+  unlock_text: ['Failed attempts are cleared. First make sure that the agent made these attempts.', '将清除错误次数。请先确认是其本人输入有误。'],
   unlocked: ['{name} can try again.', '{name} 可以重新尝试。'],
-  reset_otp: ['Reset the device', '重置设备'],
-  reset_otp_title: ['Unbind the device of {name}?', '解绑 {name} 的身份验证器？'],
+  reset_otp: ['Reset the authenticator', '重置身份验证器'],
+  reset_otp_title: ['Remove the authenticator of {name}?', '解绑 {name} 的身份验证器？'],
   reset_otp_text: [
-    'The authenticator and recovery codes become invalid. You get a setup code, shown once, to bind a new device. First verify that the agent requested this.',
-    '其身份验证器和恢复码将失效。您将得到一个仅显示一次的设置码，供其绑定新的设备。请先核实确为其本人申请。',
+    'The authenticator and recovery codes become invalid. You get a setup code, shown once, to set up a new one. First verify that the person requested this.',
+    '其身份验证器和恢复码将失效。您将得到一个仅显示一次的设置码，供其绑定新的身份验证器。请先核实确为其本人申请。',
   ],
-  reset_otp_done: ['{name} can bind a new device.', '{name} 可以绑定新的设备。'],
-  device_code: ['Setup code for a device', '生成设备设置码'],
-  device_code_title: ['Create a device setup code for {name}?', '为 {name} 生成设备设置码？'],
+  reset_otp_done: ['{name} can set up a new authenticator.', '{name} 可以绑定新的身份验证器。'],
+  device_code: ['Setup code for an authenticator', '生成身份验证器设置码'],
+  device_code_title: ['Create an authenticator setup code for {name}?', '为 {name} 生成身份验证器设置码？'],
   device_code_text: [
-    'No code is needed within minutes of signing in with WeCom. First verify that the agent requested this.',
-    '通过企业微信登录后的几分钟内无需设置码。请先核实确为其本人申请。',
+    'No setup code is needed within 5 minutes of signing in with WeCom. First verify that the person requested this.',
+    '通过企业微信登录后 5 分钟内无需设置码。请先核实确为其本人申请。',
   ],
   device_code_use: [
-    'Give it only to the agent, who uses it to bind one device under “Security”. It is shown only once and is valid until {time}.',
-    '请只告知其本人，用于在“安全”中绑定一个设备。仅显示这一次，有效期至 {time}。',
+    'Give it only to this person, to set up one authenticator under “Security”. It is shown only once and is valid until {time}.',
+    '请只告知其本人，用于在“安全”中绑定一个身份验证器。仅显示这一次，有效期至 {time}。',
   ],
   reset_password: ['Reset the password', '重置密码'],
   reset_password_title: ['Reset the password of {name}?', '重置 {name} 的密码？'],
   reset_password_text: [
-    'Sessions that began with it end. You get a setup code, shown once, to set a new password. First verify that the agent requested this.',
+    'Sessions that began with it end. You get a setup code, shown once, to set a new password. First verify that the person requested this.',
     '使用该密码登录的会话会结束。您将得到一个仅显示一次的设置码，供其设置新密码。请先核实确为其本人申请。',
   ],
   setup_code_for: ['Setup code for {name}', '{name} 的设置码'],
@@ -70,7 +71,7 @@ learn({
 /** Shows agents. */
 export function show(desk, place) {
   const once = h('div', { id: 'once', hidden: true });
-  const load = (after) => desk.get(`/api/admin/agents${after ? `?after=${encodeURIComponent(after)}` : ''}`);
+  const load = (after) => desk.get(`/api/admin/agents?devices=true${after ? `&after=${encodeURIComponent(after)}` : ''}`);
   const list = listing({
     label: say('view_agents'), columns: columns(), load, empty: say('no_agents'), id: ({ employee_id }) => employee_id,
     detail: { label: say('manage'), of: called, content: (agent) => acts(desk, agent, once, () => list.reload()) },
@@ -84,14 +85,14 @@ export function show(desk, place) {
 
 const columns = () => [
   { title: say('person'), cell: named },
-  { title: say('record_role'), cell: ({ role }) => h('span', { class: 'tag' }, sayOr(role)) },
+  { title: say('record_role'), cell: ({ role }) => (role ? h('span', { class: 'tag' }, sayOr(role)) : '–') },
   { title: say('state'), cell: (agent) => h('div', {}, states(agent)) },
   { title: say('verified'), cell: ({ device_verified_at }) => moment(device_verified_at) },
 ];
 
 const isShut = ({ locked, shut_until }) => locked || Boolean(shut_until);
 
-/** Everything that keeps an agent from signing in without the platform. */
+/** Everything that keeps an agent from signing in without the platform, or another person from using their authenticator. */
 function states(agent) {
   const tag = (kind, ...text) => h('span', { class: `tag ${kind}` }, text);
   const [before, after] = say('state_shut', { time: '\n' }).split('\n');
@@ -99,7 +100,8 @@ function states(agent) {
     (agent.disabled || agent.employee_disabled) && tag('bad', say('state_disabled')),
     agent.locked && tag('bad', say('state_locked')),
     !agent.locked && agent.shut_until && tag('bad', before, moment(agent.shut_until), after),
-    !agent.has_password && tag('warm', say('state_no_password')),
+    !agent.agent && tag('', say('state_no_agent')),
+    agent.agent && !agent.has_password && tag('warm', say('state_no_password')),
     !agent.has_device && tag('warm', say('state_no_device')),
     agent.has_device && !agent.device_proven && tag('warm', say('state_unproven')),
   ].filter(Boolean);
@@ -113,7 +115,7 @@ function acts(desk, agent, once, reload) {
   return h('div', { class: 'row' },
     isShut(agent) && button('unlock', () => simply(desk, agent, 'unlock', 'unlocked')),
     button('reset-otp', () => resetDevice(desk, agent, once), say(agent.has_device ? 'reset_otp' : 'device_code')),
-    button('reset-password', () => resetPassword(desk, agent, once)));
+    agent.agent && button('reset-password', () => resetPassword(desk, agent, once)));
 }
 
 function ask(desk, agent, act, danger, word = act.replace('-', '_')) {

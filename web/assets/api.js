@@ -2,12 +2,12 @@
 
 const PATIENCE = 15000;
 const WORDS = {
-  offline: ['The service cannot be reached. Check your connection and try again.', '无法连接服务台，请检查网络后重试。'],
+  offline: ['The service cannot be reached. Check your connection and try again.', '无法连接服务器，请检查网络后重试。'],
   unanswered: [
     'No response was received, so the change may or may not have been made. Check before you try again.',
-    '未收到答复，操作可能已完成，也可能未完成。请先查看结果再重试。',
+    '未收到响应，操作可能已完成，也可能未完成。请先查看结果再重试。',
   ],
-  unreadable: ['The service sent a response that this page cannot read. Please try again.', '服务台返回了无法识别的内容，请重试。'],
+  unreadable: ['The service sent a response that this page cannot read. Please try again.', '服务器返回了无法识别的内容，请重试。'],
 };
 
 const liked = [document.documentElement.lang, ...(navigator.languages || [navigator.language])];
@@ -54,14 +54,29 @@ export function headersOf({ body, token, code }) {
 }
 
 /**
- * Sends a request by any method, with a JSON body, a token and a one-time password if given. `code` in the response is 0 for
- * success, a code of the service, or -1 without a readable response; `wait` is the number of seconds before a retry.
+ * Sends a request by any method, with a JSON body, a token and a one-time password if given.
+ * @param {string} method
+ * @param {string|URL} path
+ * @param {{body?: object, token?: string, code?: string}} [given]
+ * @returns {Promise<{code: number, message: string, data: ?object, wait: number}>} `code` is 0 for success, a code of the
+ *   service, or -1 without a readable response; `message` is for people; `wait` is the number of seconds before a retry
  */
 export const ask = (method, path, given = {}) =>
   call(path, { method, headers: headersOf(given), body: given.body === undefined ? undefined : JSON.stringify(given.body) });
 
-/** Sends a GET request. */
+/**
+ * Sends a GET request.
+ * @param {string|URL} path
+ * @param {string} [token]
+ * @returns {Promise<object>} a response, as from `ask`
+ */
 export const get = (path, token) => ask('GET', path, { token });
 
-/** Posts JSON. */
+/**
+ * Posts JSON.
+ * @param {string|URL} path
+ * @param {object} body
+ * @param {string} [token]
+ * @returns {Promise<object>} a response, as from `ask`
+ */
 export const post = (path, body, token) => ask('POST', path, { body, token });

@@ -5,6 +5,18 @@ import { learn } from './words.js';
 learn({
   scan_title: ['Sign in to {desk} as {name}?', '以 {name} 的身份登录{desk}？'],
   unknown: ['unknown', '未知'],
+  scan_confirmed: ['Confirmed', '已确认'],
+  scan_waiting: ['Waiting for the computer to finish signing in…', '正在等待电脑完成登录…'],
+  scan_unfinished: ['The computer did not finish signing in', '电脑未能完成登录'],
+  scan_unfinished_text: [
+    'Its page was closed or lost its connection. Open the sign-in page there again and scan the new code.',
+    '电脑上的页面可能已关闭或断开网络。请在电脑上重新打开登录页，并扫描新的二维码。',
+  ],
+  scan_unknown: ['Please look at the computer', '请查看电脑'],
+  scan_unknown_text: [
+    'This page was inactive for too long to know how the sign-in ended. If the computer is not signed in, scan the new code there.',
+    '本页面长时间未活动，无法得知登录结果。如果电脑尚未登录，请扫描新的二维码。',
+  ],
   scan_done: ['You are signed in on the computer', '已在电脑上登录'],
   close: ['You can close this page.', '您可以关闭此页面。'],
   scan_cancelled: ['Cancelled', '已取消'],

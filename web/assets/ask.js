@@ -92,14 +92,15 @@ export function finalRefusal({ code, data }) {
 /** Whether a refusal means that the question has expired. */
 export const isOver = ({ code }) => OVER.includes(code);
 
-/** Shows the result. */
-export function end({ title, text, ref = '', good = false, again = null }) {
+/** Shows the result; `pending` where it is not final yet. */
+export function end({ title, text, ref = '', good = false, pending = false, again = null }) {
   stopClock();
   unguard();
   $('outcome-title').textContent = title;
   tell('outcome-text', text);
   tell('outcome-ref', ref);
   $('outcome').classList.toggle('good', good);
+  $('outcome').classList.toggle('pending', pending);
   $('again').hidden = !again;
   $('again').onclick = again;
   show('outcome');

@@ -57,8 +57,12 @@ export function chart() {
   };
   const watch = new ResizeObserver(redraw);
   watch.observe(place);
-  return { element: h('div', {}, place, reading, table), draw, stop: () => watch.disconnect() };
+  return { element: h('div', {}, legend(), place, reading, table), draw, stop: () => watch.disconnect() };
 }
+
+/** What the shades of a bar mean; the names are also in the figures below. */
+const legend = () => h('ul', { class: 'legend', 'aria-hidden': 'true' }, STEPS.map((name, step) =>
+  h('li', {}, svg('svg', { width: 14, height: 14 }, svg('rect', { class: `step-${step}`, x: 1, y: 1, width: 12, height: 12, rx: 3 })), say(name))));
 
 function walk(event, { at, buckets }, pick) {
   const to = { ArrowLeft: at - 1, ArrowRight: at + 1, Home: 0, End: buckets.length - 1 }[event.key];

@@ -1,17 +1,19 @@
 // The page of a signed-in user: a place with views, the session behind it, and its end.
 
-import { homeOf } from './clients.js';
+import { homeOf, isFor } from './clients.js';
 import { ask, me, signOut } from './deskpass.js';
 import { $, h } from './dom.js';
 import './desk-words.js';
-import { risky } from './dialog.js';
 import { dressed } from './dress.js';
+import { deviceReady, risky } from './high-risk.js';
 import { Inbox } from './inbox.js';
 import { goLive } from './live.js';
 import { tellUnread } from './nav.js';
 import { show, tab } from './page.js';
 import { Places } from './places.js';
+import { StatusLine } from './status-line.js';
 import { forget, remember, remembered, whySuspended } from './suspended.js';
+import { offerSession } from './tabs.js';
 import { say, sayOr } from './words.js';
 
 const NO_SESSION = 1001;
@@ -58,13 +60,15 @@ class Desk {
   constructor({ token, client, me: person, suspended, onEnd }) {
     Object.assign(this, { token, client, me: person, suspended, onEnd });
     this.over = false;
+    /** Whether the user's authenticator is known to confirm changes. */
+    this.confirmsChanges = false;
     this.inbox = new Inbox();
     this.places = new Places(this);
+    this.status = new StatusLine();
   }
 
   open() {
     remember(this.me);
-    this.status = h('p', { id: 'status-line', role: 'status' });
     this.liveState = h('span', { class: 'live', id: 'live', role: 'status' });
     this.bar = h('div', { class: 'who' },
       this.liveState,
@@ -73,21 +77,39 @@ class Desk {
     $('entrance').hidden = true;
     document.body.dataset.view = 'desk';
     document.querySelector('header').append(this.bar);
-    document.querySelector('header').after(this.places.nav, this.status, this.places.main);
+    document.querySelector('header').after(this.places.nav, this.status.element, this.places.main);
+    this.inbox.restore(this.me);
     this.inbox.onUnread = (count) => tellUnread(this.places.nav, count);
     this.follow();
     this.places.open();
+    // Where the origin has pages of the operator, their scripts could ask for the session as well, so none is offered.
+    const offers = document.body.dataset.tabs === 'shared';
+    const session = () => ({ name: this.name(), token: this.token });
+    this.withdraw = offers ? offerSession(session, () => this.say(say('shared_with_tab'))) : () => {};
+    // The user came from another client, whose page could not say so any more.
+    if (tab.get('said')) this.say(tab.get('said'));
+    tab.drop('said');
+    this.resume();
+  }
+
+  /** Continues with the authenticator, if the user left for the platform to sign in again because of it. */
+  async resume() {
+    const what = tab.get('resume');
+    tab.drop('resume');
+    if (what === 'device' && (await deviceReady(this))) this.say(say('device_ready'));
   }
 
   /** Removes the page and everything it showed. */
   close() {
     this.over = true;
+    this.withdraw();
     this.places.close();
     this.live.stop();
     this.inbox.close();
     forget();
     document.querySelectorAll('dialog').forEach((dialog) => dialog.remove());
-    [this.bar, this.status].forEach((part) => part.remove());
+    [this.bar, this.status.element].forEach((part) => part.remove());
+    this.status.hush();
     $('entrance').hidden = false;
   }
 
@@ -172,15 +194,30 @@ class Desk {
 
   /** Shows a result or an error, visibly and for screen readers. */
   say(text, bad = false) {
-    this.status.classList.toggle('bad', bad);
-    this.status.textContent = text;
-    clearTimeout(this.silence);
-    this.silence = setTimeout(() => this.status.replaceChildren(), bad ? 12000 : 6000);
+    this.status.say(text, bad);
+  }
+
+  /** Switches to another role; one that this client is not for opens the client that it is for. */
+  async choose(role) {
+    this.choosing = role;
+    const answer = await this.post('/api/auth/switch-role', { role });
+    this.choosing = '';
+    if (answer.code !== 0) {
+      this.say(answer.message, true);
+    } else if (isFor(this.client, role) || !tab.get('token')) {
+      // Where the browser stores nothing, another page would require a new sign-in.
+      this.actAs(role);
+    } else {
+      this.choosing = role;
+      tab.set('said', say('switched', { role: sayOr(role) }));
+      location.assign(homeOf(role));
+    }
   }
 
   /** Another role is active, chosen here or elsewhere. */
   actAs(role) {
-    if (role === this.me.current_role) return;
+    // The socket may report the choice of this page before its own response arrives.
+    if (role === this.me.current_role || role === this.choosing) return;
     this.me.current_role = role;
     this.say(say('switched', { role: sayOr(role) }));
     if (this.suspended) {

@@ -1,4 +1,4 @@
-// The state of an agent's device for one-time passwords, and its actions.
+// The state of the user's device for one-time passwords, and its actions.
 
 import { setUpDevice } from './device.js';
 import { field, question } from './dialog.js';
@@ -29,6 +29,8 @@ function showStatus(desk, own, inside) {
 async function refresh(desk, own, inside) {
   const { code, data } = await desk.get('/api/auth/otp-status');
   if (code === 0) own.status = data;
+  // The device is set up, removed or confirmed: the next operation that needs it looks again.
+  desk.confirmsChanges = false;
   showStatus(desk, own, inside);
   const title = inside.parentNode.querySelector('h2');
   title.tabIndex = -1;
@@ -38,7 +40,7 @@ async function refresh(desk, own, inside) {
 function missing(desk, own, inside) {
   return [
     h('p', {}, h('span', { class: 'tag warm' }, say('otp_missing'))),
-    h('p', { class: 'lead' }, say('otp_why')),
+    h('p', { class: 'lead' }, say(own.status.agent ? 'otp_why' : 'otp_why_no_agent')),
     h('button', { class: 'button small main', id: 'device-set-up', onclick: () => setUp(desk, own, inside) }, say('otp_set_up')),
   ];
 }

@@ -6,7 +6,7 @@ learn({
   device_scan: ['Set up your authenticator', '绑定身份验证器'],
   device_how: [
     'Scan this QR code with an authenticator app on your phone, then enter the six digits that it shows.',
-    '请用手机上的身份验证器应用扫描下图，然后输入应用显示的六位数字。',
+    '请用手机上的身份验证器应用扫描此二维码，然后输入应用显示的六位数字。',
   ],
   device_picture: ['QR code for the authenticator app', '身份验证器绑定二维码'],
   device_type: ['Cannot scan? Enter this key in the app:', '无法扫描？请在应用中手动输入此密钥：'],
@@ -16,7 +16,7 @@ learn({
   device_again: ['Start again', '重新开始'],
   device_there: [
     'An authenticator is already set up. Use it, or remove it first.',
-    '已绑定身份验证器，请直接使用，或先解除绑定。',
+    '已绑定身份验证器，请直接使用，或先解绑。',
   ],
   device_over: ['This took too long. Start again and scan the new QR code.', '操作超时，请重新开始并扫描新的二维码。'],
   code_wrong_device: [

@@ -1,26 +1,41 @@
-// Dialogs in place: what will happen, and a one-time password where that is needed.
+// Dialogs in place: what will happen, and the fields to be filled in.
 
 import './desk-words.js';
 import { fill, h } from './dom.js';
 import { say } from './words.js';
 
-const [CODE_NEEDED, CODE_WRONG, NO_DEVICE] = [1007, 1008, 1009];
-
 /**
  * Asks before an operation. `send(values)` runs it and returns a response of the service; while that is a refusal the dialog
- * stays and shows it. `fields` are named elements to be filled in. Resolves to the response, or to null.
+ * stays and shows it. `fields` are named elements to be filled in; `review(values)` says what these would do, as `{text, danger}`.
+ * Resolves to the response, or to null.
  */
-export function question({ title, text, fields = [], action, danger = false, send, refusal = (answer) => answer.message }) {
+export function question({ title, text, fields = [], action, danger = false, review = null, send, refusal = (answer) => answer.message }) {
   const refused = h('p', { class: 'refusal', role: 'alert', hidden: true });
   const go = h('button', { class: `button ${danger ? 'danger' : 'main'}`, type: 'submit' }, action);
   const cancel = h('button', { class: 'button', type: 'button' }, say('cancel'));
   const form = h('form', { method: 'dialog', autocomplete: 'off' },
     h('h2', { id: 'question-title' }, title),
     text && h('p', { class: 'lead', id: 'question-text' }, text),
-    fields, refused,
+    fields, review && consequences(review, go), refused,
     h('div', { class: 'choice' }, cancel, go));
   const dialog = h('dialog', { 'aria-labelledby': 'question-title', 'aria-describedby': text ? 'question-text' : null }, form);
   return asked({ dialog, form, go, cancel, refused, send, refusal });
+}
+
+/** What the fields would do, told as they change; the button that does something dangerous looks dangerous. */
+function consequences(review, go) {
+  const line = h('p', { class: 'warning', role: 'status', id: 'consequences' });
+  const look = () => {
+    const { text, danger } = review(Object.fromEntries(new FormData(go.form)));
+    line.textContent = text;
+    line.hidden = !text;
+    go.className = `button ${danger ? 'danger' : 'main'}`;
+  };
+  queueMicrotask(() => {
+    go.form.addEventListener('input', look);
+    look();
+  });
+  return line;
 }
 
 /** Shows a dialog until it is answered. A request in progress cannot be cancelled, so until then the dialog cannot be closed. */
@@ -78,26 +93,6 @@ export const codeField = (attributes = {}) =>
   field(say('code_label'), {
     name: 'code', required: true, inputmode: 'numeric', autocomplete: 'one-time-code', maxlength: '7', pattern: '[0-9 ]{6,7}', ...attributes,
   }, say('code_hint'));
-
-/**
- * Runs an operation that needs a one-time password: asks for it together with the other fields. `what` has `method`, `path`,
- * `body` (or a function of the fields' values), `title`, `text`, `action`, `fields`, `danger`.
- */
-export function risky(desk, { method, path, body, fields = [], ...asked }) {
-  const send = ({ code, ...values }) =>
-    desk.ask(method, path, typeof body === 'function' ? body(values) : body, code.replace(/\s/g, ''));
-  const refusal = (answer, close) => {
-    if (answer.code === CODE_WRONG || answer.code === CODE_NEEDED) return say('code_wrong');
-    if (answer.code === NO_DEVICE) {
-      return [say('no_device'), ' ', h('a', { href: '#/security', onclick: () => close(null) }, say('set_up_device'))];
-    }
-    if (answer.data && answer.data.reason === 'device_not_proven') {
-      return [say('unproven_device'), ' ', h('a', { href: '#/security', onclick: () => close(null) }, say('prove_device'))];
-    }
-    return problems(answer);
-  };
-  return question({ ...asked, fields: [...fields, codeField()], send, refusal });
-}
 
 /** The errors, field by field where the service names them; a field on the page is called by its label. */
 export function problems({ message, data }) {

@@ -14,7 +14,7 @@ learn({
   export_going: ['{size} so far…', '已接收 {size}…'],
   export_done: ['Saved {file}: {size}.', '已保存 {file}，{size}。'],
   export_broken: [
-    'The export was interrupted after {size}, so nothing was saved. Check your connection and try again, or choose a shorter time.',
+    'The export was interrupted after {size}, so nothing was saved. Check your connection and try again, or choose a shorter period.',
     '导出在接收 {size} 后中断，未保存任何文件。请检查网络后重试，或缩短时间范围。',
   ],
   export_stopped: ['Stopped. Nothing was saved.', '已取消，未保存任何文件。'],

@@ -15,19 +15,19 @@ learn({
     'No one can sign in, and sessions cannot be checked. Run `deskpass doctor` on the server.',
     '无法登录，也无法校验会话。请在服务器上运行 `deskpass doctor`。',
   ],
-  health_shared: ['Shared store', '临时数据'],
+  health_shared: ['Shared store', '共享存储'],
   health_shared_ok: ['Working', '正常'],
-  health_shared_ok_means: ['Stores QR codes and rate limits for all nodes.', '二维码和频率限制在此由各节点共享。'],
+  health_shared_ok_means: ['Stores QR codes and rate limits for all nodes.', '保存各节点共享的二维码和频率限制。'],
   health_shared_unavailable: ['Cannot be reached', '无法访问'],
   health_shared_unavailable_means: [
     'New sign-ins fail; signed-in users are not affected. Run `deskpass doctor` on the server.',
-    '暂时无法新登录，已登录的人不受影响。请在服务器上运行 `deskpass doctor`。',
+    '暂时无法登录，已登录的用户不受影响。请在服务器上运行 `deskpass doctor`。',
   ],
   health_platform: ['WeCom', '企业微信'],
   health_platform_ok: ['Working', '正常'],
   health_platform_ok_means: ['Responds; sign-in works.', '响应正常，可以登录。'],
   health_platform_unknown: ['Not called yet', '尚未调用'],
-  health_platform_unknown_means: ['Known after the first sign-in.', '首次登录时即可得知。'],
+  health_platform_unknown_means: ['The state is known after the first sign-in.', '首次登录后即可得知。'],
   health_platform_refused: ['Refuses sign-ins', '拒绝登录'],
   health_platform_refused_means: [
     'A setting in WeCom must be corrected before anyone can sign in. Run `deskpass doctor` to see which.',
@@ -35,8 +35,8 @@ learn({
   ],
   health_platform_suspended: ['Paused', '暂停调用'],
   health_platform_suspended_means: [
-    'WeCom refused requests, and repeating them would make it worse, for example because of a wrong secret or a rate limit. Run `deskpass doctor` on the server.',
-    '企业微信拒绝了请求，继续调用会使情况更糟（如密钥错误或超出限制）。请在服务器上运行 `deskpass doctor`。',
+    'WeCom refused requests, for example because of a wrong secret or a rate limit. Calls are paused, because repeating them would make it worse. Run `deskpass doctor` on the server.',
+    '企业微信拒绝了请求（例如 Secret 错误或超出频率限制），为避免情况恶化，已暂停调用。请在服务器上运行 `deskpass doctor`。',
   ],
   health_platform_unreachable: ['Cannot be reached', '无法连接'],
   health_platform_unreachable_means: [
@@ -48,8 +48,8 @@ learn({
     '此节点正在停止：会完成已有请求，不再接受新的请求。',
   ],
   health_dev: [
-    'Development mode: anyone who can reach this address can sign in as anyone. Never use it with real people.',
-    '开发模式：任何能访问此地址的人都可以任何身份登录，请勿用于生产环境。',
+    'Development mode: anyone who can reach this address can sign in as anyone. Never use it in production.',
+    '开发模式：任何能访问此地址的人都可以冒用任何人登录，请勿用于生产环境。',
   ],
   health_checked: ['Checked at {time}', '检查时间 {time}'],
 });

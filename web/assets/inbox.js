@@ -1,6 +1,7 @@
 // The messages received while the page is open, whichever view is shown.
 
 import { linksOf, fieldsOf, optionsOf, plain, textOf } from './content.js';
+import { dropMessages, keepMessages, keptMessages } from './kept-messages.js';
 import { Typewriter } from './typewriter.js';
 
 const KEPT = 200;
@@ -18,12 +19,32 @@ export class Inbox {
     this.thinking = new Map();
     this.typewriter = new Typewriter();
     this.unread = 0;
+    this.lastId = '';
+    /** The text that the user has begun to write, the message it replies to, and whether it is being sent. */
+    this.draft = { text: '', to: '', isSending: false };
     this.onChange = null;
     this.onUnread = () => {};
   }
 
+  /** Takes over the recent messages that this tab kept for the user, and keeps them again when the page goes. */
+  restore(user) {
+    const { entries, lastId } = keptMessages(user);
+    this.lastId = lastId;
+    // The rest of an unfinished text follows when the socket resumes; whether an unanswered request arrived is unknown.
+    this.entries = entries.map((entry) => ({
+      ...entry,
+      before: entry.raw,
+      reply: entry.reply === 'sending' ? 'failed' : entry.reply,
+    }));
+    this.onLeave = () => keepMessages(user, this);
+    this.onHidden = () => document.visibilityState === 'hidden' && this.onLeave();
+    window.addEventListener('pagehide', this.onLeave);
+    document.addEventListener('visibilitychange', this.onHidden);
+  }
+
   /** Takes a frame of the socket; null is a gap. Unknown kinds are ignored. */
   take(frame) {
+    if (frame && typeof frame.id === 'string') this.lastId = frame.id;
     if (!frame) this.gap();
     else if (frame.msg_type === 'ai_thinking') this.think(conversationOf(frame));
     else if (frame.msg_type === 'typewriter') this.write(frame);
@@ -32,26 +53,30 @@ export class Inbox {
   }
 
   add(frame, read) {
-    const { content, extra_data, id } = frame;
-    const common = {
-      kind: frame.msg_type,
-      id,
-      at: frame.ts,
-      content,
-      extra_data,
-      fields: fieldsOf(content),
-      links: linksOf(content),
-    };
+    const { content, id } = frame;
+    const common = { kind: frame.msg_type, id, at: frame.ts, fields: fieldsOf(content), links: linksOf(content) };
     const entry = { ...common, ...read };
     if (entry.kind !== 'dynamic_recommend') this.answered(conversationOf(frame));
     if (hasSomething(entry)) this.keep(entry);
   }
 
+  /** Adds a text that the user has sent. */
+  addOwn(text) {
+    this.keep({ kind: 'own', text, at: new Date().toISOString() });
+  }
+
+  /** The id of the latest message that a text can reply to; empty without one. */
+  latestId() {
+    const latest = [...this.entries].reverse().find(({ kind, id }) => id && kind !== 'dynamic_recommend');
+    return latest ? latest.id : '';
+  }
+
   keep(entry) {
+    entry.received = Date.now();
     this.entries.push(entry);
     if (this.entries.length > KEPT) this.entries.shift().gone = true;
     this.changed(entry);
-    if (this.onChange) return;
+    if (this.onChange || entry.kind === 'own') return;
     this.unread += 1;
     this.onUnread(this.unread);
   }
@@ -62,7 +87,9 @@ export class Inbox {
     this.answered(conversationOf(frame));
     const known = this.entries.find((entry) => entry.stream === update.stream_id && !entry.done);
     const entry = known || { kind: 'typewriter', stream: update.stream_id, at: frame.ts, before: '', whole: true };
-    entry.text = entry.before + plain(update.text, Infinity);
+    entry.id = frame.id;
+    entry.raw = entry.before + update.text;
+    entry.text = plain(entry.raw, Infinity);
     entry.done = update.done;
     entry.whole = entry.whole && update.whole;
     if (known) this.changed(entry);
@@ -76,7 +103,7 @@ export class Inbox {
       .filter(({ stream, done }) => stream && !done)
       .forEach((entry) => {
         entry.whole = false;
-        entry.before = `${entry.text} […] `;
+        entry.before = `${entry.raw} […] `;
       });
     this.changed(null);
   }
@@ -114,7 +141,11 @@ export class Inbox {
     };
   }
 
+  /** The session has ended. */
   close() {
+    window.removeEventListener('pagehide', this.onLeave);
+    document.removeEventListener('visibilitychange', this.onHidden);
+    dropMessages();
     this.thinking.forEach((timer) => clearTimeout(timer));
     this.thinking.clear();
   }

@@ -10,13 +10,13 @@ learn({
   links_lead: [
     'A link lets one person of a connected corporation sign in here as one of your employees, with that employee’s roles. '
       + 'Approve it only when you know that the two are the same person.',
-    '关联后，互联企业的某位成员可以以本企业某位员工的身份登录，并拥有其角色。仅在确认两者为同一人时才批准。',
+    '关联后，互联企业的某位成员能以本企业某位员工的身份登录，并拥有其角色。仅在确认两者为同一人时才批准。',
   ],
   new_link: ['Approve a link', '批准关联'],
-  link_text: ['The person can then sign in as this employee.', '批准后，此人可以以该员工的身份登录。'],
+  link_text: ['The person can then sign in as this employee.', '批准后，此人能以该员工的身份登录。'],
   link_corp: ['Connected corporation (CorpID)', '对方企业（CorpID）'],
-  link_user: ['User ID in that corporation', '在对方企业的账号'],
-  link_employee: ['Employee ID', '本企业员工编号'],
+  link_user: ['User ID in that corporation', '在对方企业的企业微信账号'],
+  link_employee: ['Employee ID', '在本企业的企业微信账号'],
   approve: ['Approve', '批准'],
   outsider: ['Person of a connected corporation', '互联企业成员'],
   acts_as: ['Employee', '对应员工'],
@@ -29,7 +29,7 @@ learn({
   remove_named: ['Remove the link of {user}', '移除 {user} 的关联'],
   remove_title: ['Remove the link of {user}?', '移除 {user} 的关联？'],
   remove_text: ['{user} can no longer sign in as {employee}.', '{user} 将无法再以 {employee} 的身份登录。'],
-  link_made: ['{user} may now sign in as {employee}.', '{user} 现在可以以 {employee} 的身份登录。'],
+  link_made: ['{user} may now sign in as {employee}.', '{user} 现在能以 {employee} 的身份登录。'],
   link_removed: ['The link of {user} is removed.', '{user} 的关联已移除。'],
   no_links: ['There are no links to connected corporations.', '尚无互联企业成员与本企业员工关联。'],
 });

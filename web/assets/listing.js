@@ -2,7 +2,7 @@
 
 import { problems } from './dialog.js';
 import { fill, h } from './dom.js';
-import { language, say } from './words.js';
+import { language, say, sayOr } from './words.js';
 
 const UNREACHED = -1;
 
@@ -132,8 +132,12 @@ export function refused(answer, again) {
 
 /** The name of a device, translated. */
 export function deviceName(device) {
-  const [browser, system] = (device || '').split(' on ');
-  return system ? say('browser_on', { browser, system }) : browser || say('unknown');
+  const [name, system] = (device || '').split(' on ');
+  const key = `program_${name}`;
+  const browser = sayOr(key) === key ? name : say(key);
+  // No space between two Chinese words.
+  if (system) return say('browser_on', { browser, system }).replace(/(\p{Script=Han}) (?=\p{Script=Han})/u, '$1');
+  return browser || say('unknown');
 }
 
 /** The address of a request: the one that limits and allow-lists used, where it is known, since the other can be forged. */
@@ -147,6 +151,15 @@ export function moment(iso) {
   const day = today ? {} : { year: 'numeric', month: 'short', day: 'numeric' };
   const text = at.toLocaleString(language, { ...day, hour: '2-digit', minute: '2-digit' });
   return h('time', { datetime: iso, title: at.toLocaleString(language) }, text);
+}
+
+/** A time with its day and its seconds, for entries that are compared with other logs. */
+export function exactMoment(iso) {
+  const at = new Date(iso);
+  const day = { year: 'numeric', month: 'short', day: 'numeric' };
+  const time = { hour: '2-digit', minute: '2-digit', second: '2-digit', hour12: false };
+  return h('time', { datetime: iso, title: iso },
+    h('span', {}, at.toLocaleTimeString(language, time)), h('small', {}, at.toLocaleDateString(language, day)));
 }
 
 /** A panel with a title, and an optional button beside it. */

@@ -7,12 +7,13 @@ import { say } from './words.js';
 const WORTH_TELLING = 1000;
 
 /**
- * Opens the socket that fits the role, and shows its state in `place`. `handlers` has callbacks: `frame(frame)`, for every frame;
- * `gap()`, when something may have been missed; `role(now)`, when another role is active; `ending()`, when the session is about
- * to expire; `lost()`, when the role may not use it; `over(reason)`, when the session has ended.
+ * Opens the socket that fits the role, after the last frame that the inbox knows, and shows its state in `place`. `handlers` has
+ * callbacks: `frame(frame)`, for every frame; `gap()`, when something may have been missed; `role(now)`, when another role is
+ * active; `ending()`, when the session is about to expire; `lost()`, when the role may not use it; `over(reason)`, when the session
+ * has ended.
  * Returns how to fit it to another role, and how to stop.
  */
-export function goLive({ token, client, me }, place, handlers) {
+export function goLive({ token, client, me, inbox }, place, handlers) {
   let [line, socket, elsewhere, timer] = [null, '', false, 0];
   const tell = (state) => {
     place.dataset.state = state;
@@ -43,8 +44,10 @@ export function goLive({ token, client, me }, place, handlers) {
     const wanted = client !== 'h5' && actsAsAgent(now) ? 'agent' : 'employee';
     if (wanted === socket) return;
     if (line) line.close();
+    // After a reload only: another socket begins with its own messages, for the role that is active from now on.
+    const lastId = line ? '' : inbox.lastId;
     socket = wanted;
-    line = connect({ socket, token, on: { session }, onMessage: handlers.frame, onGap: handlers.gap, onState, onEnd });
+    line = connect({ socket, token, lastId, on: { session }, onMessage: handlers.frame, onGap: handlers.gap, onState, onEnd });
   };
   const onVisible = () => elsewhere && document.visibilityState === 'visible' && line.reconnect();
   document.addEventListener('visibilitychange', onVisible);

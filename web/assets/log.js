@@ -4,10 +4,11 @@ import './admin-words.js';
 import { h } from './dom.js';
 import { exporter } from './export.js';
 import { anyChoice, filters, typed } from './filters.js';
-import { addressOf, listing, moment, panel } from './listing.js';
+import { addressOf, exactMoment, listing, panel } from './listing.js';
 import { wordFor } from './login-words.js';
 import { EVENTS } from './audit-events.js';
 import { METHODS, REASONS } from './log-words.js';
+import { called, namedLink } from './person.js';
 import { language, learn, say, sayOr } from './words.js';
 
 learn({
@@ -37,6 +38,7 @@ learn({
   source: ['Signed in to', '登录入口'],
   company: ['Corporation', '企业'],
   entry: ['Entry', '记录编号'],
+  reference: ['Reference', '参考编号'],
 });
 
 /** Shows the log. */
@@ -53,22 +55,31 @@ export function show(desk, place) {
       typed('to', say('to'), { type: 'datetime-local' }),
       anyChoice('reason', say('reason'), options(REASONS, 'reason')),
       anyChoice('method', say('method'), options(METHODS, 'method')),
+      typed('reference', say('reference'), { type: 'search', maxlength: '8', pattern: '[0-9A-Fa-f]{8}', placeholder: '1a2b3c4d' }),
       typed('ip_address', say('address'), { type: 'search', maxlength: '45', placeholder: '198.51.100.7' }),
     ],
     changed: () => list.reload(true),
   });
-  const load = (after) => desk.get(`/api/admin/login-log?${asked(form, after)}`);
+  const load = (after) => readLog(desk, asked(form, after));
   const list = listing({
-    label: say('view_log'), columns: columns(), load, empty: say('nothing_logged'), id: ({ id }) => id,
-    detail: {
-      label: say('details'), content: details,
-      of: ({ event, employee_id }) => `${wordFor('event', event)} ${employee_id || ''}`,
-    },
+    label: say('view_log'), columns: columns(desk), load, empty: say('nothing_logged'), id: ({ id }) => id, detail: entryDetail(),
   });
   const files = exporter(desk, () => `/api/admin/login-log?${asked(form)}`);
   const again = h('button', { class: 'button small', 'data-act': 'reload', onclick: () => list.reload(true) }, say('refresh'));
   place.append(panel(say('log_title'), { id: 'log', aside: again }, form, files.element, list));
   return files.stop;
+}
+
+/** Reads a page of entries; their people get the names that they have now. */
+export async function readLog(desk, query) {
+  const answer = await desk.get(`/api/admin/login-log?${query}`);
+  if (answer.code !== 0) return answer;
+  const { items, people } = answer.data;
+  const nameOf = ({ corp_id, employee_id }) =>
+    people.find((one) => one.corp_id === corp_id && one.employee_id === employee_id)?.name || '';
+  const actorOf = ({ actor }) => actor && { ...actor, name: nameOf(actor) };
+  const rows = items.map((row) => ({ ...row, name: nameOf(row), actor: actorOf(row) }));
+  return { ...answer, data: { ...answer.data, items: rows } };
 }
 
 /** The filters as a query: users choose local times; the service expects UTC. */
@@ -79,22 +90,38 @@ function asked(form, after) {
     if (Number.isNaN(at.getTime())) query.delete(name);
     else query.set(name, at.toISOString());
   }
+  // A reference that is still being typed is no filter yet.
+  if ((query.get('reference') || '').length < 8) query.delete('reference');
   if (after) query.set('after', after);
   return query;
 }
 
-const isBad = ({ event }) => event.endsWith('_refused') || event === 'sign_in_disowned';
-const named = ({ employee_id, corp_id }) => [employee_id, corp_id].filter(Boolean).join(' · ');
+/** The details of a row, for a listing. */
+export const entryDetail = () => ({
+  label: say('details'), content: details, of: ({ event, employee_id }) => `${wordFor('event', event)} ${employee_id || ''}`,
+});
 
-const columns = () => [
-  { title: say('when'), class: 'when', cell: ({ at }) => moment(at) },
+const isBad = ({ event }) => event.endsWith('_refused') || event === 'sign_in_disowned';
+const withCorp = (person) => [called(person), person.corp_id].filter(Boolean).join(' · ');
+
+const columns = (desk) => {
+  const [when, event, ...rest] = entryColumns();
+  return [when, event, { title: say('who'), cell: (row) => whose(desk, row) }, ...rest];
+};
+
+/** The person that a row is about, and the one who acted where that is another. */
+function whose(desk, { corp_id, employee_id, name, actor }) {
+  const person = employee_id ? namedLink({ corp_id, employee_id, name }, desk) : say('unknown_person');
+  return h('div', {}, person, actor && h('small', {}, say('by', { actor: called(actor) })));
+}
+
+/** The columns of entries, without their person. */
+export const entryColumns = () => [
+  { title: say('when'), class: 'when', cell: ({ at }) => exactMoment(at) },
   { title: say('event'), cell: (row) => h('div', {},
     h('span', { class: isBad(row) ? 'tag bad' : 'tag' }, wordFor('event', row.event)),
     row.reason && h('small', {}, wordFor('reason', row.reason)),
     row.verified === false && h('span', { class: 'tag bad unverified' }, say('unverified'))) },
-  { title: say('who'), cell: ({ employee_id, actor }) => h('div', {},
-    employee_id ? h('strong', {}, employee_id) : say('unknown_person'),
-    actor && h('small', {}, say('by', { actor: actor.employee_id }))) },
   { title: say('where'), cell: (row) => h('div', {},
     addressOf(row) || '–',
     row.decided_address && row.decided_address !== row.ip_address && h('small', { class: 'claimed-address' }, say('claimed_as', { address: row.ip_address })),
@@ -107,7 +134,7 @@ function details(row) {
   const pairs = [
     ['at_exactly', new Date(at).toLocaleString(language, { dateStyle: 'full', timeStyle: 'long' })],
     ['in_words', detail],
-    ['acted_by', actor && named(actor)],
+    ['acted_by', actor && withCorp(actor)],
     ['active_role', current_role && sayOr(current_role)],
     ['source', wordFor('source', login_source)],
     ['unverified', row.verified === false && say('unverified_text')],
@@ -116,6 +143,7 @@ function details(row) {
     ['peer', peer_address !== addressOf(row) && peer_address],
     ['browser', user_agent],
     ['company', corp_id],
+    ['reference', row.reference && h('code', {}, row.reference)],
     ['entry', h('code', {}, id)],
   ];
   return h('dl', { class: 'facts' }, pairs.filter(([, value]) => value).map(([word, value]) =>

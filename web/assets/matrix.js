@@ -22,6 +22,8 @@ learn({
   scope_own: ['their own', '本人'],
   scope_department: ['their department', '本部门'],
   scope_all: ['everyone', '所有人'],
+  // The end of a sentence that is only read aloud.
+  stop: ['. ', '。'],
   may: ['may', '可以'],
   may_not: ['may not', '不可以'],
   reach: ['{operation}: {scope}', '{operation}：{scope}'],
@@ -60,7 +62,7 @@ function tile(resource, operation, granted, ask) {
   return h('span', {
     class: 'grant', title: text, 'data-resource': resource, 'data-operation': operation, 'data-scope': scope,
     onclick: () => ask({ resource, operation, scope: granted || 'own' }),
-  }, face(say(`letter_${operation}`), granted), h('span', { class: 'unseen' }, `${text}. `));
+  }, face(say(`letter_${operation}`), granted), h('span', { class: 'unseen' }, text + say('stop')));
 }
 
 /**

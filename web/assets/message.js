@@ -2,13 +2,14 @@
 
 import { fill, h, hostOf } from './dom.js';
 import { moment } from './listing.js';
+import { repliesOn, replyState } from './reply.js';
 import { learn, say, sayOr } from './words.js';
 
 learn({
   message_writing: ['being written', '正在输入'],
   message_broken: ['Part of this text was lost in transit.', '这段文字在传输中有缺失。'],
-  message_chosen: ['Selected on this page only; the help desk client sends choices.', '仅在此处标记，由服务台客户端提交。'],
-  message_options: ['Choices', '可选项'],
+  message_options: ['Options', '可选项'],
+  message_own: ['You', '您'],
   message_open: ['Open', '打开'],
   message_card: ['Your device', '您的设备'],
   card_device: ['Device', '设备'],
@@ -19,12 +20,16 @@ learn({
   card_owner: ['Owner', '使用者'],
 });
 
-const DRAWERS = { typewriter: writing, ai_structured: choices, dynamic_recommend: hint, byod_card: card };
+const DRAWERS = { typewriter: writing, ai_structured: choices, dynamic_recommend: hint, byod_card: card, own };
 
-/** Makes the list item; it has `redraw()` for when the message changed. */
-export function draw(entry) {
-  const item = h('li', { class: `message ${entry.kind}`, 'data-kind': entry.kind, 'data-id': entry.id || entry.stream });
-  item.redraw = () => fill(item, DRAWERS[entry.kind](entry, item), entry.at && h('small', { class: 'at' }, moment(entry.at)));
+/** Makes the list item; it has `redraw()` for when the message changed. `choose(at)` sends the option at a position. */
+export function draw(entry, choose) {
+  const item = h('li', { class: `message ${entry.kind}`, 'data-kind': entry.kind, 'data-id': entry.stream || entry.id });
+  item.redraw = () => {
+    const { option } = item.contains(document.activeElement) ? document.activeElement.dataset : {};
+    fill(item, DRAWERS[entry.kind](entry, choose), entry.at && h('small', { class: 'at' }, moment(entry.at)));
+    if (option) item.querySelector(`[data-option="${option}"]`)?.focus();
+  };
   item.redraw();
   return item;
 }
@@ -67,8 +72,11 @@ function writing({ text: words, done, whole }) {
   ];
 }
 
-function choices(entry, item) {
-  const button = (choice, at) =>
+function choices(entry, choose) {
+  const { options, reply } = entry;
+  const settled = reply === 'sending' || reply === 'sent';
+  // A button that is disabled would lose the focus.
+  const button = ({ label }, at) =>
     h(
       'button',
       {
@@ -76,26 +84,24 @@ function choices(entry, item) {
         type: 'button',
         dir: 'auto',
         'data-option': at,
-        'aria-pressed': String(entry.chosen === choice),
-        onclick: () => choose(entry, choice, at, item),
+        'aria-pressed': String(settled && entry.chosen === at),
+        'aria-disabled': settled && 'true',
+        onclick: () => choose(at),
       },
-      choice.label,
+      label,
     );
+  const all = repliesOn
+    ? h('div', { class: 'row options', role: 'group', 'aria-label': say('message_options') }, options.map(button))
+    : h('ul', { class: 'plain-options', 'aria-label': say('message_options') }, options.map(({ label }) => h('li', { dir: 'auto' }, label)));
   return [
-    text(entry.text) || (!entry.options.length && leftovers(entry)),
-    entry.options.length > 0 &&
-      h('div', { class: 'row options', role: 'group', 'aria-label': say('message_options') }, entry.options.map(button)),
-    entry.chosen && h('p', { class: 'hint' }, say('message_chosen')),
+    text(entry.text) || (!options.length && leftovers(entry)),
+    options.length > 0 && all,
+    reply && h('p', { class: reply === 'failed' ? 'refusal' : 'hint', 'data-reply': reply }, replyState(entry)),
   ];
 }
 
-/** Marks the choice, and dispatches an event for the rest of the page. */
-function choose(entry, choice, at, item) {
-  entry.chosen = choice;
-  item.redraw();
-  item.querySelector(`[data-option="${at}"]`).focus();
-  const detail = { id: entry.id, option: choice.option, extra_data: entry.extra_data };
-  document.dispatchEvent(new CustomEvent('deskpass:choice', { detail }));
+function own({ text: words }) {
+  return [h('span', { class: 'unseen' }, say('message_own')), text(words)];
 }
 
 function hint({ title, text: words, links, fields }) {

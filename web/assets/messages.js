@@ -2,16 +2,18 @@
 
 import { fill, h } from './dom.js';
 import { draw } from './message.js';
+import { repliesOn, replyForm, replyState, sendOption } from './reply.js';
 import { learn, say } from './words.js';
 
 learn({
-  messages_lead: [
-    'Messages from the help desk appear here live. This page is read-only; the help desk client sends choices.',
-    '服务台发送的消息会实时显示在这里。本页面仅供查看，选择结果由服务台客户端提交。',
+  messages_lead: ['Messages from the help desk appear here live. This page is read-only.', '服务台发送的消息会实时显示在这里。本页面仅供查看。'],
+  messages_lead_reply: [
+    'Messages from the help desk appear here live. Choose an option or write back.',
+    '服务台发送的消息会实时显示在这里。您可以选择选项或直接回复。',
   ],
   messages_empty: [
-    'No messages yet. Replies, choices and cards from the help desk appear here while this page is open.',
-    '暂无消息。本页面打开期间，服务台的回复、选项和卡片会显示在这里。',
+    'No messages yet. Messages, options and cards from the help desk appear here while this page is open.',
+    '暂无消息。本页面打开期间，服务台的消息、选项和卡片会显示在这里。',
   ],
   messages_stream: ['Messages', '消息'],
   recommended: ['Recommended', '推荐内容'],
@@ -37,6 +39,8 @@ export function show(desk, place) {
     empty: h('p', { class: 'lead empty' }, say('messages_empty')),
     noHints: h('p', { class: 'lead empty' }, say('recommended_empty')),
     announcement: h('p', { class: 'unseen', role: 'status', 'aria-live': 'polite' }),
+    form: repliesOn ? replyForm(desk) : null,
+    choose: (entry) => (at) => sendOption(desk, entry, at),
     shown: new Map(),
     dirty: new Set(),
   };
@@ -48,11 +52,11 @@ export function show(desk, place) {
     view.thinking,
   );
   place.append(
-    h('p', { class: 'lead' }, say('messages_lead')),
+    h('p', { class: 'lead' }, say(repliesOn ? 'messages_lead_reply' : 'messages_lead')),
     h(
       'div',
       { class: 'talk' },
-      h('div', { class: 'panel' }, view.scroll),
+      h('div', { class: 'panel' }, view.scroll, view.form),
       h('aside', { class: 'panel', 'aria-label': say('recommended') }, h('h2', {}, say('recommended')), view.noHints, view.aside),
     ),
     view.announcement,
@@ -85,18 +89,19 @@ function refresh(view, inbox) {
   });
   inbox.entries.forEach((entry) => {
     if (!view.shown.has(entry)) add(view, entry);
-    else if (view.dirty.has(entry) || !entry.whole) view.shown.get(entry).redraw();
+    else if (view.dirty.has(entry) || entry.whole === false) view.shown.get(entry).redraw();
   });
   view.dirty.clear();
   view.thinking.hidden = !inbox.thinking.size;
   view.empty.hidden = view.list.children.length > 0 || inbox.thinking.size > 0;
+  if (view.form) view.form.hidden = !inbox.latestId();
   view.noHints.hidden = view.aside.children.length > 0;
   // A user who has scrolled up stays there.
   if (atTheEnd) scroll.scrollTop = scroll.scrollHeight;
 }
 
 function add(view, entry) {
-  const element = draw(entry);
+  const element = draw(entry, view.choose(entry));
   view.shown.set(entry, element);
   if (entry.kind === 'dynamic_recommend') addHint(view, element);
   else view.list.append(element);
@@ -111,6 +116,8 @@ function addHint({ aside }, element) {
 /** Announces each message once, when it is complete: a growing text would be read again and again. */
 function announce(view, entry) {
   if (!entry || (entry.kind === 'typewriter' && !entry.done)) return;
-  const text = [entry.title, entry.text].filter(Boolean).join('. ');
+  // The user knows their own text, and hears that it was sent.
+  const state = entry.kind === 'own' ? say('reply_sent') : replyState(entry);
+  const text = state || [entry.title, entry.text].filter(Boolean).join('. ');
   fill(view.announcement, text.slice(0, 1000));
 }

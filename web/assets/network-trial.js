@@ -7,11 +7,11 @@ import { learn, say, sayOr } from './words.js';
 learn({
   trial: ['If you save these lists', '若保存这些名单'],
   you_stay: [
-    'You are not affected: {role} may be active at your address {address}.',
+    'You are not affected: {role} can be used from your address {address}.',
     '您不受影响：您的地址是 {address}，{role}可在此使用。',
   ],
   you_out: [
-    'You would shut yourself out: you are at {address}, from where {role} could not be active any more. '
+    'You would lock yourself out: you are at {address}, where {role} could no longer be used. '
       + 'Add your address or its network first.',
     '保存后您自己将无法继续使用：您的地址是 {address}，{role}不能在此使用。请先加入您的地址或所在网络。',
   ],
@@ -19,7 +19,7 @@ learn({
   no_lockout: ['No session is affected.', '没有会话会受影响。'],
   out_of: ['{role}: {count} sessions will stop working', '{role}：{count} 个会话将无法继续使用'],
   out_of_one: ['{role}: 1 session will stop working', '{role}：1 个会话将无法继续使用'],
-  out_hint: ['Based on the address at sign-in; users who changed networks since then may be elsewhere.', '按登录时的地址判断；之后更换网络的人员可能不在此处。'],
+  out_hint: ['Based on the address at sign-in; users who changed networks since then may be elsewhere.', '按登录时的地址判断；之后更换过网络的用户可能不在该地址。'],
   out_more: ['and {count} more', '另有 {count} 个'],
   seen: ['last seen', '最近活动'],
   times: ['{count} sessions', '{count} 个会话'],

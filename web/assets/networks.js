@@ -7,10 +7,10 @@ import { editor } from './network-list.js';
 import { outcome } from './network-trial.js';
 
 learn({
-  lists: ['Where roles may be active', '各角色可用的网络'],
+  lists: ['Allowed networks of each role', '各角色允许的网络'],
   lists_lead: [
-    'One network or address per line, like 10.0.0.0/8 or 2001:db8::1. '
-      + 'A role with a list may be active only from there; a role with an empty list may be from anywhere.',
+    'One network or address per line, such as 10.0.0.0/8 or 2001:db8::1. '
+      + 'A role with a list can be used only from these networks; a role with an empty list, from anywhere.',
     '每行一个网络或地址，例如 10.0.0.0/8 或 2001:db8::1。设有名单的角色只能在名单内的网络中使用；名单为空表示不限网络。',
   ],
   try_lists: ['Test these lists', '试运行'],
@@ -23,7 +23,7 @@ learn({
   save_lists: ['Save the lists', '保存名单'],
   save_text: [
     'Changes the lists of: {roles}. They take effect immediately, also for signed-in users.',
-    '将更改以下角色的名单：{roles}。立即生效，对已登录人员同样有效。',
+    '将更改以下角色的名单：{roles}。立即生效，对已登录的用户同样有效。',
   ],
   save_shuts_out: ['Sessions that will stop working: {count}.', '将有 {count} 个会话无法继续使用。'],
 });

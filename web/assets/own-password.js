@@ -1,6 +1,6 @@
 // An agent's own password: setting and changing it.
 
-import { field, problems } from './dialog.js';
+import { field, problems, question } from './dialog.js';
 import { fill, h } from './dom.js';
 import { panel } from './listing.js';
 import './password-words.js';
@@ -82,8 +82,21 @@ function refusable(element) {
   return { element, refuse };
 }
 
+/** Asks before a first password ends other sessions, once per form; resolves to whether to go on. */
+async function mayEndOthers(desk, own, made) {
+  if (own.status.has_password || made.hasConfirmed) return true;
+  const { code, data } = await desk.get('/api/auth/sessions');
+  const count = code === 0 ? data.items.filter(({ current }) => !current).length : 0;
+  const send = async () => ({ code: 0 });
+  const text = say(count === 1 ? 'password_ends_one' : 'password_ends_many', { count });
+  const asked = { title: say('password_ends_title'), text, action: say('password_set') };
+  made.hasConfirmed = count === 0 || Boolean(await question({ ...asked, send }));
+  return made.hasConfirmed;
+}
+
 async function change({ desk, own, element, made, old, fresh }) {
   const { old_password, new_password } = made.elements;
+  if (!(await mayEndOthers(desk, own, made))) return;
   const body = { new_password: new_password.value, ...(old_password && { old_password: old_password.value }) };
   const send = () => desk.post('/api/agents/password', body);
   let answer = await send();

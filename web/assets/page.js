@@ -1,6 +1,7 @@
 // Shared by all pages: one view at a time, secrets that leave the address bar at once, plain words for errors.
 
 import { CLIENTS } from './clients.js';
+import { SIGN_IN_ERRORS } from './deskpass.js';
 import { $ } from './dom.js';
 import { say } from './words.js';
 
@@ -10,8 +11,6 @@ export { $ };
 export const inWeCom = /wxwork/i.test(navigator.userAgent);
 /** Whether it is open on a phone, as in the stylesheet: a phone cannot scan a code on its own screen. */
 export const onPhone = matchMedia('(pointer: coarse) and (max-width: 759px)').matches && !inWeCom;
-
-const ERRORS = ['denied', 'invalid_code', 'not_a_member', 'no_role', 'disabled', 'platform_unavailable', 'internal'];
 
 /** A client by its name; an unknown one is the help desk itself. */
 export const known = (client) => (CLIENTS.includes(client) ? client : 'h5');
@@ -50,7 +49,7 @@ export function show(id) {
   document.body.dataset.view = id;
   const title = document.querySelector(`#${id} h1`);
   if (!title) return;
-  document.title = `${title.innerText || title.textContent} · deskpass`;
+  document.title = `${title.innerText || title.textContent} · ${document.body.dataset.name}`;
   // A user who is there already keeps their position.
   if (!known) title.focus({ preventScroll: true });
 }
@@ -63,7 +62,7 @@ export function tell(id, text) {
 
 /** An error in our own words: links can be forged, so only a short reference of them is shown. */
 export function explain(fragment) {
-  const word = ERRORS.includes(fragment.get('error')) ? fragment.get('error') : 'internal';
+  const word = SIGN_IN_ERRORS.includes(fragment.get('error')) ? fragment.get('error') : 'internal';
   const ref = fragment.get('ref') || '';
   return {
     word,

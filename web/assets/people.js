@@ -4,16 +4,16 @@ import './admin-words.js';
 import { h } from './dom.js';
 import { anyChoice, choice, counter, filters, typed } from './filters.js';
 import { listing, moment, panel } from './listing.js';
-import { aboutPerson, called, changeRoles, endAll, mayChange, named, ROLES, roleTags, setDisabled } from './person.js';
+import { called, mayChange, namedLink, personActs, ROLES, roleTags } from './person.js';
 import { language, learn, say, sayOr } from './words.js';
 
 learn({
   people_found: ['All people', '全部人员'],
-  search: ['Name or employee ID', '姓名或员工编号'],
-  search_hint: ['Beginning of a name or ID', '姓名或编号的开头'],
+  search: ['Name or employee ID', '姓名或企业微信账号'],
+  search_hint: ['Beginning of a name or ID', '姓名或账号的开头'],
   department: ['Department', '部门'],
   sort: ['Order (unless searching)', '排序（搜索时无效）'],
-  sort_employee_id: ['By employee ID', '按员工编号'],
+  sort_employee_id: ['By employee ID', '按企业微信账号'],
   sort_name: ['By name', '按姓名'],
   sort_last_login: ['Latest sign-in first', '最近登录优先'],
   people_total: ['{n} people', '共 {n} 人'],
@@ -24,9 +24,6 @@ learn({
   never: ['never', '从未'],
   is_disabled: ['disabled', '已停用'],
   look_at: ['More', '更多'],
-  change_roles: ['Change roles', '修改角色'],
-  their_log: ['Audit log', '审计日志'],
-  their_sessions: ['Sessions', '会话'],
 });
 
 // The default order is by identifier.
@@ -49,10 +46,10 @@ export function show(desk, place) {
   });
   const load = (after) => desk.get(`/api/admin/employees?${queryOf(form, after)}`);
   const list = listing({
-    label: say('view_people'), columns: columns(), load, empty: say('no_match'), id,
+    label: say('view_people'), columns: columns(desk), load, empty: say('no_match'), id,
     detail: {
       label: say(mayChange(desk) ? 'manage' : 'look_at'), of: called,
-      content: (person) => acts(desk, person, () => list.reload()),
+      content: (person) => personActs(desk, person, () => list.reload()),
     },
     onPage: (data) => count.tell(howMany(data)),
   });
@@ -75,8 +72,8 @@ function howMany({ total, total_exact }) {
   return total === 1 ? say('people_one') : say('people_total', { n });
 }
 
-const columns = () => [
-  { title: say('person'), cell: named },
+const columns = (desk) => [
+  { title: say('person'), cell: (person) => namedLink(person, desk) },
   { title: say('department'), cell: ({ department }) => department || '–' },
   { title: say('role_held'), cell: ({ roles, disabled }) => h('div', {},
     disabled && h('span', { class: 'tag bad' }, say('is_disabled')),
@@ -84,17 +81,3 @@ const columns = () => [
   { title: say('last_sign_in'), cell: ({ last_login_at, last_login_ip }) =>
     (last_login_at ? h('div', {}, moment(last_login_at), h('small', {}, last_login_ip)) : say('never')) },
 ];
-
-function acts(desk, person, reload) {
-  const button = (act, text, run) =>
-    h('button', { class: 'button small', 'data-act': act, onclick: async () => (await run()) && reload() }, text);
-  const { disabled } = person;
-  return h('div', { class: 'row' },
-    mayChange(desk) && [
-      button('roles', say('change_roles'), () => changeRoles(desk, person)),
-      button('end-all', say('end_all'), () => endAll(desk, person)),
-      button(disabled ? 'enable' : 'disable', say(disabled ? 'enable' : 'disable'), () => setDisabled(desk, person, !disabled)),
-    ],
-    h('a', { class: 'link', href: aboutPerson('log', person, desk) }, say('their_log')),
-    h('a', { class: 'link', href: aboutPerson('signed_in', person, desk) }, say('their_sessions')));
-}

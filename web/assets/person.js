@@ -5,6 +5,9 @@ import { h } from './dom.js';
 import { learn, say, sayOr } from './words.js';
 
 learn({
+  change_roles: ['Change roles', '修改角色'],
+  their_log: ['Audit log', '审计日志'],
+  their_page: ['Details', '详情'],
   roles_title: ['Roles of {name}', '{name} 的角色'],
   roles_text: [
     'The selected roles replace the current ones immediately, also in existing sessions. A session whose active role is removed must switch.',
@@ -12,6 +15,9 @@ learn({
   ],
   roles_legend: ['Roles', '角色'],
   roles_save: ['Save the roles', '保存角色'],
+  roles_gives: ['Gives: {roles}.', '将授予：{roles}。'],
+  roles_ends: ['Replaces the default role and ends their sessions.', '将取代默认角色，并结束其会话。'],
+  roles_takes: ['Removes: {roles}.', '将收回：{roles}。'],
   roles_saved: ['{name} has these roles now: {roles}.', '已保存，{name} 的角色：{roles}。'],
   disable: ['Disable', '停用'],
   disable_title: ['Disable {name}?', '停用 {name}？'],
@@ -22,13 +28,13 @@ learn({
   disabled_now: ['{name} is disabled and signed out everywhere.', '{name} 已停用，并已在所有设备上退出。'],
   enable: ['Enable', '启用'],
   enable_title: ['Enable {name}?', '启用 {name}？'],
-  enable_text: ['They can sign in again, with the roles they had.', '对方可以重新登录，并保留原有角色。'],
+  enable_text: ['They can sign in again, with the roles they had.', '该人员可以重新登录，并保留原有角色。'],
   enabled_now: ['{name} can sign in again.', '{name} 可以重新登录了。'],
   end_all_short: ['End all', '全部结束'],
   end_all: ['End all sessions', '结束所有会话'],
   end_everywhere_title: ['End all sessions of {name}?', '结束 {name} 的所有会话？'],
-  end_everywhere_text: ['They are signed out everywhere immediately, and can sign in again.', '对方会立即在所有设备上退出，之后可以重新登录。'],
-  end_all_own: ['These are your own sessions: you will be signed out of this page too.', '这是您自己的会话：本页面也会退出登录。'],
+  end_everywhere_text: ['They are signed out everywhere immediately, and can sign in again.', '该人员将立即在所有设备上退出登录，之后可以重新登录。'],
+  end_all_own: ['These are your own sessions: you will be signed out of this page too.', '这些是您自己的会话，本页面也会退出登录。'],
   ended_all: ['Ended sessions of {name}: {n}.', '已结束 {name} 的 {n} 个会话。'],
 });
 
@@ -42,20 +48,24 @@ export const called = ({ name, employee_id }) => (name ? `\u2068${name}\u2069 ($
 export const named = ({ name, employee_id }) =>
   h('div', {}, h('strong', { dir: 'auto' }, name || employee_id), name && h('small', {}, employee_id));
 
+/** The same as a link to the page of that person. */
+export const namedLink = (person, desk) => h('a', { class: 'to-person', href: aboutPerson('person', person, desk) }, named(person));
+
 /** Roles as tags. */
 export const roleTags = (roles) => roles.map((role) => h('span', { class: 'tag' }, sayOr(role)));
 
 /** Whether the user may change anything here. */
 export const mayChange = (desk) => desk.me.current_role === 'admin';
 
-/** A link to one person in another view. */
+/** A link to a person, or to that person in another view. */
 export function aboutPerson(view, { corp_id, employee_id }, desk) {
   const asked = new URLSearchParams({ employee_id });
   if (corp_id && corp_id !== desk.me.corp_id) asked.set('corp_id', corp_id);
   return `#/${view}?${asked}`;
 }
 
-const path = ({ corp_id, employee_id }) => `/api/admin/employees/${[corp_id, employee_id].map(encodeURIComponent).join('/')}`;
+/** The path of an employee in the API. */
+export const path = ({ corp_id, employee_id }) => `/api/admin/employees/${[corp_id, employee_id].map(encodeURIComponent).join('/')}`;
 
 /** Asks for the new roles of an employee; returns whether they were changed. */
 export async function changeRoles(desk, person) {
@@ -68,6 +78,7 @@ export async function changeRoles(desk, person) {
     body: (values) => ({ corp_id, employee_id, roles: ROLES.filter((role) => values[`role_${role}`]) }),
     title: say('roles_title', { name: called(person) }),
     text: say('roles_text'),
+    review: (values) => roleChange(roles, ROLES.filter((role) => values[`role_${role}`])),
     fields: [h('fieldset', {}, h('legend', {}, say('roles_legend')), ROLES.map(check))],
     action: say('roles_save'),
   });
@@ -75,6 +86,19 @@ export async function changeRoles(desk, person) {
   const held = answer.data.roles.map(sayOr).join(say('comma')) || say('no_role');
   desk.say(say('roles_saved', { name: called(person), roles: held }));
   return true;
+}
+
+/** What a change of roles gives and takes. Giving administration, and taking anything, is dangerous. */
+function roleChange(before, after) {
+  const given = after.filter((role) => !before.includes(role));
+  const taken = before.filter((role) => !after.includes(role));
+  const part = (word, roles) => roles.length > 0 && say(word, { roles: roles.map(sayOr).join(say('comma')) });
+  return {
+    // A role that only applied by default ends with the first assigned one, and so do its sessions.
+    text: [part('roles_gives', given), part('roles_takes', taken), !before.length && after.length > 0 && say('roles_ends')]
+      .filter(Boolean).join(say('space')),
+    danger: given.includes('admin') || taken.length > 0,
+  };
 }
 
 /** Disables or enables an employee; returns whether that was done. */
@@ -100,4 +124,21 @@ export async function endAll(desk, person) {
   });
   if (answer) desk.say(say('ended_all', { name, n: answer.data.ended }));
   return Boolean(answer);
+}
+
+/** The actions on an employee; `reload` is called after a change. */
+export function personActs(desk, person, reload, links = true) {
+  const button = (act, text, run) =>
+    h('button', { class: 'button small', 'data-act': act, onclick: async () => (await run()) && reload() }, text);
+  const { disabled } = person;
+  return h('div', { class: 'row' },
+    mayChange(desk) && [
+      button('roles', say('change_roles'), () => changeRoles(desk, person)),
+      button('end-all', say('end_all'), () => endAll(desk, person)),
+      button(disabled ? 'enable' : 'disable', say(disabled ? 'enable' : 'disable'), () => setDisabled(desk, person, !disabled)),
+    ],
+    links && [
+      h('a', { class: 'link', href: aboutPerson('person', person, desk) }, say('their_page')),
+      h('a', { class: 'link', href: aboutPerson('log', person, desk) }, say('their_log')),
+    ]);
 }

@@ -14,7 +14,11 @@ export class Places {
     this.nav = h('nav', { id: 'views', 'aria-label': say('views') });
     this.leave = () => {};
     this.held = null;
-    this.onHash = () => this.go();
+    this.onHash = () => {
+      // A message belongs to the view that it was said in.
+      desk.status.hush();
+      this.go();
+    };
     this.onUnload = (event) => this.isHeld() && event.preventDefault();
   }
 
@@ -77,7 +81,7 @@ export class Places {
     const inside = this.main.contains(document.activeElement);
     fill(this.main, title);
     this.main.dataset.view = view.id;
-    document.title = `${view.title} · deskpass`;
+    document.title = `${view.title} · ${document.body.dataset.name}`;
     drawNav(this.nav, views, view, this.desk.inbox.unread);
     // The focus moves only after a change of view, or if the focused element was redrawn.
     if (this.shown && (inside || this.shown !== view.id)) {

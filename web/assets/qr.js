@@ -1,29 +1,54 @@
 // The QR code on the screen, and its progress.
 
 import { signInByCode } from './deskpass.js';
+import { dropCode, keepCode, keptCode } from './kept-code.js';
 import { $, countDown, tell } from './page.js';
 import { say } from './words.js';
 
-let stops = [];
-/** The expiry of the code, by the clock of this browser. */
-let good = 0;
+/** A code renews itself for this long after the last sign of a user: a page that everybody left must not go on for ever. */
+const RENEWAL_PERIOD_MS = 15 * 60 * 1000;
+/** How long the page waits after a failed attempt to get a code, or after a code that did not last. */
+const RETRY_PAUSE_MS = 30 * 1000;
+/** Why a code ended before its time, as far as the page has words for it. */
+const REASONS = ['cancelled', 'not_a_member', 'no_role', 'left', 'disabled', 'address_not_allowed'];
 
-/** Shows a new code for a client and follows it; `signedIn` gets the token. */
-export function showCode(client, signedIn) {
+let stops = [];
+/** The last sign of a user at this page. */
+let attendedAt = Date.now();
+/** When the last new code was shown. */
+let shownAt = 0;
+/** Gets the next code, where the last one has expired. */
+let renew = null;
+
+/**
+ * Shows a code for a client and follows it, the one of before a reload if it is still valid, unless `fresh`. `signedIn` gets the
+ * token. An expired code is replaced while a user sees the page; `renewed` is called then.
+ */
+export function showCode(client, { signedIn, renewed = () => {}, fresh = false, quiet = false }) {
   stopCode();
-  become('loading', say('loading'));
-  stops.push(signInByCode(client, (update) => show(update, signedIn)));
+  // Screen readers need not hear that one code has replaced another.
+  become('loading', say(quiet ? 'waiting' : 'loading'));
+  const again = () => {
+    renewed();
+    showCode(client, { signedIn, renewed, fresh: true, quiet: true });
+  };
+  const onChange = (update) => show(update, { client, signedIn, again });
+  const kept = fresh ? null : keptCode(client);
+  shownAt = kept ? 0 : Date.now();
+  stops.push(signInByCode(client, onChange, kept));
 }
 
 /** Stops following. */
 export function stopCode() {
   stops.forEach((stop) => stop());
   stops = [];
+  renew = null;
 }
 
-function show(update, signedIn) {
+function show(update, { client, signedIn, again }) {
   const { status } = update;
   if (status === 'waiting') {
+    keepCode(client, update);
     showPicture(update);
     become(status, say(status));
   } else if (status === 'scanned') {
@@ -31,20 +56,51 @@ function show(update, signedIn) {
     // The signed-in page is needed next: it loads while the user looks at the phone.
     import('./desk.js');
   } else {
-    const word = turnedDown(status) ? 'cancelled' : status;
+    dropCode();
     stopCode();
-    become(status, status === 'failed' ? update.message : say(word));
+    become(status, textFor(update));
+    if (status === 'confirmed') signedIn(update.token);
+    else if (!update.reason) renewSoon(status, again);
   }
-  if (status === 'confirmed') signedIn(update.token);
 }
 
-/** Whether the code ended early after a scan: the user refused, or may not sign in. */
-const turnedDown = (status) => status === 'expired' && $('welcome').dataset.state === 'scanned' && Date.now() < good;
+/** What the page says about a code that has ended. */
+export function textFor({ status, reason, message }) {
+  if (status === 'failed') return message;
+  if (!reason) return say(status);
+  return say(REASONS.includes(reason) ? `code_${reason}` : 'code_refused');
+}
+
+/**
+ * Replaces an expired code at once, and tries again later where there was none. Nobody sees a hidden page: it waits. A code that
+ * expires at once is no use, as in a browser without cookies: then the page must not ask for one after the other.
+ */
+function renewSoon(status, again) {
+  renew = again;
+  const timer = setInterval(renewIfSeen, RETRY_PAUSE_MS);
+  stops.push(() => clearInterval(timer));
+  if (status === 'expired' && Date.now() - shownAt >= RETRY_PAUSE_MS) renewIfSeen();
+}
+
+function renewIfSeen() {
+  const isSeen = document.visibilityState === 'visible' && Date.now() - attendedAt < RENEWAL_PERIOD_MS;
+  if (renew && isSeen) renew();
+}
+
+function attend() {
+  attendedAt = Date.now();
+}
+
+['pointerdown', 'keydown'].forEach((name) => window.addEventListener(name, attend, { capture: true, passive: true }));
+document.addEventListener('visibilitychange', () => {
+  if (document.visibilityState !== 'visible') return;
+  attend();
+  renewIfSeen();
+});
 
 function showPicture({ qrcode_png_base64, qrcode_url, expires_in }) {
   $('qr').src = `data:image/png;base64,${qrcode_png_base64}`;
   $('qr').alt = say('qr_alt');
-  good = Date.now() + expires_in * 1000;
   stops.push(countDown(expires_in, () => {}));
   offerSimulator(qrcode_url);
 }

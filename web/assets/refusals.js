@@ -4,7 +4,7 @@ import { problems } from './dialog.js';
 import { language, learn, say } from './words.js';
 
 const [REFUSED, TOO_OFTEN, NO_PASSWORD, TOO_MANY] = [1003, 1006, 1012, 1013];
-const REASONS = ['platform_works', 'password_off', 'setup_code', 'not_an_agent', 'not_proven', 'recent_sign_in_needed', 'disabled'];
+const REASONS = ['platform_works', 'password_off', 'setup_code', 'not_an_agent', 'not_proven', 'recent_sign_in_needed'];
 
 learn({
   why_no_password: [
@@ -20,10 +20,10 @@ learn({
     '密码登录已关闭，请使用企业微信登录。',
   ],
   why_setup_code: [
-    'The setup code is invalid or expired. Check the ID and the code, or ask your administrator for a new one.',
-    '设置码无效或已失效，请核对员工编号和设置码，或向管理员重新索取。',
+    'The setup code is invalid or expired. Check your employee ID and the code, or ask your administrator for a new one.',
+    '设置码无效或已过期，请核对企业微信账号和设置码，或向管理员重新索取。',
   ],
-  why_not_an_agent: ['Only agents have a password and an authenticator here.', '只有坐席才有密码和身份验证器。'],
+  why_not_an_agent: ['Only agents have a password here.', '只有坐席才有密码。'],
   why_not_proven: [
     'The first password has to be set in a session that began with WeCom: sign out, sign in with WeCom, and come back here.',
     '首次设置密码需通过企业微信登录：请退出后使用企业微信重新登录，再回到这里。',
@@ -32,7 +32,6 @@ learn({
     'The first password has to be set within 5 minutes of signing in with WeCom. Sign in again, or ask an administrator for a setup code.',
     '首次设置密码需在通过企业微信登录后 5 分钟内完成。请重新登录，或向管理员索取设置码。',
   ],
-  why_disabled: ['Your account is disabled. Contact your administrator.', '您的账号已停用，请联系管理员。'],
   why_locked: [
     'Locked after too many failed attempts. Ask your administrator to unlock it; signing in with WeCom still works.',
     '错误次数过多，已被锁定，请联系管理员解锁；仍可使用企业微信登录。',

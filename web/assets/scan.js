@@ -3,14 +3,16 @@
 import { ask, end, isOver, send, takeSecret, finalRefusal } from './ask.js';
 import { post } from './deskpass.js';
 import { $, known, open, tab, tell } from './page.js';
+import { followOutcome, stopFollowing } from './scan-outcome.js';
 import { language, say } from './words.js';
 
 async function look() {
+  stopFollowing();
   const confirm = takeSecret('confirm');
   if (!confirm) return;
   const answer = await post('/api/auth/scan/request', { confirm });
   if (answer.code === 0) question(confirm, answer.data);
-  else refused(answer, (text) => end({ title: say('trouble'), text, again: look }));
+  else await refused(answer, confirm, (text) => end({ title: say('trouble'), text, again: look }));
 }
 
 function question(confirm, asked) {
@@ -21,9 +23,7 @@ function question(confirm, asked) {
   $('warning').hidden = asked.same_network !== false;
   $('opened-by-page').hidden = $('sure-line').hidden = !asked.opened_by_page;
   $('unlocated').hidden = typeof asked.same_network === 'boolean';
-  const done = { title: say('scan_done'), text: say('close'), good: true };
-  const cancelled = { title: say('scan_cancelled'), text: say('cancelled_text') };
-  $('confirm').onclick = () => answerWith('confirm', confirm, done);
+  $('confirm').onclick = () => answerWith('confirm', confirm, () => followOutcome(confirm, true));
   $('cancel').onclick = () => answerWith('cancel', confirm, cancelled);
   const name = asked.name || asked.employee_id;
   ask({
@@ -37,23 +37,31 @@ function question(confirm, asked) {
   });
 }
 
-async function answerWith(verb, confirm, ending) {
-  const answer = await send(`/api/auth/scan/${verb}`, { confirm });
-  if (answer.code !== 0) {
-    refused(answer, (text) => tell('refusal', text));
-    return;
-  }
+function cancelled() {
   tab.drop('confirm');
-  end(ending);
+  end({ title: say('scan_cancelled'), text: say('cancelled_text') });
 }
 
-function refused(answer, otherwise) {
+async function answerWith(verb, confirm, next) {
+  const answer = await send(`/api/auth/scan/${verb}`, { confirm });
+  if (answer.code !== 0) {
+    await refused(answer, confirm, (text) => tell('refusal', text));
+    return;
+  }
+  next();
+}
+
+async function refused(answer, confirm, otherwise) {
   const away = finalRefusal(answer);
   if (away) {
     tab.drop('confirm');
     end(away);
-  } else if (isOver(answer)) over();
-  else otherwise(answer.message);
+  } else if (!isOver(answer)) {
+    otherwise(answer.message);
+  } else if (!(await followOutcome(confirm, false))) {
+    // It was not confirmed before either, by a press whose response was lost or before a reload.
+    over();
+  }
 }
 
 function over() {

@@ -14,7 +14,6 @@ learn({
   ],
   again_go: ['Sign in again', '重新登录'],
   again_renew: ['New code', '刷新二维码'],
-  again_expired: ['This code has expired, or was refused on the phone', '二维码已过期，或已在手机上被拒绝'],
   again_other_person: [
     'Another person confirmed on the phone. Scan with your own WeCom account.',
     '手机上确认的是其他人，请使用您本人的企业微信扫码。',
@@ -25,7 +24,7 @@ learn({
   ],
   again_not_ended: [
     'You signed in again, but the previous session could not be ended. End it in the list of your sessions.',
-    '您已重新登录，但之前的登录未能结束，请在登录列表中将其结束。',
+    '您已重新登录，但之前的会话未能结束，请在会话列表中将其结束。',
   ],
   again_simulated: ['Open the simulated phone', '打开模拟手机'],
   again_has_code: ['I have a setup code from an administrator', '我有管理员提供的设置码'],

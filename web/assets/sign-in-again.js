@@ -3,7 +3,7 @@
 import { me, signInByCode, signOut, startOAuth, switchRole } from './deskpass.js';
 import { fill, h } from './dom.js';
 import { inWeCom, leave, onPhone, tab } from './page.js';
-import { masked, simulatedPhone } from './qr.js';
+import { masked, simulatedPhone, textFor } from './qr.js';
 import './sign-in-again-words.js';
 import { say } from './words.js';
 
@@ -15,9 +15,10 @@ export const needsSignIn = ({ code, data }) => code === REFUSED && Boolean(data)
 
 /**
  * Asks the user to sign in again, and moves the page to the new session. Resolves to `{ renewed: true }`, to `{ setupCode }`
- * where `takesCode` allows an administrator's code instead, or to null when the user cancels.
+ * where `takesCode` allows an administrator's code instead, or to null when the user cancels. Where the user leaves the page for
+ * the platform, `resume` names what the page continues with afterwards.
  */
-export function signInAgain(desk, { takesCode = false } = {}) {
+export function signInAgain(desk, { takesCode = false, resume = '' } = {}) {
   return new Promise((resolve) => {
     const before = document.activeElement;
     let stop = () => {};
@@ -28,7 +29,7 @@ export function signInAgain(desk, { takesCode = false } = {}) {
       if (before && before.isConnected) before.focus();
       resolve(outcome);
     };
-    const byPhone = inWeCom || onPhone ? throughPlatform(desk) : byCode(desk, () => close({ renewed: true }));
+    const byPhone = inWeCom || onPhone ? throughPlatform(desk, resume) : byCode(desk, () => close({ renewed: true }));
     stop = byPhone.stop;
     const cancel = h('button', { class: 'button', type: 'button', 'data-act': 'cancel' }, say('cancel'));
     cancel.onclick = () => close(null);
@@ -81,7 +82,7 @@ function byCode(desk, renewed) {
       else renewed();
     } else {
       settle();
-      become(status, status === 'failed' ? update.message : say('again_expired'));
+      become(status, textFor(update));
     }
   };
   const stop = () => {
@@ -100,13 +101,13 @@ function byCode(desk, renewed) {
 }
 
 /** A phone cannot scan its own screen: the user goes to the platform and returns, and `resumed` continues. */
-function throughPlatform(desk) {
+function throughPlatform(desk, resume) {
   const refusal = h('p', { class: 'refusal', role: 'alert', hidden: true });
   const go = h('button', { class: 'button main', id: 'again-here', type: 'button' }, say('again_go'));
   go.onclick = async () => {
     go.disabled = true;
     const answer = await startOAuth(inWeCom ? 'client' : 'web');
-    if (answer.code === 0) setOut(desk, answer.data.authorize_url);
+    if (answer.code === 0) setOut(desk, answer.data.authorize_url, resume);
     else fill(refusal, answer.message).hidden = false;
     go.disabled = false;
   };
@@ -114,8 +115,9 @@ function throughPlatform(desk) {
 }
 
 /** Leaves for the platform, and stores the user, the place and the time for the return. */
-function setOut({ token, me: { employee_id, corp_id, current_role } }, address) {
-  tab.set('again', JSON.stringify({ token, employee_id, corp_id, current_role, hash: location.hash, at: Date.now() }));
+function setOut({ token, me: { employee_id, corp_id, current_role } }, address, resume) {
+  const kept = { token, employee_id, corp_id, current_role, hash: location.hash, at: Date.now(), resume };
+  tab.set('again', JSON.stringify(kept));
   leave(address, (url) => location.assign(url));
 }
 
@@ -179,7 +181,10 @@ export async function resumed(token) {
   if (String(kept.hash).startsWith('#/')) history.replaceState(null, '', kept.hash);
   if (kept.token === token) return { token };
   const { person, why } = await samePerson(token, kept, 'again_other_came');
-  if (person) return { token, why: (await hasEnded(kept.token)) ? '' : say('again_not_ended') };
+  if (person) {
+    tab.set('resume', kept.resume || '');
+    return { token, why: (await hasEnded(kept.token)) ? '' : say('again_not_ended') };
+  }
   await hasEnded(token);
   return { token: kept.token, why };
 }

@@ -1,13 +1,16 @@
 // The sign-in page: shows the result from the address, offers the sign-in methods, and opens the signed-in page.
 
-import { get, post, startOAuth, takeFragment, tradeTicket } from './deskpass.js';
+import { post, returnFromPlatform, startOAuth, takeFragment, tradeTicket } from './deskpass.js';
+import { dropCode, keptCode } from './kept-code.js';
+import { notice } from './notice.js';
+import { offerOtherTab, withdrawOtherTab } from './other-tab.js';
+import { lookForOutage } from './outage.js';
 import { $, explain, inWeCom, known, leave, onPhone, open, show, tab, tell } from './page.js';
 import { showCode, stopCode } from './qr.js';
 import { say } from './words.js';
 
 const client = known(location.pathname.split('/')[1]);
 const REFUSED = 1003;
-const DOWN = ['unreachable', 'suspended', 'refused'];
 /** How long a user who left to sign in again may be away. */
 const AWAY = 10 * 60 * 1000;
 /** The page behind the sign-in, once a user is signed in; and the number of attempts, since only the last one counts. */
@@ -25,19 +28,16 @@ async function arrive() {
     history.replaceState(null, '', location.pathname);
     await stay({ text: say('again_not') });
   } else if (query.has('code') && query.has('state')) {
-    const pass = new URLSearchParams({ code: query.get('code'), state: query.get('state') });
-    location.replace(`/api/auth/oauth2/callback?${pass}`);
+    returnFromPlatform();
   } else if (fragment.has('ticket')) {
     await trade(fragment.get('ticket'));
   } else if (fragment.has('bind_ticket')) {
     askWho(fragment.get('bind_ticket'), fragment.get('scanned') === '1');
   } else if (fragment.has('error')) {
-    await stay(explain(fragment));
-  } else if (query.has('state')) {
-    // The platform reports a refusal by the user as a state without a code.
-    history.replaceState(null, '', location.pathname);
+    await stay({ ...explain(fragment), again: tryAgain });
+  } else if (returnFromPlatform() === 'denied') {
     isOwnAnswer(query);
-    await stay(explain(new URLSearchParams('error=denied')));
+    await stay({ ...explain(new URLSearchParams('error=denied')), again: tryAgain });
   } else if (tab.get('token')) {
     show('loading');
     await signedIn(tab.get('token'));
@@ -50,9 +50,9 @@ async function arrive() {
 
 async function trade(ticket) {
   const answer = await tradeTicket(ticket);
-  if (answer.code !== 0) await stay({ text: answer.message });
+  if (answer.code !== 0) await stay({ text: answer.message, again: tryAgain });
   else if (answer.data.token) await takeOver(answer.data.token);
-  else await stay({ text: say('ticket_gone') });
+  else await stay({ text: say('ticket_gone'), again: tryAgain });
 }
 
 /** Takes a new session, perhaps of a user who signed in again to continue; then a session of another user does not count. */
@@ -114,6 +114,8 @@ async function signedIn(token, next = {}) {
   if (tab.get('token') !== token) tab.drop('me');
   tab.set('token', token);
   tab.drop('went');
+  dropCode();
+  withdrawOtherTab();
   notice(next);
   if (desk) desk.close();
   desk = null;
@@ -143,6 +145,7 @@ function signedOut(why) {
   desk = null;
   tab.drop('token');
   tab.drop('me');
+  tab.drop('messages');
   tab.drop('again');
   // A user who signed out must not be signed in again at once.
   tab.set('went', '1');
@@ -152,27 +155,16 @@ function signedOut(why) {
 function welcome(why = {}) {
   notice(why);
   show('welcome');
-  if ($('code').open && !inWeCom) showCode(client, signedIn);
-  lookForPlatform(why);
+  if ($('code').open && !inWeCom) follow();
+  offerOtherTab(signedIn);
+  lookForOutage(client, why, tryAgain);
 }
 
-/** Says early that scanning is useless during an outage, and what agents can do instead. */
-async function lookForPlatform(why) {
-  const came = why.word === 'platform_unavailable';
-  document.body.classList.toggle('platform-down', came);
-  const { data } = await get('/api/ready');
-  const down = Boolean(data && data.dependencies && DOWN.includes(data.dependencies.platform));
-  document.body.classList.toggle('platform-down', came || down);
-  if (down && !why.text) notice(explain(new URLSearchParams('error=platform_unavailable')));
-}
+/** Shows a QR code: after a reload the same one, unless a `fresh` one is wanted. */
+const follow = (fresh = false) => showCode(client, { signedIn, fresh, renewed: () => lookForOutage(client, {}, tryAgain) });
 
-function notice({ title = '', text = '', ref = '' }) {
-  tell('notice-title', title);
-  tell('notice-text', text);
-  tell('notice-ref', ref);
-  $('notice').hidden = !text;
-  $('notice').classList.toggle('bad', Boolean(title));
-}
+/** After a failed sign-in through the platform: the same again. */
+const tryAgain = () => goToPlatform($('try-again'), inWeCom ? 'client' : 'web');
 
 /** Goes to the platform and returns to this page. */
 async function goToPlatform(button, mode) {
@@ -180,7 +172,7 @@ async function goToPlatform(button, mode) {
   tab.set('went', '1');
   const answer = await startOAuth(mode);
   if (answer.code === 0) leave(answer.data.authorize_url, (url) => location.assign(url));
-  else notice({ title: say('trouble'), text: firstProblem(answer) });
+  else notice({ title: say('trouble'), text: firstProblem(answer), again: tryAgain });
   button.disabled = false;
 }
 
@@ -196,6 +188,7 @@ function askWho(proof, scanned) {
   if (desk) desk.close();
   desk = null;
   stopCode();
+  withdrawOtherTab();
   notice({});
   tell('bind-scan', next);
   show('bind');
@@ -220,6 +213,7 @@ async function askPassword() {
   $('by-password').disabled = true;
   const { showPassword } = await loaded(() => import('./password.js'));
   stopCode();
+  withdrawOtherTab();
   notice({});
   await showPassword($('password'), { signedIn, back: () => welcome() });
   $('by-password').disabled = false;
@@ -233,7 +227,7 @@ function dress() {
   $('by-password').onclick = askPassword;
   $('renew').onclick = () => {
     $('welcome-title').focus();
-    showCode(client, signedIn);
+    follow(true);
   };
   window.addEventListener('online', goOn);
   offerCode();
@@ -242,14 +236,14 @@ function dress() {
 /** Retries what failed without a network once the network is back. */
 function goOn() {
   if (document.body.dataset.view === 'trouble') $('again').click();
-  else if (document.body.dataset.view === 'welcome' && $('welcome').dataset.state === 'failed') showCode(client, signedIn);
+  else if (document.body.dataset.view === 'welcome' && $('welcome').dataset.state === 'failed') follow();
 }
 
-/** A phone cannot scan its own screen: there the code is for another phone, and shown on request. */
+/** A phone cannot scan its own screen: there the code is for another phone, and shown on request, or again after a reload. */
 function offerCode() {
   const code = $('code');
-  if (inWeCom || onPhone) code.open = false;
-  if (onPhone) code.ontoggle = () => (code.open ? showCode(client, signedIn) : stopCode());
+  if (inWeCom || (onPhone && !keptCode(client))) code.open = false;
+  if (onPhone) code.ontoggle = () => (code.open ? follow() : stopCode());
 }
 
 dress();

@@ -5,7 +5,7 @@ import { h } from './dom.js';
 import { anyChoice, filters, typed } from './filters.js';
 import { deviceName, listing, moment, panel } from './listing.js';
 import { wordFor } from './login-words.js';
-import { called, endAll, mayChange, named, ROLES } from './person.js';
+import { called, endAll, mayChange, namedLink, ROLES } from './person.js';
 import { learn, say, sayOr } from './words.js';
 
 learn({
@@ -15,8 +15,8 @@ learn({
   this_session: ['this session', '当前会话'],
   end_one: ['End', '结束'],
   end_one_title: ['End this session of {name}?', '结束 {name} 的这个会话？'],
-  end_one_text: ['{device} is signed out immediately. The user can sign in again.', '{device}：会立即退出登录，之后可以重新登录。'],
-  ended_session: ['That session of {name} has ended.', '已结束 {name} 的该会话。'],
+  end_one_text: ['{device} is signed out immediately. The user can sign in again.', '{device} 将立即退出登录，之后可以重新登录。'],
+  ended_session: ['The session of {name} has ended.', '已结束 {name} 的该会话。'],
   no_sessions: ['No sessions match.', '没有符合条件的在线会话。'],
   acts_on: ['Actions', '操作'],
 });
@@ -38,15 +38,15 @@ export function show(desk, place) {
   };
   const list = listing({
     label: say('view_signed_in'), load, empty: say('no_sessions'), id: ({ id }) => id,
-    columns: columns(desk, () => list.reload()),
+    columns: [{ title: say('person'), cell: (session) => namedLink(session, desk) }, ...sessionColumns(desk, () => list.reload())],
   });
   const again = h('button', { class: 'button small', 'data-act': 'reload', onclick: () => list.reload() }, say('refresh'));
   place.append(panel(say('sessions_title'), { id: 'sessions', aside: again }, form, list));
 }
 
-function columns(desk, reload) {
+/** The columns of sessions, without their person. */
+export function sessionColumns(desk, reload) {
   const all = [
-    { title: say('person'), cell: named },
     { title: say('device'), cell: ({ device, ip_address }) => h('div', {},
       deviceName(device), ip_address && h('small', {}, ip_address)) },
     { title: say('active_role'), cell: ({ current_role, current }) => h('div', {},

@@ -3,14 +3,14 @@
 import { tab } from './page.js';
 
 const REASONS = ['role_taken_away', 'address_not_allowed'];
-const UNKNOWN_USER = { employee_id: '', name: '', department: '', roles: [], login_source: '' };
+const UNKNOWN_USER = { employee_id: '', corp_id: '', name: '', department: '', roles: [], login_source: '' };
 
 /** The reason why the active role may not be used here, from a response; empty when there is none. */
 export const whySuspended = ({ code, data }) => (code !== 0 && data && REASONS.includes(data.reason) ? data.reason : '');
 
 /** Keeps the user for as long as the tab lasts: the service does not say while a session is suspended. None of it is secret. */
-export function remember({ employee_id, name, roles }) {
-  if (employee_id) tab.set('me', JSON.stringify({ employee_id, name, roles }));
+export function remember({ employee_id, corp_id, name, roles }) {
+  if (employee_id) tab.set('me', JSON.stringify({ employee_id, corp_id, name, roles }));
 }
 
 /** The user as last stored in this tab. */

@@ -7,6 +7,7 @@ import { say } from './words.js';
 const MODULES = {
   overview: () => import('./overview.js'),
   people: () => import('./people.js'),
+  person: () => import('./person-page.js'),
   agents: () => import('./agents.js'),
   signed_in: () => import('./signed-in.js'),
   log: () => import('./log.js'),
@@ -21,16 +22,22 @@ const MODULES = {
 };
 
 const OWN = ['account', 'security'];
-const READING = ['people', 'signed_in', 'log', 'access'];
-const ALL = ['overview', 'people', 'agents', 'signed_in', 'log', 'access', 'networks', 'keys', 'links'];
-/** The views of the administration for each role. */
+/** The views of the administration for each role, `person` without a link of its own. */
+const READING = ['people', 'person', 'signed_in', 'access', 'log'];
+const ALL = ['overview', 'people', 'person', 'agents', 'signed_in', 'links', 'access', 'networks', 'keys', 'log'];
 const SEEN = { admin: ALL, security: ['overview', ...READING], supervisor: READING };
+/** The groups of the navigation; only the administration has enough views to need them. */
+const GROUPS = {
+  people: 'people', agents: 'people', signed_in: 'people', links: 'people', access: 'rules', networks: 'rules', keys: 'rules',
+  log: 'records', account: 'own', security: 'own', person: 'hidden',
+};
 
 /** The views of a client for the active role, in order. */
 export const viewsOf = ({ client, me, suspended }) =>
   (suspended ? ['wrong_role', 'security'] : idsOf(client, me.current_role)).map((id) => ({
     id,
     title: say(`view_${id}`),
+    group: client === 'itadmin' && GROUPS[id],
     load: MODULES[id],
   }));
 

@@ -2,9 +2,11 @@
 
 use std::process::Command;
 use std::sync::Arc;
+use std::time::Duration;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use serde_json::json;
+use tokio::time::sleep;
 
 use super::{Run, version};
 use crate::backends::{Backends, SharedBackend};
@@ -31,6 +33,9 @@ const CONNECTION_LIMITS: [(&str, &str); 3] = [
 const RESERVED_FILES: usize = 256;
 /// One of this many sessions is ended.
 const ENDED_EVERY: usize = 10;
+/// How often, and at which interval, two nodes that have just started are asked whether they know each other.
+const MAX_INTRODUCTIONS: usize = 20;
+const INTRODUCTION_INTERVAL: Duration = Duration::from_millis(100);
 /// The close code of a socket whose session has ended.
 const SIGNED_OUT: u16 = 4401;
 
@@ -107,6 +112,7 @@ impl Run<'_> {
         let name = format!("{} sockets at another node", grouped(count));
         let scenario = SocketScenario { name, tokens, key, told: &here, promised: false };
         let mut pool = self.open(&scenario, &there).await?;
+        scenario.nodes_know_each_other(&mut pool).await?;
         self.message_one(&scenario, &mut pool).await?;
         self.message_all(&scenario, &mut pool, &there).await?;
         self.end_some(&scenario, pool).await?;
@@ -225,6 +231,21 @@ impl SocketScenario<'_> {
         let content =
             json!({ "title": "Your laptop is ready", "text": "It waits for you at the desk on the second floor." });
         message(&self.key, &json!({ "to": to, "msg_type": "byod_card", "content": content }).to_string())
+    }
+
+    /// Sends messages until the node that accepts them counts the socket on the other node.
+    async fn nodes_know_each_other(&self, pool: &mut SocketPool) -> Result<(), BenchError> {
+        let request = self.message(&json!({ "employee_id": employee(0) }));
+        let mut service = Connection::open(self.told.address).await?;
+        for _ in 0..MAX_INTRODUCTIONS {
+            let (answer, heard) = tokio::join!(service.exchange(&request), pool.all(Received::Message, 1));
+            heard?;
+            if delivered(answer?, 1).is_ok() {
+                return Ok(());
+            }
+            sleep(INTRODUCTION_INTERVAL).await;
+        }
+        Err("the nodes do not count each other's sockets".into())
     }
 
     /// Sends a message to all `count` sockets; returns the seconds until the last one received it.

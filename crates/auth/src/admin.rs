@@ -31,20 +31,22 @@ pub struct Administrator<'a> {
     /// The session of the administrator, which must still be valid when a change commits.
     acting: Option<TokenHolder>,
     visitor: ClientInfo,
+    /// Whether the operator keeps the last administrator.
+    keeps_last_admin: bool,
 }
 
 impl Auth {
     /// The operator on the machine's command line, who has no name and all permissions.
     #[must_use]
     pub fn operator(&self) -> Administrator<'_> {
-        Administrator { auth: self, who: None, acting: None, visitor: ClientInfo::operator() }
+        Administrator { auth: self, who: None, acting: None, visitor: ClientInfo::operator(), keeps_last_admin: false }
     }
 
     /// A signed-in user whose active role permits administration.
     #[must_use]
     pub fn administrator(&self, caller: &ActiveUser, visitor: ClientInfo) -> Administrator<'_> {
         let (who, acting) = (caller.0.session().employee.clone(), caller.0.clone());
-        Administrator { auth: self, who: Some(who), acting: Some(acting), visitor }
+        Administrator { auth: self, who: Some(who), acting: Some(acting), visitor, keeps_last_admin: true }
     }
 
     /// Turns a token holder into an active user for an administrative request. A refusal is logged.
@@ -70,6 +72,12 @@ impl Auth {
 }
 
 impl Administrator<'_> {
+    /// The operator, who has not confirmed that the last administrator of the home corporation may go.
+    #[must_use]
+    pub fn keeping_last_admin(self) -> Self {
+        Self { keeps_last_admin: true, ..self }
+    }
+
     /// The author of a change: the operator, or a session in which the administrator role is active when the change commits.
     fn author(&self) -> ChangeAuthor {
         let now = self.auth.clock.now();
@@ -91,14 +99,19 @@ impl Administrator<'_> {
         if now.session().current_role == Role::Admin { Ok(()) } else { self.refuse(Refusal::NotPermitted).await }
     }
 
-    /// Whether the caller may remove the last administrator of the employee's corporation: the caller can appoint another.
+    /// Whether the caller may remove the last administrator of the employee's corporation: the caller can appoint another, and an
+    /// operator has confirmed it for the home corporation.
     fn may_remove_last_admin(&self, employee: &EmployeeKey) -> bool {
         let at_home = |who: &EmployeeKey| who.corp() == self.auth.policy.home_corp.as_str();
-        self.who.as_ref().is_none_or(|who| at_home(who) && !at_home(employee))
+        match &self.who {
+            None => !self.keeps_last_admin || !at_home(employee),
+            Some(who) => at_home(who) && !at_home(employee),
+        }
     }
 
     fn entry(&self, event: AuditEvent, about: &EmployeeKey, detail: impl Into<String>) -> Result<LogEntry, NoEntropy> {
-        tracing::debug!(event = event.name(), ?about, by = ?self.who, "administrative change");
+        let by = self.who.as_ref().map(tracing::field::display);
+        tracing::debug!(event = event.name(), %about, by, "administrative change");
         let plain = self.auth.plain_entry(event, about, self.auth.clock.now(), &self.visitor)?;
         Ok(LogEntry { actor: self.who.clone(), detail: detail.into(), ..plain })
     }

@@ -132,7 +132,7 @@ impl Auth {
             return Err(Refusal::NotAMember.into());
         };
         if who.key != login.employee {
-            tracing::info!(named = ?login.employee, is = ?who.key, "sign-in refused: the code belongs to another person");
+            tracing::info!(employee = %login.employee, code_of = %who.key, "the code belongs to another person");
             return Err(Refusal::CodeOfAnotherPerson.into());
         }
         self.update_person(&who).await?;
@@ -140,6 +140,11 @@ impl Auth {
         let (employee, method, proof) = (&who.key, LoginMethod::Oauth2, SignInProof::of(&who));
         let (source, visitor) = (Some(LoginSource::ItAgent), &login.visitor);
         self.sign_in(SignInRequest { employee, role: None, method, proof, source, visitor }).await
+    }
+
+    /// Whether agents can sign in with a password at the moment.
+    pub async fn accepts_passwords(&self) -> bool {
+        self.require_passwords_enabled().await.is_ok()
     }
 
     /// Requires that passwords are accepted at the moment. The service checks the platform itself; the request has no say.
@@ -201,6 +206,6 @@ impl Auth {
 
     /// The employee's agent record, if it is enabled.
     pub(crate) async fn enabled_agent(&self, employee: &EmployeeKey) -> Result<Option<Agent>, Error> {
-        Ok(self.store.agent(employee.clone()).await?.filter(|agent| !agent.disabled))
+        Ok(self.store.agent(employee.clone()).await?.filter(|agent| !(agent.disabled || agent.device_only)))
     }
 }

@@ -154,7 +154,7 @@ impl Auth {
     fn summary_entry(&self, summary: &Summary) -> Result<LogEntry, Error> {
         let from = summary.only_address().unwrap_or(OTHER_ADDRESSES);
         let address = ClientAddress { logged: from, decided: from, peer: from };
-        let visitor = ClientInfo { address, user_agent: UserAgent::default() };
+        let visitor = ClientInfo { address, user_agent: UserAgent::default(), reference: None };
         let anonymous = self.deployment_key();
         let plain = self.plain_entry(AuditEvent::RefusalsSummarised, &anonymous, self.clock.now(), &visitor)?;
         Ok(LogEntry { detail: summary.detail(), ..plain })

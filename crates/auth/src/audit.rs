@@ -114,7 +114,7 @@ impl Auth {
     }
 
     pub(crate) async fn record_refusal(&self, attempt: Attempt<'_>, refusal: &Refusal) -> Result<(), Error> {
-        let RefusalInfo { reason, audited, .. } = refusal.info();
+        let RefusalInfo { logged: reason, audited, .. } = refusal.info();
         if !audited {
             return Ok(());
         }
@@ -133,7 +133,7 @@ impl Auth {
         }
         let anonymous = self.deployment_key();
         let plain = self.plain_entry(refused, who.unwrap_or(&anonymous), self.clock.now(), visitor)?;
-        tracing::debug!(event = refused.name(), reason, employee = ?plain.about, "sign-in refused");
+        log_refusal(attempt, reason, &detail(refusal));
         let entry = LogEntry { method, source, reason: Some(reason), detail: detail(refusal), ..plain };
         self.store.record(entry).await?;
         if refused == AuditEvent::SignInRefused {
@@ -141,6 +141,21 @@ impl Auth {
         }
         Ok(())
     }
+}
+
+/// Writes the line of a refusal to the service log. Refusals that are only counted have none: any client can cause them.
+fn log_refusal(Attempt { refused, who, claimed, method, visitor, .. }: Attempt<'_>, reason: &str, detail: &str) {
+    tracing::info!(
+        event = refused.name(),
+        reason,
+        employee = who.map(tracing::field::display),
+        claimed = claimed.then_some(true),
+        method = method.map(LoginMethod::name),
+        address = %visitor.address.decided,
+        reference = visitor.reference.map(tracing::field::display),
+        detail = Some(detail).filter(|detail| !detail.is_empty()),
+        "refused"
+    );
 }
 
 /// The detail column of a refusal.

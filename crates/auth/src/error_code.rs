@@ -18,24 +18,24 @@ impl ErrorCode {
     #[rustfmt::skip]
     pub const ALL: &'static [Self] = &[
         row(1001, 401, "the token is missing or not valid", "缺少令牌，或令牌无效").with_reason(),
-        row(1002, 400, "the request is not valid; `fields` names each invalid field", "请求无法识别；fields 逐一说明有误的字段"),
-        row(1003, 403, "the operation is not allowed; `reason` says why", "无权操作，或该人员不可操作；reason 说明原因").with_reason(),
+        row(1002, 400, "the request is not valid; `fields` names each invalid field", "请求不正确；fields 逐一说明有误的字段"),
+        row(1003, 403, "the operation is not allowed; `reason` says why", "不允许该操作；reason 说明原因").with_reason(),
         row(1004, 404, "the requested object does not exist", "对象不存在"),
-        row(1005, 500, "internal error; the log has details under the reference in the message", "出现故障；可凭提示中的参考编号查日志"),
+        row(1005, 500, "internal error; the log has details under the reference in the message", "内部错误；可凭错误信息中的参考编号查询日志"),
         row(1006, 429, "too many requests; try again after `Retry-After` seconds", "请求过于频繁；请在 Retry-After 秒后重试"),
         row(1007, 403, "a fresh one-time password is needed in `X-OTP-Code`", "需要在 X-OTP-Code 中提供新的一次性密码"),
         row(1008, 401, "the one-time password is wrong or was already used", "一次性密码错误或已使用"),
-        row(1009, 403, "no one-time-password device is bound", "尚未绑定一次性密码设备"),
-        row(1010, 409, "a one-time-password device is already bound", "已绑定一次性密码设备"),
-        row(1011, 401, "the employee id or the password is wrong", "员工编号或密码错误"),
+        row(1009, 403, "no authenticator is bound", "尚未绑定身份验证器"),
+        row(1010, 409, "an authenticator is already bound", "已绑定身份验证器"),
+        row(1011, 401, "the employee id or the password is wrong", "企业微信账号或密码错误"),
         row(1012, 403, "no password has been set", "尚未设置密码"),
         row(1013, 429, "locked after too many wrong attempts; try again after `Retry-After` seconds", "错误次数过多已锁定；请在 Retry-After 秒后重试").with_reason(),
         row(1014, 400, "the password is too weak; `fields` says why", "密码强度不足；fields 说明原因"),
         row(1015, 400, "changing the password requires the old one", "修改密码需要提供旧密码"),
         row(1016, 403, "the old password is wrong", "旧密码错误"),
-        row(1017, 403, "the active role may not be used from this address", "当前角色不可从此地址使用").with_reason(),
+        row(1017, 403, "the active role may not be used from this address", "当前角色不能从此地址使用").with_reason(),
         row(1018, 403, "development mode is off", "开发模式未开启"),
-        row(1019, 409, "conflict with the current state: already used, or already exists", "已被使用，或已存在").with_reason(),
+        row(1019, 409, "conflict with the current state: already used, or already exists", "与当前状态冲突：已被使用，或已存在").with_reason(),
     ];
 
     /// The code with this number.

@@ -1,13 +1,17 @@
-//! Notices through the platform: to agents about their credentials, and to administrators about disowned sign-ins.
+//! Notices through the platform: to agents about their credentials, and to administrators about disowned sign-ins and about devices of
+//! people whom the platform cannot reach.
 
 use std::time::Duration;
 
 use deskpass_core::{ClientInfo, EmployeeKey, NoEntropy, Timestamp};
-use deskpass_store::{Notice, NoticeSubject};
+use deskpass_store::{Notice, NoticeSubject, SignInReference};
 use deskpass_wecom::errcode::is_permanent_for_message;
 
 use crate::sweep::CLOCK_SET_GRACE;
 use crate::{Auth, Error};
+
+/// The maximum number of administrators who get a notice about one event.
+pub(crate) const MAX_NOTIFIED_ADMINS: usize = 20;
 
 /// The lease of a notice that a node delivers, and the first pause after a failed attempt.
 const NOTICE_RETRY_PAUSE: Duration = Duration::from_mins(1);
@@ -33,6 +37,27 @@ impl Auth {
         Ok(Notice { id, employee, subject, address, user_agent, at, about: None, tries: 0 })
     }
 
+    /// The notices for administrators of the home corporation about a new device: none, unless its owner is of another corporation and
+    /// gets no notice.
+    pub(crate) async fn admin_notices_of_device(
+        &self,
+        owner: &EmployeeKey,
+        at: Timestamp,
+        visitor: &ClientInfo,
+    ) -> Result<Vec<Notice>, Error> {
+        let home = self.policy.home_corp.as_str();
+        if owner.corp() == home {
+            return Ok(Vec::new());
+        }
+        let who = format!("{}/{}", owner.corp(), owner.id());
+        let told = self.store.administrators(home.to_owned(), owner.clone(), MAX_NOTIFIED_ADMINS).await?;
+        let notice = |admin: &EmployeeKey| -> Result<Notice, Error> {
+            let notice = self.new_notice(admin, NoticeSubject::PartnerDeviceBound, at, visitor)?;
+            Ok(Notice { about: Some(SignInReference { who: who.clone(), at }), ..notice })
+        };
+        told.iter().map(notice).collect()
+    }
+
     /// Delivers the notices that are due, with the text from `write`; returns how many were claimed, delivered or not.
     pub async fn deliver_notices(&self, write: impl Fn(&Notice) -> String) -> Result<usize, Error> {
         let now = self.clock.now();
@@ -54,21 +79,21 @@ impl Auth {
     async fn try_deliver(&self, notice: &Notice, text: String) -> bool {
         let employee = &notice.employee;
         if *employee.corp() != *self.policy.home_corp.as_str() {
-            tracing::info!(?employee, subject = ?notice.subject, "notice dropped: recipient unknown to the platform");
+            tracing::info!(%employee, subject = notice.subject.name(), "notice dropped: recipient unknown to the platform");
             return true;
         }
         if self.clock.now().since(notice.at) > MAX_NOTICE_AGE && !self.clock.was_set_within(CLOCK_SET_GRACE) {
-            tracing::info!(?employee, subject = ?notice.subject, "notice dropped: could not be sent in time");
+            tracing::info!(%employee, subject = notice.subject.name(), "notice dropped: could not be sent in time");
             return true;
         }
         match self.platform.notify(employee.id(), &text).await {
             Ok(()) => true,
             Err(error) if error.errcode().is_some_and(is_permanent_for_message) => {
-                tracing::warn!(?employee, %error, "notice dropped: refused by the platform");
+                tracing::warn!(%employee, subject = notice.subject.name(), %error, "notice dropped: refused by the platform");
                 true
             }
             Err(error) => {
-                tracing::debug!(?employee, %error, "notice postponed: could not be sent");
+                tracing::debug!(%employee, %error, "notice postponed: could not be sent");
                 false
             }
         }

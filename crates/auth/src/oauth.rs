@@ -119,7 +119,7 @@ impl Auth {
             return Err(Refusal::NotAMember.into());
         }
         // An administrator who approves a link needs the identity.
-        tracing::info!(?identity, "identified a user of a connected corporation, awaiting bind");
+        tracing::info!(%identity, "identified a user of a connected corporation, awaiting bind");
         let proof = Secret::<BindProof>::generate(&self.entropy)?;
         self.store.store_proof(proof.digest(), identity, self.clock.now() + PROOF_LIFETIME).await?;
         let destination = self.destination(flow).await?;

@@ -19,14 +19,18 @@ const RECOVERY_CODE_COUNT: usize = 10;
 #[derive(Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "the fields are for clients; no decision depends on them")]
 pub struct DeviceStatus {
-    /// Whether the user is an agent. Only agents can bind a device.
+    /// Whether the user is an agent. Only agents can have a password.
     pub is_agent: bool,
+    /// Whether the user may have a device.
+    pub may_bind: bool,
     /// When the device was bound, if there is one.
     pub bound_at: Option<Timestamp>,
     /// When a code of the device was last accepted.
     pub verified_at: Option<Timestamp>,
     /// Whether the platform vouched for the device's owner. Otherwise the device does not lead to the administrator role.
     pub proven: bool,
+    /// Whether codes of the device are accepted for operations of high risk.
+    pub confirms_changes: bool,
     /// The number of unused recovery codes.
     pub recovery_codes: usize,
     /// Whether the agent has a password.
@@ -81,13 +85,19 @@ impl PresentedCode {
 impl Auth {
     /// The status of the user's device.
     pub async fn device_status(&self, bearer: &PartialOrFull) -> Result<DeviceStatus, Error> {
-        let agent = self.enabled_agent(bearer.employee()).await?;
+        let (may_bind, agent) = match self.device_record(bearer.employee(), bearer.held_roles()).await {
+            Ok(record) => (true, record),
+            Err(Error::Refused(_)) => (false, None),
+            Err(error) => return Err(error),
+        };
         let device = agent.as_ref().and_then(|agent| agent.device.as_ref());
         Ok(DeviceStatus {
-            is_agent: agent.is_some(),
+            is_agent: agent.as_ref().is_some_and(|agent| !agent.device_only),
+            may_bind,
             bound_at: device.map(|device| device.bound_at),
             verified_at: device.and_then(|device| device.verified_at),
             proven: device.is_some_and(|device| device.proven),
+            confirms_changes: device.is_some_and(|device| self.confirms_changes(device)),
             recovery_codes: agent.as_ref().map_or(0, |agent| agent.recovery_codes),
             has_password: agent.as_ref().is_some_and(|agent| agent.password.is_some()),
             recent_sign_in: self.is_recently_vouched_for(bearer),
@@ -95,7 +105,7 @@ impl Auth {
     }
 
     /// Makes a secret for a first device, which is bound with the same token. Needs a recent sign-in, or a setup code from an
-    /// administrator. Refused if a device is bound already.
+    /// administrator. Refused if a device is bound already, or the user may not have one.
     pub async fn set_up_device(
         &self,
         bearer: &PartialOrFull,
@@ -110,23 +120,28 @@ impl Auth {
         bearer: &PartialOrFull,
         setup_code: Option<&str>,
     ) -> Result<DeviceSetup, Error> {
-        let agent = self.agent_without_device(bearer).await?;
+        self.record_without_device(bearer).await?;
+        let owner = bearer.employee().clone();
         self.require_may_bind_device(bearer, setup_code.is_some())?;
         let (seed, now) = (TotpSecret::generate(&self.entropy)?, self.clock.now());
-        let sealed = self.credential_vault.seal_seed(&seed, &agent.key)?;
+        let sealed = self.credential_vault.seal_seed(&seed, &owner)?;
         let pending = PendingDevice { sealed, until: now + DEVICE_SETUP_LIFETIME, by: Some(bearer.digest()) };
         let by = bearer.as_author(now);
         let (begun, otherwise) = match setup_code {
-            None => (self.store.begin_device(by, agent.key, pending).await?, Refusal::DeviceBound),
+            None => (self.store.begin_device(by, owner, pending, now).await?, Refusal::DeviceBound),
             Some(code) => {
                 let code = RecoveryCode::parse(code).ok_or(Refusal::SetupCodeWrong)?;
-                let mark = self.credential_vault.code_digest(&code, &agent.key);
+                let mark = self.credential_vault.code_digest(&code, &owner);
                 let now = self.clock.now_for_lifetime(SETUP_CODE_LIFETIME);
-                let begun = self.store.begin_device_by_code(by, agent.key, pending, mark, now).await?;
+                let begun = self.store.begin_device_by_code(by, owner, pending, mark, now).await?;
                 (begun, Refusal::SetupCodeWrong)
             }
         };
-        if begun { Ok(DeviceSetup { seed, lifetime: DEVICE_SETUP_LIFETIME }) } else { Err(otherwise.into()) }
+        if begun {
+            return Ok(DeviceSetup { seed, lifetime: DEVICE_SETUP_LIFETIME });
+        }
+        self.require_may_still_have_device(bearer.employee()).await?;
+        Err(otherwise.into())
     }
 
     /// Binds the device that shows this code, and completes a partial session. Refused without a setup, or if a device is bound.
@@ -145,39 +160,58 @@ impl Auth {
         code: &str,
         visitor: &ClientInfo,
     ) -> Result<BoundDevice, Error> {
-        let (agent, at) = (self.agent_without_device(bearer).await?, self.clock.now());
+        let (record, at) = (self.record_without_device(bearer).await?, self.clock.now());
+        let employee = bearer.employee().clone();
         // Only the session that made the setup may bind it: otherwise a thief could have the agent bind the thief's device.
         let now = self.clock.now_for_lifetime(DEVICE_SETUP_LIFETIME);
         let own = |pending: &PendingDevice| now < pending.until && pending.by == Some(bearer.digest());
-        let pending = agent.pending.filter(own).ok_or(Refusal::DeviceSetupOver)?;
+        let pending = record.and_then(|record| record.pending).filter(own).ok_or(Refusal::DeviceSetupOver)?;
         let proven = bearer.is_vouched_for();
         self.require_role(bearer, proven, visitor).await?;
         // Not counted as an attempt: the client was given the secret, or can ask for another one.
-        let (code, seed) = (OneTimeCode::parse(code), self.credential_vault.unseal_seed(&pending.sealed, &agent.key)?);
+        let (code, seed) = (OneTimeCode::parse(code), self.credential_vault.unseal_seed(&pending.sealed, &employee)?);
         let step = code.and_then(|code| seed.step_of(code, self.clock.wall(), TotpStep::NEVER));
         let step = step.ok_or(Refusal::OtpWrong)?;
         let recovery_codes = self.recovery_codes()?;
-        let marks = recovery_codes.iter().map(|code| self.credential_vault.code_digest(code, &agent.key)).collect();
-        let notice = self.new_notice(&agent.key, NoticeSubject::DeviceBound, at, visitor)?;
-        let entry = self.plain_entry(AuditEvent::DeviceBound, &agent.key, at, visitor)?;
-        let (employee, sealed) = (agent.key, pending.sealed);
-        let binding = DeviceBinding { employee, sealed, step, proven, recovery_codes: marks, at, notice, entry };
+        let marks = recovery_codes.iter().map(|code| self.credential_vault.code_digest(code, &employee)).collect();
+        let notice = self.new_notice(&employee, NoticeSubject::DeviceBound, at, visitor)?;
+        let admin_notices = self.admin_notices_of_device(&employee, at, visitor).await?;
+        let entry = self.plain_entry(AuditEvent::DeviceBound, &employee, at, visitor)?;
+        let binding = DeviceBinding {
+            employee,
+            sealed: pending.sealed,
+            step,
+            proven,
+            recovery_codes: marks,
+            at,
+            notice,
+            admin_notices,
+            entry,
+        };
         if !self.store.bind_device(bearer.as_author(at), binding).await? {
+            self.require_may_still_have_device(bearer.employee()).await?;
             return Err(Refusal::DeviceSetupOver.into());
         }
         self.notices_due.notify_one();
         // The recovery codes are shown once, so they are returned even if the sign-in fails.
         let signed_in = self.complete_if_partial(bearer, proven, visitor).await.unwrap_or_else(|error| {
-            tracing::warn!(%error, employee = ?bearer.employee(), "device bound, but the sign-in was not completed");
+            tracing::warn!(%error, employee = %bearer.employee(), "device bound, but the sign-in was not completed");
             None
         });
         Ok(BoundDevice { recovery_codes, at, signed_in })
     }
 
-    async fn agent_without_device(&self, bearer: &PartialOrFull) -> Result<Agent, Error> {
+    /// The record of a user who may have a device and has none.
+    async fn record_without_device(&self, bearer: &PartialOrFull) -> Result<Option<Agent>, Error> {
         bearer.require_address_allowed()?;
-        let agent = self.enabled_agent(bearer.employee()).await?.ok_or(Refusal::NotAnAgent)?;
-        if agent.device.is_some() { Err(Refusal::DeviceBound.into()) } else { Ok(agent) }
+        let record = self.device_record(bearer.employee(), bearer.held_roles()).await?;
+        let is_bound = record.as_ref().is_some_and(|record| record.device.is_some());
+        if is_bound { Err(Refusal::DeviceBound.into()) } else { Ok(record) }
+    }
+
+    /// Whether codes of a device are accepted for operations of high risk.
+    fn confirms_changes(&self, device: &Device) -> bool {
+        device.proven || self.policy.agents.trust_unproven
     }
 
     fn recovery_codes(&self) -> Result<Vec<RecoveryCode>, Error> {
@@ -200,7 +234,7 @@ impl Auth {
         code: &str,
         visitor: &ClientInfo,
     ) -> Result<Option<SignedIn>, Error> {
-        let (agent, device) = self.agent_with_device(bearer).await?;
+        let (agent, device) = self.bound_device(bearer).await?;
         self.require_role(bearer, device.proven, visitor).await?;
         let (by, proven) = (bearer.as_author(self.clock.now()), self.is_recently_vouched_for(bearer));
         self.consume_code(by, &agent, &device, PresentedCode::read(code)?, proven).await?;
@@ -218,7 +252,7 @@ impl Auth {
         code: &str,
         visitor: &ClientInfo,
     ) -> Result<(), Error> {
-        let (employee, device) = self.agent_with_device(bearer).await?;
+        let (employee, device) = self.bound_device(bearer).await?;
         let by = bearer.as_author(self.clock.now());
         self.consume_code(by, &employee, &device, PresentedCode::read(code)?, false).await?;
         let at = self.clock.now();
@@ -244,13 +278,14 @@ impl Auth {
     }
 
     async fn parse_fresh_code_unaudited(&self, caller: &ActiveUser, text: Option<&str>) -> Result<FreshCode, Error> {
-        let agent = self.enabled_agent(&caller.0.session().employee).await?.ok_or(Refusal::NoDevice)?;
-        let device = agent.device.ok_or(Refusal::NoDevice)?;
-        if !(device.proven || self.policy.agents.trust_unproven) {
+        let employee = &caller.0.session().employee;
+        let record = self.device_record(employee, caller.0.person().roles).await?;
+        let device = record.and_then(|record| record.device).ok_or(Refusal::NoDevice)?;
+        if !self.confirms_changes(&device) {
             return Err(Refusal::DeviceNotProven.into());
         }
         let code = OneTimeCode::parse(text.ok_or(Refusal::OtpNeeded)?).ok_or(Refusal::OtpWrong)?;
-        Ok(FreshCode { agent: agent.key, device, code })
+        Ok(FreshCode { agent: employee.clone(), device, code })
     }
 
     /// Uses up a fresh code.
@@ -266,10 +301,12 @@ impl Auth {
         self.audit_outcome(Attempt::in_session(caller.0.session(), AuditEvent::OtpRefused, visitor), taken).await
     }
 
-    async fn agent_with_device(&self, bearer: &PartialOrFull) -> Result<(EmployeeKey, Device), Error> {
+    /// The user's device.
+    async fn bound_device(&self, bearer: &PartialOrFull) -> Result<(EmployeeKey, Device), Error> {
         bearer.require_address_allowed()?;
-        let agent = self.enabled_agent(bearer.employee()).await?.ok_or(Refusal::NotAnAgent)?;
-        Ok((agent.key, agent.device.ok_or(Refusal::NoDevice)?))
+        let record = self.device_record(bearer.employee(), bearer.held_roles()).await?;
+        let device = record.and_then(|record| record.device).ok_or(Refusal::NoDevice)?;
+        Ok((bearer.employee().clone(), device))
     }
 
     /// Uses up a code on all nodes. If the platform vouched for the user minutes ago (`vouched`), the device counts as proven

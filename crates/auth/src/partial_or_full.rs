@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use deskpass_core::{ClientInfo, Digest, EmployeeKey, Half, LoginMethod, LoginSource, Secret, Timestamp};
+use deskpass_core::{ClientInfo, Digest, EmployeeKey, Half, LoginMethod, LoginSource, Roles, Secret, Timestamp};
 use deskpass_store::{CachedPerson, ChangeAuthor, PartialSessionLookup};
 
 use crate::agent::PARTIAL_SESSION_LIFETIME;
@@ -42,6 +42,14 @@ impl PartialOrFull {
         match self {
             Self::Full(holder) => &holder.person().employee_id,
             Self::Partial(half) => &half.person.employee_id,
+        }
+    }
+
+    /// The roles that the employee holds.
+    pub(crate) fn held_roles(&self) -> Roles {
+        match self {
+            Self::Full(holder) => holder.person().roles,
+            Self::Partial(half) => half.person.roles,
         }
     }
 

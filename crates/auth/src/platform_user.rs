@@ -81,10 +81,7 @@ impl Auth {
             Err(_) => return Ok(None),
         };
         match profile.status {
-            MemberStatus::Disabled | MemberStatus::Left => {
-                tracing::info!(?identity, "sign-in refused: the member has left or is disabled at the platform");
-                Err(Refusal::Disabled.into())
-            }
+            MemberStatus::Disabled | MemberStatus::Left => Err(Refusal::LeftPlatform.into()),
             MemberStatus::Active | MemberStatus::NotActivated | MemberStatus::Unknown => Ok(Some(profile)),
         }
     }

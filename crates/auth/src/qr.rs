@@ -4,12 +4,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use deskpass_core::{
-    Access, ClientInfo, Confirm, Digest, IdentifiedPerson, InvalidTransition, LoginMethod, LoginSource, PendingSignIn,
-    PersonPreview, PhoneClaim, REDELIVERY_PERIOD, ScanId, Secret, SignInOrigin, SignInStage, Ticket, Timestamp,
+    Access, ClientInfo, Confirm, Digest, EarlyEnd, IdentifiedPerson, InvalidTransition, LoginMethod, LoginSource,
+    OUTCOME_PERIOD, PendingSignIn, PersonPreview, PhoneClaim, Reference, ScanId, Secret, SignInOrigin, SignInStage,
+    Ticket, Timestamp,
 };
 use deskpass_store::{RecordWatch, SignInPointer, SignInStep};
 
 use crate::audit::Attempt;
+use crate::link_opener::LinkOpener;
 use crate::sign_in::{SignInProof, SignInRequest};
 use crate::{Auth, Error, Refusal};
 
@@ -39,6 +41,8 @@ pub enum TicketStatus {
     Confirmed(PersonPreview, Secret<Access>),
     /// The sign-in has expired, or never existed.
     Expired,
+    /// The sign-in ended before its time.
+    Ended(EarlyEnd),
 }
 
 /// The client that polls with a ticket, as far as the request identifies it.
@@ -108,7 +112,7 @@ impl Auth {
                 TicketStatus::Scanned(shown(&claim.who))
             }
             SignInStage::Ready { who, .. } => TicketStatus::Scanned(who.clone()),
-            SignInStage::Over => TicketStatus::Expired,
+            SignInStage::Over => sign_in.ended.map_or(TicketStatus::Expired, TicketStatus::Ended),
         });
         Ok(match seen.await? {
             Some(TicketStatus::Scanned(who)) => {
@@ -161,12 +165,27 @@ impl Auth {
 
     /// Whether the scan id belongs to a sign-in that has not been scanned.
     pub(crate) async fn is_unscanned(&self, scan_id: &str) -> Result<bool, Error> {
-        let Ok(scan_id) = Secret::<ScanId>::parse(scan_id) else { return Ok(false) };
-        let now = self.clock.now();
-        let ticket = self.shared.scan_ids.read_with(&scan_id.digest(), now, |pointer| pointer.to).await?;
-        let Some(ticket) = ticket else { return Ok(false) };
+        let Some(ticket) = self.ticket_of_scan(scan_id).await? else { return Ok(false) };
         let waiting = |sign_in: &PendingSignIn| matches!(sign_in.stage, SignInStage::Waiting);
-        Ok(self.shared.sign_ins.read_with(&ticket, now, waiting).await? == Some(true))
+        Ok(self.shared.sign_ins.read_with(&ticket, self.clock.now(), waiting).await? == Some(true))
+    }
+
+    /// The ticket of a scan id.
+    async fn ticket_of_scan(&self, scan_id: &str) -> Result<Option<Digest>, Error> {
+        let Ok(scan_id) = Secret::<ScanId>::parse(scan_id) else { return Ok(None) };
+        Ok(self.shared.scan_ids.read_with(&scan_id.digest(), self.clock.now(), |pointer| pointer.to).await?)
+    }
+
+    /// Ends the sign-in of a code if the person who scanned it may not sign in, so that the waiting browser can say so. Nobody
+    /// presses anything before, so the refusal is revealed only if the browser reports that no other page opened the link: that
+    /// page would learn whether its reader belongs to the company.
+    pub(crate) async fn turn_away(&self, scan_id: &str, refusal: &Refusal, opener: LinkOpener) -> Result<(), Error> {
+        let may_reveal = self.policy.reveal_scanner_at_once || opener == LinkOpener::NoOtherPage;
+        let Some(why) = early_end(refusal).filter(|_| may_reveal) else { return Ok(()) };
+        let Some(ticket) = self.ticket_of_scan(scan_id).await? else { return Ok(()) };
+        // If another phone was first, the sign-in is that phone's.
+        drop(self.shared.sign_ins.update(&ticket, self.clock.now(), |sign_in| sign_in.turned_away(why)).await?);
+        Ok(())
     }
 
     /// Claims a scanned sign-in for a phone. Only that phone may decide, with the returned secret.
@@ -175,19 +194,18 @@ impl Auth {
         scan_id: &str,
         who: IdentifiedPerson,
         phone: ClientInfo,
-        opened_by_page: bool,
+        opener: LinkOpener,
     ) -> Result<Secret<Confirm>, Error> {
-        let scan_id = Secret::<ScanId>::parse(scan_id).map_err(|_| Refusal::SignInOver)?;
+        let to = self.ticket_of_scan(scan_id).await?.ok_or(Refusal::SignInOver)?;
         if self.store.person(&who.key).await?.is_some_and(|person| person.disabled) {
             return Err(Refusal::Disabled.into());
         }
         let (now, confirm) = (self.clock.now(), Secret::generate(&self.entropy)?);
-        let to = self.shared.scan_ids.read_with(&scan_id.digest(), now, |pointer| pointer.to).await?;
-        let to = to.ok_or(Refusal::SignInOver)?;
+        let opened_by_page = opener == LinkOpener::OtherPage;
         let claim = PhoneClaim { confirm: confirm.digest(), who, phone, opened_by_page, shown: false };
         let scanned = self.advance(&to, |sign_in| sign_in.scanned(claim.clone())).await?;
         self.count_step(SignInStep::QrScanned);
-        let pointer = SignInPointer { to, until: scanned.expires_at + REDELIVERY_PERIOD };
+        let pointer = SignInPointer { to, until: scanned.expires_at + OUTCOME_PERIOD };
         self.shared.claims.put(confirm.digest(), pointer, now).await?;
         Ok(confirm)
     }
@@ -217,10 +235,12 @@ impl Auth {
 
     /// Confirms the sign-in from the phone. Must run to completion, whether or not the phone waits for it. Refused if the
     /// sign-in is decided or expired, or the user may not sign in.
-    pub async fn confirm(&self, confirm: &str) -> Result<(), Error> {
+    pub async fn confirm(&self, confirm: &str, reference: Reference) -> Result<(), Error> {
         let (ticket, confirm) = self.ticket_of_confirm(confirm).await?;
         let since = self.clock.now();
-        let sign_in = self.advance(&ticket, |sign_in| sign_in.confirmed(confirm, since)).await?;
+        let mut sign_in = self.advance(&ticket, |sign_in| sign_in.confirmed(confirm, since)).await?;
+        // The audit row is about the browser, and has the reference that the phone sees.
+        sign_in.asked.visitor.reference = Some(reference);
         let begun = self.begin_confirmed_session(&sign_in).await;
         let SignInOrigin { source, visitor, .. } = &sign_in.asked;
         let attempt = Attempt::to_sign_in(sign_in.who(), LoginMethod::Qrcode, visitor);
@@ -229,13 +249,14 @@ impl Auth {
         let settled = self.shared.sign_ins.update(&ticket, now, |sign_in| {
             Ok::<_, InvalidTransition>(match &begun {
                 Ok(who) => sign_in.ready(who.clone(), now),
-                Err(Error::Refused(_)) => sign_in.refused(),
+                Err(Error::Refused(refusal)) => sign_in.refused(early_end(refusal).unwrap_or(EarlyEnd::Refused)),
                 Err(Error::Internal(_)) => sign_in.reopened(since),
             })
         });
         let settled = settled.await;
         if let (Ok(_), Ok(None | Some(Ok(PendingSignIn { stage: SignInStage::Over, .. })))) = (&begun, &settled) {
-            tracing::warn!("sign-in expired before its session began");
+            let employee = sign_in.who().map(tracing::field::display);
+            tracing::warn!(employee, %reference, "sign-in expired before its session began");
         }
         begun?;
         Ok(settled.map(drop)?)
@@ -255,16 +276,17 @@ impl Auth {
     }
 
     /// Cancels the sign-in from the phone. Refused if the sign-in is decided or expired.
-    pub async fn cancel(&self, confirm: &str) -> Result<(), Error> {
-        let ConfirmationPrompt { asked, who, phone, .. } = self.confirmation_prompt(confirm).await?;
+    pub async fn cancel(&self, confirm: &str, reference: Reference) -> Result<(), Error> {
+        let ConfirmationPrompt { asked, who, mut phone, .. } = self.confirmation_prompt(confirm).await?;
         let (ticket, confirm) = self.ticket_of_confirm(confirm).await?;
         self.advance(&ticket, |sign_in| sign_in.cancelled(confirm)).await?;
+        phone.reference = Some(reference);
         let attempt = Attempt::to_sign_in(Some(&who.key), LoginMethod::Qrcode, &phone);
         self.record_refusal(Attempt { source: Some(asked.source), ..attempt }, &Refusal::Cancelled).await
     }
 
     /// The ticket and the digest of a phone's secret.
-    async fn ticket_of_confirm(&self, confirm: &str) -> Result<(Digest, Digest), Error> {
+    pub(crate) async fn ticket_of_confirm(&self, confirm: &str) -> Result<(Digest, Digest), Error> {
         let confirm = Secret::<Confirm>::parse(confirm).map_err(|_| Refusal::SignInOver)?.digest();
         let ticket = self.shared.claims.read_with(&confirm, self.clock.now(), |pointer| pointer.to).await?;
         Ok((ticket.ok_or(Refusal::SignInOver)?, confirm))
@@ -277,6 +299,18 @@ impl Auth {
     ) -> Result<PendingSignIn, Error> {
         let stepped = self.shared.sign_ins.update(ticket, self.clock.now(), step).await?;
         stepped.ok_or(Refusal::SignInOver)?.map_err(|InvalidTransition| Refusal::SignInOver.into())
+    }
+}
+
+/// The end of a sign-in for this refusal, if it is about the person who scanned the code.
+fn early_end(refusal: &Refusal) -> Option<EarlyEnd> {
+    match refusal {
+        Refusal::NotAMember | Refusal::UnknownEmployee => Some(EarlyEnd::NotAMember),
+        Refusal::NoRole => Some(EarlyEnd::NoRole),
+        Refusal::LeftPlatform => Some(EarlyEnd::Left),
+        Refusal::Disabled => Some(EarlyEnd::Disabled),
+        Refusal::AddressNotAllowed(_) => Some(EarlyEnd::AddressNotAllowed),
+        _ => None,
     }
 }
 

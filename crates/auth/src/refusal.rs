@@ -1,5 +1,6 @@
 //! The refusals: one block declares everything about one. `declare` documents the form.
 
+mod chinese;
 mod declare;
 mod texts;
 
@@ -12,8 +13,8 @@ use crate::TokenError;
 use texts::{SAME_PASSWORD, describe_weakness, english_minutes, english_seconds, role_names, whole_minutes};
 
 pub use declare::RefusalInfo;
-pub(crate) use declare::refusals;
-pub use texts::{explain_reason, whole_seconds};
+pub(crate) use declare::{first_explanation, logged_name, refusals};
+pub use texts::{ReasonExplanation, explain_reason, whole_seconds};
 
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
@@ -32,17 +33,25 @@ refusals! {
         /// The employee is unknown, or not identified by the platform.
         UnknownEmployee {
             code(1003), reason("unknown_employee"),
-            en("the employee must first authenticate through the platform"),
-            zh("员工需先通过平台完成认证"),
+            en("the employee must sign in through the platform first"),
+            zh("员工需先通过企业微信登录"),
             audit("There is no such employee, or the proof of identity was missing, invalid, used or expired.",
                 "Sign in through the platform once, or run `deskpass employee add EMPLOYEE`; for a link, run `deskpass link approve`."),
         }
-        /// The employee is disabled.
+        /// An operator or an administrator disabled the employee.
         Disabled {
-            code(1003), reason("disabled"),
-            en("the employee is disabled"),
-            zh("该员工已被停用"),
-            audit("The employee is disabled.", "To enable: `deskpass employee enable EMPLOYEE`."),
+            code(1003), reason("disabled"), logged("disabled_here"),
+            en("the employee is disabled here; an administrator of the help desk can enable them"),
+            zh("该员工已在本系统停用，请联系服务台管理员"),
+            audit("An operator or an administrator disabled the employee here.", "To enable: `deskpass employee enable EMPLOYEE`."),
+        }
+        /// The platform says that the employee left, or is disabled there. The previous version knows one word for both.
+        #[serde(rename(serialize = "Disabled", deserialize = "LeftPlatform"))]
+        LeftPlatform {
+            code(1003), reason("disabled"), logged("left_platform"),
+            en("the platform says that the employee has left or is disabled there; its administrator can change that"),
+            zh("企业微信显示该成员已离职或已被禁用，请联系企业微信管理员"),
+            audit("The platform says that the employee has left or is disabled there.", "If that is wrong, enable the member in the platform's console (通讯录)."),
         }
         /// The employee holds no role.
         NoRole {
@@ -56,28 +65,28 @@ refusals! {
         RoleNotHeld(role: String) {
             code(1003), reason("role_not_held"),
             en("you do not hold the role {role}"),
-            zh("您没有该角色： {role}"),
+            zh("您没有该角色：{role}"),
             audit("The employee does not hold the requested role.",
                 "Choose another role, or run `deskpass role grant EMPLOYEE ROLE`."),
         }
         /// The active role was taken away after it was chosen.
         RoleTakenAway(role: Role) {
             code(1003), reason("role_taken_away"),
-            en("your active role was taken away; switch to another one or sign in again: {role}"),
-            zh("您的当前角色已被收回，请切换角色或重新登录： {role}"),
+            en("your active role was revoked; switch to another one or sign in again: {role}"),
+            zh("您的当前角色已被收回，请切换角色或重新登录：{role}"),
             audit("The active role was revoked.", "Switch to another role, or run `deskpass role grant EMPLOYEE ROLE`."),
         }
         /// The role does not exist.
         NoSuchRole(role: String) {
             code(1004), reason("no_such_role"),
             en("no such role: {role}"),
-            zh("角色不存在： {role}"),
+            zh("角色不存在：{role}"),
         }
         /// The user declined at the platform.
         Denied {
             code(1003), reason("denied"),
             en("the sign-in was declined at the platform"),
-            zh("平台登录被拒绝"),
+            zh("您在企业微信中拒绝了登录"),
             audit("The user declined at the platform.", "Sign in again and approve the request."),
         }
         /// The user declined on the phone.
@@ -92,7 +101,7 @@ refusals! {
         InvalidCode {
             code(1003), reason("invalid_code"),
             en("the platform's code was already used or has expired; start again"),
-            zh("平台授权码已使用或已过期，请重新登录"),
+            zh("企业微信授权码已使用或已过期，请重新登录"),
             audit("The platform's code was used, expired, or came from a browser that did not start the sign-in.",
                 "Sign in again. If it happens to everyone, check the clock and proxies that repeat requests: `deskpass doctor`."),
         }
@@ -100,7 +109,7 @@ refusals! {
         NotAMember {
             code(1003), reason("not_a_member"),
             en("only members of the corporation can sign in"),
-            zh("仅限企业成员登录"),
+            zh("仅限本企业成员登录"),
             audit("The platform identified the user, but not as a member of a corporation that is connected here.",
                 "Add the user to the application's visible range in the platform's console."),
         }
@@ -109,7 +118,7 @@ refusals! {
         CodeOfAnotherPerson {
             code(1003), reason("somebody_else"),
             en("the platform's code belongs to another employee; sign in as yourself"),
-            zh("平台授权码属于其他员工，请以本人身份登录"),
+            zh("企业微信授权码属于其他员工，请使用本人的账号登录"),
             audit("The platform's code belongs to a different person than the employee that was named.",
                 "Sign in to the platform's client as the same person."),
         }
@@ -124,13 +133,12 @@ refusals! {
         /// The object exists already.
         Exists {
             code(1019), reason("exists"),
-            en("it exists already"),
-            zh("已存在"),
+            en("it already exists"), zh("已存在"),
         }
         /// The operation needs a fresh one-time password.
         OtpNeeded {
             code(1007), reason("otp_needed"),
-            en("this needs a fresh one-time password; send it in the header X-OTP-Code"),
+            en("this operation requires a fresh one-time password in the header X-OTP-Code"),
             zh("此操作需要新的一次性密码，请放在请求头 X-OTP-Code 中"),
         }
         /// The one-time password is wrong or used.
@@ -144,27 +152,35 @@ refusals! {
         /// No device for one-time passwords is bound.
         NoDevice {
             code(1009), reason("no_device"),
-            en("no one-time-password device is bound; bind one with POST /api/auth/otp-setup, then otp-bind"),
-            zh("尚未绑定一次性密码设备，请先调用 POST /api/auth/otp-setup，再调用 otp-bind 完成绑定"),
+            en("no authenticator is bound; bind one within 5 minutes of signing in, with POST /api/auth/otp-setup and otp-bind"),
+            zh("尚未绑定身份验证器，请在登录后 5 分钟内调用 POST /api/auth/otp-setup 和 otp-bind 完成绑定"),
+        }
+        /// The user may not have a device.
+        DeviceNotAllowed {
+            code(1003), reason("device_not_allowed"),
+            en("binding an authenticator requires a role other than user, and no disabled agent record; ask an administrator"),
+            zh("绑定身份验证器需要 user 以外的角色，且坐席记录未被停用，请联系管理员"),
+            audit("The employee holds no role other than user, or their agent record is disabled.",
+                "Run `deskpass role grant EMPLOYEE ROLE`, or `deskpass agent enable EMPLOYEE`."),
         }
         /// A device is bound already.
         DeviceBound {
             code(1010), reason("device_bound"),
-            en("a one-time-password device is already bound; unbind it first, or ask an administrator to reset it"),
-            zh("已绑定一次性密码设备，请先解绑，或联系管理员重置"),
+            en("an authenticator is already bound; unbind it first, or ask an administrator to reset it"),
+            zh("已绑定身份验证器，请先解绑，或联系管理员重置"),
         }
         /// The device setup does not exist, has expired, or was replaced.
         DeviceSetupOver {
             code(1019), reason("setup_over"),
-            en("this device setup has expired or was replaced; start again with otp-setup"),
+            en("this setup of the authenticator has expired or was replaced; start again with otp-setup"),
             zh("本次绑定已失效，请重新从 otp-setup 开始"),
-            audit("The setup of the device has expired or was started again.", "Start again with otp-setup."),
+            audit("The setup of the authenticator has expired or was started again.", "Start again with otp-setup."),
         }
         /// The password is wrong, or there is no such agent.
         PasswordWrong {
             code(1011), reason("password_wrong"),
             en("the employee id or the password is wrong"),
-            zh("员工编号或密码错误"),
+            zh("企业微信账号或密码错误"),
             audit("The password was wrong, or no agent with this name can sign in with one.",
                 "Try again, check `deskpass agent list`, or run `deskpass agent reset-password EMPLOYEE` for a setup code."),
         }
@@ -172,7 +188,7 @@ refusals! {
         NoPassword {
             code(1012), reason("no_password"),
             en("no password has been set; sign in through the platform and set one, or ask an administrator for a setup code"),
-            zh("尚未设置密码，请通过平台登录后设置，或向管理员索取设置码"),
+            zh("尚未设置密码，请通过企业微信登录后设置，或向管理员索取设置码"),
             audit("The agent has no password yet.",
                 "Set one while signed in through the platform, or run `deskpass agent reset-password EMPLOYEE` for a setup code."),
         }
@@ -225,36 +241,36 @@ refusals! {
             code(1003), reason("setup_code"),
             en("the setup code is wrong, already used or expired; ask an administrator for a new one"),
             zh("设置码错误、已使用或已过期，请向管理员重新索取"),
-            audit("The setup code for a password or a device was wrong, used, or older than a day.",
-                "For a new one, run `deskpass agent reset-password EMPLOYEE`, or `reset-otp` for a device."),
+            audit("The setup code for a password or an authenticator was wrong, used, or older than a day.",
+                "For a new one, run `deskpass agent reset-password EMPLOYEE`, or `reset-otp` for an authenticator."),
         }
         /// Setting a first password or device needs a session that the platform vouched for.
         NotProven {
             code(1003), reason("not_proven"),
-            en("setting a first password or device requires your own sign-in through the platform, or a setup code from an administrator"),
-            zh("首次设置密码或绑定设备需由本人通过平台登录，或使用管理员提供的设置码"),
-            audit("A first password or device requires a session in which the platform identified this person.",
+            en("setting a first password or binding an authenticator requires your own sign-in through the platform, or a setup code from an administrator"),
+            zh("首次设置密码或绑定身份验证器，须由本人通过企业微信登录，或使用管理员提供的设置码"),
+            audit("A first password or authenticator requires a session in which the platform identified this person.",
                 "Sign in through the platform, or run `deskpass agent reset-password EMPLOYEE` (or `reset-otp`) for a setup code."),
         }
         /// Setting a first password or device needs a sign-in that is only minutes old.
         RecentSignInNeeded {
             code(1003), reason("recent_sign_in_needed"),
-            en("setting a first password or device requires a sign-in at most 5 minutes old: sign in through the platform again, or use a setup code from an administrator"),
-            zh("首次设置密码或绑定设备需在登录后 5 分钟内完成：请通过平台重新登录，或使用管理员提供的设置码"),
-            audit("A first password or device requires a sign-in within the last 5 minutes.",
+            en("setting a first password or binding an authenticator requires a sign-in at most 5 minutes old: sign in through the platform again, or use a setup code from an administrator"),
+            zh("首次设置密码或绑定身份验证器，须在登录后 5 分钟内完成：请通过企业微信重新登录，或使用管理员提供的设置码"),
+            audit("A first password or authenticator requires a sign-in within the last 5 minutes.",
                 "Sign in through the platform again, or run `deskpass agent reset-password EMPLOYEE` (or `reset-otp`) for a setup code."),
         }
         /// The device was bound without platform vouching, and is not accepted for operations of high risk.
         DeviceNotProven {
             code(1003), reason("device_not_proven"),
-            en("your device was bound without the platform: sign in through the platform and send one of the device's codes to POST /api/auth/otp-verify within 5 minutes"),
-            zh("您的设备绑定时未经平台确认：请通过平台登录，并在 5 分钟内调用 POST /api/auth/otp-verify 验证一次"),
+            en("your authenticator was bound without the platform: sign in through the platform and send one of its codes to POST /api/auth/otp-verify within 5 minutes"),
+            zh("您的身份验证器绑定时未经企业微信确认：请通过企业微信登录，并在 5 分钟内调用 POST /api/auth/otp-verify 验证一次"),
         }
         /// Passwords are disabled.
         PasswordOff {
             code(1003), reason("password_off"),
             en("password sign-in is disabled; sign in through the platform"),
-            zh("密码登录已关闭，请通过平台登录"),
+            zh("密码登录已关闭，请通过企业微信登录"),
             audit("Sign-in with a password is disabled.",
                 "Sign in through the platform; agents.password_fallback enables passwords."),
         }
@@ -262,7 +278,7 @@ refusals! {
         PlatformWorks {
             code(1003), reason("platform_works"),
             en("sign in through the platform; passwords are accepted only while the platform is unavailable"),
-            zh("请通过平台登录；仅在无法通过平台登录时才能使用密码"),
+            zh("请通过企业微信登录；仅在企业微信不可用时才能使用密码"),
             audit("Passwords are accepted only while the platform is down, and it is available.",
                 "Sign in through the platform; agents.password_fallback = \"always\" accepts passwords at any time."),
         }
@@ -277,7 +293,7 @@ refusals! {
         NoSuchAgent {
             code(1004), reason("no_such_agent"),
             en("there is no such agent; check the employee id"),
-            zh("没有该坐席，请核对员工编号"),
+            zh("没有该坐席，请核对企业微信账号"),
         }
         /// The operation is for another active role.
         NotPermitted {
@@ -290,8 +306,8 @@ refusals! {
         #[serde(skip)]
         RoleNeeded(roles: Roles) {
             code(1003), reason("role_needed"),
-            en("this needs another active role: {}", role_names(*roles)),
-            zh("此操作需要切换到以下角色之一： {}", role_names(*roles)),
+            en("this operation requires one of these active roles: {}", role_names(*roles)),
+            zh("此操作需要切换到以下角色之一：{}", role_names(*roles)),
         }
         /// The permission matrix does not grant the operation to the active role.
         NotGranted {
@@ -304,21 +320,21 @@ refusals! {
         ScopeNeeded(scope: ServiceScope) {
             code(1003), reason("scope_needed"),
             en("this service key does not have the required scope: {scope}"),
-            zh("该服务密钥没有所需的权限范围： {scope}"),
+            zh("该服务密钥没有所需的权限范围：{scope}"),
         }
         /// The role may not be active from the client's address.
         AddressNotAllowed(role: Role) {
             code(1017), reason("address_not_allowed"),
             en("your address is not on the allow-list of the role; use an allowed network, or switch to another role: {role}"),
-            zh("您的地址不在该角色的白名单内，请使用允许的网络或切换角色： {role}"),
+            zh("您的地址不在该角色的白名单内，请使用允许的网络或切换角色：{role}"),
             audit("The role's allow-list does not permit the client's address.",
                 "See `deskpass ip-rule list`. Behind a proxy, trusted_proxies decides which address is checked."),
         }
         /// There is no such employee within the administrator's scope.
         NoSuchEmployee {
             code(1004), reason("no_such_employee"),
-            en("there is no such employee; check the id"),
-            zh("没有该员工，请核对编号"),
+            en("there is no such employee; check the employee id"),
+            zh("没有该员工，请核对企业微信账号"),
         }
         /// There is no such session, or it belongs to another employee.
         NoSuchSession {
@@ -329,8 +345,8 @@ refusals! {
         /// There is no such sign-in, or it belongs to another employee.
         NoSuchSignIn {
             code(1004), reason("no_such_sign_in"),
-            en("you have no such sign-in; look at the list again"),
-            zh("没有您的该登录记录，请重新查看列表"),
+            en("you have no such sign-in; reload the list"),
+            zh("没有该登录记录，请刷新列表"),
         }
         /// There is no such service key.
         NoSuchKey {
@@ -357,7 +373,7 @@ refusals! {
         WouldLockYouOut(role: Role) {
             code(1019), reason("would_shut_you_out"),
             en("this allow-list would lock your own address out of the role; add your network: {role}"),
-            zh("该白名单会使您当前的地址无法使用此角色，请加入您的网络： {role}"),
+            zh("该白名单会使您当前的地址无法使用此角色，请加入您的网络：{role}"),
             audit("The allow-lists would have excluded the administrator who set them.",
                 "Add the administrator's own network to the list of admin, or run `deskpass ip-rule set`."),
         }

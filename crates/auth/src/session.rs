@@ -147,7 +147,7 @@ impl Auth {
         let now = self.clock.now();
         let entry = self.entry(AuditEvent::Logout, holder.session(), now, visitor)?;
         if self.store.end_session(holder.digest, self.deny_until(now), entry).await? {
-            tracing::debug!(employee = ?holder.session().employee, "signed out");
+            tracing::debug!(employee = %holder.session().employee, "signed out");
             return Ok(());
         }
         Err(self.end_reason(holder).await?.into())
@@ -174,7 +174,7 @@ impl Auth {
         let entry = self.entry(AuditEvent::SwitchRole, &session, now, visitor)?;
         match self.store.switch_role(holder.actor(None, None, now), role, entry).await {
             Ok(true) => {
-                tracing::debug!(employee = ?session.employee, %role, "switched role");
+                tracing::debug!(employee = %session.employee, %role, "switched role");
                 Ok(session)
             }
             // The role was taken away meanwhile.

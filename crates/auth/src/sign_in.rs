@@ -139,7 +139,7 @@ impl Auth {
             BeginOutcome::DefaultRoleRevoked => return Err(Refusal::NoRole.into()),
             BeginOutcome::PreconditionFailed => return Err(request.proof.refusal().into()),
         }
-        tracing::debug!(employee = ?session.employee, method = session.method.name(), "signed in");
+        tracing::debug!(employee = %session.employee, method = session.method.name(), "signed in");
         self.count_step(SignInStep::SignedIn);
         Ok(StartedSession { session, person, roles })
     }
@@ -154,7 +154,7 @@ impl Auth {
     ) -> Result<PendingSignIn, NoEntropy> {
         let token = Secret::<Access>::generate(&self.entropy)?;
         let (token, expires_at) = ((token.digest(), token.seal(ticket)), self.clock.now() + lifetime);
-        Ok(PendingSignIn { asked, bound_to, token, expires_at, stage: SignInStage::Waiting })
+        Ok(PendingSignIn { asked, bound_to, token, expires_at, stage: SignInStage::Waiting, ended: None })
     }
 
     /// The roles of a user who signs in through the platform, and the default role among them.

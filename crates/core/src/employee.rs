@@ -110,6 +110,13 @@ impl fmt::Debug for EmployeeKey {
     }
 }
 
+/// As logs name an employee: corporation and identifier.
+impl fmt::Display for EmployeeKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
 /// An employee with the roles they currently hold.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Person {

@@ -21,6 +21,7 @@ mod password;
 mod pending_sign_in;
 mod permission;
 mod recovery_code;
+mod reference;
 mod role;
 mod search_term;
 mod secret;
@@ -51,10 +52,11 @@ pub use network::{
 };
 pub use password::{Password, Weakness, weakness};
 pub use pending_sign_in::{
-    InvalidTransition, PendingSignIn, PersonPreview, PhoneClaim, REDELIVERY_PERIOD, SignInOrigin, SignInStage,
+    EarlyEnd, InvalidTransition, OUTCOME_PERIOD, PendingSignIn, PersonPreview, PhoneClaim, SignInOrigin, SignInStage,
 };
 pub use permission::{Operation, PermissionMatrix, PermissionScope, Resource};
 pub use recovery_code::RecoveryCode;
+pub use reference::Reference;
 pub use role::{Role, Roles};
 pub use search_term::{search_range, search_terms};
 pub use secret::{Digest, MalformedSecret, SealedToken, Secret, exposed};

@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use serde::{Deserialize, Serialize};
 
 use crate::named_enum::named_enum;
-use crate::{ClientAddress, Role, is_invisible};
+use crate::{ClientAddress, Reference, Role, is_invisible};
 
 named_enum! {
     /// The method of a sign-in.
@@ -77,6 +77,10 @@ pub struct ClientInfo {
     pub address: ClientAddress,
     /// The `User-Agent` of the client.
     pub user_agent: UserAgent,
+    /// The reference of the request, if it came from one. It is not stored with what a client began: a later request has its
+    /// own.
+    #[serde(skip)]
+    pub reference: Option<Reference>,
 }
 
 impl ClientInfo {
@@ -95,7 +99,7 @@ impl ClientInfo {
     fn local(program: &str) -> Self {
         let here = IpAddr::from(Ipv4Addr::LOCALHOST);
         let address = ClientAddress { logged: here, decided: here, peer: here };
-        Self { address, user_agent: UserAgent(program.to_owned()) }
+        Self { address, user_agent: UserAgent(program.to_owned()), reference: None }
     }
 }
 

@@ -10,7 +10,10 @@ use serde::{Deserialize, Serialize};
 use crate::{ClientInfo, Digest, EmployeeKey, IdentifiedPerson, LoginSource, SealedToken, Timestamp};
 
 /// The period in which a delivered token may be requested again, in case the response was lost.
-pub const REDELIVERY_PERIOD: Duration = Duration::from_secs(30);
+const REDELIVERY_PERIOD: Duration = Duration::from_secs(30);
+
+/// How long it is known that a token was delivered: the phone that confirmed may ask late, because it was asleep.
+pub const OUTCOME_PERIOD: Duration = Duration::from_mins(10);
 
 /// The lease of the request that creates the session: longer than that takes. After it, the request is considered dead.
 const CONFIRM_LEASE: Duration = Duration::from_secs(5);
@@ -28,6 +31,36 @@ pub struct PendingSignIn {
     pub expires_at: Timestamp,
     /// The current stage.
     pub stage: SignInStage,
+    /// Why it ended before its time, if it did.
+    #[serde(default)]
+    pub ended: Option<EarlyEnd>,
+}
+
+/// Why a sign-in ended before its time. The waiting browser may know it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EarlyEnd {
+    /// The user cancelled on the phone.
+    Cancelled,
+    /// The person who scanned is not a member of a corporation that is connected here.
+    NotAMember,
+    /// The person who scanned holds no role.
+    NoRole,
+    /// The person who scanned has left, according to the platform.
+    Left,
+    /// The person who scanned is disabled.
+    Disabled,
+    /// The person who scanned holds no role that may be used from the address of the waiting browser.
+    AddressNotAllowed,
+    /// The sign-in was refused for another reason, or for one that a later version knows.
+    #[serde(other)]
+    Refused,
+}
+
+impl EarlyEnd {
+    /// Every reason, by name.
+    pub const NAMES: [&str; 7] =
+        ["cancelled", "not_a_member", "no_role", "left", "disabled", "address_not_allowed", "refused"];
 }
 
 /// The request that started a sign-in.
@@ -110,6 +143,18 @@ impl PendingSignIn {
         }
     }
 
+    /// Records that the person who scanned the code may not sign in. Has an effect only before a phone has claimed it.
+    pub fn turned_away(self, why: EarlyEnd) -> Result<Self, InvalidTransition> {
+        match self.stage {
+            SignInStage::Waiting => Ok(self.over(why)),
+            _ => Err(InvalidTransition),
+        }
+    }
+
+    fn over(self, why: EarlyEnd) -> Self {
+        Self { stage: SignInStage::Over, ended: Some(why), ..self }
+    }
+
     /// Records that a phone scanned the code. The first phone wins.
     pub fn scanned(self, claim: PhoneClaim) -> Result<Self, InvalidTransition> {
         match self.stage {
@@ -149,8 +194,8 @@ impl PendingSignIn {
 
     /// Records the phone's rejection, once.
     pub fn cancelled(self, confirm: Digest) -> Result<Self, InvalidTransition> {
-        match self.stage {
-            SignInStage::Scanned(claim) if claim.confirm == confirm => Ok(Self { stage: SignInStage::Over, ..self }),
+        match &self.stage {
+            SignInStage::Scanned(claim) if claim.confirm == confirm => Ok(self.over(EarlyEnd::Cancelled)),
             _ => Err(InvalidTransition),
         }
     }
@@ -179,10 +224,10 @@ impl PendingSignIn {
 
     /// Records that the session will not be created, unless another request has created it.
     #[must_use]
-    pub fn refused(self) -> Self {
+    pub fn refused(self, why: EarlyEnd) -> Self {
         match self.stage {
-            SignInStage::Ready { .. } => self,
-            _ => Self { stage: SignInStage::Over, ..self },
+            SignInStage::Ready { .. } | SignInStage::Over => self,
+            _ => self.over(why),
         }
     }
 
@@ -193,7 +238,8 @@ impl PendingSignIn {
         if now >= first + REDELIVERY_PERIOD {
             return Err(InvalidTransition);
         }
-        let expires_at = self.expires_at.max(first + REDELIVERY_PERIOD);
+        // Only a phone asks for the outcome.
+        let expires_at = self.expires_at.max(first + if by_phone { OUTCOME_PERIOD } else { REDELIVERY_PERIOD });
         Ok(Self { stage: SignInStage::Ready { who, delivered_at: Some(first), by_phone }, expires_at, ..self })
     }
 }

@@ -2,8 +2,10 @@
 
 pub(crate) mod clock;
 pub(crate) mod metrics;
+pub(crate) mod own_pages;
 pub(crate) mod platform;
 pub(crate) mod readiness;
+pub(crate) mod reply_backend;
 pub(crate) mod storage;
 mod token_cache;
 
@@ -15,7 +17,7 @@ use std::sync::Arc;
 use deskpass_auth::{
     AgentPolicy, AnonymousRefusals, Auth, BindPolicy, CredentialVault, Error, LiveSockets, PasswordPolicy, Policy,
 };
-use deskpass_core::{Clock, CorpId, Entropy, InvalidId, MachineClock, Networks, Role};
+use deskpass_core::{Clock, CorpId, Digest, Entropy, InvalidId, MachineClock, Networks, Reference, Role};
 use deskpass_store::{ChainKey, OpenError, Store, StoreError};
 use deskpass_wecom::{SettingsError, Wecom};
 use deskpass_wecom_sim::Simulator;
@@ -23,9 +25,13 @@ use tokio::sync::{Notify, watch};
 use tokio::task::JoinSet;
 
 use crate::app::clock::{MAX_CLOCK_SKEW, clock_difference};
+use crate::app::own_pages::{OwnPages, OwnPagesProblem};
 use crate::app::readiness::ReadinessCache;
+use crate::app::reply_backend::ReplyBackend;
 use crate::client_limiter::ClientLimiter;
 use crate::config::{BindMode, DefaultRole, PasswordFallback, Settings};
+use crate::failure_log::FailureLog;
+use crate::site::{Brand, LogoError, PageSwitches, Site};
 use crate::telemetry::Metrics;
 use crate::untrusted_proxies::UntrustedProxies;
 
@@ -50,8 +56,16 @@ pub struct AppInner {
     pub(crate) simulator: Option<Simulator>,
     /// The file with which the platform verifies the domain: its name and its content.
     pub(crate) verify_file: Option<(String, String)>,
+    /// The back end that receives the replies of employees.
+    pub(crate) reply_backend: Option<ReplyBackend>,
+    /// The operator's own pages.
+    pub(crate) own_pages: OwnPages,
+    /// The pages and their assets.
+    pub(crate) site: Arc<Site>,
     /// Proxies that send `X-Forwarded-For` but are missing from the settings.
     pub(crate) untrusted_proxies: UntrustedProxies,
+    /// Limits the lines about failed requests.
+    pub(crate) failure_log: FailureLog,
     /// Limits the event streams of sign-ins, per client.
     pub(crate) event_stream_limiter: ClientLimiter,
     /// Limits the sockets, per client.
@@ -79,6 +93,12 @@ pub enum StartError {
     /// The settings of the platform are invalid.
     #[error("invalid platform settings: {0}")]
     Platform(#[from] SettingsError),
+    /// Replies cannot be sent.
+    #[error("messages.reply_url cannot be used: {0}")]
+    Replies(SettingsError),
+    /// The logo cannot be used.
+    #[error("branding.logo {0}")]
+    Logo(#[from] LogoError),
     /// The platform's verification file cannot be used.
     #[error("platform.verify_file {}: {why}", path.display())]
     VerifyFile {
@@ -86,6 +106,14 @@ pub enum StartError {
         path: PathBuf,
         /// What is wrong with it.
         why: VerifyFileProblem,
+    },
+    /// The operator's own pages cannot be served.
+    #[error("pages.directory {}: {why}", path.display())]
+    OwnPages {
+        /// The directory.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: OwnPagesProblem,
     },
     /// The clocks of this machine and of the database are too far apart.
     #[error(
@@ -173,7 +201,10 @@ impl App {
         let client_settings = platform::client_settings(&settings)?;
         let platform = Wecom::with_token_cache(client_settings, clock.clone(), Arc::new(token_cache))?;
         let simulator = settings.development.enabled.then(|| platform::simulator(&settings, clock.clone(), entropy));
-        let verify_file = platform::verify_file(&settings)?;
+        let (verify_file, own_pages) = (platform::verify_file(&settings)?, OwnPages::open(&settings)?);
+        let reply_backend = ReplyBackend::open(&settings.messages).map_err(StartError::Replies)?;
+        let brand = Brand::read(&settings.branding)?;
+        let switches = PageSwitches { replies: reply_backend.is_some(), own_pages: settings.pages.directory.is_some() };
         let credential_vault = CredentialVault::new(&settings.sealing_key(), entropy).map_err(StartError::Threads)?;
         let chain_key = ChainKey::new(&settings.sealing_key());
         let (anonymous_refusals, notices_due) = (AnonymousRefusals::default(), Notify::new());
@@ -203,7 +234,11 @@ impl App {
             readiness: ReadinessCache::default(),
             simulator,
             verify_file,
+            own_pages,
+            site: Site::with(&brand, switches),
+            reply_backend,
             untrusted_proxies: UntrustedProxies::default(),
+            failure_log: FailureLog::default(),
             // Only a part of all connections, so that other clients can still connect; clients above the limit poll instead.
             event_stream_limiter: ClientLimiter::new(
                 settings.server.max_connections / 4,
@@ -226,9 +261,10 @@ impl App {
         Err(StartError::Key(self.settings.data_location()))
     }
 
-    /// A random reference for an error, which appears both in the response and in the log.
-    pub(crate) fn new_error_reference(&self) -> String {
-        format!("{:08x}", self.auth.entropy.bytes::<4>().map_or(0, u32::from_be_bytes))
+    /// The reference of a sign-in that returns from the platform with this code. Browsers load the page twice now and then, on
+    /// any node: whichever answer they show, it has the reference of the audit row. The key keeps clients from choosing one.
+    pub(crate) fn code_reference(&self, code: &str) -> Reference {
+        Reference::of(&Digest::of(&[b"deskpass reference", &self.settings.sealing_key(), code.as_bytes()]))
     }
 
     /// Marks this process as shutting down: readiness reports it, and waiting requests end.

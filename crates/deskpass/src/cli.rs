@@ -10,7 +10,10 @@ mod doctor;
 mod employee;
 mod explain;
 mod ip_rule;
+mod language;
 mod link;
+mod migrate;
+mod output;
 mod serve;
 mod service_key;
 mod simulate;
@@ -21,10 +24,10 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand};
-use deskpass_store::{OpenError, newest_version};
+use deskpass_store::OpenError;
 
 use crate::commands::AdminCommand;
-use crate::config::{Override, Settings, Sources};
+use crate::config::{Language, Override, Settings, Sources};
 use crate::{App, StartError};
 
 /// Sign-in service for an IT help desk.
@@ -42,20 +45,18 @@ pub struct Cli {
 enum Command {
     /// Run the service.
     #[command(
-        after_help = "Examples:\n  deskpass serve --dev\n  deskpass serve --config /etc/deskpass.toml --data /var/lib/deskpass"
+        after_help = "Examples:\n  deskpass serve --dev\n  deskpass serve --config /etc/deskpass/deskpass.toml --data /var/lib/deskpass"
     )]
     Serve(ServeArgs),
     /// Migrate the data to the current version without starting the service. The service also does this when it starts.
-    #[command(
-        after_help = "Examples:\n  deskpass migrate --data /var/lib/deskpass\n  deskpass migrate --config /etc/deskpass.toml"
-    )]
-    Migrate(CommonArgs),
+    #[command(after_help = "Example:\n  deskpass migrate --config /etc/deskpass/deskpass.toml")]
+    Migrate(migrate::Migrate),
     /// Copy all data from the embedded database to PostgreSQL, including live sessions.
     ///
     /// Signed-in users stay signed in. The copy is a single transaction: if it fails, nothing is copied. The embedded
     /// database does not change.
     #[command(
-        after_help = "Examples:\n  deskpass copy --from sqlite:/var/lib/deskpass --config /etc/deskpass.toml\n  deskpass copy --from sqlite:./data --to postgres://desk@db.example.com/desk --dev"
+        after_help = "Examples:\n  deskpass copy --from sqlite:/var/lib/deskpass --config /etc/deskpass/deskpass.toml\n  deskpass copy --from sqlite:./data --to postgres://desk@db.example.com/desk --dev"
     )]
     Copy(copy::CopyArgs),
     /// Add, list, disable and enable employees.
@@ -67,7 +68,7 @@ enum Command {
     /// Grant roles to employees and revoke them.
     #[command(subcommand, after_help = "Example:\n  deskpass role grant zhangsan admin")]
     Role(employee::RoleCommand),
-    /// Manage agents, their passwords and their one-time-password devices.
+    /// Manage agents, their passwords, and the authenticators of agents and administrators.
     #[command(
         subcommand,
         after_help = "Examples:\n  deskpass agent list                       shows who can sign in during an outage of the platform\n  deskpass agent reset-password zhangsan    prints a setup code for a new password"
@@ -77,7 +78,7 @@ enum Command {
     #[command(subcommand, after_help = "Example:\n  deskpass link approve wwpartner/lisi zhangsan")]
     Link(link::LinkCommand),
     /// Verify or export the audit log.
-    #[command(subcommand, after_help = "Example:\n  deskpass audit verify --config /etc/deskpass.toml")]
+    #[command(subcommand, after_help = "Example:\n  deskpass audit verify --config /etc/deskpass/deskpass.toml")]
     Audit(audit::AuditCommand),
     /// Manage the networks from which each role may be active.
     #[command(
@@ -95,15 +96,17 @@ enum Command {
     )]
     Explain(explain::ExplainCommand),
     /// Recover a service whose clock was wrong.
-    #[command(subcommand, after_help = "Example:\n  deskpass clock repair --config /etc/deskpass.toml")]
+    #[command(subcommand, after_help = "Example:\n  deskpass clock repair --config /etc/deskpass/deskpass.toml")]
     Clock(clock::ClockCommand),
     /// Check and print the settings.
-    #[command(subcommand, after_help = "Example:\n  deskpass config check --config /etc/deskpass.toml")]
+    #[command(subcommand, after_help = "Example:\n  deskpass config check --config /etc/deskpass/deskpass.toml")]
     Config(config::ConfigCommand),
     /// Check the settings, the data and the platform, and print how to fix each problem.
     ///
     /// Does not migrate data of an earlier version: `deskpass migrate` or the next start of the service does.
-    #[command(after_help = "Examples:\n  deskpass doctor --config /etc/deskpass.toml\n  deskpass doctor --language zh")]
+    #[command(
+        after_help = "Examples:\n  deskpass doctor --config /etc/deskpass/deskpass.toml\n  deskpass doctor --language zh"
+    )]
     Doctor(doctor::Doctor),
     /// Run only the simulated platform. Never use it in production.
     #[command(
@@ -160,7 +163,7 @@ impl Cli {
         core_dumps::disable();
         let done = match self.command {
             Command::Serve(serving) => serve::run(&serving),
-            Command::Migrate(common) => migrate(&common),
+            Command::Migrate(migrate) => migrate.run(),
             Command::Copy(copy) => copy.run(),
             Command::Employee(command) => command.run(),
             Command::Role(command) => command.run(),
@@ -180,9 +183,12 @@ impl Cli {
             Err(CliError { why, hint }) => {
                 // Several problems are printed as a list, so that the start of each is visible.
                 let several = why.trim_end().contains('\n');
-                eprintln!("deskpass: {}", if several { format!("\n{why}").replace('\n', "\n- ") } else { why });
+                output::note(format_args!(
+                    "deskpass: {}",
+                    if several { format!("\n{why}").replace('\n', "\n- ") } else { why }
+                ));
                 if let Some(hint) = hint {
-                    eprintln!("{hint}");
+                    output::note(hint);
                 }
                 ExitCode::FAILURE
             }
@@ -237,7 +243,18 @@ impl CommonArgs {
     /// Runs an admin command here, or sends it to the service that runs on the same embedded data. `inspect` is the
     /// command that shows the result. A database that nodes share has no owner, so there the command always runs here.
     fn run_or_forward(&self, command: &AdminCommand, inspect: &str) -> Result<(), CliError> {
+        self.run_or_forward_in(Some(Language::En), command, inspect)
+    }
+
+    /// The same, with the result in this language, or else in that of the settings.
+    fn run_or_forward_in(
+        &self,
+        requested: Option<Language>,
+        command: &AdminCommand,
+        inspect: &str,
+    ) -> Result<(), CliError> {
         let (runtime, settings) = (runtime()?, self.settings()?);
+        let language = requested.unwrap_or(settings.default_language);
         // The first employee may be added before there is any data.
         if !matches!(command, AdminCommand::Add { .. }) {
             require_database(&settings)?;
@@ -246,9 +263,9 @@ impl CommonArgs {
         let message = match runtime.block_on(App::open(settings)) {
             Ok(app) => runtime.block_on(async {
                 app.require_encryption_key().await?;
-                Ok::<_, StartError>(command.run(&app).await)
+                Ok::<_, StartError>(command.run(&app, language).await)
             })?,
-            Err(StartError::Open(OpenError::InUse(data))) => command.send_to_service(&data, development).map_err(|error| {
+            Err(StartError::Open(OpenError::InUse(data))) => command.send_to_service(&data, development, language).map_err(|error| {
                 format!(
                     "the service that runs on {} did not respond ({error}); the command may still have taken effect: \
                      check with `{inspect}`, read the service log, or stop the service and try again",
@@ -257,8 +274,7 @@ impl CommonArgs {
             })?,
             Err(error) => return Err(error.into()),
         };
-        println!("{}", message?);
-        Ok(())
+        Ok(output::line(message?)?)
     }
 }
 
@@ -285,14 +301,6 @@ fn inaccessible(data: &Path, error: &io::Error, look: &str) -> String {
 
 fn runtime() -> io::Result<tokio::runtime::Runtime> {
     tokio::runtime::Builder::new_current_thread().enable_all().build()
-}
-
-fn migrate(common: &CommonArgs) -> Result<(), CliError> {
-    let (runtime, settings) = (runtime()?, common.settings()?);
-    let app = runtime.block_on(App::open(settings))?;
-    runtime.block_on(app.require_encryption_key())?;
-    println!("{} is up to date (version {})", app.settings.data_location(), newest_version());
-    Ok(())
 }
 
 #[cfg(test)]

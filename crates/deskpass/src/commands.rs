@@ -5,6 +5,7 @@
 //! command itself, as it always does on a database that nodes share.
 
 mod agents;
+mod describe;
 mod explain;
 mod ip_rules;
 mod service_keys;
@@ -16,7 +17,7 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use deskpass_auth::{Auth, Error, Refusal};
+use deskpass_auth::{Administrator, Auth, Error, Refusal};
 use deskpass_core::{
     CorpId, EmployeeId, EmployeeKey, Person, Role, Roles, entered_department_id, is_invisible, is_platform_department,
 };
@@ -24,6 +25,7 @@ use deskpass_store::{IdentityLink, ListedPerson};
 use serde::{Deserialize, Serialize};
 
 use crate::App;
+use crate::config::Language;
 use crate::timestamp::format_utc;
 use crate::untrusted_proxies::{ForwardOutcome, UntrustedProxy};
 use text::{describe_error, no_such_role, role_list};
@@ -50,6 +52,9 @@ pub(crate) enum AdminCommand {
     Enable(EmployeeSelector),
     Grant(EmployeeSelector, String),
     Revoke(EmployeeSelector, String),
+    // Commands of their own: a service of the previous version must not take the confirmation for a plain command.
+    DisableEvenLastAdmin(EmployeeSelector),
+    RevokeEvenLastAdmin(EmployeeSelector, String),
     Agent(AgentAdminCommand),
     ApproveLink {
         identity: String,
@@ -78,6 +83,9 @@ pub(crate) struct EmployeeSelector {
 #[derive(Debug, Deserialize, Serialize)]
 pub(crate) struct CommandRequest<E = AdminCommand> {
     pub(crate) development: bool,
+    /// The language of the result. A command line of the previous version sends none.
+    #[serde(default)]
+    pub(crate) language: Language,
     #[serde(rename = "errand")]
     pub(crate) command: E,
 }
@@ -91,17 +99,15 @@ pub(crate) fn socket_path(data: &Path) -> PathBuf {
 }
 
 impl AdminCommand {
-    pub(crate) async fn run(&self, app: &App) -> CommandResult {
+    pub(crate) async fn run(&self, app: &App, language: Language) -> CommandResult {
         let auth = &app.auth;
         match self {
             Self::Add { who, name, department, department_id, roles } => {
                 add(auth, who, name.as_deref(), (department, department_id.as_deref()), roles).await
             }
             Self::List => list(auth).await,
-            Self::Disable(who) => {
-                let ended = auth.operator().disable(who.key(auth)?).await.map_err(|error| who.explain(error))?;
-                Ok(format!("{} is disabled; {ended} session(s) ended", who.employee))
-            }
+            Self::Disable(who) => disable(auth.operator().keeping_last_admin(), who, auth).await,
+            Self::DisableEvenLastAdmin(who) => disable(auth.operator(), who, auth).await,
             Self::Enable(who) => {
                 auth.operator().enable(who.key(auth)?).await.map_err(|error| who.explain(error))?;
                 Ok(format!("{} is enabled", who.employee))
@@ -111,16 +117,13 @@ impl AdminCommand {
                 let holds = if granted { "now holds" } else { "already held" };
                 Ok(format!("{} {holds} the role {role}", who.employee))
             }
-            Self::Revoke(who, role) => {
-                let revoked = auth.operator().revoke(who.key(auth)?, role).await.map_err(|error| who.explain(error))?;
-                let held = if revoked { "no longer holds" } else { "did not hold" };
-                Ok(format!("{} {held} the role {role}", who.employee))
-            }
+            Self::Revoke(who, role) => revoke(auth.operator().keeping_last_admin(), who, role, auth).await,
+            Self::RevokeEvenLastAdmin(who, role) => revoke(auth.operator(), who, role, auth).await,
             Self::Agent(command) => command.run(app).await,
             Self::ServiceKey(command) => command.run(app).await,
             Self::IpRule(command) => command.run(app).await,
-            Self::Explain(question) => question.answer(app).await,
-            Self::UntrustedProxies => Ok(untrusted_proxies(app)),
+            Self::Explain(question) => question.answer(app, language).await,
+            Self::UntrustedProxies => Ok(untrusted_proxies(app, language)),
             Self::ApproveLink { identity, target } => {
                 let approved =
                     auth.operator().approve_link(parse_external_identity(auth, identity)?, target.key(auth)?).await;
@@ -142,10 +145,15 @@ impl AdminCommand {
     }
 
     /// Sends the command to the service that runs on `data`.
-    pub(crate) fn send_to_service(&self, data: &Path, development: bool) -> io::Result<CommandResult> {
+    pub(crate) fn send_to_service(
+        &self,
+        data: &Path,
+        development: bool,
+        language: Language,
+    ) -> io::Result<CommandResult> {
         let mut stream = UnixStream::connect(socket_path(data))?;
         stream.set_read_timeout(Some(Duration::from_secs(30)))?;
-        writeln!(stream, "{}", serde_json::to_string(&CommandRequest { development, command: self })?)?;
+        writeln!(stream, "{}", serde_json::to_string(&CommandRequest { development, language, command: self })?)?;
         let mut line = String::new();
         BufReader::new(stream).read_line(&mut line)?;
         Ok(serde_json::from_str(&line)?)
@@ -177,9 +185,24 @@ impl EmployeeSelector {
                 format!("{name} already exists; to grant a role: deskpass role grant {typed} ROLE")
             }
             Error::Refused(Refusal::NoSuchRole(role)) => no_such_role(&role),
+            Error::Refused(Refusal::LastAdmin) => format!(
+                "{name} is the last administrator, nothing was changed; to appoint another first: deskpass role grant \
+                 EMPLOYEE admin. To do it anyway, add --yes: then only this command line can appoint one"
+            ),
             other => describe_error(other),
         }
     }
+}
+
+async fn disable(operator: Administrator<'_>, who: &EmployeeSelector, auth: &Auth) -> CommandResult {
+    let ended = operator.disable(who.key(auth)?).await.map_err(|error| who.explain(error))?;
+    Ok(format!("{} is disabled; {ended} session(s) ended", who.employee))
+}
+
+async fn revoke(operator: Administrator<'_>, who: &EmployeeSelector, role: &str, auth: &Auth) -> CommandResult {
+    let revoked = operator.revoke(who.key(auth)?, role).await.map_err(|error| who.explain(error))?;
+    let held = if revoked { "no longer holds" } else { "did not hold" };
+    Ok(format!("{} {held} the role {role}", who.employee))
 }
 
 /// Parses `CORP/USER`: a user of a connected corporation, as the platform names them.
@@ -276,14 +299,18 @@ fn link_line(auth: &Auth, IdentityLink { identity, target, approved_at, bound_at
     format!("{identity:<40} {target:<20} {:<22} {bound}", format_utc(*approved_at))
 }
 
-fn untrusted_proxies(app: &App) -> String {
+fn untrusted_proxies(app: &App, language: Language) -> String {
     let line = |proxy: &UntrustedProxy| {
         let UntrustedProxy { address, requests, last, .. } = proxy;
-        let outcome = match proxy.outcome {
-            ForwardOutcome::Refused => "refused",
-            ForwardOutcome::LetThrough => "passed on by a trusted proxy",
-        };
-        format!("{address}: {requests} request(s) {outcome}, the last at {}", format_utc(*last))
+        let outcome = language.of(match proxy.outcome {
+            ForwardOutcome::Refused => ["refused", "被拒绝"],
+            ForwardOutcome::LetThrough => ["passed on by a trusted proxy", "由受信任的代理转发"],
+        });
+        let last = format_utc(*last);
+        language.of([
+            format!("{address}: {requests} request(s) {outcome}, the last at {last}"),
+            format!("{address}：{requests} 个请求{outcome}，最近一次在 {last}"),
+        ])
     };
     app.untrusted_proxies.list().iter().map(line).collect::<Vec<_>>().join("\n")
 }

@@ -6,6 +6,7 @@
 //! the caller passes both in as [`Sources`].
 
 mod check;
+mod chinese;
 mod declaration;
 mod destination;
 mod environment;
@@ -36,12 +37,14 @@ pub use matrix::matrix_file;
 pub use problem::{ConfigError, ConfigProblem};
 pub use resolved::{ResolvedSettings, resolve};
 pub use settings::{
-    Access, Agents, Audit, Bind, BindMode, DefaultRole, Development, Language, Limits, Log, LogFormat, LogLevel,
-    PasswordFallback, Platform, Server, Session, Settings, Shared, Sockets, Store, Tls,
+    Access, Agents, Audit, Bind, BindMode, Branding, DefaultRole, Development, Language, Limits, Log, LogFormat,
+    LogLevel, Messages, Notices, Pages, PasswordFallback, Platform, Server, Session, Settings, Shared, Sockets, Store,
+    Tls,
 };
 pub use sources::{Override, Sources};
 pub use value::{
-    AgentId, EncryptionKey, HostName, Identifier, PostgresUrl, RedisUrl, SecretText, SecretUrl, Size, WebOrigin, WebUrl,
+    AccentColour, AgentId, Colour, EncryptionKey, EndpointUrl, HostName, Identifier, Label, PostgresUrl, RedisUrl,
+    SecretText, SecretUrl, SigningSecret, Size, WebOrigin, WebUrl, ZoneName,
 };
 
 /// Resolves and checks the settings in one step. The error has all problems, not only the first one.

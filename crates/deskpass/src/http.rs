@@ -23,7 +23,7 @@ pub(crate) use error::MalformedHead;
 pub use openapi::description;
 pub use request::RequiredAccess;
 pub(crate) use request::ReserveConnection;
-pub(crate) use request::user_agent::device_name;
+pub(crate) use request::user_agent::device_names;
 pub use route::{RateLimit, Route};
 pub use routes::routes;
 pub(crate) use ws::PendingUpgrade;

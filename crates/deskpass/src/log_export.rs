@@ -40,6 +40,8 @@ pub(crate) struct LogLine<'a> {
     detail: &'a str,
     /// The address that limits and allow-lists were applied to; `null` in rows of earlier versions.
     decided_address: Option<&'a str>,
+    /// The reference of the request; `null` in rows of earlier versions and of the command line.
+    reference: Option<&'a str>,
     /// Whether the row is in a chain and unchanged; `null` if that was not checked.
     verified: Option<bool>,
 }
@@ -71,13 +73,14 @@ impl<'a> LogLine<'a> {
             reason: row.reason.as_deref(),
             detail: &row.detail,
             decided_address: row.decided_address.as_deref(),
+            reference: row.reference.as_deref(),
             verified: row.verified,
         }
     }
 }
 
 /// The columns of a table: the name in the header row, and the text in the row of a line.
-const COLUMNS: [(&str, CellText); 17] = [
+const COLUMNS: [(&str, CellText); 18] = [
     ("id", |line| line.id),
     ("at", |line| &line.at),
     ("event", |line| line.event),
@@ -95,6 +98,8 @@ const COLUMNS: [(&str, CellText); 17] = [
     ("detail", |line| line.detail),
     ("decided_address", |line| line.decided_address.unwrap_or_default()),
     ("verified", |line| line.verified.map_or("", |verified| if verified { "true" } else { "false" })),
+    // At the end, so that the other columns stay where they were.
+    ("reference", |line| line.reference.unwrap_or_default()),
 ];
 
 type CellText = for<'a> fn(&'a LogLine<'_>) -> &'a str;
@@ -199,6 +204,7 @@ mod tests {
             reason: Some("not_held".to_owned()),
             detail: "admin, user -> user".to_owned(),
             decided_address: Some("198.51.100.7".to_owned()),
+            reference: Some("1a2b3c4d".to_owned()),
             verified: Some(true),
         }
     }
@@ -213,6 +219,7 @@ mod tests {
             reason: None,
             detail: String::new(),
             decided_address: None,
+            reference: None,
             verified: None,
             ..row()
         }
@@ -235,16 +242,16 @@ mod tests {
         assert_eq!(
             line(ExportFormat::Csv, row()),
             "0197,2025-06-15T15:06:40.123Z,roles_changed,ww,zhangsan,admin,qrcode,itadmin,192.0.2.1,::1,\
-             Mozilla/5.0 (X11; Linux),ww,admin01,not_held,\"admin, user -> user\",198.51.100.7,true\r\n"
+             Mozilla/5.0 (X11; Linux),ww,admin01,not_held,\"admin, user -> user\",198.51.100.7,true,1a2b3c4d\r\n"
         );
         assert_eq!(
             heading(ExportFormat::Csv),
             "id,at,event,corp_id,employee_id,current_role,login_method,login_source,ip_address,peer_address,user_agent,\
-             actor_corp_id,actor_employee_id,reason,detail,decided_address,verified\r\n"
+             actor_corp_id,actor_employee_id,reason,detail,decided_address,verified,reference\r\n"
         );
         let line = line(ExportFormat::Csv, anonymous_row());
         assert_eq!(line.split(',').count(), COLUMNS.len());
-        assert!(line.contains(",ww,,,,,192.0.2.1,") && line.ends_with(",,,,,,\r\n"), "{line}");
+        assert!(line.contains(",ww,,,,,192.0.2.1,") && line.ends_with(",,,,,,,\r\n"), "{line}");
     }
 
     #[test]
@@ -314,7 +321,7 @@ mod tests {
                 "employee_id": "zhangsan", "current_role": "admin", "login_method": "qrcode", "login_source": "itadmin",
                 "ip_address": "192.0.2.1", "peer_address": "::1", "user_agent": "Mozilla/5.0 (X11; Linux)",
                 "actor": { "corp_id": "ww", "employee_id": "admin01" }, "reason": "not_held",
-                "detail": "张三 \"said\"\nso", "decided_address": "198.51.100.7", "verified": true
+                "detail": "张三 \"said\"\nso", "decided_address": "198.51.100.7", "reference": "1a2b3c4d", "verified": true
             })
         );
         let row_json: serde_json::Value =
@@ -327,6 +334,7 @@ mod tests {
             "actor",
             "reason",
             "decided_address",
+            "reference",
             "verified",
         ] {
             assert_eq!(row_json.get(name), Some(&serde_json::Value::Null), "{name}");

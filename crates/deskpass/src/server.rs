@@ -36,6 +36,7 @@ use tokio::task::JoinSet;
 use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
 
 use crate::app::clock::{MAX_CLOCK_SKEW, clock_difference};
+use crate::app::own_pages;
 use crate::config::Settings;
 use crate::http::{Dispatcher, PendingUpgrade, ReserveConnection};
 use crate::secret_files::exposed_files;
@@ -86,6 +87,9 @@ impl Server {
         }
         for file in exposed_files(&app.settings.secret_files) {
             tracing::warn!("{}", file.warning());
+        }
+        if let Some(warning) = own_pages::warning(&app.settings) {
+            tracing::warn!("{warning}");
         }
         check_encryption_key(&app).await;
         let mut background_tasks = JoinSet::new();
@@ -282,6 +286,7 @@ async fn run_periodic_tasks(app: App) {
 const SUMMARY_TIMEOUT: Duration = Duration::from_secs(2);
 
 async fn summarise_refusals(app: &App) {
+    app.failure_log.summarise();
     match app.auth.summarise_refusals().await {
         Ok(0) => {}
         Ok(refusals) => {

@@ -23,7 +23,7 @@ pub(crate) fn start_logging(log: &Log) -> WorkerGuard {
     // Fails only when logging was initialized before; then that logging stays in use.
     let _ = match log.format {
         LogFormat::Text => logs.with_ansi(false).try_init(),
-        LogFormat::Json => logs.json().flatten_event(true).try_init(),
+        LogFormat::Json => logs.json().flatten_event(true).with_span_list(false).try_init(),
     };
     guard
 }
@@ -45,6 +45,7 @@ pub(crate) struct Metrics {
     dropped_messages: Counter,
     socket_closes: [(u16, Counter); CLOSE_CODES.len()],
     refused_sign_ins: [(&'static str, Counter); SIGN_IN_ERRORS.len()],
+    replies: [(&'static str, Counter); REPLY_OUTCOMES.len()],
 }
 
 /// The metrics of the rows of a route table: an entry for each row, and the last for requests that match no row.
@@ -73,6 +74,9 @@ struct RequestMetrics {
 /// The reasons why a sign-in through the platform is refused, as the landing address names them.
 pub(crate) const SIGN_IN_ERRORS: [&str; 7] =
     ["denied", "invalid_code", "not_a_member", "no_role", "disabled", "platform_unavailable", "internal"];
+
+/// The outcomes of replies to messages.
+const REPLY_OUTCOMES: [&str; 5] = ["delivered", "refused", "unreachable", "too_many", "not_allowed"];
 
 /// The close codes of sockets; 1006 stands for a broken connection.
 const CLOSE_CODES: [u16; 13] = [1000, 1001, 1002, 1003, 1006, 1007, 1008, 1009, 1012, 1013, 4401, 4403, 4409];
@@ -104,7 +108,16 @@ impl Metrics {
                 .map(|code| (code, labelled("deskpass_sockets_closed_total", Label::new("code", code.to_string())))),
             refused_sign_ins: SIGN_IN_ERRORS
                 .map(|word| (word, labelled("deskpass_platform_sign_ins_refused_total", Label::new("why", word)))),
+            replies: REPLY_OUTCOMES
+                .map(|outcome| (outcome, labelled("deskpass_replies_total", Label::new("outcome", outcome)))),
             recorder,
+        }
+    }
+
+    /// Counts a reply to a message, by its outcome.
+    pub(crate) fn count_reply(&self, outcome: &str) {
+        if let Some((_, counter)) = self.replies.iter().find(|(known, _)| *known == outcome) {
+            counter.increment(1);
         }
     }
 

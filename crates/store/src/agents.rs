@@ -2,6 +2,7 @@
 
 mod browser;
 mod device;
+mod device_owner;
 mod failed_attempts;
 mod notice;
 pub(crate) mod partial_session;
@@ -14,4 +15,4 @@ pub(crate) use failed_attempts::sweep as sweep_failed_attempts;
 pub use notice::{Notice, NoticeSubject, SignInReference};
 pub use partial_session::{PartialSessionLookup, PartialSessionRecord};
 pub use password::{NewPassword, PasswordPrecondition};
-pub use record::{Agent, ListedAgent};
+pub use record::{Agent, AgentSelection, ListedAgent};

@@ -11,8 +11,9 @@ use std::sync::Arc;
 
 use deskpass_core::{EmployeeKey, IdentifiedPerson, Person, Role, Timestamp};
 
-use self::person::{GRANT_ROLE, PEOPLE_WITH_ROLES, REVOKE_ROLE, is_last_admin, listed, merge_roles};
+use self::person::{GRANT_ROLE, PEOPLE_WITH_ROLES, REVOKE_ROLE, is_last_admin, listed, merge_roles, noting_last_admin};
 use crate::cache::{CacheChange, CacheLookup};
+use crate::database::Tx;
 use crate::deny_list::EndReason;
 use crate::locks::lock_administration;
 use crate::sessions::{SessionScope, end_sessions_of};
@@ -48,6 +49,17 @@ pub enum DisableOutcome {
     LastAdmin,
 }
 
+/// Outcome of revoking a role.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RevokeOutcome {
+    /// The role is revoked.
+    Revoked,
+    /// The person did not hold it.
+    NotHeld,
+    /// The person is the last administrator, and keeps that role.
+    LastAdmin,
+}
+
 impl Store {
     /// The person, with their current roles.
     pub async fn person(&self, key: &EmployeeKey) -> Result<Option<Arc<CachedPerson>>> {
@@ -80,6 +92,11 @@ impl Store {
     /// An employee as a list entry.
     pub async fn listed_person(&self, key: EmployeeKey) -> Result<Option<ListedPerson>> {
         self.database.read(move |sql| find(sql, &key)).await
+    }
+
+    /// Enabled administrators of a corporation except one employee, at most `at_most`.
+    pub async fn administrators(&self, corp: String, except: EmployeeKey, at_most: usize) -> Result<Vec<EmployeeKey>> {
+        self.database.read(move |sql| administrators(sql, &corp, &except, at_most)).await
     }
 
     /// Adds an employee; `false`, with no change, when the employee exists already.
@@ -120,40 +137,38 @@ impl Store {
         role: Role,
         entry: LogEntry,
     ) -> Result<bool, ChangeError> {
-        self.set_role(by, key, role, GRANT_ROLE, entry).await
+        self.write_as(by, move |tx| change_role(tx, &key, role, GRANT_ROLE, &entry)).await
     }
 
-    /// Revokes a person's role; `false` when the person did not hold it.
+    /// Revokes a person's role. The last administrator of a corporation keeps that role, unless `even_last`; then the log says it.
     pub async fn revoke(
         &self,
         by: ChangeAuthor,
         key: EmployeeKey,
         role: Role,
+        even_last: bool,
         entry: LogEntry,
-    ) -> Result<bool, ChangeError> {
-        self.set_role(by, key, role, REVOKE_ROLE, entry).await
-    }
-
-    async fn set_role(
-        &self,
-        by: ChangeAuthor,
-        key: EmployeeKey,
-        role: Role,
-        text: &'static str,
-        entry: LogEntry,
-    ) -> Result<bool, ChangeError> {
+    ) -> Result<RevokeOutcome, ChangeError> {
         self.write_as(by, move |tx| {
-            if tx.execute(text, &args![key.corp(), key.id(), role])? == 0 {
-                return Ok(false);
+            let mut last = false;
+            if role == Role::Admin {
+                // Before any read: of two who revoke the role of two administrators, one must see what the other did.
+                lock_administration(tx)?;
+                let person = find(tx, &key)?.map(|found| found.person);
+                let counts = person.is_some_and(|person| person.roles.holds(Role::Admin) && !person.disabled);
+                last = counts && is_last_admin(tx, &key)?;
             }
-            tx.record_change(CacheChange::Person(key.clone()));
-            entry.write(tx)?;
-            Ok(true)
+            if last && !even_last {
+                return Ok(RevokeOutcome::LastAdmin);
+            }
+            let revoked = change_role(tx, &key, role, REVOKE_ROLE, &noting_last_admin(&entry, last))?;
+            Ok(if revoked { RevokeOutcome::Revoked } else { RevokeOutcome::NotHeld })
         })
         .await
     }
 
-    /// Disables a person and ends their sessions. The last administrator of a corporation stays, unless `even_last`.
+    /// Disables a person and ends their sessions. The last administrator of a corporation stays, unless `even_last`; then the log
+    /// says it.
     pub async fn disable(
         &self,
         by: ChangeAuthor,
@@ -163,13 +178,11 @@ impl Store {
         entry: LogEntry,
     ) -> Result<DisableOutcome, ChangeError> {
         self.write_as(by, move |tx| {
-            if !even_last {
-                // Before any read: two administrators who disable each other must not both see the other as enabled.
-                lock_administration(tx)?;
-            }
+            // Before any read: two administrators who disable each other must not both see the other as enabled.
+            lock_administration(tx)?;
             let Some(ListedPerson { person, .. }) = find(tx, &key)? else { return Ok(DisableOutcome::Unknown) };
-            let counts = person.roles.holds(Role::Admin) && !person.disabled;
-            if !even_last && counts && is_last_admin(tx, &key)? {
+            let last = person.roles.holds(Role::Admin) && !person.disabled && is_last_admin(tx, &key)?;
+            if last && !even_last {
                 return Ok(DisableOutcome::LastAdmin);
             }
             let text = "UPDATE employee SET disabled_at = $3
@@ -179,7 +192,8 @@ impl Store {
             }
             tx.record_change(CacheChange::Person(key.clone()));
             let ended = end_sessions_of(tx, &key, SessionScope::All, EndReason::Disabled, deny_until)?;
-            entry.clone().with_detail(format!("{ended} session(s) ended")).write(tx)?;
+            let entry = entry.clone().with_detail(format!("{ended} session(s) ended"));
+            noting_last_admin(&entry, last).write(tx)?;
             Ok(DisableOutcome::Done(ended))
         })
         .await
@@ -199,4 +213,14 @@ impl Store {
         })
         .await
     }
+}
+
+/// Grants or revokes a role, as the statement says, and logs it; `false` when nothing changed.
+fn change_role(tx: &mut Tx<'_>, key: &EmployeeKey, role: Role, text: &str, entry: &LogEntry) -> Result<bool> {
+    if tx.execute(text, &args![key.corp(), key.id(), role])? == 0 {
+        return Ok(false);
+    }
+    tx.record_change(CacheChange::Person(key.clone()));
+    entry.write(tx)?;
+    Ok(true)
 }

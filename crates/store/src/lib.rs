@@ -42,8 +42,8 @@ use crate::statistics::StatisticsBuffer;
 
 pub use access_rules::{AccessRules, ServiceKey};
 pub use agents::{
-    Agent, AttemptKind, Device, DeviceBinding, ListedAgent, NewPassword, Notice, NoticeSubject, PartialSessionLookup,
-    PartialSessionRecord, PasswordPrecondition, PendingDevice, SignInReference, UsedTotpStep,
+    Agent, AgentSelection, AttemptKind, Device, DeviceBinding, ListedAgent, NewPassword, Notice, NoticeSubject,
+    PartialSessionLookup, PartialSessionRecord, PasswordPrecondition, PendingDevice, SignInReference, UsedTotpStep,
 };
 pub use cache::{CachedPerson, Invalidation, SessionWithPerson};
 pub use change_author::{Actor, ChangeAuthor, ChangeError, Revocation};
@@ -56,14 +56,15 @@ pub use database::{
 pub use deny_list::EndReason;
 pub use directory::{
     DepartmentFilter, DisableOutcome, ListedPerson, NewEmployee, PageStart, PeopleFilter, PeopleOrder, PeoplePage,
-    PeopleSelection, SetRolesOutcome,
+    PeopleSelection, RevokeOutcome, SetRolesOutcome,
 };
 pub(crate) use error::Result;
 pub use error::{Remedy, StoreError, StoreErrorKind};
 pub use links::IdentityLink;
 pub use login_log::{
-    AuditEvent, ChainKey, InvalidReceipt, KEY_CHECK_PURPOSE, KEY_CHECK_TEXT, LogEntry, LogFault, LogFaultKind,
-    LogFilter, LogPage, LogRow, LogVerdict, Receipt, VerifyError, is_key_of_log, read_log, verify_log,
+    AuditEvent, ChainKey, InvalidReceipt, KEY_CHECK_PURPOSE, KEY_CHECK_TEXT, KeyCheckState, LogEntry, LogFault,
+    LogFaultKind, LogFilter, LogPage, LogRow, LogVerdict, Receipt, VerifyError, is_key_of_log, key_check_state,
+    read_log, verify_log,
 };
 pub use seal::{Seal, SealError};
 pub use sessions::{

@@ -45,7 +45,7 @@ pub(crate) fn lock_agent_where(tx: &Tx<'_>, which: &str, values: &[SqlValue<'_>]
 /// The default role of the agent record, if it is enabled; locks the record until the transaction ends.
 pub(crate) fn lock_default_role(tx: &Tx<'_>, key: &EmployeeKey) -> Result<Option<Role>> {
     let text = "UPDATE agent SET role_id = role_id WHERE corp_id = $1 AND employee_key = $2 AND disabled_at IS NULL
-        RETURNING role_id";
+        AND device_only = 0 RETURNING role_id";
     tx.first(text, &args![key.corp(), key.id()], |row| row.role(0))
 }
 

@@ -16,7 +16,7 @@ mod verify;
 pub use chain::{ChainKey, KEY_CHECK_PURPOSE, KEY_CHECK_TEXT};
 pub use entry::LogEntry;
 pub use event::AuditEvent;
-pub use key_check::is_key_of_log;
+pub use key_check::{KeyCheckState, is_key_of_log, key_check_state};
 pub(crate) use marker::{begin_chains, is_other_key, is_own_key};
 pub use page::{LogFilter, LogPage, read_log};
 pub(crate) use page::{find_row, first_id_at, page_statements, read_page};

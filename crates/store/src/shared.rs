@@ -190,7 +190,8 @@ impl Expiring for PendingSignIn {
     }
 
     fn is_evictable(&self) -> bool {
-        matches!(self.stage, SignInStage::Waiting | SignInStage::Over)
+        let is_collected = matches!(self.stage, SignInStage::Ready { delivered_at: Some(_), .. });
+        is_collected || matches!(self.stage, SignInStage::Waiting | SignInStage::Over)
     }
 }
 

@@ -27,7 +27,8 @@ pub(crate) fn who(language: PageLanguage, redirect: &Url, query: &QueryParams) -
     let port = redirect.port().map(|port| format!(":{port}")).unwrap_or_default();
     let people: String = PEOPLE.iter().map(|who| person(language, who, query)).collect();
     let refuse = link(query, DENY, &format!("<b>{}</b>", language.pick("Refuse", "拒绝")));
-    let hint = language.pick("This is a simulated platform: no password is required.", "这是模拟平台，无需密码。");
+    let hint =
+        language.pick("This is a simulated platform: no password is required.", "这是模拟的企业微信，无需密码。");
     let body = format!(
         "<h1>{title}</h1><p>{intro} {}{port}</p><ul>{people}</ul><ul class=\"refuse\">{refuse}</ul><p>{hint}</p>",
         Escaped(host)

@@ -58,8 +58,9 @@ pub struct ObservedDate {
 impl HttpTransport {
     /// Creates a transport from the settings. The environment is ignored: only the settings decide where the secret is sent.
     pub(crate) fn new(settings: &WecomSettings, clock: Clock) -> Result<Self, SettingsError> {
+        let encrypted = std::iter::once(&settings.hosts.api).chain(&settings.proxy).any(|url| url.scheme() == "https");
         let mut http = Client::builder()
-            .tls_backend_preconfigured(tls_config(settings)?)
+            .tls_backend_preconfigured(tls_config(encrypted)?)
             .user_agent(concat!("deskpass/", env!("CARGO_PKG_VERSION")))
             .connect_timeout(settings.timeouts.connect)
             .pool_idle_timeout(IDLE_CONNECTION_TIMEOUT)
@@ -196,10 +197,10 @@ fn parse_response(call: &ApiCall<'_>, body: &[u8]) -> Result<ApiResponse, Error>
     }
     let message = ErrorMessage::new(response.text("errmsg").unwrap_or_default(), call.secrets());
     let (hint, from_ip) = (message.hint(), message.address());
-    // A stale code is common; the other errors deserve attention.
+    // Any client can bring a bad code, and its refusal has a line of its own; the other errors deserve attention.
     let ErrcodeInfo { fixable_by, text: [meaning, _] } = explain(errcode);
     if fixable_by == FixableBy::Person {
-        tracing::info!(api = api.name(), errcode, hint, errmsg = message.0, "the platform refused");
+        tracing::debug!(api = api.name(), errcode, hint, errmsg = message.0, "the platform refused");
     } else {
         tracing::warn!(api = api.name(), errcode, hint, errmsg = message.0, meaning, "the platform refused");
     }

@@ -33,5 +33,6 @@ pub use identity::Identity;
 pub use link::Lang;
 pub use profile::{Department, MemberStatus, Profile};
 pub use settings::{Hosts, SettingsError, Timeouts, WecomSettings};
+pub use tls::tls_config;
 pub use token_cache::{CacheFuture, CachedToken, FETCH_LEASE, TokenCache};
 pub use url::Url;

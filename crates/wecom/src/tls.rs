@@ -1,19 +1,18 @@
-//! The certificate authorities that authenticate the platform.
+//! The certificate authorities that authenticate the platform, and other services that are called over HTTPS.
 
 use std::sync::Arc;
 
 use rustls::{ClientConfig, RootCertStore};
 use rustls_platform_verifier::BuilderVerifierExt;
 
-use crate::{SettingsError, WecomSettings};
+use crate::SettingsError;
 
 /// Uses the certificate authorities of this machine, including a corporation's own. Without encryption it uses none, so that a
-/// machine without any authorities can still connect to a simulated platform.
-pub(crate) fn tls_config(settings: &WecomSettings) -> Result<ClientConfig, SettingsError> {
+/// machine without any authorities can still connect to a service on the same machine.
+pub fn tls_config(encrypted: bool) -> Result<ClientConfig, SettingsError> {
     let builder = ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
         .with_safe_default_protocol_versions()
         .map_err(|_| SettingsError::Client)?;
-    let encrypted = std::iter::once(&settings.hosts.api).chain(&settings.proxy).any(|url| url.scheme() == "https");
     let builder = if encrypted {
         builder.with_platform_verifier().map_err(|_| SettingsError::NoCertificateAuthorities)?
     } else {

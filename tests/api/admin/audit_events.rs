@@ -4,7 +4,7 @@ mod administration;
 
 use std::collections::HashSet;
 
-use deskpass_core::{AllowLists, EmployeeKey, Role};
+use deskpass_core::{AllowLists, EmployeeKey, Role, Roles};
 use deskpass_store::{Location, LogVerdict, Mode, PostgresSettings, verify_log};
 use serde_json::{Value, json};
 
@@ -97,7 +97,26 @@ on_every_store! {
         app.auth().operator().disable(app.key("user01")).await.unwrap();
         log.run("employee_disabled", "user01", "1 session(s) ended");
         bind(&mut client, "user01").await.refused(403, 1003);
-        log.says("sign_in_refused", "user01", "disabled", "bind");
+        log.says("sign_in_refused", "user01", "disabled_here", "bind");
+    }
+
+    /// The operator can remove the last administrator of a corporation; the log says that it was the last one.
+    async fn removing_the_last_administrator(app) {
+        let (auth, mut log) = (app.auth(), Log::of(&app));
+        auth.operator().disable(app.key("admin01")).await.unwrap();
+        log.run("employee_disabled", "admin01", "0 session(s) ended; last administrator");
+        auth.operator().enable(app.key("admin01")).await.unwrap();
+        log.news();
+        auth.operator().revoke(app.key("admin01"), "admin").await.unwrap();
+        log.run("roles_changed", "admin01", "-admin; last administrator");
+        for who in ["admin01", "user01"] {
+            auth.operator().grant(app.key(who), "admin").await.unwrap();
+        }
+        log.news();
+        auth.operator().revoke(app.key("user01"), "admin").await.unwrap();
+        log.run("roles_changed", "user01", "-admin");
+        auth.operator().set_roles(app.key("admin01"), Roles::NONE.with(Role::User)).await.unwrap();
+        log.run("roles_changed", "admin01", "admin, agent, user -> user; last administrator");
     }
 
     async fn signing_in_with_a_phone(app) {
@@ -122,10 +141,14 @@ on_every_store! {
         app.auth().operator().disable(app.key("user01")).await.unwrap();
         log.news();
         client.decide("confirm", &confirm).await.refused(403, 1003);
-        log.says("sign_in_refused", "user01", "disabled", "qrcode");
+        log.says("sign_in_refused", "user01", "disabled_here", "qrcode");
         let code = client.qrcode().await;
         client.scan(&code, "user01").await;
-        log.says("sign_in_refused", "user01", "disabled", "qrcode");
+        log.says("sign_in_refused", "user01", "disabled_here", "qrcode");
+        // That code has ended.
+        client.scan(&code, "outsider01").await;
+        log.says("sign_in_refused", "", "over", "qrcode");
+        let code = client.qrcode().await;
         client.scan(&code, "outsider01").await;
         log.says("sign_in_refused", "", "not_a_member", "qrcode");
     }
@@ -153,9 +176,11 @@ on_every_store! {
         log.says("sign_in_refused", "", "invalid_code", "oauth2");
         client.oauth_callback(&made_up, "").await;
         log.nothing();
-        for (who, about, reason) in [("deny", "", "denied"), ("outsider01", "", "not_a_member"), ("left01", "left01", "disabled")] {
+        for (who, about, word, reason) in [
+            ("deny", "", "denied", "denied"), ("outsider01", "", "not_a_member", "not_a_member"), ("left01", "left01", "disabled", "left_platform"),
+        ] {
             let (landed, ..) = come_back(&mut client, who).await;
-            assert_eq!(fragment(&landed, "error"), reason);
+            assert_eq!(fragment(&landed, "error"), word);
             log.says("sign_in_refused", about, reason, "oauth2");
         }
         // The user is asked first, then signed in.

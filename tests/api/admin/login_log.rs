@@ -28,7 +28,8 @@ on_every_store! {
         admin.do_it("PATCH", "/api/admin/employees/wwdeskpass/user01", &json!({ "disabled": true })).await.data();
         app.clock.advance(Duration::from_secs(1));
         let from = [("x-forwarded-for", "198.51.100.7"), ("user-agent", "curl/8.5.0")];
-        admin.client.post("/api/auth/bind", &from, &json!({ "employee_id": "User01" })).await.refused(403, 1003);
+        let refused = admin.client.post("/api/auth/bind", &from, &json!({ "employee_id": "User01" })).await;
+        let reference = refused.refused(403, 1003).json()["request_id"].as_str().unwrap()[..8].to_owned();
         let answer = admin.get(&format!("{LOG}?page_size=2")).await;
         assert_eq!(answer.header("vary"), Some("accept"));
         let page = answer.data();
@@ -39,7 +40,7 @@ on_every_store! {
                 "id": items[0]["id"], "at": "2027-01-15T08:00:31Z", "event": "sign_in_refused", "corp_id": "wwdeskpass",
                 "employee_id": "user01", "current_role": null, "login_method": "bind", "login_source": null,
                 "ip_address": "198.51.100.7", "peer_address": "127.0.0.1", "user_agent": "curl/8.5.0", "actor": null,
-                "reason": "disabled", "detail": "", "decided_address": "198.51.100.7", "verified": true
+                "reason": "disabled_here", "detail": "", "decided_address": "198.51.100.7", "reference": reference, "verified": true
             })
         );
         let disabled = &items[1];
@@ -148,5 +149,19 @@ on_every_store! {
         let found = read_in_pages(&app, &mut client, &token, LOG).await;
         assert!(found.is_sorted_by(|newer, older| newer > older));
         assert_eq!(rows(&mut client, &token, "").await.len(), 50);
+    }
+
+    /// A supervisor learns the names of their department alone, although people of other departments cause its entries.
+    async fn entries_of_the_log_name_nobody_outside_the_department(app) {
+        let mut admin = Admin::of(&app).await;
+        let roles = json!({ "employee_id": "agent01", "roles": ["user", "agent", "security"] });
+        admin.do_it("PUT", "/api/admin/roles/user-roles", &roles).await.data();
+        let mut client = app.client().await;
+        let supervisor = client.sign_in("supervisor01").await;
+        client.switch(&supervisor, "supervisor").await.data();
+        let log = client.get_as(&supervisor, &format!("{LOG}?event=roles_changed")).await.data();
+        assert_eq!(log["items"][0]["actor"]["employee_id"], "admin01", "{log}");
+        let named: Vec<_> = log["people"].as_array().unwrap().iter().map(|one| &one["employee_id"]).collect();
+        assert_eq!(named, ["agent01"], "{log}");
     }
 }

@@ -80,7 +80,7 @@ on_every_store! {
             assert_eq!(answer.header(name), Some(value), "{name}");
         }
         let rows = cells(&answer.body);
-        assert_eq!(rows[0].join(","), "id,at,event,corp_id,employee_id,current_role,login_method,login_source,ip_address,peer_address,user_agent,actor_corp_id,actor_employee_id,reason,detail,decided_address,verified");
+        assert_eq!(rows[0].join(","), "id,at,event,corp_id,employee_id,current_role,login_method,login_source,ip_address,peer_address,user_agent,actor_corp_id,actor_employee_id,reason,detail,decided_address,verified,reference");
         assert!(rows.iter().all(|row| row.len() == rows[0].len()));
         let written: Vec<_> = rows[1..].iter().rev().map(|row| row[10].as_str()).collect();
         let expected = ["'=HYPERLINK(\"http://evil\",\"x\")", "a \"quoted\", one", "'+1", "'@SUM(A1)", "'-1", "two\nlines", "'＝1", "张三", "x;'=1;' @y"];

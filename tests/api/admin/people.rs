@@ -350,4 +350,50 @@ on_every_store! {
         assert_eq!(ids(&partners), ["boss", "user01"]);
         assert_eq!(admin.items("/api/admin/corporations").await.len(), 2);
     }
+
+    /// One employee is shown to those who may list them, their credentials to administrators alone.
+    async fn one_employee_with_their_credentials(app) {
+        enter(&app, "wwpartner", "boss", "Boss", "HQ", &[Role::Admin, Role::User]).await;
+        let mut admin = Admin::of(&app).await;
+        let shown = admin.get("/api/admin/employees/wwdeskpass/ADMIN01").await.data();
+        assert_eq!((&shown["employee_id"], &shown["name"]), (&json!("admin01"), &json!("Ada Admin")));
+        assert_eq!(shown["roles"], json!(["admin", "agent", "user"]));
+        let credentials = &shown["credentials"];
+        assert_eq!((&credentials["has_device"], &credentials["has_password"]), (&json!(true), &json!(false)));
+        assert_eq!(admin.get("/api/admin/employees/wwdeskpass/user01").await.data()["credentials"], Value::Null);
+        assert_eq!(admin.get("/api/admin/employees/wwpartner/boss").await.data()["name"], "Boss");
+        admin.get("/api/admin/employees/wwdeskpass/nobody").await.refused(404, 1004);
+        // Who was assigned no role signs in with a default one.
+        let roles = |shown: &Value| [&shown["roles"], &shown["sign_in_roles"], &shown["default_role"]].map(Value::clone);
+        assert_eq!(roles(&shown), [json!(["admin", "agent", "user"]), json!(["admin", "agent", "user"]), Value::Null]);
+        let nora = "/api/admin/employees/wwdeskpass/norole01";
+        assert_eq!(roles(&admin.get(nora).await.data()), [json!([]), json!(["user"]), json!("user")]);
+        app.auth().operator().add_agent(app.key("norole01"), "security").await.unwrap();
+        assert_eq!(roles(&admin.get(nora).await.data()), [json!([]), json!(["security"]), json!("security")]);
+
+        let mut client = app.client().await;
+        let security = client.sign_in("security01").await;
+        client.switch(&security, "security").await.data();
+        let seen = client.get_as(&security, "/api/admin/employees/wwdeskpass/admin01").await.data();
+        assert_eq!(seen["credentials"], Value::Null);
+        // A supervisor sees their department alone, and does not learn who else there is.
+        let supervisor = client.sign_in("supervisor01").await;
+        client.switch(&supervisor, "supervisor").await.data();
+        client.get_as(&supervisor, "/api/admin/employees/wwdeskpass/agent01").await.data();
+        client.get_as(&supervisor, "/api/admin/employees/wwdeskpass/admin01").await.refused(404, 1004);
+        client.get_as(&supervisor, "/api/admin/employees/wwpartner/boss").await.refused(403, 1003);
+        let user = client.sign_in("user01").await;
+        client.get_as(&user, "/api/admin/employees/wwdeskpass/user01").await.refused(403, 1003);
+    }
+
+    /// The audit log names people as they are called now.
+    async fn entries_of_the_log_come_with_names(app) {
+        let mut admin = Admin::of(&app).await;
+        let roles = json!({ "employee_id": "user01", "roles": ["user", "agent"] });
+        admin.do_it("PUT", USER_ROLES, &roles).await.data();
+        let log = admin.get("/api/admin/login-log?event=roles_changed").await.data();
+        let mut named: Vec<_> = log["people"].as_array().unwrap().iter().map(|one| one["name"].as_str().unwrap()).collect();
+        named.sort_unstable();
+        assert_eq!(named, ["Ada Admin", "Uma User"]);
+    }
 }

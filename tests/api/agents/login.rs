@@ -68,7 +68,7 @@ on_one_store! {
         let bad = client.post("/api/agents/login", &[], &json!({})).await;
         let fields = &bad.refused(400, 1002).json()["data"]["fields"];
         assert_eq!(fields["employee_id"], "is required");
-        assert!(fields["password"].as_str().unwrap().contains("where no code"), "{fields}");
+        assert!(fields["password"].as_str().unwrap().contains("unless a code"), "{fields}");
         let long = "x".repeat(1_025);
         client.agent_login("agent01", &long).await.refused(400, 1002);
     }

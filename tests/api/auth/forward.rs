@@ -96,7 +96,7 @@ on_every_store! {
         }
         let answer = client.forward(&token, "?role=supervisor,admin").await;
         assert_eq!(answer.refused(403, 1003).reason(), "role_needed");
-        assert_eq!(answer.json()["message"], "this needs another active role: admin, supervisor");
+        assert_eq!(answer.json()["message"], "this operation requires one of these active roles: admin, supervisor");
     }
 
     async fn stops_at_once_when_the_active_role_is_taken_away_and_after_logout(app) {

@@ -12,6 +12,8 @@ mod otp;
 pub(super) mod permissions;
 pub(crate) mod qrcode;
 mod scan;
+mod scan_outcome;
+mod scan_reasons;
 mod sessions;
 mod sessions_own;
 mod sign_ins;

@@ -124,7 +124,8 @@ async fn a_flood_does_not_push_out_who_is_about_to_confirm() {
         &deskpass_core::Networks::default(),
     );
     for _ in 0..120_000 {
-        let visitor = deskpass_core::ClientInfo { address, user_agent: deskpass_core::UserAgent::default() };
+        let user_agent = deskpass_core::UserAgent::default();
+        let visitor = deskpass_core::ClientInfo { address, user_agent, reference: None };
         app.auth().issue_ticket(deskpass_core::LoginSource::H5, visitor, None).await.unwrap();
     }
     assert!(app.auth().shared.sign_ins.len() <= 50_000);

@@ -165,7 +165,6 @@ on_every_store! {
             let code = client.qrcode().await;
             let landed = client.scan(&code, who).await;
             assert!(landed.starts_with(&format!("http://{}/scan/#error={word}&code=1003&ref=", app.address)), "{landed}");
-            assert_eq!(client.scan_status(ticket(&code)).await["status"], "waiting", "{who}");
         }
         // The employee is disabled between scanning and confirming.
         let code = client.qrcode().await;

@@ -176,7 +176,7 @@ on_every_store! {
         assert_eq!(notified(&app, &mut client).await, (1, vec!["admin01".to_owned(), "supervisor01".to_owned()]));
         for message in inbox(&mut client).await {
             let text = message["text"]["content"].as_str().unwrap();
-            for words in ["user01 reported that the sign-in at 2027-01-15T08:00:00Z from 203.0.113.9 was not theirs", "Its session, if any, has ended.", "user01 表示 2027-01-15T08:00:00Z 来自 203.0.113.9 的登录并非本人操作。如由此产生会话，该会话已结束。", "reset the password"] {
+            for words in ["user01 reported that the sign-in at 2027-01-15 16:00:00 UTC+08:00 from 203.0.113.9 was not theirs", "Its session, if any, has ended.", "user01 表示 2027-01-15 16:00:00 UTC+08:00 来自 203.0.113.9 的登录并非本人操作。如由此产生会话，该会话已结束。", "reset the password"] {
                 assert!(text.contains(words), "no {words:?} in {text:?}");
             }
         }

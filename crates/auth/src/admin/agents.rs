@@ -1,7 +1,7 @@
 //! Changes that an administrator makes to agents.
 
 use deskpass_core::{EmployeeId, EmployeeKey, RecoveryCode, Role, Timestamp};
-use deskpass_store::{AuditEvent, ListedAgent};
+use deskpass_store::{AgentSelection, AuditEvent, ListedAgent};
 
 use super::Administrator;
 use crate::password::SETUP_CODE_LIFETIME;
@@ -43,6 +43,7 @@ impl Administrator<'_> {
     /// A page of agents of the home corporation, after the given one, and the cursor of the next page if there is one.
     pub async fn agents(
         &self,
+        which: AgentSelection,
         after: Option<&EmployeeId>,
         limit: u64,
     ) -> Result<(Vec<ListedAgent>, Option<String>), Error> {
@@ -50,7 +51,7 @@ impl Administrator<'_> {
         let (home, limit) = (self.auth.policy.home_corp.as_str(), usize::try_from(limit).unwrap_or(1));
         let after = after.map_or_else(|| self.auth.deployment_key(), |id| self.auth.resolve_key(None, id));
         let one_more = i64::try_from(limit).unwrap_or(1) + 1;
-        let mut agents = self.auth.agents(Some(after), one_more).await?;
+        let mut agents = self.auth.agents(which, Some(after), one_more).await?;
         agents.retain(|listed| listed.agent.key.corp() == home);
         let more = agents.len() > limit;
         agents.truncate(limit);
@@ -86,22 +87,25 @@ impl Administrator<'_> {
         if enabled { Ok(()) } else { Err(Refusal::NoSuchAgent.into()) }
     }
 
-    /// Clears an agent's failed attempts; returns whether there were any.
+    /// Clears the failed attempts of an agent, or at another employee's device; returns whether there were any.
     pub async fn unlock_agent(&self, employee: EmployeeKey) -> Result<bool, Error> {
         self.require_home_admin().await?;
+        self.auth.require_device_owner(&employee).await?;
         let entry = self.entry(AuditEvent::AgentUnlocked, &employee, "")?;
         let unlocked = self.commit(self.auth.store.unlock_agent(self.author(), employee, entry)).await?;
-        Ok(unlocked.ok_or(Refusal::NoSuchAgent)?)
+        // An employee who has never set up a device has no failed attempts.
+        Ok(unlocked.unwrap_or(false))
     }
 
-    /// Unbinds an agent's device, deletes the recovery codes, and makes a setup code for another device.
+    /// Unbinds the device of an agent or another employee, deletes the recovery codes, and makes a setup code for another device.
     pub async fn reset_device(&self, employee: EmployeeKey) -> Result<DeviceReset, Error> {
         self.require_home_admin().await?;
-        self.auth.require_agent(&employee).await?;
+        self.auth.require_device_owner(&employee).await?;
         let code = RecoveryCode::generate(&self.auth.entropy)?;
         let entry = self.entry(AuditEvent::DeviceReset, &employee, "")?;
         let (mark, until) = (self.auth.credential_vault.code_digest(&code, &employee), entry.at + SETUP_CODE_LIFETIME);
-        let was_bound = self.commit(self.auth.store.reset_device(self.author(), employee, mark, until, entry)).await?;
+        let reset = self.commit(self.auth.store.reset_device(self.author(), employee, mark, until, entry)).await?;
+        let was_bound = reset.ok_or(Refusal::NoSuchAgent)?;
         Ok(DeviceReset { was_bound, code, until })
     }
 

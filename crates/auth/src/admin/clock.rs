@@ -9,7 +9,7 @@ use crate::{Auth, Error};
 impl Auth {
     /// Logs that the service moved its clock forwards, and records the new time.
     pub async fn record_clock_set(&self, detail: String) -> Result<(), Error> {
-        let service = Administrator { auth: self, who: None, acting: None, visitor: ClientInfo::service() };
+        let service = Administrator { visitor: ClientInfo::service(), ..self.operator() };
         let entry = service.entry(AuditEvent::ClockSet, &self.deployment_key(), detail)?;
         self.store.record(entry).await?;
         Ok(self.store.record_time(self.clock.now()).await?)

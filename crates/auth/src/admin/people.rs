@@ -1,7 +1,7 @@
 //! Changes that an administrator makes to employees.
 
 use deskpass_core::{EmployeeKey, Person, Role, Roles};
-use deskpass_store::{AuditEvent, DisableOutcome, ListedPerson, NewEmployee, SetRolesOutcome};
+use deskpass_store::{AuditEvent, DisableOutcome, ListedPerson, NewEmployee, RevokeOutcome, SetRolesOutcome};
 
 use super::Administrator;
 use crate::{Auth, Error, Refusal};
@@ -32,7 +32,7 @@ impl Administrator<'_> {
         match self.commit(self.auth.store.disable(self.author(), employee, even_last, deny_until, entry)).await? {
             DisableOutcome::Done(ended) => Ok(ended),
             DisableOutcome::Unknown => Err(Refusal::NoSuchEmployee.into()),
-            DisableOutcome::LastAdmin => self.refuse(Refusal::LastAdmin).await,
+            DisableOutcome::LastAdmin => self.refuse_last_admin().await,
         }
     }
 
@@ -53,7 +53,7 @@ impl Administrator<'_> {
         match self.commit(change).await? {
             SetRolesOutcome::Changed(_) | SetRolesOutcome::Unchanged => {}
             SetRolesOutcome::Unknown => return Err(Refusal::NoSuchEmployee.into()),
-            SetRolesOutcome::LastAdmin => return self.refuse(Refusal::LastAdmin).await,
+            SetRolesOutcome::LastAdmin => return self.refuse_last_admin().await,
         }
         Ok(self.auth.store.listed_person(employee).await?.ok_or(Refusal::NoSuchEmployee)?)
     }
@@ -71,7 +71,17 @@ impl Administrator<'_> {
         self.require_in_scope(&employee)?;
         let role = self.auth.parse_assignable_role(&employee, role).await?;
         let entry = self.entry(AuditEvent::RolesChanged, &employee, format!("-{role}"))?;
-        self.commit(self.auth.store.revoke(self.author(), employee, role, entry)).await
+        let even_last = self.may_remove_last_admin(&employee);
+        match self.commit(self.auth.store.revoke(self.author(), employee, role, even_last, entry)).await? {
+            RevokeOutcome::Revoked => Ok(true),
+            RevokeOutcome::NotHeld => Ok(false),
+            RevokeOutcome::LastAdmin => self.refuse_last_admin().await,
+        }
+    }
+
+    /// Refuses to remove the last administrator. For an operator, who is asked to confirm it, that is no refusal and is not logged.
+    async fn refuse_last_admin<T>(&self) -> Result<T, Error> {
+        if self.who.is_none() { Err(Refusal::LastAdmin.into()) } else { self.refuse(Refusal::LastAdmin).await }
     }
 }
 

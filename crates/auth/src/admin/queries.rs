@@ -1,11 +1,12 @@
 //! Queries: employees, agents, sessions and the login log.
 
+use std::collections::BTreeSet;
 use std::net::IpAddr;
 
-use deskpass_core::{CorpId, EmployeeId, EmployeeKey, LoginMethod, Operation, Resource, Role, Timestamp};
+use deskpass_core::{CorpId, EmployeeId, EmployeeKey, LoginMethod, Operation, Reference, Resource, Role, Timestamp};
 use deskpass_store::{
-    AuditEvent, DepartmentFilter, InvalidCursor, ListedAgent, ListedPerson, LogFilter, LogPage, PageStart,
-    PeopleFilter, PeopleOrder, PeoplePage, PeopleSelection, SessionFilter, SessionPage,
+    AgentSelection, AuditEvent, DepartmentFilter, InvalidCursor, ListedAgent, ListedPerson, LogFilter, LogPage, LogRow,
+    PageStart, PeopleFilter, PeopleOrder, PeoplePage, PeopleSelection, SessionFilter, SessionPage,
 };
 
 use super::AccessScope;
@@ -62,6 +63,8 @@ pub struct LogQuery {
     pub method: Option<LoginMethod>,
     /// The client address.
     pub ip_address: Option<IpAddr>,
+    /// The reference of the request.
+    pub reference: Option<Reference>,
     /// The earliest time, inclusive.
     pub from: Option<Timestamp>,
     /// The latest time, exclusive.
@@ -113,13 +116,18 @@ impl Auth {
 
     /// Requires that the employee is an agent, enabled or disabled.
     pub async fn require_agent(&self, employee: &EmployeeKey) -> Result<(), Error> {
-        let agent = self.store.agent(employee.clone()).await?;
+        let agent = self.store.agent(employee.clone()).await?.filter(|agent| !agent.device_only);
         if agent.is_some() { Ok(()) } else { Err(Refusal::NoSuchAgent.into()) }
     }
 
     /// A page of agents, after the given one.
-    pub async fn agents(&self, after: Option<EmployeeKey>, limit: i64) -> Result<Vec<ListedAgent>, Error> {
-        Ok(self.store.agents(after, limit, self.clock.now()).await?)
+    pub async fn agents(
+        &self,
+        which: AgentSelection,
+        after: Option<EmployeeKey>,
+        limit: i64,
+    ) -> Result<Vec<ListedAgent>, Error> {
+        Ok(self.store.agents(which, after, limit, self.clock.now()).await?)
     }
 
     /// A page of the sessions within the access scope, newest first, from the cursor `after` on.
@@ -148,12 +156,42 @@ impl Auth {
         limit: i64,
     ) -> Result<LogPage, Error> {
         let AccessScope { corp, department_id } = access_scope.clone();
-        let LogQuery { employee, event, reason, method, ip_address, from, to } = wanted.clone();
+        let LogQuery { employee, event, reason, method, ip_address, reference, from, to } = wanted.clone();
         let employee = employee.map(|id| self.canonical_id(access_scope, &id));
         let ip_address = ip_address.map(|address| address.to_string());
+        let reference = reference.map(|reference| reference.to_string());
         let key = Some(self.chain_key.clone());
-        let filter = LogFilter { corp, department_id, employee, event, ip_address, reason, method, from, to, key };
+        let filter =
+            LogFilter { corp, department_id, employee, event, ip_address, reason, method, reference, from, to, key };
         Ok(self.store.log_page(filter, before, limit).await?)
+    }
+
+    /// One employee within the access scope.
+    pub async fn employee(
+        &self,
+        AccessScope { corp, department_id }: AccessScope,
+        id: &EmployeeId,
+    ) -> Result<ListedPerson, Error> {
+        let key = self.resolve_key(CorpId::parse(&corp).ok().as_ref(), id);
+        let found = self.store.people_with_keys(corp, vec![key.id().to_owned()]).await?;
+        let in_scope = |listed: &ListedPerson| is_in_department(listed, department_id.as_deref());
+        Ok(found.into_iter().find(in_scope).ok_or(Refusal::NoSuchEmployee)?)
+    }
+
+    /// The people within the access scope that the entries name, as they are called now.
+    pub async fn people_in_log(&self, access_scope: &AccessScope, rows: &[LogRow]) -> Result<Vec<ListedPerson>, Error> {
+        let named = rows.iter().flat_map(|row| [Some(&row.about), row.actor.as_ref()]).flatten();
+        let here = named.filter(|key| key.corp() == access_scope.corp && !key.id().is_empty());
+        let keys: BTreeSet<_> = here.map(|key| key.id().to_owned()).collect();
+        let mut people = self.store.people_with_keys(access_scope.corp.clone(), keys.into_iter().collect()).await?;
+        // An entry is about the department, but another department may have caused it.
+        people.retain(|listed| is_in_department(listed, access_scope.department_id.as_deref()));
+        Ok(people)
+    }
+
+    /// The credentials of an employee: their agent record, if there is one.
+    pub async fn credentials(&self, key: EmployeeKey) -> Result<Option<ListedAgent>, Error> {
+        Ok(self.store.listed_agent(key, self.clock.now()).await?)
     }
 
     /// Requires that the caller may still read the same access scope: a long export must stop when the permission ends.
@@ -171,4 +209,9 @@ impl Auth {
         let corp = CorpId::parse(&access_scope.corp).ok();
         self.resolve_key(corp.as_ref(), id).id().to_owned()
     }
+}
+
+/// Whether an employee is in the department, if the access scope is limited to one.
+fn is_in_department(listed: &ListedPerson, department_id: Option<&str>) -> bool {
+    department_id.is_none_or(|id| listed.person.department_id == id)
 }

@@ -8,6 +8,7 @@ use crate::audit::Attempt;
 use crate::code_exchange::{
     CodeExchange, SHARED_OUTCOME_TIMEOUT, await_outcome, claim_exchange, store_identity, store_outcome,
 };
+use crate::link_opener::LinkOpener;
 use crate::platform_user::PlatformUser;
 use crate::single_use::{CODE_LIFETIME, SingleUse, UseReceipt};
 use crate::{Auth, CallbackOutcome, Error, Refusal};
@@ -25,8 +26,8 @@ pub struct OAuthCallback {
     pub visitor: ClientInfo,
     /// Whether the request carries the `state` that the service sent.
     pub has_state: bool,
-    /// Whether another page opened the link, according to the browser.
-    pub opened_by_page: bool,
+    /// What opened the link, as far as the browser reports.
+    pub opener: LinkOpener,
 }
 
 impl Auth {
@@ -74,9 +75,14 @@ impl Auth {
             Err(error) => (None, self.stored_user(&code).await, Err(error)),
         };
         let outcome = self.audit_outcome(attempt(callback, who.as_ref()), outcome).await;
-        if let (Some(used), Err(Error::Internal(_))) = (used, &outcome) {
+        match (used, &outcome, &callback.scan_id) {
             // The failure may be transient: the browser may retry.
-            self.undo_use(used).await;
+            (Some(used), Err(Error::Internal(_)), _) => self.undo_use(used).await,
+            // The platform has identified the person. If this fails, the waiting browser only learns nothing.
+            (Some(_), Err(Error::Refused(refusal)), Some(scan_id)) => {
+                drop(self.turn_away(scan_id, refusal, callback.opener).await);
+            }
+            _ => {}
         }
         store_outcome(&self.shared.codes, code, self.clock.now(), outcome).await
     }
@@ -108,13 +114,17 @@ impl Auth {
     /// The user, and the outcome for them.
     async fn admit_user(
         &self,
-        OAuthCallback { scan_id, flow, visitor, has_state, opened_by_page, .. }: &OAuthCallback,
+        OAuthCallback { scan_id, flow, visitor, has_state, opener, .. }: &OAuthCallback,
         identity: &Identity,
     ) -> (Option<EmployeeKey>, Result<CallbackOutcome, Error>) {
+        if let Ok((key, _)) = self.employee_key(identity) {
+            // From here on, the lines of this sign-in name the employee.
+            tracing::Span::current().record("employee", tracing::field::display(key));
+        }
         match (self.resolve_user(identity).await, scan_id) {
             (Ok(PlatformUser::Known(who)), Some(scan_id)) => {
                 let key = who.key.clone();
-                let claimed = self.claim_scan(scan_id, who, visitor.clone(), *opened_by_page).await;
+                let claimed = self.claim_scan(scan_id, who, visitor.clone(), *opener).await;
                 (Some(key), claimed.map(CallbackOutcome::Decide))
             }
             (Ok(PlatformUser::Known(who)), None) => {
@@ -149,7 +159,7 @@ fn attempt<'a>(callback: &'a OAuthCallback, who: Option<&'a EmployeeKey>) -> Att
 
 /// The digest that identifies a browser: its flow cookie, or else its address and user agent.
 fn browser_digest(callback: &OAuthCallback) -> Digest {
-    let ClientInfo { address, user_agent } = &callback.visitor;
+    let ClientInfo { address, user_agent, .. } = &callback.visitor;
     callback
         .flow
         .unwrap_or_else(|| Digest::of(&[address.decided.to_string().as_bytes(), user_agent.as_str().as_bytes()]))

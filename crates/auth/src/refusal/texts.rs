@@ -4,13 +4,35 @@ use std::time::Duration;
 
 use deskpass_core::{Role, Roles, Weakness};
 
+use super::chinese::chinese_explanation;
 use crate::{Refusal, TokenError};
 
-/// What happened and what to do, for the name of a reason in the audit log. `EMPLOYEE` stands for the employee.
+/// The explanation of a reason in the audit log, each text in English and Chinese. `EMPLOYEE` stands for the employee.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReasonExplanation {
+    /// What happened.
+    pub what: [&'static str; 2],
+    /// What to do about it, if it is still so.
+    pub next: [&'static str; 2],
+}
+
+/// Reasons of earlier versions: the log keeps them for as long as it keeps its rows.
+const EARLIER: &[(&str, [&str; 2])] = &[(
+    "disabled",
+    [
+        "The employee was disabled here, or had left at the platform; this earlier row does not say which.",
+        "To enable: `deskpass employee enable EMPLOYEE`. Otherwise enable the member in the platform's console (通讯录).",
+    ],
+)];
+
+/// Explains the name of a reason in the audit log.
 #[must_use]
-pub fn explain_reason(reason: &str) -> Option<[&'static str; 2]> {
-    let explanations = [Refusal::EXPLANATIONS, TokenError::EXPLANATIONS];
-    explanations.into_iter().flatten().find(|(name, _)| *name == reason).map(|(_, explanation)| *explanation)
+pub fn explain_reason(reason: &str) -> Option<ReasonExplanation> {
+    let mut explanations = Refusal::explanations().chain(TokenError::explanations()).chain(EARLIER.iter().copied());
+    let (_, [what, next]) = explanations.find(|(name, _)| *name == reason)?;
+    // A test makes sure that no explanation lacks its Chinese.
+    let [what_zh, next_zh] = chinese_explanation(reason).unwrap_or([what, next]);
+    Some(ReasonExplanation { what: [what, what_zh], next: [next, next_zh] })
 }
 
 impl Refusal {
@@ -33,8 +55,8 @@ pub(super) const fn describe_weakness(weakness: Weakness) -> [&'static str; 2] {
         Weakness::TooLong => ["is too long (at most 128 characters)", "太长（最多 128 个字符）"],
         Weakness::Common => ["is too common", "过于常见，容易被猜到"],
         Weakness::Personal => [
-            "contains your name, your id, or the name of the company or service",
-            "包含您的姓名、员工编号、企业或系统名称",
+            "contains your name, your employee id, or the name of the company or service",
+            "包含您的姓名、账号，或企业、系统的名称",
         ],
         Weakness::Monotonous => ["repeats the same few characters", "重复的字符过多"],
     }

@@ -5,11 +5,11 @@ use std::time::Duration;
 use deskpass_core::ClientInfo;
 use deskpass_store::{AuditEvent, DisownEffects, DisownRequest, ListedSignIn, LogEntry, LogRow, SignInListLimits};
 
+use crate::notice::MAX_NOTIFIED_ADMINS;
 use crate::{Auth, Error, Refusal, TokenHolder};
 
 const LISTED_LIMITS: SignInListLimits = SignInListLimits { sign_ins: 50, refused: 10 };
 const LISTED_PERIOD: Duration = Duration::from_hours(90 * 24);
-const MAX_NOTIFIED_ADMINS: usize = 20;
 
 impl Auth {
     /// The user's sign-ins of the last 90 days, at most 50, and refused ones, at most 10, newest first. Sign-ins with a live
@@ -43,7 +43,7 @@ impl Auth {
         };
         self.notices_due.notify_one();
         let DisownEffects { ended, told } = done;
-        tracing::info!(employee = ?session.employee, ended, notified = told, "sign-in disowned");
+        tracing::info!(employee = %session.employee, ended, notified = told, "sign-in disowned");
         Ok(done)
     }
 

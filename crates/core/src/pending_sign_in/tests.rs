@@ -5,7 +5,7 @@ use crate::{ClientAddress, EmployeeKey, Entropy, Networks, Secret, UserAgent, se
 
 fn visitor() -> ClientInfo {
     let address = ClientAddress::read([127, 0, 0, 1].into(), std::iter::empty(), &Networks::default());
-    ClientInfo { address, user_agent: UserAgent::default() }
+    ClientInfo { address, user_agent: UserAgent::default(), reference: None }
 }
 
 fn digest(of: u8) -> Digest {
@@ -34,7 +34,14 @@ fn waiting() -> PendingSignIn {
     let at = Timestamp::from_millis(0);
     let asked = SignInOrigin { source: LoginSource::H5, visitor: visitor(), at };
     let token = (token.digest(), token.seal(&ticket));
-    PendingSignIn { asked, bound_to: None, token, expires_at: at + Duration::from_mins(3), stage: SignInStage::Waiting }
+    PendingSignIn {
+        asked,
+        bound_to: None,
+        token,
+        expires_at: at + Duration::from_mins(3),
+        stage: SignInStage::Waiting,
+        ended: None,
+    }
 }
 
 /// A step to try. The number identifies the phone, or the request that creates the session, in the order of confirmations.
@@ -121,7 +128,7 @@ fn attempt(
             past.failed |= next != was;
             next
         }),
-        Step::Refuse(nth) if nth < past.confirmations.len() => Ok(was.refused()),
+        Step::Refuse(nth) if nth < past.confirmations.len() => Ok(was.refused(EarlyEnd::NoRole)),
         Step::Begin | Step::Refuse(_) | Step::Wait(_) => Err(InvalidTransition),
         Step::Deliver => was.delivered(now).inspect(|_| assert!(past.ready, "delivered without a session")),
     }
@@ -168,7 +175,9 @@ fn a_confirmation_can_be_repeated_after_a_temporary_error() {
     assert!(confirmed.as_ref().is_ok_and(|confirmed| confirmed.expires_at == late + REDELIVERY_PERIOD));
     let undecided = confirmed.map(|confirmed| confirmed.reopened(late));
     let again = undecided.and_then(|undecided| undecided.confirmed(digest(1), late));
-    assert!(again.is_ok_and(|confirmed| confirmed.refused().confirmed(digest(1), late + CONFIRM_LEASE).is_err()));
+    assert!(again.is_ok_and(|confirmed| {
+        confirmed.refused(EarlyEnd::NoRole).confirmed(digest(1), late + CONFIRM_LEASE).is_err()
+    }));
 }
 
 #[test]
@@ -184,4 +193,25 @@ fn the_same_phone_can_confirm_again_when_no_session_was_created() {
     assert!(again.clone().confirmed(digest(1), over).is_err(), "once at a time");
     let ready = again.ready(PersonPreview { employee_id: "a".into(), name: "A".into() }, over);
     assert!(ready.confirmed(digest(1), over + CONFIRM_LEASE).is_err());
+}
+
+#[test]
+fn a_sign_in_that_ended_early_says_why_and_one_that_a_phone_has_does_not_end() {
+    let turned_away = waiting().turned_away(EarlyEnd::NotAMember);
+    assert!(turned_away.is_ok_and(|over| over.stage == SignInStage::Over && over.ended == Some(EarlyEnd::NotAMember)));
+    let scanned = waiting().scanned(claim(1)).unwrap_or_else(|_| unreachable!("no other phone was first"));
+    assert!(scanned.clone().turned_away(EarlyEnd::NotAMember).is_err(), "another phone is about to decide");
+    let cancelled = scanned.cancelled(digest(1)).unwrap_or_else(|_| unreachable!("it was scanned"));
+    assert_eq!(cancelled.ended, Some(EarlyEnd::Cancelled));
+    assert_eq!(cancelled.clone().refused(EarlyEnd::NoRole), cancelled, "the first end counts");
+}
+
+#[test]
+fn the_outcome_is_known_for_a_while_after_the_delivery_to_a_browser_that_waited_for_a_phone() {
+    let (shown, at) = (PersonPreview { employee_id: "a".into(), name: "A".into() }, Timestamp::from_millis(179_000));
+    let scanned = waiting().scanned(claim(1)).unwrap_or_else(|_| unreachable!("no other phone was first"));
+    let ready = scanned.ready(shown, at);
+    let delivered = ready.delivered(at).unwrap_or_else(|_| unreachable!("it is ready"));
+    assert_eq!(delivered.expires_at, at + OUTCOME_PERIOD);
+    assert!(delivered.delivered(at + REDELIVERY_PERIOD).is_err(), "the token itself is not delivered for longer");
 }

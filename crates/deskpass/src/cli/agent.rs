@@ -10,7 +10,7 @@ const INSPECT_COMMAND: &str = "deskpass agent list";
 
 #[derive(Debug, Subcommand)]
 pub(super) enum AgentCommand {
-    /// Make an employee an agent, who can sign in with a password and a device while the platform is down.
+    /// Make an employee an agent, who can sign in with a password and an authenticator while the platform is down.
     #[command(after_help = "Examples:\n  deskpass agent add zhangsan\n  deskpass agent add lisi --role supervisor")]
     Add {
         #[command(flatten)]
@@ -19,13 +19,16 @@ pub(super) enum AgentCommand {
         #[arg(long, value_name = "ROLE", default_value = "agent")]
         role: String,
     },
-    /// List agents: which are locked, and which have no password or no device yet.
+    /// List agents: which are locked, and which have no password or no authenticator yet. Also lists other employees who have an
+    /// authenticator.
     #[command(
-        after_help = "STATE      enabled, disabled, or after failed attempts: paused until a time, or locked until an \
-                      administrator unlocks it\nPASSWORD   set, not set, or the expiry of a setup code\nDEVICE     \
-                      when it was bound, or the expiry of a setup code; unproven: bound with a password only, so it \
-                      gives no access to the admin role or to high-risk operations\nVERIFIED   when it was last \
-                      used\n\nExample:\n  deskpass agent list"
+        after_help = "ROLE           the agent's role unless roles are assigned; - for an employee who is not an agent and \
+                      has an authenticator, such as an administrator\nSTATE          enabled, disabled, no agent, or \
+                      after failed attempts: paused until a time, or locked until an administrator unlocks \
+                      it\nPASSWORD       set, not set, or the expiry of a setup code\nAUTHENTICATOR  when it was bound, or \
+                      the expiry of a setup code; unproven: bound with a password only, so it gives no access to the \
+                      admin role or to high-risk operations\nVERIFIED       when it was last used\n\nExample:\n  deskpass \
+                      agent list"
     )]
     List(CommonArgs),
     /// Change the role of an agent's record; sessions that use the previous role as their default role end.
@@ -40,12 +43,12 @@ pub(super) enum AgentCommand {
     /// Enable an agent's record again.
     #[command(after_help = "Example:\n  deskpass agent enable zhangsan")]
     Enable(EmployeeArgs),
-    /// Clear the failed attempts at an agent's password and one-time passwords.
+    /// Clear the failed attempts at a password and one-time passwords.
     #[command(after_help = "Example:\n  deskpass agent unlock zhangsan")]
     Unlock(EmployeeArgs),
-    /// Unbind an agent's device, revoke its recovery codes, and print a setup code for a new device.
+    /// Unbind the authenticator of an agent or an administrator, revoke its recovery codes, and print a setup code for a new one.
     ///
-    /// Use this when a phone is lost. A first device must be bound within 5 minutes of a sign-in; the code lifts that
+    /// Use this when a phone is lost. A first authenticator must be bound within 5 minutes of a sign-in; the code lifts that
     /// limit for an older session. It is valid once, for 24 hours. Verify the identity of the person you give it to.
     #[command(after_help = "Example:\n  deskpass agent reset-otp zhangsan")]
     ResetOtp(EmployeeArgs),

@@ -29,14 +29,14 @@ pub(super) enum AuditCommand {
     /// prints a receipt. Keep receipts where no one who can change the database can reach them: a later run uses one to
     /// detect rows that were cut off the end.
     #[command(
-        after_help = "Examples:\n  deskpass audit verify --config /etc/deskpass.toml\n  deskpass audit verify --receipt \"$(cat /mnt/elsewhere/receipt)\""
+        after_help = "Examples:\n  deskpass audit verify --config /etc/deskpass/deskpass.toml\n  deskpass audit verify --receipt \"$(cat /mnt/elsewhere/receipt)\""
     )]
     Verify(Verify),
     /// Write the log of one corporation to standard output, newest first.
     ///
     /// Reads while the service runs and changes nothing.
     #[command(
-        after_help = "Examples:\n  deskpass audit export --format csv > log.csv\n  deskpass audit export --format jsonl --from 2026-07-01 --to 2026-08-01 --employee zhangsan > july.jsonl"
+        after_help = "Examples:\n  deskpass audit export --format csv > log.csv\n  deskpass audit export --format jsonl --from 2026-07-01 --to 2026-08-01 --employee zhangsan > july.jsonl\n  deskpass audit export --format jsonl --reference 1a2b3c4d"
     )]
     Export(export::Export),
     /// Continue with a new key when the key that the log was written with is lost.
@@ -44,7 +44,7 @@ pub(super) enum AuditCommand {
     /// Moves all rows into a chain of the new key. They can be verified again from then on, but earlier changes to them
     /// can no longer be detected. The log gets a row that records this. In production the service does not start with a
     /// key that the data was not written with, so restore the old key if at all possible.
-    #[command(after_help = "Example:\n  deskpass audit restart --key-is-lost --config /etc/deskpass.toml")]
+    #[command(after_help = "Example:\n  deskpass audit restart --key-is-lost --config /etc/deskpass/deskpass.toml")]
     Restart(restart::Restart),
 }
 

@@ -7,12 +7,12 @@ use deskpass_core::{Clock, Timestamp};
 use deskpass_store::{OpenError, read_latest_recorded_time};
 use jiff::fmt::rfc2822;
 
-use super::{CliError, CommonArgs, require_database, runtime};
+use super::{CliError, CommonArgs, output, require_database, runtime};
 use crate::app::clock::clock_difference;
 use crate::app::platform;
 use crate::app::storage::{location, mode};
 use crate::commands::AdminCommand;
-use crate::config::Settings;
+use crate::config::{Language, Settings};
 use crate::timestamp::format_utc;
 use crate::{App, StartError};
 
@@ -27,7 +27,7 @@ pub(super) enum ClockCommand {
     /// With --yes, records the machine's time, ends sessions that began in the future, and moves other times in the future back.
     /// The log keeps its rows and gets a row about this. First make sure that the machine's time is right.
     #[command(
-        after_help = "Examples:\n  deskpass clock repair --config /etc/deskpass.toml          show the clocks\n  deskpass clock repair --config /etc/deskpass.toml --yes    apply the change"
+        after_help = "Examples:\n  deskpass clock repair --config /etc/deskpass/deskpass.toml          show the clocks\n  deskpass clock repair --config /etc/deskpass/deskpass.toml --yes    apply the change"
     )]
     Repair(Repair),
 }
@@ -75,11 +75,11 @@ impl Repair {
                 let before = record.map_or_else(|| "nothing".to_owned(), format_utc);
                 let detail = format!("from {before} to {} by the operator", format_utc(clock.now()));
                 let done = app.auth.operator().repair_clock(detail).await?;
-                println!(
+                output::line(format_args!(
                     "the service uses this machine's time from its next start; {} session(s) from the future ended, \
                      {} other record(s) moved back, {} row(s) of the audit log keep their later time",
                     done.sessions, done.others, done.log_rows
-                );
+                ))?;
                 Ok(())
             }
             Err(StartError::Open(OpenError::InUse(data))) => {
@@ -87,8 +87,8 @@ impl Repair {
                 if !self.agree(&settings, &clock, record, None).await? {
                     return Ok(());
                 }
-                println!("{}", AdminCommand::ConfirmClock.send_to_service(&data, settings.development.enabled)??);
-                Ok(())
+                let (confirm, development) = (AdminCommand::ConfirmClock, settings.development.enabled);
+                Ok(output::line(confirm.send_to_service(&data, development, Language::En)??)?)
             }
             Err(error) => Err(error.into()),
         }
@@ -107,9 +107,9 @@ impl Repair {
             None => ("platform", platform_time(settings, clock).await),
         };
         let shown = |moment: Option<Timestamp>| moment.map_or_else(|| "unknown".to_owned(), format_utc);
-        println!("newest record  {}", shown(record));
-        println!("this machine   {}", format_utc(clock.now()));
-        println!("{whose:<14} {}", shown(independent));
+        output::line(format_args!("newest record  {}", shown(record)))?;
+        output::line(format_args!("this machine   {}", format_utc(clock.now())))?;
+        output::line(format_args!("{whose:<14} {}", shown(independent)))?;
         if independent.is_some_and(|independent| contradicts(independent, clock)) {
             return Err(format!(
                 "this machine's time differs from the {whose}'s; set it first (timedatectl set-ntp true)"
@@ -118,7 +118,7 @@ impl Repair {
         }
         if !self.yes {
             let agrees = record.is_none_or(|record| !contradicts(record, clock) || is_pause(record, clock));
-            println!("{}", if agrees { NOTHING_TO_REPAIR } else { RUN_AGAIN });
+            output::line(if agrees { NOTHING_TO_REPAIR } else { RUN_AGAIN })?;
         }
         Ok(self.yes)
     }

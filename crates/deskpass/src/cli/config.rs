@@ -2,15 +2,18 @@
 
 use clap::Subcommand;
 
-use super::{CliError, ServeArgs};
+use super::{CliError, ServeArgs, output};
+use crate::app::StartError;
+use crate::app::own_pages::{self, OwnPages};
 use crate::app::platform::verify_file;
 use crate::config;
 use crate::secret_files::exposed_files;
+use crate::site::Brand;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum ConfigCommand {
     /// Check the settings without starting the service. Does not touch the data directory or the port.
-    #[command(after_help = "Example:\n  deskpass config check --config /etc/deskpass.toml")]
+    #[command(after_help = "Example:\n  deskpass config check --config /etc/deskpass/deskpass.toml")]
     Check(ServeArgs),
     /// Print every setting with its source, secrets masked, and the problems found.
     #[command(after_help = "Example:\n  DESKPASS_SESSION__LIFETIME=4h deskpass config show")]
@@ -29,22 +32,25 @@ impl ConfigCommand {
             Self::Check(serving) => {
                 let settings = serving.settings()?;
                 verify_file(&settings)?;
+                OwnPages::open(&settings)?;
+                Brand::read(&settings.branding).map_err(StartError::from)?;
                 let mode = if settings.development.enabled { "development" } else { "production" };
                 let files = exposed_files(&settings.secret_files).into_iter().map(|file| file.warning());
+                let files = files.chain(own_pages::warning(&settings));
                 for warning in settings.warnings().into_iter().map(str::to_owned).chain(files) {
-                    eprintln!("warning: {warning}");
+                    output::note(format_args!("warning: {warning}"));
                 }
-                println!("the settings are valid ({mode} mode)");
+                output::line(format_args!("the settings are valid ({mode} mode)"))?;
             }
             Self::Show(serving) => {
                 let resolved = serving.with_sources(config::resolve);
-                print!("{}", resolved.show());
+                output::print(resolved.show())?;
                 resolved.check()?;
             }
-            Self::Example => print!("{}", config::example()),
+            Self::Example => output::print(config::example())?,
             Self::Matrix(serving) => {
                 let resolved = serving.with_sources(config::resolve);
-                print!("{}", config::matrix_file(resolved.matrix()?));
+                output::print(config::matrix_file(resolved.matrix()?))?;
             }
         }
         Ok(())

@@ -4,37 +4,36 @@ mod data;
 mod domain;
 mod exposure;
 mod key;
+mod logo;
+mod own_pages;
 mod platform;
 mod platform_error;
 mod postgres_redis;
 mod record;
+mod replies;
 mod report;
-
-use std::ffi::OsString;
 
 use clap::Args;
 use deskpass_core::{Clock, Timestamp};
 
+use super::language::LanguageArgs;
 use super::{CliError, CommonArgs, runtime};
-use crate::config::{self, ConfigError, Language, Settings};
-use report::{Bilingual, Check, Finding, Report, bilingual};
+use crate::config::{self, ConfigError, ConfigProblem, Language, Settings};
+use report::{Check, Finding, Report, bilingual};
 
 #[derive(Args, Debug)]
 pub(super) struct Doctor {
     #[command(flatten)]
     common: CommonArgs,
-    /// Language of the output [default: that of the environment, else that of the settings].
-    #[arg(long, value_name = "LANGUAGE", value_parser = ["en", "zh"])]
-    language: Option<String>,
+    #[command(flatten)]
+    language: LanguageArgs,
 }
 
 impl Doctor {
     pub(super) fn run(self) -> Result<(), CliError> {
-        let (requested, loaded) = self.common.with_sources(Vec::new(), |sources| {
-            let requested =
-                self.language.as_deref().map(language_of_tag).or_else(|| environment_language(&sources.environment));
-            (requested, config::load(sources))
-        });
+        let (requested, loaded) = self
+            .common
+            .with_sources(Vec::new(), |sources| (self.language.requested(&sources.environment), config::load(sources)));
         let default = loaded.as_ref().map_or(Language::En, |settings| settings.default_language);
         let mut report = Report::new(requested.unwrap_or(default));
         let runtime = runtime()?;
@@ -48,21 +47,6 @@ impl Doctor {
     }
 }
 
-/// The language of a tag such as `zh` or `zh_CN.UTF-8`.
-fn language_of_tag(tag: &str) -> Language {
-    if tag.starts_with("zh") { Language::Zh } else { Language::En }
-}
-
-/// The environment's language counts only if it is Chinese: most servers have English as a default that no user chose.
-fn environment_language(environment: &[(OsString, OsString)]) -> Option<Language> {
-    let value = |wanted: &str| {
-        let found = environment.iter().find(|(name, value)| name == wanted && !value.is_empty());
-        found.map(|(_, value)| value.to_string_lossy())
-    };
-    let tag = value("LC_ALL").or_else(|| value("LANG"))?;
-    Some(language_of_tag(&tag)).filter(|language| *language == Language::Zh)
-}
-
 fn settings_finding(loaded: Result<Settings, ConfigError>) -> Finding<Settings> {
     match loaded {
         Ok(settings) if settings.development.enabled => {
@@ -71,9 +55,11 @@ fn settings_finding(loaded: Result<Settings, ConfigError>) -> Finding<Settings> 
         Ok(settings) => Finding::good(settings, bilingual("valid (production mode)", "正确（生产模式）")),
         Err(error) => {
             let several = error.problems.len();
-            let problems = error.problems.iter().map(|problem| format!("- {problem}")).collect::<Vec<_>>().join("\n");
+            let list = |text: fn(&ConfigProblem) -> String| {
+                error.problems.iter().map(|problem| format!("- {}", text(problem))).collect::<Vec<_>>().join("\n")
+            };
             let why = bilingual(format!("{several} problem(s)"), format!("{several} 个问题"));
-            Finding::bad(why, Bilingual::alike(problems))
+            Finding::bad(why, bilingual(list(ConfigProblem::to_string), list(ConfigProblem::in_chinese)))
         }
     }
 }
@@ -88,12 +74,21 @@ async fn examine(settings: &Settings, report: &mut Report) {
         report.record(Check::Key, finding);
     }
     report.record(Check::SecretFiles, exposure::secret_files(settings));
-    if let Some(found) = exposure::proxies(settings) {
+    if let Some(found) = exposure::proxies(settings, report.language()) {
         report.record(Check::Proxies, found);
     }
     report.record(Check::PublicUrl, domain::public_url(settings));
     check_platform(settings, clock, report).await;
     report.record(Check::VerifyFile, domain::verify_file(settings));
+    if let Some(found) = replies::check(settings).await {
+        report.record(Check::Replies, found);
+    }
+    if let Some(found) = own_pages::check(settings) {
+        report.record(Check::OwnPages, found);
+    }
+    if let Some(found) = logo::check(settings) {
+        report.record(Check::Logo, found);
+    }
 }
 
 async fn check_platform(settings: &Settings, clock: Clock, report: &mut Report) {
@@ -116,24 +111,4 @@ async fn check_platform(settings: &Settings, clock: Clock, report: &mut Report) 
     };
     report.record(Check::Application, platform::enabled(&application));
     report.record(Check::Domain, domain::trusted(settings, &application.redirect_domain));
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn of(environment: &[(&str, &str)]) -> Option<Language> {
-        environment_language(&environment.iter().map(|(name, value)| (name.into(), value.into())).collect::<Vec<_>>())
-    }
-
-    #[test]
-    fn the_environment_may_wish_for_chinese() {
-        assert_eq!(of(&[("LANG", "zh_CN.UTF-8")]), Some(Language::Zh));
-        assert_eq!(of(&[("LANG", "zh_CN.UTF-8"), ("LC_ALL", "")]), Some(Language::Zh));
-        assert_eq!(of(&[("LANG", "en_US.UTF-8"), ("LC_ALL", "zh_TW")]), Some(Language::Zh));
-        for other in [&[("LANG", "zh_CN"), ("LC_ALL", "C")][..], &[("LANG", "en_US.UTF-8")], &[("LANGUAGE", "zh")], &[]]
-        {
-            assert_eq!(of(other), None, "{other:?}");
-        }
-    }
 }

@@ -34,7 +34,13 @@ pub(super) enum EmployeeCommand {
     List(CommonArgs),
     /// Disable an employee and end their sessions permanently.
     #[command(after_help = "Example:\n  deskpass employee disable zhangsan")]
-    Disable(EmployeeArgs),
+    Disable {
+        #[command(flatten)]
+        target: EmployeeArgs,
+        /// Do it even if no administrator is left: only this command line can then appoint one.
+        #[arg(long)]
+        yes: bool,
+    },
     /// Enable an employee again.
     #[command(after_help = "Example:\n  deskpass employee enable zhangsan")]
     Enable(EmployeeArgs),
@@ -47,7 +53,13 @@ pub(super) enum RoleCommand {
     Grant(RoleArgs),
     /// Revoke a role from an employee; their sessions lose it immediately.
     #[command(after_help = "Example:\n  deskpass role revoke zhangsan admin")]
-    Revoke(RoleArgs),
+    Revoke {
+        #[command(flatten)]
+        role: RoleArgs,
+        /// Do it even if no administrator is left: only this command line can then appoint one.
+        #[arg(long)]
+        yes: bool,
+    },
 }
 
 #[derive(Args, Debug)]
@@ -75,7 +87,10 @@ impl EmployeeCommand {
     pub(super) fn run(self) -> Result<(), CliError> {
         match self {
             Self::List(common) => common.run_or_forward(&AdminCommand::List, INSPECT_COMMAND),
-            Self::Disable(target) => target.run_or_forward(AdminCommand::Disable, INSPECT_COMMAND),
+            Self::Disable { target, yes: false } => target.run_or_forward(AdminCommand::Disable, INSPECT_COMMAND),
+            Self::Disable { target, yes: true } => {
+                target.run_or_forward(AdminCommand::DisableEvenLastAdmin, INSPECT_COMMAND)
+            }
             Self::Enable(target) => target.run_or_forward(AdminCommand::Enable, INSPECT_COMMAND),
             Self::Add { target, name, department, department_id, roles } => {
                 let add = |who| AdminCommand::Add { who, name, department, department_id, roles };
@@ -91,8 +106,11 @@ impl RoleCommand {
             Self::Grant(RoleArgs { target, role }) => {
                 target.run_or_forward(|who| AdminCommand::Grant(who, role), INSPECT_COMMAND)
             }
-            Self::Revoke(RoleArgs { target, role }) => {
+            Self::Revoke { role: RoleArgs { target, role }, yes: false } => {
                 target.run_or_forward(|who| AdminCommand::Revoke(who, role), INSPECT_COMMAND)
+            }
+            Self::Revoke { role: RoleArgs { target, role }, yes: true } => {
+                target.run_or_forward(|who| AdminCommand::RevokeEvenLastAdmin(who, role), INSPECT_COMMAND)
             }
         }
     }
@@ -105,7 +123,13 @@ impl EmployeeArgs {
         command: impl FnOnce(EmployeeSelector) -> AdminCommand,
         inspect: &str,
     ) -> Result<(), CliError> {
+        let (who, common) = self.split();
+        common.run_or_forward(&command(who), inspect)
+    }
+
+    /// The employee, and the other options.
+    pub(super) fn split(self) -> (EmployeeSelector, CommonArgs) {
         let Self { employee, corp, common } = self;
-        common.run_or_forward(&command(EmployeeSelector { employee, corp }), inspect)
+        (EmployeeSelector { employee, corp }, common)
     }
 }

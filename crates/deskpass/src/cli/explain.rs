@@ -1,5 +1,6 @@
 //! `deskpass explain`: explains the state of sign-ins, permissions and tokens.
 
+use std::ffi::OsString;
 use std::io::{self, BufRead as _, IsTerminal as _, Read as _};
 use std::net::IpAddr;
 
@@ -7,8 +8,10 @@ use clap::Subcommand;
 use deskpass_core::SecretKindName;
 
 use super::employee::EmployeeArgs;
-use super::{CliError, CommonArgs};
+use super::language::LanguageArgs;
+use super::{CliError, CommonArgs, output};
 use crate::commands::{AccessQuery, AdminCommand, ExplainRequest, describe_token_kind};
+use crate::config::Language;
 
 /// The commands change nothing, so there is no other command that shows a result.
 const INSPECT_COMMAND: &str = "deskpass explain";
@@ -20,7 +23,12 @@ const MAX_INPUT_BYTES: u64 = 4096;
 pub(super) enum ExplainCommand {
     /// Explain an employee's sign-in status, and why each recent attempt to sign in succeeded or failed.
     #[command(after_help = "Example:\n  deskpass explain login zhangsan")]
-    Login(EmployeeArgs),
+    Login {
+        #[command(flatten)]
+        target: EmployeeArgs,
+        #[command(flatten)]
+        language: LanguageArgs,
+    },
     /// Explain what an employee may do in each of their roles, and which rule decides.
     #[command(
         after_help = "RESOURCE   conversation, approval, knowledge, account\nOPERATION  read, create, update, delete\nSCOPE      own, department, all\n\nExamples:\n  deskpass explain access zhangsan conversation read all\n  deskpass explain access zhangsan account update all --role admin --from 203.0.113.9"
@@ -43,58 +51,83 @@ pub(super) enum ExplainCommand {
         /// Client address [default: any address from which the role may be active].
         #[arg(long, value_name = "ADDRESS")]
         from: Option<IpAddr>,
+        #[command(flatten)]
+        language: LanguageArgs,
     },
     /// Explain the kind, owner, expiry and validity of a token, which is read from standard input.
     ///
     /// Never prints the token, and does not accept it as an argument, where other users could read it.
     #[command(after_help = "Example:\n  deskpass explain token < token.txt")]
-    Token(CommonArgs),
+    Token {
+        #[command(flatten)]
+        common: CommonArgs,
+        #[command(flatten)]
+        language: LanguageArgs,
+    },
 }
 
 impl ExplainCommand {
     pub(super) fn run(self) -> Result<(), CliError> {
         match self {
-            Self::Login(target) => {
-                target.run_or_forward(|who| AdminCommand::Explain(ExplainRequest::Login(who)), INSPECT_COMMAND)
+            Self::Login { target, language } => {
+                let (who, common) = target.split();
+                ask(&common, &language, ExplainRequest::Login(who))
             }
-            Self::Access { target, resource, operation, scope, role, from } => {
-                let access = |who| ExplainRequest::Access(AccessQuery { who, resource, operation, scope, role, from });
-                target.run_or_forward(|who| AdminCommand::Explain(access(who)), INSPECT_COMMAND)
+            Self::Access { target, resource, operation, scope, role, from, language } => {
+                let (who, common) = target.split();
+                let query = AccessQuery { who, resource, operation, scope, role, from };
+                ask(&common, &language, ExplainRequest::Access(query))
             }
-            Self::Token(common) => token(&common),
+            Self::Token { common, language } => token(&common, &language),
         }
     }
+}
+
+fn ask(common: &CommonArgs, language: &LanguageArgs, request: ExplainRequest) -> Result<(), CliError> {
+    let requested = language.requested(&environment());
+    common.run_or_forward_in(requested, &AdminCommand::Explain(request), INSPECT_COMMAND)
+}
+
+fn environment() -> Vec<(OsString, OsString)> {
+    std::env::vars_os().collect()
 }
 
 /// Identifies the token's kind here and sends only its digest to the service. The token itself is not sent.
-fn token(common: &CommonArgs) -> Result<(), CliError> {
-    let text = read()?;
-    let kind = SecretKindName::of(&text).ok_or("this is not a deskpass token: its prefix is unknown")?;
-    match kind.digest(&text) {
-        Ok(digest) => {
-            common.run_or_forward(&AdminCommand::Explain(ExplainRequest::Token { kind, digest }), INSPECT_COMMAND)
-        }
-        Err(_) => {
-            Err(format!("this begins like {}, but is incomplete or mistyped; copy it again", describe_token_kind(kind))
-                .into())
-        }
-    }
+fn token(common: &CommonArgs, language: &LanguageArgs) -> Result<(), CliError> {
+    // What is no token is refused before the settings, which may have another language, are read.
+    let spoken = language.requested(&environment()).unwrap_or_default();
+    let text = read(spoken)?;
+    let unknown = ["this is not a deskpass token: its prefix is unknown", "这不是 deskpass 的令牌：前缀无法识别"];
+    let kind = SecretKindName::of(&text).ok_or(spoken.of(unknown))?;
+    let Ok(digest) = kind.digest(&text) else {
+        let kind = describe_token_kind(kind, spoken);
+        let texts = [
+            format!("this begins like {kind}, but is incomplete or mistyped; copy it again"),
+            format!("开头像是{kind}，但不完整或有误；请重新复制"),
+        ];
+        return Err(spoken.of(texts).into());
+    };
+    ask(common, language, ExplainRequest::Token { kind, digest })
 }
 
 /// Reads the first line of standard input, without surrounding characters that are often copied along.
-fn read() -> Result<String, CliError> {
+fn read(language: Language) -> Result<String, CliError> {
     let stdin = io::stdin();
     if stdin.is_terminal() {
-        eprintln!("paste the token and press Enter:");
+        output::note(language.of(["paste the token and press Enter:", "请粘贴令牌并按回车："]));
     }
     let mut line = String::new();
     let read = stdin.lock().take(MAX_INPUT_BYTES).read_line(&mut line);
-    read.map_err(|_| "standard input does not contain a token")?;
+    read.map_err(|_| language.of(["standard input does not contain a token", "标准输入中没有令牌"]))?;
     let text = line.trim();
     let text = text.strip_prefix("Authorization:").unwrap_or(text).trim_start();
     let text = text.strip_prefix("Bearer ").unwrap_or(text).trim();
     if text.is_empty() {
-        return Err("there is no token on standard input; try `deskpass explain token < token.txt`".into());
+        let texts = [
+            "there is no token on standard input; try `deskpass explain token < token.txt`",
+            "标准输入中没有令牌；请使用 `deskpass explain token < token.txt`",
+        ];
+        return Err(language.of(texts).into());
     }
     Ok(text.to_owned())
 }

@@ -36,8 +36,11 @@ pub(super) struct Simulate {
     /// Id of the application.
     #[arg(long, value_name = "NUMBER", default_value_t = 1_000_002)]
     agent: u64,
+    /// Address of the service that uses it, for the settings that it prints. Its host is the trusted domain.
+    #[arg(long, value_name = "URL", value_parser = service_url, conflicts_with = "domains")]
+    public_url: Option<String>,
     /// Domain that the application may redirect users to, besides this machine. The first one is shown as the trusted
-    /// domain. Can be repeated.
+    /// domain, and is the host of the printed public address. Can be repeated.
     #[arg(long = "domain", value_name = "HOST[:PORT]", value_parser = domain)]
     domains: Vec<String>,
     /// Additional host name of the simulated platform, besides localhost, loopback addresses and the listening address.
@@ -70,8 +73,8 @@ impl Simulate {
         let listener = TcpListener::bind(self.listen).await.map_err(refused)?;
         let address = listener.local_addr().map_err(refused)?;
         let hosts = self.host_names(address);
-        let (world, entropy) = (self.world(), Entropy::system());
-        let message = next_steps(address, &world, &STANDARD.encode(entropy.bytes::<32>()?));
+        let (public_url, world, entropy) = (self.service_address(), self.world(), Entropy::system());
+        let message = next_steps(address, &public_url, &world, &STANDARD.encode(entropy.bytes::<32>()?));
         // The parent process may have closed the pipe; the simulator runs anyway.
         let _ = std::io::stdout().write_all(message.as_bytes());
         let simulator =
@@ -91,15 +94,39 @@ impl Simulate {
         self.hosts.iter().fold(own, |hosts, host| hosts.with(host))
     }
 
+    /// The trusted domains: those that were given, or the host of the service's address, which must equal the first.
+    fn trusted_domains(&self) -> Vec<String> {
+        let given = self.public_url.as_deref().unwrap_or(DEFAULT_PUBLIC_URL);
+        let host = || given.split_once("://").map_or(given, |(_, host)| host).to_owned();
+        if self.domains.is_empty() { vec![host()] } else { self.domains.clone() }
+    }
+
+    /// The address of the service that uses it.
+    fn service_address(&self) -> String {
+        let of_domain = || self.domains.first().map(|domain| public_url(domain));
+        self.public_url.clone().or_else(of_domain).unwrap_or_else(|| DEFAULT_PUBLIC_URL.to_owned())
+    }
+
     fn world(self) -> SimulatorConfig {
+        let domains = Domains::LoopbackAnd(self.trusted_domains());
         SimulatorConfig {
             corp_id: self.corp.as_str().to_owned(),
             secret: self.secret,
             agent_id: self.agent.to_string(),
-            domains: if self.domains.is_empty() { Domains::Loopback } else { Domains::LoopbackAnd(self.domains) },
+            domains,
             base: BASE.to_owned(),
         }
     }
+}
+
+/// Where a service with the default settings is reached on this machine.
+const DEFAULT_PUBLIC_URL: &str = "http://localhost:8080";
+
+/// Parses the address of a service: a scheme and a host, with its port if it has one.
+fn service_url(text: &str) -> Result<String, &'static str> {
+    let url = Url::parse(text).ok().filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host());
+    let origin = url.map(|url| url.origin().ascii_serialization());
+    origin.filter(|origin| *origin == text).ok_or("give a scheme and a host alone, such as https://desk.example.com")
 }
 
 /// Parses a host with an optional port; nothing else can equal the host of an address.
@@ -116,18 +143,18 @@ fn host_name(text: &str) -> Result<String, &'static str> {
     if host { Ok(text.to_owned()) } else { Err("give a host name without a port, such as platform.test") }
 }
 
-fn next_steps(address: SocketAddr, world: &SimulatorConfig, encryption_key: &str) -> String {
+fn next_steps(address: SocketAddr, public_url: &str, world: &SimulatorConfig, encryption_key: &str) -> String {
     let here = format!("http://{address}{BASE}");
     let SimulatorConfig { corp_id, agent_id, .. } = world;
-    let (public_url, secret) = (public_url(&world.domains), secret(&world.secret));
+    let secret = secret(&world.secret);
     let mut text = format!(
         "the simulated platform is ready at {here}\n\n  For development only: anyone who can reach it can sign in as \
          anyone, and its data is lost when it stops.\n\n  Settings for a deskpass that uses it, with a newly \
          generated encryption key:\n    public_url = \"{public_url}\"\n    encryption_key = \"{encryption_key}\"\n    \
          platform.api_url = \"{here}\"\n    platform.authorize_url = \"{here}/connect/oauth2/authorize\"\n    \
          platform.web_login_url = \"{here}/wwlogin/sso/login\"\n    platform.corp_id = \"{corp_id}\"\n    \
-         platform.agent_id = \"{agent_id}\"\n    {secret}\n\n  `deskpass doctor` also checks the trusted domain: \
-         --domain HOST[:PORT] of this command must match public_url.\n\n  People to select on its page, or with \
+         platform.agent_id = \"{agent_id}\"\n    {secret}\n\n  Is the service reached at another address? Start \
+         this command with --public-url URL: the trusted domain must match it.\n\n  People to select on its page, or with \
          &sim_user=user01 in the link:\n"
     );
     for who in PEOPLE {
@@ -136,13 +163,8 @@ fn next_steps(address: SocketAddr, world: &SimulatorConfig, encryption_key: &str
     text + "\n  Stop with Ctrl-C.\n"
 }
 
-/// The public address of the service: the first domain, or the service's default listening address.
-fn public_url(domains: &Domains) -> String {
-    let given = match domains {
-        Domains::Loopback => None,
-        Domains::Listed(given) | Domains::LoopbackAnd(given) => given.first(),
-    };
-    let domain = given.map_or("localhost:8080", String::as_str);
+/// The address of a service at a domain: this machine needs no certificate.
+fn public_url(domain: &str) -> String {
     let url = Url::parse(&format!("http://{domain}/")).ok();
     let local = url.is_some_and(|url| matches!(url.host_str(), Some("localhost" | "127.0.0.1" | "[::1]")));
     format!("{}://{domain}", if local { "http" } else { "https" })

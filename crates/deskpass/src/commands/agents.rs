@@ -2,7 +2,7 @@
 
 use deskpass_auth::{Auth, Error, Refusal};
 use deskpass_core::{EmployeeKey, Timestamp};
-use deskpass_store::{Agent, Device, ListedAgent};
+use deskpass_store::{Agent, AgentSelection, Device, ListedAgent};
 use serde::{Deserialize, Serialize};
 
 use super::table::table;
@@ -55,7 +55,7 @@ impl AgentAction {
                 auth.operator().add_agent(key, role).await?;
                 format!(
                     "{name} is now an agent; the default role is {role}, unless roles are assigned\nto sign in while \
-                     the platform is down, the agent needs a password and a device; see `deskpass agent list`"
+                     the platform is down, the agent needs a password and an authenticator; see `deskpass agent list`"
                 )
             }
             Self::SetRole(role) => {
@@ -98,7 +98,7 @@ async fn reset_password(app: &App, name: &str, key: EmployeeKey) -> Result<Strin
 /// Only the return value contains the code.
 async fn reset_device(app: &App, name: &str, key: EmployeeKey) -> Result<String, Error> {
     let reset = app.auth.operator().reset_device(key).await?;
-    let had = if reset.was_bound { "no longer has a device" } else { "had no device" };
+    let had = if reset.was_bound { "no longer has an authenticator" } else { "had no authenticator" };
     let (code, until) = (reset.code.text(), format_utc(reset.until));
     Ok(format!(
         "{name} {had}; a new one can be bound within 5 minutes of a sign-in through the platform or by password\n\n  \
@@ -122,12 +122,13 @@ async fn explain(auth: &Auth, who: &EmployeeSelector, key: &EmployeeKey, error: 
     }
 }
 
-const HEADING: [&str; 8] = ["CORPORATION", "EMPLOYEE", "NAME", "ROLE", "STATE", "PASSWORD", "DEVICE", "VERIFIED"];
+const HEADING: [&str; 8] =
+    ["CORPORATION", "EMPLOYEE", "NAME", "ROLE", "STATE", "PASSWORD", "AUTHENTICATOR", "VERIFIED"];
 
 async fn list(auth: &Auth) -> CommandResult {
     let (mut rows, mut after, now) = (vec![HEADING.map(str::to_owned)], None, auth.clock.now());
     loop {
-        let page = auth.agents(after, 500).await.map_err(describe_error)?;
+        let page = auth.agents(AgentSelection::AgentsAndDevices, after, 500).await.map_err(describe_error)?;
         rows.extend(page.iter().map(|listed| row(listed, now)));
         match page.last() {
             Some(last) => after = Some(last.agent.key.clone()),
@@ -146,7 +147,7 @@ fn row(listed: &ListedAgent, now: Timestamp) -> [String; 8] {
         agent.key.corp().to_owned(),
         listed.employee_id.clone(),
         listed.name.clone(),
-        agent.role.name().to_owned(),
+        if agent.device_only { "-".to_owned() } else { agent.role.name().to_owned() },
         state(listed),
         password(agent, now),
         device(agent, now),
@@ -156,16 +157,20 @@ fn row(listed: &ListedAgent, now: Timestamp) -> [String; 8] {
 
 pub(super) fn state(listed: &ListedAgent) -> String {
     let states = [
-        listed.agent.disabled.then(|| "disabled".to_owned()),
+        (listed.agent.disabled && !listed.agent.device_only).then(|| "disabled".to_owned()),
         listed.employee_disabled.then(|| "employee disabled".to_owned()),
         listed.locked.then(|| "locked".to_owned()),
         listed.shut_until.map(|until| format!("paused until {}", format_utc(until))),
     ];
     let states: Vec<_> = states.into_iter().flatten().collect();
-    if states.is_empty() { "enabled".to_owned() } else { states.join(", ") }
+    let otherwise = if listed.agent.device_only { "no agent" } else { "enabled" };
+    if states.is_empty() { otherwise.to_owned() } else { states.join(", ") }
 }
 
 pub(super) fn password(agent: &Agent, now: Timestamp) -> String {
+    if agent.device_only {
+        return "-".to_owned();
+    }
     match agent.setup_code_until.filter(|until| now < *until) {
         _ if agent.password.is_some() => "set".to_owned(),
         Some(until) => format!("code until {}", format_utc(until)),

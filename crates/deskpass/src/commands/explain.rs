@@ -1,15 +1,18 @@
 //! Admin commands that explain the current state and change nothing.
 
 mod access;
+mod advice;
 mod describe;
 mod login;
 mod token;
+mod token_kind;
 
 use deskpass_core::{Digest, SecretKindName};
 use serde::{Deserialize, Serialize};
 
 use super::{CommandResult, EmployeeSelector};
 use crate::App;
+use crate::config::Language;
 
 /// The subject of an explanation. It contains only the digest of a token, because admin commands are logged.
 #[derive(Debug, Deserialize, Serialize)]
@@ -23,14 +26,14 @@ pub(crate) enum ExplainRequest {
 }
 
 pub(crate) use access::AccessQuery;
-pub(crate) use token::describe_token_kind;
+pub(crate) use token_kind::describe_token_kind;
 
 impl ExplainRequest {
-    pub(super) async fn answer(&self, app: &App) -> CommandResult {
+    pub(super) async fn answer(&self, app: &App, language: Language) -> CommandResult {
         match self {
-            Self::Login(who) => login::explain(&app.auth, who).await,
-            Self::Access(query) => query.explain(app).await,
-            Self::Token { kind, digest } => token::explain(&app.auth, *kind, *digest).await,
+            Self::Login(who) => login::explain(&app.auth, who, language).await,
+            Self::Access(query) => query.explain(app, language).await,
+            Self::Token { kind, digest } => token::explain(&app.auth, *kind, *digest, language).await,
         }
     }
 }

@@ -45,14 +45,21 @@ async fn create(app: &App, name: &str, scopes: &[String], days: u16) -> CommandR
     let made = made.map_err(describe_error)?;
     let ServiceKey { id, expires_at, .. } = &made.kept;
     Ok(format!(
-        "created a service key for {}, scopes: {scopes}\n\n  service key: {}\n\nIt is valid until {} and is not shown \
-         again. Keep it with the other secrets of the service.\nThe service sends it as `Authorization: Bearer …`, \
-         for example to POST {}/api/auth/introspect\nTo revoke it: deskpass service-key revoke {id}",
-        name.as_str(),
+        "service key: {}\n\nIt is for {}, with the scopes: {scopes}. It is valid until {} and is not shown again. Keep it \
+         with the other secrets of the service.\nThe service sends it as `Authorization: Bearer …`, for example to {}\n\
+         To revoke it: deskpass service-key revoke {id}",
         made.value.expose(),
+        name.as_str(),
         format_utc(*expires_at),
-        app.settings.public_url
+        example_call(scopes, &app.settings.public_url)
     ))
+}
+
+/// A request that a key with these scopes permits.
+fn example_call(scopes: ServiceScopes, public_url: &str) -> String {
+    let introspects = scopes.contains(ServiceScope::Introspect);
+    let path = if introspects { "/api/auth/introspect" } else { "/api/messages" };
+    format!("POST {public_url}{path}")
 }
 
 fn scope(word: &str) -> Result<ServiceScope, String> {

@@ -4,6 +4,7 @@ use std::fmt;
 
 use thiserror::Error;
 
+use super::chinese::in_chinese;
 use super::key::SettingKey;
 use super::origin::Origin;
 
@@ -39,6 +40,16 @@ impl ConfigProblem {
     pub(super) fn bad_value(key: &SettingKey, origin: &Origin, what: String) -> Self {
         let fix = format!("expected {}", key.expected());
         Self::new(key.name, what, fix).at(origin)
+    }
+}
+
+impl ConfigProblem {
+    /// The problem in Chinese.
+    #[must_use]
+    pub fn in_chinese(&self) -> String {
+        let origin = self.origin.as_ref().map(|origin| format!("（{}）", in_chinese(&origin.to_string())));
+        let [subject, what, fix] = [&self.subject, &self.what, &self.fix].map(|text| in_chinese(text));
+        format!("{subject}{}：{what}；{fix}", origin.unwrap_or_default())
     }
 }
 

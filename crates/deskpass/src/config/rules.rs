@@ -13,13 +13,15 @@ use super::settings::{BindMode, SettingsEntries};
 /// which is already reported.
 type Rule = fn(&SettingsEntries) -> Option<ConfigProblem>;
 
-const RULES: [Rule; 10] = [
+const RULES: [Rule; 12] = [
     postgres_and_redis_are_set_together,
     no_real_secret_in_development,
     development_listens_locally,
     allow_remote_needs_development,
     public_url_protects_tokens,
     platform_is_reached_safely,
+    reply_url_and_secret_are_set_together,
+    replies_are_sent_safely,
     open_bind_lists_networks,
     bind_networks_are_limited,
     open_bind_lists_proxies,
@@ -123,6 +125,33 @@ fn platform_is_reached_safely(settings: &SettingsEntries) -> Option<ConfigProble
     Some(unsafe_url.entry.problem(
         "secrets and codes would travel unencrypted",
         "use https (http only for a platform simulated on this machine)",
+    ))
+}
+
+fn reply_url_and_secret_are_set_together(settings: &SettingsEntries) -> Option<ConfigProblem> {
+    let (url, secret) = (&settings.messages.reply_url.entry, &settings.messages.reply_secret.entry);
+    match (url.is_set(), secret.is_set()) {
+        (true, false) => Some(url.problem(
+            "without messages.reply_secret the back end could not know who sends the replies",
+            "set messages.reply_secret too; make one with: openssl rand -hex 32",
+        )),
+        (false, true) => Some(
+            secret
+                .problem("it signs replies, and no back end receives them", "set messages.reply_url too, or remove it"),
+        ),
+        _ => None,
+    }
+}
+
+/// In development mode too: a back end on the same machine needs no encryption, and any other does.
+fn replies_are_sent_safely(settings: &SettingsEntries) -> Option<ConfigProblem> {
+    let url = &settings.messages.reply_url;
+    if url.value.as_ref()?.protects_tokens() {
+        return None;
+    }
+    Some(url.entry.problem(
+        "what employees reply would travel unencrypted",
+        "use https; http is only for localhost, 127.0.0.1 and [::1]",
     ))
 }
 

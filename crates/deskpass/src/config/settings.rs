@@ -3,8 +3,12 @@
 //! `config show` and the example file follow the order of the fields. A setting whose value is the default of another one,
 //! such as `{listen}`, is declared before it.
 
+mod branding;
 mod limits;
+mod messages;
 mod networks;
+mod notices;
+mod pages;
 mod platform;
 mod server;
 mod sign_in;
@@ -16,13 +20,18 @@ use std::path::PathBuf;
 use deskpass_core::HostNames;
 use deskpass_derive::{Section, Settings};
 use ipnet::IpNet;
+use serde::{Deserialize, Serialize};
 
 use networks::{LOOPBACK, PRIVATE_NETWORKS};
 
 use super::listen_address::connect_address;
 use super::value::{EncryptionKey, HostName, WebOrigin, choice};
 
+pub use branding::Branding;
 pub use limits::Limits;
+pub use messages::Messages;
+pub use notices::Notices;
+pub use pages::Pages;
 pub use platform::Platform;
 pub use server::{Log, LogFormat, LogLevel, Server, Sockets};
 pub use sign_in::{Access, Agents, Audit, Bind, BindMode, PasswordFallback, Session};
@@ -92,9 +101,21 @@ pub struct Settings {
     /// The access matrix.
     #[section]
     pub access: Access,
+    /// What the pages look like.
+    #[section]
+    pub branding: Branding,
     /// The retention of the audit log.
     #[section]
     pub audit: Audit,
+    /// Messages to users through the platform.
+    #[section]
+    pub notices: Notices,
+    /// Replies to messages.
+    #[section]
+    pub messages: Messages,
+    /// Pages of your own.
+    #[section]
+    pub pages: Pages,
     /// WebSocket connections.
     #[section]
     pub sockets: Sockets,
@@ -170,8 +191,10 @@ impl Settings {
 
 choice! {
     /// A language of messages; `Display` writes its tag.
+    #[derive(Default, Serialize, Deserialize)]
     pub enum Language {
         /// English.
+        #[default]
         En = "en",
         /// Chinese.
         Zh = "zh",

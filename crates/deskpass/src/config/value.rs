@@ -1,6 +1,7 @@
 //! The types of settings: how each is parsed, explained and written.
 
 mod choice;
+mod colour;
 mod duration;
 mod list;
 mod newtype;
@@ -13,6 +14,7 @@ mod secret_url;
 pub(super) mod setting_value;
 mod size;
 mod text;
+mod time_zone;
 mod web_origin;
 mod web_url;
 
@@ -23,18 +25,20 @@ use super::declaration::Declaration;
 use super::raw::{RawSetting, quoted};
 
 pub(super) use choice::choice;
+pub use colour::{AccentColour, Colour};
 pub use list::HostName;
 pub use postgres_url::PostgresUrl;
 pub use redis_url::RedisUrl;
 pub(super) use secret::MASK;
-pub use secret::{EncryptionKey, SecretText};
+pub use secret::{EncryptionKey, SecretText, SigningSecret};
 pub(super) use secret_url::PASSWORD_MASK;
 pub use secret_url::SecretUrl;
 pub(super) use setting_value::SettingValue;
 pub use size::Size;
-pub use text::{AgentId, Identifier};
+pub use text::{AgentId, Identifier, Label};
+pub use time_zone::ZoneName;
 pub use web_origin::WebOrigin;
-pub use web_url::WebUrl;
+pub use web_url::{EndpointUrl, WebUrl};
 
 impl SettingValue for bool {
     fn parse(raw: &RawSetting, _: &Declaration) -> Result<Self, String> {

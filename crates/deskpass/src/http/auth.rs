@@ -6,6 +6,7 @@ pub(crate) mod otp;
 pub(crate) mod permissions;
 pub(crate) mod scan;
 pub(crate) mod scan_events;
+pub(crate) mod scan_outcome;
 pub(crate) mod session;
 pub(crate) mod sessions;
 pub(crate) mod sign_ins;

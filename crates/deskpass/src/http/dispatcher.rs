@@ -9,7 +9,7 @@ use axum::BoxError;
 use axum::body::Body;
 use axum::response::{IntoResponse as _, Response};
 use deskpass_auth::Refusal;
-use deskpass_core::HostNames;
+use deskpass_core::{HostNames, Reference};
 use futures_util::FutureExt as _;
 use hyper::body::{Body as HttpBody, Bytes};
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
@@ -18,7 +18,7 @@ use hyper::{Method, Request, StatusCode};
 use crate::App;
 use crate::config::Language;
 use crate::http::error::{ApiError, BadRequest, MalformedHead};
-use crate::http::request::{RequestContext, language};
+use crate::http::request::{RequestContext, RequestTrace, language};
 use crate::http::response::{ErrorBody, ErrorContext, Outcome, envelope};
 use crate::http::route::{RateLimit, Route};
 use crate::http::routes::routes;
@@ -64,7 +64,6 @@ impl Dispatcher {
         let mut headers = HeaderMap::with_capacity(8);
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
         add_security_headers(&mut headers);
-        pages::prepare();
         // In development mode a browser would require https for everything on localhost, for a year.
         let strict = !app.settings.development.enabled && app.settings.public_url.starts_with("https://");
         let strict_transport = strict.then_some(STRICT_TRANSPORT);
@@ -95,8 +94,9 @@ impl Dispatcher {
 
     /// Responds to a request with a malformed head. No part of the head is trusted, and the connection is closed.
     pub(crate) fn reject_malformed(&self, malformed: MalformedHead) -> Response {
-        let (id, language) = (self.ids.next_id(), self.app.settings.default_language);
-        let matched = MatchedRequest { id, language, rows: &[], path_params: Vec::new(), route: None };
+        let (reference, id) = self.ids.next_id();
+        let (language, trace) = (self.app.settings.default_language, RequestTrace::new(reference));
+        let matched = MatchedRequest { id, trace, language, rows: &[], path_params: Vec::new(), route: None };
         let failure = ApiError::from(BadRequest::Head(malformed)).into_response();
         let mut response = self.finish(failure, matched, &Stopwatch::start());
         response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
@@ -145,8 +145,10 @@ impl Dispatcher {
         let head = request.method() == Method::HEAD;
         let method = if head { &Method::GET } else { request.method() };
         let mut routes = rows.iter().filter_map(|row| Some((*row, self.table.get(*row)?)));
+        let (reference, id) = self.ids.id_for(request.headers());
         MatchedRequest {
-            id: self.ids.id_for(request.headers()),
+            id,
+            trace: RequestTrace::new(reference),
             language: language::preferred(request.headers(), self.app.settings.default_language),
             route: routes.find(|(_, route)| route.method == method && !(head && route.has_side_effects)),
             rows,
@@ -165,14 +167,27 @@ impl Dispatcher {
             Some((row, route)) => {
                 let (app, path_params) = (self.app.clone(), matched.path_params.clone());
                 let (language, api_description) = (matched.language, openapi::description as fn() -> _);
-                let context = RequestContext { app, peer, language, path_params, api_description };
+                let trace = matched.trace.clone();
+                let context = RequestContext { app, peer, language, trace, path_params, api_description };
                 rate_limit::run_limited(&self.app, route, request, context).await.unwrap_or_else(|wait| {
                     self.route_metrics.count_rate_limited(row);
                     ApiError::from(Refusal::RateLimited(wait)).into_response()
                 })
             }
-            None => unmatched_error(&self.app, request.uri().path(), !matched.rows.is_empty()).into_response(),
+            None => self.unmatched(matched, &request),
         }
+    }
+
+    /// Responds to a request that matches no route: with a page where a browser goes to an unknown address, else with an error.
+    fn unmatched(&self, matched: &MatchedRequest<'_>, request: &Request<Body>) -> Response {
+        let path = request.uri().path();
+        let error = unmatched_error(&self.app, path, !matched.rows.is_empty());
+        let is_page = request.method() == Method::GET && !["/api", "/assets"].iter().any(|root| is_below(path, root));
+        let page = match error {
+            ApiError::PathNotFound if is_page => pages::not_found(&self.app, matched.language, request.headers()),
+            _ => None,
+        };
+        page.unwrap_or_else(|| error.into_response())
     }
 
     /// Sets the headers of an enveloped response; headers that the handler set are kept.
@@ -199,16 +214,20 @@ impl Dispatcher {
 
     fn render_error(&self, failure: &ApiError, matched: &MatchedRequest<'_>) -> ErrorBody {
         let error_title = matched.route.map_or(["Request failed", "请求失败"], |(_, route)| route.error_title);
-        let reference = self.app.new_error_reference();
+        let reference = matched.trace.reference;
         let ([what, _], request_id) = (error_title, matched.id());
         match failure {
-            ApiError::Internal(cause, detail) => {
-                tracing::error!(?cause, detail, reference, request_id, what, "request failed");
+            ApiError::Internal(cause, detail) if self.app.failure_log.admits(self.app.auth.clock.now()) => {
+                let employee = matched.trace.employee().map(tracing::field::display);
+                tracing::error!(%cause, detail, employee, %reference, request_id, what, "request failed");
             }
-            ApiError::NotReady(state) => tracing::warn!(?state, reference, request_id, "not ready"),
+            ApiError::NotReady(state) => {
+                let [cause, _] = state.cause();
+                tracing::warn!(cause, %reference, request_id, "not ready");
+            }
             _ => {}
         }
-        failure.render(ErrorContext { language: matched.language, error_title, reference: &reference })
+        failure.render(ErrorContext { language: matched.language, error_title, reference })
     }
 
     fn allowed_methods(&self, matched: &MatchedRequest<'_>) -> HeaderValue {
@@ -220,7 +239,8 @@ impl Dispatcher {
     fn record(&self, matched: &MatchedRequest<'_>, status: StatusCode, elapsed: Duration) {
         self.route_metrics.record_response(matched.route.map(|(row, _)| row), status, elapsed);
         let route = matched.route.map_or("other", |(_, route)| route.path);
-        tracing::debug!(route, status = status.as_u16(), ?elapsed, request_id = matched.id(), "answered");
+        let micros = u64::try_from(elapsed.as_micros()).unwrap_or(u64::MAX);
+        tracing::debug!(route, status = status.as_u16(), micros, request_id = matched.id(), "answered");
     }
 }
 
@@ -228,6 +248,7 @@ impl Dispatcher {
 #[derive(Debug)]
 struct MatchedRequest<'a> {
     id: HeaderValue,
+    trace: RequestTrace,
     language: Language,
     /// The rows with its path.
     rows: &'a [usize],
@@ -247,12 +268,16 @@ impl MatchedRequest<'_> {
 /// The error for a request that matches no row of the table, or none with its method. With development mode off, all paths below
 /// /api/dev get the same error, so that it does not reveal which of them exist.
 fn unmatched_error(app: &App, path: &str, known: bool) -> ApiError {
-    let below = path.strip_prefix("/api/dev").is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
     match known {
-        _ if below && !app.settings.development.enabled => ApiError::DevelopmentOff,
+        _ if is_below(path, "/api/dev") && !app.settings.development.enabled => ApiError::DevelopmentOff,
         true => ApiError::MethodNotAllowed,
         false => ApiError::PathNotFound,
     }
+}
+
+/// Whether a path is this one or below it.
+fn is_below(path: &str, root: &str) -> bool {
+    path.strip_prefix(root).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 /// Adds the headers that restrict caching and use by other origins.
@@ -277,36 +302,49 @@ fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
     format!("a handler panicked: {}", text.unwrap_or_default())
 }
 
-/// Assigns request ids: the client's own where it is plain ASCII, otherwise a number.
+/// Assigns each request its reference and its id: the client's own id where it is plain ASCII, otherwise the reference and a
+/// number.
 #[derive(Debug)]
 struct RequestIds {
-    process: String,
+    seed: u32,
     next: AtomicU64,
 }
+
+/// Odd, so that no two of four billion requests in a row have the same reference.
+const REFERENCE_STEP: u32 = 0x9e37_79b1;
 
 impl RequestIds {
     fn new(app: &App) -> Self {
         // Makes ids of different processes distinct in practice; correctness does not depend on it.
-        let process = app.auth.entropy.bytes::<4>().map_or(0, u32::from_be_bytes);
-        Self { process: format!("{process:08x}-"), next: AtomicU64::new(1) }
+        let seed = app.auth.entropy.bytes::<4>().map_or(0, u32::from_be_bytes);
+        Self { seed, next: AtomicU64::new(1) }
     }
 
-    fn id_for(&self, headers: &HeaderMap) -> HeaderValue {
+    fn id_for(&self, headers: &HeaderMap) -> (Reference, HeaderValue) {
         let plain = |id: &&HeaderValue| {
             let id = id.as_bytes();
             (1..=64).contains(&id.len()) && id.iter().all(|c| c.is_ascii_alphanumeric() || b"._-".contains(c))
         };
         match headers.get(&REQUEST_ID).filter(plain) {
-            Some(id) => id.clone(),
+            Some(id) => (self.next_reference().0, id.clone()),
             None => self.next_id(),
         }
     }
 
-    fn next_id(&self) -> HeaderValue {
-        let mut digits = itoa::Buffer::new();
-        let number = digits.format(self.next.fetch_add(1, Ordering::Relaxed));
-        let id = [self.process.as_str(), number].concat();
-        HeaderValue::try_from(id).unwrap_or(HeaderValue::from_static("unnamed"))
+    /// The next reference, and the number of its request.
+    fn next_reference(&self) -> (Reference, u64) {
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        let low = u32::try_from(number & u64::from(u32::MAX)).unwrap_or_default();
+        (Reference::new(low.wrapping_mul(REFERENCE_STEP).wrapping_add(self.seed)), number)
+    }
+
+    fn next_id(&self) -> (Reference, HeaderValue) {
+        let (reference, number) = self.next_reference();
+        let mut id = String::with_capacity(32);
+        id.extend(reference.digits());
+        id.push('-');
+        id.push_str(itoa::Buffer::new().format(number));
+        (reference, HeaderValue::try_from(id).unwrap_or(HeaderValue::from_static("unnamed")))
     }
 }
 

@@ -14,6 +14,7 @@ use deskpass_wecom::Error as PlatformError;
 use hyper::StatusCode;
 
 use crate::app::readiness::ReadinessReport;
+use crate::app::reply_backend::ReplyError;
 
 pub(crate) use bad_request::BadRequest;
 pub(crate) use error_info::ErrorInfo;
@@ -39,6 +40,10 @@ pub(crate) enum ApiError {
     /// A page of another site calls a route of development mode.
     CrossSite,
     NotReady(Box<ReadinessReport>),
+    /// No back end for replies is configured.
+    RepliesOff,
+    /// Too many replies are being delivered.
+    TooManyReplies,
     /// All connections are in use, and this one is from the reserve for health checks.
     TooManyConnections,
     /// The request came through an untrusted proxy, so the client's address is not known.
@@ -61,6 +66,9 @@ pub(crate) enum ErrorCause {
     PlatformRefused(i64),
     /// The platform refused recently, and is not called for a while.
     PlatformSuspended(i64),
+    BackendUnreachable,
+    /// The help desk's back end refused, with this status.
+    BackendRefused(u16),
     Unexpected,
 }
 
@@ -109,6 +117,15 @@ impl ApiError {
                 "请求经由未受信任的代理转发：请将该代理的地址加入 trusted_proxies，或让该代理不发送 X-Forwarded-For",
             ])
             .with_reason("untrusted_proxy"),
+            Self::RepliesOff => forbidden([
+                "replies are off: no back end receives them; an operator can set messages.reply_url",
+                "未启用回复：没有接收回复的后端，运维人员可设置 messages.reply_url",
+            ])
+            .with_reason("replies_off"),
+            Self::TooManyReplies => ErrorInfo::new::<1006>([
+                "too many replies are being delivered; try again in 1 second",
+                "当前正在发送的回复过多，请在 1 秒后重试",
+            ]),
             Self::NotReady(state) => ErrorInfo::new::<1005>(state.cause()).with_status(StatusCode::SERVICE_UNAVAILABLE),
             Self::TooManyConnections => ErrorInfo::new::<1005>(["too many connections", "连接数已满"])
                 .with_status(StatusCode::SERVICE_UNAVAILABLE),
@@ -129,18 +146,34 @@ impl ErrorCause {
             Self::RecordDamaged => broken(["record damaged", "记录损坏"]),
             Self::NoRandomness => broken(["no randomness", "随机源不可用"]),
             Self::PlatformUnreachable => {
-                internal(StatusCode::GATEWAY_TIMEOUT, ["platform unreachable", "平台无法访问"])
+                internal(StatusCode::GATEWAY_TIMEOUT, ["platform unreachable", "无法连接企业微信"])
             }
             Self::PlatformGarbled => {
-                internal(StatusCode::BAD_GATEWAY, ["platform answer unreadable", "平台应答无法识别"])
+                internal(StatusCode::BAD_GATEWAY, ["platform answer unreadable", "企业微信的响应无法识别"])
             }
-            Self::PlatformRefused(errcode) => internal(StatusCode::BAD_GATEWAY, ["platform refused", "平台拒绝"])
+            Self::PlatformRefused(errcode) => {
+                internal(StatusCode::BAD_GATEWAY, ["platform refused", "企业微信拒绝了请求"])
+                    .with_parameter(&format!("(errcode {errcode})"))
+            }
+            Self::PlatformSuspended(errcode) => unavailable(["platform suspended", "已暂停调用企业微信"])
                 .with_parameter(&format!("(errcode {errcode})")),
-            Self::PlatformSuspended(errcode) => {
-                unavailable(["platform suspended", "平台调用已暂停"]).with_parameter(&format!("(errcode {errcode})"))
+            Self::BackendUnreachable => {
+                internal(StatusCode::GATEWAY_TIMEOUT, ["help desk unreachable", "无法连接服务台后端"])
+            }
+            Self::BackendRefused(status) => {
+                internal(StatusCode::BAD_GATEWAY, ["help desk did not accept it", "服务台后端未接受"])
+                    .with_parameter(&format!("(status {status})"))
             }
             Self::Unexpected => broken(["unexpected error", "意外错误"]),
         }
+    }
+}
+
+/// As the service log names the cause, which is also what clients see.
+impl fmt::Display for ErrorCause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [english, _] = self.info().texts;
+        f.write_str(&english)
     }
 }
 
@@ -185,6 +218,20 @@ fn cause(internal: &InternalError) -> ErrorCause {
             PlatformError::Refused { errcode, .. } => ErrorCause::PlatformRefused(*errcode),
             PlatformError::CircuitOpen { errcode, .. } => ErrorCause::PlatformSuspended(*errcode),
         },
+    }
+}
+
+impl From<ReplyError> for ApiError {
+    fn from(error: ReplyError) -> Self {
+        match error {
+            ReplyError::Off => Self::RepliesOff,
+            ReplyError::TooMany => Self::TooManyReplies,
+            ReplyError::Session(error) => error.into(),
+            ReplyError::Unreachable(how) => Self::Internal(ErrorCause::BackendUnreachable, how),
+            ReplyError::Refused(status) => {
+                Self::Internal(ErrorCause::BackendRefused(status), format!("messages.reply_url: status {status}"))
+            }
+        }
     }
 }
 

@@ -1,12 +1,14 @@
-//! Messages from services to connected users.
+//! Messages from services to connected users, and the users' replies.
 
 mod posting;
+mod reply;
 
 use deskpass_auth::Delivery;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use self::posting::PostedMessages;
+pub(crate) use self::reply::reply;
 use crate::App;
 use crate::http::error::ApiError;
 use crate::http::request::{MessagesScope, Service, run_to_completion};

@@ -1,7 +1,9 @@
 //! The API description of every route below /api, made from the route table and the types of the handlers.
 
 mod failures;
+mod meanings;
 mod schema;
+mod security;
 
 use std::sync::OnceLock;
 
@@ -9,6 +11,7 @@ use schemars::SchemaGenerator;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
+use self::meanings::Meanings;
 use crate::http::handler::OperationSpec;
 use crate::http::request::{BodySpec, FieldSpec, RequiredAccess};
 use crate::http::response::SuccessBody;
@@ -28,6 +31,10 @@ pub fn description() -> &'static str {
 
 /// Describes the routes of a table.
 fn describe(table: &[Route]) -> Value {
+    describe_with(table, &mut Meanings::read())
+}
+
+fn describe_with(table: &[Route], meanings: &mut Meanings) -> Value {
     let settings = SchemaSettings::draft2020_12().for_serialize().with(|settings| {
         settings.definitions_path = "/components/schemas".into();
         settings.meta_schema = None;
@@ -46,6 +53,8 @@ fn describe(table: &[Route]) -> Value {
             path.insert(route.method.as_str().to_ascii_lowercase(), operation(route, place, &mut generator));
         }
     }
+    let mut schemas = generator.take_definitions(true);
+    meanings.add_to(&mut paths, &mut schemas);
     let tags = tags.iter().map(|[english, chinese]| json!({ "name": english, "x-name-zh": chinese }));
     json!({
         "openapi": "3.1.0",
@@ -55,9 +64,9 @@ fn describe(table: &[Route]) -> Value {
         "x-codes": failures::codes(),
         "paths": paths,
         "components": {
-            "schemas": generator.take_definitions(true),
+            "schemas": schemas,
             "headers": failures::headers(),
-            "securitySchemes": { "bearer": { "type": "http", "scheme": "bearer" } },
+            "securitySchemes": security::schemes(),
         },
     })
 }
@@ -77,7 +86,7 @@ fn operation(route: &Route, place: usize, generator: &mut SchemaGenerator) -> Va
         "x-summary-zh": chinese,
         "x-who": access_name(route.access),
         "x-place": place,
-        "security": security(route.access, &spec),
+        "security": security::of(route.access, &spec),
         "parameters": parameters(route, &spec),
         "responses": responses,
     });
@@ -104,17 +113,9 @@ fn access_name(access: RequiredAccess) -> &'static str {
         RequiredAccess::Reader => "reader",
         RequiredAccess::Admin => "admin",
         RequiredAccess::HighRisk => "high_risk",
-        RequiredAccess::Service => "service",
+        RequiredAccess::Service(_) => "service",
         RequiredAccess::Developer => "developer",
         RequiredAccess::Operator => "operator",
-    }
-}
-
-fn security(access: RequiredAccess, spec: &OperationSpec) -> Value {
-    match (access.needs_token(), spec.input.accepts_token) {
-        (true, _) => json!([{ "bearer": [] }]),
-        (false, true) => json!([{}, { "bearer": [] }]),
-        (false, false) => json!([]),
     }
 }
 
@@ -122,6 +123,8 @@ fn parameters(route: &Route, spec: &OperationSpec) -> Vec<Value> {
     let parameter = |place: &'static str| {
         move |field: &FieldSpec| {
             let FieldSpec { name, kind, required, doc } = field;
+            // A request that leaves out a part of the path has another path, so OpenAPI wants all of them to be required.
+            let required = *required || place == "path";
             let parameter = json!({ "name": name, "in": place, "required": required, "schema": schema::of(kind) });
             schema::documented(parameter, doc)
         }
@@ -137,10 +140,18 @@ fn parameters(route: &Route, spec: &OperationSpec) -> Vec<Value> {
     parameters
 }
 
+/// Describes a body in its first media type: a client needs one, and some generators cannot handle several.
 fn request_body(body: &BodySpec) -> Value {
     let schema = body.form.map_or_else(|| schema::object(&body.fields), |form| form());
-    let kinds = body.kinds.iter().map(|kind| ((*kind).to_owned(), json!({ "schema": schema })));
-    json!({ "required": body.required, "content": kinds.collect::<Map<_, _>>() })
+    let content: Map<_, _> =
+        body.kinds.iter().take(1).map(|kind| ((*kind).to_owned(), json!({ "schema": schema }))).collect();
+    match body.kinds.get(1) {
+        Some(other) => {
+            let note = format!("Also accepted as {other}, with the same fields.");
+            json!({ "required": body.required, "description": note, "x-accepts-form": true, "content": content })
+        }
+        None => json!({ "required": body.required, "content": content }),
+    }
 }
 
 /// The successful responses of a route, by status.

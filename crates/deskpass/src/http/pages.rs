@@ -1,9 +1,8 @@
 //! The pages, which are embedded in the binary.
 
 mod encoding;
-mod files;
-mod site;
-mod template;
+mod not_found;
+pub(crate) mod own;
 
 use axum::body::Body;
 use axum::response::{IntoResponse as _, Response};
@@ -13,10 +12,10 @@ use hyper::header::{
 };
 use hyper::{HeaderMap, StatusCode, Uri};
 
-use self::site::{File, SITE};
 use crate::App;
 use crate::config::Language;
 use crate::http::error::ApiError;
+use crate::site::{File, NOT_FOUND_PAGE};
 
 /// Allows resources of this origin only, no inline code, no text as markup or script, and no framing by other pages.
 const CONTENT_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
@@ -35,29 +34,41 @@ const SAME_ORIGIN: HeaderValue = HeaderValue::from_static("same-origin");
 /// The cookie with the language that the user chose.
 const LANGUAGE_COOKIE: &str = "deskpass_language";
 
-/// Prepares all files, so that the first request does not wait for it.
-pub(crate) fn prepare() {
-    std::sync::LazyLock::force(&SITE);
+/// Serves a page.
+pub(crate) async fn page(app: App, uri: Uri, preferred: Language, headers: HeaderMap) -> Result<Response, ApiError> {
+    serve_page(&app, uri.path(), preferred, &headers).ok_or(ApiError::PathNotFound)
 }
 
-/// Serves a page.
-pub(crate) async fn page(uri: Uri, preferred: Language, headers: HeaderMap) -> Result<Response, ApiError> {
-    let language = language_cookie(&headers).unwrap_or(preferred);
-    let file = SITE.page(uri.path(), language).ok_or(ApiError::PathNotFound)?;
-    let mut response = serve_file(file, &headers, REVALIDATE);
+/// The page for an address that does not exist, if the client shows pages. It may exist tomorrow, so no cache keeps it.
+pub(crate) fn not_found(app: &App, preferred: Language, headers: &HeaderMap) -> Option<Response> {
+    if !not_found::prefers_html(headers) {
+        return None;
+    }
+    let mut unconditional = headers.clone();
+    unconditional.remove(IF_NONE_MATCH);
+    let mut response = serve_page(app, NOT_FOUND_PAGE, preferred, &unconditional)?;
+    *response.status_mut() = StatusCode::NOT_FOUND;
+    response.headers_mut().remove(ETAG);
+    response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    Some(response)
+}
+
+fn serve_page(app: &App, path: &str, preferred: Language, headers: &HeaderMap) -> Option<Response> {
+    let language = language_cookie(headers).unwrap_or(preferred);
+    let mut response = serve_file(app.site.page(path, language)?, headers, REVALIDATE);
     let head = response.headers_mut();
     head.insert(CONTENT_LANGUAGE, HeaderValue::from_static(language.of(["en", "zh-CN"])));
     head.insert(VARY, HeaderValue::from_static("Accept-Language, Accept-Encoding, Cookie"));
     head.insert("cross-origin-opener-policy", SAME_ORIGIN);
-    Ok(response)
+    Some(response)
 }
 
 /// Serves an asset. A page of another version, from another node, gets this node's asset but does not cache it.
-pub(crate) async fn asset(uri: Uri, headers: HeaderMap) -> Result<Response, ApiError> {
+pub(crate) async fn asset(app: App, uri: Uri, headers: HeaderMap) -> Result<Response, ApiError> {
     let place = uri.path().strip_prefix("/assets/").unwrap_or_default();
     let (version, name) = place.split_once('/').unwrap_or(("", place));
-    let file = SITE.asset(name).ok_or(ApiError::PathNotFound)?;
-    let keep = if version == SITE.version { IMMUTABLE } else { REVALIDATE };
+    let file = app.site.asset(name).ok_or(ApiError::PathNotFound)?;
+    let keep = if version == app.site.version { IMMUTABLE } else { REVALIDATE };
     Ok(serve_file(file, &headers, keep))
 }
 
@@ -108,8 +119,15 @@ pub(crate) async fn add_slash(uri: Uri) -> Response {
 }
 
 /// Serves the file with which the platform verifies the domain.
-pub(crate) async fn verify_file(app: App, uri: Uri) -> Result<Response, ApiError> {
+pub(crate) async fn verify_file(
+    app: App,
+    uri: Uri,
+    preferred: Language,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
     let requested = uri.path().trim_start_matches('/');
-    let (_, text) = app.verify_file.as_ref().filter(|(name, _)| name == requested).ok_or(ApiError::PathNotFound)?;
-    Ok(([(CONTENT_TYPE, "text/plain; charset=utf-8")], text.clone()).into_response())
+    match app.verify_file.as_ref().filter(|(name, _)| name == requested) {
+        Some((_, text)) => Ok(([(CONTENT_TYPE, "text/plain; charset=utf-8")], text.clone()).into_response()),
+        None => not_found(&app, preferred, &headers).ok_or(ApiError::PathNotFound),
+    }
 }

@@ -5,21 +5,23 @@ use std::time::Duration;
 
 use axum::extract::Request;
 use axum::response::Response;
-use deskpass_core::{Digest, Rate, rate_limit_address};
+use deskpass_core::{Access, Digest, EmployeeKey, Rate, Secret, rate_limit_address};
 use deskpass_store::LimitSubject;
+use hyper::HeaderMap;
 use hyper::header::HeaderValue;
 
 use crate::App;
 use crate::http::auth::scan;
-use crate::http::request::{RequestContext, X_FORWARDED_FOR, client_address};
+use crate::http::request::{RequestContext, X_FORWARDED_FOR, bearer_token, client_address};
 use crate::http::response::Outcome;
 use crate::http::route::{RateLimit, Route};
 
-/// The subject of a limit: the client, whose address is resolved only when needed, or the ticket of the request.
+/// The subject of a limit: the client, whose address is resolved only when needed, or the ticket or the employee of the request.
 struct RequestSubject {
     peer: IpAddr,
     forwarded: Vec<HeaderValue>,
     ticket: Option<Digest>,
+    session: Option<Digest>,
 }
 
 /// Runs a route's handler unless the rate limit is exceeded; then the error says how long to wait.
@@ -51,16 +53,36 @@ async fn is_issued(app: &App, ticket: &Digest) -> bool {
     found.map_or(true, |found| found.is_some())
 }
 
+/// The session that the token of a request may belong to.
+fn session_digest(headers: &HeaderMap) -> Option<Digest> {
+    Secret::<Access>::parse(bearer_token(headers).ok()?).ok().map(|token| token.digest())
+}
+
+/// The employee of a valid session.
+async fn employee_of(app: &App, session: Digest) -> Option<EmployeeKey> {
+    app.auth.authenticate_untouched(session).await.ok().map(|holder| holder.session().employee.clone())
+}
+
 impl RequestSubject {
     fn of(limit: RateLimit, request: &Request, peer: IpAddr) -> Self {
-        let ticket = if limit == RateLimit::ScanStatus { scan::ticket_digest(request.uri()) } else { None };
-        Self { peer, forwarded: request.headers().get_all(X_FORWARDED_FOR).iter().cloned().collect(), ticket }
+        let (ticket, session) = match limit {
+            RateLimit::ScanStatus => (scan::ticket_digest(request.uri()), None),
+            RateLimit::Replies => (None, session_digest(request.headers())),
+            _ => (None, None),
+        };
+        let forwarded = request.headers().get_all(X_FORWARDED_FOR).iter().cloned().collect();
+        Self { peer, forwarded, ticket, session }
     }
 
     async fn count(self, app: &App, (key, rate): (&[u8], Rate)) -> Result<(), Duration> {
         // Only issued tickets have a count of their own: a client could make up any number of others.
-        let (counted, subject) = match self.ticket {
-            Some(ticket) if is_issued(app, &ticket).await => (LimitSubject::Ticket, ticket),
+        let employee = match self.session {
+            Some(session) => employee_of(app, session).await,
+            None => None,
+        };
+        let (counted, subject) = match (self.ticket, employee) {
+            (Some(ticket), _) if is_issued(app, &ticket).await => (LimitSubject::Ticket, ticket),
+            (_, Some(employee)) => (LimitSubject::Client, Digest::of(&[key, employee.to_string().as_bytes()])),
             _ => {
                 let address = rate_limit_address(client_address(app, self.peer, self.forwarded.iter()).decided);
                 (LimitSubject::Client, Digest::of(&[key, address.to_string().as_bytes()]))

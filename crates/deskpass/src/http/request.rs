@@ -14,6 +14,7 @@ pub(crate) mod language;
 mod opener;
 mod query;
 mod token;
+mod trace;
 pub(crate) mod user_agent;
 
 pub use access::RequiredAccess;
@@ -29,6 +30,7 @@ pub(crate) use fields::{
     FieldKind, FieldSpec, FieldValue, Fields, FormattedText, FromFields, GivenValue, InvalidFields, Members,
     ServiceKeyId, SignInId, TextFormat, describe_fields, is_hexadecimal,
 };
-pub(crate) use opener::OpenedByPage;
+pub(crate) use opener::Opener;
 pub(crate) use query::{Path, Query, path_fields};
 pub(crate) use token::{OptionalSession, bearer_token};
+pub(crate) use trace::{RequestTrace, sign_in_span};

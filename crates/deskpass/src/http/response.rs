@@ -15,5 +15,5 @@ pub(crate) use envelope::{FlatReply, NegativeReply, Outcome, RenderedReply, Repl
 pub(crate) use error_body::{ErrorBody, ErrorContext};
 pub(crate) use login_result::LoginResult;
 pub(crate) use redirect::{CALLBACK_PATH, OAUTH_STATE};
-pub(crate) use schema::{MethodName, RoleName, ScopeName, ServiceScopeName, SourceName};
+pub(crate) use schema::{EarlyEndName, MethodName, RoleName, ScopeName, ServiceScopeName, SourceName};
 pub(crate) use set_cookie::{SetCookie, bind_browser, remember_browser};

@@ -143,8 +143,10 @@ pub enum RateLimit {
     Bind,
     /// Sign-ins of agents.
     AgentsLogin,
-    /// All requests about one-time passwords.
+    /// Requests that make, use or remove an authenticator. Reading its state is not limited: pages do that before each change.
     Otp,
+    /// Replies to messages.
+    Replies,
     /// Verifications of invalid tokens. Valid ones do not count.
     Verify,
 }
@@ -162,6 +164,7 @@ impl RateLimit {
             Self::Bind => (b"bind", limits.bind),
             Self::AgentsLogin => (b"agents_login", limits.agents_login),
             Self::Otp => (b"otp", limits.otp),
+            Self::Replies => (b"replies", limits.replies),
             Self::Verify => (b"verify", limits.verify),
         };
         rate.filter(|_| limits.enabled).map(|rate| (key, rate))

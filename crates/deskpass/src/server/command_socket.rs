@@ -71,9 +71,9 @@ async fn serve(app: &App, mut stream: UnixStream) -> io::Result<()> {
         Ok(CommandRequest { development, .. }) if development != app.settings.development.enabled => {
             Err(other_mode(development))
         }
-        Ok(CommandRequest { command, .. }) => {
-            tracing::info!(?command, "admin command");
-            command.run(app).await
+        Ok(CommandRequest { command, language, .. }) => {
+            tracing::info!(%command, "admin command");
+            command.run(app, language).await
         }
         Err(_) => {
             Err("the running service does not know this command; check that both have the same version".to_owned())

@@ -1,21 +1,24 @@
-//! Notifies agents of changes to their account, and administrators of sign-ins that employees disowned, through the platform.
+//! Notifies agents of changes to their account, and administrators of sign-ins that employees disowned and of devices of people whom
+//! the platform cannot reach.
 
 use std::time::Duration;
 
 use deskpass_core::Timestamp;
 use deskpass_store::{Notice, NoticeSubject};
+use jiff::tz::TimeZone;
 use tokio::time::{sleep, timeout};
 
 use crate::App;
-use crate::http::device_name;
+use crate::http::device_names;
 
 /// How often the task retries notices that could not be delivered.
 const POLL_INTERVAL: Duration = Duration::from_secs(30);
 
 /// Delivers notices until it is dropped. A failure is only logged.
 pub(super) async fn deliver(app: App) {
+    let zone = app.settings.notices.zone();
     loop {
-        match app.auth.deliver_notices(render).await {
+        match app.auth.deliver_notices(|notice| render(notice, &zone)).await {
             Ok(0) => drop(timeout(POLL_INTERVAL, app.auth.notices_due.notified()).await),
             Ok(_) => {}
             Err(error) => {
@@ -27,19 +30,20 @@ pub(super) async fn deliver(app: App) {
 }
 
 /// Renders a notice in both languages, since its reader's language is not known and a message is sent once.
-fn render(notice: &Notice) -> String {
-    let account = |texts| account_notice(notice, texts);
+fn render(notice: &Notice, zone: &TimeZone) -> String {
+    let account = |texts| account_notice(zone, notice, texts);
     let [english, chinese] = match notice.subject {
         NoticeSubject::DeviceBound => {
-            account(["a one-time-password device was bound to your account", "您的账号绑定了一次性密码设备"])
+            account(["an authenticator was set up for your account", "您的账号绑定了身份验证器"])
         }
         NoticeSubject::DeviceUnbound => {
-            account(["the one-time-password device of your account was unbound", "您的账号解绑了一次性密码设备"])
+            account(["the authenticator of your account was removed", "您的账号解绑了身份验证器"])
         }
         NoticeSubject::PasswordUsed => account(["your password was used to sign in", "有人使用您的密码登录"]),
         NoticeSubject::PasswordChanged => account(["the password of your account was changed", "您的账号密码已修改"]),
-        NoticeSubject::SignInDisowned => disowned(notice),
-        NoticeSubject::NewNetwork => new_network(notice),
+        NoticeSubject::SignInDisowned => disowned(zone, notice),
+        NoticeSubject::NewNetwork => new_network(zone, notice),
+        NoticeSubject::PartnerDeviceBound => partner_device(zone, notice),
     };
     // The reference distinguishes two notices of the same second, also for the platform, which drops duplicate messages.
     let reference = notice.id.get(notice.id.len().saturating_sub(6)..).unwrap_or_default();
@@ -47,8 +51,8 @@ fn render(notice: &Notice) -> String {
 }
 
 /// A notice for agents about their own account.
-fn account_notice(notice: &Notice, [english, chinese]: [&str; 2]) -> [String; 2] {
-    let (at, from) = (to_second(notice.at), &notice.address);
+fn account_notice(zone: &TimeZone, notice: &Notice, [english, chinese]: [&str; 2]) -> [String; 2] {
+    let (at, from) = (local_time(zone, notice.at), &notice.address);
     [
         format!("{english} ({at}, {from}). If this was not you, contact your administrator immediately."),
         format!("{chinese}（{at}，{from}）。如非本人操作，请立即联系管理员。"),
@@ -56,9 +60,9 @@ fn account_notice(notice: &Notice, [english, chinese]: [&str; 2]) -> [String; 2]
 }
 
 /// A notice for administrators about a sign-in that an employee disowned.
-fn disowned(notice: &Notice) -> [String; 2] {
+fn disowned(zone: &TimeZone, notice: &Notice) -> [String; 2] {
     let [english, chinese] = notice.about.as_ref().map_or(["an employee", "有员工"], |about| [&*about.who; 2]);
-    let at = to_second(notice.about.as_ref().map_or(notice.at, |about| about.at));
+    let at = local_time(zone, notice.about.as_ref().map_or(notice.at, |about| about.at));
     let from = &notice.address;
     [
         format!(
@@ -67,15 +71,33 @@ fn disowned(notice: &Notice) -> [String; 2] {
              password."
         ),
         format!(
-            "{chinese} 表示 {at} 来自 {from} 的登录并非本人操作。如由此产生会话，该会话已结束。请在审计日志中查看该员工的记录，并结束其其他会话；如系密码登录，请重置其密码。"
+            "{chinese} 表示 {at} 来自 {from} 的登录并非本人操作。如由此产生会话，该会话已结束。请在审计日志中查看该员工的记录，并结束该员工的其他会话；如为密码登录，请重置其密码。"
+        ),
+    ]
+}
+
+/// A notice for administrators about the device of an employee of a connected corporation.
+fn partner_device(zone: &TimeZone, notice: &Notice) -> [String; 2] {
+    let who = notice.about.as_ref().map_or(["an employee", "有员工"], |about| [&*about.who; 2]);
+    let ([english, chinese], at, from) = (who, local_time(zone, notice.at), &notice.address);
+    [
+        format!(
+            "{english} of a connected corporation set up an authenticator ({at}, {from}). They get no message about \
+             it: ask them. If it was not them, disable them and reset the authenticator."
+        ),
+        format!(
+            "互联企业的 {chinese} 绑定了身份验证器（{at}，{from}）。系统无法通知本人，请与其确认；如非本人操作，请停用该员工并重置其身份验证器。"
         ),
     ]
 }
 
 /// A notice for employees about a QR sign-in from a network that is new for them.
-fn new_network(notice: &Notice) -> [String; 2] {
-    let (at, from, device) = (to_second(notice.at), &notice.address, device_name(&notice.user_agent));
-    let [english, chinese] = if device.is_empty() { ["unknown browser", "未知浏览器"] } else { [&*device; 2] };
+fn new_network(zone: &TimeZone, notice: &Notice) -> [String; 2] {
+    let (at, from) = (local_time(zone, notice.at), &notice.address);
+    let [english, chinese] = match device_names(&notice.user_agent) {
+        [english, _] if english.is_empty() => ["unknown browser", "未知浏览器"].map(str::to_owned),
+        names => names,
+    };
     [
         format!(
             "you signed in with a QR code from a new network ({at}, {english}, {from}). If this was not you, open \
@@ -89,6 +111,27 @@ fn new_network(notice: &Notice) -> [String; 2] {
     ]
 }
 
-fn to_second(moment: Timestamp) -> jiff::Timestamp {
-    jiff::Timestamp::from_second(moment.millis() / 1_000).unwrap_or_default()
+/// A time as its reader's clock shows it, to the second, with the offset of the zone.
+fn local_time(zone: &TimeZone, moment: Timestamp) -> String {
+    let moment = jiff::Timestamp::from_second(moment.millis().div_euclid(1_000)).unwrap_or_default();
+    moment.to_zoned(zone.clone()).strftime("%Y-%m-%d %H:%M:%S UTC%:z").to_string()
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_is_that_of_the_zone_with_its_offset() {
+        let moment = Timestamp::from_millis(1_750_000_000_999);
+        for (zone, shown) in [
+            ("Asia/Shanghai", "2025-06-15 23:06:40 UTC+08:00"),
+            ("UTC", "2025-06-15 15:06:40 UTC+00:00"),
+            ("America/New_York", "2025-06-15 11:06:40 UTC-04:00"),
+            ("Asia/Kolkata", "2025-06-15 20:36:40 UTC+05:30"),
+        ] {
+            assert_eq!(local_time(&TimeZone::get(zone).unwrap(), moment), shown);
+        }
+    }
 }

@@ -12,7 +12,7 @@ impl Store {
         self.database
             .write(move |tx| {
                 let text = "INSERT INTO known_browser (digest, corp_id, employee_key, expires_at)
-                    SELECT $1, corp_id, employee_key, $4 FROM agent WHERE corp_id = $2 AND employee_key = $3
+                    SELECT $1, corp_id, employee_key, $4 FROM agent WHERE corp_id = $2 AND employee_key = $3 AND device_only = 0
                     ON CONFLICT (digest, corp_id, employee_key) DO UPDATE SET expires_at = excluded.expires_at";
                 tx.execute(text, &args![digest, key.corp(), key.id(), until]).map(drop)
             })

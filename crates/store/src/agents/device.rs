@@ -1,12 +1,15 @@
 //! One-time-password devices and their recovery codes. The caller passes secrets already sealed.
 
+use std::time::Duration;
+
 use deskpass_core::{Digest, EmployeeKey, Timestamp, TotpStep};
 
 use super::Notice;
+use super::device_owner::{ensure_row, may_have_device};
 use super::failed_attempts::{self, AttemptKind, AttemptsToClear};
 use crate::database::{Row, Tx};
 use crate::locks::lock_agent_where;
-use crate::{ChangeAuthor, ChangeError, LogEntry, Result, Store};
+use crate::{AuditEvent, ChangeAuthor, ChangeError, LogEntry, Result, Store};
 
 /// A bound device.
 #[derive(Clone)]
@@ -66,10 +69,36 @@ pub struct DeviceBinding {
     pub recovery_codes: Vec<Digest>,
     /// When the device is bound.
     pub at: Timestamp,
-    /// The notice for the agent.
+    /// The notice for the owner.
     pub notice: Notice,
+    /// The notices for administrators, if the platform cannot reach the owner.
+    pub admin_notices: Vec<Notice>,
     /// The audit event.
     pub entry: LogEntry,
+}
+
+/// The limit of one employee's new devices per period that administrators are notified of, so that repeatedly binding and
+/// unbinding one does not flood them. The log contains all of it.
+const ADMIN_NOTICE_LIMIT: (i64, Duration) = (3, Duration::from_hours(1));
+
+impl DeviceBinding {
+    /// Writes the notices. Must run before the audit event is written, which is counted.
+    fn write_notices(&self, tx: &Tx<'_>) -> Result<()> {
+        self.notice.write(tx)?;
+        if self.admin_notices.is_empty() {
+            return Ok(());
+        }
+        let (at_most, period) = ADMIN_NOTICE_LIMIT;
+        let text = "SELECT COUNT(*) FROM login_log WHERE corp_id = $1 AND employee_key = $2 AND event = $3 AND at > $4";
+        let (key, event) = (&self.employee, AuditEvent::DeviceBound.name());
+        let values = args![key.corp(), key.id(), event, self.at - period];
+        if tx.first(text, &values, |row| row.int(0))?.unwrap_or(0) < at_most {
+            for notice in &self.admin_notices {
+                notice.write(tx)?;
+            }
+        }
+        Ok(())
+    }
 }
 
 impl Device {
@@ -102,12 +131,12 @@ debug_only!(PendingDevice, until);
 debug_only!(DeviceBinding, employee);
 
 const BEGIN_BINDING: &str = "UPDATE agent SET otp_pending = $3, otp_pending_until = $4, otp_pending_by = $5
-    WHERE corp_id = $1 AND employee_key = $2 AND disabled_at IS NULL AND otp_secret IS NULL";
+    WHERE corp_id = $1 AND employee_key = $2 AND otp_secret IS NULL";
 const BIND_DEVICE: &str =
     "UPDATE agent SET otp_secret = otp_pending, otp_bound_at = $4, otp_proven = $5, otp_verified_at = $4,
     otp_step = $6, otp_pending = NULL, otp_pending_until = NULL, otp_pending_by = NULL, otp_setup_code = NULL,
     otp_setup_code_until = NULL WHERE corp_id = $1 AND employee_key = $2
-    AND disabled_at IS NULL AND otp_secret IS NULL AND otp_pending = $3 AND otp_pending_until > $4";
+    AND otp_secret IS NULL AND otp_pending = $3 AND otp_pending_until > $4";
 const USE_TOTP_STEP: &str = "UPDATE agent SET otp_step = $4, otp_verified_at = $5,
     otp_proven = CASE WHEN $6 = 1 THEN 1 ELSE otp_proven END
     WHERE corp_id = $1 AND employee_key = $2 AND otp_secret = $3 AND otp_step < $4";
@@ -116,16 +145,20 @@ const UNBIND_DEVICE: &str =
     otp_step = 0 WHERE corp_id = $1 AND employee_key = $2 AND otp_secret IS NOT NULL";
 
 impl Store {
-    /// Replaces the pending device; `false`, with no change, when a device is bound or there is no enabled agent.
+    /// Replaces the pending device; `false`, with no change, when a device is bound or the employee may not have one.
     pub async fn begin_device(
         &self,
         by: ChangeAuthor,
         key: EmployeeKey,
         pending: PendingDevice,
+        now: Timestamp,
     ) -> Result<bool, ChangeError> {
         let PendingDevice { sealed, until, by: token } = pending;
-        let begun =
-            move |tx: &mut Tx<'_>| tx.execute(BEGIN_BINDING, &args![key.corp(), key.id(), &*sealed, until, token]);
+        let text = format!("{BEGIN_BINDING} AND {}", may_have_device());
+        let begun = move |tx: &mut Tx<'_>| {
+            ensure_row(tx, &key, now)?;
+            tx.execute(&text, &args![key.corp(), key.id(), &*sealed, until, token])
+        };
         Ok(self.write_as(by, begun).await? == 1)
     }
 
@@ -139,7 +172,8 @@ impl Store {
         now: Timestamp,
     ) -> Result<bool, ChangeError> {
         let PendingDevice { sealed, until, by: token } = pending;
-        let text = format!("{BEGIN_BINDING} AND otp_setup_code = $6 AND otp_setup_code_until > $7");
+        let allowed = may_have_device();
+        let text = format!("{BEGIN_BINDING} AND {allowed} AND otp_setup_code = $6 AND otp_setup_code_until > $7");
         let begun =
             move |tx: &mut Tx<'_>| tx.execute(&text, &args![key.corp(), key.id(), &*sealed, until, token, code, now]);
         Ok(self.write_as(by, begun).await? == 1)
@@ -149,9 +183,10 @@ impl Store {
     /// code for a first device. Returns `false`, and changes nothing, when another device is pending or bound.
     pub async fn bind_device(&self, by: ChangeAuthor, binding: DeviceBinding) -> Result<bool, ChangeError> {
         self.write_as(by, move |tx| {
-            let DeviceBinding { employee, sealed, step, proven, recovery_codes, at, notice, entry } = &binding;
+            let DeviceBinding { employee, sealed, step, proven, recovery_codes, at, .. } = &binding;
             let (corp, id) = (employee.corp(), employee.id());
-            if tx.execute(BIND_DEVICE, &args![corp, id, &**sealed, *at, *proven, step.number()])? == 0 {
+            let text = format!("{BIND_DEVICE} AND {}", may_have_device());
+            if tx.execute(&text, &args![corp, id, &**sealed, *at, *proven, step.number()])? == 0 {
                 return Ok(false);
             }
             delete_recovery_codes(tx, employee)?;
@@ -160,8 +195,8 @@ impl Store {
                 tx.execute(text, &args![corp, id, *code])?;
             }
             failed_attempts::clear(tx, employee, AttemptsToClear::Kind(AttemptKind::Otp))?;
-            notice.write(tx)?;
-            entry.write(tx)?;
+            binding.write_notices(tx)?;
+            binding.entry.write(tx)?;
             Ok(true)
         })
         .await
@@ -226,7 +261,8 @@ impl Store {
     }
 
     /// Removes a device like [`Self::unbind_device`], for an administrator; also clears the failed attempts at its codes
-    /// and stores the digest of the setup code with which the agent may bind another. Returns whether a device was bound.
+    /// and stores the digest of the setup code with which the employee may bind another. Returns whether a device was bound;
+    /// `None`, with no change, when the employee may not have one.
     pub async fn reset_device(
         &self,
         by: ChangeAuthor,
@@ -234,15 +270,18 @@ impl Store {
         setup_code: Digest,
         until: Timestamp,
         entry: LogEntry,
-    ) -> Result<bool, ChangeError> {
+    ) -> Result<Option<bool>, ChangeError> {
         self.write_as(by, move |tx| {
+            ensure_row(tx, &key, entry.at)?;
             let text = "UPDATE agent SET otp_setup_code = $3, otp_setup_code_until = $4
                 WHERE corp_id = $1 AND employee_key = $2";
-            tx.execute(text, &args![key.corp(), key.id(), setup_code, until])?;
+            if tx.execute(text, &args![key.corp(), key.id(), setup_code, until])? == 0 {
+                return Ok(None);
+            }
             let was_bound = remove_device(tx, &key)?;
             failed_attempts::clear(tx, &key, AttemptsToClear::Kind(AttemptKind::Otp))?;
             entry.write(tx)?;
-            Ok(was_bound)
+            Ok(Some(was_bound))
         })
         .await
     }

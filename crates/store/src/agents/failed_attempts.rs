@@ -109,14 +109,16 @@ pub(super) fn read(row: &Row<'_>) -> Result<FailedAttempts> {
     Ok(FailedAttempts { recent: number(0)?, in_a_row: number(1)?, last_at: row.timestamp(2)? })
 }
 
-/// Removes attempts at credentials that do not exist: accounts without an agent record, browsers that are no longer known.
+/// Removes attempts at credentials that do not exist: accounts without an agent record, passwords of employees who only have a
+/// device, browsers that are no longer known.
 pub(crate) fn sweep(tx: &Tx<'_>, now: Timestamp, batch: i64) -> Result<usize> {
     let digest = KNOWN_BROWSER_PREFIX.len() + 1;
     let text = format!(
         "DELETE FROM guess WHERE (corp_id, employee_key, trial) IN
         (SELECT g.corp_id, g.employee_key, g.trial FROM guess g WHERE g.last_at <= $1
          AND (g.in_a_row < $2 OR g.last_at <= $3)
-         AND (NOT EXISTS (SELECT 1 FROM agent a WHERE a.corp_id = g.corp_id AND a.employee_key = g.employee_key)
+         AND (NOT EXISTS (SELECT 1 FROM agent a WHERE a.corp_id = g.corp_id AND a.employee_key = g.employee_key
+                          AND (a.device_only = 0 OR g.trial = 'otp'))
               OR (g.trial LIKE '{KNOWN_BROWSER_PREFIX}%' AND NOT EXISTS
                   (SELECT 1 FROM known_browser b WHERE b.digest = SUBSTR(g.trial, {digest})
                    AND b.corp_id = g.corp_id AND b.employee_key = g.employee_key)))

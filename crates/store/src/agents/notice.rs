@@ -20,18 +20,18 @@ pub struct Notice {
     pub user_agent: String,
     /// When the event happened.
     pub at: Timestamp,
-    /// The sign-in that the notice is about, if it is not the recipient's own.
+    /// The sign-in or the new device of another employee, if the notice is about one.
     pub about: Option<SignInReference>,
     /// The number of delivery attempts so far.
     pub tries: i64,
 }
 
-/// A sign-in of another employee.
+/// A sign-in or a new device of another employee.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SignInReference {
     /// The employee's display name.
     pub who: String,
-    /// When the sign-in happened.
+    /// When it happened.
     pub at: Timestamp,
 }
 
@@ -61,6 +61,8 @@ named_enum! {
         SignInDisowned = "sign_in_disowned",
         /// A sign-in with a QR code was confirmed for the recipient from a network that they had not signed in from before.
         NewNetwork = "new_network",
+        /// An employee of a connected corporation, whom the platform cannot reach, bound a device. For administrators.
+        PartnerDeviceBound = "partner_device_bound",
     }
 }
 

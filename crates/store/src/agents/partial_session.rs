@@ -47,7 +47,8 @@ impl Store {
         self.database
             .write(move |tx| {
                 let (corp, id) = (half.employee.corp(), half.employee.id());
-                let agent = "corp_id = $1 AND employee_key = $2 AND disabled_at IS NULL AND password_hash = $3";
+                let agent = "corp_id = $1 AND employee_key = $2 AND disabled_at IS NULL AND device_only = 0
+                    AND password_hash = $3";
                 if !lock_agent_where(tx, agent, &args![corp, id, &*hash])?
                     || !lock_enabled_employee(tx, &half.employee)?
                 {
@@ -67,7 +68,7 @@ impl Store {
     pub async fn partial_session(&self, digest: &Digest) -> Result<PartialSessionLookup> {
         let digest = *digest;
         let text = "SELECT h.corp_id, h.employee_key, h.expires_at,
-            CASE WHEN a.disabled_at IS NULL AND e.disabled_at IS NULL THEN 0 ELSE 1 END FROM half_session h
+            CASE WHEN a.disabled_at IS NULL AND a.device_only = 0 AND e.disabled_at IS NULL THEN 0 ELSE 1 END FROM half_session h
             JOIN agent a ON a.corp_id = h.corp_id AND a.employee_key = h.employee_key
             JOIN employee e ON e.corp_id = h.corp_id AND e.employee_key = h.employee_key WHERE h.digest = $1";
         let read = move |row: &Row<'_>| {
@@ -112,7 +113,7 @@ pub(crate) fn lock_if_valid(tx: &Tx<'_>, digest: Digest, employee: &EmployeeKey,
     let text =
         "SELECT 1 FROM half_session WHERE digest = $1 AND corp_id = $2 AND employee_key = $3 AND expires_at > $4";
     let values = args![digest, employee.corp(), employee.id(), now];
-    let agent = "corp_id = $1 AND employee_key = $2 AND disabled_at IS NULL";
+    let agent = "corp_id = $1 AND employee_key = $2 AND disabled_at IS NULL AND device_only = 0";
     let counts = lock_agent_where(tx, agent, &args![employee.corp(), employee.id()])?;
     Ok(counts && tx.exists(text, &values)?)
 }

@@ -52,7 +52,8 @@ const SET_PASSWORD: &str =
     "UPDATE agent SET password_hash = $3, password_set_at = $4, setup_code = NULL, setup_code_until = NULL";
 
 /// The agent, if the agent record and the employee are enabled.
-const ENABLED_AGENT: &str = "corp_id = $1 AND employee_key = $2 AND disabled_at IS NULL AND NOT EXISTS
+const ENABLED_AGENT: &str = "corp_id = $1 AND employee_key = $2 AND disabled_at IS NULL AND device_only = 0
+    AND NOT EXISTS
     (SELECT 1 FROM employee e WHERE e.corp_id = $1 AND e.employee_key = $2 AND e.disabled_at IS NOT NULL)";
 
 impl Store {
@@ -97,7 +98,7 @@ impl Store {
     ) -> Result<Option<usize>, ChangeError> {
         self.write_as(by, move |tx| {
             let text = "UPDATE agent SET password_hash = NULL, password_set_at = NULL, setup_code = $3,
-                setup_code_until = $4 WHERE corp_id = $1 AND employee_key = $2";
+                setup_code_until = $4 WHERE corp_id = $1 AND employee_key = $2 AND device_only = 0";
             if tx.execute(text, &args![key.corp(), key.id(), setup_code, until])? == 0 {
                 return Ok(None);
             }

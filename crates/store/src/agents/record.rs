@@ -1,21 +1,24 @@
-//! Agent records: which employees are agents, and their roles.
+//! Agent records: which employees are agents, and their roles. The table also holds devices of employees who are no agents.
 
 use std::collections::HashMap;
 
 use deskpass_core::{EmployeeKey, Lockout, Role, Timestamp};
 
-use super::failed_attempts::{self, AttemptsToClear};
+use super::device_owner::{RecordKind, record_kind};
+use super::failed_attempts::{self, AttemptKind, AttemptsToClear};
 use super::{Device, PendingDevice, browser};
 use crate::database::{Row, Sql, SqlValue, Tx};
 use crate::deny_list::EndReason;
 use crate::sessions::{SessionScope, end_sessions_of};
 use crate::{ChangeAuthor, ChangeError, LogEntry, Result, Store};
 
-/// An employee's agent record.
+/// An employee's agent record, or only the device of an employee who is no agent.
 #[derive(Clone)]
 pub struct Agent {
     /// The employee.
     pub key: EmployeeKey,
+    /// Whether this is no agent record and only holds a device. Then the employee is no agent, and the other fields mean nothing.
+    pub device_only: bool,
     /// The role that the agent acts in when no role is assigned to the employee.
     pub role: Role,
     /// Whether the record is disabled.
@@ -55,14 +58,33 @@ pub struct ListedAgent {
     pub shut_until: Option<Timestamp>,
 }
 
+/// Which records a list has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AgentSelection {
+    /// Agents.
+    Agents,
+    /// Agents, and other employees who have a device or a setup code for one.
+    AgentsAndDevices,
+}
+
+impl AgentSelection {
+    fn condition(self) -> &'static str {
+        match self {
+            Self::Agents => "a.device_only = 0",
+            Self::AgentsAndDevices => "(a.device_only = 0 OR a.otp_secret IS NOT NULL OR a.otp_setup_code IS NOT NULL)",
+        }
+    }
+}
+
 const COLUMNS: &str = "SELECT a.corp_id, a.employee_key, a.role_id, a.disabled_at, a.created_at, a.password_hash,
     a.otp_secret, a.otp_bound_at, a.otp_verified_at, a.otp_step, a.otp_proven, a.otp_pending, a.otp_pending_until,
     a.setup_code_until, (SELECT COUNT(*) FROM recovery_code r WHERE r.corp_id = a.corp_id
-    AND r.employee_key = a.employee_key), a.otp_pending_by, a.otp_setup_code_until, e.employee_id, e.name, e.disabled_at
+    AND r.employee_key = a.employee_key), a.otp_pending_by, a.otp_setup_code_until, e.employee_id, e.name, e.disabled_at,
+    a.device_only
     FROM agent a JOIN employee e ON e.corp_id = a.corp_id AND e.employee_key = a.employee_key";
 
 impl Store {
-    /// An employee's agent record, if there is one.
+    /// An employee's agent record or device, if there is one.
     pub async fn agent(&self, key: EmployeeKey) -> Result<Option<Agent>> {
         let text = format!("{COLUMNS} WHERE a.corp_id = $1 AND a.employee_key = $2");
         self.database.read(move |sql| sql.first(&text, &args![key.corp(), key.id()], agent)).await
@@ -70,11 +92,13 @@ impl Store {
 
     /// The role of an employee's agent record, if the record exists and is enabled.
     pub async fn agent_role(&self, key: EmployeeKey) -> Result<Option<Role>> {
-        let text = "SELECT role_id FROM agent WHERE corp_id = $1 AND employee_key = $2 AND disabled_at IS NULL";
+        let text = "SELECT role_id FROM agent WHERE corp_id = $1 AND employee_key = $2 AND disabled_at IS NULL
+            AND device_only = 0";
         self.database.read(move |sql| sql.first(text, &args![key.corp(), key.id()], |row| row.role(0))).await
     }
 
-    /// Makes an employee an agent; `false` when they are one already. Fails when there is no such employee.
+    /// Makes an employee an agent, who keeps their device; `false` when they are one already. Fails when there is no such
+    /// employee.
     pub async fn add_agent(
         &self,
         by: ChangeAuthor,
@@ -85,7 +109,9 @@ impl Store {
     ) -> Result<bool, ChangeError> {
         self.write_as(by, move |tx| {
             let text = "INSERT INTO agent (corp_id, employee_key, role_id, created_at) VALUES ($1, $2, $3, $4)
-                ON CONFLICT DO NOTHING";
+                ON CONFLICT (corp_id, employee_key) DO UPDATE SET role_id = excluded.role_id,
+                created_at = excluded.created_at, disabled_at = NULL, device_only = 0, password_hash = NULL,
+                setup_code = NULL WHERE agent.device_only = 1";
             if tx.execute(text, &args![key.corp(), key.id(), role, at])? == 0 {
                 return Ok(false);
             }
@@ -96,12 +122,19 @@ impl Store {
     }
 
     /// The agents, ordered by corporation and identifier, at most `limit` starting after `after`.
-    pub async fn agents(&self, after: Option<EmployeeKey>, limit: i64, now: Timestamp) -> Result<Vec<ListedAgent>> {
+    pub async fn agents(
+        &self,
+        which: AgentSelection,
+        after: Option<EmployeeKey>,
+        limit: i64,
+        now: Timestamp,
+    ) -> Result<Vec<ListedAgent>> {
         self.database
             .read(move |sql| {
                 let (corp, id) = after.as_ref().map_or(("", ""), |key| (key.corp(), key.id()));
                 let text = format!(
-                    "{COLUMNS} WHERE (a.corp_id, a.employee_key) > ($1, $2) ORDER BY a.corp_id, a.employee_key LIMIT $3"
+                    "{COLUMNS} WHERE (a.corp_id, a.employee_key) > ($1, $2) AND {} ORDER BY a.corp_id, a.employee_key LIMIT $3",
+                    which.condition()
                 );
                 let mut page = sql.rows(&text, &args![corp, id, limit], listed)?;
                 let Some(last) = page.last().map(|listed| listed.agent.key.clone()) else { return Ok(page) };
@@ -115,7 +148,7 @@ impl Store {
             .await
     }
 
-    /// An employee's agent record as a list entry, if there is one.
+    /// An employee's agent record or device as a list entry, if there is one.
     pub async fn listed_agent(&self, key: EmployeeKey, now: Timestamp) -> Result<Option<ListedAgent>> {
         self.database
             .read(move |sql| {
@@ -140,9 +173,10 @@ impl Store {
         entry: LogEntry,
     ) -> Result<Option<usize>, ChangeError> {
         self.write_as(by, move |tx| {
-            let text = "UPDATE agent SET role_id = $3 WHERE corp_id = $1 AND employee_key = $2 AND role_id <> $3";
+            let text = "UPDATE agent SET role_id = $3 WHERE corp_id = $1 AND employee_key = $2 AND role_id <> $3
+                AND device_only = 0";
             if tx.execute(text, &args![key.corp(), key.id(), role])? == 0 {
-                return Ok(exists(tx, &key)?.then_some(0));
+                return Ok(is_agent(tx, &key)?.then_some(0));
             }
             let ended = end_sessions_of(tx, &key, SessionScope::WithDefaultRole, EndReason::Kicked, deny_until)?;
             entry.write(tx)?;
@@ -162,9 +196,9 @@ impl Store {
     ) -> Result<Option<usize>, ChangeError> {
         self.write_as(by, move |tx| {
             let text = "UPDATE agent SET disabled_at = $3
-                WHERE corp_id = $1 AND employee_key = $2 AND disabled_at IS NULL";
+                WHERE corp_id = $1 AND employee_key = $2 AND disabled_at IS NULL AND device_only = 0";
             if tx.execute(text, &args![key.corp(), key.id(), entry.at])? == 0 {
-                return Ok(exists(tx, &key)?.then_some(0));
+                return Ok(is_agent(tx, &key)?.then_some(0));
             }
             let ended =
                 end_sessions_of(tx, &key, SessionScope::ByPasswordOrDefaultRole, EndReason::Disabled, deny_until)?;
@@ -179,9 +213,9 @@ impl Store {
     pub async fn enable_agent(&self, by: ChangeAuthor, key: EmployeeKey, entry: LogEntry) -> Result<bool, ChangeError> {
         self.write_as(by, move |tx| {
             let text = "UPDATE agent SET disabled_at = NULL
-                WHERE corp_id = $1 AND employee_key = $2 AND disabled_at IS NOT NULL";
+                WHERE corp_id = $1 AND employee_key = $2 AND disabled_at IS NOT NULL AND device_only = 0";
             if tx.execute(text, &args![key.corp(), key.id()])? == 0 {
-                return exists(tx, &key);
+                return is_agent(tx, &key);
             }
             entry.write(tx)?;
             Ok(true)
@@ -189,7 +223,8 @@ impl Store {
         .await
     }
 
-    /// Clears all failed attempts at an agent's credentials; returns whether there were any, `None` when there is no such agent.
+    /// Clears all failed attempts at an agent's credentials, or at the device of an employee who is no agent; returns whether there
+    /// were any, `None` when there is neither.
     pub async fn unlock_agent(
         &self,
         by: ChangeAuthor,
@@ -197,10 +232,12 @@ impl Store {
         entry: LogEntry,
     ) -> Result<Option<bool>, ChangeError> {
         self.write_as(by, move |tx| {
-            if !exists(tx, &key)? {
-                return Ok(None);
-            }
-            let forgot = failed_attempts::clear(tx, &key, AttemptsToClear::All)? > 0;
+            let which = match record_kind(tx, &key)? {
+                None => return Ok(None),
+                Some(RecordKind::Agent) => AttemptsToClear::All,
+                Some(RecordKind::DeviceOnly) => AttemptsToClear::Kind(AttemptKind::Otp),
+            };
+            let forgot = failed_attempts::clear(tx, &key, which)? > 0;
             if forgot {
                 entry.write(tx)?;
             }
@@ -211,14 +248,14 @@ impl Store {
 }
 
 /// Whether an employee has an agent record, enabled or not.
-fn exists(tx: &Tx<'_>, key: &EmployeeKey) -> Result<bool> {
-    let text = "SELECT 1 FROM agent WHERE corp_id = $1 AND employee_key = $2";
-    tx.exists(text, &args![key.corp(), key.id()])
+fn is_agent(tx: &Tx<'_>, key: &EmployeeKey) -> Result<bool> {
+    Ok(record_kind(tx, key)? == Some(RecordKind::Agent))
 }
 
 fn agent(row: &Row<'_>) -> Result<Agent> {
     Ok(Agent {
         key: row.employee(0)?,
+        device_only: row.int(20)? != 0,
         role: row.role(2)?,
         disabled: !row.is_null(3)?,
         created_at: row.timestamp(4)?,

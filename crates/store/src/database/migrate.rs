@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::LazyLock;
+use std::time::Duration;
 
 use deskpass_core::Timestamp;
 use include_dir::{Dir, File, include_dir};
@@ -12,23 +13,37 @@ use crate::{ChainKey, Result, StoreError};
 
 static MIGRATION_FILES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/migrations");
 
+struct Migration {
+    id: i64,
+    text: &'static str,
+    /// Whether it creates one index and nothing else. On tables with data, PostgreSQL builds it outside of a transaction.
+    is_index: bool,
+}
+
 /// The migrations, oldest first: the files in `migrations/`, whose names begin with their number. A released migration is never
 /// edited. Nodes of the previous version keep working during and after a migration, so migrations only add.
-static MIGRATIONS: LazyLock<Vec<(i64, &'static str)>> = LazyLock::new(|| {
-    let number = |file: &File<'_>| file.path().to_str()?.split_once('_')?.0.parse().ok();
-    let text = |file: &'static File<'_>| Some((number(file)?, file.contents_utf8()?));
-    let mut migrations: Vec<_> = MIGRATION_FILES.files().filter_map(text).collect();
-    migrations.sort_unstable();
+static MIGRATIONS: LazyLock<Vec<Migration>> = LazyLock::new(|| {
+    let read = |file: &'static File<'_>| {
+        let name = file.path().to_str()?;
+        let id = name.split_once('_')?.0.parse().ok()?;
+        Some(Migration { id, text: file.contents_utf8()?, is_index: name.ends_with("_index.sql") })
+    };
+    let mut migrations: Vec<_> = MIGRATION_FILES.files().filter_map(read).collect();
+    migrations.sort_unstable_by_key(|migration| migration.id);
     migrations
 });
 
 /// The migration that creates the marker of the login log. Its row is written in the same transaction, and never again.
 const MARKER_MIGRATION: i64 = 10;
 
+/// The lock of the process that builds an index; another one than that of migrations, which would wait in a statement.
+const INDEX_LOCK: &str = "hashtext('deskpass index ' || current_schema())";
+const INDEX_POLL_INTERVAL: Duration = Duration::from_millis(200);
+
 /// Returns the schema version after all migrations.
 #[must_use]
 pub fn newest_version() -> i64 {
-    MIGRATIONS.last().map_or(0, |(id, _)| *id)
+    MIGRATIONS.last().map_or(0, |migration| migration.id)
 }
 
 pub(super) enum MigrateError {
@@ -68,24 +83,58 @@ impl MigrateError {
 /// the marker. Without a key, no marker is written and `deskpass audit verify` reports that: for a target that receives
 /// the marker of its source.
 pub(super) fn run(sql: &Sql<'_>, mode: Mode, now: Timestamp, key: Option<&ChainKey>) -> Result<(), MigrateError> {
-    let known = newest_version();
     // Usually there is nothing to do, and this check needs only read permission.
-    if schema_version(sql)? == known {
-        return check_mode(sql, mode);
+    while schema_version(sql)? != newest_version() {
+        begin(sql)?;
+        let outcome = migrate(sql, mode, now, key, IndexBuild::on(sql)?).and_then(|()| Ok(sql.batch("COMMIT")?));
+        if outcome.is_err() {
+            // If the rollback fails too, closing the connection rolls the transaction back.
+            let _ = sql.batch("ROLLBACK");
+        }
+        outcome?;
+        build_next_index(sql, now)?;
     }
-    begin(sql)?;
-    let outcome = migrate(sql, mode, now, key).and_then(|()| Ok(sql.batch("COMMIT")?));
-    if outcome.is_err() {
-        // If the rollback fails too, closing the connection rolls the transaction back.
-        let _ = sql.batch("ROLLBACK");
-    }
-    outcome
+    check_mode(sql, mode)
 }
 
-/// Begins a transaction and migrates the tables in it, without a marker: the target receives that of its source.
+/// Builds the index that comes next, if one does, without blocking the nodes that write meanwhile. When several processes do so,
+/// one builds and the others wait: outside of a statement, since PostgreSQL waits for the statements of others.
+fn build_next_index(sql: &Sql<'_>, now: Timestamp) -> Result<()> {
+    let found = schema_version(sql)?;
+    let Some(index) = MIGRATIONS.iter().find(|migration| migration.id > found && migration.is_index) else {
+        return Ok(());
+    };
+    if !sql.exists(&format!("SELECT 1 WHERE pg_try_advisory_lock({INDEX_LOCK})"), &[])? {
+        std::thread::sleep(INDEX_POLL_INTERVAL);
+        return Ok(());
+    }
+    if schema_version(sql)? == found {
+        let (name, statement) = concurrent(index.text);
+        tracing::info!(name, "building an index of the database; the service works meanwhile");
+        sql.batch("SET statement_timeout = 0")?;
+        // What an interrupted attempt left is not valid.
+        sql.batch(&format!("DROP INDEX CONCURRENTLY IF EXISTS {name}"))?;
+        sql.batch(&statement)?;
+        sql.execute("INSERT INTO migration (id, applied_at) VALUES ($1, $2)", &args![index.id, now])?;
+    }
+    sql.batch(&format!("SELECT pg_advisory_unlock({INDEX_LOCK})"))
+}
+
+/// Returns the name of the index that a migration creates, and the statement that creates it without blocking writers.
+fn concurrent(migration: &str) -> (&str, String) {
+    let at = migration.find("CREATE INDEX ").unwrap_or_default();
+    let rest = migration.get(at..).and_then(|text| text.strip_prefix("CREATE INDEX ")).unwrap_or_default();
+    (rest.split(' ').next().unwrap_or_default(), format!("CREATE INDEX CONCURRENTLY {rest}"))
+}
+
+/// Begins a transaction and migrates the tables in it, without a marker: the target receives that of its source. It is empty.
 pub(super) fn begin_migrated(sql: &Sql<'_>, mode: Mode, now: Timestamp) -> Result<(), MigrateError> {
     begin(sql)?;
-    if schema_version(sql)? == newest_version() { check_mode(sql, mode) } else { migrate(sql, mode, now, None) }
+    if schema_version(sql)? == newest_version() {
+        check_mode(sql, mode)
+    } else {
+        migrate(sql, mode, now, None, IndexBuild::Inside)
+    }
 }
 
 /// Begins a transaction that excludes other migrations.
@@ -101,7 +150,28 @@ fn begin(sql: &Sql<'_>) -> Result<()> {
     }
 }
 
-fn migrate(sql: &Sql<'_>, mode: Mode, now: Timestamp, key: Option<&ChainKey>) -> Result<(), MigrateError> {
+/// Where indexes are built: inside the transaction of the migration, or after it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum IndexBuild {
+    Inside,
+    After,
+}
+
+impl IndexBuild {
+    /// Building inside blocks the other nodes: it is for new tables, and for SQLite, which has one node.
+    fn on(sql: &Sql<'_>) -> Result<Self> {
+        let is_inside = matches!(sql, Sql::Sqlite(_)) || schema_version(sql)? == 0;
+        Ok(if is_inside { Self::Inside } else { Self::After })
+    }
+}
+
+fn migrate(
+    sql: &Sql<'_>,
+    mode: Mode,
+    now: Timestamp,
+    key: Option<&ChainKey>,
+    indexes: IndexBuild,
+) -> Result<(), MigrateError> {
     let known = newest_version();
     sql.batch("CREATE TABLE IF NOT EXISTS migration (id BIGINT NOT NULL PRIMARY KEY, applied_at BIGINT NOT NULL)")?;
     let found = version(sql)?;
@@ -111,15 +181,19 @@ fn migrate(sql: &Sql<'_>, mode: Mode, now: Timestamp, key: Option<&ChainKey>) ->
     if found > 0 {
         check_mode(sql, mode)?;
     }
-    for (id, text) in MIGRATIONS.iter().filter(|(id, _)| *id > found) {
+    let missing = MIGRATIONS.iter().filter(|migration| migration.id > found);
+    for Migration { id, text, .. } in
+        missing.take_while(|migration| indexes == IndexBuild::Inside || !migration.is_index)
+    {
         sql.batch(text)?;
         sql.execute("INSERT INTO migration (id, applied_at) VALUES ($1, $2)", &args![*id, now])?;
-        if let Some(key) = key.filter(|_| *id == MARKER_MIGRATION) {
-            if found > 0 && mode == Mode::Production && is_other_key(sql, key)? {
-                return Err(MigrateError::Key);
-            }
-            begin_chains(&Tx::new(*sql), key, now)?;
+    }
+    // After the last one: rows are read with all columns of this version.
+    if let Some(key) = key.filter(|_| found < MARKER_MIGRATION) {
+        if found > 0 && mode == Mode::Production && is_other_key(sql, key)? {
+            return Err(MigrateError::Key);
         }
+        begin_chains(&Tx::new(*sql), key, now)?;
     }
     if found == 0 {
         sql.execute("INSERT INTO desk (mode) VALUES ($1)", &args![mode.name()])?;
@@ -157,7 +231,18 @@ mod tests {
 
     #[test]
     fn migrations_are_numbered_without_gaps() {
-        assert!(MIGRATIONS.iter().map(|(id, _)| *id).eq(1..=newest_version()));
+        assert!(MIGRATIONS.iter().map(|migration| migration.id).eq(1..=newest_version()));
         assert_eq!(MIGRATIONS.len(), MIGRATION_FILES.files().count());
+    }
+
+    #[test]
+    fn a_migration_that_builds_an_index_does_nothing_else() {
+        for Migration { text, .. } in MIGRATIONS.iter().filter(|migration| migration.is_index) {
+            let statement = text.lines().find(|line| !line.starts_with("--")).unwrap_or_default();
+            assert_eq!(text.matches(';').count(), 1);
+            let (name, concurrent) = concurrent(text);
+            assert!(statement.starts_with(&format!("CREATE INDEX {name} ON ")), "{name}");
+            assert!(concurrent.starts_with(&format!("CREATE INDEX CONCURRENTLY {name} ON ")), "{concurrent}");
+        }
     }
 }

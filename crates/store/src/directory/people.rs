@@ -42,6 +42,11 @@ impl Store {
             .await
     }
 
+    /// The people of a corporation with these keys, in any order; unknown ones are left out.
+    pub async fn people_with_keys(&self, corp: String, keys: Vec<String>) -> Result<Vec<ListedPerson>> {
+        self.database.read(move |sql| Ok(read(sql, &corp, &keys)?.into_values().collect())).await
+    }
+
     /// All corporations that have employees; at most a thousand.
     pub async fn corporations(&self) -> Result<Vec<String>> {
         // One index lookup per corporation, however many people it has.

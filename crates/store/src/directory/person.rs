@@ -2,8 +2,8 @@
 
 use deskpass_core::{EmployeeKey, IdentifiedPerson, Person, Role, Timestamp};
 
-use crate::Result;
 use crate::database::{Row, Sql, Tx};
+use crate::{LogEntry, Result};
 
 /// A person in a list.
 #[derive(Clone, Debug)]
@@ -74,6 +74,12 @@ pub(super) fn is_last_admin(tx: &Tx<'_>, key: &EmployeeKey) -> Result<bool> {
     let text = "SELECT 1 FROM user_role r JOIN employee e ON e.corp_id = r.corp_id AND e.employee_key = r.employee_key
         WHERE r.corp_id = $1 AND r.role_id = $3 AND r.employee_key <> $2 AND e.disabled_at IS NULL LIMIT 1";
     Ok(!tx.exists(text, &args![key.corp(), key.id(), Role::Admin])?)
+}
+
+/// The entry, which says so if the change removes the last administrator of a corporation.
+pub(super) fn noting_last_admin(entry: &LogEntry, last: bool) -> LogEntry {
+    let entry = entry.clone();
+    if last { entry.with_detail("last administrator".to_owned()) } else { entry }
 }
 
 /// Enabled administrators of a corporation except this one, at most `at_most`.

@@ -2,7 +2,7 @@
 
 use deskpass_core::{EmployeeKey, Role, Roles, Timestamp};
 
-use super::person::{GRANT_ROLE, REVOKE_ROLE, find, is_last_admin};
+use super::person::{GRANT_ROLE, REVOKE_ROLE, find, is_last_admin, noting_last_admin};
 use crate::cache::CacheChange;
 use crate::database::Tx;
 use crate::deny_list::EndReason;
@@ -25,7 +25,7 @@ pub enum SetRolesOutcome {
 
 impl Store {
     /// Sets a person's roles, and logs it when they change. Sessions with a default role end. The last administrator of a
-    /// corporation keeps that role, unless `even_last`.
+    /// corporation keeps that role, unless `even_last`; then the log says it.
     pub async fn set_roles(
         &self,
         by: ChangeAuthor,
@@ -46,8 +46,8 @@ fn set(
     (even_last, deny_until): (bool, Timestamp),
     entry: &LogEntry,
 ) -> Result<SetRolesOutcome> {
-    let guarded = !even_last && !roles.holds(Role::Admin);
-    if guarded {
+    let without_admin = !roles.holds(Role::Admin);
+    if without_admin {
         // Before any read: two administrators who revoke each other's role must not both see the other as an administrator.
         lock_administration(tx)?;
     }
@@ -59,7 +59,8 @@ fn set(
         return Ok(SetRolesOutcome::Unchanged);
     }
     let counts = before.holds(Role::Admin) && !listed.person.disabled;
-    if guarded && counts && is_last_admin(tx, key)? {
+    let last = without_admin && counts && is_last_admin(tx, key)?;
+    if last && !even_last {
         return Ok(SetRolesOutcome::LastAdmin);
     }
     for role in Role::ALL.into_iter().filter(|role| before.holds(*role) != roles.holds(*role)) {
@@ -69,7 +70,8 @@ fn set(
     tx.record_change(CacheChange::Person(key.clone()));
     // The person has exactly these roles: a default role, used while there were none, is no longer valid.
     end_sessions_of(tx, key, SessionScope::WithDefaultRole, EndReason::Kicked, deny_until)?;
-    entry.clone().with_detail(format!("{} -> {}", describe(before), describe(roles))).write(tx)?;
+    let entry = entry.clone().with_detail(format!("{} -> {}", describe(before), describe(roles)));
+    noting_last_admin(&entry, last).write(tx)?;
     Ok(SetRolesOutcome::Changed(before))
 }
 

@@ -96,11 +96,16 @@ pub(super) struct RowContentV2<'a> {
     /// The last row of another chain at that time, and its hash.
     pub(super) seen_seq: i64,
     pub(super) seen_hash: &'a str,
+    /// The reference of the request, from the third version of the hash on.
+    pub(super) reference: Option<&'a str>,
 }
 
 /// First part of a hash of the second version. A hash of the first version begins with the hash of the previous row,
 /// which is longer or empty, so the two cannot be confused.
 const HASH_VERSION_2: &str = "2";
+/// First part of a hash of the third version: rows with a reference. A row without one has a hash of the second version, as
+/// nodes of the previous version write it.
+const HASH_VERSION_3: &str = "3";
 
 impl RowContent<'_> {
     /// The hash of a row with this content, at this position, after the row with the hash `before`.
@@ -115,10 +120,13 @@ impl RowContent<'_> {
             before, &chain, &seq, id, &at, event, corp, employee, &role, method, source, address, peer, user_agent,
             actor_corp, actor, reason, detail,
         ];
-        let Some(RowContentV2 { decided, seen_seq, seen_hash }) = self.v2 else {
+        let Some(RowContentV2 { decided, seen_seq, seen_hash, reference }) = self.v2 else {
             return key.hash(&[&parts[..], &absent[..]].concat());
         };
-        key.hash(&[&[HASH_VERSION_2], &parts[..], &absent[..], &[decided, &seen_seq.to_string(), seen_hash]].concat())
+        let seen_seq = seen_seq.to_string();
+        let version = if reference.is_some() { HASH_VERSION_3 } else { HASH_VERSION_2 };
+        let added = [decided, &seen_seq, seen_hash];
+        key.hash(&[&[version], &parts[..], &absent[..], &added[..], reference.as_slice()].concat())
     }
 }
 

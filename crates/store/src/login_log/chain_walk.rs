@@ -172,15 +172,15 @@ impl<'a> ChainWalk<'a> {
 pub(super) fn columns(detail: &str) -> String {
     format!(
         "l.id, l.at, l.event, l.corp_id, l.employee_key, l.role_id, l.login_method, l.login_source, l.ip_address, l.peer_address,
-         l.user_agent, l.actor_corp_id, l.actor_key, l.reason, {detail}, l.decided_address, l.seen_seq, l.seen_hash, l.chain, l.seq,
-         l.hash"
+         l.user_agent, l.actor_corp_id, l.actor_key, l.reason, {detail}, l.decided_address, l.seen_seq, l.seen_hash, l.reference, l.chain,
+         l.seq, l.hash"
     )
 }
-pub(super) const CHAIN_COLUMN: usize = 18;
-pub(super) const SEQ_COLUMN: usize = 19;
-pub(super) const HASH_COLUMN: usize = 20;
+pub(super) const CHAIN_COLUMN: usize = 19;
+pub(super) const SEQ_COLUMN: usize = 20;
+pub(super) const HASH_COLUMN: usize = 21;
 /// The column after those: the hash of the row that this row recorded, or of the previous row.
-pub(super) const OTHER_HASH_COLUMN: usize = 21;
+pub(super) const OTHER_HASH_COLUMN: usize = 22;
 
 fn rows() -> String {
     format!(
@@ -201,6 +201,7 @@ pub(super) struct StoredRow {
     reason: Option<String>,
     /// The address that was decided by, and the end of another chain.
     v2: Option<(String, i64, String)>,
+    reference: Option<String>,
 }
 
 impl StoredRow {
@@ -219,7 +220,11 @@ impl StoredRow {
             _ => return Err(StoreError::damaged("incomplete reference to another chain")),
         };
         let (id, at, role, reason) = (row.text(0)?, row.int(1)?, row.int(5)?, row.maybe_text(13)?);
-        Ok(Self { id, at, role, texts, actor, reason, v2 })
+        let reference = row.maybe_text(18)?;
+        if reference.is_some() && v2.is_none() {
+            return Err(StoreError::damaged("a reference in a row of an earlier version"));
+        }
+        Ok(Self { id, at, role, texts, actor, reason, v2, reference })
     }
 
     /// Whether a row with this identifier can be in a chain.
@@ -248,6 +253,7 @@ impl StoredRow {
                 decided,
                 seen_seq: *seen_seq,
                 seen_hash,
+                reference: self.reference.as_deref(),
             }),
         }
     }

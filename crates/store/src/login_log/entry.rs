@@ -53,6 +53,9 @@ impl LogEntry {
         let (seen_seq, seen_hash) = seen.unwrap_or_default();
         let ClientAddress { logged, decided, peer } = self.visitor.address;
         let [address, decided, peer] = [logged, decided, peer].map(|address| address.to_string());
+        let reference = self.visitor.reference.map(|reference| reference.to_string());
+        let added =
+            RowContentV2 { decided: &decided, seen_seq, seen_hash: &seen_hash, reference: reference.as_deref() };
         let content = RowContent {
             id: &self.id,
             at: self.at.millis(),
@@ -68,42 +71,32 @@ impl LogEntry {
             actor: self.actor.as_ref().map(|actor| (actor.corp(), actor.id())),
             reason: self.reason,
             detail: &self.detail,
-            v2: Some(RowContentV2 { decided: &decided, seen_seq, seen_hash: &seen_hash }),
+            v2: Some(added),
         };
         let hash = content.hash(&self.key, chain, seq, &before);
         tx.execute("UPDATE log_chain SET hash = $2 WHERE chain = $1", &args![chain, &*hash])?;
-        let RowContent { id, at, event, corp, employee, role, method, source, user_agent, reason, detail, .. } =
-            content;
-        let (actor_corp, actor) = content.actor.unzip();
-        let values = args![
-            id,
-            at,
-            event,
-            corp,
-            employee,
-            role,
-            method,
-            source,
-            &*address,
-            &*peer,
-            user_agent,
-            actor_corp,
-            actor,
-            reason,
-            detail,
-            chain,
-            seq,
-            &*hash,
-            &*decided,
-            seen_seq,
-            &*seen_hash
-        ];
-        let text = "INSERT INTO login_log (id, at, event, corp_id, employee_key, role_id, login_method, login_source,
-            ip_address, peer_address, user_agent, actor_corp_id, actor_key, reason, detail, chain, seq, hash,
-            decided_address, seen_seq, seen_hash)
-            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21)";
-        tx.execute(text, &values).map(drop)
+        insert(tx, &content, added, (chain, seq, &hash))
     }
+}
+
+/// Inserts a row at its position in a chain.
+fn insert(
+    tx: &Tx<'_>,
+    content: &RowContent<'_>,
+    RowContentV2 { decided, seen_seq, seen_hash, reference }: RowContentV2<'_>,
+    (chain, seq, hash): (i64, i64, &str),
+) -> Result<()> {
+    let RowContent { id, at, event, corp, employee, role, method, source, user_agent, reason, detail, .. } = *content;
+    let (address, peer, (actor_corp, actor)) = (content.address, content.peer, content.actor.unzip());
+    let values = args![
+        id, at, event, corp, employee, role, method, source, address, peer, user_agent, actor_corp, actor, reason,
+        detail, chain, seq, hash, decided, seen_seq, seen_hash, reference
+    ];
+    let text = "INSERT INTO login_log (id, at, event, corp_id, employee_key, role_id, login_method, login_source,
+        ip_address, peer_address, user_agent, actor_corp_id, actor_key, reason, detail, chain, seq, hash,
+        decided_address, seen_seq, seen_hash, reference)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22)";
+    tx.execute(text, &values).map(drop)
 }
 
 impl Store {

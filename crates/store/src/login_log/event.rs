@@ -50,9 +50,9 @@ events! {
     /// A user signed out.
     Logout = "logout", ["Signed out", "退出登录"];
     /// A user ended one of their other sessions.
-    SessionEnded = "session_ended", ["Ended one of their own sessions", "结束了自己的另一会话"];
+    SessionEnded = "session_ended", ["Ended one of their own sessions", "结束本人的某个会话"];
     /// A user ended several of their sessions at once.
-    LogoutAll = "logout_all", ["Signed out of several sessions", "在多处退出登录"];
+    LogoutAll = "logout_all", ["Signed out of several sessions", "结束本人的多个会话"];
     /// A user disowned one of their sign-ins.
     SignInDisowned = "sign_in_disowned", ["Sign-in reported: “not me”", "报告“非本人登录”"];
     /// A user switched to another role.
@@ -62,11 +62,11 @@ events! {
     /// A one-time password was refused.
     OtpRefused = "otp_refused", ["One-time password refused", "一次性密码被拒绝"];
     /// The owner bound a device.
-    DeviceBound = "device_bound", ["Bound a device", "绑定设备"];
+    DeviceBound = "device_bound", ["Authenticator set up", "绑定身份验证器"];
     /// The owner unbound a device.
-    DeviceUnbound = "device_unbound", ["Unbound their device", "解绑设备"];
+    DeviceUnbound = "device_unbound", ["Authenticator removed", "解绑身份验证器"];
     /// An agent set their password.
-    PasswordChanged = "password_changed", ["Set their password", "设置密码"];
+    PasswordChanged = "password_changed", ["Password set", "设置密码"];
     /// An agent was refused setting their password.
     PasswordRefused = "password_refused", ["Password not set", "设置密码被拒绝"];
     /// A user was refused an administrative action.
@@ -92,13 +92,13 @@ events! {
     /// Failed attempts at an agent's credentials were cleared.
     AgentUnlocked = "agent_unlocked", ["Agent unlocked", "解锁坐席"];
     /// Another user unbound a device.
-    DeviceReset = "device_reset", ["Device reset", "重置设备"];
+    DeviceReset = "device_reset", ["Authenticator reset", "重置身份验证器"];
     /// A password was removed.
     PasswordReset = "password_reset", ["Password reset", "重置密码"];
     /// An identity of a connected corporation was linked to an employee.
     LinkApproved = "link_approved", ["Link approved", "批准关联"];
     /// Such a link was removed.
-    LinkRemoved = "link_removed", ["Link removed", "删除关联"];
+    LinkRemoved = "link_removed", ["Link removed", "移除关联"];
     /// The allow lists were changed.
     IpRulesChanged = "ip_rules_changed", ["Allow-lists changed", "修改地址白名单"];
     /// A service key was created.

@@ -1,7 +1,7 @@
 //! Whether a key is the key that the audit log was written with, and that the secrets in the database were sealed with.
 
 use super::ChainKey;
-use super::marker::{is_key_of, is_own_key};
+use super::marker::{is_key_of, is_own_key, key_check};
 use crate::database::{Sql, in_snapshot, read_directly};
 use crate::{DirectReadError, Location, Mode, Result, Store};
 
@@ -13,6 +13,32 @@ pub async fn is_key_of_log(location: &Location, mode: Mode, key: ChainKey) -> Re
         known => Ok(known),
     };
     read_directly(location, mode, move |sql| in_snapshot(sql, &is_key)).await
+}
+
+/// The text in the database by which the service checks its key before it serves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KeyCheckState {
+    /// It was made with this key.
+    Matches,
+    /// It was changed, or made with another key.
+    Differs,
+    /// There is none.
+    Missing,
+}
+
+/// Compares the key with the stored key check, read next to the running service.
+///
+/// # Errors
+/// When the data cannot be read.
+pub async fn key_check_state(location: &Location, mode: Mode, key: ChainKey) -> Result<KeyCheckState, DirectReadError> {
+    let compare = move |sql: &Sql<'_>| {
+        Ok(match key_check(sql)? {
+            Some(check) if key.matches_check(&check) => KeyCheckState::Matches,
+            Some(_) => KeyCheckState::Differs,
+            None => KeyCheckState::Missing,
+        })
+    };
+    read_directly(location, mode, compare).await
 }
 
 impl Store {

@@ -34,6 +34,8 @@ pub struct LogFilter {
     pub reason: Option<String>,
     /// With this sign-in method.
     pub method: Option<LoginMethod>,
+    /// Of the request with this reference.
+    pub reference: Option<String>,
     /// Not before this time.
     pub from: Option<Timestamp>,
     /// Before this time.
@@ -53,6 +55,7 @@ pub struct LogPage {
 
 #[derive(Clone, Copy, Debug)]
 enum LogIndex {
+    Reference,
     EmployeeEvent,
     Employee,
     Address,
@@ -61,10 +64,14 @@ enum LogIndex {
 }
 
 impl LogIndex {
-    const ALL: [Self; 5] = [Self::EmployeeEvent, Self::Employee, Self::Address, Self::Event, Self::Corp];
+    const ALL: [Self; 6] =
+        [Self::Reference, Self::EmployeeEvent, Self::Employee, Self::Address, Self::Event, Self::Corp];
 
     /// The index with the fewest entries to scan, and the values to look up.
     fn of(filter: &LogFilter) -> (Self, Vec<&str>) {
+        if let Some(reference) = &filter.reference {
+            return (Self::Reference, vec![reference]);
+        }
         match (&filter.employee, &filter.ip_address, filter.event) {
             (Some(employee), _, Some(event)) => (Self::EmployeeEvent, vec![employee, event.name()]),
             (Some(employee), _, None) => (Self::Employee, vec![employee]),
@@ -76,6 +83,7 @@ impl LogIndex {
 
     const fn columns(self) -> &'static [&'static str] {
         match self {
+            Self::Reference => &["reference"],
             Self::EmployeeEvent => &["employee_key", "event"],
             Self::Employee => &["employee_key"],
             Self::Address => &["ip_address"],
@@ -91,9 +99,11 @@ impl LogIndex {
         let (own, asked) = (columns.join(", "), ["$1", "$1, $4", "$1, $4, $5"]);
         let asked = asked.get(self.columns().len()).unwrap_or(&"$1");
         let department = if department { DEPARTMENT } else { "NULL" };
+        // The index has only rows with a reference.
+        let present = if matches!(self, Self::Reference) { "reference IS NOT NULL AND " } else { "" };
         format!(
             "{COLUMNS}, {department} FROM login_log l
-             WHERE ({own}) < ({asked}, $2) AND ({own}) >= ({asked}, $3) ORDER BY {} DESC LIMIT {step}",
+             WHERE {present}({own}) < ({asked}, $2) AND ({own}) >= ({asked}, $3) ORDER BY {} DESC LIMIT {step}",
             columns.join(" DESC, ")
         )
     }
@@ -182,7 +192,7 @@ fn values<'a>(corp: &'a str, before: &'a str, from: &'a str, along: &[&'a str]) 
 
 /// The identifier of an entry, and its row if it matches.
 fn entry(row: &Row<'_>, filter: &LogFilter) -> Result<(String, Option<LogRow>)> {
-    let department = filter.department_id.is_none() || row.maybe_text(16)? == filter.department_id;
+    let department = filter.department_id.is_none() || row.maybe_text(17)? == filter.department_id;
     let row = read(row)?;
     Ok((row.id.clone(), Some(row).filter(|row| department && filter.fits(row))))
 }
@@ -193,9 +203,17 @@ impl LogFilter {
         self.employee.as_deref().is_none_or(|employee| row.about.id() == employee)
             && self.event.is_none_or(|event| row.event == event.name())
             && self.ip_address.as_ref().is_none_or(|address| row.ip_address == *address)
-            && (self.reason.is_none() || row.reason == self.reason)
+            && self.reason.as_deref().is_none_or(|reason| is_reason(row, reason))
+            && (self.reference.is_none() || row.reference == self.reference)
             && self.method.is_none_or(|method| row.method == method.name())
     }
+}
+
+/// Whether a row was refused for this reason. Rows of earlier versions have one word for both kinds of disabled employees, which
+/// still finds both.
+fn is_reason(row: &LogRow, reason: &str) -> bool {
+    let Some(found) = row.reason.as_deref() else { return false };
+    found == reason || (reason == "disabled" && matches!(found, "disabled_here" | "left_platform"))
 }
 
 /// Sorts after every identifier.

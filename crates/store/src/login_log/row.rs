@@ -37,6 +37,8 @@ pub struct LogRow {
     pub reason: Option<String>,
     /// Further details.
     pub detail: String,
+    /// The reference of the request; rows of earlier versions and of the command line have none.
+    pub reference: Option<String>,
     /// Whether the row is in a chain and unchanged; `None` if that was not checked.
     pub verified: Option<bool>,
 }
@@ -58,7 +60,7 @@ impl LogRow {
 /// The columns that [`read`] reads, in its order.
 pub(super) const COLUMNS: &str =
     "SELECT id, at, event, corp_id, employee_key, role_id, login_method, login_source, ip_address,
-    peer_address, user_agent, actor_corp_id, actor_key, reason, detail, decided_address";
+    peer_address, user_agent, actor_corp_id, actor_key, reason, detail, decided_address, reference";
 
 pub(super) fn read(row: &Row<'_>) -> Result<LogRow> {
     Ok(LogRow {
@@ -77,6 +79,7 @@ pub(super) fn read(row: &Row<'_>) -> Result<LogRow> {
         // Rows from before this column existed have none.
         detail: row.maybe_text(14)?.unwrap_or_default(),
         decided_address: row.maybe_text(15)?,
+        reference: row.maybe_text(16)?,
         verified: None,
     })
 }

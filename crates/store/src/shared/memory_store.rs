@@ -16,8 +16,8 @@ pub(super) struct MemoryStore<T> {
 
 struct Records<T> {
     by_digest: HashMap<Digest, Record<T>>,
-    /// Oldest first. It may still contain records that were removed.
-    by_age: VecDeque<Digest>,
+    /// Oldest first, with the expiry that each record had at first. It may still contain records that were removed.
+    by_age: VecDeque<(Digest, Timestamp)>,
 }
 
 struct Record<T> {
@@ -48,7 +48,7 @@ impl<T: Expiring> MemoryStore<T> {
             return false;
         }
         records.evict(self.capacity, now);
-        records.by_age.push_back(digest);
+        records.by_age.push_back((digest, value.until()));
         records.by_digest.insert(digest, Record { value, watchers: None });
         true
     }
@@ -98,22 +98,24 @@ impl<T: Expiring> Records<T> {
     /// caller waits long; each insertion can remove more than one record.
     fn evict(&mut self, capacity: usize, now: Timestamp) {
         for _ in 0..16 {
-            let Some(oldest) = self.by_age.front().copied() else { return };
+            let Some((oldest, first_expiry)) = self.by_age.front().copied() else { return };
             let (over, spare) = self
                 .by_digest
                 .get(&oldest)
                 .map_or((true, true), |record| (record.value.until() <= now, record.value.is_evictable()));
             let full = self.by_digest.len() >= capacity;
-            if !over && !full {
+            // A record whose expiry was extended, such as a collected sign-in, must not hold up the expired ones behind it.
+            let outlived = first_expiry <= now;
+            if !over && !full && !outlived {
                 return;
             }
             self.by_age.pop_front();
-            if over || spare {
+            if over || (full && spare) {
                 if let Some(record) = self.by_digest.remove(&oldest) {
                     record.notify();
                 }
             } else {
-                self.by_age.push_back(oldest);
+                self.by_age.push_back((oldest, first_expiry));
             }
         }
     }
@@ -189,6 +191,21 @@ mod tests {
             store.put(name(number), TestRecord(number, 2_000, true), at(1_500));
         }
         assert!(store.len() <= 51, "expired records are removed without a lookup: {}", store.len());
+    }
+
+    #[test]
+    fn a_record_that_was_extended_does_not_hold_up_expired_ones() {
+        let store = MemoryStore::new(100);
+        store.put(name(1), TestRecord(1, 100, true), at(0));
+        let _ = store.update(&name(1), at(0), |record| Ok::<_, ()>(TestRecord(record.0, 1_000, true)));
+        for number in 2..=40 {
+            store.put(name(number), TestRecord(number, 100, true), at(0));
+        }
+        for number in 101..=103 {
+            store.put(name(number), TestRecord(number, 300, true), at(150));
+        }
+        assert_eq!(store.len(), 4, "the extended record and the new ones");
+        assert_eq!(store.read_with(&name(1), at(150), |record| record.0), Some(1));
     }
 
     #[tokio::test]

@@ -71,7 +71,7 @@ async fn revoke(store: &Store, how: &str, actor: &mut Actor) -> Revocation {
             Revocation::RoleSwitched
         }
         "taken" => {
-            assert!(store.revoke(ChangeAuthor::NoSession, boss(), Role::Admin, entry()).await.unwrap());
+            store.revoke(ChangeAuthor::NoSession, boss(), Role::Admin, true, entry()).await.unwrap();
             Revocation::RoleTakenAway(Role::Admin)
         }
         _ => {
@@ -120,7 +120,7 @@ async fn everything(store: &Store, by: &ChangeAuthor) -> Vec<(&'static str, Resu
     vec![
         ("add_employee", store.add_employee(by(), new).await.map(drop)),
         ("grant", store.grant(by(), me(), Role::Admin, entry()).await.map(drop)),
-        ("revoke", store.revoke(by(), me(), Role::User, entry()).await.map(drop)),
+        ("revoke", store.revoke(by(), me(), Role::User, true, entry()).await.map(drop)),
         ("set_roles", store.set_roles(by(), me(), all, true, until, entry()).await.map(drop)),
         ("disable", store.disable(by(), me(), true, until, entry()).await.map(drop)),
         ("enable", store.enable(by(), me(), entry()).await.map(drop)),
@@ -133,7 +133,7 @@ async fn everything(store: &Store, by: &ChangeAuthor) -> Vec<(&'static str, Resu
         ("disable_agent", store.disable_agent(by(), me(), until, entry()).await.map(drop)),
         ("enable_agent", store.enable_agent(by(), me(), entry()).await.map(drop)),
         ("unlock_agent", store.unlock_agent(by(), me(), entry()).await.map(drop)),
-        ("begin_device", store.begin_device(by(), me(), pending("sealed", 100)).await.map(drop)),
+        ("begin_device", store.begin_device(by(), me(), pending("sealed", 100), at(0)).await.map(drop)),
         ("bind_device", store.bind_device(by(), binding("sealed", &[digest("code")])).await.map(drop)),
         ("use_totp_step", store.use_totp_step(by(), used("sealed", 11)).await.map(drop)),
         ("use_recovery_code", store.use_recovery_code(by(), me(), digest("code"), at(60)).await.map(drop)),
@@ -206,7 +206,7 @@ on_every_store! {
                  unchanged") };
             standing.session.current_role
         };
-        assert!(fixture.store().revoke(ChangeAuthor::NoSession, boss(), Role::User, entry()).await.unwrap());
+        fixture.store().revoke(ChangeAuthor::NoSession, boss(), Role::User, true, entry()).await.unwrap();
         assert!(!node.switch_role(actor.clone(), Role::User, entry()).await.unwrap());
         assert_eq!(active().await, Role::Admin);
         assert!(fixture.store().grant(ChangeAuthor::NoSession, boss(), Role::User, entry()).await.unwrap());
@@ -221,7 +221,7 @@ on_every_store! {
         assert!(fixture.half("half", "hash").await);
         let by = |now: i64| ChangeAuthor::PartialSession { digest: digest("half"), employee: agent01(), now: at(now) };
         let store = fixture.store();
-        assert!(store.begin_device(by(NOW), agent01(), pending("sealed", 100)).await.unwrap());
+        assert!(store.begin_device(by(NOW), agent01(), pending("sealed", 100), at(0)).await.unwrap());
         let late = store.bind_device(by(half("half").expires_at.millis()), binding("sealed", &[])).await;
         assert!(matches!(late, Err(ChangeError::Revoked(Revocation::Unknown))), "{late:?}");
         assert!(store.end_partial_session(digest("half"), at(DAY)).await.unwrap());
@@ -268,7 +268,7 @@ on_every_store! {
             let granted = granting.await.unwrap();
             assert!(disabled != DisableOutcome::Unknown && granted.is_ok() == held, "round {round}: {granted:?}");
             restore(fixture.store()).await;
-            fixture.store().revoke(ChangeAuthor::NoSession, agent01(), Role::Admin, entry()).await.unwrap();
+            fixture.store().revoke(ChangeAuthor::NoSession, agent01(), Role::Admin, true, entry()).await.unwrap();
         }
     }
 }

@@ -13,8 +13,8 @@ on_every_store! {
     async fn only_the_device_that_waits_is_bound_and_only_once(fixture: &Fixture) {
         let store = fixture.store();
         assert!(!store.bind_device(ChangeAuthor::NoSession, binding("sealed", &[])).await.unwrap(), "none waits");
-        assert!(store.begin_device(ChangeAuthor::NoSession, agent01(), pending("first", 100)).await.unwrap());
-        assert!(store.begin_device(ChangeAuthor::NoSession, agent01(), pending("sealed", 50)).await.unwrap());
+        assert!(store.begin_device(ChangeAuthor::NoSession, agent01(), pending("first", 100), at(0)).await.unwrap());
+        assert!(store.begin_device(ChangeAuthor::NoSession, agent01(), pending("sealed", 50), at(0)).await.unwrap());
         assert!(!store.bind_device(ChangeAuthor::NoSession, binding("first", &[])).await.unwrap(), "another one waits");
         assert!(!store.bind_device(ChangeAuthor::NoSession, binding("sealed", &[])).await.unwrap(), "it has waited too long");
         fixture.bind("sealed", &[digest("a"), digest("b")]).await;
@@ -22,7 +22,7 @@ on_every_store! {
         let device = agent.device.unwrap();
         assert_eq!((&*device.sealed, device.bound_at, device.step), ("sealed", at(50), step(10)));
         assert!(device.proven && agent.pending.is_none() && agent.recovery_codes == 2);
-        assert!(!store.begin_device(ChangeAuthor::NoSession, agent01(), pending("other", 100)).await.unwrap(), "one is bound");
+        assert!(!store.begin_device(ChangeAuthor::NoSession, agent01(), pending("other", 100), at(0)).await.unwrap(), "one is bound");
         assert!(!store.bind_device(ChangeAuthor::NoSession, binding("sealed", &[])).await.unwrap());
     }
 }
@@ -68,8 +68,8 @@ on_every_store! {
         for _ in 0..5 {
             store.count_attempt(agent01(), AttemptKind::Otp, at(0)).await.unwrap().unwrap();
         }
-        assert!(store.begin_device(ChangeAuthor::NoSession, agent01(), pending("sealed", 100)).await.unwrap());
-        assert!(!store.reset_device(ChangeAuthor::NoSession, agent01(), digest("code"), at(100), entry()).await.unwrap(), "none was bound");
+        assert!(store.begin_device(ChangeAuthor::NoSession, agent01(), pending("sealed", 100), at(0)).await.unwrap());
+        assert_eq!(store.reset_device(ChangeAuthor::NoSession, agent01(), digest("code"), at(100), entry()).await.unwrap(), Some(false), "none was bound");
         assert!(!store.bind_device(ChangeAuthor::NoSession, binding("sealed", &[])).await.unwrap());
         assert_eq!(store.count_attempt(agent01(), AttemptKind::Otp, at(0)).await.unwrap(), Ok(()));
     }
@@ -78,10 +78,10 @@ on_every_store! {
 on_every_store! {
     async fn a_record_that_does_not_count_gets_no_device(fixture: &Fixture) {
         let store = fixture.store();
-        assert!(store.begin_device(ChangeAuthor::NoSession, agent01(), pending("sealed", 100)).await.unwrap());
+        assert!(store.begin_device(ChangeAuthor::NoSession, agent01(), pending("sealed", 100), at(0)).await.unwrap());
         store.disable_agent(ChangeAuthor::NoSession, agent01(), at(0), entry()).await.unwrap();
-        assert!(!store.begin_device(ChangeAuthor::NoSession, agent01(), pending("other", 100)).await.unwrap());
+        assert!(!store.begin_device(ChangeAuthor::NoSession, agent01(), pending("other", 100), at(0)).await.unwrap());
         assert!(!store.bind_device(ChangeAuthor::NoSession, binding("sealed", &[])).await.unwrap());
-        assert!(!store.begin_device(ChangeAuthor::NoSession, EmployeeKey::from_parts("ww", "nobody"), pending("x", 9)).await.unwrap());
+        assert!(!store.begin_device(ChangeAuthor::NoSession, EmployeeKey::from_parts("ww", "nobody"), pending("x", 9), at(0)).await.unwrap());
     }
 }

@@ -97,7 +97,9 @@ impl Fixture {
 
     /// Binds a device of `agent01`, at step 10, with these recovery codes.
     pub(crate) async fn bind(&self, sealed: &str, codes: &[Digest]) {
-        assert!(self.store().begin_device(ChangeAuthor::NoSession, agent01(), pending(sealed, 100)).await.unwrap());
+        assert!(
+            self.store().begin_device(ChangeAuthor::NoSession, agent01(), pending(sealed, 100), at(0)).await.unwrap()
+        );
         assert!(self.store().bind_device(ChangeAuthor::NoSession, binding(sealed, codes)).await.unwrap());
     }
 
@@ -167,6 +169,7 @@ pub(crate) fn binding(sealed: &str, codes: &[Digest]) -> DeviceBinding {
         recovery_codes: codes.to_vec(),
         at: at(50),
         notice: notice(&format!("{sealed} is bound"), NoticeSubject::DeviceBound),
+        admin_notices: Vec::new(),
         entry: entry(),
     }
 }
@@ -216,7 +219,7 @@ pub(crate) fn entry() -> LogEntry {
         role: Some(Role::User),
         method: None,
         source: Some(LoginSource::H5),
-        visitor: ClientInfo { address, user_agent: UserAgent::default() },
+        visitor: ClientInfo { address, user_agent: UserAgent::default(), reference: None },
         actor: None,
         reason: None,
         detail: String::new(),

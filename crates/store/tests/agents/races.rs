@@ -43,7 +43,7 @@ on_every_store! {
 
 on_every_store! {
     async fn one_binds_the_device_and_one_sets_the_password(fixture: &Fixture) {
-        assert!(fixture.store().begin_device(ChangeAuthor::NoSession, agent01(), pending("sealed", 100)).await.unwrap());
+        assert!(fixture.store().begin_device(ChangeAuthor::NoSession, agent01(), pending("sealed", 100), at(0)).await.unwrap());
         let bind = |number, node: Store| async move {
             let mut binding = binding("sealed", &[digest(&format!("code {number}"))]);
             binding.notice.id = format!("binding {number}");

@@ -1,7 +1,7 @@
 //! Agent records: listed, changed, disabled.
 
 use deskpass_core::{EmployeeKey, LoginMethod, Role};
-use deskpass_store::{BeginOutcome, ChangeAuthor, NewSession, Precondition};
+use deskpass_store::{AgentSelection, BeginOutcome, ChangeAuthor, NewSession, Precondition};
 
 use crate::agents::fixture::{DAY, Fixture, agent01, at, digest, entry, new_session, on_every_store};
 
@@ -63,7 +63,7 @@ on_every_store! {
         let store = fixture.store();
         fixture.set_password("hash").await;
         fixture.bind("sealed", &[digest("a"), digest("b"), digest("c")]).await;
-        let listed = store.agents(None, 10, at(0)).await.unwrap().remove(0);
+        let listed = store.agents(AgentSelection::Agents, None, 10, at(0)).await.unwrap().remove(0);
         assert_eq!((&*listed.employee_id, &*listed.name), ("AGENT01", "Name of agent01"));
         assert!(!listed.employee_disabled && !listed.locked && listed.shut_until.is_none());
         let agent = listed.agent;
@@ -71,7 +71,7 @@ on_every_store! {
         assert_eq!((agent.password.as_deref(), agent.recovery_codes), (Some("hash"), 3));
         assert!(!agent.disabled && agent.device.is_some());
         store.disable(ChangeAuthor::NoSession, agent01(), true, at(DAY), entry()).await.unwrap();
-        assert!(store.agents(None, 10, at(0)).await.unwrap().remove(0).employee_disabled);
+        assert!(store.agents(AgentSelection::Agents, None, 10, at(0)).await.unwrap().remove(0).employee_disabled);
     }
 }
 

@@ -4,7 +4,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use deskpass_core::{
-    ClientAddress, ClientInfo, Digest, EmployeeKey, LoginMethod, LoginSource, Person, Role, Roles, Timestamp, UserAgent,
+    ClientAddress, ClientInfo, Digest, EmployeeKey, LoginMethod, LoginSource, Person, Reference, Role, Roles,
+    Timestamp, UserAgent,
 };
 use deskpass_store::{
     AuditEvent, ChainKey, ChangeAuthor, Location, LogEntry, LogFault, LogFaultKind, LogVerdict, Mode, NewEmployee,
@@ -125,6 +126,8 @@ impl Fixture {
             visitor: ClientInfo {
                 address: ClientAddress { logged: here, decided: here, peer: [10, 0, 0, 1].into() },
                 user_agent: UserAgent::from_header(b"browser"),
+                // Every other row is as the previous version writes it.
+                reference: (number % 2 == 1).then(|| Reference::new(u32::try_from(number).unwrap())),
             },
             actor: None,
             reason: None,

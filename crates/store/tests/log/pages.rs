@@ -1,6 +1,6 @@
 //! The log is read newest first, along an index, and every matching row is found.
 
-use deskpass_core::{EmployeeKey, LoginMethod, Role};
+use deskpass_core::{EmployeeKey, LoginMethod, Reference, Role};
 use deskpass_store::{AuditEvent, LogEntry, LogFilter, LogRow};
 
 use crate::log::fixture::{Fixture, at, key, on_every_store};
@@ -42,6 +42,7 @@ on_every_store! {
         };
         let mut entry = entry;
         entry.visitor.address.decided = [198, 51, 100, 7].into();
+        entry.visitor.reference = Some(Reference::new(0x1a2b_3c4d));
         fixture.store().record(entry.clone()).await.unwrap();
         fixture.write([4]).await;
         let rows = all(fixture, of("ww"), 50).await;
@@ -63,9 +64,13 @@ on_every_store! {
             reason: Some("disabled".to_owned()),
             detail: entry.detail,
             decided_address: Some("198.51.100.7".to_owned()),
+            reference: Some("1a2b3c4d".to_owned()),
             verified: None,
         };
         assert_eq!(rows[0], row);
+        let named = |reference: &str| LogFilter { reference: Some(reference.to_owned()), ..of("ww") };
+        assert_eq!(all(fixture, named("1a2b3c4d"), 50).await, [row]);
+        assert_eq!(all(fixture, named("00000000"), 50).await, []);
         assert_eq!((rows[1].role, &*rows[1].method, &*rows[1].source), (Some(Role::User), "qrcode", "h5"));
         assert_eq!((&rows[1].actor, &rows[1].reason, &*rows[1].detail), (&None, &None, ""));
         // Rows as nodes of the previous version write them, and as those of a later one may.
@@ -172,6 +177,7 @@ on_every_store! {
 
 async fn check_plans(fixture: &Fixture, when: &str) {
     let indexes = [
+        "login_log_by_reference",
         "login_log_of_employee_by_event",
         "login_log_of_employee ",
         "login_log_by_address",
@@ -179,7 +185,7 @@ async fn check_plans(fixture: &Fixture, when: &str) {
         "login_log_of_corp",
     ];
     let plans = fixture.store().log_page_plans().await.unwrap();
-    assert_eq!(plans.len(), 10);
+    assert_eq!(plans.len(), 12);
     for ((name, plan), index) in plans.iter().zip(indexes.iter().flat_map(|index| [index, index])) {
         assert!(plan.contains(index), "{when}, {name}: {plan}");
         let sorts = ["TEMP B-TREE", "Sort", "Bitmap", "Seq Scan on login_log", "SCAN"];

@@ -188,7 +188,7 @@ on_every_store! {
 on_every_store! {
     async fn rows_from_before_chains_are_taken_into_one_and_cannot_be_changed_from_then_on(fixture: &mut Fixture) {
         fixture.write(0..30).await;
-        fixture.sql("UPDATE login_log SET chain = NULL, seq = NULL, hash = NULL, detail = NULL, decided_address = NULL, seen_seq = NULL, seen_hash = NULL").await;
+        fixture.sql("UPDATE login_log SET chain = NULL, seq = NULL, hash = NULL, detail = NULL, decided_address = NULL, seen_seq = NULL, seen_hash = NULL, reference = NULL").await;
         fixture.sql("DELETE FROM log_chain").await;
         fixture.make_older().await;
         // As after an upgrade from the previous version: these rows are chained, and record less.

@@ -43,3 +43,24 @@ on_every_store! {
         assert_eq!(open(fixture, key()).await.unwrap().is_key_of_log(key()).await.unwrap(), Some(true));
     }
 }
+
+/// PostgreSQL builds an index on a log with rows outside of a transaction; an attempt that was interrupted is repeated.
+#[tokio::test]
+async fn the_index_of_references_is_built_after_the_migration_and_again_after_an_interruption() {
+    let mut fixture = Fixture::scaled_out().await;
+    fixture.write(0..30).await;
+    let valid = "SELECT i.indisvalid FROM pg_index i WHERE i.indexrelid = to_regclass('login_log_by_reference')";
+    let newest = "SELECT MAX(id) = 13 FROM migration";
+    for interrupt in
+        ["SELECT 1", "UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'login_log_by_reference'::regclass"]
+    {
+        fixture.sql(interrupt).await;
+        fixture.sql("DELETE FROM migration WHERE id >= 13").await;
+        fixture.reopen().await;
+        assert_eq!(fixture.sql(valid).await, [[Some("t".to_owned())]], "{interrupt}");
+        assert_eq!(fixture.sql(newest).await, [[Some("t".to_owned())]], "{interrupt}");
+    }
+    fixture.make_older().await;
+    fixture.reopen().await;
+    assert_eq!(fixture.sql(valid).await, [[Some("t".to_owned())]]);
+}

@@ -11,11 +11,11 @@ use crate::{SimulatorConfig, reply};
 
 pub(crate) fn index(config: &SimulatorConfig, headers: &HeaderMap) -> Response<Bytes> {
     let language = PageLanguage::of(headers);
-    let title = language.pick("The simulated platform", "模拟平台");
+    let title = language.pick("The simulated platform", "模拟的企业微信");
     let about = language.pick(
         "It simulates WeCom, so that sign-in can be tested without an account, a phone or a network. Its data is lost \
          when it stops.",
-        "它代替企业微信，无需账号、手机和网络即可试用登录。停止后一切都会被遗忘。",
+        "它代替企业微信，无需账号、手机和网络即可试用登录。停止后不会保留任何数据。",
     );
     let base = Escaped(&config.base);
     let links: String = [

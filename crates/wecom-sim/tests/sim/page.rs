@@ -78,7 +78,7 @@ async fn pages_speak_english_and_chinese() {
     assert!(sim.get_in(zh, &wrong).await.body.contains("redirect_uri 需使用应用可信域名"));
     assert!(sim.get(&wrong).await.body.contains("trusted domain"));
     assert!(sim.get_in("en", &desktop(&[("lang", "zh")])).await.body.contains("你是谁"));
-    assert!(sim.get_in(zh, "").await.body.contains("模拟平台"));
+    assert!(sim.get_in(zh, "").await.body.contains("模拟的企业微信"));
 }
 
 #[tokio::test]

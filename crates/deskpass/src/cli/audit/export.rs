@@ -3,7 +3,7 @@
 use std::io::{self, BufWriter, ErrorKind, Write as _};
 
 use clap::Args;
-use deskpass_core::{CorpId, EmployeeId, EmployeeKey, Timestamp};
+use deskpass_core::{CorpId, EmployeeId, EmployeeKey, Reference, Timestamp};
 use deskpass_store::{ChainKey, LogFilter, LogRow, is_key_of_log, read_log};
 
 use super::unreadable;
@@ -26,6 +26,9 @@ pub(in crate::cli) struct Export {
     /// Only events about this employee.
     #[arg(long, value_name = "ID")]
     employee: Option<String>,
+    /// Only events of the request with this reference, which a page showed with an error.
+    #[arg(long, value_name = "REF", value_parser = reference)]
+    reference: Option<Reference>,
     /// Corporation of the events [default: the main one].
     #[arg(long, value_name = "ID")]
     corp: Option<String>,
@@ -72,9 +75,15 @@ impl Export {
         let id = id.map_err(|error| format!("--employee {error}"))?;
         let employee = id.map(|id| EmployeeKey::new(&corp, &id, &home).id().to_owned());
         let (from, to) = (self.from, self.to);
+        let reference = self.reference.map(|reference| reference.to_string());
         let key = Some(ChainKey::new(&settings.sealing_key()));
-        Ok(LogFilter { corp: corp.as_str().to_owned(), employee, from, to, key, ..LogFilter::default() })
+        Ok(LogFilter { corp: corp.as_str().to_owned(), employee, reference, from, to, key, ..LogFilter::default() })
     }
+}
+
+/// Parses a reference as a page shows it.
+fn reference(text: &str) -> Result<Reference, &'static str> {
+    Reference::parse(text).ok_or("give the eight characters that the page showed, such as 1a2b3c4d")
 }
 
 /// Parses a time; a date stands for its midnight UTC.

@@ -5,7 +5,7 @@ use deskpass_core::{ClientInfo, Clock, CorpId, EmployeeKey, Entropy, Timestamp};
 use deskpass_store::{AuditEvent, ChainKey, LogEntry, OpenError, SameKey, restart_log};
 
 use crate::app::storage::{location, mode};
-use crate::cli::{CliError, CommonArgs, require_database, runtime};
+use crate::cli::{CliError, CommonArgs, output, require_database, runtime};
 use crate::config::Settings;
 
 #[derive(Args, Debug)]
@@ -43,12 +43,12 @@ impl Restart {
         if !restarted {
             return Err(SAME_KEY.into());
         }
-        println!(
+        output::line(format_args!(
             "the audit log of {} continues with the encryption_key of the settings. Changes to earlier rows can be \
              detected from now on only, and earlier receipts are no longer valid. Agents whose passwords and devices \
              were protected with another key need new ones: deskpass agent reset-password, deskpass agent reset-otp",
             settings.data_location()
-        );
+        ))?;
         Ok(())
     }
 }

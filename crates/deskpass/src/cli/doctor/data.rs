@@ -114,7 +114,7 @@ fn probe_directory(data: &Path) -> io::Result<()> {
 fn directory_fix() -> Bilingual {
     bilingual(
         "make the service's user the owner of the directory, or choose another with --data",
-        "请将该目录的权限交给运行服务的用户，或用 --data 指定其他目录",
+        "请将该目录的所有者改为运行服务的用户，或用 --data 指定其他目录",
     )
 }
 
@@ -135,7 +135,7 @@ fn why(error: &OpenError) -> Bilingual {
         }
         OpenError::Mode { place, found, wanted, .. } => (
             format!("{place} was created in {found} and cannot be used in {wanted}"),
-            format!("{place} 创建时的模式（{found}）与当前模式（{wanted}）不符"),
+            format!("{place} 创建于{}，不能用于{}", mode_in_chinese(found), mode_in_chinese(wanted)),
         ),
         OpenError::Server { server, error } => {
             (format!("{server} cannot be used: {error}"), format!("无法使用 {server}：{error}"))
@@ -155,6 +155,11 @@ fn why(error: &OpenError) -> Bilingual {
         ),
     };
     bilingual(english, chinese)
+}
+
+/// The name of a mode, which the data records in English.
+fn mode_in_chinese(name: &str) -> &str {
+    if name.starts_with("development") { "开发模式" } else { "生产模式" }
 }
 
 fn fix(error: &OpenError) -> Bilingual {

@@ -2,7 +2,7 @@
 
 use super::report::{Bilingual, Finding, bilingual};
 use crate::commands::AdminCommand;
-use crate::config::Settings;
+use crate::config::{Language, Settings};
 use crate::secret_files::{ExposedFile, exposed_files};
 
 /// Checks whether other users can read the files with secrets.
@@ -21,12 +21,13 @@ pub(super) fn secret_files(settings: &Settings) -> Finding {
 
 /// Checks whether the service that runs on this data received requests from an untrusted proxy. Returns `None` if no
 /// service runs, or if nodes share a database: their logs and metrics report such proxies.
-pub(super) fn proxies(settings: &Settings) -> Option<Finding> {
+pub(super) fn proxies(settings: &Settings, language: Language) -> Option<Finding> {
     if settings.store.url.is_some() {
         return None;
     }
-    let message =
-        AdminCommand::UntrustedProxies.send_to_service(&settings.data, settings.development.enabled).ok()?.ok()?;
+    let development = settings.development.enabled;
+    let asked = AdminCommand::UntrustedProxies.send_to_service(&settings.data, development, language);
+    let message = asked.ok()?.ok()?;
     if message.is_empty() {
         return Some(Finding::ok("no requests from untrusted proxies", "没有来自未受信任代理的请求"));
     }

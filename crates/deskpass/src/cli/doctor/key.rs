@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use deskpass_store::{ChainKey, is_key_of_log};
+use deskpass_store::{ChainKey, KeyCheckState, is_key_of_log, key_check_state};
 use tokio::time::timeout;
 
 use super::report::{Finding, bilingual};
@@ -17,6 +17,9 @@ pub(super) async fn check(settings: &Settings) -> Option<Finding> {
     let key = ChainKey::new(&settings.sealing_key());
     let known = timeout(READ_TIMEOUT, is_key_of_log(&location(settings), mode(settings), key)).await;
     if known.ok()?.ok()?? {
+        if let Some(finding) = key_check(settings).await {
+            return Some(finding);
+        }
         let message = "encryption_key is the key that the data was written with";
         return Some(Finding::ok(message, "encryption_key 与写入数据时一致"));
     }
@@ -30,4 +33,31 @@ pub(super) async fn check(settings: &Settings) -> Option<Finding> {
             "请在配置中恢复原来的密钥；如已丢失：deskpass audit restart --key-is-lost",
         ),
     ))
+}
+
+/// Reports a key check that is missing or changed although the key is right: the service writes it at its next start.
+async fn key_check(settings: &Settings) -> Option<Finding> {
+    if settings.development.enabled {
+        // There the commands do not write it, and the key is public.
+        return None;
+    }
+    let key = ChainKey::new(&settings.sealing_key());
+    let found = timeout(READ_TIMEOUT, key_check_state(&location(settings), mode(settings), key)).await;
+    let why = match found.ok()?.ok()? {
+        KeyCheckState::Matches => return None,
+        KeyCheckState::Missing => bilingual(
+            "encryption_key is right, but the database has no value to check it by (key_check)",
+            "encryption_key 正确，但数据库中没有用于校验它的值（key_check）",
+        ),
+        KeyCheckState::Differs => bilingual(
+            "encryption_key is right, but the value in the database to check it by (key_check) was changed",
+            "encryption_key 正确，但数据库中用于校验它的值（key_check）被修改过",
+        ),
+    };
+    let fix = bilingual(
+        "the next start writes it; unless the audit log was just restarted or the service never started, find out who \
+         can write to the database",
+        "下次启动时会重新写入；如并非刚重置过审计日志，也并非从未启动过，请查明谁能写入数据库",
+    );
+    Some(Finding::Warning { why, fix })
 }

@@ -40,7 +40,7 @@ pub(super) async fn reach(settings: &Settings, clock: Clock) -> Finding<Reachabl
             bilingual(format!("no response from {address}"), format!("{address} 没有响应")),
             bilingual(
                 "in development mode the service simulates the platform: start `deskpass serve --dev` first",
-                "开发模式下由服务自身模拟平台：请先运行 `deskpass serve --dev`",
+                "开发模式下由服务自身模拟企业微信：请先运行 `deskpass serve --dev`",
             ),
         ),
         Err(error) => platform_error::finding(&error, &settings.platform),
@@ -51,23 +51,23 @@ pub(super) async fn reach(settings: &Settings, clock: Clock) -> Finding<Reachabl
 pub(super) fn compare(date: Option<&str>, now: Timestamp) -> Finding {
     let message = date.and_then(|date| rfc2822::parse(date).ok()).map(|date| date.timestamp());
     let Some(platform) = message else {
-        return Finding::Skipped(bilingual("the platform did not report its time", "平台没有告知时间"));
+        return Finding::Skipped(bilingual("the platform did not report its time", "企业微信没有返回时间"));
     };
     let ours = jiff::Timestamp::from_millisecond(now.millis()).unwrap_or_default();
     let ahead = SignedDuration::from_secs(ours.duration_since(platform).as_secs());
     let apart = ahead.abs();
     if apart <= MAX_CLOCK_SKEW {
-        return Finding::ok(format!("differs from the platform's by {apart:#}"), format!("与平台相差 {apart:#}"));
+        return Finding::ok(format!("differs from the platform's by {apart:#}"), format!("与企业微信相差 {apart:#}"));
     }
     let (english, chinese) = if ahead.is_positive() { ("ahead of", "快") } else { ("behind", "慢") };
     Finding::bad(
         bilingual(
             format!("this machine is {apart:#} {english} the platform"),
-            format!("本机时间比平台{chinese} {apart:#}"),
+            format!("本机时间比企业微信{chinese} {apart:#}"),
         ),
         bilingual(
             "synchronise it with NTP (timedatectl set-ntp true): one-time passwords and expiry depend on it",
-            "请启用 NTP 校时（timedatectl set-ntp true）：一次性密码和有效期都依赖时钟",
+            "请启用 NTP 校时（timedatectl set-ntp true）：一次性密码和有效期都以时钟为准",
         ),
     )
 }
@@ -85,7 +85,7 @@ pub(super) async fn application(settings: &Settings, client: &Wecom) -> Finding<
         return Finding::Skipped(bilingual(
             "platform.agent_id is not set; without it users on a computer can sign in only with a phone, and the \
              trusted IP and the trusted domain cannot be checked",
-            "未设置 platform.agent_id；缺少它则无法在电脑上直接登录，也无法检查可信 IP 和可信域名",
+            "未设置 platform.agent_id；因此在电脑上只能用手机扫码登录，也无法检查可信 IP 和可信域名",
         ));
     }
     match client.application().await {
@@ -120,8 +120,10 @@ mod tests {
         for near in [-60, -1, 0, 1, 60] {
             assert!(apart(near).starts_with("Good"), "{near}: {}", apart(near));
         }
-        assert!(apart(61).contains("1m 1s ahead of the platform") && apart(61).contains("比平台快 1m 1s"));
-        assert!(apart(-7_261).contains("2h 1m 1s behind the platform") && apart(-7_261).contains("比平台慢 2h 1m 1s"));
+        assert!(apart(61).contains("1m 1s ahead of the platform") && apart(61).contains("比企业微信快 1m 1s"));
+        assert!(
+            apart(-7_261).contains("2h 1m 1s behind the platform") && apart(-7_261).contains("比企业微信慢 2h 1m 1s")
+        );
     }
 
     #[test]

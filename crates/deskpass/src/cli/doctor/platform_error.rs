@@ -19,11 +19,11 @@ fn why(error: &Error, platform: &Platform) -> Bilingual {
     let chinese = match error {
         Error::BadCode => "code 不合法".to_owned(),
         Error::Unreachable(how) => return unreachable_text(*how, platform),
-        Error::InvalidResponse(how) => format!("平台的应答无法识别：{}", invalid_response(*how)),
+        Error::InvalidResponse(how) => format!("企业微信的响应无法识别：{}", invalid_response(*how)),
         Error::Refused { errcode, hint, .. } => {
-            format!("平台拒绝了请求（errcode {errcode}{}）", hinted(hint.as_deref()))
+            format!("企业微信拒绝了请求（errcode {errcode}{}）", hinted(hint.as_deref()))
         }
-        Error::CircuitOpen { errcode, .. } => format!("平台此前拒绝了请求（errcode {errcode}），暂不再试"),
+        Error::CircuitOpen { errcode, .. } => format!("企业微信此前拒绝了请求（errcode {errcode}），已暂停调用"),
     };
     let english = match error {
         Error::Refused { errcode, hint, .. } => {
@@ -44,7 +44,7 @@ fn unreachable_text(how: Unreachable, platform: &Platform) -> Bilingual {
         });
     bilingual(
         format!("{} (tried {address}{english})", Error::Unreachable(how)),
-        format!("无法访问平台：{}（尝试访问 {address}{chinese}）", unreachable(how)),
+        format!("无法连接企业微信：{}（尝试访问 {address}{chinese}）", unreachable(how)),
     )
 }
 
@@ -85,12 +85,12 @@ fn fix(error: &Error) -> Bilingual {
         Error::Unreachable(_) => bilingual(
             "check DNS, firewall and certificates of this machine, platform.api_url, and, if there is no direct \
              connection to the internet, platform.proxy",
-            "请检查本机的域名解析、防火墙和证书，以及 platform.api_url；没有直接出口时请设置 platform.proxy",
+            "请检查本机的域名解析、防火墙和证书，以及 platform.api_url；无法直接访问互联网时，请设置 platform.proxy",
         ),
         Error::InvalidResponse(_) | Error::BadCode => bilingual(
             "the response did not come from the platform: check platform.api_url, and whether a proxy or the \
              network's sign-in page is in between",
-            "应答的不是平台：请检查 platform.api_url，以及中间是否有代理或网络认证页面",
+            "响应并非来自企业微信：请检查 platform.api_url，以及中间是否有代理或网络认证页面",
         ),
     }
 }

@@ -145,7 +145,7 @@ fn eviction(policy: Option<&str>) -> Finding {
     match policy {
         None => Finding::Skipped(bilingual(
             "the server does not report its maxmemory-policy; it should be noeviction",
-            "服务器未告知 maxmemory-policy；应为 noeviction",
+            "服务器未返回 maxmemory-policy；应为 noeviction",
         )),
         Some("noeviction") => Finding::ok("no early eviction (noeviction)", "不会提前淘汰（noeviction）"),
         Some(policy) => Finding::bad(
@@ -172,7 +172,7 @@ fn clock(theirs: Timestamp, ours: Timestamp) -> Finding {
         bilingual(format!("this machine is {apart:?} {english} it"), format!("本机时间比其{chinese} {apart:?}")),
         bilingual(
             "synchronise both with NTP (timedatectl set-ntp true): nodes must agree on when a session ends",
-            "请在两台机器上启用 NTP 校时（timedatectl set-ntp true）：各节点须对会话到期时间一致",
+            "请在两台机器上启用 NTP 校时（timedatectl set-ntp true）：各节点对会话何时到期的判断必须一致",
         ),
     )
 }

@@ -26,6 +26,9 @@ pub(super) enum Check {
     Application,
     Domain,
     VerifyFile,
+    Replies,
+    OwnPages,
+    Logo,
 }
 
 impl Check {
@@ -54,11 +57,11 @@ impl Check {
             Self::Redis => ("Redis", "Redis"),
             Self::Eviction => ("Redis memory", "Redis 内存"),
             Self::RedisClock => ("Redis clock", "Redis 时钟"),
-            Self::Key => ("encryption key", "数据密钥"),
+            Self::Key => ("encryption key", "加密密钥"),
             Self::SecretFiles => ("secret files", "密钥文件"),
             Self::Proxies => ("proxies", "代理"),
             Self::PublicUrl => ("public URL", "访问地址"),
-            Self::Platform => ("platform", "平台连接"),
+            Self::Platform => ("platform", "企业微信连接"),
             Self::Clock => ("clock", "时钟"),
             Self::Record => ("recorded time", "时间记录"),
             Self::Credentials => ("corp id and secret", "企业 ID 与 Secret"),
@@ -66,6 +69,9 @@ impl Check {
             Self::Application => ("application", "应用状态"),
             Self::Domain => ("trusted domain", "可信域名"),
             Self::VerifyFile => ("verification file", "域名验证文件"),
+            Self::Replies => ("replies", "消息回复"),
+            Self::OwnPages => ("own pages", "自有页面"),
+            Self::Logo => ("logo", "徽标"),
         };
         match language {
             Language::En => english,
@@ -137,6 +143,10 @@ pub(super) struct Report {
 impl Report {
     pub(super) fn new(language: Language) -> Self {
         Self { language, wrong: 0 }
+    }
+
+    pub(super) fn language(&self) -> Language {
+        self.language
     }
 
     /// Prints the result of a check and returns what it found.

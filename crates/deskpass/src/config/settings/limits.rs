@@ -11,14 +11,16 @@ pub struct Limits {
     #[setting(development = false, production = true)]
     pub enabled: bool,
     /// QR codes for one address or IPv6 /64. The full number may be requested at once, then one more each time the rate
-    /// allows it: with 30/min, one every two seconds. A whole office may share one address.
+    /// allows it: with 30/min, one every two seconds. A whole office may share one address, and a sign-in page that is
+    /// open and visible requests a code every three minutes.
     #[setting(default = "30/min")]
     pub qrcode: Option<Rate>,
     /// Sign-ins that begin through oauth2/url, from one address.
     #[setting(default = "60/min")]
     pub oauth_url: Option<Rate>,
     /// The later steps of a sign-in together, from one address: the return from the platform (oauth2/callback),
-    /// oauth2/pending, oauth2/continue, and on the phone scan/request, scan/confirm and scan/cancel.
+    /// oauth2/pending, oauth2/continue, and on the phone scan/request, scan/confirm, scan/cancel and scan/outcome; also
+    /// agents/login-methods, with which pages find out whether a password counts.
     #[setting(default = "300/min")]
     pub sign_in: Option<Rate>,
     /// Calls of scan/status and scan/events about one ticket, from any address; if there is no such ticket, from one
@@ -32,9 +34,12 @@ pub struct Limits {
     /// regardless of the rate limits.
     #[setting(default = "10/min")]
     pub agents_login: Option<Rate>,
-    /// All calls about one-time passwords (otp-setup, otp-bind, otp-verify and similar) together, from one address.
+    /// All calls about one-time passwords together (otp-setup, otp-bind, otp-verify and similar, but not otp-status), from one address.
     #[setting(default = "10/min")]
     pub otp: Option<Rate>,
+    /// Replies to messages by one employee, from any address; without a valid token, from one address.
+    #[setting(default = "20/min")]
+    pub replies: Option<Rate>,
     /// Invalid tokens that are presented to verify from one address. Valid tokens are never limited.
     #[setting(default = "300/min")]
     pub verify: Option<Rate>,

@@ -44,7 +44,9 @@ fn every_key_can_be_uncommented() {
     // Secrets stay empty, so that no published secret gets used; all other values are valid as written.
     let expected = "encryption_key (deskpass.toml:LINE): it is empty; expected 32 random bytes in \
                     base64; make them with: openssl rand -base64 32\n\
-                    platform.secret (deskpass.toml:LINE): it is empty; expected a string on one line without blanks";
+                    platform.secret (deskpass.toml:LINE): it is empty; expected a string on one line without blanks\n\
+                    messages.reply_secret (deskpass.toml:LINE): it is empty; expected at least 32 characters on one \
+                    line without blanks; make them with: openssl rand -hex 32";
     let problems = given.problems();
     let digits = |c: char| c.is_ascii_digit();
     let without_lines: Vec<_> = problems
@@ -60,7 +62,10 @@ fn every_key_can_be_uncommented() {
 #[test]
 fn uncommented_and_with_secrets_it_is_productions_default() {
     let secrets = |given: TestSources| {
-        given.variable("DESKPASS_ENCRYPTION_KEY", ENCRYPTION_KEY).variable("DESKPASS_PLATFORM__SECRET", "secret")
+        given
+            .variable("DESKPASS_ENCRYPTION_KEY", ENCRYPTION_KEY)
+            .variable("DESKPASS_PLATFORM__SECRET", "secret")
+            .variable("DESKPASS_MESSAGES__REPLY_SECRET", &"k".repeat(32))
     };
     let written = with_its_files(secrets(TestSources::default().toml(&uncommented(&example()))));
     let usual = secrets(TestSources::default())
@@ -73,7 +78,13 @@ fn uncommented_and_with_secrets_it_is_productions_default() {
         .variable("DESKPASS_TLS__CA_FILE", "/etc/deskpass/authority.pem")
         .variable("DESKPASS_PLATFORM__PROXY", "http://proxy.example.com:3128")
         .variable("DESKPASS_PLATFORM__VERIFY_FILE", "/etc/deskpass/WW_verify_0123456789abcdef.txt")
-        .variable("DESKPASS_ACCESS__MATRIX_FILE", "/etc/deskpass/matrix.toml");
+        .variable("DESKPASS_ACCESS__MATRIX_FILE", "/etc/deskpass/matrix.toml")
+        .variable("DESKPASS_BRANDING__NAME", "Example Ltd")
+        .variable("DESKPASS_BRANDING__LOGO", "/etc/deskpass/logo.svg")
+        .variable("DESKPASS_BRANDING__ACCENT", "#0d6b5c")
+        .variable("DESKPASS_NOTICES__TIME_ZONE", "Asia/Shanghai")
+        .variable("DESKPASS_MESSAGES__REPLY_URL", "https://helpdesk.example.com/replies")
+        .variable("DESKPASS_PAGES__DIRECTORY", "/srv/deskpass/app");
     let usual = with_its_files(usual);
     assert_eq!(format!("{:?}", written.settings()), format!("{:?}", usual.settings()));
 }

@@ -190,3 +190,33 @@ fn an_unreadable_profile_is_one_problem_not_five() {
          \"yes\" is neither true nor false; expected true or false",
     );
 }
+
+#[test]
+fn replies_need_a_secret_and_encryption() {
+    let (url, secret) = ("DESKPASS_MESSAGES__REPLY_URL", "DESKPASS_MESSAGES__REPLY_SECRET");
+    let long = "k".repeat(32);
+    for given in [TestSources::development, TestSources::production] {
+        refused(
+            &given().variable(url, "https://desk.example.com/replies"),
+            "messages.reply_url (environment DESKPASS_MESSAGES__REPLY_URL): without messages.reply_secret the back end \
+             could not know who sends the replies; set messages.reply_secret too; make one with: openssl rand -hex 32",
+        );
+        refused(
+            &given().variable(secret, &long),
+            "messages.reply_secret (environment DESKPASS_MESSAGES__REPLY_SECRET): it signs replies, and no back end \
+             receives them; set messages.reply_url too, or remove it",
+        );
+        refused(
+            &given().variable(secret, &long).variable(url, "http://desk.example.com/replies"),
+            "messages.reply_url (environment DESKPASS_MESSAGES__REPLY_URL): what employees reply would travel \
+             unencrypted; use https; http is only for localhost, 127.0.0.1 and [::1]",
+        );
+        for safe in
+            ["https://desk.example.com/replies", "http://localhost:9000/r", "http://127.0.0.1:9000", "http://[::1]:1"]
+        {
+            refused(&given().variable(secret, &long).variable(url, safe), "");
+        }
+        let short = given().variable(secret, "short").variable(url, "https://desk.example.com/replies").problems();
+        assert!(short.contains("it has fewer than 32 characters") && !short.contains("short;"), "{short}");
+    }
+}

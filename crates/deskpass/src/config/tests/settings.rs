@@ -109,6 +109,8 @@ const VALUES: &[&str] = &[
     "127.0.0.1:9",
     "desk.test",
     "https://other.example.com",
+    "#123456",
+    "Asia/Tokyo",
     "other",
 ];
 
@@ -119,6 +121,8 @@ const TESTED_ELSEWHERE: &[&str] = &[
     "shared.url",
     "platform.secret",
     "access.matrix_file",
+    "messages.reply_url",
+    "messages.reply_secret",
     "development.enabled",
     "development.allow_remote",
 ];

@@ -27,6 +27,10 @@ impl SecretText {
         if text.is_empty() {
             return Err("it is empty".to_owned());
         }
+        // The placeholder of the documents, pasted as it is. No secret of a platform has such characters.
+        if !text.chars().any(|character| character.is_ascii_alphanumeric()) {
+            return Err("it is a placeholder, not a secret: paste the application's own Secret".to_owned());
+        }
         // This is most likely the wrong file, or a second line in the right one.
         if text.chars().any(char::is_control) {
             return Err("it contains a line break or another control character".to_owned());
@@ -54,6 +58,40 @@ impl SettingValue for SecretText {
 impl fmt::Debug for SecretText {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "SecretText({MASK})")
+    }
+}
+
+/// The fewest characters of a secret that signs.
+const MIN_SIGNING_SECRET_CHARS: usize = 32;
+
+/// A secret that signs requests to another service, which has the same secret.
+#[derive(Clone, Debug)]
+pub struct SigningSecret(SecretText);
+
+impl SigningSecret {
+    /// Returns the secret, for the single place that signs.
+    #[must_use]
+    pub fn expose(&self) -> &str {
+        self.0.expose()
+    }
+
+    fn read(text: &str) -> Result<Self, String> {
+        if (1..MIN_SIGNING_SECRET_CHARS).contains(&text.chars().count()) {
+            return Err(format!("it has fewer than {MIN_SIGNING_SECRET_CHARS} characters"));
+        }
+        SecretText::read(text).map(Self)
+    }
+}
+
+impl SettingValue for SigningSecret {
+    const SECRET: bool = true;
+
+    fn parse(raw: &RawSetting, _: &Declaration) -> Result<Self, String> {
+        Self::read(raw.text()?)
+    }
+
+    fn expected(_: &Declaration) -> String {
+        "at least 32 characters on one line without blanks; make them with: openssl rand -hex 32".to_owned()
     }
 }
 
@@ -103,7 +141,7 @@ impl fmt::Debug for EncryptionKey {
 
 #[cfg(test)]
 mod tests {
-    use super::{EncryptionKey, SecretText};
+    use super::{EncryptionKey, SecretText, SigningSecret};
 
     fn complaint(text: &str) -> Option<String> {
         EncryptionKey::read(text).err()
@@ -133,8 +171,21 @@ mod tests {
     }
 
     #[test]
+    fn a_secret_that_signs_is_long() {
+        assert!(SigningSecret::read(&"k".repeat(32)).is_ok());
+        for (text, problem) in [("", "it is empty"), ("short", "it has fewer than 32 characters")] {
+            assert_eq!(SigningSecret::read(text).err().as_deref(), Some(problem));
+        }
+        assert!(SigningSecret::read(&"a blank ".repeat(9)).is_err());
+    }
+
+    #[test]
     fn a_secret_is_a_single_nonempty_line() {
         assert!(SecretText::read("sw0rdfish密").is_ok());
+        for text in ["…", "...", "***", "<…>", "密钥"] {
+            let problem = SecretText::read(text).err().unwrap_or_default();
+            assert!(problem.contains("placeholder"), "{text}: {problem}");
+        }
         for text in ["", "one\ntwo", "one two", " one", "one ", "one\u{3000}two", "one\u{a0}"] {
             assert!(SecretText::read(text).is_err(), "{text:?}");
         }

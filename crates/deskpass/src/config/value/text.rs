@@ -39,3 +39,17 @@ fn agent_id(raw: &RawSetting) -> Result<String, String> {
         Err(format!("{} is not an AgentId", quoted(&written)))
     }
 }
+
+newtype! {
+    /// A name that is shown to people.
+    pub struct Label(String) as str {
+        secret: false,
+        expected: |_| r#"a name of at most 40 characters such as "Example Ltd""#.to_owned(),
+        parse: |raw| label(raw.text()?),
+    }
+}
+
+fn label(text: &str) -> Result<String, String> {
+    let shown = !text.trim().is_empty() && text.chars().count() <= 40 && !text.chars().any(char::is_control);
+    if shown { Ok(text.trim().to_owned()) } else { Err(format!("{} is not such a name", quoted(text))) }
+}

@@ -15,6 +15,22 @@ newtype! {
     }
 }
 
+newtype! {
+    /// The address that receives requests as it is: a trailing slash stays.
+    pub struct EndpointUrl(String) as str {
+        secret: false,
+        expected: |_| r#"an http or https address such as "https://helpdesk.example.com/replies""#.to_owned(),
+        parse: |raw| Ok(parse_url(raw.text()?)?.to_string()),
+    }
+}
+
+impl EndpointUrl {
+    /// Whether secrets are protected in transit.
+    pub(in crate::config) fn protects_tokens(&self) -> bool {
+        protects_tokens(origin(&self.0))
+    }
+}
+
 impl WebUrl {
     /// Whether tokens and secrets are protected in transit.
     pub(in crate::config) fn protects_tokens(&self) -> bool {
@@ -26,17 +42,20 @@ impl WebUrl {
     }
 }
 
-/// Parses an address without user name, query and fragment, and returns it without a trailing slash.
+/// Parses an address, and returns it without a trailing slash.
 fn parse(text: &str) -> Result<String, String> {
+    Ok(parse_url(text)?.as_str().trim_end_matches('/').to_owned())
+}
+
+/// Parses an address without user name, query and fragment.
+fn parse_url(text: &str) -> Result<Url, String> {
     // The message does not repeat the text: the part before an @ is often a password.
     if text.contains('@') {
         return Err("it contains a user name or password".to_owned());
     }
     let url = Url::parse(text).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
-    match url.filter(|url| url.query().is_none() && url.fragment().is_none()) {
-        Some(url) => Ok(url.as_str().trim_end_matches('/').to_owned()),
-        None => Err(format!("{} is not such an address", quoted(text))),
-    }
+    let url = url.filter(|url| url.query().is_none() && url.fragment().is_none());
+    url.ok_or_else(|| format!("{} is not such an address", quoted(text)))
 }
 
 /// The scheme, host and port of a parsed address.
@@ -48,7 +67,7 @@ fn origin(text: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use super::{origin, parse};
+    use super::{origin, parse, parse_url};
 
     #[test]
     fn reads_addresses_and_their_origins() {
@@ -58,6 +77,8 @@ mod tests {
             ("http://127.0.0.1:1/sim/", "http://127.0.0.1:1/sim", "http://127.0.0.1:1"),
         ] {
             assert_eq!(parse(text).as_deref(), Ok(read));
+            let endpoint = parse_url(text).map(|url| url.to_string());
+            assert_eq!(endpoint.is_ok_and(|kept| kept.ends_with('/')), text.ends_with('/') || !read.contains("/sim"));
             assert_eq!(origin(read), of);
         }
     }

@@ -1,7 +1,7 @@
 //! Agents, for administrators. Every change requires a fresh one-time password.
 
 use deskpass_core::{EmployeeId, EmployeeKey, Role};
-use deskpass_store::ListedAgent;
+use deskpass_store::{AgentSelection, ListedAgent};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -12,14 +12,15 @@ use crate::http::request::{Admin, CheckedInput, FromFields, HighRisk, HomeAdmin,
 use crate::http::response::{Reply, RoleName};
 use crate::timestamp::Rfc3339;
 
-/// An agent.
+/// An agent, or an employee who is no agent and has a device.
 #[derive(Debug, JsonSchema, Serialize)]
 #[expect(clippy::struct_excessive_bools, reason = "independent flags of an agent")]
 pub(crate) struct AgentShown {
     corp_id: String,
     employee_id: String,
     name: String,
-    role: RoleName,
+    agent: bool,
+    role: Option<RoleName>,
     disabled: bool,
     employee_disabled: bool,
     locked: bool,
@@ -39,8 +40,9 @@ impl From<ListedAgent> for AgentShown {
             corp_id: agent.key.corp().to_owned(),
             employee_id,
             name,
-            role: RoleName(agent.role),
-            disabled: agent.disabled,
+            agent: !agent.device_only,
+            role: (!agent.device_only).then_some(RoleName(agent.role)),
+            disabled: agent.disabled && !agent.device_only,
             employee_disabled,
             locked,
             shut_until: shut_until.map(Rfc3339),
@@ -68,6 +70,8 @@ pub(crate) struct AgentsQuery {
     page_size: u64,
     /// The `next` of another page.
     after: Option<EmployeeId>,
+    /// Whether to also list employees who are not agents and have an authenticator.
+    devices: Option<bool>,
 }
 
 /// Lists the agents of the home corporation.
@@ -76,7 +80,9 @@ pub(crate) async fn list(
     HomeAdmin(admin): HomeAdmin,
     Query(input): Query<AgentsQuery>,
 ) -> Result<Reply<Agents>, ApiError> {
-    let (agents, next) = admin.administrator(&app).agents(input.after.as_ref(), input.page_size).await?;
+    let devices = input.devices.unwrap_or_default();
+    let which = if devices { AgentSelection::AgentsAndDevices } else { AgentSelection::Agents };
+    let (agents, next) = admin.administrator(&app).agents(which, input.after.as_ref(), input.page_size).await?;
     Ok(Reply(Agents { items: agents.into_iter().map(AgentShown::from).collect(), next }))
 }
 
@@ -115,16 +121,29 @@ impl CheckedInput for ExistingAgent {
     }
 }
 
-/// Resets an agent's failed attempts.
+/// An agent, or another employee who may have a device, as the path names them.
+#[derive(Debug)]
+pub(crate) struct DeviceOwner(EmployeeKey);
+
+impl CheckedInput for DeviceOwner {
+    type Fields = AgentPath;
+    async fn check(AgentPath(id): AgentPath, _: &Admin, app: &App) -> Result<Self, ApiError> {
+        let owner = app.auth.resolve_key(None, &id);
+        app.auth.require_device_owner(&owner).await?;
+        Ok(Self(owner))
+    }
+}
+
+/// Resets the failed attempts of an agent, or at another employee's device.
 pub(crate) async fn unlock(
     app: App,
-    HighRisk(admin, HomeOnly(InPath(ExistingAgent(agent)))): HighRisk<HomeOnly<InPath<ExistingAgent>>>,
+    HighRisk(admin, HomeOnly(InPath(DeviceOwner(agent)))): HighRisk<HomeOnly<InPath<DeviceOwner>>>,
 ) -> Result<Reply<Done>, ApiError> {
     admin.administrator(&app).unlock_agent(agent).await?;
     Ok(Reply(Done::YES))
 }
 
-/// An unbound device, and a setup code with which the agent binds another.
+/// An unbound device, and a setup code with which its owner binds another.
 #[derive(JsonSchema, Serialize)]
 pub(crate) struct OtpReset {
     success: bool,
@@ -132,10 +151,10 @@ pub(crate) struct OtpReset {
     expires_at: Rfc3339,
 }
 
-/// Unbinds an agent's device, and returns a setup code with which they bind another.
+/// Unbinds a device, and returns a setup code with which its owner binds another.
 pub(crate) async fn reset_otp(
     app: App,
-    HighRisk(admin, HomeOnly(InPath(ExistingAgent(agent)))): HighRisk<HomeOnly<InPath<ExistingAgent>>>,
+    HighRisk(admin, HomeOnly(InPath(DeviceOwner(agent)))): HighRisk<HomeOnly<InPath<DeviceOwner>>>,
 ) -> Result<Reply<OtpReset>, ApiError> {
     let reset = admin.administrator(&app).reset_device(agent).await?;
     Ok(Reply(OtpReset { success: true, setup_code: reset.code.text(), expires_at: Rfc3339(reset.until) }))

@@ -2,15 +2,15 @@
 
 use deskpass_auth::{PeopleQuery, PeopleResult};
 use deskpass_core::{CorpId, Role, Roles};
-use deskpass_store::{ListedPerson, PeopleOrder};
+use deskpass_store::{ListedAgent, ListedPerson, PeopleOrder};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Done, ExistingEmployee, Paging, bad_cursor};
+use super::{Done, EmployeeRef, ExistingEmployee, Paging, bad_cursor};
 use crate::App;
 use crate::http::error::{ApiError, FieldError};
 use crate::http::request::{
-    FieldKind, FieldValue, FromFields, GivenValue, HighRisk, InvalidFields, PathAndBody, Query, Reader,
+    FieldKind, FieldValue, FromFields, GivenValue, HighRisk, InvalidFields, Path, PathAndBody, Query, Reader,
 };
 use crate::http::response::{Reply, RoleName};
 use crate::timestamp::Rfc3339;
@@ -140,6 +140,64 @@ impl From<ListedPerson> for Employee {
             assigned: listed.into(),
         }
     }
+}
+
+/// An employee with the roles that they sign in with, and their credentials.
+#[derive(Debug, JsonSchema, Serialize)]
+pub(crate) struct EmployeeDetails {
+    #[serde(flatten)]
+    employee: Employee,
+    /// The roles that the employee has when they sign in through the platform; without any, they cannot.
+    #[schemars(with = "Vec<RoleName>")]
+    sign_in_roles: Roles,
+    /// The role among them that is not assigned: that of the agent record, or the setting `default_role`; `null` if there is none.
+    default_role: Option<RoleName>,
+    /// The password and the authenticator; `null` if the employee has none, or if the caller is not an administrator of the main corporation.
+    credentials: Option<Credentials>,
+}
+
+/// What an employee has to prove themselves with, besides the platform.
+#[derive(Debug, JsonSchema, Serialize)]
+#[expect(clippy::struct_excessive_bools, reason = "independent facts about an employee")]
+pub(crate) struct Credentials {
+    is_agent: bool,
+    has_password: bool,
+    has_device: bool,
+    device_proven: bool,
+    device_verified_at: Option<Rfc3339>,
+    /// Whether too many failed attempts have locked them.
+    locked: bool,
+}
+
+impl From<ListedAgent> for Credentials {
+    fn from(ListedAgent { agent, locked, .. }: ListedAgent) -> Self {
+        let device = agent.device.as_ref();
+        Self {
+            is_agent: !agent.device_only,
+            has_password: agent.password.is_some(),
+            has_device: device.is_some(),
+            device_proven: device.is_some_and(|device| device.proven),
+            device_verified_at: device.and_then(|device| device.verified_at).map(Rfc3339),
+            locked,
+        }
+    }
+}
+
+/// Shows one employee.
+pub(crate) async fn show(
+    app: App,
+    reader: Reader,
+    Path(EmployeeRef { corp, id }): Path<EmployeeRef>,
+) -> Result<Reply<EmployeeDetails>, ApiError> {
+    let listed = app.auth.employee(reader.access_scope(&app, corp.as_ref()).await?, &id).await?;
+    let credentials = if reader.is_home_admin(&app) {
+        app.auth.credentials(listed.person.key.clone()).await?.map(Credentials::from)
+    } else {
+        None
+    };
+    let (sign_in_roles, default_role) = app.auth.platform_sign_in_roles(&listed.person).await?;
+    let default_role = default_role.map(|granted| RoleName(granted.role));
+    Ok(Reply(EmployeeDetails { employee: listed.into(), sign_in_roles, default_role, credentials }))
 }
 
 /// Lists employees, each as a `T`.

@@ -7,8 +7,8 @@ use std::net::IpAddr;
 
 use axum::response::IntoResponse as _;
 use deskpass_auth::LogQuery;
-use deskpass_core::{CorpId, EmployeeId, LoginMethod, Timestamp};
-use deskpass_store::{AuditEvent, LogRow};
+use deskpass_core::{CorpId, EmployeeId, LoginMethod, Reference, Timestamp};
+use deskpass_store::{AuditEvent, ListedPerson, LogRow};
 use export::LogExport;
 use hyper::header::{HeaderName, VARY};
 use schemars::JsonSchema;
@@ -47,6 +47,8 @@ struct LogFilter {
     method: Option<LoginMethod>,
     /// The address of the client.
     ip_address: Option<IpAddr>,
+    /// The reference that a page showed with an error.
+    reference: Option<Reference>,
     /// The earliest time, inclusive.
     from: Option<Timestamp>,
     /// The latest time, exclusive.
@@ -54,8 +56,9 @@ struct LogFilter {
 }
 
 impl From<LogFilter> for LogQuery {
-    fn from(LogFilter { employee_id, event, reason, method, ip_address, from, to }: LogFilter) -> Self {
-        Self { employee: employee_id, event, reason: reason.map(|Reason(word)| word), method, ip_address, from, to }
+    fn from(LogFilter { employee_id, event, reason, method, ip_address, reference, from, to }: LogFilter) -> Self {
+        let reason = reason.map(|Reason(word)| word);
+        Self { employee: employee_id, event, reason, method, ip_address, reference, from, to }
     }
 }
 
@@ -76,13 +79,43 @@ impl FormattedText for Reason {
     }
 }
 
+impl FormattedText for Reference {
+    const FORMAT: &'static TextFormat = &TextFormat {
+        name: "reference",
+        pattern: Some("^[0-9A-Fa-f]{8}$"),
+        example: "1a2b3c4d",
+        rule: ["must be the eight characters of a reference, such as 1a2b3c4d", "必须是 8 位参考编号，例如 1a2b3c4d"],
+    };
+
+    fn from_text(text: String) -> Option<Self> {
+        Self::parse(&text)
+    }
+}
+
 /// A page of the log.
 #[derive(Debug, JsonSchema, Serialize)]
 pub(crate) struct Log {
     #[serde(serialize_with = "as_lines")]
     #[schemars(with = "Vec<LogLine<'_>>")]
     items: Vec<LogRow>,
+    /// The people that the items name and whom the caller may list, as they are called now.
+    people: Vec<NamedPerson>,
     next: Option<String>,
+}
+
+/// A person with their name.
+#[derive(Debug, JsonSchema, Serialize)]
+pub(crate) struct NamedPerson {
+    corp_id: String,
+    employee_id: String,
+    name: String,
+}
+
+impl From<ListedPerson> for NamedPerson {
+    fn from(ListedPerson { person, .. }: ListedPerson) -> Self {
+        // The entries name people by their key.
+        Self { corp_id: person.key.corp().to_owned(), employee_id: person.key.id().to_owned(), name: person.name }
+    }
 }
 
 fn as_lines<S: Serializer>(rows: &[LogRow], serializer: S) -> Result<S::Ok, S::Error> {
@@ -119,5 +152,6 @@ pub(crate) async fn list(
         return Ok(LogResponse((BY_FORMAT, export).into_response()));
     }
     let page = app.auth.log(&scope, &wanted, after, limit).await?;
-    Ok(LogResponse((BY_FORMAT, Reply(Log { items: page.rows, next: page.next })).into_response()))
+    let people = app.auth.people_in_log(&scope, &page.rows).await?.into_iter().map(NamedPerson::from).collect();
+    Ok(LogResponse((BY_FORMAT, Reply(Log { items: page.rows, people, next: page.next })).into_response()))
 }

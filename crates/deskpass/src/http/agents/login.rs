@@ -4,10 +4,13 @@ use deskpass_auth::{AgentCredentials, AgentLogin, AgentLoginOutcome, IssuedParti
 use deskpass_core::{ClientInfo, EmployeeId, KnownBrowser, Password};
 use schemars::JsonSchema;
 use serde::Serialize;
+use tracing::Instrument as _;
 
 use crate::App;
 use crate::http::error::{ApiError, FieldError};
-use crate::http::request::{Cookies, FromFields, InvalidFields, JsonBody, OptionalSession, run_to_completion};
+use crate::http::request::{
+    Cookies, FromFields, InvalidFields, JsonBody, OptionalSession, RequestTrace, run_to_completion, sign_in_span,
+};
 use crate::http::response::{LoginResult, Reply, SetCookie, remember_browser};
 use crate::timestamp::Rfc3339;
 
@@ -80,17 +83,32 @@ impl From<AgentLoginOutcome> for AgentEntered {
     }
 }
 
+/// How agents can sign in at the moment.
+#[derive(Debug, JsonSchema, Serialize)]
+pub(crate) struct AgentLoginMethods {
+    /// Whether a password counts now. A code of the platform always does.
+    password: bool,
+}
+
+/// Returns how agents can sign in at the moment, so that pages offer only what works.
+pub(crate) async fn methods(app: App) -> Reply<AgentLoginMethods> {
+    Reply(AgentLoginMethods { password: app.auth.accepts_passwords().await })
+}
+
 /// Signs an agent in with a code of the platform, or partially with a password.
 pub(crate) async fn login(
     app: App,
     visitor: ClientInfo,
+    trace: RequestTrace,
     cookies: Cookies,
     OptionalSession(shown): OptionalSession,
     JsonBody(AgentLoginBody { employee_id, credentials }): JsonBody<AgentLoginBody>,
 ) -> Result<(SetCookie, Reply<AgentEntered>), ApiError> {
     let (employee, browser) = (app.auth.resolve_key(None, &employee_id), cookies.digest::<KnownBrowser>());
+    trace.set_employee(&employee);
     let (login, inside) = (AgentLogin { employee, credentials, browser, shown, visitor }, app.clone());
-    let entry = run_to_completion(async move { inside.auth.agent_login(&login).await }).await?;
+    let work = async move { inside.auth.agent_login(&login).await };
+    let entry = run_to_completion(work.instrument(sign_in_span(trace.reference))).await?;
     let cookie = remember_browser(&app, &cookies, entry.signed_in()).await;
     Ok((cookie, Reply(entry.into())))
 }

@@ -1,20 +1,21 @@
 //! Sign-in through the platform: the redirect to it, and the callback.
 
 use axum::extract::FromRequestParts;
-use deskpass_auth::{OAuthCallback, Refusal};
-use deskpass_core::{ClientInfo, Flow};
+use deskpass_auth::{CallbackOutcome, Error, LinkOpener, OAuthCallback, Refusal};
+use deskpass_core::{ClientInfo, Digest, Flow, Reference};
 use deskpass_wecom::Lang;
 use hyper::http::request::Parts;
 use schemars::JsonSchema;
 use serde::Serialize;
+use tracing::Instrument as _;
 use url::form_urlencoded;
 
 use crate::App;
 use crate::config::Language;
 use crate::http::error::{ApiError, FieldError};
 use crate::http::request::{
-    Cookies, DescribeInput, FieldKind, FieldValue, FromFields, GivenValue, InputSpec, JsonBody, OpenedByPage, Query,
-    RequestContext, run_to_completion,
+    Cookies, DescribeInput, FieldKind, FieldValue, FromFields, GivenValue, InputSpec, JsonBody, Opener, Query,
+    RequestContext, RequestTrace, run_to_completion, sign_in_span,
 };
 use crate::http::response::{
     OAUTH_STATE, Reply, SetCookie, SuccessBody, bind_browser, described_responses, landing, redirect,
@@ -133,6 +134,12 @@ impl CallbackQuery {
         }
     }
 
+    /// The reference of a callback: that of its code, or else that of the request.
+    fn reference(returned: &Result<Self, Refusal>, app: &App, trace: &RequestTrace) -> Reference {
+        let code = returned.as_ref().ok().and_then(|returned| returned.code.as_deref());
+        code.map_or(trace.reference, |code| app.code_reference(code))
+    }
+
     /// Whether the browser is a phone that scanned a code, even where the rest of the query is invalid.
     fn is_phone(query: &str) -> bool {
         form_urlencoded::parse(query.as_bytes()).any(|(name, _)| name == "sid")
@@ -178,25 +185,37 @@ described_responses! {
 pub(crate) async fn callback(
     app: App,
     visitor: ClientInfo,
+    trace: RequestTrace,
     cookies: Cookies,
-    OpenedByPage(opened_by_page): OpenedByPage,
+    Opener(opener): Opener,
     RawCallbackQuery(query): RawCallbackQuery,
 ) -> LandingRedirect {
     let flow = cookies.get::<Flow>().map(|flow| flow.digest());
     let wanted = landing::error_destination(&app, CallbackQuery::is_phone(&query), flow).await;
-    let (at, returned) = (app.clone(), CallbackQuery::read(&query));
-    let arrived = run_to_completion(async move {
-        let CallbackQuery { code, scan_id, has_state } = match returned {
-            Ok(returned) => returned,
-            Err(refusal) => return at.auth.refuse_callback(refusal, &visitor).await,
-        };
-        let code = code.unwrap_or_default();
-        at.auth.handle_callback(OAuthCallback { code, scan_id, flow, visitor, has_state, opened_by_page }).await
-    });
-    LandingRedirect(match arrived.await {
+    let returned = CallbackQuery::read(&query);
+    let reference = CallbackQuery::reference(&returned, &app, &trace);
+    let (span, visitor) = (sign_in_span(reference), ClientInfo { reference: Some(reference), ..visitor });
+    let work = arrive(app.clone(), returned, flow, visitor, opener).instrument(span.clone());
+    LandingRedirect(match run_to_completion(work).await {
         Ok(answer) => landing::redirect(&app, &answer),
-        Err(failure) => landing::redirect_error(&app, &wanted, &failure),
+        Err(failure) => span.in_scope(|| landing::redirect_error(&app, &wanted, &failure, reference)),
     })
+}
+
+/// Completes the sign-in of a browser that returned from the platform.
+async fn arrive(
+    app: App,
+    returned: Result<CallbackQuery, Refusal>,
+    flow: Option<Digest>,
+    visitor: ClientInfo,
+    opener: LinkOpener,
+) -> Result<CallbackOutcome, Error> {
+    let CallbackQuery { code, scan_id, has_state } = match returned {
+        Ok(returned) => returned,
+        Err(refusal) => return app.auth.refuse_callback(refusal, &visitor).await,
+    };
+    let code = code.unwrap_or_default();
+    app.auth.handle_callback(OAuthCallback { code, scan_id, flow, visitor, has_state, opener }).await
 }
 
 /// The secret of a sign-in that awaits the user's confirmation that they started it.

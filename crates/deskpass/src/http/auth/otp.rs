@@ -20,10 +20,12 @@ const ISSUER: &str = "deskpass";
 #[expect(clippy::struct_excessive_bools, reason = "read by clients, not used for decisions")]
 pub(crate) struct OtpStatus {
     agent: bool,
+    may_bind: bool,
     bound: bool,
     bound_at: Option<Rfc3339>,
     last_verified_at: Option<Rfc3339>,
     proven: bool,
+    confirms_changes: bool,
     recovery_codes: usize,
     has_password: bool,
     recent_sign_in: bool,
@@ -33,10 +35,12 @@ impl From<DeviceStatus> for OtpStatus {
     fn from(status: DeviceStatus) -> Self {
         Self {
             agent: status.is_agent,
+            may_bind: status.may_bind,
             bound: status.bound_at.is_some(),
             bound_at: status.bound_at.map(Rfc3339),
             last_verified_at: status.verified_at.map(Rfc3339),
             proven: status.proven,
+            confirms_changes: status.confirms_changes,
             recovery_codes: status.recovery_codes,
             has_password: status.has_password,
             recent_sign_in: status.recent_sign_in,
@@ -144,5 +148,6 @@ pub(crate) async fn unbind(
     JsonBody(OtpCode(code)): JsonBody<OtpCode>,
 ) -> Result<Reply<OtpUnbound>, ApiError> {
     run_to_completion(async move { app.auth.unbind_device(&bearer, &code, &visitor).await }).await?;
-    Ok(Reply(OtpUnbound { success: true, message: language.of(["the device is unbound", "设备已解绑"]) }))
+    let message = language.of(["the authenticator is unbound", "身份验证器已解绑"]);
+    Ok(Reply(OtpUnbound { success: true, message }))
 }

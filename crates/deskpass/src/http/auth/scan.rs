@@ -17,7 +17,8 @@ use crate::App;
 use crate::http::auth::scan_events::{self, ScanState};
 use crate::http::error::{ApiError, FieldError};
 use crate::http::request::{
-    Cookies, DescribeInput, FromFields, InputSpec, JsonBody, Query, RequestContext, run_to_completion, user_agent,
+    Cookies, DescribeInput, FromFields, InputSpec, JsonBody, Query, RequestContext, RequestTrace, run_to_completion,
+    user_agent,
 };
 use crate::http::response::{
     CALLBACK_PATH, OAUTH_STATE, Reply, SetCookie, SourceName, bind_browser, described_responses, landing, qr_picture,
@@ -218,16 +219,24 @@ pub(crate) struct ScanDecided {
 }
 
 /// Confirms the sign-in on the phone.
-pub(crate) async fn confirm(app: App, JsonBody(input): JsonBody<ConfirmBody>) -> Result<Reply<ScanDecided>, ApiError> {
+pub(crate) async fn confirm(
+    app: App,
+    trace: RequestTrace,
+    JsonBody(input): JsonBody<ConfirmBody>,
+) -> Result<Reply<ScanDecided>, ApiError> {
     let at = app.clone();
-    let confirmed = run_to_completion(async move { at.auth.confirm(&input.confirm).await }).await;
+    let confirmed = run_to_completion(async move { at.auth.confirm(&input.confirm, trace.reference).await }).await;
     confirmed.inspect_err(|failure| app.metrics.count_refused_sign_in(landing::error_code(failure).0))?;
     Ok(Reply(ScanDecided { success: true }))
 }
 
 /// Cancels the sign-in on the phone.
-pub(crate) async fn cancel(app: App, JsonBody(input): JsonBody<ConfirmBody>) -> Result<Reply<ScanDecided>, ApiError> {
-    app.auth.cancel(&input.confirm).await?;
+pub(crate) async fn cancel(
+    app: App,
+    trace: RequestTrace,
+    JsonBody(input): JsonBody<ConfirmBody>,
+) -> Result<Reply<ScanDecided>, ApiError> {
+    app.auth.cancel(&input.confirm, trace.reference).await?;
     Ok(Reply(ScanDecided { success: true }))
 }
 

@@ -15,6 +15,7 @@ use tokio::time::timeout;
 
 use crate::App;
 use crate::client_limiter::ClientSlot;
+use crate::http::response::EarlyEndName;
 
 /// How long the stream is silent before a keep-alive line: proxies close idle connections.
 const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(15);
@@ -30,18 +31,22 @@ pub(crate) struct ScanState {
     employee_id: Option<String>,
     name: Option<String>,
     token: Option<String>,
+    /// Why the sign-in ended before its time; missing unless it did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<EarlyEndName>,
 }
 
 impl From<TicketStatus> for ScanState {
     fn from(poll: TicketStatus) -> Self {
+        let reason = if let TicketStatus::Ended(why) = poll { Some(EarlyEndName(why)) } else { None };
         let (status, who, token) = match poll {
             TicketStatus::Waiting => ("waiting", None, None),
             TicketStatus::Scanned(who) => ("scanned", Some(who), None),
             TicketStatus::Confirmed(who, token) => ("confirmed", Some(who), Some(token.expose().to_owned())),
-            TicketStatus::Expired => ("expired", None, None),
+            TicketStatus::Expired | TicketStatus::Ended(_) => ("expired", None, None),
         };
         let (employee_id, name) = who.map(|PersonPreview { employee_id, name }| (employee_id, name)).unzip();
-        Self { status, employee_id, name, token }
+        Self { status, employee_id, name, token, reason }
     }
 }
 

@@ -105,8 +105,8 @@ pub(crate) struct AllEnded {
     message: &'static str,
 }
 
-const EVERYWHERE: [&str; 2] = ["signed out everywhere", "已退出所有登录"];
-const ELSEWHERE: [&str; 2] = ["signed out everywhere else", "已退出其他所有登录"];
+const EVERYWHERE: [&str; 2] = ["signed out everywhere", "已结束所有会话"];
+const ELSEWHERE: [&str; 2] = ["signed out everywhere else", "已结束所有其他会话"];
 
 /// Ends all of the caller's sessions, or all except the current one.
 pub(crate) async fn logout_all(

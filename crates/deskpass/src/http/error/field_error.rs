@@ -45,8 +45,9 @@ impl FieldError {
             Self::Repeated => fixed(["must not be given twice", "不能重复"]),
             Self::NotOneOf(words) => listed(["must be one of ", "必须是以下之一："], words),
             Self::Redirect => fixed([
-                "must be a page under /h5/, /itagent/ or /itadmin/ of this service or of a listed origin",
-                "必须是本服务或已登记来源下 /h5/、/itagent/ 或 /itadmin/ 的页面地址",
+                "must be a page under /h5/, /itagent/ or /itadmin/ of this service or of a listed origin, or with \
+                 pages.directory under /app/ of this service",
+                "必须是本服务或已登记来源下 /h5/、/itagent/ 或 /itadmin/ 的页面地址；设置 pages.directory 后也可以是本服务 /app/ 下的页面",
             ]),
             Self::NotHttpUrl => fixed(["must be an http or https address", "必须是 http 或 https 地址"]),
             Self::NoAgentId => {
@@ -56,7 +57,7 @@ impl FieldError {
                 language.of([format!("must be at most {most} bytes"), format!("不得超过 {most} 字节")])
             }
             Self::CodeOrPassword => {
-                fixed(["is required where no code of the platform is sent", "未提供平台授权码（code）时必填"])
+                fixed(["is required unless a code of the platform is sent", "未提供企业微信授权码（code）时必填"])
             }
             Self::UnknownFields(known) => listed(["must have no other fields than ", "只能包含以下字段："], known),
             Self::NotInteger(least, most) => language.of([

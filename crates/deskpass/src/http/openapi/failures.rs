@@ -67,7 +67,7 @@ fn by_authority(access: RequiredAccess) -> &'static [u16] {
         RequiredAccess::PartialOrFull | RequiredAccess::TokenHolder => &[1001],
         RequiredAccess::ActiveUser => &[1001, 1003, 1017],
         RequiredAccess::Reader | RequiredAccess::Admin => &[1001, 1003, 1006, 1017],
-        RequiredAccess::Service => &[1001, 1003],
+        RequiredAccess::Service(_) => &[1001, 1003],
         RequiredAccess::HighRisk => &[1001, 1003, 1006, 1007, 1008, 1009, 1013, 1017],
         RequiredAccess::Developer => &[1018],
         RequiredAccess::Operator => &[1003],
@@ -90,9 +90,9 @@ fn response(status: u16, codes: &BTreeSet<u16>) -> Value {
     json!({
         "description": told.join(". "),
         "headers": headers,
-        "content": { "application/json": { "schema": {
-            "allOf": [{ "$ref": "#/components/schemas/Failure" }, { "properties": { "code": { "enum": codes } } }],
-        } } },
+        // One schema for all failures, so that a generated client has one type for them.
+        "content": { "application/json": { "schema": { "$ref": "#/components/schemas/Failure" } } },
+        "x-codes": codes,
     })
 }
 
@@ -142,10 +142,22 @@ pub(super) struct Failure {
 #[serde(untagged)]
 #[expect(dead_code, reason = "only its form is wanted")]
 enum Detail {
-    /// The reason, as one word.
-    Reason { reason: String },
-    /// The error of each invalid field.
-    Fields { fields: BTreeMap<String, String> },
+    Reason(FailureReason),
+    Fields(FailureFields),
     /// Why the service is not ready.
     NotReady(ReadinessReport),
+}
+
+/// The reason of an error, as one word.
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "only its form is wanted")]
+struct FailureReason {
+    reason: String,
+}
+
+/// The error of each invalid field.
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "only its form is wanted")]
+struct FailureFields {
+    fields: BTreeMap<String, String>,
 }

@@ -20,6 +20,7 @@ pub(super) fn of(kind: &FieldKind) -> Value {
         FieldKind::Password(most) => json!({ "type": "string", "format": "password", "maxLength": most }),
         FieldKind::Integer(least, most) => json!({ "type": "integer", "minimum": least, "maximum": most }),
         FieldKind::Boolean => json!({ "type": "boolean" }),
+        FieldKind::Json => json!({}),
         FieldKind::StringList(most) => json!({ "type": "array", "items": { "type": "string" }, "maxItems": most }),
     }
 }

@@ -80,12 +80,72 @@ fn fields_carry_the_meaning_that_their_declaration_gives() {
     let paths = &describe(&routes())["paths"];
     let body = &paths["/api/auth/verify"]["post"]["requestBody"]["content"]["application/json"]["schema"]["properties"];
     assert_eq!(body["ip_address"]["description"], "The address of the token's holder, if the caller knows it.");
-    assert_eq!(body["token"].get("description"), None);
+    assert_eq!(body["token"]["description"], "The token to verify.", "the table has it");
     let query = &paths["/api/admin/statistics"]["get"]["parameters"];
     assert_eq!(
         (&query[1]["name"], &query[1]["description"]),
         (&"to".into(), &"The end of the range; now unless given.".into())
     );
+}
+
+/// Where a field without a meaning stands, among the fields of a schema and of those in it.
+fn without_meaning(owner: &str, schema: &Value, found: &mut Vec<String>) {
+    for (name, field) in schema["properties"].as_object().into_iter().flatten() {
+        if !has_meaning(field) {
+            found.push(format!("{owner}.{name}"));
+        }
+        without_meaning(owner, field, found);
+    }
+    for alternatives in ["anyOf", "oneOf", "allOf"] {
+        schema[alternatives].as_array().into_iter().flatten().for_each(|one| without_meaning(owner, one, found));
+    }
+    if !schema["items"].is_null() {
+        without_meaning(owner, &schema["items"], found);
+    }
+}
+
+fn has_meaning(field: &Value) -> bool {
+    ["description", "x-description-zh"].iter().all(|text| field[text].as_str().is_some_and(|text| !text.is_empty()))
+}
+
+#[test]
+fn every_field_has_a_meaning_in_both_languages() {
+    let (mut meanings, mut found) = (Meanings::read(), Vec::new());
+    let document = describe_with(&routes(), &mut meanings);
+    for (name, schema) in document["components"]["schemas"].as_object().unwrap() {
+        without_meaning(name, schema, &mut found);
+    }
+    for operation in document["paths"].as_object().unwrap().values().flat_map(|path| path.as_object().unwrap().values())
+    {
+        let owner = operation["operationId"].as_str().unwrap();
+        for parameter in operation["parameters"].as_array().unwrap().iter().filter(|parameter| !has_meaning(parameter))
+        {
+            found.push(format!("{owner}.{}", parameter["name"].as_str().unwrap()));
+        }
+        for content in operation["requestBody"]["content"].as_object().into_iter().flat_map(Map::values) {
+            without_meaning(owner, &content["schema"], &mut found);
+        }
+    }
+    assert_eq!(found, [""; 0], "add a line to meanings.txt for each of these");
+    assert_eq!(meanings.unused(), [""; 0], "remove these lines of meanings.txt");
+}
+
+#[test]
+fn a_service_key_is_named_where_it_works_with_the_scope_that_it_needs() {
+    let document = describe(&routes());
+    let security = |method: &str, path: &str| document["paths"][path][method]["security"].to_string();
+    assert_eq!(security("post", "/api/auth/introspect"), r#"[{"service_key":["introspect"]}]"#);
+    assert_eq!(security("post", "/api/messages"), r#"[{"service_key":["messages"]}]"#);
+    assert_eq!(security("get", "/api/auth/me"), r#"[{"session":[]}]"#);
+    assert_eq!(security("post", "/api/auth/otp-bind"), r#"[{"session":[]},{"partial_session":[]}]"#);
+    assert_eq!(security("post", "/api/agents/login"), r#"[{},{"session":[]}]"#);
+    assert_eq!(security("post", "/api/auth/verify"), "[]");
+    for route in described() {
+        let keys = security(&route.method.as_str().to_ascii_lowercase(), route.path).contains("service_key");
+        assert_eq!(keys, matches!(route.access, RequiredAccess::Service(_)), "{route:?}");
+    }
+    let schemes = document["components"]["securitySchemes"].as_object().unwrap();
+    assert_eq!(schemes.keys().collect::<Vec<_>>(), ["partial_session", "service_key", "session"]);
 }
 
 #[test]

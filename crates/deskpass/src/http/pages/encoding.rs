@@ -20,7 +20,7 @@ pub(super) fn takes_gzip(headers: &HeaderMap) -> bool {
 }
 
 /// A coding and its weight. Read without a library: a file exists in two encodings, so only `gzip` has to be found.
-fn weighted_item(item: &str) -> Option<(&str, f32)> {
+pub(super) fn weighted_item(item: &str) -> Option<(&str, f32)> {
     let (coding, quality) = item.split_once(';').unwrap_or((item, "q=1"));
     let (name, quality) = quality.split_once('=')?;
     let quality = quality.trim().parse().ok().filter(|quality| (0.0..=1.0).contains(quality))?;

@@ -1,5 +1,7 @@
 //! Who may call a route.
 
+use deskpass_core::ServiceScope;
+
 /// Who may call a route. The extractors of the handler enforce it; tests compare the two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RequiredAccess {
@@ -17,8 +19,8 @@ pub enum RequiredAccess {
     Admin,
     /// Signed-in administrators who send a fresh one-time password.
     HighRisk,
-    /// Services with a valid key for this purpose.
-    Service,
+    /// Services with a valid key of this scope.
+    Service(ServiceScope),
     /// Anyone, but only in development mode.
     Developer,
     /// Clients in an operator network.

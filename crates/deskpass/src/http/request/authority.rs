@@ -44,6 +44,12 @@ impl Reader {
         app.auth.access_scope(&self.caller, self.scope, Some(corp)).is_ok()
     }
 
+    /// Whether the caller acts as an administrator of the home corporation.
+    pub(crate) fn is_home_admin(&self, app: &App) -> bool {
+        let at_home = self.caller.0.person().key.corp() == app.auth.policy.home_corp.as_str();
+        at_home && self.caller.0.session().current_role == Role::Admin
+    }
+
     /// Refuses a caller who asks for more than they may read, and records an audit event.
     pub(crate) async fn deny<T>(&self, app: &App) -> Result<T, ApiError> {
         Ok(app.auth.refuse_administration(&self.caller, &self.visitor).await?)
@@ -140,8 +146,8 @@ impl<S: ScopeRequirement, T: FromRequest<RequestContext, Rejection = ApiError> +
     }
 }
 
-impl<S, T: DescribeInput> DescribeInput for Service<S, T> {
-    const ACCESS: Option<RequiredAccess> = Some(RequiredAccess::Service);
+impl<S: ScopeRequirement, T: DescribeInput> DescribeInput for Service<S, T> {
+    const ACCESS: Option<RequiredAccess> = Some(RequiredAccess::Service(S::SCOPE));
 
     fn describe_input(spec: &mut InputSpec) {
         T::describe_input(spec);

@@ -11,7 +11,7 @@ use hyper::http::request::Parts;
 
 use crate::App;
 use crate::http::error::ApiError;
-use crate::http::request::{DescribeInput, RequestContext};
+use crate::http::request::{DescribeInput, RequestContext, RequestTrace};
 
 /// The header in which proxies name their client.
 pub(crate) const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
@@ -47,8 +47,18 @@ impl FromRequestParts<RequestContext> for ClientInfo {
         let forwarded = parts.headers.get_all(X_FORWARDED_FOR).iter();
         let address = client_address(&context.app, context.peer, forwarded);
         let agent = parts.headers.get(USER_AGENT).map(HeaderValue::as_bytes).unwrap_or_default();
-        Ok(Self { address, user_agent: UserAgent::from_header(agent) })
+        let (user_agent, reference) = (UserAgent::from_header(agent), Some(context.trace.reference));
+        Ok(Self { address, user_agent, reference })
     }
 }
 
 impl DescribeInput for ClientInfo {}
+
+impl FromRequestParts<RequestContext> for RequestTrace {
+    type Rejection = ApiError;
+    async fn from_request_parts(_: &mut Parts, context: &RequestContext) -> Result<Self, ApiError> {
+        Ok(context.trace.clone())
+    }
+}
+
+impl DescribeInput for RequestTrace {}

@@ -8,6 +8,7 @@ use hyper::http::request::Parts;
 
 use crate::App;
 use crate::config::Language;
+use crate::http::request::trace::RequestTrace;
 
 /// The input of extractors and handlers besides the request itself.
 #[derive(Clone, Debug)]
@@ -15,6 +16,7 @@ pub(crate) struct RequestContext {
     pub(crate) app: App,
     pub(crate) peer: IpAddr,
     pub(crate) language: Language,
+    pub(crate) trace: RequestTrace,
     /// The parameters of the path, by the names that the route gives them.
     pub(crate) path_params: Vec<(String, String)>,
     /// Returns the API description. It is made from the route table, which handlers do not import.

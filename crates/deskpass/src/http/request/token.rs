@@ -34,7 +34,9 @@ impl FromRequestParts<RequestContext> for TokenHolder {
     type Rejection = ApiError;
     async fn from_request_parts(parts: &mut Parts, context: &RequestContext) -> Result<Self, ApiError> {
         let token = bearer_token(&parts.headers)?;
-        Ok(context.app.auth.authenticate(token, Some(client_ip(parts, context))).await?)
+        let holder = context.app.auth.authenticate(token, Some(client_ip(parts, context))).await?;
+        context.trace.set_employee(&holder.session().employee);
+        Ok(holder)
     }
 }
 
@@ -57,7 +59,9 @@ impl FromRequestParts<RequestContext> for PartialOrFull {
     type Rejection = ApiError;
     async fn from_request_parts(parts: &mut Parts, context: &RequestContext) -> Result<Self, ApiError> {
         let token = bearer_token(&parts.headers)?;
-        Ok(context.app.auth.authenticate_partial_or_full(token, client_ip(parts, context)).await?)
+        let bearer = context.app.auth.authenticate_partial_or_full(token, client_ip(parts, context)).await?;
+        context.trace.set_employee(bearer.employee());
+        Ok(bearer)
     }
 }
 

@@ -5,14 +5,24 @@ pub(crate) fn describe(user_agent: &str) -> (String, &'static str) {
     (browser(user_agent), system(user_agent))
 }
 
-/// The name of a device: a browser on a system, as far as they are known.
+/// The name of a device in English: a browser on a system, as far as they are known.
 pub(crate) fn device_name(user_agent: &str) -> String {
+    let [english, _] = device_names(user_agent);
+    english
+}
+
+/// The name of a device in English and Chinese.
+pub(crate) fn device_names(user_agent: &str) -> [String; 2] {
     let (browser, system) = describe(user_agent);
     let name = browser.trim_end_matches(|c: char| c.is_ascii_digit()).trim_end();
+    let chinese = CHINESE_NAMES.iter().find(|(english, _)| *english == name).map(|(_, chinese)| *chinese);
     match (name, system) {
-        (name, "") => name.to_owned(),
-        ("", system) => system.to_owned(),
-        (name, system) => format!("{name} on {system}"),
+        (name, "") => [name, chinese.unwrap_or(name)].map(str::to_owned),
+        ("", system) => [system; 2].map(str::to_owned),
+        (name, system) => {
+            let on = chinese.map_or_else(|| format!("{system} 上的 {name}"), |name| format!("{system} 上的{name}"));
+            [format!("{name} on {system}"), on]
+        }
     }
 }
 
@@ -28,6 +38,9 @@ const BROWSERS: [(&str, &str); 9] = [
     ("Chrome/", "Chrome"),
     ("Version/", "Safari"),
 ];
+
+/// The browsers that have a Chinese name.
+const CHINESE_NAMES: [(&str, &str); 3] = [("WeCom", "企业微信"), ("WeChat", "微信"), ("DingTalk", "钉钉")];
 
 const SYSTEMS: [(&str, &str); 9] = [
     ("HarmonyOS", "HarmonyOS"),
@@ -60,19 +73,26 @@ fn system(user_agent: &str) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use super::{describe, device_name};
+    use super::{describe, device_names};
 
     #[test]
     fn a_device_is_a_browser_on_a_system() {
         let cases = [
-            ("Mozilla/5.0 (Windows NT 10.0; Win64; x64) Chrome/126.0.0.0 Safari/537.36", "Chrome on Windows"),
-            ("Mozilla/5.0 (iPhone; CPU iPhone OS 17_5 like Mac OS X) wxwork/4.1.22", "WeCom on iOS"),
-            ("curl/8.5.0", "curl"),
-            ("(Linux)", "Linux"),
-            ("", ""),
+            (
+                "Mozilla/5.0 (Windows NT 10.0; Win64; x64) Chrome/126.0.0.0 Safari/537.36",
+                ["Chrome on Windows", "Windows 上的 Chrome"],
+            ),
+            (
+                "Mozilla/5.0 (iPhone; CPU iPhone OS 17_5 like Mac OS X) wxwork/4.1.22",
+                ["WeCom on iOS", "iOS 上的企业微信"],
+            ),
+            ("MicroMessenger/8.0", ["WeChat", "微信"]),
+            ("curl/8.5.0", ["curl"; 2]),
+            ("(Linux)", ["Linux"; 2]),
+            ("", [""; 2]),
         ];
         for (user_agent, expected) in cases {
-            assert_eq!(device_name(user_agent), expected, "{user_agent}");
+            assert_eq!(device_names(user_agent), expected, "{user_agent}");
         }
     }
 

@@ -1,6 +1,7 @@
 //! The body of an error response: status, code, and message in the client's language.
 
 use deskpass_auth::{Refusal, whole_seconds};
+use deskpass_core::Reference;
 use hyper::StatusCode;
 use hyper::header::{HeaderName, HeaderValue, RETRY_AFTER, SEC_WEBSOCKET_VERSION, UPGRADE, WWW_AUTHENTICATE};
 use serde::Serialize;
@@ -33,14 +34,14 @@ pub(crate) struct ErrorBody {
 
 /// The context that rendering an error needs: the client's language, the route's error title, the reference in the log.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct ErrorContext<'a> {
+pub(crate) struct ErrorContext {
     pub(crate) language: Language,
     pub(crate) error_title: [&'static str; 2],
-    pub(crate) reference: &'a str,
+    pub(crate) reference: Reference,
 }
 
 impl ApiError {
-    pub(crate) fn render(&self, context: ErrorContext<'_>) -> ErrorBody {
+    pub(crate) fn render(&self, context: ErrorContext) -> ErrorBody {
         let ErrorContext { language, error_title, reference } = context;
         let ErrorInfo { status, code, reason, texts } = self.info();
         let text = language.of(texts);

@@ -2,7 +2,7 @@
 
 use axum::response::{IntoResponse as _, Response};
 use deskpass_auth::{CallbackOutcome, PROOF_LIFETIME, RedirectTarget, Refusal};
-use deskpass_core::{Digest, LoginSource};
+use deskpass_core::{Digest, LoginSource, Reference};
 use hyper::StatusCode;
 use hyper::header::LOCATION;
 use url::Url;
@@ -46,14 +46,14 @@ pub(crate) fn address(app: &App, answer: &CallbackOutcome) -> String {
 }
 
 /// Redirects a browser to the page that shows the error, with a word from a closed list.
-pub(crate) fn redirect_error(app: &App, wanted: &str, failure: &ApiError) -> Response {
-    let reference = app.new_error_reference();
+pub(crate) fn redirect_error(app: &App, wanted: &str, failure: &ApiError, reference: Reference) -> Response {
     let (word, code) = error_code(failure);
     app.metrics.count_refused_sign_in(word);
-    if let ApiError::Internal(cause, detail) = failure {
-        tracing::error!(?cause, detail, reference, "sign-in failed");
-    } else {
-        tracing::info!(word, reference, "sign-in refused");
+    // A refusal has its line from the flow that refused.
+    if let ApiError::Internal(cause, detail) = failure
+        && app.failure_log.admits(app.auth.clock.now())
+    {
+        tracing::error!(%cause, detail, %reference, "sign-in failed");
     }
     see_other(&with_fragment(wanted, &format!("error={word}&code={code}&ref={reference}")))
 }
@@ -65,7 +65,7 @@ pub(crate) fn error_code(failure: &ApiError) -> (&'static str, u16) {
         ApiError::Refused(Refusal::InvalidCode | Refusal::SignInOver) => "invalid_code",
         ApiError::Refused(Refusal::NotAMember | Refusal::UnknownEmployee) => "not_a_member",
         ApiError::Refused(Refusal::NoRole | Refusal::RoleNotHeld(_) | Refusal::RoleTakenAway(_)) => "no_role",
-        ApiError::Refused(Refusal::Disabled) => "disabled",
+        ApiError::Refused(Refusal::Disabled | Refusal::LeftPlatform) => "disabled",
         ApiError::Internal(
             ErrorCause::PlatformUnreachable
             | ErrorCause::PlatformGarbled

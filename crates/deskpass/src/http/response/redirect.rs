@@ -14,6 +14,9 @@ pub(crate) const OAUTH_STATE: &str = "auth_login";
 /// The pages of the three clients.
 const CLIENT_PAGES: [&str; 3] = ["/h5/", "/itagent/", "/itadmin/"];
 
+/// The operator's own pages.
+const OWN_PAGES: &str = "/app/";
+
 /// The longest destination.
 const MAX_ADDRESS_BYTES: usize = 2048;
 
@@ -34,16 +37,17 @@ pub(crate) fn is_allowed(app: &App, address: &str) -> bool {
         && url.fragment().is_none()
         && match address.strip_prefix(&origin) {
             Some(CALLBACK_PATH) => own,
-            Some(rest) => is_page(rest),
+            Some(rest) => is_page(rest, own && app.settings.pages.directory.is_some()),
             None => false,
         }
 }
 
-/// Whether this is the path of a client's page, with an optional query that cannot hide another address.
-fn is_page(rest: &str) -> bool {
+/// Whether this is the path of a client's page, or of the operator's own where there are any, with an optional query that cannot
+/// hide another address.
+fn is_page(rest: &str, has_own_pages: bool) -> bool {
     let (path, query) = rest.split_once('?').unwrap_or((rest, ""));
     let plain = |text: &str, extra: &[u8]| text.bytes().all(|c| c.is_ascii_alphanumeric() || extra.contains(&c));
-    CLIENT_PAGES.iter().any(|page| path.starts_with(page))
+    (CLIENT_PAGES.iter().any(|page| path.starts_with(page)) || (has_own_pages && path.starts_with(OWN_PAGES)))
         && plain(path, b"/_.-~")
         && !path.contains("//")
         && !path.contains("..")

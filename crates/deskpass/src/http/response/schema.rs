@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use deskpass_core::{LoginMethod, LoginSource, PermissionScope, Role, ServiceScope};
+use deskpass_core::{EarlyEnd, LoginMethod, LoginSource, PermissionScope, Role, ServiceScope};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
 
@@ -10,7 +10,7 @@ use serde::Serialize;
 macro_rules! words {
     ($($(#[$doc:meta])* $name:ident($value:ty): $words:expr;)*) => {$(
         $(#[$doc])*
-        #[derive(Clone, Copy, Debug, Serialize)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
         pub(crate) struct $name(pub(crate) $value);
 
         impl JsonSchema for $name {
@@ -20,10 +20,6 @@ macro_rules! words {
 
             fn json_schema(_: &mut SchemaGenerator) -> Schema {
                 json_schema!({ "type": "string", "enum": $words })
-            }
-
-            fn inline_schema() -> bool {
-                true
             }
         }
     )*};
@@ -40,4 +36,6 @@ words! {
     MethodName(LoginMethod): LoginMethod::ALL.map(LoginMethod::name);
     /// A client.
     SourceName(LoginSource): LoginSource::ALL.map(LoginSource::name);
+    /// Why a sign-in ended before its time.
+    EarlyEndName(EarlyEnd): EarlyEnd::NAMES;
 }

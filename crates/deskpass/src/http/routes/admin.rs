@@ -25,6 +25,9 @@ pub(super) fn admin_routes() -> Vec<Route> {
         Route::get("/api/admin/employees", Reader, employees::list::<Employee>)
             .summary("List employees", "列出员工")
             .error_title("Listing employees failed", "获取员工失败"),
+        Route::get("/api/admin/employees/{corp_id}/{employee_id}", Reader, employees::show)
+            .summary("Show an employee with their roles and credentials", "查看员工及其角色和凭据")
+            .error_title("Reading the employee failed", "获取员工失败"),
         Route::patch("/api/admin/employees/{corp_id}/{employee_id}", HighRisk, employees::update)
             .summary("Disable or enable an employee", "停用或启用员工")
             .error_title("Changing the employee failed", "修改员工失败")
@@ -39,10 +42,13 @@ pub(super) fn admin_routes() -> Vec<Route> {
             .summary("End all sessions of an employee", "结束员工的所有会话")
             .error_title("Ending sessions failed", "结束会话失败"),
         Route::get("/api/admin/login-log", Reader, login_log::list)
-            .summary("Read the audit log, or export it as CSV or JSON Lines", "审计日志；可导出为 CSV 或 JSON Lines")
+            .summary(
+                "Read the audit log, or export it as CSV or JSON Lines",
+                "查询审计日志，或导出为 CSV 或 JSON Lines",
+            )
             .error_title("Reading the audit log failed", "获取审计日志失败"),
         Route::get("/api/admin/statistics", Reader, statistics::list)
-            .summary("Get sign-in statistics by the hour", "按小时统计登录进度")
+            .summary("Get sign-in statistics by the hour", "按小时统计登录情况")
             .error_title("Reading the statistics failed", "获取登录统计失败"),
         Route::get("/api/admin/matrix", Reader, roles::matrix)
             .summary("Get the permissions of all roles", "获取所有角色的权限")
@@ -81,17 +87,14 @@ pub(super) fn admin_routes() -> Vec<Route> {
             .error_title("Approving the link failed", "批准关联失败")
             .refuses(&[1004]),
         Route::delete("/api/admin/links/{corp_id}/{user_id}", HighRisk, links::remove)
-            .summary("Remove a link of a connected corporation", "删除互联企业关联")
-            .error_title("Removing the link failed", "删除关联失败"),
+            .summary("Remove a link of a connected corporation", "移除互联企业关联")
+            .error_title("Removing the link failed", "移除关联失败"),
         Route::post("/api/admin/agents/{employee_id}/unlock", HighRisk, agents::unlock)
             .summary("Unlock an agent", "解锁坐席")
             .error_title("Unlocking failed", "解锁失败"),
         Route::post("/api/admin/agents/{employee_id}/reset-otp", HighRisk, agents::reset_otp)
-            .summary(
-                "Reset an agent's one-time-password device and create a setup code",
-                "重置坐席的一次性密码设备并生成设置码",
-            )
-            .error_title("Resetting the device failed", "重置一次性密码设备失败"),
+            .summary("Reset an agent's authenticator and create a setup code", "重置坐席的身份验证器并生成设置码")
+            .error_title("Resetting the authenticator failed", "重置身份验证器失败"),
         Route::post("/api/admin/agents/{employee_id}/reset-password", HighRisk, agents::reset_password)
             .summary("Reset an agent's password and create a setup code", "重置坐席密码并生成设置码")
             .error_title("Resetting the password failed", "重置密码失败"),

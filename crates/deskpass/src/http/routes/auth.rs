@@ -1,8 +1,9 @@
 //! The routes below /api/auth: sign-in and sessions.
 
+use deskpass_core::ServiceScope;
 use hyper::Method;
 
-use crate::http::auth::{bind, oauth2, permissions, scan, session, sessions, sign_ins};
+use crate::http::auth::{bind, oauth2, permissions, scan, scan_outcome, session, sessions, sign_ins};
 use crate::http::request::RequiredAccess::{ActiveUser, Anyone, PartialOrFull, Service, TokenHolder};
 use crate::http::response::redirect;
 use crate::http::route::RateLimit::{Bind, OauthUrl, QrCode, ScanStatus, SignIn, Verify};
@@ -41,6 +42,11 @@ pub(super) fn scan_routes() -> Vec<Route> {
             .summary("Cancel the sign-in on the phone", "在手机上取消登录")
             .error_title("Cancelling failed", "取消登录失败")
             .refuses(&[1019]),
+        Route::post("/api/auth/scan/outcome", Anyone, scan_outcome::outcome)
+            .limit(SignIn)
+            .summary("Check on the phone whether the computer is signed in", "在手机上查询电脑是否已登录")
+            .error_title("Reading the outcome failed", "查询登录结果失败")
+            .refuses(&[1019]),
     ]
 }
 
@@ -50,19 +56,19 @@ pub(super) fn platform_routes() -> Vec<Route> {
         Route::get("/api/auth/oauth2/url", Anyone, oauth2::url)
             .limit(OauthUrl)
             .with_side_effects()
-            .summary("Get the platform's authorization address", "获取平台授权地址")
+            .summary("Get the platform's authorization address", "获取企业微信授权地址")
             .error_title("Authorization address failed", "生成授权地址失败"),
         Route::get(redirect::CALLBACK_PATH, Anyone, oauth2::callback)
             .limit(SignIn)
             .with_side_effects()
             .summary(
                 "Handle the platform's callback and redirect to the destination",
-                "平台回调地址，随后跳转到目标页面",
+                "企业微信回调地址，随后跳转到目标页面",
             )
             .error_title("Sign-in failed", "登录失败"),
         Route::post("/api/auth/oauth2/pending", Anyone, oauth2::pending)
             .limit(SignIn)
-            .summary("Get the identity of a sign-in that awaits confirmation", "查询待继续的登录身份")
+            .summary("Get the identity of a sign-in that awaits confirmation", "查询待继续的登录属于谁")
             .error_title("Reading the sign-in failed", "读取登录请求失败")
             .refuses(&[1019]),
         Route::post("/api/auth/oauth2/continue", Anyone, oauth2::continue_sign_in)
@@ -74,7 +80,7 @@ pub(super) fn platform_routes() -> Vec<Route> {
             .limit(Bind)
             .summary(
                 "Bind a user of a connected corporation to an employee and sign in",
-                "互联企业人员绑定员工身份并登录",
+                "互联企业人员绑定本企业员工并登录",
             )
             .error_title("Binding failed", "绑定失败")
             .refuses(&[1003, 1017]),
@@ -104,7 +110,7 @@ pub(super) fn session_routes() -> Vec<Route> {
         Route::post("/api/auth/logout-all", TokenHolder, sessions::logout_all)
             .summary(
                 "End all of the caller's sessions, or all except the current one",
-                "退出所有登录，或除当前外的所有登录",
+                "结束本人的所有会话，或除当前会话外的所有会话",
             )
             .error_title("Logout failed", "退出登录失败"),
         Route::get("/api/auth/sign-ins", TokenHolder, sign_ins::list)
@@ -122,7 +128,7 @@ pub(super) fn session_routes() -> Vec<Route> {
         Route::post("/api/auth/check", ActiveUser, permissions::check)
             .summary("Check whether the active role permits an operation", "检查当前角色是否有权限")
             .error_title("Permission check failed", "权限检查失败"),
-        Route::post("/api/auth/introspect", Service, session::introspect)
+        Route::post("/api/auth/introspect", Service(ServiceScope::Introspect), session::introspect)
             .summary("Introspect a token, for services (RFC 7662)", "供其他服务查询令牌（RFC 7662）")
             .error_title("Introspection failed", "令牌查询失败"),
         Route::get("/api/auth/forward", ActiveUser, permissions::forward)

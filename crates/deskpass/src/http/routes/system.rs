@@ -1,7 +1,9 @@
 //! The routes for sockets, messages, the service itself and development mode.
 
+use deskpass_core::ServiceScope;
+
 use crate::http::request::RequiredAccess::{ActiveUser, Anyone, Developer, Service};
-use crate::http::route::Route;
+use crate::http::route::{RateLimit, Route};
 use crate::http::system::{development, docs, health};
 use crate::http::{messages, ws};
 
@@ -19,10 +21,15 @@ pub(super) fn socket_routes() -> Vec<Route> {
                 "建立坐席端 WebSocket 连接，限坐席、主管与管理员",
             )
             .error_title("Connecting failed", "建立连接失败"),
-        Route::post("/api/messages", Service, messages::send)
+        Route::post("/api/messages", Service(ServiceScope::Messages), messages::send)
             .summary("Send messages to connected users, for services", "供其他服务向在线人员发送消息")
             .error_title("Sending failed", "发送消息失败")
             .refuses(&[1019]),
+        Route::post("/api/messages/reply", ActiveUser, messages::reply)
+            .limit(RateLimit::Replies)
+            .summary("Send a reply to a message to the help desk's back end", "将对消息的回复发送给服务台后端")
+            .error_title("The reply was not confirmed", "回复未得到确认")
+            .refuses(&[1003, 1005]),
     ]
 }
 

@@ -5,6 +5,7 @@ use axum::response::IntoResponse as _;
 use hyper::header::CONTENT_TYPE;
 use hyper::{HeaderMap, Uri};
 
+use crate::App;
 use crate::config::Language;
 use crate::http::error::ApiError;
 use crate::http::pages;
@@ -24,6 +25,6 @@ pub(crate) async fn document(State(context): State<RequestContext>) -> Descripti
 }
 
 /// Returns the page that shows the API description.
-pub(crate) async fn docs(uri: Uri, language: Language, headers: HeaderMap) -> Result<DocsPage, ApiError> {
-    pages::page(uri, language, headers).await.map(DocsPage)
+pub(crate) async fn docs(app: App, uri: Uri, language: Language, headers: HeaderMap) -> Result<DocsPage, ApiError> {
+    pages::page(app, uri, language, headers).await.map(DocsPage)
 }

@@ -38,7 +38,7 @@ impl FromRequestParts<RequestContext> for SocketAuth {
         if in_address.as_deref() == Some(token) && offered.token.is_none() && !parts.headers.contains_key(AUTHORIZATION)
         {
             tracing::warn!(
-                employee = ?caller.0.session().employee,
+                employee = %caller.0.session().employee,
                 "socket token sent in the query string, where proxies log it: send it as a subprotocol"
             );
         }

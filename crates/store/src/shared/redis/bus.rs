@@ -66,6 +66,8 @@ pub(crate) struct BusWorker {
     pub(super) new_messages: Notify,
     /// Whether this node delivers messages to clients; a command line process does not.
     pub(super) delivers: AtomicBool,
+    /// Fires when the other nodes should hear of this one at once.
+    pub(super) introduce: Notify,
     pub(super) channel: String,
     /// The name of this node among the nodes.
     pub(super) node: String,
@@ -76,11 +78,13 @@ impl BusWorker {
     pub(super) async fn announce(self: Arc<Self>) {
         let mut heartbeat = interval(HEARTBEAT_INTERVAL);
         heartbeat.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let presence = || if self.delivers.load(Ordering::Relaxed) { "carries" } else { "here" };
         loop {
             let word = tokio::select! {
                 biased;
                 () = self.bus.outgoing.notified() => "nudge",
-                _ = heartbeat.tick() => if self.delivers.load(Ordering::Relaxed) { "carries" } else { "here" },
+                () = self.introduce.notified() => presence(),
+                _ = heartbeat.tick() => presence(),
             };
             // A lost notification only delays the other nodes.
             self.publish(&format!("{word} {}", self.node)).await;
@@ -118,6 +122,8 @@ impl BusWorker {
         self.watchers.notify_all();
         self.bus.nudged.notify_one();
         self.new_messages.notify_one();
+        // Nodes that are new to each other introduce themselves, so this one now hears of all of them.
+        self.introduce.notify_one();
         let mut messages = subscription.into_on_message();
         while let Ok(Some(message)) = timeout(SUBSCRIPTION_TIMEOUT, messages.next()).await {
             let word = std::str::from_utf8(message.get_payload_bytes()).unwrap_or_default();
@@ -129,7 +135,7 @@ impl BusWorker {
         match said {
             ("changed", name) => self.watchers.notify(name),
             ("nudge", node) if node != self.node => self.bus.nudged.notify_one(),
-            ("carries", node) => self.peers.mark_heard(node),
+            ("carries", node) if self.peers.mark_heard(node) => self.introduce.notify_one(),
             ("mail", _) => self.new_messages.notify_one(),
             ("told", rest) => self.record_counts(rest),
             _ => {}

@@ -96,8 +96,9 @@ impl RedisMessageLog {
     }
 
     pub(crate) fn feed(&self) -> MessageFeed {
-        self.server.delivers.store(true, Ordering::Relaxed);
-        MessageFeed { server: Arc::clone(&self.server), log: self.log.clone(), read: None }
+        let feed = MessageFeed { server: Arc::clone(&self.server), log: self.log.clone(), read: None };
+        feed.set_delivering(true);
+        feed
     }
 
     /// Returns the latest time, in milliseconds, that a message id can have, as far as is known.
@@ -263,6 +264,7 @@ impl MessageFeed {
     /// Sets whether other nodes wait for the delivery counts of this node.
     pub fn set_delivering(&self, delivers: bool) {
         self.server.delivers.store(delivers, Ordering::Relaxed);
+        self.server.introduce.notify_one();
     }
 
     /// Opens a sealed message. Messages that are not ours, or that this version cannot read, are skipped.

@@ -21,11 +21,12 @@ impl Peers {
         Self { node: node.to_owned(), last_heard: Mutex::default() }
     }
 
-    pub(super) fn mark_heard(&self, node: &str) {
+    /// Records a heartbeat; returns whether the node was unknown.
+    pub(super) fn mark_heard(&self, node: &str) -> bool {
         let (mut last_heard, now) = (self.lock(), Instant::now());
         // A third party on the channel can invent nodes; they expire as fast as real ones.
         last_heard.retain(|_, last| now.duration_since(*last) < PEER_TIMEOUT);
-        last_heard.insert(node.to_owned(), now);
+        last_heard.insert(node.to_owned(), now).is_none()
     }
 
     pub(super) fn alive(&self) -> HashSet<String> {

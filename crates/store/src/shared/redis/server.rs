@@ -94,6 +94,7 @@ impl RedisBackend {
             counts: Arc::default(),
             new_messages: Notify::new(),
             delivers: AtomicBool::new(false),
+            introduce: Notify::new(),
             channel: format!("{prefix}bus"),
             node,
         });

@@ -51,6 +51,8 @@ pub(crate) enum FieldKind {
     Boolean,
     /// A list of at most this many texts.
     StringList(usize),
+    /// Any JSON.
+    Json,
 }
 
 /// The format of a text.

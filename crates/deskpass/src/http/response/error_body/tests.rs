@@ -17,13 +17,12 @@ const STEP_UP: Option<(&str, &str)> = Some((
      error_description=\"a fresh one-time password is needed in X-OTP-Code\", acr_values=\"otp\"",
 ));
 
-/// In the order of the codes. Refusals with code 1014 have fields instead of a reason.
-fn rows() -> Vec<Row> {
-    let retry = |seconds| Some(("retry-after", seconds));
-    let failures = Refusal::TooManyFailures;
+/// The refusals of signing in and of what a person may do.
+fn permission_rows() -> Vec<Row> {
     vec![
         (Refusal::UnknownEmployee, 403, 1003, None, None),
         (Refusal::Disabled, 403, 1003, Some("disabled"), None),
+        (Refusal::LeftPlatform, 403, 1003, Some("disabled"), None),
         (Refusal::NoRole, 403, 1003, Some("no_role"), None),
         (Refusal::RoleNotHeld("x".into()), 403, 1003, Some("role_not_held"), None),
         (Refusal::RoleTakenAway(Role::Agent), 403, 1003, Some("role_taken_away"), None),
@@ -33,6 +32,7 @@ fn rows() -> Vec<Row> {
         (Refusal::NoSuchAgent, 404, 1004, None, None),
         (Refusal::NotAMember, 403, 1003, Some("not_a_member"), None),
         (Refusal::NotAnAgent, 403, 1003, Some("not_an_agent"), None),
+        (Refusal::DeviceNotAllowed, 403, 1003, Some("device_not_allowed"), None),
         (Refusal::NotPermitted, 403, 1003, Some("role_needed"), None),
         (Refusal::ScopeNeeded(ServiceScope::Messages), 403, 1003, Some("scope_needed"), None),
         (Refusal::RoleNeeded(Roles::NONE.with(Role::Agent)), 403, 1003, Some("role_needed"), None),
@@ -43,6 +43,13 @@ fn rows() -> Vec<Row> {
         (Refusal::RecentSignInNeeded, 403, 1003, Some("recent_sign_in_needed"), None),
         (Refusal::DeviceNotProven, 403, 1003, Some("device_not_proven"), None),
         (Refusal::SetupCodeWrong, 403, 1003, Some("setup_code"), None),
+    ]
+}
+
+/// The others, in the order of the codes. Refusals with code 1014 have fields instead of a reason.
+fn other_rows() -> Vec<Row> {
+    let retry = |seconds| Some(("retry-after", seconds));
+    vec![
         (Refusal::NoSuchRole("x".into()), 404, 1004, None, None),
         (Refusal::NoSuchEmployee, 404, 1004, None, None),
         (Refusal::NoSuchSession, 404, 1004, None, None),
@@ -57,9 +64,9 @@ fn rows() -> Vec<Row> {
         (Refusal::DeviceBound, 409, 1010, None, None),
         (Refusal::PasswordWrong, 401, 1011, None, BEARER),
         (Refusal::NoPassword, 403, 1012, None, None),
-        (failures(Duration::from_mins(15)), 429, 1013, Some("too_many_failures"), retry("900")),
-        (failures(Duration::from_micros(1)), 429, 1013, Some("too_many_failures"), retry("1")),
-        (failures(Duration::from_millis(60_001)), 429, 1013, Some("too_many_failures"), retry("61")),
+        (Refusal::TooManyFailures(Duration::from_mins(15)), 429, 1013, Some("too_many_failures"), retry("900")),
+        (Refusal::TooManyFailures(Duration::from_micros(1)), 429, 1013, Some("too_many_failures"), retry("1")),
+        (Refusal::TooManyFailures(Duration::from_millis(60_001)), 429, 1013, Some("too_many_failures"), retry("61")),
         (Refusal::Locked, 429, 1013, Some("locked"), retry("86400")),
         (Refusal::WeakPassword(Weakness::TooShort), 400, 1014, None, None),
         (Refusal::WeakPassword(Weakness::TooLong), 400, 1014, None, None),
@@ -95,14 +102,18 @@ fn token_rows() -> impl Iterator<Item = Row> {
     problems.into_iter().map(|(problem, word)| (Refusal::Token(problem), 401, 1001, Some(word), BEARER))
 }
 
+fn rows() -> impl Iterator<Item = Row> {
+    permission_rows().into_iter().chain(other_rows())
+}
+
 fn told(refusal: &Refusal, language: Language) -> ErrorBody {
     let error_title = ["Request failed", "请求失败"];
-    ApiError::Refused(refusal.clone()).render(ErrorContext { language, error_title, reference: "0" })
+    ApiError::Refused(refusal.clone()).render(ErrorContext { language, error_title, reference: Reference::new(0) })
 }
 
 #[test]
 fn every_refusal_has_its_status_code_reason_and_head() {
-    for (refusal, status, code, reason, header) in rows().into_iter().chain(token_rows()) {
+    for (refusal, status, code, reason, header) in rows().chain(token_rows()) {
         for language in [Language::En, Language::Zh] {
             let error_body = told(&refusal, language);
             assert_eq!((error_body.status.as_u16(), error_body.code), (status, code), "{refusal:?}");
@@ -122,7 +133,7 @@ fn every_refusal_has_its_status_code_reason_and_head() {
 #[test]
 fn every_refusal_is_told_in_either_language_and_in_words_of_its_own() {
     let mut seen = std::collections::HashMap::new();
-    for (refusal, ..) in rows().into_iter().chain(token_rows()) {
+    for (refusal, ..) in rows().chain(token_rows()) {
         let [english, chinese] = [Language::En, Language::Zh].map(|language| told(&refusal, language).message);
         assert!(english.is_ascii() && english.len() > 10, "{english}");
         assert!(chinese.chars().any(|letter| ('\u{4e00}'..='\u{9fff}').contains(&letter)), "{chinese}");

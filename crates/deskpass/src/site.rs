@@ -1,83 +1,84 @@
 //! The pages and their assets, prepared once: in each language, plain and compressed.
 
-use std::io::Write as _;
-use std::sync::LazyLock;
+mod brand;
+mod files;
+mod template;
+
+use std::sync::{Arc, LazyLock};
 
 use bytes::Bytes;
 use deskpass_core::LoginSource;
-use flate2::Compression;
-use flate2::write::GzEncoder;
-use hyper::header::HeaderValue;
 use sha2::{Digest as _, Sha256};
 
-use super::files::{PAGES, assets, kind};
-use super::template::resolve;
-use crate::config::Language;
+pub(crate) use brand::{Brand, LogoError, LogoProblem};
+pub(crate) use files::NOT_FOUND_PAGE;
 
-/// All files, prepared on first use.
-pub(super) static SITE: LazyLock<Site> = LazyLock::new(Site::make);
+use files::{PAGES, assets, kind};
+use template::{PageValues, resolve};
+
+use crate::config::Language;
+pub(crate) use crate::static_file::StaticFile as File;
+use crate::static_file::short_digest;
+
+/// The files without a brand, prepared on first use.
+static PLAIN: LazyLock<Arc<Site>> = LazyLock::new(|| Arc::new(Site::make(&Brand::default(), PageSwitches::default())));
+
+/// What the settings turn on or off in the pages.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct PageSwitches {
+    /// Whether employees can reply to messages.
+    pub(crate) replies: bool,
+    /// Whether the origin also has pages of the operator. Their scripts could ask open tabs for a session, so none is offered.
+    pub(crate) own_pages: bool,
+}
 
 /// Pages and assets by their paths.
 #[derive(Debug)]
-pub(super) struct Site {
+pub(crate) struct Site {
     /// The version of all assets: the content of an address with it never changes.
-    pub(super) version: String,
-    pub(super) pages: Vec<(&'static str, [File; 2])>,
-    pub(super) assets: Vec<(&'static str, File)>,
-}
-
-/// A file in the encodings that clients accept.
-#[derive(Debug)]
-pub(super) struct File {
-    pub(super) kind: &'static str,
-    pub(super) plain: EncodedFile,
-    /// `None` where compression gains nothing.
-    pub(super) gzip: Option<EncodedFile>,
-}
-
-/// A file in one encoding.
-#[derive(Debug)]
-pub(super) struct EncodedFile {
-    pub(super) tag: HeaderValue,
-    pub(super) body: Bytes,
+    pub(crate) version: String,
+    pub(crate) pages: Vec<(&'static str, [File; 2])>,
+    pub(crate) assets: Vec<(&'static str, File)>,
 }
 
 impl Site {
-    fn make() -> Self {
-        let version = version(assets());
+    /// The files with a brand and switches; without either, all services of a process share them.
+    pub(crate) fn with(brand: &Brand, switches: PageSwitches) -> Arc<Self> {
+        let is_plain = brand.is_plain() && switches == PageSwitches::default();
+        if is_plain { Arc::clone(&PLAIN) } else { Arc::new(Self::make(brand, switches)) }
+    }
+
+    fn make(brand: &Brand, switches: PageSwitches) -> Self {
+        let mut all: Vec<(&str, &[u8])> = assets().collect();
+        all.extend(brand.assets.iter().map(|(name, bytes)| (*name, bytes.as_slice())));
+        let version = version(all);
         let root = format!("/assets/{version}");
         let page = |path, template| {
             [Language::En, Language::Zh].map(|language| {
-                let text = resolve(template, language, &root, client(path));
+                let values = PageValues { assets: &root, client: client(path), brand, switches };
+                let text = resolve(template, language, &values);
                 File::new("text/html; charset=utf-8", text.into_bytes().into())
             })
         };
+        let embedded = assets().map(|(name, bytes)| (name, File::new(kind(name), Bytes::from_static(bytes))));
+        let own = brand.assets.iter();
+        let own = own.map(|(name, bytes)| (*name, File::new(kind(name), Bytes::copy_from_slice(bytes))));
         Self {
             pages: PAGES.iter().map(|(path, template)| (*path, page(path, template))).collect(),
-            assets: assets().map(|(name, bytes)| (name, File::new(kind(name), Bytes::from_static(bytes)))).collect(),
+            assets: embedded.chain(own).collect(),
             version,
         }
     }
 
     /// The page at a path.
-    pub(super) fn page(&self, path: &str, language: Language) -> Option<&File> {
+    pub(crate) fn page(&self, path: &str, language: Language) -> Option<&File> {
         let (_, [english, chinese]) = self.pages.iter().find(|(known, _)| *known == path)?;
         Some(language.of([english, chinese]))
     }
 
     /// An asset by its name.
-    pub(super) fn asset(&self, name: &str) -> Option<&File> {
+    pub(crate) fn asset(&self, name: &str) -> Option<&File> {
         self.assets.iter().find(|(known, _)| *known == name).map(|(_, file)| file)
-    }
-}
-
-impl File {
-    fn new(kind: &'static str, plain: Bytes) -> Self {
-        let name = short(Sha256::digest(&plain));
-        let gzip = compress(&plain).filter(|packed| packed.len() < plain.len());
-        // Each encoding has a tag of its own, since caches store them separately.
-        let gzip = gzip.map(|body| EncodedFile { tag: tag(&format!("{name}-gzip")), body: body.into() });
-        Self { kind, plain: EncodedFile { tag: tag(&name), body: plain }, gzip }
     }
 }
 
@@ -93,23 +94,7 @@ fn version<'a>(assets: impl IntoIterator<Item = (&'a str, &'a [u8])>) -> String 
         all.update(Sha256::digest(name));
         all.update(Sha256::digest(bytes));
     }
-    short(all.finalize())
-}
-
-/// The first twelve digits of a digest.
-fn short(digest: impl AsRef<[u8]>) -> String {
-    let first = digest.as_ref().first_chunk().map_or(0, |first| u64::from_be_bytes(*first));
-    format!("{:012x}", first >> 16)
-}
-
-fn tag(name: &str) -> HeaderValue {
-    HeaderValue::try_from(format!("\"{name}\"")).unwrap_or(HeaderValue::from_static("\"\""))
-}
-
-fn compress(plain: &[u8]) -> Option<Vec<u8>> {
-    let mut packing = GzEncoder::new(Vec::new(), Compression::best());
-    packing.write_all(plain).ok()?;
-    packing.finish().ok()
+    short_digest(all.finalize())
 }
 
 #[cfg(test)]
@@ -121,11 +106,10 @@ mod tests {
     use flate2::read::GzDecoder;
 
     use super::*;
-    use crate::http::routes::routes;
 
     fn pages() -> impl Iterator<Item = (&'static str, Language, &'static str)> {
         let languages = [Language::En, Language::Zh];
-        let both = SITE
+        let both = PLAIN
             .pages
             .iter()
             .flat_map(move |(path, files)| languages.into_iter().zip(files).map(move |file| (*path, file)));
@@ -145,14 +129,15 @@ mod tests {
 
     #[test]
     fn pages_bring_their_script_and_style_from_here() {
-        let root = format!("/assets/{}/", SITE.version);
+        let root = format!("/assets/{}/", PLAIN.version);
         for (path, _, text) in pages() {
             for attribute in ["src=\"", "href=\""] {
                 for link in text.split(attribute).skip(1).filter_map(|rest| rest.split('"').next()) {
                     let link = link.split('#').next().unwrap();
-                    let ours = link.strip_prefix(&root).is_some_and(|name| SITE.asset(name).is_some());
+                    let ours = link.strip_prefix(&root).is_some_and(|name| PLAIN.asset(name).is_some());
                     let ours = ours || link.is_empty() || link.starts_with("data:image/");
-                    let ours = ours || routes().iter().any(|route| route.path == link);
+                    // The test of the routes knows whether there is such a path.
+                    let ours = ours || (link.starts_with('/') && !link.starts_with("//"));
                     assert!(ours, "{path}: {link}");
                 }
             }
@@ -162,7 +147,7 @@ mod tests {
 
     #[test]
     fn what_is_packed_is_what_is_plain() {
-        let files = SITE.pages.iter().flat_map(|(_, files)| files).chain(SITE.assets.iter().map(|(_, file)| file));
+        let files = PLAIN.pages.iter().flat_map(|(_, files)| files).chain(PLAIN.assets.iter().map(|(_, file)| file));
         for file in files {
             let gzip = file.gzip.as_ref().unwrap();
             let mut plain = Vec::new();
@@ -184,6 +169,6 @@ mod tests {
         ];
         assert!(versions.iter().all(|version| version.len() == 12));
         assert_eq!(HashSet::from(versions).len(), 4);
-        assert_eq!(version(assets()), SITE.version);
+        assert_eq!(version(assets()), PLAIN.version);
     }
 }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 macro_rules! pages {
     ($($path:literal => $name:literal),* $(,)?) => {
-        &[$(($path, include_str!(concat!("../../../../../web/", $name)))),*]
+        &[$(($path, include_str!(concat!("../../../../web/", $name)))),*]
     };
 }
 
@@ -21,7 +21,11 @@ pub(super) const PAGES: &[(&str, &str)] = pages! {
     "/scan/" => "scan.html",
     "/continue/" => "continue.html",
     "/api/docs" => "docs.html",
+    "/not-found/" => "not-found.html",
 };
+
+/// The page for addresses that do not exist. No route leads to it by this name.
+pub(crate) const NOT_FOUND_PAGE: &str = "/not-found/";
 
 static ASSETS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../web/assets");
 
@@ -49,6 +53,8 @@ pub(super) fn kind(name: &str) -> &'static str {
         Some((_, "js")) => "text/javascript; charset=utf-8",
         Some((_, "svg")) => "image/svg+xml",
         Some((_, "png")) => "image/png",
+        // Types for TypeScript, which browsers do not load.
+        Some((_, "ts")) => "text/plain; charset=utf-8",
         _ => OTHER_TYPE,
     }
 }

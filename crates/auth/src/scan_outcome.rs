@@ -1,0 +1,86 @@
+//! The outcome of a QR sign-in, for the phone that confirmed it.
+
+use std::time::Duration;
+
+use deskpass_core::{Digest, SignInStage};
+use tokio::time::timeout;
+
+use crate::{Auth, Error, Refusal};
+
+/// The progress of a sign-in, as the phone that scanned its code sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ScanOutcome {
+    /// The phone has not decided.
+    Undecided,
+    /// The phone confirmed, and the waiting browser has not collected the token.
+    Confirmed,
+    /// The waiting browser has collected the token.
+    SignedIn,
+}
+
+impl ScanOutcome {
+    fn of(stage: &SignInStage) -> Option<Self> {
+        match stage {
+            SignInStage::Scanned(_) => Some(Self::Undecided),
+            SignInStage::Confirmed { .. } | SignInStage::Ready { delivered_at: None, .. } => Some(Self::Confirmed),
+            SignInStage::Ready { delivered_at: Some(_), .. } => Some(Self::SignedIn),
+            SignInStage::Waiting | SignInStage::Over => None,
+        }
+    }
+}
+
+impl Auth {
+    /// The progress of the sign-in that a phone scanned. Only its secret gives access. Reading it changes nothing.
+    ///
+    /// # Errors
+    /// When the sign-in was cancelled or refused, or has expired, or the shared state fails.
+    pub async fn scan_outcome(&self, confirm: &str) -> Result<ScanOutcome, Error> {
+        let (ticket, _) = self.ticket_of_confirm(confirm).await?;
+        self.outcome_of(&ticket).await
+    }
+
+    /// The same, but waits up to `limit` while the waiting browser has not collected the token.
+    ///
+    /// # Errors
+    /// As [`Auth::scan_outcome`].
+    pub async fn await_scan_outcome(&self, confirm: &str, limit: Duration) -> Result<ScanOutcome, Error> {
+        let (ticket, _) = self.ticket_of_confirm(confirm).await?;
+        let changes = self.shared.sign_ins.watch(&ticket, self.clock.now()).await?.ok_or(Refusal::SignInOver)?;
+        let settled = async {
+            loop {
+                // Subscribes before it reads the state, so that no change is missed in between.
+                let next = changes.next();
+                match self.outcome_of(&ticket).await? {
+                    ScanOutcome::Confirmed => next.await,
+                    outcome => return Ok(outcome),
+                }
+            }
+        };
+        match timeout(limit, settled).await {
+            Ok(outcome) => outcome,
+            Err(_) => self.outcome_of(&ticket).await,
+        }
+    }
+
+    async fn outcome_of(&self, ticket: &Digest) -> Result<ScanOutcome, Error> {
+        let read = self.shared.sign_ins.read_with(ticket, self.clock.now(), |sign_in| ScanOutcome::of(&sign_in.stage));
+        Ok(read.await?.flatten().ok_or(Refusal::SignInOver)?)
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
+mod tests {
+    use deskpass_core::EarlyEnd;
+    use serde_json::json;
+
+    /// Nodes of another version share the records.
+    #[test]
+    fn an_end_is_known_by_its_name_also_to_nodes_that_know_fewer() {
+        for name in EarlyEnd::NAMES {
+            let end: EarlyEnd = serde_json::from_value(json!(name)).unwrap();
+            assert_eq!(serde_json::to_value(end).unwrap(), name);
+        }
+        assert_eq!(serde_json::from_value::<EarlyEnd>(json!("invented_later")).unwrap(), EarlyEnd::Refused);
+    }
+}

@@ -1,0 +1,31 @@
+//! `deskpass migrate`: migrates the data without starting the service.
+
+use clap::Args;
+use deskpass_store::newest_version;
+
+use super::{CliError, CommonArgs, output, require_database, runtime};
+use crate::App;
+
+/// Migrate the data to the current version.
+#[derive(Args, Debug)]
+pub(super) struct Migrate {
+    /// Create the embedded database where there is none. `deskpass serve` always does.
+    #[arg(long)]
+    create: bool,
+    #[command(flatten)]
+    common: CommonArgs,
+}
+
+impl Migrate {
+    pub(super) fn run(&self) -> Result<(), CliError> {
+        let (runtime, settings) = (runtime()?, self.common.settings()?);
+        if !self.create {
+            // A mistyped directory must not become a second, empty database.
+            require_database(&settings)
+                .map_err(|error| CliError { why: format!("{}; to create it: --create", error.why), ..error })?;
+        }
+        let app = runtime.block_on(App::open(settings))?;
+        runtime.block_on(app.require_encryption_key())?;
+        Ok(output::line(format_args!("{} is up to date (version {})", app.settings.data_location(), newest_version()))?)
+    }
+}

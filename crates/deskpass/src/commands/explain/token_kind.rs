@@ -1,0 +1,47 @@
+//! What each kind of token is for.
+
+use deskpass_core::SecretKindName;
+
+use crate::config::Language;
+
+/// The purpose of a kind of token.
+pub(crate) fn describe_token_kind(kind: SecretKindName, language: Language) -> &'static str {
+    language.of(match kind {
+        SecretKindName::Access => ["an access token, the token of a session", "访问令牌，即会话的令牌"],
+        SecretKindName::Half => [
+            "a half-authenticated token, which completes a sign-in with a one-time password within 10 minutes",
+            "半认证令牌，用于在 10 分钟内以一次性密码完成登录",
+        ],
+        SecretKindName::KnownBrowser => {
+            ["the cookie of a browser in which an agent has signed in before", "坐席曾登录过的浏览器的 Cookie"]
+        }
+        SecretKindName::Ticket => [
+            "a sign-in ticket, which collects the token of one sign-in within minutes",
+            "登录票据，用于在几分钟内领取一次登录的令牌",
+        ],
+        SecretKindName::ScanId => [
+            "a scan id, which a QR code contains to identify a sign-in to the phone",
+            "扫码编号，二维码中用来向手机标识一次登录",
+        ],
+        SecretKindName::Confirm => [
+            "a phone's secret, which confirms or cancels the sign-in that the phone scanned",
+            "手机端密钥，用于确认或取消手机所扫描的登录",
+        ],
+        SecretKindName::Browser => {
+            ["a browser's cookie, which ties tickets to that browser", "浏览器 Cookie，把票据绑定到该浏览器"]
+        }
+        SecretKindName::Flow => {
+            ["a browser's cookie, which proves that it started a sign-in", "浏览器 Cookie，证明登录由该浏览器发起"]
+        }
+        SecretKindName::Pending => {
+            ["a secret that completes a sign-in started in another browser", "用于完成在另一浏览器中发起的登录的密钥"]
+        }
+        SecretKindName::BindProof => [
+            "a bind ticket, which proves that the platform identified a user of a connected corporation",
+            "绑定票据，证明企业微信已识别某互联企业的用户",
+        ],
+        SecretKindName::ServiceKey => {
+            ["a service key, with which another service calls this one", "服务密钥，供其他服务调用本系统"]
+        }
+    })
+}
