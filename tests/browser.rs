@@ -118,7 +118,7 @@ async fn a_page_can_be_seen_without_its_scripts() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_came_over_the_wire_is_counted() {
     let (site, driver) = (site().await, Driver::shared());
-    let browser = driver.browser(Options::default()).await;
+    let browser = driver.browser(Options { record_transfers: true, ..Options::default() }).await;
     browser.goto(&format!("{site}/long")).await;
     browser.goto(&format!("{site}/moved")).await;
     let came = browser.transferred().await;

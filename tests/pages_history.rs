@@ -6,7 +6,11 @@ use crate::harness::{Browser, Device, Driver, Key, Network, Options, PASSWORD, T
 
 /// A browser in which a user is signed in.
 async fn signed_in(driver: &Driver, app: &TestApp, token: &str) -> Browser {
-    let browser = driver.browser(Options::default()).await;
+    signed_in_with(driver, Options::default(), app, token).await
+}
+
+async fn signed_in_with(driver: &Driver, options: Options<'_>, app: &TestApp, token: &str) -> Browser {
+    let browser = driver.browser(options).await;
     browser.goto(&format!("http://{}/version", app.address)).await;
     browser.script("sessionStorage.setItem('deskpass.token', arguments[0])", &[json!(token)]).await;
     browser
@@ -82,7 +86,8 @@ async fn nothing_comes_back_of_a_user_who_signed_out() {
     let app = TestApp::start().await;
     let token = app.client().await.sign_in("admin01").await;
     let driver = Driver::shared();
-    let browser = signed_in(&driver, &app, &token).await;
+    let options = Options { back_forward_cache: true, ..Options::default() };
+    let browser = signed_in_with(&driver, options, &app, &token).await;
     browser.goto(&format!("http://{}/itadmin/#/people", app.address)).await;
     browser.wait_for("[data-id='wwdeskpass/agent01']").await;
     browser.goto(&format!("http://{}/h5/", app.address)).await;

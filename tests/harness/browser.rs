@@ -21,6 +21,16 @@ use wire::{exchange, exchange_aside};
 /// The timeout for the conditions that a test waits for.
 const WAIT_TIMEOUT: Duration = Duration::from_secs(10);
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
+/// Resolves to whether a condition became true within a second.
+const WAIT_SCRIPT: &str = "return new Promise((resolve) => {
+    const end = performance.now() + 1000;
+    const look = () => {
+        let holds = false;
+        try { holds = Boolean(CONDITION); } catch { /* the page is not complete yet */ }
+        if (holds || performance.now() > end) resolve(holds); else setTimeout(look, 10);
+    };
+    look();
+})";
 /// The key under which the driver returns elements.
 const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
 
@@ -80,8 +90,8 @@ impl Browser {
 
     /// Clicks an element as a user does, once it is visible and enabled.
     pub(crate) async fn click(&self, css: &str) {
-        self.wait_for(css).await;
-        self.wait_until(&format!("!document.querySelector({})?.disabled", Value::from(css))).await;
+        let enabled = format!("!document.querySelector({})?.disabled", Value::from(css));
+        self.wait_until(&format!("{} && {enabled}", is_visible(css))).await;
         let element = self.element(css).await;
         self.post(&format!("/element/{element}/click"), json!({})).await;
     }
@@ -94,15 +104,13 @@ impl Browser {
 
     /// Waits until an element is visible.
     pub(crate) async fn wait_for(&self, css: &str) {
-        let css = Value::from(css);
-        // An element that has not faded in yet is not visible either.
-        let seen = format!("document.querySelector({css})?.checkVisibility({{ opacityProperty: true }})");
-        self.wait_until(&seen).await;
+        self.wait_until(&is_visible(css)).await;
     }
 
-    /// Waits until an expression in the page becomes true.
+    /// Waits until an expression in the page becomes true. The page itself looks again and again: a command for each look would
+    /// keep a processor busy.
     pub(crate) async fn wait_until(&self, condition: &str) {
-        let script = json!({ "script": format!("return Boolean({condition})"), "args": [] });
+        let script = json!({ "script": WAIT_SCRIPT.replace("CONDITION", condition), "args": [] });
         let deadline = Instant::now() + WAIT_TIMEOUT;
         while Instant::now() < deadline {
             // A page that is being replaced cannot respond; the next one will.
@@ -192,10 +200,16 @@ impl Browser {
             json!({ "origin": "*", "storageTypes": "local_storage,indexeddb,cache_storage,service_workers" }),
         )
         .await;
-        for which in ["browser", "performance"] {
-            self.log(which).await;
+        self.log("browser").await;
+        if self.session().records_transfers() {
+            self.log("performance").await;
         }
     }
+}
+
+/// An expression for whether an element is visible; one that has not faded in yet is not.
+fn is_visible(css: &str) -> String {
+    format!("document.querySelector({})?.checkVisibility({{ opacityProperty: true }})", Value::from(css))
 }
 
 impl Drop for Browser {
