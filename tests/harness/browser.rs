@@ -18,8 +18,8 @@ pub(crate) use network::Network;
 pub(crate) use picture::{full_picture, picture};
 use wire::{exchange, exchange_aside};
 
-/// The timeout for the conditions that a test waits for.
-const WAIT_TIMEOUT: Duration = Duration::from_secs(10);
+/// The limit of a wait: long, so that only a condition that never holds fails a test on a busy machine.
+const WAIT_TIMEOUT: Duration = Duration::from_secs(30);
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 /// Resolves to whether a condition became true within a second.
 const WAIT_SCRIPT: &str = "return new Promise((resolve) => {
