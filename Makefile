@@ -1,7 +1,7 @@
 # Every target has a help text: `make` or `make help` prints them.
 
 .DEFAULT_GOAL := help
-.PHONY: help run cluster test tested tools clippy doc pictures torture lint bench
+.PHONY: help run cluster test tested tools clippy doc pictures torture lint bench dist
 
 help: ## Print this help
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -56,5 +56,8 @@ lint: clippy doc ## Check format, lints, documentation and dependencies
 
 bench: ## Measure speed and memory beside the least that could do the same; writes bench/RESULTS.md; installs PostgreSQL and Redis when missing
 	./tools/services
-	cargo build --release -p deskpass -p deskpass-bench
-	./target/release/deskpass-bench
+	cargo build --profile dist -p deskpass -p deskpass-bench
+	$(or $(CARGO_TARGET_DIR),target)/dist/deskpass-bench
+
+dist: ## Build what is released into dist/: Debian package, tarball, OCI image, symbols, SBOM and checksums (needs dpkg-deb and Python 3)
+	./tools/dist
