@@ -29,7 +29,7 @@ fn git_state() -> Vec<PathBuf> {
 fn commit() -> String {
     #[expect(clippy::disallowed_methods, reason = "a build without a repository hands the commit in this way")]
     let given = std::env::var("DESKPASS_COMMIT").ok().filter(|commit| is_commit(commit));
-    let short = given.map(|commit| commit.chars().take(12).collect());
+    let short = given.map(|commit| commit.chars().take(12).collect::<String>());
     short.or_else(|| git(&["rev-parse", "--short=12", "HEAD"])).unwrap_or_else(|| "unknown".into())
 }
 
