@@ -81,7 +81,8 @@ impl Server {
         let Self { app, listener, command_socket, .. } = self;
         let mode = if app.settings.development.enabled { "development" } else { "production" };
         let (address, data) = (app.settings.listen, app.settings.data.display());
-        tracing::info!(version = env!("CARGO_PKG_VERSION"), commit = env!("BUILD_COMMIT"), mode, %address, %data, "started");
+        let (version, commit) = (env!("CARGO_PKG_VERSION"), env!("BUILD_COMMIT"));
+        tracing::info!(version, commit, mode, %address, %data, "started");
         for warning in app.settings.warnings() {
             tracing::warn!("{warning}");
         }
