@@ -1,7 +1,7 @@
 # Every target has a help text: `make` or `make help` prints them.
 
 .DEFAULT_GOAL := help
-.PHONY: help run cluster test tested tools clippy doc pictures torture lint bench
+.PHONY: help run cluster test tested tools clippy doc pictures torture lint bench dist
 
 help: ## Print this help
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -17,7 +17,7 @@ memory := $(shell df -k --output=avail /dev/shm 2>/dev/null | awk 'NR == 2 && $$
 # More tests at once than processors, since tests also wait; many more would run into the timeouts of the services.
 threads := $(shell echo $$(($$(nproc 2>/dev/null || echo 2) * 3 / 2)))
 
-test: ## Run every test, and check format, lints and documentation; needs a Rust toolchain and a C compiler, and installs Chromium, PostgreSQL, Redis, two proxies, oathtool, schemathesis, an OpenAPI validator, a client generator and axe-core when they are missing
+test: ## Run every test, and check format, lints and documentation; needs a Rust toolchain and a C compiler, and installs Chromium, PostgreSQL, Redis, two proxies, oathtool, systemd, schemathesis, an OpenAPI validator, a client generator and axe-core when they are missing
 	cargo fmt --all --check
 	$(MAKE) --no-print-directory -j2 tested tools
 	TMPDIR=$(or $(memory),$(TMPDIR),/tmp) RUST_TEST_THREADS=$(or $(RUST_TEST_THREADS),$(threads)) cargo test --workspace
@@ -56,5 +56,8 @@ lint: clippy doc ## Check format, lints, documentation and dependencies
 
 bench: ## Measure speed and memory beside the least that could do the same; writes bench/RESULTS.md; installs PostgreSQL and Redis when missing
 	./tools/services
-	cargo build --release -p deskpass -p deskpass-bench
-	./target/release/deskpass-bench
+	cargo build --profile dist -p deskpass -p deskpass-bench
+	$(or $(CARGO_TARGET_DIR),target)/dist/deskpass-bench
+
+dist: ## Build what is released into dist/: Debian package, tarball, OCI image, symbols, SBOM and checksums (needs dpkg-deb and Python 3)
+	./tools/dist

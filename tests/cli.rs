@@ -52,13 +52,16 @@ fn every_command_has_help_with_an_example() {
         &["explain", "token"],
         &["doctor"],
         &["simulate"],
+        &["ready"],
+        &["completions"],
+        &["man"],
     ];
     for command in commands {
         let (success, text) = run(directory.path(), &[*command, &["--help"]].concat());
         assert!(success && text.contains("Example") && text.contains("deskpass"), "{command:?}\n{text}");
     }
     let (success, text) = run(directory.path(), &["--version"]);
-    assert!(success && text.starts_with("deskpass 0."), "{text}");
+    assert!(success && text.starts_with(concat!("deskpass ", env!("CARGO_PKG_VERSION"), " (commit ")), "{text}");
 }
 
 #[test]

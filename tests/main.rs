@@ -60,6 +60,7 @@ mod openapi_client;
 mod otp_cluster;
 mod outages;
 mod own_pages;
+mod packages;
 mod pages;
 mod pages_admin;
 mod pages_history;

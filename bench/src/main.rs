@@ -44,7 +44,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
     max_term_width = 100
 )]
 #[command(
-    after_help = "Example: see that everything works, in two minutes\n  cargo build --release -p deskpass -p deskpass-bench\n  ./target/release/deskpass-bench --quick"
+    after_help = "Example: see that everything works, in two minutes\n  cargo build --profile dist -p deskpass -p deskpass-bench\n  ./target/dist/deskpass-bench --quick"
 )]
 struct Cli {
     /// Use few rounds and few sessions, as a smoke test; leaves bench/RESULTS.md unchanged.
@@ -89,7 +89,7 @@ fn main() -> ExitCode {
 
 fn bench(quick: bool, groups: &[Group]) -> Result<(), BenchError> {
     if cfg!(debug_assertions) && !quick {
-        return Err("a debug build measures nothing worth keeping; run it with --release, or with --quick".into());
+        return Err("a debug build measures nothing worth keeping; run it with `make bench`, or with --quick".into());
     }
     let plan = if quick { Plan::quick() } else { Plan::full() };
     // One thread: the generator shares the machine with the measured servers and must use little of it.

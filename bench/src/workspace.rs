@@ -26,7 +26,7 @@ impl Workspace {
         let deskpass = bench.with_file_name("deskpass");
         if !deskpass.is_file() {
             let missing = deskpass.display();
-            return Err(format!("there is no {missing}; build it first: cargo build --release -p deskpass").into());
+            return Err(format!("there is no {missing}; build it first: cargo build --profile dist -p deskpass").into());
         }
         let target = bench.parent().and_then(Path::parent).ok_or("the benchmark is not in a target directory")?;
         // PostgreSQL may run as another user, who must be able to reach its own directory.

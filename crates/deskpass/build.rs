@@ -1,22 +1,47 @@
-//! Notes which commit is built, and when, for `/version`.
+//! Notes which commit is built, and when, for `/version` and `--version`.
 
+use std::path::PathBuf;
 use std::process::Command;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 fn main() {
-    println!("cargo::rerun-if-changed=../../.git/HEAD");
-    println!("cargo::rerun-if-changed=../../.git/refs/heads");
+    // Cargo runs this again at every build if a path does not exist, as in a tarball or a worktree of git, and then compiles
+    // and links everything again: only existing paths are named.
+    for path in git_state().into_iter().filter(|path| path.exists()) {
+        println!("cargo::rerun-if-changed={}", path.display());
+    }
     // The compiler knows the embedded files, but not that one was added.
     println!("cargo::rerun-if-changed=../../web/assets");
     println!("cargo::rerun-if-env-changed=SOURCE_DATE_EPOCH");
-    println!("cargo::rustc-env=BUILD_COMMIT={}", commit().unwrap_or_else(|| "unknown".into()));
+    println!("cargo::rerun-if-env-changed=DESKPASS_COMMIT");
+    println!("cargo::rustc-env=BUILD_COMMIT={}", commit());
     println!("cargo::rustc-env=BUILD_TIME={}", built_at());
 }
 
-fn commit() -> Option<String> {
-    let output = Command::new("git").args(["rev-parse", "--short=12", "HEAD"]).output().ok()?;
+/// The files that change when another commit is checked out: `HEAD` and the log of its changes, or without that log the branch.
+fn git_state() -> Vec<PathBuf> {
+    let branch = git(&["symbolic-ref", "--quiet", "HEAD"]);
+    let names = ["HEAD", "logs/HEAD", "packed-refs"].into_iter().chain(branch.as_deref());
+    names.filter_map(|name| git(&["rev-parse", "--git-path", name])).map(PathBuf::from).collect()
+}
+
+/// The commit: given, where a tarball is built, or else asked of git. Without both the build still works.
+fn commit() -> String {
+    #[expect(clippy::disallowed_methods, reason = "a build without a repository hands the commit in this way")]
+    let given = std::env::var("DESKPASS_COMMIT").ok().filter(|commit| is_commit(commit));
+    let short = given.map(|commit| commit.chars().take(12).collect::<String>());
+    short.or_else(|| git(&["rev-parse", "--short=12", "HEAD"])).unwrap_or_else(|| "unknown".into())
+}
+
+fn is_commit(text: &str) -> bool {
+    text.len() >= 7 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+/// The output of git, or nothing if there is no git or no repository.
+fn git(arguments: &[&str]) -> Option<String> {
+    let output = Command::new("git").args(arguments).output().ok()?;
     let text = String::from_utf8(output.stdout).ok()?;
-    output.status.success().then(|| text.trim().to_owned())
+    output.status.success().then(|| text.trim().to_owned()).filter(|text| !text.is_empty())
 }
 
 fn built_at() -> String {

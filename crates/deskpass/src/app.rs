@@ -130,6 +130,9 @@ pub enum StartError {
     /// The system does not start more threads.
     #[error("cannot start the threads that hash passwords: {0}; raise the limit of threads for this user")]
     Threads(std::io::Error),
+    /// The listening socket of the service manager cannot be used.
+    #[error("cannot use the socket that the service manager passed: {0}")]
+    PassedSocket(std::io::Error),
     /// The address cannot be bound.
     #[error("cannot listen on {address}: {source}; choose another address with --listen")]
     Listen {

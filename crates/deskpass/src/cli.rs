@@ -3,6 +3,7 @@
 mod agent;
 mod audit;
 mod clock;
+mod completions;
 mod config;
 mod copy;
 mod core_dumps;
@@ -12,8 +13,10 @@ mod explain;
 mod ip_rule;
 mod language;
 mod link;
+mod man;
 mod migrate;
 mod output;
+mod ready;
 mod serve;
 mod service_key;
 mod simulate;
@@ -32,7 +35,7 @@ use crate::{App, StartError};
 
 /// Sign-in service for an IT help desk.
 #[derive(Debug, Parser)]
-#[command(version, arg_required_else_help = true, max_term_width = 100)]
+#[command(version = crate::VERSION, arg_required_else_help = true, max_term_width = 100)]
 #[command(
     after_help = "Examples:\n  deskpass serve --dev    try it with seeded users and embedded data\n  deskpass doctor         find out why users cannot sign in"
 )]
@@ -113,6 +116,20 @@ enum Command {
         after_help = "Example: a platform for a service in production mode at desk.example.com\n  deskpass simulate --listen 127.0.0.1:8090 --domain desk.example.com"
     )]
     Simulate(simulate::Simulate),
+    /// Ask the running service whether it is ready, and exit with 0 if it is. For health checks.
+    #[command(
+        after_help = "Examples:\n  deskpass ready --config /etc/deskpass/deskpass.toml\n  deskpass ready --url http://10.0.0.11:8080"
+    )]
+    Ready(ready::Ready),
+    /// Print completions for a shell.
+    #[command(
+        hide = true,
+        after_help = "Example:\n  deskpass completions bash > ~/.local/share/bash-completion/completions/deskpass"
+    )]
+    Completions(completions::Completions),
+    /// Write manual pages of all commands.
+    #[command(hide = true, after_help = "Example:\n  deskpass man ~/.local/share/man/man1")]
+    Man(man::Man),
 }
 
 /// Options of most commands.
@@ -177,6 +194,9 @@ impl Cli {
             Command::Config(command) => command.run(),
             Command::Doctor(doctor) => doctor.run(),
             Command::Simulate(simulate) => simulate.run(),
+            Command::Ready(ready) => ready.run(),
+            Command::Completions(completions) => completions.run(),
+            Command::Man(man) => man.run(),
         };
         match done {
             Ok(()) => ExitCode::SUCCESS,

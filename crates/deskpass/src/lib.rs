@@ -10,6 +10,7 @@ pub mod http;
 mod log_export;
 mod secret_files;
 pub mod server;
+pub mod service_manager;
 mod site;
 mod static_file;
 mod telemetry;
@@ -17,3 +18,7 @@ mod timestamp;
 mod untrusted_proxies;
 
 pub use app::{App, StartError};
+
+/// The version, the commit and the time of the build, as `deskpass --version` prints them.
+pub const VERSION: &str =
+    concat!(env!("CARGO_PKG_VERSION"), " (commit ", env!("BUILD_COMMIT"), ", ", env!("BUILD_TIME"), ")");

@@ -40,7 +40,7 @@ use crate::app::own_pages;
 use crate::config::Settings;
 use crate::http::{Dispatcher, PendingUpgrade, ReserveConnection};
 use crate::secret_files::exposed_files;
-use crate::{App, StartError};
+use crate::{App, StartError, service_manager};
 use activity::ConnectionActivity;
 use checked_reader::{CheckedReader, RequestTracker};
 use connections::{ConnectionGuard, Connections};
@@ -81,7 +81,8 @@ impl Server {
         let Self { app, listener, command_socket, .. } = self;
         let mode = if app.settings.development.enabled { "development" } else { "production" };
         let (address, data) = (app.settings.listen, app.settings.data.display());
-        tracing::info!(version = env!("CARGO_PKG_VERSION"), mode, %address, %data, "started");
+        let (version, commit) = (env!("CARGO_PKG_VERSION"), env!("BUILD_COMMIT"));
+        tracing::info!(version, commit, mode, %address, %data, "started");
         for warning in app.settings.warnings() {
             tracing::warn!("{warning}");
         }
@@ -110,6 +111,7 @@ impl Server {
                 () = stop => {
                     tracing::info!("shutting down: no longer ready");
                     app.start_draining();
+                    service_manager::stopping();
                     // Still accepts: a load balancer that has not noticed yet must not see a refused connection.
                     let _ = timeout(settings.settle, &mut accepting).await;
                 }

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 use std::io::Write as _;
+use std::net::TcpListener;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::signal::unix::{SignalKind, signal};
@@ -9,16 +10,17 @@ use tokio::signal::unix::{SignalKind, signal};
 use super::{CliError, ServeArgs};
 use crate::config::Settings;
 use crate::server::{Server, listen};
-use crate::{App, telemetry};
+use crate::{App, service_manager, telemetry};
 use deskpass_auth::DEV_USERS;
 
 /// Runs the service until it is asked to stop.
 pub(super) fn run(serving: &ServeArgs) -> Result<(), CliError> {
+    let passed = service_manager::take_listener()?;
     let mut settings = serving.settings()?;
     let _logging = telemetry::start_logging(&settings.log);
     allow_connections(&mut settings);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    runtime.block_on(serve(settings))
+    runtime.block_on(serve(settings, passed))
 }
 
 /// Open files reserved for the service itself: database, Redis, platform, its files, and connections for health checks.
@@ -45,10 +47,13 @@ fn allow_connections(settings: &mut Settings) {
     }
 }
 
-async fn serve(settings: Settings) -> Result<(), CliError> {
+async fn serve(settings: Settings, passed: Option<TcpListener>) -> Result<(), CliError> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
-    let (settings, listener) = listen(settings).await?;
+    let (settings, listener) = match passed {
+        Some(passed) => service_manager::adopt(settings, passed)?,
+        None => listen(settings).await?,
+    };
     let app = App::open(settings.clone()).await?;
     app.require_encryption_key().await?;
     let server = Server::new(app, listener);
@@ -58,6 +63,8 @@ async fn serve(settings: Settings) -> Result<(), CliError> {
     }
     // The parent process may have closed the pipe; the service runs anyway.
     let _ = std::io::stdout().write_all(message.as_bytes());
+    service_manager::ready();
+    service_manager::start_watchdog();
     let stop_signal = async move {
         tokio::select! {
             _ = terminate.recv() => {}
