@@ -7,18 +7,21 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::{CliError, ServeArgs};
-use crate::config::Settings;
-use crate::server::{Server, listen};
+use crate::config::{self, Settings};
+use crate::server::{Server, SettingsSource, listen};
+use crate::telemetry::Logging;
 use crate::{App, telemetry};
 use deskpass_auth::DEV_USERS;
 
 /// Runs the service until it is asked to stop.
 pub(super) fn run(serving: &ServeArgs) -> Result<(), CliError> {
-    let mut settings = serving.settings()?;
-    let _logging = telemetry::start_logging(&settings.log);
-    allow_connections(&mut settings);
+    let settings = serving.settings()?;
+    let Logging { guard: _guard, set_level: set_log_level } = telemetry::start_logging(&settings.log);
+    let arguments = serving.clone();
+    let read = Box::new(move || arguments.with_sources(config::load));
+    let source = SettingsSource { settings, read, adapt: allow_connections, set_log_level };
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    runtime.block_on(serve(settings))
+    runtime.block_on(serve(source))
 }
 
 /// Open files reserved for the service itself: database, Redis, platform, its files, and connections for health checks.
@@ -45,14 +48,26 @@ fn allow_connections(settings: &mut Settings) {
     }
 }
 
-async fn serve(settings: Settings) -> Result<(), CliError> {
+async fn serve(source: SettingsSource) -> Result<(), CliError> {
+    let mut settings = source.settings.clone();
+    allow_connections(&mut settings);
+    // From now on this signal does not end the process. One that arrives during the start causes a reload after it.
+    let mut hangup = signal(SignalKind::hangup())?;
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
     let (settings, listener) = listen(settings).await?;
     let app = App::open(settings.clone()).await?;
     app.require_encryption_key().await?;
-    let server = Server::new(app, listener);
-    let mut message = format!("deskpass is ready at http://{}\n", settings.listen);
+    let server = Server::reloadable(app, listener, source);
+    let reloader = server.reloader();
+    tokio::spawn(async move {
+        while hangup.recv().await.is_some() {
+            // The result is logged.
+            let _ = reloader.reload().await;
+        }
+    });
+    let scheme = if settings.server.tls_certificate.is_some() { "https" } else { "http" };
+    let mut message = format!("deskpass is ready at {scheme}://{}\n", settings.listen);
     if settings.development.enabled {
         message += &next_steps(&settings);
     }
