@@ -16,8 +16,14 @@ use serde_json::{Value, json};
 use crate::harness::{Browser, Device, Driver, Options, TestApp, settings};
 
 /// A phone whose user reads Chinese.
-const CHINESE_PHONE: Options<'_> =
-    Options { phone: true, language: "zh-CN", dark: true, user_agent: None, resolver_rules: None };
+const CHINESE_PHONE: Options<'_> = Options {
+    phone: true,
+    language: "zh-CN",
+    dark: true,
+    user_agent: None,
+    resolver_rules: None,
+    any_certificate: false,
+};
 
 /// The number of rows that a list shows.
 const ROWS: &str = "document.querySelectorAll('.listing tbody tr:not(.below)').length";

@@ -85,11 +85,20 @@ pub(crate) struct Options<'a> {
     pub(crate) user_agent: Option<&'a str>,
     /// The names that resolve differently, in the format of `--host-resolver-rules`.
     pub(crate) resolver_rules: Option<&'a str>,
+    /// Whether certificates of unknown authorities are accepted.
+    pub(crate) any_certificate: bool,
 }
 
 impl Default for Options<'_> {
     fn default() -> Self {
-        Self { phone: false, language: "en", dark: false, user_agent: None, resolver_rules: None }
+        Self {
+            phone: false,
+            language: "en",
+            dark: false,
+            user_agent: None,
+            resolver_rules: None,
+            any_certificate: false,
+        }
     }
 }
 
@@ -113,7 +122,10 @@ impl Options<'_> {
             chrome["mobileEmulation"] = json!({ "deviceMetrics": metrics, "userAgent": name });
         }
         let logs = json!({ "browser": "ALL", "performance": "ALL" });
-        let always = json!({ "goog:chromeOptions": chrome, "goog:loggingPrefs": logs });
+        let mut always = json!({ "goog:chromeOptions": chrome, "goog:loggingPrefs": logs });
+        if self.any_certificate {
+            always["acceptInsecureCerts"] = json!(true);
+        }
         json!({ "capabilities": { "alwaysMatch": always } })
     }
 }
