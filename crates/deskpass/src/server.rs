@@ -17,6 +17,7 @@ mod timeouts;
 mod tls_handshake;
 mod tracked_body;
 mod upgrade_slot;
+mod warnings;
 
 use std::convert::Infallible;
 use std::net::{IpAddr, SocketAddr};
@@ -39,10 +40,8 @@ use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
 use crate::app::current::CurrentApp;
-use crate::app::own_pages;
 use crate::config::Settings;
 use crate::http::{Dispatcher, PendingUpgrade, ReserveConnection};
-use crate::secret_files::exposed_files;
 use crate::{App, StartError};
 use activity::ConnectionActivity;
 use checked_reader::{CheckedReader, RequestTracker};
@@ -54,6 +53,7 @@ use statistics::StatisticsWriter;
 use timeouts::{ConnectionTimeouts, TimeoutStream};
 use tracked_body::TrackedBody;
 use upgrade_slot::UpgradeSlot;
+use warnings::log_warnings;
 
 /// A service with its listener.
 #[derive(Debug)]
@@ -139,19 +139,6 @@ impl Server {
             tracing::warn!("the last summary of anonymous refusals was not written before shutdown");
         }
         tracing::info!("stopped");
-    }
-}
-
-/// Logs what is weaker than necessary.
-fn log_warnings(app: &App) {
-    for warning in app.settings.warnings() {
-        tracing::warn!("{warning}");
-    }
-    for file in exposed_files(&app.settings.secret_files) {
-        tracing::warn!("{}", file.warning());
-    }
-    if let Some(warning) = own_pages::warning(&app.settings) {
-        tracing::warn!("{warning}");
     }
 }
 

@@ -1,14 +1,14 @@
 //! `deskpass serve`: runs the service.
 
 use std::fmt::Write as _;
-use std::io::Write as _;
+use std::io::{IsTerminal as _, Write as _};
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::{CliError, ServeArgs};
 use crate::config::{self, Settings};
-use crate::server::{Server, SettingsSource, listen};
+use crate::server::{Reloader, Server, SettingsSource, listen};
 use crate::telemetry::Logging;
 use crate::{App, telemetry};
 use deskpass_auth::DEV_USERS;
@@ -51,21 +51,19 @@ fn allow_connections(settings: &mut Settings) {
 async fn serve(source: SettingsSource) -> Result<(), CliError> {
     let mut settings = source.settings.clone();
     allow_connections(&mut settings);
-    // From now on this signal does not end the process. One that arrives during the start causes a reload after it.
-    let mut hangup = signal(SignalKind::hangup())?;
+    // From now on SIGHUP does not end the process; one that arrives during the start causes a reload after it. In a terminal the
+    // signal means that the terminal is gone, and the service ends with it.
+    let is_daemon = !std::io::stderr().is_terminal();
+    let hangup = is_daemon.then(|| signal(SignalKind::hangup())).transpose()?;
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
     let (settings, listener) = listen(settings).await?;
     let app = App::open(settings.clone()).await?;
     app.require_encryption_key().await?;
     let server = Server::reloadable(app, listener, source);
-    let reloader = server.reloader();
-    tokio::spawn(async move {
-        while hangup.recv().await.is_some() {
-            // The result is logged.
-            let _ = reloader.reload().await;
-        }
-    });
+    if let Some(hangup) = hangup {
+        tokio::spawn(reload_on(hangup, server.reloader()));
+    }
     let scheme = if settings.server.tls_certificate.is_some() { "https" } else { "http" };
     let mut message = format!("deskpass is ready at {scheme}://{}\n", settings.listen);
     if settings.development.enabled {
@@ -89,6 +87,13 @@ async fn serve(source: SettingsSource) -> Result<(), CliError> {
     };
     server.run(stop_signal).await;
     Ok(())
+}
+
+/// Reloads the settings whenever the signal arrives. The result is logged.
+async fn reload_on(mut signal: Signal, reloader: Reloader) {
+    while signal.recv().await.is_some() {
+        let _ = reloader.reload().await;
+    }
 }
 
 fn next_steps(settings: &Settings) -> String {

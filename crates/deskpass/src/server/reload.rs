@@ -6,6 +6,7 @@ use deskpass_core::opaque_debug;
 use tokio::sync::watch;
 use tokio::task::spawn_blocking;
 
+use super::warnings::log_warnings;
 use crate::app::current::CurrentApp;
 use crate::config::{ConfigError, LogLevel, Settings, SettingsDiff};
 use crate::{App, StartError};
@@ -79,7 +80,7 @@ impl Reloader {
             Ok(diff) => {
                 let (reloaded, need_restart) = (diff.reloaded.join(", "), diff.need_restart.join(", "));
                 tracing::info!(reloaded, need_restart, "settings reloaded");
-                super::log_warnings(&app);
+                log_warnings(&app);
             }
             Err(error) => {
                 let problems = error.to_string().replace('\n', "; ");
