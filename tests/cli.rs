@@ -21,6 +21,7 @@ fn every_command_has_help_with_an_example() {
     let commands: &[&[&str]] = &[
         &[],
         &["serve"],
+        &["reload"],
         &["migrate"],
         &["copy"],
         &["employee", "add"],

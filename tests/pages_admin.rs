@@ -24,6 +24,7 @@ const CHINESE_PHONE: Options<'_> = Options {
     resolver_rules: None,
     record_transfers: false,
     back_forward_cache: false,
+    any_certificate: false,
 };
 
 /// The number of rows that a list shows.

@@ -7,7 +7,7 @@ use std::process::{Child, Command, Output, Stdio};
 use super::ClusterStore;
 
 /// The beginning of the line that a service prints when it is ready.
-const READY: &str = "deskpass is ready at http://";
+const READY: &str = "deskpass is ready at ";
 
 /// The program under test, as a command.
 pub(crate) fn binary() -> Command {
@@ -89,7 +89,8 @@ impl Process {
         let mut stdout = BufReader::new(child.stdout.take().unwrap());
         let mut line = String::new();
         stdout.read_line(&mut line).unwrap();
-        let Some(address) = line.trim().strip_prefix(READY) else {
+        let url = line.trim().strip_prefix(READY).and_then(|url| url.split_once("://"));
+        let Some((_, address)) = url else {
             let mut why = String::new();
             child.stderr.take().unwrap().read_to_string(&mut why).unwrap();
             panic!("no ready line, but {line:?} and {why}");
@@ -116,6 +117,11 @@ impl Process {
 
     pub(crate) fn resume(&self) {
         self.signal("CONT");
+    }
+
+    /// Sends SIGHUP: the service reads its settings again.
+    pub(crate) fn hang_up(&self) {
+        self.signal("HUP");
     }
 
     fn signal(&self, name: &str) {

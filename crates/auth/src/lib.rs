@@ -70,8 +70,8 @@ pub use sign_in::{DefaultRoleGrant, SignedIn};
 pub use socket::{CloseReason, Delivery, LiveSockets, Socket, SocketEvent};
 pub use token_error::TokenError;
 
-/// The service that runs every flow, with everything the flows need.
-#[derive(Debug)]
+/// The service that runs every flow, with everything the flows need. Clones share all state.
+#[derive(Clone, Debug)]
 pub struct Auth {
     /// The database.
     pub store: Store,
@@ -84,13 +84,13 @@ pub struct Auth {
     /// The source of randomness for secrets.
     pub entropy: Entropy,
     /// The keys that protect agents' secrets.
-    pub credential_vault: CredentialVault,
+    pub credential_vault: Arc<CredentialVault>,
     /// The key that chains the rows of the login log.
     pub chain_key: ChainKey,
     /// Counters of refusals that name no employee.
-    pub anonymous_refusals: AnonymousRefusals,
+    pub anonymous_refusals: Arc<AnonymousRefusals>,
     /// Fires when a notice is due.
-    pub notices_due: Notify,
+    pub notices_due: Arc<Notify>,
     /// The sockets that are connected to this node.
     pub sockets: Arc<LiveSockets>,
     /// The settings of this deployment.

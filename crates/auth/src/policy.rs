@@ -1,4 +1,4 @@
-//! The policy of a deployment, fixed at start.
+//! The policy of a deployment. A reload of the settings makes a new one; a flow keeps that with which it began.
 
 use std::time::Duration;
 

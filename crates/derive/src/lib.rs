@@ -36,7 +36,9 @@ pub fn derive_from_fields(input: TokenStream) -> TokenStream {
 /// - `default`: the default in both profiles; or `development` and `production`: one default each;
 /// - `required`: production has no default and refuses to start without a value;
 /// - `example`: the value in the example file, for a setting that has no default in production and is no secret;
-/// - `min` and `max`: the range of a number, a duration or a size.
+/// - `min` and `max`: the range of a number, a duration or a size;
+/// - `restart`: a change takes effect at the next start; every other setting also changes with a reload;
+/// - `name`: the key within the section, if it is not the name of the field, such as `tls.key`.
 ///
 /// A setting that some profile leaves unset is an `Option`. A field with `#[computed(…)]` is no setting: it has the value in
 /// parentheses until it is computed from the settings.

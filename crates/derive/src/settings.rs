@@ -7,8 +7,8 @@ use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 use syn::meta::ParseNestedMeta;
 use syn::{
-    Attribute, Data, DataStruct, DeriveInput, Error, Expr, ExprLit, Field, GenericArgument, Ident, Lit, PathArguments,
-    Result, Type,
+    Attribute, Data, DataStruct, DeriveInput, Error, Expr, ExprLit, Field, GenericArgument, Ident, Lit, LitStr,
+    PathArguments, Result, Type,
 };
 
 use crate::doc::doc_lines;
@@ -39,6 +39,8 @@ struct Setting<'a> {
     /// The type of its values: that of the field, without the `Option` of a setting that may be unset.
     value_type: &'a Type,
     may_be_unset: bool,
+    /// Whether a change needs a restart.
+    restart: bool,
     /// The `SettingKey`.
     key: TokenStream,
 }
@@ -70,6 +72,7 @@ impl<'a> Declared<'a> {
         let computed = self.computed.iter().map(|(name, _)| name);
         let initial_values = self.computed.iter().map(|(_, value)| value);
         let documentation = format!("The settings of [`{owner}`] with their origins.");
+        let reload = self.reload();
         quote! {
             #[doc = #documentation]
             #[derive(Clone, Debug)]
@@ -109,8 +112,33 @@ impl<'a> Declared<'a> {
                             #(#computed: #initial_values,)*
                         })
                     }
+
+                    #reload
                 }
             };
+        }
+    }
+
+    /// The functions that compare and merge the settings of a reload. Computed fields have no part in it.
+    fn reload(&self) -> TokenStream {
+        let names: Vec<_> = self.settings.iter().map(|setting| setting.name).collect();
+        let fixed = self.settings.iter().filter(|setting| setting.restart).map(|setting| setting.name);
+        let sections: Vec<_> = self.sections.iter().map(|(name, _)| name).collect();
+        quote! {
+            fn changed_keys(&self, other: &Self, found: &mut Vec<&'static SettingKey>) {
+                let [#(#names),*] = &KEYS;
+                #(if self.#names != other.#names {
+                    found.push(#names);
+                })*
+                #(Section::changed_keys(&self.#sections, &other.#sections, found);)*
+            }
+
+            fn keep_fixed(&mut self, running: &Self) {
+                // Not every section has a setting that needs a restart.
+                let _ = running;
+                #(self.#fixed.clone_from(&running.#fixed);)*
+                #(Section::keep_fixed(&mut self.#sections, &running.#sections);)*
+            }
         }
     }
 }
@@ -126,8 +154,9 @@ impl<'a> Setting<'a> {
                 return Err(Error::new_spanned(&field.ty, "a setting that may be unset is an Option"));
             }
         };
-        let key = spec.key(&format!("{prefix}{name}"), &doc_lines(&field.attrs).join("\n"), value_type);
-        Ok(Self { name, value_type, may_be_unset, key })
+        let written = spec.name.clone().unwrap_or_else(|| name.to_string());
+        let key = spec.key(&format!("{prefix}{written}"), &doc_lines(&field.attrs).join("\n"), value_type);
+        Ok(Self { name, value_type, may_be_unset, restart: spec.restart, key })
     }
 
     fn value(&self) -> TokenStream {
@@ -140,9 +169,12 @@ impl<'a> Setting<'a> {
 /// The arguments of `#[setting(…)]`.
 #[derive(Default)]
 struct Spec {
+    /// The name of the key, if it is not that of the field.
+    name: Option<String>,
     development: Option<TokenStream>,
     production: Option<TokenStream>,
     required: bool,
+    restart: bool,
     example: Option<TokenStream>,
     min: Option<TokenStream>,
     max: Option<TokenStream>,
@@ -157,9 +189,20 @@ impl Spec {
 
     fn add(&mut self, meta: &ParseNestedMeta<'_>) -> Result<()> {
         let name = meta.path.require_ident()?.to_string();
-        if name == "required" {
-            self.required = true;
-            return Ok(());
+        match name.as_str() {
+            "required" => {
+                self.required = true;
+                return Ok(());
+            }
+            "restart" => {
+                self.restart = true;
+                return Ok(());
+            }
+            "name" => {
+                self.name = Some(meta.value()?.parse::<LitStr>()?.value());
+                return Ok(());
+            }
+            _ => {}
         }
         let text = Some(text(&meta.value()?.parse()?)?);
         match name.as_str() {
@@ -185,7 +228,7 @@ impl Spec {
         let (development, production) = (optional(&self.development), optional(&self.production));
         let or_empty = |text: &Option<TokenStream>| text.clone().unwrap_or_else(|| quote!(""));
         let (example, min, max) = (or_empty(&self.example), or_empty(&self.min), or_empty(&self.max));
-        let required = self.required;
+        let (required, restart) = (self.required, self.restart);
         quote! {
             SettingKey {
                 declaration: Declaration {
@@ -194,6 +237,7 @@ impl Spec {
                     development: #development,
                     production: #production,
                     required: #required,
+                    restart: #restart,
                     example: #example,
                     min: #min,
                     max: #max,

@@ -1,10 +1,13 @@
 //! The service that the HTTP layer uses: the flows of `auth`, and the settings and state of this deployment.
 
 pub(crate) mod clock;
+pub(crate) mod current;
 pub(crate) mod metrics;
 pub(crate) mod own_pages;
 pub(crate) mod platform;
 pub(crate) mod readiness;
+mod reload;
+pub(crate) mod reload_status;
 pub(crate) mod reply_backend;
 pub(crate) mod storage;
 mod token_cache;
@@ -26,11 +29,15 @@ use tokio::task::JoinSet;
 
 use crate::app::clock::{MAX_CLOCK_SKEW, clock_difference};
 use crate::app::own_pages::{OwnPages, OwnPagesProblem};
+use crate::app::platform::VerifyFileProblem;
 use crate::app::readiness::ReadinessCache;
+use crate::app::reload::{look, maximum_sockets, maximum_streams};
+use crate::app::reload_status::ReloadStatus;
 use crate::app::reply_backend::ReplyBackend;
 use crate::client_limiter::ClientLimiter;
 use crate::config::{BindMode, DefaultRole, PasswordFallback, Settings};
 use crate::failure_log::FailureLog;
+use crate::server_tls::{ServerTls, TlsError};
 use crate::site::{Brand, LogoError, PageSwitches, Site};
 use crate::telemetry::Metrics;
 use crate::untrusted_proxies::UntrustedProxies;
@@ -50,29 +57,37 @@ pub struct AppInner {
     pub(crate) trusted: Networks,
     /// The networks that may read the operators' routes.
     pub(crate) operators: Networks,
-    pub(crate) metrics: Metrics,
+    pub(crate) metrics: Arc<Metrics>,
     pub(crate) readiness: ReadinessCache,
     /// The simulated platform, in development mode.
     pub(crate) simulator: Option<Simulator>,
     /// The file with which the platform verifies the domain: its name and its content.
     pub(crate) verify_file: Option<(String, String)>,
     /// The back end that receives the replies of employees.
-    pub(crate) reply_backend: Option<ReplyBackend>,
+    pub(crate) reply_backend: Option<Arc<ReplyBackend>>,
     /// The operator's own pages.
     pub(crate) own_pages: OwnPages,
     /// The pages and their assets.
     pub(crate) site: Arc<Site>,
+    /// What the pages were made with.
+    look: (Brand, PageSwitches),
+    /// The certificate, if the service speaks TLS.
+    pub(crate) tls: Option<Arc<ServerTls>>,
+    /// The result of the last reload.
+    pub(crate) reload_status: Arc<ReloadStatus>,
     /// Proxies that send `X-Forwarded-For` but are missing from the settings.
-    pub(crate) untrusted_proxies: UntrustedProxies,
+    pub(crate) untrusted_proxies: Arc<UntrustedProxies>,
     /// Limits the lines about failed requests.
-    pub(crate) failure_log: FailureLog,
+    pub(crate) failure_log: Arc<FailureLog>,
     /// Limits the event streams of sign-ins, per client.
     pub(crate) event_stream_limiter: ClientLimiter,
     /// Limits the sockets, per client.
     pub(crate) socket_limiter: ClientLimiter,
     draining: watch::Sender<bool>,
+    /// The id of this node, for what it shares with others.
+    node: [u8; 32],
     /// Synchronizes the caches of the store with other nodes; stops when the service is dropped.
-    _cache_sync: Option<JoinSet<()>>,
+    cache_sync: Option<Arc<JoinSet<()>>>,
 }
 
 /// Why the service could not be started.
@@ -115,6 +130,9 @@ pub enum StartError {
         /// What is wrong with it.
         why: OwnPagesProblem,
     },
+    /// The certificate of the server cannot be used.
+    #[error(transparent)]
+    Tls(#[from] TlsError),
     /// The clocks of this machine and of the database are too far apart.
     #[error(
         "this machine's clock and the database's are {0} s apart, so sessions would begin and end at the wrong time; \
@@ -141,20 +159,6 @@ pub enum StartError {
         /// The error of the system.
         source: std::io::Error,
     },
-}
-
-/// What is wrong with the platform's verification file.
-#[derive(Debug, thiserror::Error)]
-pub enum VerifyFileProblem {
-    /// Its name is wrong.
-    #[error("the file must keep the name that the platform gave it, WW_verify_….txt")]
-    Name,
-    /// It is too large.
-    #[error("the file is too large for a verification file")]
-    TooLarge,
-    /// It cannot be read.
-    #[error("it cannot be read: {0}")]
-    Unreadable(#[from] std::io::Error),
 }
 
 impl App {
@@ -205,12 +209,13 @@ impl App {
         let platform = Wecom::with_token_cache(client_settings, clock.clone(), Arc::new(token_cache))?;
         let simulator = settings.development.enabled.then(|| platform::simulator(&settings, clock.clone(), entropy));
         let (verify_file, own_pages) = (platform::verify_file(&settings)?, OwnPages::open(&settings)?);
-        let reply_backend = ReplyBackend::open(&settings.messages).map_err(StartError::Replies)?;
-        let brand = Brand::read(&settings.branding)?;
-        let switches = PageSwitches { replies: reply_backend.is_some(), own_pages: settings.pages.directory.is_some() };
+        let reply_backend = ReplyBackend::open(&settings.messages).map_err(StartError::Replies)?.map(Arc::new);
+        let tls = ServerTls::open(&settings.server)?.map(Arc::new);
+        let (brand, switches) = look(&settings)?;
         let credential_vault = CredentialVault::new(&settings.sealing_key(), entropy).map_err(StartError::Threads)?;
+        let credential_vault = Arc::new(credential_vault);
         let chain_key = ChainKey::new(&settings.sealing_key());
-        let (anonymous_refusals, notices_due) = (AnonymousRefusals::default(), Notify::new());
+        let (anonymous_refusals, notices_due) = (Arc::<AnonymousRefusals>::default(), Arc::<Notify>::default());
         let sockets = Arc::<LiveSockets>::default();
         let (concerned, order) = (Arc::clone(&sockets), Arc::clone(&shared));
         store.listen(move |touched| concerned.mark_stale(touched, order.messages.newest()));
@@ -233,23 +238,23 @@ impl App {
         Ok(Self(Arc::new(AppInner {
             trusted: settings.trusted_proxies.iter().copied().collect(),
             operators: settings.server.operator_networks.iter().copied().collect(),
-            metrics: Metrics::new(),
+            metrics: Arc::new(Metrics::new()),
             readiness: ReadinessCache::default(),
             simulator,
             verify_file,
             own_pages,
             site: Site::with(&brand, switches),
+            look: (brand, switches),
+            tls,
+            reload_status: Arc::new(ReloadStatus::new(auth.clock.now())),
             reply_backend,
-            untrusted_proxies: UntrustedProxies::default(),
-            failure_log: FailureLog::default(),
-            // Only a part of all connections, so that other clients can still connect; clients above the limit poll instead.
-            event_stream_limiter: ClientLimiter::new(
-                settings.server.max_connections / 4,
-                settings.server.max_connections_per_address,
-            ),
-            socket_limiter: ClientLimiter::new(settings.server.max_connections / 2, settings.sockets.max_per_address),
+            untrusted_proxies: Arc::default(),
+            failure_log: Arc::default(),
+            event_stream_limiter: maximum_streams(&settings, &ClientLimiter::default()),
+            socket_limiter: maximum_sockets(&settings, &ClientLimiter::default()),
             draining: watch::Sender::new(false),
-            _cache_sync: cache_sync,
+            node,
+            cache_sync: cache_sync.map(Arc::new),
             auth,
             settings,
         })))

@@ -17,6 +17,7 @@ mod man;
 mod migrate;
 mod output;
 mod ready;
+mod reload;
 mod serve;
 mod service_key;
 mod simulate;
@@ -51,6 +52,13 @@ enum Command {
         after_help = "Examples:\n  deskpass serve --dev\n  deskpass serve --config /etc/deskpass/deskpass.toml --data /var/lib/deskpass"
     )]
     Serve(ServeArgs),
+    /// Have the running service read its settings and the files that they name again.
+    ///
+    /// Prints what changed and what needs a restart. Invalid settings change nothing.
+    #[command(
+        after_help = "Examples:\n  deskpass reload --config /etc/deskpass/deskpass.toml\n  systemctl reload deskpass    the same; the result is in the service log"
+    )]
+    Reload(reload::Reload),
     /// Migrate the data to the current version without starting the service. The service also does this when it starts.
     #[command(after_help = "Example:\n  deskpass migrate --config /etc/deskpass/deskpass.toml")]
     Migrate(migrate::Migrate),
@@ -133,7 +141,7 @@ enum Command {
 }
 
 /// Options of most commands.
-#[derive(Args, Debug)]
+#[derive(Args, Clone, Debug)]
 struct CommonArgs {
     /// Settings file [default: ./deskpass.toml, if it exists].
     #[arg(long, value_name = "FILE")]
@@ -147,7 +155,7 @@ struct CommonArgs {
 }
 
 /// Options of the commands that start the service or check whether it can start.
-#[derive(Args, Debug)]
+#[derive(Args, Clone, Debug)]
 struct ServeArgs {
     #[command(flatten)]
     common: CommonArgs,
@@ -180,6 +188,7 @@ impl Cli {
         core_dumps::disable();
         let done = match self.command {
             Command::Serve(serving) => serve::run(&serving),
+            Command::Reload(reload) => reload.run(),
             Command::Migrate(migrate) => migrate.run(),
             Command::Copy(copy) => copy.run(),
             Command::Employee(command) => command.run(),

@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use deskpass_core::rate_limit_address;
 
-/// Counts active clients. Clones share the count.
-#[derive(Clone, Debug)]
+/// Counts active clients. Clones share the count. The default admits none.
+#[derive(Clone, Debug, Default)]
 pub(crate) struct ClientLimiter {
     max_total: usize,
     max_per_address: usize,
@@ -28,9 +28,10 @@ pub(crate) struct ClientSlot {
 }
 
 impl ClientLimiter {
-    /// Creates a limiter with these maximums, in total and per address or IPv6 network.
-    pub(crate) fn new(max_total: usize, max_per_address: usize) -> Self {
-        Self { max_total, max_per_address, here: Arc::default() }
+    /// The same clients with these maximums, in total and per address or IPv6 network. Clients above a lower maximum keep
+    /// their slots.
+    pub(crate) fn with_maximums(&self, max_total: usize, max_per_address: usize) -> Self {
+        Self { max_total, max_per_address, here: Arc::clone(&self.here) }
     }
 
     /// Takes a slot, or returns `None` if a maximum is reached.
@@ -66,7 +67,7 @@ mod tests {
 
     #[test]
     fn a_released_slot_is_free_again() {
-        let limiter = ClientLimiter::new(3, 2);
+        let limiter = ClientLimiter::default().with_maximums(3, 2);
         let (one, other) = (IpAddr::from([192, 0, 2, 1]), IpAddr::from([192, 0, 2, 2]));
         let first = limiter.acquire(one);
         let second = limiter.acquire(one);
@@ -75,6 +76,7 @@ mod tests {
         assert!(third.is_some() && limiter.acquire(other).is_none(), "three in all");
         drop(first);
         assert!(limiter.acquire(other).is_some());
+        assert!(limiter.with_maximums(1, 1).acquire(other).is_none(), "the clients of before count");
         drop((second, third));
         assert!(limiter.here.lock().is_ok_and(|here| here.all == 0 && here.from.is_empty()));
     }

@@ -70,6 +70,8 @@ pub(crate) enum AdminCommand {
     /// Lists the proxies whose requests were refused, one per line; the result is empty if there are none.
     UntrustedProxies,
     ConfirmClock,
+    /// Reads the settings again. Only a running service does it.
+    Reload,
 }
 
 /// An employee, as named on the command line.
@@ -135,6 +137,7 @@ impl AdminCommand {
             }
             Self::Links => links(auth).await,
             Self::ConfirmClock => confirm_clock(app).await,
+            Self::Reload => Err("only a running service can reload its settings".to_owned()),
             Self::RemoveLink { identity } => {
                 let removed = auth.operator().remove_link(parse_external_identity(auth, identity)?).await;
                 let removed = removed.map_err(describe_error)?;

@@ -21,9 +21,11 @@ mod nearest;
 mod origin;
 mod problem;
 mod raw;
+mod reload;
 mod resolved;
 mod rules;
 mod section;
+mod service_location;
 mod settings;
 mod sources;
 #[cfg(test)]
@@ -35,7 +37,9 @@ pub use destination::{Destination, destination};
 pub use example::example;
 pub use matrix::matrix_file;
 pub use problem::{ConfigError, ConfigProblem};
+pub use reload::SettingsDiff;
 pub use resolved::{ResolvedSettings, resolve};
+pub use service_location::{ServiceLocation, service_location};
 pub use settings::{
     Access, Agents, Audit, Bind, BindMode, Branding, DefaultRole, Development, Language, Limits, Log, LogFormat,
     LogLevel, Messages, Notices, Pages, PasswordFallback, Platform, Server, Session, Settings, Shared, Sockets, Store,

@@ -3,6 +3,7 @@
 mod app;
 pub mod cli;
 mod client_limiter;
+mod client_stream;
 mod commands;
 pub mod config;
 mod failure_log;
@@ -10,6 +11,7 @@ pub mod http;
 mod log_export;
 mod secret_files;
 pub mod server;
+mod server_tls;
 pub mod service_manager;
 mod site;
 mod static_file;

@@ -9,16 +9,20 @@ mod command_socket;
 mod connections;
 mod framing;
 mod notices;
+mod periodic;
 mod registry;
+mod reload;
 mod statistics;
 mod timeouts;
+mod tls_handshake;
 mod tracked_body;
 mod upgrade_slot;
+mod warnings;
 
 use std::convert::Infallible;
 use std::net::{IpAddr, SocketAddr};
 use std::pin::pin;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use axum::body::Body;
@@ -33,27 +37,28 @@ use hyper_util::rt::TokioIo;
 use tokio::net::{TcpListener, TcpStream, UnixListener};
 use tokio::sync::oneshot;
 use tokio::task::JoinSet;
-use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
+use tokio::time::{sleep, timeout};
 
-use crate::app::clock::{MAX_CLOCK_SKEW, clock_difference};
-use crate::app::own_pages;
+use crate::app::current::CurrentApp;
 use crate::config::Settings;
 use crate::http::{Dispatcher, PendingUpgrade, ReserveConnection};
-use crate::secret_files::exposed_files;
 use crate::{App, StartError, service_manager};
 use activity::ConnectionActivity;
 use checked_reader::{CheckedReader, RequestTracker};
 use connections::{ConnectionGuard, Connections};
 use framing::{MAX_HEAD_BYTES, MAX_HEAD_FIELDS};
+use periodic::{run_periodic_tasks, summarise_refusals};
+pub use reload::{ReloadError, Reloader, SettingsSource};
 use statistics::StatisticsWriter;
 use timeouts::{ConnectionTimeouts, TimeoutStream};
 use tracked_body::TrackedBody;
 use upgrade_slot::UpgradeSlot;
+use warnings::log_warnings;
 
 /// A service with its listener.
 #[derive(Debug)]
 pub struct Server {
-    app: App,
+    reloader: Reloader,
     listener: TcpListener,
     command_socket: Option<UnixListener>,
 }
@@ -71,41 +76,49 @@ impl Server {
     /// A server that accepts the connections of `listener`.
     #[must_use]
     pub fn new(app: App, listener: TcpListener) -> Self {
+        Self::with_source(app, listener, None)
+    }
+
+    /// A server that can read its settings again.
+    #[must_use]
+    pub fn reloadable(app: App, listener: TcpListener, source: SettingsSource) -> Self {
+        Self::with_source(app, listener, Some(source))
+    }
+
+    fn with_source(app: App, listener: TcpListener, source: Option<SettingsSource>) -> Self {
         let command_socket = command_socket::open(&app);
-        Self { app, listener, command_socket }
+        Self { reloader: Reloader::new(app, source), listener, command_socket }
+    }
+
+    /// Reloads the settings of this server while it runs.
+    #[must_use]
+    pub fn reloader(&self) -> Reloader {
+        self.reloader.clone()
     }
 
     /// Serves until `stop` completes. Then reports that it is not ready, continues for a while so that load balancers notice,
     /// stops accepting connections, and finishes the requests in progress.
     pub async fn run(self, stop: impl Future<Output = ()>) {
-        let Self { app, listener, command_socket, .. } = self;
+        let Self { reloader, listener, command_socket } = self;
+        let mut app = reloader.current();
         let mode = if app.settings.development.enabled { "development" } else { "production" };
         let (address, data) = (app.settings.listen, app.settings.data.display());
         let (version, commit) = (env!("CARGO_PKG_VERSION"), env!("BUILD_COMMIT"));
         tracing::info!(version, commit, mode, %address, %data, "started");
-        for warning in app.settings.warnings() {
-            tracing::warn!("{warning}");
-        }
-        for file in exposed_files(&app.settings.secret_files) {
-            tracing::warn!("{}", file.warning());
-        }
-        if let Some(warning) = own_pages::warning(&app.settings) {
-            tracing::warn!("{warning}");
-        }
+        log_warnings(&app);
         check_encryption_key(&app).await;
         let mut background_tasks = JoinSet::new();
         background_tasks.spawn(run_periodic_tasks(app.clone()));
         background_tasks.spawn(notices::deliver(app.clone()));
-        let (carrier, watcher) = (app.clone(), app.clone());
+        let (carrier, watcher) = (App::clone(&app), App::clone(&app));
         background_tasks.spawn(async move { carrier.auth.relay_messages().await });
         background_tasks.spawn(async move { watcher.auth.watch_sockets().await });
         if let Some(command_socket) = command_socket {
-            background_tasks.spawn(command_socket::accept_commands(app.clone(), command_socket));
+            background_tasks.spawn(command_socket::accept_commands(reloader.clone(), command_socket));
         }
-        let (connections, statistics) = (Connections::new(&app), StatisticsWriter::start(app.clone()));
-        let settings = &app.settings.server;
+        let (connections, statistics) = (Connections::new(&app), StatisticsWriter::start(App::clone(&app)));
         {
-            let mut accepting = pin!(accept(&app, &listener, &connections));
+            let mut accepting = pin!(accept(app.clone(), &listener, &connections));
             tokio::select! {
                 () = &mut accepting => {}
                 () = stop => {
@@ -113,12 +126,12 @@ impl Server {
                     app.start_draining();
                     service_manager::stopping();
                     // Still accepts: a load balancer that has not noticed yet must not see a refused connection.
-                    let _ = timeout(settings.settle, &mut accepting).await;
+                    let _ = timeout(app.refresh().settings.server.settle, &mut accepting).await;
                 }
             }
         }
         drop(listener);
-        if timeout(settings.drain_timeout, connections.close()).await.is_err() {
+        if timeout(app.refresh().settings.server.drain_timeout, connections.close()).await.is_err() {
             tracing::warn!("closing connections that are still open after the drain time");
         }
         background_tasks.shutdown().await;
@@ -131,16 +144,13 @@ impl Server {
     }
 }
 
-async fn accept(app: &App, listener: &TcpListener, connections: &Connections) {
-    let dispatcher = Arc::new(Dispatcher::new(app.clone()));
-    let timeouts =
-        ConnectionTimeouts { head: app.settings.server.header_timeout, idle: app.settings.server.idle_timeout };
+async fn accept(mut app: CurrentApp, listener: &TcpListener, connections: &Connections) {
+    let dispatcher = Arc::new(Dispatcher::new(&app));
     loop {
         match listener.accept().await {
             Ok((stream, peer)) => {
-                if let Some(guard) = connections.admit(peer.ip()) {
-                    let timeouts = if guard.reserve { timeouts.for_reserve() } else { timeouts };
-                    drop(tokio::spawn(serve(stream, peer, Arc::clone(&dispatcher), timeouts, guard)));
+                if let Some(guard) = connections.admit(app.refresh(), peer.ip()) {
+                    drop(tokio::spawn(serve(stream, peer, Arc::clone(&dispatcher), app.clone(), guard)));
                 }
             }
             Err(error) => {
@@ -157,6 +167,7 @@ async fn accept(app: &App, listener: &TcpListener, connections: &Connections) {
 #[derive(Clone)]
 struct ConnectionContext {
     dispatcher: Arc<Dispatcher>,
+    app: Arc<Mutex<CurrentApp>>,
     peer: IpAddr,
     activity: ConnectionActivity,
     tracker: RequestTracker,
@@ -168,8 +179,10 @@ struct ConnectionContext {
 impl ConnectionContext {
     /// Answers a request.
     async fn answer(self, mut request: Request<Incoming>) -> Result<Response, Infallible> {
-        let Self { dispatcher, peer, activity, tracker, upgrade_slot, reserve } = self;
+        let Self { dispatcher, app, peer, activity, tracker, upgrade_slot, reserve } = self;
         activity.toggle();
+        // The whole request uses the settings of this moment.
+        let app = app.lock().unwrap_or_else(PoisonError::into_inner).refresh().clone();
         let malformed = tracker.begin();
         let upgrade = upgrade::on(&mut request);
         if reserve {
@@ -177,8 +190,8 @@ impl ConnectionContext {
         }
         let request = request.map(|body| TrackedBody::new(body, activity.clone()));
         let mut answer = match malformed {
-            None => dispatcher.dispatch(peer, request).await,
-            Some(malformed) => dispatcher.reject_malformed(malformed),
+            None => dispatcher.dispatch(&app, peer, request).await,
+            Some(malformed) => dispatcher.reject_malformed(&app, malformed),
         };
         if reserve {
             answer.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
@@ -199,15 +212,19 @@ async fn serve(
     stream: TcpStream,
     peer: SocketAddr,
     dispatcher: Arc<Dispatcher>,
-    timeouts: ConnectionTimeouts,
+    app: CurrentApp,
     mut guard: ConnectionGuard,
 ) {
     let _ = stream.set_nodelay(true);
+    let timeouts = ConnectionTimeouts::new(&app.settings.server, guard.reserve);
+    let opened = tls_handshake::open(stream, app.tls.as_deref(), timeouts.head, &mut guard.leave).await;
+    let Some(stream) = opened else { return };
     let (activity, upgrade_slot, reserve) = (guard.activity.clone(), UpgradeSlot::default(), guard.reserve);
     let tracker = RequestTracker::default();
     let stream = TimeoutStream::new(CheckedReader::new(stream, tracker.clone()), timeouts, activity.clone());
-    let switched = upgrade_slot.clone();
-    let context = ConnectionContext { dispatcher, peer: peer.ip(), activity, tracker, upgrade_slot, reserve };
+    let (switched, socket_app) = (upgrade_slot.clone(), app.clone());
+    let app = Arc::new(Mutex::new(app));
+    let context = ConnectionContext { dispatcher, app, peer: peer.ip(), activity, tracker, upgrade_slot, reserve };
     let service = service_fn(move |request| context.clone().answer(request));
     let mut http = http1::Builder::new();
     // `TimeoutStream` enforces the timeouts.
@@ -228,7 +245,7 @@ async fn serve(
         }
     };
     match ended {
-        Ok(()) => switched.run(&mut guard.leave).await,
+        Ok(()) => switched.run(socket_app, &mut guard.leave).await,
         Err(error) => tracing::debug!(%error, "connection error"),
     }
 }
@@ -270,57 +287,5 @@ async fn check_encryption_key(app: &App) {
     }
 }
 
-/// Runs the periodic tasks.
-async fn run_periodic_tasks(app: App) {
-    let (mut often, mut minute) = (interval(Duration::from_secs(5)), interval(Duration::from_mins(1)));
-    // Missed ticks are not made up for: the clock must follow the machine's slowly.
-    minute.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    loop {
-        tokio::select! {
-            // Folds recorded values into their buckets, so that they do not accumulate.
-            _ = often.tick() => app.metrics.handle.run_upkeep(),
-            _ = minute.tick() => run_minute_tasks(&app).await,
-        }
-    }
-}
-
 /// How long the shutdown waits for the last summary of anonymous refusals.
 const SUMMARY_TIMEOUT: Duration = Duration::from_secs(2);
-
-async fn summarise_refusals(app: &App) {
-    app.failure_log.summarise();
-    match app.auth.summarise_refusals().await {
-        Ok(0) => {}
-        Ok(refusals) => {
-            tracing::warn!(refusals, "summarised anonymous refusals beyond the limit in one audit row");
-        }
-        Err(error) => tracing::warn!(%error, "cannot write the summary of anonymous refusals"),
-    }
-}
-
-/// The most session uses that are written per minute; the rest wait for the next flush.
-const MAX_SESSION_USES_PER_FLUSH: usize = 10_000;
-
-async fn run_minute_tasks(app: &App) {
-    app.review_clock().await;
-    // Records the time, so that a clock that is behind at the next start does not prolong sessions.
-    if let Err(error) = app.auth.store.record_time(app.auth.clock.now()).await {
-        tracing::warn!(%error, "cannot write to the store");
-    }
-    summarise_refusals(app).await;
-    if let Err(error) = app.auth.store.flush_last_uses(MAX_SESSION_USES_PER_FLUSH).await {
-        tracing::warn!(%error, "cannot record the last use of sessions");
-    }
-    match app.auth.store.database_time().await {
-        Ok(Some(common)) if clock_difference(app.auth.clock.now(), common.at) > MAX_CLOCK_SKEW => {
-            // Data that looks expired by this clock may not be, so nothing is swept.
-            tracing::error!("this node's clock and the database's differ: synchronise both with NTP");
-        }
-        Ok(_) => {
-            if let Err(error) = app.auth.sweep_with_lease().await {
-                tracing::warn!(%error, "cannot sweep expired rows");
-            }
-        }
-        Err(error) => tracing::warn!(%error, "cannot read from the store"),
-    }
-}

@@ -9,23 +9,41 @@ use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle, Prometheu
 use tracing_appender::non_blocking::WorkerGuard;
 use tracing_subscriber::EnvFilter;
 
-use crate::config::{Log, LogFormat};
+use crate::config::{Log, LogFormat, LogLevel};
 
-/// Logs to standard error until the guard is dropped. Lines are lost when the reader is slow: a full pipe must not stop sign-ins.
-pub(crate) fn start_logging(log: &Log) -> WorkerGuard {
+/// The log of this process.
+pub(crate) struct Logging {
+    /// The log is written until this is dropped.
+    pub(crate) guard: WorkerGuard,
+    /// Changes the level.
+    pub(crate) set_level: Box<dyn Fn(LogLevel) + Send + Sync>,
+}
+
+/// Logs to standard error. Lines are lost when the reader is slow: a full pipe must not stop sign-ins.
+pub(crate) fn start_logging(log: &Log) -> Logging {
     let (writer, guard) = tracing_appender::non_blocking(io::stderr());
-    // These libraries log every value sent to the database and every frame of a socket.
-    let filter = EnvFilter::new(format!(
-        "{},tokio_postgres=error,postgres=error,tungstenite=error,tokio_tungstenite=error",
-        log.level
-    ));
-    let logs = tracing_subscriber::fmt().with_env_filter(filter).with_writer(writer).with_target(false);
-    // Fails only when logging was initialized before; then that logging stays in use.
-    let _ = match log.format {
-        LogFormat::Text => logs.with_ansi(false).try_init(),
-        LogFormat::Json => logs.json().flatten_event(true).with_span_list(false).try_init(),
+    let logs = tracing_subscriber::fmt().with_env_filter(filter(log.level)).with_writer(writer).with_target(false);
+    // `try_init` fails only when logging was initialized before; then that logging stays in use.
+    let set_level: Box<dyn Fn(LogLevel) + Send + Sync> = match log.format {
+        LogFormat::Text => {
+            let logs = logs.with_ansi(false).with_filter_reloading();
+            let handle = logs.reload_handle();
+            let _ = logs.try_init();
+            Box::new(move |level| drop(handle.reload(filter(level))))
+        }
+        LogFormat::Json => {
+            let logs = logs.json().flatten_event(true).with_span_list(false).with_filter_reloading();
+            let handle = logs.reload_handle();
+            let _ = logs.try_init();
+            Box::new(move |level| drop(handle.reload(filter(level))))
+        }
     };
-    guard
+    Logging { guard, set_level }
+}
+
+fn filter(level: LogLevel) -> EnvFilter {
+    // These libraries log every value sent to the database and every frame of a socket.
+    EnvFilter::new(format!("{level},tokio_postgres=error,postgres=error,tungstenite=error,tokio_tungstenite=error"))
 }
 
 /// The metrics of the service.

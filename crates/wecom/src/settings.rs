@@ -8,7 +8,7 @@ use url::Url;
 use crate::sanitize::is_visible_ascii;
 
 /// The settings of the client.
-#[derive(Clone)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct WecomSettings {
     /// The corporation.
     pub corp_id: String,

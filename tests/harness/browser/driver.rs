@@ -92,6 +92,8 @@ pub(crate) struct Options<'a> {
     pub(crate) record_transfers: bool,
     /// Whether the browser keeps the page that a user leaves, to restore it when the user goes back.
     pub(crate) back_forward_cache: bool,
+    /// Whether certificates of unknown authorities are accepted.
+    pub(crate) any_certificate: bool,
 }
 
 impl Default for Options<'_> {
@@ -104,6 +106,7 @@ impl Default for Options<'_> {
             resolver_rules: None,
             record_transfers: false,
             back_forward_cache: false,
+            any_certificate: false,
         }
     }
 }
@@ -139,7 +142,10 @@ impl Options<'_> {
         if self.record_transfers {
             logs["performance"] = json!("ALL");
         }
-        let always = json!({ "goog:chromeOptions": chrome, "goog:loggingPrefs": logs });
+        let mut always = json!({ "goog:chromeOptions": chrome, "goog:loggingPrefs": logs });
+        if self.any_certificate {
+            always["acceptInsecureCerts"] = json!(true);
+        }
         json!({ "capabilities": { "alwaysMatch": always } })
     }
 }

@@ -1,6 +1,6 @@
 //! The operator's own pages: the files of `pages.directory`, served below /app/.
 //!
-//! They are read once, at start. So no request reaches the file system, and a node serves the same files for as long as it runs. In
+//! They are read at start and at a reload. So no request reaches the file system, and a node serves the same files for as long as it runs. In
 //! development mode they are read at each request, so that a page can be edited while it is shown.
 
 mod directory;
@@ -58,6 +58,15 @@ impl OwnPages {
         let Some(root) = &settings.pages.directory else { return Ok(Self::Off) };
         let files = load(root).map_err(|why| StartError::OwnPages { path: root.clone(), why })?;
         Ok(if settings.development.enabled { Self::Live(root.clone()) } else { Self::Loaded(files) })
+    }
+
+    /// Whether these are the same files with the same content. Files that are read at each request always are.
+    pub(crate) fn has_content_of(&self, other: &Self) -> bool {
+        let (Self::Loaded(own), Self::Loaded(others)) = (self, other) else { return true };
+        let same = |(name, file): (&String, &Arc<StaticFile>)| {
+            others.get(name).is_some_and(|other| other.plain.tag == file.plain.tag)
+        };
+        own.len() == others.len() && own.iter().all(same)
     }
 
     /// Finds the file for a decoded path below /app/.

@@ -8,7 +8,7 @@ use deskpass_core::{Clock, Entropy};
 use deskpass_wecom::{Hosts, SettingsError, Timeouts, Url, Wecom, WecomSettings};
 use deskpass_wecom_sim::{Domains, Simulator, SimulatorConfig};
 
-use super::{StartError, VerifyFileProblem};
+use super::StartError;
 use crate::config::Settings;
 
 /// The secret that the service and the simulated platform share. It gives access to nothing else.
@@ -16,6 +16,20 @@ pub(crate) const SIMULATED_SECRET: &str = "simulated";
 
 /// The size limit of verification files, which are one line long.
 const MAX_VERIFY_FILE_BYTES: u64 = 4096;
+
+/// What is wrong with the platform's verification file.
+#[derive(Debug, thiserror::Error)]
+pub enum VerifyFileProblem {
+    /// Its name is wrong.
+    #[error("the file must keep the name that the platform gave it, WW_verify_….txt")]
+    Name,
+    /// It is too large.
+    #[error("the file is too large for a verification file")]
+    TooLarge,
+    /// It cannot be read.
+    #[error("it cannot be read: {0}")]
+    Unreadable(#[from] std::io::Error),
+}
 
 /// The platform's client, for commands that do not run as a node.
 pub(crate) fn client(settings: &Settings, clock: Clock) -> Result<Wecom, SettingsError> {

@@ -15,8 +15,8 @@ use super::{App, clock};
 /// How long the result of a probe is used: frequent readiness checks must not load the stores.
 const READINESS_CACHE_TTL: Duration = Duration::from_secs(1);
 
-/// The result of the newest probe of the stores, and its time.
-#[derive(Debug, Default)]
+/// The result of the newest probe of the stores, and its time. Clones share it.
+#[derive(Clone, Debug, Default)]
 pub(crate) struct ReadinessCache(Arc<Mutex<Option<(Timestamp, StoreHealth)>>>);
 
 /// The result of a probe of the stores; both are down unless it says otherwise.

@@ -1,6 +1,7 @@
 //! `deskpass config`: checks and prints the settings.
 
 use clap::Subcommand;
+use deskpass_core::{Clock, Timestamp};
 
 use super::{CliError, ServeArgs, output};
 use crate::app::StartError;
@@ -8,6 +9,7 @@ use crate::app::own_pages::{self, OwnPages};
 use crate::app::platform::verify_file;
 use crate::config;
 use crate::secret_files::exposed_files;
+use crate::server_tls::ServerTls;
 use crate::site::Brand;
 
 #[derive(Debug, Subcommand)]
@@ -34,9 +36,11 @@ impl ConfigCommand {
                 verify_file(&settings)?;
                 OwnPages::open(&settings)?;
                 Brand::read(&settings.branding).map_err(StartError::from)?;
+                let (tls, now) = (ServerTls::open(&settings.server)?, Clock::steady(Timestamp::from_millis(0)).now());
+                let expiry = tls.and_then(|tls| tls.expiry_warning(now));
                 let mode = if settings.development.enabled { "development" } else { "production" };
                 let files = exposed_files(&settings.secret_files).into_iter().map(|file| file.warning());
-                let files = files.chain(own_pages::warning(&settings));
+                let files = files.chain(own_pages::warning(&settings)).chain(expiry);
                 for warning in settings.warnings().into_iter().map(str::to_owned).chain(files) {
                     output::note(format_args!("warning: {warning}"));
                 }

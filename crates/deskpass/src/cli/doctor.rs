@@ -1,5 +1,6 @@
 //! `deskpass doctor`: checks whether users can sign in, and prints how to fix what prevents it.
 
+mod certificate;
 mod data;
 mod domain;
 mod exposure;
@@ -76,6 +77,9 @@ async fn examine(settings: &Settings, report: &mut Report) {
     report.record(Check::SecretFiles, exposure::secret_files(settings));
     if let Some(found) = exposure::proxies(settings, report.language()) {
         report.record(Check::Proxies, found);
+    }
+    if let Some(found) = certificate::check(settings, clock.now()) {
+        report.record(Check::Certificate, found);
     }
     report.record(Check::PublicUrl, domain::public_url(settings));
     check_platform(settings, clock, report).await;

@@ -1,26 +1,29 @@
 //! `deskpass serve`: runs the service.
 
 use std::fmt::Write as _;
-use std::io::Write as _;
+use std::io::{IsTerminal as _, Write as _};
 use std::net::TcpListener;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::{CliError, ServeArgs};
-use crate::config::Settings;
-use crate::server::{Server, listen};
+use crate::config::{self, Settings};
+use crate::server::{Reloader, Server, SettingsSource, listen};
+use crate::telemetry::Logging;
 use crate::{App, service_manager, telemetry};
 use deskpass_auth::DEV_USERS;
 
 /// Runs the service until it is asked to stop.
 pub(super) fn run(serving: &ServeArgs) -> Result<(), CliError> {
     let passed = service_manager::take_listener()?;
-    let mut settings = serving.settings()?;
-    let _logging = telemetry::start_logging(&settings.log);
-    allow_connections(&mut settings);
+    let settings = serving.settings()?;
+    let Logging { guard: _guard, set_level: set_log_level } = telemetry::start_logging(&settings.log);
+    let arguments = serving.clone();
+    let read = Box::new(move || arguments.with_sources(config::load));
+    let source = SettingsSource { settings, read, adapt: allow_connections, set_log_level };
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    runtime.block_on(serve(settings, passed))
+    runtime.block_on(serve(source, passed))
 }
 
 /// Open files reserved for the service itself: database, Redis, platform, its files, and connections for health checks.
@@ -47,7 +50,13 @@ fn allow_connections(settings: &mut Settings) {
     }
 }
 
-async fn serve(settings: Settings, passed: Option<TcpListener>) -> Result<(), CliError> {
+async fn serve(source: SettingsSource, passed: Option<TcpListener>) -> Result<(), CliError> {
+    let mut settings = source.settings.clone();
+    allow_connections(&mut settings);
+    // From now on SIGHUP does not end the process; one that arrives during the start causes a reload after it. In a terminal the
+    // signal means that the terminal is gone, and the service ends with it.
+    let is_daemon = !std::io::stderr().is_terminal();
+    let hangup = is_daemon.then(|| signal(SignalKind::hangup())).transpose()?;
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
     let (settings, listener) = match passed {
@@ -56,8 +65,12 @@ async fn serve(settings: Settings, passed: Option<TcpListener>) -> Result<(), Cl
     };
     let app = App::open(settings.clone()).await?;
     app.require_encryption_key().await?;
-    let server = Server::new(app, listener);
-    let mut message = format!("deskpass is ready at http://{}\n", settings.listen);
+    let server = Server::reloadable(app, listener, source);
+    if let Some(hangup) = hangup {
+        tokio::spawn(reload_on(hangup, server.reloader()));
+    }
+    let scheme = if settings.server.tls_certificate.is_some() { "https" } else { "http" };
+    let mut message = format!("deskpass is ready at {scheme}://{}\n", settings.listen);
     if settings.development.enabled {
         message += &next_steps(&settings);
     }
@@ -81,6 +94,13 @@ async fn serve(settings: Settings, passed: Option<TcpListener>) -> Result<(), Cl
     };
     server.run(stop_signal).await;
     Ok(())
+}
+
+/// Reloads the settings whenever the signal arrives. The result is logged.
+async fn reload_on(mut signal: Signal, reloader: Reloader) {
+    while signal.recv().await.is_some() {
+        let _ = reloader.reload().await;
+    }
 }
 
 fn next_steps(settings: &Settings) -> String {

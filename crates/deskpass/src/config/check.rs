@@ -38,6 +38,8 @@ impl ResolvedSettings {
             Origin::File { path, .. } | Origin::SecretFile { path, .. } => Some(path.clone()),
             _ => None,
         });
-        files.collect::<BTreeSet<_>>().into_iter().collect()
+        // The private key is not a setting but a file that a setting names.
+        let private_key = self.settings.server.tls_key.value.clone();
+        files.chain(private_key).collect::<BTreeSet<_>>().into_iter().collect()
     }
 }

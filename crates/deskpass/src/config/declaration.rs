@@ -37,6 +37,8 @@ pub(super) struct Declaration {
     pub(super) production: Option<&'static str>,
     /// Whether production requires an explicit value.
     pub(super) required: bool,
+    /// Whether a change takes effect only at the next start. Every other setting also changes with a reload.
+    pub(super) restart: bool,
     /// The value in the example file if production has no default. Empty for a secret: a published secret would get used.
     pub(super) example: &'static str,
     /// The smallest value; empty if the type has no order.

@@ -9,7 +9,7 @@ const WIDTH: usize = 100;
 const PREFACE: &str = "\
 Every setting of deskpass with its default. Copy this file to deskpass.toml and uncomment what you change. Environment \
 variables override the file, and flags of the command line override both. `deskpass config check` validates the settings, \
-`deskpass config show` prints each value with its source.";
+`deskpass config show` prints each value with its source, `deskpass reload` applies changes to the running service.";
 
 /// The example file: every key commented out, with its help, defaults and environment variable.
 #[must_use]
@@ -34,6 +34,7 @@ fn paragraph(key: &SettingKey) -> String {
         comment(key.help),
         comment(&format!("Value: {}.", key.expected())),
         comment(&defaults(key)),
+        comment(if key.restart { "A change takes effect after a restart." } else { "" }),
         comment(&format!("Environment: {}.", variables(key))),
         // No space after the mark: this distinguishes a setting from the prose above it.
         format!("#{name} = {}\n", key.toml(key.sample())),

@@ -14,5 +14,6 @@ pub(super) fn find(name: &str) -> Option<&'static SettingKey> {
 }
 
 pub(super) fn is_section(name: &str) -> bool {
-    KEYS.iter().any(|key| key.parts().0 == Some(name))
+    // A section may have one of its own, such as `server.tls`.
+    KEYS.iter().any(|key| key.name.strip_prefix(name).is_some_and(|rest| rest.starts_with('.')))
 }

@@ -27,7 +27,7 @@ const FIX_HINT: &str = "`deskpass config matrix` prints one to start from";
 const HEAD: &str = "\
 # Who may do what at the desk. A cell is the widest scope that a role has:
 # \"own\", \"department\", \"all\", or \"none\". Every cell must be there.
-# access.matrix_file in the settings names the file; it is read at start.
+# access.matrix_file in the settings names the file; it is read at start and at a reload.
 ";
 
 /// The matrix in force: the one of the configured file, else the built-in one.

@@ -43,7 +43,8 @@ pub(super) fn unknown_variable(variable: &str) -> ConfigProblem {
 }
 
 fn keys_of(section: &str) -> String {
-    let names: Vec<_> = KEYS.iter().filter(|key| key.parts().0 == Some(section)).map(|key| key.name).collect();
+    let inside = |name: &&str| name.strip_prefix(section).is_some_and(|rest| rest.starts_with('.'));
+    let names: Vec<_> = KEYS.iter().map(|key| key.name).filter(inside).collect();
     names.join(", ")
 }
 

@@ -13,12 +13,15 @@ use super::settings::{BindMode, SettingsEntries};
 /// which is already reported.
 type Rule = fn(&SettingsEntries) -> Option<ConfigProblem>;
 
-const RULES: [Rule; 12] = [
+const RULES: [Rule; 15] = [
     postgres_and_redis_are_set_together,
     no_real_secret_in_development,
     development_listens_locally,
     allow_remote_needs_development,
     public_url_protects_tokens,
+    certificate_and_key_are_set_together,
+    public_url_is_https_with_a_certificate,
+    simulated_platform_has_no_certificate,
     platform_is_reached_safely,
     reply_url_and_secret_are_set_together,
     replies_are_sent_safely,
@@ -152,6 +155,45 @@ fn replies_are_sent_safely(settings: &SettingsEntries) -> Option<ConfigProblem> 
     Some(url.entry.problem(
         "what employees reply would travel unencrypted",
         "use https; http is only for localhost, 127.0.0.1 and [::1]",
+    ))
+}
+
+fn certificate_and_key_are_set_together(settings: &SettingsEntries) -> Option<ConfigProblem> {
+    let (certificate, key) = (&settings.server.tls_certificate.entry, &settings.server.tls_key.entry);
+    match (certificate.is_set(), key.is_set()) {
+        (true, false) => Some(certificate.problem(
+            "a certificate without its private key cannot be used",
+            "set server.tls.key too, or leave out both and let a proxy in front speak TLS",
+        )),
+        (false, true) => Some(key.problem(
+            "a private key without its certificate cannot be used",
+            "set server.tls.certificate too, or leave out both and let a proxy in front speak TLS",
+        )),
+        _ => None,
+    }
+}
+
+fn public_url_is_https_with_a_certificate(settings: &SettingsEntries) -> Option<ConfigProblem> {
+    settings.server.tls_certificate.value.as_ref()?;
+    if settings.public_url.value.as_ref()?.starts_with("https://") {
+        return None;
+    }
+    Some(settings.public_url.entry.problem(
+        "with server.tls.certificate the service speaks TLS, and this address does not",
+        "begin it with https://, or remove server.tls.certificate and server.tls.key",
+    ))
+}
+
+/// In development mode the service calls the simulated platform at its own address, without TLS, unless told otherwise.
+fn simulated_platform_has_no_certificate(settings: &SettingsEntries) -> Option<ConfigProblem> {
+    let certificate = &settings.server.tls_certificate;
+    let by_default = matches!(settings.platform.api_url.entry.origin, Origin::Default | Origin::ProfileDefault(_));
+    if certificate.value.is_none() || !settings.development.enabled.value? || !by_default {
+        return None;
+    }
+    Some(certificate.entry.problem(
+        "development mode reaches its simulated platform at the same address without TLS",
+        "remove server.tls.certificate and server.tls.key, or run `deskpass simulate` and set platform.api_url",
     ))
 }
 

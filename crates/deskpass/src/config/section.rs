@@ -24,6 +24,12 @@ pub(super) trait Section: Sized {
 
     /// The section; `None` if a value that it must have is invalid or missing.
     fn build(entries: &Self::Entries) -> Option<Self>;
+
+    /// Adds the keys whose values differ.
+    fn changed_keys(&self, other: &Self, found: &mut Vec<&'static SettingKey>);
+
+    /// Replaces the values of the settings that need a restart by those of the running service.
+    fn keep_fixed(&mut self, running: &Self);
 }
 
 /// A setting with its value and its origin.

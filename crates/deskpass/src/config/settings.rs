@@ -41,15 +41,15 @@ pub use storage::{Shared, Store, Tls};
 #[derive(Clone, Debug, Settings)]
 pub struct Settings {
     /// The address to listen on. Port 0 selects a free port.
-    #[setting(default = "127.0.0.1:8080")]
+    #[setting(default = "127.0.0.1:8080", restart)]
     pub listen: SocketAddr,
     /// The directory of the embedded database. A relative path starts at the working directory. Not used if `store.url` is
     /// set.
-    #[setting(default = "./data")]
+    #[setting(default = "./data", restart)]
     pub data: PathBuf,
     /// The origin at which browsers and phones reach the service. Production requires https, except on localhost. In
     /// development the default follows the listening address.
-    #[setting(development = "http://{listen}", required, example = "https://desk.example.com")]
+    #[setting(development = "http://{listen}", required, restart, example = "https://desk.example.com")]
     pub public_url: WebOrigin,
     /// The language of messages if a client requests no supported language.
     #[setting(default = "en")]
@@ -58,7 +58,7 @@ pub struct Settings {
     /// The recovery codes and passwords of agents are valid only together with it. All nodes need the same key. Keep a
     /// copy, separate from the backups: if the key is lost or changed, the device and the password of every agent must be
     /// reset. Changing it also ends sign-ins in progress, but no sessions.
-    #[setting(required)]
+    #[setting(required, restart)]
     pub encryption_key: Option<EncryptionKey>,
     /// Proxies whose X-Forwarded-For header is trusted. List only the addresses of your proxies: a client at one of them
     /// can choose the address that rate limits and allow-lists see. A request with the header from another private address
@@ -137,16 +137,16 @@ pub struct Settings {
 #[derive(Clone, Debug, Section)]
 pub struct Development {
     /// Development mode: seeded users, sign-in without proof. Also set by --dev. Never use it for real users.
-    #[setting(default = false)]
+    #[setting(default = false, restart)]
     pub enabled: bool,
     /// Allows development mode to listen on an address that other machines can reach, where anyone can then sign in as
     /// anyone. Also set by --dev-allow-remote.
-    #[setting(default = false)]
+    #[setting(default = false, restart)]
     pub allow_remote: bool,
     /// Other host names that development mode accepts. localhost, loopback addresses, the listening address and the host of
     /// `public_url` are always accepted, and with `allow_remote` every IP address. A request that names another host is
     /// rejected: otherwise a foreign page could reach the service through a name of its own (DNS rebinding).
-    #[setting(default = "")]
+    #[setting(default = "", restart)]
     pub hosts: Vec<HostName>,
 }
 

@@ -27,10 +27,9 @@ use crate::telemetry::{RouteLabels, RouteMetrics, Stopwatch};
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-/// Responds to all requests.
+/// Responds to all requests. The service is passed with each: a reload replaces it, and a request keeps the one it began with.
 #[derive(Debug)]
 pub(crate) struct Dispatcher {
-    app: App,
     table: Vec<Route>,
     route_metrics: RouteMetrics,
     /// The rows of each path.
@@ -48,11 +47,11 @@ pub(crate) struct Dispatcher {
 const STRICT_TRANSPORT: HeaderValue = HeaderValue::from_static("max-age=31536000");
 
 impl Dispatcher {
-    pub(crate) fn new(app: App) -> Self {
+    pub(crate) fn new(app: &App) -> Self {
         Self::with(app, routes())
     }
 
-    fn with(app: App, table: Vec<Route>) -> Self {
+    fn with(app: &App, table: Vec<Route>) -> Self {
         let mut paths: matchit::Router<Vec<usize>> = matchit::Router::new();
         for (row, route) in table.iter().enumerate() {
             match paths.at_mut(route.path) {
@@ -73,40 +72,40 @@ impl Dispatcher {
             path: route.path,
             is_limited: route.limit != RateLimit::Unlimited,
         }));
-        Self { ids: RequestIds::new(&app), hosts, app, table, route_metrics, paths, headers, strict_transport }
+        Self { ids: RequestIds::new(app), hosts, table, route_metrics, paths, headers, strict_transport }
     }
 
     /// Responds to a request. Every response gets its envelope, its headers, and its entry in the metrics here.
-    pub(crate) async fn dispatch<B>(&self, peer: IpAddr, request: Request<B>) -> Response
+    pub(crate) async fn dispatch<B>(&self, app: &App, peer: IpAddr, request: Request<B>) -> Response
     where
         B: HttpBody<Data = Bytes, Error: Into<BoxError>> + Send + 'static,
     {
         let watch = Stopwatch::start();
-        let matched = self.match_route(&request);
+        let matched = self.match_route(app, &request);
         if !self.accepts_host(&request) {
-            return self.finish(ApiError::UnknownHost.into_response(), matched, &watch);
+            return self.finish(app, ApiError::UnknownHost.into_response(), matched, &watch);
         }
-        let running = self.run(&matched, peer, request.map(Body::new));
+        let running = self.run(app, &matched, peer, request.map(Body::new));
         let ran = AssertUnwindSafe(running).catch_unwind().await;
         let response = ran.unwrap_or_else(|panic| ApiError::unexpected(&panic_text(&*panic)).into_response());
-        self.finish(response, matched, &watch)
+        self.finish(app, response, matched, &watch)
     }
 
     /// Responds to a request with a malformed head. No part of the head is trusted, and the connection is closed.
-    pub(crate) fn reject_malformed(&self, malformed: MalformedHead) -> Response {
+    pub(crate) fn reject_malformed(&self, app: &App, malformed: MalformedHead) -> Response {
         let (reference, id) = self.ids.next_id();
-        let (language, trace) = (self.app.settings.default_language, RequestTrace::new(reference));
+        let (language, trace) = (app.settings.default_language, RequestTrace::new(reference));
         let matched = MatchedRequest { id, trace, language, rows: &[], path_params: Vec::new(), route: None };
         let failure = ApiError::from(BadRequest::Head(malformed)).into_response();
-        let mut response = self.finish(failure, matched, &Stopwatch::start());
+        let mut response = self.finish(app, failure, matched, &Stopwatch::start());
         response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
         response
     }
 
     /// Adds the envelope, the headers, and the entry in the metrics to a response.
-    fn finish(&self, mut response: Response, matched: MatchedRequest<'_>, watch: &Stopwatch) -> Response {
+    fn finish(&self, app: &App, mut response: Response, matched: MatchedRequest<'_>, watch: &Stopwatch) -> Response {
         if let Some(error) = response.extensions_mut().remove::<ApiError>() {
-            self.fill_error(&mut response, &error, &matched);
+            self.fill_error(app, &mut response, &error, &matched);
         } else if let Some(outcome) = response.extensions_mut().remove::<Outcome>() {
             let (Outcome::Success(envelope) | Outcome::Negative(envelope)) = outcome;
             self.set_envelope_headers(&mut response);
@@ -119,7 +118,7 @@ impl Dispatcher {
         if let Some(strict) = &self.strict_transport {
             response.headers_mut().insert(header::STRICT_TRANSPORT_SECURITY, strict.clone());
         }
-        if self.app.is_draining() && response.status() != StatusCode::SWITCHING_PROTOCOLS {
+        if app.is_draining() && response.status() != StatusCode::SWITCHING_PROTOCOLS {
             // Closes the connection with a regular response, so that the client does not see it break later.
             response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
         }
@@ -135,7 +134,7 @@ impl Dispatcher {
     }
 
     /// Finds the route of a request.
-    fn match_route<B>(&self, request: &Request<B>) -> MatchedRequest<'_> {
+    fn match_route<B>(&self, app: &App, request: &Request<B>) -> MatchedRequest<'_> {
         let found = self.paths.at(request.uri().path());
         let (rows, path_params) = found.map_or((&[][..], Vec::new()), |found| {
             let path_params = found.params.iter().map(|(name, value)| (name.to_owned(), value.to_owned()));
@@ -149,15 +148,15 @@ impl Dispatcher {
         MatchedRequest {
             id,
             trace: RequestTrace::new(reference),
-            language: language::preferred(request.headers(), self.app.settings.default_language),
+            language: language::preferred(request.headers(), app.settings.default_language),
             route: routes.find(|(_, route)| route.method == method && !(head && route.has_side_effects)),
             rows,
             path_params,
         }
     }
 
-    async fn run(&self, matched: &MatchedRequest<'_>, peer: IpAddr, request: Request<Body>) -> Response {
-        if let Some(refusal) = admission::check(&self.app, peer, &request) {
+    async fn run(&self, app: &App, matched: &MatchedRequest<'_>, peer: IpAddr, request: Request<Body>) -> Response {
+        if let Some(refusal) = admission::check(app, peer, &request) {
             return refusal.into_response();
         }
         match matched.route {
@@ -165,29 +164,17 @@ impl Dispatcher {
                 ApiError::from(BadRequest::Prefetch).into_response()
             }
             Some((row, route)) => {
-                let (app, path_params) = (self.app.clone(), matched.path_params.clone());
+                let path_params = matched.path_params.clone();
                 let (language, api_description) = (matched.language, openapi::description as fn() -> _);
                 let trace = matched.trace.clone();
-                let context = RequestContext { app, peer, language, trace, path_params, api_description };
-                rate_limit::run_limited(&self.app, route, request, context).await.unwrap_or_else(|wait| {
+                let context = RequestContext { app: app.clone(), peer, language, trace, path_params, api_description };
+                rate_limit::run_limited(app, route, request, context).await.unwrap_or_else(|wait| {
                     self.route_metrics.count_rate_limited(row);
                     ApiError::from(Refusal::RateLimited(wait)).into_response()
                 })
             }
-            None => self.unmatched(matched, &request),
+            None => unmatched(app, matched, &request),
         }
-    }
-
-    /// Responds to a request that matches no route: with a page where a browser goes to an unknown address, else with an error.
-    fn unmatched(&self, matched: &MatchedRequest<'_>, request: &Request<Body>) -> Response {
-        let path = request.uri().path();
-        let error = unmatched_error(&self.app, path, !matched.rows.is_empty());
-        let is_page = request.method() == Method::GET && !["/api", "/assets"].iter().any(|root| is_below(path, root));
-        let page = match error {
-            ApiError::PathNotFound if is_page => pages::not_found(&self.app, matched.language, request.headers()),
-            _ => None,
-        };
-        page.unwrap_or_else(|| error.into_response())
     }
 
     /// Sets the headers of an enveloped response; headers that the handler set are kept.
@@ -201,33 +188,15 @@ impl Dispatcher {
     }
 
     /// Renders an error into its envelope.
-    fn fill_error(&self, response: &mut Response, error: &ApiError, matched: &MatchedRequest<'_>) {
+    fn fill_error(&self, app: &App, response: &mut Response, error: &ApiError, matched: &MatchedRequest<'_>) {
         self.set_envelope_headers(response);
-        let mut error_body = self.render_error(error, matched);
+        let mut error_body = render_error(app, error, matched);
         *response.status_mut() = error_body.status;
         response.headers_mut().extend(std::mem::take(&mut error_body.headers));
         if let ApiError::MethodNotAllowed = error {
             response.headers_mut().insert(header::ALLOW, self.allowed_methods(matched));
         }
         *response.body_mut() = Body::from(envelope::error_envelope(&error_body, matched.id()));
-    }
-
-    fn render_error(&self, failure: &ApiError, matched: &MatchedRequest<'_>) -> ErrorBody {
-        let error_title = matched.route.map_or(["Request failed", "请求失败"], |(_, route)| route.error_title);
-        let reference = matched.trace.reference;
-        let ([what, _], request_id) = (error_title, matched.id());
-        match failure {
-            ApiError::Internal(cause, detail) if self.app.failure_log.admits(self.app.auth.clock.now()) => {
-                let employee = matched.trace.employee().map(tracing::field::display);
-                tracing::error!(%cause, detail, employee, %reference, request_id, what, "request failed");
-            }
-            ApiError::NotReady(state) => {
-                let [cause, _] = state.cause();
-                tracing::warn!(cause, %reference, request_id, "not ready");
-            }
-            _ => {}
-        }
-        failure.render(ErrorContext { language: matched.language, error_title, reference })
     }
 
     fn allowed_methods(&self, matched: &MatchedRequest<'_>) -> HeaderValue {
@@ -263,6 +232,37 @@ impl MatchedRequest<'_> {
     fn id(&self) -> &str {
         self.id.to_str().unwrap_or_default()
     }
+}
+
+/// Renders an error, and logs it if it is a failure of the service.
+fn render_error(app: &App, failure: &ApiError, matched: &MatchedRequest<'_>) -> ErrorBody {
+    let error_title = matched.route.map_or(["Request failed", "请求失败"], |(_, route)| route.error_title);
+    let reference = matched.trace.reference;
+    let ([what, _], request_id) = (error_title, matched.id());
+    match failure {
+        ApiError::Internal(cause, detail) if app.failure_log.admits(app.auth.clock.now()) => {
+            let employee = matched.trace.employee().map(tracing::field::display);
+            tracing::error!(%cause, detail, employee, %reference, request_id, what, "request failed");
+        }
+        ApiError::NotReady(state) => {
+            let [cause, _] = state.cause();
+            tracing::warn!(cause, %reference, request_id, "not ready");
+        }
+        _ => {}
+    }
+    failure.render(ErrorContext { language: matched.language, error_title, reference })
+}
+
+/// Responds to a request that matches no route: with a page where a browser goes to an unknown address, else with an error.
+fn unmatched(app: &App, matched: &MatchedRequest<'_>, request: &Request<Body>) -> Response {
+    let path = request.uri().path();
+    let error = unmatched_error(app, path, !matched.rows.is_empty());
+    let is_page = request.method() == Method::GET && !["/api", "/assets"].iter().any(|root| is_below(path, root));
+    let page = match error {
+        ApiError::PathNotFound if is_page => pages::not_found(app, matched.language, request.headers()),
+        _ => None,
+    };
+    page.unwrap_or_else(|| error.into_response())
 }
 
 /// The error for a request that matches no row of the table, or none with its method. With development mode off, all paths below
@@ -357,7 +357,7 @@ mod tests {
     use crate::http::request::RequiredAccess;
 
     /// A service in a directory of its own, with an additional route whose handler panics.
-    async fn panicking(directory: &std::path::Path) -> Dispatcher {
+    async fn panicking(directory: &std::path::Path) -> (Dispatcher, App) {
         let data = directory.display().to_string();
         let overrides = [("data", data), ("development.enabled", "true".into())];
         let overrides = overrides.map(|(key, value)| crate::config::Override { key, value, flag: "a test" }).into();
@@ -368,16 +368,16 @@ mod tests {
         let bang = || async { panic!("dpa_secret in a panic") as ApiError };
         let mut table = routes();
         table.push(Route::get("/api/bang", RequiredAccess::Anyone, bang).error_title("Bang", "砰"));
-        Dispatcher::with(app, table)
+        (Dispatcher::with(&app, table), app)
     }
 
     #[tokio::test]
     async fn a_panic_is_an_answer() {
         let directory = tempfile::tempdir().unwrap();
-        let dispatcher = panicking(directory.path()).await;
+        let (dispatcher, app) = panicking(directory.path()).await;
         for _ in 0..3 {
             let request = Request::get("/api/bang").header("x-request-id", "r-1").body(Body::empty()).unwrap();
-            let response = dispatcher.dispatch([127, 0, 0, 1].into(), request).await;
+            let response = dispatcher.dispatch(&app, [127, 0, 0, 1].into(), request).await;
             assert_eq!(response.status(), 500);
             let body = response.into_body().collect().await.unwrap().to_bytes();
             let body: serde_json::Value = serde_json::from_slice(&body).unwrap();

@@ -58,7 +58,7 @@ async fn open(
 ) -> Result<SwitchingProtocols, ApiError> {
     let present = app.socket_limiter.acquire(from).ok_or(Refusal::RateLimited(connection::SOCKET_RETRY_AFTER))?;
     let (socket, resumed) = app.auth.open_socket(&caller, kind, from, last).await?;
-    let accepted = AcceptedSocket::new(app, socket, &caller, resumed, present);
+    let accepted = AcceptedSocket::new(socket, &caller, resumed, present);
     let mut response = StatusCode::SWITCHING_PROTOCOLS.into_response();
     let headers = response.headers_mut();
     headers.insert(CONNECTION, HeaderValue::from_static("upgrade"));

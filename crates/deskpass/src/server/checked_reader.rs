@@ -11,9 +11,9 @@ use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll, ready};
 
 use tokio::io::{AsyncRead as _, ReadBuf};
-use tokio::net::TcpStream;
 
 use super::framing::{Framing, FramingError};
+use crate::client_stream::ClientStream;
 use crate::http::MalformedHead;
 
 /// The request that replaces one with an invalid head.
@@ -64,7 +64,7 @@ impl RequestTracker {
 /// The reading half of a connection.
 #[derive(Debug)]
 pub(super) struct CheckedReader {
-    pub(super) stream: TcpStream,
+    pub(super) stream: ClientStream,
     tracker: RequestTracker,
     framing: Framing,
     /// Received bytes that are not read yet. Usually empty, since most heads arrive complete.
@@ -77,7 +77,7 @@ pub(super) struct CheckedReader {
 }
 
 impl CheckedReader {
-    pub(super) fn new(stream: TcpStream, tracker: RequestTracker) -> Self {
+    pub(super) fn new(stream: ClientStream, tracker: RequestTracker) -> Self {
         let (framing, buffered) = (Framing::default(), Vec::new());
         Self { stream, tracker, framing, buffered, passed: 0, fault: None, waiting: false }
     }

@@ -9,8 +9,9 @@ use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, Buf
 use tokio::net::{UnixListener, UnixStream};
 use tokio::time::{sleep, timeout};
 
+use super::reload::{Reloader, describe};
 use crate::App;
-use crate::commands::{CommandRequest, socket_path};
+use crate::commands::{AdminCommand, CommandRequest, socket_path};
 
 /// Limits far above what any command needs.
 const MAX_COMMAND_BYTES: u64 = 64 * 1024;
@@ -30,10 +31,10 @@ pub(super) fn open(app: &App) -> Option<UnixListener> {
 }
 
 /// Accepts admin commands until it is dropped.
-pub(super) async fn accept_commands(app: App, listener: UnixListener) {
+pub(super) async fn accept_commands(reloader: Reloader, listener: UnixListener) {
     loop {
         let served = match listener.accept().await {
-            Ok((stream, _)) => serve(&app, stream).await,
+            Ok((stream, _)) => serve(&reloader, stream).await,
             Err(error) => {
                 // Usually the process is out of file descriptors; some become free soon.
                 sleep(Duration::from_millis(50)).await;
@@ -63,7 +64,8 @@ fn other_mode(development: bool) -> String {
     format!("the running service uses {runs}; {fix}")
 }
 
-async fn serve(app: &App, mut stream: UnixStream) -> io::Result<()> {
+async fn serve(reloader: &Reloader, mut stream: UnixStream) -> io::Result<()> {
+    let app = reloader.current();
     let (reader, mut writer) = stream.split();
     let (mut lines, mut line) = (BufReader::new(reader.take(MAX_COMMAND_BYTES)), String::new());
     timeout(COMMAND_IO_TIMEOUT, lines.read_line(&mut line)).await??;
@@ -73,7 +75,12 @@ async fn serve(app: &App, mut stream: UnixStream) -> io::Result<()> {
         }
         Ok(CommandRequest { command, language, .. }) => {
             tracing::info!(%command, "admin command");
-            command.run(app, language).await
+            match command {
+                AdminCommand::Reload => {
+                    reloader.reload().await.map(|diff| describe(&diff)).map_err(|error| error.to_string())
+                }
+                command => command.run(&app, language).await,
+            }
         }
         Err(_) => {
             Err("the running service does not know this command; check that both have the same version".to_owned())

@@ -17,6 +17,8 @@ use tokio::time::Instant;
 use super::activity::{ConnectionActivity, micros_since};
 use super::registry::{Connection, Registry};
 use crate::App;
+use crate::config::Server;
+use crate::telemetry::Metrics;
 
 /// Connections beyond `server.max_connections`, for health checks and operators.
 const RESERVED_CONNECTIONS: usize = 16;
@@ -33,7 +35,7 @@ const LOG_INTERVAL_MICROS: u64 = 60_000_000;
 /// The open connections.
 #[derive(Debug)]
 pub(super) struct Connections {
-    app: App,
+    metrics: Arc<Metrics>,
     /// Times are relative to this.
     epoch: Instant,
     table: Arc<Mutex<ConnectionTable>>,
@@ -79,23 +81,23 @@ enum Admission {
 impl Connections {
     pub(super) fn new(app: &App) -> Self {
         let (alive, table, logged) = (watch::Sender::new(()), Arc::default(), AtomicU64::new(0));
-        Self { app: app.clone(), epoch: Instant::now(), table, alive, logged }
+        Self { metrics: Arc::clone(&app.metrics), epoch: Instant::now(), table, alive, logged }
     }
 
     /// Returns a place for a connection from `address`, unless the address has too many.
-    pub(super) fn admit(&self, address: IpAddr) -> Option<ConnectionGuard> {
+    pub(super) fn admit(&self, app: &App, address: IpAddr) -> Option<ConnectionGuard> {
         let activity = ConnectionActivity::new(self.epoch);
         let (leave, asked) = oneshot::channel();
-        let trusted = self.app.trusted.contains(address);
+        let trusted = app.trusted.contains(address);
         let connection = Connection { leave, activity: activity.clone(), address: registered_as(address, trusted) };
         let mut table = lock(&self.table);
-        let admission = self.decide(&mut table, connection.address, trusted);
+        let admission = self.decide(&app.settings.server, &mut table, connection.address, trusted);
         let reserve = match admission {
             Admission::Ordinary { .. } => false,
             Admission::Reserve => true,
             Admission::Rejected => {
                 drop(table);
-                self.app.metrics.rejected_connections.increment(1);
+                self.metrics.rejected_connections.increment(1);
                 return None;
             }
         };
@@ -105,14 +107,13 @@ impl Connections {
             table.registry(reserve).insert(number, connection);
         }
         drop(table);
-        self.record(&admission);
+        self.record(&admission, app.settings.server.max_connections);
         let (table, alive) = (Arc::clone(&self.table), self.alive.subscribe());
         Some(ConnectionGuard { leave: asked, activity, reserve, number, table, _alive: alive })
     }
 
-    fn decide(&self, table: &mut ConnectionTable, address: IpAddr, trusted: bool) -> Admission {
-        let (limits, now) = (&self.app.settings.server, micros_since(self.epoch));
-        let size = limits.max_connections;
+    fn decide(&self, limits: &Server, table: &mut ConnectionTable, address: IpAddr, trusted: bool) -> Admission {
+        let (size, now) = (limits.max_connections, micros_since(self.epoch));
         // A trusted proxy speaks for many clients. It may have nearly all places; beyond that, its own connections are evicted.
         let most = if trusted { size - size / NON_PROXY_SHARE } else { limits.max_connections_per_address };
         let from = table.ordinary.from(address) + table.reserve.from(address);
@@ -135,17 +136,17 @@ impl Connections {
         }
     }
 
-    fn record(&self, admission: &Admission) {
+    fn record(&self, admission: &Admission, max_connections: usize) {
         match admission {
             Admission::Ordinary { evicted: false } | Admission::Rejected => return,
-            Admission::Ordinary { evicted: true } => self.app.metrics.evicted_connections.increment(1),
-            Admission::Reserve => self.app.metrics.reserve_connections.increment(1),
+            Admission::Ordinary { evicted: true } => self.metrics.evicted_connections.increment(1),
+            Admission::Reserve => self.metrics.reserve_connections.increment(1),
         }
         let (now, logged) = (micros_since(self.epoch), self.logged.load(Ordering::Relaxed));
         if logged == 0 || now.saturating_sub(logged) >= LOG_INTERVAL_MICROS {
             self.logged.store(now, Ordering::Relaxed);
             tracing::warn!(
-                max_connections = self.app.settings.server.max_connections,
+                max_connections,
                 "all connections in use: closing those that have waited longest for their clients"
             );
         }
@@ -154,7 +155,7 @@ impl Connections {
     /// Closes the connection that has waited longest, if the system has no resources for another one.
     pub(super) fn evict_on_exhaustion(&self, error: &io::Error) {
         if is_resource_exhaustion(error) && lock(&self.table).ordinary.evict(None, micros_since(self.epoch)) {
-            self.app.metrics.evicted_connections.increment(1);
+            self.metrics.evicted_connections.increment(1);
         }
     }
 

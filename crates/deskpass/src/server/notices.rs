@@ -8,16 +8,16 @@ use deskpass_store::{Notice, NoticeSubject};
 use jiff::tz::TimeZone;
 use tokio::time::{sleep, timeout};
 
-use crate::App;
+use crate::app::current::CurrentApp;
 use crate::http::device_names;
 
 /// How often the task retries notices that could not be delivered.
 const POLL_INTERVAL: Duration = Duration::from_secs(30);
 
 /// Delivers notices until it is dropped. A failure is only logged.
-pub(super) async fn deliver(app: App) {
-    let zone = app.settings.notices.zone();
+pub(super) async fn deliver(mut app: CurrentApp) {
     loop {
+        let zone = app.refresh().settings.notices.zone();
         match app.auth.deliver_notices(|notice| render(notice, &zone)).await {
             Ok(0) => drop(timeout(POLL_INTERVAL, app.auth.notices_due.notified()).await),
             Ok(_) => {}

@@ -14,6 +14,7 @@ use tokio::time::{Instant, Sleep, sleep_until};
 
 use super::activity::ConnectionActivity;
 use super::checked_reader::CheckedReader;
+use crate::config::Server;
 
 /// The timeouts of a connection.
 #[derive(Clone, Copy, Debug)]
@@ -25,9 +26,10 @@ pub(super) struct ConnectionTimeouts {
 }
 
 impl ConnectionTimeouts {
-    /// The timeouts for a connection of the reserve, whose place must become free soon.
-    pub(super) fn for_reserve(self) -> Self {
-        Self { head: self.head.min(RESERVE_TIMEOUT), idle: self.idle.min(RESERVE_TIMEOUT) }
+    /// The timeouts of a new connection. The place of one of the reserve must become free soon.
+    pub(super) fn new(settings: &Server, reserve: bool) -> Self {
+        let longest = if reserve { RESERVE_TIMEOUT } else { Duration::MAX };
+        Self { head: settings.header_timeout.min(longest), idle: settings.idle_timeout.min(longest) }
     }
 }
 
@@ -132,7 +134,7 @@ impl TimeoutStream {
     }
 
     /// Records whether the client accepts bytes, and fails after it has not for too long.
-    fn wrote(&mut self, context: &mut Context<'_>, written: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
+    fn wrote<T>(&mut self, context: &mut Context<'_>, written: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
         if written.is_ready() {
             if self.write_blocked_since.take().is_some() {
                 self.activity.mark_busy();
@@ -177,8 +179,12 @@ impl AsyncWrite for TimeoutStream {
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let flushed = Pin::new(&mut self.reader.stream).poll_flush(context);
+        let mut flushed = Pin::new(&mut self.reader.stream).poll_flush(context);
         self.update_phase();
+        if self.reader.stream.is_buffered() {
+            // TLS accepts bytes that the client does not, and only the flush has to wait for it.
+            flushed = self.wrote(context, flushed);
+        }
         self.reader.wake(context);
         if matches!(self.waiting, ReadWait::Idle(_)) {
             // After a response, hyper reads again only when woken, so the timer must be set here. The next read checks
@@ -190,6 +196,8 @@ impl AsyncWrite for TimeoutStream {
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         self.reader.discard(context);
-        Pin::new(&mut self.reader.stream).poll_shutdown(context)
+        let closed = Pin::new(&mut self.reader.stream).poll_shutdown(context);
+        // With TLS, buffered bytes and the last record must be written first.
+        self.wrote(context, closed)
     }
 }

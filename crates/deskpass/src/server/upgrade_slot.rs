@@ -8,6 +8,7 @@ use tokio::sync::oneshot;
 
 use super::checked_reader::CheckedReader;
 use super::timeouts::TimeoutStream;
+use crate::app::current::CurrentApp;
 use crate::http::PendingUpgrade;
 
 /// The protocol that a connection switches to after its last response.
@@ -20,7 +21,7 @@ impl UpgradeSlot {
     }
 
     /// Runs the pending upgrade, if there is one, until it ends or the connection is asked to close.
-    pub(super) async fn run(self, leave: &mut oneshot::Receiver<()>) {
+    pub(super) async fn run(self, app: CurrentApp, leave: &mut oneshot::Receiver<()>) {
         let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
         let Some((upgrade, pending)) = kept else { return };
         // Ready immediately, since HTTP is over; it fails if the client left before the response was sent.
@@ -29,7 +30,7 @@ impl UpgradeSlot {
             let CheckedReader { stream, buffered: unread, .. } = parts.io.into_inner().reader;
             // The bytes that the HTTP library had read come before those that were kept back from it.
             let read = if unread.is_empty() { parts.read_buf } else { [&*parts.read_buf, &unread].concat().into() };
-            Box::pin(pending.run(stream, read, leave)).await;
+            Box::pin(pending.run(app, stream, read, leave)).await;
         }
     }
 }

@@ -13,7 +13,7 @@ const DARK_CARD: &str = "#19211f";
 const PNG: &[u8] = b"\x89PNG\r\n\x1a\n";
 
 /// What differs from the built-in look.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Brand {
     pub(super) name: Option<String>,
     /// Additional assets: the logo and the style sheet.

@@ -1,7 +1,8 @@
 //! Checks the public domain of the service against the platform's configuration.
 
 use super::report::{Finding, bilingual};
-use crate::app::{StartError, VerifyFileProblem, platform};
+use crate::app::StartError;
+use crate::app::platform::{self, VerifyFileProblem};
 use crate::config::Settings;
 
 /// Reports what to enter at the platform. The rules of the settings already ensure that the address protects tokens.

@@ -3,6 +3,7 @@
 //! The maximum of a number of connections is far above what one process can hold, and far below the limit of a semaphore.
 //! The maximum of a timeout is long enough for any client, and short enough to catch a wrong unit.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use deskpass_derive::Section;
@@ -66,6 +67,14 @@ pub struct Server {
     /// The networks that may read /metrics.
     #[setting(default = PRIVATE_NETWORKS)]
     pub operator_networks: Vec<IpNet>,
+    /// The certificate (PEM) for sites without a proxy in front: with it, the service itself speaks TLS 1.2 and 1.3 at
+    /// `listen`. The certificates of intermediate authorities follow it in the same file. Set it together with
+    /// `server.tls.key`. Both files are read again within 10 seconds after they change.
+    #[setting(name = "tls.certificate", example = "/etc/deskpass/certificate.pem")]
+    pub tls_certificate: Option<PathBuf>,
+    /// The private key (PEM) of the certificate, without a password. Only the service's user may read it.
+    #[setting(name = "tls.key", example = "/etc/deskpass/certificate.key")]
+    pub tls_key: Option<PathBuf>,
 }
 
 /// Level and format of the log.
@@ -75,7 +84,7 @@ pub struct Log {
     #[setting(default = "info")]
     pub level: LogLevel,
     /// Text for people, or one JSON object per line for machines.
-    #[setting(development = "text", production = "json")]
+    #[setting(development = "text", production = "json", restart)]
     pub format: LogFormat,
 }
 

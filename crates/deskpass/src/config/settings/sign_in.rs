@@ -21,7 +21,7 @@ pub struct Session {
     pub max_per_employee: Option<NonZeroUsize>,
     /// The maximum number of sessions in memory, where a token is checked without the database. Each takes about 300 bytes,
     /// and up to 800 if no two belong to the same person.
-    #[setting(default = 1_000_000, min = 1_000, max = 100_000_000)]
+    #[setting(default = 1_000_000, restart, min = 1_000, max = 100_000_000)]
     pub cache_entries: usize,
 }
 
@@ -77,7 +77,7 @@ choice! {
 #[derive(Clone, Debug, Section)]
 pub struct Access {
     /// A file that replaces the built-in access matrix: what each role may do, and in which scope. `deskpass config matrix`
-    /// prints the matrix in force, to start from. The file is read at start; all nodes need the same one.
+    /// prints the matrix in force, to start from. The file is read at start and at a reload; all nodes need the same one.
     #[setting(example = "/etc/deskpass/matrix.toml")]
     pub matrix_file: Option<PathBuf>,
     /// The widest scope of each role, from the configured file or else from the built-in matrix.

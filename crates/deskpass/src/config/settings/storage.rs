@@ -15,11 +15,11 @@ pub struct Store {
     /// `DESKPASS_STORE__URL_FILE` names a separate file. Over a network TLS is required, with a certificate that this
     /// machine or `tls.ca_file` trusts, unless sslmode=prefer or sslmode=disable follows a ? at the end. On loopback and
     /// sockets TLS is used only with sslmode=require.
-    #[setting(example = "postgres://desk@db.example.com:5432/desk")]
+    #[setting(restart, example = "postgres://desk@db.example.com:5432/desk")]
     pub url: Option<PostgresUrl>,
     /// The maximum number of connections of a node to PostgreSQL. The total of all nodes must stay below the limit of the
     /// server (`max_connections`).
-    #[setting(default = 10, min = 2, max = 1_000)]
+    #[setting(default = 10, restart, min = 2, max = 1_000)]
     pub connections: usize,
 }
 
@@ -29,10 +29,10 @@ pub struct Shared {
     /// The address of Redis or Valkey, which holds the data that nodes share and that may be lost, such as sign-ins in
     /// progress. Set it together with `store.url`, or set neither. Percent-encoding is the same as there. A password
     /// without a user follows a colon: `redis://:PASSWORD@redis.example.com`.
-    #[setting(example = "redis://redis.example.com:6379")]
+    #[setting(restart, example = "redis://redis.example.com:6379")]
     pub url: Option<RedisUrl>,
     /// The prefix of the names of all keys in Redis. Deployments that share a Redis but no data need different prefixes.
-    #[setting(default = "deskpass")]
+    #[setting(default = "deskpass", restart)]
     pub prefix: Identifier,
 }
 
@@ -41,6 +41,6 @@ pub struct Shared {
 pub struct Tls {
     /// Certificates (PEM) of an authority of your own that is trusted for PostgreSQL and Redis, in addition to those that
     /// the system trusts.
-    #[setting(example = "/etc/deskpass/authority.pem")]
+    #[setting(restart, example = "/etc/deskpass/authority.pem")]
     pub ca_file: Option<PathBuf>,
 }

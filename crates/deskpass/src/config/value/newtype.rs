@@ -11,7 +11,7 @@ macro_rules! newtype {
         }
     ) => {
         $(#[$documentation])*
-        #[derive(Clone, Debug)]
+        #[derive(Clone, Debug, PartialEq, Eq)]
         pub struct $name($content);
 
         impl std::ops::Deref for $name {

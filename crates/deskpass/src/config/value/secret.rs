@@ -13,7 +13,7 @@ use crate::config::raw::RawSetting;
 pub(in crate::config) const MASK: &str = "********";
 
 /// A secret text, such as the platform's application secret.
-#[derive(Clone)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct SecretText(String);
 
 impl SecretText {
@@ -65,7 +65,7 @@ impl fmt::Debug for SecretText {
 const MIN_SIGNING_SECRET_CHARS: usize = 32;
 
 /// A secret that signs requests to another service, which has the same secret.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SigningSecret(SecretText);
 
 impl SigningSecret {
@@ -96,7 +96,7 @@ impl SettingValue for SigningSecret {
 }
 
 /// The key that encrypts data which the service must be able to decrypt again.
-#[derive(Clone)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct EncryptionKey([u8; 32]);
 
 impl EncryptionKey {

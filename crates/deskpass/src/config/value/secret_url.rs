@@ -7,7 +7,7 @@ use std::net::Ipv6Addr;
 pub(in crate::config) const PASSWORD_MASK: &str = "***";
 
 /// An address that may contain a password. `Display` and `Debug` mask it.
-#[derive(Clone)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct SecretUrl {
     whole: String,
     shown: String,

@@ -12,7 +12,7 @@ use crate::config::raw::{RawSetting, quoted};
 const SUGGESTIONS: usize = 3;
 
 /// A time zone by its name in the IANA database.
-#[derive(Clone)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct ZoneName {
     name: String,
     zone: TimeZone,

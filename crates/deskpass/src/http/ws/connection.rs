@@ -12,7 +12,6 @@ use deskpass_auth::{ActiveUser, CloseReason, Socket, SocketEvent};
 use deskpass_core::{Debt, FrameDraft, MessageKind, Rate};
 use futures_util::{FutureExt as _, StreamExt as _};
 use serde_json::{Value, json};
-use tokio::net::TcpStream;
 use tokio::sync::oneshot;
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at, sleep};
 use tokio_tungstenite::WebSocketStream;
@@ -21,8 +20,9 @@ use tokio_tungstenite::tungstenite::{Error, Message};
 
 use self::close::SocketClose;
 use self::metered::MeteredStream;
-use crate::App;
+use crate::app::current::CurrentApp;
 use crate::client_limiter::ClientSlot;
+use crate::client_stream::ClientStream;
 use crate::http::ws::connection::frame::{PendingFrame, SocketStream, text_frame, write_pending};
 use crate::timestamp::rfc3339;
 
@@ -43,7 +43,6 @@ const READ_BUFFER_BYTES: usize = 2 * 1024;
 
 /// A socket whose handshake was accepted.
 pub(super) struct AcceptedSocket {
-    app: App,
     socket: Socket,
     /// The first message.
     ready: Value,
@@ -60,10 +59,16 @@ impl PendingUpgrade {
     }
 
     /// Runs the socket until it ends or is asked to leave.
-    pub(crate) async fn run(self, stream: TcpStream, read: Bytes, leave: &mut oneshot::Receiver<()>) {
+    pub(crate) async fn run(
+        self,
+        app: CurrentApp,
+        stream: ClientStream,
+        read: Bytes,
+        leave: &mut oneshot::Receiver<()>,
+    ) {
         let accepted = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(accepted) = accepted {
-            accepted.run(stream, read, leave).await;
+            accepted.run(app, stream, read, leave).await;
         }
     }
 }
@@ -78,7 +83,7 @@ enum LoopEvent {
 
 /// An open socket.
 struct SocketSession<'a> {
-    app: &'a App,
+    app: CurrentApp,
     line: SocketStream,
     socket: Socket,
     leave: &'a mut oneshot::Receiver<()>,
@@ -90,18 +95,18 @@ struct SocketSession<'a> {
 }
 
 impl AcceptedSocket {
-    pub(super) fn new(app: App, socket: Socket, caller: &ActiveUser, resumed: bool, present: ClientSlot) -> Self {
+    pub(super) fn new(socket: Socket, caller: &ActiveUser, resumed: bool, present: ClientSlot) -> Self {
         let (role, expires_in) = (caller.0.session().current_role.name(), caller.0.remaining.as_secs());
         let ready = json!({ "event": "ready", "resumed": resumed, "current_role": role, "expires_in": expires_in });
-        Self { app, socket, ready, _present: present }
+        Self { socket, ready, _present: present }
     }
 
-    async fn run(self, stream: TcpStream, read: Bytes, leave: &mut oneshot::Receiver<()>) {
-        let Self { app, socket, ready, _present } = self;
+    async fn run(self, app: CurrentApp, stream: ClientStream, read: Bytes, leave: &mut oneshot::Receiver<()>) {
+        let Self { socket, ready, _present } = self;
         let stream = MeteredStream::new(stream);
         let line = WebSocketStream::from_partially_read(stream, read.into(), Role::Server, Some(config())).await;
         let mut session = SocketSession {
-            app: &app,
+            app,
             line,
             socket,
             leave,
@@ -113,7 +118,7 @@ impl AcceptedSocket {
             Ok(()) => session.run_loop().await,
             Err(reason) => reason,
         };
-        app.metrics.count_socket_close(reason.code_and_reason().0);
+        session.app.metrics.count_socket_close(reason.code_and_reason().0);
         session.close(reason).await;
     }
 }
@@ -124,6 +129,7 @@ impl SocketSession<'_> {
         let mut ticks = ticks(self.app.settings.sockets.ping);
         let mut consecutive_sends = 0;
         loop {
+            self.app.refresh();
             let event = self.next_event(&mut ticks, &mut consecutive_sends).await;
             let done = match event {
                 LoopEvent::Outgoing(event) => self.handle_event(event).await,

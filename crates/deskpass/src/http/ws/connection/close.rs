@@ -109,7 +109,7 @@ impl SocketSession<'_> {
             return;
         }
         // Data that the client does not read would stay in the system's buffers for as long as the client likes.
-        let _ = self.line.get_ref().stream.set_zero_linger();
+        let _ = self.line.get_ref().stream.tcp().set_zero_linger();
     }
 
     async fn close_handshake(&mut self, reason: &SocketClose) -> Result<(), Error> {

@@ -3,7 +3,7 @@
 use bytes::buf::Chain;
 use bytes::{Buf as _, Bytes};
 use futures_util::SinkExt as _;
-use tokio::io::AsyncWriteExt as _;
+use tokio::io::AsyncWriteExt;
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::{Error, Message};
 
@@ -34,6 +34,8 @@ pub(super) async fn write_pending(
 ) -> Result<(), Error> {
     line.flush().await?;
     line.get_mut().write_all_buf(pending).await?;
+    // With TLS, written bytes may still wait in a buffer.
+    AsyncWriteExt::flush(line.get_mut()).await?;
     match question {
         Some(question) => line.send(question).await,
         None => Ok(()),

@@ -6,8 +6,9 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::TcpStream;
 use tokio::time::Instant;
+
+use crate::client_stream::ClientStream;
 
 /// More than all frames that a client may send in a minute.
 const MAX_BYTES_PER_WINDOW: usize = 8 << 20;
@@ -16,13 +17,13 @@ const METER_WINDOW: Duration = Duration::from_mins(1);
 /// A connection that limits the bytes read per minute.
 #[derive(Debug)]
 pub(super) struct MeteredStream {
-    pub(super) stream: TcpStream,
+    pub(super) stream: ClientStream,
     left: usize,
     since: Instant,
 }
 
 impl MeteredStream {
-    pub(super) fn new(stream: TcpStream) -> Self {
+    pub(super) fn new(stream: ClientStream) -> Self {
         Self { stream, left: MAX_BYTES_PER_WINDOW, since: Instant::now() }
     }
 }

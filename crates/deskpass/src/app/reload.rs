@@ -1,0 +1,105 @@
+//! The same service with other settings.
+
+use std::sync::Arc;
+
+use deskpass_auth::Auth;
+use deskpass_wecom::Wecom;
+
+use super::own_pages::OwnPages;
+use super::reply_backend::ReplyBackend;
+use super::token_cache::SharedTokenCache;
+use super::{App, AppInner, StartError, platform, policy};
+use crate::client_limiter::ClientLimiter;
+use crate::config::{Settings, SettingsDiff};
+use crate::server_tls::ServerTls;
+use crate::site::{Brand, LogoError, PageSwitches, Site};
+
+impl App {
+    /// The same service with other settings: stores, sockets, counters and metrics are shared. Files that the settings name are
+    /// read again. The settings that need a restart must be the same. Nothing of the running service changes, so after an error
+    /// it goes on as before.
+    pub(crate) fn reloaded(&self, settings: Settings) -> Result<Self, StartError> {
+        let auth = Auth { platform: self.reloaded_client(&settings)?, policy: policy(&settings)?, ..self.auth.clone() };
+        let (verify_file, own_pages) = (platform::verify_file(&settings)?, OwnPages::open(&settings)?);
+        let tls = ServerTls::reopen(self.tls.as_ref(), &settings.server)?;
+        let look = look(&settings)?;
+        let site = if look == self.look { Arc::clone(&self.site) } else { Site::with(&look.0, look.1) };
+        Ok(Self(Arc::new(AppInner {
+            auth,
+            trusted: settings.trusted_proxies.iter().copied().collect(),
+            operators: settings.server.operator_networks.iter().copied().collect(),
+            metrics: Arc::clone(&self.metrics),
+            readiness: self.readiness.clone(),
+            simulator: self.simulator.clone(),
+            verify_file,
+            reply_backend: self.reloaded_backend(&settings)?,
+            own_pages,
+            site,
+            look,
+            tls,
+            reload_status: Arc::clone(&self.reload_status),
+            untrusted_proxies: Arc::clone(&self.untrusted_proxies),
+            failure_log: Arc::clone(&self.failure_log),
+            event_stream_limiter: maximum_streams(&settings, &self.event_stream_limiter),
+            socket_limiter: maximum_sockets(&settings, &self.socket_limiter),
+            draining: self.draining.clone(),
+            node: self.node,
+            cache_sync: self.cache_sync.clone(),
+            settings,
+        })))
+    }
+
+    /// The platform's client: the running one, with its access token and its circuit breakers, unless its settings changed.
+    fn reloaded_client(&self, settings: &Settings) -> Result<Wecom, StartError> {
+        let wanted = platform::client_settings(settings)?;
+        if wanted == platform::client_settings(&self.settings)? {
+            return Ok(self.auth.platform.clone());
+        }
+        let (shared, clock) = (Arc::clone(&self.auth.shared), self.auth.clock.clone());
+        let token_cache = SharedTokenCache::new(shared, clock.clone(), settings, self.node);
+        Ok(Wecom::with_token_cache(wanted, clock, Arc::new(token_cache))?)
+    }
+
+    fn reloaded_backend(&self, settings: &Settings) -> Result<Option<Arc<ReplyBackend>>, StartError> {
+        let (old, new) = (&self.settings.messages, &settings.messages);
+        if old.reply_url == new.reply_url && old.reply_secret == new.reply_secret {
+            return Ok(self.reply_backend.clone());
+        }
+        Ok(ReplyBackend::open(new).map_err(StartError::Replies)?.map(Arc::new))
+    }
+
+    /// Adds the settings whose files have other content than in the running service, under the same names.
+    pub(crate) fn add_changed_files(&self, running: &Self, diff: &mut SettingsDiff) {
+        let (old, new) = (&running.settings.branding, &self.settings.branding);
+        let same_branding = old.name == new.name && old.accent == new.accent && old.logo == new.logo;
+        let same_tls = match (&self.tls, &running.tls) {
+            (Some(new), Some(old)) => Arc::ptr_eq(new, old),
+            (new, old) => new.is_some() == old.is_some(),
+        };
+        let changes = [
+            (same_branding && self.look.0 != running.look.0, "branding.logo"),
+            (self.verify_file != running.verify_file, "platform.verify_file"),
+            (!self.own_pages.has_content_of(&running.own_pages), "pages.directory"),
+            (!same_tls, "server.tls.certificate"),
+        ];
+        for (_, name) in changes.into_iter().filter(|(changed, _)| *changed) {
+            diff.add_reloaded(name);
+        }
+    }
+}
+
+/// What the settings change in the pages.
+pub(super) fn look(settings: &Settings) -> Result<(Brand, PageSwitches), LogoError> {
+    let (replies, own_pages) = (settings.messages.reply_url.is_some(), settings.pages.directory.is_some());
+    Ok((Brand::read(&settings.branding)?, PageSwitches { replies, own_pages }))
+}
+
+/// Only a part of all connections, so that other clients can still connect; clients above the limit poll instead.
+pub(super) fn maximum_streams(Settings { server, .. }: &Settings, counted: &ClientLimiter) -> ClientLimiter {
+    counted.with_maximums(server.max_connections / 4, server.max_connections_per_address)
+}
+
+/// Half of all connections, for the same reason.
+pub(super) fn maximum_sockets(Settings { server, sockets, .. }: &Settings, counted: &ClientLimiter) -> ClientLimiter {
+    counted.with_maximums(server.max_connections / 2, sockets.max_per_address)
+}

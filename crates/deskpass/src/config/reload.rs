@@ -1,0 +1,41 @@
+//! What a reload changes: every setting, except those that the running service cannot change.
+
+use super::section::Section as _;
+use super::settings::Settings;
+
+/// The settings that differ from those of the running service.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SettingsDiff {
+    /// The names of those that a reload changes.
+    pub reloaded: Vec<&'static str>,
+    /// The names of those that stay as they are until the next start.
+    pub need_restart: Vec<&'static str>,
+}
+
+impl Settings {
+    /// The settings after a reload with `new`, and what differs. Settings that need a restart keep their values.
+    #[must_use]
+    pub fn reload(&self, mut new: Self) -> (Self, SettingsDiff) {
+        let mut changed = Vec::new();
+        self.changed_keys(&new, &mut changed);
+        let mut diff = SettingsDiff::default();
+        for key in changed {
+            let list = if key.restart { &mut diff.need_restart } else { &mut diff.reloaded };
+            list.push(key.name);
+        }
+        if self.access.matrix != new.access.matrix {
+            diff.add_reloaded("access.matrix_file");
+        }
+        new.keep_fixed(self);
+        (new, diff)
+    }
+}
+
+impl SettingsDiff {
+    /// Adds a setting whose file has other content under the same name.
+    pub(crate) fn add_reloaded(&mut self, name: &'static str) {
+        if !self.reloaded.contains(&name) {
+            self.reloaded.push(name);
+        }
+    }
+}

@@ -1,0 +1,34 @@
+//! Where a running service is reached, by settings that may be invalid otherwise.
+
+use std::path::PathBuf;
+
+use super::origin::Origin;
+use super::problem::ConfigError;
+use super::resolved::resolve;
+use super::sources::Sources;
+
+/// Where a running service is reached.
+#[derive(Clone, Debug)]
+pub struct ServiceLocation {
+    /// The directory with its command socket.
+    pub data: PathBuf,
+    /// Whether nodes share the database; then a service has no command socket.
+    pub shared_database: bool,
+    /// Whether it runs in development mode.
+    pub development: bool,
+}
+
+/// Finds the running service. Other settings may be invalid or missing: the service has its own environment, and reports what
+/// is wrong. The error has all problems, if the settings file cannot be read and no other source names the directory.
+pub fn service_location(sources: &Sources<'_>) -> Result<ServiceLocation, ConfigError> {
+    let resolved = resolve(sources);
+    let (data, development) = (resolved.settings.data, resolved.settings.development.enabled.value);
+    let is_known = resolved.complete || !matches!(data.entry.origin, Origin::Default);
+    match (data.value, development) {
+        (Some(data), Some(development)) if is_known => {
+            let shared_database = resolved.settings.store.url.entry.is_set();
+            Ok(ServiceLocation { data, shared_database, development })
+        }
+        _ => Err(ConfigError { problems: resolved.problems }),
+    }
+}

@@ -1,0 +1,81 @@
+//! What the server does in the background, every few seconds and every minute.
+
+use std::time::Duration;
+
+use tokio::task::spawn_blocking;
+use tokio::time::{MissedTickBehavior, interval};
+
+use crate::App;
+use crate::app::clock::{MAX_CLOCK_SKEW, clock_difference};
+use crate::app::current::CurrentApp;
+
+/// Runs the periodic tasks.
+pub(super) async fn run_periodic_tasks(mut app: CurrentApp) {
+    let (mut often, mut minute) = (interval(Duration::from_secs(5)), interval(Duration::from_mins(1)));
+    // Missed ticks are not made up for: the clock must follow the machine's slowly.
+    minute.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        tokio::select! {
+            _ = often.tick() => {
+                // Folds recorded values into their buckets, so that they do not accumulate.
+                app.metrics.handle.run_upkeep();
+                refresh_certificate(app.refresh()).await;
+            }
+            _ = minute.tick() => run_minute_tasks(app.refresh()).await,
+        }
+    }
+}
+
+/// Reads the certificate again if its files changed. A disk that does not respond must not block other tasks of this thread.
+async fn refresh_certificate(app: &App) {
+    let (Some(tls), now) = (app.tls.clone(), app.auth.clock.now()) else { return };
+    let refreshed = spawn_blocking(move || {
+        let refreshed = tls.refresh();
+        tls.log_expiry(now);
+        refreshed
+    });
+    match refreshed.await {
+        Ok(Ok(true)) => tracing::info!("certificate replaced"),
+        Ok(Err(error)) => tracing::error!(%error, "new certificate not used: the previous one stays in use"),
+        Ok(Ok(false)) | Err(_) => {}
+    }
+}
+
+/// Writes the summary of anonymous refusals and of failures without a line.
+pub(super) async fn summarise_refusals(app: &App) {
+    app.failure_log.summarise();
+    match app.auth.summarise_refusals().await {
+        Ok(0) => {}
+        Ok(refusals) => {
+            tracing::warn!(refusals, "summarised anonymous refusals beyond the limit in one audit row");
+        }
+        Err(error) => tracing::warn!(%error, "cannot write the summary of anonymous refusals"),
+    }
+}
+
+/// The most session uses that are written per minute; the rest wait for the next flush.
+const MAX_SESSION_USES_PER_FLUSH: usize = 10_000;
+
+async fn run_minute_tasks(app: &App) {
+    app.review_clock().await;
+    // Records the time, so that a clock that is behind at the next start does not prolong sessions.
+    if let Err(error) = app.auth.store.record_time(app.auth.clock.now()).await {
+        tracing::warn!(%error, "cannot write to the store");
+    }
+    summarise_refusals(app).await;
+    if let Err(error) = app.auth.store.flush_last_uses(MAX_SESSION_USES_PER_FLUSH).await {
+        tracing::warn!(%error, "cannot record the last use of sessions");
+    }
+    match app.auth.store.database_time().await {
+        Ok(Some(common)) if clock_difference(app.auth.clock.now(), common.at) > MAX_CLOCK_SKEW => {
+            // Data that looks expired by this clock may not be, so nothing is swept.
+            tracing::error!("this node's clock and the database's differ: synchronise both with NTP");
+        }
+        Ok(_) => {
+            if let Err(error) = app.auth.sweep_with_lease().await {
+                tracing::warn!(%error, "cannot sweep expired rows");
+            }
+        }
+        Err(error) => tracing::warn!(%error, "cannot read from the store"),
+    }
+}

@@ -1,0 +1,128 @@
+//! Reloads the settings of the running service: all that can change does so at once, or nothing does.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use deskpass_core::opaque_debug;
+use tokio::sync::watch;
+use tokio::task::spawn_blocking;
+
+use super::warnings::log_warnings;
+use crate::app::current::CurrentApp;
+use crate::config::{ConfigError, LogLevel, Settings, SettingsDiff};
+use crate::{App, StartError};
+
+/// Where the settings come from, and what depends on them outside the service.
+pub struct SettingsSource {
+    /// The settings as they were read at start.
+    pub settings: Settings,
+    /// Reads them again, from the same sources as at start.
+    pub read: Box<dyn Fn() -> Result<Settings, ConfigError> + Send + Sync>,
+    /// Adapts them to what this process may use.
+    pub adapt: fn(&mut Settings),
+    /// Changes the level of the log.
+    pub set_log_level: Box<dyn Fn(LogLevel) + Send + Sync>,
+}
+
+opaque_debug!(SettingsSource);
+
+/// Why a reload changed nothing.
+#[derive(Debug, thiserror::Error)]
+pub enum ReloadError {
+    /// The settings are invalid.
+    #[error(transparent)]
+    Settings(#[from] ConfigError),
+    /// Something that the settings name cannot be used.
+    #[error(transparent)]
+    Parts(#[from] StartError),
+    /// Development mode was turned on or off.
+    #[error(
+        "development.enabled has changed, and the defaults of other settings depend on it: restart the service; nothing \
+         was reloaded"
+    )]
+    Mode,
+    /// The service was started without a source of settings.
+    #[error("this service has no settings to read again")]
+    NoSource,
+    /// The reload panicked.
+    #[error("the reload failed unexpectedly; the service goes on with its settings")]
+    Panicked,
+}
+
+/// Reloads the settings. Clones share the service.
+#[derive(Clone, Debug)]
+pub struct Reloader(Arc<ReloaderState>);
+
+#[derive(Debug)]
+struct ReloaderState {
+    newest: watch::Sender<App>,
+    source: Option<Mutex<SettingsSource>>,
+}
+
+impl Reloader {
+    pub(super) fn new(app: App, source: Option<SettingsSource>) -> Self {
+        Self(Arc::new(ReloaderState { newest: watch::Sender::new(app), source: source.map(Mutex::new) }))
+    }
+
+    /// The service, which follows the reloads.
+    pub(super) fn current(&self) -> CurrentApp {
+        CurrentApp::new(self.0.newest.subscribe())
+    }
+
+    /// Reads the settings again and applies what can change without a restart. After an error nothing has changed. The log and
+    /// the metrics report the result.
+    pub async fn reload(&self) -> Result<SettingsDiff, ReloadError> {
+        // A service manager that wants to know when a reload begins and ends (RELOADING=1, READY=1) is told here.
+        let state = Arc::clone(&self.0);
+        let result = spawn_blocking(move || state.apply()).await.unwrap_or(Err(ReloadError::Panicked));
+        let app = self.current();
+        app.reload_status.record(result.is_ok(), app.auth.clock.now());
+        match &result {
+            Ok(diff) => {
+                let (reloaded, need_restart) = (diff.reloaded.join(", "), diff.need_restart.join(", "));
+                tracing::info!(reloaded, need_restart, "settings reloaded");
+                log_warnings(&app);
+            }
+            Err(error) => {
+                let problems = error.to_string().replace('\n', "; ");
+                tracing::error!(problems, "settings not reloaded: nothing was changed");
+            }
+        }
+        result
+    }
+}
+
+impl ReloaderState {
+    /// Makes the service with the new settings, and replaces the running one when everything in it is ready.
+    fn apply(&self) -> Result<SettingsDiff, ReloadError> {
+        // The lock makes reloads follow one another. A panic cannot leave anything half changed.
+        let source = self.source.as_ref().ok_or(ReloadError::NoSource)?;
+        let mut source = source.lock().unwrap_or_else(PoisonError::into_inner);
+        let new = (source.read)()?;
+        if new.development.enabled != source.settings.development.enabled {
+            return Err(ReloadError::Mode);
+        }
+        let running = self.newest.borrow().clone();
+        let (settings, mut diff) = source.settings.reload(new);
+        // Port 0 stands for the port that was selected at start.
+        let mut adapted = settings.clone().with_listen_address(running.settings.listen);
+        (source.adapt)(&mut adapted);
+        let app = running.reloaded(adapted)?;
+        app.add_changed_files(&running, &mut diff);
+        (source.set_log_level)(settings.log.level);
+        self.newest.send_replace(app);
+        source.settings = settings;
+        Ok(diff)
+    }
+}
+
+/// The result of a reload, for the operator.
+pub(super) fn describe(diff: &SettingsDiff) -> String {
+    let reloaded = match diff.reloaded.as_slice() {
+        [] => "nothing to reload".to_owned(),
+        names => format!("reloaded: {}", names.join(", ")),
+    };
+    match diff.need_restart.as_slice() {
+        [] => reloaded,
+        names => format!("{reloaded}; needs a restart: {}", names.join(", ")),
+    }
+}
