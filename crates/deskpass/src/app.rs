@@ -50,7 +50,7 @@ pub struct AppInner {
     pub(crate) trusted: Networks,
     /// The networks that may read the operators' routes.
     pub(crate) operators: Networks,
-    pub(crate) metrics: Metrics,
+    pub(crate) metrics: Arc<Metrics>,
     pub(crate) readiness: ReadinessCache,
     /// The simulated platform, in development mode.
     pub(crate) simulator: Option<Simulator>,
@@ -209,6 +209,7 @@ impl App {
         let chain_key = ChainKey::new(&settings.sealing_key());
         let (anonymous_refusals, notices_due) = (AnonymousRefusals::default(), Notify::new());
         let sockets = Arc::<LiveSockets>::default();
+        let (metrics, observer) = metrics::start(&store, &platform);
         let (concerned, order) = (Arc::clone(&sockets), Arc::clone(&shared));
         store.listen(move |touched| concerned.mark_stale(touched, order.messages.newest()));
         let auth = Auth {
@@ -222,6 +223,7 @@ impl App {
             anonymous_refusals,
             notices_due,
             sockets,
+            observer,
             policy,
         };
         if settings.development.enabled {
@@ -230,7 +232,7 @@ impl App {
         Ok(Self(Arc::new(AppInner {
             trusted: settings.trusted_proxies.iter().copied().collect(),
             operators: settings.server.operator_networks.iter().copied().collect(),
-            metrics: Metrics::new(),
+            metrics,
             readiness: ReadinessCache::default(),
             simulator,
             verify_file,

@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use deskpass_core::rate_limit_address;
+use metrics::Gauge;
 use rustix::io::Errno;
 use tokio::sync::{oneshot, watch};
 use tokio::time::Instant;
@@ -62,6 +63,8 @@ pub(super) struct ConnectionGuard {
     pub(super) reserve: bool,
     number: u64,
     table: Arc<Mutex<ConnectionTable>>,
+    /// The number of open connections.
+    open: Gauge,
     _alive: watch::Receiver<()>,
 }
 
@@ -106,8 +109,10 @@ impl Connections {
         }
         drop(table);
         self.record(&admission);
-        let (table, alive) = (Arc::clone(&self.table), self.alive.subscribe());
-        Some(ConnectionGuard { leave: asked, activity, reserve, number, table, _alive: alive })
+        let (table, alive, open) =
+            (Arc::clone(&self.table), self.alive.subscribe(), self.app.metrics.connections.clone());
+        open.increment(1.0);
+        Some(ConnectionGuard { leave: asked, activity, reserve, number, table, open, _alive: alive })
     }
 
     fn decide(&self, table: &mut ConnectionTable, address: IpAddr, trusted: bool) -> Admission {
@@ -198,6 +203,7 @@ impl Drop for ConnectionGuard {
     fn drop(&mut self) {
         let removed = lock(&self.table).registry(self.reserve).remove(self.number);
         drop(removed);
+        self.open.decrement(1.0);
     }
 }
 
