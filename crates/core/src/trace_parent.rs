@@ -2,21 +2,21 @@
 
 use std::fmt;
 
+/// The length of a header value of version `00`.
+const LENGTH: usize = 55;
+
 /// The value of a `traceparent` header: version `00`, a trace id, the id of the caller's span, and flags.
 ///
 /// It is passed on as it came: this service records no spans of its own.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub struct TraceParent([u8; TraceParent::LENGTH]);
+pub struct TraceParent([u8; LENGTH]);
 
 impl TraceParent {
-    /// The length of a header value of version `00`.
-    pub const LENGTH: usize = 55;
-
     /// Reads a header value. A value that the specification does not allow is ignored, as it demands; so is a version that it
     /// does not define yet.
     #[must_use]
     pub fn parse(header: &[u8]) -> Option<Self> {
-        let text: [u8; Self::LENGTH] = header.try_into().ok()?;
+        let text: [u8; LENGTH] = header.try_into().ok()?;
         let [b'0', b'0', b'-', rest @ ..] = &text else { return None };
         let (trace_id, rest) = rest.split_first_chunk::<32>()?;
         let (b'-', rest) = rest.split_first()? else { return None };

@@ -39,7 +39,7 @@ impl Metrics {
     }
 
     fn request_metrics(&self, RouteLabels { method, path, is_limited }: &RouteLabels) -> RequestMetrics {
-        let counter = |outcome| self.registry.counter(metric::REQUESTS, [method.as_str(), *path, outcome]);
+        let counter = |outcome: &str| self.registry.counter(metric::REQUESTS, [method.as_str(), *path, outcome]);
         RequestMetrics {
             ok: counter("ok"),
             refused: counter("refused"),
