@@ -6,7 +6,7 @@ use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 
-use crate::harness::{Browser, Driver, Key, Network, Options, Viewport, full_picture};
+use crate::harness::{Browser, Driver, Feature, Key, Network, Options, Viewport, full_picture};
 
 /// As strict as the policy of the real pages: the helpers must work under it.
 const POLICY: &str = "default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'self'; \
@@ -118,7 +118,7 @@ async fn a_page_can_be_seen_without_its_scripts() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_came_over_the_wire_is_counted() {
     let (site, driver) = (site().await, Driver::shared());
-    let browser = driver.browser(Options { record_transfers: true, ..Options::default() }).await;
+    let browser = driver.browser(Options { features: &[Feature::TransferLog], ..Options::default() }).await;
     browser.goto(&format!("{site}/long")).await;
     browser.goto(&format!("{site}/moved")).await;
     let came = browser.transferred().await;

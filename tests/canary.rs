@@ -206,7 +206,7 @@ on_every_store! {
             log.contains("signed in") && log.contains("sign-in failed"),
             "the log is silent: this test looks at nothing"
         );
-        assert!(figures.contains("deskpass_platform_sign_ins_refused_total{why=\"platform_unavailable\"} 3"), "{figures}");
+        assert!(figures.contains("deskpass_platform_sign_ins_refused_total{reason=\"platform_unavailable\"} 3"), "{figures}");
         for secret in secrets {
             // Our own secrets begin with a prefix that the log may contain.
             let random = secret.get(4..47).unwrap_or(&secret);

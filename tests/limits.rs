@@ -116,7 +116,7 @@ on_every_store! {
         }
         let metrics = client.get("/metrics", &[]).await.body;
         for route in routes().iter().filter(|route| route.limit != RateLimit::Unlimited) {
-            let line = format!("deskpass_limited_total{{route=\"{}\"}} 1", route.path);
+            let line = format!("deskpass_rate_limited_requests_total{{route=\"{}\"}} 1", route.path);
             assert!(metrics.contains(&line), "{line}: {metrics}");
         }
     }

@@ -16,16 +16,8 @@ use serde_json::{Value, json};
 use crate::harness::{Browser, Device, Driver, Options, TestApp, settings};
 
 /// A phone whose user reads Chinese.
-const CHINESE_PHONE: Options<'_> = Options {
-    phone: true,
-    language: "zh-CN",
-    dark: true,
-    user_agent: None,
-    resolver_rules: None,
-    record_transfers: false,
-    back_forward_cache: false,
-    any_certificate: false,
-};
+const CHINESE_PHONE: Options<'_> =
+    Options { phone: true, language: "zh-CN", dark: true, user_agent: None, resolver_rules: None, features: &[] };
 
 /// The number of rows that a list shows.
 const ROWS: &str = "document.querySelectorAll('.listing tbody tr:not(.below)').length";

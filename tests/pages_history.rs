@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::harness::{Browser, Device, Driver, Key, Network, Options, PASSWORD, TestApp};
+use crate::harness::{Browser, Device, Driver, Feature, Key, Network, Options, PASSWORD, TestApp};
 
 /// A browser in which a user is signed in.
 async fn signed_in(driver: &Driver, app: &TestApp, token: &str) -> Browser {
@@ -86,7 +86,7 @@ async fn nothing_comes_back_of_a_user_who_signed_out() {
     let app = TestApp::start().await;
     let token = app.client().await.sign_in("admin01").await;
     let driver = Driver::shared();
-    let options = Options { back_forward_cache: true, ..Options::default() };
+    let options = Options { features: &[Feature::BackForwardCache], ..Options::default() };
     let browser = signed_in_with(&driver, options, &app, &token).await;
     browser.goto(&format!("http://{}/itadmin/#/people", app.address)).await;
     browser.wait_for("[data-id='wwdeskpass/agent01']").await;

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::harness::{Browser, Driver, Network, Options, Process};
+use crate::harness::{Browser, Driver, Feature, Network, Options, Process};
 
 /// The limit for a first view, in bytes.
 const MOST: u64 = 60_000;
@@ -34,7 +34,7 @@ async fn a_first_view_is_small_and_a_second_one_smaller() {
     let (_directory, service) = service();
     let (driver, origin) = (Driver::shared(), format!("http://{}", service.address));
     for entrance in ENTRANCES {
-        let browser = driver.browser(Options { record_transfers: true, ..Options::default() }).await;
+        let browser = driver.browser(Options { features: &[Feature::TransferLog], ..Options::default() }).await;
         let address = format!("{origin}{entrance}");
         browser.goto(&address).await;
         browser.wait_for(WAITING).await;
@@ -106,7 +106,7 @@ async fn a_slow_line_is_enough_to_sign_in_and_to_switch_a_role() {
 async fn no_page_has_anything_to_complain_of() {
     let (_directory, service) = service();
     let (driver, origin) = (Driver::shared(), format!("http://{}", service.address));
-    let browser = driver.browser(Options { record_transfers: true, ..Options::default() }).await;
+    let browser = driver.browser(Options { features: &[Feature::TransferLog], ..Options::default() }).await;
     for page in ENTRANCES.into_iter().chain(["/scan/", "/continue/", "/api/docs"]) {
         browser.goto(&format!("{origin}{page}")).await;
         browser.wait_until("document.readyState === 'complete' && document.querySelector('h1')").await;

@@ -11,7 +11,9 @@ use tokio::io::AsyncReadExt as _;
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-use crate::harness::{Client, Driver, Options, Process, binary, finished, handshake, request, until, with_settings};
+use crate::harness::{
+    Client, Driver, Feature, Options, Process, binary, finished, handshake, request, until, with_settings,
+};
 use crate::tls::certificate;
 
 /// A service in development mode that speaks TLS, with its files.
@@ -240,7 +242,8 @@ fn a_socket_works_over_tls() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn chromium_shows_the_sign_in_page() {
     let desk = Desk::start(&[]);
-    let browser = Driver::shared().browser(Options { any_certificate: true, ..Options::default() }).await;
+    let browser =
+        Driver::shared().browser(Options { features: &[Feature::AnyCertificate], ..Options::default() }).await;
     let (_, port) = desk.process.address.rsplit_once(':').unwrap();
     browser.goto(&format!("https://localhost:{port}/")).await;
     // The picture of the QR code comes through the API, and replaces one of a single pixel.

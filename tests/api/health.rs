@@ -36,7 +36,7 @@ on_one_store! {
             r#"deskpass_requests_total{method="GET",route="/api/auth/me",outcome="ok"} 3"#,
             r#"deskpass_requests_total{method="GET",route="/api/auth/me",outcome="refused"} 1"#,
             r#"deskpass_requests_total{method="other",route="other",outcome="refused"} 1"#,
-            r#"deskpass_request_seconds_count{method="GET",route="/api/auth/me"} 4"#,
+            r#"deskpass_http_request_duration_seconds_count{method="GET",route="/api/auth/me"} 4"#,
             "deskpass_cached_sessions 1",
         ] {
             assert!(text.contains(line), "{line} is missing in\n{text}");

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use driver::Session;
-pub(crate) use driver::{Driver, Options, Viewport};
+pub(crate) use driver::{Driver, Feature, Options, Viewport};
 pub(crate) use keyboard::Key;
 pub(crate) use network::Network;
 pub(crate) use picture::{full_picture, picture};

@@ -11,7 +11,7 @@ use crate::audit::Attempt;
 use crate::password_hasher::Priority;
 use crate::platform_user::PlatformUser;
 use crate::sign_in::{SignInProof, SignInRequest};
-use crate::{Auth, Error, PasswordPolicy, Refusal, SignedIn, TokenHolder};
+use crate::{Auth, Error, FunnelStep, PasswordPolicy, Refusal, SignedIn, TokenHolder};
 
 /// How long a partial session waits for the one-time password.
 pub(crate) const PARTIAL_SESSION_LIFETIME: Duration = Duration::from_mins(10);
@@ -167,6 +167,7 @@ impl Auth {
         let agent = self.enabled_agent(employee).await?;
         let stored = agent.as_ref().and_then(|agent| agent.password.as_deref());
         let right = slot.verify(password, stored, counted).await?;
+        self.observer.step(FunnelStep::PasswordChecked);
         match agent {
             Some(Agent { password: Some(hash), device, .. }) if right => {
                 self.begin_partial_session(hash, device.is_some(), counted, login).await
@@ -200,6 +201,7 @@ impl Auth {
         if !self.store.begin_partial_session(half, hash, trial, notice).await? {
             return Err(Refusal::PasswordWrong.into());
         }
+        self.observer.step(FunnelStep::PasswordAccepted);
         self.notices_due.notify_one();
         Ok(IssuedPartialSession { token, has_device, lifetime: PARTIAL_SESSION_LIFETIME, expires_at })
     }

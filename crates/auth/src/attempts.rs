@@ -3,7 +3,7 @@
 use deskpass_core::{Digest, EmployeeKey};
 use deskpass_store::AttemptKind;
 
-use crate::{Auth, Error, Refusal};
+use crate::{AttemptedCredential, Auth, AuthEvent, Error, Refusal};
 
 /// Proof that an attempt was counted. A password is not checked without it.
 #[derive(Clone, Copy, Debug)]
@@ -29,6 +29,12 @@ impl Auth {
         trial: AttemptKind,
     ) -> Result<CountedAttempt, Error> {
         let counted = self.store.count_attempt(employee.clone(), trial, self.clock.now()).await?;
+        if counted.is_err() {
+            self.observer.notify(AuthEvent::LockedOut(match trial {
+                AttemptKind::Password | AttemptKind::KnownBrowser(_) => AttemptedCredential::Password,
+                AttemptKind::Otp => AttemptedCredential::Otp,
+            }));
+        }
         Ok(counted.map(|()| CountedAttempt(trial)).map_err(Refusal::from)?)
     }
 }

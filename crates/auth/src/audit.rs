@@ -7,7 +7,7 @@ use deskpass_core::{
 };
 use deskpass_store::{AuditEvent, LimitSubject, LogEntry, SignInStep};
 
-use crate::{Auth, Error, Refusal, RefusalInfo};
+use crate::{Auth, AuthEvent, Error, Refusal, RefusalInfo};
 
 /// The number of refusals per minute that are logged for one signed-in user.
 const MAX_REFUSALS_PER_MINUTE: u32 = 60;
@@ -120,6 +120,7 @@ impl Auth {
         }
         self.limit_refusals(attempt).await?;
         let Attempt { refused, who, method, source, visitor, .. } = attempt;
+        self.observer.notify(AuthEvent::Refused { event: refused, reason });
         let admit = || self.anonymous_refusals.admit(visitor.address.decided, reason, self.clock.now());
         if !self.names_employee(attempt).await? && !admit() {
             if refused == AuditEvent::SignInRefused {

@@ -7,7 +7,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use deskpass_core::{Digest, EmployeeKey, Entropy, RecoveryCode, TotpSecret};
 use deskpass_store::{KEY_CHECK_PURPOSE, KEY_CHECK_TEXT, Seal};
 
-use crate::password_hasher::{HashSlot, PasswordHasher, Priority};
+use crate::password_hasher::{HashQueueState, HashSlot, PasswordHasher, Priority};
 use crate::{Error, InternalError, Refusal};
 
 /// Hashes passwords, seals device secrets and digests recovery codes. A stolen database is useless without its key.
@@ -35,6 +35,12 @@ impl CredentialVault {
     /// A slot in the queue of the password hasher.
     pub(crate) fn reserve(&self, priority: Priority, owner: &EmployeeKey) -> Result<HashSlot, Refusal> {
         self.hasher.reserve(priority, owner).ok_or(Refusal::Busy)
+    }
+
+    /// The state of the queue of the password hasher.
+    #[must_use]
+    pub fn hash_queue(&self) -> HashQueueState {
+        self.hasher.state()
     }
 
     /// The digest of a recovery code, which is stored in its place.

@@ -17,6 +17,7 @@ mod known_browser;
 mod link_opener;
 mod notice;
 mod oauth;
+mod observer;
 mod otp;
 mod partial_or_full;
 mod password;
@@ -57,13 +58,15 @@ pub use error::{Error, InternalError};
 pub use error_code::ErrorCode;
 pub use link_opener::LinkOpener;
 pub use oauth::{CallbackOutcome, ConfirmationRequest, OAuthCallback, PROOF_LIFETIME, RedirectTarget};
+pub use observer::{AttemptedCredential, AuthEvent, AuthObserver, FunnelStep, NoticeOutcome};
 pub use otp::{BoundDevice, DeviceSetup, DeviceStatus, FreshCode};
 pub use partial_or_full::{PartialOrFull, PartialTokenHolder};
 pub use password::PasswordChange;
+pub use password_hasher::HashQueueState;
 pub use policy::{AgentPolicy, BindPolicy, PasswordPolicy, Policy};
 pub use qr::{ConfirmationPrompt, IssuedTicket, Poller, TicketStatus};
 pub use recent_sign_in::RECENT_SIGN_IN;
-pub use refusal::{ReasonExplanation, Refusal, RefusalInfo, explain_reason, whole_seconds};
+pub use refusal::{ReasonExplanation, Refusal, RefusalInfo, audited_reasons, explain_reason, whole_seconds};
 pub use scan_outcome::ScanOutcome;
 pub use session::{ActiveUser, TokenHolder};
 pub use sign_in::{DefaultRoleGrant, SignedIn};
@@ -93,6 +96,8 @@ pub struct Auth {
     pub notices_due: Arc<Notify>,
     /// The sockets that are connected to this node.
     pub sockets: Arc<LiveSockets>,
+    /// Receives what metrics count.
+    pub observer: AuthObserver,
     /// The settings of this deployment.
     pub policy: Policy,
 }

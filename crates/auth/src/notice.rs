@@ -8,7 +8,7 @@ use deskpass_store::{Notice, NoticeSubject, SignInReference};
 use deskpass_wecom::errcode::is_permanent_for_message;
 
 use crate::sweep::CLOCK_SET_GRACE;
-use crate::{Auth, Error};
+use crate::{Auth, AuthEvent, Error, NoticeOutcome};
 
 /// The maximum number of administrators who get a notice about one event.
 pub(crate) const MAX_NOTIFIED_ADMINS: usize = 20;
@@ -64,37 +64,39 @@ impl Auth {
         let due = self.store.claim_notices(now, now + NOTICE_RETRY_PAUSE, NOTICE_BATCH_SIZE).await?;
         let count = due.len();
         for notice in due {
-            if self.try_deliver(&notice, write(&notice)).await {
-                self.store.delete_notice(notice.id).await?;
-            } else {
+            let outcome = self.try_deliver(&notice, write(&notice)).await;
+            self.observer.notify(AuthEvent::Notice(outcome));
+            if outcome == NoticeOutcome::Postponed {
                 // `tries` includes this attempt.
                 let doubled = u32::try_from(notice.tries.saturating_sub(1)).unwrap_or(0).min(MAX_PAUSE_DOUBLINGS);
                 self.store.postpone_notice(notice.id, now + NOTICE_RETRY_PAUSE * 2_u32.pow(doubled)).await?;
+            } else {
+                self.store.delete_notice(notice.id).await?;
             }
         }
         Ok(count)
     }
 
-    /// Whether the notice is finished: delivered, or never deliverable.
-    async fn try_deliver(&self, notice: &Notice, text: String) -> bool {
+    /// Tries to deliver a notice.
+    async fn try_deliver(&self, notice: &Notice, text: String) -> NoticeOutcome {
         let employee = &notice.employee;
         if *employee.corp() != *self.policy.home_corp.as_str() {
             tracing::info!(%employee, subject = notice.subject.name(), "notice dropped: recipient unknown to the platform");
-            return true;
+            return NoticeOutcome::Dropped;
         }
         if self.clock.now().since(notice.at) > MAX_NOTICE_AGE && !self.clock.was_set_within(CLOCK_SET_GRACE) {
             tracing::info!(%employee, subject = notice.subject.name(), "notice dropped: could not be sent in time");
-            return true;
+            return NoticeOutcome::Dropped;
         }
         match self.platform.notify(employee.id(), &text).await {
-            Ok(()) => true,
+            Ok(()) => NoticeOutcome::Delivered,
             Err(error) if error.errcode().is_some_and(is_permanent_for_message) => {
                 tracing::warn!(%employee, subject = notice.subject.name(), %error, "notice dropped: refused by the platform");
-                true
+                NoticeOutcome::Dropped
             }
             Err(error) => {
                 tracing::debug!(%employee, %error, "notice postponed: could not be sent");
-                false
+                NoticeOutcome::Postponed
             }
         }
     }

@@ -16,7 +16,7 @@ pub use self::outcome::{CallbackOutcome, RedirectTarget};
 use crate::audit::Attempt;
 use crate::sign_in::{SignInProof, SignInRequest};
 use crate::single_use::{FLOW_LIFETIME, PENDING_LIFETIME, SingleUse};
-use crate::{Auth, BindPolicy, Error, Refusal};
+use crate::{Auth, BindPolicy, Error, FunnelStep, Refusal};
 
 /// How long the page has to exchange its ticket for the token.
 const TICKET_LIFETIME: Duration = Duration::from_mins(1);
@@ -43,6 +43,7 @@ impl Auth {
         let (now, cookie) = (self.clock.now(), Secret::generate(&self.entropy)?);
         let oauth_flow = OAuthFlow { destination, source, used: false, until: now + FLOW_LIFETIME };
         self.shared.flows.put(cookie.digest(), oauth_flow, now).await?;
+        self.observer.step(FunnelStep::OauthStarted);
         Ok((cookie, FLOW_LIFETIME))
     }
 
@@ -103,6 +104,7 @@ impl Auth {
         let (employee, method, proof) = (&who.key, LoginMethod::Oauth2, SignInProof::of(who));
         let request = SignInRequest { employee, role: None, method, proof, source, visitor };
         let begun = self.begin_session(request, sign_in.token.0, None).await?;
+        self.observer.step(FunnelStep::OauthSignedIn);
         self.shared.sign_ins.put(ticket.digest(), sign_in.ready(begun.shown(), now), now).await?;
         let client = RedirectTarget::Client(LoginSource::of(begun.session.current_role));
         Ok(CallbackOutcome::SignedIn(ticket, destination.map_or(client, RedirectTarget::Asked)))

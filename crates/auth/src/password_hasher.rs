@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::io;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
@@ -51,6 +52,17 @@ struct HashQueue {
     anonymous: Arc<Semaphore>,
     known: Arc<Semaphore>,
     key: Digest,
+    /// The number of requests that found the queue full.
+    rejected: AtomicU64,
+}
+
+/// The state of the queue in which passwords wait to be hashed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HashQueueState {
+    /// The passwords that wait.
+    pub waiting: usize,
+    /// The requests that found the queue full, since the start.
+    pub rejected: u64,
 }
 
 #[derive(Default)]
@@ -105,6 +117,7 @@ impl PasswordHasher {
             anonymous: Arc::new(Semaphore::new(MAX_WAITING_ANONYMOUS + threads)),
             known: Arc::new(Semaphore::new(MAX_WAITING_KNOWN)),
             key: Digest::of(&[b"deskpass passwords", key]),
+            rejected: AtomicU64::default(),
         });
         let hasher = Self(queue);
         for _ in 0..threads {
@@ -120,9 +133,19 @@ impl PasswordHasher {
             Priority::Anonymous => &self.0.anonymous,
             Priority::Known => &self.0.known,
         };
-        let permit = Arc::clone(places).try_acquire_owned().ok()?;
+        let permit = Arc::clone(places).try_acquire_owned().ok();
+        if permit.is_none() {
+            self.0.rejected.fetch_add(1, Ordering::Relaxed);
+        }
+        let permit = permit?;
         let key = Digest::of(&[self.0.key.bytes(), owner.corp().as_bytes(), owner.id().as_bytes()]);
         Some(HashSlot { queue: Arc::clone(&self.0), priority, key, permit: Arc::new(permit) })
+    }
+
+    pub(crate) fn state(&self) -> HashQueueState {
+        let jobs = self.0.lock();
+        let waiting = jobs.known.len() + jobs.anonymous.len();
+        HashQueueState { waiting, rejected: self.0.rejected.load(Ordering::Relaxed) }
     }
 }
 

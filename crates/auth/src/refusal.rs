@@ -14,7 +14,7 @@ use texts::{SAME_PASSWORD, describe_weakness, english_minutes, english_seconds, 
 
 pub use declare::RefusalInfo;
 pub(crate) use declare::{first_explanation, logged_name, refusals};
-pub use texts::{ReasonExplanation, explain_reason, whole_seconds};
+pub use texts::{ReasonExplanation, audited_reasons, explain_reason, whole_seconds};
 
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]

@@ -12,7 +12,7 @@ use deskpass_store::{
     AuditEvent, BeginOutcome, CachedPerson, NewSession, NoticeSubject, Precondition, SignInNetwork, SignInStep,
 };
 
-use crate::{Auth, BindPolicy, Error, Refusal, TokenError};
+use crate::{Auth, AuthEvent, BindPolicy, Error, Refusal, TokenError};
 
 /// A request to begin a session.
 #[derive(Debug)]
@@ -141,6 +141,7 @@ impl Auth {
         }
         tracing::debug!(employee = %session.employee, method = session.method.name(), "signed in");
         self.count_step(SignInStep::SignedIn);
+        self.observer.notify(AuthEvent::SignedIn(session.method));
         Ok(StartedSession { session, person, roles })
     }
 

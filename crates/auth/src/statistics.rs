@@ -3,11 +3,20 @@
 use deskpass_core::Timestamp;
 use deskpass_store::{HourlyCounts, SignInStep};
 
-use crate::{Auth, Error};
+use crate::{Auth, Error, FunnelStep};
 
 impl Auth {
     pub(crate) fn count_step(&self, step: SignInStep) {
         self.store.count_step(step, self.clock.now());
+        let step = match step {
+            SignInStep::QrShown => FunnelStep::QrShown,
+            SignInStep::QrScanned => FunnelStep::QrScanned,
+            SignInStep::QrConfirmed => FunnelStep::QrConfirmed,
+            SignInStep::QrCollected => FunnelStep::QrCollected,
+            // Metrics count these by method and reason.
+            SignInStep::SignedIn | SignInStep::Refused => return,
+        };
+        self.observer.step(step);
     }
 
     /// The hourly counts between two times, oldest first. Hours without events are left out.

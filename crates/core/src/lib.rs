@@ -29,6 +29,7 @@ mod secret_kind;
 mod service;
 mod session;
 mod totp;
+mod trace_parent;
 
 pub use allow::AllowLists;
 pub use clock::{
@@ -67,3 +68,4 @@ pub use secret_kind::{
 pub use service::{ServiceKeyName, ServiceScope, ServiceScopes, UnknownServiceScope};
 pub use session::{PlatformVouching, Session};
 pub use totp::{OneTimeCode, TotpSecret, TotpStep};
+pub use trace_parent::TraceParent;

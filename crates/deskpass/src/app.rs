@@ -217,6 +217,7 @@ impl App {
         let chain_key = ChainKey::new(&settings.sealing_key());
         let (anonymous_refusals, notices_due) = (Arc::<AnonymousRefusals>::default(), Arc::<Notify>::default());
         let sockets = Arc::<LiveSockets>::default();
+        let (metrics, observer) = metrics::start(&store, &platform);
         let (concerned, order) = (Arc::clone(&sockets), Arc::clone(&shared));
         store.listen(move |touched| concerned.mark_stale(touched, order.messages.newest()));
         let auth = Auth {
@@ -230,6 +231,7 @@ impl App {
             anonymous_refusals,
             notices_due,
             sockets,
+            observer,
             policy,
         };
         if settings.development.enabled {
@@ -238,7 +240,7 @@ impl App {
         Ok(Self(Arc::new(AppInner {
             trusted: settings.trusted_proxies.iter().copied().collect(),
             operators: settings.server.operator_networks.iter().copied().collect(),
-            metrics: Arc::new(Metrics::new()),
+            metrics,
             readiness: ReadinessCache::default(),
             simulator,
             verify_file,

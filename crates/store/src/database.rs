@@ -5,6 +5,7 @@ mod value;
 mod copy;
 mod direct_read;
 mod migrate;
+mod observer;
 mod open_error;
 mod postgres;
 mod restart;
@@ -17,11 +18,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use deskpass_core::Timestamp;
+use tokio::time::Instant;
 
 pub use copy::{CopyError, CopyProgress, CopyReport, copy};
 pub use direct_read::DirectReadError;
 pub(crate) use direct_read::{in_snapshot, read_directly};
 pub use migrate::newest_version;
+pub(crate) use observer::OperationObserver;
+pub use observer::{Operation, OperationReport, StoreLoad};
 pub use open_error::OpenError;
 pub use postgres::{PostgresSettings, PostgresStatus, inspect_postgres};
 pub use restart::{SameKey, restart_log};
@@ -61,7 +65,14 @@ impl Mode {
 }
 
 #[derive(Debug)]
-pub(crate) enum Database {
+pub(crate) struct Database {
+    backend: Backend,
+    /// Receives a report of each operation.
+    pub(crate) observer: OperationObserver,
+}
+
+#[derive(Debug)]
+enum Backend {
     Sqlite(sqlite::Sqlite),
     Postgres(postgres::PostgresDatabase),
 }
@@ -75,14 +86,15 @@ impl Database {
         now: Timestamp,
         key: Option<ChainKey>,
     ) -> Result<Self, OpenError> {
-        match location {
+        let backend = match location {
             Location::Embedded(directory) => {
-                Ok(Self::Sqlite(sqlite::Sqlite::open(&directory, mode, cache, now, key.as_ref())?))
+                Backend::Sqlite(sqlite::Sqlite::open(&directory, mode, cache, now, key.as_ref())?)
             }
             Location::Postgres(settings) => {
-                Ok(Self::Postgres(postgres::PostgresDatabase::open(&settings, mode, cache, now, key).await?))
+                Backend::Postgres(postgres::PostgresDatabase::open(&settings, mode, cache, now, key).await?)
             }
-        }
+        };
+        Ok(Self { backend, observer: OperationObserver::default() })
     }
 
     /// Runs `query` on a connection that sees every committed change. `query` may run more than once.
@@ -90,10 +102,13 @@ impl Database {
         &self,
         query: impl Fn(&Sql<'_>) -> Result<T> + Send + 'static,
     ) -> Result<T> {
-        match self {
-            Self::Sqlite(database) => database.readers.read(query).await,
-            Self::Postgres(database) => database.read(query).await,
-        }
+        let began = Instant::now();
+        let done = match &self.backend {
+            Backend::Sqlite(database) => database.readers.read(query).await,
+            Backend::Postgres(database) => database.read(query).await,
+        };
+        self.observer.report(Operation::Read, &done, began.elapsed());
+        done
     }
 
     /// Runs `work` in a transaction and returns after the commit is on disk. A failed `work` is rolled back. It runs to
@@ -102,17 +117,28 @@ impl Database {
         &self,
         work: impl Fn(&mut Tx<'_>) -> Result<T> + Send + 'static,
     ) -> Result<T> {
-        match self {
-            Self::Sqlite(database) => database.writer.write(work).await,
-            Self::Postgres(database) => database.write(work).await,
-        }
+        let began = Instant::now();
+        let done = match &self.backend {
+            Backend::Sqlite(database) => database.writer.write(work).await,
+            Backend::Postgres(database) => database.write(work).await,
+        };
+        self.observer.report(Operation::Write, &done, began.elapsed());
+        done
     }
 
     /// Returns the database that several nodes share, if it is one.
     pub(crate) fn shared(&self) -> Option<&postgres::PostgresDatabase> {
-        match self {
-            Self::Sqlite(_) => None,
-            Self::Postgres(database) => Some(database),
+        match &self.backend {
+            Backend::Sqlite(_) => None,
+            Backend::Postgres(database) => Some(database),
+        }
+    }
+
+    /// How busy the database is.
+    pub(crate) fn load(&self) -> StoreLoad {
+        match &self.backend {
+            Backend::Sqlite(database) => StoreLoad { waiting: database.writer.waiting(), connections: None },
+            Backend::Postgres(database) => database.load(),
         }
     }
 }

@@ -50,8 +50,8 @@ pub use change_author::{Actor, ChangeAuthor, ChangeError, Revocation};
 pub use clock::{ClockRepair, DatabaseTime, read_latest_recorded_time};
 pub use cursor::{Cursor, InvalidCursor};
 pub use database::{
-    CopyError, CopyProgress, CopyReport, DirectReadError, Location, Mode, OpenError, PostgresSettings, PostgresStatus,
-    SameKey, copy, inspect_postgres, newest_version, restart_log,
+    CopyError, CopyProgress, CopyReport, DirectReadError, Location, Mode, OpenError, Operation, OperationReport,
+    PostgresSettings, PostgresStatus, SameKey, StoreLoad, copy, inspect_postgres, newest_version, restart_log,
 };
 pub use deny_list::EndReason;
 pub use directory::{
@@ -144,6 +144,17 @@ impl Store {
     pub fn listen(&self, listener: impl Fn(Invalidation<'_>) + Send + Sync + 'static) {
         // Only the first call has an effect.
         let _ = self.cache.listener.set(Box::new(listener));
+    }
+
+    /// Calls `listener` with a report of each operation of the database. There is one listener.
+    pub fn observe_operations(&self, listener: impl Fn(OperationReport) + Send + Sync + 'static) {
+        self.database.observer.set(Box::new(listener));
+    }
+
+    /// How busy the database is.
+    #[must_use]
+    pub fn load(&self) -> StoreLoad {
+        self.database.load()
     }
 
     /// Waits until this node has processed all changes that other nodes made before this call.

@@ -14,7 +14,7 @@ use crate::response::ApiResponse;
 use crate::sanitize::{is_visible_ascii, sanitize};
 use crate::shared_task::SharedTask;
 use crate::token_cache::{NoSharedCache, TokenCache};
-use crate::{Circuit, Error, Hosts, Identity, SettingsError, WecomSettings};
+use crate::{CallReport, Circuit, Error, Hosts, Identity, SettingsError, WecomSettings};
 
 /// The platform rejects the access token, or no longer accepts it. 40001 refers to the secret in a token request, and to the
 /// token in all other calls.
@@ -116,6 +116,11 @@ impl Wecom {
     #[must_use]
     pub fn circuit(&self) -> Circuit {
         self.0.transport.breakers.status(self.0.tokens.has_valid_token())
+    }
+
+    /// Calls `listener` with a report of each call to the platform. There is one listener.
+    pub fn observe_calls(&self, listener: impl Fn(CallReport) + Send + Sync + 'static) {
+        self.0.transport.observer.set(Box::new(listener));
     }
 
     /// Makes a call with the access token, and retries once with a new token if the platform rejects it. The same code may be

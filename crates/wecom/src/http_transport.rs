@@ -13,6 +13,7 @@ use tokio::time::{Instant, sleep, timeout_at};
 use url::Url;
 
 use crate::api::{Api, ApiCall};
+use crate::call_report::CallObserver;
 use crate::circuit::Breakers;
 use crate::errcode::{ErrcodeInfo, FixableBy, explain};
 use crate::error_message::ErrorMessage;
@@ -41,6 +42,8 @@ pub(crate) struct HttpTransport {
     api: Url,
     timeouts: Timeouts,
     pub(crate) breakers: Breakers,
+    /// Receives a report of each call.
+    pub(crate) observer: CallObserver,
     permits: Semaphore,
     clock: Clock,
     last_date: Mutex<Option<ObservedDate>>,
@@ -75,6 +78,7 @@ impl HttpTransport {
             api: settings.hosts.api.clone(),
             timeouts: settings.timeouts,
             breakers: Breakers::new(clock.clone()),
+            observer: CallObserver::default(),
             permits: Semaphore::new(MAX_CONCURRENT_CALLS),
             clock,
             last_date: Mutex::default(),
@@ -102,9 +106,15 @@ impl HttpTransport {
 
     async fn request_once(&self, call: &ApiCall<'_>, deadline: Instant) -> Result<ApiResponse, Error> {
         let _permit = if call.urgent { None } else { Some(self.permit(deadline).await?) };
-        self.breakers.admit(call.api)?;
+        let began = Instant::now();
+        let admitted = self.breakers.admit(call.api);
+        if admitted.is_err() {
+            self.observer.report(call.api, &admitted, began.elapsed());
+        }
+        admitted?;
         let outcome = self.send(call, deadline).await.and_then(|body| parse_response(call, &body));
         self.breakers.record(call.api, &outcome);
+        self.observer.report(call.api, &outcome, began.elapsed());
         outcome
     }
 

@@ -5,6 +5,7 @@
 
 mod access_token;
 mod api;
+mod call_report;
 mod circuit;
 mod client;
 mod department;
@@ -25,6 +26,7 @@ mod token_cache;
 
 pub mod errcode;
 
+pub use call_report::{CallOutcome, CallReport};
 pub use circuit::Circuit;
 pub use client::{Application, Wecom};
 pub use error::{Error, InvalidResponse, Unreachable};

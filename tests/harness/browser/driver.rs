@@ -79,6 +79,17 @@ impl Viewport {
     }
 }
 
+/// What only some tests need of their browser.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Feature {
+    /// [`Browser::transferred`] can be used: the driver keeps every event of the network, which is slow.
+    TransferLog,
+    /// The browser keeps the page that a user leaves, to restore it when the user goes back.
+    BackForwardCache,
+    /// Certificates of unknown authorities are accepted.
+    AnyCertificate,
+}
+
 /// The options of a browser.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Options<'a> {
@@ -88,26 +99,12 @@ pub(crate) struct Options<'a> {
     pub(crate) user_agent: Option<&'a str>,
     /// The names that resolve differently, in the format of `--host-resolver-rules`.
     pub(crate) resolver_rules: Option<&'a str>,
-    /// Whether [`Browser::transferred`] is used: the driver then keeps every event of the network, which is slow.
-    pub(crate) record_transfers: bool,
-    /// Whether the browser keeps the page that a user leaves, to restore it when the user goes back.
-    pub(crate) back_forward_cache: bool,
-    /// Whether certificates of unknown authorities are accepted.
-    pub(crate) any_certificate: bool,
+    pub(crate) features: &'a [Feature],
 }
 
 impl Default for Options<'_> {
     fn default() -> Self {
-        Self {
-            phone: false,
-            language: "en",
-            dark: false,
-            user_agent: None,
-            resolver_rules: None,
-            record_transfers: false,
-            back_forward_cache: false,
-            any_certificate: false,
-        }
+        Self { phone: false, language: "en", dark: false, user_agent: None, resolver_rules: None, features: &[] }
     }
 }
 
@@ -125,7 +122,7 @@ impl Options<'_> {
         arguments.extend(self.user_agent.map(|name| format!("--user-agent={name}")));
         arguments.extend(self.resolver_rules.map(|rules| format!("--host-resolver-rules={rules}")));
         // The shell has no such cache.
-        let shell = headless_shell().filter(|_| !self.back_forward_cache);
+        let shell = headless_shell().filter(|_| !self.features.contains(&Feature::BackForwardCache));
         if shell.is_none() {
             arguments.push("--headless=new".to_owned());
         }
@@ -139,11 +136,11 @@ impl Options<'_> {
             chrome["mobileEmulation"] = json!({ "deviceMetrics": metrics, "userAgent": name });
         }
         let mut logs = json!({ "browser": "ALL" });
-        if self.record_transfers {
+        if self.features.contains(&Feature::TransferLog) {
             logs["performance"] = json!("ALL");
         }
         let mut always = json!({ "goog:chromeOptions": chrome, "goog:loggingPrefs": logs });
-        if self.any_certificate {
+        if self.features.contains(&Feature::AnyCertificate) {
             always["acceptInsecureCerts"] = json!(true);
         }
         json!({ "capabilities": { "alwaysMatch": always } })

@@ -11,7 +11,7 @@ use crate::code_exchange::{
 use crate::link_opener::LinkOpener;
 use crate::platform_user::PlatformUser;
 use crate::single_use::{CODE_LIFETIME, SingleUse, UseReceipt};
-use crate::{Auth, CallbackOutcome, Error, Refusal};
+use crate::{Auth, CallbackOutcome, Error, FunnelStep, Refusal};
 
 /// The request of a browser that returns from the platform.
 #[derive(Clone, Debug)]
@@ -41,6 +41,9 @@ impl Auth {
         };
         let browser = fresh.browser;
         if self.shared.codes.put(code, fresh, now).await? {
+            if callback.scan_id.is_none() {
+                self.observer.step(FunnelStep::OauthReturned);
+            }
             return self.run_exchange(code, &callback, None).await;
         }
         let seen = self.shared.codes.read_with(&code, now, |seen| (seen.browser, seen.progress.is_claimable(now)));

@@ -25,6 +25,11 @@ const EARLIER: &[(&str, [&str; 2])] = &[(
     ],
 )];
 
+/// The names of the reasons that this version writes to the audit log.
+pub fn audited_reasons() -> impl Iterator<Item = &'static str> {
+    Refusal::explanations().chain(TokenError::explanations()).map(|(reason, _)| reason)
+}
+
 /// Explains the name of a reason in the audit log.
 #[must_use]
 pub fn explain_reason(reason: &str) -> Option<ReasonExplanation> {

@@ -60,7 +60,12 @@ impl App {
     /// platform takes precedence when the machine's time is in doubt or contradicts the database.
     async fn witness(&self) -> Option<ReferenceTime> {
         let database = match self.auth.store.database_time().await {
-            Ok(common) => common.filter(|common| common.on_other_machine).map(|common| common.at),
+            Ok(common) => {
+                if let Some(common) = &common {
+                    self.record_clock_skew("database", self.auth.clock.machine(), common.at);
+                }
+                common.filter(|common| common.on_other_machine).map(|common| common.at)
+            }
             Err(error) => {
                 tracing::warn!(%error, "cannot read the database's time");
                 None
@@ -94,7 +99,7 @@ impl App {
     }
 
     /// The platform's current time, from the date of its newest response, if that is recent.
-    fn platform_date(&self) -> Option<Timestamp> {
+    pub(super) fn platform_date(&self) -> Option<Timestamp> {
         let seen = self.auth.platform.last_date()?;
         let age = self.auth.clock.uptime().saturating_sub(seen.at);
         let date = rfc2822::parse(&seen.date).ok()?.timestamp();

@@ -1,31 +1,125 @@
 //! The state of the service, as metrics.
 
+use std::sync::Arc;
+use std::time::Duration;
+
+use deskpass_auth::AuthObserver;
 use deskpass_core::{ClockTrust, Timestamp};
-use deskpass_wecom::Circuit;
+use deskpass_store::{Store, StoreLoad};
+use deskpass_wecom::{Circuit, Wecom};
+use tokio::time::timeout;
 
 use super::App;
+use crate::telemetry::{Metrics, catalogue as metric};
+
+/// How long a scrape waits for the stores: a store that hangs must not hide the other metrics.
+const PROBE_TIMEOUT: Duration = Duration::from_millis(800);
+
+/// The states of the circuit breaker.
+const CIRCUIT_STATES: [&str; 5] = ["closed", "open", "failing", "refused", "untried"];
+
+/// Counts what the store and the platform's client report; the returned observer counts what the flows report.
+pub(super) fn start(store: &Store, platform: &Wecom) -> (Arc<Metrics>, AuthObserver) {
+    let metrics = Arc::new(Metrics::new());
+    let (of_store, of_flows) = (Arc::clone(&metrics), Arc::clone(&metrics));
+    store.observe_operations(move |report| of_store.count_store_operation(report));
+    observe_platform(&metrics, platform);
+    (metrics, AuthObserver::new(move |event| of_flows.count_auth_event(event)))
+}
+
+/// Counts the calls of this client.
+pub(super) fn observe_platform(metrics: &Arc<Metrics>, platform: &Wecom) {
+    let metrics = Arc::clone(metrics);
+    platform.observe_calls(move |report| metrics.count_platform_call(report));
+}
 
 impl App {
     /// All metrics in Prometheus' text format.
-    pub(crate) fn render_metrics(&self) -> String {
-        let auth = &self.auth;
-        // Whether recent requests to the platform succeeded.
-        let platform_ok = matches!(auth.platform.circuit(), Circuit::Closed | Circuit::Untried);
-        let seconds = |at: Timestamp| usize::try_from(at.millis() / 1_000).unwrap_or_default();
-        let mut gauges = vec![
-            ("deskpass_cached_sessions", auth.store.cached_sessions()),
-            // QR codes that can still be scanned and tokens that can still be collected.
-            ("deskpass_sign_ins_under_way", auth.shared.sign_ins.len()),
-            ("deskpass_platform_ok", usize::from(platform_ok)),
-            ("deskpass_shared_ok", usize::from(auth.shared.is_up())),
-            ("deskpass_cache_in_step", usize::from(auth.store.is_cache_trusted())),
-            ("deskpass_sockets", auth.sockets.len()),
-            ("deskpass_clock_ok", usize::from(auth.clock.trust() == ClockTrust::Trusted)),
-            ("deskpass_config_last_reload_successful", usize::from(self.reload_status.is_successful())),
-            ("deskpass_config_last_reload_success_timestamp_seconds", seconds(self.reload_status.last_success())),
-        ];
-        let expiry = self.tls.as_ref().and_then(|tls| tls.expires_at());
-        gauges.extend(expiry.map(|end| ("deskpass_tls_certificate_expiry_timestamp_seconds", seconds(end))));
-        self.metrics.render(&gauges, auth.shared.messages.dropped())
+    pub(crate) async fn render_metrics(&self) -> String {
+        let pending = timeout(PROBE_TIMEOUT, self.auth.store.pending_notices());
+        let (health, pending) = tokio::join!(self.store_health(Some(PROBE_TIMEOUT)), pending);
+        if let Ok(Ok(pending)) = pending {
+            self.metrics.set(metric::NOTICES_PENDING, number(pending));
+        }
+        self.metrics.set(metric::STORE_UP, boolean(health.store));
+        self.metrics.set(metric::SHARED_STORE_UP, boolean(health.shared));
+        self.set_gauges();
+        self.set_platform_gauges();
+        self.set_clock_gauges();
+        self.set_settings_gauges();
+        self.metrics.render()
     }
+
+    fn set_gauges(&self) {
+        let (auth, metrics) = (&self.auth, &self.metrics);
+        metrics.set(metric::CONNECTION_LIMIT, number(self.settings.server.max_connections));
+        metrics.set(metric::CACHED_SESSIONS, number(auth.store.cached_sessions()));
+        metrics.set(metric::CACHE_IN_STEP, boolean(auth.store.is_cache_trusted()));
+        metrics.set(metric::SIGN_INS_UNDER_WAY, number(auth.shared.sign_ins.len()));
+        metrics.set(metric::SOCKETS, number(auth.sockets.len()));
+        metrics.set_counter(metric::MESSAGES_DROPPED, auth.shared.messages.dropped());
+        let queue = auth.credential_vault.hash_queue();
+        metrics.set(metric::HASH_QUEUE, number(queue.waiting));
+        metrics.set_counter(metric::HASH_QUEUE_REJECTIONS, queue.rejected);
+        let StoreLoad { waiting, connections } = auth.store.load();
+        metrics.set(metric::STORE_WAITING, number(waiting));
+        if let Some((in_use, limit)) = connections {
+            metrics.set(metric::STORE_CONNECTIONS, number(in_use));
+            metrics.set(metric::STORE_CONNECTION_LIMIT, number(limit));
+        }
+    }
+
+    fn set_settings_gauges(&self) {
+        let (metrics, status) = (&self.metrics, &self.reload_status);
+        metrics.set(metric::CONFIG_RELOAD_SUCCESSFUL, boolean(status.is_successful()));
+        metrics.set(metric::CONFIG_RELOAD_TIME, seconds(status.last_success()));
+        if let Some(end) = self.tls.as_ref().and_then(|tls| tls.expires_at()) {
+            metrics.set(metric::TLS_CERTIFICATE_EXPIRY, seconds(end));
+        }
+    }
+
+    fn set_platform_gauges(&self) {
+        let state = match self.auth.platform.circuit() {
+            Circuit::Closed => "closed",
+            Circuit::Open { .. } => "open",
+            Circuit::Failing => "failing",
+            Circuit::Refused { .. } => "refused",
+            Circuit::Untried => "untried",
+        };
+        for known in CIRCUIT_STATES {
+            self.metrics.set_labelled(metric::PLATFORM_CIRCUIT, known, boolean(known == state));
+        }
+        self.metrics.set(metric::PLATFORM_UP, boolean(matches!(state, "closed" | "untried")));
+    }
+
+    fn set_clock_gauges(&self) {
+        let clock = &self.auth.clock;
+        self.metrics.set(metric::CLOCK_TRUSTED, boolean(clock.trust() == ClockTrust::Trusted));
+        self.record_clock_skew("service", clock.machine(), clock.now());
+        // In development mode the platform is simulated by this process, with the same clock.
+        if !self.settings.development.enabled
+            && let Some(date) = self.platform_date()
+        {
+            self.record_clock_skew("platform", clock.machine(), date);
+        }
+    }
+
+    /// Records how far the machine's clock is ahead of another one.
+    pub(super) fn record_clock_skew(&self, reference: &'static str, machine: Timestamp, other: Timestamp) {
+        let ahead = machine.since(other).as_secs_f64() - other.since(machine).as_secs_f64();
+        self.metrics.set_labelled(metric::CLOCK_SKEW, reference, ahead);
+    }
+}
+
+const fn boolean(is_so: bool) -> f64 {
+    if is_so { 1.0 } else { 0.0 }
+}
+
+fn seconds(at: Timestamp) -> f64 {
+    at.since(Timestamp::from_millis(0)).as_secs_f64()
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a gauge is a float; no count here reaches 2^52")]
+const fn number(count: usize) -> f64 {
+    count as f64
 }

@@ -21,9 +21,9 @@ pub(crate) struct ReadinessCache(Arc<Mutex<Option<(Timestamp, StoreHealth)>>>);
 
 /// The result of a probe of the stores; both are down unless it says otherwise.
 #[derive(Clone, Copy, Debug, Default)]
-struct StoreHealth {
-    store: bool,
-    shared: bool,
+pub(super) struct StoreHealth {
+    pub(super) store: bool,
+    pub(super) shared: bool,
 }
 
 /// Whether the service is ready, and the state of its dependencies.
@@ -78,10 +78,7 @@ impl ReadinessReport {
 impl App {
     /// Reports whether the service is ready. With `probe_timeout`, stores that have not answered by then count as unavailable.
     pub(crate) async fn readiness(&self, probe_timeout: Option<Duration>) -> ReadinessReport {
-        let health = match probe_timeout {
-            None => store_health(self).await,
-            Some(limit) => timeout(limit, store_health(self)).await.unwrap_or_default(),
-        };
+        let health = self.store_health(probe_timeout).await;
         let draining = self.is_draining();
         let word = |works| if works { "ok" } else { "unavailable" };
         let clock = clock_doubt(self);
@@ -96,6 +93,14 @@ impl App {
                 clock: if clock.is_some() { "doubted" } else { "ok" },
             },
             clock,
+        }
+    }
+
+    /// Whether the stores accept writes. With `probe_timeout`, a store that has not answered by then counts as unavailable.
+    pub(super) async fn store_health(&self, probe_timeout: Option<Duration>) -> StoreHealth {
+        match probe_timeout {
+            None => store_health(self).await,
+            Some(limit) => timeout(limit, store_health(self)).await.unwrap_or_default(),
         }
     }
 }

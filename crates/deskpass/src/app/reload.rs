@@ -8,7 +8,7 @@ use deskpass_wecom::Wecom;
 use super::own_pages::OwnPages;
 use super::reply_backend::ReplyBackend;
 use super::token_cache::SharedTokenCache;
-use super::{App, AppInner, StartError, platform, policy};
+use super::{App, AppInner, StartError, metrics, platform, policy};
 use crate::client_limiter::ClientLimiter;
 use crate::config::{Settings, SettingsDiff};
 use crate::server_tls::ServerTls;
@@ -57,7 +57,9 @@ impl App {
         }
         let (shared, clock) = (Arc::clone(&self.auth.shared), self.auth.clock.clone());
         let token_cache = SharedTokenCache::new(shared, clock.clone(), settings, self.node);
-        Ok(Wecom::with_token_cache(wanted, clock, Arc::new(token_cache))?)
+        let client = Wecom::with_token_cache(wanted, clock, Arc::new(token_cache))?;
+        metrics::observe_platform(&self.metrics, &client);
+        Ok(client)
     }
 
     fn reloaded_backend(&self, settings: &Settings) -> Result<Option<Arc<ReplyBackend>>, StartError> {

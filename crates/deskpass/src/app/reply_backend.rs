@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use deskpass_auth::{ActiveUser, Error};
-use deskpass_core::{Digest, Entropy, MessageId, NoEntropy, Timestamp};
+use deskpass_core::{Digest, Entropy, MessageId, NoEntropy, Timestamp, TraceParent};
 use deskpass_wecom::{SettingsError, Url, tls_config};
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use reqwest::Client;
@@ -74,6 +74,8 @@ pub(crate) enum ReplyError {
 struct ReplyDelivery {
     id: String,
     body: String,
+    /// The trace of the employee's request, passed on to the back end.
+    trace: Option<TraceParent>,
 }
 
 /// The body of a request to the back end.
@@ -96,16 +98,18 @@ struct PayloadEmployee<'a> {
 }
 
 impl App {
-    /// Delivers a reply of an employee, and returns the id of the delivery once the back end has accepted it.
+    /// Delivers a reply of an employee, and returns the id of the delivery once the back end has accepted it. The back end gets
+    /// the caller's `trace`.
     pub(crate) async fn send_reply(
         &self,
         caller: &ActiveUser,
         message: MessageId,
         content: &ReplyContent,
+        trace: Option<TraceParent>,
     ) -> Result<String, ReplyError> {
         let backend = self.reply_backend.as_ref().ok_or(ReplyError::Off)?;
         let sent = match backend.permits.try_acquire() {
-            Ok(_permit) => self.deliver(backend, caller, message, content).await,
+            Ok(_permit) => self.deliver(backend, caller, message, content, trace).await,
             Err(_) => Err(ReplyError::TooMany),
         };
         self.metrics.count_reply(sent.as_ref().err().map_or("delivered", ReplyError::outcome));
@@ -118,11 +122,13 @@ impl App {
         caller: &ActiveUser,
         message: MessageId,
         content: &ReplyContent,
+        trace: Option<TraceParent>,
     ) -> Result<String, ReplyError> {
         let deadline = Instant::now() + DELIVERY_TIMEOUT;
         // The body of the request may have arrived long after its head, and a session may end between two attempts.
         let caller = self.auth.reauthenticate(caller).await?;
         let delivery = ReplyDelivery::new(&caller, message, content, self.auth.clock.now(), self.auth.entropy)?;
+        let delivery = ReplyDelivery { trace, ..delivery };
         let mut attempt = 1;
         loop {
             let sent = backend.post(&delivery, self.auth.clock.now(), deadline).await;
@@ -161,7 +167,7 @@ impl ReplyBackend {
     /// Makes one attempt. Any status of success means that the back end has accepted the reply.
     async fn post(&self, delivery: &ReplyDelivery, now: Timestamp, deadline: Instant) -> Result<(), ReplyError> {
         let seconds = now.millis().div_euclid(1_000).to_string();
-        let request = self
+        let mut request = self
             .http
             .post(self.url.clone())
             .header(CONTENT_TYPE, "application/json")
@@ -170,6 +176,9 @@ impl ReplyBackend {
             .header("X-Deskpass-Signature", format!("v1={}", self.signature(&seconds, &delivery.body)))
             .timeout(ATTEMPT_TIMEOUT.min(deadline.saturating_duration_since(Instant::now())))
             .body(delivery.body.clone());
+        if let Some(trace) = &delivery.trace {
+            request = request.header("traceparent", trace.as_str());
+        }
         let response = request.send().await.map_err(|error| unreachable(&error))?;
         if response.status().is_success() { Ok(()) } else { Err(ReplyError::Refused(response.status().as_u16())) }
     }
@@ -213,7 +222,7 @@ impl ReplyDelivery {
         let payload = Payload { id: &id, message_id, content, employee, role, at: Rfc3339(at) };
         // Every member is a text or JSON already, so it can be written.
         let body = serde_json::to_string(&payload).unwrap_or_default();
-        Ok(Self { id, body })
+        Ok(Self { id, body, trace: None })
     }
 }
 

@@ -15,7 +15,7 @@ const TIMEOUT: Duration = Duration::from_secs(5);
 
 #[derive(Args, Debug)]
 pub(super) struct Ready {
-    /// Service to ask, such as http://127.0.0.1:8080 [default: the listening address of the settings].
+    /// Service to ask, such as `http://127.0.0.1:8080` [default: the listening address of the settings].
     #[arg(long, value_name = "URL")]
     url: Option<String>,
     #[command(flatten)]

@@ -14,6 +14,7 @@ use futures_util::FutureExt as _;
 use hyper::body::{Body as HttpBody, Bytes};
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use hyper::{Method, Request, StatusCode};
+use tracing::Instrument as _;
 
 use crate::App;
 use crate::config::Language;
@@ -82,13 +83,14 @@ impl Dispatcher {
     {
         let watch = Stopwatch::start();
         let matched = self.match_route(app, &request);
+        let span = matched.trace.span();
         if !self.accepts_host(&request) {
-            return self.finish(app, ApiError::UnknownHost.into_response(), matched, &watch);
+            return span.in_scope(|| self.finish(app, ApiError::UnknownHost.into_response(), matched, &watch));
         }
-        let running = self.run(app, &matched, peer, request.map(Body::new));
+        let running = self.run(app, &matched, peer, request.map(Body::new)).instrument(span.clone());
         let ran = AssertUnwindSafe(running).catch_unwind().await;
         let response = ran.unwrap_or_else(|panic| ApiError::unexpected(&panic_text(&*panic)).into_response());
-        self.finish(app, response, matched, &watch)
+        span.in_scope(|| self.finish(app, response, matched, &watch))
     }
 
     /// Responds to a request with a malformed head. No part of the head is trusted, and the connection is closed.
@@ -147,7 +149,7 @@ impl Dispatcher {
         let (reference, id) = self.ids.id_for(request.headers());
         MatchedRequest {
             id,
-            trace: RequestTrace::new(reference),
+            trace: RequestTrace::of_request(reference, request.headers()),
             language: language::preferred(request.headers(), app.settings.default_language),
             route: routes.find(|(_, route)| route.method == method && !(head && route.has_side_effects)),
             rows,

@@ -33,4 +33,4 @@ pub(crate) use fields::{
 pub(crate) use opener::Opener;
 pub(crate) use query::{Path, Query, path_fields};
 pub(crate) use token::{OptionalSession, bearer_token};
-pub(crate) use trace::{RequestTrace, sign_in_span};
+pub(crate) use trace::RequestTrace;

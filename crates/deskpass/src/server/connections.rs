@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use deskpass_core::rate_limit_address;
+use metrics::Gauge;
 use rustix::io::Errno;
 use tokio::sync::{oneshot, watch};
 use tokio::time::Instant;
@@ -64,6 +65,8 @@ pub(super) struct ConnectionGuard {
     pub(super) reserve: bool,
     number: u64,
     table: Arc<Mutex<ConnectionTable>>,
+    /// The number of open connections.
+    open: Gauge,
     _alive: watch::Receiver<()>,
 }
 
@@ -109,7 +112,9 @@ impl Connections {
         drop(table);
         self.record(&admission, app.settings.server.max_connections);
         let (table, alive) = (Arc::clone(&self.table), self.alive.subscribe());
-        Some(ConnectionGuard { leave: asked, activity, reserve, number, table, _alive: alive })
+        let open = self.metrics.connections.clone();
+        open.increment(1.0);
+        Some(ConnectionGuard { leave: asked, activity, reserve, number, table, open, _alive: alive })
     }
 
     fn decide(&self, limits: &Server, table: &mut ConnectionTable, address: IpAddr, trusted: bool) -> Admission {
@@ -199,6 +204,7 @@ impl Drop for ConnectionGuard {
     fn drop(&mut self) {
         let removed = lock(&self.table).registry(self.reserve).remove(self.number);
         drop(removed);
+        self.open.decrement(1.0);
     }
 }
 

@@ -95,6 +95,13 @@ impl Store {
         self.database.write(move |tx| tx.rows(&claim(), &args![now, until, limit], notice)).await
     }
 
+    /// The number of notices that are not delivered yet; counting stops at ten thousand.
+    pub async fn pending_notices(&self) -> Result<usize> {
+        let text = "SELECT COUNT(*) FROM (SELECT id FROM notice LIMIT 10000) AS pending";
+        let count = self.database.read(move |sql| sql.first(text, &[], |row| row.int(0))).await?;
+        Ok(count.and_then(|count| usize::try_from(count).ok()).unwrap_or_default())
+    }
+
     /// Postpones a notice that could not be delivered.
     pub async fn postpone_notice(&self, id: String, until: Timestamp) -> Result<()> {
         let text = "UPDATE notice SET due_at = $2 WHERE id = $1";

@@ -19,7 +19,7 @@ pub(super) use dedicated::{display_name, with_connection, with_migrated_connecti
 pub use inspect::{PostgresStatus, inspect_postgres};
 pub(super) use journal::{probe_write, sweep};
 
-use super::{Mode, OpenError, Sql, Tx};
+use super::{Mode, OpenError, Sql, StoreLoad, Tx};
 use crate::cache::{Cache, CacheChange};
 use crate::{ChainKey, Result, StoreError};
 use address::PostgresAddress;
@@ -63,6 +63,11 @@ impl PostgresDatabase {
         let reader = JournalReader::start(address.clone(), Arc::clone(&cache));
         let pool = Arc::new(Pool::new(address, settings.connections));
         Ok(Self { pool, cache, reader, changed: Arc::default() })
+    }
+
+    /// How busy the connections of this node are.
+    pub(super) fn load(&self) -> StoreLoad {
+        self.pool.load()
     }
 
     pub(super) async fn read<T: Send + 'static>(

@@ -9,7 +9,7 @@ use tracing::Instrument as _;
 use crate::App;
 use crate::http::error::{ApiError, FieldError};
 use crate::http::request::{
-    Cookies, FromFields, InvalidFields, JsonBody, OptionalSession, RequestTrace, run_to_completion, sign_in_span,
+    Cookies, FromFields, InvalidFields, JsonBody, OptionalSession, RequestTrace, run_to_completion,
 };
 use crate::http::response::{LoginResult, Reply, SetCookie, remember_browser};
 use crate::timestamp::Rfc3339;
@@ -108,7 +108,7 @@ pub(crate) async fn login(
     trace.set_employee(&employee);
     let (login, inside) = (AgentLogin { employee, credentials, browser, shown, visitor }, app.clone());
     let work = async move { inside.auth.agent_login(&login).await };
-    let entry = run_to_completion(work.instrument(sign_in_span(trace.reference))).await?;
+    let entry = run_to_completion(work.instrument(trace.sign_in_span(trace.reference))).await?;
     let cookie = remember_browser(&app, &cookies, entry.signed_in()).await;
     Ok((cookie, Reply(entry.into())))
 }

@@ -15,7 +15,7 @@ use crate::config::Language;
 use crate::http::error::{ApiError, FieldError};
 use crate::http::request::{
     Cookies, DescribeInput, FieldKind, FieldValue, FromFields, GivenValue, InputSpec, JsonBody, Opener, Query,
-    RequestContext, RequestTrace, run_to_completion, sign_in_span,
+    RequestContext, RequestTrace, run_to_completion,
 };
 use crate::http::response::{
     OAUTH_STATE, Reply, SetCookie, SuccessBody, bind_browser, described_responses, landing, redirect,
@@ -194,7 +194,7 @@ pub(crate) async fn callback(
     let wanted = landing::error_destination(&app, CallbackQuery::is_phone(&query), flow).await;
     let returned = CallbackQuery::read(&query);
     let reference = CallbackQuery::reference(&returned, &app, &trace);
-    let (span, visitor) = (sign_in_span(reference), ClientInfo { reference: Some(reference), ..visitor });
+    let (span, visitor) = (trace.sign_in_span(reference), ClientInfo { reference: Some(reference), ..visitor });
     let work = arrive(app.clone(), returned, flow, visitor, opener).instrument(span.clone());
     LandingRedirect(match run_to_completion(work).await {
         Ok(answer) => landing::redirect(&app, &answer),

@@ -5,12 +5,13 @@ use deskpass_core::MessageId;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
+use tracing::Instrument as _;
 
 use crate::App;
 use crate::app::reply_backend::ReplyContent;
 use crate::http::error::{ApiError, FieldError};
 use crate::http::request::{
-    FieldKind, FieldValue, FormattedText, FromFields, GivenValue, InvalidFields, JsonBody, TextFormat,
+    FieldKind, FieldValue, FormattedText, FromFields, GivenValue, InvalidFields, JsonBody, RequestTrace, TextFormat,
 };
 use crate::http::response::Reply;
 
@@ -101,10 +102,11 @@ pub(crate) struct ReplySent {
 pub(crate) async fn reply(
     app: App,
     caller: ActiveUser,
+    trace: RequestTrace,
     JsonBody(ReplyBody { message_id, content }): JsonBody<ReplyBody>,
 ) -> Result<Reply<ReplySent>, ApiError> {
     // The attempts go on when the client disconnects, so that the outcome is counted and logged.
-    let delivering = tokio::spawn(async move { app.send_reply(&caller, message_id, &content).await });
-    let id = delivering.await.map_err(|broken| ApiError::unexpected(&broken))??;
+    let delivering = async move { app.send_reply(&caller, message_id, &content, trace.parent).await };
+    let id = tokio::spawn(delivering.in_current_span()).await.map_err(|broken| ApiError::unexpected(&broken))??;
     Ok(Reply(ReplySent { delivered: true, id }))
 }

@@ -1,5 +1,6 @@
 //! A pool of blocking connections; existing crates pool asynchronous ones. Each use runs to its end on its own thread.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -8,6 +9,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 
 use super::address::PostgresAddress;
 use super::connection::{ConnectionHealth, PostgresConnection};
+use crate::database::StoreLoad;
 use crate::{Result, StoreError, StoreErrorKind};
 
 /// The timeout of a use of the database, in total.
@@ -38,6 +40,26 @@ pub(super) struct Pool {
     all: Arc<Semaphore>,
     /// The additional permits for writes: fewer, so that writes waiting for locked rows leave connections to readers.
     writes: Arc<Semaphore>,
+    /// The number of connections.
+    limit: usize,
+    /// The number of uses that wait for a connection.
+    waiting: AtomicUsize,
+}
+
+/// Counts a use that waits for a connection, until it is dropped.
+struct WaitingUse<'a>(&'a AtomicUsize);
+
+impl<'a> WaitingUse<'a> {
+    fn new(waiting: &'a AtomicUsize) -> Self {
+        waiting.fetch_add(1, Ordering::Relaxed);
+        Self(waiting)
+    }
+}
+
+impl Drop for WaitingUse<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,9 +70,16 @@ pub(super) enum AccessMode {
 
 impl Pool {
     pub(super) fn new(address: PostgresAddress, connections: usize) -> Self {
-        let (all, writes) = connection_limits(connections);
-        let (all, writes) = (Arc::new(Semaphore::new(all)), Arc::new(Semaphore::new(writes)));
-        Self { address, idle: Mutex::default(), refused: Mutex::default(), all, writes }
+        let (limit, writes) = connection_limits(connections);
+        let (all, writes) = (Arc::new(Semaphore::new(limit)), Arc::new(Semaphore::new(writes)));
+        let waiting = AtomicUsize::default();
+        Self { address, idle: Mutex::default(), refused: Mutex::default(), all, writes, limit, waiting }
+    }
+
+    /// The uses that wait, the connections in use, and the number of connections.
+    pub(super) fn load(&self) -> StoreLoad {
+        let in_use = self.limit.saturating_sub(self.all.available_permits());
+        StoreLoad { waiting: self.waiting.load(Ordering::Relaxed), connections: Some((in_use, self.limit)) }
     }
 
     /// Runs `work` to its end, even when the caller stops waiting. It may be retried when it was rolled back.
@@ -61,7 +90,9 @@ impl Pool {
     ) -> Result<T> {
         let deadline = Instant::now() + WORK_TIMEOUT;
         let busy = |_| StoreError::new(StoreErrorKind::Overloaded, "every connection to the database is busy");
+        let waiting = WaitingUse::new(&self.waiting);
         let permits = timeout(ACQUIRE_TIMEOUT, self.acquire(wanted_for)).await.map_err(busy)?;
+        drop(waiting);
         let (permits, pool) = (permits.map_err(|error| StoreError::unavailable(&error))?, Arc::clone(self));
         let job = tokio::task::spawn_blocking(move || {
             // Held until the work is done, also when the caller has stopped waiting.

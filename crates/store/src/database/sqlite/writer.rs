@@ -2,6 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::thread::JoinHandle;
 
@@ -56,6 +57,8 @@ pub(crate) struct Writer {
     // An option, so that `drop` can close the queue before it joins the thread.
     queue: Option<SyncSender<Box<dyn Job>>>,
     thread: Option<JoinHandle<()>>,
+    /// The number of writes in the queue.
+    waiting: Arc<AtomicUsize>,
 }
 
 debug_only!(Writer);
@@ -63,9 +66,17 @@ debug_only!(Writer);
 impl Writer {
     pub(crate) fn start(connection: SqliteConnection, cache: Arc<Cache>) -> Result<Self> {
         let (queue, jobs) = sync_channel(MAX_QUEUED_WRITES);
+        let waiting = Arc::<AtomicUsize>::default();
         let thread = std::thread::Builder::new().name("store-writer".into());
-        let thread = thread.spawn(move || serve(&connection, &jobs, &cache));
-        Ok(Self { queue: Some(queue), thread: Some(thread.map_err(|error| StoreError::unavailable(&error))?) })
+        let queued = Arc::clone(&waiting);
+        let thread = thread.spawn(move || serve(&connection, &jobs, &cache, &queued));
+        let thread = Some(thread.map_err(|error| StoreError::unavailable(&error))?);
+        Ok(Self { queue: Some(queue), thread, waiting })
+    }
+
+    /// The number of writes that wait for the commit in progress.
+    pub(crate) fn waiting(&self) -> usize {
+        self.waiting.load(Ordering::Relaxed)
     }
 
     pub(crate) async fn write<T: Send + 'static>(
@@ -75,9 +86,14 @@ impl Writer {
         let stopped = || StoreError::unavailable(&"the writer has stopped");
         let (reply, answer) = oneshot::channel();
         let queue = self.queue.as_ref().ok_or_else(stopped)?;
-        queue.try_send(Box::new(QueuedWrite { work: Some(work), done: None, reply })).map_err(|error| match error {
-            TrySendError::Full(_) => StoreError::new(StoreErrorKind::Overloaded, "the write queue is full"),
-            TrySendError::Disconnected(_) => stopped(),
+        // Counted first: the writer may take the write at once.
+        self.waiting.fetch_add(1, Ordering::Relaxed);
+        queue.try_send(Box::new(QueuedWrite { work: Some(work), done: None, reply })).map_err(|error| {
+            self.waiting.fetch_sub(1, Ordering::Relaxed);
+            match error {
+                TrySendError::Full(_) => StoreError::new(StoreErrorKind::Overloaded, "the write queue is full"),
+                TrySendError::Disconnected(_) => stopped(),
+            }
         })?;
         answer.await.map_err(|_| stopped())?
     }
@@ -93,9 +109,10 @@ impl Drop for Writer {
     }
 }
 
-fn serve(sql: &SqliteConnection, jobs: &Receiver<Box<dyn Job>>, cache: &Cache) {
+fn serve(sql: &SqliteConnection, jobs: &Receiver<Box<dyn Job>>, cache: &Cache, waiting: &AtomicUsize) {
     while let Ok(first) = jobs.recv() {
         let group: Vec<_> = std::iter::once(first).chain(jobs.try_iter().take(MAX_GROUP_SIZE - 1)).collect();
+        waiting.fetch_sub(group.len(), Ordering::Relaxed);
         commit(sql, group, cache);
     }
 }

@@ -1,0 +1,159 @@
+//! What metrics count of the flows.
+
+use std::fmt;
+use std::sync::Arc;
+
+use deskpass_core::LoginMethod;
+use deskpass_store::AuditEvent;
+
+/// An event that metrics count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AuthEvent {
+    /// A sign-in reached a step.
+    Step(FunnelStep),
+    /// A session began.
+    SignedIn(LoginMethod),
+    /// A request was refused, whether or not its row was written.
+    Refused {
+        /// The audit event of the refusal.
+        event: AuditEvent,
+        /// The reason in the audit log.
+        reason: &'static str,
+    },
+    /// An attempt at a password or a one-time password was refused without a check, because of earlier ones.
+    LockedOut(AttemptedCredential),
+    /// A notice was tried.
+    Notice(NoticeOutcome),
+}
+
+/// A step on the way to a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FunnelStep {
+    /// A QR code was shown.
+    QrShown,
+    /// A phone scanned it.
+    QrScanned,
+    /// The user confirmed, and the session began.
+    QrConfirmed,
+    /// The waiting browser collected the token.
+    QrCollected,
+    /// A browser got the platform's address.
+    OauthStarted,
+    /// A browser came back from the platform with a code.
+    OauthReturned,
+    /// Its session began.
+    OauthSignedIn,
+    /// A password was checked.
+    PasswordChecked,
+    /// It was right, and awaits a one-time password.
+    PasswordAccepted,
+}
+
+/// What an attempt was made at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AttemptedCredential {
+    /// A password.
+    Password,
+    /// A one-time password.
+    Otp,
+}
+
+/// What came of an attempt to deliver a notice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NoticeOutcome {
+    /// It was delivered.
+    Delivered,
+    /// It can never be delivered.
+    Dropped,
+    /// It is tried again later.
+    Postponed,
+}
+
+impl FunnelStep {
+    /// All steps, in their order.
+    pub const ALL: [Self; 9] = [
+        Self::QrShown,
+        Self::QrScanned,
+        Self::QrConfirmed,
+        Self::QrCollected,
+        Self::OauthStarted,
+        Self::OauthReturned,
+        Self::OauthSignedIn,
+        Self::PasswordChecked,
+        Self::PasswordAccepted,
+    ];
+
+    /// The names of its method and of the step, in metrics.
+    #[must_use]
+    pub const fn names(self) -> [&'static str; 2] {
+        let (qrcode, oauth2) = (LoginMethod::Qrcode.name(), LoginMethod::Oauth2.name());
+        match self {
+            Self::QrShown => [qrcode, "shown"],
+            Self::QrScanned => [qrcode, "scanned"],
+            Self::QrConfirmed => [qrcode, "confirmed"],
+            Self::QrCollected => [qrcode, "collected"],
+            Self::OauthStarted => [oauth2, "started"],
+            Self::OauthReturned => [oauth2, "returned"],
+            Self::OauthSignedIn => [oauth2, "signed_in"],
+            Self::PasswordChecked => [LoginMethod::Password.name(), "checked"],
+            Self::PasswordAccepted => [LoginMethod::Password.name(), "accepted"],
+        }
+    }
+}
+
+impl AttemptedCredential {
+    /// All credentials.
+    pub const ALL: [Self; 2] = [Self::Password, Self::Otp];
+
+    /// The name in metrics.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Password => "password",
+            Self::Otp => "otp",
+        }
+    }
+}
+
+impl NoticeOutcome {
+    /// All outcomes.
+    pub const ALL: [Self; 3] = [Self::Delivered, Self::Dropped, Self::Postponed];
+
+    /// The name in metrics.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Delivered => "delivered",
+            Self::Dropped => "dropped",
+            Self::Postponed => "postponed",
+        }
+    }
+}
+
+/// Receives the events. Without a listener they are dropped.
+#[derive(Clone, Default)]
+pub struct AuthObserver(Option<Arc<dyn Fn(AuthEvent) + Send + Sync>>);
+
+impl AuthObserver {
+    /// An observer that calls `listener` with each event.
+    #[must_use]
+    pub fn new(listener: impl Fn(AuthEvent) + Send + Sync + 'static) -> Self {
+        Self(Some(Arc::new(listener)))
+    }
+
+    pub(crate) fn notify(&self, event: AuthEvent) {
+        if let Some(listener) = &self.0 {
+            listener(event);
+        }
+    }
+
+    pub(crate) fn step(&self, step: FunnelStep) {
+        self.notify(AuthEvent::Step(step));
+    }
+}
+
+impl fmt::Debug for AuthObserver {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AuthObserver").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,96 @@
+//! The metrics of the process, under the names that every dashboard knows. Prometheus counts seconds of the processor as a
+//! fraction, which the recorder cannot, so they are written here.
+
+use std::fmt::{Display, Write as _};
+use std::fs;
+use std::time::Duration;
+
+use rustix::process::{Resource, getrlimit};
+use rustix::time::{ClockId, clock_gettime};
+
+/// The names of these metrics.
+#[cfg(test)]
+pub(super) const NAMES: [&str; 6] = [
+    "process_cpu_seconds_total",
+    "process_resident_memory_bytes",
+    "process_virtual_memory_bytes",
+    "process_open_fds",
+    "process_max_fds",
+    "process_start_time_seconds",
+];
+
+/// Clock ticks per second in files of `/proc`; the kernel's interface fixes it.
+const TICKS_PER_SECOND: u64 = 100;
+
+/// Writes the metrics that this system provides.
+pub(super) fn write(text: &mut String) {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let gauge = "gauge";
+    add(text, "process_cpu_seconds_total", "counter", "Time on processors, user and system.", Some(cpu_seconds()));
+    add(text, "process_resident_memory_bytes", gauge, "Resident memory.", memory_bytes(&status, "VmRSS:"));
+    add(text, "process_virtual_memory_bytes", gauge, "Virtual memory.", memory_bytes(&status, "VmSize:"));
+    add(text, "process_open_fds", gauge, "Open file descriptors.", open_files());
+    add(text, "process_max_fds", gauge, "Limit of open file descriptors.", getrlimit(Resource::Nofile).current);
+    add(text, "process_start_time_seconds", gauge, "When the process started, since 1970.", start_seconds());
+}
+
+fn add(text: &mut String, name: &str, kind: &str, help: &str, value: Option<impl Display>) {
+    if let Some(value) = value {
+        // Writing to a string does not fail.
+        let _ = write!(text, "# HELP {name} {help}\n# TYPE {name} {kind}\n{name} {value}\n\n");
+    }
+}
+
+fn cpu_seconds() -> f64 {
+    let used = clock_gettime(ClockId::ProcessCPUTime);
+    Duration::try_from(used).unwrap_or_default().as_secs_f64()
+}
+
+/// A line of `/proc/self/status`, such as `VmRSS:     1234 kB`.
+fn memory_bytes(status: &str, name: &str) -> Option<u64> {
+    let line = status.lines().find_map(|line| line.strip_prefix(name))?;
+    Some(line.trim().strip_suffix(" kB")?.parse::<u64>().ok()? * 1024)
+}
+
+fn open_files() -> Option<usize> {
+    // The directory itself is open while it is read.
+    fs::read_dir("/proc/self/fd").ok().map(|files| files.count().saturating_sub(1))
+}
+
+/// The time of the machine's start, and the ticks from then to the start of the process.
+fn start_seconds() -> Option<u64> {
+    let machine = fs::read_to_string("/proc/stat").ok()?;
+    let boot: u64 = machine.lines().find_map(|line| line.strip_prefix("btime "))?.trim().parse().ok()?;
+    let process = fs::read_to_string("/proc/self/stat").ok()?;
+    Some(boot + start_ticks(&process)? / TICKS_PER_SECOND)
+}
+
+/// The 22nd field of `/proc/self/stat`. The second, the name of the program, may contain anything but ends with the last `)`.
+fn start_ticks(stat: &str) -> Option<u64> {
+    let (_, after_name) = stat.rsplit_once(')')?;
+    after_name.split_whitespace().nth(19)?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_value_is_written_with_its_help() {
+        let mut text = String::new();
+        write(&mut text);
+        for name in NAMES {
+            assert!(text.contains(&format!("# HELP {name} ")) && text.contains(&format!("# TYPE {name} ")), "{text}");
+        }
+        assert!(cpu_seconds() > 0.0);
+    }
+
+    #[test]
+    fn values_are_found_whatever_the_program_is_called() {
+        assert_eq!(memory_bytes("VmPeak:\t9 kB\nVmRSS:\t  1234 kB\n", "VmRSS:"), Some(1234 * 1024));
+        assert_eq!(memory_bytes("VmRSS:\t1234\n", "VmRSS:"), None);
+        let stat =
+            format!("7 (a) b) S {} 4321 0", (4..22).map(|field| field.to_string()).collect::<Vec<_>>().join(" "));
+        assert_eq!(start_ticks(&stat), Some(4321));
+    }
+}
