@@ -2,6 +2,7 @@
 
 mod chinese;
 mod declare;
+mod from_log;
 mod texts;
 
 use std::time::Duration;
@@ -13,6 +14,7 @@ use crate::TokenError;
 use texts::{SAME_PASSWORD, describe_weakness, english_minutes, english_seconds, role_names, whole_minutes};
 
 pub use declare::RefusalInfo;
+pub use from_log::logged_refusal;
 pub(crate) use declare::{first_explanation, logged_name, refusals};
 pub use texts::{ReasonExplanation, explain_reason, whole_seconds};
 

@@ -15,7 +15,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use deskpass_auth::{
-    AgentPolicy, AnonymousRefusals, Auth, BindPolicy, CredentialVault, Error, LiveSockets, PasswordPolicy, Policy,
+    AgentPolicy, AnonymousRefusals, Auth, BindPolicy, CredentialVault, Error, LiveSockets, LoggedReferences,
+    PasswordPolicy, Policy,
 };
 use deskpass_core::{Clock, CorpId, Digest, Entropy, InvalidId, MachineClock, Networks, Reference, Role};
 use deskpass_store::{ChainKey, OpenError, Store, StoreError};
@@ -220,6 +221,7 @@ impl App {
             credential_vault,
             chain_key,
             anonymous_refusals,
+            logged_references: LoggedReferences::default(),
             notices_due,
             sockets,
             policy,

@@ -1,31 +1,31 @@
 //! Dispatches every request: finds its route, runs the handler, and renders the response.
 
+mod request_ids;
+
 use std::net::IpAddr;
 use std::panic::AssertUnwindSafe;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use axum::BoxError;
 use axum::body::Body;
 use axum::response::{IntoResponse as _, Response};
 use deskpass_auth::Refusal;
-use deskpass_core::{HostNames, Reference};
+use deskpass_core::HostNames;
 use futures_util::FutureExt as _;
 use hyper::body::{Body as HttpBody, Bytes};
-use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
+use hyper::header::{self, HeaderMap, HeaderValue};
 use hyper::{Method, Request, StatusCode};
 
+use self::request_ids::{REQUEST_ID, RequestIds};
 use crate::App;
 use crate::config::Language;
-use crate::http::error::{ApiError, BadRequest, MalformedHead};
+use crate::http::error::{ApiError, BadRequest, ErrorInfo, MalformedHead};
 use crate::http::request::{RequestContext, RequestTrace, language};
 use crate::http::response::{ErrorBody, ErrorContext, Outcome, envelope};
 use crate::http::route::{RateLimit, Route};
 use crate::http::routes::routes;
 use crate::http::{admission, openapi, pages, rate_limit};
 use crate::telemetry::{RouteLabels, RouteMetrics, Stopwatch};
-
-const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// Responds to all requests.
 #[derive(Debug)]
@@ -225,9 +225,25 @@ impl Dispatcher {
                 let [cause, _] = state.cause();
                 tracing::warn!(cause, %reference, request_id, "not ready");
             }
-            _ => {}
+            refused => self.log_refusal(refused, matched),
         }
         failure.render(ErrorContext { language: matched.language, error_title, reference })
+    }
+
+    /// Writes a line about a refusal that has none from its flow: the page may have shown its reference.
+    fn log_refusal(&self, refused: &ApiError, matched: &MatchedRequest<'_>) {
+        let (employee, reference) = (matched.trace.employee(), matched.trace.reference);
+        let now = self.app.auth.clock.now();
+        if refused.is_self_evident()
+            || self.app.auth.logged_references.contain(reference)
+            || !self.app.failure_log.admits_refusal(employee.is_some(), now)
+        {
+            return;
+        }
+        // Not the message: it may repeat a text of the client, even a token from the wrong field.
+        let ErrorInfo { code, reason, .. } = refused.info();
+        let (employee, route) = (employee.map(tracing::field::display), matched.route.map(|(_, route)| route.path));
+        tracing::info!(code, reason, employee, route, %reference, request_id = matched.id(), "refused");
     }
 
     fn allowed_methods(&self, matched: &MatchedRequest<'_>) -> HeaderValue {
@@ -300,52 +316,6 @@ fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
     let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
     format!("a handler panicked: {}", text.unwrap_or_default())
-}
-
-/// Assigns each request its reference and its id: the client's own id where it is plain ASCII, otherwise the reference and a
-/// number.
-#[derive(Debug)]
-struct RequestIds {
-    seed: u32,
-    next: AtomicU64,
-}
-
-/// Odd, so that no two of four billion requests in a row have the same reference.
-const REFERENCE_STEP: u32 = 0x9e37_79b1;
-
-impl RequestIds {
-    fn new(app: &App) -> Self {
-        // Makes ids of different processes distinct in practice; correctness does not depend on it.
-        let seed = app.auth.entropy.bytes::<4>().map_or(0, u32::from_be_bytes);
-        Self { seed, next: AtomicU64::new(1) }
-    }
-
-    fn id_for(&self, headers: &HeaderMap) -> (Reference, HeaderValue) {
-        let plain = |id: &&HeaderValue| {
-            let id = id.as_bytes();
-            (1..=64).contains(&id.len()) && id.iter().all(|c| c.is_ascii_alphanumeric() || b"._-".contains(c))
-        };
-        match headers.get(&REQUEST_ID).filter(plain) {
-            Some(id) => (self.next_reference().0, id.clone()),
-            None => self.next_id(),
-        }
-    }
-
-    /// The next reference, and the number of its request.
-    fn next_reference(&self) -> (Reference, u64) {
-        let number = self.next.fetch_add(1, Ordering::Relaxed);
-        let low = u32::try_from(number & u64::from(u32::MAX)).unwrap_or_default();
-        (Reference::new(low.wrapping_mul(REFERENCE_STEP).wrapping_add(self.seed)), number)
-    }
-
-    fn next_id(&self) -> (Reference, HeaderValue) {
-        let (reference, number) = self.next_reference();
-        let mut id = String::with_capacity(32);
-        id.extend(reference.digits());
-        id.push('-');
-        id.push_str(itoa::Buffer::new().format(number));
-        (reference, HeaderValue::try_from(id).unwrap_or(HeaderValue::from_static("unnamed")))
-    }
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ mod malformed_head;
 use std::fmt;
 
 use axum::response::{IntoResponse, Response};
-use deskpass_auth::{Error, InternalError, Refusal};
+use deskpass_auth::{Error, InternalError, Refusal, TokenError};
 use deskpass_store::{SealError, StoreErrorKind as StoreCause};
 use deskpass_wecom::Error as PlatformError;
 use hyper::StatusCode;
@@ -81,6 +81,19 @@ impl ApiError {
     /// The error of a single field.
     pub(crate) fn field(name: &'static str, problem: FieldError) -> Self {
         BadRequest::Fields(FieldErrors::from([(name.into(), problem)])).into()
+    }
+
+    /// Whether a refusal needs no line in the log: the answer says everything, and scanners cause it all the time. A failure has a
+    /// line of its own.
+    pub(crate) fn is_self_evident(&self) -> bool {
+        matches!(
+            self,
+            Self::Internal(..)
+                | Self::PathNotFound
+                | Self::MethodNotAllowed
+                | Self::BadRequest(BadRequest::Head(_))
+                | Self::Refused(Refusal::Token(TokenError::Missing))
+        )
     }
 
     pub(crate) fn info(&self) -> ErrorInfo {
