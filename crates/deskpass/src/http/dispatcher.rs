@@ -233,11 +233,10 @@ impl Dispatcher {
     /// Writes a line about a refusal that has none from its flow: the page may have shown its reference.
     fn log_refusal(&self, refused: &ApiError, matched: &MatchedRequest<'_>) {
         let (employee, reference) = (matched.trace.employee(), matched.trace.reference);
-        let now = self.app.auth.clock.now();
-        if refused.is_self_evident()
-            || self.app.auth.logged_references.contain(reference)
-            || !self.app.failure_log.admits_refusal(employee.is_some(), now)
-        {
+        let (auth, now) = (&self.app.auth, self.app.auth.clock.now());
+        // An answer with an id that the client chose has no reference: this line has both.
+        let is_logged = auth.logged_references.contain(reference) && matched.id().starts_with(&reference.to_string());
+        if refused.is_self_evident() || is_logged || !self.app.failure_log.admits_refusal(employee.is_some(), now) {
             return;
         }
         // Not the message: it may repeat a text of the client, even a token from the wrong field.
