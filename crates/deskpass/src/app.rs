@@ -1,5 +1,6 @@
 //! The service that the HTTP layer uses: the flows of `auth`, and the settings and state of this deployment.
 
+mod bounded_resolver;
 pub(crate) mod clock;
 pub(crate) mod metrics;
 pub(crate) mod own_pages;

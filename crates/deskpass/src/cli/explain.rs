@@ -115,7 +115,8 @@ fn reference(text: &str, json: bool, common: &CommonArgs, language: &LanguageArg
             "REF must contain one reference: the eight characters that the page showed, 0-9 and a-f, such as 1a2b3c4d\n",
             "REF 须包含一个参考编号，即页面显示的八位字符（0-9 和 a-f），例如 1a2b3c4d\n",
         ]);
-        clap::Error::raw(ErrorKind::ValueValidation, why).exit()
+        let wrong_usage: clap::Error = clap::Error::raw(ErrorKind::ValueValidation, why);
+        wrong_usage.exit()
     };
     ask(common, language, ExplainRequest::Reference { reference: reference.to_string(), json })
 }

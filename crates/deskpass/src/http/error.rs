@@ -166,16 +166,17 @@ impl ErrorCause {
             }
             Self::PlatformRefused(errcode) => {
                 internal(StatusCode::BAD_GATEWAY, ["platform refused", "企业微信拒绝了请求"])
-                    .with_parameter(&format!("(errcode {errcode})"))
+                    .with_parameter(["errcode"; 2], &errcode)
             }
-            Self::PlatformSuspended(errcode) => unavailable(["platform suspended", "已暂停调用企业微信"])
-                .with_parameter(&format!("(errcode {errcode})")),
+            Self::PlatformSuspended(errcode) => {
+                unavailable(["platform suspended", "已暂停调用企业微信"]).with_parameter(["errcode"; 2], &errcode)
+            }
             Self::BackendUnreachable => {
                 internal(StatusCode::GATEWAY_TIMEOUT, ["help desk unreachable", "无法连接服务台后端"])
             }
             Self::BackendRefused(status) => {
                 internal(StatusCode::BAD_GATEWAY, ["help desk did not accept it", "服务台后端未接受"])
-                    .with_parameter(&format!("(status {status})"))
+                    .with_parameter(["status", "状态码"], &status)
             }
             Self::Unexpected => broken(["unexpected error", "意外错误"]),
         }
