@@ -166,7 +166,9 @@ impl Dispatcher {
             }
             Some((row, route)) => {
                 let (app, path_params) = (self.app.clone(), matched.path_params.clone());
-                let (language, api_description) = (matched.language, openapi::description as fn() -> _);
+                let (language, development) = (matched.language, app.settings.development.enabled);
+                let api_description: fn() -> &'static str =
+                    if development { openapi::description } else { openapi::production_description };
                 let trace = matched.trace.clone();
                 let context = RequestContext { app, peer, language, trace, path_params, api_description };
                 rate_limit::run_limited(&self.app, route, request, context).await.unwrap_or_else(|wait| {
