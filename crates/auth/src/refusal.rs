@@ -14,8 +14,8 @@ use crate::TokenError;
 use texts::{SAME_PASSWORD, describe_weakness, english_minutes, english_seconds, role_names, whole_minutes};
 
 pub use declare::RefusalInfo;
-pub use from_log::logged_refusal;
 pub(crate) use declare::{first_explanation, logged_name, refusals};
+pub use from_log::logged_refusal;
 pub use texts::{ReasonExplanation, explain_reason, whole_seconds};
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ mod describe;
 mod known;
 mod login;
 mod reference;
+mod request_rows;
 mod request_words;
 mod story;
 mod token;

@@ -20,7 +20,7 @@ use self::request_ids::{REQUEST_ID, RequestIds};
 use crate::App;
 use crate::config::Language;
 use crate::http::error::{ApiError, BadRequest, ErrorInfo, MalformedHead};
-use crate::http::request::{RequestContext, RequestTrace, language};
+use crate::http::request::{RequestContext, RequestTrace, RequiredAccess, language};
 use crate::http::response::{ErrorBody, ErrorContext, Outcome, envelope};
 use crate::http::route::{RateLimit, Route};
 use crate::http::routes::routes;
@@ -238,7 +238,10 @@ impl Dispatcher {
         let (auth, now) = (&self.app.auth, self.app.auth.clock.now());
         // An answer with an id that the client chose has no reference: this line has both.
         let is_logged = auth.logged_references.contain(reference) && matched.id().starts_with(&reference.to_string());
-        if refused.is_self_evident() || is_logged || !self.app.failure_log.admits_refusal(employee.is_some(), now) {
+        // Where anyone may call, the employee is only claimed.
+        let anyone = matched.route.is_none_or(|(_, route)| route.access == RequiredAccess::Anyone);
+        let of_user = employee.is_some() && !anyone;
+        if refused.is_self_evident() || is_logged || !self.app.failure_log.admits_refusal(of_user, now) {
             return;
         }
         // Not the message: it may repeat a text of the client, even a token from the wrong field.
@@ -325,7 +328,6 @@ mod tests {
     use http_body_util::BodyExt as _;
 
     use super::*;
-    use crate::http::request::RequiredAccess;
 
     /// A service in a directory of its own, with an additional route whose handler panics.
     async fn panicking(directory: &std::path::Path) -> Dispatcher {

@@ -7,6 +7,7 @@ use serde_json::json;
 use super::super::CommandResult;
 use super::super::table::plain;
 use super::describe::failure;
+use super::request_rows::rows_of;
 use crate::App;
 use crate::config::Language;
 use crate::timestamp::local_time;
@@ -18,8 +19,7 @@ const SECONDS_PER_DAY: u64 = 86_400;
 
 pub(super) async fn explain(app: &App, reference: Reference, json: bool, language: Language) -> CommandResult {
     let failed = |error: StoreError| failure(error, language);
-    let neighbours = reference.neighbours().iter().map(ToString::to_string).collect();
-    let mut near = app.auth.store.log_rows_of(neighbours, app.auth.chain_key.clone()).await.map_err(failed)?;
+    let mut near = rows_of(app, &reference.neighbours(), language).await?;
     near.reverse();
     near.truncate(MAX_NEAR);
     let summaries = LogFilter {

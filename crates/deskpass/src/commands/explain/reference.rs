@@ -11,6 +11,7 @@ use super::absent;
 use super::advice;
 use super::describe::failure;
 use super::known::Known;
+use super::request_rows::rows_of;
 use super::request_words::{attempt, page_title};
 use super::story::{Answer, Story, StoryEvent, Who};
 use crate::App;
@@ -27,8 +28,7 @@ pub(super) async fn explain(app: &App, reference: &str, json: bool, language: La
             .of(["a reference has eight digits, 0-9 and a-f", "参考编号为八位，由 0-9 和 a-f 组成"])
             .to_owned());
     };
-    let found = app.auth.store.log_rows_of(vec![reference.to_string()], app.auth.chain_key.clone()).await;
-    let rows = found.map_err(|error| failure(error, language))?;
+    let rows = rows_of(app, &[reference], language).await?;
     if rows.is_empty() {
         return absent::explain(app, reference, json, language).await;
     }
