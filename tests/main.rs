@@ -29,6 +29,7 @@ mod cli_copy;
 mod cli_doctor;
 mod cli_explain;
 mod cli_explain_left;
+mod cli_explain_ref;
 mod cli_ip_rule;
 mod cli_link;
 mod cli_matrix;

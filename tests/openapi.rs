@@ -42,6 +42,12 @@ on_one_store! {
         assert_eq!(answer.json()["openapi"], "3.1.0");
         assert_eq!(answer.body, deskpass::http::description());
     }
+
+    async fn production_describes_no_routes_of_development_mode() {
+        let answer = TestApp::production().await.client().await.get("/api/openapi.json", &[]).await;
+        assert!(answer.body.contains("/api/auth/me") && !answer.body.contains("/api/dev/"), "{}", answer.body);
+        assert!(!answer.body.contains("developer"), "{}", answer.body);
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -35,7 +35,8 @@ async fn an_agent_gets_in_with_a_password_and_a_code_or_a_recovery_code() {
         assert_eq!(browser.active().await, "#password-id");
         is_good(&browser, "asked for a password").await;
         try_password(&browser, "agent01", "not that one, sorry").await;
-        browser.wait_for("#password-refusal").await;
+        // Something to tell the help desk.
+        refused(&browser, localized(&options, "(ref ", "参考编号 ")).await;
         is_good(&browser, "a wrong password").await;
         try_password(&browser, "agent01", PASSWORD).await;
         browser.wait_for("#password-code").await;

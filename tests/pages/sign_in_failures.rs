@@ -86,6 +86,7 @@ async fn an_employee_without_a_role_learns_the_reason() {
     phone.wait_for("#outcome").await;
     assert_eq!(phone.text("#outcome-title").await, "You have no access yet");
     assert!(phone.text("#outcome-text").await.contains("administrator"));
+    assert!(phone.text("#outcome-ref").await.starts_with("Reference "), "something to tell the help desk");
     is_good(&phone, "no role").await;
     desktop.wait_for("#welcome[data-state=expired]").await;
     assert!(desktop.text("#state").await.contains("has no access yet"));

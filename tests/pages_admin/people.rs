@@ -33,6 +33,9 @@ async fn people_are_found() {
         .script("return [...document.querySelectorAll('tbody tr')].indexOf(document.activeElement.closest('tr'))", &[]);
     assert_eq!(on.await, 50, "the focus moves to the first new row");
 
+    filter(&browser, "q", "norole01").await;
+    rows(&browser, 1).await;
+    assert!(browser.text("tbody").await.contains("(default)"), "the role without an assignment");
     filter(&browser, "q", "晓明").await;
     rows(&browser, 1).await;
     assert!(browser.text("tbody").await.contains("张晓明"));

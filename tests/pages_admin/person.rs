@@ -57,7 +57,7 @@ async fn the_page_of_a_person_leads_to_their_authenticator_and_shows_a_default_r
     browser.wait_for("#may .matrix").await;
     assert_eq!(browser.script("return document.querySelectorAll('#may tbody tr').length", &[]).await, 1);
     assert_eq!(browser.text("#person .tag").await, "Employee");
-    assert!(browser.text("#person").await.contains("by default"));
+    assert!(browser.text("#person").await.contains("(default)"));
     assert!(!browser.text("#may").await.contains("cannot sign in"));
     well_made(&browser, "a person with a default role").await;
 }

@@ -17,7 +17,16 @@ const spoken = liked.map((tag) => String(tag).slice(0, 2).toLowerCase()).find((t
 export const language = spoken === 'zh' ? 'zh-CN' : 'en';
 
 // Callers may show every message as it is: a missing response is also reported in the user's language.
-const failed = (word) => ({ code: -1, message: WORDS[word][language === 'en' ? 0 : 1], data: null, wait: 0 });
+const failed = (word) => ({ code: -1, message: WORDS[word][language === 'en' ? 0 : 1], data: null, wait: 0, ref: '' });
+
+// Refusals that the help desk may have to look up: their messages end with the reference. A failure has it in its own words.
+const LOOKED_UP = [1003, 1011, 1012, 1013, 1017];
+
+/** The reference of a response as the end of a sentence; empty where it has none. */
+export const refAside = ({ ref }) => ref && (language === 'en' ? ` (ref ${ref})` : `（参考编号 ${ref}）`);
+
+// A request id begins with the reference of its request, unless a proxy chose it.
+const refOf = (id) => (/^[0-9a-f]{8}-[0-9]+$/.exec(id) ? id.slice(0, 8) : '');
 
 async function call(path, options) {
   const giveUp = new AbortController();
@@ -26,10 +35,12 @@ async function call(path, options) {
     const response = await fetch(path, { cache: 'no-store', redirect: 'error', signal: giveUp.signal, ...options });
     const text = await response.text();
     try {
-      const { code, message, data } = JSON.parse(text);
+      const { code, message, data, request_id: id } = JSON.parse(text);
       const whole = Number.isInteger(code) && (code !== 0 || data);
       const wait = Number(response.headers.get('retry-after')) || 0;
-      return whole ? { code, message: String(message), data, wait } : failed('unreadable');
+      if (!whole) return failed('unreadable');
+      const ref = code === 0 ? '' : refOf(id);
+      return { code, message: LOOKED_UP.includes(code) ? message + refAside({ ref }) : String(message), data, wait, ref };
     } catch (_) {
       return failed('unreadable');
     }
@@ -58,8 +69,9 @@ export function headersOf({ body, token, code }) {
  * @param {string} method
  * @param {string|URL} path
  * @param {{body?: object, token?: string, code?: string}} [given]
- * @returns {Promise<{code: number, message: string, data: ?object, wait: number}>} `code` is 0 for success, a code of the
- *   service, or -1 without a readable response; `message` is for people; `wait` is the number of seconds before a retry
+ * @returns {Promise<{code: number, message: string, data: ?object, wait: number, ref: string}>} `code` is 0 for success, a code
+ *   of the service, or -1 without a readable response; `message` is for people; `wait` is the number of seconds before a retry;
+ *   `ref` is the reference by which the help desk finds a refusal, or empty
  */
 export const ask = (method, path, given = {}) =>
   call(path, { method, headers: headersOf(given), body: given.body === undefined ? undefined : JSON.stringify(given.body) });

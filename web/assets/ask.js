@@ -84,9 +84,9 @@ export async function send(path, body) {
 window.addEventListener('online', () => !$('again').hidden && $('again').click());
 
 /** The reason why the user may not sign in at all, where a retry would not help; else null. */
-export function finalRefusal({ code, data }) {
+export function finalRefusal({ code, data, ref }) {
   const reason = data && data.reason;
-  return code === REFUSED && FINAL_REASONS.includes(reason) ? explain(new URLSearchParams({ error: reason })) : null;
+  return code === REFUSED && FINAL_REASONS.includes(reason) ? explain(new URLSearchParams({ error: reason, ref })) : null;
 }
 
 /** Whether a refusal means that the question has expired. */

@@ -18,6 +18,7 @@ export interface Success<T> {
   message: string;
   data: T;
   wait: number;
+  ref: string;
 }
 
 /** A code of the service (docs/api.md, "Codes and reasons"), or -1 without a readable response. */
@@ -35,6 +36,8 @@ export interface Failure {
   data: { reason?: string; fields?: Record<string, string> } | null;
   /** The number of seconds before a retry; 0 unless the service named one. */
   wait: number;
+  /** The reference by which the help desk finds the refusal in its logs; empty where there is none. */
+  ref: string;
 }
 
 /** Sends a request by any method, with a JSON body, a token and a one-time password if given. */

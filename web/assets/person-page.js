@@ -5,7 +5,7 @@ import { fill, h } from './dom.js';
 import { listing, moment, panel, refused } from './listing.js';
 import { entryColumns, entryDetail, readLog } from './log.js';
 import { legend, picture } from './matrix.js';
-import { aboutPerson, path, personActs, roleTags } from './person.js';
+import { aboutPerson, heldRoles, path, personActs } from './person.js';
 import { sessionColumns } from './signed-in.js';
 import { learn, say } from './words.js';
 
@@ -20,7 +20,6 @@ learn({
   person_all_entries: ['All entries', '全部日志'],
   person_may: ['Permissions', '权限'],
   person_may_lead: ['Only the active role counts. Each role they can switch to has a row.', '以当前角色为准，每个可切换的角色各占一行。'],
-  person_default: ['by default', '默认'],
   person_may_nothing: ['They have no role, so they cannot sign in.', '没有角色，因此无法登录。'],
   person_credentials: ['Authenticator and password', '身份验证器与密码'],
   person_authenticator: ['Authenticator', '身份验证器'],
@@ -70,7 +69,7 @@ function draw(desk, { place, head, lists }, person, reload) {
 }
 
 function facts(desk, person, reload) {
-  const { corp_id, employee_id, department, disabled, roles, default_role, last_login_at, last_login_ip } = person;
+  const { corp_id, employee_id, department, disabled, last_login_at, last_login_ip } = person;
   const row = (title, ...value) => h('div', {}, h('dt', {}, title), h('dd', {}, value));
   const last = last_login_at ? [moment(last_login_at), last_login_ip && ` · ${last_login_ip}`] : say('person_never');
   return h('section', { class: 'panel', id: 'person' },
@@ -79,15 +78,9 @@ function facts(desk, person, reload) {
       corp_id !== desk.me.corp_id && row(say('corporation_of'), corp_id),
       row(say('person_lead'), department || '–'),
       row(say('role_held'), disabled && h('span', { class: 'tag bad' }, say('person_disabled')),
-        held(roles, default_role)),
+        heldRoles(person)),
       row(say('person_last'), last)),
     personActs(desk, person, reload, false));
-}
-
-/** The assigned roles, or the role that a person without any has when they sign in. */
-function held(roles, default_role) {
-  if (roles.length) return roleTags(roles);
-  return default_role ? [roleTags([default_role]), ` ${say('person_default')}`] : h('span', { class: 'tag' }, say('no_role'));
 }
 
 function credentials(desk, { corp_id, credentials: { is_agent, has_device, device_proven, device_verified_at, has_password, locked } }) {

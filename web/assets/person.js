@@ -13,6 +13,7 @@ learn({
     'The selected roles replace the current ones immediately, also in existing sessions. A session whose active role is removed must switch.',
     '保存后仅保留勾选的角色，对已登录的会话立即生效；当前角色被取消的会话需要切换角色。',
   ],
+  role_default: ['(default)', '（默认角色）'],
   roles_legend: ['Roles', '角色'],
   roles_save: ['Save the roles', '保存角色'],
   roles_gives: ['Gives: {roles}.', '将授予：{roles}。'],
@@ -52,7 +53,13 @@ export const named = ({ name, employee_id }) =>
 export const namedLink = (person, desk) => h('a', { class: 'to-person', href: aboutPerson('person', person, desk) }, named(person));
 
 /** Roles as tags. */
-export const roleTags = (roles) => roles.map((role) => h('span', { class: 'tag' }, sayOr(role)));
+const roleTags = (roles) => roles.map((role) => h('span', { class: 'tag' }, sayOr(role)));
+
+/** The assigned roles, or the role that a person without any has when they sign in. */
+export function heldRoles({ roles, default_role }) {
+  if (roles.length) return roleTags(roles);
+  return default_role ? [roleTags([default_role]), ` ${say('role_default')}`] : h('span', { class: 'tag' }, say('no_role'));
+}
 
 /** Whether the user may change anything here. */
 export const mayChange = (desk) => desk.me.current_role === 'admin';

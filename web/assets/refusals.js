@@ -1,5 +1,6 @@
 // Why an agent's password or code is refused, and what to do next.
 
+import { refAside } from './api.js';
 import { problems } from './dialog.js';
 import { language, learn, say } from './words.js';
 
@@ -47,9 +48,10 @@ learn({
 export function whyNotIn(answer) {
   const { code, data, wait } = answer;
   const reason = data && data.reason;
-  if (code === NO_PASSWORD) return say('why_no_password');
-  if (code === REFUSED && REASONS.includes(reason)) return say(`why_${reason}`);
-  if (code === TOO_MANY) return reason === 'locked' || !wait ? say('why_locked') : say('why_too_many', { time: inSeconds(wait) });
+  const locked = () => (reason === 'locked' || !wait ? say('why_locked') : say('why_too_many', { time: inSeconds(wait) }));
+  if (code === NO_PASSWORD) return say('why_no_password') + refAside(answer);
+  if (code === REFUSED && REASONS.includes(reason)) return say(`why_${reason}`) + refAside(answer);
+  if (code === TOO_MANY) return locked() + refAside(answer);
   if (code === TOO_OFTEN && wait) return say('why_too_often', { seconds: wait });
   return problems(answer);
 }

@@ -135,6 +135,9 @@ impl Auth {
         let anonymous = self.deployment_key();
         let plain = self.plain_entry(refused, who.unwrap_or(&anonymous), self.clock.now(), visitor)?;
         log_refusal(attempt, reason, &detail(refusal));
+        if let Some(reference) = visitor.reference {
+            self.logged_references.add(reference);
+        }
         let entry = LogEntry { method, source, reason: Some(reason), detail: detail(refusal), ..plain };
         self.store.record(entry).await?;
         if refused == AuditEvent::SignInRefused {

@@ -15,6 +15,7 @@ mod error_code;
 mod key_check;
 mod known_browser;
 mod link_opener;
+mod logged_references;
 mod notice;
 mod oauth;
 mod observer;
@@ -57,6 +58,7 @@ pub use dev::{DEV_USERS, DevUser};
 pub use error::{Error, InternalError};
 pub use error_code::ErrorCode;
 pub use link_opener::LinkOpener;
+pub use logged_references::LoggedReferences;
 pub use oauth::{CallbackOutcome, ConfirmationRequest, OAuthCallback, PROOF_LIFETIME, RedirectTarget};
 pub use observer::{AttemptedCredential, AuthEvent, AuthObserver, FunnelStep, NoticeOutcome};
 pub use otp::{BoundDevice, DeviceSetup, DeviceStatus, FreshCode};
@@ -66,7 +68,9 @@ pub use password_hasher::HashQueueState;
 pub use policy::{AgentPolicy, BindPolicy, PasswordPolicy, Policy};
 pub use qr::{ConfirmationPrompt, IssuedTicket, Poller, TicketStatus};
 pub use recent_sign_in::RECENT_SIGN_IN;
-pub use refusal::{ReasonExplanation, Refusal, RefusalInfo, audited_reasons, explain_reason, whole_seconds};
+pub use refusal::{
+    ReasonExplanation, Refusal, RefusalInfo, audited_reasons, explain_reason, logged_refusal, whole_seconds,
+};
 pub use scan_outcome::ScanOutcome;
 pub use session::{ActiveUser, TokenHolder};
 pub use sign_in::{DefaultRoleGrant, SignedIn};
@@ -92,6 +96,8 @@ pub struct Auth {
     pub chain_key: ChainKey,
     /// Counters of refusals that name no employee.
     pub anonymous_refusals: Arc<AnonymousRefusals>,
+    /// The last refusals that have a line in the service log.
+    pub logged_references: Arc<LoggedReferences>,
     /// Fires when a notice is due.
     pub notices_due: Arc<Notify>,
     /// The sockets that are connected to this node.

@@ -2,6 +2,7 @@
 
 mod chinese;
 mod declare;
+mod from_log;
 mod texts;
 
 use std::time::Duration;
@@ -14,6 +15,7 @@ use texts::{SAME_PASSWORD, describe_weakness, english_minutes, english_seconds, 
 
 pub use declare::RefusalInfo;
 pub(crate) use declare::{first_explanation, logged_name, refusals};
+pub use from_log::logged_refusal;
 pub use texts::{ReasonExplanation, audited_reasons, explain_reason, whole_seconds};
 
 #[cfg(test)]

@@ -44,6 +44,44 @@ impl Reference {
         let digits = text.len() == Self::DIGITS && text.bytes().all(|byte| byte.is_ascii_hexdigit());
         u32::from_str_radix(text, 16).ok().filter(|_| digits).map(Self)
     }
+
+    /// Finds the reference in a text that was copied with it, such as `Reference: 1A2B3C4D`, `ref=1a2b3c4d` or a request id.
+    /// Letters that look like digits are read as those digits. `None` if there is none, or more than one.
+    #[must_use]
+    pub fn find(text: &str) -> Option<Self> {
+        let words = || text.split(|character: char| !character.is_ascii_alphanumeric());
+        let similar = |word: &str| Self::parse(&word.replace(['o', 'O'], "0").replace(['l', 'I', 'i'], "1"));
+        only(words().filter_map(Self::parse)).or_else(|| only(words().filter_map(similar)))
+    }
+
+    /// The references that differ in one digit, or in the order of two neighbours.
+    #[must_use]
+    pub fn neighbours(self) -> Vec<Self> {
+        let digits = self.digits();
+        let replaced = (0..Self::DIGITS).flat_map(|place| {
+            "0123456789abcdef".chars().map(move |digit| {
+                let mut other = digits;
+                other.iter_mut().skip(place).take(1).for_each(|old| *old = digit);
+                other
+            })
+        });
+        let swapped = (1..Self::DIGITS).map(|place| {
+            let mut other = digits;
+            other.swap(place - 1, place);
+            other
+        });
+        let read = |digits: [char; Self::DIGITS]| Self::parse(&String::from_iter(digits));
+        let mut found: Vec<_> = replaced.chain(swapped).filter_map(read).filter(|other| *other != self).collect();
+        found.sort_unstable_by_key(|Self(number)| *number);
+        found.dedup();
+        found
+    }
+}
+
+/// The only value of an iterator, however often it occurs.
+fn only(mut values: impl Iterator<Item = Reference>) -> Option<Reference> {
+    let first = values.next()?;
+    values.all(|other| other == first).then_some(first)
 }
 
 impl fmt::Display for Reference {
@@ -73,5 +111,42 @@ mod tests {
         for wrong in ["", "1a2b3c4", "1a2b3c4d5", "+1a2b3c4", "1a2b3c4g", "1a2b 3c4", "１２３４５６７８"] {
             assert_eq!(Reference::parse(wrong), None, "{wrong}");
         }
+    }
+
+    #[test]
+    fn a_reference_is_found_in_what_was_copied_with_it() {
+        let meant = Some(Reference::new(0x1a2b_3c4d));
+        for text in [
+            "1a2b3c4d",
+            " 1A2B3C4D\n",
+            "Reference: 1a2b3c4d",
+            "Reference 1a2b3c4d",
+            "参考编号 1a2b3c4d",
+            "参考编号：1a2b3c4d。",
+            "ref=1a2b3c4d",
+            "(ref 1a2b3c4d)",
+            "1a2b3c4d-17",
+            "https://desk.example.com/h5/#error=disabled&code=1003&ref=1a2b3c4d",
+            "la2b3c4d",
+            "1a2b3c4d 1A2B3C4D",
+        ] {
+            assert_eq!(Reference::find(text), meant, "{text}");
+        }
+        assert_eq!(Reference::find("1O2b3c4d"), Some(Reference::new(0x102b_3c4d)));
+        for text in ["", "Reference", "1a2b3c4", "1a2b3c4d5", "1a2b3c4d 1a2b3c4e", "1a2b-3c4d"] {
+            assert_eq!(Reference::find(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn neighbours_are_one_slip_away() {
+        let reference = Reference::new(0x1a2b_3c4d);
+        let near = reference.neighbours();
+        assert_eq!(near.len(), 8 * 15 + 7);
+        for other in [0x1a2b_3c4e, 0x0a2b_3c4d, 0xa12b_3c4d, 0x1a2b_3cd4] {
+            assert!(near.contains(&Reference::new(other)), "{other:08x}");
+        }
+        assert!(!near.contains(&reference));
+        assert_eq!(Reference::new(0).neighbours().len(), 8 * 15, "equal digits have no other order");
     }
 }

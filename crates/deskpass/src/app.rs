@@ -1,5 +1,6 @@
 //! The service that the HTTP layer uses: the flows of `auth`, and the settings and state of this deployment.
 
+mod bounded_resolver;
 pub(crate) mod clock;
 pub(crate) mod current;
 pub(crate) mod metrics;
@@ -18,7 +19,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use deskpass_auth::{
-    AgentPolicy, AnonymousRefusals, Auth, BindPolicy, CredentialVault, Error, LiveSockets, PasswordPolicy, Policy,
+    AgentPolicy, AnonymousRefusals, Auth, BindPolicy, CredentialVault, Error, LiveSockets,
+    PasswordPolicy, Policy,
 };
 use deskpass_core::{Clock, CorpId, Digest, Entropy, InvalidId, MachineClock, Networks, Reference, Role};
 use deskpass_store::{ChainKey, OpenError, Store, StoreError};
@@ -229,6 +231,7 @@ impl App {
             credential_vault,
             chain_key,
             anonymous_refusals,
+            logged_references: Arc::default(),
             notices_due,
             sockets,
             observer,

@@ -100,10 +100,11 @@ enum Command {
     /// Create, list and revoke the keys of other services.
     #[command(subcommand, after_help = "Example:\n  deskpass service-key create billing --scope introspect")]
     ServiceKey(service_key::ServiceKeyCommand),
-    /// Explain why an employee can or cannot sign in, what they may do, or the state of a token. Changes nothing.
+    /// Explain why an employee can or cannot sign in, what they may do, the state of a token, or the request behind a
+    /// reference. Changes nothing.
     #[command(
         subcommand,
-        after_help = "Examples:\n  deskpass explain login zhangsan\n  deskpass explain access zhangsan conversation read all\n  deskpass explain token < token.txt"
+        after_help = "Examples:\n  deskpass explain login zhangsan\n  deskpass explain access zhangsan conversation read all\n  deskpass explain token < token.txt\n  deskpass explain ref 1a2b3c4d"
     )]
     Explain(explain::ExplainCommand),
     /// Recover a service whose clock was wrong.

@@ -260,7 +260,9 @@ async fn list(auth: &Auth) -> CommandResult {
     let mut after = None;
     loop {
         let page = auth.employees(after, 500).await.map_err(|error| error.to_string())?;
-        lines.extend(page.iter().map(line));
+        for listed in &page {
+            lines.push(line(auth, listed).await?);
+        }
         match page.last() {
             Some(last) => after = Some(last.person.key.clone()),
             None => return Ok(lines.join("\n")),
@@ -268,10 +270,15 @@ async fn list(auth: &Auth) -> CommandResult {
     }
 }
 
-fn line(ListedPerson { person, .. }: &ListedPerson) -> String {
+async fn line(auth: &Auth, ListedPerson { person, .. }: &ListedPerson) -> CommandResult {
     let state = if person.disabled { "disabled" } else { "enabled" };
-    let (corp, roles) = (person.key.corp(), role_list(person.roles));
-    format!("{corp:<20} {:<20} {:<20} {state:<10} {roles}", person.employee_id, table::plain(&person.name))
+    let (_, default_role) = auth.platform_sign_in_roles(person).await.map_err(describe_error)?;
+    let roles = match default_role.filter(|_| person.roles.is_empty()) {
+        Some(granted) => format!("{} (default)", granted.role),
+        None => role_list(person.roles),
+    };
+    let corp = person.key.corp();
+    Ok(format!("{corp:<20} {:<20} {:<20} {state:<10} {roles}", person.employee_id, table::plain(&person.name)))
 }
 
 /// The running service cannot go back in time, because its state in memory contains times too.

@@ -1,5 +1,6 @@
 //! The audit log: one row per audit event, written in the transaction of the event.
 
+mod by_reference;
 mod chain;
 mod chain_walk;
 mod entry;

@@ -26,6 +26,15 @@ fn english_commands(text: &str) -> impl Iterator<Item = &str> {
 }
 
 #[test]
+fn the_answer_of_every_logged_reason_is_known() {
+    for (reason, _) in Refusal::explanations().chain(TokenError::explanations()) {
+        let refusal = logged_refusal(reason, Some(Role::Admin)).unwrap_or_else(|| panic!("{reason}"));
+        assert_eq!(refusal.info().logged, reason);
+    }
+    assert_eq!(logged_refusal("invented", None), None);
+}
+
+#[test]
 fn the_log_tells_apart_who_disabled_an_employee_and_clients_see_one_reason() {
     let [here, left] = [Refusal::Disabled, Refusal::LeftPlatform].map(|refusal| refusal.info());
     assert_eq!([here.logged, left.logged], ["disabled_here", "left_platform"]);

@@ -1,11 +1,12 @@
-//! `deskpass explain`: explains the state of sign-ins, permissions and tokens.
+//! `deskpass explain`: explains the state of sign-ins, permissions and tokens, and the requests behind references.
 
 use std::ffi::OsString;
 use std::io::{self, BufRead as _, IsTerminal as _, Read as _};
 use std::net::IpAddr;
 
 use clap::Subcommand;
-use deskpass_core::SecretKindName;
+use clap::error::ErrorKind;
+use deskpass_core::{Reference, SecretKindName};
 
 use super::employee::EmployeeArgs;
 use super::language::LanguageArgs;
@@ -64,6 +65,23 @@ pub(super) enum ExplainCommand {
         #[command(flatten)]
         language: LanguageArgs,
     },
+    /// Explain the request with a reference that a page or an answer showed: what was attempted, by whom, why it was refused,
+    /// and what to do now.
+    #[command(
+        after_help = "Examples:\n  deskpass explain ref 1a2b3c4d\n  deskpass explain ref 'Reference: 1A2B3C4D' --language zh\n  deskpass explain ref 1a2b3c4d --json"
+    )]
+    Ref {
+        /// Reference: eight digits, 0-9 and a-f. Words that were copied along are ignored.
+        #[arg(value_name = "REF", required = true, num_args = 1..)]
+        words: Vec<String>,
+        /// Print one JSON object.
+        #[arg(long)]
+        json: bool,
+        #[command(flatten)]
+        common: CommonArgs,
+        #[command(flatten)]
+        language: LanguageArgs,
+    },
 }
 
 impl ExplainCommand {
@@ -79,6 +97,7 @@ impl ExplainCommand {
                 ask(&common, &language, ExplainRequest::Access(query))
             }
             Self::Token { common, language } => token(&common, &language),
+            Self::Ref { words, json, common, language } => reference(&words.join(" "), json, &common, &language),
         }
     }
 }
@@ -86,6 +105,20 @@ impl ExplainCommand {
 fn ask(common: &CommonArgs, language: &LanguageArgs, request: ExplainRequest) -> Result<(), CliError> {
     let requested = language.requested(&environment());
     common.run_or_forward_in(requested, &AdminCommand::Explain(request), INSPECT_COMMAND)
+}
+
+/// Finds the reference in what the operator typed or pasted.
+fn reference(text: &str, json: bool, common: &CommonArgs, language: &LanguageArgs) -> Result<(), CliError> {
+    let Some(reference) = Reference::find(text) else {
+        let spoken = language.requested(&environment()).unwrap_or_default();
+        let why = spoken.of([
+            "REF must contain one reference: the eight characters that the page showed, 0-9 and a-f, such as 1a2b3c4d\n",
+            "REF 须包含一个参考编号，即页面显示的八位字符（0-9 和 a-f），例如 1a2b3c4d\n",
+        ]);
+        let wrong_usage: clap::Error = clap::Error::raw(ErrorKind::ValueValidation, why);
+        wrong_usage.exit()
+    };
+    ask(common, language, ExplainRequest::Reference { reference: reference.to_string(), json })
 }
 
 fn environment() -> Vec<(OsString, OsString)> {

@@ -74,6 +74,7 @@ fn explain_words(request: &ExplainRequest) -> String {
         ExplainRequest::Login(who) => format!("explain login {}", typed(who)),
         ExplainRequest::Access(query) => format!("explain access {}", typed(&query.who)),
         ExplainRequest::Token { .. } => "explain token".to_owned(),
+        ExplainRequest::Reference { reference, .. } => format!("explain ref {reference}"),
     }
 }
 

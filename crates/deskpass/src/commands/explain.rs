@@ -1,9 +1,15 @@
 //! Admin commands that explain the current state and change nothing.
 
+mod absent;
 mod access;
 mod advice;
 mod describe;
+mod known;
 mod login;
+mod reference;
+mod request_rows;
+mod request_words;
+mod story;
 mod token;
 mod token_kind;
 
@@ -23,6 +29,8 @@ pub(crate) enum ExplainRequest {
     Access(access::AccessQuery),
     /// The state of a token.
     Token { kind: SecretKindName, digest: Digest },
+    /// The story of the request with this reference, as text or as JSON.
+    Reference { reference: String, json: bool },
 }
 
 pub(crate) use access::AccessQuery;
@@ -31,9 +39,10 @@ pub(crate) use token_kind::describe_token_kind;
 impl ExplainRequest {
     pub(super) async fn answer(&self, app: &App, language: Language) -> CommandResult {
         match self {
-            Self::Login(who) => login::explain(&app.auth, who, language).await,
+            Self::Login(who) => login::explain(app, who, language).await,
             Self::Access(query) => query.explain(app, language).await,
-            Self::Token { kind, digest } => token::explain(&app.auth, *kind, *digest, language).await,
+            Self::Token { kind, digest } => token::explain(app, *kind, *digest, language).await,
+            Self::Reference { reference, json } => reference::explain(app, reference, *json, language).await,
         }
     }
 }

@@ -58,10 +58,12 @@ const PHRASES: &[(&str, &str)] = &[
     ("{} is a section, not a key", "{} 是一个小节，不是配置项"),
     ("its keys are {}", "其中的配置项有 {}"),
     ("the nearest known key is {}", "最接近的配置项是 {}"),
+    ("`deskpass config example` lists every key", "所有配置项见 `deskpass config example`"),
     ("there is no such key", "没有该配置项"),
     ("set {} itself", "请直接设置 {}"),
     ("only secrets are read from a file", "只有密钥可以从文件读取"),
     ("the nearest known one is {}; unset it if it is not for deskpass", "最接近的是 {}；如与 deskpass 无关，请取消该变量"),
+    ("`deskpass config example` lists every setting; unset it if it is not for deskpass", "所有配置项见 `deskpass config example`；如与 deskpass 无关，请取消该变量"),
     ("there is no such setting", "没有该配置"),
     // The access matrix.
     ("this is not a scope", "这不是范围"),

@@ -15,8 +15,10 @@ pub(super) fn unknown_key(name: &str, origin: &Origin) -> ConfigProblem {
         let what = format!("{name} is a section, not a key");
         (what, format!("its keys are {}", keys_of(name)))
     } else {
-        let known = nearest(name).map_or("none", |key| key.name);
-        let fix = format!("the nearest known key is {known}");
+        let fix = nearest(name).map_or_else(
+            || "`deskpass config example` lists every key".to_owned(),
+            |key| format!("the nearest known key is {}", key.name),
+        );
         ("there is no such key".to_owned(), fix)
     };
     ConfigProblem::new(name.escape_debug().to_string(), what, fix).at(origin)
@@ -37,8 +39,11 @@ pub(super) fn unknown_variable(variable: &str) -> ConfigProblem {
         return ConfigProblem::new(subject, "only secrets are read from a file", fix);
     }
     let suggested = |key: &SettingKey| key.file_variable().filter(|_| from_file).unwrap_or_else(|| key.variable());
-    let suggestion = nearest(&name).map_or_else(String::new, suggested);
-    let fix = format!("the nearest known one is {suggestion}; unset it if it is not for deskpass");
+    let hint = nearest(&name).map_or_else(
+        || "`deskpass config example` lists every setting".to_owned(),
+        |key| format!("the nearest known one is {}", suggested(key)),
+    );
+    let fix = format!("{hint}; unset it if it is not for deskpass");
     ConfigProblem::new(subject, "there is no such setting", fix)
 }
 
@@ -48,13 +53,26 @@ fn keys_of(section: &str) -> String {
     names.join(", ")
 }
 
+/// The key that was probably meant. A key that is only the least unlike would be an odd hint.
 fn nearest(name: &str) -> Option<&'static SettingKey> {
-    nearest_word(name, KEYS.iter().map(|key| key.name)).and_then(find)
+    let given = normalized(name);
+    let is_near = |known: &&str| few_slips(&given, known) || few_slips(last_word(&given), last_word(known));
+    nearest_word(name, KEYS.iter().map(|key| key.name)).filter(is_near).and_then(find)
+}
+
+/// Whether one text becomes the other with few slips for its length: a third of its letters, at least one.
+fn few_slips(one: &str, other: &str) -> bool {
+    let letters = one.chars().count().max(other.chars().count());
+    strsim::damerau_levenshtein(one, other) <= (letters / 3).max(1)
+}
+
+fn normalized(given: &str) -> String {
+    given.to_ascii_lowercase().replace('-', "_")
 }
 
 /// The known word that is most similar to the given one.
 pub(super) fn nearest_word(given: &str, known: impl IntoIterator<Item = &'static str>) -> Option<&'static str> {
-    let given = given.to_ascii_lowercase().replace('-', "_");
+    let given = normalized(given);
     known.into_iter().max_by(|a, b| likeness(&given, a).total_cmp(&likeness(&given, b)))
 }
 
@@ -92,9 +110,9 @@ mod tests {
     }
 
     #[test]
-    fn names_some_key_for_any_text() {
-        for given in ["", ".", "密", "a.b.c.d", "\u{1f511}.\u{301}"] {
-            assert!(nearest(given).is_some(), "{given:?}");
+    fn suggests_nothing_that_was_hardly_meant() {
+        for given in ["", ".", "密", "a.b.c.d", "\u{1f511}.\u{301}", "colour_scheme", "smtp.server", "ldap.bind_dn"] {
+            assert_eq!(nearest(given).map(|key| key.name), None, "{given:?}");
         }
     }
 }

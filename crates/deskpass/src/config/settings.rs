@@ -54,7 +54,7 @@ pub struct Settings {
     /// The language of messages if a client requests no supported language.
     #[setting(default = "en")]
     pub default_language: Language,
-    /// Encrypts data that must be readable again: everything stored in Redis, and the one-time-password devices of agents.
+    /// Encrypts data that must be readable again: everything stored in Redis, and the one-time-password devices of employees.
     /// The recovery codes and passwords of agents are valid only together with it. All nodes need the same key. Keep a
     /// copy, separate from the backups: if the key is lost or changed, the device and the password of every agent must be
     /// reset. Changing it also ends sign-ins in progress, but no sessions.

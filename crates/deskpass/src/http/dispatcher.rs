@@ -1,32 +1,32 @@
 //! Dispatches every request: finds its route, runs the handler, and renders the response.
 
+mod request_ids;
+
 use std::net::IpAddr;
 use std::panic::AssertUnwindSafe;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use axum::BoxError;
 use axum::body::Body;
 use axum::response::{IntoResponse as _, Response};
 use deskpass_auth::Refusal;
-use deskpass_core::{HostNames, Reference};
+use deskpass_core::HostNames;
 use futures_util::FutureExt as _;
 use hyper::body::{Body as HttpBody, Bytes};
-use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
+use hyper::header::{self, HeaderMap, HeaderValue};
 use hyper::{Method, Request, StatusCode};
 use tracing::Instrument as _;
 
+use self::request_ids::{REQUEST_ID, RequestIds};
 use crate::App;
 use crate::config::Language;
-use crate::http::error::{ApiError, BadRequest, MalformedHead};
-use crate::http::request::{RequestContext, RequestTrace, language};
+use crate::http::error::{ApiError, BadRequest, ErrorInfo, MalformedHead};
+use crate::http::request::{RequestContext, RequestTrace, RequiredAccess, language};
 use crate::http::response::{ErrorBody, ErrorContext, Outcome, envelope};
 use crate::http::route::{RateLimit, Route};
 use crate::http::routes::routes;
 use crate::http::{admission, openapi, pages, rate_limit};
 use crate::telemetry::{RouteLabels, RouteMetrics, Stopwatch};
-
-const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// Responds to all requests. The service is passed with each: a reload replaces it, and a request keeps the one it began with.
 #[derive(Debug)]
@@ -167,7 +167,9 @@ impl Dispatcher {
             }
             Some((row, route)) => {
                 let path_params = matched.path_params.clone();
-                let (language, api_description) = (matched.language, openapi::description as fn() -> _);
+                let (language, development) = (matched.language, app.settings.development.enabled);
+                let api_description: fn() -> &'static str =
+                    if development { openapi::description } else { openapi::production_description };
                 let trace = matched.trace.clone();
                 let context = RequestContext { app: app.clone(), peer, language, trace, path_params, api_description };
                 rate_limit::run_limited(app, route, request, context).await.unwrap_or_else(|wait| {
@@ -250,9 +252,27 @@ fn render_error(app: &App, failure: &ApiError, matched: &MatchedRequest<'_>) -> 
             let [cause, _] = state.cause();
             tracing::warn!(cause, %reference, request_id, "not ready");
         }
-        _ => {}
+        refused => log_refusal(app, refused, matched),
     }
     failure.render(ErrorContext { language: matched.language, error_title, reference })
+}
+
+/// Writes a line about a refusal that has none from its flow: the page may have shown its reference.
+fn log_refusal(app: &App, refused: &ApiError, matched: &MatchedRequest<'_>) {
+    let (employee, reference) = (matched.trace.employee(), matched.trace.reference);
+    let (auth, now) = (&app.auth, app.auth.clock.now());
+    // An answer with an id that the client chose has no reference: this line has both.
+    let is_logged = auth.logged_references.contain(reference) && matched.id().starts_with(&reference.to_string());
+    // Where anyone may call, the employee is only claimed.
+    let anyone = matched.route.is_none_or(|(_, route)| route.access == RequiredAccess::Anyone);
+    let of_user = employee.is_some() && !anyone;
+    if refused.is_self_evident() || is_logged || !app.failure_log.admits_refusal(of_user, now) {
+        return;
+    }
+    // Not the message: it may repeat a text of the client, even a token from the wrong field.
+    let ErrorInfo { code, reason, .. } = refused.info();
+    let (employee, route) = (employee.map(tracing::field::display), matched.route.map(|(_, route)| route.path));
+    tracing::info!(code, reason, employee, route, %reference, request_id = matched.id(), "refused");
 }
 
 /// Responds to a request that matches no route: with a page where a browser goes to an unknown address, else with an error.
@@ -304,59 +324,12 @@ fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
     format!("a handler panicked: {}", text.unwrap_or_default())
 }
 
-/// Assigns each request its reference and its id: the client's own id where it is plain ASCII, otherwise the reference and a
-/// number.
-#[derive(Debug)]
-struct RequestIds {
-    seed: u32,
-    next: AtomicU64,
-}
-
-/// Odd, so that no two of four billion requests in a row have the same reference.
-const REFERENCE_STEP: u32 = 0x9e37_79b1;
-
-impl RequestIds {
-    fn new(app: &App) -> Self {
-        // Makes ids of different processes distinct in practice; correctness does not depend on it.
-        let seed = app.auth.entropy.bytes::<4>().map_or(0, u32::from_be_bytes);
-        Self { seed, next: AtomicU64::new(1) }
-    }
-
-    fn id_for(&self, headers: &HeaderMap) -> (Reference, HeaderValue) {
-        let plain = |id: &&HeaderValue| {
-            let id = id.as_bytes();
-            (1..=64).contains(&id.len()) && id.iter().all(|c| c.is_ascii_alphanumeric() || b"._-".contains(c))
-        };
-        match headers.get(&REQUEST_ID).filter(plain) {
-            Some(id) => (self.next_reference().0, id.clone()),
-            None => self.next_id(),
-        }
-    }
-
-    /// The next reference, and the number of its request.
-    fn next_reference(&self) -> (Reference, u64) {
-        let number = self.next.fetch_add(1, Ordering::Relaxed);
-        let low = u32::try_from(number & u64::from(u32::MAX)).unwrap_or_default();
-        (Reference::new(low.wrapping_mul(REFERENCE_STEP).wrapping_add(self.seed)), number)
-    }
-
-    fn next_id(&self) -> (Reference, HeaderValue) {
-        let (reference, number) = self.next_reference();
-        let mut id = String::with_capacity(32);
-        id.extend(reference.digits());
-        id.push('-');
-        id.push_str(itoa::Buffer::new().format(number));
-        (reference, HeaderValue::try_from(id).unwrap_or(HeaderValue::from_static("unnamed")))
-    }
-}
-
 #[cfg(test)]
 #[expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test may stop at the first surprise")]
 mod tests {
     use http_body_util::BodyExt as _;
 
     use super::*;
-    use crate::http::request::RequiredAccess;
 
     /// A service in a directory of its own, with an additional route whose handler panics.
     async fn panicking(directory: &std::path::Path) -> (Dispatcher, App) {

@@ -8,7 +8,7 @@ mod malformed_head;
 use std::fmt;
 
 use axum::response::{IntoResponse, Response};
-use deskpass_auth::{Error, InternalError, Refusal};
+use deskpass_auth::{Error, InternalError, Refusal, TokenError};
 use deskpass_store::{SealError, StoreErrorKind as StoreCause};
 use deskpass_wecom::Error as PlatformError;
 use hyper::StatusCode;
@@ -83,6 +83,19 @@ impl ApiError {
         BadRequest::Fields(FieldErrors::from([(name.into(), problem)])).into()
     }
 
+    /// Whether a refusal needs no line in the log: the answer says everything, and scanners cause it all the time. A failure has a
+    /// line of its own.
+    pub(crate) fn is_self_evident(&self) -> bool {
+        matches!(
+            self,
+            Self::Internal(..)
+                | Self::PathNotFound
+                | Self::MethodNotAllowed
+                | Self::BadRequest(BadRequest::Head(_))
+                | Self::Refused(Refusal::Token(TokenError::Missing))
+        )
+    }
+
     pub(crate) fn info(&self) -> ErrorInfo {
         let forbidden = ErrorInfo::new::<1003>;
         match self {
@@ -153,16 +166,17 @@ impl ErrorCause {
             }
             Self::PlatformRefused(errcode) => {
                 internal(StatusCode::BAD_GATEWAY, ["platform refused", "企业微信拒绝了请求"])
-                    .with_parameter(&format!("(errcode {errcode})"))
+                    .with_parameter(["errcode"; 2], &errcode)
             }
-            Self::PlatformSuspended(errcode) => unavailable(["platform suspended", "已暂停调用企业微信"])
-                .with_parameter(&format!("(errcode {errcode})")),
+            Self::PlatformSuspended(errcode) => {
+                unavailable(["platform suspended", "已暂停调用企业微信"]).with_parameter(["errcode"; 2], &errcode)
+            }
             Self::BackendUnreachable => {
                 internal(StatusCode::GATEWAY_TIMEOUT, ["help desk unreachable", "无法连接服务台后端"])
             }
             Self::BackendRefused(status) => {
                 internal(StatusCode::BAD_GATEWAY, ["help desk did not accept it", "服务台后端未接受"])
-                    .with_parameter(&format!("(status {status})"))
+                    .with_parameter(["status", "状态码"], &status)
             }
             Self::Unexpected => broken(["unexpected error", "意外错误"]),
         }

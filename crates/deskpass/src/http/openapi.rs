@@ -29,6 +29,15 @@ pub fn description() -> &'static str {
     TEXT.get_or_init(|| describe(&routes()).to_string())
 }
 
+/// The same without the routes of development mode, which production refuses.
+pub(crate) fn production_description() -> &'static str {
+    static TEXT: OnceLock<String> = OnceLock::new();
+    TEXT.get_or_init(|| {
+        let table = routes().into_iter().filter(|route| route.access != RequiredAccess::Developer);
+        describe(&table.collect::<Vec<_>>()).to_string()
+    })
+}
+
 /// Describes the routes of a table.
 fn describe(table: &[Route]) -> Value {
     describe_with(table, &mut Meanings::read())

@@ -3,13 +3,13 @@
 
 use std::time::Duration;
 
-use deskpass_core::Timestamp;
 use deskpass_store::{Notice, NoticeSubject};
 use jiff::tz::TimeZone;
 use tokio::time::{sleep, timeout};
 
 use crate::app::current::CurrentApp;
 use crate::http::device_names;
+use crate::timestamp::local_time;
 
 /// How often the task retries notices that could not be delivered.
 const POLL_INTERVAL: Duration = Duration::from_secs(30);
@@ -109,29 +109,4 @@ fn new_network(zone: &TimeZone, notice: &Notice) -> [String; 2] {
              如非本人操作，请在服务台“最近的登录”中选择“不是我本人”，并立即联系管理员。"
         ),
     ]
-}
-
-/// A time as its reader's clock shows it, to the second, with the offset of the zone.
-fn local_time(zone: &TimeZone, moment: Timestamp) -> String {
-    let moment = jiff::Timestamp::from_second(moment.millis().div_euclid(1_000)).unwrap_or_default();
-    moment.to_zoned(zone.clone()).strftime("%Y-%m-%d %H:%M:%S UTC%:z").to_string()
-}
-
-#[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_time_is_that_of_the_zone_with_its_offset() {
-        let moment = Timestamp::from_millis(1_750_000_000_999);
-        for (zone, shown) in [
-            ("Asia/Shanghai", "2025-06-15 23:06:40 UTC+08:00"),
-            ("UTC", "2025-06-15 15:06:40 UTC+00:00"),
-            ("America/New_York", "2025-06-15 11:06:40 UTC-04:00"),
-            ("Asia/Kolkata", "2025-06-15 20:36:40 UTC+05:30"),
-        ] {
-            assert_eq!(local_time(&TimeZone::get(zone).unwrap(), moment), shown);
-        }
-    }
 }

@@ -1,11 +1,11 @@
-//! What an operator should do about a refused sign-in, given what is so by now: advice that was followed is not repeated.
+//! What an operator should do about a refusal, given what is so by now: advice that was followed is not repeated.
 
 use deskpass_auth::{ReasonExplanation, explain_reason};
 use deskpass_core::{Role, Roles};
 
 use crate::config::Language;
 
-/// What is so by now about an employee whose sign-in was refused.
+/// What is so by now about an employee who was refused.
 #[derive(Clone, Debug, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own, and any combination occurs")]
 pub(super) struct Situation {
@@ -15,6 +15,8 @@ pub(super) struct Situation {
     pub(super) disabled: bool,
     /// The roles with which they can sign in through the platform.
     pub(super) roles: Roles,
+    /// The role that was refused, if it is known.
+    pub(super) role: Option<Role>,
     /// The agent record, if there is one.
     pub(super) agent: Option<AgentSituation>,
     /// Whether one of the roles may be active from the address of the attempt.
@@ -32,12 +34,14 @@ pub(super) struct AgentSituation {
     pub(super) has_password: bool,
 }
 
-/// Why a sign-in was refused, and what to do about it now; `None` for a reason of a later version. `typed` is the employee as
+/// Why a request was refused, and what to do about it now; `None` for a reason of a later version. `typed` is the employee as
 /// typed on the command line.
 pub(super) fn explain(reason: &str, now: &Situation, typed: &str, language: Language) -> Option<[String; 2]> {
     let ReasonExplanation { what, next } = explain_reason(reason)?;
     let texts = [what, settled(reason, now).or(other_fix(reason, now)).unwrap_or(next)];
-    Some(texts.map(|text| language.of(text).replace("EMPLOYEE", typed).replace("ROLES", &names(now.roles))))
+    let (roles, role) = (names(now.roles), now.role.map_or("ROLE", Role::name));
+    // The employee comes last: an identifier may look like one of the other words.
+    Some(texts.map(|text| language.of(text).replace("ROLES", &roles).replace("ROLE", role).replace("EMPLOYEE", typed)))
 }
 
 fn names(roles: Roles) -> String {
@@ -62,7 +66,17 @@ fn settled(reason: &str, now: &Situation) -> Option<[&'static str; 2]> {
 fn ends_with_a_sign_in(reason: &str) -> bool {
     matches!(
         reason,
-        "left_platform" | "disabled_here" | "disabled" | "no_role" | "role_taken_away" | "unknown_employee"
+        "left_platform"
+            | "disabled_here"
+            | "disabled"
+            | "no_role"
+            | "role_taken_away"
+            | "unknown_employee"
+            | "not_a_member"
+            | "somebody_else"
+            | "denied"
+            | "invalid_code"
+            | "over"
     )
 }
 
@@ -79,6 +93,14 @@ fn cause_gone(reason: &str, now: &Situation) -> Option<[&'static str; 2]> {
                 "They are enabled here. If they still cannot sign in, check in the platform's console (通讯录) that they are not disabled there.",
                 "该员工在本系统已启用。如仍无法登录，请在企业微信管理后台的通讯录中确认未被禁用。",
             ],
+        ),
+        "role_not_held" | "role_taken_away" if now.role.is_some() => (
+            now.role.is_some_and(|role| now.roles.holds(role)),
+            ["They hold the role ROLE now: ask them to try again.", "现已拥有角色 ROLE，请让其重试。"],
+        ),
+        "device_not_allowed" => (
+            now.roles.iter().any(|role| role != Role::User) && !agent.is_some_and(|agent| agent.disabled),
+            ["They may bind one now: ask them to try again.", "现已允许绑定，请让其重试。"],
         ),
         "no_role" | "role_taken_away" => (
             !now.roles.is_empty(),
@@ -197,6 +219,13 @@ mod tests {
             ("locked", agent(AgentSituation { shut: true, ..plain() }), unlock, reset),
             ("locked", agent(plain()), "", unlock),
             ("too_many_failures", agent(plain()), "", unlock),
+            ("role_not_held", Situation { role: Some(Role::Agent), ..with_role() }, "role grant left01 agent", add),
+            ("role_not_held", Situation { role: Some(Role::User), ..with_role() }, "user", grant),
+            ("role_taken_away", Situation { role: Some(Role::Agent), ..with_role() }, "role grant left01 agent", add),
+            ("device_not_allowed", with_role(), grant, rules),
+            ("device_not_allowed", Situation { roles: Roles::NONE.with(Role::Agent), ..here() }, "", grant),
+            ("over", here(), "", "nothing to do"),
+            ("over", signed_in(), "", "QR"),
             ("address_not_allowed", with_role(), rules, grant),
             ("address_not_allowed", Situation { address_allowed: true, ..with_role() }, "", rules),
         ] {

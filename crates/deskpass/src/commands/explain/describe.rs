@@ -3,10 +3,11 @@
 use deskpass_auth::{Auth, DefaultRoleGrant, Error};
 use deskpass_core::{AllowLists, EmployeeKey, Person, Role, Roles, Timestamp};
 use deskpass_store::ListedAgent;
+use jiff::tz::TimeZone;
 
 use super::super::text::{describe_error, role_list};
 use crate::config::Language;
-use crate::timestamp::format_utc;
+use crate::timestamp::local_time;
 
 /// A person with their name.
 pub(super) fn person_label(person: &Person, language: Language) -> String {
@@ -58,7 +59,8 @@ pub(super) fn allowed_networks(lists: &AllowLists, role: Role, language: Languag
 }
 
 /// The record of an agent: role, state, password and device. Of an employee who is no agent: the device and its state.
-pub(super) fn agent_record(listed: &ListedAgent, now: Timestamp, language: Language) -> String {
+pub(super) fn agent_record(listed: &ListedAgent, now: Timestamp, zone: &TimeZone, language: Language) -> String {
+    let shown = |moment: Timestamp| local_time(zone, moment);
     let agent = &listed.agent;
     let role = agent.role;
     let states = [
@@ -67,13 +69,13 @@ pub(super) fn agent_record(listed: &ListedAgent, now: Timestamp, language: Langu
         listed.employee_disabled.then(|| language.of(["employee disabled", "员工已停用"]).to_owned()),
         listed.locked.then(|| language.of(["locked", "已锁定"]).to_owned()),
         listed.shut_until.map(|until| {
-            let until = format_utc(until);
+            let until = shown(until);
             language.of([format!("paused until {until}"), format!("暂停至 {until}")])
         }),
     ];
     let states: Vec<_> = states.into_iter().flatten().collect();
     let state = if states.is_empty() { language.of(["enabled", "已启用"]).to_owned() } else { states.join(", ") };
-    let password = match agent.setup_code_until.filter(|until| now < *until).map(format_utc) {
+    let password = match agent.setup_code_until.filter(|until| now < *until).map(shown) {
         _ if agent.password.is_some() => language.of(["set", "已设置"]).to_owned(),
         Some(until) => language.of([format!("code until {until}"), format!("设置码有效期至 {until}")]),
         None => language.of(["not set", "未设置"]).to_owned(),
@@ -81,7 +83,7 @@ pub(super) fn agent_record(listed: &ListedAgent, now: Timestamp, language: Langu
     let device = agent.device.as_ref().map_or_else(
         || language.of(["none", "无"]).to_owned(),
         |device| {
-            let (since, unproven) = (format_utc(device.bound_at), !device.proven);
+            let (since, unproven) = (shown(device.bound_at), !device.proven);
             let [english, chinese] = if unproven { [", unproven", "，未经企业微信确认"] } else { [""; 2] };
             language.of([format!("since {since}{english}"), format!("{since} 绑定{chinese}")])
         },
@@ -141,11 +143,12 @@ mod tests {
             (locked, "no record; authenticator: none; locked", "无记录；身份验证器：无；已锁定"),
             (
                 paused,
-                "no record; authenticator: none; paused until 2027-01-15T08:00:00Z",
-                "无记录；身份验证器：无；暂停至 2027-01-15T08:00:00Z",
+                "no record; authenticator: none; paused until 2027-01-15 08:00:00 UTC+00:00",
+                "无记录；身份验证器：无；暂停至 2027-01-15 08:00:00 UTC+00:00",
             ),
         ] {
-            let shown = [Language::En, Language::Zh].map(|language| agent_record(&listed, at, language));
+            let shown =
+                [Language::En, Language::Zh].map(|language| agent_record(&listed, at, &TimeZone::UTC, language));
             assert_eq!(shown, [english, chinese]);
         }
     }

@@ -3,19 +3,21 @@
 use deskpass_auth::{Auth, Error, Refusal, TokenError, TokenHolder, explain_reason};
 use deskpass_core::{Digest, SecretKindName};
 use deskpass_store::{ListedSession, PartialSessionLookup, ServiceKey, StoreError};
+use jiff::tz::TimeZone;
 
 use super::super::CommandResult;
 use super::super::table::{plain, table};
 use super::describe::{allowed_networks, employee_label, failure, role_names};
 use super::token_kind::describe_token_kind;
+use crate::App;
 use crate::config::Language;
-use crate::timestamp::format_utc;
+use crate::timestamp::local_time;
 
-pub(super) async fn explain(auth: &Auth, kind: SecretKindName, digest: Digest, language: Language) -> CommandResult {
+pub(super) async fn explain(app: &App, kind: SecretKindName, digest: Digest, language: Language) -> CommandResult {
     match kind {
-        SecretKindName::Access => session(auth, digest, language).await,
-        SecretKindName::Half => half(auth, digest, language).await,
-        SecretKindName::ServiceKey => service_key(auth, digest, language).await,
+        SecretKindName::Access => session(app, digest, language).await,
+        SecretKindName::Half => half(app, digest, language).await,
+        SecretKindName::ServiceKey => service_key(app, digest, language).await,
         SecretKindName::KnownBrowser
         | SecretKindName::Ticket
         | SecretKindName::ScanId
@@ -54,7 +56,8 @@ fn verdict(refusal: &Refusal, language: Language) -> String {
     language.of([format!("It is not valid ({reason}). {explanation}"), format!("它无效（{reason}）。{explanation}")])
 }
 
-async fn session(auth: &Auth, digest: Digest, language: Language) -> CommandResult {
+async fn session(app: &App, digest: Digest, language: Language) -> CommandResult {
+    let (auth, zone) = (&app.auth, app.settings.notices.zone());
     let failed = |error: StoreError| failure(error, language);
     let listed = auth.store.find_session(digest).await.map_err(failed)?;
     let verdict = match auth.authenticate_untouched(digest).await {
@@ -62,15 +65,16 @@ async fn session(auth: &Auth, digest: Digest, language: Language) -> CommandResu
         Err(Error::Refused(refusal)) => verdict(&refusal, language),
         Err(error) => return Err(failure(error, language)),
     };
-    let known = listed.as_ref().map_or_else(String::new, |listed| format!("\n\n{}", table(&lines(listed, language))));
+    let known =
+        listed.as_ref().map_or_else(String::new, |listed| format!("\n\n{}", table(&lines(listed, &zone, language))));
     Ok(format!("{}{known}\n\n{verdict}", intact_notice(SecretKindName::Access, language)))
 }
 
-fn lines(listed: &ListedSession, language: Language) -> Vec<[String; 2]> {
+fn lines(listed: &ListedSession, zone: &TimeZone, language: Language) -> Vec<[String; 2]> {
     let label = |english: &str, chinese: &str| language.of([english, chinese]).to_owned();
     let session = &listed.session;
     let (id, name, corp) = (&listed.employee_id, &listed.name, session.employee.corp());
-    let (at, method, source) = (format_utc(session.created_at), session.method.name(), session.source.name());
+    let (at, method, source) = (local_time(zone, session.created_at), session.method.name(), session.source.name());
     let from = listed.ip_address.as_deref();
     let [english, chinese] =
         from.map_or_else(Default::default, |address| [format!(" from {address}"), format!(" 来自 {address}")]);
@@ -83,10 +87,10 @@ fn lines(listed: &ListedSession, language: Language) -> Vec<[String; 2]> {
         ],
         [label("signed in", "登录"), language.of(began)],
         [label("active role", "当前角色"), session.current_role.name().to_owned()],
-        [label("expires", "到期"), format_utc(session.expires_at)],
+        [label("expires", "到期"), local_time(zone, session.expires_at)],
     ];
     lines.extend(listed.seen_at.map(|seen| {
-        let seen = format_utc(seen);
+        let seen = local_time(zone, seen);
         [label("last used", "最近使用"), language.of([format!("about {seen}"), format!("约 {seen}")])]
     }));
     lines
@@ -124,7 +128,8 @@ async fn live_verdict(
     ]))
 }
 
-async fn half(auth: &Auth, digest: Digest, language: Language) -> CommandResult {
+async fn half(app: &App, digest: Digest, language: Language) -> CommandResult {
+    let auth = &app.auth;
     let intact_notice = intact_notice(SecretKindName::Half, language);
     let found = auth.store.partial_session(&digest).await.map_err(|error| failure(error, language))?;
     let problem = |problem: TokenError| verdict(&Refusal::Token(problem), language);
@@ -133,7 +138,7 @@ async fn half(auth: &Auth, digest: Digest, language: Language) -> CommandResult 
         PartialSessionLookup::Found(half) => {
             let lines = [
                 [label("owner", "所有者"), employee_label(&half.employee, language)],
-                [label("expires", "到期"), format_utc(half.expires_at)],
+                [label("expires", "到期"), local_time(&app.settings.notices.zone(), half.expires_at)],
             ];
             let over = half.expires_at <= auth.clock.now();
             let message = if over { problem(TokenError::Expired) } else { valid(language) };
@@ -144,7 +149,8 @@ async fn half(auth: &Auth, digest: Digest, language: Language) -> CommandResult 
     })
 }
 
-async fn service_key(auth: &Auth, digest: Digest, language: Language) -> CommandResult {
+async fn service_key(app: &App, digest: Digest, language: Language) -> CommandResult {
+    let (auth, zone) = (&app.auth, app.settings.notices.zone());
     let intact_notice = intact_notice(SecretKindName::ServiceKey, language);
     let found = auth.store.service_key_of(digest).await.map_err(|error| failure(error, language))?;
     let Some(ServiceKey { id, name, scopes, expires_at, revoked_at, .. }) = &found else {
@@ -155,9 +161,9 @@ async fn service_key(auth: &Auth, digest: Digest, language: Language) -> Command
         [label("id", "编号"), id.clone()],
         [label("name", "名称"), plain(name)],
         [label("scopes", "权限范围"), scopes.to_string()],
-        [label("expires", "到期"), format_utc(*expires_at)],
+        [label("expires", "到期"), local_time(&zone, *expires_at)],
     ];
-    lines.extend(revoked_at.map(|at| [label("revoked", "吊销"), format_utc(at)]));
+    lines.extend(revoked_at.map(|at| [label("revoked", "吊销"), local_time(&zone, at)]));
     let state = found.as_ref().map_or("", |key| key.state(auth.clock.now()));
     let message = match state {
         "active" => valid(language),

@@ -1,6 +1,6 @@
 //! Employees and corporations, for administrators.
 
-use deskpass_auth::{PeopleQuery, PeopleResult};
+use deskpass_auth::{DefaultRoleGrant, PeopleQuery, PeopleResult};
 use deskpass_core::{CorpId, Role, Roles};
 use deskpass_store::{ListedAgent, ListedPerson, PeopleOrder};
 use schemars::JsonSchema;
@@ -124,21 +124,42 @@ impl From<ListedPerson> for Assigned {
 pub(crate) struct Employee {
     #[serde(flatten)]
     assigned: Assigned,
+    /// The role with which the employee signs in through the platform although it is not assigned: that of the agent record, or the setting `default_role`; `null` if there is none.
+    default_role: Option<RoleName>,
     avatar: String,
     disabled: bool,
     last_login_at: Option<Rfc3339>,
     last_login_ip: Option<String>,
 }
 
-impl From<ListedPerson> for Employee {
-    fn from(listed: ListedPerson) -> Self {
+impl Employee {
+    fn new(listed: ListedPerson, default_role: Option<DefaultRoleGrant>) -> Self {
         Self {
+            default_role: default_role.map(|granted| RoleName(granted.role)),
             avatar: listed.person.avatar.clone(),
             disabled: listed.person.disabled,
             last_login_at: listed.last_login_at.map(Rfc3339),
             last_login_ip: listed.last_login_ip.clone(),
             assigned: listed.into(),
         }
+    }
+}
+
+/// An item of a list of employees.
+pub(crate) trait ListItem: Sized {
+    fn of(listed: ListedPerson, app: &App) -> impl Future<Output = Result<Self, ApiError>> + Send;
+}
+
+impl ListItem for Assigned {
+    async fn of(listed: ListedPerson, _: &App) -> Result<Self, ApiError> {
+        Ok(listed.into())
+    }
+}
+
+impl ListItem for Employee {
+    async fn of(listed: ListedPerson, app: &App) -> Result<Self, ApiError> {
+        let (_, default_role) = app.auth.platform_sign_in_roles(&listed.person).await?;
+        Ok(Self::new(listed, default_role))
     }
 }
 
@@ -150,8 +171,6 @@ pub(crate) struct EmployeeDetails {
     /// The roles that the employee has when they sign in through the platform; without any, they cannot.
     #[schemars(with = "Vec<RoleName>")]
     sign_in_roles: Roles,
-    /// The role among them that is not assigned: that of the agent record, or the setting `default_role`; `null` if there is none.
-    default_role: Option<RoleName>,
     /// The password and the authenticator; `null` if the employee has none, or if the caller is not an administrator of the main corporation.
     credentials: Option<Credentials>,
 }
@@ -196,12 +215,11 @@ pub(crate) async fn show(
         None
     };
     let (sign_in_roles, default_role) = app.auth.platform_sign_in_roles(&listed.person).await?;
-    let default_role = default_role.map(|granted| RoleName(granted.role));
-    Ok(Reply(EmployeeDetails { employee: listed.into(), sign_in_roles, default_role, credentials }))
+    Ok(Reply(EmployeeDetails { employee: Employee::new(listed, default_role), sign_in_roles, credentials }))
 }
 
 /// Lists employees, each as a `T`.
-pub(crate) async fn list<T: From<ListedPerson>>(
+pub(crate) async fn list<T: ListItem>(
     app: App,
     reader: Reader,
     Query(PeoplePageQuery { corp, filter, paging }): Query<PeoplePageQuery>,
@@ -215,7 +233,10 @@ pub(crate) async fn list<T: From<ListedPerson>>(
     let (part, offset) = (&paging.part, paging.offset());
     let found = app.auth.people(scope, filter, part.after.as_deref(), offset, part.limit()).await?;
     let PeopleResult { people, next, total, exact } = found.map_err(|_| bad_cursor())?;
-    let items = people.into_iter().map(T::from).collect();
+    let mut items = Vec::with_capacity(people.len());
+    for listed in people {
+        items.push(T::of(listed, &app).await?);
+    }
     let (page, page_size) = (paging.page, paging.part.page_size);
     Ok(Reply(Listing { items, total, total_exact: exact, page, page_size, next }))
 }

@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::App;
 use crate::config::Language;
 use crate::http::error::ApiError;
-use crate::http::request::{Cookies, FromFields, JsonBody, run_to_completion};
+use crate::http::request::{Cookies, FromFields, JsonBody, RequestTrace, run_to_completion};
 use crate::http::response::{Reply, SetCookie, remember_browser};
 
 /// The password that a signed-in agent sets.
@@ -60,10 +60,12 @@ pub(crate) struct PasswordSetupBody {
 pub(crate) async fn set_up(
     app: App,
     visitor: ClientInfo,
+    trace: RequestTrace,
     language: Language,
     JsonBody(PasswordSetupBody { employee_id, setup_code, new_password: new }): JsonBody<PasswordSetupBody>,
 ) -> Result<Reply<PasswordSet>, ApiError> {
     let (employee, setup_code) = (app.auth.resolve_key(None, &employee_id), RecoveryCode::parse(&setup_code));
+    trace.set_employee(&employee);
     let change = PasswordChange { old: None, new, browser: None, visitor };
     let work = async move { app.auth.set_up_password(&employee, setup_code.as_ref(), &change).await };
     Ok(PasswordSet::reply(run_to_completion(work).await?, language))

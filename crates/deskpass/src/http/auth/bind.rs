@@ -4,7 +4,7 @@ use deskpass_core::{BindProof, ClientInfo, CorpId, EmployeeId, Secret};
 
 use crate::App;
 use crate::http::error::ApiError;
-use crate::http::request::{Cookies, FromFields, JsonBody};
+use crate::http::request::{Cookies, FromFields, JsonBody, RequestTrace};
 use crate::http::response::{LoginResult, Reply, SetCookie};
 
 /// The employee to bind to.
@@ -22,10 +22,12 @@ pub(crate) struct BindBody {
 pub(crate) async fn bind(
     app: App,
     visitor: ClientInfo,
+    trace: RequestTrace,
     cookies: Cookies,
     JsonBody(input): JsonBody<BindBody>,
 ) -> Result<(SetCookie, Reply<LoginResult>), ApiError> {
     let employee = app.auth.resolve_key(input.corp_id.as_ref(), &input.employee_id);
+    trace.set_employee(&employee);
     let kept = cookies.get::<BindProof>();
     let proof = input.proof.as_deref().or(kept.as_ref().map(Secret::expose));
     let signed_in = app.auth.bind(&employee, proof, &visitor).await?;

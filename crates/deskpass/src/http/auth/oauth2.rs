@@ -253,10 +253,15 @@ pub(crate) struct Proceed {
 pub(crate) async fn continue_sign_in(
     app: App,
     visitor: ClientInfo,
+    trace: RequestTrace,
     cookies: Cookies,
     JsonBody(input): JsonBody<ContinueBody>,
 ) -> Result<(SetCookie, Reply<Proceed>), ApiError> {
     let (bound_to, set_cookie) = bind_browser(&app, &cookies)?;
+    if let Ok(waiting) = app.auth.pending_confirmation(&input.pending).await {
+        // For the lines about a refusal or a failure.
+        trace.set_employee(&waiting.who.key);
+    }
     let at = app.clone();
     let answer =
         run_to_completion(async move { at.auth.confirm_pending(&input.pending, bound_to, &visitor).await }).await;

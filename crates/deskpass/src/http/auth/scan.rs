@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use axum::extract::FromRequestParts;
 use axum::response::IntoResponse as _;
-use deskpass_auth::ConfirmationPrompt;
+use deskpass_auth::{ConfirmationPrompt, Error};
 use deskpass_core::{ClientInfo, Digest, LoginSource, ScanId, Secret, Ticket, rate_limit_address};
 use hyper::Uri;
 use hyper::header::{CONTENT_TYPE, HeaderName, REFERER};
@@ -224,10 +224,20 @@ pub(crate) async fn confirm(
     trace: RequestTrace,
     JsonBody(input): JsonBody<ConfirmBody>,
 ) -> Result<Reply<ScanDecided>, ApiError> {
-    let at = app.clone();
-    let confirmed = run_to_completion(async move { at.auth.confirm(&input.confirm, trace.reference).await }).await;
+    let confirmed = run_to_completion(confirm_traced(app.clone(), trace, input.confirm)).await;
     confirmed.inspect_err(|failure| app.metrics.count_refused_sign_in(landing::error_code(failure).0))?;
     Ok(Reply(ScanDecided { success: true }))
+}
+
+/// Confirms a sign-in. After a failure it is open again, so its person is known for the line in the log.
+async fn confirm_traced(app: App, trace: RequestTrace, confirm: String) -> Result<(), Error> {
+    let confirmed = app.auth.confirm(&confirm, trace.reference).await;
+    if let Err(Error::Internal(_)) = &confirmed
+        && let Ok(prompt) = app.auth.confirmation_prompt(&confirm).await
+    {
+        trace.set_employee(&prompt.who.key);
+    }
+    confirmed
 }
 
 /// Cancels the sign-in on the phone.

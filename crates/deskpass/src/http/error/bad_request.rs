@@ -45,7 +45,7 @@ impl BadRequest {
             ])
             .with_status(StatusCode::UNSUPPORTED_MEDIA_TYPE),
             Self::TooLarge(limit) => bad(["the body is larger than this many bytes:", "请求体超过字节上限："])
-                .with_parameter(&limit.to_string())
+                .with_value(limit)
                 .with_status(StatusCode::PAYLOAD_TOO_LARGE),
             Self::BodyTimeout => bad(["the body did not arrive in time", "请求体接收超时"]),
             Self::BodyIncomplete => bad(["the body ended early", "请求体不完整"]),

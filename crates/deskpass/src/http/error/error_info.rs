@@ -1,6 +1,7 @@
 //! What is declared about an error.
 
 use std::borrow::Cow;
+use std::fmt;
 
 use deskpass_auth::{ErrorCode, Refusal, RefusalInfo};
 use hyper::StatusCode;
@@ -42,8 +43,16 @@ impl ErrorInfo {
         Self { reason: Some(reason), ..self }
     }
 
-    /// Appends a parameter to the message.
-    pub(crate) fn with_parameter(self, parameter: &str) -> Self {
-        Self { texts: self.texts.map(|text| format!("{text} {parameter}").into()), ..self }
+    /// Appends a parameter to the message, in parentheses: its name in English and Chinese, and its value.
+    pub(crate) fn with_parameter(self, [name, chinese_name]: [&str; 2], value: &dyn fmt::Display) -> Self {
+        let [english, chinese] = self.texts;
+        let texts = [format!("{english} ({name} {value})"), format!("{chinese}（{chinese_name} {value}）")];
+        Self { texts: texts.map(Cow::Owned), ..self }
+    }
+
+    /// Appends a value to a message that ends with a colon.
+    pub(crate) fn with_value(self, value: &dyn fmt::Display) -> Self {
+        let [english, chinese] = self.texts;
+        Self { texts: [format!("{english} {value}"), format!("{chinese}{value}")].map(Cow::Owned), ..self }
     }
 }

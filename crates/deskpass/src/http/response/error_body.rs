@@ -47,7 +47,11 @@ impl ApiError {
         let text = language.of(texts);
         let message = match self {
             Self::Internal(..) | Self::NotReady(_) | Self::TooManyConnections => {
-                format!("{}: {text} (ref {reference})", language.of(error_title))
+                let [english, chinese] = error_title;
+                language.of([
+                    format!("{english}: {text} (ref {reference})"),
+                    format!("{chinese}：{text}（参考编号 {reference}）"),
+                ])
             }
             _ => text.into_owned(),
         };

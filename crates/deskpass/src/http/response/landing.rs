@@ -79,6 +79,11 @@ pub(crate) fn error_code(failure: &ApiError) -> (&'static str, u16) {
     (word, failure.info().code)
 }
 
+/// The word of the page that shows a refusal.
+pub(crate) fn refusal_word(refusal: &Refusal) -> &'static str {
+    error_code(&ApiError::Refused(refusal.clone())).0
+}
+
 fn resolved(app: &App, destination: &RedirectTarget) -> String {
     match destination {
         RedirectTarget::Asked(address) => address.clone(),

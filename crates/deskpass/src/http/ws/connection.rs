@@ -23,6 +23,7 @@ use self::metered::MeteredStream;
 use crate::app::current::CurrentApp;
 use crate::client_limiter::ClientSlot;
 use crate::client_stream::ClientStream;
+use crate::http::request::RequestTrace;
 use crate::http::ws::connection::frame::{PendingFrame, SocketStream, text_frame, write_pending};
 use crate::timestamp::rfc3339;
 
@@ -46,6 +47,8 @@ pub(super) struct AcceptedSocket {
     socket: Socket,
     /// The first message.
     ready: Value,
+    /// The request that opened it.
+    trace: RequestTrace,
     _present: ClientSlot,
 }
 
@@ -95,14 +98,19 @@ struct SocketSession<'a> {
 }
 
 impl AcceptedSocket {
-    pub(super) fn new(socket: Socket, caller: &ActiveUser, resumed: bool, present: ClientSlot) -> Self {
+    pub(super) fn new(
+        socket: Socket,
+        caller: &ActiveUser,
+        resumed: bool,
+        (present, trace): (ClientSlot, RequestTrace),
+    ) -> Self {
         let (role, expires_in) = (caller.0.session().current_role.name(), caller.0.remaining.as_secs());
         let ready = json!({ "event": "ready", "resumed": resumed, "current_role": role, "expires_in": expires_in });
-        Self { socket, ready, _present: present }
+        Self { socket, ready, trace, _present: present }
     }
 
     async fn run(self, app: CurrentApp, stream: ClientStream, read: Bytes, leave: &mut oneshot::Receiver<()>) {
-        let Self { socket, ready, _present } = self;
+        let Self { socket, ready, trace, _present } = self;
         let stream = MeteredStream::new(stream);
         let line = WebSocketStream::from_partially_read(stream, read.into(), Role::Server, Some(config())).await;
         let mut session = SocketSession {
@@ -118,7 +126,15 @@ impl AcceptedSocket {
             Ok(()) => session.run_loop().await,
             Err(reason) => reason,
         };
-        session.app.metrics.count_socket_close(reason.code_and_reason().0);
+        let (code, why) = reason.code_and_reason();
+        let app = &session.app;
+        app.metrics.count_socket_close(code);
+        // A client learns why from the close frame; an operator finds the socket by the reference of its handshake.
+        if matches!(reason, SocketClose::SessionEnded(_)) && app.failure_log.admits_refusal(true, app.auth.clock.now())
+        {
+            let employee = trace.employee().map(tracing::field::display);
+            tracing::info!(code, reason = why, employee, reference = %trace.reference, "socket closed");
+        }
         session.close(reason).await;
     }
 }

@@ -10,7 +10,7 @@ use hyper::{HeaderMap, Uri};
 use url::form_urlencoded;
 
 use crate::http::error::ApiError;
-use crate::http::request::{DescribeInput, RequestContext, RequiredAccess, bearer_token, client_ip};
+use crate::http::request::{DescribeInput, RequestContext, RequestTrace, RequiredAccess, bearer_token, client_ip};
 
 /// The subprotocol that is chosen when a client offers it, so that the response does not repeat a token.
 const SUBPROTOCOL: &str = "deskpass.v1";
@@ -25,6 +25,7 @@ pub(crate) struct SocketAuth {
     pub(super) from: IpAddr,
     /// The chosen subprotocol, one of those offered.
     pub(super) protocol: Option<HeaderValue>,
+    pub(super) trace: RequestTrace,
 }
 
 impl FromRequestParts<RequestContext> for SocketAuth {
@@ -34,7 +35,9 @@ impl FromRequestParts<RequestContext> for SocketAuth {
         let (app, from) = (&context.app, client_ip(parts, context));
         let in_address = app.settings.sockets.query_token.then(|| in_address(&parts.uri)).flatten();
         let token = token(&parts.headers, &offered, in_address.as_deref())?;
-        let caller = app.auth.authenticate(token, Some(from)).await?.into_active_user()?;
+        let holder = app.auth.authenticate(token, Some(from)).await?;
+        context.trace.set_employee(&holder.session().employee);
+        let caller = holder.into_active_user()?;
         if in_address.as_deref() == Some(token) && offered.token.is_none() && !parts.headers.contains_key(AUTHORIZATION)
         {
             tracing::warn!(
@@ -42,7 +45,7 @@ impl FromRequestParts<RequestContext> for SocketAuth {
                 "socket token sent in the query string, where proxies log it: send it as a subprotocol"
             );
         }
-        Ok(Self { caller, from, protocol: offered.chosen })
+        Ok(Self { caller, from, protocol: offered.chosen, trace: context.trace.clone() })
     }
 }
 

@@ -6,6 +6,7 @@ use deskpass_auth::TokenError;
 use deskpass_core::{Role, Roles, ServiceScope, Weakness};
 
 use super::*;
+use crate::http::error::ErrorCause;
 
 /// A refusal with its status, its code, its reason, and its header.
 type Row = (Refusal, u16, u16, Option<&'static str>, Option<(&'static str, &'static str)>);
@@ -155,4 +156,17 @@ fn a_wait_is_told_in_minutes_and_a_lock_by_who_opens_it() {
     assert_eq!(message(0, Language::En), "too many wrong attempts; try again in a minute");
     assert_eq!(message(900, Language::Zh), "错误次数过多，请在 15 分钟后重试");
     assert!(told(&Refusal::Locked, Language::En).message.contains("ask an administrator"));
+}
+
+#[test]
+fn a_failure_in_chinese_has_chinese_punctuation() {
+    let told = |cause| {
+        let (language, error_title, reference) = (Language::Zh, ["Failed", "请求失败"], Reference::new(0x1a2b_3c4d));
+        ApiError::Internal(cause, String::new()).render(ErrorContext { language, error_title, reference }).message
+    };
+    assert_eq!(told(ErrorCause::BackendRefused(403)), "请求失败：服务台后端未接受（状态码 403）（参考编号 1a2b3c4d）");
+    assert_eq!(
+        told(ErrorCause::PlatformRefused(60_020)),
+        "请求失败：企业微信拒绝了请求（errcode 60020）（参考编号 1a2b3c4d）"
+    );
 }

@@ -1,0 +1,89 @@
+//! What is known of an employee by now, as far as it decides whether they can sign in.
+
+use deskpass_auth::Auth;
+use deskpass_core::{AllowLists, EmployeeKey, Person, Role, Roles, Timestamp};
+use deskpass_store::{ListedAgent, StoreError};
+use jiff::tz::TimeZone;
+
+use super::advice::{AgentSituation, Situation};
+use super::describe::{agent_record, allowed_networks, effective_roles, failure};
+use crate::config::Language;
+
+/// An employee who exists.
+pub(super) struct Known {
+    pub(super) person: Person,
+    roles: Roles,
+    why_roles: String,
+    agent: Option<ListedAgent>,
+    lists: AllowLists,
+    sessions: usize,
+}
+
+impl Known {
+    pub(super) async fn read(auth: &Auth, about: &EmployeeKey, language: Language) -> Result<Option<Self>, String> {
+        let failed = |error: StoreError| failure(error, language);
+        let Some(person) = auth.store.person(about).await.map_err(failed)? else { return Ok(None) };
+        let person = Person::clone(&person);
+        let now = auth.clock.now();
+        let (roles, why_roles) = effective_roles(auth, &person, language).await?;
+        let agent = auth.store.listed_agent(about.clone(), now).await.map_err(failed)?;
+        let sessions = auth.store.own_sessions(about.clone(), now).await.map_err(failed)?.len();
+        let lists = auth.store.access_rules().await.map_err(failed)?.lists.clone();
+        Ok(Some(Self { person, roles, why_roles, agent, lists, sessions }))
+    }
+
+    /// The situation of an attempt from this address, in which this role was refused, by now.
+    pub(super) fn situation(&self, address: &str, role: Option<Role>, signed_in_since: bool) -> Situation {
+        let record = self.agent.as_ref().filter(|listed| !listed.agent.device_only);
+        let agent = record.map(|listed| AgentSituation {
+            disabled: listed.agent.disabled,
+            shut: listed.locked || listed.shut_until.is_some(),
+            has_password: listed.agent.password.is_some(),
+        });
+        let asked = role.map_or(self.roles, |role| Roles::NONE.with(role));
+        let address_allowed = address.parse().is_ok_and(|address| !self.lists.permitted(asked, address).is_empty());
+        let disabled = self.person.disabled;
+        Situation { exists: true, disabled, roles: self.roles, role, agent, address_allowed, signed_in_since }
+    }
+
+    /// The conditions that decide whether the employee can sign in, and with which roles. `left` is what the platform said last,
+    /// if it said that they left; `typed` is the employee as typed on the command line.
+    pub(super) fn rows(
+        &self,
+        left: Option<String>,
+        typed: &str,
+        now: Timestamp,
+        zone: &TimeZone,
+        language: Language,
+    ) -> Vec<[String; 2]> {
+        let lists = &self.lists;
+        let label = |english: &str, chinese: &str| language.of([english, chinese]).to_owned();
+        let state = if self.person.disabled {
+            language.of([
+                format!("disabled here; to enable: deskpass employee enable {typed}"),
+                format!("已在本系统停用；如需启用：deskpass employee enable {typed}"),
+            ])
+        } else {
+            label("enabled", "已启用")
+        };
+        let agent = self
+            .agent
+            .as_ref()
+            .map_or_else(|| label("no record", "无记录"), |agent| agent_record(agent, now, zone, language));
+        let limited = self.roles.iter().filter(|role| !lists.list(*role).is_empty());
+        let limited: Vec<_> =
+            limited.map(|role| format!("{role} {}", allowed_networks(lists, role, language))).collect();
+        let limited = if limited.is_empty() {
+            label("none for these roles", "这些角色没有白名单")
+        } else {
+            limited.join("; ")
+        };
+        let mut rows = vec![[label("employee", "员工"), state]];
+        rows.extend(left.map(|left| [label("platform", "企业微信"), left]));
+        rows.push([label("roles", "角色"), self.why_roles.clone()]);
+        rows.push([label("agent", "坐席"), agent]);
+        rows.push([label("allow-lists", "白名单"), limited]);
+        rows.push([label("sessions", "会话数"), self.sessions.to_string()]);
+        rows
+    }
+}

@@ -1,0 +1,56 @@
+//! The reference and the id of each request.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use deskpass_core::Reference;
+use hyper::header::{HeaderMap, HeaderName, HeaderValue};
+
+use crate::App;
+
+pub(super) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
+/// Assigns each request its reference and its id: the client's own id where it is plain ASCII, otherwise the reference and a
+/// number.
+#[derive(Debug)]
+pub(super) struct RequestIds {
+    seed: u32,
+    next: AtomicU64,
+}
+
+/// Odd, so that no two of four billion requests in a row have the same reference.
+const REFERENCE_STEP: u32 = 0x9e37_79b1;
+
+impl RequestIds {
+    pub(super) fn new(app: &App) -> Self {
+        // Makes ids of different processes distinct in practice; correctness does not depend on it.
+        let seed = app.auth.entropy.bytes::<4>().map_or(0, u32::from_be_bytes);
+        Self { seed, next: AtomicU64::new(1) }
+    }
+
+    pub(super) fn id_for(&self, headers: &HeaderMap) -> (Reference, HeaderValue) {
+        let plain = |id: &&HeaderValue| {
+            let id = id.as_bytes();
+            (1..=64).contains(&id.len()) && id.iter().all(|c| c.is_ascii_alphanumeric() || b"._-".contains(c))
+        };
+        match headers.get(&REQUEST_ID).filter(plain) {
+            Some(id) => (self.next_reference().0, id.clone()),
+            None => self.next_id(),
+        }
+    }
+
+    /// The next reference, and the number of its request.
+    fn next_reference(&self) -> (Reference, u64) {
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        let low = u32::try_from(number & u64::from(u32::MAX)).unwrap_or_default();
+        (Reference::new(low.wrapping_mul(REFERENCE_STEP).wrapping_add(self.seed)), number)
+    }
+
+    pub(super) fn next_id(&self) -> (Reference, HeaderValue) {
+        let (reference, number) = self.next_reference();
+        let mut id = String::with_capacity(32);
+        id.extend(reference.digits());
+        id.push('-');
+        id.push_str(itoa::Buffer::new().format(number));
+        (reference, HeaderValue::try_from(id).unwrap_or(HeaderValue::from_static("unnamed")))
+    }
+}
