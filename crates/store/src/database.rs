@@ -2,15 +2,18 @@
 
 #[macro_use]
 mod value;
+mod backup;
 mod copy;
 mod direct_read;
 mod migrate;
 mod open_error;
 mod postgres;
 mod restart;
+mod restore;
 mod row;
 mod sql;
 mod sqlite;
+mod tables;
 mod tx;
 
 use std::path::PathBuf;
@@ -18,6 +21,7 @@ use std::sync::Arc;
 
 use deskpass_core::Timestamp;
 
+pub use backup::{BackupError, BackupReport, BackupSettings, backup};
 pub use copy::{CopyError, CopyProgress, CopyReport, copy};
 pub use direct_read::DirectReadError;
 pub(crate) use direct_read::{in_snapshot, read_directly};
@@ -25,6 +29,7 @@ pub use migrate::newest_version;
 pub use open_error::OpenError;
 pub use postgres::{PostgresSettings, PostgresStatus, inspect_postgres};
 pub use restart::{SameKey, restart_log};
+pub use restore::{RestoreError, RestoreReport, RestoreSettings, RestoredSessions, restore};
 pub(crate) use row::Row;
 pub(crate) use sql::Sql;
 pub(crate) use tx::Tx;

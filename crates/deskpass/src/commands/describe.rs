@@ -39,6 +39,7 @@ impl AdminCommand {
             Self::Explain(request) => explain_words(request),
             Self::UntrustedProxies => "doctor".to_owned(),
             Self::ConfirmClock => "clock repair".to_owned(),
+            Self::EndAllSessions(command) => command.words(),
         }
     }
 }
