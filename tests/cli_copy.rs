@@ -69,7 +69,7 @@ fn a_target_that_is_not_there_is_reported_without_its_password() {
     assert!(text.contains("deskpass doctor"), "{text}");
 }
 
-const TABLES: [&str; 21] = [
+pub(crate) const TABLES: [&str; 21] = [
     "employee",
     "user_role",
     "agent",
@@ -94,12 +94,12 @@ const TABLES: [&str; 21] = [
 ];
 
 /// The tokens of a service that was used and has stopped.
-struct Lived {
-    good: String,
-    by_phone: String,
-    signed_out: String,
-    shut_out: String,
-    half: String,
+pub(crate) struct Lived {
+    pub(crate) good: String,
+    pub(crate) by_phone: String,
+    pub(crate) signed_out: String,
+    pub(crate) shut_out: String,
+    pub(crate) half: String,
 }
 
 /// Produces every kind of agent data; returns a partial session, to be completed by the code of a device.
@@ -118,7 +118,7 @@ async fn work_as_agent(client: &mut Client) -> String {
 }
 
 /// Produces every kind of data with a service in `data`.
-async fn live(data: &Path) -> Lived {
+pub(crate) async fn live(data: &Path) -> Lived {
     let process = Process::serve(data, &[]);
     let mut client = Client::connect(&process.address).await;
     let (good, signed_out) = (client.sign_in("admin01").await, client.sign_in("admin01").await);
@@ -146,7 +146,7 @@ async fn live(data: &Path) -> Lived {
 }
 
 /// The rows of a table, sorted for comparison.
-fn sorted(mut rows: Vec<String>) -> Vec<String> {
+pub(crate) fn sorted(mut rows: Vec<String>) -> Vec<String> {
     rows.sort_unstable();
     rows
 }

@@ -2,6 +2,7 @@
 
 mod agent;
 mod audit;
+mod backup;
 mod clock;
 mod completions;
 mod config;
@@ -15,11 +16,15 @@ mod language;
 mod link;
 mod man;
 mod migrate;
+mod moment;
+mod operator_entry;
 mod output;
 mod ready;
 mod reload;
+mod restore;
 mod serve;
 mod service_key;
+mod session;
 mod simulate;
 
 use std::fmt::Display;
@@ -70,6 +75,22 @@ enum Command {
         after_help = "Examples:\n  deskpass copy --from sqlite:/var/lib/deskpass --config /etc/deskpass/deskpass.toml\n  deskpass copy --from sqlite:./data --to postgres://desk@db.example.com/desk --dev"
     )]
     Copy(copy::CopyArgs),
+    /// Write all data to one file, while the service runs.
+    ///
+    /// The file has the state of one moment, a checksum, and the same format for SQLite and PostgreSQL. It contains no token,
+    /// only digests; what needs `encryption_key` in the database needs it in the file too.
+    #[command(
+        after_help = "Examples:\n  deskpass backup /backup/desk-$(date +%F).backup --config /etc/deskpass/deskpass.toml\n  deskpass backup desk.backup --password-file /etc/deskpass/backup.password\n  deskpass backup - | ssh backup.example.com 'cat > desk.backup'"
+    )]
+    Backup(backup::Backup),
+    /// Create the data from a backup, in an empty directory or database.
+    ///
+    /// Ends all sessions, since those that ended after the backup would be valid again. The audit log gets a row about it. A
+    /// restore that fails or is interrupted leaves nothing behind.
+    #[command(
+        after_help = "Examples:\n  deskpass restore /backup/desk-2026-01-31.backup --config /etc/deskpass/deskpass.toml\n  deskpass restore desk.backup --keep-sessions    a planned move: the old service was stopped before the backup"
+    )]
+    Restore(restore::Restore),
     /// Add, list, disable and enable employees.
     #[command(
         subcommand,
@@ -100,6 +121,12 @@ enum Command {
     /// Create, list and revoke the keys of other services.
     #[command(subcommand, after_help = "Example:\n  deskpass service-key create billing --scope introspect")]
     ServiceKey(service_key::ServiceKeyCommand),
+    /// End the sessions of all employees.
+    #[command(
+        subcommand,
+        after_help = "Example:\n  deskpass session end-all --yes --config /etc/deskpass/deskpass.toml"
+    )]
+    Session(session::SessionCommand),
     /// Explain why an employee can or cannot sign in, what they may do, the state of a token, or the request behind a
     /// reference. Changes nothing.
     #[command(
@@ -192,6 +219,8 @@ impl Cli {
             Command::Reload(reload) => reload.run(),
             Command::Migrate(migrate) => migrate.run(),
             Command::Copy(copy) => copy.run(),
+            Command::Backup(backup) => backup.run(),
+            Command::Restore(restore) => restore.run(),
             Command::Employee(command) => command.run(),
             Command::Role(command) => command.run(),
             Command::Agent(command) => command.run(),
@@ -199,6 +228,7 @@ impl Cli {
             Command::Audit(command) => command.run(),
             Command::IpRule(command) => command.run(),
             Command::ServiceKey(command) => command.run(),
+            Command::Session(command) => command.run(),
             Command::Explain(command) => command.run(),
             Command::Clock(command) => command.run(),
             Command::Config(command) => command.run(),

@@ -9,6 +9,7 @@ mod describe;
 mod explain;
 mod ip_rules;
 mod service_keys;
+mod sessions;
 mod table;
 mod text;
 
@@ -34,6 +35,7 @@ pub(crate) use agents::{AgentAction, AgentAdminCommand};
 pub(crate) use explain::{AccessQuery, ExplainRequest, describe_token_kind};
 pub(crate) use ip_rules::IpRuleAdminCommand;
 pub(crate) use service_keys::ServiceKeyAdminCommand;
+pub(crate) use sessions::EndAllSessions;
 
 const MAX_NAME_CHARS: usize = 128;
 
@@ -72,6 +74,7 @@ pub(crate) enum AdminCommand {
     ConfirmClock,
     /// Reads the settings again. Only a running service does it.
     Reload,
+    EndAllSessions(EndAllSessions),
 }
 
 /// An employee, as named on the command line.
@@ -138,6 +141,7 @@ impl AdminCommand {
             Self::Links => links(auth).await,
             Self::ConfirmClock => confirm_clock(app).await,
             Self::Reload => Err("only a running service can reload its settings".to_owned()),
+            Self::EndAllSessions(command) => command.run(app).await,
             Self::RemoveLink { identity } => {
                 let removed = auth.operator().remove_link(parse_external_identity(auth, identity)?).await;
                 let removed = removed.map_err(describe_error)?;

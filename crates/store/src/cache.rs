@@ -111,12 +111,14 @@ pub(crate) enum CacheChange {
     Person(EmployeeKey),
     /// The access rules changed.
     Rules,
+    /// Many sessions ended at once.
+    AllSessions,
 }
 
 impl CacheChange {
     /// Returns whether other nodes must apply it. They do not have a new session, and a swept session had already ended.
     pub(crate) fn concerns_other_nodes(&self) -> bool {
-        matches!(self, Self::Session(_) | Self::Person(_) | Self::Rules)
+        matches!(self, Self::Session(_) | Self::Person(_) | Self::Rules | Self::AllSessions)
     }
 }
 
@@ -201,6 +203,7 @@ impl Cache {
                 drop(self.rules.remove(&()));
                 self.notify(Invalidation::All);
             }
+            CacheChange::AllSessions => self.clear(),
         }
     }
 }

@@ -2,6 +2,7 @@
 
 #[macro_use]
 mod value;
+mod backup;
 mod copy;
 mod direct_read;
 mod migrate;
@@ -9,9 +10,11 @@ mod observer;
 mod open_error;
 mod postgres;
 mod restart;
+mod restore;
 mod row;
 mod sql;
 mod sqlite;
+mod tables;
 mod tx;
 
 use std::path::PathBuf;
@@ -20,6 +23,7 @@ use std::sync::Arc;
 use deskpass_core::Timestamp;
 use tokio::time::Instant;
 
+pub use backup::{BackupError, BackupReport, BackupSettings, backup};
 pub use copy::{CopyError, CopyProgress, CopyReport, copy};
 pub use direct_read::DirectReadError;
 pub(crate) use direct_read::{in_snapshot, read_directly};
@@ -29,6 +33,7 @@ pub use observer::{Operation, OperationReport, StoreLoad};
 pub use open_error::OpenError;
 pub use postgres::{PostgresSettings, PostgresStatus, inspect_postgres};
 pub use restart::{SameKey, restart_log};
+pub use restore::{RestoreError, RestoreReport, RestoreSettings, RestoredSessions, restore};
 pub(crate) use row::Row;
 pub(crate) use sql::Sql;
 pub(crate) use tx::Tx;

@@ -8,6 +8,7 @@ mod macros;
 mod database;
 mod access_rules;
 mod agents;
+mod backup_file;
 mod cache;
 mod change_author;
 mod clock;
@@ -45,13 +46,16 @@ pub use agents::{
     Agent, AgentSelection, AttemptKind, Device, DeviceBinding, ListedAgent, NewPassword, Notice, NoticeSubject,
     PartialSessionLookup, PartialSessionRecord, PasswordPrecondition, PendingDevice, SignInReference, UsedTotpStep,
 };
+pub use backup_file::{BackupFileError, BackupHeader, BackupPassword, KeyDerivation};
 pub use cache::{CachedPerson, Invalidation, SessionWithPerson};
 pub use change_author::{Actor, ChangeAuthor, ChangeError, Revocation};
 pub use clock::{ClockRepair, DatabaseTime, read_latest_recorded_time};
 pub use cursor::{Cursor, InvalidCursor};
 pub use database::{
-    CopyError, CopyProgress, CopyReport, DirectReadError, Location, Mode, OpenError, Operation, OperationReport,
-    PostgresSettings, PostgresStatus, SameKey, StoreLoad, copy, inspect_postgres, newest_version, restart_log,
+    BackupError, BackupReport, BackupSettings, CopyError, CopyProgress, CopyReport, DirectReadError, Location, Mode,
+    OpenError, Operation, OperationReport, PostgresSettings, PostgresStatus, RestoreError, RestoreReport,
+    RestoreSettings, RestoredSessions, SameKey, StoreLoad, backup, copy, inspect_postgres, newest_version, restart_log,
+    restore,
 };
 pub use deny_list::EndReason;
 pub use directory::{
@@ -68,8 +72,8 @@ pub use login_log::{
 };
 pub use seal::{Seal, SealError};
 pub use sessions::{
-    BeginOutcome, ListedSession, NewSession, Precondition, SessionFilter, SessionLookup, SessionPage, SessionSelection,
-    SignInNetwork,
+    BeginOutcome, EndedBatch, ListedSession, NewSession, Precondition, SessionFilter, SessionLookup, SessionPage,
+    SessionSelection, SignInNetwork,
 };
 pub use shared::{
     Bus, DeliveryCount, DeliveryQuery, EphemeralStore, Expiring, FreshMessages, IncomingMessages, Lease, LimitSubject,

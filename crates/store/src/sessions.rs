@@ -1,6 +1,7 @@
 //! Sessions: begun, looked up, changed and ended, each in one transaction.
 
 mod begin;
+mod end_all;
 mod ending;
 mod last_use;
 mod list;
@@ -10,6 +11,8 @@ mod network;
 mod scope;
 
 pub use begin::{BeginOutcome, NewSession, Precondition};
+pub use end_all::EndedBatch;
+pub(crate) use end_all::end_restored;
 pub use ending::SessionSelection;
 pub(crate) use ending::end_one;
 pub(crate) use last_use::LastUseBuffer;

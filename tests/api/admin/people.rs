@@ -248,7 +248,9 @@ on_every_store! {
     }
 
     async fn granted_roles_replace_a_default_role(app) {
-        assert_eq!(admin.get("/api/admin/employees?q=norole01").await.data()["items"][0]["default_role"], "user");
+        let (admin, _) = app.administrator().await;
+        let listed = app.client().await.get_as(&admin, "/api/admin/employees?q=norole01").await.data();
+        assert_eq!(listed["items"][0]["default_role"], "user");
         app.auth().operator().add_agent(app.key("norole01"), "security").await.unwrap();
         let mut client = app.client().await;
         let code = client.qrcode().await;

@@ -1,6 +1,6 @@
 //! Sessions that an administrator ends.
 
-use deskpass_core::{Digest, EmployeeKey};
+use deskpass_core::{Digest, EmployeeKey, Timestamp};
 use deskpass_store::{AuditEvent, EndReason, SessionSelection};
 
 use super::Administrator;
@@ -26,6 +26,22 @@ impl Administrator<'_> {
     pub async fn end_sessions_of(&self, employee: EmployeeKey) -> Result<usize, Error> {
         self.require_employee(&employee).await?;
         self.end_audited(employee, SessionSelection::All).await
+    }
+
+    /// Ends the sessions of all employees, or those that began before a time; returns how many. For the operator. Each step is
+    /// logged with its change, so an interrupted command has ended what the log says, and can be repeated.
+    pub async fn end_all_sessions(&self, before: Option<Timestamp>, detail: &str) -> Result<usize, Error> {
+        let (mut ended, mut after) = (0, None);
+        loop {
+            let entry = self.entry(AuditEvent::AllSessionsEnded, &self.auth.deployment_key(), detail)?;
+            let deny_until = self.auth.deny_until(entry.at);
+            let batch = self.auth.store.end_all_sessions(before, after, deny_until, entry).await?;
+            ended += batch.ended;
+            if batch.next.is_none() {
+                return Ok(ended);
+            }
+            after = batch.next;
+        }
     }
 
     async fn end_audited(&self, employee: EmployeeKey, which: SessionSelection) -> Result<usize, Error> {

@@ -112,8 +112,8 @@ fn refusal(error: &VerifyError, settings: &Settings) -> String {
     }
 }
 
-/// The reason why the log cannot be read, and how to fix it.
-fn unreadable(error: &DirectReadError) -> String {
+/// The reason why the data cannot be read, and how to fix it.
+pub(super) fn unreadable(error: &DirectReadError) -> String {
     match error {
         DirectReadError::Open(OpenError::Database { .. }) => {
             format!("{error}; run the command as the service's user")

@@ -134,19 +134,19 @@ fn summary(copied: &CopyReport, took: Duration) -> String {
     )
 }
 
-/// Prints the progress of a copy at intervals.
-struct ProgressMeter<W> {
+/// Prints the progress of a copy, a backup or a restore at intervals.
+pub(super) struct ProgressMeter<W> {
     out: W,
     clock: Clock,
     reported_at: Option<Timestamp>,
 }
 
 impl<W: Write> ProgressMeter<W> {
-    fn new(out: W, clock: Clock) -> Self {
+    pub(super) fn new(out: W, clock: Clock) -> Self {
         Self { out, clock, reported_at: None }
     }
 
-    fn report(&mut self, CopyProgress { table, rows, of }: CopyProgress<'_>) {
+    pub(super) fn report(&mut self, CopyProgress { table, rows, of }: CopyProgress<'_>) {
         let now = self.clock.now();
         if self.reported_at.is_some_and(|reported_at| now.since(reported_at) < PROGRESS_INTERVAL) {
             return;

@@ -40,6 +40,7 @@ impl AdminCommand {
             Self::UntrustedProxies => "doctor".to_owned(),
             Self::ConfirmClock => "clock repair".to_owned(),
             Self::Reload => "reload".to_owned(),
+            Self::EndAllSessions(command) => command.words(),
         }
     }
 }

@@ -8,6 +8,7 @@ use deskpass_core::Timestamp;
 use super::migrate;
 use super::postgres::{self, Column, PostgresConnection};
 use super::sqlite::{Sqlite, SqliteConnection};
+use super::tables::used_rows;
 use super::{Mode, OpenError, PostgresSettings, RECORD_TIME, Sql, SqlValue};
 use crate::cache::{Cache, Freshness};
 use crate::{Result, StoreError};
@@ -116,14 +117,7 @@ fn copy_all(
     let names = tables(source).map_err(broken("all tables"))?;
     lock(target).map_err(broken("all tables"))?;
     for table in &names {
-        // Empty chains and their marker exist as soon as a service has run on the target.
-        let used = match &**table {
-            "log_chain" => "seq > 0",
-            "log_marker" => "adopted > 0",
-            _ => "true",
-        };
-        let count = target.rows(&format!("SELECT COUNT(*) FROM {table} WHERE {used}"), &[], |row| row.int(0));
-        let rows = count.map_err(broken(table))?.iter().map(|count| count.unsigned_abs()).sum();
+        let rows = used_rows(&Sql::Postgres(target), table).map_err(broken(table))?;
         if rows > 0 {
             return Err(CopyError::NotEmpty { table: table.clone(), rows });
         }

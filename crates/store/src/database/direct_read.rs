@@ -31,6 +31,16 @@ pub(crate) async fn read_directly<T: Send + 'static>(
     mode: Mode,
     work: impl FnOnce(&Sql<'_>) -> Result<T> + Send + 'static,
 ) -> Result<T, DirectReadError> {
+    read_version(location, mode, migrate::newest_version(), work).await
+}
+
+/// Does the same, also if the tables have an earlier version, from `oldest` on.
+pub(super) async fn read_version<T: Send + 'static>(
+    location: &Location,
+    mode: Mode,
+    oldest: i64,
+    work: impl FnOnce(&Sql<'_>) -> Result<T> + Send + 'static,
+) -> Result<T, DirectReadError> {
     match location {
         Location::Embedded(directory) => {
             let path = directory.join("deskpass.db");
@@ -39,7 +49,7 @@ pub(crate) async fn read_directly<T: Send + 'static>(
                 let broken = |error| OpenError::Database { path: path.clone(), error };
                 let connection = SqliteConnection::open_reader(&path).map_err(broken)?;
                 let sql = Sql::Sqlite(&connection);
-                check_schema(&sql, mode, &place, "choose another directory with --data", broken)?;
+                check_schema(&sql, (mode, oldest), &place, "choose another directory with --data", broken)?;
                 Ok(work(&sql)?)
             });
             job.await.map_err(|error| StoreError::unavailable(&error))?
@@ -51,7 +61,7 @@ pub(crate) async fn read_directly<T: Send + 'static>(
                 let read_only = "SET statement_timeout = 0; SET default_transaction_read_only = on";
                 connection.batch(read_only).map_err(failed)?;
                 let sql = Sql::Postgres(connection);
-                check_schema(&sql, mode, &place, "choose another database with store.url", failed)?;
+                check_schema(&sql, (mode, oldest), &place, "choose another database with store.url", failed)?;
                 Ok(work(&sql)?)
             };
             postgres::with_connection(server, read).await?
@@ -62,13 +72,13 @@ pub(crate) async fn read_directly<T: Send + 'static>(
 /// Checks that the schema version and the mode of the data match this program.
 fn check_schema(
     sql: &Sql<'_>,
-    mode: Mode,
+    (mode, oldest): (Mode, i64),
     place: &str,
     instead: &'static str,
     failed: impl Fn(StoreError) -> OpenError,
 ) -> Result<(), DirectReadError> {
     let (found, known) = (migrate::schema_version(sql).map_err(&failed)?, migrate::newest_version());
-    if found < known {
+    if found < oldest {
         return Err(DirectReadError::Older { found, known });
     }
     let fit = if found > known { Err(MigrateError::Newer { found, known }) } else { migrate::check_mode(sql, mode) };

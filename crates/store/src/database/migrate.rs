@@ -36,6 +36,9 @@ static MIGRATIONS: LazyLock<Vec<Migration>> = LazyLock::new(|| {
 /// The migration that creates the marker of the login log. Its row is written in the same transaction, and never again.
 const MARKER_MIGRATION: i64 = 10;
 
+const CREATE_MIGRATION_TABLE: &str =
+    "CREATE TABLE IF NOT EXISTS migration (id BIGINT NOT NULL PRIMARY KEY, applied_at BIGINT NOT NULL)";
+
 /// The lock of the process that builds an index; another one than that of migrations, which would wait in a statement.
 const INDEX_LOCK: &str = "hashtext('deskpass index ' || current_schema())";
 const INDEX_POLL_INTERVAL: Duration = Duration::from_millis(200);
@@ -137,6 +140,31 @@ pub(super) fn begin_migrated(sql: &Sql<'_>, mode: Mode, now: Timestamp) -> Resul
     }
 }
 
+/// Creates the tables of a version in an empty database.
+pub(super) fn create_tables(sql: &Sql<'_>, version: i64) -> Result<()> {
+    MIGRATIONS.iter().filter(|migration| migration.id <= version).try_for_each(|migration| sql.batch(migration.text))
+}
+
+/// Begins a transaction, and creates the tables of a version in it if there are none; returns the version found. The mode of the
+/// data is loaded later.
+pub(super) fn begin_version(sql: &Sql<'_>, version: i64, now: Timestamp) -> Result<i64> {
+    begin(sql)?;
+    let found = schema_version(sql)?;
+    if found == 0 {
+        sql.batch(CREATE_MIGRATION_TABLE)?;
+        create_tables(sql, version)?;
+        for migration in MIGRATIONS.iter().filter(|migration| migration.id <= version) {
+            sql.execute("INSERT INTO migration (id, applied_at) VALUES ($1, $2)", &args![migration.id, now])?;
+        }
+    }
+    Ok(found)
+}
+
+/// Runs the missing migrations in the running transaction.
+pub(super) fn complete(sql: &Sql<'_>, mode: Mode, now: Timestamp, key: &ChainKey) -> Result<(), MigrateError> {
+    migrate(sql, mode, now, Some(key), IndexBuild::Inside)
+}
+
 /// Begins a transaction that excludes other migrations.
 fn begin(sql: &Sql<'_>) -> Result<()> {
     match sql {
@@ -173,7 +201,7 @@ fn migrate(
     indexes: IndexBuild,
 ) -> Result<(), MigrateError> {
     let known = newest_version();
-    sql.batch("CREATE TABLE IF NOT EXISTS migration (id BIGINT NOT NULL PRIMARY KEY, applied_at BIGINT NOT NULL)")?;
+    sql.batch(CREATE_MIGRATION_TABLE)?;
     let found = version(sql)?;
     if found > known {
         return Err(MigrateError::Newer { found, known });

@@ -17,7 +17,7 @@ pub(super) use connection::Column;
 pub(crate) use connection::PostgresConnection;
 pub(super) use dedicated::{display_name, with_connection, with_migrated_connection};
 pub use inspect::{PostgresStatus, inspect_postgres};
-pub(super) use journal::{probe_write, sweep};
+pub(super) use journal::{probe_write, sweep, write as write_journal};
 
 use super::{Mode, OpenError, Sql, StoreLoad, Tx};
 use crate::cache::{Cache, CacheChange};

@@ -9,7 +9,7 @@ use super::sqlite::Sqlite;
 use super::{Location, Mode, OpenError, Sql, Tx};
 use crate::cache::{Cache, Freshness};
 use crate::login_log::{begin_chains, is_own_key};
-use crate::{LogEntry, Result};
+use crate::{ChainKey, LogEntry, Result};
 
 /// Whether a log may be restarted with the key that it was written with. That hides changes which the key can still show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,6 +59,13 @@ fn restart(tx: &Tx<'_>, entry: &LogEntry, now: Timestamp, same_key: SameKey) -> 
     if same_key == SameKey::Refuse && is_own_key(tx, &entry.key)? {
         return Ok(false);
     }
+    restart_chains(tx, &entry.key, now)?;
+    entry.write(tx)?;
+    Ok(true)
+}
+
+/// Adds all rows of the log to a chain with this key.
+pub(super) fn restart_chains(tx: &Tx<'_>, key: &ChainKey, now: Timestamp) -> Result<()> {
     for text in [
         "UPDATE login_log SET chain = NULL, seq = NULL, hash = NULL",
         "DELETE FROM log_chain",
@@ -67,7 +74,5 @@ fn restart(tx: &Tx<'_>, entry: &LogEntry, now: Timestamp, same_key: SameKey) -> 
     ] {
         tx.execute(text, &[])?;
     }
-    begin_chains(tx, &entry.key, now)?;
-    entry.write(tx)?;
-    Ok(true)
+    begin_chains(tx, key, now)
 }

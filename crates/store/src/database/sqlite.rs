@@ -2,6 +2,7 @@
 
 mod connection;
 mod lock;
+mod new_database;
 mod readers;
 mod writer;
 
@@ -13,6 +14,7 @@ use std::sync::Arc;
 use deskpass_core::Timestamp;
 
 pub(crate) use connection::SqliteConnection;
+pub(super) use new_database::{NewDatabase, NewDatabaseError};
 
 use super::migrate;
 use super::{Mode, OpenError, Sql};
@@ -39,7 +41,7 @@ impl Sqlite {
         key: Option<&ChainKey>,
     ) -> Result<Self, OpenError> {
         let refused = |source| OpenError::Directory { path: directory.to_owned(), source };
-        fs::DirBuilder::new().recursive(true).mode(0o700).create(directory).map_err(refused)?;
+        create_directory(directory).map_err(refused)?;
         let lock = Lock::take(directory)?;
         let path = directory.join("deskpass.db");
         let empty = fs::metadata(&path).map_or(true, |file| file.len() == 0);
@@ -79,6 +81,11 @@ fn has_traces(directory: &Path) -> bool {
 
 /// The socket on which a running service accepts commands.
 const SOCKET: &str = "deskpass.sock";
+
+/// Creates the directory, unless it exists, for this user alone.
+fn create_directory(directory: &Path) -> std::io::Result<()> {
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(directory)
+}
 
 /// Creates an empty database file that only this user can read, unless it exists.
 fn create(path: &Path) -> std::io::Result<()> {

@@ -4,8 +4,11 @@ use std::borrow::Cow;
 use std::net::IpAddr;
 
 use deskpass_core::{Digest, Role, Timestamp};
+use serde::{Deserialize, Serialize};
 
-#[derive(Clone, Debug)]
+/// A value of a column. In a backup it is a string, a number or null.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(untagged)]
 pub(crate) enum SqlValue<'a> {
     Text(Cow<'a, str>),
     Int(i64),

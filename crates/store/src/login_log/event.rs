@@ -81,6 +81,8 @@ events! {
     RolesChanged = "roles_changed", ["Roles changed", "修改角色"];
     /// Another user ended sessions of an employee.
     SessionsEnded = "sessions_ended", ["Sessions ended by an administrator", "会话被管理员结束"];
+    /// The operator ended the sessions of all employees.
+    AllSessionsEnded = "all_sessions_ended", ["Sessions of everyone ended", "结束所有人的会话"];
     /// An employee became an agent.
     AgentAdded = "agent_added", ["Agent added", "添加坐席"];
     /// The role of an agent record was changed.
@@ -105,6 +107,8 @@ events! {
     ServiceKeyCreated = "service_key_created", ["Service key created", "创建服务密钥"];
     /// The chains of this log were restarted with another key.
     LogRestarted = "log_restarted", ["Audit log restarted with a new key", "审计日志改用新密钥重新开始"];
+    /// The data was restored from a backup.
+    Restored = "restored", ["Data restored from a backup", "从备份恢复数据"];
     /// A service key was revoked.
     ServiceKeyRevoked = "service_key_revoked", ["Service key revoked", "吊销服务密钥"];
     /// The time of the service was set.

@@ -1,5 +1,6 @@
 //! The log: read, pruned and verified, on the embedded database and on a real PostgreSQL with two nodes.
 
+mod backups;
 mod clock;
 mod fixture;
 mod pages;

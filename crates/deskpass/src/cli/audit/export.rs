@@ -8,6 +8,7 @@ use deskpass_store::{ChainKey, LogFilter, LogRow, is_key_of_log, read_log};
 
 use super::unreadable;
 use crate::app::storage::{location, mode};
+use crate::cli::moment::moment;
 use crate::cli::{CliError, CommonArgs, require_database, runtime};
 use crate::config::Settings;
 use crate::log_export::ExportFormat;
@@ -84,32 +85,4 @@ impl Export {
 /// Parses a reference as a page shows it.
 fn reference(text: &str) -> Result<Reference, &'static str> {
     Reference::parse(text).ok_or("give the eight characters that the page showed, such as 1a2b3c4d")
-}
-
-/// Parses a time; a date stands for its midnight UTC.
-fn moment(text: &str) -> Result<Timestamp, String> {
-    let read = |text: &str| text.parse::<jiff::Timestamp>();
-    let moment = read(text).or_else(|_| read(&format!("{text}T00:00:00Z")));
-    let moment =
-        moment.map_err(|_| "a date such as 2026-07-01, or a time such as 2026-07-01T08:00:00+08:00".to_owned());
-    moment.map(|moment| Timestamp::from_millis(moment.as_millisecond()))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_time_may_be_a_date() {
-        for (text, millis) in [
-            ("2025-06-15", Some(1_749_945_600_000)),
-            ("2025-06-15T15:06:40Z", Some(1_750_000_000_000)),
-            ("2025-06-15T23:06:40.5+08:00", Some(1_750_000_000_500)),
-            ("yesterday", None),
-            ("2025-06-15T15:06:40", None),
-            ("2025-13-01", None),
-        ] {
-            assert_eq!(moment(text).ok(), millis.map(Timestamp::from_millis), "{text}");
-        }
-    }
 }

@@ -1,12 +1,12 @@
 //! `deskpass audit restart`: continues the log with a new key when the old key is lost.
 
 use clap::Args;
-use deskpass_core::{ClientInfo, Clock, CorpId, EmployeeKey, Entropy, Timestamp};
-use deskpass_store::{AuditEvent, ChainKey, LogEntry, OpenError, SameKey, restart_log};
+use deskpass_core::{Clock, Timestamp};
+use deskpass_store::{AuditEvent, OpenError, SameKey, restart_log};
 
 use crate::app::storage::{location, mode};
+use crate::cli::operator_entry::operator_entry;
 use crate::cli::{CliError, CommonArgs, output, require_database, runtime};
-use crate::config::Settings;
 
 #[derive(Args, Debug)]
 pub(in crate::cli) struct Restart {
@@ -34,7 +34,7 @@ impl Restart {
         } else {
             (SameKey::Refuse, "chains restarted with another encryption_key")
         };
-        let (place, entry) = (location(&settings), entry(&settings, now, detail)?);
+        let (place, entry) = (location(&settings), operator_entry(&settings, AuditEvent::LogRestarted, now, detail)?);
         let restarted = runtime()?.block_on(restart_log(&place, mode(&settings), now, entry, same_key));
         let restarted = restarted.map_err(|error| match error {
             OpenError::InUse(data) => format!("a service runs on {}; stop it first", data.display()),
@@ -51,24 +51,4 @@ impl Restart {
         ))?;
         Ok(())
     }
-}
-
-/// The log row that records the restart.
-fn entry(settings: &Settings, now: Timestamp, detail: &str) -> Result<LogEntry, CliError> {
-    let home = CorpId::parse(&settings.platform.corp_id).map_err(|error| format!("platform.corp_id {error}"))?;
-    let random = u128::from_be_bytes(Entropy::system().bytes()?) >> 48;
-    Ok(LogEntry {
-        id: format!("{:012x}{random:020x}", now.millis()),
-        at: now,
-        event: AuditEvent::LogRestarted,
-        about: EmployeeKey::from_parts(home.as_str(), ""),
-        role: None,
-        method: None,
-        source: None,
-        visitor: ClientInfo::operator(),
-        actor: None,
-        reason: None,
-        detail: detail.to_owned(),
-        key: ChainKey::new(&settings.sealing_key()),
-    })
 }

@@ -61,7 +61,7 @@ impl ConnectionHealth {
     }
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Column {
     pub(crate) name: String,
     /// Whether the column holds text; otherwise it holds a number.

@@ -41,6 +41,9 @@ const ROW_PREFIX: &str =
 /// Replaces the digest when the access rules change. A node that does not know this value clears its cache.
 const RULES_MARKER: &str = "rules";
 
+/// Replaces the digest when many sessions ended at once. It is no digest, so every node clears its cache.
+const ALL_SESSIONS_MARKER: &str = "sessions";
+
 const BATCH_ROWS: usize = 100;
 
 /// Reads the changes in one statement, so in one snapshot. Rows visible in the last snapshot are excluded.
@@ -56,7 +59,7 @@ const SWEEP: &str = "DELETE FROM journal WHERE ctid IN (SELECT ctid FROM journal
 /// The longest time between two reads, in milliseconds of the database's clock.
 const MAX_READ_GAP_MILLIS: i64 = 60_000;
 
-pub(super) fn write(connection: &PostgresConnection, changes: &[CacheChange]) -> Result<()> {
+pub(crate) fn write(connection: &PostgresConnection, changes: &[CacheChange]) -> Result<()> {
     let to_announce: Vec<_> = changes.iter().filter(|change| change.concerns_other_nodes()).collect();
     for some in to_announce.chunks(BATCH_ROWS) {
         let rows = (0..some.len()).map(|at| format!("{ROW_PREFIX}${}, ${}, ${})", 3 * at + 1, 3 * at + 2, 3 * at + 3));
@@ -75,6 +78,7 @@ fn columns(change: &CacheChange) -> [SqlValue<'_>; 3] {
         }
         CacheChange::Person(key) => args![None::<&str>, key.corp(), key.id()],
         CacheChange::Rules => args![RULES_MARKER, None::<&str>, None::<&str>],
+        CacheChange::AllSessions => args![ALL_SESSIONS_MARKER, None::<&str>, None::<&str>],
     }
 }
 

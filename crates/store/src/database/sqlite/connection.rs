@@ -19,6 +19,18 @@ impl SqliteConnection {
         Ok(connection)
     }
 
+    /// Opens a database file that no other process knows yet, to fill it in one go. A failure makes the file unusable.
+    pub(super) fn open_new(path: &Path) -> Result<Self> {
+        let connection = Self::open(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+        connection.batch("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA foreign_keys = ON")?;
+        Ok(connection)
+    }
+
+    /// Opens an empty database in memory.
+    pub(crate) fn open_in_memory() -> Result<Self> {
+        Ok(Self(rusqlite::Connection::open_in_memory()?))
+    }
+
     pub(crate) fn open_reader(path: &Path) -> Result<Self> {
         Self::open(path, OpenFlags::SQLITE_OPEN_READ_ONLY)
     }

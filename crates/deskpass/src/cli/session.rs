@@ -1,0 +1,51 @@
+//! `deskpass session`: ends the sessions of all employees.
+
+use clap::{Args, Subcommand};
+use deskpass_core::Timestamp;
+
+use super::moment::moment_or_ago;
+use super::{CliError, CommonArgs};
+use crate::commands::{AdminCommand, EndAllSessions};
+
+const INSPECT_COMMAND: &str = "deskpass audit export --format jsonl";
+
+#[derive(Debug, Subcommand)]
+pub(super) enum SessionCommand {
+    /// End the sessions of all employees, on every node within a second. Everyone must sign in again.
+    ///
+    /// For data that went back in time, such as after a failover that lost commits: sessions that had ended may be valid again.
+    /// Also ends sign-ins with a password that lack their one-time password, and unused bind tickets. The audit log gets a row
+    /// for each thousand sessions. An interrupted command can be repeated.
+    #[command(
+        after_help = "Examples:\n  deskpass session end-all --yes --config /etc/deskpass/deskpass.toml\n  deskpass session end-all --before 2026-07-01T08:00:00+08:00 --yes\n  deskpass session end-all --before 2h --yes --json"
+    )]
+    EndAll(EndAll),
+}
+
+#[derive(Args, Debug)]
+pub(super) struct EndAll {
+    /// End only sessions that began before this time: a date, a time such as 2026-07-01T08:00:00+08:00, or how long ago, such as 2h.
+    #[arg(long, value_name = "TIME", value_parser = moment_or_ago)]
+    before: Option<Timestamp>,
+    /// Confirm that everyone concerned must sign in again.
+    #[arg(long)]
+    yes: bool,
+    /// Print the result as a JSON object.
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    common: CommonArgs,
+}
+
+const CONFIRM: &str =
+    "nothing was changed; everyone whose session ends must sign in again: run the command again with --yes";
+
+impl SessionCommand {
+    pub(super) fn run(self) -> Result<(), CliError> {
+        let Self::EndAll(EndAll { before, yes, json, common }) = self;
+        if !yes {
+            return Err(CONFIRM.into());
+        }
+        common.run_or_forward(&AdminCommand::EndAllSessions(EndAllSessions { before, json }), INSPECT_COMMAND)
+    }
+}

@@ -1,0 +1,67 @@
+//! The first two lines of a backup.
+
+use std::io::{BufRead, Read as _};
+
+use deskpass_core::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::{BackupFileError, KeyDerivation};
+
+const MAGIC: &str = "deskpass-backup";
+const FORMAT: &str = "1";
+const MAX_LINE_BYTES: u64 = 4_096;
+
+/// What a backup says about itself, readable without a password.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+pub struct BackupHeader {
+    /// The version of the program that wrote it.
+    pub deskpass: String,
+    /// The version of the tables.
+    pub schema: i64,
+    /// The mode of the data.
+    pub mode: String,
+    /// When it was made, by the clock of the machine that made it.
+    pub created_at: Timestamp,
+    /// The kind of database that the data comes from.
+    pub source: String,
+    /// How the key is derived from the password, if the backup is encrypted.
+    pub encryption: Option<KeyDerivation>,
+}
+
+impl BackupHeader {
+    /// The lines at the start of the file.
+    pub(super) fn to_text(&self) -> Result<String, BackupFileError> {
+        Ok(format!("{MAGIC} {FORMAT}\n{}\n", serde_json::to_string(self)?))
+    }
+
+    /// Reads the header; returns it with its text.
+    pub(super) fn read(from: &mut impl BufRead) -> Result<(Self, String), BackupFileError> {
+        let first = line(from)?;
+        let format = first.strip_prefix(MAGIC).and_then(|rest| rest.strip_prefix(' '));
+        let format = format.ok_or(BackupFileError::NotABackup)?.trim_end();
+        if format != FORMAT {
+            let is_number = format.len() < 10 && format.bytes().all(|byte| byte.is_ascii_digit());
+            return Err(if is_number {
+                BackupFileError::NewerFormat(format.to_owned())
+            } else {
+                BackupFileError::Damaged
+            });
+        }
+        let second = line(from)?;
+        Ok((serde_json::from_str(&second)?, format!("{first}{second}")))
+    }
+}
+
+/// Reads a line with its end.
+fn line(from: &mut impl BufRead) -> Result<String, BackupFileError> {
+    let mut bytes = Vec::new();
+    from.by_ref().take(MAX_LINE_BYTES).read_until(b'\n', &mut bytes)?;
+    let is_whole = bytes.ends_with(b"\n");
+    let text = String::from_utf8(bytes).map_err(|_| BackupFileError::NotABackup)?;
+    if is_whole {
+        return Ok(text);
+    }
+    // A file that ends within its header, or one of another kind.
+    let is_cut = MAGIC.starts_with(&text) || text.starts_with(MAGIC) || text.starts_with('{');
+    Err(if is_cut { BackupFileError::Incomplete } else { BackupFileError::NotABackup })
+}
