@@ -10,6 +10,7 @@ mod doctor;
 mod employee;
 mod explain;
 mod ip_rule;
+mod key;
 mod language;
 mod link;
 mod migrate;
@@ -89,6 +90,9 @@ enum Command {
     /// Create, list and revoke the keys of other services.
     #[command(subcommand, after_help = "Example:\n  deskpass service-key create billing --scope introspect")]
     ServiceKey(service_key::ServiceKeyCommand),
+    /// Replace the encryption key, and show which key protects what.
+    #[command(subcommand, after_help = "Example:\n  deskpass key rotate --config /etc/deskpass/deskpass.toml")]
+    Key(key::KeyCommand),
     /// Explain why an employee can or cannot sign in, what they may do, or the state of a token. Changes nothing.
     #[command(
         subcommand,
@@ -172,6 +176,7 @@ impl Cli {
             Command::Audit(command) => command.run(),
             Command::IpRule(command) => command.run(),
             Command::ServiceKey(command) => command.run(),
+            Command::Key(command) => command.run(),
             Command::Explain(command) => command.run(),
             Command::Clock(command) => command.run(),
             Command::Config(command) => command.run(),

@@ -9,7 +9,7 @@ use include_dir::{Dir, File, include_dir};
 
 use super::{Mode, OpenError, Sql, Tx};
 use crate::login_log::{begin_chains, is_other_key};
-use crate::{ChainKey, Result, StoreError};
+use crate::{ChainKeys, Result, StoreError};
 
 static MIGRATION_FILES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/migrations");
 
@@ -82,7 +82,7 @@ impl MigrateError {
 /// processes migrate at once, one does the work. With a key, the migration that creates the marker table also writes
 /// the marker. Without a key, no marker is written and `deskpass audit verify` reports that: for a target that receives
 /// the marker of its source.
-pub(super) fn run(sql: &Sql<'_>, mode: Mode, now: Timestamp, key: Option<&ChainKey>) -> Result<(), MigrateError> {
+pub(super) fn run(sql: &Sql<'_>, mode: Mode, now: Timestamp, key: Option<&ChainKeys>) -> Result<(), MigrateError> {
     // Usually there is nothing to do, and this check needs only read permission.
     while schema_version(sql)? != newest_version() {
         begin(sql)?;
@@ -169,7 +169,7 @@ fn migrate(
     sql: &Sql<'_>,
     mode: Mode,
     now: Timestamp,
-    key: Option<&ChainKey>,
+    key: Option<&ChainKeys>,
     indexes: IndexBuild,
 ) -> Result<(), MigrateError> {
     let known = newest_version();

@@ -8,7 +8,7 @@ use super::postgres::{self, PostgresConnection};
 use super::sqlite::Sqlite;
 use super::{Location, Mode, OpenError, Sql, Tx};
 use crate::cache::{Cache, Freshness};
-use crate::login_log::{begin_chains, is_own_key};
+use crate::login_log::{is_own_key, restart_chains};
 use crate::{LogEntry, Result};
 
 /// Whether a log may be restarted with the key that it was written with. That hides changes which the key can still show.
@@ -59,15 +59,7 @@ fn restart(tx: &Tx<'_>, entry: &LogEntry, now: Timestamp, same_key: SameKey) -> 
     if same_key == SameKey::Refuse && is_own_key(tx, &entry.key)? {
         return Ok(false);
     }
-    for text in [
-        "UPDATE login_log SET chain = NULL, seq = NULL, hash = NULL",
-        "DELETE FROM log_chain",
-        "DELETE FROM log_marker",
-        "UPDATE desk SET key_check = NULL",
-    ] {
-        tx.execute(text, &[])?;
-    }
-    begin_chains(tx, &entry.key, now)?;
+    restart_chains(tx, &entry.key, now)?;
     entry.write(tx)?;
     Ok(true)
 }

@@ -17,7 +17,7 @@ pub(crate) use connection::SqliteConnection;
 use super::migrate;
 use super::{Mode, OpenError, Sql};
 use crate::cache::Cache;
-use crate::{ChainKey, Result, StoreError};
+use crate::{ChainKeys, Result, StoreError};
 use lock::Lock;
 use readers::Readers;
 use writer::Writer;
@@ -36,7 +36,7 @@ impl Sqlite {
         mode: Mode,
         cache: Arc<Cache>,
         now: Timestamp,
-        key: Option<&ChainKey>,
+        key: Option<&ChainKeys>,
     ) -> Result<Self, OpenError> {
         let refused = |source| OpenError::Directory { path: directory.to_owned(), source };
         fs::DirBuilder::new().recursive(true).mode(0o700).create(directory).map_err(refused)?;

@@ -105,6 +105,8 @@ events! {
     ServiceKeyCreated = "service_key_created", ["Service key created", "创建服务密钥"];
     /// The chains of this log were restarted with another key.
     LogRestarted = "log_restarted", ["Audit log restarted with a new key", "审计日志改用新密钥重新开始"];
+    /// The encryption key was replaced.
+    KeyRotated = "key_rotated", ["Encryption key replaced", "更换加密密钥"];
     /// A service key was revoked.
     ServiceKeyRevoked = "service_key_revoked", ["Service key revoked", "吊销服务密钥"];
     /// The time of the service was set.

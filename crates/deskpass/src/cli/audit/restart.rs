@@ -2,7 +2,7 @@
 
 use clap::Args;
 use deskpass_core::{ClientInfo, Clock, CorpId, EmployeeKey, Entropy, Timestamp};
-use deskpass_store::{AuditEvent, ChainKey, LogEntry, OpenError, SameKey, restart_log};
+use deskpass_store::{AuditEvent, ChainKeys, LogEntry, OpenError, SameKey, restart_log};
 
 use crate::app::storage::{location, mode};
 use crate::cli::{CliError, CommonArgs, output, require_database, runtime};
@@ -69,6 +69,6 @@ fn entry(settings: &Settings, now: Timestamp, detail: &str) -> Result<LogEntry, 
         actor: None,
         reason: None,
         detail: detail.to_owned(),
-        key: ChainKey::new(&settings.sealing_key()),
+        key: ChainKeys::new(&settings.sealing_keys()),
     })
 }
