@@ -214,9 +214,7 @@ impl App {
         let brand = Brand::read(&settings.branding)?;
         let switches = PageSwitches { replies: reply_backend.is_some(), own_pages: settings.pages.directory.is_some() };
         let chain_keys = ChainKeys::new(&settings.sealing_keys());
-        let known = store.known_keys(chain_keys.clone()).await.map_err(Error::from)?;
-        let vault = CredentialVault::new(&settings.sealing_keys(), &known, entropy);
-        let credential_vault = vault.map_err(StartError::Threads)?;
+        let credential_vault = open_vault(&settings, &store, &chain_keys, entropy).await?;
         let (anonymous_refusals, notices_due) = (AnonymousRefusals::default(), Notify::new());
         let sockets = Arc::<LiveSockets>::default();
         let (concerned, order) = (Arc::clone(&sockets), Arc::clone(&shared));
@@ -302,6 +300,17 @@ impl Deref for App {
     fn deref(&self) -> &AppInner {
         &self.0
     }
+}
+
+/// Opens the vault with the keys of the settings, and with those that the data was made with before.
+async fn open_vault(
+    settings: &Settings,
+    store: &Store,
+    chain_keys: &ChainKeys,
+    entropy: Entropy,
+) -> Result<CredentialVault, StartError> {
+    let known = store.known_keys(chain_keys.clone()).await.map_err(Error::from)?;
+    CredentialVault::new(&settings.sealing_keys(), &known, entropy).map_err(StartError::Threads)
 }
 
 fn policy(settings: &Settings) -> Result<Policy, InvalidId> {

@@ -52,7 +52,7 @@ impl KeyCommand {
 
 /// Where the steps run: in this process, or in the service that runs on the same embedded data.
 enum Executor {
-    Here(Box<App>, Runtime),
+    Here(App, Runtime),
     Service { data: PathBuf, development: bool },
 }
 
@@ -62,7 +62,7 @@ impl Executor {
         match runtime.block_on(App::open(settings)) {
             Ok(app) => {
                 runtime.block_on(app.require_encryption_key())?;
-                Ok(Self::Here(Box::new(app), runtime))
+                Ok(Self::Here(app, runtime))
             }
             Err(StartError::Open(OpenError::InUse(data))) => Ok(Self::Service { data, development }),
             Err(error) => Err(error.into()),

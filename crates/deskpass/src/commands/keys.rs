@@ -107,7 +107,7 @@ fn report(status: &KeyStatus) -> KeyReport {
     let keys = status.credentials.iter().filter_map(|(key, KeyUse { devices, passwords })| {
         Some(KeyUseReport { key: key.clone()?, devices: *devices, passwords: *passwords })
     });
-    let lost = status.credentials.get(&None).copied().unwrap_or_default();
+    let lost = status.credentials.get(&None::<String>).copied().unwrap_or_default();
     let retired = state.retired.iter().map(|(key, at)| RetiredKeyReport { key: key.clone(), at: at.millis() });
     KeyReport {
         current: state.current.clone(),

@@ -7,7 +7,7 @@ use super::chain_walk::PruneMark;
 use super::keys::ChainKeys;
 use super::marker::{self, MarkerState};
 use super::retired_key::{self, RetiredKey};
-use crate::database::{Row, Sql, Tx, read_directly};
+use crate::database::{Row, Sql, Tx, in_snapshot, read_directly};
 use crate::locks::lock_administration;
 use crate::{DirectReadError, Location, LogEntry, Mode, Result, Store};
 
@@ -63,7 +63,7 @@ impl Store {
 
     /// Which keys the data uses.
     pub async fn key_state(&self, keys: ChainKeys) -> Result<KeyState> {
-        self.database.read(move |sql| key_state(sql, &keys)).await
+        self.database.read(move |sql| in_snapshot(sql, |sql| key_state(sql, &keys))).await
     }
 
     /// Whether one of these keys was replaced: the data is encrypted with a newer one.
@@ -88,7 +88,7 @@ impl Store {
 /// # Errors
 /// When the data cannot be read.
 pub async fn read_key_state(location: &Location, mode: Mode, keys: ChainKeys) -> Result<KeyState, DirectReadError> {
-    read_directly(location, mode, move |sql| key_state(sql, &keys)).await
+    read_directly(location, mode, move |sql| in_snapshot(sql, |sql| key_state(sql, &keys))).await
 }
 
 fn key_state(sql: &Sql<'_>, keys: &ChainKeys) -> Result<KeyState> {

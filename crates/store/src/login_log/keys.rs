@@ -7,7 +7,7 @@ use deskpass_core::{EncryptionKeys, KeyBytes};
 use super::chain::ChainKey;
 use super::marker::{self, MarkerState};
 use super::retired_key::{self, RetiredKey};
-use crate::database::Sql;
+use crate::database::{Sql, in_snapshot};
 use crate::{Result, Store, StoreError};
 
 /// The keys of the settings, for the log. Clones share them.
@@ -134,15 +134,16 @@ debug_only!(KnownKeys);
 impl Store {
     /// The keys that the data was made with.
     pub async fn known_keys(&self, keys: ChainKeys) -> Result<KnownKeys> {
-        self.database
-            .read(move |sql| {
-                let current = keys.current(sql)?;
-                let oldest_first = retired_key::read(sql, current)?;
-                let mut retired: Vec<_> = oldest_first.into_iter().map(|(_, record)| record.key).collect();
-                let unnamed = retired.first().copied().unwrap_or(current.bytes);
-                retired.reverse();
-                Ok(KnownKeys { retired, unnamed })
-            })
-            .await
+        let known = move |sql: &Sql<'_>| in_snapshot(sql, |sql| known_keys(sql, &keys));
+        self.database.read(known).await
     }
+}
+
+fn known_keys(sql: &Sql<'_>, keys: &ChainKeys) -> Result<KnownKeys> {
+    let current = keys.current(sql)?;
+    let oldest_first = retired_key::read(sql, current)?;
+    let mut retired: Vec<_> = oldest_first.into_iter().map(|(_, record)| record.key).collect();
+    let unnamed = retired.first().copied().unwrap_or(current.bytes);
+    retired.reverse();
+    Ok(KnownKeys { retired, unnamed })
 }

@@ -8,8 +8,8 @@ use deskpass_core::{
     Roles, Timestamp, UserAgent,
 };
 use deskpass_store::{
-    AuditEvent, ChainKeys, ChangeAuthor, Location, LogEntry, LogFault, LogFaultKind, LogVerdict, Mode, NewEmployee,
-    PostgresSettings, Receipt, Store, VerifyError, verify_log,
+    AuditEvent, ChainKeys, ChangeAuthor, KeySwitch, Location, LogEntry, LogFault, LogFaultKind, LogVerdict, Mode,
+    NewEmployee, PostgresSettings, Receipt, Store, VerifyError, verify_log,
 };
 use rusqlite::types::ValueRef;
 use tempfile::TempDir;
@@ -157,6 +157,20 @@ impl Fixture {
                 step => gone += step,
             }
         }
+    }
+
+    /// Writes one row for each time, as a node with these keys.
+    pub(crate) async fn write_with(&self, keys: &ChainKeys, moments: impl IntoIterator<Item = i64>) {
+        for millis in moments {
+            let entry = LogEntry { key: keys.clone(), ..self.entry(millis) };
+            self.store().record(entry).await.unwrap();
+        }
+    }
+
+    /// Replaces the key of the log by the first of these keys.
+    pub(crate) async fn switch_key(&self, keys: &ChainKeys, millis: i64) -> KeySwitch {
+        let entry = LogEntry { key: keys.clone(), event: AuditEvent::KeyRotated, ..self.entry(millis) };
+        self.store().switch_key(entry).await.unwrap()
     }
 
     pub(crate) async fn verify(&self) -> LogVerdict {

@@ -2,6 +2,7 @@
 
 mod clock;
 mod fixture;
+mod keys;
 mod pages;
 mod properties;
 mod pruning;
