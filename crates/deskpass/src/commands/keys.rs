@@ -11,7 +11,7 @@ use super::text::describe_error;
 use crate::App;
 
 /// The number of employees whose devices one step looks at.
-const STEP_SIZE: i64 = 200;
+const STEP_SIZE: i64 = 50;
 
 /// An admin command about the encryption keys. It contains no secrets, because it is logged.
 #[derive(Debug, Deserialize, Serialize)]

@@ -197,9 +197,9 @@ mod tests {
         assert_eq!((others(&[a]), others(&[a, b, c, d, e])), (Ok(0), Ok(4)));
         for (texts, problem) in [
             (&[a, b, c, d, e, f][..], "it has more than 5 keys"),
-            (&[a, b, a], "it has the same key twice"),
-            (&[a, ""], "it is empty"),
-            (&[], "it is empty"),
+            (&[a, b, a][..], "it has the same key twice"),
+            (&[a, ""][..], "it is empty"),
+            (&[][..], "it is empty"),
         ] {
             assert_eq!(others(texts), Err(problem.to_owned()));
         }
