@@ -78,7 +78,7 @@ async fn the_key_of_a_running_service_is_replaced_step_by_step() {
     assert!(code == Some(0) && !log.contains("encryption_key lists"), "{log}");
     let process = serve(&directory, &first);
     let status: Value = serde_json::from_str(&done(&directory, &["key", "status", "--json"], &first)).unwrap();
-    assert_eq!((&status["passwords_left"], status["configured"].as_array().unwrap().len()), (&1.into(), 2), "{status}");
+    assert!(status["passwords_left"] == 1 && status["configured"].as_array().unwrap().len() == 2, "{status}");
     let text = done(&directory, &["key", "rotate"], &first);
     assert!(
         text.contains("the audit log continues with the new key")
@@ -89,7 +89,7 @@ async fn the_key_of_a_running_service_is_replaced_step_by_step() {
     let mut client = Client::connect(&process.address).await;
     client.partial_sign_in("zhangsan").await;
     let again: Value = serde_json::from_str(&done(&directory, &["key", "rotate", "--json"], &first)).unwrap();
-    assert_eq!((&again["switched"], &again["passwords_left"]), (&false.into(), &0.into()), "{again}");
+    assert!(again["switched"] == false && again["passwords_left"] == 0, "{again}");
     let (code, log) = process.terminate();
     assert!(code == Some(0) && log.contains("the data still uses an older one: run `deskpass key rotate`"), "{log}");
 

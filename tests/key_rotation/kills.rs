@@ -124,7 +124,7 @@ on_every_store! {
             let again = finished(&mut data.command(&["key", "rotate", "--json"], &keys));
             assert!(again.status.success(), "{again:?}");
             let report: Value = serde_json::from_slice(&again.stdout).unwrap();
-            assert_eq!((&report["devices_left"], &report["unreadable"]), (&0.into(), &0.into()), "{report}");
+            assert!(report["devices_left"] == 0 && report["unreadable"] == 0, "{report}");
             interrupted += u8::from(report["switched"] == true || report["devices_moved"] != 0);
             data.check(&keys[..1]).await;
         }
