@@ -5,5 +5,5 @@ CREATE TABLE retired_key (
     sealed  TEXT NOT NULL
 );
 
--- The name of the key that the next row of a chain is hashed with. None until the key was replaced for the first time.
-ALTER TABLE log_chain ADD COLUMN key_id TEXT;
+-- The name of the key that the next row of a chain is hashed with. Empty until the key was replaced for the first time.
+ALTER TABLE log_chain ADD COLUMN key_id TEXT NOT NULL DEFAULT '';

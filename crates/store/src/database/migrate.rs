@@ -158,9 +158,10 @@ enum IndexBuild {
 }
 
 impl IndexBuild {
-    /// Building inside blocks the other nodes: it is for new tables, and for SQLite, which has one node.
+    /// Building inside blocks the other nodes: it is for new tables, for SQLite, which has one node, and for data from before the
+    /// marker, whose rows are all rewritten in the transaction that also needs the tables of the last migration.
     fn on(sql: &Sql<'_>) -> Result<Self> {
-        let is_inside = matches!(sql, Sql::Sqlite(_)) || schema_version(sql)? == 0;
+        let is_inside = matches!(sql, Sql::Sqlite(_)) || schema_version(sql)? < MARKER_MIGRATION;
         Ok(if is_inside { Self::Inside } else { Self::After })
     }
 }

@@ -13,8 +13,8 @@ pub(super) struct ChainEnd {
     pub(super) seq: i64,
     pub(super) hash: String,
     pub(super) pruned: PruneMark,
-    /// The name of the key for the next row, since the key was replaced for the first time.
-    pub(super) key_id: Option<String>,
+    /// The name of the key for the next row; empty until the key is replaced for the first time.
+    pub(super) key_id: String,
 }
 
 /// How far a chain was pruned, with the hash of the last pruned row.
@@ -43,7 +43,7 @@ pub(super) fn end(sql: &Sql<'_>, chain: i64) -> Result<Option<ChainEnd>> {
     let text = "SELECT seq, hash, pruned_seq, pruned_hash, pruned_mac, key_id FROM log_chain WHERE chain = $1";
     let read = |row: &Row<'_>| -> Result<ChainEnd> {
         let pruned = PruneMark { seq: row.int(2)?, hash: row.text(3)?, mac: row.text(4)? };
-        Ok(ChainEnd { seq: row.int(0)?, hash: row.text(1)?, pruned, key_id: row.maybe_text(5)? })
+        Ok(ChainEnd { seq: row.int(0)?, hash: row.text(1)?, pruned, key_id: row.text(5)? })
     };
     // A value of a wrong type makes only this row unreadable, and says nothing about the rest of the database.
     Ok(sql.first(text, &args![chain], |row| Ok(read(row).ok()))?.flatten())

@@ -48,7 +48,7 @@ impl LogEntry {
     pub(crate) fn write(&self, tx: &Tx<'_>) -> Result<()> {
         let chain = chain_of(&self.id);
         let (seq, before, key_id) = next_position(tx, chain)?;
-        let key = self.key.appending(tx, key_id.as_deref())?;
+        let key = self.key.appending(tx, &key_id)?;
         let text = "SELECT seq, hash FROM log_chain WHERE chain = $1";
         let seen = tx.first(text, &args![witnessed_chain(chain, seq)], |row| Ok((row.int(0)?, row.text(1)?)))?;
         let (seen_seq, seen_hash) = seen.unwrap_or_default();
@@ -108,9 +108,9 @@ impl Store {
 }
 
 /// The next position in a chain, the hash of the last row, and the name of the key; locks the chain until the transaction ends.
-fn next_position(tx: &Tx<'_>, chain: i64) -> Result<(i64, String, Option<String>)> {
+fn next_position(tx: &Tx<'_>, chain: i64) -> Result<(i64, String, String)> {
     let text = "UPDATE log_chain SET seq = seq + 1 WHERE chain = $1 RETURNING seq, hash, key_id";
-    let next = || tx.first(text, &args![chain], |row| Ok((row.int(0)?, row.text(1)?, row.maybe_text(2)?)));
+    let next = || tx.first(text, &args![chain], |row| Ok((row.int(0)?, row.text(1)?, row.text(2)?)));
     if let Some(next) = next()? {
         return Ok(next);
     }

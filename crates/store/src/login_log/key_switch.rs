@@ -73,11 +73,11 @@ impl Store {
 
     /// Checks that these keys contain the one that the log is written with: otherwise nothing that is logged can be done.
     pub async fn require_log_key(&self, keys: ChainKeys) -> Result<()> {
-        let text = "SELECT key_id FROM log_chain WHERE key_id IS NOT NULL ORDER BY chain LIMIT 1";
+        let text = "SELECT key_id FROM log_chain WHERE key_id <> '' ORDER BY chain LIMIT 1";
         self.database
             .read(move |sql| {
                 let key_id = sql.first(text, &[], |row| row.text(0))?;
-                key_id.map_or(Ok(()), |id| keys.appending(sql, Some(&id)).map(drop))
+                key_id.map_or(Ok(()), |id| keys.appending(sql, &id).map(drop))
             })
             .await
     }

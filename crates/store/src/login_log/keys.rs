@@ -55,9 +55,11 @@ impl ChainKeys {
         Ok(key.unwrap_or(&self.first))
     }
 
-    /// The key for the next row of a chain that names its key. A row that is hashed with another key could not be verified.
-    pub(super) fn appending(&self, sql: &Sql<'_>, key_id: Option<&str>) -> Result<&ChainKey> {
-        let Some(id) = key_id else { return self.current(sql) };
+    /// The key for the next row of a chain that names its key, or none if the key was never replaced. A row that is hashed with another key could not be verified.
+    pub(super) fn appending(&self, sql: &Sql<'_>, id: &str) -> Result<&ChainKey> {
+        if id.is_empty() {
+            return self.current(sql);
+        }
         self.iter().find(|key| key.id == id).ok_or_else(|| missing_key(id))
     }
 }
@@ -110,8 +112,8 @@ impl<'a> LogKeys<'a> {
     }
 
     /// Whether the end of a chain names the key as it should: the current one, or none if the key was not replaced since it began.
-    pub(super) fn is_named(&self, chain: i64, key_id: Option<&str>) -> bool {
-        key_id.map_or_else(|| self.ends(chain).is_empty(), |id| id == self.current.id)
+    pub(super) fn is_named(&self, chain: i64, id: &str) -> bool {
+        id == self.current.id || (id.is_empty() && self.ends(chain).is_empty())
     }
 
     /// Whether this was the code of the marker before the key was replaced.

@@ -68,7 +68,7 @@ fn prune_step(
     let keys = LogKeys::read(sql, keys)?;
     let key = keys.current;
     // Without the key that the chain is written with, the new mark could not be made.
-    let has_key = end.key_id.as_ref().is_none_or(|id| *id == key.id);
+    let has_key = end.key_id.is_empty() || end.key_id == key.id;
     if !has_key || !end.pruned.is_genuine(key, chain) {
         return Ok((None, false));
     }
@@ -81,7 +81,7 @@ fn prune_step(
         }
     })?;
     let to = last.map(|(seq, hash)| PruneMark::marked(key, chain, seq, &hash));
-    let (from, key_id) = (end.pruned.seq, end.key_id.unwrap_or_default());
+    let (from, key_id) = (end.pruned.seq, end.key_id);
     Ok((to.map(|to| PruneStep { chain, from, to, key_id }), good))
 }
 
@@ -91,7 +91,7 @@ impl PruneStep {
     fn make(&self, tx: &Tx<'_>) -> Result<usize> {
         let Self { chain, from, to, key_id } = self;
         let text = "UPDATE log_chain SET pruned_seq = $3, pruned_hash = $4, pruned_mac = $5
-            WHERE chain = $1 AND pruned_seq = $2 AND COALESCE(key_id, '') = $6";
+            WHERE chain = $1 AND pruned_seq = $2 AND key_id = $6";
         if tx.execute(text, &args![*chain, *from, to.seq, &*to.hash, &*to.mac, &**key_id])? == 0 {
             return Ok(0);
         }

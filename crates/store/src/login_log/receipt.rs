@@ -91,7 +91,7 @@ mod tests {
     #[test]
     fn a_receipt_round_trips_only_with_its_key() {
         let (key, other) = (ChainKey::new(&[1; 32]), ChainKey::new(&[2; 32]));
-        let is_genuine = |text: &str, key| Receipt::parse(text).unwrap().is_genuine(key);
+        let is_genuine = |text: &str, key: &ChainKey| Receipt::parse(text).unwrap().is_genuine(key);
         let ends = vec![(0, 17, "abc".to_owned()), (7, 1, "x-_".to_owned())];
         for (marker, ends) in [(None, vec![]), (Some("m"), vec![]), (None, ends.clone()), (Some("m"), ends)] {
             let receipt = Receipt::new(&key, marker.map(str::to_owned), ends);

@@ -28,7 +28,7 @@ pub(super) fn check_chain(verification: &mut Verification<'_>, sql: &Sql<'_>, ch
     let (end, keys) = (chain_walk::end(sql, chain)?, LogKeys::read(sql, verification.keys)?);
     let start = start(verification, sql, keys.current, chain, end.as_ref())?;
     verification.ends.extend(end.iter().map(|end| (chain, end.seq, end.hash.clone())));
-    let is_named = end.as_ref().is_none_or(|end| keys.is_named(chain, end.key_id.as_deref()));
+    let is_named = end.as_ref().is_none_or(|end| keys.is_named(chain, &end.key_id));
     let (pruned, pinned) = (pruned(sql, keys.current)?, pinned(verification, &keys, chain));
     let mut check = ChainCheck { verification, chain, end, pruned, pinned, last: start.seq, well: true };
     check.expect_end();
