@@ -53,6 +53,7 @@ mod flood;
 mod framing;
 mod hardening;
 mod host_names;
+mod key_rotation;
 mod limits;
 mod log_lines;
 mod migrations;

@@ -4,6 +4,7 @@ mod access_scope;
 mod agents;
 mod clock;
 mod ip_rules;
+mod keys;
 mod links;
 mod people;
 mod queries;
@@ -19,6 +20,7 @@ use crate::{ActiveUser, Auth, Error, Refusal, TokenHolder};
 pub use access_scope::AccessScope;
 pub use agents::{DeviceReset, PasswordReset};
 pub use ip_rules::{AllowListPreview, RoleLockout};
+pub use keys::{KeyStatus, KeyUse, ResealedBatch};
 pub use queries::{LogQuery, PeopleQuery, PeopleResult, SessionQuery};
 pub use service_keys::NewServiceKey;
 

@@ -8,7 +8,7 @@ use deskpass_store::{Agent, AttemptKind, NoticeSubject, PartialSessionRecord};
 
 use crate::attempts::CountedAttempt;
 use crate::audit::Attempt;
-use crate::password_hasher::Priority;
+use crate::password_hasher::{HashSlot, Priority};
 use crate::platform_user::PlatformUser;
 use crate::sign_in::{SignInProof, SignInRequest};
 use crate::{Auth, Error, FunnelStep, PasswordPolicy, Refusal, SignedIn, TokenHolder};
@@ -170,6 +170,7 @@ impl Auth {
         self.observer.step(FunnelStep::PasswordChecked);
         match agent {
             Some(Agent { password: Some(hash), device, .. }) if right => {
+                let hash = self.move_password(&slot, password, hash, counted, login).await;
                 self.begin_partial_session(hash, device.is_some(), counted, login).await
             }
             Some(Agent { password: None, .. }) if self.may_learn_of_missing_password(login, counted) => {
@@ -177,6 +178,47 @@ impl Auth {
             }
             _ => Err(Refusal::PasswordWrong.into()),
         }
+    }
+
+    /// Hashes a password that was just verified with the current key, if it was hashed with an older one, and returns the stored
+    /// hash. If that fails, the password stays as it is, and moves at its next use.
+    async fn move_password(
+        &self,
+        slot: &HashSlot,
+        password: &Password,
+        hash: String,
+        counted: CountedAttempt,
+        login: &AgentLogin,
+    ) -> String {
+        if slot.is_current(&hash) {
+            return hash;
+        }
+        match self.rehash(slot, password, hash.clone(), counted, &login.employee).await {
+            Ok(moved) => moved.unwrap_or(hash),
+            Err(error) => {
+                tracing::warn!(%error, employee = %login.employee, "a password stays hashed with an older key for now");
+                hash
+            }
+        }
+    }
+
+    /// The new stored hash of the password; `None` if the password was changed meanwhile.
+    async fn rehash(
+        &self,
+        slot: &HashSlot,
+        password: &Password,
+        before: String,
+        counted: CountedAttempt,
+        employee: &EmployeeKey,
+    ) -> Result<Option<String>, Error> {
+        let after = slot.hash(password, &self.entropy).await?;
+        if self.store.rehash_password(employee.clone(), before, after.clone()).await? {
+            return Ok(Some(after));
+        }
+        // Another sign-in was faster.
+        let stored = self.enabled_agent(employee).await?.and_then(|agent| agent.password);
+        let is_same = slot.verify(password, stored.as_deref(), counted).await?;
+        Ok(stored.filter(|_| is_same))
     }
 
     /// Whether the client may learn that the agent has no password yet. Only the agent may, not a stranger.

@@ -79,7 +79,7 @@ impl Auth {
             actor: None,
             reason: None,
             detail: String::new(),
-            key: self.chain_key.clone(),
+            key: self.chain_keys.clone(),
         })
     }
 

@@ -23,6 +23,7 @@ mod otp;
 mod partial_or_full;
 mod password;
 mod password_hasher;
+mod password_keys;
 mod permission;
 mod platform_user;
 mod policy;
@@ -42,13 +43,13 @@ mod token_error;
 use std::sync::Arc;
 
 use deskpass_core::{Clock, CorpId, EmployeeId, EmployeeKey, Entropy, NoEntropy, Timestamp};
-use deskpass_store::{ChainKey, SharedState, Store};
+use deskpass_store::{ChainKeys, SharedState, Store};
 use deskpass_wecom::Wecom;
 use tokio::sync::Notify;
 
 pub use admin::{
-    AccessScope, Administrator, AllowListPreview, DeviceReset, LogQuery, NewServiceKey, PasswordReset, PeopleQuery,
-    PeopleResult, RoleLockout, SessionQuery,
+    AccessScope, Administrator, AllowListPreview, DeviceReset, KeyStatus, KeyUse, LogQuery, NewServiceKey,
+    PasswordReset, PeopleQuery, PeopleResult, ResealedBatch, RoleLockout, SessionQuery,
 };
 pub use agent::{AgentCredentials, AgentLogin, AgentLoginOutcome, IssuedPartialSession};
 pub use anonymous_refusals::AnonymousRefusals;
@@ -57,6 +58,7 @@ pub use credential_vault::CredentialVault;
 pub use dev::{DEV_USERS, DevUser};
 pub use error::{Error, InternalError};
 pub use error_code::ErrorCode;
+pub use key_check::KeyVerdict;
 pub use link_opener::LinkOpener;
 pub use logged_references::LoggedReferences;
 pub use oauth::{CallbackOutcome, ConfirmationRequest, OAuthCallback, PROOF_LIFETIME, RedirectTarget};
@@ -92,8 +94,8 @@ pub struct Auth {
     pub entropy: Entropy,
     /// The keys that protect agents' secrets.
     pub credential_vault: Arc<CredentialVault>,
-    /// The key that chains the rows of the login log.
-    pub chain_key: ChainKey,
+    /// The keys that chain the rows of the login log.
+    pub chain_keys: ChainKeys,
     /// Counters of refusals that name no employee.
     pub anonymous_refusals: Arc<AnonymousRefusals>,
     /// The last refusals that have a line in the service log.

@@ -1,15 +1,14 @@
 //! One-time passwords: a device is bound, provides codes, and is unbound.
 
+mod presented_code;
+
 use std::time::Duration;
 
 use deskpass_core::{ClientInfo, EmployeeKey, LoginMethod, OneTimeCode, RecoveryCode, Timestamp, TotpSecret, TotpStep};
-use deskpass_store::{
-    Agent, AttemptKind, AuditEvent, ChangeAuthor, ChangeError, Device, DeviceBinding, NoticeSubject, PendingDevice,
-    UsedTotpStep,
-};
+use deskpass_store::{Agent, AuditEvent, Device, DeviceBinding, NoticeSubject, PendingDevice};
 
+use self::presented_code::PresentedCode;
 use crate::audit::Attempt;
-use crate::password::SETUP_CODE_LIFETIME;
 use crate::{ActiveUser, Auth, Error, PartialOrFull, Refusal, SignedIn};
 
 const DEVICE_SETUP_LIFETIME: Duration = Duration::from_mins(10);
@@ -68,20 +67,6 @@ pub struct FreshCode {
     code: OneTimeCode,
 }
 
-enum PresentedCode {
-    Code(OneTimeCode),
-    /// Replaces a code of the device.
-    Recovery(RecoveryCode),
-}
-
-impl PresentedCode {
-    /// Parses a code. A text that cannot be a code does not count as an attempt.
-    fn read(text: &str) -> Result<Self, Refusal> {
-        let recovery = || RecoveryCode::parse(text).map(Self::Recovery);
-        OneTimeCode::parse(text).map(Self::Code).or_else(recovery).ok_or(Refusal::OtpWrong)
-    }
-}
-
 impl Auth {
     /// The status of the user's device.
     pub async fn device_status(&self, bearer: &PartialOrFull) -> Result<DeviceStatus, Error> {
@@ -131,10 +116,7 @@ impl Auth {
             None => (self.store.begin_device(by, owner, pending, now).await?, Refusal::DeviceBound),
             Some(code) => {
                 let code = RecoveryCode::parse(code).ok_or(Refusal::SetupCodeWrong)?;
-                let mark = self.credential_vault.code_digest(&code, &owner);
-                let now = self.clock.now_for_lifetime(SETUP_CODE_LIFETIME);
-                let begun = self.store.begin_device_by_code(by, owner, pending, mark, now).await?;
-                (begun, Refusal::SetupCodeWrong)
+                (self.begin_device_by_code(&by, &owner, &pending, &code).await?, Refusal::SetupCodeWrong)
             }
         };
         if begun {
@@ -237,7 +219,7 @@ impl Auth {
         let (agent, device) = self.bound_device(bearer).await?;
         self.require_role(bearer, device.proven, visitor).await?;
         let (by, proven) = (bearer.as_author(self.clock.now()), self.is_recently_vouched_for(bearer));
-        self.consume_code(by, &agent, &device, PresentedCode::read(code)?, proven).await?;
+        self.consume_code(&by, &agent, &device, PresentedCode::read(code)?, proven).await?;
         self.complete_if_partial(bearer, device.proven, visitor).await
     }
 
@@ -254,7 +236,7 @@ impl Auth {
     ) -> Result<(), Error> {
         let (employee, device) = self.bound_device(bearer).await?;
         let by = bearer.as_author(self.clock.now());
-        self.consume_code(by, &employee, &device, PresentedCode::read(code)?, false).await?;
+        self.consume_code(&by, &employee, &device, PresentedCode::read(code)?, false).await?;
         let at = self.clock.now();
         let notice = self.new_notice(&employee, NoticeSubject::DeviceUnbound, at, visitor)?;
         let entry = self.plain_entry(AuditEvent::DeviceUnbound, &employee, at, visitor)?;
@@ -297,7 +279,7 @@ impl Auth {
     ) -> Result<(), Error> {
         let FreshCode { agent, device, code } = fresh;
         let by = caller.as_author(self.clock.now());
-        let taken = self.consume_code(by, &agent, &device, PresentedCode::Code(code), false).await;
+        let taken = self.consume_code(&by, &agent, &device, PresentedCode::Code(code), false).await;
         self.audit_outcome(Attempt::in_session(caller.0.session(), AuditEvent::OtpRefused, visitor), taken).await
     }
 
@@ -307,57 +289,6 @@ impl Auth {
         let record = self.device_record(bearer.employee(), bearer.held_roles()).await?;
         let device = record.and_then(|record| record.device).ok_or(Refusal::NoDevice)?;
         Ok((bearer.employee().clone(), device))
-    }
-
-    /// Uses up a code on all nodes. If the platform vouched for the user minutes ago (`vouched`), the device counts as proven
-    /// from then on, regardless of how it was bound.
-    async fn consume_code(
-        &self,
-        by: ChangeAuthor,
-        agent: &EmployeeKey,
-        device: &Device,
-        presented: PresentedCode,
-        vouched: bool,
-    ) -> Result<(), Error> {
-        // Checked before an attempt is counted: a code from an ended session is no attempt.
-        self.store.check_author(by.clone()).await?;
-        let taken = match presented {
-            PresentedCode::Code(code) => self.consume_totp(by, agent, device, code, vouched).await?,
-            PresentedCode::Recovery(code) => {
-                let _counted = self.count_attempt(agent, AttemptKind::Otp).await?;
-                let mark = self.credential_vault.code_digest(&code, agent);
-                self.store.use_recovery_code(by, agent.clone(), mark, self.clock.now()).await?
-            }
-        };
-        if taken { Ok(()) } else { Err(Refusal::OtpWrong.into()) }
-    }
-
-    async fn consume_totp(
-        &self,
-        by: ChangeAuthor,
-        agent: &EmployeeKey,
-        device: &Device,
-        code: OneTimeCode,
-        vouched: bool,
-    ) -> Result<bool, Error> {
-        let (seed, wall) = (self.credential_vault.unseal_seed(&device.sealed, agent)?, self.clock.wall());
-        let step = seed.step_of(code, wall, device.step);
-        if step.is_none() && seed.step_of(code, wall, TotpStep::NEVER).is_some() {
-            // The code is right but used, as after a double click. An attacker learns nothing from it, so it is not counted.
-            return Ok(false);
-        }
-        let _counted = self.count_attempt(agent, AttemptKind::Otp).await?;
-        let Some(step) = step else { return Ok(false) };
-        let (employee, sealed, at) = (agent.clone(), device.sealed.clone(), self.clock.now());
-        let used = UsedTotpStep { employee, sealed, step, at, vouched };
-        match self.store.use_totp_step(by, used).await {
-            Err(ChangeError::Revoked(revoked)) => {
-                // The code was right, so it is no failed attempt, but it has no effect.
-                self.store.clear_attempts(agent.clone(), AttemptKind::Otp).await?;
-                Err(Refusal::from(revoked).into())
-            }
-            used => Ok(used?),
-        }
     }
 
     async fn complete_if_partial(

@@ -76,17 +76,25 @@ impl Auth {
         code: Option<&RecoveryCode>,
         change: &PasswordChange,
     ) -> Result<usize, Error> {
-        let mark = self.credential_vault.code_digest(code.ok_or(Refusal::SetupCodeWrong)?, employee);
-        let now = self.clock.now_for_lifetime(SETUP_CODE_LIFETIME);
-        if !self.store.is_setup_code_valid(employee.clone(), mark, now).await? {
-            return Err(Refusal::SetupCodeWrong.into());
-        }
+        let code = code.ok_or(Refusal::SetupCodeWrong)?;
+        let mark = self.valid_setup_code(employee, code).await?.ok_or(Refusal::SetupCodeWrong)?;
         let slot = self.credential_vault.reserve(Priority::Known, employee)?;
         let person = self.store.person(employee).await?.ok_or(Refusal::SetupCodeWrong)?;
         require_strong_password(&change.new, &person)?;
         let ended =
             self.set_password(employee.clone(), &slot, PasswordPrecondition::SetupCode(mark), None, change).await?;
         Ok(ended.ok_or(Refusal::SetupCodeWrong)?)
+    }
+
+    /// The stored digest of a setup code for a password, if the code is valid.
+    async fn valid_setup_code(&self, employee: &EmployeeKey, code: &RecoveryCode) -> Result<Option<Digest>, Error> {
+        let now = self.clock.now_for_lifetime(SETUP_CODE_LIFETIME);
+        for mark in self.credential_vault.code_digests(code, employee) {
+            if self.store.is_setup_code_valid(employee.clone(), mark, now).await? {
+                return Ok(Some(mark));
+            }
+        }
+        Ok(None)
     }
 
     async fn verify_old_password(

@@ -14,11 +14,14 @@ use subtle::ConstantTimeEq as _;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
 use crate::attempts::CountedAttempt;
+use crate::password_keys::PasswordKeys;
 use crate::{Error, InternalError};
 
 /// The prefix of every hash: argon2id, 19 MiB, two passes, one lane. If these are raised, stored hashes with the lower ones must
 /// stay readable.
-const PREFIX: &str = "$argon2id$v=19$m=19456,t=2,p=1$";
+const PREFIX: &str = "$argon2id$v=19$m=19456,t=2,p=1";
+/// The name of the key follows, if the hash names one.
+const KEY_NAME: &str = ",keyid=";
 const MEMORY_KIB: u32 = 19_456;
 const PASSES: u32 = 2;
 const LANES: u32 = 1;
@@ -51,7 +54,7 @@ struct HashQueue {
     changed: Condvar,
     anonymous: Arc<Semaphore>,
     known: Arc<Semaphore>,
-    key: Digest,
+    keys: PasswordKeys,
     /// The number of requests that found the queue full.
     rejected: AtomicU64,
 }
@@ -86,7 +89,6 @@ impl PendingJobs {
 }
 
 struct HashJob {
-    /// Derived from the hasher's key and the owner: a hash that is moved to another agent's record matches nothing.
     key: Digest,
     password: Password,
     salt: Salt,
@@ -100,23 +102,32 @@ struct HashJob {
 pub(crate) struct HashSlot {
     queue: Arc<HashQueue>,
     priority: Priority,
-    key: Digest,
+    owner: EmployeeKey,
     permit: Arc<OwnedSemaphorePermit>,
+}
+
+/// A stored hash.
+#[derive(Clone, Copy)]
+struct ParsedHash<'a> {
+    /// The name of its key.
+    key: Option<&'a str>,
+    salt: Salt,
+    hash: Hash,
 }
 
 impl PasswordHasher {
     /// Starts the hasher, with half as many threads as there are processors.
-    pub(crate) fn start(key: &[u8; 32]) -> io::Result<Self> {
-        Self::with_threads(key, thread::available_parallelism().map_or(1, |all| (all.get() / 2).max(1)))
+    pub(crate) fn start(keys: PasswordKeys) -> io::Result<Self> {
+        Self::with_threads(keys, thread::available_parallelism().map_or(1, |all| (all.get() / 2).max(1)))
     }
 
-    fn with_threads(key: &[u8; 32], threads: usize) -> io::Result<Self> {
+    fn with_threads(keys: PasswordKeys, threads: usize) -> io::Result<Self> {
         let queue = Arc::new(HashQueue {
             jobs: Mutex::default(),
             changed: Condvar::new(),
             anonymous: Arc::new(Semaphore::new(MAX_WAITING_ANONYMOUS + threads)),
             known: Arc::new(Semaphore::new(MAX_WAITING_KNOWN)),
-            key: Digest::of(&[b"deskpass passwords", key]),
+            keys,
             rejected: AtomicU64::default(),
         });
         let hasher = Self(queue);
@@ -137,9 +148,13 @@ impl PasswordHasher {
         if permit.is_none() {
             self.0.rejected.fetch_add(1, Ordering::Relaxed);
         }
-        let permit = permit?;
-        let key = Digest::of(&[self.0.key.bytes(), owner.corp().as_bytes(), owner.id().as_bytes()]);
-        Some(HashSlot { queue: Arc::clone(&self.0), priority, key, permit: Arc::new(permit) })
+        let permit = Arc::new(permit?);
+        Some(HashSlot { queue: Arc::clone(&self.0), priority, owner: owner.clone(), permit })
+    }
+
+    /// The name of the key that a stored hash was made with; `None` for a text that is no hash.
+    pub(crate) fn key_of<'a>(&'a self, stored: &'a str) -> Option<&'a str> {
+        Some(self.0.keys.id_of(parse_hash(stored)?.key))
     }
 
     pub(crate) fn state(&self) -> HashQueueState {
@@ -159,9 +174,15 @@ impl Drop for PasswordHasher {
 impl HashSlot {
     /// The hash of a password, as it is stored.
     pub(crate) async fn hash(&self, password: &Password, entropy: &Entropy) -> Result<String, Error> {
-        let salt = entropy.bytes()?;
-        let hash = self.run(password, salt).await?;
-        Ok(format!("{PREFIX}{}${}", STANDARD_NO_PAD.encode(salt), STANDARD_NO_PAD.encode(hash)))
+        let (salt, keys) = (entropy.bytes()?, &self.queue.keys);
+        let hash = self.run(keys.new_hash(&self.owner), password, salt).await?;
+        let name = keys.new_name().map(|name| format!("{KEY_NAME}{name}")).unwrap_or_default();
+        Ok(format!("{PREFIX}{name}${}${}", STANDARD_NO_PAD.encode(salt), STANDARD_NO_PAD.encode(hash)))
+    }
+
+    /// Whether a stored hash was made with the key of new hashes.
+    pub(crate) fn is_current(&self, stored: &str) -> bool {
+        parse_hash(stored).is_some_and(|parsed| self.queue.keys.is_first(parsed.key))
     }
 
     /// Whether the password matches the stored hash. Without a stored hash the check takes as long and fails.
@@ -172,17 +193,24 @@ impl HashSlot {
         _: CountedAttempt,
     ) -> Result<bool, Error> {
         let parsed = stored.and_then(parse_hash);
-        if stored.is_some() && parsed.is_none() {
-            tracing::error!("unreadable password hash; the agent must set a new password");
+        let key = parsed.and_then(|parsed| self.queue.keys.named(parsed.key, &self.owner));
+        match (stored, parsed, key) {
+            (Some(_), None, _) => tracing::error!("unreadable password hash; the agent must set a new password"),
+            (Some(_), Some(ParsedHash { key, .. }), None) => tracing::error!(
+                key,
+                "a password was hashed with a key that is not in encryption_key: add that key to the settings, or the \
+                 agent must set a new password"
+            ),
+            _ => {}
         }
-        let (salt, wanted) = parsed.unwrap_or_default();
-        let hash = self.run(guess, salt).await?;
-        Ok(bool::from(hash.ct_eq(&wanted)) && parsed.is_some())
+        let (salt, wanted) = parsed.map(|parsed| (parsed.salt, parsed.hash)).unwrap_or_default();
+        let hash = self.run(key.unwrap_or_else(|| self.queue.keys.new_hash(&self.owner)), guess, salt).await?;
+        Ok(bool::from(hash.ct_eq(&wanted)) && key.is_some())
     }
 
-    async fn run(&self, password: &Password, salt: Salt) -> Result<Hash, Error> {
+    async fn run(&self, key: Digest, password: &Password, salt: Salt) -> Result<Hash, Error> {
         let (done, hash) = oneshot::channel();
-        let job = HashJob { key: self.key, password: password.clone(), salt, done, permit: Arc::clone(&self.permit) };
+        let job = HashJob { key, password: password.clone(), salt, done, permit: Arc::clone(&self.permit) };
         self.queue.lock().push(self.priority, job);
         self.queue.changed.notify_one();
         let hash = hash.await.ok().flatten();
@@ -190,11 +218,13 @@ impl HashSlot {
     }
 }
 
-/// Parses the output of [`HashSlot::hash`]: a PHC string with fixed parameters, so that only its two texts have to be read.
-fn parse_hash(stored: &str) -> Option<(Salt, Hash)> {
-    let (salt, hash) = stored.strip_prefix(PREFIX)?.split_once('$')?;
+/// Parses the output of [`HashSlot::hash`]: a PHC string with fixed parameters, so that only the rest has to be read.
+fn parse_hash(stored: &str) -> Option<ParsedHash<'_>> {
+    let (name, rest) = stored.strip_prefix(PREFIX)?.split_once('$')?;
+    let key = if name.is_empty() { None } else { Some(name.strip_prefix(KEY_NAME)?) };
+    let (salt, hash) = rest.split_once('$')?;
     let decode = |text| STANDARD_NO_PAD.decode(text).ok();
-    Some((decode(salt)?.try_into().ok()?, decode(hash)?.try_into().ok()?))
+    Some(ParsedHash { key, salt: decode(salt)?.try_into().ok()?, hash: decode(hash)?.try_into().ok()? })
 }
 
 impl HashQueue {
@@ -259,6 +289,7 @@ opaque_debug!(PasswordHasher, HashQueue);
 mod tests {
     use std::time::Duration;
 
+    use deskpass_core::EncryptionKeys;
     use deskpass_store::AttemptKind;
     use tokio::time::timeout;
 
@@ -268,6 +299,16 @@ mod tests {
 
     fn password(text: &str) -> Password {
         Password::parse(text.to_owned()).unwrap()
+    }
+
+    fn keys(first: u8, others: &[u8], unnamed: u8) -> PasswordKeys {
+        let others = others.iter().map(|other| [*other; 32]);
+        PasswordKeys::new(&EncryptionKeys::new([first; 32], others), &[unnamed; 32])
+    }
+
+    async fn hash(hasher: &PasswordHasher, text: &str) -> String {
+        let slot = hasher.reserve(Priority::Known, &owner()).unwrap();
+        slot.hash(&password(text), &Entropy::system()).await.unwrap()
     }
 
     fn owner() -> EmployeeKey {
@@ -285,12 +326,9 @@ mod tests {
 
     #[tokio::test]
     async fn only_the_password_matches_its_hash_and_only_under_its_key() {
-        let (one, other) = (PasswordHasher::start(&[7; 32]).unwrap(), PasswordHasher::start(&[8; 32]).unwrap());
-        let hash = || async {
-            let slot = one.reserve(Priority::Known, &owner()).unwrap();
-            slot.hash(&password("correct horse"), &Entropy::system()).await.unwrap()
-        };
-        let stored = hash().await;
+        let (one, other) =
+            (PasswordHasher::start(keys(7, &[], 7)).unwrap(), PasswordHasher::start(keys(8, &[], 8)).unwrap());
+        let stored = hash(&one, "correct horse").await;
         assert!(stored.starts_with("$argon2id$v=19$m=19456,t=2,p=1$"), "{stored}");
         assert!(verify(&one, "correct horse", Some(&stored)).await);
         assert!(!verify(&one, "correct horsf", Some(&stored)).await);
@@ -300,12 +338,29 @@ mod tests {
         assert!(!moved, "in another agent's record");
         assert!(!verify(&one, "correct horse", None).await);
         assert!(!verify(&one, "correct horse", Some(&stored.replace("t=2", "t=1"))).await, "not written by us");
-        assert_ne!(stored, hash().await, "each has a salt of its own");
+        assert_ne!(stored, hash(&one, "correct horse").await, "each has a salt of its own");
+    }
+
+    #[tokio::test]
+    async fn a_hash_is_checked_with_its_own_key_and_says_which() {
+        let start = |keys| PasswordHasher::with_threads(keys, 1).unwrap();
+        let (old, new) = (start(keys(7, &[], 7)), start(keys(8, &[7], 7)));
+        let (unnamed, named) = (hash(&old, "correct horse").await, hash(&new, "correct horse").await);
+        assert!(!unnamed.contains("keyid") && named.starts_with("$argon2id$v=19$m=19456,t=2,p=1,keyid="), "{named}");
+        assert_ne!(new.key_of(&unnamed), new.key_of(&named));
+        let slot = new.reserve(Priority::Known, &owner()).unwrap();
+        assert!(slot.is_current(&named) && !slot.is_current(&unnamed));
+        for stored in [&unnamed, &named] {
+            assert!(verify(&new, "correct horse", Some(stored)).await);
+            assert!(!verify(&new, "correct horsf", Some(stored)).await);
+        }
+        assert!(!verify(&old, "correct horse", Some(&named)).await, "it does not have that key");
+        assert!(!verify(&new, "correct horse", Some(&named.replace("keyid", "keyie"))).await, "not written by us");
     }
 
     #[tokio::test]
     async fn the_queue_is_bounded_and_slots_are_released() {
-        let hasher = PasswordHasher::with_threads(&[7; 32], 1).unwrap();
+        let hasher = PasswordHasher::with_threads(keys(7, &[], 7), 1).unwrap();
         let all = hasher.0.anonymous.available_permits();
         let slots: Vec<_> = std::iter::from_fn(|| hasher.reserve(Priority::Anonymous, &owner())).collect();
         assert_eq!((all, slots.len()), (MAX_WAITING_ANONYMOUS + 1, MAX_WAITING_ANONYMOUS + 1));
@@ -322,7 +377,7 @@ mod tests {
 
     #[tokio::test]
     async fn known_users_are_served_first() {
-        let hasher = PasswordHasher::with_threads(&[7; 32], 1).unwrap();
+        let hasher = PasswordHasher::with_threads(keys(7, &[], 7), 1).unwrap();
         let order = std::sync::Mutex::new(Vec::new());
         let one = |priority, name: &'static str| {
             let slot = hasher.reserve(priority, &owner()).unwrap();

@@ -32,7 +32,7 @@ impl Auth {
             let now = self.clock.now().min(self.clock.wall());
             let swept = self.store.sweep(now, now - self.policy.session_lifetime, SWEEP_BATCH_SIZE).await?;
             let oldest = now - self.policy.log_retention;
-            let step = swept + self.store.prune_log(oldest, self.chain_key.clone(), SWEEP_BATCH_SIZE).await?;
+            let step = swept + self.store.prune_log(oldest, self.chain_keys.clone(), SWEEP_BATCH_SIZE).await?;
             gone += step;
             if step == 0 {
                 return Ok(gone);

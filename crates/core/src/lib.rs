@@ -7,6 +7,7 @@ mod allow;
 mod clock;
 mod department;
 mod employee;
+mod encryption_keys;
 mod entropy;
 mod failed_attempts;
 mod host;
@@ -37,6 +38,7 @@ pub use clock::{
 };
 pub use department::{entered_department_id, is_entered_department, is_platform_department};
 pub use employee::{CorpId, EmployeeId, EmployeeKey, IdentifiedPerson, InvalidId, Person};
+pub use encryption_keys::{EncryptionKeys, KeyBytes, key_id};
 pub use entropy::{Entropy, NoEntropy};
 pub use failed_attempts::{FailedAttempts, Lockout};
 pub use host::{Host, HostNames};

@@ -19,11 +19,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use deskpass_auth::{
-    AgentPolicy, AnonymousRefusals, Auth, BindPolicy, CredentialVault, Error, LiveSockets,
-    PasswordPolicy, Policy,
+    AgentPolicy, AnonymousRefusals, Auth, BindPolicy, CredentialVault, Error, KeyVerdict, LiveSockets, PasswordPolicy,
+    Policy,
 };
 use deskpass_core::{Clock, CorpId, Digest, Entropy, InvalidId, MachineClock, Networks, Reference, Role};
-use deskpass_store::{ChainKey, OpenError, Store, StoreError};
+use deskpass_store::{ChainKeys, OpenError, Store, StoreError};
 use deskpass_wecom::{SettingsError, Wecom};
 use deskpass_wecom_sim::Simulator;
 use tokio::sync::{Notify, watch};
@@ -143,10 +143,17 @@ pub enum StartError {
     Clock(u64),
     /// The encryption key is not the key that the data was written with.
     #[error(
-        "encryption_key is not the key that the data in {0} was written with: restore that key in the settings. If it \
-         is permanently lost, run `deskpass audit restart --key-is-lost` to continue with the new key"
+        "encryption_key is not the key that the data in {0} was written with: restore that key in the settings; to \
+         change it, list the new key and that key, and run `deskpass key rotate`. If it is permanently lost, run \
+         `deskpass audit restart --key-is-lost` to continue with the new key"
     )]
     Key(String),
+    /// The encryption key was replaced by another one.
+    #[error(
+        "encryption_key is not the key that the data in {0} was written with, but an older one that `deskpass key \
+         rotate` replaced: put the new key into the settings"
+    )]
+    ReplacedKey(String),
     /// The system does not start more threads.
     #[error("cannot start the threads that hash passwords: {0}; raise the limit of threads for this user")]
     Threads(std::io::Error),
@@ -214,9 +221,8 @@ impl App {
         let reply_backend = ReplyBackend::open(&settings.messages).map_err(StartError::Replies)?.map(Arc::new);
         let tls = ServerTls::open(&settings.server)?.map(Arc::new);
         let (brand, switches) = look(&settings)?;
-        let credential_vault = CredentialVault::new(&settings.sealing_key(), entropy).map_err(StartError::Threads)?;
-        let credential_vault = Arc::new(credential_vault);
-        let chain_key = ChainKey::new(&settings.sealing_key());
+        let chain_keys = ChainKeys::new(&settings.sealing_keys());
+        let credential_vault = Arc::new(open_vault(&settings, &store, &chain_keys, entropy).await?);
         let (anonymous_refusals, notices_due) = (Arc::<AnonymousRefusals>::default(), Arc::<Notify>::default());
         let sockets = Arc::<LiveSockets>::default();
         let (metrics, observer) = metrics::start(&store, &platform);
@@ -229,7 +235,7 @@ impl App {
             clock,
             entropy,
             credential_vault,
-            chain_key,
+            chain_keys,
             anonymous_refusals,
             logged_references: Arc::default(),
             notices_due,
@@ -268,10 +274,14 @@ impl App {
     /// Requires the encryption key that the data was written with: records of another key cannot be verified, so in production
     /// the server does not start. In development mode it logs the problem and continues.
     pub(crate) async fn require_encryption_key(&self) -> Result<(), StartError> {
-        if self.settings.development.enabled || self.auth.verify_encryption_key().await? {
+        if self.settings.development.enabled {
             return Ok(());
         }
-        Err(StartError::Key(self.settings.data_location()))
+        match self.auth.verify_encryption_key().await? {
+            KeyVerdict::Known => Ok(()),
+            KeyVerdict::Replaced => Err(StartError::ReplacedKey(self.settings.data_location())),
+            KeyVerdict::Unknown => Err(StartError::Key(self.settings.data_location())),
+        }
     }
 
     /// The reference of a sign-in that returns from the platform with this code. Browsers load the page twice now and then, on
@@ -301,6 +311,17 @@ impl Deref for App {
     fn deref(&self) -> &AppInner {
         &self.0
     }
+}
+
+/// Opens the vault with the keys of the settings, and with those that the data was made with before.
+async fn open_vault(
+    settings: &Settings,
+    store: &Store,
+    chain_keys: &ChainKeys,
+    entropy: Entropy,
+) -> Result<CredentialVault, StartError> {
+    let known = store.known_keys(chain_keys.clone()).await.map_err(Error::from)?;
+    CredentialVault::new(&settings.sealing_keys(), &known, entropy).map_err(StartError::Threads)
 }
 
 fn policy(settings: &Settings) -> Result<Policy, InvalidId> {

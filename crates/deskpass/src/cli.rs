@@ -12,6 +12,7 @@ mod doctor;
 mod employee;
 mod explain;
 mod ip_rule;
+mod key;
 mod language;
 mod link;
 mod man;
@@ -121,6 +122,9 @@ enum Command {
     /// Create, list and revoke the keys of other services.
     #[command(subcommand, after_help = "Example:\n  deskpass service-key create billing --scope introspect")]
     ServiceKey(service_key::ServiceKeyCommand),
+    /// Replace the encryption key, and show which key protects what.
+    #[command(subcommand, after_help = "Example:\n  deskpass key rotate --config /etc/deskpass/deskpass.toml")]
+    Key(key::KeyCommand),
     /// End the sessions of all employees.
     #[command(
         subcommand,
@@ -229,6 +233,7 @@ impl Cli {
             Command::IpRule(command) => command.run(),
             Command::ServiceKey(command) => command.run(),
             Command::Session(command) => command.run(),
+            Command::Key(command) => command.run(),
             Command::Explain(command) => command.run(),
             Command::Clock(command) => command.run(),
             Command::Config(command) => command.run(),

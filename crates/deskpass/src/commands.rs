@@ -8,6 +8,7 @@ mod agents;
 mod describe;
 mod explain;
 mod ip_rules;
+mod keys;
 mod service_keys;
 mod sessions;
 mod table;
@@ -34,6 +35,7 @@ use text::{describe_error, no_such_role, role_list};
 pub(crate) use agents::{AgentAction, AgentAdminCommand};
 pub(crate) use explain::{AccessQuery, ExplainRequest, describe_token_kind};
 pub(crate) use ip_rules::IpRuleAdminCommand;
+pub(crate) use keys::{KeyAdminCommand, KeyReport, ResealStep};
 pub(crate) use service_keys::ServiceKeyAdminCommand;
 pub(crate) use sessions::EndAllSessions;
 
@@ -68,6 +70,7 @@ pub(crate) enum AdminCommand {
     },
     ServiceKey(ServiceKeyAdminCommand),
     IpRule(IpRuleAdminCommand),
+    Key(KeyAdminCommand),
     Explain(ExplainRequest),
     /// Lists the proxies whose requests were refused, one per line; the result is empty if there are none.
     UntrustedProxies,
@@ -127,6 +130,7 @@ impl AdminCommand {
             Self::Agent(command) => command.run(app).await,
             Self::ServiceKey(command) => command.run(app).await,
             Self::IpRule(command) => command.run(app).await,
+            Self::Key(command) => command.run(app).await,
             Self::Explain(question) => question.answer(app, language).await,
             Self::UntrustedProxies => Ok(untrusted_proxies(app, language)),
             Self::ApproveLink { identity, target } => {

@@ -47,7 +47,7 @@ pub use settings::{
 };
 pub use sources::{Override, Sources};
 pub use value::{
-    AccentColour, AgentId, Colour, EncryptionKey, EndpointUrl, HostName, Identifier, Label, PostgresUrl, RedisUrl,
+    AccentColour, AgentId, Colour, EndpointUrl, HostName, Identifier, KeyList, Label, PostgresUrl, RedisUrl,
     SecretText, SecretUrl, SigningSecret, Size, WebOrigin, WebUrl, ZoneName,
 };
 

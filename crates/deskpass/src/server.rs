@@ -27,6 +27,7 @@ use std::time::Duration;
 
 use axum::body::Body;
 use axum::response::Response;
+use deskpass_auth::KeyVerdict;
 use futures_util::StreamExt as _;
 use hyper::body::{Body as _, Incoming};
 use hyper::header::{CONNECTION, HeaderValue};
@@ -278,12 +279,26 @@ impl Drop for ResponseEnd {
 /// Checks the encryption key at the start: otherwise a changed key would fail only once agents need their passwords.
 async fn check_encryption_key(app: &App) {
     match app.auth.verify_encryption_key().await {
-        Ok(true) => {}
-        Ok(false) => tracing::error!(
+        Ok(KeyVerdict::Known) => {}
+        Ok(KeyVerdict::Unknown) => tracing::error!(
             "encryption_key is not the key that the audit log and agents' passwords and devices were written with: \
              restore that key in the settings"
         ),
+        Ok(KeyVerdict::Replaced) => tracing::error!(
+            "encryption_key is not the key of the data, but an older one that `deskpass key rotate` replaced: put the \
+             new key into the settings"
+        ),
         Err(error) => tracing::warn!(%error, "could not verify encryption_key"),
+    }
+    match app.auth.store.key_state(app.auth.chain_keys.clone()).await {
+        Ok(state) if state.lists_old_key_first() => tracing::warn!(
+            "encryption_key lists first a key that was replaced: put the current one first, and remove the old one"
+        ),
+        Ok(state) if state.needs_rotation() => tracing::warn!(
+            "encryption_key lists a new key first, and the data still uses an older one: run `deskpass key rotate`"
+        ),
+        Ok(_) => {}
+        Err(error) => tracing::warn!(%error, "could not read which encryption_key the data uses"),
     }
 }
 

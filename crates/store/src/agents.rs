@@ -1,6 +1,7 @@
 //! Support agents, and their credentials for when the platform is unavailable.
 
 mod browser;
+mod credentials;
 mod device;
 mod device_owner;
 mod failed_attempts;
@@ -9,6 +10,7 @@ pub(crate) mod partial_session;
 mod password;
 mod record;
 
+pub use credentials::StoredCredentials;
 pub use device::{Device, DeviceBinding, PendingDevice, UsedTotpStep};
 pub use failed_attempts::AttemptKind;
 pub(crate) use failed_attempts::sweep as sweep_failed_attempts;

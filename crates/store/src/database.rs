@@ -40,7 +40,7 @@ pub(crate) use tx::Tx;
 pub(crate) use value::SqlValue;
 
 use crate::cache::Cache;
-use crate::{ChainKey, Result};
+use crate::{ChainKeys, Result};
 
 /// The location of the data.
 #[derive(Clone, Debug)]
@@ -89,7 +89,7 @@ impl Database {
         mode: Mode,
         cache: Arc<Cache>,
         now: Timestamp,
-        key: Option<ChainKey>,
+        key: Option<ChainKeys>,
     ) -> Result<Self, OpenError> {
         let backend = match location {
             Location::Embedded(directory) => {

@@ -44,7 +44,8 @@ use crate::statistics::StatisticsBuffer;
 pub use access_rules::{AccessRules, ServiceKey};
 pub use agents::{
     Agent, AgentSelection, AttemptKind, Device, DeviceBinding, ListedAgent, NewPassword, Notice, NoticeSubject,
-    PartialSessionLookup, PartialSessionRecord, PasswordPrecondition, PendingDevice, SignInReference, UsedTotpStep,
+    PartialSessionLookup, PartialSessionRecord, PasswordPrecondition, PendingDevice, SignInReference,
+    StoredCredentials, UsedTotpStep,
 };
 pub use backup_file::{BackupFileError, BackupHeader, BackupPassword, KeyDerivation};
 pub use cache::{CachedPerson, Invalidation, SessionWithPerson};
@@ -66,9 +67,9 @@ pub(crate) use error::Result;
 pub use error::{Remedy, StoreError, StoreErrorKind};
 pub use links::IdentityLink;
 pub use login_log::{
-    AuditEvent, ChainKey, InvalidReceipt, KEY_CHECK_PURPOSE, KEY_CHECK_TEXT, KeyCheckState, LogEntry, LogFault,
+    AuditEvent, ChainKeys, InvalidReceipt, KeyCheckState, KeyState, KeySwitch, KnownKeys, LogEntry, LogFault,
     LogFaultKind, LogFilter, LogPage, LogRow, LogVerdict, Receipt, VerifyError, is_key_of_log, key_check_state,
-    read_log, verify_log,
+    read_key_state, read_log, verify_log,
 };
 pub use seal::{Seal, SealError};
 pub use sessions::{
@@ -103,7 +104,7 @@ impl Store {
         mode: Mode,
         cache_entries: usize,
         now: Timestamp,
-        key: Option<ChainKey>,
+        key: Option<ChainKeys>,
     ) -> Result<Self, OpenError> {
         let freshness = match location {
             Location::Embedded(_) => Freshness::permanent(),

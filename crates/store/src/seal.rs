@@ -2,13 +2,14 @@
 
 use chacha20poly1305::aead::{Aead as _, KeyInit as _, Payload};
 use chacha20poly1305::{Key, XChaCha20Poly1305, XNonce};
-use deskpass_core::{Digest, Entropy, NoEntropy};
+use deskpass_core::{Digest, EncryptionKeys, Entropy, KeyBytes, NoEntropy};
 
 const NONCE: usize = 24;
 
-/// Seals and opens records.
+/// Seals records with the first key, and opens those of all keys.
 pub struct Seal {
-    cipher: XChaCha20Poly1305,
+    first: XChaCha20Poly1305,
+    others: Vec<XChaCha20Poly1305>,
     entropy: Entropy,
 }
 
@@ -24,26 +25,39 @@ pub enum SealError {
 }
 
 impl Seal {
-    /// Derives a seal for a purpose from one key.
+    /// Derives a seal for a purpose.
     #[must_use]
-    pub fn new(key: &[u8; 32], purpose: &str, entropy: Entropy) -> Self {
-        let key = Digest::of(&[purpose.as_bytes(), key]);
-        Self { cipher: XChaCha20Poly1305::new(&Key::from(*key.bytes())), entropy }
+    pub fn new(keys: &EncryptionKeys, purpose: &str, entropy: Entropy) -> Self {
+        let cipher = |key: &KeyBytes| {
+            let key = Digest::of(&[purpose.as_bytes(), key]);
+            XChaCha20Poly1305::new(&Key::from(*key.bytes()))
+        };
+        Self { first: cipher(keys.first()), others: keys.others().iter().map(cipher).collect(), entropy }
     }
 
     /// Seals a record under its name: it opens under no other name.
     pub fn close(&self, name: &str, bytes: &[u8]) -> Result<Vec<u8>, SealError> {
         let nonce: [u8; NONCE] = self.entropy.bytes()?;
         let payload = Payload { msg: bytes, aad: name.as_bytes() };
-        let closed = self.cipher.encrypt(&XNonce::from(nonce), payload).map_err(|_| SealError::TooLong)?;
+        let closed = self.first.encrypt(&XNonce::from(nonce), payload).map_err(|_| SealError::TooLong)?;
         Ok([nonce.as_slice(), &closed].concat())
     }
 
     /// Opens a record that was sealed under this name; `None` for anything else.
     #[must_use]
     pub fn open(&self, name: &str, bytes: &[u8]) -> Option<Vec<u8>> {
+        self.open_by(name, bytes).map(|(_, text)| text)
+    }
+
+    /// Opens a record like [`Self::open`], and returns the place of its key among the keys.
+    #[must_use]
+    pub fn open_by(&self, name: &str, bytes: &[u8]) -> Option<(usize, Vec<u8>)> {
         let (nonce, closed) = bytes.split_first_chunk::<NONCE>()?;
-        self.cipher.decrypt(&XNonce::from(*nonce), Payload { msg: closed, aad: name.as_bytes() }).ok()
+        let open = |cipher: &XChaCha20Poly1305| {
+            cipher.decrypt(&XNonce::from(*nonce), Payload { msg: closed, aad: name.as_bytes() }).ok()
+        };
+        let ciphers = std::iter::once(&self.first).chain(&self.others);
+        ciphers.enumerate().find_map(|(place, cipher)| Some((place, open(cipher)?)))
     }
 }
 
@@ -55,7 +69,7 @@ mod tests {
     use super::*;
 
     fn seal(key: u8, purpose: &str) -> Seal {
-        Seal::new(&[key; 32], purpose, Entropy::system())
+        Seal::new(&EncryptionKeys::one([key; 32]), purpose, Entropy::system())
     }
 
     #[test]
@@ -76,8 +90,19 @@ mod tests {
     }
 
     #[test]
+    fn the_first_key_seals_and_all_keys_open() {
+        let [old, new] = [7, 8].map(|key| seal(key, "tests"));
+        let both = Seal::new(&EncryptionKeys::new([8; 32], [[7; 32]]), "tests", Entropy::system());
+        let closed = old.close("a", b"text").unwrap();
+        assert_eq!(both.open_by("a", &closed), Some((1, b"text".to_vec())));
+        let closed = both.close("a", b"text").unwrap();
+        assert_eq!(both.open_by("a", &closed), Some((0, b"text".to_vec())));
+        assert!(new.open("a", &closed).is_some() && old.open("a", &closed).is_none());
+    }
+
+    #[test]
     fn sealing_fails_without_random_bytes() {
-        let dry = Seal::new(&[7; 32], "tests", Entropy::from_fn(|_| Err(NoEntropy)));
+        let dry = Seal::new(&EncryptionKeys::one([7; 32]), "tests", Entropy::from_fn(|_| Err(NoEntropy)));
         assert_eq!(dry.close("a", b"text"), Err(SealError::NoEntropy(NoEntropy)));
     }
 

@@ -360,5 +360,5 @@ async fn verdict(app: &TestApp) -> LogVerdict {
             ca_file: None,
         }),
     };
-    verify_log(&location, Mode::Development, &app.auth().chain_key, |_| true, None, |_, _| {}).await.unwrap()
+    verify_log(&location, Mode::Development, &app.auth().chain_keys, |_| true, None, |_, _| {}).await.unwrap()
 }

@@ -160,7 +160,7 @@ impl Auth {
         let employee = employee.map(|id| self.canonical_id(access_scope, &id));
         let ip_address = ip_address.map(|address| address.to_string());
         let reference = reference.map(|reference| reference.to_string());
-        let key = Some(self.chain_key.clone());
+        let key = Some(self.chain_keys.clone());
         let filter =
             LogFilter { corp, department_id, employee, event, ip_address, reason, method, reference, from, to, key };
         Ok(self.store.log_page(filter, before, limit).await?)

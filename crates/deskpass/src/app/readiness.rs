@@ -142,8 +142,13 @@ async fn store_health(app: &App) -> StoreHealth {
 
 async fn probe(app: &App) -> StoreHealth {
     let now = app.auth.clock.now();
-    let (store, shared) = tokio::join!(app.auth.store.probe(now), app.auth.shared.probe());
-    let store = store.inspect_err(|error| tracing::warn!(%error, "store probe failed: cannot write"));
+    let store = async {
+        app.auth.store.probe(now).await?;
+        // Without the key of the audit log, nothing that is logged can be done.
+        app.auth.store.require_log_key(app.auth.chain_keys.clone()).await
+    };
+    let (store, shared) = tokio::join!(store, app.auth.shared.probe());
+    let store = store.inspect_err(|error| tracing::warn!(%error, "store probe failed"));
     let shared = shared.inspect_err(|error| tracing::warn!(%error, "shared store probe failed: cannot write"));
     StoreHealth { store: store.is_ok(), shared: shared.is_ok() }
 }

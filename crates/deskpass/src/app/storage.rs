@@ -3,14 +3,14 @@
 use deskpass_auth::CodeExchange;
 use deskpass_core::Timestamp;
 use deskpass_store::{
-    ChainKey, Location, Mode, OpenError, PostgresSettings, RedisSettings, SharedState, Store, StoreError,
+    ChainKeys, Location, Mode, OpenError, PostgresSettings, RedisSettings, SharedState, Store, StoreError,
 };
 
 use crate::config::Settings;
 
 /// Opens the store that the settings name.
 pub(super) async fn open_store(settings: &Settings, now: Timestamp) -> Result<Store, OpenError> {
-    let key = ChainKey::new(&settings.sealing_key());
+    let key = ChainKeys::new(&settings.sealing_keys());
     Store::open_with(location(settings), mode(settings), settings.session.cache_entries, now, Some(key)).await
 }
 
@@ -33,8 +33,8 @@ pub(crate) fn postgres(settings: &Settings) -> Option<PostgresSettings> {
 /// The settings of the shared Redis, if there is one.
 pub(crate) fn redis(settings: &Settings) -> Option<RedisSettings> {
     let url = settings.shared.url.as_ref()?.expose().to_owned();
-    let (prefix, key) = (settings.shared.prefix.to_string(), settings.sealing_key());
-    Some(RedisSettings { url, prefix, key, ca_file: settings.tls.ca_file.clone() })
+    let (prefix, keys) = (settings.shared.prefix.to_string(), settings.sealing_keys());
+    Some(RedisSettings { url, prefix, keys, ca_file: settings.tls.ca_file.clone() })
 }
 
 /// Opens the state that flows share, in this process or in Redis for all nodes.

@@ -8,9 +8,8 @@ use std::io::{self, IsTerminal as _, Write as _};
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
-use deskpass_auth::CredentialVault;
 use deskpass_core::{Clock, Timestamp};
-use deskpass_store::{ChainKey, DirectReadError, OpenError, Receipt, VerifyError, verify_log};
+use deskpass_store::{ChainKeys, DirectReadError, OpenError, Receipt, VerifyError, verify_log};
 
 use super::{CliError, CommonArgs, require_database, runtime};
 use crate::app::storage::{location, mode};
@@ -71,13 +70,13 @@ impl Verify {
     fn run(self) -> Result<(), CliError> {
         let settings = self.common.settings()?;
         require_database(&settings)?;
-        let sealing = settings.sealing_key();
-        let key = ChainKey::new(&sealing);
-        let receipt = self.receipt.as_deref().map(|text| Receipt::parse(text, &key)).transpose();
+        let keys = ChainKeys::new(&settings.sealing_keys());
+        let receipt = self.receipt.as_deref().map(Receipt::parse).transpose();
         let receipt = receipt.map_err(|error| format!("invalid --receipt: {error}"))?;
-        let knows = move |check: &str| CredentialVault::is_key_of_check(&sealing, check);
+        let known = keys.clone();
+        let knows = move |check: &str| known.matches_check(check);
         let (place, mode) = (location(&settings), mode(&settings));
-        let verified = verify_log(&place, mode, &key, knows, receipt.as_ref(), meter());
+        let verified = verify_log(&place, mode, &keys, knows, receipt.as_ref(), meter());
         let verdict = runtime()?.block_on(verified).map_err(|error| refusal(&error, &settings))?;
         // The exit code is set even if the reader closed the pipe.
         let _ = io::stdout().write_all(report::render(&verdict, receipt.is_some()).as_bytes());
@@ -108,6 +107,7 @@ fn refusal(error: &VerifyError, settings: &Settings) -> String {
              key is right, every trace of it in the audit log was overwritten",
             settings.data_location()
         ),
+        VerifyError::Receipt(error) => format!("invalid --receipt: {error}"),
         VerifyError::Read(error) => unreadable(error),
     }
 }

@@ -1,7 +1,7 @@
 //! Rows of the audit log about what the operator does to data that no service has open.
 
 use deskpass_core::{ClientInfo, CorpId, EmployeeKey, Entropy, Timestamp};
-use deskpass_store::{AuditEvent, ChainKey, LogEntry};
+use deskpass_store::{AuditEvent, ChainKeys, LogEntry};
 
 use super::CliError;
 use crate::config::Settings;
@@ -27,6 +27,6 @@ pub(super) fn operator_entry(
         actor: None,
         reason: None,
         detail: detail.to_owned(),
-        key: ChainKey::new(&settings.sealing_key()),
+        key: ChainKeys::new(&settings.sealing_keys()),
     })
 }

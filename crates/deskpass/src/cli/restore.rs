@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use deskpass_core::{Clock, Timestamp};
 use deskpass_store::{
-    AuditEvent, BackupFileError, BackupHeader, ChainKey, LogEntry, OpenError, RestoreError, RestoreReport,
+    AuditEvent, BackupFileError, BackupHeader, ChainKeys, LogEntry, OpenError, RestoreError, RestoreReport,
     RestoreSettings, RestoredSessions,
 };
 use serde_json::json;
@@ -51,7 +51,7 @@ impl Restore {
         } else {
             RestoredSessions::End { deny_until: now + settings.session.lifetime }
         };
-        let (mode, key) = (mode(&settings), ChainKey::new(&settings.sealing_key()));
+        let (mode, key) = (mode(&settings), ChainKeys::new(&settings.sealing_keys()));
         let wanted = RestoreSettings { mode, now, key, key_is_lost: self.key_is_lost, password, sessions };
         let entry = operator_entry(&settings, AuditEvent::Restored, now, "")?;
         let entry = move |header: &BackupHeader| LogEntry { detail: detail(header), ..entry };

@@ -5,7 +5,9 @@ use std::fmt;
 use super::agents::AgentAction;
 use super::explain::ExplainRequest;
 use super::table::plain;
-use super::{AdminCommand, AgentAdminCommand, EmployeeSelector, IpRuleAdminCommand, ServiceKeyAdminCommand};
+use super::{
+    AdminCommand, AgentAdminCommand, EmployeeSelector, IpRuleAdminCommand, KeyAdminCommand, ServiceKeyAdminCommand,
+};
 
 impl fmt::Display for AdminCommand {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -36,6 +38,8 @@ impl AdminCommand {
             Self::IpRule(IpRuleAdminCommand::Set { role, networks }) => {
                 format!("ip-rule set {role} {}", networks.join(" ")).trim_end().to_owned()
             }
+            Self::Key(KeyAdminCommand::Status) => "key status".to_owned(),
+            Self::Key(KeyAdminCommand::Switch { .. } | KeyAdminCommand::Reseal { .. }) => "key rotate".to_owned(),
             Self::Explain(request) => explain_words(request),
             Self::UntrustedProxies => "doctor".to_owned(),
             Self::ConfirmClock => "clock repair".to_owned(),

@@ -121,6 +121,8 @@ const PHRASES: &[(&str, &str)] = &[
     ("it contains a blank", "包含空格"),
     ("it has fewer than {} characters", "少于 {} 个字符"),
     ("it is not base64", "不是 base64"),
+    ("it has more than {} keys", "超过 {} 个密钥"),
+    ("it has the same key twice", "同一密钥出现了两次"),
     ("it holds {} bytes instead of 32", "是 {} 字节，而不是 32 字节"),
     ("it contains a user name or password", "包含用户名或密码"),
     ("the embedded database has no address: {}", "内置数据库没有地址：请去掉 store.url 和 shared.url，由 data 指定其目录"),

@@ -17,7 +17,7 @@ mod storage;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use deskpass_core::HostNames;
+use deskpass_core::{EncryptionKeys, HostNames};
 use deskpass_derive::{Section, Settings};
 use ipnet::IpNet;
 use serde::{Deserialize, Serialize};
@@ -25,7 +25,7 @@ use serde::{Deserialize, Serialize};
 use networks::{LOOPBACK, PRIVATE_NETWORKS};
 
 use super::listen_address::connect_address;
-use super::value::{EncryptionKey, HostName, WebOrigin, choice};
+use super::value::{HostName, KeyList, WebOrigin, choice};
 
 pub use branding::Branding;
 pub use limits::Limits;
@@ -55,11 +55,13 @@ pub struct Settings {
     #[setting(default = "en")]
     pub default_language: Language,
     /// Encrypts data that must be readable again: everything stored in Redis, and the one-time-password devices of employees.
-    /// The recovery codes and passwords of agents are valid only together with it. All nodes need the same key. Keep a
-    /// copy, separate from the backups: if the key is lost or changed, the device and the password of every agent must be
-    /// reset. Changing it also ends sign-ins in progress, but no sessions.
+    /// The recovery codes and passwords of agents are valid only together with it, and the audit log is verified with it.
+    /// All nodes need the same key. Keep a copy, separate from the backups: if the key is lost, the device and the password
+    /// of every agent must be reset. May be a list, newest first: the first key encrypts, all decrypt. To change the key,
+    /// list the new one and the old one, and run `deskpass key rotate`; docs/operations.md has the steps. In the
+    /// environment, or in a file, several keys are separated by commas or line breaks.
     #[setting(required, restart)]
-    pub encryption_key: Option<EncryptionKey>,
+    pub encryption_key: Option<KeyList>,
     /// Proxies whose X-Forwarded-For header is trusted. List only the addresses of your proxies: a client at one of them
     /// can choose the address that rate limits and allow-lists see. A request with the header from another private address
     /// is rejected and logged, because a proxy that is not listed makes all its clients look like one. From a public
@@ -154,10 +156,16 @@ pub struct Development {
 const DEVELOPMENT_KEY: [u8; 32] = *b"deskpass in development: no key!";
 
 impl Settings {
-    /// The key that seals all records in Redis.
+    /// The keys that seal data: the first closes, all open.
+    #[must_use]
+    pub fn sealing_keys(&self) -> EncryptionKeys {
+        self.encryption_key.as_ref().map_or(EncryptionKeys::one(DEVELOPMENT_KEY), |list| list.keys().clone())
+    }
+
+    /// The key that seals new data.
     #[must_use]
     pub fn sealing_key(&self) -> [u8; 32] {
-        self.encryption_key.as_ref().map_or(DEVELOPMENT_KEY, |key| *key.as_bytes())
+        *self.sealing_keys().first()
     }
 
     /// The hosts that development mode accepts: this machine, the listening address, the public address, and the listed ones. If

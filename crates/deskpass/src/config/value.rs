@@ -30,7 +30,7 @@ pub use list::HostName;
 pub use postgres_url::PostgresUrl;
 pub use redis_url::RedisUrl;
 pub(super) use secret::MASK;
-pub use secret::{EncryptionKey, SecretText, SigningSecret};
+pub use secret::{KeyList, SecretText, SigningSecret};
 pub(super) use secret_url::PASSWORD_MASK;
 pub use secret_url::SecretUrl;
 pub(super) use setting_value::SettingValue;

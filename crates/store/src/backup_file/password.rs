@@ -34,7 +34,7 @@ pub struct KeyDerivation {
 
 impl KeyDerivation {
     /// A derivation with a new salt, and so with a new key for each file.
-    pub(crate) fn new(entropy: &Entropy) -> Result<Self, NoEntropy> {
+    pub(crate) fn new(entropy: Entropy) -> Result<Self, NoEntropy> {
         let salt: [u8; SALT_BYTES] = entropy.bytes()?;
         let salt = URL_SAFE_NO_PAD.encode(salt);
         Ok(Self { algorithm: ALGORITHM.to_owned(), memory_kib: MEMORY_KIB, passes: PASSES, salt })
@@ -42,7 +42,7 @@ impl KeyDerivation {
 
     /// A derivation that takes no time, for tests.
     #[cfg(test)]
-    pub(super) fn quick(entropy: &Entropy) -> Result<Self, NoEntropy> {
+    pub(super) fn quick(entropy: Entropy) -> Result<Self, NoEntropy> {
         Ok(Self { memory_kib: 8, passes: 1, ..Self::new(entropy)? })
     }
 }

@@ -9,7 +9,7 @@ use include_dir::{Dir, File, include_dir};
 
 use super::{Mode, OpenError, Sql, Tx};
 use crate::login_log::{begin_chains, is_other_key};
-use crate::{ChainKey, Result, StoreError};
+use crate::{ChainKeys, Result, StoreError};
 
 static MIGRATION_FILES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/migrations");
 
@@ -85,7 +85,7 @@ impl MigrateError {
 /// processes migrate at once, one does the work. With a key, the migration that creates the marker table also writes
 /// the marker. Without a key, no marker is written and `deskpass audit verify` reports that: for a target that receives
 /// the marker of its source.
-pub(super) fn run(sql: &Sql<'_>, mode: Mode, now: Timestamp, key: Option<&ChainKey>) -> Result<(), MigrateError> {
+pub(super) fn run(sql: &Sql<'_>, mode: Mode, now: Timestamp, key: Option<&ChainKeys>) -> Result<(), MigrateError> {
     // Usually there is nothing to do, and this check needs only read permission.
     while schema_version(sql)? != newest_version() {
         begin(sql)?;
@@ -186,9 +186,10 @@ enum IndexBuild {
 }
 
 impl IndexBuild {
-    /// Building inside blocks the other nodes: it is for new tables, and for SQLite, which has one node.
+    /// Building inside blocks the other nodes: it is for new tables, for SQLite, which has one node, and for data from before the
+    /// marker, whose rows are all rewritten in the transaction that also needs the tables of the last migration.
     fn on(sql: &Sql<'_>) -> Result<Self> {
-        let is_inside = matches!(sql, Sql::Sqlite(_)) || schema_version(sql)? == 0;
+        let is_inside = matches!(sql, Sql::Sqlite(_)) || schema_version(sql)? < MARKER_MIGRATION;
         Ok(if is_inside { Self::Inside } else { Self::After })
     }
 }
@@ -197,7 +198,7 @@ fn migrate(
     sql: &Sql<'_>,
     mode: Mode,
     now: Timestamp,
-    key: Option<&ChainKey>,
+    key: Option<&ChainKeys>,
     indexes: IndexBuild,
 ) -> Result<(), MigrateError> {
     let known = newest_version();

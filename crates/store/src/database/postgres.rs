@@ -21,7 +21,7 @@ pub(super) use journal::{probe_write, sweep, write as write_journal};
 
 use super::{Mode, OpenError, Sql, StoreLoad, Tx};
 use crate::cache::{Cache, CacheChange};
-use crate::{ChainKey, Result, StoreError};
+use crate::{ChainKeys, Result, StoreError};
 use address::PostgresAddress;
 use connection::ConnectionHealth;
 use dedicated::run_migrations;
@@ -56,7 +56,7 @@ impl PostgresDatabase {
         mode: Mode,
         cache: Arc<Cache>,
         now: Timestamp,
-        key: Option<ChainKey>,
+        key: Option<ChainKeys>,
     ) -> Result<Self, OpenError> {
         let address = PostgresAddress::new(settings)?;
         run_migrations(address.clone(), mode, now, key).await?;

@@ -8,8 +8,8 @@ use super::postgres::{self, PostgresConnection};
 use super::sqlite::Sqlite;
 use super::{Location, Mode, OpenError, Sql, Tx};
 use crate::cache::{Cache, Freshness};
-use crate::login_log::{begin_chains, is_own_key};
-use crate::{ChainKey, LogEntry, Result};
+use crate::login_log::{is_own_key, restart_chains};
+use crate::{LogEntry, Result};
 
 /// Whether a log may be restarted with the key that it was written with. That hides changes which the key can still show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,17 +62,4 @@ fn restart(tx: &Tx<'_>, entry: &LogEntry, now: Timestamp, same_key: SameKey) -> 
     restart_chains(tx, &entry.key, now)?;
     entry.write(tx)?;
     Ok(true)
-}
-
-/// Adds all rows of the log to a chain with this key.
-pub(super) fn restart_chains(tx: &Tx<'_>, key: &ChainKey, now: Timestamp) -> Result<()> {
-    for text in [
-        "UPDATE login_log SET chain = NULL, seq = NULL, hash = NULL",
-        "DELETE FROM log_chain",
-        "DELETE FROM log_marker",
-        "UPDATE desk SET key_check = NULL",
-    ] {
-        tx.execute(text, &[])?;
-    }
-    begin_chains(tx, key, now)
 }

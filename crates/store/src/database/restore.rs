@@ -9,15 +9,14 @@ use deskpass_core::Timestamp;
 
 use super::migrate::{self, MigrateError};
 use super::postgres::{self, Column};
-use super::restart::restart_chains;
 use super::sqlite::{NewDatabase, NewDatabaseError};
 use super::tables::{Table, tables_at, used_rows};
 use super::{CopyProgress, Location, Mode, OpenError, Sql, SqlValue, Tx};
 use crate::backup_file::{BackupFileError, BackupHeader, BackupPassword, BackupReader, Record};
 use crate::cache::CacheChange;
-use crate::login_log::{is_other_key, is_own_key};
+use crate::login_log::{is_other_key, is_own_key, restart_chains};
 use crate::sessions::end_restored;
-use crate::{ChainKey, LogEntry, Result, StoreError};
+use crate::{ChainKeys, LogEntry, Result, StoreError};
 
 /// The number of rows that are in memory at once.
 const BATCH_ROWS: usize = 1_000;
@@ -42,7 +41,7 @@ pub struct RestoreSettings {
     /// The time of the restore.
     pub now: Timestamp,
     /// The key that the data must have been written with. Development mode accepts any.
-    pub key: ChainKey,
+    pub key: ChainKeys,
     /// Whether the key that the data was written with is lost: then the log continues with `key`.
     pub key_is_lost: bool,
     /// The password of an encrypted backup.

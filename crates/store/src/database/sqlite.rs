@@ -19,7 +19,7 @@ pub(super) use new_database::{NewDatabase, NewDatabaseError};
 use super::migrate;
 use super::{Mode, OpenError, Sql};
 use crate::cache::Cache;
-use crate::{ChainKey, Result, StoreError};
+use crate::{ChainKeys, Result, StoreError};
 use lock::Lock;
 use readers::Readers;
 use writer::Writer;
@@ -38,7 +38,7 @@ impl Sqlite {
         mode: Mode,
         cache: Arc<Cache>,
         now: Timestamp,
-        key: Option<&ChainKey>,
+        key: Option<&ChainKeys>,
     ) -> Result<Self, OpenError> {
         let refused = |source| OpenError::Directory { path: directory.to_owned(), source };
         create_directory(directory).map_err(refused)?;

@@ -1,15 +1,13 @@
 //! Hash chains of rows: each row has a hash of itself and of the previous row, made with a key that is not in the
 //! database. An attacker who changes or removes a row in the database cannot recompute the other hashes.
 
-use std::sync::Arc;
-
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use deskpass_core::{Digest, Entropy};
+use deskpass_core::{Digest, EncryptionKeys, Entropy, KeyBytes, key_id};
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::Sha256;
 
-use crate::Seal;
+use crate::{Result, Seal, StoreError};
 
 /// The number of chains. With a single chain, nodes that write concurrently would wait for each other.
 pub(super) const CHAIN_COUNT: i64 = 8;
@@ -20,37 +18,54 @@ pub(super) const ADOPTED_CHAIN: i64 = CHAIN_COUNT;
 /// The block size of SHA-256, to which HMAC pads a key.
 const HMAC_BLOCK_BYTES: usize = 64;
 
-/// The purpose of the seal by which the key is checked.
-pub const KEY_CHECK_PURPOSE: &str = "deskpass key check";
 /// The text that is sealed to check the key.
-pub const KEY_CHECK_TEXT: &str = "the key is the same";
+const KEY_CHECK_TEXT: &str = "the key is the same";
 
-/// Key for the hashes of the chains.
-#[derive(Clone)]
-pub struct ChainKey {
+/// What is derived from one encryption key for the log.
+pub(crate) struct ChainKey {
+    /// The name of the key.
+    pub(super) id: String,
+    pub(super) bytes: KeyBytes,
     mac: Hmac<Sha256>,
-    /// Opens the stored text by which the key is checked.
-    checks: Arc<Seal>,
+    /// Seals the text by which the key is checked.
+    checks: Seal,
+    /// Seals the keys that this key has replaced.
+    retired: Seal,
 }
 
 impl ChainKey {
     /// Derives a key for this purpose.
-    #[must_use]
-    pub fn new(key: &[u8; 32]) -> Self {
-        let checks = Arc::new(Seal::new(key, KEY_CHECK_PURPOSE, Entropy::system()));
-        let key = Digest::of(&[b"deskpass login log", key]);
+    pub(super) fn new(bytes: &KeyBytes) -> Self {
+        let only = EncryptionKeys::one(*bytes);
+        let checks = Seal::new(&only, "deskpass key check", Entropy::system());
+        let retired = Seal::new(&only, "deskpass retired keys", Entropy::system());
+        let key = Digest::of(&[b"deskpass login log", bytes]);
         // HMAC pads a short key with zeros; with the padding done here, the length cannot be wrong.
         let mut filled = [0; HMAC_BLOCK_BYTES];
         for (to, from) in filled.iter_mut().zip(key.bytes()) {
             *to = *from;
         }
-        Self { mac: Hmac::new(&filled.into()), checks }
+        Self { id: key_id(bytes), bytes: *bytes, mac: Hmac::new(&filled.into()), checks, retired }
+    }
+
+    /// A new text by which this key can be recognised.
+    pub(super) fn new_check(&self) -> Result<String> {
+        close(&self.checks, KEY_CHECK_TEXT, KEY_CHECK_TEXT.as_bytes())
     }
 
     /// Whether the stored text by which the key is checked was sealed with this key.
-    #[must_use]
-    pub fn matches_check(&self, check: &str) -> bool {
+    pub(super) fn matches_check(&self, check: &str) -> bool {
         URL_SAFE_NO_PAD.decode(check).is_ok_and(|closed| self.checks.open(KEY_CHECK_TEXT, &closed).is_some())
+    }
+
+    /// Seals the record of a key that this key has replaced, under the name of that key.
+    pub(super) fn seal_retired(&self, id: &str, record: &[u8]) -> Result<String> {
+        close(&self.retired, id, record)
+    }
+
+    /// Opens such a record; `None` when this key did not seal it.
+    pub(super) fn open_retired(&self, id: &str, sealed: &str) -> Option<Vec<u8>> {
+        self.retired.open(id, &URL_SAFE_NO_PAD.decode(sealed).ok()?)
     }
 
     /// The hash of these parts, encoded unambiguously.
@@ -65,7 +80,12 @@ impl ChainKey {
     }
 }
 
-debug_only!(ChainKey);
+debug_only!(ChainKey, id);
+
+fn close(seal: &Seal, name: &str, text: &[u8]) -> Result<String> {
+    let closed = seal.close(name, text).map_err(|error| StoreError::unavailable(&error))?;
+    Ok(URL_SAFE_NO_PAD.encode(closed))
+}
 
 /// The hashed content of a row: every column except its hash, as text.
 pub(super) struct RowContent<'a> {

@@ -3,6 +3,7 @@
 use deskpass_core::Timestamp;
 
 use super::chain::{ADOPTED_CHAIN, ChainKey, RowContent, RowContentV2, chain_of, witnessed_chain};
+use super::keys::LogKeys;
 use crate::database::{Row, Sql};
 use crate::{Result, StoreError};
 
@@ -12,6 +13,8 @@ pub(super) struct ChainEnd {
     pub(super) seq: i64,
     pub(super) hash: String,
     pub(super) pruned: PruneMark,
+    /// The name of the key for the next row; empty until the key is replaced for the first time.
+    pub(super) key_id: String,
 }
 
 /// How far a chain was pruned, with the hash of the last pruned row.
@@ -37,10 +40,10 @@ impl PruneMark {
 
 /// The end of a chain; `None` when it is missing or unreadable.
 pub(super) fn end(sql: &Sql<'_>, chain: i64) -> Result<Option<ChainEnd>> {
-    let text = "SELECT seq, hash, pruned_seq, pruned_hash, pruned_mac FROM log_chain WHERE chain = $1";
+    let text = "SELECT seq, hash, pruned_seq, pruned_hash, pruned_mac, key_id FROM log_chain WHERE chain = $1";
     let read = |row: &Row<'_>| -> Result<ChainEnd> {
         let pruned = PruneMark { seq: row.int(2)?, hash: row.text(3)?, mac: row.text(4)? };
-        Ok(ChainEnd { seq: row.int(0)?, hash: row.text(1)?, pruned })
+        Ok(ChainEnd { seq: row.int(0)?, hash: row.text(1)?, pruned, key_id: row.text(5)? })
     };
     // A value of a wrong type makes only this row unreadable, and says nothing about the rest of the database.
     Ok(sql.first(text, &args![chain], |row| Ok(read(row).ok()))?.flatten())
@@ -95,7 +98,7 @@ const MAX_CANDIDATE_HASHES: usize = 8;
 
 #[derive(Debug)]
 pub(super) struct ChainWalk<'a> {
-    key: &'a ChainKey,
+    keys: &'a LogKeys<'a>,
     chain: i64,
     /// The position of the previous row.
     seq: i64,
@@ -104,8 +107,8 @@ pub(super) struct ChainWalk<'a> {
 }
 
 impl<'a> ChainWalk<'a> {
-    pub(super) fn after(key: &'a ChainKey, chain: i64, pruned: &PruneMark) -> Self {
-        Self { key, chain, seq: pruned.seq, before: vec![pruned.hash.clone()] }
+    pub(super) fn after(keys: &'a LogKeys<'a>, chain: i64, pruned: &PruneMark) -> Self {
+        Self { keys, chain, seq: pruned.seq, before: vec![pruned.hash.clone()] }
     }
 
     /// Checks the next rows, at most `limit`; `false` when there are none.
@@ -163,8 +166,8 @@ impl<'a> ChainWalk<'a> {
     }
 
     fn hashes(&self, written: &StoredRow, seq: i64) -> Vec<String> {
-        let content = written.content();
-        self.before.iter().map(|before| content.hash(self.key, self.chain, seq, before)).collect()
+        let (content, key) = (written.content(), self.keys.of(self.chain, seq));
+        self.before.iter().map(|before| content.hash(key, self.chain, seq, before)).collect()
     }
 }
 

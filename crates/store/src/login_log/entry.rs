@@ -3,7 +3,7 @@
 use deskpass_core::{ClientAddress, ClientInfo, EmployeeKey, LoginMethod, LoginSource, Role, Timestamp};
 
 use super::chain::{RowContent, RowContentV2, chain_of, witnessed_chain};
-use super::{AuditEvent, ChainKey};
+use super::{AuditEvent, ChainKeys};
 use crate::database::Tx;
 use crate::{Result, Store, StoreError};
 
@@ -32,8 +32,8 @@ pub struct LogEntry {
     pub reason: Option<&'static str>,
     /// Further details, written by the service.
     pub detail: String,
-    /// The key of the hash chains.
-    pub key: ChainKey,
+    /// The keys of the hash chains.
+    pub key: ChainKeys,
 }
 
 impl LogEntry {
@@ -47,7 +47,8 @@ impl LogEntry {
     /// Appends the row to its chain, and locks the chain until the transaction ends: so this is its last step.
     pub(crate) fn write(&self, tx: &Tx<'_>) -> Result<()> {
         let chain = chain_of(&self.id);
-        let (seq, before) = next_position(tx, chain)?;
+        let (seq, before, key_id) = next_position(tx, chain)?;
+        let key = self.key.appending(tx, &key_id)?;
         let text = "SELECT seq, hash FROM log_chain WHERE chain = $1";
         let seen = tx.first(text, &args![witnessed_chain(chain, seq)], |row| Ok((row.int(0)?, row.text(1)?)))?;
         let (seen_seq, seen_hash) = seen.unwrap_or_default();
@@ -73,7 +74,7 @@ impl LogEntry {
             detail: &self.detail,
             v2: Some(added),
         };
-        let hash = content.hash(&self.key, chain, seq, &before);
+        let hash = content.hash(key, chain, seq, &before);
         tx.execute("UPDATE log_chain SET hash = $2 WHERE chain = $1", &args![chain, &*hash])?;
         insert(tx, &content, added, (chain, seq, &hash))
     }
@@ -106,10 +107,10 @@ impl Store {
     }
 }
 
-/// The next position in a chain and the hash of the last row; locks the chain until the transaction ends.
-fn next_position(tx: &Tx<'_>, chain: i64) -> Result<(i64, String)> {
-    let text = "UPDATE log_chain SET seq = seq + 1 WHERE chain = $1 RETURNING seq, hash";
-    let next = || tx.first(text, &args![chain], |row| Ok((row.int(0)?, row.text(1)?)));
+/// The next position in a chain, the hash of the last row, and the name of the key; locks the chain until the transaction ends.
+fn next_position(tx: &Tx<'_>, chain: i64) -> Result<(i64, String, String)> {
+    let text = "UPDATE log_chain SET seq = seq + 1 WHERE chain = $1 RETURNING seq, hash, key_id";
+    let next = || tx.first(text, &args![chain], |row| Ok((row.int(0)?, row.text(1)?, row.text(2)?)));
     if let Some(next) = next()? {
         return Ok(next);
     }

@@ -109,6 +109,8 @@ events! {
     LogRestarted = "log_restarted", ["Audit log restarted with a new key", "审计日志改用新密钥重新开始"];
     /// The data was restored from a backup.
     Restored = "restored", ["Data restored from a backup", "从备份恢复数据"];
+    /// The encryption key was replaced.
+    KeyRotated = "key_rotated", ["Encryption key replaced", "更换加密密钥"];
     /// A service key was revoked.
     ServiceKeyRevoked = "service_key_revoked", ["Service key revoked", "吊销服务密钥"];
     /// The time of the service was set.

@@ -1,15 +1,16 @@
 //! Whether a key is the key that the audit log was written with, and that the secrets in the database were sealed with.
 
-use super::ChainKey;
-use super::marker::{is_key_of, is_own_key, key_check};
+use super::key_evidence::{is_key_of, is_own_key};
+use super::keys::ChainKeys;
+use super::marker::key_check;
 use crate::database::{Sql, in_snapshot, read_directly};
 use crate::{DirectReadError, Location, Mode, Result, Store};
 
-/// Whether this is the key that the log was written with, read next to the running service.
-pub async fn is_key_of_log(location: &Location, mode: Mode, key: ChainKey) -> Result<Option<bool>, DirectReadError> {
-    let is_key = move |sql: &Sql<'_>| match is_key_of(sql, &key)? {
+/// Whether the log is written with one of these keys, read next to the running service.
+pub async fn is_key_of_log(location: &Location, mode: Mode, keys: ChainKeys) -> Result<Option<bool>, DirectReadError> {
+    let is_key = move |sql: &Sql<'_>| match is_key_of(sql, &keys)? {
         // Nothing in a log that was changed throughout shows the key; the key check still does.
-        Some(false) if is_own_key(sql, &key)? => Ok(Some(true)),
+        Some(false) if is_own_key(sql, &keys)? => Ok(Some(true)),
         known => Ok(known),
     };
     read_directly(location, mode, move |sql| in_snapshot(sql, &is_key)).await
@@ -18,7 +19,7 @@ pub async fn is_key_of_log(location: &Location, mode: Mode, key: ChainKey) -> Re
 /// The text in the database by which the service checks its key before it serves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyCheckState {
-    /// It was made with this key.
+    /// It was made with one of the keys.
     Matches,
     /// It was changed, or made with another key.
     Differs,
@@ -26,14 +27,18 @@ pub enum KeyCheckState {
     Missing,
 }
 
-/// Compares the key with the stored key check, read next to the running service.
+/// Compares the keys with the stored key check, read next to the running service.
 ///
 /// # Errors
 /// When the data cannot be read.
-pub async fn key_check_state(location: &Location, mode: Mode, key: ChainKey) -> Result<KeyCheckState, DirectReadError> {
+pub async fn key_check_state(
+    location: &Location,
+    mode: Mode,
+    keys: ChainKeys,
+) -> Result<KeyCheckState, DirectReadError> {
     let compare = move |sql: &Sql<'_>| {
         Ok(match key_check(sql)? {
-            Some(check) if key.matches_check(&check) => KeyCheckState::Matches,
+            Some(check) if keys.matches_check(&check) => KeyCheckState::Matches,
             Some(_) => KeyCheckState::Differs,
             None => KeyCheckState::Missing,
         })
@@ -42,15 +47,20 @@ pub async fn key_check_state(location: &Location, mode: Mode, key: ChainKey) -> 
 }
 
 impl Store {
-    /// Whether this is the key that the log was written with. `None` when nothing in the log was made with a key.
-    pub async fn is_key_of_log(&self, key: ChainKey) -> Result<Option<bool>> {
-        self.database.read(move |sql| in_snapshot(sql, |sql| is_key_of(sql, &key))).await
+    /// Whether the log is written with one of these keys. `None` when nothing in the log was made with a key.
+    pub async fn is_key_of_log(&self, keys: ChainKeys) -> Result<Option<bool>> {
+        self.database.read(move |sql| in_snapshot(sql, |sql| is_key_of(sql, &keys))).await
     }
 
     /// The stored text by which the key is checked.
     pub async fn key_check(&self) -> Result<Option<String>> {
         let text = "SELECT key_check FROM desk";
         Ok(self.database.read(move |sql| sql.first(text, &[], |row| row.maybe_text(0))).await?.flatten())
+    }
+
+    /// A new text by which the key of the data can be recognised.
+    pub async fn new_key_check(&self, keys: ChainKeys) -> Result<String> {
+        self.database.read(move |sql| keys.current(sql)?.new_check()).await
     }
 
     /// Stores the text by which the key is checked in place of `before`, unless another node replaced it first.

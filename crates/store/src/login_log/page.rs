@@ -4,7 +4,7 @@ use deskpass_core::{LoginMethod, Timestamp};
 
 use super::row::{COLUMNS, LogRow, read};
 use super::row_check::verify_rows;
-use super::{AuditEvent, ChainKey};
+use super::{AuditEvent, ChainKeys};
 use crate::database::{Row, Sql, SqlValue, in_snapshot, read_directly};
 use crate::{DirectReadError, Location, Mode, Result, Store};
 
@@ -40,8 +40,8 @@ pub struct LogFilter {
     pub from: Option<Timestamp>,
     /// Before this time.
     pub to: Option<Timestamp>,
-    /// The key to verify each row with.
-    pub key: Option<ChainKey>,
+    /// The keys to verify each row with.
+    pub key: Option<ChainKeys>,
 }
 
 /// A page of the log.

@@ -2,8 +2,9 @@
 
 use deskpass_core::Timestamp;
 
-use super::chain::{ADOPTED_CHAIN, ChainKey};
+use super::chain::ADOPTED_CHAIN;
 use super::chain_walk::{self, ChainWalk, PruneMark, RowFit};
+use super::keys::{ChainKeys, LogKeys};
 use crate::database::{Sql, Tx, in_snapshot};
 use crate::{Result, Store};
 
@@ -14,13 +15,15 @@ struct PruneStep {
     from: i64,
     /// The new end of the pruned part.
     to: PruneMark,
+    /// The name of the key at the chain when `to` was made.
+    key_id: String,
 }
 
 impl Store {
     /// Removes rows from before `older_than`, up to `batch` of each chain; returns the number of removed rows. Only intact rows
     /// are removed: a changed row stays with all rows after it, as evidence for verifying the log, and so does an unchained row.
-    pub async fn prune_log(&self, older_than: Timestamp, key: ChainKey, batch: i64) -> Result<usize> {
-        let (prune_steps, changed) = self.database.read(move |sql| prune_steps(sql, older_than, &key, batch)).await?;
+    pub async fn prune_log(&self, older_than: Timestamp, keys: ChainKeys, batch: i64) -> Result<usize> {
+        let (prune_steps, changed) = self.database.read(move |sql| prune_steps(sql, older_than, &keys, batch)).await?;
         // Logged once nothing else is left to do, not with every batch.
         if prune_steps.is_empty() && changed > 0 {
             tracing::warn!(
@@ -37,10 +40,10 @@ impl Store {
 }
 
 /// The rows to be pruned, and the number of chains in which changed rows block pruning.
-fn prune_steps(sql: &Sql<'_>, older_than: Timestamp, key: &ChainKey, rows: i64) -> Result<(Vec<PruneStep>, usize)> {
+fn prune_steps(sql: &Sql<'_>, older_than: Timestamp, keys: &ChainKeys, rows: i64) -> Result<(Vec<PruneStep>, usize)> {
     let (mut prune_steps, mut changed) = (Vec::new(), 0);
     for chain in 0..=ADOPTED_CHAIN {
-        let (cut, good) = in_snapshot(sql, |sql| prune_step(sql, older_than, key, chain, rows))?;
+        let (cut, good) = in_snapshot(sql, |sql| prune_step(sql, older_than, keys, chain, rows))?;
         prune_steps.extend(cut);
         changed += usize::from(!good);
     }
@@ -51,7 +54,7 @@ fn prune_steps(sql: &Sql<'_>, older_than: Timestamp, key: &ChainKey, rows: i64) 
 fn prune_step(
     sql: &Sql<'_>,
     older_than: Timestamp,
-    key: &ChainKey,
+    keys: &ChainKeys,
     chain: i64,
     rows: i64,
 ) -> Result<(Option<PruneStep>, bool)> {
@@ -62,11 +65,15 @@ fn prune_step(
     if oldest.is_none_or(|oldest| oldest.is_some_and(|oldest| oldest >= older_than)) {
         return Ok((None, true));
     }
-    if !end.pruned.is_genuine(key, chain) {
+    let keys = LogKeys::read(sql, keys)?;
+    let key = keys.current;
+    // Without the key that the chain is written with, the new mark could not be made.
+    let has_key = end.key_id.is_empty() || end.key_id == key.id;
+    if !has_key || !end.pruned.is_genuine(key, chain) {
         return Ok((None, false));
     }
     let (mut good, mut last, mut stopped) = (true, None, false);
-    ChainWalk::after(key, chain, &end.pruned).next(sql, rows, |found| {
+    ChainWalk::after(&keys, chain, &end.pruned).next(sql, rows, |found| {
         stopped |= found.at.is_some_and(|at| at >= older_than);
         good &= stopped || found.fit == RowFit::Intact;
         if good && !stopped {
@@ -74,16 +81,18 @@ fn prune_step(
         }
     })?;
     let to = last.map(|(seq, hash)| PruneMark::marked(key, chain, seq, &hash));
-    Ok((to.map(|to| PruneStep { chain, from: end.pruned.seq, to }), good))
+    let (from, key_id) = (end.pruned.seq, end.key_id);
+    Ok((to.map(|to| PruneStep { chain, from, to, key_id }), good))
 }
 
 impl PruneStep {
-    /// Removes the rows and the records about them and moves the mark in one transaction, unless another node did it first.
+    /// Removes the rows and the records about them and moves the mark in one transaction, unless another node did it first, or the
+    /// key was replaced meanwhile.
     fn make(&self, tx: &Tx<'_>) -> Result<usize> {
-        let Self { chain, from, to } = self;
+        let Self { chain, from, to, key_id } = self;
         let text = "UPDATE log_chain SET pruned_seq = $3, pruned_hash = $4, pruned_mac = $5
-            WHERE chain = $1 AND pruned_seq = $2";
-        if tx.execute(text, &args![*chain, *from, to.seq, &*to.hash, &*to.mac])? == 0 {
+            WHERE chain = $1 AND pruned_seq = $2 AND key_id = $6";
+        if tx.execute(text, &args![*chain, *from, to.seq, &*to.hash, &*to.mac, &**key_id])? == 0 {
             return Ok(0);
         }
         let (selected, values) =

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::chain::ChainKey;
+use super::keys::LogKeys;
 
 /// First field of a receipt, and that of receipts of the previous version.
 const FORMAT: &str = "deskpass-log-2";
@@ -35,8 +36,8 @@ impl Receipt {
         Self { marker, ends, mac }
     }
 
-    /// Parses a receipt that was made with this key.
-    pub fn parse(text: &str, key: &ChainKey) -> Result<Self, InvalidReceipt> {
+    /// Parses a receipt. Verifying the log with it also checks what it was made with.
+    pub fn parse(text: &str) -> Result<Self, InvalidReceipt> {
         let (body, mac) = text.trim().rsplit_once(',').ok_or(InvalidReceipt::Form)?;
         let mut parts = body.split(',');
         let marker = match parts.next() {
@@ -45,8 +46,16 @@ impl Receipt {
             _ => return Err(InvalidReceipt::Form),
         };
         let ends: Option<Vec<_>> = parts.map(end).collect();
-        let receipt = Self::new(key, marker, ends.ok_or(InvalidReceipt::Form)?);
-        if receipt.mac == mac { Ok(receipt) } else { Err(InvalidReceipt::Mac) }
+        Ok(Self { marker, ends: ends.ok_or(InvalidReceipt::Form)?, mac: mac.to_owned() })
+    }
+
+    /// Checks that the receipt is complete, and was made with the current key or one that was replaced since.
+    pub(super) fn require_genuine(&self, keys: &LogKeys<'_>) -> Result<(), InvalidReceipt> {
+        if keys.all().any(|key| self.is_genuine(key)) { Ok(()) } else { Err(InvalidReceipt::Mac) }
+    }
+
+    fn is_genuine(&self, key: &ChainKey) -> bool {
+        *self == Self::new(key, self.marker.clone(), self.ends.clone())
     }
 
     /// The end of a chain in this receipt.
@@ -82,21 +91,22 @@ mod tests {
     #[test]
     fn a_receipt_round_trips_only_with_its_key() {
         let (key, other) = (ChainKey::new(&[1; 32]), ChainKey::new(&[2; 32]));
+        let is_genuine = |text: &str, key: &ChainKey| Receipt::parse(text).unwrap().is_genuine(key);
         let ends = vec![(0, 17, "abc".to_owned()), (7, 1, "x-_".to_owned())];
         for (marker, ends) in [(None, vec![]), (Some("m"), vec![]), (None, ends.clone()), (Some("m"), ends)] {
             let receipt = Receipt::new(&key, marker.map(str::to_owned), ends);
             let text = receipt.to_string();
             assert!(!text.contains(char::is_whitespace));
-            assert_eq!(Receipt::parse(&format!(" {text}\n"), &key).unwrap(), receipt);
-            assert_eq!(Receipt::parse(&text, &other), Err(InvalidReceipt::Mac));
-            assert_eq!(Receipt::parse(text.get(..text.len() - 1).unwrap(), &key), Err(InvalidReceipt::Mac));
+            assert_eq!(Receipt::parse(&format!(" {text}\n")).unwrap(), receipt);
+            assert!(is_genuine(&text, &key) && !is_genuine(&text, &other));
+            assert!(!is_genuine(text.get(..text.len() - 1).unwrap(), &key));
         }
         let text = Receipt::new(&key, Some("m".to_owned()), vec![(0, 17, "abc".to_owned())]).to_string();
         for changed in [text.replace(":17:", ":16:"), text.replace(",m,", ",n,"), text.replace("log-2,m", "log-1")] {
-            assert_eq!(Receipt::parse(&changed, &key), Err(InvalidReceipt::Mac), "{changed}");
+            assert!(!is_genuine(&changed, &key), "{changed}");
         }
         for text in ["", "deskpass-log-1", "nonsense,x", "deskpass-log-1,0:x:y,z", "deskpass-log-1,0,z"] {
-            assert_eq!(Receipt::parse(text, &key), Err(InvalidReceipt::Form), "{text}");
+            assert_eq!(Receipt::parse(text), Err(InvalidReceipt::Form), "{text}");
         }
     }
 }

@@ -2,8 +2,8 @@
 
 use std::collections::HashSet;
 
-use super::chain::ChainKey;
 use super::chain_walk::{self, CHAIN_COLUMN, HASH_COLUMN, OTHER_HASH_COLUMN, SEQ_COLUMN, StoredRow};
+use super::keys::{ChainKeys, LogKeys};
 use super::row::LogRow;
 use crate::Result;
 use crate::database::{Row, Sql, SqlValue};
@@ -11,9 +11,10 @@ use crate::database::{Row, Sql, SqlValue};
 const BATCH_ROWS: usize = 500;
 
 /// Records for each row whether it is in a chain and has the hash that it was written with.
-pub(super) fn verify_rows(sql: &Sql<'_>, key: &ChainKey, rows: &mut [LogRow]) -> Result<()> {
+pub(super) fn verify_rows(sql: &Sql<'_>, keys: &ChainKeys, rows: &mut [LogRow]) -> Result<()> {
+    let keys = LogKeys::read(sql, keys)?;
     for rows in rows.chunks_mut(BATCH_ROWS) {
-        let good = intact_ids(sql, key, rows)?;
+        let good = intact_ids(sql, &keys, rows)?;
         for row in rows {
             row.verified = Some(good.contains(&row.id));
         }
@@ -21,7 +22,7 @@ pub(super) fn verify_rows(sql: &Sql<'_>, key: &ChainKey, rows: &mut [LogRow]) ->
     Ok(())
 }
 
-fn intact_ids(sql: &Sql<'_>, key: &ChainKey, rows: &[LogRow]) -> Result<HashSet<String>> {
+fn intact_ids(sql: &Sql<'_>, keys: &LogKeys<'_>, rows: &[LogRow]) -> Result<HashSet<String>> {
     let values: Vec<_> = rows.iter().map(|row| SqlValue::from(&*row.id)).collect();
     let places: Vec<_> = (1..=values.len()).map(|place| format!("${place}")).collect();
     // The smallest number has no predecessor.
@@ -34,14 +35,15 @@ fn intact_ids(sql: &Sql<'_>, key: &ChainKey, rows: &[LogRow]) -> Result<HashSet<
         chain_walk::columns("l.detail"),
         places.join(", ")
     );
-    let found = sql.rows(&text, &values, |row| Ok(intact_id(row, key).ok().flatten()))?;
+    let found = sql.rows(&text, &values, |row| Ok(intact_id(row, keys).ok().flatten()))?;
     Ok(found.into_iter().flatten().collect())
 }
 
 /// The identifier of a row, if its hash is right.
-fn intact_id(row: &Row<'_>, key: &ChainKey) -> Result<Option<String>> {
+fn intact_id(row: &Row<'_>, keys: &LogKeys<'_>) -> Result<Option<String>> {
     let (written, chain, seq) = (StoredRow::read(row)?, row.int(CHAIN_COLUMN)?, row.int(SEQ_COLUMN)?);
     let good = written.belongs_to(chain)
-        && written.content().hash(key, chain, seq, &row.text(OTHER_HASH_COLUMN)?) == row.text(HASH_COLUMN)?;
+        && written.content().hash(keys.of(chain, seq), chain, seq, &row.text(OTHER_HASH_COLUMN)?)
+            == row.text(HASH_COLUMN)?;
     Ok(good.then_some(written.id))
 }

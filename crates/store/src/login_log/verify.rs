@@ -10,10 +10,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use deskpass_core::Timestamp;
 
-use super::chain::{ADOPTED_CHAIN, ChainKey};
+use super::chain::ADOPTED_CHAIN;
 use super::chain_walk;
+use super::key_evidence::is_key_of;
+use super::keys::{ChainKeys, LogKeys};
 use super::marker::{self, Marker, MarkerState};
-use super::receipt::Receipt;
+use super::receipt::{InvalidReceipt, Receipt};
 use crate::database::{Sql, in_snapshot, read_directly};
 use crate::{DirectReadError, Location, Mode, Result};
 
@@ -59,42 +61,53 @@ pub enum VerifyError {
     /// The log cannot be read.
     #[error(transparent)]
     Read(#[from] DirectReadError),
-    /// The key is not the key that the rows were written with.
+    /// The keys are not the key that the rows were written with.
     #[error("the log was written with another key")]
     WrongKey,
+    /// The receipt was not made with a key of this log.
+    #[error("{0}")]
+    Receipt(InvalidReceipt),
 }
 
 /// Reads the whole log next to the running service and checks every chain; `knows` returns whether the stored text by
-/// which the key is checked was sealed with this key.
+/// which the key is checked was sealed with one of these keys. Each snapshot reads which key is current, since it may be replaced
+/// meanwhile.
 pub async fn verify_log(
     location: &Location,
     mode: Mode,
-    key: &ChainKey,
+    keys: &ChainKeys,
     knows: impl Fn(&str) -> bool + Send + 'static,
     receipt: Option<&Receipt>,
     progress: impl FnMut(u64, u64) + Send + 'static,
 ) -> Result<LogVerdict, VerifyError> {
-    let (key, receipt, mut progress) = (key.clone(), receipt.cloned(), progress);
+    let (keys, receipt, mut progress) = (keys.clone(), receipt.cloned(), progress);
     let verdict = read_directly(location, mode, move |sql| {
-        if in_snapshot(sql, |sql| is_wrong_key(sql, &key, &knows))? {
-            return Ok(None);
+        if in_snapshot(sql, |sql| is_wrong_key(sql, &keys, &knows))? {
+            return Ok(Err(VerifyError::WrongKey));
+        }
+        let genuine = in_snapshot(sql, |sql| {
+            let log_keys = LogKeys::read(sql, &keys)?;
+            Ok(receipt.as_ref().map_or(Ok(()), |receipt| receipt.require_genuine(&log_keys)))
+        })?;
+        if let Err(invalid) = genuine {
+            return Ok(Err(VerifyError::Receipt(invalid)));
         }
         let before = receipt.unwrap_or_default();
-        let mut verification = Verification::new(&key, &before, &mut progress);
+        let mut verification = Verification::new(&keys, &before, &mut progress);
         verification.of = in_snapshot(sql, expected)?;
         in_snapshot(sql, |sql| verification.look_at_marker(sql))?;
         for chain in in_snapshot(sql, |sql| chains(sql, &before))? {
             in_snapshot(sql, |sql| chain_check::check_chain(&mut verification, sql, chain))?;
         }
-        in_snapshot(sql, |sql| verification.verdict(sql)).map(Some)
+        in_snapshot(sql, |sql| verification.verdict(sql)).map(Ok)
     });
-    verdict.await?.ok_or(VerifyError::WrongKey)
+    verdict.await?
 }
 
-/// Whether nothing in the log was made with this key, and the stored text by which the key is checked does not contradict that.
-fn is_wrong_key(sql: &Sql<'_>, key: &ChainKey, knows: &impl Fn(&str) -> bool) -> Result<bool> {
+/// Whether nothing in the log was made with these keys, and the stored text by which the key is checked does not contradict that.
+fn is_wrong_key(sql: &Sql<'_>, keys: &ChainKeys, knows: &impl Fn(&str) -> bool) -> Result<bool> {
     let check = marker::key_check(sql)?;
-    Ok(match marker::is_key_of(sql, key)? {
+    Ok(match is_key_of(sql, keys)? {
         Some(true) => false,
         Some(false) => !check.is_some_and(|check| knows(&check)),
         None => check.is_some_and(|check| !knows(&check)),
@@ -126,7 +139,7 @@ fn chains(sql: &Sql<'_>, receipt: &Receipt) -> Result<Vec<i64>> {
 
 /// The findings so far.
 struct Verification<'a> {
-    key: &'a ChainKey,
+    keys: &'a ChainKeys,
     receipt: &'a Receipt,
     progress: &'a mut (dyn FnMut(u64, u64) + Send),
     of: u64,
@@ -141,16 +154,18 @@ struct Verification<'a> {
 }
 
 impl<'a> Verification<'a> {
-    fn new(key: &'a ChainKey, receipt: &'a Receipt, progress: &'a mut (dyn FnMut(u64, u64) + Send)) -> Self {
+    fn new(keys: &'a ChainKeys, receipt: &'a Receipt, progress: &'a mut (dyn FnMut(u64, u64) + Send)) -> Self {
         let (faults, ends, lost) = (LogFaults::default(), Vec::new(), BTreeMap::new());
-        Self { key, receipt, progress, of: 0, rows: 0, fitting: 0, pruned: 0, marker: None, lost, faults, ends }
+        Self { keys, receipt, progress, of: 0, rows: 0, fitting: 0, pruned: 0, marker: None, lost, faults, ends }
     }
 
     /// Checks that the marker exists, is genuine, and is the marker of the receipt.
     fn look_at_marker(&mut self, sql: &Sql<'_>) -> Result<()> {
-        match marker::read(sql, self.key)? {
+        let keys = LogKeys::read(sql, self.keys)?;
+        match marker::read(sql, keys.current)? {
             MarkerState::Genuine(marker) => {
-                if self.receipt.marker.as_ref().is_some_and(|known| *known != marker.mac) {
+                let is_known = |known: &String| *known == marker.mac || keys.is_earlier_marker(known);
+                if self.receipt.marker.as_ref().is_some_and(|known| !is_known(known)) {
                     let since = Timestamp::from_millis(marker.since);
                     self.add_general_fault(LogFaultKind::MarkerReplaced, None, Some(since));
                 }
@@ -229,12 +244,15 @@ impl<'a> Verification<'a> {
     }
 
     fn verdict(mut self, sql: &Sql<'_>) -> Result<LogVerdict> {
+        let keys = LogKeys::read(sql, self.keys)?;
         self.contradictions();
         self.strays(sql)?;
         self.twice(sql)?;
         let unchained = self.unchained(sql)?;
         let adopted = self.marker.as_ref().filter(|marker| marker.adopted > 0);
         let adopted = adopted.map(|marker| (marker.adopted.unsigned_abs(), Timestamp::from_millis(marker.since)));
+        // The key may have been replaced since the marker was read, and the receipt must go with the current one.
+        let marker = self.marker.map(|marker| marker.renewed(keys.current));
         Ok(LogVerdict {
             rows: self.rows,
             fitting: self.fitting,
@@ -243,7 +261,7 @@ impl<'a> Verification<'a> {
             pruned: self.pruned,
             faults: self.faults.first,
             more: self.faults.more,
-            receipt: Receipt::new(self.key, self.marker.map(|marker| marker.mac), self.ends),
+            receipt: Receipt::new(keys.current, marker.map(|marker| marker.mac), self.ends),
         })
     }
 }

@@ -3,13 +3,13 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use deskpass_core::{
-    ClientAddress, ClientInfo, Digest, EmployeeKey, LoginMethod, LoginSource, Person, PlatformVouching, Role, Roles,
-    Session, Timestamp, TotpStep, UserAgent,
+    ClientAddress, ClientInfo, Digest, EmployeeKey, EncryptionKeys, LoginMethod, LoginSource, Person, PlatformVouching,
+    Role, Roles, Session, Timestamp, TotpStep, UserAgent,
 };
 use deskpass_store::{
-    AttemptKind, AuditEvent, ChainKey, ChangeAuthor, DeviceBinding, Location, LogEntry, Mode, NewEmployee, NewPassword,
-    NewSession, Notice, NoticeSubject, PartialSessionRecord, PasswordPrecondition, PendingDevice, PostgresSettings,
-    Precondition, SessionLookup, SignInNetwork, Store, UsedTotpStep,
+    AttemptKind, AuditEvent, ChainKeys, ChangeAuthor, DeviceBinding, Location, LogEntry, Mode, NewEmployee,
+    NewPassword, NewSession, Notice, NoticeSubject, PartialSessionRecord, PasswordPrecondition, PendingDevice,
+    PostgresSettings, Precondition, SessionLookup, SignInNetwork, Store, UsedTotpStep,
 };
 use tempfile::TempDir;
 
@@ -223,6 +223,6 @@ pub(crate) fn entry() -> LogEntry {
         actor: None,
         reason: None,
         detail: String::new(),
-        key: ChainKey::new(&[7; 32]),
+        key: ChainKeys::new(&EncryptionKeys::one([7; 32])),
     }
 }

@@ -4,12 +4,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use deskpass_core::{
-    ClientAddress, ClientInfo, Digest, EmployeeKey, LoginMethod, LoginSource, Person, Reference, Role, Roles,
-    Timestamp, UserAgent,
+    ClientAddress, ClientInfo, Digest, EmployeeKey, EncryptionKeys, LoginMethod, LoginSource, Person, Reference, Role,
+    Roles, Timestamp, UserAgent,
 };
 use deskpass_store::{
-    AuditEvent, ChainKey, ChangeAuthor, Location, LogEntry, LogFault, LogFaultKind, LogVerdict, Mode, NewEmployee,
-    PostgresSettings, Receipt, Store, VerifyError, verify_log,
+    AuditEvent, ChainKeys, ChangeAuthor, KeySwitch, Location, LogEntry, LogFault, LogFaultKind, LogVerdict, Mode,
+    NewEmployee, PostgresSettings, Receipt, Store, VerifyError, verify_log,
 };
 use rusqlite::types::ValueRef;
 use tempfile::TempDir;
@@ -55,12 +55,17 @@ impl Fixture {
         self.nodes[number % self.nodes.len()].clone()
     }
 
-    /// Restores the tables of the version before the log marker, by undoing what the migrations since then added.
+    /// Restores the tables of the version before the log marker.
     pub(crate) async fn make_older(&self) {
+        self.undo_since(MARKER_MIGRATION).await;
+    }
+
+    /// Restores the tables of the version before a migration, by undoing what the migrations since then added.
+    pub(crate) async fn undo_since(&self, first: &str) {
         let mut files: Vec<_> = std::fs::read_dir(MIGRATIONS).unwrap().map(|file| file.unwrap().path()).collect();
         files.sort();
-        let since_marker = files.iter().filter(|path| path.file_name().unwrap() >= MARKER_MIGRATION);
-        for path in since_marker.rev() {
+        let since = files.iter().filter(|path| path.file_name().unwrap() >= first);
+        for path in since.rev() {
             for line in std::fs::read_to_string(path).unwrap().lines().rev() {
                 let undo = match *line.split_whitespace().collect::<Vec<_>>() {
                     ["CREATE", "TABLE", table, ..] => format!("DROP TABLE {table}"),
@@ -73,7 +78,7 @@ impl Fixture {
                 self.sql(&undo).await;
             }
         }
-        self.sql("DELETE FROM migration WHERE id >= 10").await;
+        self.sql(&format!("DELETE FROM migration WHERE id >= {first}")).await;
     }
 
     /// Stops the nodes.
@@ -154,13 +159,27 @@ impl Fixture {
         }
     }
 
+    /// Writes one row for each time, as a node with these keys.
+    pub(crate) async fn write_with(&self, keys: &ChainKeys, moments: impl IntoIterator<Item = i64>) {
+        for millis in moments {
+            let entry = LogEntry { key: keys.clone(), ..self.entry(millis) };
+            self.store().record(entry).await.unwrap();
+        }
+    }
+
+    /// Replaces the key of the log by the first of these keys.
+    pub(crate) async fn switch_key(&self, keys: &ChainKeys, millis: i64) -> KeySwitch {
+        let entry = LogEntry { key: keys.clone(), event: AuditEvent::KeyRotated, ..self.entry(millis) };
+        self.store().switch_key(entry).await.unwrap()
+    }
+
     pub(crate) async fn verify(&self) -> LogVerdict {
         self.verify_with(&key(), None).await.unwrap()
     }
 
     pub(crate) async fn verify_with(
         &self,
-        key: &ChainKey,
+        key: &ChainKeys,
         receipt: Option<&Receipt>,
     ) -> Result<LogVerdict, VerifyError> {
         verify_log(&self.location, Mode::Development, key, |check| check == "ours", receipt, |_, _| {}).await
@@ -234,8 +253,8 @@ async fn open(location: &Location) -> Store {
     Store::open_with(location.clone(), Mode::Development, 100, at(0), Some(key())).await.unwrap()
 }
 
-pub(crate) fn key() -> ChainKey {
-    ChainKey::new(&[7; 32])
+pub(crate) fn key() -> ChainKeys {
+    ChainKeys::new(&EncryptionKeys::one([7; 32]))
 }
 
 /// The time this long after the start.

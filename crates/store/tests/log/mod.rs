@@ -3,6 +3,7 @@
 mod backups;
 mod clock;
 mod fixture;
+mod keys;
 mod pages;
 mod properties;
 mod pruning;

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use deskpass_core::EmployeeKey;
-use deskpass_store::{ChainKey, LogEntry, LogFaultKind, VerifyError};
+use deskpass_core::{EmployeeKey, EncryptionKeys};
+use deskpass_store::{ChainKeys, LogEntry, LogFaultKind, VerifyError};
 
 use crate::log::fixture::{Fixture, at, key, on_every_store, summary};
 
@@ -353,7 +353,7 @@ on_every_store! {
 
 on_every_store! {
     async fn another_key_is_distinguished_from_a_changed_log(fixture: &Fixture) {
-        let other = ChainKey::new(&[8; 32]);
+        let other = ChainKeys::new(&EncryptionKeys::one([8; 32]));
         assert!(matches!(fixture.verify_with(&other, None).await, Err(VerifyError::WrongKey)), "also where nothing is written yet");
         assert_eq!(fixture.store().is_key_of_log(other.clone()).await.unwrap(), Some(false));
         assert_eq!(fixture.store().is_key_of_log(key()).await.unwrap(), Some(true));

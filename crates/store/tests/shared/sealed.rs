@@ -1,6 +1,6 @@
 //! Reading Redis reveals nothing, and writing to it forges nothing.
 
-use deskpass_core::Digest;
+use deskpass_core::{Digest, EncryptionKeys};
 use deskpass_store::{PlatformToken, RedisSettings, SharedState};
 
 use crate::shared::server::{Desk, Server, at, node, settings};
@@ -44,11 +44,17 @@ async fn another_key_or_prefix_is_another_store() {
     let server = Server::start(&[]);
     let name = Digest::of(&[b"a"]);
     assert!(node(&server.url()).tokens.put(name, token("a"), at(0)).await.unwrap());
-    let other_key: Desk = SharedState::redis(RedisSettings { key: [2; 32], ..settings(&server.url()) }).unwrap();
+    let with = |keys| SharedState::redis(RedisSettings { keys, ..settings(&server.url()) }).unwrap();
+    let other_key: Desk = with(EncryptionKeys::one([2; 32]));
     let other_prefix: Desk =
         SharedState::redis(RedisSettings { prefix: "other".into(), ..settings(&server.url()) }).unwrap();
     for other in [other_key, other_prefix] {
         assert_eq!(other.tokens.read_with(&name, at(0), Clone::clone).await.unwrap(), None);
+    }
+    // While the key is changed, nodes with both keys read what either of them sealed, whichever is first.
+    for keys in [EncryptionKeys::new([2; 32], [[1; 32]]), EncryptionKeys::new([1; 32], [[2; 32]])] {
+        let both: Desk = with(keys);
+        assert_eq!(both.tokens.read_with(&name, at(0), Clone::clone).await.unwrap(), Some(token("a")));
     }
 }
 

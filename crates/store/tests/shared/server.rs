@@ -5,7 +5,7 @@ use std::net::TcpListener;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use deskpass_core::Timestamp;
+use deskpass_core::{EncryptionKeys, Timestamp};
 use deskpass_store::{RedisSettings, SharedState, StoreError};
 use tempfile::TempDir;
 use tokio::time::{Instant, sleep};
@@ -87,7 +87,7 @@ pub(crate) fn free_port() -> u16 {
 
 /// The settings of a node for a server.
 pub(crate) fn settings(url: &str) -> RedisSettings {
-    RedisSettings { url: url.to_owned(), prefix: "test".to_owned(), key: [1; 32], ca_file: None }
+    RedisSettings { url: url.to_owned(), prefix: "test".to_owned(), keys: EncryptionKeys::one([1; 32]), ca_file: None }
 }
 
 /// A node.

@@ -4,7 +4,7 @@ use std::io::{self, BufWriter, ErrorKind, Write as _};
 
 use clap::Args;
 use deskpass_core::{CorpId, EmployeeId, EmployeeKey, Reference, Timestamp};
-use deskpass_store::{ChainKey, LogFilter, LogRow, is_key_of_log, read_log};
+use deskpass_store::{ChainKeys, LogFilter, LogRow, is_key_of_log, read_log};
 
 use super::unreadable;
 use crate::app::storage::{location, mode};
@@ -48,7 +48,7 @@ impl Export {
             (self.filter(&settings)?, ExportFormat::from_name(&self.format).unwrap_or(ExportFormat::Csv));
         let runtime = runtime()?;
         let (place, mode) = (location(&settings), mode(&settings));
-        let known = is_key_of_log(&place, mode, ChainKey::new(&settings.sealing_key()));
+        let known = is_key_of_log(&place, mode, ChainKeys::new(&settings.sealing_keys()));
         if runtime.block_on(known).is_ok_and(|known| known == Some(false)) {
             let _ = writeln!(io::stderr(), "{OTHER_KEY}");
         }
@@ -77,7 +77,7 @@ impl Export {
         let employee = id.map(|id| EmployeeKey::new(&corp, &id, &home).id().to_owned());
         let (from, to) = (self.from, self.to);
         let reference = self.reference.map(|reference| reference.to_string());
-        let key = Some(ChainKey::new(&settings.sealing_key()));
+        let key = Some(ChainKeys::new(&settings.sealing_keys()));
         Ok(LogFilter { corp: corp.as_str().to_owned(), employee, reference, from, to, key, ..LogFilter::default() })
     }
 }

@@ -84,6 +84,10 @@ const fn meaning(what: LogFaultKind) -> (&'static str, &'static str) {
             "lost since the receipt",
             "rows covered by the receipt are missing or were replaced: the end was cut off and the chain's end reset",
         ),
+        LogFaultKind::LostFromEarlierKey => (
+            "lost since the key was replaced",
+            "rows from before encryption_key was replaced are missing or were replaced",
+        ),
         LogFaultKind::LostFromOthers => (
             "lost",
             "rows that other chains refer to are missing or were replaced: the end was cut off and the chain's end \

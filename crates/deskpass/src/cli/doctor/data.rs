@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use deskpass_core::Timestamp;
-use deskpass_store::{ChainKey, DirectReadError, Location, OpenError, Remedy, Store, read_latest_recorded_time};
+use deskpass_store::{ChainKeys, DirectReadError, Location, OpenError, Remedy, Store, read_latest_recorded_time};
 use tokio::runtime::Handle;
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
@@ -32,7 +32,7 @@ pub(super) async fn check(settings: &Settings, now: Timestamp) -> Finding {
     {
         return older(&settings.data, found, known);
     }
-    let key = ChainKey::new(&settings.sealing_key());
+    let key = ChainKeys::new(&settings.sealing_keys());
     // Opening blocks on the disk, so it runs on its own thread.
     let opening =
         spawn_blocking(move || Handle::current().block_on(Store::open_with(location, mode, entries, now, Some(key))));

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use deskpass_store::{ChainKey, KeyCheckState, is_key_of_log, key_check_state};
+use deskpass_store::{ChainKeys, KeyCheckState, KeyState, is_key_of_log, key_check_state, read_key_state};
 use tokio::time::timeout;
 
 use super::report::{Finding, bilingual};
@@ -14,10 +14,14 @@ const READ_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Checks whether the log was written with the `encryption_key` of the settings; `None` if there is nothing to compare with.
 pub(super) async fn check(settings: &Settings) -> Option<Finding> {
-    let key = ChainKey::new(&settings.sealing_key());
-    let known = timeout(READ_TIMEOUT, is_key_of_log(&location(settings), mode(settings), key)).await;
+    let keys = ChainKeys::new(&settings.sealing_keys());
+    let known = timeout(READ_TIMEOUT, is_key_of_log(&location(settings), mode(settings), keys.clone())).await;
     if known.ok()?.ok()?? {
         if let Some(finding) = key_check(settings).await {
+            return Some(finding);
+        }
+        let state = timeout(READ_TIMEOUT, read_key_state(&location(settings), mode(settings), keys)).await;
+        if let Some(finding) = state.ok()?.ok().as_ref().and_then(order) {
             return Some(finding);
         }
         let message = "encryption_key is the key that the data was written with";
@@ -35,14 +39,50 @@ pub(super) async fn check(settings: &Settings) -> Option<Finding> {
     ))
 }
 
+/// Reports several keys: one that is to be replaced, or one that was replaced and is still listed.
+fn order(state: &KeyState) -> Option<Finding> {
+    let (why, fix) = if state.lists_old_key_first() {
+        (
+            bilingual("encryption_key lists first a key that was replaced", "encryption_key 的第一个密钥已被更换"),
+            bilingual("put the current key first, and remove the old one", "请把当前密钥放在最前面，并删除旧密钥"),
+        )
+    } else if state.needs_rotation() {
+        (
+            bilingual(
+                "encryption_key lists a new key first, and the data still uses an older one",
+                "encryption_key 的第一个是新密钥，而数据仍在使用旧密钥",
+            ),
+            bilingual(
+                "when every node has both keys: deskpass key rotate",
+                "所有节点都有两个密钥后，运行：deskpass key rotate",
+            ),
+        )
+    } else if state.configured.len() > 1 {
+        (
+            bilingual(
+                "encryption_key lists more keys than the audit log needs",
+                "encryption_key 中有审计日志已不需要的密钥",
+            ),
+            bilingual(
+                "a new key that is not used yet belongs first, before `deskpass key rotate`; after it, remove the old \
+                 key. `deskpass key status` shows which key protects what",
+                "尚未使用的新密钥应放在最前面，再运行 `deskpass key rotate`；之后请删除旧密钥。`deskpass key status` 显示各密钥的用途",
+            ),
+        )
+    } else {
+        return None;
+    };
+    Some(Finding::Warning { why, fix })
+}
+
 /// Reports a key check that is missing or changed although the key is right: the service writes it at its next start.
 async fn key_check(settings: &Settings) -> Option<Finding> {
     if settings.development.enabled {
         // There the commands do not write it, and the key is public.
         return None;
     }
-    let key = ChainKey::new(&settings.sealing_key());
-    let found = timeout(READ_TIMEOUT, key_check_state(&location(settings), mode(settings), key)).await;
+    let keys = ChainKeys::new(&settings.sealing_keys());
+    let found = timeout(READ_TIMEOUT, key_check_state(&location(settings), mode(settings), keys)).await;
     let why = match found.ok()?.ok()? {
         KeyCheckState::Matches => return None,
         KeyCheckState::Missing => bilingual(

@@ -147,7 +147,25 @@ fn bad_secrets_are_not_repeated() {
 #[test]
 fn the_encryption_key_arrives_whole() {
     let key = TestSources::production().settings().encryption_key;
-    assert_eq!(key.map(|key| *key.as_bytes()), Some([0xff; 32]));
+    assert_eq!(key.map(|list| *list.keys().first()), Some([0xff; 32]));
+}
+
+#[test]
+fn several_keys_are_a_list_in_the_file_and_lines_or_commas_elsewhere() {
+    let other = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=";
+    let base = || TestSources::production().without_variable("DESKPASS_ENCRYPTION_KEY");
+    let in_file = |text: &str| base().variable("DESKPASS_ENCRYPTION_KEY_FILE", "/run/keys").file("/run/keys", text);
+    for given in [
+        base().toml(&format!("encryption_key = [\"{ENCRYPTION_KEY}\", \"{other}\"]")),
+        base().variable("DESKPASS_ENCRYPTION_KEY", &format!("{ENCRYPTION_KEY}, {other}")),
+        in_file(&format!("{ENCRYPTION_KEY}\n{other}\n")),
+    ] {
+        let keys = given.settings().sealing_keys();
+        assert_eq!((keys.first(), keys.others()), (&[0xff; 32], &[[0; 32]][..]));
+        assert!(!all_output(&given).contains(other));
+    }
+    let twice = base().variable("DESKPASS_ENCRYPTION_KEY", &format!("{other},{other}"));
+    assert!(twice.problems().contains("it has the same key twice"), "{}", twice.problems());
 }
 
 #[test]

@@ -4,6 +4,7 @@ use std::fmt;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_PAD_INDIFFERENT;
+use deskpass_core::{EncryptionKeys, KeyBytes};
 
 use super::setting_value::SettingValue;
 use crate::config::declaration::Declaration;
@@ -95,37 +96,55 @@ impl SettingValue for SigningSecret {
     }
 }
 
-/// The key that encrypts data which the service must be able to decrypt again.
-#[derive(Clone, PartialEq, Eq)]
-pub struct EncryptionKey([u8; 32]);
+/// The most keys at a time: one that encrypts, and some that are being replaced.
+const MAX_KEYS: usize = 5;
 
-impl EncryptionKey {
-    /// The key's bytes, for the cipher.
+/// The key that encrypts data which the service must be able to decrypt again, or several, newest first: the first encrypts, all
+/// decrypt.
+#[derive(Clone, PartialEq, Eq)]
+pub struct KeyList(EncryptionKeys);
+
+impl KeyList {
+    /// The keys, for the cipher.
     #[must_use]
-    pub fn as_bytes(&self) -> &[u8; 32] {
+    pub fn keys(&self) -> &EncryptionKeys {
         &self.0
     }
 
-    /// Parses base64 in either alphabet, padded or not: tools differ, but the bytes are the same.
-    fn read(text: &str) -> Result<Self, String> {
-        if text.is_empty() {
-            return Err("it is empty".to_owned());
+    fn read(texts: &[&str]) -> Result<Self, String> {
+        if texts.len() > MAX_KEYS {
+            return Err(format!("it has more than {MAX_KEYS} keys"));
         }
-        let standard = text.replace('-', "+").replace('_', "/");
-        let bytes = STANDARD_PAD_INDIFFERENT.decode(standard).map_err(|_| "it is not base64".to_owned())?;
-        let length = bytes.len();
-        match bytes.try_into() {
-            Ok(key) => Ok(Self(key)),
-            Err(_) => Err(format!("it holds {length} bytes instead of 32")),
+        let keys = texts.iter().map(|text| read_key(text)).collect::<Result<Vec<_>, _>>()?;
+        let (first, others) = keys.split_first().ok_or("it is empty")?;
+        let list = EncryptionKeys::new(*first, others.iter().copied());
+        if list.others().len() < others.len() {
+            return Err("it has the same key twice".to_owned());
         }
+        Ok(Self(list))
     }
 }
 
-impl SettingValue for EncryptionKey {
+/// Parses base64 in either alphabet, padded or not: tools differ, but the bytes are the same.
+fn read_key(text: &str) -> Result<KeyBytes, String> {
+    if text.is_empty() {
+        return Err("it is empty".to_owned());
+    }
+    let standard = text.replace('-', "+").replace('_', "/");
+    let bytes = STANDARD_PAD_INDIFFERENT.decode(standard).map_err(|_| "it is not base64".to_owned())?;
+    let length = bytes.len();
+    bytes.try_into().map_err(|_| format!("it holds {length} bytes instead of 32"))
+}
+
+impl SettingValue for KeyList {
     const SECRET: bool = true;
 
     fn parse(raw: &RawSetting, _: &Declaration) -> Result<Self, String> {
-        Self::read(raw.text()?)
+        match raw {
+            RawSetting::List(_) => Self::read(&raw.texts()?),
+            // In a file of its own, a key may have its own line.
+            _ => Self::read(&raw.text()?.split([',', '\n']).map(str::trim).collect::<Vec<_>>()),
+        }
     }
 
     fn expected(_: &Declaration) -> String {
@@ -133,18 +152,18 @@ impl SettingValue for EncryptionKey {
     }
 }
 
-impl fmt::Debug for EncryptionKey {
+impl fmt::Debug for KeyList {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "EncryptionKey({MASK})")
+        write!(out, "KeyList({MASK})")
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{EncryptionKey, SecretText, SigningSecret};
+    use super::{KeyList, SecretText, SigningSecret, read_key};
 
     fn complaint(text: &str) -> Option<String> {
-        EncryptionKey::read(text).err()
+        read_key(text).err()
     }
 
     #[test]
@@ -155,10 +174,10 @@ mod tests {
             "-_-_-_-_-_-_-_-_-_-_-_-_-_-_-_-_-_-_-_-_-_8=",
             "-_-_-_-_-_-_-_-_-_-_-_-_-_-_-_-_-_-_-_-_-_8",
         ];
-        let first = EncryptionKey::read(spellings[0]).map(|key| *key.as_bytes());
+        let first = read_key(spellings[0]);
         assert!(first.is_ok());
         for text in spellings {
-            assert_eq!(EncryptionKey::read(text).map(|key| *key.as_bytes()), first, "{text}");
+            assert_eq!(read_key(text), first, "{text}");
         }
     }
 
@@ -168,6 +187,22 @@ mod tests {
         assert_eq!(complaint("aGVsbG8=").as_deref(), Some("it holds 5 bytes instead of 32"));
         assert_eq!(complaint("not base64!").as_deref(), Some("it is not base64"));
         assert_eq!(complaint("密钥").as_deref(), Some("it is not base64"));
+    }
+
+    #[test]
+    fn a_list_has_few_keys_and_none_twice() {
+        let keys = ["A", "B", "C", "D", "E", "F"].map(|letter| format!("{}A=", letter.repeat(42)));
+        let [a, b, c, d, e, f] = keys.each_ref().map(|key| &**key);
+        let others = |texts: &[&str]| KeyList::read(texts).map(|list| list.keys().others().len());
+        assert_eq!((others(&[a]), others(&[a, b, c, d, e])), (Ok(0), Ok(4)));
+        for (texts, problem) in [
+            (&[a, b, c, d, e, f][..], "it has more than 5 keys"),
+            (&[a, b, a][..], "it has the same key twice"),
+            (&[a, ""][..], "it is empty"),
+            (&[][..], "it is empty"),
+        ] {
+            assert_eq!(others(texts), Err(problem.to_owned()));
+        }
     }
 
     #[test]

@@ -17,7 +17,7 @@ fn header(encrypted: bool) -> BackupHeader {
         mode: "production".to_owned(),
         created_at: Timestamp::from_millis(1_800_000_000_000),
         source: "sqlite".to_owned(),
-        encryption: encrypted.then(|| KeyDerivation::quick(&Entropy::system()).unwrap()),
+        encryption: encrypted.then(|| KeyDerivation::quick(Entropy::system()).unwrap()),
     }
 }
 

@@ -9,7 +9,7 @@ use super::PostgresSettings;
 use super::address::PostgresAddress;
 use super::connection::{ConnectionHealth, PostgresConnection};
 use crate::database::{Mode, OpenError, Sql, migrate};
-use crate::{ChainKey, Result, StoreError};
+use crate::{ChainKeys, Result, StoreError};
 
 /// The connect timeout. It is long, because no request waits for this work.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -23,7 +23,7 @@ pub(super) async fn run_migrations(
     address: PostgresAddress,
     mode: Mode,
     now: Timestamp,
-    key: Option<ChainKey>,
+    key: Option<ChainKeys>,
 ) -> Result<(), OpenError> {
     let server = address.to_string();
     let failed = |error| OpenError::Server { server: server.clone(), error };

@@ -6,6 +6,7 @@ use crate::Result;
 use crate::database::Sql;
 use crate::login_log::chain::{ADOPTED_CHAIN, ChainKey};
 use crate::login_log::chain_walk::{ChainEnd, ChainWalk, PruneMark, RowFit, WalkedRow, WitnessedEnd};
+use crate::login_log::keys::LogKeys;
 
 const BATCH_ROWS: i64 = 5_000;
 
@@ -15,6 +16,8 @@ struct ChainCheck<'s, 'a> {
     end: Option<ChainEnd>,
     /// How far each chain was pruned, if the mark is genuine.
     pruned: Vec<(i64, PruneMark)>,
+    /// What is known about rows of the chain from elsewhere: position, hash, and the fault if the row is another.
+    pinned: Vec<(i64, String, LogFaultKind)>,
     /// The number of the previous row.
     last: i64,
     /// Whether the previous row is intact.
@@ -22,17 +25,21 @@ struct ChainCheck<'s, 'a> {
 }
 
 pub(super) fn check_chain(verification: &mut Verification<'_>, sql: &Sql<'_>, chain: i64) -> Result<()> {
-    let (end, key) = (chain_walk::end(sql, chain)?, verification.key);
-    let start = start(verification, sql, chain, end.as_ref())?;
+    let (end, keys) = (chain_walk::end(sql, chain)?, LogKeys::read(sql, verification.keys)?);
+    let start = start(verification, sql, keys.current, chain, end.as_ref())?;
     verification.ends.extend(end.iter().map(|end| (chain, end.seq, end.hash.clone())));
-    let pruned = pruned(sql, key)?;
-    let mut check = ChainCheck { verification, chain, end, pruned, last: start.seq, well: true };
+    let is_named = end.as_ref().is_none_or(|end| keys.is_named(chain, &end.key_id));
+    let (pruned, pinned) = (pruned(sql, keys.current)?, pinned(verification, &keys, chain));
+    let mut check = ChainCheck { verification, chain, end, pruned, pinned, last: start.seq, well: true };
     check.expect_end();
+    if !is_named {
+        check.fault(LogFaultKind::EndChanged, 0, 0);
+    }
     if let Some((first, _)) = chain_walk::up_to(sql, chain, start.seq)? {
         check.fault(LogFaultKind::Added, first, start.seq);
     }
-    check.compare_with_receipt(start.seq, &start.hash);
-    let mut walk = ChainWalk::after(key, chain, &start);
+    check.compare_with_pinned(start.seq, &start.hash);
+    let mut walk = ChainWalk::after(&keys, chain, &start);
     while walk.next(sql, BATCH_ROWS, |found| check.take(found))? {
         check.verification.report_progress();
     }
@@ -50,10 +57,24 @@ fn pruned(sql: &Sql<'_>, key: &ChainKey) -> Result<Vec<(i64, PruneMark)>> {
     Ok(genuine)
 }
 
+/// The rows that the receipt recorded, and those at which the key was replaced.
+fn pinned(verification: &Verification<'_>, keys: &LogKeys<'_>, chain: i64) -> Vec<(i64, String, LogFaultKind)> {
+    let receipt =
+        verification.receipt.of(chain).map(|(seq, hash)| (seq, hash.to_owned(), LogFaultKind::LostFromReceipt));
+    let ends = keys.ends(chain).into_iter().map(|(seq, hash)| (seq, hash, LogFaultKind::LostFromEarlierKey));
+    receipt.into_iter().chain(ends).collect()
+}
+
 /// The position before the first row.
-fn start(verification: &mut Verification<'_>, sql: &Sql<'_>, chain: i64, end: Option<&ChainEnd>) -> Result<PruneMark> {
+fn start(
+    verification: &mut Verification<'_>,
+    sql: &Sql<'_>,
+    key: &ChainKey,
+    chain: i64,
+    end: Option<&ChainEnd>,
+) -> Result<PruneMark> {
     let pruned = end.map_or_else(PruneMark::default, |end| end.pruned.clone());
-    if pruned.is_genuine(verification.key, chain) {
+    if pruned.is_genuine(key, chain) {
         verification.pruned = verification.pruned.saturating_add(pruned.seq.unsigned_abs());
         return Ok(pruned);
     }
@@ -97,7 +118,7 @@ impl ChainCheck<'_, '_> {
             let (chain, what, last) = (self.chain, LogFaultKind::Missing, found.seq.saturating_sub(1));
             self.verification.faults.note(LogFault { chain, first: follows, last, what, id: None, at: found.at });
         }
-        self.compare_with_receipt(found.seq, &found.hash);
+        self.compare_with_pinned(found.seq, &found.hash);
         self.verification.rows += 1;
         self.verification.fitting += u64::from(found.fit == RowFit::Intact);
         let what = match found.fit {
@@ -126,16 +147,18 @@ impl ChainCheck<'_, '_> {
             }
             Some(_) | None => {}
         }
-        if let Some((seq, _)) = self.verification.receipt.of(self.chain).filter(|(seq, _)| *seq > reached) {
-            self.fault(LogFaultKind::LostFromReceipt, reached.saturating_add(1), seq);
+        for (seq, _, what) in std::mem::take(&mut self.pinned) {
+            if seq > reached {
+                self.fault(what, reached.saturating_add(1), seq);
+            }
         }
     }
 
-    /// Compares a row with the row that the receipt recorded at its position.
-    fn compare_with_receipt(&mut self, seq: i64, hash: &str) {
-        let receipt = self.verification.receipt.of(self.chain);
-        if receipt.is_some_and(|(at, kept)| at == seq && kept != hash) {
-            self.fault(LogFaultKind::LostFromReceipt, seq, seq);
+    /// Compares a row with what is known about the row at its position from elsewhere.
+    fn compare_with_pinned(&mut self, seq: i64, hash: &str) {
+        let other = self.pinned.iter().find(|(at, kept, _)| *at == seq && kept != hash);
+        if let Some(what) = other.map(|(.., what)| *what) {
+            self.fault(what, seq, seq);
         }
     }
 

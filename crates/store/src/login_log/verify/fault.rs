@@ -46,6 +46,8 @@ pub enum LogFaultKind {
     ForgedPrune,
     /// Rows that a receipt recorded are missing or replaced.
     LostFromReceipt,
+    /// Rows that were written before the key was replaced are missing or replaced.
+    LostFromEarlierKey,
     /// Rows that rows of other chains recorded are missing or replaced: the end of the chain was cut off.
     LostFromOthers,
     /// Rows are in no chain.

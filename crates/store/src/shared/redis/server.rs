@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use deskpass_core::{Digest, Entropy};
+use deskpass_core::{Digest, EncryptionKeys, Entropy};
 use redis::{Cmd, cmd};
 use serde::Serialize;
 use tokio::sync::Notify;
@@ -30,8 +30,8 @@ pub struct RedisSettings {
     pub url: String,
     /// The prefix of all keys.
     pub prefix: String,
-    /// The key material for sealing.
-    pub key: [u8; 32],
+    /// The keys for sealing: the first closes records, all open them.
+    pub keys: EncryptionKeys,
     /// A CA file to trust in addition to the system's certificates.
     pub ca_file: Option<PathBuf>,
 }
@@ -81,7 +81,7 @@ impl RedisBackend {
                 "connection to Redis is not encrypted, including its password (records are sealed): use rediss"
             );
         }
-        let (RedisSettings { prefix, key, .. }, entropy) = (settings, Entropy::system());
+        let (RedisSettings { prefix, keys, .. }, entropy) = (settings, Entropy::system());
         let (prefix, address) = (prefix + ":1:", Arc::new(address));
         let node = entropy.bytes().map_err(|error| StoreError::shared(error.to_string()))?;
         let node = format!("{:016x}", u64::from_be_bytes(node));
@@ -102,8 +102,8 @@ impl RedisBackend {
         tasks.spawn(worker.connection.clone().run(write_check(&prefix)));
         tasks.spawn(Arc::clone(&worker).announce());
         tasks.spawn(Arc::clone(&worker).listen());
-        let seal = Seal::new(&key, "deskpass shared store", entropy);
-        let blind = Digest::of(&[b"deskpass limits", &key]);
+        let seal = Seal::new(&keys, "deskpass shared store", entropy);
+        let blind = Digest::of(&[b"deskpass limits", keys.first()]);
         let (warnings, time) = (WarningThrottle::new(), OnceLock::new());
         Ok(Self { prefix, seal, warnings, blind, time, worker, _tasks: tasks })
     }

@@ -1,0 +1,118 @@
+//! The encryption keys: which data uses which, and moving it to the first one.
+
+use std::collections::BTreeMap;
+
+use deskpass_core::EmployeeKey;
+use deskpass_store::{AuditEvent, KeyState, KeySwitch, StoredCredentials};
+
+use super::Administrator;
+use crate::{Auth, Error};
+
+/// The number of employees whose credentials are read at once.
+const BATCH_SIZE: i64 = 500;
+
+/// How much of the data uses a key.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct KeyUse {
+    /// The number of devices that are sealed with it.
+    pub devices: u64,
+    /// The number of passwords that are hashed with it.
+    pub passwords: u64,
+}
+
+/// Which keys the data uses.
+#[derive(Clone, Debug)]
+pub struct KeyStatus {
+    /// The keys of the settings and of the log.
+    pub state: KeyState,
+    /// The keys that credentials use, by name; without a name, those that no key opens.
+    pub credentials: BTreeMap<Option<String>, KeyUse>,
+}
+
+impl KeyStatus {
+    /// The number of devices that are sealed with another key than the first.
+    #[must_use]
+    pub fn devices_left(&self) -> u64 {
+        self.left(|key_use| key_use.devices)
+    }
+
+    /// The number of passwords that are hashed with another key than the first.
+    #[must_use]
+    pub fn passwords_left(&self) -> u64 {
+        self.left(|key_use| key_use.passwords)
+    }
+
+    fn left(&self, count: impl Fn(&KeyUse) -> u64) -> u64 {
+        let first = self.state.configured.first();
+        let others = self.credentials.iter().filter(|(key, _)| key.is_some() && key.as_ref() != first);
+        others.map(|(_, key_use)| count(key_use)).sum()
+    }
+}
+
+/// A batch of devices that were moved to the first key.
+#[derive(Clone, Debug, Default)]
+pub struct ResealedBatch {
+    /// The number of devices that were looked at.
+    pub checked: u64,
+    /// The number of devices that were moved.
+    pub moved: u64,
+    /// Where the next batch begins; `None` after the last one.
+    pub next: Option<EmployeeKey>,
+}
+
+impl Auth {
+    /// Counts which keys the data uses.
+    pub async fn key_status(&self) -> Result<KeyStatus, Error> {
+        let state = self.store.key_state(self.chain_keys.clone()).await?;
+        let (mut credentials, mut after) = (BTreeMap::<_, KeyUse>::new(), None);
+        loop {
+            let page = self.store.stored_credentials(after, BATCH_SIZE).await?;
+            let Some(last) = page.last() else { return Ok(KeyStatus { state, credentials }) };
+            after = Some(last.employee.clone());
+            for StoredCredentials { employee, password, device } in &page {
+                let vault = &self.credential_vault;
+                if let Some(hash) = password {
+                    credentials.entry(vault.key_of_password(hash).map(str::to_owned)).or_default().passwords += 1;
+                }
+                if let Some(sealed) = device {
+                    let key = vault.key_of_seed(sealed, employee).map(str::to_owned);
+                    credentials.entry(key).or_default().devices += 1;
+                }
+            }
+        }
+    }
+}
+
+impl Administrator<'_> {
+    /// Continues the audit log with the first key, in one transaction that a row of the log records.
+    pub async fn switch_key(&self) -> Result<KeySwitch, Error> {
+        let auth = self.auth;
+        let state = auth.store.key_state(auth.chain_keys.clone()).await?;
+        let first = state.configured.first().map_or("", String::as_str);
+        let detail = format!("from key {} to key {first}", state.current);
+        let entry = self.entry(AuditEvent::KeyRotated, &auth.deployment_key(), detail)?;
+        Ok(auth.store.switch_key(entry).await?)
+    }
+
+    /// Moves the next devices to the first key, each by a compare-and-set: a device that is replaced meanwhile stays as it is then.
+    pub async fn reseal_devices(&self, after: Option<EmployeeKey>, limit: i64) -> Result<ResealedBatch, Error> {
+        let (auth, mut batch) = (self.auth, ResealedBatch::default());
+        let page = auth.store.stored_credentials(after, limit).await?;
+        batch.next = page.last().map(|last| last.employee.clone());
+        for StoredCredentials { employee, device, .. } in page {
+            let Some(sealed) = device else { continue };
+            batch.checked += 1;
+            let vault = &auth.credential_vault;
+            match vault.key_of_seed(&sealed, &employee) {
+                Some(key) if Some(key) == vault.first_key() => {}
+                Some(_) => {
+                    let after = vault.seal_seed(&vault.unseal_seed(&sealed, &employee)?, &employee)?;
+                    batch.moved += u64::from(auth.store.reseal_device(employee, sealed, after).await?);
+                }
+                // Left as it is: a key that is added to the settings later may open it.
+                None => tracing::warn!(%employee, "no key in encryption_key opens this device's secret"),
+            }
+        }
+        Ok(batch)
+    }
+}

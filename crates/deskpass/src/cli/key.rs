@@ -1,0 +1,202 @@
+//! `deskpass key`: replaces the encryption key.
+
+use std::io::IsTerminal as _;
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+use deskpass_core::{Timestamp, key_id};
+use deskpass_store::OpenError;
+use serde::de::DeserializeOwned;
+use serde_json::json;
+use tokio::runtime::Runtime;
+
+use super::{CliError, CommonArgs, output, require_database, runtime};
+use crate::commands::{AdminCommand, KeyAdminCommand, KeyReport, ResealStep};
+use crate::config::{Language, Settings};
+use crate::timestamp::format_utc;
+use crate::{App, StartError};
+
+#[derive(Debug, Subcommand)]
+pub(super) enum KeyCommand {
+    /// Move the data to the first key of `encryption_key`, while the service runs.
+    ///
+    /// First list the new key and the old one in the settings of every node, newest first, and restart the nodes. This
+    /// command continues the audit log with the new key, and encrypts the authenticators with it. Passwords move at their
+    /// next use. It can be stopped at any time and run again. Afterwards the old key can be removed from the settings.
+    #[command(
+        after_help = "Examples:\n  deskpass key rotate --config /etc/deskpass/deskpass.toml\n  deskpass key rotate --json"
+    )]
+    Rotate(KeyArgs),
+    /// Show which key protects what. Keys are shown by a short name, never themselves.
+    #[command(after_help = "Example:\n  deskpass key status --config /etc/deskpass/deskpass.toml")]
+    Status(KeyArgs),
+}
+
+#[derive(Args, Debug)]
+pub(super) struct KeyArgs {
+    /// Print the result as JSON.
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    common: CommonArgs,
+}
+
+impl KeyCommand {
+    pub(super) fn run(self) -> Result<(), CliError> {
+        match self {
+            Self::Rotate(rotate) => rotate.rotate(),
+            Self::Status(status) => status.status(),
+        }
+    }
+}
+
+/// Where the steps run: in this process, or in the service that runs on the same embedded data.
+enum Executor {
+    Here(App, Runtime),
+    Service { data: PathBuf, development: bool },
+}
+
+impl Executor {
+    fn open(settings: Settings) -> Result<Self, CliError> {
+        let (runtime, development) = (runtime()?, settings.development.enabled);
+        match runtime.block_on(App::open(settings)) {
+            Ok(app) => {
+                runtime.block_on(app.require_encryption_key())?;
+                Ok(Self::Here(app, runtime))
+            }
+            Err(StartError::Open(OpenError::InUse(data))) => Ok(Self::Service { data, development }),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Runs a step and reads its result.
+    fn run<T: DeserializeOwned>(&self, command: KeyAdminCommand) -> Result<T, CliError> {
+        let command = AdminCommand::Key(command);
+        let result = match self {
+            Self::Here(app, runtime) => runtime.block_on(command.run(app, Language::En)),
+            Self::Service { data, development } => {
+                command.send_to_service(data, *development, Language::En).map_err(|error| {
+                    format!(
+                        "the service that runs on {} did not respond ({error}); run this again, it continues where it \
+                         stopped",
+                        data.display()
+                    )
+                })?
+            }
+        };
+        Ok(serde_json::from_str(&result?)?)
+    }
+}
+
+impl KeyArgs {
+    fn rotate(&self) -> Result<(), CliError> {
+        let settings = self.common.settings()?;
+        require_database(&settings)?;
+        let to = key_id(&settings.sealing_key());
+        let executor = Executor::open(settings)?;
+        let switched: bool = executor.run(KeyAdminCommand::Switch { to: to.clone() })?;
+        self.note(if switched { "the audit log continues with the new key" } else { "the audit log uses the new key" });
+        let (mut after, mut checked, mut moved) = (None, 0, 0);
+        loop {
+            let step: ResealStep = executor.run(KeyAdminCommand::Reseal { to: to.clone(), after })?;
+            (checked, moved) = (checked + step.checked, moved + step.moved);
+            if step.next.is_none() {
+                break;
+            }
+            after = step.next;
+            self.note(&format!("{checked} authenticator(s) checked, {moved} encrypted with the new key"));
+        }
+        let report: KeyReport = executor.run(KeyAdminCommand::Status)?;
+        self.show_rotation(switched, moved, &report)?;
+        if report.devices_left > 0 || report.unreadable > 0 {
+            return Err("some data could not be moved to the new key; keep the old key, and run this again".into());
+        }
+        Ok(())
+    }
+
+    fn show_rotation(&self, switched: bool, moved: u64, report: &KeyReport) -> Result<(), CliError> {
+        let KeyReport { current, configured, devices_left, passwords_left, unreadable, .. } = report;
+        if self.json {
+            let object = json!({
+                "key": current, "switched": switched, "devices_moved": moved, "devices_left": devices_left,
+                "passwords_left": passwords_left, "unreadable": unreadable,
+            });
+            return Ok(output::line(object)?);
+        }
+        let mut lines = vec![format!("the data uses the key {current}; {moved} authenticator(s) were moved to it")];
+        if *unreadable > 0 {
+            lines.push(format!(
+                "{unreadable} authenticator(s) or password(s) were protected with a key that is not known here: add it to \
+                 encryption_key, or reset them (deskpass agent reset-otp, deskpass agent reset-password)"
+            ));
+        }
+        if *passwords_left > 0 {
+            lines.push(format!(
+                "{passwords_left} password(s) move at their next use. Until then they are valid as before, and so are \
+                 recovery codes: the old key is kept in the database, encrypted with the new one"
+            ));
+        }
+        if *devices_left == 0 && *unreadable == 0 && configured.len() > 1 {
+            lines.push(
+                "the old key can now be removed from encryption_key on every node. Keep a copy of it with your backups \
+                 from before, which need it"
+                    .to_owned(),
+            );
+        }
+        Ok(output::line(lines.join("\n"))?)
+    }
+
+    fn status(&self) -> Result<(), CliError> {
+        let settings = self.common.settings()?;
+        require_database(&settings)?;
+        let report: KeyReport = Executor::open(settings)?.run(KeyAdminCommand::Status)?;
+        if self.json {
+            return Ok(output::line(serde_json::to_string(&report)?)?);
+        }
+        Ok(output::line(describe(&report))?)
+    }
+
+    /// Shows progress, where an operator looks at it or a file keeps it.
+    fn note(&self, text: &str) {
+        if !self.json || std::io::stderr().is_terminal() {
+            output::note(text);
+        }
+    }
+}
+
+fn describe(report: &KeyReport) -> String {
+    let mut lines = vec![format!("the audit log is written with the key {}", report.current)];
+    for (at, key) in report.configured.iter().enumerate() {
+        let used = report.keys.iter().find(|used| used.key == *key);
+        let (devices, passwords) = used.map_or((0, 0), |used| (used.devices, used.passwords));
+        let role = if at == 0 { "encrypts and decrypts" } else { "decrypts" };
+        lines.push(format!("{key}  in the settings, {role}: {devices} authenticator(s), {passwords} password(s)"));
+    }
+    for retired in report.retired.iter().filter(|retired| !report.configured.contains(&retired.key)) {
+        let used = report.keys.iter().find(|used| used.key == retired.key);
+        let (devices, passwords) = used.map_or((0, 0), |used| (used.devices, used.passwords));
+        let since = format_utc(Timestamp::from_millis(retired.at));
+        lines.push(format!(
+            "{}  replaced {since}, kept encrypted in the database: {devices} authenticator(s), {passwords} password(s)",
+            retired.key
+        ));
+    }
+    if report.unreadable > 0 {
+        lines.push(format!("{} authenticator(s) or password(s) need a key that is not known here", report.unreadable));
+    }
+    lines.push(next_step(report).to_owned());
+    lines.join("\n")
+}
+
+fn next_step(report: &KeyReport) -> &'static str {
+    let first = report.configured.first();
+    if report.retired.iter().any(|retired| Some(&retired.key) == first) {
+        "the first key was replaced: put the current one first"
+    } else if first != Some(&report.current) || report.devices_left > 0 {
+        "to move the data to the first key: deskpass key rotate"
+    } else if report.configured.len() > 1 {
+        "the older keys can be removed from encryption_key"
+    } else {
+        "nothing to do"
+    }
+}

@@ -1,0 +1,125 @@
+//! Admin commands about the encryption keys. The command line rotates a key in small steps, so that it can show progress and can be
+//! stopped and started again; their results are JSON for it.
+
+use deskpass_auth::{KeyStatus, KeyUse};
+use deskpass_core::{EmployeeKey, key_id};
+use deskpass_store::KeySwitch;
+use serde::{Deserialize, Serialize};
+
+use super::CommandResult;
+use super::text::describe_error;
+use crate::App;
+
+/// The number of employees whose devices one step looks at.
+const STEP_SIZE: i64 = 50;
+
+/// An admin command about the encryption keys. It contains no secrets, because it is logged.
+#[derive(Debug, Deserialize, Serialize)]
+pub(crate) enum KeyAdminCommand {
+    /// Continues the audit log with the first key, which has this name.
+    Switch { to: String },
+    /// Moves the devices of the next employees to the first key.
+    Reseal { to: String, after: Option<(String, String)> },
+    /// Counts which keys the data uses.
+    Status,
+}
+
+/// The result of [`KeyAdminCommand::Reseal`].
+#[derive(Debug, Deserialize, Serialize)]
+pub(crate) struct ResealStep {
+    pub(crate) checked: u64,
+    pub(crate) moved: u64,
+    pub(crate) next: Option<(String, String)>,
+}
+
+/// The result of [`KeyAdminCommand::Status`].
+#[derive(Debug, Deserialize, Serialize)]
+pub(crate) struct KeyReport {
+    /// The name of the key that the audit log is written with.
+    pub(crate) current: String,
+    /// The names of the keys in the settings, the one that encrypts first.
+    pub(crate) configured: Vec<String>,
+    /// The names of the keys that were replaced, and when, oldest first.
+    pub(crate) retired: Vec<RetiredKeyReport>,
+    /// How much of the data uses each key.
+    pub(crate) keys: Vec<KeyUseReport>,
+    /// The number of devices that another key than the first protects.
+    pub(crate) devices_left: u64,
+    /// The number of passwords that another key than the first protects.
+    pub(crate) passwords_left: u64,
+    /// The number of devices and passwords that no known key protects.
+    pub(crate) unreadable: u64,
+}
+
+#[derive(Debug, Deserialize, Serialize)]
+pub(crate) struct RetiredKeyReport {
+    pub(crate) key: String,
+    /// Milliseconds since 1970.
+    pub(crate) at: i64,
+}
+
+#[derive(Debug, Deserialize, Serialize)]
+pub(crate) struct KeyUseReport {
+    pub(crate) key: String,
+    pub(crate) devices: u64,
+    pub(crate) passwords: u64,
+}
+
+const REPLACED_FIRST: &str = "the first key of encryption_key was replaced by another one before; list the newest key \
+                              first. Nothing was changed";
+
+impl KeyAdminCommand {
+    pub(super) async fn run(&self, app: &App) -> CommandResult {
+        match self {
+            Self::Switch { to } => {
+                require_first(app, to)?;
+                match app.auth.operator().switch_key().await.map_err(describe_error)? {
+                    KeySwitch::Switched => json(&true),
+                    KeySwitch::Already => json(&false),
+                    KeySwitch::Replaced => Err(REPLACED_FIRST.to_owned()),
+                }
+            }
+            Self::Reseal { to, after } => {
+                require_first(app, to)?;
+                let after = after.as_ref().map(|(corp, id)| EmployeeKey::from_parts(corp, id));
+                let batch = app.auth.operator().reseal_devices(after, STEP_SIZE).await.map_err(describe_error)?;
+                let next = batch.next.map(|next| (next.corp().to_owned(), next.id().to_owned()));
+                json(&ResealStep { checked: batch.checked, moved: batch.moved, next })
+            }
+            Self::Status => json(&report(&app.auth.key_status().await.map_err(describe_error)?)),
+        }
+    }
+}
+
+/// Requires that the process that makes the change encrypts with the key that the operator wants to move to: a service that was not
+/// restarted since the settings were changed does not.
+fn require_first(app: &App, to: &str) -> Result<(), String> {
+    if key_id(&app.settings.sealing_key()) == to {
+        return Ok(());
+    }
+    Err("the running service does not use the first key of these settings yet; restart it, then run this again. Nothing \
+         was changed"
+        .to_owned())
+}
+
+fn report(status: &KeyStatus) -> KeyReport {
+    let state = &status.state;
+    let keys = status.credentials.iter().filter_map(|(key, KeyUse { devices, passwords })| {
+        Some(KeyUseReport { key: key.clone()?, devices: *devices, passwords: *passwords })
+    });
+    let lost = status.credentials.get(&None::<String>).copied().unwrap_or_default();
+    let retired = state.retired.iter().map(|(key, at)| RetiredKeyReport { key: key.clone(), at: at.millis() });
+    KeyReport {
+        current: state.current.clone(),
+        configured: state.configured.clone(),
+        retired: retired.collect(),
+        keys: keys.collect(),
+        devices_left: status.devices_left(),
+        passwords_left: status.passwords_left(),
+        unreadable: lost.devices + lost.passwords,
+    }
+}
+
+fn json(result: &impl Serialize) -> CommandResult {
+    serde_json::to_string(result).map_err(|error| error.to_string())
+}
