@@ -3,6 +3,7 @@
 mod bounded_resolver;
 pub(crate) mod clock;
 pub(crate) mod current;
+mod flows;
 pub(crate) mod metrics;
 pub(crate) mod own_pages;
 pub(crate) mod platform;
@@ -18,15 +19,12 @@ use std::ops::Deref;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use deskpass_auth::{
-    AgentPolicy, AnonymousRefusals, Auth, BindPolicy, CredentialVault, Error, KeyVerdict, LiveSockets, PasswordPolicy,
-    Policy,
-};
+use deskpass_auth::{AgentPolicy, Auth, BindPolicy, Error, KeyVerdict, PasswordPolicy, Policy};
 use deskpass_core::{Clock, CorpId, Digest, Entropy, InvalidId, MachineClock, Networks, Reference, Role};
-use deskpass_store::{ChainKeys, OpenError, Store, StoreError};
+use deskpass_store::{OpenError, Store, StoreError};
 use deskpass_wecom::{SettingsError, Wecom};
 use deskpass_wecom_sim::Simulator;
-use tokio::sync::{Notify, watch};
+use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use crate::app::clock::{MAX_CLOCK_SKEW, clock_difference};
@@ -209,7 +207,7 @@ impl App {
     }
 
     async fn with(settings: Settings, store: Store, clock: Clock) -> Result<Self, StartError> {
-        let (policy, entropy) = (policy(&settings)?, Entropy::system());
+        let entropy = Entropy::system();
         let shared = Arc::new(storage::open_shared(&settings).map_err(StartError::Shared)?);
         let cache_sync = shared.bus().map(|bus| store.sync_with_nodes(bus));
         let node = entropy.bytes().map_err(Error::from)?;
@@ -221,28 +219,8 @@ impl App {
         let reply_backend = ReplyBackend::open(&settings.messages).map_err(StartError::Replies)?.map(Arc::new);
         let tls = ServerTls::open(&settings.server)?.map(Arc::new);
         let (brand, switches) = look(&settings)?;
-        let chain_keys = ChainKeys::new(&settings.sealing_keys());
-        let credential_vault = Arc::new(open_vault(&settings, &store, &chain_keys, entropy).await?);
-        let (anonymous_refusals, notices_due) = (Arc::<AnonymousRefusals>::default(), Arc::<Notify>::default());
-        let sockets = Arc::<LiveSockets>::default();
         let (metrics, observer) = metrics::start(&store, &platform);
-        let (concerned, order) = (Arc::clone(&sockets), Arc::clone(&shared));
-        store.listen(move |touched| concerned.mark_stale(touched, order.messages.newest()));
-        let auth = Auth {
-            store,
-            shared,
-            platform,
-            clock,
-            entropy,
-            credential_vault,
-            chain_keys,
-            anonymous_refusals,
-            logged_references: Arc::default(),
-            notices_due,
-            sockets,
-            observer,
-            policy,
-        };
+        let auth = flows::open(&settings, store, shared, platform, clock, observer).await?;
         if settings.development.enabled {
             auth.seed_dev_users().await?;
         }
@@ -311,17 +289,6 @@ impl Deref for App {
     fn deref(&self) -> &AppInner {
         &self.0
     }
-}
-
-/// Opens the vault with the keys of the settings, and with those that the data was made with before.
-async fn open_vault(
-    settings: &Settings,
-    store: &Store,
-    chain_keys: &ChainKeys,
-    entropy: Entropy,
-) -> Result<CredentialVault, StartError> {
-    let known = store.known_keys(chain_keys.clone()).await.map_err(Error::from)?;
-    CredentialVault::new(&settings.sealing_keys(), &known, entropy).map_err(StartError::Threads)
 }
 
 fn policy(settings: &Settings) -> Result<Policy, InvalidId> {

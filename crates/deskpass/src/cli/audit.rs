@@ -73,8 +73,8 @@ impl Verify {
         let keys = ChainKeys::new(&settings.sealing_keys());
         let receipt = self.receipt.as_deref().map(Receipt::parse).transpose();
         let receipt = receipt.map_err(|error| format!("invalid --receipt: {error}"))?;
-        let known = keys.clone();
-        let knows = move |check: &str| known.matches_check(check);
+        let candidates = keys.clone();
+        let knows = move |check: &str| candidates.matches_check(check);
         let (place, mode) = (location(&settings), mode(&settings));
         let verified = verify_log(&place, mode, &keys, knows, receipt.as_ref(), meter());
         let verdict = runtime()?.block_on(verified).map_err(|error| refusal(&error, &settings))?;

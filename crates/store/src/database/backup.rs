@@ -63,7 +63,7 @@ pub async fn backup<W: Write + Send + 'static>(
     mut progress: impl FnMut(CopyProgress<'_>) + Send + 'static,
 ) -> Result<(BackupReport, W), BackupError> {
     let BackupSettings { deskpass, now, password } = settings;
-    let encryption = password.as_ref().map(|_| KeyDerivation::new(&Entropy::system())).transpose()?;
+    let encryption = password.as_ref().map(|_| KeyDerivation::new(Entropy::system())).transpose()?;
     let source = match location {
         Location::Embedded(_) => "sqlite",
         Location::Postgres(_) => "postgresql",

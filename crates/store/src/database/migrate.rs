@@ -161,7 +161,7 @@ pub(super) fn begin_version(sql: &Sql<'_>, version: i64, now: Timestamp) -> Resu
 }
 
 /// Runs the missing migrations in the running transaction.
-pub(super) fn complete(sql: &Sql<'_>, mode: Mode, now: Timestamp, key: &ChainKey) -> Result<(), MigrateError> {
+pub(super) fn complete(sql: &Sql<'_>, mode: Mode, now: Timestamp, key: &ChainKeys) -> Result<(), MigrateError> {
     migrate(sql, mode, now, Some(key), IndexBuild::Inside)
 }
 

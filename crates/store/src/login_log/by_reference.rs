@@ -1,6 +1,6 @@
 //! The rows of requests, by their references, of all corporations.
 
-use super::ChainKey;
+use super::ChainKeys;
 use super::row::{COLUMNS, LogRow, read};
 use super::row_check::verify_rows;
 use crate::database::{Sql, SqlValue, in_snapshot};
@@ -15,12 +15,17 @@ const MAX_ROWS_PER_CORP: usize = 50;
 impl Store {
     /// The rows of the requests with these references, oldest first, each verified with the key: of these corporations, or if
     /// they have none, of others that the log names.
-    pub async fn log_rows_of(&self, references: Vec<String>, corps: Vec<String>, key: ChainKey) -> Result<Vec<LogRow>> {
+    pub async fn log_rows_of(
+        &self,
+        references: Vec<String>,
+        corps: Vec<String>,
+        key: ChainKeys,
+    ) -> Result<Vec<LogRow>> {
         self.database.read(move |sql| in_snapshot(sql, |sql| rows_of(sql, &references, &corps, &key))).await
     }
 }
 
-fn rows_of(sql: &Sql<'_>, references: &[String], corps: &[String], key: &ChainKey) -> Result<Vec<LogRow>> {
+fn rows_of(sql: &Sql<'_>, references: &[String], corps: &[String], key: &ChainKeys) -> Result<Vec<LogRow>> {
     let mut rows = Vec::new();
     for corp in corps {
         rows.extend(rows_in(sql, corp, references)?);

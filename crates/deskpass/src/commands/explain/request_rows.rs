@@ -15,5 +15,5 @@ pub(super) async fn rows_of(app: &App, references: &[Reference], language: Langu
     let others = corps.into_iter().filter(|corp| corp != home);
     let corps = std::iter::once(home.to_owned()).chain(others).collect();
     let references = references.iter().map(ToString::to_string).collect();
-    app.auth.store.log_rows_of(references, corps, app.auth.chain_key.clone()).await.map_err(failed)
+    app.auth.store.log_rows_of(references, corps, app.auth.chain_keys.clone()).await.map_err(failed)
 }
