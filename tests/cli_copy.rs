@@ -69,7 +69,7 @@ fn a_target_that_is_not_there_is_reported_without_its_password() {
     assert!(text.contains("deskpass doctor"), "{text}");
 }
 
-pub(crate) const TABLES: [&str; 21] = [
+pub(crate) const TABLES: [&str; 22] = [
     "employee",
     "user_role",
     "agent",
@@ -91,6 +91,7 @@ pub(crate) const TABLES: [&str; 21] = [
     "disowned",
     "sign_in_count",
     "employee_network",
+    "retired_key",
 ];
 
 /// The tokens of a service that was used and has stopped.
@@ -184,7 +185,8 @@ async fn everything_is_copied_and_signed_in_users_stay_signed_in() {
     assert!(success && text.contains(&format!(" of {} table(s) in ", TABLES.len())), "{text}");
     for table in TABLES {
         let rows = query(&directory.path().join("data/deskpass.db"), &format!("SELECT * FROM {table}"));
-        assert!(!rows.is_empty(), "{table} is empty: this test looks at nothing");
+        // Development mode has one key, which is never replaced.
+        assert!(!rows.is_empty() || table == "retired_key", "{table} is empty: this test looks at nothing");
         let report = text.lines().any(|line| line.split_whitespace().eq([table, &*rows.len().to_string()]));
         assert!(report, "{table} {} is not in\n{text}", rows.len());
         assert_eq!(sorted(rows), sorted(place.query(&format!("SELECT * FROM {table}"))), "{table}");

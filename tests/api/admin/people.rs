@@ -248,8 +248,8 @@ on_every_store! {
     }
 
     async fn granted_roles_replace_a_default_role(app) {
-        let (admin, _) = app.administrator().await;
-        let listed = app.client().await.get_as(&admin, "/api/admin/employees?q=norole01").await.data();
+        let mut admin = Admin::of(&app).await;
+        let listed = admin.get("/api/admin/employees?q=norole01").await.data();
         assert_eq!(listed["items"][0]["default_role"], "user");
         app.auth().operator().add_agent(app.key("norole01"), "security").await.unwrap();
         let mut client = app.client().await;
@@ -259,7 +259,6 @@ on_every_store! {
         let shown = client.scan_status(code["ticket"].as_str().unwrap()).await;
         let token = shown["token"].as_str().unwrap().to_owned();
         assert_eq!(client.verify(&token).await["roles"], json!(["security"]));
-        let mut admin = Admin::of(&app).await;
         admin.do_it("PUT", USER_ROLES, &json!({ "employee_id": "norole01", "roles": ["user"] })).await.data();
         assert_eq!(client.me(&token).await.refused(401, 1001).reason(), "kicked");
     }
