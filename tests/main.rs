@@ -101,4 +101,5 @@ mod tls;
 mod traces;
 mod translations;
 mod tutorial;
+mod upgrade;
 mod verify_file;

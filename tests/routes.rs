@@ -196,7 +196,7 @@ on_every_store! {
             app.auth().operator().revoke(app.key("agent01"), "agent").await.unwrap();
             app.clock.advance(Duration::from_secs(1));
             let answer = app.client().await.send(&ask(&route, &[("authorization", &bearer)])).await;
-            let suspended = answer.body.contains("\"role_taken_away\"");
+            let suspended = answer.status == 403 && answer.body.contains("\"role_taken_away\"");
             let callers = matches!(route.access, RequiredAccess::ActiveUser | RequiredAccess::Reader | RequiredAccess::Admin | RequiredAccess::HighRisk);
             assert_eq!(suspended, callers, "{route:?} {answer:?}");
             assert!(!callers || answer.code() == 1003, "{route:?} {answer:?}");

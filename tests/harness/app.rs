@@ -93,6 +93,17 @@ impl TestApp {
         Box::pin(Self::open(settings, TestStorage::at(StoreBackend::current().cluster_store()), clock)).await
     }
 
+    /// A service with these settings and this clock, on data that `prepare` puts into the directory, or into the cluster store.
+    pub(crate) async fn on_data(
+        settings: Settings,
+        clock: Clock,
+        prepare: impl AsyncFnOnce(&Path, Option<&ClusterStore>),
+    ) -> Self {
+        let home = TestStorage::at(StoreBackend::current().cluster_store());
+        prepare(home.directory.path(), home.place.as_ref()).await;
+        Box::pin(Self::open(settings, home, clock)).await
+    }
+
     /// A service with these settings on a store that other nodes may share.
     pub(crate) async fn at(place: &ClusterStore, settings: Settings) -> Self {
         Box::pin(Self::open(settings, TestStorage::at(Some(place.clone())), new_clock())).await

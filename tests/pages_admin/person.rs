@@ -20,7 +20,7 @@ async fn a_person_has_a_page_with_sessions_entries_and_permissions() {
     picture(&browser, "person").await;
 
     browser.click("#person [data-act=roles]").await;
-    assert_eq!(browser.text("#consequences").await, "");
+    browser.wait_until("document.querySelector('#consequences')?.innerText === ''").await;
     browser.click("dialog [name=role_admin]").await;
     browser.click("dialog [name=role_agent]").await;
     assert_eq!(browser.text("#consequences").await, "Gives: Administrator. Removes: Agent.");

@@ -1,0 +1,113 @@
+//! Data that an earlier release wrote, in production mode: the upgrade keeps it, and everyone stays signed in.
+//!
+//! `fixtures/0.1.0` was written by deskpass 0.1.0: `deskpass.db.gz` is its embedded database, `postgres.sql` a dump of the same data
+//! after `deskpass copy`, and `people.json` what the users hold: tokens, passwords, devices, a service key, and a receipt.
+
+use std::io::Read as _;
+use std::path::Path;
+use std::time::Duration;
+
+use deskpass::config::Settings;
+use deskpass_core::{Clock, Timestamp};
+use deskpass_store::{Location, Mode, PostgresSettings, Receipt, verify_log};
+use flate2::read::GzDecoder;
+use serde_json::{Value, json};
+
+use crate::harness::{Client, ClusterStore, Device, PRODUCTION, StoreBackend, TestApp, settings};
+
+const EMBEDDED: &[u8] = include_bytes!("fixtures/0.1.0/deskpass.db.gz");
+const POSTGRES: &str = include_str!("fixtures/0.1.0/postgres.sql");
+const PEOPLE: &str = include_str!("fixtures/0.1.0/people.json");
+
+/// What the users of the earlier release hold.
+struct Holdings(Value);
+
+impl Holdings {
+    fn read() -> Self {
+        Self(serde_json::from_str(PEOPLE).unwrap())
+    }
+
+    fn text(&self, pointer: &str) -> &str {
+        self.0.pointer(pointer).and_then(Value::as_str).unwrap_or_else(|| panic!("no {pointer}"))
+    }
+
+    /// A minute after the data was written.
+    fn clock(&self) -> Clock {
+        let written = Timestamp::from_millis(self.0["written_at_millis"].as_i64().unwrap());
+        Clock::manual(written + Duration::from_mins(1))
+    }
+}
+
+fn production() -> Settings {
+    let always = ("agents.password_fallback", "always");
+    let given = settings(&[PRODUCTION.as_slice(), &[always, ("server.settle", "0s")]].concat());
+    assert!(!given.development.enabled);
+    given
+}
+
+async fn load(directory: &Path, place: Option<&ClusterStore>) {
+    if let Some(place) = place {
+        drop(place.hold(POSTGRES).await);
+        return;
+    }
+    let mut database = Vec::new();
+    GzDecoder::new(EMBEDDED).read_to_end(&mut database).unwrap();
+    std::fs::write(directory.join("deskpass.db"), database).unwrap();
+}
+
+async fn upgraded(holdings: &Holdings) -> TestApp {
+    TestApp::on_data(production(), holdings.clock(), load).await
+}
+
+/// Signs an agent in with the password and this code.
+async fn sign_in(client: &mut Client, agent: &str, password: &str, code: &str) -> String {
+    let partial = client.agent_login(agent, password).await.data();
+    let token = partial["token"].as_str().unwrap();
+    let full = client.post_as(token, "/api/auth/otp-verify", &json!({ "code": code })).await.data();
+    full["token"].as_str().unwrap().to_owned()
+}
+
+on_every_store! {
+    async fn everyone_stays_signed_in() {
+        let holdings = Holdings::read();
+        let app = upgraded(&holdings).await;
+        let mut client = app.client().await;
+        for (person, token) in holdings.0["sessions"].as_object().unwrap() {
+            assert_eq!(client.verify(token.as_str().unwrap()).await["employee_id"], **person);
+        }
+        let agent = holdings.text("/sessions/agent01");
+        client.switch(agent, "supervisor").await.data();
+        assert_eq!(client.me(holdings.text("/ended")).await.refused(401, 1001).reason(), "signed_out");
+        let active = client.introspect(holdings.text("/service_key"), agent).await.json();
+        assert_eq!(active["active"], true, "{active}");
+        assert_eq!(app.query("SELECT target_key FROM link"), ["user01"]);
+        assert_eq!(app.query("SELECT network FROM ip_rule"), ["10.0.0.0/8"]);
+    }
+
+    async fn passwords_devices_and_recovery_codes_still_work() {
+        let holdings = Holdings::read();
+        let app = upgraded(&holdings).await;
+        let (mut client, password) = (app.client().await, holdings.text("/password"));
+        let device = Device::scan(&json!({ "secret": holdings.text("/devices/agent01/secret") }), &app.clock);
+        let token = sign_in(&mut client, "agent01", password, &device.code()).await;
+        assert_eq!(client.verify(&token).await["employee_id"], "agent01");
+        let token = sign_in(&mut client, "admin01", password, holdings.text("/devices/admin01/recovery_code")).await;
+        assert_eq!(client.verify(&token).await["employee_id"], "admin01");
+    }
+
+    async fn the_audit_log_is_intact_and_its_receipt_still_valid() {
+        let holdings = Holdings::read();
+        let app = upgraded(&holdings).await;
+        let location = match StoreBackend::current() {
+            StoreBackend::Embedded => Location::Embedded(app.database().parent().unwrap().to_owned()),
+            StoreBackend::ScaledOut => {
+                let url = app.cluster_store().store.clone();
+                Location::Postgres(PostgresSettings { url, connections: 1, ca_file: None })
+            }
+        };
+        let receipt = Receipt::parse(holdings.text("/receipt")).unwrap();
+        let keys = &app.auth().chain_keys;
+        let verdict = verify_log(&location, Mode::Production, keys, |_| true, Some(&receipt), |_, _| {}).await.unwrap();
+        assert!(verdict.faults.is_empty() && verdict.rows >= 18, "{verdict:?}");
+    }
+}
