@@ -76,6 +76,8 @@ fn uncommented_and_with_secrets_it_is_productions_default() {
         .variable("DESKPASS_STORE__URL", "postgres://desk@db.example.com:5432/desk")
         .variable("DESKPASS_SHARED__URL", "redis://redis.example.com:6379")
         .variable("DESKPASS_TLS__CA_FILE", "/etc/deskpass/authority.pem")
+        .variable("DESKPASS_SERVER__TLS__CERTIFICATE", "/etc/deskpass/certificate.pem")
+        .variable("DESKPASS_SERVER__TLS__KEY", "/etc/deskpass/certificate.key")
         .variable("DESKPASS_PLATFORM__PROXY", "http://proxy.example.com:3128")
         .variable("DESKPASS_PLATFORM__VERIFY_FILE", "/etc/deskpass/WW_verify_0123456789abcdef.txt")
         .variable("DESKPASS_ACCESS__MATRIX_FILE", "/etc/deskpass/matrix.toml")

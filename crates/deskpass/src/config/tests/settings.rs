@@ -123,6 +123,8 @@ const TESTED_ELSEWHERE: &[&str] = &[
     "access.matrix_file",
     "messages.reply_url",
     "messages.reply_secret",
+    "server.tls.certificate",
+    "server.tls.key",
     "development.enabled",
     "development.allow_remote",
 ];
