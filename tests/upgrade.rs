@@ -5,7 +5,8 @@
 
 use std::io::Read as _;
 use std::path::Path;
-use std::time::Duration;
+use std::process::Command;
+use std::time::{Duration, Instant};
 
 use deskpass::config::Settings;
 use deskpass_core::{Clock, Timestamp};
@@ -13,7 +14,10 @@ use deskpass_store::{Location, Mode, PostgresSettings, Receipt, verify_log};
 use flate2::read::GzDecoder;
 use serde_json::{Value, json};
 
-use crate::harness::{Client, ClusterStore, Device, PRODUCTION, StoreBackend, TestApp, settings};
+use crate::harness::{
+    Client, ClusterStore, Device, PRODUCTION, Servers, StoreBackend, TestApp, binary, finished, query, rounds,
+    settings, with_settings,
+};
 
 const EMBEDDED: &[u8] = include_bytes!("fixtures/0.1.0/deskpass.db.gz");
 const POSTGRES: &str = include_str!("fixtures/0.1.0/postgres.sql");
@@ -109,5 +113,66 @@ on_every_store! {
         let keys = &app.auth().chain_keys;
         let verdict = verify_log(&location, Mode::Production, keys, |_| true, Some(&receipt), |_, _| {}).await.unwrap();
         assert!(verdict.faults.is_empty() && verdict.rows >= 18, "{verdict:?}");
+    }
+}
+
+/// Data of the earlier release, and no service.
+struct OldData {
+    directory: tempfile::TempDir,
+    place: Option<ClusterStore>,
+}
+
+impl OldData {
+    async fn new() -> Self {
+        let place = (StoreBackend::current() == StoreBackend::ScaledOut).then(|| Servers::shared().cluster_store());
+        let directory = tempfile::tempdir().unwrap();
+        std::fs::create_dir(directory.path().join("data")).unwrap();
+        load(&directory.path().join("data"), place.as_ref()).await;
+        Self { directory, place }
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = binary();
+        command.args(arguments).current_dir(self.directory.path());
+        with_settings(&mut command, PRODUCTION);
+        if let Some(place) = &self.place {
+            with_settings(&mut command, place.settings());
+        }
+        command
+    }
+
+    fn query(&self, text: &str) -> Vec<String> {
+        match &self.place {
+            Some(place) => place.query(text),
+            None => query(&self.directory.path().join("data/deskpass.db"), text),
+        }
+    }
+
+    fn succeed(&self, arguments: &[&str]) {
+        let output = finished(&mut self.command(arguments));
+        assert!(output.status.success(), "{arguments:?}: {output:?}");
+    }
+}
+
+on_every_store! {
+    /// SIGKILL at any moment of the upgrade: the next start completes it, and nothing is missing.
+    async fn a_killed_upgrade_is_completed_by_the_next() {
+        let began = Instant::now();
+        OldData::new().await.succeed(&["migrate"]);
+        let (whole, rounds) = (began.elapsed(), u32::try_from(rounds(50)).unwrap());
+        for round in 0..rounds {
+            let data = OldData::new().await;
+            let mut child = data.command(&["migrate"]).spawn().unwrap();
+            let started = Instant::now();
+            while child.try_wait().unwrap().is_none() && started.elapsed() < whole * round / rounds {
+                std::thread::yield_now();
+            }
+            child.kill().unwrap();
+            child.wait().unwrap();
+            data.succeed(&["migrate"]);
+            data.succeed(&["audit", "verify"]);
+            assert_eq!(data.query("SELECT count(*) FROM session"), ["3"]);
+            assert_eq!(data.query("SELECT count(*) FROM recovery_code"), ["20"]);
+        }
     }
 }
