@@ -369,3 +369,7 @@ fn describe(ended: &EndedByRestore) -> String {
     let keys = service_keys.len();
     format!("{sessions} session(s) ended, {keys} service key(s) revoked, {recovery_codes} recovery code(s) deleted")
 }
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
+mod tests;

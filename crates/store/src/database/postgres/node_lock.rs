@@ -13,7 +13,7 @@ const NODE_LOCK: &str = "hashtext('deskpass nodes ' || current_schema())";
 
 /// The number of attempts to take the lock alone, and the delay between them: the server notices after a moment that a process
 /// has ended.
-const ATTEMPTS: usize = 10;
+const ATTEMPTS: usize = 5;
 const RETRY_DELAY: Duration = Duration::from_millis(200);
 
 /// Takes the lock with the other nodes, until the database session ends; `false` while a restore runs.
