@@ -357,7 +357,7 @@ fn complete(
     let restarted = if is_wrong && *key_is_lost { "; chains restarted with another encryption_key" } else { "" };
     entry.clone().with_detail(format!("{outcome}{restarted}")).write(&tx).map_err(log())?;
     if let Sql::Postgres(connection) = sql {
-        // A node that already runs on this database has cached that it is empty.
+        // A node of an earlier version, which holds no lock, may run on this database and has cached that it is empty.
         postgres::write_journal(connection, &[CacheChange::AllSessions]).map_err(broken("journal"))?;
     }
     Ok(ended)
