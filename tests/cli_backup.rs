@@ -150,13 +150,39 @@ on_every_store! {
         process.terminate();
         restored.operator().succeed(&["audit", "verify"]);
         let rows = restored.query("SELECT detail FROM login_log WHERE event = 'restored'");
-        assert!(rows.len() == 1 && rows[0].starts_with("from a backup of ") && rows[0].ends_with("2 session(s) ended"), "{rows:?}");
+        assert!(rows.len() == 1 && rows[0].starts_with("from a backup of ") && rows[0].contains("; 2 session(s) ended, 0 service key(s) revoked"), "{rows:?}");
 
         // For a planned move nothing has ended since the backup, so nothing ends.
         let moved = Place::current();
         moved.restore(&place.file("all"), &["--keep-sessions"]);
         let process = moved.serve();
         assert!(Client::connect(&process.address).await.is_valid(&stays).await);
+    }
+
+    async fn a_restore_revives_no_secret() {
+        let source = Place::new(StoreBackend::Embedded);
+        live(&source.file("data")).await;
+        source.operator().succeed(&["service-key", "create", "billing", "--scope", "introspect"]);
+        source.query("UPDATE agent SET setup_code = 'digest', setup_code_until = 9000000000000");
+        let secrets = [
+            "SELECT COUNT(*) FROM service_key WHERE revoked_at IS NULL",
+            "SELECT COUNT(*) FROM recovery_code",
+            "SELECT COUNT(*) FROM known_browser",
+            "SELECT COUNT(*) FROM half_session",
+            "SELECT COUNT(*) FROM agent WHERE setup_code IS NOT NULL",
+        ];
+        for sql in secrets {
+            assert_ne!(source.query(sql), ["0"], "{sql}");
+        }
+        let (file, restored) = (source.backup("all", &[]), Place::current());
+        let output = restored.restore(&file, &[]);
+        for words in ["service key(s) revoked: ", "billing", "deskpass service-key create NAME", "recovery code(s) deleted"] {
+            assert!(output.contains(words), "{output}");
+        }
+        for sql in secrets {
+            assert_eq!(restored.query(sql), ["0"], "{sql}");
+        }
+        restored.operator().succeed(&["audit", "verify"]);
     }
 
     async fn a_backup_under_load_is_of_one_moment() {

@@ -58,11 +58,19 @@ on_every_store! {
              SELECT {}, 'wwdeskpass', 'user01', 3, 'dev', 'h5', i, {later} + i, 0 FROM n",
             digits("i")
         ));
+        let set = "UPDATE agent SET setup_code = 'x', otp_setup_code = 'x', otp_pending = 'x', otp_secret = 'x', otp_step = 7";
+        let open = "SELECT COUNT(*) FROM agent WHERE setup_code IS NOT NULL OR otp_setup_code IS NOT NULL
+            OR otp_pending IS NOT NULL OR otp_step = 7";
+        place.query(set);
+        assert_ne!(place.query(open), ["0"]);
         let output = place.operator().succeed(&["session", "end-all", "--before", "1970-01-01T00:00:01.001Z", "--yes"]);
+        assert_eq!(place.query(open), ["0"], "they have no start on record");
+        place.query(set);
         assert!(output.contains("1000 session(s) that began before 1970-01-01T00:00:01Z ended"), "{output}");
         assert_eq!(place.query("SELECT COUNT(*), MIN(created_at) FROM session"), ["1500|1001"]);
         let output = place.operator().succeed(&["session", "end-all", "--yes"]);
         assert!(output.contains("1500 session(s) ended"), "{output}");
+        assert_eq!(place.query(open), ["0"], "what could become a session ends too");
         assert_eq!(place.query("SELECT COUNT(*) FROM session"), ["0"]);
         assert_eq!(place.query("SELECT COUNT(*) FROM denied_token WHERE reason = 'kicked'"), ["2500"]);
         if StoreBackend::current() == StoreBackend::ScaledOut {

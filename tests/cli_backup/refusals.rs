@@ -47,6 +47,33 @@ fn a_file_is_not_replaced_unless_asked_and_is_for_its_owner_alone() {
 }
 
 #[test]
+fn a_link_under_the_temporary_name_is_not_followed() {
+    use std::os::unix::fs::symlink;
+    let place = backed_up();
+    let (other, partial) = (place.file("other"), place.file("next.partial"));
+    std::fs::write(&other, "of another program").unwrap();
+    symlink(&other, &partial).unwrap();
+    place.operator().fail(&["backup", text(&place.file("next"))], "is no file of this user; remove it");
+    assert!(partial.is_symlink() && !place.file("next").exists());
+    let target = Place::new(StoreBackend::Embedded);
+    std::fs::create_dir(target.file("data")).unwrap();
+    symlink(&other, target.file("data/restore.partial")).unwrap();
+    target.restore(&place.file("all"), &[]);
+    assert_eq!(std::fs::read_to_string(other).unwrap(), "of another program");
+}
+
+#[test]
+fn a_database_with_running_nodes_is_refused() {
+    let place = backed_up();
+    let target = Place::new(StoreBackend::ScaledOut);
+    let node = target.serve();
+    let output = target.operator().fail(&["restore", text(&place.file("all"))], "stop all nodes first");
+    assert!(output.contains("nothing was restored: nodes run on "), "{output}");
+    node.terminate();
+    target.operator().fail(&["restore", text(&place.file("all"))], "already contains data");
+}
+
+#[test]
 fn wrong_usage_has_an_exit_code_of_its_own() {
     let directory = tempfile::tempdir().unwrap();
     for arguments in [&["backup"][..], &["restore"], &["session"], &["session", "end-all", "--before", "yesterday"]] {

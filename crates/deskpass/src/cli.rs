@@ -86,8 +86,9 @@ enum Command {
     Backup(backup::Backup),
     /// Create the data from a backup, in an empty directory or database.
     ///
-    /// Ends all sessions, since those that ended after the backup would be valid again. The audit log gets a row about it. A
-    /// restore that fails or is interrupted leaves nothing behind.
+    /// Stop all nodes first. Ends all sessions, revokes all service keys and deletes all recovery codes, since those that ended or
+    /// were used after the backup would be valid again; --keep-sessions keeps them. The audit log gets a row about it. A restore
+    /// that fails or is interrupted leaves nothing behind.
     #[command(
         after_help = "Examples:\n  deskpass restore /backup/desk-2026-01-31.backup --config /etc/deskpass/deskpass.toml\n  deskpass restore desk.backup --keep-sessions    a planned move: the old service was stopped before the backup"
     )]

@@ -73,8 +73,8 @@ pub use login_log::{
 };
 pub use seal::{Seal, SealError};
 pub use sessions::{
-    BeginOutcome, EndedBatch, ListedSession, NewSession, Precondition, SessionFilter, SessionLookup, SessionPage,
-    SessionSelection, SignInNetwork,
+    BeginOutcome, EndedBatch, EndedByRestore, ListedSession, NewSession, Precondition, SessionFilter, SessionLookup,
+    SessionPage, SessionSelection, SignInNetwork,
 };
 pub use shared::{
     Bus, DeliveryCount, DeliveryQuery, EphemeralStore, Expiring, FreshMessages, IncomingMessages, Lease, LimitSubject,

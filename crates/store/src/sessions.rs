@@ -2,6 +2,7 @@
 
 mod begin;
 mod end_all;
+mod end_restored;
 mod ending;
 mod last_use;
 mod list;
@@ -12,7 +13,8 @@ mod scope;
 
 pub use begin::{BeginOutcome, NewSession, Precondition};
 pub use end_all::EndedBatch;
-pub(crate) use end_all::end_restored;
+pub use end_restored::EndedByRestore;
+pub(crate) use end_restored::end_restored;
 pub use ending::SessionSelection;
 pub(crate) use ending::end_one;
 pub(crate) use last_use::LastUseBuffer;

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use deskpass_core::{Clock, Timestamp};
 use deskpass_store::{
-    AuditEvent, BackupFileError, BackupHeader, ChainKeys, LogEntry, OpenError, RestoreError, RestoreReport,
-    RestoreSettings, RestoredSessions,
+    AuditEvent, BackupFileError, BackupHeader, ChainKeys, EndedByRestore, LogEntry, OpenError, RestoreError,
+    RestoreReport, RestoreSettings, RestoredSessions,
 };
 use serde_json::json;
 
@@ -23,8 +23,8 @@ pub(super) struct Restore {
     /// Backup to read, or - for standard input.
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// Keep the sessions: for a planned move, with all services stopped since before the backup. Sessions that ended after the
-    /// backup are valid again.
+    /// Keep sessions, service keys and recovery codes: for a planned move, with all services stopped since before the backup.
+    /// What ended, was revoked or was used after the backup is valid again.
     #[arg(long)]
     keep_sessions: bool,
     /// Confirm that the encryption key of the data is lost. The audit log continues with the key of the settings, and earlier
@@ -102,6 +102,7 @@ fn refusal(error: &RestoreError, file: &str, place: &str) -> String {
             format!("a service runs on {}; stop it first, or choose another directory with --data", data.display())
         }
         RestoreError::Target(error) => error.to_string(),
+        RestoreError::NodesRun => format!("nodes run on {place}; stop all nodes first"),
         RestoreError::NotEmpty(what) => format!(
             "{place} already contains data ({what}); choose an empty directory with --data, or an empty database with \
              store.url"
@@ -122,20 +123,48 @@ fn rows(report: &RestoreReport) -> u64 {
 
 fn summary(report: &RestoreReport, place: &str) -> String {
     let (count, header) = (report.tables.len(), &report.header);
-    let sessions = report.ended_sessions.map_or_else(
-        || "sessions were kept; if any ended after the backup, end all: deskpass session end-all --yes".to_owned(),
-        |ended| format!("{ended} session(s) ended, so that none that ended after the backup is valid again"),
+    let ended = report.ended.as_ref().map_or_else(
+        || {
+            "sessions were kept, and so were service keys and recovery codes; if any ended after the backup, end all \
+             sessions (deskpass session end-all --yes) and revoke those keys"
+                .to_owned()
+        },
+        ended_summary,
     );
     format!(
-        "restored {} row(s) of {count} table(s) to {place} from a backup of {}\n{sessions}\nreview what changed since the \
-         backup: people, agents, roles, links, service keys and rules are as they were then",
+        "restored {} row(s) of {count} table(s) to {place} from a backup of {}\n{ended}\nreview what changed since the \
+         backup: people, agents, roles, links and rules are as they were then",
         rows(report),
         format_utc(header.created_at)
     )
 }
 
+/// What ended, and how to replace it.
+fn ended_summary(ended: &EndedByRestore) -> String {
+    let EndedByRestore { sessions, service_keys, recovery_codes } = ended;
+    let mut lines =
+        vec![format!("{sessions} session(s) ended, so that none that ended after the backup is valid again")];
+    if !service_keys.is_empty() {
+        // The names come from the file.
+        let names: Vec<_> = service_keys.iter().map(|name| name.escape_debug().to_string()).collect();
+        lines.push(format!(
+            "{} service key(s) revoked: {}; create new ones: deskpass service-key create NAME --scope SCOPE (the old \
+             scopes: deskpass service-key list)",
+            names.len(),
+            names.join(", ")
+        ));
+    }
+    if *recovery_codes > 0 {
+        lines.push(format!(
+            "{recovery_codes} recovery code(s) deleted; authenticators still work, and a new one comes with new codes: \
+             deskpass agent reset-otp EMPLOYEE"
+        ));
+    }
+    lines.join("\n")
+}
+
 fn json_summary(report: &RestoreReport) -> String {
-    let header = &report.header;
+    let (header, ended) = (&report.header, report.ended.clone().unwrap_or_default());
     let summary = json!({
         "created_at": rfc3339(header.created_at),
         "deskpass": header.deskpass,
@@ -143,8 +172,10 @@ fn json_summary(report: &RestoreReport) -> String {
         "schema": header.schema,
         "tables": report.tables.len(),
         "rows": rows(report),
-        "sessions_kept": report.ended_sessions.is_none(),
-        "sessions_ended": report.ended_sessions.unwrap_or(0),
+        "sessions_kept": report.ended.is_none(),
+        "sessions_ended": ended.sessions,
+        "service_keys_revoked": ended.service_keys,
+        "recovery_codes_deleted": ended.recovery_codes,
     });
     summary.to_string()
 }

@@ -14,8 +14,9 @@ pub(super) enum SessionCommand {
     /// End the sessions of all employees, on every node within a second. Everyone must sign in again.
     ///
     /// For data that went back in time, such as after a failover that lost commits: sessions that had ended may be valid again.
-    /// Also ends sign-ins with a password that lack their one-time password, and unused bind tickets. The audit log gets a row
-    /// for each thousand sessions. An interrupted command can be repeated.
+    /// Also ends, whenever they began: sign-ins with a password that lack their one-time password, unused bind tickets, setup codes,
+    /// setups of authenticators, and one-time passwords of the current minute. Service keys and recovery codes stay valid: review
+    /// them. The audit log gets a row for each thousand sessions. An interrupted command can be repeated.
     #[command(
         after_help = "Examples:\n  deskpass session end-all --yes --config /etc/deskpass/deskpass.toml\n  deskpass session end-all --before 2026-07-01T08:00:00+08:00 --yes\n  deskpass session end-all --before 2h --yes --json"
     )]
@@ -25,6 +26,7 @@ pub(super) enum SessionCommand {
 #[derive(Args, Debug)]
 pub(super) struct EndAll {
     /// End only sessions that began before this time: a date, a time such as 2026-07-01T08:00:00+08:00, or how long ago, such as 2h.
+    /// The time is that of the nodes' clocks, so add a minute to that of a failover.
     #[arg(long, value_name = "TIME", value_parser = moment_or_ago)]
     before: Option<Timestamp>,
     /// Confirm that everyone concerned must sign in again.

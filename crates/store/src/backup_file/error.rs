@@ -26,6 +26,9 @@ pub enum BackupFileError {
     /// The password is wrong. An encrypted file with a damaged beginning looks the same.
     #[error("the password is wrong, or the file is damaged")]
     WrongPassword,
+    /// A row is longer than a restore accepts.
+    #[error("a row of {0} is too long for a backup")]
+    LongRow(String),
     /// The key cannot be derived from the password.
     #[error("the key cannot be derived from the password: {0}")]
     Derivation(String),

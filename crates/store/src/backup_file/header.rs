@@ -6,10 +6,14 @@ use deskpass_core::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::{BackupFileError, KeyDerivation};
+use crate::database::Mode;
 
 const MAGIC: &str = "deskpass-backup";
 const FORMAT: &str = "1";
 const MAX_LINE_BYTES: u64 = 4_096;
+const MAX_VERSION_BYTES: usize = 64;
+/// The kinds of database that data comes from.
+const SOURCES: [&str; 2] = ["sqlite", "postgresql"];
 
 /// What a backup says about itself, readable without a password.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
@@ -48,7 +52,21 @@ impl BackupHeader {
             });
         }
         let second = line(from)?;
-        Ok((serde_json::from_str(&second)?, format!("{first}{second}")))
+        let header: Self = serde_json::from_str(&second)?;
+        if !header.has_known_words() {
+            return Err(BackupFileError::Damaged);
+        }
+        Ok((header, format!("{first}{second}")))
+    }
+
+    /// Whether its texts are such as a backup has. They are shown and logged before the file is known to be genuine.
+    fn has_known_words(&self) -> bool {
+        let is_version_byte = |byte: u8| byte.is_ascii_alphanumeric() || b".+-".contains(&byte);
+        let modes = [Mode::Development, Mode::Production].map(Mode::name);
+        (1..=MAX_VERSION_BYTES).contains(&self.deskpass.len())
+            && self.deskpass.bytes().all(is_version_byte)
+            && modes.contains(&&*self.mode)
+            && SOURCES.contains(&&*self.source)
     }
 }
 

@@ -12,8 +12,8 @@ use super::chunks::{ChunkReader, ChunkWriter};
 use super::{BackupFileError, BackupHeader, BackupPassword};
 use crate::database::SqlValue;
 
-/// The limit of a line, far above that of any row.
-const MAX_LINE_BYTES: u64 = 16 * 1_048_576;
+/// The limit of a line, far above that of any row: no text that the service stores has more than some kilobytes.
+const MAX_LINE_BYTES: usize = 1 << 20;
 
 /// A line of a backup.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,8 +70,15 @@ impl<W: Write> BackupWriter<W> {
     pub(crate) fn write_rows(&mut self, rows: &[Vec<SqlValue<'_>>]) -> Result<(), BackupFileError> {
         let mut lines = Vec::new();
         for row in rows {
+            let start = lines.len();
             serde_json::to_writer(&mut lines, row)?;
             lines.push(b'\n');
+            if lines.len() - start > MAX_LINE_BYTES {
+                // Now, since it could not be restored.
+                return Err(BackupFileError::LongRow(
+                    self.tables.last().map(|(name, _)| name.clone()).unwrap_or_default(),
+                ));
+            }
         }
         if let Some((_, count)) = self.tables.last_mut() {
             *count += u64::try_from(rows.len()).unwrap_or(0);
@@ -116,7 +123,8 @@ impl<R: Read> BackupReader<R> {
     /// Reads the next record. The last one is returned only if the whole file is as it was written.
     pub(crate) fn next_record(&mut self) -> Result<Record, BackupFileError> {
         let mut line = Vec::new();
-        self.lines.by_ref().take(MAX_LINE_BYTES).read_until(b'\n', &mut line)?;
+        let limit = u64::try_from(MAX_LINE_BYTES).unwrap_or(u64::MAX);
+        self.lines.by_ref().take(limit).read_until(b'\n', &mut line)?;
         if !line.ends_with(b"\n") {
             return Err(BackupFileError::Damaged);
         }

@@ -5,19 +5,23 @@ mod connection;
 mod dedicated;
 mod inspect;
 mod journal;
+mod node_lock;
 mod pool;
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use deskpass_core::Timestamp;
 use tokio::sync::Notify;
+use tokio::time::timeout;
 
 pub(super) use connection::Column;
 pub(crate) use connection::PostgresConnection;
 pub(super) use dedicated::{display_name, with_connection, with_migrated_connection};
 pub use inspect::{PostgresStatus, inspect_postgres};
 pub(super) use journal::{probe_write, sweep, write as write_journal};
+pub(super) use node_lock::lock_out_nodes;
 
 use super::{Mode, OpenError, Sql, StoreLoad, Tx};
 use crate::cache::{Cache, CacheChange};
@@ -27,6 +31,9 @@ use connection::ConnectionHealth;
 use dedicated::run_migrations;
 use journal::JournalReader;
 use pool::{AccessMode, Pool, WorkError};
+
+/// The timeout of the first read of the journal.
+const FIRST_READ_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The settings for a PostgreSQL server that several nodes share.
 #[derive(Clone)]
@@ -61,6 +68,12 @@ impl PostgresDatabase {
         let address = PostgresAddress::new(settings)?;
         run_migrations(address.clone(), mode, now, key).await?;
         let reader = JournalReader::start(address.clone(), Arc::clone(&cache));
+        // The reader holds the lock of the nodes: nothing is read before it, since a restore could replace it.
+        let first_read = timeout(FIRST_READ_TIMEOUT, reader.wait_until_caught_up()).await;
+        first_read.map_err(|_| {
+            let error = StoreError::unavailable(&"the journal cannot be read; a restore may be running");
+            OpenError::Server { server: address.to_string(), error }
+        })?;
         let pool = Arc::new(Pool::new(address, settings.connections));
         Ok(Self { pool, cache, reader, changed: Arc::default() })
     }

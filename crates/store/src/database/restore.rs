@@ -15,13 +15,17 @@ use super::{CopyProgress, Location, Mode, OpenError, Sql, SqlValue, Tx};
 use crate::backup_file::{BackupFileError, BackupHeader, BackupPassword, BackupReader, Record};
 use crate::cache::CacheChange;
 use crate::login_log::{is_other_key, is_own_key, restart_chains};
-use crate::sessions::end_restored;
+use crate::sessions::{EndedByRestore, end_restored};
 use crate::{ChainKeys, LogEntry, Result, StoreError};
 
 /// The number of rows that are in memory at once.
 const BATCH_ROWS: usize = 1_000;
+/// The size of the rows that are in memory at once, to within one row.
+const BATCH_BYTES: usize = 8 << 20;
+/// What a value takes besides its text.
+const VALUE_BYTES: usize = size_of::<SqlValue<'static>>();
 
-/// What happens to the sessions of a backup.
+/// What happens to the sessions of a backup, and to other things that may have ended or been used since.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RestoredSessions {
     /// They end, since they may have ended since the backup.
@@ -57,8 +61,8 @@ pub struct RestoreReport {
     pub header: BackupHeader,
     /// The tables with their numbers of rows.
     pub tables: Vec<(String, u64)>,
-    /// The number of sessions that ended; `None` if they were kept.
-    pub ended_sessions: Option<usize>,
+    /// What ended; `None` if everything was kept.
+    pub ended: Option<EndedByRestore>,
 }
 
 /// Why nothing was restored.
@@ -93,6 +97,9 @@ pub enum RestoreError {
     /// The target cannot be used.
     #[error(transparent)]
     Target(#[from] OpenError),
+    /// Nodes run on the target: they would continue with what they know about an empty database.
+    #[error("nodes run on it")]
+    NodesRun,
     /// The target contains data.
     #[error("it is not empty: {0}")]
     NotEmpty(String),
@@ -163,6 +170,9 @@ fn open<R: Read>(from: R, settings: &RestoreSettings) -> Result<BackupReader<R>,
     let backup = BackupReader::open(from, settings.password.as_ref())?;
     let BackupHeader { deskpass, schema, mode, .. } = &backup.header;
     let known = migrate::newest_version();
+    if *schema < 1 {
+        return Err(BackupFileError::Damaged.into());
+    }
     if *schema > known {
         return Err(RestoreError::Newer { deskpass: deskpass.clone(), found: *schema, known });
     }
@@ -184,6 +194,11 @@ fn load<R: Read>(
 ) -> Result<RestoreReport, RestoreError> {
     let version = backup.header.schema;
     let found = migrate::begin_version(sql, version, settings.now).map_err(broken("all tables"))?;
+    if let Sql::Postgres(target) = sql
+        && !postgres::lock_out_nodes(target).map_err(broken("all tables"))?
+    {
+        return Err(RestoreError::NodesRun);
+    }
     let known = tables_at(version).map_err(broken("all tables"))?;
     if found != 0 {
         require_empty(sql, &known, found, version)?;
@@ -195,9 +210,9 @@ fn load<R: Read>(
     let migrated = migrate::complete(sql, settings.mode, settings.now, &settings.key);
     migrated.map_err(|error| migration_error(error, place))?;
     let entry = entry(&backup.header);
-    let ended_sessions = complete(sql, settings, &entry)?;
+    let ended = complete(sql, settings, &entry)?;
     sql.batch("COMMIT").map_err(broken("all tables"))?;
-    Ok(RestoreReport { header: backup.header, tables, ended_sessions })
+    Ok(RestoreReport { header: backup.header, tables, ended })
 }
 
 /// Requires that an existing database has the tables of the backup and no data, and locks out sign-ins.
@@ -230,6 +245,7 @@ fn migration_error(error: MigrateError, place: &str) -> RestoreError {
     }
 }
 
+/// Loads the tables. A backup has all of them, once each, with all columns, in the order in which it was written.
 fn load_tables<R: Read>(
     sql: &Sql<'_>,
     backup: &mut BackupReader<R>,
@@ -241,24 +257,19 @@ fn load_tables<R: Read>(
         match backup.next_record()? {
             Record::Table { name, columns } => {
                 // Names go into statements, so only those that the migrations know.
-                let table = known.iter().find(|table| table.name == name).ok_or(BackupFileError::Damaged)?;
-                let columns: Option<Vec<Column>> = columns.iter().map(|name| column(table, name)).collect();
-                let columns = columns.ok_or(BackupFileError::Damaged)?;
-                let rows = load_table(sql, backup, &name, &columns, progress)?;
+                let table = known.get(loaded.len()).filter(|table| table.name == name);
+                let table = table.filter(|table| table.column_names() == columns).ok_or(BackupFileError::Damaged)?;
+                let rows = load_table(sql, backup, &name, &table.columns, progress)?;
                 loaded.push((name, rows));
             }
             Record::End { tables, rows } => {
                 let total = loaded.iter().map(|(_, rows)| rows).sum::<u64>();
-                let is_all = loaded.len() == tables && total == rows;
+                let is_all = loaded.len() == known.len() && loaded.len() == tables && total == rows;
                 return if is_all { Ok(loaded) } else { Err(BackupFileError::Damaged.into()) };
             }
             Record::Row(_) | Record::TableEnd { .. } => return Err(BackupFileError::Damaged.into()),
         }
     }
-}
-
-fn column(table: &Table, name: &str) -> Option<Column> {
-    table.columns.iter().find(|column| column.name == name).cloned()
 }
 
 fn load_table<R: Read>(
@@ -268,27 +279,35 @@ fn load_table<R: Read>(
     columns: &[Column],
     progress: &mut impl FnMut(CopyProgress<'_>),
 ) -> Result<u64, RestoreError> {
-    let (mut batch, mut rows) = (Vec::new(), 0);
+    let (mut batch, mut bytes, mut rows) = (Vec::new(), 0, 0);
     loop {
         let record = backup.next_record()?;
         let ended = match record {
             Record::Row(row) if fits(&row, columns) => {
+                bytes += size(&row);
                 batch.push(row);
                 None
             }
             Record::TableEnd { rows } => Some(rows),
             _ => return Err(BackupFileError::Damaged.into()),
         };
-        if batch.len() == BATCH_ROWS || ended.is_some() {
+        if batch.len() == BATCH_ROWS || bytes >= BATCH_BYTES || ended.is_some() {
             append(sql, table, columns, &batch).map_err(broken(table))?;
             rows += u64::try_from(batch.len()).unwrap_or(0);
             batch.clear();
+            bytes = 0;
             progress(CopyProgress { table, rows, of: ended.unwrap_or(rows) });
         }
         if let Some(written) = ended {
             return if written == rows { Ok(rows) } else { Err(BackupFileError::Damaged.into()) };
         }
     }
+}
+
+/// The memory that a row takes.
+fn size(row: &[SqlValue<'_>]) -> usize {
+    let size = |value: &SqlValue<'_>| VALUE_BYTES + if let SqlValue::Text(text) = value { text.len() } else { 0 };
+    row.iter().map(size).sum()
 }
 
 /// Whether a row has a value of the right type for each column.
@@ -314,8 +333,12 @@ fn append(sql: &Sql<'_>, table: &str, columns: &[Column], rows: &[Vec<SqlValue<'
     }
 }
 
-/// Checks the key, ends what may have ended since the backup, and writes the row of the log; returns the number of ended sessions.
-fn complete(sql: &Sql<'_>, settings: &RestoreSettings, entry: &LogEntry) -> Result<Option<usize>, RestoreError> {
+/// Checks the key, ends what may have ended since the backup, and writes the row of the log; returns what ended.
+fn complete(
+    sql: &Sql<'_>,
+    settings: &RestoreSettings,
+    entry: &LogEntry,
+) -> Result<Option<EndedByRestore>, RestoreError> {
     let RestoreSettings { mode, now, key, key_is_lost, sessions, .. } = settings;
     let log = || broken("login_log");
     let is_wrong = !is_own_key(sql, key).map_err(log())? && is_other_key(sql, key).map_err(log())?;
@@ -330,12 +353,23 @@ fn complete(sql: &Sql<'_>, settings: &RestoreSettings, entry: &LogEntry) -> Resu
         RestoredSessions::End { deny_until } => Some(end_restored(&tx, *now, *deny_until).map_err(broken("session"))?),
         RestoredSessions::Keep => None,
     };
-    let outcome = ended.map_or_else(|| "sessions kept".to_owned(), |ended| format!("{ended} session(s) ended"));
+    let outcome = ended.as_ref().map_or_else(|| "sessions kept".to_owned(), describe);
     let restarted = if is_wrong && *key_is_lost { "; chains restarted with another encryption_key" } else { "" };
     entry.clone().with_detail(format!("{outcome}{restarted}")).write(&tx).map_err(log())?;
     if let Sql::Postgres(connection) = sql {
-        // A node that already runs on this database has cached that it is empty.
+        // A node of an earlier version, which holds no lock, may run on this database and has cached that it is empty.
         postgres::write_journal(connection, &[CacheChange::AllSessions]).map_err(broken("journal"))?;
     }
     Ok(ended)
 }
+
+/// What ended, for the log.
+fn describe(ended: &EndedByRestore) -> String {
+    let EndedByRestore { sessions, service_keys, recovery_codes } = ended;
+    let keys = service_keys.len();
+    format!("{sessions} session(s) ended, {keys} service key(s) revoked, {recovery_codes} recovery code(s) deleted")
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
+mod tests;

@@ -92,6 +92,11 @@ fn create(path: &Path) -> std::io::Result<()> {
     fs::OpenOptions::new().create(true).append(true).mode(0o600).open(path).map(drop)
 }
 
+/// Creates an empty database file that only this user can read, and that did not exist.
+fn create_new(path: &Path) -> std::io::Result<()> {
+    fs::OpenOptions::new().create_new(true).write(true).mode(0o600).open(path).map(drop)
+}
+
 /// Only warns: the permissions may be intended, for a backup or a group of operators.
 fn warn_if_accessible_to_others(path: &Path, wanted: &str) {
     if fs::metadata(path).is_ok_and(|found| found.permissions().mode() & 0o077 != 0) {

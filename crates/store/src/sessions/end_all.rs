@@ -1,14 +1,16 @@
-//! Ends the sessions of all employees: on the command line, and in data that was restored from a backup.
+//! Ends the sessions of all employees, on the command line.
 
 use deskpass_core::{Timestamp, TotpStep};
 
 use crate::cache::CacheChange;
-use crate::database::Tx;
+use crate::database::{Sql, Tx};
 use crate::deny_list::EndReason;
 use crate::{LogEntry, Result, Store};
 
 /// The number of sessions that one transaction ends: few enough not to delay sign-ins.
 const BATCH_SESSIONS: i64 = 1_000;
+/// The number of attempts at one step: on a busy server, the locks may take longer than a transaction may.
+const MAX_ATTEMPTS: usize = 3;
 
 /// The outcome of one step of ending all sessions.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,8 +23,9 @@ pub struct EndedBatch {
 
 impl Store {
     /// Ends some of the sessions that began before `before`, or of all sessions, and logs it. The first step begins without
-    /// `after`, and also ends everything that could become a session: partial sessions and bind proofs, which live for minutes.
-    /// The following steps continue where the last one ended. If the store fails, no session of the step must be treated as ended.
+    /// `after`, and also ends everything that could become a session: partial sessions, bind proofs, setup codes, setups of
+    /// devices and used one-time passwords, which have no start on record. The following steps continue where the last one
+    /// ended. If the store fails, no session of the step must be treated as ended.
     pub async fn end_all_sessions(
         &self,
         before: Option<Timestamp>,
@@ -30,32 +33,73 @@ impl Store {
         deny_until: Timestamp,
         entry: LogEntry,
     ) -> Result<EndedBatch> {
-        let before = before.unwrap_or(Timestamp::from_millis(i64::MAX));
-        self.database
-            .write(move |tx| {
-                if after.is_none() {
-                    // A partial session that is being completed has locked its agent: its session is found below.
-                    tx.execute("UPDATE agent SET role_id = role_id", &[])?;
-                    end_pending(tx, deny_until)?;
-                }
-                let batch = end_batch(tx, before, after.as_deref().unwrap_or_default(), deny_until, entry.at)?;
-                // One entry of the journal for all of them: each node clears its cache, and revalidates its sockets.
-                tx.record_change(CacheChange::AllSessions);
-                if batch.ended > 0 || after.is_none() {
-                    entry.clone().with_detail(format!("{} session(s) ended", batch.ended)).write(tx)?;
-                }
-                Ok(batch)
-            })
-            .await
+        let step = EndStep { before, after, deny_until, entry };
+        let mut tries = 1;
+        loop {
+            let step = step.clone();
+            match self.database.write(move |tx| step.run(tx)).await {
+                Err(_) if tries < MAX_ATTEMPTS => tries += 1,
+                outcome => return outcome,
+            }
+        }
     }
 }
 
+/// One step of ending all sessions.
+#[derive(Clone)]
+struct EndStep {
+    before: Option<Timestamp>,
+    after: Option<String>,
+    deny_until: Timestamp,
+    entry: LogEntry,
+}
+
+impl EndStep {
+    fn run(&self, tx: &mut Tx<'_>) -> Result<EndedBatch> {
+        let Self { before, after, deny_until, entry } = self;
+        if after.is_none() {
+            // A partial session that is being completed has locked its agent: its session is found below.
+            lock_concerned_agents(tx, entry.at)?;
+            end_pending(tx, *deny_until)?;
+            end_setups_and_codes(tx, entry.at)?;
+        }
+        let from = after.as_deref().unwrap_or_default();
+        let found = end_batch(tx, before.unwrap_or(Timestamp::from_millis(i64::MAX)), from, *deny_until, entry.at)?;
+        // One entry of the journal for all of them: each node clears its cache, and revalidates its sockets.
+        tx.record_change(CacheChange::AllSessions);
+        if found.ended > 0 || after.is_none() {
+            entry.clone().with_detail(format!("{} session(s) ended", found.ended)).write(tx)?;
+        }
+        // A node whose clock is behind may have added a session that the walk had passed already, so it starts again until it
+        // finds none. Not up to a time in the future: that would end sign-ins as fast as they come.
+        let is_repeated = before.is_some_and(|before| before <= entry.at) && !(from.is_empty() && found.last.is_none());
+        let next = if found.is_full { found.last } else { is_repeated.then(String::new) };
+        Ok(EndedBatch { ended: found.ended, next })
+    }
+}
+
+/// The sessions that a step found.
+struct FoundSessions {
+    /// The number of them that had not expired.
+    ended: usize,
+    /// The last of them.
+    last: Option<String>,
+    /// Whether more may follow.
+    is_full: bool,
+}
+
 /// Ends the next sessions in the order of their digests, so that sessions which begin meanwhile do not prolong the walk.
-fn end_batch(tx: &Tx<'_>, before: Timestamp, after: &str, deny_until: Timestamp, now: Timestamp) -> Result<EndedBatch> {
+fn end_batch(
+    tx: &Tx<'_>,
+    before: Timestamp,
+    after: &str,
+    deny_until: Timestamp,
+    now: Timestamp,
+) -> Result<FoundSessions> {
     let text = "SELECT digest FROM session WHERE digest > $1 AND created_at < $2 ORDER BY digest LIMIT $3";
     let mut found = tx.rows(text, &args![after, before, BATCH_SESSIONS], |row| row.text(0))?;
     let is_full = i64::try_from(found.len()).is_ok_and(|found| found == BATCH_SESSIONS);
-    let Some(last) = found.pop() else { return Ok(EndedBatch { ended: 0, next: None }) };
+    let Some(last) = found.pop() else { return Ok(FoundSessions { ended: 0, last: None, is_full }) };
     let selected = "FROM session WHERE digest > $1 AND digest <= $2 AND created_at < $3";
     let text = format!(
         "INSERT INTO denied_token (digest, reason, until) SELECT digest, $4, $5 {selected} ON CONFLICT DO NOTHING"
@@ -64,33 +108,49 @@ fn end_batch(tx: &Tx<'_>, before: Timestamp, after: &str, deny_until: Timestamp,
     let text = format!("DELETE {selected} RETURNING expires_at");
     let ended = tx.rows(&text, &args![after, &*last, before], |row| row.timestamp(0))?;
     let ended = ended.into_iter().filter(|expires_at| *expires_at > now).count();
-    Ok(EndedBatch { ended, next: is_full.then_some(last) })
+    Ok(FoundSessions { ended, last: Some(last), is_full })
+}
+
+/// The agents whose setup codes or setups of devices end.
+const HAS_SETUP: &str = "setup_code IS NOT NULL OR otp_setup_code IS NOT NULL OR otp_pending IS NOT NULL";
+/// The agents with a device of which a one-time password may have been used.
+const HAS_OPEN_STEP: &str = "otp_secret IS NOT NULL AND otp_step < $1";
+
+/// Locks the agents that the first step concerns, and no others, in the order of their keys: so that it waits neither for
+/// agents that it does not change nor for transactions that wait for it.
+fn lock_concerned_agents(tx: &Tx<'_>, now: Timestamp) -> Result<()> {
+    // SQLite has one writer.
+    let Sql::Postgres(_) = **tx else { return Ok(()) };
+    let text = format!(
+        "SELECT 1 FROM agent WHERE {HAS_SETUP} OR ({HAS_OPEN_STEP})
+        OR (corp_id, employee_key) IN (SELECT corp_id, employee_key FROM half_session)
+        ORDER BY corp_id, employee_key FOR NO KEY UPDATE"
+    );
+    tx.exists(&text, &args![last_refused_step(now)]).map(drop)
+}
+
+/// The last time step whose one-time passwords are not accepted any more. One step later than now, so that no code is accepted
+/// that may have been used.
+fn last_refused_step(now: Timestamp) -> i64 {
+    TotpStep::at(now).number().saturating_add(1)
+}
+
+/// Ends setup codes, setups of devices, and one-time passwords that may have been used.
+pub(super) fn end_setups_and_codes(tx: &Tx<'_>, now: Timestamp) -> Result<()> {
+    let text = format!(
+        "UPDATE agent SET setup_code = NULL, setup_code_until = NULL, otp_setup_code = NULL, otp_setup_code_until = NULL,
+        otp_pending = NULL, otp_pending_until = NULL, otp_pending_by = NULL WHERE {HAS_SETUP}"
+    );
+    tx.execute(&text, &[])?;
+    let text = format!("UPDATE agent SET otp_step = $1 WHERE {HAS_OPEN_STEP}");
+    tx.execute(&text, &args![last_refused_step(now)]).map(drop)
 }
 
 /// Ends all partial sessions and bind proofs.
-fn end_pending(tx: &Tx<'_>, deny_until: Timestamp) -> Result<()> {
+pub(super) fn end_pending(tx: &Tx<'_>, deny_until: Timestamp) -> Result<()> {
     let text = "INSERT INTO denied_token (digest, reason, until) SELECT digest, $1, $2 FROM half_session WHERE 1 = 1
         ON CONFLICT DO NOTHING";
     tx.execute(text, &args![EndReason::Kicked.name(), deny_until])?;
     tx.execute("DELETE FROM half_session", &[])?;
     tx.execute("DELETE FROM bind_proof", &[]).map(drop)
-}
-
-/// Ends everything in restored data that may have ended since the backup: sessions, sign-ins in progress, setups in progress,
-/// setup codes and one-time passwords. Returns the number of sessions that had not expired. No service uses the data yet, so
-/// one transaction may take long.
-pub(crate) fn end_restored(tx: &Tx<'_>, now: Timestamp, deny_until: Timestamp) -> Result<usize> {
-    let ended = tx.first("SELECT COUNT(*) FROM session WHERE expires_at > $1", &args![now], |row| row.int(0))?;
-    let text = "INSERT INTO denied_token (digest, reason, until) SELECT digest, $1, $2 FROM session WHERE 1 = 1
-        ON CONFLICT DO NOTHING";
-    tx.execute(text, &args![EndReason::Kicked.name(), deny_until])?;
-    tx.execute("DELETE FROM session", &[])?;
-    end_pending(tx, deny_until)?;
-    let text = "UPDATE agent SET setup_code = NULL, setup_code_until = NULL, otp_setup_code = NULL,
-        otp_setup_code_until = NULL, otp_pending = NULL, otp_pending_until = NULL, otp_pending_by = NULL";
-    tx.execute(text, &[])?;
-    // One step later, so that no code is accepted that may have been used.
-    let step = TotpStep::at(now).number().saturating_add(1);
-    tx.execute("UPDATE agent SET otp_step = $1 WHERE otp_step < $1", &args![step])?;
-    Ok(usize::try_from(ended.unwrap_or(0)).unwrap_or(0))
 }

@@ -2,6 +2,7 @@
 
 mod actors;
 mod devices;
+mod end_all;
 mod failed_attempts;
 pub(crate) mod fixture;
 mod notices;

@@ -3,8 +3,8 @@
 use std::io::Cursor;
 
 use deskpass_store::{
-    AuditEvent, BackupSettings, Location, LogEntry, Mode, PostgresSettings, RestoreError, RestoreSettings,
-    RestoredSessions, backup, newest_version, restore, verify_log,
+    AuditEvent, BackupSettings, EndedByRestore, Location, LogEntry, Mode, PostgresSettings, RestoreError,
+    RestoreSettings, RestoredSessions, backup, newest_version, restore, verify_log,
 };
 
 use crate::log::fixture::{Fixture, at, key, on_every_store};
@@ -17,12 +17,12 @@ async fn file_of(fixture: &Fixture) -> (i64, Vec<u8>) {
     (report.header.schema, file)
 }
 
-async fn restored(fixture: &Fixture, file: &[u8], to: &Location, mode: Mode) -> Result<Option<usize>, RestoreError> {
+async fn restored(fixture: &Fixture, file: &[u8], to: &Location, mode: Mode) -> Result<EndedByRestore, RestoreError> {
     let sessions = RestoredSessions::End { deny_until: at(1_000) };
     let settings = RestoreSettings { mode, now: at(100), key: key(), key_is_lost: false, password: None, sessions };
     let entry = LogEntry { event: AuditEvent::Restored, ..fixture.entry(100) };
     let report = restore(Cursor::new(file.to_vec()), to, settings, move |_| entry, |_| {}).await;
-    report.map(|report| report.ended_sessions)
+    report.map(|report| report.ended.unwrap())
 }
 
 async fn empty_places(directory: &tempfile::TempDir) -> [Location; 2] {
@@ -47,7 +47,7 @@ on_every_store! {
                 restored(fixture, &file, &place, Mode::Production).await,
                 Err(RestoreError::Mode { .. })
             ));
-            assert_eq!(restored(fixture, &file, &place, Mode::Development).await.unwrap(), Some(0));
+            assert_eq!(restored(fixture, &file, &place, Mode::Development).await.unwrap(), EndedByRestore::default());
             let verdict = verify_log(&place, Mode::Development, &key(), |check| check == "ours", None, |_, _| {}).await;
             assert_eq!(verdict.unwrap().faults.len(), 0, "{place:?}");
             assert!(restored(fixture, &file, &place, Mode::Development).await.is_err(), "it is not empty any more");
@@ -62,7 +62,7 @@ on_every_store! {
         assert_eq!(version, newest_version());
         let directory = tempfile::tempdir().unwrap();
         for place in empty_places(&directory).await {
-            assert_eq!(restored(fixture, &file, &place, Mode::Development).await.unwrap(), Some(0));
+            assert_eq!(restored(fixture, &file, &place, Mode::Development).await.unwrap(), EndedByRestore::default());
         }
     }
 }

@@ -1,10 +1,13 @@
 //! A file that appears under its name only when it is complete.
 
 use std::ffi::OsString;
-use std::fs::{self, File, OpenOptions, Permissions, TryLockError};
-use std::io::{self, Write};
-use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
+use std::fs::{self, File, Metadata, OpenOptions, TryLockError};
+use std::io::{self, ErrorKind, Write};
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
+
+use rustix::fs::OFlags;
+use rustix::process::geteuid;
 
 use crate::cli::CliError;
 
@@ -19,28 +22,13 @@ pub(super) struct PartialFile {
 }
 
 impl PartialFile {
-    /// Creates the file. What an interrupted backup left under the temporary name is overwritten.
+    /// Creates the file. What an interrupted backup of the same user left under the temporary name is replaced.
     pub(super) fn create(target: &Path, replaces: bool) -> Result<Self, CliError> {
         require_free(target, replaces)?;
         let mut partial = OsString::from(target);
         partial.push(".partial");
         let partial = PathBuf::from(partial);
-        let failed = |error: io::Error| format!("cannot write {}: {error}", partial.display());
-        let mut options = OpenOptions::new();
-        let file = options.create(true).truncate(false).write(true).mode(0o600).open(&partial).map_err(failed)?;
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => {
-                return Err(format!("another backup is being written to {}", partial.display()).into());
-            }
-            Err(TryLockError::Error(error)) => return Err(failed(error).into()),
-        }
-        // Another backup may have completed between the opening and the lock: then this is its file, under its final name.
-        let (named, opened) = (fs::metadata(&partial).map_err(failed)?, file.metadata().map_err(failed)?);
-        if (named.dev(), named.ino()) != (opened.dev(), opened.ino()) {
-            return Err(format!("another backup has just been written to {}; try again", target.display()).into());
-        }
-        file.set_permissions(Permissions::from_mode(0o600)).and_then(|()| file.set_len(0)).map_err(failed)?;
+        let file = create_locked(&partial, target)?;
         Ok(Self { file, partial, target: target.to_owned(), replaces, is_complete: false })
     }
 
@@ -57,6 +45,60 @@ impl PartialFile {
         self.is_complete = true;
         Ok(synced?)
     }
+}
+
+/// Creates a file that did not exist, and locks it.
+fn create_locked(partial: &Path, target: &Path) -> Result<File, CliError> {
+    let failed = |error: io::Error| format!("cannot write {}: {error}", partial.display());
+    // Follows no link.
+    let create = || OpenOptions::new().create_new(true).write(true).mode(0o600).open(partial);
+    let file = match create() {
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+            remove_leftover(partial, target)?;
+            create().map_err(failed)?
+        }
+        created => created.map_err(failed)?,
+    };
+    lock(&file, partial, target)?;
+    Ok(file)
+}
+
+/// Removes what an interrupted backup left. Anything else that has its name was put there by someone else, and stays.
+fn remove_leftover(partial: &Path, target: &Path) -> Result<(), CliError> {
+    let failed = |error: io::Error| format!("cannot write {}: {error}", partial.display());
+    let is_own = |found: &Metadata| found.is_file() && found.uid() == geteuid().as_raw();
+    let foreign = || format!("{} exists and is no file of this user; remove it", partial.display());
+    if !is_own(&fs::symlink_metadata(partial).map_err(failed)?) {
+        return Err(foreign().into());
+    }
+    // The name may have got another meaning meanwhile.
+    let safely = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
+    let file = OpenOptions::new().write(true).custom_flags(safely).open(partial).map_err(failed)?;
+    if !is_own(&file.metadata().map_err(failed)?) {
+        return Err(foreign().into());
+    }
+    lock(&file, partial, target)?;
+    Ok(fs::remove_file(partial).map_err(failed)?)
+}
+
+/// Locks the file, and requires that it still has its name.
+fn lock(file: &File, partial: &Path, target: &Path) -> Result<(), CliError> {
+    let failed = |error: io::Error| format!("cannot write {}: {error}", partial.display());
+    match file.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => {
+            return Err(format!("another backup is being written to {}", partial.display()).into());
+        }
+        Err(TryLockError::Error(error)) => return Err(failed(error).into()),
+    }
+    // Another backup may have completed or removed it between the opening and the lock.
+    let opened = file.metadata().map_err(failed)?;
+    let is_named =
+        fs::symlink_metadata(partial).is_ok_and(|named| (named.dev(), named.ino()) == (opened.dev(), opened.ino()));
+    if is_named {
+        return Ok(());
+    }
+    Err(format!("another backup has just been written to {}; try again", target.display()).into())
 }
 
 /// Requires that there is no such file, or that it may be replaced.
@@ -83,7 +125,7 @@ impl Write for PartialFile {
 impl Drop for PartialFile {
     fn drop(&mut self) {
         if !self.is_complete {
-            // The next backup overwrites it otherwise.
+            // The next backup replaces it otherwise.
             let _ = fs::remove_file(&self.partial);
         }
     }

@@ -86,6 +86,34 @@ fn other_files_are_not_backups() {
     assert!(matches!(error, BackupFileError::NewerFormat(version) if version == "2"));
 }
 
+#[test]
+fn a_header_with_other_words_is_refused() {
+    for (deskpass, mode, source) in [
+        ("", "production", "sqlite"),
+        ("0.1.0\u{1b}[2J", "production", "sqlite"),
+        ("0.1.0\n", "production", "sqlite"),
+        ("0.1.0", "productive", "sqlite"),
+        ("0.1.0", "production", "mysql"),
+    ] {
+        let [deskpass, mode, source] = [deskpass, mode, source].map(str::to_owned);
+        let forged = BackupHeader { deskpass, mode, source, ..header(false) };
+        let file = BackupWriter::begin(Vec::new(), &forged, None).unwrap().finish().unwrap().out;
+        assert!(matches!(read(&file, None), Err(BackupFileError::Damaged)), "{forged:?}");
+    }
+}
+
+#[test]
+fn a_row_that_could_not_be_read_back_is_not_written() {
+    let row = |length: usize| vec![vec![SqlValue::Text("x".repeat(length).into()), SqlValue::Int(0)]];
+    // The rest of the line is `["",0]` and its end.
+    let longest = row(MAX_LINE_BYTES - 7);
+    assert!(read(&write(&longest, false), None).is_ok_and(|found| found == longest));
+    let mut file = BackupWriter::begin(Vec::new(), &header(false), None).unwrap();
+    file.begin_table("employee", vec!["name".to_owned(), "at".to_owned()]).unwrap();
+    let error = file.write_rows(&row(MAX_LINE_BYTES - 6)).unwrap_err();
+    assert!(matches!(error, BackupFileError::LongRow(table) if table == "employee"));
+}
+
 /// Each of these takes a checksum of its own, so the chunks must be bound together.
 #[test]
 fn chunks_cannot_be_moved_between_encrypted_files() {

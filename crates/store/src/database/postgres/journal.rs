@@ -20,6 +20,7 @@ use tokio_postgres::Row;
 
 use super::address::PostgresAddress;
 use super::connection::PostgresConnection;
+use super::node_lock::take_shared;
 use crate::cache::{BootInstant, Cache, CacheChange};
 use crate::database::SqlValue;
 use crate::{Result, StoreError};
@@ -153,6 +154,9 @@ impl JournalFollower {
         // The task of the connection ends with this read.
         let mut driving = JoinSet::new();
         driving.spawn(async { drop(driver.await) });
+        if !with_timeout(take_shared(&client)).await? {
+            return Err(StoreError::unavailable(&"a restore is running"));
+        }
         let statement = with_timeout(client.prepare(READ_CHANGES)).await?;
         let mut last: Option<JournalPosition> = None;
         loop {

@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::lock::Lock;
-use super::{SqliteConnection, create_directory};
+use super::{SqliteConnection, create_directory, create_new};
 use crate::database::OpenError;
 
 /// The name of the file while it is filled. It does not look like that of a database, so a service may start next to it.
@@ -52,7 +52,7 @@ impl NewDatabase {
             remove(&directory.join(name)).map_err(refused)?;
         }
         let path = directory.join(PARTIAL);
-        super::create(&path).map_err(refused)?;
+        create_new(&path).map_err(refused)?;
         let connection =
             SqliteConnection::open_new(&path).map_err(|error| OpenError::Database { path: path.clone(), error })?;
         Ok(Self { connection, directory: directory.to_owned(), lock })

@@ -1,0 +1,39 @@
+//! Ends what may have ended since the backup, in data that was restored from it.
+
+use deskpass_core::Timestamp;
+
+use super::end_all::{end_pending, end_setups_and_codes};
+use crate::Result;
+use crate::database::Tx;
+use crate::deny_list::EndReason;
+
+/// What a restore ended, since it may have ended or been used after the backup.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct EndedByRestore {
+    /// The number of sessions that had not expired.
+    pub sessions: usize,
+    /// The names of the service keys that were revoked and had not expired.
+    pub service_keys: Vec<String>,
+    /// The number of recovery codes that were deleted.
+    pub recovery_codes: usize,
+}
+
+/// Ends everything in restored data that may have ended since the backup: sessions, sign-ins and setups in progress, setup codes,
+/// one-time passwords, service keys, recovery codes and cookies of known browsers. No service uses the data yet, so one
+/// transaction may take long.
+pub(crate) fn end_restored(tx: &Tx<'_>, now: Timestamp, deny_until: Timestamp) -> Result<EndedByRestore> {
+    let sessions = tx.first("SELECT COUNT(*) FROM session WHERE expires_at > $1", &args![now], |row| row.int(0))?;
+    let text = "INSERT INTO denied_token (digest, reason, until) SELECT digest, $1, $2 FROM session WHERE 1 = 1
+        ON CONFLICT DO NOTHING";
+    tx.execute(text, &args![EndReason::Kicked.name(), deny_until])?;
+    tx.execute("DELETE FROM session", &[])?;
+    end_pending(tx, deny_until)?;
+    end_setups_and_codes(tx, now)?;
+    let text = "SELECT name FROM service_key WHERE revoked_at IS NULL AND expires_at > $1 ORDER BY name, id";
+    let service_keys = tx.rows(text, &args![now], |row| row.text(0))?;
+    tx.execute("UPDATE service_key SET revoked_at = $1 WHERE revoked_at IS NULL", &args![now])?;
+    let recovery_codes = tx.execute("DELETE FROM recovery_code", &[])?;
+    tx.execute("DELETE FROM known_browser", &[])?;
+    let sessions = usize::try_from(sessions.unwrap_or(0)).unwrap_or(0);
+    Ok(EndedByRestore { sessions, service_keys, recovery_codes })
+}
