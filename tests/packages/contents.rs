@@ -85,6 +85,22 @@ fn the_sbom_names_what_is_linked_and_the_licences_are_there() {
 }
 
 #[test]
+fn the_image_is_named_for_every_engine() {
+    let image = file(".oci.tar");
+    let read = |name: &str| output(Command::new("tar").arg("-xOf").arg(&image).arg(name));
+    let json = |name: &str| -> Value { serde_json::from_str(&read(name)).unwrap() };
+    let tag = concat!("deskpass:", env!("CARGO_PKG_VERSION"));
+    let (index, docker) = (json("index.json"), json("manifest.json"));
+    let names = &index["manifests"][0]["annotations"];
+    assert_eq!(names["io.containerd.image.name"], format!("docker.io/library/{tag}"));
+    // What `docker load` reads, without the store of containerd.
+    assert_eq!(docker[0]["RepoTags"][0], tag);
+    assert_eq!(json(docker[0]["Config"].as_str().unwrap())["config"]["Entrypoint"][0], "/usr/bin/deskpass");
+    let entries = output(Command::new("tar").arg("-tf").arg(&image));
+    assert!(entries.lines().any(|entry| docker[0]["Layers"][0] == entry), "{docker} in {entries}");
+}
+
+#[test]
 fn the_checksums_cover_every_file() {
     let checked = output(Command::new("sha256sum").args(["--check", "SHA256SUMS"]).current_dir(dist()));
     let checked: BTreeSet<_> =

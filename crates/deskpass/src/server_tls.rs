@@ -1,10 +1,11 @@
 //! TLS in the server, for sites without a proxy: the certificate and its private key, read again when the files change.
 
+use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
-use std::{fs, io};
+use std::{fs, io, thread};
 
 use deskpass_core::{Digest, Timestamp, opaque_debug};
 use rustls::crypto::ring;
@@ -13,7 +14,9 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::{ClientHello, ResolvesServerCert};
 use rustls::sign::CertifiedKey;
 use rustls::{Error, InconsistentKeys, ServerConfig};
-use tokio_rustls::TlsAcceptor;
+use tokio::net::TcpStream;
+use tokio::sync::Semaphore;
+use tokio_rustls::{Accept, StartHandshake};
 use x509_cert::Certificate;
 use x509_cert::der::Decode as _;
 
@@ -37,6 +40,8 @@ pub(crate) struct ServerTls {
     last_read: Mutex<Option<Digest>>,
     /// The day on which the end of the certificate was last logged.
     logged_on: AtomicI64,
+    /// Limits the handshakes that compute at the same time: in a flood of them, the others wait and leave the threads to requests.
+    handshakes: Semaphore,
 }
 
 opaque_debug!(ServerTls);
@@ -129,7 +134,8 @@ impl ServerTls {
         let mut config = builder.with_cert_resolver(resolver);
         config.alpn_protocols = vec![HTTP.to_vec()];
         let (last_read, logged_on) = (Mutex::new(Some(digest)), AtomicI64::new(0));
-        Ok(Some(Self { files, config: Arc::new(config), pair, last_read, logged_on }))
+        let handshakes = Semaphore::new(thread::available_parallelism().map_or(2, NonZero::get).max(2));
+        Ok(Some(Self { files, config: Arc::new(config), pair, last_read, logged_on, handshakes }))
     }
 
     /// Reads the pair for a reload: the running one if nothing changed, so that clients can resume their TLS sessions.
@@ -139,9 +145,12 @@ impl ServerTls {
         Ok(Some(running.filter(same).cloned().unwrap_or_else(|| Arc::new(new))))
     }
 
-    /// Accepts TLS connections.
-    pub(crate) fn acceptor(&self) -> TlsAcceptor {
-        TlsAcceptor::from(Arc::clone(&self.config))
+    /// Answers the first message of a client, when it is the turn of this handshake. This is the expensive part: it agrees on a key
+    /// and signs. The returned future waits for the client to finish, without a turn.
+    pub(crate) async fn start_handshake(&self, hello: StartHandshake<TcpStream>) -> Accept<TcpStream> {
+        // The semaphore is never closed.
+        let _turn = self.handshakes.acquire().await.ok();
+        hello.into_stream(Arc::clone(&self.config))
     }
 
     /// Reads the files again. Returns whether there is a new certificate. A pair that cannot be used is reported once, and the
