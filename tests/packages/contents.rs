@@ -69,8 +69,13 @@ fn the_sbom_names_what_is_linked_and_the_licences_are_there() {
     assert!(["rustls", "tokio", "rusqlite", "deskpass-core"].iter().all(|name| names.contains(name)), "{names:?}");
     assert!(!names.contains("proptest"), "it is used by tests alone");
     for part in components.iter().filter(|part| !part["name"].as_str().unwrap().starts_with("deskpass")) {
-        assert!(part["hashes"][0]["content"].is_string() && part["licenses"][0].is_object(), "{part}");
+        let is_crate = part["purl"].as_str().unwrap().starts_with("pkg:cargo/");
+        assert!(part["licenses"][0].is_object(), "{part}");
+        assert_eq!(part["hashes"][0]["content"].is_string(), is_crate, "{part}");
     }
+    let sqlite = components.iter().find(|part| part["name"] == "sqlite").expect("the C code inside crates is listed");
+    assert_eq!(sqlite["version"], rusqlite::version());
+    assert!(names.contains("mimalloc") && components.iter().any(|part| part["cpe"].is_string()), "{names:?}");
     let unpacked = tempfile::tempdir().unwrap();
     output(Command::new("tar").arg("-xf").arg(file(".tar.gz")).arg("-C").arg(unpacked.path()));
     let top = std::fs::read_dir(unpacked.path()).unwrap().next().unwrap().unwrap().path();
