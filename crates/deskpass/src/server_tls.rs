@@ -13,10 +13,11 @@ use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::{ClientHello, ResolvesServerCert};
 use rustls::sign::CertifiedKey;
-use rustls::{Error, InconsistentKeys, ServerConfig};
+use rustls::{Error, HandshakeKind, InconsistentKeys, ServerConfig, ServerConnection};
 use tokio::net::TcpStream;
 use tokio::sync::Semaphore;
-use tokio_rustls::{Accept, StartHandshake};
+use tokio_rustls::StartHandshake;
+use tokio_rustls::server::TlsStream;
 use x509_cert::Certificate;
 use x509_cert::der::Decode as _;
 
@@ -42,7 +43,13 @@ pub(crate) struct ServerTls {
     logged_on: AtomicI64,
     /// Limits the handshakes that compute at the same time: in a flood of them, the others wait and leave the threads to requests.
     handshakes: Semaphore,
+    /// The same for clients whose first proposal of a key does not fit, which is rare. They keep their turns while they answer, so
+    /// these are apart.
+    retried_handshakes: Semaphore,
 }
+
+/// The handshakes with a second proposal of a key at the same time.
+const MAX_RETRIED_HANDSHAKES: usize = 16;
 
 opaque_debug!(ServerTls);
 
@@ -135,7 +142,8 @@ impl ServerTls {
         config.alpn_protocols = vec![HTTP.to_vec()];
         let (last_read, logged_on) = (Mutex::new(Some(digest)), AtomicI64::new(0));
         let handshakes = Semaphore::new(thread::available_parallelism().map_or(2, NonZero::get).max(2));
-        Ok(Some(Self { files, config: Arc::new(config), pair, last_read, logged_on, handshakes }))
+        let retried_handshakes = Semaphore::new(MAX_RETRIED_HANDSHAKES);
+        Ok(Some(Self { files, config: Arc::new(config), pair, last_read, logged_on, handshakes, retried_handshakes }))
     }
 
     /// Reads the pair for a reload: the running one if nothing changed, so that clients can resume their TLS sessions.
@@ -145,12 +153,20 @@ impl ServerTls {
         Ok(Some(running.filter(same).cloned().unwrap_or_else(|| Arc::new(new))))
     }
 
-    /// Answers the first message of a client, when it is the turn of this handshake. This is the expensive part: it agrees on a key
-    /// and signs. The returned future waits for the client to finish, without a turn.
-    pub(crate) async fn start_handshake(&self, hello: StartHandshake<TcpStream>) -> Accept<TcpStream> {
-        // The semaphore is never closed.
-        let _turn = self.handshakes.acquire().await.ok();
-        hello.into_stream(Arc::clone(&self.config))
+    /// Performs the handshake after the first message of a client, when it is its turn.
+    pub(crate) async fn handshake(&self, hello: StartHandshake<TcpStream>) -> io::Result<TlsStream<TcpStream>> {
+        let mut is_retried = false;
+        let note_retry = |connection: &mut ServerConnection| {
+            is_retried = connection.handshake_kind() == Some(HandshakeKind::FullWithHelloRetryRequest);
+        };
+        // The expensive part, which agrees on a key and signs, is done before the service waits for the client again. The semaphores
+        // are never closed.
+        let turn = self.handshakes.acquire().await.ok();
+        let finished = hello.into_stream_with(Arc::clone(&self.config), note_retry);
+        drop(turn);
+        // A client that has to propose another kind of key causes that part later, when its second message arrives.
+        let _turn = if is_retried { self.retried_handshakes.acquire().await.ok() } else { None };
+        finished.await
     }
 
     /// Reads the files again. Returns whether there is a new certificate. A pair that cannot be used is reported once, and the

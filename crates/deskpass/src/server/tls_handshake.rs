@@ -48,7 +48,7 @@ async fn accept(mut stream: TcpStream, tls: &ServerTls) -> Option<ClientStream> 
     }
     let opened = async {
         let hello = LazyConfigAcceptor::new(Acceptor::default(), stream).await?;
-        tls.start_handshake(hello).await.await
+        tls.handshake(hello).await
     };
     match opened.await {
         Ok(stream) => Some(ClientStream::Tls(Box::new(stream))),
