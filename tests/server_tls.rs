@@ -115,6 +115,31 @@ fn the_two_current_versions_are_spoken_and_no_other() {
     assert!(desk.get("/healthz", &["-alpn", "h2,http/1.1"]).1.contains("HTTP/1.1 200"));
 }
 
+#[test]
+fn a_health_check_asks_a_service_with_tls() {
+    let desk = Desk::start(&[]);
+    let (directory, elsewhere) = (desk.directory.path(), tempfile::tempdir().unwrap());
+    let listen = desk.process.address.as_str();
+    let ready = |mut command: Command| {
+        let output = command.output().unwrap();
+        let text = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
+        (output.status.success(), text)
+    };
+    let (success, text) = ready(command(directory, &["ready", "--listen", listen], &[]));
+    assert!(success && text.contains("\"ready\":true"), "{text}");
+    // It needs no other setting, not even those that production requires, and no file.
+    let mut alone = binary();
+    alone.arg("ready").current_dir(elsewhere.path());
+    with_settings(&mut alone, [("listen", listen), ("server.tls.certificate", "/nowhere/certificate.pem")]);
+    let (success, text) = ready(alone);
+    assert!(success && text.contains("\"ready\":true"), "{text}");
+    // Another service is verified as usual.
+    let mut other = binary();
+    other.args(["ready", "--url", &format!("https://{listen}")]).current_dir(elsewhere.path());
+    let (success, text) = ready(other);
+    assert!(!success, "{text}");
+}
+
 #[tokio::test]
 async fn a_request_without_tls_is_told_so() {
     let desk = Desk::start(&[]);

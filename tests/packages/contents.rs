@@ -69,8 +69,13 @@ fn the_sbom_names_what_is_linked_and_the_licences_are_there() {
     assert!(["rustls", "tokio", "rusqlite", "deskpass-core"].iter().all(|name| names.contains(name)), "{names:?}");
     assert!(!names.contains("proptest"), "it is used by tests alone");
     for part in components.iter().filter(|part| !part["name"].as_str().unwrap().starts_with("deskpass")) {
-        assert!(part["hashes"][0]["content"].is_string() && part["licenses"][0].is_object(), "{part}");
+        let is_crate = part["purl"].as_str().unwrap().starts_with("pkg:cargo/");
+        assert!(part["licenses"][0].is_object(), "{part}");
+        assert_eq!(part["hashes"][0]["content"].is_string(), is_crate, "{part}");
     }
+    let sqlite = components.iter().find(|part| part["name"] == "sqlite").expect("the C code inside crates is listed");
+    assert_eq!(sqlite["version"], rusqlite::version());
+    assert!(names.contains("mimalloc") && components.iter().any(|part| part["cpe"].is_string()), "{names:?}");
     let unpacked = tempfile::tempdir().unwrap();
     output(Command::new("tar").arg("-xf").arg(file(".tar.gz")).arg("-C").arg(unpacked.path()));
     let top = std::fs::read_dir(unpacked.path()).unwrap().next().unwrap().unwrap().path();
@@ -82,6 +87,22 @@ fn the_sbom_names_what_is_linked_and_the_licences_are_there() {
         assert!(top.join("doc").join(file).exists(), "{file}");
     }
     assert!(top.join("deploy/systemd/deskpass.service").exists() && top.join("share/man/man1/deskpass.1").exists());
+}
+
+#[test]
+fn the_image_is_named_for_every_engine() {
+    let image = file(".oci.tar");
+    let read = |name: &str| output(Command::new("tar").arg("-xOf").arg(&image).arg(name));
+    let json = |name: &str| -> Value { serde_json::from_str(&read(name)).unwrap() };
+    let tag = concat!("deskpass:", env!("CARGO_PKG_VERSION"));
+    let (index, docker) = (json("index.json"), json("manifest.json"));
+    let names = &index["manifests"][0]["annotations"];
+    assert_eq!(names["io.containerd.image.name"], format!("docker.io/library/{tag}"));
+    // What `docker load` reads, without the store of containerd.
+    assert_eq!(docker[0]["RepoTags"][0], tag);
+    assert_eq!(json(docker[0]["Config"].as_str().unwrap())["config"]["Entrypoint"][0], "/usr/bin/deskpass");
+    let entries = output(Command::new("tar").arg("-tf").arg(&image));
+    assert!(entries.lines().any(|entry| docker[0]["Layers"][0] == entry), "{docker} in {entries}");
 }
 
 #[test]

@@ -14,8 +14,9 @@ use std::time::{Duration, Instant};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
+use tokio::time::timeout;
 
-use crate::harness::{Process, binary, finished, free_address};
+use crate::harness::{Process, binary, finished, free_address, with_settings};
 
 /// The next message to the service manager.
 fn receive(socket: &UnixDatagram) -> String {
@@ -36,9 +37,12 @@ fn is_told(socket: &UnixDatagram, name: &str) {
     for _ in 0..3 {
         assert_eq!(receive(socket), "WATCHDOG=1");
     }
+    let next = || std::iter::repeat_with(|| receive(socket)).find(|message| message != "WATCHDOG=1").unwrap();
+    process.hang_up();
+    assert!(next().starts_with("RELOADING=1\nMONOTONIC_USEC="));
+    assert_eq!([next(), next()], ["STATUS=nothing to reload", "READY=1"]);
     let ended = std::thread::spawn(|| process.terminate());
-    let last = std::iter::repeat_with(|| receive(socket)).find(|message| message != "WATCHDOG=1");
-    assert_eq!(last.as_deref(), Some("STOPPING=1"));
+    assert_eq!(next(), "STOPPING=1");
     assert_eq!(ended.join().unwrap().0, Some(0));
 }
 
@@ -54,6 +58,25 @@ fn an_abstract_socket_is_told_too() {
     let name = format!("deskpass-test-{}", std::process::id());
     let address = SocketAddr::from_abstract_name(&name).unwrap();
     is_told(&UnixDatagram::bind_addr(&address).unwrap(), &format!("@{name}"));
+}
+
+#[tokio::test]
+async fn a_start_that_waits_for_the_database_can_be_stopped() {
+    // It accepts connections and says nothing.
+    let database = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let (data, address) = (tempfile::tempdir().unwrap(), database.local_addr().unwrap());
+    let mut command = binary();
+    command.args(["serve", "--dev", "--listen", "127.0.0.1:0"]).current_dir(data.path());
+    let (store, shared) = (format!("postgres://desk@{address}/desk"), format!("redis://{address}"));
+    with_settings(&mut command, [("store.url", &*store), ("shared.url", &*shared)]);
+    let mut service = command.spawn().unwrap();
+    let connection = timeout(Duration::from_secs(30), database.accept()).await.expect("it connects").unwrap();
+    let sent = Command::new("kill").args(["-s", "TERM", &service.id().to_string()]).status().unwrap();
+    assert!(sent.success());
+    let ended = tokio::task::spawn_blocking(move || service.wait().unwrap());
+    let ended = timeout(Duration::from_secs(30), ended).await.expect("it stops").unwrap();
+    assert_eq!(ended.code(), Some(0));
+    drop(connection);
 }
 
 /// A service on a socket that this test holds, passed as systemd does: as file 3.

@@ -72,7 +72,7 @@ impl<'a> Declared<'a> {
         let computed = self.computed.iter().map(|(name, _)| name);
         let initial_values = self.computed.iter().map(|(_, value)| value);
         let documentation = format!("The settings of [`{owner}`] with their origins.");
-        let reload = self.reload();
+        let reload = self.reload(&entries);
         quote! {
             #[doc = #documentation]
             #[derive(Clone, Debug)]
@@ -120,10 +120,11 @@ impl<'a> Declared<'a> {
     }
 
     /// The functions that compare and merge the settings of a reload. Computed fields have no part in it.
-    fn reload(&self) -> TokenStream {
+    fn reload(&self, entries: &Ident) -> TokenStream {
         let names: Vec<_> = self.settings.iter().map(|setting| setting.name).collect();
-        let fixed = self.settings.iter().filter(|setting| setting.restart).map(|setting| setting.name);
-        let sections: Vec<_> = self.sections.iter().map(|(name, _)| name).collect();
+        let fixed: Vec<_> =
+            self.settings.iter().filter(|setting| setting.restart).map(|setting| setting.name).collect();
+        let (sections, section_types): (Vec<_>, Vec<_>) = self.sections.iter().copied().unzip();
         quote! {
             fn changed_keys(&self, other: &Self, found: &mut Vec<&'static SettingKey>) {
                 let [#(#names),*] = &KEYS;
@@ -138,6 +139,13 @@ impl<'a> Declared<'a> {
                 let _ = running;
                 #(self.#fixed.clone_from(&running.#fixed);)*
                 #(Section::keep_fixed(&mut self.#sections, &running.#sections);)*
+            }
+
+            fn keep_fixed_entries(entries: &mut #entries, running: &#entries) {
+                // Not every section has a setting that needs a restart.
+                let _ = (&entries, running);
+                #(entries.#fixed.clone_from(&running.#fixed);)*
+                #(<#section_types as Section>::keep_fixed_entries(&mut entries.#sections, &running.#sections);)*
             }
         }
     }

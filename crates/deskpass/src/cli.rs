@@ -37,7 +37,7 @@ use clap::{Args, Parser, Subcommand};
 use deskpass_store::OpenError;
 
 use crate::commands::AdminCommand;
-use crate::config::{Language, Override, Settings, Sources};
+use crate::config::{Language, Override, ResolvedSettings, Settings, Sources};
 use crate::{App, StartError};
 
 /// Sign-in service for an IT help desk.
@@ -265,10 +265,17 @@ impl Cli {
 impl ServeArgs {
     /// Loads the settings. If there are none, the error suggests development mode: the operator may only want to try the service.
     fn settings(&self) -> Result<Settings, CliError> {
-        self.with_sources(crate::config::load).map_err(|error| {
+        self.resolved().map(|(_, settings)| settings)
+    }
+
+    /// The same, with the origins of the settings.
+    fn resolved(&self) -> Result<(ResolvedSettings, Settings), CliError> {
+        let resolved = self.with_sources(crate::config::resolve);
+        let settings = resolved.check().map_err(|error| {
             let hint = error.only_missing().then_some("to try it out without any settings: deskpass serve --dev");
             CliError { hint, ..error.into() }
-        })
+        })?;
+        Ok((resolved, settings))
     }
 
     fn with_sources<T>(&self, use_them: impl FnOnce(&Sources<'_>) -> T) -> T {

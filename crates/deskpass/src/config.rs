@@ -39,7 +39,7 @@ pub use matrix::matrix_file;
 pub use problem::{ConfigError, ConfigProblem};
 pub use reload::SettingsDiff;
 pub use resolved::{ResolvedSettings, resolve};
-pub use service_location::{ServiceLocation, service_location};
+pub use service_location::{ServiceLocation, local_url, service_location};
 pub use settings::{
     Access, Agents, Audit, Bind, BindMode, Branding, DefaultRole, Development, Language, Limits, Log, LogFormat,
     LogLevel, Messages, Notices, Pages, PasswordFallback, Platform, Server, Session, Settings, Shared, Sockets, Store,

@@ -48,7 +48,7 @@ use activity::ConnectionActivity;
 use checked_reader::{CheckedReader, RequestTracker};
 use connections::{ConnectionGuard, Connections};
 use framing::{MAX_HEAD_BYTES, MAX_HEAD_FIELDS};
-use periodic::{run_periodic_tasks, summarise_refusals};
+use periodic::{refresh_certificates, run_periodic_tasks, summarise_refusals};
 pub use reload::{ReloadError, Reloader, SettingsSource};
 use statistics::StatisticsWriter;
 use timeouts::{ConnectionTimeouts, TimeoutStream};
@@ -110,6 +110,7 @@ impl Server {
         check_encryption_key(&app).await;
         let mut background_tasks = JoinSet::new();
         background_tasks.spawn(run_periodic_tasks(app.clone()));
+        background_tasks.spawn(refresh_certificates(app.clone()));
         background_tasks.spawn(notices::deliver(app.clone()));
         let (carrier, watcher) = (App::clone(&app), App::clone(&app));
         background_tasks.spawn(async move { carrier.auth.relay_messages().await });
@@ -192,7 +193,7 @@ impl ConnectionContext {
         let request = request.map(|body| TrackedBody::new(body, activity.clone()));
         let mut answer = match malformed {
             None => dispatcher.dispatch(&app, peer, request).await,
-            Some(malformed) => dispatcher.reject_malformed(&app, malformed),
+            Some(malformed) => dispatcher.reject_malformed(&app, peer, malformed),
         };
         if reserve {
             answer.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
@@ -223,8 +224,8 @@ async fn serve(
     let (activity, upgrade_slot, reserve) = (guard.activity.clone(), UpgradeSlot::default(), guard.reserve);
     let tracker = RequestTracker::default();
     let stream = TimeoutStream::new(CheckedReader::new(stream, tracker.clone()), timeouts, activity.clone());
-    let (switched, socket_app) = (upgrade_slot.clone(), app.clone());
     let app = Arc::new(Mutex::new(app));
+    let (switched, socket_app) = (upgrade_slot.clone(), Arc::clone(&app));
     let context = ConnectionContext { dispatcher, app, peer: peer.ip(), activity, tracker, upgrade_slot, reserve };
     let service = service_fn(move |request| context.clone().answer(request));
     let mut http = http1::Builder::new();
@@ -246,9 +247,20 @@ async fn serve(
         }
     };
     match ended {
-        Ok(()) => switched.run(socket_app, &mut guard.leave).await,
+        Ok(()) => {
+            // A socket begins with the settings of this moment, not with those when the connection was accepted.
+            let app = newest(&socket_app);
+            switched.run(app, &mut guard.leave).await;
+        }
         Err(error) => tracing::debug!(%error, "connection error"),
     }
+}
+
+/// The newest service.
+fn newest(app: &Mutex<CurrentApp>) -> CurrentApp {
+    let mut app = app.lock().unwrap_or_else(PoisonError::into_inner);
+    app.refresh();
+    app.clone()
 }
 
 /// Marks the end of the request: immediately for a complete response, otherwise once the body has been written.

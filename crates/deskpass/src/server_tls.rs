@@ -1,10 +1,11 @@
 //! TLS in the server, for sites without a proxy: the certificate and its private key, read again when the files change.
 
+use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
-use std::{fs, io};
+use std::{fs, io, thread};
 
 use deskpass_core::{Digest, Timestamp, opaque_debug};
 use rustls::crypto::ring;
@@ -12,8 +13,11 @@ use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::{ClientHello, ResolvesServerCert};
 use rustls::sign::CertifiedKey;
-use rustls::{Error, InconsistentKeys, ServerConfig};
-use tokio_rustls::TlsAcceptor;
+use rustls::{Error, HandshakeKind, InconsistentKeys, ServerConfig, ServerConnection};
+use tokio::net::TcpStream;
+use tokio::sync::Semaphore;
+use tokio_rustls::StartHandshake;
+use tokio_rustls::server::TlsStream;
 use x509_cert::Certificate;
 use x509_cert::der::Decode as _;
 
@@ -37,7 +41,15 @@ pub(crate) struct ServerTls {
     last_read: Mutex<Option<Digest>>,
     /// The day on which the end of the certificate was last logged.
     logged_on: AtomicI64,
+    /// Limits the handshakes that compute at the same time: in a flood of them, the others wait and leave the threads to requests.
+    handshakes: Semaphore,
+    /// The same for clients whose first proposal of a key does not fit, which is rare. They keep their turns while they answer, so
+    /// these are apart.
+    retried_handshakes: Semaphore,
 }
+
+/// The handshakes with a second proposal of a key at the same time.
+const MAX_RETRIED_HANDSHAKES: usize = 16;
 
 opaque_debug!(ServerTls);
 
@@ -129,7 +141,9 @@ impl ServerTls {
         let mut config = builder.with_cert_resolver(resolver);
         config.alpn_protocols = vec![HTTP.to_vec()];
         let (last_read, logged_on) = (Mutex::new(Some(digest)), AtomicI64::new(0));
-        Ok(Some(Self { files, config: Arc::new(config), pair, last_read, logged_on }))
+        let handshakes = Semaphore::new(thread::available_parallelism().map_or(2, NonZero::get).max(2));
+        let retried_handshakes = Semaphore::new(MAX_RETRIED_HANDSHAKES);
+        Ok(Some(Self { files, config: Arc::new(config), pair, last_read, logged_on, handshakes, retried_handshakes }))
     }
 
     /// Reads the pair for a reload: the running one if nothing changed, so that clients can resume their TLS sessions.
@@ -139,9 +153,20 @@ impl ServerTls {
         Ok(Some(running.filter(same).cloned().unwrap_or_else(|| Arc::new(new))))
     }
 
-    /// Accepts TLS connections.
-    pub(crate) fn acceptor(&self) -> TlsAcceptor {
-        TlsAcceptor::from(Arc::clone(&self.config))
+    /// Performs the handshake after the first message of a client, when it is its turn.
+    pub(crate) async fn handshake(&self, hello: StartHandshake<TcpStream>) -> io::Result<TlsStream<TcpStream>> {
+        let mut is_retried = false;
+        let note_retry = |connection: &mut ServerConnection| {
+            is_retried = connection.handshake_kind() == Some(HandshakeKind::FullWithHelloRetryRequest);
+        };
+        // The expensive part, which agrees on a key and signs, is done before the service waits for the client again. The semaphores
+        // are never closed.
+        let turn = self.handshakes.acquire().await.ok();
+        let finished = hello.into_stream_with(Arc::clone(&self.config), note_retry);
+        drop(turn);
+        // A client that has to propose another kind of key causes that part later, when its second message arrives.
+        let _turn = if is_retried { self.retried_handshakes.acquire().await.ok() } else { None };
+        finished.await
     }
 
     /// Reads the files again. Returns whether there is a new certificate. A pair that cannot be used is reported once, and the

@@ -13,6 +13,7 @@ use std::os::unix::net::{SocketAddr, UnixDatagram};
 use std::process;
 use std::time::Duration;
 
+use rustix::time::{ClockId, clock_gettime};
 use tokio::net::TcpListener;
 use tokio::time::{MissedTickBehavior, interval, timeout};
 
@@ -27,9 +28,11 @@ pub fn ready() {
     notify("READY=1");
 }
 
-/// Says that the service reads its settings again; [`ready`] says when it has. `monotonic_usec` is the time of
-/// `CLOCK_MONOTONIC` in microseconds.
-pub fn reloading(monotonic_usec: u64) {
+/// Says that the service reads its settings again; [`ready`] says when it has.
+pub fn reloading() {
+    // The service manager compares the time with that of its request.
+    let now = Duration::try_from(clock_gettime(ClockId::Monotonic)).unwrap_or_default();
+    let monotonic_usec = now.as_micros();
     notify(&format!("RELOADING=1\nMONOTONIC_USEC={monotonic_usec}"));
 }
 

@@ -68,6 +68,7 @@ impl App {
             }
             Err(error) => {
                 tracing::warn!(%error, "cannot read the database's time");
+                self.clear_clock_skew("database");
                 None
             }
         };

@@ -78,6 +78,11 @@ impl App {
         }
     }
 
+    /// Clears the end of the certificate, when the service no longer speaks TLS: its last value would cause an alert later.
+    pub(crate) fn clear_certificate_gauge(&self) {
+        self.metrics.set(metric::TLS_CERTIFICATE_EXPIRY, f64::NAN);
+    }
+
     fn set_platform_gauges(&self) {
         let state = match self.auth.platform.circuit() {
             Circuit::Closed => "closed",
@@ -97,11 +102,18 @@ impl App {
         self.metrics.set(metric::CLOCK_TRUSTED, boolean(clock.trust() == ClockTrust::Trusted));
         self.record_clock_skew("service", clock.machine(), clock.now());
         // In development mode the platform is simulated by this process, with the same clock.
-        if !self.settings.development.enabled
-            && let Some(date) = self.platform_date()
-        {
-            self.record_clock_skew("platform", clock.machine(), date);
+        if self.settings.development.enabled {
+            return;
         }
+        match self.platform_date() {
+            Some(date) => self.record_clock_skew("platform", clock.machine(), date),
+            None => self.clear_clock_skew("platform"),
+        }
+    }
+
+    /// Clears the difference to a clock whose time is not known now: a value of before may be wrong by now.
+    pub(super) fn clear_clock_skew(&self, reference: &'static str) {
+        self.metrics.set_labelled(metric::CLOCK_SKEW, reference, f64::NAN);
     }
 
     /// Records how far the machine's clock is ahead of another one.

@@ -1,5 +1,7 @@
 //! `deskpass ready`: asks the service whether it is ready. A container without a shell needs no other program for its health check.
 
+mod any_certificate;
+
 use std::error::Error;
 use std::time::Duration;
 
@@ -7,8 +9,10 @@ use clap::Args;
 use deskpass_wecom::tls_config;
 use reqwest::Client;
 use reqwest::redirect::Policy;
+use rustls::ClientConfig;
 
 use super::{CliError, ServeArgs, output, runtime};
+use crate::config;
 
 /// Longer than the service needs to find out that its database does not answer.
 const TIMEOUT: Duration = Duration::from_secs(5);
@@ -24,19 +28,20 @@ pub(super) struct Ready {
 
 impl Ready {
     pub(super) fn run(&self) -> Result<(), CliError> {
-        let service = match &self.url {
-            Some(url) => url.trim_end_matches('/').to_owned(),
-            None => self.serving.settings()?.local_url(),
+        let (service, tls) = match &self.url {
+            Some(url) => (url.trim_end_matches('/').to_owned(), tls_config(url.starts_with("https"))?),
+            // Only the address counts: a health check may not see the other settings of the service.
+            None => (self.serving.with_sources(config::local_url)?, any_certificate::tls_config()?),
         };
-        let (success, report) = runtime()?.block_on(ask(&service))?;
+        let (success, report) = runtime()?.block_on(ask(&service, tls))?;
         if success { Ok(output::line(report)?) } else { Err(format!("{service} is not ready: {report}").into()) }
     }
 }
 
 /// Returns whether the service is ready, and its report. The environment is ignored: a proxy would answer in its place.
-async fn ask(service: &str) -> Result<(bool, String), CliError> {
+async fn ask(service: &str, tls: ClientConfig) -> Result<(bool, String), CliError> {
     let client = Client::builder()
-        .tls_backend_preconfigured(tls_config(service.starts_with("https"))?)
+        .tls_backend_preconfigured(tls)
         .redirect(Policy::none())
         .timeout(TIMEOUT)
         .no_proxy()

@@ -1,30 +1,41 @@
 //! `deskpass serve`: runs the service.
 
 use std::fmt::Write as _;
-use std::io::{IsTerminal as _, Write as _};
+use std::io::{self, IsTerminal as _, Write as _};
 use std::net::TcpListener;
+use std::time::Duration;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use tokio::runtime::Handle;
 use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::oneshot;
+use tokio::task::spawn_blocking;
+use tokio::time::timeout;
 
 use super::{CliError, ServeArgs};
 use crate::config::{self, Settings};
 use crate::server::{Reloader, Server, SettingsSource, listen};
 use crate::telemetry::Logging;
-use crate::{App, service_manager, telemetry};
+use crate::{App, StartError, service_manager, telemetry};
 use deskpass_auth::DEV_USERS;
 
 /// Runs the service until it is asked to stop.
 pub(super) fn run(serving: &ServeArgs) -> Result<(), CliError> {
     let passed = service_manager::take_listener()?;
-    let settings = serving.settings()?;
+    let (resolved, settings) = serving.resolved()?;
     let Logging { guard: _guard, set_level: set_log_level } = telemetry::start_logging(&settings.log);
     let arguments = serving.clone();
-    let read = Box::new(move || arguments.with_sources(config::load));
-    let source = SettingsSource { settings, read, adapt: allow_connections, set_log_level };
+    let read = Box::new(move || arguments.with_sources(config::resolve));
+    let source = SettingsSource { settings, resolved, read, adapt: allow_connections, set_log_level };
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    runtime.block_on(serve(source, passed))
+    let served = runtime.block_on(serve(source, passed));
+    runtime.shutdown_timeout(ABANDON_TIMEOUT);
+    served
 }
+
+/// How long the end waits for work that cannot be cancelled: a migration, which is a transaction and has no effect then, or a read
+/// from a disk that does not respond.
+const ABANDON_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Open files reserved for the service itself: database, Redis, platform, its files, and connections for health checks.
 const RESERVED_FILES: usize = 256;
@@ -57,14 +68,12 @@ async fn serve(source: SettingsSource, passed: Option<TcpListener>) -> Result<()
     // signal means that the terminal is gone, and the service ends with it.
     let is_daemon = !std::io::stderr().is_terminal();
     let hangup = is_daemon.then(|| signal(SignalKind::hangup())).transpose()?;
-    let mut terminate = signal(SignalKind::terminate())?;
-    let mut interrupt = signal(SignalKind::interrupt())?;
-    let (settings, listener) = match passed {
-        Some(passed) => service_manager::adopt(settings, passed)?,
-        None => listen(settings).await?,
+    let mut stop = StopSignals::new()?;
+    let Some((app, listener)) = start_unless_stopped(settings, passed, &mut stop).await? else {
+        tracing::info!("stopped during the start");
+        return Ok(());
     };
-    let app = App::open(settings.clone()).await?;
-    app.require_encryption_key().await?;
+    let settings = app.settings.clone();
     let server = Server::reloadable(app, listener, source);
     if let Some(hangup) = hangup {
         tokio::spawn(reload_on(hangup, server.reloader()));
@@ -79,21 +88,71 @@ async fn serve(source: SettingsSource, passed: Option<TcpListener>) -> Result<()
     service_manager::ready();
     service_manager::start_watchdog();
     let stop_signal = async move {
-        tokio::select! {
-            _ = terminate.recv() => {}
-            _ = interrupt.recv() => {}
-        }
+        stop.recv().await;
         tokio::spawn(async move {
             // A second signal stops the service immediately. Everything that was acknowledged is already on disk.
-            tokio::select! {
-                _ = terminate.recv() => {}
-                _ = interrupt.recv() => {}
-            }
+            stop.recv().await;
             std::process::exit(130);
         });
     };
     server.run(stop_signal).await;
     Ok(())
+}
+
+/// Opens the socket and the data; `None` if a signal stops it before.
+async fn start_unless_stopped(
+    settings: Settings,
+    passed: Option<TcpListener>,
+    stop: &mut StopSignals,
+) -> Result<Option<(App, tokio::net::TcpListener)>, CliError> {
+    let (abandon, abandoned) = oneshot::channel::<()>();
+    // On a thread of its own, which a migration of the embedded database blocks.
+    let mut starting = spawn_blocking(move || {
+        Handle::current().block_on(async {
+            tokio::select! {
+                started = start(settings, passed) => started.map(Some),
+                _ = abandoned => Ok(None),
+            }
+        })
+    });
+    tokio::select! {
+        started = &mut starting => Ok(started??),
+        () = stop.recv() => {
+            drop(abandon);
+            let _ = timeout(ABANDON_TIMEOUT, &mut starting).await;
+            Ok(None)
+        }
+    }
+}
+
+/// Opens the socket and the data. The data may be migrated, which can take minutes.
+async fn start(settings: Settings, passed: Option<TcpListener>) -> Result<(App, tokio::net::TcpListener), StartError> {
+    let (settings, listener) = match passed {
+        Some(passed) => service_manager::adopt(settings, passed)?,
+        None => listen(settings).await?,
+    };
+    let app = App::open(settings).await?;
+    app.require_encryption_key().await?;
+    Ok((app, listener))
+}
+
+/// The signals that stop the service.
+struct StopSignals {
+    terminate: Signal,
+    interrupt: Signal,
+}
+
+impl StopSignals {
+    fn new() -> io::Result<Self> {
+        Ok(Self { terminate: signal(SignalKind::terminate())?, interrupt: signal(SignalKind::interrupt())? })
+    }
+
+    async fn recv(&mut self) {
+        tokio::select! {
+            _ = self.terminate.recv() => {}
+            _ = self.interrupt.recv() => {}
+        }
+    }
 }
 
 /// Reloads the settings whenever the signal arrives. The result is logged.

@@ -1,5 +1,8 @@
 //! What a reload changes: every setting, except those that the running service cannot change.
 
+use super::problem::ConfigError;
+use super::resolved::ResolvedSettings;
+use super::rules;
 use super::section::Section as _;
 use super::settings::Settings;
 
@@ -28,6 +31,16 @@ impl Settings {
         }
         new.keep_fixed(self);
         (new, diff)
+    }
+}
+
+impl ResolvedSettings {
+    /// The sources after a reload, in which the settings that need a restart are those of the running service. The error has what is
+    /// unsafe together then: each of both was checked by itself, and this mixture was not.
+    pub fn keep_fixed(mut self, running: &Self) -> Result<Self, ConfigError> {
+        Settings::keep_fixed_entries(&mut self.settings, &running.settings);
+        let problems = rules::violations(&self);
+        if problems.is_empty() { Ok(self) } else { Err(ConfigError { problems }) }
     }
 }
 

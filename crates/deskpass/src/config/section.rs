@@ -30,6 +30,9 @@ pub(super) trait Section: Sized {
 
     /// Replaces the values of the settings that need a restart by those of the running service.
     fn keep_fixed(&mut self, running: &Self);
+
+    /// The same for the settings with their origins.
+    fn keep_fixed_entries(entries: &mut Self::Entries, running: &Self::Entries);
 }
 
 /// A setting with its value and its origin.

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use super::listen_address::connect_address;
 use super::origin::Origin;
 use super::problem::ConfigError;
 use super::resolved::resolve;
@@ -31,4 +32,17 @@ pub fn service_location(sources: &Sources<'_>) -> Result<ServiceLocation, Config
         }
         _ => Err(ConfigError { problems: resolved.problems }),
     }
+}
+
+/// The address at which this machine reaches the service, with https if the service speaks TLS. Other settings may be invalid or
+/// missing, as for [`service_location`].
+pub fn local_url(sources: &Sources<'_>) -> Result<String, ConfigError> {
+    let resolved = resolve(sources);
+    let listen = resolved.settings.listen;
+    let is_known = resolved.complete || !matches!(listen.entry.origin, Origin::Default);
+    let Some(address) = listen.value.filter(|_| is_known) else {
+        return Err(ConfigError { problems: resolved.problems });
+    };
+    let scheme = if resolved.settings.server.tls_certificate.entry.is_set() { "https" } else { "http" };
+    Ok(format!("{scheme}://{}", connect_address(address)))
 }

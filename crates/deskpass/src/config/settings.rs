@@ -183,12 +183,6 @@ impl Settings {
         self.store.url.as_ref().map_or_else(|| self.data.display().to_string(), ToString::to_string)
     }
 
-    /// The address at which this machine reaches the service.
-    #[must_use]
-    pub fn local_url(&self) -> String {
-        format!("http://{}", connect_address(self.listen))
-    }
-
     /// Replaces port 0 by the port that was selected, also in all addresses derived from the listening address.
     #[must_use]
     pub fn with_listen_address(mut self, address: SocketAddr) -> Self {

@@ -21,7 +21,7 @@ use self::request_ids::{REQUEST_ID, RequestIds};
 use crate::App;
 use crate::config::Language;
 use crate::http::error::{ApiError, BadRequest, ErrorInfo, MalformedHead};
-use crate::http::request::{RequestContext, RequestTrace, RequiredAccess, language};
+use crate::http::request::{RequestContext, RequestTrace, RequiredAccess, X_FORWARDED_FOR, client_address, language};
 use crate::http::response::{ErrorBody, ErrorContext, Outcome, envelope};
 use crate::http::route::{RateLimit, Route};
 use crate::http::routes::routes;
@@ -82,7 +82,7 @@ impl Dispatcher {
         B: HttpBody<Data = Bytes, Error: Into<BoxError>> + Send + 'static,
     {
         let watch = Stopwatch::start();
-        let matched = self.match_route(app, &request);
+        let matched = self.match_route(app, peer, &request);
         let span = matched.trace.span();
         if !self.accepts_host(&request) {
             return span.in_scope(|| self.finish(app, ApiError::UnknownHost.into_response(), matched, &watch));
@@ -94,10 +94,11 @@ impl Dispatcher {
     }
 
     /// Responds to a request with a malformed head. No part of the head is trusted, and the connection is closed.
-    pub(crate) fn reject_malformed(&self, app: &App, malformed: MalformedHead) -> Response {
+    pub(crate) fn reject_malformed(&self, app: &App, peer: IpAddr, malformed: MalformedHead) -> Response {
         let (reference, id) = self.ids.next_id();
         let (language, trace) = (app.settings.default_language, RequestTrace::new(reference));
-        let matched = MatchedRequest { id, trace, language, rows: &[], path_params: Vec::new(), route: None };
+        let origin = RequestOrigin { peer, forwarded: Vec::new() };
+        let matched = MatchedRequest { id, origin, trace, language, rows: &[], path_params: Vec::new(), route: None };
         let failure = ApiError::from(BadRequest::Head(malformed)).into_response();
         let mut response = self.finish(app, failure, matched, &Stopwatch::start());
         response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
@@ -136,7 +137,7 @@ impl Dispatcher {
     }
 
     /// Finds the route of a request.
-    fn match_route<B>(&self, app: &App, request: &Request<B>) -> MatchedRequest<'_> {
+    fn match_route<B>(&self, app: &App, peer: IpAddr, request: &Request<B>) -> MatchedRequest<'_> {
         let found = self.paths.at(request.uri().path());
         let (rows, path_params) = found.map_or((&[][..], Vec::new()), |found| {
             let path_params = found.params.iter().map(|(name, value)| (name.to_owned(), value.to_owned()));
@@ -147,8 +148,10 @@ impl Dispatcher {
         let method = if head { &Method::GET } else { request.method() };
         let mut routes = rows.iter().filter_map(|row| Some((*row, self.table.get(*row)?)));
         let (reference, id) = self.ids.id_for(request.headers());
+        let forwarded = request.headers().get_all(X_FORWARDED_FOR).iter().cloned().collect();
         MatchedRequest {
             id,
+            origin: RequestOrigin { peer, forwarded },
             trace: RequestTrace::of_request(reference, request.headers()),
             language: language::preferred(request.headers(), app.settings.default_language),
             route: routes.find(|(_, route)| route.method == method && !(head && route.has_side_effects)),
@@ -223,12 +226,27 @@ struct MatchedRequest<'a> {
     id: HeaderValue,
     trace: RequestTrace,
     language: Language,
+    origin: RequestOrigin,
     /// The rows with its path.
     rows: &'a [usize],
     /// The parameters of the path.
     path_params: Vec<(String, String)>,
     /// The row that has its method, too.
     route: Option<(usize, &'a Route)>,
+}
+
+/// Where a request comes from. The address of its client is read only where it is needed.
+#[derive(Debug)]
+struct RequestOrigin {
+    peer: IpAddr,
+    /// The values of `X-Forwarded-For`.
+    forwarded: Vec<HeaderValue>,
+}
+
+impl RequestOrigin {
+    fn client(&self, app: &App) -> IpAddr {
+        client_address(app, self.peer, self.forwarded.iter()).decided
+    }
 }
 
 impl MatchedRequest<'_> {
@@ -243,15 +261,17 @@ fn render_error(app: &App, failure: &ApiError, matched: &MatchedRequest<'_>) -> 
     let error_title = matched.route.map_or(["Request failed", "请求失败"], |(_, route)| route.error_title);
     let reference = matched.trace.reference;
     let ([what, _], request_id) = (error_title, matched.id());
+    let is_admitted = || app.failure_log.admits(app.auth.clock.now());
     match failure {
-        ApiError::Internal(cause, detail) if app.failure_log.admits(app.auth.clock.now()) => {
+        ApiError::Internal(cause, detail) if is_admitted() => {
             let employee = matched.trace.employee().map(tracing::field::display);
             tracing::error!(%cause, detail, employee, %reference, request_id, what, "request failed");
         }
-        ApiError::NotReady(state) => {
+        ApiError::NotReady(state) if is_admitted() => {
             let [cause, _] = state.cause();
             tracing::warn!(cause, %reference, request_id, "not ready");
         }
+        ApiError::Internal(..) | ApiError::NotReady(_) => {}
         refused => log_refusal(app, refused, matched),
     }
     failure.render(ErrorContext { language: matched.language, error_title, reference })
@@ -265,8 +285,15 @@ fn log_refusal(app: &App, refused: &ApiError, matched: &MatchedRequest<'_>) {
     let is_logged = auth.logged_references.contain(reference) && matched.id().starts_with(&reference.to_string());
     // Where anyone may call, the employee is only claimed.
     let anyone = matched.route.is_none_or(|(_, route)| route.access == RequiredAccess::Anyone);
-    let of_user = employee.is_some() && !anyone;
-    if refused.is_self_evident() || is_logged || !app.failure_log.admits_refusal(of_user, now) {
+    if refused.is_self_evident() || is_logged {
+        return;
+    }
+    let is_admitted = if employee.is_some() && !anyone {
+        app.failure_log.admits_refusal_of_user(now)
+    } else {
+        app.failure_log.admits_anonymous_refusal(matched.origin.client(app), now)
+    };
+    if !is_admitted {
         return;
     }
     // Not the message: it may repeat a text of the client, even a token from the wrong field.

@@ -20,7 +20,8 @@ use crate::http::routes::routes;
 
 const ABOUT: &str = "The sign-in service of an IT help desk. Every response has the same envelope: `code` (0 is \
     success), `message` in English or Chinese by `Accept-Language`, `data`, and `request_id`, which is the \
-    `X-Request-Id` of the request where that is 1 to 64 of A-Z a-z 0-9 . _ -. Clients must ignore members that they \
+    `X-Request-Id` of the request where that is 1 to 64 of A-Z a-z 0-9 . _ - and does not begin \
+    with eight hexadecimal digits and a hyphen. Clients must ignore members that they \
     do not know.";
 
 /// The API description of every route below /api, in OpenAPI 3.1.

@@ -9,6 +9,9 @@ use crate::App;
 use crate::app::clock::{MAX_CLOCK_SKEW, clock_difference};
 use crate::app::current::CurrentApp;
 
+/// How often the files of the certificate are read.
+const CERTIFICATE_INTERVAL: Duration = Duration::from_secs(5);
+
 /// Runs the periodic tasks.
 pub(super) async fn run_periodic_tasks(mut app: CurrentApp) {
     let (mut often, mut minute) = (interval(Duration::from_secs(5)), interval(Duration::from_mins(1)));
@@ -18,11 +21,20 @@ pub(super) async fn run_periodic_tasks(mut app: CurrentApp) {
         tokio::select! {
             _ = often.tick() => {
                 // Folds recorded values into their buckets, so that they do not accumulate.
-                app.metrics.handle.run_upkeep();
-                refresh_certificate(app.refresh()).await;
+                app.refresh().metrics.handle.run_upkeep();
             }
             _ = minute.tick() => run_minute_tasks(app.refresh()).await,
         }
+    }
+}
+
+/// Reads the certificate again and again. It has a task of its own: a disk that does not respond must not stop the other work.
+pub(super) async fn refresh_certificates(mut app: CurrentApp) {
+    let mut ticks = interval(CERTIFICATE_INTERVAL);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        ticks.tick().await;
+        refresh_certificate(app.refresh()).await;
     }
 }
 

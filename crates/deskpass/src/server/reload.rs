@@ -8,15 +8,17 @@ use tokio::task::spawn_blocking;
 
 use super::warnings::log_warnings;
 use crate::app::current::CurrentApp;
-use crate::config::{ConfigError, LogLevel, Settings, SettingsDiff};
-use crate::{App, StartError};
+use crate::config::{ConfigError, LogLevel, ResolvedSettings, Settings, SettingsDiff};
+use crate::{App, StartError, service_manager};
 
 /// Where the settings come from, and what depends on them outside the service.
 pub struct SettingsSource {
     /// The settings as they were read at start.
     pub settings: Settings,
+    /// The same with their origins.
+    pub resolved: ResolvedSettings,
     /// Reads them again, from the same sources as at start.
-    pub read: Box<dyn Fn() -> Result<Settings, ConfigError> + Send + Sync>,
+    pub read: Box<dyn Fn() -> ResolvedSettings + Send + Sync>,
     /// Adapts them to what this process may use.
     pub adapt: fn(&mut Settings),
     /// Changes the level of the log.
@@ -31,6 +33,9 @@ pub enum ReloadError {
     /// The settings are invalid.
     #[error(transparent)]
     Settings(#[from] ConfigError),
+    /// The settings are valid, but not together with those that stay as they are until a restart.
+    #[error("{0}\nthe new settings fit together only after a restart: restart the service; nothing was reloaded")]
+    NeedsRestart(ConfigError),
     /// Something that the settings name cannot be used.
     #[error(transparent)]
     Parts(#[from] StartError),
@@ -71,16 +76,18 @@ impl Reloader {
     /// Reads the settings again and applies what can change without a restart. After an error nothing has changed. The log and
     /// the metrics report the result.
     pub async fn reload(&self) -> Result<SettingsDiff, ReloadError> {
-        // A service manager that wants to know when a reload begins and ends (RELOADING=1, READY=1) is told here.
         let state = Arc::clone(&self.0);
-        let result = spawn_blocking(move || state.apply()).await.unwrap_or(Err(ReloadError::Panicked));
-        let app = self.current();
-        app.reload_status.record(result.is_ok(), app.auth.clock.now());
+        let applied = spawn_blocking(move || state.apply()).await;
+        let result = applied.unwrap_or_else(|_| {
+            let result = Err(ReloadError::Panicked);
+            self.0.report(&result);
+            result
+        });
         match &result {
             Ok(diff) => {
                 let (reloaded, need_restart) = (diff.reloaded.join(", "), diff.need_restart.join(", "));
                 tracing::info!(reloaded, need_restart, "settings reloaded");
-                log_warnings(&app);
+                log_warnings(&self.current());
             }
             Err(error) => {
                 let problems = error.to_string().replace('\n', "; ");
@@ -92,15 +99,37 @@ impl Reloader {
 }
 
 impl ReloaderState {
-    /// Makes the service with the new settings, and replaces the running one when everything in it is ready.
+    /// Reloads the settings, and reports the result to metrics and service manager.
     fn apply(&self) -> Result<SettingsDiff, ReloadError> {
-        // The lock makes reloads follow one another. A panic cannot leave anything half changed.
+        // The lock makes reloads follow one another, so that the last result is the one reported. A panic cannot leave anything half
+        // changed.
         let source = self.source.as_ref().ok_or(ReloadError::NoSource)?;
         let mut source = source.lock().unwrap_or_else(PoisonError::into_inner);
-        let new = (source.read)()?;
+        service_manager::reloading();
+        let result = self.replace(&mut source);
+        self.report(&result);
+        result
+    }
+
+    /// Records the result for the metrics, and tells the service manager, which shows it as the status of the service.
+    fn report(&self, result: &Result<SettingsDiff, ReloadError>) {
+        let app = self.newest.borrow().clone();
+        app.reload_status.record(result.is_ok(), app.auth.clock.now());
+        match result {
+            Ok(diff) => service_manager::status(&describe(diff)),
+            Err(error) => service_manager::status(&format!("settings not reloaded: {error}")),
+        }
+        service_manager::ready();
+    }
+
+    /// Makes the service with the new settings, and replaces the running one when everything in it is ready.
+    fn replace(&self, source: &mut SettingsSource) -> Result<SettingsDiff, ReloadError> {
+        let resolved = (source.read)();
+        let new = resolved.check()?;
         if new.development.enabled != source.settings.development.enabled {
             return Err(ReloadError::Mode);
         }
+        let resolved = resolved.keep_fixed(&source.resolved).map_err(ReloadError::NeedsRestart)?;
         let running = self.newest.borrow().clone();
         let (settings, mut diff) = source.settings.reload(new);
         // Port 0 stands for the port that was selected at start.
@@ -109,8 +138,12 @@ impl ReloaderState {
         let app = running.reloaded(adapted)?;
         app.add_changed_files(&running, &mut diff);
         (source.set_log_level)(settings.log.level);
+        let tls_ended = running.tls.is_some() && app.tls.is_none();
         self.newest.send_replace(app);
-        source.settings = settings;
+        if tls_ended {
+            running.clear_certificate_gauge();
+        }
+        (source.settings, source.resolved) = (settings, resolved);
         Ok(diff)
     }
 }

@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
+use rustls::server::Acceptor;
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
-use tokio_rustls::TlsAcceptor;
+use tokio_rustls::LazyConfigAcceptor;
 
 use crate::client_stream::ClientStream;
 use crate::server_tls::ServerTls;
@@ -27,7 +28,7 @@ pub(super) async fn open(
 ) -> Option<ClientStream> {
     let Some(tls) = tls else { return Some(ClientStream::Plain(stream)) };
     // On the heap, so that connections without TLS do not reserve the space.
-    let handshake = Box::pin(timeout(limit, accept(stream, tls.acceptor())));
+    let handshake = Box::pin(timeout(limit, accept(stream, tls)));
     tokio::select! {
         biased;
         _ = leave => None,
@@ -35,7 +36,7 @@ pub(super) async fn open(
     }
 }
 
-async fn accept(mut stream: TcpStream, acceptor: TlsAcceptor) -> Option<ClientStream> {
+async fn accept(mut stream: TcpStream, tls: &ServerTls) -> Option<ClientStream> {
     let mut first = [0];
     let peeked = stream.peek(&mut first).await.ok()?;
     // Every method of HTTP begins with a letter, and no record of TLS does.
@@ -45,7 +46,11 @@ async fn accept(mut stream: TcpStream, acceptor: TlsAcceptor) -> Option<ClientSt
         let _ = stream.shutdown().await;
         return None;
     }
-    match acceptor.accept(stream).await {
+    let opened = async {
+        let hello = LazyConfigAcceptor::new(Acceptor::default(), stream).await?;
+        tls.handshake(hello).await
+    };
+    match opened.await {
         Ok(stream) => Some(ClientStream::Tls(Box::new(stream))),
         Err(error) => {
             tracing::debug!(%error, "TLS handshake failed");

@@ -3,6 +3,7 @@
 
 use std::fmt::{Display, Write as _};
 use std::fs;
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use rustix::process::{Resource, getrlimit};
@@ -19,8 +20,8 @@ pub(super) const NAMES: [&str; 6] = [
     "process_start_time_seconds",
 ];
 
-/// Clock ticks per second in files of `/proc`; the kernel's interface fixes it.
-const TICKS_PER_SECOND: u64 = 100;
+/// The length of a clock tick in files of `/proc`; the kernel's interface fixes it.
+const MILLIS_PER_TICK: u64 = 10;
 
 /// Writes the metrics that this system provides.
 pub(super) fn write(text: &mut String) {
@@ -57,12 +58,19 @@ fn open_files() -> Option<usize> {
     fs::read_dir("/proc/self/fd").ok().map(|files| files.count().saturating_sub(1))
 }
 
-/// The time of the machine's start, and the ticks from then to the start of the process.
+/// When the process started. Computed once: a clock that is set later must not look like a restart.
 fn start_seconds() -> Option<u64> {
-    let machine = fs::read_to_string("/proc/stat").ok()?;
-    let boot: u64 = machine.lines().find_map(|line| line.strip_prefix("btime "))?.trim().parse().ok()?;
-    let process = fs::read_to_string("/proc/self/stat").ok()?;
-    Some(boot + start_ticks(&process)? / TICKS_PER_SECOND)
+    static STARTED_AT: OnceLock<Option<u64>> = OnceLock::new();
+    *STARTED_AT.get_or_init(compute_start_seconds)
+}
+
+/// The time now, less the age of the process. `/proc/stat` has the time of the machine's start, but a unit may hide it.
+fn compute_start_seconds() -> Option<u64> {
+    let time = |clock| Duration::try_from(clock_gettime(clock)).ok();
+    let ticks = start_ticks(&fs::read_to_string("/proc/self/stat").ok()?)?;
+    let since_boot = Duration::from_millis(ticks.checked_mul(MILLIS_PER_TICK)?);
+    let age = time(ClockId::Boottime)?.checked_sub(since_boot)?;
+    Some(time(ClockId::Realtime)?.checked_sub(age)?.as_secs())
 }
 
 /// The 22nd field of `/proc/self/stat`. The second, the name of the program, may contain anything but ends with the last `)`.
@@ -83,6 +91,8 @@ mod tests {
             assert!(text.contains(&format!("# HELP {name} ")) && text.contains(&format!("# TYPE {name} ")), "{text}");
         }
         assert!(cpu_seconds() > 0.0);
+        let now = Duration::try_from(clock_gettime(ClockId::Realtime)).unwrap_or_default().as_secs();
+        assert!(start_seconds().is_some_and(|start| start <= now && now - start < 24 * 60 * 60));
     }
 
     #[test]

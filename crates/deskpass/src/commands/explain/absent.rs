@@ -65,7 +65,8 @@ fn text(reference: Reference, command: &str, place: &str, days: u64, language: L
              These answers have a line there and no row: failures (1005), for which `deskpass doctor` finds most causes; \
              invalid requests (1002); invalid or expired tokens (1001); missing objects (1004); rate limits (1006); a missing \
              one-time password (1007); and refusals that name no employee, beyond 60 a minute from one address: a row a minute \
-             counts those (refusals_summarised).\n\n\
+             counts those (refusals_summarised). Lines are limited too, refusals of clients that are not signed in to 20 a \
+             minute from one address and 60 from all: a line a minute counts the others (\"more requests were refused\").\n\n\
              Otherwise it is older than the log, which keeps {days} days (audit.retention), or of another service: this \
              command read {place}."
         ),
@@ -74,7 +75,8 @@ fn text(reference: Reference, command: &str, place: &str, days: u64, language: L
              请在每个节点的服务日志中查找：\n  {command}\n\n\
              以下情况只有日志行，没有审计记录：内部错误（1005），多数原因可由 `deskpass doctor` 查出；请求不正确（1002）；令牌无效或已过期（1001）；\
              对象不存在（1004）；请求过于频繁（1006）；缺少一次性密码（1007）；以及未涉及具体员工、且同一地址每分钟超过 60 次的拒绝，\
-             它们每分钟汇总为一条记录（refusals_summarised）。\n\n\
+             它们每分钟汇总为一条记录（refusals_summarised）。日志行也有上限：未登录客户端的拒绝，同一地址每分钟 20 行，总计 60 行，\
+             其余的每分钟汇总为一行（\"more requests were refused\"）。\n\n\
              除此之外，该编号可能早于审计日志的保留期（{days} 天，audit.retention），或属于另一个服务：本命令读取的是 {place}。"
         ),
     ])

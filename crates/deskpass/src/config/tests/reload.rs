@@ -52,6 +52,21 @@ fn a_reload_takes_what_may_change_and_keeps_the_rest() {
 }
 
 #[test]
+fn a_reload_that_fits_only_after_a_restart_is_refused() {
+    let local = TestSources::production().without_variable("DESKPASS_PUBLIC_URL");
+    let plain = local.toml("public_url = \"http://localhost\"").resolve();
+    let pair = "server.tls.certificate = \"/c.pem\"\nserver.tls.key = \"/k.pem\"";
+    let encrypted = TestSources::production().toml(pair).resolve();
+    assert!(plain.check().is_ok() && encrypted.check().is_ok());
+    // The address would stay http, and the service would speak TLS.
+    let problems = encrypted.clone().keep_fixed(&plain).map_or_else(|error| error.to_string(), |_| String::new());
+    assert!(problems.contains("public_url") && problems.contains("begin it with https://"), "{problems}");
+    assert!(encrypted.clone().keep_fixed(&encrypted).is_ok());
+    let behind_a_proxy = TestSources::production().resolve();
+    assert!(encrypted.keep_fixed(&behind_a_proxy).is_ok());
+}
+
+#[test]
 fn a_certificate_and_its_key_are_set_together_and_need_https() {
     let certificate = "server.tls.certificate = \"/c.pem\"";
     let problems = TestSources::production().toml(certificate).problems();

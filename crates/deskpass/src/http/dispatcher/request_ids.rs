@@ -9,16 +9,25 @@ use crate::App;
 
 pub(super) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-/// Assigns each request its reference and its id: the client's own id where it is plain ASCII, otherwise the reference and a
-/// number.
+/// Assigns each request its reference and its id: the client's own id where it is plain ASCII and does not look like a reference,
+/// otherwise the reference and a number.
 #[derive(Debug)]
 pub(super) struct RequestIds {
     seed: u32,
     next: AtomicU64,
 }
 
+/// The number of hexadecimal digits of a reference.
+const REFERENCE_DIGITS: usize = 8;
+
 /// Odd, so that no two of four billion requests in a row have the same reference.
 const REFERENCE_STEP: u32 = 0x9e37_79b1;
+
+/// Whether an id begins like one of the service: its first part would be taken for the reference of the request.
+fn begins_like_reference(id: &[u8]) -> bool {
+    let first = id.split(|byte| *byte == b'-').next().unwrap_or_default();
+    first.len() == REFERENCE_DIGITS && first.iter().all(u8::is_ascii_hexdigit)
+}
 
 impl RequestIds {
     pub(super) fn new(app: &App) -> Self {
@@ -30,7 +39,8 @@ impl RequestIds {
     pub(super) fn id_for(&self, headers: &HeaderMap) -> (Reference, HeaderValue) {
         let plain = |id: &&HeaderValue| {
             let id = id.as_bytes();
-            (1..=64).contains(&id.len()) && id.iter().all(|c| c.is_ascii_alphanumeric() || b"._-".contains(c))
+            let is_plain = id.iter().all(|c| c.is_ascii_alphanumeric() || b"._-".contains(c));
+            (1..=64).contains(&id.len()) && is_plain && !begins_like_reference(id)
         };
         match headers.get(&REQUEST_ID).filter(plain) {
             Some(id) => (self.next_reference().0, id.clone()),

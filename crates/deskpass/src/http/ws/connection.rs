@@ -130,8 +130,8 @@ impl AcceptedSocket {
         let app = &session.app;
         app.metrics.count_socket_close(code);
         // A client learns why from the close frame; an operator finds the socket by the reference of its handshake.
-        if matches!(reason, SocketClose::SessionEnded(_)) && app.failure_log.admits_refusal(true, app.auth.clock.now())
-        {
+        let is_ended = matches!(reason, SocketClose::SessionEnded(_));
+        if is_ended && app.failure_log.admits_refusal_of_user(app.auth.clock.now()) {
             let employee = trace.employee().map(tracing::field::display);
             tracing::info!(code, reason = why, employee, reference = %trace.reference, "socket closed");
         }
