@@ -64,7 +64,7 @@ pub(crate) fn restart_chains(tx: &Tx<'_>, keys: &ChainKeys, now: Timestamp) -> R
     let is_own = is_own_key(tx, keys)?;
     let key = if is_own { keys.current(tx)? } else { keys.first() };
     // Named, so that a running node that has only the former key does not write with it.
-    let was_named = tx.exists("SELECT 1 FROM log_chain WHERE key_id <> ''", &[])?;
+    let was_named = tx.exists("SELECT 1 FROM log_chain WHERE key_id <> '' LIMIT 1", &[])?;
     let name = if is_own && !was_named { "" } else { &*key.id };
     for text in [
         "UPDATE login_log SET chain = NULL, seq = NULL, hash = NULL",

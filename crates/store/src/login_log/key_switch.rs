@@ -180,7 +180,7 @@ fn current_key<'a>(tx: &Tx<'_>, keys: &'a ChainKeys, chains: &[LockedChain]) -> 
     }
     match proven_by_rows(tx, keys)? {
         Some(key) => Ok(key),
-        None if tx.exists("SELECT 1 FROM login_log", &[])? => Err(StoreError::unavailable(
+        None if tx.exists("SELECT 1 FROM login_log LIMIT 1", &[])? => Err(StoreError::unavailable(
             &"nothing in the audit log was made with a key of encryption_key: add the key of the data to the settings",
         )),
         None => Ok(keys.first()),

@@ -49,7 +49,14 @@ impl ChainKeys {
         if self.others.is_empty() {
             return Ok(&self.first);
         }
-        Ok(self.identified(sql)?.unwrap_or(&self.first))
+        if let Some(key) = self.identified(sql)? {
+            return Ok(key);
+        }
+        // Better than the order of the list, though it can be changed without a key.
+        let text = "SELECT key_id FROM log_chain WHERE key_id <> '' ORDER BY chain LIMIT 1";
+        let named = sql.first(text, &[], |row| Ok(row.text(0).ok()))?.flatten();
+        let key = named.and_then(|id| self.iter().find(|key| key.id == id));
+        Ok(key.unwrap_or(&self.first))
     }
 
     /// The key that the log is written with now; `None` if neither the marker nor the key check was made with one of these.
@@ -79,10 +86,10 @@ impl ChainKeys {
             return Ok(&self.first);
         }
         // No key was replaced, so the marker alone decides. The chain is locked: one read, however many keys there are.
-        match marker::made_with(sql, self.iter())? {
-            Some(key) => Ok(key),
-            None => self.current(sql),
+        if let Some(key) = marker::made_with(sql, self.iter())? {
+            return Ok(key);
         }
+        self.current(sql)
     }
 
     fn last(&self) -> &ChainKey {
@@ -174,7 +181,7 @@ impl Store {
 
 fn known_keys(sql: &Sql<'_>, keys: &ChainKeys) -> Result<KnownKeys> {
     let current = keys.current(sql)?;
-    let is_named = sql.exists("SELECT 1 FROM log_chain WHERE key_id <> ''", &[])?;
+    let is_named = sql.exists("SELECT 1 FROM log_chain WHERE key_id <> '' LIMIT 1", &[])?;
     let oldest_first = retired_key::read(sql, current)?;
     let unnamed = match oldest_first.first() {
         Some((id, _)) => id.clone(),
