@@ -6,8 +6,10 @@ mod kills;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use deskpass::config::Settings;
-use deskpass_core::{EncryptionKeys, KeyBytes};
-use deskpass_store::{ChainKeys, KeySwitch, Location, LogVerdict, Mode, PostgresSettings, Receipt, verify_log};
+use deskpass_core::{EncryptionKeys, KeyBytes, key_id};
+use deskpass_store::{
+    ChainKeys, KeyForgetting, KeySwitch, Location, LogVerdict, Mode, PostgresSettings, Receipt, verify_log,
+};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
@@ -86,13 +88,14 @@ on_every_store! {
             app = app.restart_with(with_keys(&keys)).await;
             sign_in_whole(&mut app.client().await, "agent01", &device.next_code()).await;
         }
-        assert!(password_hash(&app, "agent01").contains(",keyid="), "it moved at its use");
+        assert!(!password_hash(&app, "agent01").contains("keyid"), "the data keeps its key until it is told to change");
         sign_in_whole(&mut app.client().await, "agent01", &device.recovery_codes[0]).await;
         verified(&app, &[OLD], Some(&receipt)).await;
         assert_eq!(app.auth().key_status().await.unwrap().devices_left(), 2);
         assert_eq!(rotate(&app).await, (KeySwitch::Switched, 2));
         assert_eq!(rotate(&app).await, (KeySwitch::Already, 0), "again, with nothing left to do");
         sign_in_whole(&mut app.client().await, "agent01", &device.next_code()).await;
+        assert!(password_hash(&app, "agent01").contains(",keyid="), "it moved at its use");
         let between = verified(&app, &[NEW], Some(&receipt)).await.receipt;
 
         // The old key is removed from the settings.
@@ -170,11 +173,51 @@ on_every_store! {
         app.client().await.post_as(&token, VERIFY, &json!({ "code": device.next_code() })).await.data();
     }
 
+    async fn a_new_key_that_is_not_used_yet_can_be_taken_back() {
+        let app = TestApp::with(with_keys(&[OLD])).await;
+        app.client().await.first_password("agent01").await;
+        let app = app.restart_with(with_keys(&[NEW, OLD])).await;
+        let device = app.agent_with_device("admin01").await;
+        app.client().await.partial_sign_in("agent01").await;
+        let app = app.restart_with(with_keys(&[OLD])).await;
+        app.client().await.partial_sign_in("agent01").await;
+        sign_in_whole(&mut app.client().await, "admin01", &device.next_code()).await;
+        sign_in_whole(&mut app.client().await, "admin01", &device.recovery_codes[0]).await;
+    }
+
+    async fn an_old_key_makes_no_credentials_once_it_is_removed_and_forgotten() {
+        let app = TestApp::with(with_keys(&[OLD])).await;
+        let device = app.agent_with_device("agent01").await;
+        let old = app.query("SELECT otp_secret, password_hash FROM agent WHERE employee_key = 'agent01'").remove(0);
+        let (secret, hash) = old.split_once('|').unwrap();
+        let app = app.restart_with(with_keys(&[NEW, OLD])).await;
+        rotate(&app).await;
+        let app = app.restart_with(with_keys(&[NEW])).await;
+        let renewed = app.query("SELECT otp_secret FROM agent WHERE employee_key = 'agent01'").remove(0);
+        let set = |column: &str, value: &str| {
+            app.query(&format!("UPDATE agent SET {column} = '{value}' WHERE employee_key = 'agent01'"));
+        };
+        set("otp_secret", secret);
+        let half = app.client().await.partial_sign_in("agent01").await;
+        let code = json!({ "code": device.next_code() });
+        let refused = app.client().await.post_as(&half, VERIFY, &code).await;
+        assert_eq!(refused.status, 500, "sealed with a key that was replaced: {refused:?}");
+        set("otp_secret", &renewed);
+        sign_in_whole(&mut app.client().await, "agent01", &device.next_code()).await;
+        set("password_hash", hash);
+        let forgotten = app.auth().operator().forget_key(key_id(&OLD)).await.unwrap();
+        assert_eq!(forgotten, KeyForgetting::Forgotten);
+        app.client().await.agent_login("agent01", PASSWORD).await.refused(401, 1011);
+        assert_eq!(app.query("SELECT COUNT(*) FROM login_log WHERE event = 'key_forgotten'"), ["1"]);
+        verified(&app, &[NEW], None).await;
+    }
+
     async fn of_many_sign_ins_that_move_a_password_all_succeed() {
         let app = TestApp::with(with_keys(&[OLD])).await;
         app.client().await.first_password("agent01").await;
         let before = password_hash(&app, "agent01");
         let app = app.restart_with(with_keys(&[NEW, OLD])).await;
+        assert_eq!(rotate(&app).await, (KeySwitch::Switched, 0));
         for _ in 0..StoreBackend::current().rounds(10) {
             app.query(&format!("UPDATE agent SET password_hash = '{before}' WHERE employee_key = 'agent01'"));
             let mut sign_ins = JoinSet::new();

@@ -4,6 +4,7 @@ use std::process::Command;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use deskpass_core::key_id;
 use serde_json::{Value, json};
 
 use super::{NEW, OLD, key_list};
@@ -98,6 +99,14 @@ async fn the_key_of_a_running_service_is_replaced_step_by_step() {
     Client::connect(&process.address).await.partial_sign_in("zhangsan").await;
     assert!(done(&directory, &["audit", "verify", "--receipt", &receipt], &new).contains("the audit log is intact"));
     assert!(done(&directory, &["key", "status"], &new).contains("nothing to do"));
+    let id = key_id(&OLD);
+    failed(&directory, &["key", "forget", "x", "--yes"], &new, "no key with this name was replaced");
+    let text = done(&directory, &["key", "forget", &id], &new);
+    assert!(text.contains("0 password(s) and 0 authenticator(s)") && text.contains("nothing was changed"), "{text}");
+    assert!(done(&directory, &["key", "forget", &id, "--yes"], &new).contains("the key was forgotten"));
+    assert!(done(&directory, &["key", "status"], &new).contains("forgotten: it only verifies the audit log"));
+    let text = done(&directory, &["audit", "verify", "--receipt", &receipt], &new);
+    assert!(text.contains("the audit log is intact") && text.contains(&format!("key: {}\n", key_id(&NEW))), "{text}");
     assert_eq!(process.terminate().0, Some(0));
     failed(&directory, &["serve", "--listen", "127.0.0.1:0"], &old, "an older one that `deskpass key rotate` replaced");
     failed(

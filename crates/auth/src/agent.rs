@@ -202,7 +202,7 @@ impl Auth {
         }
     }
 
-    /// The new stored hash of the password; `None` if the password was changed meanwhile.
+    /// The stored hash of the password, made with the key that the data uses; `None` if the password was changed meanwhile.
     async fn rehash(
         &self,
         slot: &HashSlot,
@@ -211,6 +211,11 @@ impl Auth {
         counted: CountedAttempt,
         employee: &EmployeeKey,
     ) -> Result<Option<String>, Error> {
+        // The hash may be newer than what this node knows about the keys: it must not move back to a key that was replaced.
+        self.follow_keys().await?;
+        if slot.is_current(&before) {
+            return Ok(Some(before));
+        }
         let after = slot.hash(password, &self.entropy).await?;
         if self.store.rehash_password(employee.clone(), before, after.clone()).await? {
             return Ok(Some(after));

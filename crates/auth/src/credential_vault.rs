@@ -1,6 +1,7 @@
 //! The protection of agents' secrets, with keys that are not stored in the database.
 
 use std::io;
+use std::sync::{Arc, PoisonError, RwLock};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -15,25 +16,87 @@ use crate::{Error, InternalError, Refusal};
 #[derive(Debug)]
 pub struct CredentialVault {
     hasher: PasswordHasher,
+    /// The keys of the settings.
+    configured: EncryptionKeys,
+    entropy: Entropy,
+    /// Replaced as a whole when the data moves to another key.
+    keys: RwLock<Arc<VaultKeys>>,
+}
+
+/// What is derived from the keys, the one that the data uses now first.
+#[derive(Debug)]
+struct VaultKeys {
+    known: KnownKeys,
     seeds: Seal,
+    /// How many of the keys open the secret of a device at a sign-in: the current one and those of the settings. With the others,
+    /// which were replaced, it can only be moved to the current key.
+    accepted: usize,
     /// The keys for digests of recovery codes: the one for new digests, and others.
     code_keys: (Digest, Vec<Digest>),
     /// The names of all keys, in the order of those of `seeds`.
-    key_ids: Vec<String>,
+    ids: Vec<String>,
+}
+
+impl VaultKeys {
+    fn new(all: &EncryptionKeys, accepted: usize, known: KnownKeys, entropy: Entropy) -> Self {
+        let code_key = |key: &KeyBytes| Digest::of(&[b"deskpass spare codes", key]);
+        Self {
+            known,
+            seeds: Seal::new(all, "deskpass one-time-password devices", entropy),
+            accepted,
+            code_keys: (code_key(all.first()), all.others().iter().map(code_key).collect()),
+            ids: all.iter().map(key_id).collect(),
+        }
+    }
+
+    fn open_seed(&self, closed: &str, owner: &EmployeeKey) -> Option<(usize, Vec<u8>)> {
+        self.seeds.open_by(&seal_context(owner), &URL_SAFE_NO_PAD.decode(closed).ok()?)
+    }
+
+    fn close_seed(&self, seed: &[u8], owner: &EmployeeKey) -> Result<String, Error> {
+        Ok(URL_SAFE_NO_PAD.encode(self.seeds.close(&seal_context(owner), seed)?))
+    }
+}
+
+/// The keys of the settings, the one that the data uses now first, whatever the order in the settings, and how many they are; then
+/// those that were replaced.
+fn all_keys(configured: &EncryptionKeys, known: &KnownKeys) -> (EncryptionKeys, usize) {
+    let valid = configured.iter().filter(|key| !known.forgotten.contains(&key_id(key)));
+    let accepted = EncryptionKeys::new(known.current, valid.copied());
+    let count = accepted.iter().count();
+    (accepted.with_older(known.retired.iter().copied()), count)
+}
+
+fn password_keys(all: &EncryptionKeys, known: &KnownKeys) -> PasswordKeys {
+    PasswordKeys::new(all, &known.unnamed, known.is_named)
 }
 
 impl CredentialVault {
-    /// A vault that protects with the first of these keys, and accepts what was protected with the others or with a key that was
-    /// replaced. Fails if the hashing threads cannot start.
-    pub fn new(keys: &EncryptionKeys, known: &KnownKeys, entropy: Entropy) -> io::Result<Self> {
-        let keys = keys.with_older(known.retired.iter().copied());
-        let code_key = |key: &KeyBytes| Digest::of(&[b"deskpass spare codes", key]);
+    /// A vault that protects with the key that the data uses now, and accepts what was protected with the other keys of the settings
+    /// or with a key that was replaced. Fails if the hashing threads cannot start.
+    pub fn new(configured: &EncryptionKeys, known: KnownKeys, entropy: Entropy) -> io::Result<Self> {
+        let (all, accepted) = all_keys(configured, &known);
         Ok(Self {
-            hasher: PasswordHasher::start(PasswordKeys::new(&keys, &known.unnamed))?,
-            seeds: Seal::new(&keys, "deskpass one-time-password devices", entropy),
-            code_keys: (code_key(keys.first()), keys.others().iter().map(code_key).collect()),
-            key_ids: keys.iter().map(key_id).collect(),
+            hasher: PasswordHasher::start(password_keys(&all, &known))?,
+            configured: configured.clone(),
+            entropy,
+            keys: RwLock::new(Arc::new(VaultKeys::new(&all, accepted, known, entropy))),
         })
+    }
+
+    /// Takes over which key the data uses now, and which were replaced or forgotten.
+    pub(crate) fn follow(&self, known: KnownKeys) {
+        if self.keys().known == known {
+            return;
+        }
+        let (all, accepted) = all_keys(&self.configured, &known);
+        self.hasher.set_keys(password_keys(&all, &known));
+        let keys = Arc::new(VaultKeys::new(&all, accepted, known, self.entropy));
+        *self.keys.write().unwrap_or_else(PoisonError::into_inner) = keys;
+    }
+
+    fn keys(&self) -> Arc<VaultKeys> {
+        Arc::clone(&self.keys.read().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// A slot in the queue of the password hasher.
@@ -49,45 +112,62 @@ impl CredentialVault {
 
     /// The digest of a new recovery code, which is stored in its place.
     pub(crate) fn code_digest(&self, code: &RecoveryCode, owner: &EmployeeKey) -> Digest {
-        code.digest(self.code_keys.0.bytes(), owner)
+        code.digest(self.keys().code_keys.0.bytes(), owner)
     }
 
     /// The digests that may be stored for a recovery code: one for each key.
     pub(crate) fn code_digests(&self, code: &RecoveryCode, owner: &EmployeeKey) -> Vec<Digest> {
-        let (first, others) = &self.code_keys;
+        let keys = self.keys();
+        let (first, others) = &keys.code_keys;
         std::iter::once(first).chain(others).map(|key| code.digest(key.bytes(), owner)).collect()
     }
 
     /// A device's secret, sealed for its agent.
     pub(crate) fn seal_seed(&self, seed: &TotpSecret, owner: &EmployeeKey) -> Result<String, Error> {
-        Ok(URL_SAFE_NO_PAD.encode(self.seeds.close(&seal_context(owner), seed.bytes())?))
+        self.keys().close_seed(seed.bytes(), owner)
     }
 
-    /// The secret of a device, opened for its agent.
+    /// The secret of a device, opened for its agent. Refused if it is sealed with a key that was replaced and is not in the settings:
+    /// the devices were moved before that key was removed, so this one may come from an attacker who has the old key.
     pub(crate) fn unseal_seed(&self, closed: &str, owner: &EmployeeKey) -> Result<TotpSecret, Error> {
-        let seed = self.open_seed(closed, owner).and_then(|(_, seed)| seed.try_into().ok());
+        let keys = self.keys();
+        let opened = keys.open_seed(closed, owner);
+        if opened.as_ref().is_some_and(|(place, _)| *place >= keys.accepted) {
+            tracing::error!(
+                employee = %owner,
+                "an authenticator is encrypted with a key that was replaced and is not in encryption_key: if `deskpass \
+                 key rotate` was stopped, run it again; otherwise find out who can write to the database, and reset it"
+            );
+            return Err(InternalError::UnsealFailed.into());
+        }
+        let seed = opened.and_then(|(_, seed)| seed.try_into().ok());
         Ok(seed.map(TotpSecret::from_bytes).ok_or(InternalError::UnsealFailed)?)
     }
 
-    /// The name of the key that a device's secret is sealed with; `None` when no key opens it.
-    pub(crate) fn key_of_seed(&self, closed: &str, owner: &EmployeeKey) -> Option<&str> {
-        let (place, _) = self.open_seed(closed, owner)?;
-        self.key_ids.get(place).map(|id| &**id)
+    /// A device's secret, sealed with the current key instead of another one.
+    pub(crate) fn reseal_seed(&self, closed: &str, owner: &EmployeeKey) -> Result<String, Error> {
+        let keys = self.keys();
+        let (_, seed) = keys.open_seed(closed, owner).ok_or(InternalError::UnsealFailed)?;
+        keys.close_seed(&seed, owner)
     }
 
-    /// The name of the key that a password was hashed with, if there is such a key.
-    pub(crate) fn key_of_password(&self, stored: &str) -> Option<&str> {
-        let id = self.hasher.key_of(stored)?;
-        self.key_ids.iter().map(|id| &**id).find(|known| *known == id)
+    /// The name of the key that a device's secret is sealed with; `None` when no key opens it.
+    pub(crate) fn key_of_seed(&self, closed: &str, owner: &EmployeeKey) -> Option<String> {
+        let keys = self.keys();
+        let (place, _) = keys.open_seed(closed, owner)?;
+        keys.ids.get(place).cloned()
+    }
+
+    /// The name of the key that a password was hashed with, if there is or was such a key.
+    pub(crate) fn key_of_password(&self, stored: &str) -> Option<String> {
+        let (id, keys) = (self.hasher.key_of(stored)?, self.keys());
+        let is_known = keys.ids.contains(&id) || keys.known.forgotten.contains(&id);
+        is_known.then_some(id)
     }
 
     /// The name of the key that protects.
-    pub(crate) fn first_key(&self) -> Option<&str> {
-        self.key_ids.first().map(|id| &**id)
-    }
-
-    fn open_seed(&self, closed: &str, owner: &EmployeeKey) -> Option<(usize, Vec<u8>)> {
-        self.seeds.open_by(&seal_context(owner), &URL_SAFE_NO_PAD.decode(closed).ok()?)
+    pub(crate) fn current_key(&self) -> Option<String> {
+        self.keys().ids.first().cloned()
     }
 }
 
@@ -101,11 +181,48 @@ fn seal_context(owner: &EmployeeKey) -> String {
 mod tests {
     use super::*;
 
-    /// A vault with these keys, of data whose first key was the last of them.
+    /// Data that uses the first of these keys, after it has replaced the others.
+    fn known(current: u8, retired: &[u8]) -> KnownKeys {
+        let unnamed = key_id(&[*retired.last().unwrap_or(&current); 32]);
+        let (retired, is_named) = (retired.iter().map(|key| [*key; 32]).collect(), !retired.is_empty());
+        KnownKeys { current: [current; 32], retired, forgotten: Vec::new(), unnamed, is_named }
+    }
+
+    /// A vault with these keys, of data that uses the first of them.
     fn vault(first: u8, others: &[u8]) -> CredentialVault {
         let keys = EncryptionKeys::new([first; 32], others.iter().map(|key| [*key; 32]));
-        let known = KnownKeys { retired: Vec::new(), unnamed: [*others.last().unwrap_or(&first); 32] };
-        CredentialVault::new(&keys, &known, Entropy::system()).unwrap()
+        CredentialVault::new(&keys, known(first, others), Entropy::system()).unwrap()
+    }
+
+    #[test]
+    fn the_key_of_the_data_protects_wherever_it_is_in_the_settings() {
+        let keys = EncryptionKeys::new([2; 32], [[1; 32]]);
+        let both = CredentialVault::new(&keys, known(1, &[]), Entropy::system()).unwrap();
+        let (seed, one) = (TotpSecret::generate(&Entropy::system()).unwrap(), EmployeeKey::from_parts("ww", "one"));
+        let before = both.seal_seed(&seed, &one).unwrap();
+        assert!(vault(1, &[]).unseal_seed(&before, &one).is_ok(), "the settings can still go back to the old key");
+        both.follow(known(2, &[1]));
+        assert_eq!(both.current_key(), Some(key_id(&[2; 32])));
+        let after = both.seal_seed(&seed, &one).unwrap();
+        assert!(vault(2, &[]).unseal_seed(&after, &one).is_ok() && both.unseal_seed(&before, &one).is_ok());
+    }
+
+    #[test]
+    fn a_key_that_was_replaced_opens_a_device_only_to_move_it() {
+        let (old, one) = (vault(1, &[]), EmployeeKey::from_parts("ww", "one"));
+        let (seed, code) =
+            (TotpSecret::generate(&Entropy::system()).unwrap(), RecoveryCode::generate(&Entropy::system()).unwrap());
+        let forged = old.seal_seed(&seed, &one).unwrap();
+        let new = CredentialVault::new(&EncryptionKeys::one([2; 32]), known(2, &[1]), Entropy::system()).unwrap();
+        assert!(new.unseal_seed(&forged, &one).is_err());
+        assert_eq!(new.key_of_seed(&forged, &one), old.current_key());
+        let moved = new.reseal_seed(&forged, &one).unwrap();
+        assert_eq!(new.unseal_seed(&moved, &one).unwrap().bytes(), seed.bytes());
+        assert!(new.code_digests(&code, &one).contains(&old.code_digest(&code, &one)));
+        let forgotten = vec![key_id(&[1; 32])];
+        new.follow(KnownKeys { retired: Vec::new(), forgotten, ..known(2, &[1]) });
+        assert!(new.reseal_seed(&forged, &one).is_err());
+        assert_eq!(new.code_digests(&code, &one), [new.code_digest(&code, &one)]);
     }
 
     #[test]
@@ -140,8 +257,8 @@ mod tests {
         for closed in [&before, &after] {
             assert_eq!(new.unseal_seed(closed, &one).unwrap().bytes(), seed.bytes());
         }
-        assert_eq!(new.key_of_seed(&before, &one), old.first_key());
-        assert_eq!(new.key_of_seed(&after, &one), new.first_key());
+        assert_eq!(new.key_of_seed(&before, &one), old.current_key());
+        assert_eq!(new.key_of_seed(&after, &one), new.current_key());
         assert!(old.unseal_seed(&after, &one).is_err() && old.key_of_seed(&after, &one).is_none());
         let digests = new.code_digests(&code, &one);
         assert_eq!(digests, [new.code_digest(&code, &one), old.code_digest(&code, &one)]);

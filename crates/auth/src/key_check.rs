@@ -39,6 +39,14 @@ impl Auth {
         self.unknown_key().await
     }
 
+    /// Takes over which key the data uses now: another node may have replaced it. What is new is encrypted with that key, and with no
+    /// other, wherever it is in the settings.
+    pub async fn follow_keys(&self) -> Result<(), Error> {
+        self.store.require_log_key(self.chain_keys.clone()).await?;
+        self.credential_vault.follow(self.store.known_keys(self.chain_keys.clone()).await?);
+        Ok(())
+    }
+
     async fn unknown_key(&self) -> Result<KeyVerdict, Error> {
         let replaced = self.store.is_retired_key(self.chain_keys.clone()).await?;
         Ok(if replaced { KeyVerdict::Replaced } else { KeyVerdict::Unknown })

@@ -108,6 +108,7 @@ impl Auth {
         self.record_without_device(bearer).await?;
         let owner = bearer.employee().clone();
         self.require_may_bind_device(bearer, setup_code.is_some())?;
+        self.follow_keys().await?;
         let (seed, now) = (TotpSecret::generate(&self.entropy)?, self.clock.now());
         let sealed = self.credential_vault.seal_seed(&seed, &owner)?;
         let pending = PendingDevice { sealed, until: now + DEVICE_SETUP_LIFETIME, by: Some(bearer.digest()) };
@@ -154,7 +155,8 @@ impl Auth {
         let (code, seed) = (OneTimeCode::parse(code), self.credential_vault.unseal_seed(&pending.sealed, &employee)?);
         let step = code.and_then(|code| seed.step_of(code, self.clock.wall(), TotpStep::NEVER));
         let step = step.ok_or(Refusal::OtpWrong)?;
-        let recovery_codes = self.recovery_codes()?;
+        self.follow_keys().await?;
+        let (recovery_codes, sealed) = (self.recovery_codes()?, pending.sealed.clone());
         let marks = recovery_codes.iter().map(|code| self.credential_vault.code_digest(code, &employee)).collect();
         let notice = self.new_notice(&employee, NoticeSubject::DeviceBound, at, visitor)?;
         let admin_notices = self.admin_notices_of_device(&employee, at, visitor).await?;
@@ -175,6 +177,10 @@ impl Auth {
             return Err(Refusal::DeviceSetupOver.into());
         }
         self.notices_due.notify_one();
+        // The key may have been replaced since the setup began, after the other devices were moved.
+        if let Err(error) = self.move_new_device(bearer.employee().clone(), sealed).await {
+            tracing::warn!(%error, "a new authenticator stays encrypted with an older key: run `deskpass key rotate`");
+        }
         // The recovery codes are shown once, so they are returned even if the sign-in fails.
         let signed_in = self.complete_if_partial(bearer, proven, visitor).await.unwrap_or_else(|error| {
             tracing::warn!(%error, employee = %bearer.employee(), "device bound, but the sign-in was not completed");

@@ -5,6 +5,7 @@ use std::time::Duration;
 use deskpass_core::{ClientInfo, Digest, EmployeeKey, Password, Person, RecoveryCode, opaque_debug, weakness};
 use deskpass_store::{Agent, AuditEvent, ChangeAuthor, NewPassword, NoticeSubject, PasswordPrecondition};
 
+use crate::attempts::CountedAttempt;
 use crate::audit::Attempt;
 use crate::password_hasher::{HashSlot, Priority};
 use crate::{ActiveUser, Auth, Error, Refusal};
@@ -38,24 +39,48 @@ impl Auth {
     async fn change_password_unaudited(&self, caller: &ActiveUser, change: &PasswordChange) -> Result<usize, Error> {
         let holder = &caller.0;
         let agent = self.enabled_agent(&holder.session().employee).await?.ok_or(Refusal::NotAnAgent)?;
-        let (slot, before, otherwise) = match (&agent.password, &change.old) {
+        let (slot, before, counted) = match (&agent.password, &change.old) {
             (Some(_), None) => return Err(Refusal::OldPasswordNeeded.into()),
             (None, _) => {
                 self.require_recent_platform_sign_in(holder.session())?;
                 let slot = self.credential_vault.reserve(Priority::Known, &agent.key)?;
-                (slot, PasswordPrecondition::NoPassword, Refusal::OldPasswordNeeded)
+                (slot, PasswordPrecondition::NoPassword, None)
             }
             (Some(stored), Some(old)) => {
                 let slot = self.credential_vault.reserve(Priority::Known, &agent.key)?;
                 // Checked before an attempt is counted: a password from an ended session is no attempt, and gets no answer.
                 self.store.check_author(caller.as_author(self.clock.now())).await?;
-                self.verify_old_password(&agent, stored, old, &slot, change).await?;
-                (slot, PasswordPrecondition::Hash(stored.clone()), Refusal::OldPasswordWrong)
+                let counted = self.verify_old_password(&agent, stored, old, &slot, change).await?;
+                (slot, PasswordPrecondition::Hash(stored.clone()), Some((old, counted)))
             }
         };
         require_strong_password(&change.new, holder.person())?;
-        let ended = self.set_password(agent.key, &slot, before, Some(caller), change).await?;
-        Ok(ended.ok_or(otherwise)?)
+        let ended = self.set_password(agent.key.clone(), &slot, before, Some(caller), change).await?;
+        match (ended, counted) {
+            (Some(ended), _) => Ok(ended),
+            (None, None) => Err(Refusal::OldPasswordNeeded.into()),
+            (None, Some(verified)) => {
+                let ended = self.set_over_moved_password(&agent.key, &slot, verified, caller, change).await?;
+                Ok(ended.ok_or(Refusal::OldPasswordWrong)?)
+            }
+        }
+    }
+
+    /// Tries again: a sign-in may have hashed the old password with another key since it was verified.
+    async fn set_over_moved_password(
+        &self,
+        employee: &EmployeeKey,
+        slot: &HashSlot,
+        (old, counted): (&Password, CountedAttempt),
+        caller: &ActiveUser,
+        change: &PasswordChange,
+    ) -> Result<Option<usize>, Error> {
+        let stored = self.enabled_agent(employee).await?.and_then(|agent| agent.password);
+        if !slot.verify(old, stored.as_deref(), counted).await? {
+            return Ok(None);
+        }
+        let Some(stored) = stored else { return Ok(None) };
+        self.set_password(employee.clone(), slot, PasswordPrecondition::Hash(stored), Some(caller), change).await
     }
 
     /// Sets the password of an agent with a setup code from an administrator.
@@ -104,14 +129,14 @@ impl Auth {
         old: &Password,
         slot: &HashSlot,
         change: &PasswordChange,
-    ) -> Result<(), Error> {
+    ) -> Result<CountedAttempt, Error> {
         let trial = self.attempt_counter(&agent.key, change.browser).await?;
         let counted = self.count_attempt(&agent.key, trial).await?;
         if !slot.verify(old, Some(stored), counted).await? {
             return Err(Refusal::OldPasswordWrong.into());
         }
         self.store.clear_attempts(agent.key.clone(), trial).await?;
-        if *old == change.new { Err(Refusal::SamePassword.into()) } else { Ok(()) }
+        if *old == change.new { Err(Refusal::SamePassword.into()) } else { Ok(counted) }
     }
 
     async fn set_password(
@@ -122,6 +147,7 @@ impl Auth {
         caller: Option<&ActiveUser>,
         change: &PasswordChange,
     ) -> Result<Option<usize>, Error> {
+        self.follow_keys().await?;
         let hash = slot.hash(&change.new, &self.entropy).await?;
         let at = self.clock.now();
         let notice = self.new_notice(&employee, NoticeSubject::PasswordChanged, at, &change.visitor)?;

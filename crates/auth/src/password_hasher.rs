@@ -14,7 +14,7 @@ use subtle::ConstantTimeEq as _;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
 use crate::attempts::CountedAttempt;
-use crate::password_keys::PasswordKeys;
+use crate::password_keys::{PasswordKeys, SharedPasswordKeys};
 use crate::{Error, InternalError};
 
 /// The prefix of every hash: argon2id, 19 MiB, two passes, one lane. If these are raised, stored hashes with the lower ones must
@@ -54,7 +54,7 @@ struct HashQueue {
     changed: Condvar,
     anonymous: Arc<Semaphore>,
     known: Arc<Semaphore>,
-    keys: PasswordKeys,
+    keys: SharedPasswordKeys,
     /// The number of requests that found the queue full.
     rejected: AtomicU64,
 }
@@ -127,7 +127,7 @@ impl PasswordHasher {
             changed: Condvar::new(),
             anonymous: Arc::new(Semaphore::new(MAX_WAITING_ANONYMOUS + threads)),
             known: Arc::new(Semaphore::new(MAX_WAITING_KNOWN)),
-            keys,
+            keys: SharedPasswordKeys::new(keys),
             rejected: AtomicU64::default(),
         });
         let hasher = Self(queue);
@@ -153,8 +153,12 @@ impl PasswordHasher {
     }
 
     /// The name of the key that a stored hash was made with; `None` for a text that is no hash.
-    pub(crate) fn key_of<'a>(&'a self, stored: &'a str) -> Option<&'a str> {
-        Some(self.0.keys.id_of(parse_hash(stored)?.key))
+    pub(crate) fn key_of(&self, stored: &str) -> Option<String> {
+        Some(self.0.keys.get().id_of(parse_hash(stored)?.key).to_owned())
+    }
+
+    pub(crate) fn set_keys(&self, keys: PasswordKeys) {
+        self.0.keys.set(keys);
     }
 
     pub(crate) fn state(&self) -> HashQueueState {
@@ -174,7 +178,7 @@ impl Drop for PasswordHasher {
 impl HashSlot {
     /// The hash of a password, as it is stored.
     pub(crate) async fn hash(&self, password: &Password, entropy: &Entropy) -> Result<String, Error> {
-        let (salt, keys) = (entropy.bytes()?, &self.queue.keys);
+        let (salt, keys) = (entropy.bytes()?, self.queue.keys.get());
         let hash = self.run(keys.new_hash(&self.owner), password, salt).await?;
         let name = keys.new_name().map(|name| format!("{KEY_NAME}{name}")).unwrap_or_default();
         Ok(format!("{PREFIX}{name}${}${}", STANDARD_NO_PAD.encode(salt), STANDARD_NO_PAD.encode(hash)))
@@ -182,7 +186,7 @@ impl HashSlot {
 
     /// Whether a stored hash was made with the key of new hashes.
     pub(crate) fn is_current(&self, stored: &str) -> bool {
-        parse_hash(stored).is_some_and(|parsed| self.queue.keys.is_first(parsed.key))
+        parse_hash(stored).is_some_and(|parsed| self.queue.keys.get().is_first(parsed.key))
     }
 
     /// Whether the password matches the stored hash. Without a stored hash the check takes as long and fails.
@@ -192,8 +196,8 @@ impl HashSlot {
         stored: Option<&str>,
         _: CountedAttempt,
     ) -> Result<bool, Error> {
-        let parsed = stored.and_then(parse_hash);
-        let key = parsed.and_then(|parsed| self.queue.keys.named(parsed.key, &self.owner));
+        let (parsed, keys) = (stored.and_then(parse_hash), self.queue.keys.get());
+        let key = parsed.and_then(|parsed| keys.named(parsed.key, &self.owner));
         match (stored, parsed, key) {
             (Some(_), None, _) => tracing::error!("unreadable password hash; the agent must set a new password"),
             (Some(_), Some(ParsedHash { key, .. }), None) => tracing::error!(
@@ -204,7 +208,7 @@ impl HashSlot {
             _ => {}
         }
         let (salt, wanted) = parsed.map(|parsed| (parsed.salt, parsed.hash)).unwrap_or_default();
-        let hash = self.run(key.unwrap_or_else(|| self.queue.keys.new_hash(&self.owner)), guess, salt).await?;
+        let hash = self.run(key.unwrap_or_else(|| keys.new_hash(&self.owner)), guess, salt).await?;
         Ok(bool::from(hash.ct_eq(&wanted)) && key.is_some())
     }
 
@@ -289,7 +293,7 @@ opaque_debug!(PasswordHasher, HashQueue);
 mod tests {
     use std::time::Duration;
 
-    use deskpass_core::EncryptionKeys;
+    use deskpass_core::{EncryptionKeys, key_id};
     use deskpass_store::AttemptKind;
     use tokio::time::timeout;
 
@@ -303,7 +307,7 @@ mod tests {
 
     fn keys(first: u8, others: &[u8], unnamed: u8) -> PasswordKeys {
         let others = others.iter().map(|other| [*other; 32]);
-        PasswordKeys::new(&EncryptionKeys::new([first; 32], others), &[unnamed; 32])
+        PasswordKeys::new(&EncryptionKeys::new([first; 32], others), &key_id(&[unnamed; 32]), false)
     }
 
     async fn hash(hasher: &PasswordHasher, text: &str) -> String {

@@ -1,5 +1,7 @@
 //! The keys that passwords are hashed with. A hash names its key, so that checking it takes one hash, however many keys there are.
 
+use std::sync::{Arc, PoisonError, RwLock};
+
 use deskpass_core::{Digest, EmployeeKey, EncryptionKeys, KeyBytes, key_id, opaque_debug};
 
 /// The keys of the password hashes.
@@ -9,6 +11,8 @@ pub(crate) struct PasswordKeys {
     others: Vec<PasswordKey>,
     /// The name of the key of hashes that name none.
     unnamed: String,
+    /// Whether the key was ever replaced.
+    is_named: bool,
 }
 
 struct PasswordKey {
@@ -28,10 +32,11 @@ impl PasswordKey {
 }
 
 impl PasswordKeys {
-    /// The keys, the one of new hashes first; `unnamed` is the key of hashes that name none.
-    pub(crate) fn new(keys: &EncryptionKeys, unnamed: &KeyBytes) -> Self {
+    /// The keys, the one of new hashes first; `unnamed` is the name of the key of hashes that name none, and `is_named` whether the
+    /// key was ever replaced.
+    pub(crate) fn new(keys: &EncryptionKeys, unnamed: &str, is_named: bool) -> Self {
         let others = keys.others().iter().map(PasswordKey::new).collect();
-        Self { first: PasswordKey::new(keys.first()), others, unnamed: key_id(unnamed) }
+        Self { first: PasswordKey::new(keys.first()), others, unnamed: unnamed.to_owned(), is_named }
     }
 
     /// The key for a new hash.
@@ -41,7 +46,7 @@ impl PasswordKeys {
 
     /// The name for a new hash. A key that was never replaced is not named: nodes of the previous version read such hashes only.
     pub(crate) fn new_name(&self) -> Option<&str> {
-        let is_unnamed = self.others.is_empty() && self.unnamed == self.first.id;
+        let is_unnamed = !self.is_named && self.unnamed == self.first.id;
         (!is_unnamed).then_some(&self.first.id)
     }
 
@@ -63,4 +68,21 @@ impl PasswordKeys {
     }
 }
 
-opaque_debug!(PasswordKeys);
+/// The keys, replaced as a whole when the data moves to another key.
+pub(crate) struct SharedPasswordKeys(RwLock<Arc<PasswordKeys>>);
+
+impl SharedPasswordKeys {
+    pub(crate) fn new(keys: PasswordKeys) -> Self {
+        Self(RwLock::new(Arc::new(keys)))
+    }
+
+    pub(crate) fn get(&self) -> Arc<PasswordKeys> {
+        Arc::clone(&self.0.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    pub(crate) fn set(&self, keys: PasswordKeys) {
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(keys);
+    }
+}
+
+opaque_debug!(PasswordKeys, SharedPasswordKeys);

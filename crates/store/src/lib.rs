@@ -67,9 +67,9 @@ pub(crate) use error::Result;
 pub use error::{Remedy, StoreError, StoreErrorKind};
 pub use links::IdentityLink;
 pub use login_log::{
-    AuditEvent, ChainKeys, InvalidReceipt, KeyCheckState, KeyState, KeySwitch, KnownKeys, LogEntry, LogFault,
-    LogFaultKind, LogFilter, LogPage, LogRow, LogVerdict, Receipt, VerifyError, is_key_of_log, key_check_state,
-    read_key_state, read_log, verify_log,
+    AuditEvent, ChainKeys, InvalidReceipt, KeyCheckState, KeyForgetting, KeyState, KeySwitch, KnownKeys, LogEntry,
+    LogFault, LogFaultKind, LogFilter, LogPage, LogRow, LogVerdict, Receipt, VerifyError, is_key_of_log,
+    key_check_state, read_key_state, read_log, verify_log,
 };
 pub use seal::{Seal, SealError};
 pub use sessions::{

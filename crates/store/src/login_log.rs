@@ -24,7 +24,7 @@ pub use entry::LogEntry;
 pub use event::AuditEvent;
 pub use key_check::{KeyCheckState, is_key_of_log, key_check_state};
 pub(crate) use key_evidence::{is_other_key, is_own_key};
-pub use key_switch::{KeyState, KeySwitch, read_key_state};
+pub use key_switch::{KeyForgetting, KeyState, KeySwitch, read_key_state};
 pub use keys::{ChainKeys, KnownKeys};
 pub use page::{LogFilter, LogPage, read_log};
 pub(crate) use page::{find_row, first_id_at, page_statements, read_page};

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use deskpass_core::EmployeeKey;
-use deskpass_store::{AuditEvent, KeyState, KeySwitch, StoredCredentials};
+use deskpass_store::{AuditEvent, KeyForgetting, KeyState, KeySwitch, StoredCredentials};
 
 use super::Administrator;
 use crate::{Auth, Error};
@@ -44,7 +44,8 @@ impl KeyStatus {
 
     fn left(&self, count: impl Fn(&KeyUse) -> u64) -> u64 {
         let first = self.state.configured.first();
-        let others = self.credentials.iter().filter(|(key, _)| key.is_some() && key.as_ref() != first);
+        let is_left = |key: &String| Some(key) != first && !self.state.forgotten.contains(key);
+        let others = self.credentials.iter().filter(|(key, _)| key.as_ref().is_some_and(is_left));
         others.map(|(_, key_use)| count(key_use)).sum()
     }
 }
@@ -72,14 +73,35 @@ impl Auth {
             for StoredCredentials { employee, password, device } in &page {
                 let vault = &self.credential_vault;
                 if let Some(hash) = password {
-                    credentials.entry(vault.key_of_password(hash).map(str::to_owned)).or_default().passwords += 1;
+                    credentials.entry(vault.key_of_password(hash)).or_default().passwords += 1;
                 }
                 if let Some(sealed) = device {
-                    let key = vault.key_of_seed(sealed, employee).map(str::to_owned);
-                    credentials.entry(key).or_default().devices += 1;
+                    credentials.entry(vault.key_of_seed(sealed, employee)).or_default().devices += 1;
                 }
             }
         }
+    }
+
+    /// Moves a device that was just bound. The key is read after that: if it is replaced later, the device is moved with the others.
+    pub(crate) async fn move_new_device(&self, employee: EmployeeKey, sealed: String) -> Result<bool, Error> {
+        self.follow_keys().await?;
+        self.move_device(employee, sealed).await
+    }
+
+    /// Moves a device to the key that the data uses, by a compare-and-set: a device that is replaced meanwhile stays as it is then.
+    /// Returns whether it was moved.
+    async fn move_device(&self, employee: EmployeeKey, sealed: String) -> Result<bool, Error> {
+        let vault = &self.credential_vault;
+        let Some(key) = vault.key_of_seed(&sealed, &employee) else {
+            // Left as it is: a key that is added to the settings later may open it.
+            tracing::warn!(%employee, "no key in encryption_key opens this device's secret");
+            return Ok(false);
+        };
+        if vault.current_key() == Some(key) {
+            return Ok(false);
+        }
+        let after = vault.reseal_seed(&sealed, &employee)?;
+        Ok(self.store.reseal_device(employee, sealed, after).await?)
     }
 }
 
@@ -91,27 +113,30 @@ impl Administrator<'_> {
         let first = state.configured.first().map_or("", String::as_str);
         let detail = format!("from key {} to key {first}", state.current);
         let entry = self.entry(AuditEvent::KeyRotated, &auth.deployment_key(), detail)?;
-        Ok(auth.store.switch_key(entry).await?)
+        let switched = auth.store.switch_key(entry).await?;
+        auth.follow_keys().await?;
+        Ok(switched)
     }
 
-    /// Moves the next devices to the first key, each by a compare-and-set: a device that is replaced meanwhile stays as it is then.
+    /// Ends what a key that was replaced is still good for, except for verifying the log.
+    pub async fn forget_key(&self, id: String) -> Result<KeyForgetting, Error> {
+        let auth = self.auth;
+        let entry = self.entry(AuditEvent::KeyForgotten, &auth.deployment_key(), format!("key {id}"))?;
+        let forgotten = auth.store.forget_key(id, entry).await?;
+        auth.follow_keys().await?;
+        Ok(forgotten)
+    }
+
+    /// Moves the next devices to the key that the data uses.
     pub async fn reseal_devices(&self, after: Option<EmployeeKey>, limit: i64) -> Result<ResealedBatch, Error> {
         let (auth, mut batch) = (self.auth, ResealedBatch::default());
+        auth.follow_keys().await?;
         let page = auth.store.stored_credentials(after, limit).await?;
         batch.next = page.last().map(|last| last.employee.clone());
         for StoredCredentials { employee, device, .. } in page {
             let Some(sealed) = device else { continue };
             batch.checked += 1;
-            let vault = &auth.credential_vault;
-            match vault.key_of_seed(&sealed, &employee) {
-                Some(key) if Some(key) == vault.first_key() => {}
-                Some(_) => {
-                    let after = vault.seal_seed(&vault.unseal_seed(&sealed, &employee)?, &employee)?;
-                    batch.moved += u64::from(auth.store.reseal_device(employee, sealed, after).await?);
-                }
-                // Left as it is: a key that is added to the settings later may open it.
-                None => tracing::warn!(%employee, "no key in encryption_key opens this device's secret"),
-            }
+            batch.moved += u64::from(auth.move_device(employee, sealed).await?);
         }
         Ok(batch)
     }

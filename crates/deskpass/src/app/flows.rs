@@ -50,5 +50,5 @@ async fn open_vault(
     entropy: Entropy,
 ) -> Result<CredentialVault, StartError> {
     let known = store.known_keys(chain_keys.clone()).await.map_err(Error::from)?;
-    CredentialVault::new(&settings.sealing_keys(), &known, entropy).map_err(StartError::Threads)
+    CredentialVault::new(&settings.sealing_keys(), known, entropy).map_err(StartError::Threads)
 }

@@ -20,9 +20,11 @@ use crate::{App, StartError};
 pub(super) enum KeyCommand {
     /// Move the data to the first key of `encryption_key`, while the service runs.
     ///
-    /// First list the new key and the old one in the settings of every node, newest first, and restart the nodes. This
-    /// command continues the audit log with the new key, and encrypts the authenticators with it. Passwords move at their
-    /// next use. It can be stopped at any time and run again. Afterwards the old key can be removed from the settings.
+    /// First add the new key to the settings of every node, as the second, and restart the nodes one after the other: then
+    /// all can read what the others will write. Next put it first on every node, and restart them again; with one node, this
+    /// step alone is enough. The data keeps its key until this command continues the audit log with the new one, and encrypts
+    /// the authenticators with it. Passwords move at their next use. It can be stopped at any time and run again. Afterwards
+    /// remove the old key from the settings: an attacker who has it is kept out from then on.
     #[command(
         after_help = "Examples:\n  deskpass key rotate --config /etc/deskpass/deskpass.toml\n  deskpass key rotate --json"
     )]
@@ -30,6 +32,26 @@ pub(super) enum KeyCommand {
     /// Show which key protects what. Keys are shown by a short name, never themselves.
     #[command(after_help = "Example:\n  deskpass key status --config /etc/deskpass/deskpass.toml")]
     Status(KeyArgs),
+    /// End what a replaced key is still good for.
+    ///
+    /// Until then, an attacker who has the key and can write to the database can make passwords and codes with it. Shows how many passwords and authenticators still need the key. They stop being valid, and so do all recovery codes and
+    /// setup codes from before the key was replaced. The audit log can still be verified. Changes nothing without --yes.
+    #[command(
+        after_help = "Examples:\n  deskpass key forget 7d793037          show what would stop being valid\n  deskpass key forget 7d793037 --yes    apply the change"
+    )]
+    Forget(Forget),
+}
+
+#[derive(Args, Debug)]
+pub(super) struct Forget {
+    /// Name of the key, as `deskpass key status` shows it.
+    #[arg(value_name = "KEY")]
+    id: String,
+    /// Apply the change.
+    #[arg(long)]
+    yes: bool,
+    #[command(flatten)]
+    common: CommonArgs,
 }
 
 #[derive(Args, Debug)]
@@ -46,6 +68,7 @@ impl KeyCommand {
         match self {
             Self::Rotate(rotate) => rotate.rotate(),
             Self::Status(status) => status.status(),
+            Self::Forget(forget) => forget.run(),
         }
     }
 }
@@ -164,20 +187,54 @@ impl KeyArgs {
     }
 }
 
+impl Forget {
+    fn run(self) -> Result<(), CliError> {
+        let settings = self.common.settings()?;
+        require_database(&settings)?;
+        let executor = Executor::open(settings)?;
+        let report: KeyReport = executor.run(KeyAdminCommand::Status)?;
+        let (devices, passwords) = used(&report, &self.id);
+        output::line(format!(
+            "without the key {}, {passwords} password(s) and {devices} authenticator(s) that use it are not valid any \
+             more, nor are recovery codes and setup codes from before it was replaced. Their owners need new ones: \
+             deskpass agent reset-password, deskpass agent reset-otp",
+            self.id
+        ))?;
+        if !self.yes {
+            return Ok(output::line("nothing was changed; to forget the key, run the command again with --yes")?);
+        }
+        let forgotten: bool = executor.run(KeyAdminCommand::Forget { id: self.id })?;
+        Ok(output::line(if forgotten {
+            "the key was forgotten; other running nodes follow within a minute"
+        } else {
+            "the key was forgotten before"
+        })?)
+    }
+}
+
+/// The number of authenticators and passwords that use a key.
+fn used(report: &KeyReport, key: &str) -> (u64, u64) {
+    let found = report.keys.iter().find(|used| used.key == key);
+    found.map_or((0, 0), |used| (used.devices, used.passwords))
+}
+
 fn describe(report: &KeyReport) -> String {
     let mut lines = vec![format!("the audit log is written with the key {}", report.current)];
-    for (at, key) in report.configured.iter().enumerate() {
-        let used = report.keys.iter().find(|used| used.key == *key);
-        let (devices, passwords) = used.map_or((0, 0), |used| (used.devices, used.passwords));
-        let role = if at == 0 { "encrypts and decrypts" } else { "decrypts" };
+    for key in &report.configured {
+        let (devices, passwords) = used(report, key);
+        let role = if *key == report.current { "encrypts and decrypts" } else { "decrypts" };
         lines.push(format!("{key}  in the settings, {role}: {devices} authenticator(s), {passwords} password(s)"));
     }
     for retired in report.retired.iter().filter(|retired| !report.configured.contains(&retired.key)) {
-        let used = report.keys.iter().find(|used| used.key == retired.key);
-        let (devices, passwords) = used.map_or((0, 0), |used| (used.devices, used.passwords));
+        let (devices, passwords) = used(report, &retired.key);
         let since = format_utc(Timestamp::from_millis(retired.at));
+        let kept = if retired.forgotten {
+            "forgotten: it only verifies the audit log"
+        } else {
+            "kept encrypted in the database"
+        };
         lines.push(format!(
-            "{}  replaced {since}, kept encrypted in the database: {devices} authenticator(s), {passwords} password(s)",
+            "{}  replaced {since}, {kept}: {devices} authenticator(s), {passwords} password(s)",
             retired.key
         ));
     }

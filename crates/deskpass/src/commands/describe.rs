@@ -39,6 +39,7 @@ impl AdminCommand {
                 format!("ip-rule set {role} {}", networks.join(" ")).trim_end().to_owned()
             }
             Self::Key(KeyAdminCommand::Status) => "key status".to_owned(),
+            Self::Key(KeyAdminCommand::Forget { id }) => format!("key forget {id} --yes"),
             Self::Key(KeyAdminCommand::Switch { .. } | KeyAdminCommand::Reseal { .. }) => "key rotate".to_owned(),
             Self::Explain(request) => explain_words(request),
             Self::UntrustedProxies => "doctor".to_owned(),

@@ -3,7 +3,7 @@
 
 use deskpass_auth::{KeyStatus, KeyUse};
 use deskpass_core::{EmployeeKey, key_id};
-use deskpass_store::KeySwitch;
+use deskpass_store::{KeyForgetting, KeySwitch};
 use serde::{Deserialize, Serialize};
 
 use super::CommandResult;
@@ -22,6 +22,8 @@ pub(crate) enum KeyAdminCommand {
     Reseal { to: String, after: Option<(String, String)> },
     /// Counts which keys the data uses.
     Status,
+    /// Ends what a key that was replaced is still good for, except for verifying the audit log.
+    Forget { id: String },
 }
 
 /// The result of [`KeyAdminCommand::Reseal`].
@@ -37,7 +39,7 @@ pub(crate) struct ResealStep {
 pub(crate) struct KeyReport {
     /// The name of the key that the audit log is written with.
     pub(crate) current: String,
-    /// The names of the keys in the settings, the one that encrypts first.
+    /// The names of the keys in the settings, in their order.
     pub(crate) configured: Vec<String>,
     /// The names of the keys that were replaced, and when, oldest first.
     pub(crate) retired: Vec<RetiredKeyReport>,
@@ -56,6 +58,8 @@ pub(crate) struct RetiredKeyReport {
     pub(crate) key: String,
     /// Milliseconds since 1970.
     pub(crate) at: i64,
+    /// Whether it only verifies the audit log.
+    pub(crate) forgotten: bool,
 }
 
 #[derive(Debug, Deserialize, Serialize)]
@@ -65,6 +69,10 @@ pub(crate) struct KeyUseReport {
     pub(crate) passwords: u64,
 }
 
+const NOT_REPLACED: &str =
+    "no key with this name was replaced; `deskpass key status` shows the names. Nothing was changed";
+const STILL_LISTED: &str = "that key is in encryption_key: remove it from the settings of every node, restart the nodes, and \
+                            run this again. Nothing was changed";
 const REPLACED_FIRST: &str = "the first key of encryption_key was replaced by another one before; list the newest key \
                               first. Nothing was changed";
 
@@ -86,12 +94,18 @@ impl KeyAdminCommand {
                 let next = batch.next.map(|next| (next.corp().to_owned(), next.id().to_owned()));
                 json(&ResealStep { checked: batch.checked, moved: batch.moved, next })
             }
+            Self::Forget { id } => match app.auth.operator().forget_key(id.clone()).await.map_err(describe_error)? {
+                KeyForgetting::Forgotten => json(&true),
+                KeyForgetting::Already => json(&false),
+                KeyForgetting::NotReplaced => Err(NOT_REPLACED.to_owned()),
+                KeyForgetting::Configured => Err(STILL_LISTED.to_owned()),
+            },
             Self::Status => json(&report(&app.auth.key_status().await.map_err(describe_error)?)),
         }
     }
 }
 
-/// Requires that the process that makes the change encrypts with the key that the operator wants to move to: a service that was not
+/// Requires that the process that makes the change lists first the key that the operator wants to move to: a service that was not
 /// restarted since the settings were changed does not.
 fn require_first(app: &App, to: &str) -> Result<(), String> {
     if key_id(&app.settings.sealing_key()) == to {
@@ -108,7 +122,11 @@ fn report(status: &KeyStatus) -> KeyReport {
         Some(KeyUseReport { key: key.clone()?, devices: *devices, passwords: *passwords })
     });
     let lost = status.credentials.get(&None::<String>).copied().unwrap_or_default();
-    let retired = state.retired.iter().map(|(key, at)| RetiredKeyReport { key: key.clone(), at: at.millis() });
+    let retired = state.retired.iter().map(|(key, at)| RetiredKeyReport {
+        key: key.clone(),
+        at: at.millis(),
+        forgotten: state.forgotten.contains(key),
+    });
     KeyReport {
         current: state.current.clone(),
         configured: state.configured.clone(),

@@ -57,7 +57,7 @@ pub struct Settings {
     /// Encrypts data that must be readable again: everything stored in Redis, and the one-time-password devices of employees.
     /// The recovery codes and passwords of agents are valid only together with it, and the audit log is verified with it.
     /// All nodes need the same key. Keep a copy, separate from the backups: if the key is lost, the device and the password
-    /// of every agent must be reset. May be a list, newest first: the first key encrypts, all decrypt. To change the key,
+    /// of every agent must be reset. May be a list, newest first: all decrypt, one at a time encrypts. To change the key,
     /// list the new one and the old one, and run `deskpass key rotate`; docs/operations.md has the steps. In the
     /// environment, or in a file, several keys are separated by commas or line breaks.
     #[setting(required, restart)]

@@ -74,6 +74,9 @@ async fn run_minute_tasks(app: &App) {
     if let Err(error) = app.auth.store.record_time(app.auth.clock.now()).await {
         tracing::warn!(%error, "cannot write to the store");
     }
+    if let Err(error) = app.auth.follow_keys().await {
+        tracing::warn!(%error, "cannot read which encryption_key the data uses");
+    }
     summarise_refusals(app).await;
     if let Err(error) = app.auth.store.flush_last_uses(MAX_SESSION_USES_PER_FLUSH).await {
         tracing::warn!(%error, "cannot record the last use of sessions");

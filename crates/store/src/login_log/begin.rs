@@ -17,17 +17,18 @@ const ADOPTION_BATCH: i64 = 5_000;
 /// Runs only in the transaction that creates the marker's table: otherwise, after removing the marker, an attacker could
 /// pass a changed log off as a new one.
 pub(crate) fn begin_chains(tx: &Tx<'_>, keys: &ChainKeys, now: Timestamp) -> Result<()> {
-    begin_with(tx, key_of_rows(tx, keys)?, now)
+    begin_with(tx, key_of_rows(tx, keys)?, "", now)
 }
 
-fn begin_with(tx: &Tx<'_>, key: &ChainKey, now: Timestamp) -> Result<()> {
+/// Starts the chains with this key; they name it as `name`.
+fn begin_with(tx: &Tx<'_>, key: &ChainKey, name: &str, now: Timestamp) -> Result<()> {
     let (adopted, hash) = adopt(tx, key)?;
-    let text = "INSERT INTO log_chain (chain, seq, hash, pruned_seq, pruned_hash, pruned_mac)
-        VALUES ($1, $2, $3, 0, '', '') ON CONFLICT DO NOTHING";
+    let text = "INSERT INTO log_chain (chain, seq, hash, pruned_seq, pruned_hash, pruned_mac, key_id)
+        VALUES ($1, $2, $3, 0, '', '', $4) ON CONFLICT DO NOTHING";
     for chain in 0..CHAIN_COUNT {
-        tx.execute(text, &args![chain, 0_i64, ""])?;
+        tx.execute(text, &args![chain, 0_i64, "", name])?;
     }
-    tx.execute(text, &args![ADOPTED_CHAIN, adopted, &*hash])?;
+    tx.execute(text, &args![ADOPTED_CHAIN, adopted, &*hash, name])?;
     let Marker { since, adopted, hash, mac } = Marker::new(key, now.millis(), adopted, &hash);
     let text = "INSERT INTO log_marker (id, since, adopted, hash, mac) VALUES (1, $1, $2, $3, $4)";
     tx.execute(text, &args![since, adopted, &*hash, &*mac]).map(drop)
@@ -60,7 +61,11 @@ fn adopt(tx: &Tx<'_>, key: &ChainKey) -> Result<(i64, String)> {
 
 /// Starts the chains anew, with all rows in one of them: with the key of the data, or with the first key if that one is lost.
 pub(crate) fn restart_chains(tx: &Tx<'_>, keys: &ChainKeys, now: Timestamp) -> Result<()> {
-    let key = if is_own_key(tx, keys)? { keys.current(tx)? } else { keys.first() };
+    let is_own = is_own_key(tx, keys)?;
+    let key = if is_own { keys.current(tx)? } else { keys.first() };
+    // Named, so that a running node that has only the former key does not write with it.
+    let was_named = tx.exists("SELECT 1 FROM log_chain WHERE key_id <> '' LIMIT 1", &[])?;
+    let name = if is_own && !was_named { "" } else { &*key.id };
     for text in [
         "UPDATE login_log SET chain = NULL, seq = NULL, hash = NULL",
         "DELETE FROM log_chain",
@@ -70,5 +75,5 @@ pub(crate) fn restart_chains(tx: &Tx<'_>, keys: &ChainKeys, now: Timestamp) -> R
         tx.execute(text, &[])?;
     }
     retired_key::forget_chains(tx, key)?;
-    begin_with(tx, key, now)
+    begin_with(tx, key, name, now)
 }

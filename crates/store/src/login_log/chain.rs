@@ -1,6 +1,8 @@
 //! Hash chains of rows: each row has a hash of itself and of the previous row, made with a key that is not in the
 //! database. An attacker who changes or removes a row in the database cannot recompute the other hashes.
 
+use std::ops::Deref;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use deskpass_core::{Digest, EncryptionKeys, Entropy, KeyBytes, key_id};
@@ -21,12 +23,47 @@ const HMAC_BLOCK_BYTES: usize = 64;
 /// The text that is sealed to check the key.
 const KEY_CHECK_TEXT: &str = "the key is the same";
 
-/// What is derived from one encryption key for the log.
-pub(crate) struct ChainKey {
+/// The part of a key that hashes the rows of the log. It verifies rows and nothing else.
+pub(crate) struct LogKey {
     /// The name of the key.
     pub(super) id: String,
-    pub(super) bytes: KeyBytes,
     mac: Hmac<Sha256>,
+}
+
+impl LogKey {
+    /// The key with this name and this secret.
+    pub(super) fn new(id: String, secret: &Digest) -> Self {
+        // HMAC pads a short key with zeros; with the padding done here, the length cannot be wrong.
+        let mut filled = [0; HMAC_BLOCK_BYTES];
+        for (to, from) in filled.iter_mut().zip(secret.bytes()) {
+            *to = *from;
+        }
+        Self { id, mac: Hmac::new(&filled.into()) }
+    }
+
+    /// The secret that is derived from an encryption key for this purpose.
+    pub(super) fn secret(bytes: &KeyBytes) -> Digest {
+        Digest::of(&[b"deskpass login log", bytes])
+    }
+
+    /// The hash of these parts, encoded unambiguously.
+    pub(super) fn hash(&self, parts: &[&str]) -> String {
+        let mut mac = self.mac.clone();
+        for part in parts {
+            mac.update(&part.len().to_be_bytes());
+            mac.update(part.as_bytes());
+        }
+        let hash: [u8; 32] = mac.finalize().into_bytes().into();
+        Digest::from_bytes(hash).to_text()
+    }
+}
+
+debug_only!(LogKey, id);
+
+/// What is derived from one encryption key for the log.
+pub(crate) struct ChainKey {
+    log: LogKey,
+    pub(super) bytes: KeyBytes,
     /// Seals the text by which the key is checked.
     checks: Seal,
     /// Seals the keys that this key has replaced.
@@ -39,13 +76,12 @@ impl ChainKey {
         let only = EncryptionKeys::one(*bytes);
         let checks = Seal::new(&only, "deskpass key check", Entropy::system());
         let retired = Seal::new(&only, "deskpass retired keys", Entropy::system());
-        let key = Digest::of(&[b"deskpass login log", bytes]);
-        // HMAC pads a short key with zeros; with the padding done here, the length cannot be wrong.
-        let mut filled = [0; HMAC_BLOCK_BYTES];
-        for (to, from) in filled.iter_mut().zip(key.bytes()) {
-            *to = *from;
-        }
-        Self { id: key_id(bytes), bytes: *bytes, mac: Hmac::new(&filled.into()), checks, retired }
+        Self { log: LogKey::new(key_id(bytes), &LogKey::secret(bytes)), bytes: *bytes, checks, retired }
+    }
+
+    /// The part that hashes.
+    pub(super) fn log(&self) -> &LogKey {
+        &self.log
     }
 
     /// A new text by which this key can be recognised.
@@ -67,16 +103,13 @@ impl ChainKey {
     pub(super) fn open_retired(&self, id: &str, sealed: &str) -> Option<Vec<u8>> {
         self.retired.open(id, &URL_SAFE_NO_PAD.decode(sealed).ok()?)
     }
+}
 
-    /// The hash of these parts, encoded unambiguously.
-    pub(super) fn hash(&self, parts: &[&str]) -> String {
-        let mut mac = self.mac.clone();
-        for part in parts {
-            mac.update(&part.len().to_be_bytes());
-            mac.update(part.as_bytes());
-        }
-        let hash: [u8; 32] = mac.finalize().into_bytes().into();
-        Digest::from_bytes(hash).to_text()
+/// Whatever hashes or names a key needs only that part of it.
+impl Deref for ChainKey {
+    type Target = LogKey;
+    fn deref(&self) -> &LogKey {
+        &self.log
     }
 }
 
@@ -129,7 +162,7 @@ const HASH_VERSION_3: &str = "3";
 
 impl RowContent<'_> {
     /// The hash of a row with this content, at this position, after the row with the hash `before`.
-    pub(super) fn hash(&self, key: &ChainKey, chain: i64, seq: i64, before: &str) -> String {
+    pub(super) fn hash(&self, key: &LogKey, chain: i64, seq: i64, before: &str) -> String {
         let [chain, seq, at, role] = [chain, seq, self.at, self.role].map(|number| number.to_string());
         let (actor_corp, actor) = self.actor.unwrap_or_default();
         // Distinguishes absent from empty values.

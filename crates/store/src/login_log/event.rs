@@ -111,6 +111,8 @@ events! {
     Restored = "restored", ["Data restored from a backup", "从备份恢复数据"];
     /// The encryption key was replaced.
     KeyRotated = "key_rotated", ["Encryption key replaced", "更换加密密钥"];
+    /// A replaced encryption key was forgotten.
+    KeyForgotten = "key_forgotten", ["Replaced encryption key forgotten", "弃用已更换的加密密钥"];
     /// A service key was revoked.
     ServiceKeyRevoked = "service_key_revoked", ["Service key revoked", "吊销服务密钥"];
     /// The time of the service was set.

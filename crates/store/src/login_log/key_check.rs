@@ -1,6 +1,6 @@
 //! Whether a key is the key that the audit log was written with, and that the secrets in the database were sealed with.
 
-use super::key_evidence::{is_key_of, is_own_key};
+use super::key_evidence::{is_key_of, is_own_key, proven_by_rows};
 use super::keys::ChainKeys;
 use super::marker::key_check;
 use crate::database::{Sql, in_snapshot, read_directly};
@@ -60,7 +60,16 @@ impl Store {
 
     /// A new text by which the key of the data can be recognised.
     pub async fn new_key_check(&self, keys: ChainKeys) -> Result<String> {
-        self.database.read(move |sql| keys.current(sql)?.new_check()).await
+        let check = move |sql: &Sql<'_>| {
+            if let Some(key) = keys.identified(sql)? {
+                return key.new_check();
+            }
+            if let Some(key) = proven_by_rows(sql, &keys)? {
+                return key.new_check();
+            }
+            keys.current(sql)?.new_check()
+        };
+        self.database.read(move |sql| in_snapshot(sql, &check)).await
     }
 
     /// Stores the text by which the key is checked in place of `before`, unless another node replaced it first.

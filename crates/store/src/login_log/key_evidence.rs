@@ -29,8 +29,8 @@ fn is_one_key_of(sql: &Sql<'_>, key: &ChainKey) -> Result<Option<bool>> {
     if matches!(marked, MarkerState::Genuine(_)) {
         return Ok(Some(true));
     }
-    // The oldest rows were written with it, and the newest were not.
-    if retired_key::is_retired(sql, [&*key.id])? {
+    // The oldest rows were written with it, and the newest were not. The key itself made the proof of that.
+    if retired_key::is_retired(sql, [key.log()])? {
         return Ok(Some(false));
     }
     let by_rows = is_key_of_rows(sql, key)?;
@@ -55,12 +55,20 @@ fn is_key_of_rows(sql: &Sql<'_>, key: &ChainKey) -> Result<Option<bool>> {
     Ok((rows > 0).then_some(fitting > 0))
 }
 
+/// The key that the newest rows were made with, as far as the rows show.
+pub(super) fn proven_by_rows<'a>(sql: &Sql<'_>, keys: &'a ChainKeys) -> Result<Option<&'a ChainKey>> {
+    for key in keys.iter() {
+        if is_key_of_rows(sql, key)? == Some(true) && !retired_key::is_retired(sql, [key.log()])? {
+            return Ok(Some(key));
+        }
+    }
+    Ok(None)
+}
+
 /// The key that the existing rows were made with; the first one, if none of them was.
 pub(super) fn key_of_rows<'a>(sql: &Sql<'_>, keys: &'a ChainKeys) -> Result<&'a ChainKey> {
-    for key in keys.iter() {
-        if is_key_of_rows(sql, key)? == Some(true) {
-            return Ok(key);
-        }
+    if let Some(key) = proven_by_rows(sql, keys)? {
+        return Ok(key);
     }
     let check = key_check(sql)?;
     let key = check.and_then(|check| keys.iter().find(|key| key.matches_check(&check)));
@@ -70,8 +78,17 @@ pub(super) fn key_of_rows<'a>(sql: &Sql<'_>, keys: &'a ChainKeys) -> Result<&'a 
 /// Whether the existing rows were made with none of these keys. Checked before the marker is made, since a marker made with a
 /// wrong key could not be corrected.
 pub(crate) fn is_other_key(sql: &Sql<'_>, keys: &ChainKeys) -> Result<bool> {
+    // The key of the newest rows, which may not be that of the oldest ones.
+    let text = "SELECT DISTINCT key_id FROM log_chain WHERE key_id <> ''";
+    let named = sql.rows(text, &[], |row| Ok(row.text(0).ok()))?;
+    if named.into_iter().flatten().any(|id| !keys.has(&id)) {
+        return Ok(true);
+    }
     let check = key_check(sql)?;
     for key in keys.iter() {
+        if retired_key::is_retired(sql, [key.log()])? {
+            continue;
+        }
         let is_other = match (is_key_of_rows(sql, key)?, &check) {
             (Some(true), _) | (None, None) => false,
             (Some(false) | None, Some(check)) => !key.matches_check(check),

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use deskpass_core::{EncryptionKeys, KeyBytes};
 
-use super::chain::ChainKey;
-use super::marker::{self, MarkerState};
-use super::retired_key::{self, RetiredKey};
+use super::chain::{ChainKey, LogKey};
+use super::marker;
+use super::retired_key::{self, RetiredKey, RetiredSecret};
 use crate::database::{Sql, in_snapshot};
 use crate::{Result, Store, StoreError};
 
@@ -30,7 +30,7 @@ impl ChainKeys {
         self.iter().any(|key| key.matches_check(check))
     }
 
-    /// The key that encrypts, and that `deskpass key rotate` moves the data to.
+    /// The key that `deskpass key rotate` moves the data to.
     pub(crate) fn first(&self) -> &ChainKey {
         &self.first
     }
@@ -39,32 +39,66 @@ impl ChainKeys {
         std::iter::once(&*self.first).chain(&*self.others)
     }
 
+    /// Whether one of the keys has this name.
+    pub(super) fn has(&self, id: &str) -> bool {
+        self.iter().any(|key| key.id == id)
+    }
+
     /// The key that the log is written with now, as far as the data shows: the first one, if nothing was made with any of them.
     pub(super) fn current(&self, sql: &Sql<'_>) -> Result<&ChainKey> {
         if self.others.is_empty() {
             return Ok(&self.first);
         }
-        // The marker was made with the key; the name of a key at a chain can be changed without it.
-        for key in self.iter() {
-            if matches!(marker::read(sql, key)?, MarkerState::Genuine(_)) {
-                return Ok(key);
-            }
+        if let Some(key) = self.identified(sql)? {
+            return Ok(key);
         }
-        let check = marker::key_check(sql)?;
-        let key = check.and_then(|check| self.iter().find(|key| key.matches_check(&check)));
+        // Better than the order of the list, though it can be changed without a key.
+        let text = "SELECT key_id FROM log_chain WHERE key_id <> '' ORDER BY chain LIMIT 1";
+        let named = sql.first(text, &[], |row| Ok(row.text(0).ok()))?.flatten();
+        let key = named.and_then(|id| self.iter().find(|key| key.id == id));
         Ok(key.unwrap_or(&self.first))
     }
 
-    /// The key for the next row of a chain that names its key, or none if the key was never replaced. A row that is hashed with another key could not be verified.
-    pub(super) fn appending(&self, sql: &Sql<'_>, id: &str) -> Result<&ChainKey> {
-        if id.is_empty() {
-            return self.current(sql);
+    /// The key that the log is written with now; `None` if neither the marker nor the key check was made with one of these.
+    pub(super) fn identified(&self, sql: &Sql<'_>) -> Result<Option<&ChainKey>> {
+        // The marker was made with the key; the name of a key at a chain can be changed without it.
+        if let Some(marked) = marker::made_with(sql, self.iter())? {
+            // An attacker who has a copy of a marker from before the key was replaced can put it back. What the newer key has sealed
+            // since then shows that.
+            for newer in self.iter().take_while(|key| key.id != marked.id) {
+                if !retired_key::read(sql, newer)?.is_empty() {
+                    return Ok(Some(newer));
+                }
+            }
+            return Ok(Some(marked));
         }
-        self.iter().find(|key| key.id == id).ok_or_else(|| missing_key(id))
+        let check = marker::key_check(sql)?;
+        Ok(check.and_then(|check| self.iter().find(|key| key.matches_check(&check))))
+    }
+
+    /// The key for the next row of a chain that names its key, or none if the key was never replaced. A row that is hashed with another
+    /// key could not be verified.
+    pub(super) fn appending(&self, sql: &Sql<'_>, id: &str) -> Result<&ChainKey> {
+        if !id.is_empty() {
+            return self.iter().find(|key| key.id == id).ok_or_else(|| missing_key(id));
+        }
+        if self.others.is_empty() {
+            return Ok(&self.first);
+        }
+        // No key was replaced, so the marker alone decides. The chain is locked: one read, however many keys there are.
+        if let Some(key) = marker::made_with(sql, self.iter())? {
+            return Ok(key);
+        }
+        self.current(sql)
+    }
+
+    fn last(&self) -> &ChainKey {
+        self.others.last().unwrap_or(&self.first)
     }
 }
 
-fn missing_key(id: &str) -> StoreError {
+/// The error of a node that lacks the key of the data.
+pub(super) fn missing_key(id: &str) -> StoreError {
     StoreError::unavailable(&format!(
         "the data is encrypted with the key {id}, which is not in this node's encryption_key: add that key to the \
          settings and restart"
@@ -76,7 +110,7 @@ fn missing_key(id: &str) -> StoreError {
 pub(super) struct LogKeys<'a> {
     pub(super) current: &'a ChainKey,
     /// Oldest first.
-    retired: Vec<(ChainKey, RetiredKey)>,
+    retired: Vec<(LogKey, RetiredKey)>,
 }
 
 impl<'a> LogKeys<'a> {
@@ -88,21 +122,19 @@ impl<'a> LogKeys<'a> {
     /// The keys, if this is the current one.
     pub(super) fn with(sql: &Sql<'_>, current: &'a ChainKey) -> Result<Self> {
         let retired = retired_key::read(sql, current)?;
-        Ok(Self {
-            current,
-            retired: retired.into_iter().map(|(_, record)| (ChainKey::new(&record.key), record)).collect(),
-        })
+        let retired = retired.into_iter().map(|(id, record)| (record.secret.log_key(&id), record));
+        Ok(Self { current, retired: retired.collect() })
     }
 
     /// The key that the row at this position was hashed with.
-    pub(super) fn of(&self, chain: i64, seq: i64) -> &ChainKey {
+    pub(super) fn of(&self, chain: i64, seq: i64) -> &LogKey {
         let used = self.retired.iter().find(|(_, record)| record.end(chain).is_some_and(|(last, _)| seq <= last));
-        used.map_or(self.current, |(key, _)| key)
+        used.map_or(self.current.log(), |(key, _)| key)
     }
 
     /// All keys that rows were hashed with.
-    pub(super) fn all(&self) -> impl Iterator<Item = &ChainKey> {
-        std::iter::once(self.current).chain(self.retired.iter().map(|(key, _)| key))
+    pub(super) fn all(&self) -> impl Iterator<Item = &LogKey> {
+        std::iter::once(self.current.log()).chain(self.retired.iter().map(|(key, _)| key))
     }
 
     /// Where a chain ended each time the key was replaced: position and hash.
@@ -122,13 +154,19 @@ impl<'a> LogKeys<'a> {
     }
 }
 
-/// The keys that the data was made with, apart from those of the settings.
-#[derive(Clone)]
+/// The keys that the data was made with.
+#[derive(Clone, PartialEq, Eq)]
 pub struct KnownKeys {
-    /// Keys that were replaced, newest first.
+    /// The key that the data uses now: what is new is encrypted with it, wherever it is in the settings.
+    pub current: KeyBytes,
+    /// Keys that were replaced and not forgotten, newest first.
     pub retired: Vec<KeyBytes>,
-    /// The key of records that name none: the one before the first was replaced.
-    pub unnamed: KeyBytes,
+    /// The names of keys that were replaced and forgotten.
+    pub forgotten: Vec<String>,
+    /// The name of the key of records that name none: the one before the first was replaced.
+    pub unnamed: String,
+    /// Whether the key was ever replaced. Until then records name none.
+    pub is_named: bool,
 }
 
 debug_only!(KnownKeys);
@@ -143,9 +181,20 @@ impl Store {
 
 fn known_keys(sql: &Sql<'_>, keys: &ChainKeys) -> Result<KnownKeys> {
     let current = keys.current(sql)?;
+    let is_named = sql.exists("SELECT 1 FROM log_chain WHERE key_id <> '' LIMIT 1", &[])?;
     let oldest_first = retired_key::read(sql, current)?;
-    let mut retired: Vec<_> = oldest_first.into_iter().map(|(_, record)| record.key).collect();
-    let unnamed = retired.first().copied().unwrap_or(current.bytes);
-    retired.reverse();
-    Ok(KnownKeys { retired, unnamed })
+    let unnamed = match oldest_first.first() {
+        Some((id, _)) => id.clone(),
+        // The log was restarted with another key, and what was known about the earlier ones is lost.
+        None if is_named => keys.last().id.clone(),
+        None => current.id.clone(),
+    };
+    let (mut retired, mut forgotten) = (Vec::new(), Vec::new());
+    for (id, record) in oldest_first.into_iter().rev() {
+        match record.secret {
+            RetiredSecret::Whole(key) => retired.push(key),
+            RetiredSecret::LogOnly(_) => forgotten.push(id),
+        }
+    }
+    Ok(KnownKeys { current: current.bytes, retired, forgotten, unnamed, is_named })
 }

@@ -45,7 +45,27 @@ impl Marker {
     }
 }
 
+/// The marker, and whether it was made with this key.
 pub(super) fn read(sql: &Sql<'_>, key: &ChainKey) -> Result<MarkerState> {
+    let (marker, is_missing) = stored(sql)?;
+    Ok(match marker {
+        Some(marker) if marker.is_genuine(key) => MarkerState::Genuine(marker),
+        None if is_missing => MarkerState::Missing,
+        _ => MarkerState::Forged,
+    })
+}
+
+/// The key that the marker was made with, if it is one of these.
+pub(super) fn made_with<'a>(
+    sql: &Sql<'_>,
+    mut keys: impl Iterator<Item = &'a ChainKey>,
+) -> Result<Option<&'a ChainKey>> {
+    let (marker, _) = stored(sql)?;
+    Ok(marker.and_then(|marker| keys.find(|key| marker.is_genuine(key))))
+}
+
+/// The marker, if there is exactly one that can be read, and whether there is none at all.
+fn stored(sql: &Sql<'_>) -> Result<(Option<Marker>, bool)> {
     let read = |row: &Row<'_>| -> Result<Option<Marker>> {
         let marker = Marker { since: row.int(1)?, adopted: row.int(2)?, hash: row.text(3)?, mac: row.text(4)? };
         Ok(Some(marker).filter(|_| row.int(0).is_ok_and(|id| id == 1)))
@@ -54,9 +74,9 @@ pub(super) fn read(sql: &Sql<'_>, key: &ChainKey) -> Result<MarkerState> {
     let text = "SELECT id, since, adopted, hash, mac FROM log_marker";
     let mut found = sql.rows(text, &[], |row| Ok(read(row).ok().flatten()))?;
     Ok(match (found.pop(), found.is_empty()) {
-        (None, _) => MarkerState::Missing,
-        (Some(Some(marker)), true) if marker.is_genuine(key) => MarkerState::Genuine(marker),
-        _ => MarkerState::Forged,
+        (None, _) => (None, true),
+        (Some(marker), true) => (marker, false),
+        (Some(_), false) => (None, false),
     })
 }
 

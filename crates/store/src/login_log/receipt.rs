@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use super::chain::ChainKey;
-use super::keys::LogKeys;
+use super::chain::LogKey;
+use super::keys::{ChainKeys, LogKeys};
 
 /// First field of a receipt, and that of receipts of the previous version.
 const FORMAT: &str = "deskpass-log-2";
@@ -31,7 +31,7 @@ pub enum InvalidReceipt {
 }
 
 impl Receipt {
-    pub(super) fn new(key: &ChainKey, marker: Option<String>, ends: Vec<(i64, i64, String)>) -> Self {
+    pub(super) fn new(key: &LogKey, marker: Option<String>, ends: Vec<(i64, i64, String)>) -> Self {
         let mac = key.hash(&["receipt", &body(marker.as_deref(), &ends)]);
         Self { marker, ends, mac }
     }
@@ -49,12 +49,15 @@ impl Receipt {
         Ok(Self { marker, ends: ends.ok_or(InvalidReceipt::Form)?, mac: mac.to_owned() })
     }
 
-    /// Checks that the receipt is complete, and was made with the current key or one that was replaced since.
-    pub(super) fn require_genuine(&self, keys: &LogKeys<'_>) -> Result<(), InvalidReceipt> {
-        if keys.all().any(|key| self.is_genuine(key)) { Ok(()) } else { Err(InvalidReceipt::Mac) }
+    /// Checks that the receipt is complete, and was made with a key of the settings or one that was replaced since. All keys of the
+    /// settings count: an attacker who has an old key and makes it look like the current one must not invalidate newer receipts.
+    pub(super) fn require_genuine(&self, keys: &LogKeys<'_>, configured: &ChainKeys) -> Result<(), InvalidReceipt> {
+        let is_genuine =
+            keys.all().any(|key| self.is_genuine(key)) || configured.iter().any(|key| self.is_genuine(key));
+        if is_genuine { Ok(()) } else { Err(InvalidReceipt::Mac) }
     }
 
-    fn is_genuine(&self, key: &ChainKey) -> bool {
+    fn is_genuine(&self, key: &LogKey) -> bool {
         *self == Self::new(key, self.marker.clone(), self.ends.clone())
     }
 
@@ -87,6 +90,7 @@ fn end(text: &str) -> Option<(i64, i64, String)> {
 #[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 mod tests {
     use super::*;
+    use crate::login_log::chain::ChainKey;
 
     #[test]
     fn a_receipt_round_trips_only_with_its_key() {

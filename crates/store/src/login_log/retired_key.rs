@@ -3,10 +3,10 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use deskpass_core::KeyBytes;
+use deskpass_core::{Digest, KeyBytes};
 use serde::{Deserialize, Serialize};
 
-use super::chain::ChainKey;
+use super::chain::{ChainKey, LogKey};
 use crate::database::{Sql, Tx};
 use crate::{Result, StoreError};
 
@@ -17,7 +17,7 @@ pub(super) struct RetiredKey {
     pub(super) number: i64,
     /// When it was replaced.
     pub(super) at: i64,
-    pub(super) key: KeyBytes,
+    pub(super) secret: RetiredSecret,
     /// Where each chain ended: chain, position and hash. An attacker with this key can change no row up to there, and add none.
     pub(super) ends: Vec<(i64, i64, String)>,
     /// The code of the marker, which receipts from then contain.
@@ -26,14 +26,46 @@ pub(super) struct RetiredKey {
 
 debug_only!(RetiredKey, number);
 
+/// What is kept of a key that was replaced.
+#[derive(Clone, Copy)]
+pub(super) enum RetiredSecret {
+    /// The key: credentials that were made with it are valid.
+    Whole(KeyBytes),
+    /// What the log needs to verify its rows. Credentials that were made with the key are not valid any more.
+    LogOnly(Digest),
+}
+
+impl RetiredSecret {
+    /// The key that hashed the rows of the log.
+    pub(super) fn log_key(&self, id: &str) -> LogKey {
+        let secret = match self {
+            Self::Whole(key) => LogKey::secret(key),
+            Self::LogOnly(secret) => *secret,
+        };
+        LogKey::new(id.to_owned(), &secret)
+    }
+}
+
 /// The sealed text of a [`RetiredKey`].
 #[derive(Deserialize, Serialize)]
 struct SealedText {
     number: i64,
     at: i64,
-    key: String,
+    /// The key, unless it was forgotten.
+    key: Option<String>,
+    /// What is left of a forgotten key.
+    log: Option<Digest>,
     ends: Vec<(i64, i64, String)>,
     marker: Option<String>,
+}
+
+/// Separates the proof that a key was replaced from the sealed text. Neither can contain it.
+const SEPARATOR: char = '.';
+
+/// The proof that a key was replaced, which only that key makes: without it, an attacker could have a node believe that its key
+/// was replaced, and take a changed log for one with another key.
+fn proof(key: &LogKey) -> String {
+    key.hash(&["replaced by a newer key", &key.id])
 }
 
 impl RetiredKey {
@@ -44,18 +76,27 @@ impl RetiredKey {
     }
 
     fn open(current: &ChainKey, id: &str, sealed: &str) -> Option<Self> {
+        let (_, sealed) = sealed.split_once(SEPARATOR)?;
         let text = current.open_retired(id, sealed)?;
-        let SealedText { number, at, key, ends, marker } = serde_json::from_slice(&text).ok()?;
-        let key = URL_SAFE_NO_PAD.decode(key).ok()?.try_into().ok()?;
-        Some(Self { number, at, key, ends, marker })
+        let SealedText { number, at, key, log, ends, marker } = serde_json::from_slice(&text).ok()?;
+        let secret = match key {
+            Some(key) => RetiredSecret::Whole(URL_SAFE_NO_PAD.decode(key).ok()?.try_into().ok()?),
+            None => RetiredSecret::LogOnly(log?),
+        };
+        Some(Self { number, at, secret, ends, marker })
     }
 
     /// The record, sealed with the key that is current from now on.
     fn sealed(&self, current: &ChainKey, id: &str) -> Result<String> {
         let Self { number, at, ends, marker, .. } = self.clone();
-        let text = SealedText { number, at, key: URL_SAFE_NO_PAD.encode(self.key), ends, marker };
+        let (key, log) = match self.secret {
+            RetiredSecret::Whole(key) => (Some(URL_SAFE_NO_PAD.encode(key)), None),
+            RetiredSecret::LogOnly(secret) => (None, Some(secret)),
+        };
+        let text = SealedText { number, at, key, log, ends, marker };
         let text = serde_json::to_vec(&text).map_err(|error| StoreError::unavailable(&error))?;
-        current.seal_retired(id, &text)
+        let sealed = current.seal_retired(id, &text)?;
+        Ok(format!("{}{SEPARATOR}{sealed}", proof(&self.secret.log_key(id))))
     }
 }
 
@@ -71,10 +112,13 @@ pub(super) fn read(sql: &Sql<'_>, current: &ChainKey) -> Result<Vec<(String, Ret
     Ok(found)
 }
 
-/// Whether a key with one of these names was replaced.
-pub(super) fn is_retired<'a>(sql: &Sql<'_>, ids: impl IntoIterator<Item = &'a str>) -> Result<bool> {
-    for id in ids {
-        if sql.exists("SELECT 1 FROM retired_key WHERE id = $1", &args![id])? {
+/// Whether one of these keys was replaced.
+pub(super) fn is_retired<'a>(sql: &Sql<'_>, keys: impl IntoIterator<Item = &'a LogKey>) -> Result<bool> {
+    for key in keys {
+        let text = "SELECT sealed FROM retired_key WHERE id = $1";
+        let sealed = sql.first(text, &args![&*key.id], |row| Ok(row.text(0).ok()))?.flatten();
+        let shown = sealed.as_deref().and_then(|sealed| sealed.split_once(SEPARATOR));
+        if shown.is_some_and(|(shown, _)| shown == proof(key)) {
             return Ok(true);
         }
     }

@@ -53,6 +53,11 @@ pub struct LogVerdict {
     pub more: u64,
     /// The ends of the chains.
     pub receipt: Receipt,
+    /// The name of the key that the log is written with.
+    pub key: String,
+    /// Whether that is the first key of the settings. Otherwise an attacker who has an older key may have made it look like the
+    /// current one.
+    pub is_first_key: bool,
 }
 
 /// Why the log could not be verified.
@@ -87,7 +92,7 @@ pub async fn verify_log(
         }
         let genuine = in_snapshot(sql, |sql| {
             let log_keys = LogKeys::read(sql, &keys)?;
-            Ok(receipt.as_ref().map_or(Ok(()), |receipt| receipt.require_genuine(&log_keys)))
+            Ok(receipt.as_ref().map_or(Ok(()), |receipt| receipt.require_genuine(&log_keys, &keys)))
         })?;
         if let Err(invalid) = genuine {
             return Ok(Err(VerifyError::Receipt(invalid)));
@@ -262,6 +267,8 @@ impl<'a> Verification<'a> {
             faults: self.faults.first,
             more: self.faults.more,
             receipt: Receipt::new(keys.current, marker.map(|marker| marker.mac), self.ends),
+            key: keys.current.id.clone(),
+            is_first_key: keys.current.id == self.keys.first().id,
         })
     }
 }

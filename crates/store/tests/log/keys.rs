@@ -1,7 +1,9 @@
 //! The key of the log is replaced: rows from before and after are verified, and what each key wrote stays as it was.
 
-use deskpass_core::EncryptionKeys;
-use deskpass_store::{ChainKeys, KeySwitch, LogEntry, LogFaultKind, LogFilter, Receipt, SameKey, VerifyError};
+use deskpass_core::{EncryptionKeys, key_id};
+use deskpass_store::{
+    AuditEvent, ChainKeys, KeyForgetting, KeySwitch, LogEntry, LogFaultKind, LogFilter, Receipt, SameKey, VerifyError,
+};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use tokio::task::JoinSet;
@@ -16,6 +18,11 @@ fn keys(numbers: &[u8]) -> ChainKeys {
 
 async fn faults(fixture: &Fixture, keys: &ChainKeys, receipt: Option<&Receipt>) -> Vec<(LogFaultKind, i64, i64, i64)> {
     fixture.verify_with(keys, receipt).await.unwrap().faults.iter().map(summary).collect()
+}
+
+async fn forget(fixture: &Fixture, numbers: &[u8], id: &str) -> KeyForgetting {
+    let entry = LogEntry { key: keys(numbers), event: AuditEvent::KeyForgotten, ..fixture.entry(30) };
+    fixture.store().forget_key(id.to_owned(), entry).await.unwrap()
 }
 
 on_every_store! {
@@ -84,7 +91,8 @@ on_every_store! {
             assert_eq!(faults(fixture, &newest, Some(receipt)).await, []);
         }
         let known = fixture.store().known_keys(newest.clone()).await.unwrap();
-        assert_eq!((known.retired, known.unnamed), ((7..11).rev().map(|number| [number; 32]).collect(), [7; 32]));
+        assert_eq!((known.current, known.unnamed, known.is_named), ([11; 32], key_id(&[7; 32]), true));
+        assert_eq!(known.retired, (7..11).rev().map(|number| [number; 32]).collect::<Vec<_>>());
         let state = fixture.store().key_state(newest).await.unwrap();
         assert_eq!((state.retired.len(), state.needs_rotation(), state.lists_old_key_first()), (4, false, false));
         let foreign = fixture.verify_with(&keys(&[12, 11]), Some(&Receipt::parse("deskpass-log-1,0:1:x,y").unwrap())).await;
@@ -135,6 +143,8 @@ on_every_store! {
             assert_eq!(faults(fixture, &keys(&[number]), None).await, []);
         }
         assert_eq!(fixture.sql("SELECT id FROM retired_key").await.len(), 0, "they are sealed with a lost key");
+        let named = fixture.sql("SELECT DISTINCT key_id FROM log_chain").await;
+        assert_eq!(named, [[Some(key_id(&[9; 32]))]], "a node that has only the former key stops writing");
     }
 }
 
@@ -164,6 +174,77 @@ on_every_store! {
         tasks.join_all().await;
         let verdict = fixture.verify_with(&keys(&[8]), None).await.unwrap();
         assert_eq!((verdict.rows + verdict.pruned, verdict.faults.len()), (181, 0), "{:?}", verdict.faults);
+    }
+}
+
+on_every_store! {
+    async fn a_key_that_is_forgotten_verifies_the_log_and_nothing_else(fixture: &Fixture) {
+        fixture.write(0..20).await;
+        let before = fixture.verify().await.receipt;
+        fixture.switch_key(&keys(&[8, 7]), 20).await;
+        let old = key_id(&[7; 32]);
+        assert_eq!(forget(fixture, &[8, 7], &old).await, KeyForgetting::Configured);
+        assert_eq!(forget(fixture, &[8], "x").await, KeyForgetting::NotReplaced);
+        assert_eq!(forget(fixture, &[8], &old).await, KeyForgetting::Forgotten);
+        assert_eq!(forget(fixture, &[8], &old).await, KeyForgetting::Already);
+        let known = fixture.store().known_keys(keys(&[8])).await.unwrap();
+        assert_eq!((known.retired.len(), known.unnamed), (0, old.clone()));
+        assert_eq!(known.forgotten, [old.clone()]);
+        assert_eq!(faults(fixture, &keys(&[8]), Some(&before)).await, []);
+        // It stays forgotten when the key is replaced again, and it is still known that it was replaced.
+        assert_eq!(fixture.switch_key(&keys(&[9, 8]), 40).await, KeySwitch::Switched);
+        assert_eq!(fixture.store().known_keys(keys(&[9])).await.unwrap().forgotten, [old]);
+        assert_eq!(faults(fixture, &keys(&[9]), Some(&before)).await, []);
+        assert!(fixture.store().is_retired_key(key()).await.unwrap());
+    }
+}
+
+on_every_store! {
+    async fn that_a_key_was_replaced_is_believed_only_with_a_proof(fixture: &Fixture) {
+        fixture.write(0..40).await;
+        let (chain, seq, _) = fixture.middle().await;
+        fixture.sql(&format!("UPDATE login_log SET detail = 'x' WHERE chain = {chain} AND seq = {seq}")).await;
+        fixture.sql("UPDATE log_marker SET mac = 'x'").await;
+        let id = key_id(&[7; 32]);
+        for sealed in ["x", "x.y"] {
+            fixture.sql(&format!("INSERT INTO retired_key (id, sealed) VALUES ('{id}', '{sealed}')")).await;
+            let found = faults(fixture, &key(), None).await;
+            assert!(found.contains(&(LogFaultKind::Changed, chain, seq, seq)), "{found:?}");
+            assert!(!fixture.store().is_retired_key(key()).await.unwrap());
+            fixture.sql("DELETE FROM retired_key").await;
+        }
+    }
+}
+
+on_every_store! {
+    async fn an_old_marker_that_is_put_back_does_not_make_the_old_key_current(fixture: &Fixture) {
+        fixture.write(0..40).await;
+        let marker = fixture.sql("SELECT mac FROM log_marker").await.remove(0).remove(0).unwrap();
+        let both = keys(&[8, 7]);
+        fixture.switch_key(&both, 40).await;
+        let receipt = fixture.verify_with(&keys(&[8]), None).await.unwrap().receipt;
+        fixture.sql(&format!("UPDATE log_marker SET mac = '{marker}'")).await;
+        let verdict = fixture.verify_with(&both, Some(&receipt)).await.unwrap();
+        assert!(verdict.is_first_key && verdict.faults.iter().any(|fault| fault.what == LogFaultKind::MarkerChanged));
+        // With every trace of the newer key gone, the receipt still shows it.
+        fixture.sql("DELETE FROM retired_key").await;
+        fixture.sql("UPDATE log_chain SET key_id = ''").await;
+        let verdict = fixture.verify_with(&both, Some(&receipt)).await.unwrap();
+        assert_eq!((verdict.key, verdict.is_first_key), (key_id(&[7; 32]), false));
+        assert!(verdict.faults.iter().any(|fault| fault.what == LogFaultKind::MarkerReplaced), "{:?}", verdict.faults);
+    }
+}
+
+on_every_store! {
+    async fn a_key_is_not_replaced_on_a_guess(fixture: &Fixture) {
+        fixture.write(0..20).await;
+        fixture.sql("UPDATE log_marker SET mac = 'x'").await;
+        let entry = |numbers: &[u8]| LogEntry { key: keys(numbers), ..fixture.entry(30) };
+        let refused = fixture.store().switch_key(entry(&[9, 8])).await.unwrap_err().to_string();
+        assert!(refused.contains("nothing in the audit log was made with a key"), "{refused}");
+        assert_eq!(fixture.switch_key(&keys(&[8, 7]), 20).await, KeySwitch::Switched, "the rows show the key");
+        let refused = fixture.store().switch_key(entry(&[7])).await.unwrap_err().to_string();
+        assert!(refused.contains("which is not in this node's encryption_key"), "{refused}");
     }
 }
 

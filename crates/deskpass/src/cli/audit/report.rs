@@ -9,6 +9,7 @@ const MAX_FAULTS_SHOWN: usize = 20;
 /// Renders the verdict with its consequences.
 pub(super) fn render(verdict: &LogVerdict, by_receipt: bool) -> String {
     let mut parts = if verdict.faults.is_empty() { intact(verdict, by_receipt) } else { faults(verdict) };
+    parts.push(key_line(verdict));
     parts.extend(notes(verdict));
     parts.push(String::new());
     parts.join("\n")
@@ -115,6 +116,17 @@ const fn meaning(what: LogFaultKind) -> (&'static str, &'static str) {
     }
 }
 
+/// Names the key, and warns of a key that may be an old one.
+fn key_line(LogVerdict { key, is_first_key, .. }: &LogVerdict) -> String {
+    if *is_first_key {
+        return format!("key: {key}");
+    }
+    format!(
+        "key: {key}, which is not the first of encryption_key. If the key was replaced already, an attacker who has the \
+         old key may have put the log back to it: remove the old key from encryption_key, and verify again"
+    )
+}
+
 fn notes(verdict: &LogVerdict) -> Option<String> {
     verdict.adopted.map(|(rows, since)| {
         format!(
@@ -153,6 +165,8 @@ mod tests {
             faults: (1..).step_by(2).map(fault).take(faults).collect(),
             more,
             receipt: Receipt::default(),
+            key: "0badc0de".to_owned(),
+            is_first_key: true,
         }
     }
 
@@ -189,6 +203,13 @@ mod tests {
         assert!(of(-1, LogFaultKind::MarkerMissing, None).starts_with("- the audit log: the marker is missing; "));
         assert!(of(-1, LogFaultKind::Unchained, Some("0197")).starts_with("- the audit log, id 0197: in no chain; "));
         assert!(of(3, LogFaultKind::EndChanged, None).starts_with("- chain 3: another end; "));
+    }
+
+    #[test]
+    fn a_key_that_is_not_the_first_is_pointed_out() {
+        let hint = "key: 0badc0de, which is not the first of encryption_key";
+        assert!(render(&verdict(0, 0), false).contains("\nkey: 0badc0de\n"));
+        assert!(render(&LogVerdict { is_first_key: false, ..verdict(0, 0) }, false).contains(hint));
     }
 
     #[test]

@@ -103,7 +103,8 @@ impl RedisBackend {
         tasks.spawn(Arc::clone(&worker).announce());
         tasks.spawn(Arc::clone(&worker).listen());
         let seal = Seal::new(&keys, "deskpass shared store", entropy);
-        let blind = Digest::of(&[b"deskpass limits", keys.first()]);
+        // Not the first key: nodes that list the same keys in another order share their counters.
+        let blind = Digest::of(&[b"deskpass limits", keys.iter().min().unwrap_or(keys.first())]);
         let (warnings, time) = (WarningThrottle::new(), OnceLock::new());
         Ok(Self { prefix, seal, warnings, blind, time, worker, _tasks: tasks })
     }
