@@ -45,6 +45,18 @@ fn serve(directory: &tempfile::TempDir, keys: &str) -> Process {
     Process::spawn(command(directory, &["serve", "--listen", "127.0.0.1:0"], keys))
 }
 
+/// Ends what the old key is still good for.
+fn forget_the_old_key(directory: &tempfile::TempDir, new: &str, receipt: &str) {
+    let id = key_id(&OLD);
+    failed(directory, &["key", "forget", "x", "--yes"], new, "no key with this name was replaced");
+    let text = done(directory, &["key", "forget", &id], new);
+    assert!(text.contains("0 password(s) and 0 authenticator(s)") && text.contains("nothing was changed"), "{text}");
+    assert!(done(directory, &["key", "forget", &id, "--yes"], new).contains("the key was forgotten"));
+    assert!(done(directory, &["key", "status"], new).contains("forgotten: it only verifies the audit log"));
+    let text = done(directory, &["audit", "verify", "--receipt", receipt], new);
+    assert!(text.contains("the audit log is intact") && text.contains(&format!("key: {}\n", key_id(&NEW))), "{text}");
+}
+
 #[tokio::test]
 async fn the_key_of_a_running_service_is_replaced_step_by_step() {
     let directory = tempfile::tempdir().unwrap();
@@ -99,14 +111,7 @@ async fn the_key_of_a_running_service_is_replaced_step_by_step() {
     Client::connect(&process.address).await.partial_sign_in("zhangsan").await;
     assert!(done(&directory, &["audit", "verify", "--receipt", &receipt], &new).contains("the audit log is intact"));
     assert!(done(&directory, &["key", "status"], &new).contains("nothing to do"));
-    let id = key_id(&OLD);
-    failed(&directory, &["key", "forget", "x", "--yes"], &new, "no key with this name was replaced");
-    let text = done(&directory, &["key", "forget", &id], &new);
-    assert!(text.contains("0 password(s) and 0 authenticator(s)") && text.contains("nothing was changed"), "{text}");
-    assert!(done(&directory, &["key", "forget", &id, "--yes"], &new).contains("the key was forgotten"));
-    assert!(done(&directory, &["key", "status"], &new).contains("forgotten: it only verifies the audit log"));
-    let text = done(&directory, &["audit", "verify", "--receipt", &receipt], &new);
-    assert!(text.contains("the audit log is intact") && text.contains(&format!("key: {}\n", key_id(&NEW))), "{text}");
+    forget_the_old_key(&directory, &new, &receipt);
     assert_eq!(process.terminate().0, Some(0));
     failed(&directory, &["serve", "--listen", "127.0.0.1:0"], &old, "an older one that `deskpass key rotate` replaced");
     failed(

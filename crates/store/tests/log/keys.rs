@@ -189,7 +189,7 @@ on_every_store! {
         assert_eq!(forget(fixture, &[8], &old).await, KeyForgetting::Already);
         let known = fixture.store().known_keys(keys(&[8])).await.unwrap();
         assert_eq!((known.retired.len(), known.unnamed), (0, old.clone()));
-        assert_eq!(known.forgotten, [old.clone()]);
+        assert_eq!(known.forgotten, std::slice::from_ref(&old));
         assert_eq!(faults(fixture, &keys(&[8]), Some(&before)).await, []);
         // It stays forgotten when the key is replaced again, and it is still known that it was replaced.
         assert_eq!(fixture.switch_key(&keys(&[9, 8]), 40).await, KeySwitch::Switched);
