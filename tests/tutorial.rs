@@ -139,6 +139,8 @@ fn the_readme_is_short() {
 /// The source text of all tests.
 fn sources(directory: &Path) -> String {
     let entries = std::fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
+    // The data of an earlier release is no text.
+    let entries = entries.filter(|path| path.file_name().is_none_or(|name| name != "fixtures"));
     entries.map(|path| if path.is_dir() { sources(&path) } else { std::fs::read_to_string(path).unwrap() }).collect()
 }
 
