@@ -161,8 +161,8 @@ impl KeyArgs {
         }
         if *devices_left == 0 && *unreadable == 0 && configured.len() > 1 {
             lines.push(
-                "the old key can now be removed from encryption_key on every node. Keep a copy of it with your backups \
-                 from before, which need it"
+                "the old key can now be removed from encryption_key on every node. Keep a copy of it apart from the \
+                 backups, for as long as backups from before are kept: they need it"
                     .to_owned(),
             );
         }
