@@ -189,6 +189,9 @@ fn production_without_its_secrets_does_not_start_and_says_what_is_missing() {
         assert!(text.contains("openssl rand -base64 32"), "{text}");
         assert!(text.ends_with("\nto try it out without any settings: deskpass serve --dev\n"), "{text}");
     }
+    // A command for a service that is installed needs its settings, not a trial.
+    let (success, text) = run(directory.path(), &["employee", "list"]);
+    assert!(!success && text.contains("\nthere is no ./deskpass.toml here; to name the settings: --config "), "{text}");
     // The hint about --dev is omitted when another setting is wrong.
     for command in [&["serve", "--listen", "nowhere"][..], &["config", "check", "--listen", "nowhere"]] {
         let (success, text) = run(directory.path(), command);

@@ -22,6 +22,7 @@ async fn sign_in_by_every_method(app: &TestApp) {
     let token = client.sign_in_by_phone("user01").await;
     assert!(client.is_valid(&token).await);
     client.me(&token).await.data();
+    assert_ne!(client.switch(&token, "admin").await.status, 200);
     let (link, cookies) = client.begin_oauth("http://localhost/h5/").await;
     let back = client.authorize(&link, "user01").await;
     let landed = client.oauth_callback(&back, &cookies).await;

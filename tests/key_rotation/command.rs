@@ -48,6 +48,7 @@ fn serve(directory: &tempfile::TempDir, keys: &str) -> Process {
 /// Ends what the old key is still good for.
 fn forget_the_old_key(directory: &tempfile::TempDir, new: &str, receipt: &str) {
     let id = key_id(&OLD);
+    assert!(done(directory, &["key", "rotate"], new).contains("the data uses it already: nothing to rotate"));
     failed(directory, &["key", "forget", "x", "--yes"], new, "no key with this name was replaced");
     let text = done(directory, &["key", "forget", &id], new);
     assert!(text.contains("0 password(s) and 0 authenticator(s)") && text.contains("nothing was changed"), "{text}");

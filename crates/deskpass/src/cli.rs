@@ -291,9 +291,17 @@ impl ServeArgs {
     }
 }
 
+/// Most commands are meant for an installed service, whose settings are elsewhere.
+const NO_SETTINGS_FILE: &str =
+    "there is no ./deskpass.toml here; to name the settings: --config /etc/deskpass/deskpass.toml";
+
 impl CommonArgs {
     fn settings(&self) -> Result<Settings, CliError> {
-        Ok(self.with_sources(Vec::new(), crate::config::load)?)
+        self.with_sources(Vec::new(), crate::config::load).map_err(|error| {
+            let no_file = self.config.is_none() && !Path::new("deskpass.toml").exists();
+            let hint = (no_file && error.only_missing()).then_some(NO_SETTINGS_FILE);
+            CliError { hint, ..error.into() }
+        })
     }
 
     /// Passes all sources of settings to the closure, with the command's flags as the strongest.

@@ -14,6 +14,7 @@ use super::audit::unreadable;
 use super::copy::ProgressMeter;
 use super::{CliError, CommonArgs, output, require_database, runtime};
 use crate::app::storage::{location, mode};
+use crate::secret_files::exposed_files;
 use crate::timestamp::rfc3339;
 use partial_file::PartialFile;
 
@@ -103,8 +104,11 @@ impl Write for Output {
     }
 }
 
-/// Reads the password of a backup: the first line of a file.
+/// Reads the password of a backup: the first line of a file. Warns if other users can read the file.
 pub(super) fn read_password(path: &Path) -> Result<BackupPassword, CliError> {
+    for file in exposed_files(&[path.to_owned()]) {
+        output::note(format_args!("warning: {}", file.warning()));
+    }
     let text = std::fs::read_to_string(path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
     let password = BackupPassword::new(text.lines().next().unwrap_or_default());
     password.ok_or_else(|| {

@@ -118,7 +118,7 @@ impl KeyArgs {
         let to = key_id(&settings.sealing_key());
         let executor = Executor::open(settings)?;
         let switched: bool = executor.run(KeyAdminCommand::Switch { to: to.clone() })?;
-        self.note(if switched { "the audit log continues with the new key" } else { "the audit log uses the new key" });
+        self.note(if switched { "the audit log continues with the new key" } else { "the audit log uses this key" });
         let (mut after, mut checked, mut moved) = (None, 0, 0);
         loop {
             let step: ResealStep = executor.run(KeyAdminCommand::Reseal { to: to.clone(), after })?;
@@ -146,7 +146,14 @@ impl KeyArgs {
             });
             return Ok(output::line(object)?);
         }
-        let mut lines = vec![format!("the data uses the key {current}; {moved} authenticator(s) were moved to it")];
+        let is_unchanged = !switched && moved == 0 && *devices_left == 0 && *unreadable == 0;
+        let mut lines = vec![if is_unchanged && configured.len() == 1 {
+            "encryption_key lists one key, and the data uses it already: nothing to rotate; to change it, list a new key \
+             first"
+                .to_owned()
+        } else {
+            format!("the data uses the key {current}; {moved} authenticator(s) were moved to it")
+        }];
         if *unreadable > 0 {
             lines.push(format!(
                 "{unreadable} authenticator(s) or password(s) were protected with a key that is not known here: add it to \
@@ -161,8 +168,8 @@ impl KeyArgs {
         }
         if *devices_left == 0 && *unreadable == 0 && configured.len() > 1 {
             lines.push(
-                "the old key can now be removed from encryption_key on every node. Keep a copy of it with your backups \
-                 from before, which need it"
+                "the old key can now be removed from encryption_key on every node. Keep a copy of it apart from the \
+                 backups, for as long as backups from before are kept: they need it"
                     .to_owned(),
             );
         }

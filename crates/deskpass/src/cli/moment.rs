@@ -3,9 +3,10 @@
 use deskpass_core::{Clock, Timestamp};
 use jiff::{Span, SpanRelativeTo};
 
-const EXPECTED: &str = "a date such as 2026-07-01, or a time such as 2026-07-01T08:00:00+08:00";
-const EXPECTED_OR_AGO: &str =
-    "a time such as 2026-07-01T08:00:00+08:00, a date such as 2026-07-01, or how long ago, such as 2h";
+const EXPECTED: &str = "a date such as 2026-07-01, which is UTC, or a time such as 2026-07-01T08:00:00+08:00; \
+                        a time needs an offset: add one such as +08:00";
+const EXPECTED_OR_AGO: &str = "a time such as 2026-07-01T08:00:00+08:00, a date such as 2026-07-01, which is UTC, \
+                               or how long ago, such as 2h; a time needs an offset: add one such as +08:00";
 
 /// Parses a time; a date stands for its midnight UTC.
 pub(super) fn moment(text: &str) -> Result<Timestamp, String> {

@@ -59,9 +59,18 @@ impl Restore {
         let (from, to) = (open(&self.file)?, location(&settings));
         let restored = deskpass_store::restore(from, &to, wanted, entry, meter());
         let report = runtime.block_on(restored).map_err(|error| refusal(&error, &name, &place))?;
-        Ok(output::line(if self.json { json_summary(&report) } else { summary(&report, &place) })?)
+        output::line(if self.json { json_summary(&report) } else { summary(&report, &place) })?;
+        if self.key_is_lost {
+            output::note(KEY_IS_LOST);
+        }
+        Ok(())
     }
 }
+
+/// What is left to do for agents when the key was lost.
+const KEY_IS_LOST: &str = "agents' passwords and authenticators made with the lost key no longer work; give each agent \
+                           new ones: deskpass agent reset-password EMPLOYEE, deskpass agent reset-otp EMPLOYEE (the \
+                           agents: deskpass agent list)";
 
 fn open(file: &Path) -> Result<Box<dyn Read + Send>, CliError> {
     if file == Path::new("-") {

@@ -25,8 +25,9 @@ pub(super) enum SessionCommand {
 
 #[derive(Args, Debug)]
 pub(super) struct EndAll {
-    /// End only sessions that began before this time: a date, a time such as 2026-07-01T08:00:00+08:00, or how long ago, such as 2h.
-    /// The time is that of the nodes' clocks, so add a minute to that of a failover.
+    /// End only sessions that began before this time: a date, which begins at midnight UTC, a time with its offset such as
+    /// 2026-07-01T08:00:00+08:00, or how long ago, such as 2h. The time is that of the nodes' clocks, so add a
+    /// minute to that of a failover.
     #[arg(long, value_name = "TIME", value_parser = moment_or_ago)]
     before: Option<Timestamp>,
     /// Confirm that everyone concerned must sign in again.

@@ -111,7 +111,7 @@ catalogue! {
         "Requests with a password that were refused because the queue was full.";
 
     PLATFORM_UP = Gauge Boolean "deskpass_platform_up" []
-        "1 unless recent calls to the platform failed.";
+        "1 unless the last calls to the platform failed.";
     PLATFORM_CIRCUIT = Gauge Boolean "deskpass_platform_circuit_state" ["state"]
         "1 for the state of the circuit breaker: closed, open, failing, refused or untried.";
     PLATFORM_CALLS = Counter Count "deskpass_platform_calls_total" ["api", "outcome"]
