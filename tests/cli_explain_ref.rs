@@ -26,12 +26,8 @@ async fn refused_scan(client: &mut Client, who: &str) -> String {
     fragment(&client.scan(&qrcode, who).await, "ref")
 }
 
-/// Refused sign-ins through the platform.
-async fn refused_sign_ins(operator: Operator<'_>, client: &mut Client) -> Vec<Refused> {
-    let left = refused_scan(client, "left01").await;
-    let outsider = refused_scan(client, "outsider01").await;
-    let code = client.get(&target("http://x/api/auth/oauth2/callback?code=made-up&state=auth_login"), &[]).await;
-    let code = fragment(location(&code), "ref");
+/// Disables `user01`, whose phone is then refused; returns the reference that its page shows.
+async fn disabled_scan(operator: Operator<'_>, client: &mut Client) -> String {
     let token = client.sign_in("user01").await;
     operator.succeed(&["employee", "disable", "user01"]);
     until("the node has heard of it", async || !client.is_valid(&token).await).await;
@@ -47,6 +43,16 @@ async fn refused_sign_ins(operator: Operator<'_>, client: &mut Client) -> Vec<Re
         is_refused
     })
     .await;
+    disabled
+}
+
+/// Refused sign-ins through the platform.
+async fn refused_sign_ins(operator: Operator<'_>, client: &mut Client) -> Vec<Refused> {
+    let left = refused_scan(client, "left01").await;
+    let outsider = refused_scan(client, "outsider01").await;
+    let code = client.get(&target("http://x/api/auth/oauth2/callback?code=made-up&state=auth_login"), &[]).await;
+    let code = fragment(location(&code), "ref");
+    let disabled = disabled_scan(operator, client).await;
     vec![
         Refused {
             reference: left,
