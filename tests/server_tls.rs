@@ -206,6 +206,14 @@ async fn a_new_certificate_is_served_without_a_restart() {
     assert!(success, "{text}");
     assert_eq!(desk.served(), pem(new.path()));
 
+    // One that has expired does not replace it.
+    let mut openssl = Command::new("openssl");
+    openssl.current_dir(new.path()).args(["x509", "-in", "certificate.pem", "-signkey", "key.pem", "-days", "0"]);
+    assert!(openssl.arg("-out").arg(path.join("certificate.pem")).status().unwrap().success());
+    let (success, text) = desk.reload();
+    assert!(!success && text.contains("it has expired at "), "{text}");
+    assert_eq!(desk.served(), pem(new.path()));
+
     // Without a reload, the service finds the next one by itself. For a while the two files do not match.
     let newest = with_certificate();
     std::fs::copy(newest.path().join("certificate.pem"), path.join("certificate.pem")).unwrap();

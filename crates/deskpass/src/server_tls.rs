@@ -125,6 +125,17 @@ pub enum TlsError {
         /// The error of the library.
         why: Error,
     },
+    /// The certificate has expired, and the one in use has not.
+    #[error(
+        "server.tls.certificate {}: it has expired at {end}, and the one in use is still valid; renew it",
+        path.display()
+    )]
+    Expired {
+        /// The file with the certificate.
+        path: PathBuf,
+        /// The end of the certificate.
+        end: String,
+    },
 }
 
 impl ServerTls {
@@ -147,8 +158,15 @@ impl ServerTls {
     }
 
     /// Reads the pair for a reload: the running one if nothing changed, so that clients can resume their TLS sessions.
-    pub(crate) fn reopen(running: Option<&Arc<Self>>, settings: &Server) -> Result<Option<Arc<Self>>, TlsError> {
+    pub(crate) fn reopen(
+        running: Option<&Arc<Self>>,
+        settings: &Server,
+        now: Timestamp,
+    ) -> Result<Option<Arc<Self>>, TlsError> {
         let Some(new) = Self::open(settings)? else { return Ok(None) };
+        if let Some(running) = running {
+            running.require_not_worse(&new.pair.get(), &new.files, now)?;
+        }
         let same = |old: &&Arc<Self>| old.files == new.files && old.pair.get().cert == new.pair.get().cert;
         Ok(Some(running.filter(same).cloned().unwrap_or_else(|| Arc::new(new))))
     }
@@ -171,7 +189,7 @@ impl ServerTls {
 
     /// Reads the files again. Returns whether there is a new certificate. A pair that cannot be used is reported once, and the
     /// one in use stays.
-    pub(crate) fn refresh(&self) -> Result<bool, TlsError> {
+    pub(crate) fn refresh(&self, now: Timestamp) -> Result<bool, TlsError> {
         let read = self.files.read();
         let mut last_read = self.last_read.lock().unwrap_or_else(PoisonError::into_inner);
         let seen = read.as_ref().ok().map(|(_, digest)| *digest);
@@ -181,8 +199,21 @@ impl ServerTls {
         *last_read = seen;
         let (content, _) = read?;
         let new = Arc::new(self.files.parse(&content)?);
+        self.require_not_worse(&new, &self.files, now)?;
         *self.pair.0.write().unwrap_or_else(PoisonError::into_inner) = new;
         Ok(true)
+    }
+
+    /// Requires that a certificate in use that is valid is not replaced by one that has expired, such as an old copy.
+    fn require_not_worse(&self, new: &CertifiedKey, files: &TlsFiles, now: Timestamp) -> Result<(), TlsError> {
+        let is_valid = self.expires_at().is_none_or(|end| end > now);
+        if let Some(end) = new.cert.first().and_then(expiry)
+            && end <= now
+            && is_valid
+        {
+            return Err(TlsError::Expired { path: files.certificate.clone(), end: format_utc(end) });
+        }
+        Ok(())
     }
 
     /// When the certificate ends; `None` if it does not say so in a form that is understood.

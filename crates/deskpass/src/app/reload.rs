@@ -21,7 +21,7 @@ impl App {
     pub(crate) fn reloaded(&self, settings: Settings) -> Result<Self, StartError> {
         let auth = Auth { platform: self.reloaded_client(&settings)?, policy: policy(&settings)?, ..self.auth.clone() };
         let (verify_file, own_pages) = (platform::verify_file(&settings)?, OwnPages::open(&settings)?);
-        let tls = ServerTls::reopen(self.tls.as_ref(), &settings.server)?;
+        let tls = ServerTls::reopen(self.tls.as_ref(), &settings.server, self.auth.clock.now())?;
         let look = look(&settings)?;
         let site = if look == self.look { Arc::clone(&self.site) } else { Site::with(&look.0, look.1) };
         Ok(Self(Arc::new(AppInner {

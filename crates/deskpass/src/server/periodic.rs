@@ -42,7 +42,7 @@ pub(super) async fn refresh_certificates(mut app: CurrentApp) {
 async fn refresh_certificate(app: &App) {
     let (Some(tls), now) = (app.tls.clone(), app.auth.clock.now()) else { return };
     let refreshed = spawn_blocking(move || {
-        let refreshed = tls.refresh();
+        let refreshed = tls.refresh(now);
         tls.log_expiry(now);
         refreshed
     });

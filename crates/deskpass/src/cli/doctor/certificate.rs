@@ -53,5 +53,6 @@ fn in_chinese(error: &TlsError) -> String {
             format!("server.tls.key {}：不是 {} 中第一张证书的私钥", key.display(), certificate.display())
         }
         TlsError::Unusable { path, why } => format!("server.tls.certificate {}：无法使用（{why}）", path.display()),
+        TlsError::Expired { path, end } => format!("server.tls.certificate {}：已于 {end} 到期", path.display()),
     }
 }

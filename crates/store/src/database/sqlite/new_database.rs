@@ -16,6 +16,8 @@ const PARTIAL: &str = "restore.partial";
 pub(in crate::database) struct NewDatabase {
     pub(in crate::database) connection: SqliteConnection,
     directory: PathBuf,
+    /// Whether the directory was created for it.
+    is_new_directory: bool,
     /// Declared last, so that the directory is released at the end.
     lock: Lock,
 }
@@ -39,6 +41,7 @@ impl NewDatabase {
     /// Takes the directory, which must have no database, and creates an empty file in it.
     pub(in crate::database) fn create(directory: &Path) -> Result<Self, NewDatabaseError> {
         let refused = |source| OpenError::Directory { path: directory.to_owned(), source };
+        let is_new_directory = !directory.exists();
         create_directory(directory).map_err(refused)?;
         let lock = Lock::take(directory)?;
         for name in ["deskpass.db", "deskpass.db-wal", "deskpass.db-journal"] {
@@ -55,12 +58,12 @@ impl NewDatabase {
         create_new(&path).map_err(refused)?;
         let connection =
             SqliteConnection::open_new(&path).map_err(|error| OpenError::Database { path: path.clone(), error })?;
-        Ok(Self { connection, directory: directory.to_owned(), lock })
+        Ok(Self { connection, directory: directory.to_owned(), is_new_directory, lock })
     }
 
     /// Makes the database appear under its name, once it is on the disk.
     pub(in crate::database) fn install(self) -> Result<(), OpenError> {
-        let Self { connection, directory, lock } = self;
+        let Self { connection, directory, lock, .. } = self;
         drop(connection);
         let (partial, path) = (directory.join(PARTIAL), directory.join("deskpass.db"));
         let installed = File::open(&partial)
@@ -71,12 +74,16 @@ impl NewDatabase {
         installed.map_err(|source| OpenError::Directory { path: directory.clone(), source })
     }
 
-    /// Removes the file.
+    /// Removes the file, and the directory if it was created for it.
     pub(in crate::database) fn discard(self) {
-        let Self { connection, directory, lock: _lock } = self;
+        let Self { connection, directory, is_new_directory, lock: _lock } = self;
         drop(connection);
         // The next restore removes it otherwise.
         let _ = remove(&directory.join(PARTIAL));
+        if is_new_directory {
+            // The lock is still held. A directory that is in use by now is not empty, and stays.
+            let _ = remove(&directory.join("deskpass.lock")).and_then(|()| fs::remove_dir(&directory));
+        }
     }
 }
 
