@@ -7,6 +7,7 @@ mod flows;
 pub(crate) mod metrics;
 pub(crate) mod own_pages;
 pub(crate) mod platform;
+mod policy;
 pub(crate) mod readiness;
 mod reload;
 pub(crate) mod reload_status;
@@ -14,13 +15,12 @@ pub(crate) mod reply_backend;
 pub(crate) mod storage;
 mod token_cache;
 
-use std::num::NonZeroUsize;
 use std::ops::Deref;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use deskpass_auth::{AgentPolicy, Auth, BindPolicy, Error, KeyVerdict, PasswordPolicy, Policy};
-use deskpass_core::{Clock, CorpId, Digest, Entropy, InvalidId, MachineClock, Networks, Reference, Role};
+use deskpass_auth::{Auth, Error, KeyVerdict};
+use deskpass_core::{Clock, Digest, Entropy, InvalidId, MachineClock, Networks, Reference};
 use deskpass_store::{OpenError, Store, StoreError};
 use deskpass_wecom::{SettingsError, Wecom};
 use deskpass_wecom_sim::Simulator;
@@ -35,7 +35,7 @@ use crate::app::reload::{look, maximum_sockets, maximum_streams};
 use crate::app::reload_status::ReloadStatus;
 use crate::app::reply_backend::ReplyBackend;
 use crate::client_limiter::ClientLimiter;
-use crate::config::{BindMode, DefaultRole, PasswordFallback, Settings};
+use crate::config::Settings;
 use crate::failure_log::FailureLog;
 use crate::server_tls::{ServerTls, TlsError};
 use crate::site::{Brand, LogoError, PageSwitches, Site};
@@ -288,78 +288,5 @@ impl Deref for App {
     type Target = AppInner;
     fn deref(&self) -> &AppInner {
         &self.0
-    }
-}
-
-fn policy(settings: &Settings) -> Result<Policy, InvalidId> {
-    let bind = match settings.bind.mode {
-        BindMode::Auto | BindMode::Open if settings.development.enabled => BindPolicy::Open,
-        BindMode::Open => BindPolicy::OpenTo(settings.bind.networks.iter().copied().collect()),
-        BindMode::Auto | BindMode::Proof => BindPolicy::Proof,
-        BindMode::Off => BindPolicy::Off,
-    };
-    Ok(Policy {
-        home_corp: CorpId::parse(&settings.platform.corp_id)?,
-        session_lifetime: settings.session.lifetime,
-        max_sessions_per_employee: settings.session.max_per_employee.map(NonZeroUsize::get),
-        default_role: match settings.default_role {
-            DefaultRole::User => Some(Role::User),
-            DefaultRole::Agent => Some(Role::Agent),
-            DefaultRole::Supervisor => Some(Role::Supervisor),
-            DefaultRole::Security => Some(Role::Security),
-            DefaultRole::None => None,
-        },
-        bind,
-        matrix: settings.access.matrix.clone(),
-        reveal_scanner_at_once: settings.development.enabled,
-        agents: AgentPolicy {
-            fallback: match settings.agents.password_fallback {
-                PasswordFallback::Always => PasswordPolicy::Always,
-                PasswordFallback::Outage => PasswordPolicy::Outage,
-                PasswordFallback::Off => PasswordPolicy::Off,
-            },
-            trust_unproven: settings.development.enabled,
-        },
-        log_retention: settings.audit.retention,
-        sockets_per_employee: settings.sockets.max_per_employee,
-    })
-}
-
-#[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
-mod tests {
-    use super::*;
-    use crate::config::{self, Override, Sources};
-
-    /// The bind policy of development mode, or of production with a required minimum of settings.
-    fn bind_policy(development: bool, mode: &str) -> BindPolicy {
-        let given = [
-            ("development.enabled", development.to_string()),
-            ("bind.mode", mode.to_owned()),
-            ("bind.networks", "192.0.2.0/24".to_owned()),
-            ("trusted_proxies", String::new()),
-            ("public_url", "https://desk.example.com".to_owned()),
-            ("platform.corp_id", "wwexample".to_owned()),
-            ("encryption_key", format!("{}=", "A".repeat(43))),
-        ];
-        let secret = (!development).then(|| ("platform.secret", "secret".to_owned()));
-        let overrides = given.into_iter().chain(secret);
-        let overrides = overrides.map(|(key, value)| Override { key, value, flag: "a test" }).collect();
-        let nothing = |_: &std::path::Path| Err(std::io::ErrorKind::NotFound.into());
-        let sources = Sources { file: None, environment: Vec::new(), overrides, read: &nothing };
-        policy(&config::load(&sources).unwrap()).unwrap().bind
-    }
-
-    #[test]
-    fn the_bind_policy_depends_on_the_mode_and_the_profile() {
-        for mode in ["auto", "open"] {
-            assert!(matches!(bind_policy(true, mode), BindPolicy::Open), "{mode}");
-        }
-        assert!(matches!(bind_policy(false, "auto"), BindPolicy::Proof));
-        assert!(matches!(bind_policy(false, "open"), BindPolicy::OpenTo(_)));
-        for development in [true, false] {
-            assert!(matches!(bind_policy(development, "proof"), BindPolicy::Proof));
-            assert!(matches!(bind_policy(development, "off"), BindPolicy::Off));
-        }
     }
 }

@@ -6,12 +6,14 @@ mod backup;
 mod copy;
 mod direct_read;
 mod migrate;
+mod mode;
 mod observer;
 mod open_error;
 mod postgres;
 mod restart;
 mod restore;
 mod row;
+mod snapshot;
 mod sql;
 mod sqlite;
 mod tables;
@@ -26,8 +28,9 @@ use tokio::time::Instant;
 pub use backup::{BackupError, BackupReport, BackupSettings, backup};
 pub use copy::{CopyError, CopyProgress, CopyReport, copy};
 pub use direct_read::DirectReadError;
-pub(crate) use direct_read::{in_snapshot, read_directly};
+pub(crate) use direct_read::read_directly;
 pub use migrate::newest_version;
+pub use mode::Mode;
 pub(crate) use observer::OperationObserver;
 pub use observer::{Operation, OperationReport, StoreLoad};
 pub use open_error::OpenError;
@@ -35,6 +38,7 @@ pub use postgres::{PostgresSettings, PostgresStatus, inspect_postgres};
 pub use restart::{SameKey, restart_log};
 pub use restore::{RestoreError, RestoreReport, RestoreSettings, RestoredSessions, restore};
 pub(crate) use row::Row;
+pub(crate) use snapshot::in_snapshot;
 pub(crate) use sql::Sql;
 pub(crate) use tx::Tx;
 pub(crate) use value::SqlValue;
@@ -49,24 +53,6 @@ pub enum Location {
     Embedded(PathBuf),
     /// On a server that several nodes share.
     Postgres(PostgresSettings),
-}
-
-/// The mode of the data. It is set when the data is created and never changes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
-    /// For trials: any user can sign in as any employee.
-    Development,
-    /// For production use.
-    Production,
-}
-
-impl Mode {
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Self::Development => "development mode",
-            Self::Production => "production",
-        }
-    }
 }
 
 #[derive(Debug)]

@@ -7,7 +7,8 @@ use deskpass_core::{Clock, Entropy};
 use deskpass_store::{ChainKeys, SharedState, Store};
 use deskpass_wecom::Wecom;
 
-use super::{StartError, policy};
+use super::StartError;
+use super::policy::policy;
 use crate::config::Settings;
 
 /// Opens the flows. Changes in the store reach the sockets of this node.

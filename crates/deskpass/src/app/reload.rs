@@ -6,9 +6,10 @@ use deskpass_auth::Auth;
 use deskpass_wecom::Wecom;
 
 use super::own_pages::OwnPages;
+use super::policy::policy;
 use super::reply_backend::ReplyBackend;
 use super::token_cache::SharedTokenCache;
-use super::{App, AppInner, StartError, metrics, platform, policy};
+use super::{App, AppInner, StartError, metrics, platform};
 use crate::client_limiter::ClientLimiter;
 use crate::config::{Settings, SettingsDiff};
 use crate::server_tls::ServerTls;

@@ -4,7 +4,8 @@ use std::io::Write;
 
 use deskpass_core::{Entropy, NoEntropy, Timestamp};
 
-use super::direct_read::{in_snapshot, read_version};
+use super::direct_read::read_version;
+use super::snapshot::in_snapshot;
 use super::tables::{Table, tables_at};
 use super::{CopyProgress, DirectReadError, Location, Mode, Row, Sql, SqlValue, migrate};
 use crate::backup_file::{BackupFileError, BackupHeader, BackupPassword, BackupWriter, KeyDerivation};

@@ -1,13 +1,13 @@
 //! The embedded database: several readers, one writer, group commits, one process per directory.
 
 mod connection;
+mod files;
 mod lock;
 mod new_database;
 mod readers;
 mod writer;
 
 use std::fs;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -20,6 +20,7 @@ use super::migrate;
 use super::{Mode, OpenError, Sql};
 use crate::cache::Cache;
 use crate::{ChainKeys, Result, StoreError};
+use files::{create, create_directory, warn_if_accessible_to_others};
 use lock::Lock;
 use readers::Readers;
 use writer::Writer;
@@ -81,29 +82,6 @@ fn has_traces(directory: &Path) -> bool {
 
 /// The socket on which a running service accepts commands.
 const SOCKET: &str = "deskpass.sock";
-
-/// Creates the directory, unless it exists, for this user alone.
-fn create_directory(directory: &Path) -> std::io::Result<()> {
-    fs::DirBuilder::new().recursive(true).mode(0o700).create(directory)
-}
-
-/// Creates an empty database file that only this user can read, unless it exists.
-fn create(path: &Path) -> std::io::Result<()> {
-    fs::OpenOptions::new().create(true).append(true).mode(0o600).open(path).map(drop)
-}
-
-/// Creates an empty database file that only this user can read, and that did not exist.
-fn create_new(path: &Path) -> std::io::Result<()> {
-    fs::OpenOptions::new().create_new(true).write(true).mode(0o600).open(path).map(drop)
-}
-
-/// Only warns: the permissions may be intended, for a backup or a group of operators.
-fn warn_if_accessible_to_others(path: &Path, wanted: &str) {
-    if fs::metadata(path).is_ok_and(|found| found.permissions().mode() & 0o077 != 0) {
-        let path = path.display();
-        tracing::warn!("{path} is accessible to other users of this machine; run: chmod {wanted} {path}");
-    }
-}
 
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]

@@ -4,8 +4,9 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::SqliteConnection;
+use super::files::{create_directory, create_new};
 use super::lock::Lock;
-use super::{SqliteConnection, create_directory, create_new};
 use crate::database::OpenError;
 
 /// The name of the file while it is filled. It does not look like that of a database, so a service may start next to it.
@@ -13,8 +14,8 @@ const PARTIAL: &str = "restore.partial";
 
 /// A new database, which only this process can see.
 #[derive(Debug)]
-pub(in crate::database) struct NewDatabase {
-    pub(in crate::database) connection: SqliteConnection,
+pub(crate) struct NewDatabase {
+    pub(crate) connection: SqliteConnection,
     directory: PathBuf,
     /// Whether the directory was created for it.
     is_new_directory: bool,
@@ -24,7 +25,7 @@ pub(in crate::database) struct NewDatabase {
 
 /// Why there can be no new database.
 #[derive(Debug)]
-pub(in crate::database) enum NewDatabaseError {
+pub(crate) enum NewDatabaseError {
     /// There is a database, or what is left of one.
     Occupied(PathBuf),
     /// The directory cannot be used.
@@ -39,7 +40,7 @@ impl From<OpenError> for NewDatabaseError {
 
 impl NewDatabase {
     /// Takes the directory, which must have no database, and creates an empty file in it.
-    pub(in crate::database) fn create(directory: &Path) -> Result<Self, NewDatabaseError> {
+    pub(crate) fn create(directory: &Path) -> Result<Self, NewDatabaseError> {
         let refused = |source| OpenError::Directory { path: directory.to_owned(), source };
         let is_new_directory = !directory.exists();
         create_directory(directory).map_err(refused)?;
@@ -62,7 +63,7 @@ impl NewDatabase {
     }
 
     /// Makes the database appear under its name, once it is on the disk.
-    pub(in crate::database) fn install(self) -> Result<(), OpenError> {
+    pub(crate) fn install(self) -> Result<(), OpenError> {
         let Self { connection, directory, lock, .. } = self;
         drop(connection);
         let (partial, path) = (directory.join(PARTIAL), directory.join("deskpass.db"));
@@ -75,7 +76,7 @@ impl NewDatabase {
     }
 
     /// Removes the file, and the directory if it was created for it.
-    pub(in crate::database) fn discard(self) {
+    pub(crate) fn discard(self) {
         let Self { connection, directory, is_new_directory, lock: _lock } = self;
         drop(connection);
         // The next restore removes it otherwise.
