@@ -10,7 +10,10 @@ use std::io;
 use std::time::{Duration, Instant};
 
 use tracing_appender::non_blocking::WorkerGuard;
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::{LevelFilter, Targets};
+use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::util::SubscriberInitExt as _;
+use tracing_subscriber::{Layer, Registry, reload};
 
 use crate::config::{Log, LogFormat, LogLevel};
 
@@ -28,28 +31,28 @@ pub(crate) struct Logging {
 /// Logs to standard error. Lines are lost when the reader is slow: a full pipe must not stop sign-ins.
 pub(crate) fn start_logging(log: &Log) -> Logging {
     let (writer, guard) = tracing_appender::non_blocking(io::stderr());
-    let logs = tracing_subscriber::fmt().with_env_filter(filter(log.level)).with_writer(writer).with_target(false);
-    // `try_init` fails only when logging was initialized before; then that logging stays in use.
-    let set_level: Box<dyn Fn(LogLevel) + Send + Sync> = match log.format {
-        LogFormat::Text => {
-            let logs = logs.with_ansi(false).with_filter_reloading();
-            let handle = logs.reload_handle();
-            let _ = logs.try_init();
-            Box::new(move |level| drop(handle.reload(filter(level))))
-        }
-        LogFormat::Json => {
-            let logs = logs.json().flatten_event(true).with_span_list(false).with_filter_reloading();
-            let handle = logs.reload_handle();
-            let _ = logs.try_init();
-            Box::new(move |level| drop(handle.reload(filter(level))))
-        }
+    let lines = tracing_subscriber::fmt::layer().with_writer(writer).with_target(false);
+    let lines: Box<dyn Layer<Registry> + Send + Sync> = match log.format {
+        LogFormat::Text => Box::new(lines.with_ansi(false)),
+        LogFormat::Json => Box::new(lines.json().flatten_event(true).with_span_list(false)),
     };
-    Logging { guard, set_level }
+    let (filter, handle) = reload::Layer::new(levels(log.level));
+    // This fails only when logging was initialized before; then that logging stays in use.
+    let _ = Registry::default().with(lines).with(filter).try_init();
+    Logging { guard, set_level: Box::new(move |level| drop(handle.reload(levels(level)))) }
 }
 
-fn filter(level: LogLevel) -> EnvFilter {
+fn levels(level: LogLevel) -> Targets {
+    let level = match level {
+        LogLevel::Error => LevelFilter::ERROR,
+        LogLevel::Warn => LevelFilter::WARN,
+        LogLevel::Info => LevelFilter::INFO,
+        LogLevel::Debug => LevelFilter::DEBUG,
+        LogLevel::Trace => LevelFilter::TRACE,
+    };
     // These libraries log every value sent to the database and every frame of a socket.
-    EnvFilter::new(format!("{level},tokio_postgres=error,postgres=error,tungstenite=error,tokio_tungstenite=error"))
+    let verbose = ["tokio_postgres", "postgres", "tungstenite", "tokio_tungstenite"];
+    Targets::new().with_default(level).with_targets(verbose.map(|library| (library, LevelFilter::ERROR)))
 }
 
 /// Measures the time until a response.

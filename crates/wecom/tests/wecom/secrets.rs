@@ -99,8 +99,8 @@ async fn misadventures(platform: &Platform) -> Vec<String> {
 async fn no_error_and_no_log_has_a_secret() {
     let log = Log::default();
     // Global, so that it also captures logs of other crates' tasks and logs through `log`.
-    let everything = tracing_subscriber::EnvFilter::new("trace");
-    tracing_subscriber::fmt().with_env_filter(everything).with_writer(log.clone()).finish().init();
+    let everything = tracing_subscriber::filter::LevelFilter::TRACE;
+    tracing_subscriber::fmt().with_max_level(everything).with_writer(log.clone()).finish().init();
     let platform = Platform::start().await;
     platform.always("user/get", Reply::Json(json!({ "errcode": 0, "name": "Ann" })));
     platform.always("message/send", Reply::Json(json!({ "errcode": 0 })));
