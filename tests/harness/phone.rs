@@ -2,7 +2,7 @@
 
 use deskpass::config::Settings;
 use deskpass_core::{Clock, Entropy, Timestamp};
-use deskpass_wecom_sim::{Domains, Simulator, SimulatorConfig};
+use deskpass_simulator::{Domains, Simulator, SimulatorConfig};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
@@ -147,7 +147,7 @@ impl Platform {
         let listener = TcpListener::bind(address).await.unwrap();
         let address = listener.local_addr().unwrap().to_string();
         let (stop, stopping) = oneshot::channel::<()>();
-        let stopped = tokio::spawn(deskpass_wecom_sim::serve(listener, simulator, async { drop(stopping.await) }));
+        let stopped = tokio::spawn(deskpass_simulator::serve(listener, simulator, async { drop(stopping.await) }));
         Self { address, stop, stopped }
     }
 

@@ -23,7 +23,7 @@ use deskpass_auth::{Auth, Error, KeyVerdict};
 use deskpass_core::{Clock, Digest, Entropy, InvalidId, MachineClock, Networks, Reference};
 use deskpass_store::{OpenError, Store, StoreError};
 use deskpass_wecom::{SettingsError, Wecom};
-use deskpass_wecom_sim::Simulator;
+use deskpass_simulator::Simulator;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 

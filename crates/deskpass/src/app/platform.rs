@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use deskpass_core::{Clock, Entropy};
 use deskpass_wecom::{Hosts, SettingsError, Timeouts, Url, Wecom, WecomSettings};
-use deskpass_wecom_sim::{Domains, Simulator, SimulatorConfig};
+use deskpass_simulator::{Domains, Simulator, SimulatorConfig};
 
 use super::StartError;
 use crate::config::Settings;

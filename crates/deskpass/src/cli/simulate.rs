@@ -9,7 +9,7 @@ use base64::engine::general_purpose::STANDARD;
 use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
 use deskpass_core::{Clock, CorpId, Entropy, Host, HostNames, Timestamp};
-use deskpass_wecom_sim::{Domains, PEOPLE, PersonKind, Simulator, SimulatorConfig};
+use deskpass_simulator::{Domains, PEOPLE, PersonKind, Simulator, SimulatorConfig};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use url::Url;
@@ -85,7 +85,7 @@ impl Simulate {
                 _ = interrupt.recv() => {}
             }
         };
-        deskpass_wecom_sim::serve(listener, simulator, stop_signal).await;
+        deskpass_simulator::serve(listener, simulator, stop_signal).await;
         Ok(())
     }
 

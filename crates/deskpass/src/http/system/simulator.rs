@@ -5,7 +5,7 @@ use std::io;
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
-use deskpass_wecom_sim::SimulatorReply;
+use deskpass_simulator::SimulatorReply;
 use futures_util::stream;
 
 use crate::http::error::ApiError;

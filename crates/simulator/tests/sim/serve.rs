@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use deskpass_core::{Clock, Entropy, NoEntropy, Timestamp};
-use deskpass_wecom_sim::{Domains, Simulator, SimulatorConfig, SimulatorReply};
+use deskpass_simulator::{Domains, Simulator, SimulatorConfig, SimulatorReply};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::time::timeout;

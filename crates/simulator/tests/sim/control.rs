@@ -1,6 +1,6 @@
 //! Counters, switches, and unknown paths.
 
-use deskpass_wecom_sim::Domains;
+use deskpass_simulator::Domains;
 use serde_json::json;
 
 use crate::harness::{Sim, authorize};

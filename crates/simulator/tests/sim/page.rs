@@ -1,6 +1,6 @@
 //! The HTML pages.
 
-use deskpass_wecom_sim::{Domains, PEOPLE};
+use deskpass_simulator::{Domains, PEOPLE};
 use url::Url;
 
 use crate::harness::{CALLBACK, Sim, authorize, desktop, encode};

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use deskpass_core::{Clock, Entropy, Timestamp};
-use deskpass_wecom_sim::{Domains, Simulator, SimulatorConfig, serve};
+use deskpass_simulator::{Domains, Simulator, SimulatorConfig, serve};
 use serde_json::Value;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};

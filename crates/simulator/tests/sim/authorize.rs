@@ -1,6 +1,6 @@
 //! The two authorization links: their checks and their redirects.
 
-use deskpass_wecom_sim::Domains;
+use deskpass_simulator::Domains;
 
 use crate::harness::{Sim, authorize, desktop};
 
