@@ -1,14 +1,34 @@
 //! Sanitizes texts from outside.
 
 use deskpass_core::is_invisible;
+use url::Url;
+
+const MAX_NAME_CHARS: usize = 128;
+const MAX_AVATAR_URL_BYTES: usize = 512;
 
 /// Removes invisible and reordering characters, and truncates to `at_most` characters.
-pub(crate) fn sanitize(text: &str, at_most: usize) -> String {
+#[must_use]
+pub fn sanitize(text: &str, at_most: usize) -> String {
     text.chars().filter(|c| !is_invisible(*c)).take(at_most).collect()
 }
 
+/// A name for people without invisible characters; `None` if nothing is left.
+#[must_use]
+pub fn sanitize_name(text: &str) -> Option<String> {
+    Some(sanitize(text, MAX_NAME_CHARS)).filter(|name| !name.is_empty())
+}
+
+/// The URL of a picture, normalized so that it can be put into a page.
+#[must_use]
+pub fn avatar_url(text: &str) -> Option<String> {
+    let fits = |text: &str| text.len() <= MAX_AVATAR_URL_BYTES;
+    let url = Url::parse(text).ok().filter(|url| fits(text) && matches!(url.scheme(), "http" | "https"))?;
+    Some(url.into()).filter(|url: &String| fits(url))
+}
+
 /// Whether a text is 1 to 512 bytes of visible ASCII, like the platform's codes, tokens and identifiers.
-pub(crate) fn is_visible_ascii(text: &str) -> bool {
+#[must_use]
+pub fn is_visible_ascii(text: &str) -> bool {
     (1..=512).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic())
 }
 

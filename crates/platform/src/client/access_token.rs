@@ -6,12 +6,10 @@ use std::time::Duration;
 use deskpass_core::{Clock, Timestamp};
 use tokio::time::{Instant, sleep, timeout_at};
 
-use crate::api::{Api, ApiCall};
-use crate::http_transport::HttpTransport;
-use crate::response::ApiResponse;
-use crate::sanitize::is_visible_ascii;
-use crate::shared_task::{ReadyOrRunning, SharedTask};
-use crate::token_cache::{CachedToken, TokenCache, with_timeout};
+use super::sanitize::is_visible_ascii;
+use super::shared_task::{ReadyOrRunning, SharedTask};
+use super::token_cache::{CachedToken, TokenCache, with_timeout};
+use super::transport::HttpTransport;
 use crate::{Error, InvalidResponse, Unreachable};
 
 /// The time before its expiry at which a token is renewed; a short-lived token is renewed at two thirds of its lifetime.
@@ -21,11 +19,11 @@ const RENEWAL_BACKOFF: Duration = Duration::from_secs(10);
 /// The interval at which a node checks whether another node has stored a token.
 const LEASE_POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-pub(crate) struct AccessToken {
-    pub(crate) cached: CachedToken,
+pub(super) struct AccessToken {
+    pub(super) cached: CachedToken,
     renew_at: Timestamp,
     /// Whether another node fetched it.
-    pub(crate) borrowed: bool,
+    pub(super) borrowed: bool,
 }
 
 impl AccessToken {
@@ -34,23 +32,17 @@ impl AccessToken {
         Self { renew_at: cached.expires_at - RENEWAL_LEAD.min(life / 3), cached, borrowed: false }
     }
 
-    fn read(response: &ApiResponse, asked_at: Timestamp) -> Result<Self, InvalidResponse> {
-        let value = response.text("access_token").filter(|value| is_visible_ascii(value));
-        let value = value.ok_or(InvalidResponse::MissingField("access_token"))?.to_owned();
-        let seconds = response.number("expires_in").and_then(|seconds| u64::try_from(seconds).ok());
-        let life = seconds.filter(|seconds| *seconds > 0).ok_or(InvalidResponse::MissingField("expires_in"))?;
-        let life = Duration::from_secs(life);
+    /// A token that the platform has just issued.
+    fn issued((value, life): (String, Duration), asked_at: Timestamp) -> Result<Self, InvalidResponse> {
+        if !is_visible_ascii(&value) || life.is_zero() {
+            return Err(InvalidResponse::MissingField("access token"));
+        }
         tracing::info!(expires_in = life.as_secs(), "fetched an access token from the platform");
         Ok(Self::new(CachedToken { value, asked_at, expires_at: asked_at + life }))
     }
 }
 
 type TokenResult = Result<Arc<AccessToken>, Error>;
-
-pub(crate) struct Credentials {
-    pub(crate) corp_id: String,
-    pub(crate) secret: String,
-}
 
 /// The decision of a node that needs a token.
 enum FetchDecision {
@@ -64,10 +56,9 @@ enum FetchDecision {
 
 /// The token of an application, shared by all callers.
 #[derive(Clone)]
-pub(crate) struct TokenProvider {
+pub(super) struct TokenProvider {
     transport: Arc<HttpTransport>,
     clock: Clock,
-    credentials: Arc<Credentials>,
     cache: Arc<dyn TokenCache>,
     state: Arc<Mutex<ProviderState>>,
 }
@@ -97,28 +88,23 @@ impl ProviderState {
 }
 
 impl TokenProvider {
-    pub(crate) fn new(
-        transport: Arc<HttpTransport>,
-        clock: Clock,
-        credentials: Credentials,
-        cache: Arc<dyn TokenCache>,
-    ) -> Self {
-        Self { transport, clock, credentials: Arc::new(credentials), cache, state: Arc::default() }
+    pub(super) fn new(transport: Arc<HttpTransport>, clock: Clock, cache: Arc<dyn TokenCache>) -> Self {
+        Self { transport, clock, cache, state: Arc::default() }
     }
 
     /// Returns the token, from the state or from the platform.
-    pub(crate) async fn get(&self, deadline: Instant) -> TokenResult {
+    pub(super) async fn get(&self, deadline: Instant) -> TokenResult {
         let token = timeout_at(deadline, self.cached_or_fetch().get()).await;
         token.map_err(|_| Unreachable::TimedOut)?.ok_or(Unreachable::ConnectionLost)?
     }
 
     /// Whether there is a token that has not expired.
-    pub(crate) fn has_valid_token(&self) -> bool {
+    pub(super) fn has_valid_token(&self) -> bool {
         self.state().valid_token(self.clock.now()).is_some()
     }
 
     /// Drops a token that the platform rejected; keeps a newer one. Returns the current time if a better token may exist.
-    pub(crate) fn drop_token(&self, refused: &Arc<AccessToken>) -> Option<Timestamp> {
+    pub(super) fn drop_token(&self, refused: &Arc<AccessToken>) -> Option<Timestamp> {
         let now = self.clock.now();
         let mut state = self.state();
         if state.no_renewal_until.is_some_and(|until| now < until) {
@@ -132,7 +118,7 @@ impl TokenProvider {
 
     /// Records that a new token did not help either: the cause is different, and the platform bans callers that fetch one token
     /// after another.
-    pub(crate) fn pause_renewals(&self) {
+    pub(super) fn pause_renewals(&self) {
         self.state().no_renewal_until = Some(self.clock.now() + RENEWAL_BACKOFF);
     }
 
@@ -212,10 +198,9 @@ impl TokenProvider {
 
     async fn request_token(&self) -> Result<AccessToken, Error> {
         let asked_at = self.clock.now();
-        let Credentials { corp_id, secret } = &*self.credentials;
-        let call = ApiCall::get(Api::Token, &[("corpid", corp_id), ("corpsecret", secret)]).urgent();
+        let call = self.transport.protocol.token_call().urgent();
         let response = self.transport.request(&call, self.transport.deadline()).await?;
-        Ok(AccessToken::read(&response, asked_at)?)
+        Ok(AccessToken::issued(self.transport.protocol.read_token(&response)?, asked_at)?)
     }
 
     fn finish_fetch(&self, outcome: &TokenResult) {

@@ -5,10 +5,10 @@ use tracing::Instrument;
 
 /// A running task. Clones wait for the same task.
 #[derive(Clone)]
-pub(crate) struct SharedTask<T>(watch::Receiver<Option<T>>);
+pub(super) struct SharedTask<T>(watch::Receiver<Option<T>>);
 
 /// A value that is ready or still being computed.
-pub(crate) enum ReadyOrRunning<T> {
+pub(super) enum ReadyOrRunning<T> {
     /// The value is ready.
     Ready(T),
     /// The task that computes the value is running.
@@ -17,7 +17,7 @@ pub(crate) enum ReadyOrRunning<T> {
 
 impl<T: Clone + Send + Sync + 'static> SharedTask<T> {
     /// Spawns the work as its own task: if the first caller gives up, the others still receive the result.
-    pub(crate) fn spawn(work: impl Future<Output = T> + Send + 'static) -> Self {
+    pub(super) fn spawn(work: impl Future<Output = T> + Send + 'static) -> Self {
         let (sender, receiver) = watch::channel(None);
         let task = async move {
             let result = work.await;
@@ -29,14 +29,14 @@ impl<T: Clone + Send + Sync + 'static> SharedTask<T> {
     }
 
     /// Whether the task may still produce a result. A task that ended without one, as when its runtime stopped, will not.
-    pub(crate) fn is_running(&self) -> bool {
+    pub(super) fn is_running(&self) -> bool {
         self.0.has_changed().is_ok()
     }
 }
 
 impl<T: Clone> ReadyOrRunning<T> {
     /// Returns the value, waiting if necessary; `None` if the task ended without a result.
-    pub(crate) async fn get(self) -> Option<T> {
+    pub(super) async fn get(self) -> Option<T> {
         match self {
             Self::Ready(here) => Some(here),
             Self::Running(mut task) => task.0.wait_for(Option::is_some).await.ok()?.clone(),

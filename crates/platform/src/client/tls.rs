@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rustls::{ClientConfig, RootCertStore};
 use rustls_platform_verifier::BuilderVerifierExt;
 
-use crate::SettingsError;
+use super::settings::SettingsError;
 
 /// Uses the certificate authorities of this machine, including a corporation's own. Without encryption it uses none, so that a
 /// machine without any authorities can still connect to a service on the same machine.

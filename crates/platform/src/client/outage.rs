@@ -5,18 +5,15 @@
 
 use tokio::time::{Instant, sleep};
 
-use crate::api::{Api, ApiCall};
-use crate::errcode::{FixableBy, explain};
-use crate::http_transport::{BUSY_ERRCODES, RETRY_PAUSE};
-use crate::shared_task::{ReadyOrRunning, SharedTask};
-use crate::{Error, Identity, Unreachable, Wecom};
+use super::Client;
+use super::shared_task::{ReadyOrRunning, SharedTask};
+use super::transport::RETRY_PAUSE;
+use crate::{Error, Meaning, Unreachable};
 
 /// The number of attempts without a response that count as an outage.
 const MAX_PROBE_ATTEMPTS: u32 = 3;
-/// A code that belongs to no user.
-const PROBE_CODE: &str = "deskpass-is-looking";
 
-impl Wecom {
+impl Client {
     /// Whether users cannot sign in through the platform at this moment: it does not respond, or refuses all sign-ins until an
     /// administrator fixes the cause. A rate limit is not an outage, because any client can trigger it. A result of the last
     /// seconds is reused, so this rarely calls the platform, and it takes no longer than one operation.
@@ -65,12 +62,12 @@ impl Wecom {
         if let Err(error) = self.0.tokens.get(deadline).await {
             return if is_local_error(&error) { Some(false) } else { answered(&error).map(|_| true) };
         }
-        let call = ApiCall::get(Api::UserInfo, &[("code", PROBE_CODE)]).urgent();
-        let outcome = self.request(&call, deadline).await.and_then(|response| Ok(Identity::read(&response)?));
-        match outcome {
-            Ok(_) => Some(false),
+        let protocol = &self.0.transport.protocol;
+        let outcome = self.request(&protocol.probe_call().urgent(), deadline).await;
+        match outcome.and_then(|response| Ok(protocol.read_probe(&response)?)) {
+            Ok(()) => Some(false),
             Err(error) if is_local_error(&error) => Some(false),
-            Err(error) => answered(&error).map(|errcode| explain(errcode).fixable_by == FixableBy::Administrator),
+            Err(error) => answered(&error).map(|meaning| meaning == Meaning::Administrator),
         }
     }
 }
@@ -80,7 +77,7 @@ fn is_local_error(error: &Error) -> bool {
     matches!(error, Error::Unreachable(Unreachable::NoLocalSockets))
 }
 
-/// The platform's error code of a refusal, if the platform examined the request.
-fn answered(error: &Error) -> Option<i64> {
-    error.errcode().filter(|errcode| !BUSY_ERRCODES.contains(errcode))
+/// What a refusal means, if the platform examined the request, now or before the circuit breaker opened.
+fn answered(error: &Error) -> Option<Meaning> {
+    error.code().map(|_| error.meaning()).filter(|meaning| *meaning != Meaning::Retry)
 }

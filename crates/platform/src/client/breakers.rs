@@ -9,12 +9,11 @@ use std::time::Duration;
 
 use deskpass_core::{Clock, Timestamp};
 
-use crate::api::Api;
-use crate::errcode::{FixableBy, explain};
-use crate::{Error, InvalidResponse, Unreachable};
+use super::api::{Api, ApiPurpose};
+use crate::{Error, ErrorCode, InvalidResponse, Meaning, Refused, Unreachable};
 
 /// The state of the platform, as far as sign-in needs it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Circuit {
     /// Calls are made and succeed.
     Closed,
@@ -23,14 +22,14 @@ pub enum Circuit {
         /// The time of the next call.
         until: Timestamp,
         /// The error code of the refusal.
-        errcode: i64,
+        code: ErrorCode,
     },
     /// Calls are made, but the last ones failed.
     Failing,
     /// The platform responds, but refuses all sign-ins until an administrator fixes the cause.
     Refused {
         /// The error code of the refusal.
-        errcode: i64,
+        code: ErrorCode,
     },
     /// No call has been made yet.
     Untried,
@@ -44,7 +43,7 @@ const FAILURE_MEMORY: Duration = Duration::from_mins(5);
 const OUTAGE_KNOWLEDGE_TTL: Duration = Duration::from_secs(10);
 
 /// One breaker for each API: a limit on reading records must not prevent sign-ins.
-pub(crate) struct Breakers {
+pub(super) struct Breakers {
     clock: Clock,
     state: Mutex<BreakerState>,
 }
@@ -56,7 +55,7 @@ struct BreakerState {
     /// Whether the platform has ever responded.
     answered: bool,
     /// The error code that prevents all sign-ins, from the last attempt.
-    refused: Option<i64>,
+    refused: Option<ErrorCode>,
     /// Whether the platform is down, and when that was determined.
     seen: Option<(bool, Timestamp)>,
 }
@@ -68,51 +67,57 @@ impl BreakerState {
     }
 }
 
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 struct OpenBreaker {
     until: Timestamp,
-    errcode: i64,
+    code: ErrorCode,
     repeats: u32,
 }
 
 impl Breakers {
-    pub(crate) fn new(clock: Clock) -> Self {
+    pub(super) fn new(clock: Clock) -> Self {
         let (open, failed_at) = (BTreeMap::new(), clock.now());
         let state = BreakerState { open, failures: 0, failed_at, answered: false, refused: None, seen: None };
         Self { clock, state: Mutex::new(state) }
     }
 
-    pub(crate) fn admit(&self, api: Api) -> Result<(), Error> {
+    pub(super) fn admit(&self, api: Api) -> Result<(), Error> {
         let now = self.clock.now();
         match self.state().open.get(&api) {
-            Some(OpenBreaker { until, errcode, .. }) if now < *until => {
-                Err(Error::CircuitOpen { errcode: *errcode, until: *until })
+            Some(OpenBreaker { until, code, .. }) if now < *until => {
+                Err(Error::CircuitOpen { code: code.clone(), until: *until })
             }
             _ => Ok(()),
         }
     }
 
-    pub(crate) fn record<T>(&self, api: Api, outcome: &Result<T, Error>) {
+    /// Records the outcome of a call; `pause` returns how long calls pause after a refusal that repeated so often.
+    pub(super) fn record<T>(
+        &self,
+        api: Api,
+        outcome: &Result<T, Error>,
+        pause: impl FnOnce(&Refused, u32) -> Option<Duration>,
+    ) {
         // Messages can wait: their outcome says nothing about sign-in.
-        if api != Api::Message {
+        if api.purpose != ApiPurpose::Message {
             self.record_reachability(api, outcome);
         }
         match outcome {
             Ok(_) => self.succeeded(api),
-            Err(Error::Refused { errcode, .. }) => self.refused(api, *errcode),
+            Err(Error::Refused(refused)) => self.refused(api, refused, pause),
             Err(_) => {}
         }
     }
 
     fn record_reachability<T>(&self, api: Api, outcome: &Result<T, Error>) {
         match outcome {
-            Ok(_) | Err(Error::Refused { .. }) => self.reached(),
+            Ok(_) | Err(Error::Refused(_)) => self.reached(),
             // No call was made.
             Err(Error::Unreachable(Unreachable::NoLocalSockets)) => {}
             Err(Error::Unreachable(_) | Error::InvalidResponse(InvalidResponse::Status(500..))) => self.failed(),
             Err(_) => self.state().answered = true,
         }
-        if api == Api::UserInfo {
+        if api.purpose == ApiPurpose::SignIn {
             self.record_sign_in(outcome);
         }
     }
@@ -121,29 +126,31 @@ impl Breakers {
     fn record_sign_in<T>(&self, outcome: &Result<T, Error>) {
         let now = self.clock.now();
         let mut state = self.state();
-        let errcode = match outcome {
+        let refused = match outcome {
             Ok(_) => None,
-            Err(Error::Refused { errcode, .. }) => Some(*errcode),
+            Err(Error::Refused(refused)) => Some(refused),
             Err(_) => return,
         };
-        state.refused = errcode.filter(|errcode| explain(*errcode).fixable_by == FixableBy::Administrator);
-        match errcode.map(|errcode| explain(errcode).fixable_by) {
-            None | Some(FixableBy::Person) => state.seen = Some((false, now)),
-            Some(FixableBy::Administrator) => state.forget_reachable(),
+        let is_closed = |refused: &&Box<Refused>| refused.meaning == Meaning::Administrator;
+        state.refused = refused.filter(is_closed).map(|refused| refused.code.clone());
+        match refused.map(|refused| refused.meaning) {
+            // The platform examined the code, and the user behind it.
+            None | Some(Meaning::StartAgain | Meaning::Gone | Meaning::OutOfRange) => state.seen = Some((false, now)),
+            Some(Meaning::Administrator) => state.forget_reachable(),
             // Busy, or a limit: neither proves nor disproves that users can sign in.
-            Some(FixableBy::Developer | FixableBy::Nobody) => {}
+            Some(Meaning::Retry | Meaning::Refresh | Meaning::Developer | Meaning::Limited | Meaning::Rejected) => {}
         }
     }
 
     /// Records that the platform responded, with any result.
-    pub(crate) fn reached(&self) {
+    pub(super) fn reached(&self) {
         let mut state = self.state();
         state.answered = true;
         state.failures = 0;
     }
 
     /// Records that a call did not get through.
-    pub(crate) fn failed(&self) {
+    pub(super) fn failed(&self) {
         let now = self.clock.now();
         let mut state = self.state();
         state.failures = state.failures.saturating_add(1);
@@ -152,12 +159,12 @@ impl Breakers {
     }
 
     /// Whether the platform is down, if that was determined recently.
-    pub(crate) fn known_outage(&self) -> Option<bool> {
+    pub(super) fn known_outage(&self) -> Option<bool> {
         let now = self.clock.now();
         self.state().seen.filter(|(_, at)| now.since(*at) < OUTAGE_KNOWLEDGE_TTL).map(|(out, _)| out)
     }
 
-    pub(crate) fn record_probe(&self, out: bool) {
+    pub(super) fn record_probe(&self, out: bool) {
         let now = self.clock.now();
         let before = self.state().seen.replace((out, now));
         let was_out = before.is_some_and(|(out, _)| out);
@@ -169,7 +176,7 @@ impl Breakers {
     }
 
     /// Records that a probe got no conclusive response in all its attempts.
-    pub(crate) fn probe_failed(&self) {
+    pub(super) fn probe_failed(&self) {
         let now = self.clock.now();
         let mut state = self.state();
         state.failures = state.failures.max(FAILURE_THRESHOLD);
@@ -182,40 +189,41 @@ impl Breakers {
         // A success while the circuit is open belongs to a call made before it opened.
         if state.open.get(&api).is_some_and(|open| open.until <= now) {
             state.open.remove(&api);
-            tracing::info!(api = api.name(), "circuit breaker closed: calls to the platform resume");
+            tracing::info!(api = api.name, "circuit breaker closed: calls to the platform resume");
         }
     }
 
-    fn refused(&self, api: Api, errcode: i64) {
+    fn refused(&self, api: Api, refused: &Refused, pause: impl FnOnce(&Refused, u32) -> Option<Duration>) {
         let now = self.clock.now();
         let mut state = self.state();
         let repeats = state.open.get(&api).map_or(0, |open| open.repeats);
-        let Some(pause) = open_duration(api, errcode, repeats) else { return };
-        state.open.insert(api, OpenBreaker { until: now + pause, errcode, repeats: repeats.saturating_add(1) });
+        let Some(pause) = pause(refused, repeats) else { return };
+        let (code, repeats) = (refused.code.clone(), repeats.saturating_add(1));
+        state.open.insert(api, OpenBreaker { until: now + pause, code, repeats });
         tracing::warn!(
-            api = api.name(),
-            errcode,
+            api = api.name,
+            errcode = refused.code.number(),
+            code = refused.code.as_word(),
             seconds = pause.as_secs(),
             "circuit breaker open: calls to the platform are paused"
         );
     }
 
     /// The current state; a valid token outlives a refusal to issue another.
-    pub(crate) fn status(&self, token_in_hand: bool) -> Circuit {
+    pub(super) fn status(&self, token_in_hand: bool) -> Circuit {
         let now = self.clock.now();
         let state = self.state();
-        let of = |api| state.open.get(&api).copied();
-        let token = of(Api::Token).filter(|_| !token_in_hand);
-        let waits = [of(Api::UserInfo), token].into_iter().flatten().find(|open| now < open.until);
-        if let Some(OpenBreaker { until, errcode, .. }) = waits {
-            return Circuit::Open { until, errcode };
+        let of = |purpose| state.open.iter().filter(move |(api, _)| api.purpose == purpose).map(|(_, open)| open);
+        let token = || of(ApiPurpose::Token).filter(|_| !token_in_hand);
+        if let Some(open) = of(ApiPurpose::SignIn).chain(token()).find(|open| now < open.until) {
+            return Circuit::Open { until: open.until, code: open.code.clone() };
         }
         let recently = now.since(state.failed_at) < FAILURE_MEMORY;
         let missing = state.failures >= FAILURE_THRESHOLD && recently;
-        match state.refused {
+        match &state.refused {
             // There is no token, and the last attempt to get one failed.
-            _ if missing || token.is_some() => Circuit::Failing,
-            Some(errcode) => Circuit::Refused { errcode },
+            _ if missing || token().next().is_some() => Circuit::Failing,
+            Some(code) => Circuit::Refused { code: code.clone() },
             None if state.answered => Circuit::Closed,
             // A single call may fail by chance if others succeeded; here no call has ever succeeded.
             None if state.failures > 0 && recently => Circuit::Failing,
@@ -225,17 +233,5 @@ impl Breakers {
 
     fn state(&self) -> MutexGuard<'_, BreakerState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// How long the circuit stays open after a refusal. Repeated wrong secrets block the caller's address for an hour.
-fn open_duration(api: Api, errcode: i64, repeats: u32) -> Option<Duration> {
-    match errcode {
-        40001 | 40013 | 40091 | 41002 | 41004 if api == Api::Token => {
-            Some(Duration::from_secs(60 << repeats.min(4)).min(Duration::from_mins(10)))
-        }
-        45009 => Some(Duration::from_mins(1)),
-        45033 => Some(Duration::from_secs(5)),
-        _ => None,
     }
 }

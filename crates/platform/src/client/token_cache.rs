@@ -55,7 +55,7 @@ impl fmt::Debug for CachedToken {
 }
 
 /// Returns the cache's response; `None` if it took too long.
-pub(crate) async fn with_timeout<T>(answer: CacheFuture<'_, T>) -> Option<T> {
+pub(super) async fn with_timeout<T>(answer: CacheFuture<'_, T>) -> Option<T> {
     let answer = timeout(CACHE_TIMEOUT, answer).await.ok();
     if answer.is_none() {
         tracing::warn!("cannot read the shared access token: this node fetches its own");
@@ -65,7 +65,7 @@ pub(crate) async fn with_timeout<T>(answer: CacheFuture<'_, T>) -> Option<T> {
 
 /// The cache of a single node, which shares nothing.
 #[derive(Debug)]
-pub(crate) struct NoSharedCache;
+pub struct NoSharedCache;
 
 impl TokenCache for NoSharedCache {
     fn load(&self) -> CacheFuture<'_, Option<CachedToken>> {

@@ -1,4 +1,4 @@
-//! Parses the platform's responses: lenient in spelling, strict in meaning.
+//! Parses the responses of platforms: lenient in spelling, strict in meaning.
 
 use std::fmt;
 
@@ -9,48 +9,66 @@ use serde_json::{Map, Value};
 use crate::InvalidResponse;
 
 /// A JSON object from the platform, or nested in one of its responses.
-#[derive(Debug)]
-pub(crate) struct ApiResponse(Map<String, Value>);
+#[derive(Clone, Debug)]
+pub struct ApiResponse(Map<String, Value>);
 
 impl ApiResponse {
-    pub(crate) fn read(body: &[u8]) -> Result<Self, InvalidResponse> {
+    /// Parses a body.
+    pub fn read(body: &[u8]) -> Result<Self, InvalidResponse> {
         serde_json::from_slice(body).map_err(|_| InvalidResponse::NotJson)
     }
 
-    /// The error code; zero (success) if it is missing, as in the platform's older responses.
-    pub(crate) fn errcode(&self) -> Result<i64, InvalidResponse> {
-        if self.0.contains_key("errcode") {
-            self.number("errcode").ok_or(InvalidResponse::MissingField("errcode"))
-        } else {
-            Ok(0)
-        }
+    /// The error code in this field; zero (success) if it is missing, as in some older responses.
+    pub fn code(&self, name: &'static str) -> Result<i64, InvalidResponse> {
+        if self.0.contains_key(name) { self.number(name).ok_or(InvalidResponse::MissingField(name)) } else { Ok(0) }
     }
 
     /// A text field that is not empty.
-    pub(crate) fn text(&self, name: &str) -> Option<&str> {
+    #[must_use]
+    pub fn text(&self, name: &str) -> Option<&str> {
         self.0.get(name)?.as_str().filter(|text| !text.is_empty())
     }
 
     /// An integer field, or a text field that contains an integer.
-    pub(crate) fn number(&self, name: &str) -> Option<i64> {
+    #[must_use]
+    pub fn number(&self, name: &str) -> Option<i64> {
         integer(self.0.get(name)?)
     }
 
     /// The first number of a list.
-    pub(crate) fn first_number(&self, name: &str) -> Option<i64> {
+    #[must_use]
+    pub fn first_number(&self, name: &str) -> Option<i64> {
         integer(self.0.get(name)?.as_array()?.first()?)
     }
 
     /// The texts of a list, if the field is a list.
-    pub(crate) fn texts(&self, name: &str) -> Option<Vec<&str>> {
+    #[must_use]
+    pub fn texts(&self, name: &str) -> Option<Vec<&str>> {
         self.0.get(name)?.as_array()?.iter().map(Value::as_str).collect()
     }
 
-    pub(crate) fn take(mut self, name: &str) -> Option<Self> {
-        match self.0.remove(name)? {
-            Value::Object(inner) => Some(Self(inner)),
-            _ => None,
-        }
+    /// A boolean field.
+    #[must_use]
+    pub fn flag(&self, name: &str) -> Option<bool> {
+        self.0.get(name)?.as_bool()
+    }
+
+    /// The integers of a list, or the texts in it that are integers, if the field is a list of nothing else.
+    #[must_use]
+    pub fn numbers(&self, name: &str) -> Option<Vec<i64>> {
+        self.0.get(name)?.as_array()?.iter().map(integer).collect()
+    }
+
+    /// A nested object.
+    #[must_use]
+    pub fn object(&self, name: &str) -> Option<Self> {
+        self.0.get(name)?.as_object().cloned().map(Self)
+    }
+
+    /// The objects of a list, if the field is a list of nothing else.
+    #[must_use]
+    pub fn objects(&self, name: &str) -> Option<Vec<Self>> {
+        self.0.get(name)?.as_array()?.iter().map(|item| item.as_object().cloned().map(Self)).collect()
     }
 }
 
@@ -91,7 +109,7 @@ mod tests {
     use super::*;
 
     fn errcode(body: &str) -> Result<i64, InvalidResponse> {
-        ApiResponse::read(body.as_bytes())?.errcode()
+        ApiResponse::read(body.as_bytes())?.code("errcode")
     }
 
     #[test]
@@ -118,6 +136,6 @@ mod tests {
         let answer = ApiResponse::read(br#"{"a":"","b":1,"c":["7"],"d":[],"e":{"f":"g"}}"#).unwrap();
         assert_eq!((answer.text("a"), answer.text("b"), answer.text("x")), (None, None, None));
         assert_eq!((answer.number("b"), answer.first_number("c"), answer.first_number("d")), (Some(1), Some(7), None));
-        assert_eq!(answer.take("e").unwrap().text("f"), Some("g"));
+        assert_eq!(answer.object("e").unwrap().text("f"), Some("g"));
     }
 }

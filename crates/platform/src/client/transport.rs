@@ -2,48 +2,52 @@
 
 use std::error::Error as _;
 use std::net::{Ipv4Addr, UdpSocket};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use deskpass_core::Clock;
+use reqwest::header::HeaderMap;
 use reqwest::redirect::Policy;
 use reqwest::{Client, Method, Proxy, Response};
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, sleep, timeout_at};
 use url::Url;
 
-use crate::api::{Api, ApiCall};
-use crate::call_report::CallObserver;
-use crate::circuit::Breakers;
-use crate::errcode::{ErrcodeInfo, FixableBy, explain};
-use crate::error_message::ErrorMessage;
-use crate::response::ApiResponse;
-use crate::tls::tls_config;
-use crate::{Error, InvalidResponse, SettingsError, Timeouts, Unreachable, WecomSettings};
+use super::api::{Api, ApiCall};
+use super::breakers::Breakers;
+use super::call_report::CallObserver;
+use super::error_message::ErrorMessage;
+use super::protocol::{PlatformRefusal, Protocol};
+use super::response::ApiResponse;
+use super::settings::{ClientSettings, SettingsError, Timeouts};
+use super::tls::tls_config;
+use crate::{Error, FixableBy, InvalidResponse, Meaning, Refused, Unreachable};
 
-/// The maximum size of a body; the platform's bodies are a few hundred bytes.
-const MAX_BODY_BYTES: usize = 64 * 1024;
-/// The maximum number of concurrent calls. The platform returns 45033 at several hundred; slow calls must not use up the sockets.
+/// The maximum size of a body: a page of a directory takes some 50 KiB, other bodies a few hundred bytes.
+const MAX_BODY_BYTES: usize = 256 * 1024;
+/// The maximum number of concurrent calls. Platforms refuse several hundred; slow calls must not use up the sockets.
 const MAX_CONCURRENT_CALLS: usize = 128;
 /// How long an idle connection is kept: shorter than servers keep theirs. Otherwise a call could go to a connection that is
 /// just being closed, and the code it carries would be lost.
 const IDLE_CONNECTION_TIMEOUT: Duration = Duration::from_secs(15);
 /// The number of retries when the platform is busy, and the first pause between them.
 const MAX_RETRIES: u32 = 2;
-pub(crate) const RETRY_PAUSE: Duration = Duration::from_millis(100);
-/// The platform is busy (-1), or two writes collided (6000): both are temporary.
-pub(crate) const BUSY_ERRCODES: [i64; 2] = [-1, 6000];
+pub(super) const RETRY_PAUSE: Duration = Duration::from_millis(100);
+
+/// The longest pause that a platform can ask for.
+const MAX_ASKED_PAUSE: Duration = Duration::from_mins(10);
 
 /// The interval at which the recorded date of a response is replaced.
 const DATE_REFRESH_INTERVAL: Duration = Duration::from_secs(10);
 
-pub(crate) struct HttpTransport {
+pub(super) struct HttpTransport {
+    pub(super) protocol: Arc<dyn Protocol>,
     http: Client,
     api: Url,
     timeouts: Timeouts,
-    pub(crate) breakers: Breakers,
+    pub(super) breakers: Breakers,
     /// Receives a report of each call.
-    pub(crate) observer: CallObserver,
+    pub(super) observer: CallObserver,
     permits: Semaphore,
     clock: Clock,
     last_date: Mutex<Option<ObservedDate>>,
@@ -58,10 +62,21 @@ pub struct ObservedDate {
     pub at: Duration,
 }
 
+/// A response, as it was received.
+struct Received {
+    status: u16,
+    headers: HeaderMap,
+    body: Vec<u8>,
+}
+
 impl HttpTransport {
     /// Creates a transport from the settings. The environment is ignored: only the settings decide where the secret is sent.
-    pub(crate) fn new(settings: &WecomSettings, clock: Clock) -> Result<Self, SettingsError> {
-        let encrypted = std::iter::once(&settings.hosts.api).chain(&settings.proxy).any(|url| url.scheme() == "https");
+    pub(super) fn new(
+        protocol: Arc<dyn Protocol>,
+        settings: &ClientSettings,
+        clock: Clock,
+    ) -> Result<Self, SettingsError> {
+        let encrypted = std::iter::once(&settings.api).chain(&settings.proxy).any(|url| url.scheme() == "https");
         let mut http = Client::builder()
             .tls_backend_preconfigured(tls_config(encrypted)?)
             .user_agent(concat!("deskpass/", env!("CARGO_PKG_VERSION")))
@@ -74,8 +89,9 @@ impl HttpTransport {
             http = http.proxy(Proxy::all(proxy.clone()).map_err(|_| SettingsError::Proxy)?);
         }
         Ok(Self {
+            protocol,
             http: http.build().map_err(|_| SettingsError::Client)?,
-            api: settings.hosts.api.clone(),
+            api: settings.api.clone(),
             timeouts: settings.timeouts,
             breakers: Breakers::new(clock.clone()),
             observer: CallObserver::default(),
@@ -86,15 +102,15 @@ impl HttpTransport {
     }
 
     /// The deadline of an operation that begins now.
-    pub(crate) fn deadline(&self) -> Instant {
+    pub(super) fn deadline(&self) -> Instant {
         Instant::now() + self.timeouts.operation
     }
 
     /// Makes a call, and retries for a limited time while the platform is busy.
-    pub(crate) async fn request(&self, call: &ApiCall<'_>, deadline: Instant) -> Result<ApiResponse, Error> {
+    pub(super) async fn request(&self, call: &ApiCall, deadline: Instant) -> Result<ApiResponse, Error> {
         for repeat in 0..MAX_RETRIES {
             let outcome = self.request_once(call, deadline).await;
-            let busy = matches!(&outcome, Err(Error::Refused { errcode, .. }) if BUSY_ERRCODES.contains(errcode));
+            let busy = outcome.as_ref().is_err_and(|error| error.is_refused_as(Meaning::Retry));
             let pause = RETRY_PAUSE * 2_u32.pow(repeat);
             if !busy || Instant::now() + pause >= deadline {
                 return outcome;
@@ -104,7 +120,7 @@ impl HttpTransport {
         self.request_once(call, deadline).await
     }
 
-    async fn request_once(&self, call: &ApiCall<'_>, deadline: Instant) -> Result<ApiResponse, Error> {
+    async fn request_once(&self, call: &ApiCall, deadline: Instant) -> Result<ApiResponse, Error> {
         let _permit = if call.urgent { None } else { Some(self.permit(deadline).await?) };
         let began = Instant::now();
         let admitted = self.breakers.admit(call.api);
@@ -112,8 +128,10 @@ impl HttpTransport {
             self.observer.report(call.api, &admitted, began.elapsed());
         }
         admitted?;
-        let outcome = self.send(call, deadline).await.and_then(|body| parse_response(call, &body));
-        self.breakers.record(call.api, &outcome);
+        let (outcome, asked_pause) = self.exchange(call, deadline).await;
+        self.breakers.record(call.api, &outcome, |refused, repeats| {
+            asked_pause.or_else(|| self.protocol.pause(call.api, &refused.code, repeats))
+        });
         self.observer.report(call.api, &outcome, began.elapsed());
         outcome
     }
@@ -123,29 +141,87 @@ impl HttpTransport {
         permit.map_err(|_| Unreachable::ConnectionLost)
     }
 
-    /// Makes one call and returns the body of a response with status 200.
-    async fn send(&self, call: &ApiCall<'_>, deadline: Instant) -> Result<Vec<u8>, Error> {
-        let mut url = self.api.clone();
-        url.set_path(&format!("{}/cgi-bin/{}", self.api.path().trim_end_matches('/'), call.api.name()));
-        url.query_pairs_mut().extend_pairs(&call.query);
-        let mut request = self.http.request(if call.body.is_some() { Method::POST } else { Method::GET }, url);
+    /// Makes one call and reads the response; also returns the pause that the platform asks for.
+    async fn exchange(&self, call: &ApiCall, deadline: Instant) -> (Result<ApiResponse, Error>, Option<Duration>) {
+        let received = match self.send(call, deadline).await {
+            Ok(received) => received,
+            Err(error) => return (Err(error), None),
+        };
+        match self.read_response(&received) {
+            Ok(Ok(response)) => (Ok(response), None),
+            Ok(Err(refusal)) => {
+                let pause = refusal.retry_after.map(|pause| pause.min(MAX_ASKED_PAUSE));
+                (Err(Error::Refused(Box::new(self.refuse(call, refusal)))), pause)
+            }
+            Err(how) => {
+                let error = how.into();
+                log_invalid_response(call.api, &error);
+                (Err(error), None)
+            }
+        }
+    }
+
+    /// Separates refusals from successes.
+    fn read_response(&self, received: &Received) -> Result<Result<ApiResponse, PlatformRefusal>, InvalidResponse> {
+        let Received { status, headers, body } = received;
+        let refusal = |why| self.protocol.refusal_without_json(*status, body).ok_or(why);
+        if !self.protocol.is_answer(*status) {
+            return refusal(InvalidResponse::Status(*status)).map(Err);
+        }
+        let response = match ApiResponse::read(body) {
+            Ok(response) => response,
+            Err(why) => return refusal(why).map(Err),
+        };
+        let header = |name: &str| headers.get(name)?.to_str().ok().map(str::to_owned);
+        Ok(self.protocol.refusal(*status, &header, &response)?.map_or(Ok(response), Err))
+    }
+
+    /// Logs a refusal. Any client can bring a bad code, and its refusal has a line of its own; the other errors deserve attention.
+    fn refuse(&self, call: &ApiCall, refusal: PlatformRefusal) -> Refused {
+        let PlatformRefusal { code, message, hint, from_ip, .. } = refusal;
+        let ErrorMessage(errmsg) = ErrorMessage::new(&message, call.secrets.iter().map(String::as_str));
+        let (api, errcode, word) = (call.api.name, code.number(), code.as_word());
+        let explanation = self.protocol.explain(&code);
+        if explanation.fixable_by == FixableBy::Person {
+            tracing::debug!(api, errcode, code = word, hint, errmsg, "the platform refused");
+        } else {
+            let [meaning, _] = explanation.text;
+            tracing::warn!(api, errcode, code = word, hint, errmsg, meaning, "the platform refused");
+        }
+        Refused { meaning: self.protocol.meaning(call.api, &code), code, hint, from_ip }
+    }
+
+    /// Makes one call.
+    async fn send(&self, call: &ApiCall, deadline: Instant) -> Result<Received, Error> {
+        let method = match (&call.body, call.is_patch) {
+            (None, _) => Method::GET,
+            (Some(_), false) => Method::POST,
+            (Some(_), true) => Method::PATCH,
+        };
+        let mut request = self.http.request(method, call.url.clone());
+        for (name, value) in &call.headers {
+            request = request.header(*name, value);
+        }
         if let Some(body) = &call.body {
             request = request.header(reqwest::header::CONTENT_TYPE, "application/json").body(body.to_string());
         }
-        let name = call.api.name();
+        let name = call.api.name;
         let answered = request.timeout(self.remaining(deadline)).send().await;
         let response = answered.map_err(|error| classify_error(name, &error))?;
         self.record_date(&response);
-        let body = match response.status().as_u16() {
-            200 => read(name, response).await,
-            300..=399 => Err(InvalidResponse::Redirected.into()),
-            status => Err(InvalidResponse::Status(status).into()),
-        };
-        body.inspect_err(|error| log_invalid_response(call.api, error))
+        let status = response.status().as_u16();
+        if (300..=399).contains(&status) {
+            let error = InvalidResponse::Redirected.into();
+            log_invalid_response(call.api, &error);
+            return Err(error);
+        }
+        let headers = response.headers().clone();
+        let body = read(name, response).await.inspect_err(|error| log_invalid_response(call.api, error))?;
+        Ok(Received { status, headers, body })
     }
 
     /// The `Date` header from the API's address. The call contains no secret and counts against no limit.
-    pub(crate) async fn date(&self) -> Result<Option<String>, Error> {
+    pub(super) async fn date(&self) -> Result<Option<String>, Error> {
         let deadline = self.deadline();
         let _permit = self.permit(deadline).await?;
         let answered = self.http.get(self.api.clone()).timeout(self.remaining(deadline)).send().await;
@@ -161,7 +237,7 @@ impl HttpTransport {
     }
 
     /// The newest date in a response of the platform, if there was one.
-    pub(crate) fn last_date(&self) -> Option<ObservedDate> {
+    pub(super) fn last_date(&self) -> Option<ObservedDate> {
         self.last_date.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
@@ -197,29 +273,9 @@ async fn read(api: &'static str, mut response: Response) -> Result<Vec<u8>, Erro
     Ok(body)
 }
 
-/// Separates refusals from successes. The error code is checked first: a refusal may contain the fields of a success.
-fn parse_response(call: &ApiCall<'_>, body: &[u8]) -> Result<ApiResponse, Error> {
-    let api = call.api;
-    let read = ApiResponse::read(body).and_then(|response| Ok((response.errcode()?, response)));
-    let (errcode, response) = read.map_err(Error::from).inspect_err(|error| log_invalid_response(api, error))?;
-    if errcode == 0 {
-        return Ok(response);
-    }
-    let message = ErrorMessage::new(response.text("errmsg").unwrap_or_default(), call.secrets());
-    let (hint, from_ip) = (message.hint(), message.address());
-    // Any client can bring a bad code, and its refusal has a line of its own; the other errors deserve attention.
-    let ErrcodeInfo { fixable_by, text: [meaning, _] } = explain(errcode);
-    if fixable_by == FixableBy::Person {
-        tracing::debug!(api = api.name(), errcode, hint, errmsg = message.0, "the platform refused");
-    } else {
-        tracing::warn!(api = api.name(), errcode, hint, errmsg = message.0, meaning, "the platform refused");
-    }
-    Err(Error::Refused { errcode, hint, from_ip })
-}
-
 fn log_invalid_response(api: Api, error: &Error) {
     if let Error::InvalidResponse(how) = error {
-        tracing::warn!(api = api.name(), %how, "cannot read the platform's response");
+        tracing::warn!(api = api.name, %how, "cannot read the platform's response");
     }
 }
 

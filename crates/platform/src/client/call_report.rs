@@ -3,13 +3,13 @@
 use std::sync::OnceLock;
 use std::time::Duration;
 
+use super::api::Api;
 use crate::Error;
-use crate::api::Api;
 
 /// A call to the platform that has ended, or that was not made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CallReport {
-    /// The API, as the platform's path names it.
+    /// The API, as the platform names it.
     pub api: &'static str,
     /// What came of the call.
     pub outcome: CallOutcome,
@@ -32,19 +32,6 @@ pub enum CallOutcome {
     Suspended,
 }
 
-impl CallReport {
-    /// The names of all APIs.
-    pub const APIS: [&'static str; 7] = [
-        Api::Token.name(),
-        Api::UserInfo.name(),
-        Api::User.name(),
-        Api::LinkedUser.name(),
-        Api::Department.name(),
-        Api::Agent.name(),
-        Api::Message.name(),
-    ];
-}
-
 impl CallOutcome {
     /// All outcomes.
     pub const ALL: [Self; 5] = [Self::Ok, Self::Refused, Self::Unreachable, Self::Invalid, Self::Suspended];
@@ -64,7 +51,7 @@ impl CallOutcome {
     fn of<T>(outcome: &Result<T, Error>) -> Self {
         match outcome {
             Ok(_) => Self::Ok,
-            Err(Error::Refused { .. }) => Self::Refused,
+            Err(Error::Refused(_)) => Self::Refused,
             Err(Error::Unreachable(_)) => Self::Unreachable,
             Err(Error::InvalidResponse(_) | Error::BadCode) => Self::Invalid,
             Err(Error::CircuitOpen { .. }) => Self::Suspended,
@@ -72,21 +59,22 @@ impl CallOutcome {
     }
 }
 
-type Listener = Box<dyn Fn(CallReport) + Send + Sync>;
+/// Receives reports.
+pub type CallListener = Box<dyn Fn(CallReport) + Send + Sync>;
 
 /// Receives the reports, once it is set.
 #[derive(Default)]
-pub(crate) struct CallObserver(OnceLock<Listener>);
+pub(super) struct CallObserver(OnceLock<CallListener>);
 
 impl CallObserver {
-    pub(crate) fn set(&self, listener: Listener) {
+    pub(super) fn set(&self, listener: CallListener) {
         // Only the first call has an effect.
         let _ = self.0.set(listener);
     }
 
-    pub(crate) fn report<T>(&self, api: Api, outcome: &Result<T, Error>, elapsed: Duration) {
+    pub(super) fn report<T>(&self, api: Api, outcome: &Result<T, Error>, elapsed: Duration) {
         if let Some(listener) = self.0.get() {
-            listener(CallReport { api: api.name(), outcome: CallOutcome::of(outcome), elapsed });
+            listener(CallReport { api: api.name, outcome: CallOutcome::of(outcome), elapsed });
         }
     }
 }

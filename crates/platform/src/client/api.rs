@@ -1,0 +1,107 @@
+//! The calls to a platform's API.
+
+use serde_json::Value;
+use url::Url;
+
+/// What an API is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ApiPurpose {
+    /// Exchanges credentials for an access token.
+    Token,
+    /// Identifies a user: its failures mean that users cannot sign in.
+    SignIn,
+    /// Reads records.
+    Directory,
+    /// Sends messages, which can wait: its outcome says nothing about sign-in.
+    Message,
+}
+
+/// An API of a platform, declared as a constant by the platform's client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Api {
+    /// The name in logs and metrics.
+    pub name: &'static str,
+    /// What it is for.
+    pub purpose: ApiPurpose,
+}
+
+impl Api {
+    /// Declares an API.
+    #[must_use]
+    pub const fn new(name: &'static str, purpose: ApiPurpose) -> Self {
+        Self { name, purpose }
+    }
+}
+
+/// A call to an API.
+#[derive(Clone)]
+pub struct ApiCall {
+    pub(super) api: Api,
+    pub(super) url: Url,
+    pub(super) headers: Vec<(&'static str, String)>,
+    /// The JSON body of a POST, PATCH or PUT; without a body the call is a GET.
+    pub(super) body: Option<Value>,
+    pub(super) is_patch: bool,
+    /// The values that must not appear in logs.
+    pub(super) secrets: Vec<String>,
+    /// Whether the call carries the access token.
+    pub(super) needs_token: bool,
+    /// Whether the call bypasses the limit on concurrent calls.
+    pub(super) urgent: bool,
+}
+
+impl ApiCall {
+    /// A GET to a path below `base`, such as `user/get`.
+    #[must_use]
+    pub fn get(api: Api, base: &Url, path: &str) -> Self {
+        let mut url = base.clone();
+        url.set_path(&format!("{}/{}", base.path().trim_end_matches('/'), path.trim_start_matches('/')));
+        let (headers, secrets) = (Vec::new(), Vec::new());
+        Self { api, url, headers, body: None, is_patch: false, secrets, needs_token: true, urgent: false }
+    }
+
+    /// A POST with a JSON body to a path below `base`.
+    #[must_use]
+    pub fn post(api: Api, base: &Url, path: &str, body: Value) -> Self {
+        Self { body: Some(body), ..Self::get(api, base, path) }
+    }
+
+    /// A PATCH with a JSON body to a path below `base`.
+    #[must_use]
+    pub fn patch(api: Api, base: &Url, path: &str, body: Value) -> Self {
+        Self { is_patch: true, ..Self::post(api, base, path, body) }
+    }
+
+    /// Adds a parameter to the query.
+    #[must_use]
+    pub fn query(mut self, name: &str, value: &str) -> Self {
+        self.url.query_pairs_mut().append_pair(name, value);
+        self
+    }
+
+    /// Adds a header.
+    #[must_use]
+    pub fn header(mut self, name: &'static str, value: impl Into<String>) -> Self {
+        self.headers.push((name, value.into()));
+        self
+    }
+
+    /// Names a value of this call that must not appear in logs, even if the platform repeats it.
+    #[must_use]
+    pub fn secret(mut self, value: impl Into<String>) -> Self {
+        self.secrets.push(value.into());
+        self
+    }
+
+    /// The call does not carry the access token of the application.
+    #[must_use]
+    pub fn without_token(self) -> Self {
+        Self { needs_token: false, ..self }
+    }
+
+    /// Marks the call as urgent; for calls that are made once on behalf of all callers.
+    #[must_use]
+    pub fn urgent(self) -> Self {
+        Self { urgent: true, ..self }
+    }
+}
