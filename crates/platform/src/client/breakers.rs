@@ -128,10 +128,10 @@ impl Breakers {
         let mut state = self.state();
         let refused = match outcome {
             Ok(_) => None,
-            Err(Error::Refused(refused)) => Some(refused),
+            Err(Error::Refused(refused)) => Some(&**refused),
             Err(_) => return,
         };
-        let is_closed = |refused: &&Box<Refused>| refused.meaning == Meaning::Administrator;
+        let is_closed = |refused: &&Refused| refused.meaning == Meaning::Administrator;
         state.refused = refused.filter(is_closed).map(|refused| refused.code.clone());
         match refused.map(|refused| refused.meaning) {
             // The platform examined the code, and the user behind it.
