@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use deskpass_core::{Clock, Entropy, Timestamp};
-use deskpass_simulator::{Domains, Simulator, SimulatorConfig, serve};
+use deskpass_simulator::{Domains, Kind, Simulator, SimulatorConfig, serve};
 use serde_json::Value;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
@@ -62,7 +62,9 @@ impl Sim {
     pub(crate) async fn with(domains: Domains, base: &str) -> Self {
         let clock = Clock::manual(Timestamp::from_millis(1_800_000_000_000));
         let config = SimulatorConfig {
+            kind: Kind::Wecom,
             corp_id: "wwdeskpass".to_owned(),
+            client_id: String::new(),
             secret: "a-secret".to_owned(),
             agent_id: "1000002".to_owned(),
             domains,
