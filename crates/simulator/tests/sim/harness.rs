@@ -59,12 +59,26 @@ impl Sim {
         Self::with(Domains::Loopback, "/sim").await
     }
 
+    /// A platform of this kind.
+    pub(crate) async fn start_as(kind: Kind) -> Self {
+        Self::serve(kind, Domains::Loopback, "/sim").await
+    }
+
     pub(crate) async fn with(domains: Domains, base: &str) -> Self {
+        Self::serve(Kind::Wecom, domains, base).await
+    }
+
+    async fn serve(kind: Kind, domains: Domains, base: &str) -> Self {
         let clock = Clock::manual(Timestamp::from_millis(1_800_000_000_000));
+        let (corp_id, client_id) = match kind {
+            Kind::Wecom => ("wwdeskpass", ""),
+            Kind::Dingtalk => ("dingdeskpass", "dingclientdeskpass"),
+            Kind::Feishu => ("tenantdeskpass", "cli_deskpass"),
+        };
         let config = SimulatorConfig {
-            kind: Kind::Wecom,
-            corp_id: "wwdeskpass".to_owned(),
-            client_id: String::new(),
+            kind,
+            corp_id: corp_id.to_owned(),
+            client_id: client_id.to_owned(),
             secret: "a-secret".to_owned(),
             agent_id: "1000002".to_owned(),
             domains,
