@@ -50,10 +50,7 @@ pub(crate) fn data_platform(settings: &Settings) -> DataPlatform {
 }
 
 /// Requires that the data belongs to the platform of the settings. New data belongs to it from now on.
-pub(super) async fn require_platform(
-    store: &Store,
-    settings: &Settings,
-) -> Result<Result<(), OtherPlatform>, Error> {
+pub(super) async fn require_platform(store: &Store, settings: &Settings) -> Result<Result<(), OtherPlatform>, Error> {
     let own = data_platform(settings);
     let recorded = store.claim_platform(own.clone()).await?;
     Ok(recorded.require(&own).map_err(|why| OtherPlatform::new(settings, why)))
