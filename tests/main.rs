@@ -41,6 +41,7 @@ mod cli_slips;
 mod clock;
 mod cluster;
 mod connections;
+mod data_platform;
 mod departments;
 mod dependencies;
 mod device_owners;
