@@ -31,7 +31,8 @@ pub(super) struct Declaration {
     pub(super) name: &'static str,
     /// The documentation of the field.
     pub(super) help: &'static str,
-    /// The default in development. `{listen}` and `{public_url}` stand for those settings.
+    /// The default in development. `{listen}` stands for that setting, `{simulated}` for what the simulated platform has, which
+    /// depends on its kind.
     pub(super) development: Option<&'static str>,
     /// The default in production.
     pub(super) production: Option<&'static str>,
