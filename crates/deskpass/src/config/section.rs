@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use deskpass_platform::PlatformKind;
 
-use super::declaration::Profile;
+use super::declaration::{Profile, SIMULATED};
 use super::key::SettingKey;
 use super::layers::{LayerValue, Layers};
 use super::listen_address::connect_address;
@@ -16,9 +16,6 @@ use super::value::{MASK, SettingValue};
 
 /// The placeholder of the listening address in a default.
 const LISTEN: &str = "{listen}";
-
-/// The default that depends on the kind of the simulated platform.
-const SIMULATED: &str = "{simulated}";
 
 /// A section of the settings, or all of them. `#[derive(Section)]` and `#[derive(Settings)]` implement it.
 pub(super) trait Section: Sized {

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use deskpass_derive::Section;
 use deskpass_platform::PlatformKind;
 
+use crate::config::declaration::SIMULATED;
 use crate::config::value::{AgentId, Identifier, SecretText, WebUrl, choice};
 
 /// The platform that identifies users.
@@ -14,20 +15,20 @@ pub struct Platform {
     /// belongs to the platform of its first start, and does not open with another. Also set by --platform.
     #[setting(default = "wecom", restart)]
     pub kind: PlatformKind,
-    /// The main corporation's id at the platform: the corpid of WeCom, the CorpId of DingTalk, the tenant key of Feishu.
-    #[setting(development = "{simulated}", required, restart, example = "ww0123456789abcdef")]
+    /// The main corporation's id at the platform: the corpid of WeCom, the `CorpId` of DingTalk, the tenant key of Feishu.
+    #[setting(development = SIMULATED, required, restart, example = "ww0123456789abcdef")]
     pub corp_id: Identifier,
-    /// The application's id: the Client ID (AppKey) of DingTalk, the App ID of Feishu. Production requires it with these.
+    /// The application's id: the Client ID (`AppKey`) of DingTalk, the App ID of Feishu. Production requires it with these.
     /// WeCom has none.
-    #[setting(development = "{simulated}", restart, example = "cli_0123456789abcdef")]
+    #[setting(development = SIMULATED, restart, example = "cli_0123456789abcdef")]
     pub client_id: Option<Identifier>,
-    /// The application's secret at the platform: the Secret of WeCom, the Client Secret (AppSecret) of DingTalk, the App
+    /// The application's secret at the platform: the Secret of WeCom, the Client Secret (`AppSecret`) of DingTalk, the App
     /// Secret of Feishu. Development mode refuses to start with one.
     #[setting(required)]
     pub secret: Option<SecretText>,
     /// The application's number (`AgentId`) at WeCom or DingTalk. Without it no messages are sent to users. With WeCom, the
     /// sign-in link then has no agentid, and sign-in on a computer without a phone (mode=web) is disabled. Feishu has none.
-    #[setting(development = "{simulated}", restart, example = "1000002")]
+    #[setting(development = SIMULATED, restart, example = "1000002")]
     pub agent_id: Option<AgentId>,
     /// Feishu only: the identifier by which employees are known. `user_id` needs a permission, and stays the same when the
     /// application is replaced. `open_id` needs none, and is another one for every application. Choose before the first
