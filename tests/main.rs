@@ -73,6 +73,7 @@ mod pages_rules;
 mod pages_weight;
 mod password_fallback;
 mod platform;
+mod platform_boundary;
 mod prometheus;
 mod proxies;
 mod proxy_trust;
