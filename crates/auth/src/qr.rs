@@ -176,10 +176,11 @@ impl Auth {
         scan_id: Option<&'a Secret<ScanId>>,
         phone: &ClientInfo,
     ) -> Result<&'a Secret<ScanId>, Error> {
-        let checked = match scan_id {
-            Some(scan_id) if self.is_unscanned(scan_id.expose()).await? => Ok(scan_id),
-            _ => Err(Refusal::SignInOver.into()),
+        let is_valid = match scan_id {
+            Some(scan_id) => self.is_unscanned(scan_id.expose()).await?,
+            None => false,
         };
+        let checked = scan_id.filter(|_| is_valid).ok_or_else(|| Error::from(Refusal::SignInOver));
         self.audit_outcome(Attempt::to_sign_in(None, LoginMethod::Qrcode, phone), checked).await
     }
 

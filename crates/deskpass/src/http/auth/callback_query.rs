@@ -67,11 +67,7 @@ impl CallbackQuery {
             CallbackReturn::Invalid => return Err(Refusal::InvalidCode),
         };
         let state = state.map(|state| LoginState::parse(&state).ok_or(Refusal::InvalidCode)).transpose()?;
-        let is_by_script = match entry.as_deref() {
-            None => false,
-            Some(SCRIPT) if platform.script().is_some() => true,
-            Some(_) => return Err(Refusal::InvalidCode),
-        };
+        let is_by_script = entry.as_deref() == Some(SCRIPT) && platform.script().is_some();
         let in_state = state.as_ref().and_then(|state| state.scan_id.clone());
         let scan_id = match platform.redirect_rule() {
             RedirectRule::Domain if state.as_ref().is_some_and(|state| *state != LoginState::default()) => {

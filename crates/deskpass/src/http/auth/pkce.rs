@@ -7,7 +7,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use deskpass_core::{Flow, Secret};
 use hmac::{Hmac, KeyInit as _, Mac as _};
-use sha2::{Digest as _, Sha256};
+use sha2::Sha256;
 
 /// The block size of SHA-256, to which HMAC pads a key.
 const HMAC_BLOCK_BYTES: usize = 64;
@@ -28,7 +28,7 @@ pub(super) fn verifier(flow: &Secret<Flow>) -> String {
 
 /// The challenge (S256) for a verifier.
 pub(super) fn challenge(verifier: &str) -> String {
-    URL_SAFE_NO_PAD.encode(Sha256::digest(verifier))
+    URL_SAFE_NO_PAD.encode(<Sha256 as sha2::Digest>::digest(verifier))
 }
 
 #[cfg(test)]
