@@ -11,6 +11,10 @@ pub(crate) struct Switches {
     pub(crate) strict_state: bool,
     /// The addresses that may call the API; any address if `None`.
     pub(crate) trusted_ips: Option<Vec<IpAddr>>,
+    /// DingTalk: whether the organization has used up its calls of this month.
+    pub(crate) dingtalk_quota_spent: bool,
+    /// DingTalk: whether the platform blocks the calling address, with a page instead of an answer.
+    pub(crate) dingtalk_blocked: bool,
 }
 
 impl Switches {
