@@ -11,10 +11,20 @@ pub(crate) struct Switches {
     pub(crate) strict_state: bool,
     /// The addresses that may call the API; any address if `None`.
     pub(crate) trusted_ips: Option<Vec<IpAddr>>,
-    /// DingTalk: whether the organization has used up its calls of this month.
-    pub(crate) dingtalk_quota_spent: bool,
-    /// DingTalk: whether the platform blocks the calling address, with a page instead of an answer.
-    pub(crate) dingtalk_blocked: bool,
+    /// Whether the app has no address for callbacks: WeCom then refuses cards that call back.
+    pub(crate) no_callback: bool,
+    /// The limit that calls to DingTalk have exceeded, if any.
+    pub(crate) dingtalk_limit: Option<DingtalkLimit>,
+}
+
+/// A limit of DingTalk.
+#[derive(Clone, Copy, Debug, Deserialize, Serialize, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum DingtalkLimit {
+    /// The organization has used up its calls of this month.
+    Quota,
+    /// The platform blocks the calling address, with a page instead of an answer.
+    Blocked,
 }
 
 impl Switches {

@@ -18,6 +18,7 @@ use crate::faults::FaultCode;
 use crate::query::QueryParams;
 use crate::reply;
 use crate::state::{SimulatorInner, SimulatorReply, SimulatorState};
+use crate::switches::DingtalkLimit;
 use crate::tokens::TokenFailure;
 
 type JsonFields = Map<String, Value>;
@@ -62,7 +63,7 @@ pub(super) async fn handle(
     if let Some(replaced) = apply_fault(inner, api.name(), parameters, recorded, faulty).await {
         return replaced;
     }
-    if inner.state().switches.dingtalk_blocked {
+    if inner.state().switches.dingtalk_limit == Some(DingtalkLimit::Blocked) {
         return SimulatorReply::Response(block_page(api));
     }
     let (config, entropy, now) = (&inner.config, inner.entropy, inner.clock.now());
@@ -88,7 +89,7 @@ fn admit(api: Endpoint, path: &str, call: &ApiCall<'_>, state: &mut SimulatorSta
         if !state.switches.trust(call.peer) {
             return Err(refuse(60020, "Forbidden.AccessDenied.IpNotInWhiteList"));
         }
-        if state.switches.dingtalk_quota_spent {
+        if state.switches.dingtalk_limit == Some(DingtalkLimit::Quota) {
             return Err(refuse(90020, "Forbidden.AccessDenied.ApiCountLimitForOrg"));
         }
     }
