@@ -13,6 +13,7 @@ use crate::faults::Faults;
 use crate::inbox::Inbox;
 use crate::switches::Switches;
 use crate::tokens::IssuedTokens;
+use crate::user_tokens::UserTokens;
 
 pub(crate) const MAX_BODY_BYTES: usize = 64 * 1024;
 
@@ -38,6 +39,7 @@ pub(crate) struct SimulatorInner {
 #[derive(Debug, Default)]
 pub(crate) struct SimulatorState {
     pub(crate) tokens: IssuedTokens,
+    pub(crate) user_tokens: UserTokens,
     pub(crate) codes: Codes,
     pub(crate) inbox: Inbox,
     pub(crate) faults: Faults,

@@ -47,10 +47,10 @@ async fn the_exact_parameters_of_an_exchange_can_be_seen() {
 #[tokio::test]
 async fn switches_are_shown_and_checked() {
     let sim = Sim::start().await;
-    let off = json!({ "strict_state": false, "trusted_ips": null });
-    assert_eq!(sim.get("/switches").await.json(), off);
+    let off = sim.get("/switches").await.json();
+    assert_eq!((&off["strict_state"], &off["trusted_ips"]), (&json!(false), &json!(null)));
     let on = sim.send("PUT", "/switches", r#"{"strict_state":true,"trusted_ips":["::1"]}"#).await.json();
-    assert_eq!(on, json!({ "strict_state": true, "trusted_ips": ["::1"] }));
+    assert_eq!((&on["strict_state"], &on["trusted_ips"]), (&json!(true), &json!(["::1"])));
     for wrong in [r#"{"strict":true}"#, r#"{"strict_state":1}"#, r#"{"trusted_ips":["x"]}"#, "[]", "nothing"] {
         let answer = sim.send("PUT", "/switches", wrong).await;
         assert!(answer.status == 400 && answer.json()["error"].is_string(), "{wrong}");

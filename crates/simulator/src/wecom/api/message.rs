@@ -6,10 +6,11 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use url::Url;
 
-use super::{Call, JsonFields, fields};
+use super::{JsonFields, fields};
+use crate::call::ApiCall;
 use crate::directory::{PEOPLE, PersonKind, SimulatedDepartment, SimulatedPerson, member};
-use crate::errcode::Refused;
 use crate::state::SimulatorState;
+use crate::wecom::errcode::Refused;
 
 const MAX_TEXT_BYTES: usize = 2_048;
 const MAX_TITLE_CHARS: usize = 128;
@@ -50,7 +51,7 @@ struct TextCard {
     btntxt: Option<String>,
 }
 
-pub(super) fn send(call: &Call<'_>, state: &mut SimulatorState) -> Result<JsonFields, Refused> {
+pub(super) fn send(call: &ApiCall<'_>, state: &mut SimulatorState) -> Result<JsonFields, Refused> {
     let asked: Value = serde_json::from_slice(call.body).map_err(|_| 40058)?;
     let ask = SendRequest::deserialize(&asked).map_err(|_| 40058)?;
     check_agent(call, ask.agentid.as_ref())?;
@@ -76,12 +77,12 @@ pub(super) fn send(call: &Call<'_>, state: &mut SimulatorState) -> Result<JsonFi
     })))
 }
 
-fn check_agent(call: &Call<'_>, agent: Option<&Value>) -> Result<(), Refused> {
+fn check_agent(call: &ApiCall<'_>, agent: Option<&Value>) -> Result<(), Refused> {
     let agent = agent.ok_or(41011)?.as_u64().ok_or(40056)?;
     if agent.to_string() == call.config.agent_id { Ok(()) } else { Err(301_002.into()) }
 }
 
-fn is_duplicate(ask: &SendRequest, asked: &Value, call: &Call<'_>, state: &mut SimulatorState) -> bool {
+fn is_duplicate(ask: &SendRequest, asked: &Value, call: &ApiCall<'_>, state: &mut SimulatorState) -> bool {
     let span = Duration::from_secs(
         ask.duplicate_check_interval.unwrap_or(DEFAULT_DUPLICATE_SECONDS).min(MAX_DUPLICATE_SECONDS),
     );

@@ -1,10 +1,7 @@
 //! The calls of the server API by name and method.
 
-use serde::{Deserialize, Serialize};
-
 /// A call of the API, named after its path.
-#[derive(Clone, Copy, Debug, Deserialize, Serialize, PartialEq, Eq)]
-#[serde(try_from = "String", into = "&'static str")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Endpoint {
     GetToken,
     AuthGetUserInfo,
@@ -18,7 +15,7 @@ pub(crate) enum Endpoint {
 }
 
 impl Endpoint {
-    const ALL: [Self; 9] = [
+    pub(crate) const ALL: [Self; 9] = [
         Self::GetToken,
         Self::AuthGetUserInfo,
         Self::UserGetUserInfo,
@@ -53,19 +50,5 @@ impl Endpoint {
             Self::LinkedUserGet | Self::MessageSend => &["POST"],
             _ => &["GET"],
         }
-    }
-}
-
-impl TryFrom<String> for Endpoint {
-    type Error = String;
-    fn try_from(name: String) -> Result<Self, String> {
-        let names = || Self::ALL.map(Self::name).join(", ");
-        Self::from_name(&name).ok_or_else(|| format!("unknown api {name:?}, expected one of {}", names()))
-    }
-}
-
-impl From<Endpoint> for &'static str {
-    fn from(api: Endpoint) -> Self {
-        api.name()
     }
 }

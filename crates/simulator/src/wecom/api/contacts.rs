@@ -2,11 +2,12 @@
 
 use serde_json::{Value, json};
 
-use super::{Call, JsonFields, fields};
+use super::{JsonFields, fields};
+use crate::call::ApiCall;
 use crate::directory::{DEPARTMENTS, PersonKind, SimulatedDepartment, SimulatedPerson, member};
-use crate::errcode::Refused;
+use crate::wecom::errcode::Refused;
 
-pub(super) fn user(call: &Call<'_>) -> Result<JsonFields, Refused> {
+pub(super) fn user(call: &ApiCall<'_>) -> Result<JsonFields, Refused> {
     let id = call.query.non_empty("userid").ok_or(41009)?;
     let who = member(id).ok_or(60111)?;
     let status = match who.kind {
@@ -41,7 +42,7 @@ fn details(who: &SimulatedPerson, status: u8) -> JsonFields {
     }))
 }
 
-pub(super) fn linked_user(call: &Call<'_>) -> Result<JsonFields, Refused> {
+pub(super) fn linked_user(call: &ApiCall<'_>) -> Result<JsonFields, Refused> {
     let ask: Value = serde_json::from_slice(call.body).map_err(|_| 40058)?;
     let id = ask.get("userid").and_then(Value::as_str).filter(|id| !id.is_empty()).ok_or(41009)?;
     let who = SimulatedPerson::by_id(id).filter(|who| who.kind == PersonKind::Partner).ok_or(60111)?;
@@ -59,14 +60,14 @@ pub(super) fn linked_user(call: &Call<'_>) -> Result<JsonFields, Refused> {
     } })))
 }
 
-pub(super) fn department(call: &Call<'_>) -> Result<JsonFields, Refused> {
+pub(super) fn department(call: &ApiCall<'_>) -> Result<JsonFields, Refused> {
     let wanted = number(call.query.non_empty("id").ok_or(40058)?)?;
     let found = SimulatedDepartment::by_id(wanted).ok_or(60003)?;
     Ok(fields(json!({ "department": shape(found) })))
 }
 
 /// The requested department and all departments below it, or all departments.
-pub(super) fn departments(call: &Call<'_>) -> Result<JsonFields, Refused> {
+pub(super) fn departments(call: &ApiCall<'_>) -> Result<JsonFields, Refused> {
     let top = call.query.non_empty("id").map(number).transpose()?;
     if let Some(top) = top {
         SimulatedDepartment::by_id(top).ok_or(60003)?;

@@ -2,12 +2,13 @@
 
 use serde_json::json;
 
-use super::{Call, JsonFields, fields};
+use super::{JsonFields, fields};
+use crate::call::ApiCall;
 use crate::directory::{PersonKind, SimulatedPerson};
-use crate::errcode::Refused;
 use crate::state::SimulatorState;
+use crate::wecom::errcode::Refused;
 
-pub(super) fn auth_get_user_info(call: &Call<'_>, state: &mut SimulatorState) -> Result<JsonFields, Refused> {
+pub(super) fn auth_get_user_info(call: &ApiCall<'_>, state: &mut SimulatorState) -> Result<JsonFields, Refused> {
     let who = redeem(call, state)?;
     Ok(fields(match who.kind {
         PersonKind::Outsider => json!({ "openid": openid(who) }),
@@ -15,7 +16,7 @@ pub(super) fn auth_get_user_info(call: &Call<'_>, state: &mut SimulatorState) ->
     }))
 }
 
-pub(super) fn user_get_user_info(call: &Call<'_>, state: &mut SimulatorState) -> Result<JsonFields, Refused> {
+pub(super) fn user_get_user_info(call: &ApiCall<'_>, state: &mut SimulatorState) -> Result<JsonFields, Refused> {
     let who = redeem(call, state)?;
     Ok(fields(match who.kind {
         PersonKind::Outsider => json!({ "OpenId": openid(who), "DeviceId": "" }),
@@ -23,9 +24,9 @@ pub(super) fn user_get_user_info(call: &Call<'_>, state: &mut SimulatorState) ->
     }))
 }
 
-fn redeem(call: &Call<'_>, state: &mut SimulatorState) -> Result<&'static SimulatedPerson, Refused> {
+fn redeem(call: &ApiCall<'_>, state: &mut SimulatorState) -> Result<&'static SimulatedPerson, Refused> {
     let code = call.query.non_empty("code").ok_or(41008)?;
-    state.codes.redeem(code, call.now).ok_or_else(|| 40029.into())
+    state.codes.redeem(code, call.now).map(|grant| grant.who).map_err(|_| 40029.into())
 }
 
 fn openid(who: &SimulatedPerson) -> String {
