@@ -1,7 +1,7 @@
 //! A simulator of the platforms WeCom, DingTalk and Feishu.
 //!
-//! It serves the authorization pages and the API of one of them that the service calls, so that the whole sign-in can be tested without an
-//! account, a phone or a network. It supports fault injection and reports the calls it received.
+//! It serves the authorization pages and the API of one of them that the service calls, so that the whole sign-in can be tested
+//! without an account, a phone or a network. It supports fault injection and reports the calls it received.
 
 mod authorize;
 mod call;

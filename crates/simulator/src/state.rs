@@ -14,6 +14,7 @@ use crate::inbox::Inbox;
 use crate::switches::Switches;
 use crate::tokens::IssuedTokens;
 use crate::user_tokens::UserTokens;
+use crate::wecom::cards::Cards;
 
 pub(crate) const MAX_BODY_BYTES: usize = 64 * 1024;
 
@@ -42,6 +43,8 @@ pub(crate) struct SimulatorState {
     pub(crate) user_tokens: UserTokens,
     pub(crate) codes: Codes,
     pub(crate) inbox: Inbox,
+    /// WeCom's cards that call back.
+    pub(crate) cards: Cards,
     pub(crate) faults: Faults,
     pub(crate) switches: Switches,
     pub(crate) calls: Calls,

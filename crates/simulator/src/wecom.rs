@@ -3,6 +3,7 @@
 mod api;
 mod authorize;
 mod authorize_error;
+pub(crate) mod cards;
 mod endpoint;
 mod errcode;
 
@@ -39,7 +40,7 @@ pub(crate) fn route(path: &str) -> Option<Route> {
     match path {
         "connect/oauth2/authorize" => Some(Route::Authorize(AuthorizeLink::InClient)),
         "wwlogin/sso/login" => Some(Route::Authorize(AuthorizeLink::Desktop)),
-        path => path.strip_prefix("cgi-bin/").and_then(Endpoint::from_name).map(Route::Endpoint),
+        path => path.strip_prefix("cgi-bin/").map(|name| Route::Endpoint(Endpoint::from_name(name))),
     }
 }
 

@@ -1,10 +1,12 @@
 //! The server API: its calls, and the checks that all of them share.
 
 mod app;
+mod card;
 mod contacts;
 mod identity;
 mod message;
 mod token;
+mod update;
 
 use std::net::IpAddr;
 
@@ -29,12 +31,20 @@ fn dispatch(api: Endpoint, call: &ApiCall<'_>, state: &mut SimulatorState) -> Re
         Endpoint::GetToken => token::get(call, state),
         Endpoint::AuthGetUserInfo => identity::auth_get_user_info(call, state),
         Endpoint::UserGetUserInfo => identity::user_get_user_info(call, state),
+        Endpoint::GetCallbackIp => Ok(app::callback_addresses()),
         Endpoint::UserGet => contacts::user(call),
+        Endpoint::UserList => contacts::users(call),
+        Endpoint::UserSimpleList => contacts::simple_users(call),
+        Endpoint::UserConvertToOpenid => identity::convert_to_openid(call),
         Endpoint::DepartmentGet => contacts::department(call),
         Endpoint::DepartmentList => contacts::departments(call),
+        Endpoint::DepartmentSimpleList => contacts::simple_departments(call),
         Endpoint::AgentGet => app::get(call),
         Endpoint::LinkedUserGet => contacts::linked_user(call),
         Endpoint::MessageSend => message::send(call, state),
+        Endpoint::MessageUpdateTemplateCard => update::update(call, state),
+        // Calls that exist on the platform, but not here, mostly need another credential or another right.
+        Endpoint::Unknown => Err(48002.into()),
     }
 }
 
@@ -43,7 +53,9 @@ fn empty_fields(api: Endpoint) -> JsonFields {
     match api {
         Endpoint::AuthGetUserInfo => fields(json!({ "userid": "" })),
         Endpoint::UserGet => fields(json!({ "department": [], "order": [], "is_leader_in_dept": [] })),
+        Endpoint::UserList | Endpoint::UserSimpleList => fields(json!({ "userlist": [] })),
         Endpoint::DepartmentList => fields(json!({ "department": [] })),
+        Endpoint::DepartmentSimpleList => fields(json!({ "department_id": [] })),
         _ => JsonFields::new(),
     }
 }

@@ -1,4 +1,4 @@
-//! `agent/get`: the app as its administrator configured it.
+//! `agent/get`: the app as its administrator configured it. `getcallbackip`: the addresses that call the app.
 
 use serde_json::json;
 
@@ -30,4 +30,9 @@ pub(super) fn get(call: &ApiCall<'_>) -> Result<JsonFields, Refused> {
         "isreportenter": 0,
         "home_url": "",
     })))
+}
+
+/// Callbacks come from this machine.
+pub(super) fn callback_addresses() -> JsonFields {
+    fields(json!({ "ip_list": ["127.0.0.1", "::1"] }))
 }

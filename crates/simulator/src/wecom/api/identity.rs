@@ -1,10 +1,11 @@
-//! `getuserinfo`: the user to whom a code belongs, with the new and the old field names.
+//! `getuserinfo`: the user to whom a code belongs, with the new and the old field names. `convert_to_openid`: the identifier of a
+//! member for payments.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{JsonFields, fields};
 use crate::call::ApiCall;
-use crate::directory::{PersonKind, SimulatedPerson};
+use crate::directory::{PersonKind, SimulatedPerson, member};
 use crate::state::SimulatorState;
 use crate::wecom::errcode::Refused;
 
@@ -22,6 +23,16 @@ pub(super) fn user_get_user_info(call: &ApiCall<'_>, state: &mut SimulatorState)
         PersonKind::Outsider => json!({ "OpenId": openid(who), "DeviceId": "" }),
         _ => json!({ "UserId": who.id, "DeviceId": "" }),
     }))
+}
+
+pub(super) fn convert_to_openid(call: &ApiCall<'_>) -> Result<JsonFields, Refused> {
+    let ask: Value = serde_json::from_slice(call.body).map_err(|_| 40058)?;
+    let id = ask.get("userid").and_then(Value::as_str).filter(|id| !id.is_empty()).ok_or(41009)?;
+    let who = member(id).ok_or(60111)?;
+    if who.kind == PersonKind::Hidden {
+        return Err(60011.into());
+    }
+    Ok(fields(json!({ "openid": openid(who) })))
 }
 
 fn redeem(call: &ApiCall<'_>, state: &mut SimulatorState) -> Result<&'static SimulatedPerson, Refused> {
