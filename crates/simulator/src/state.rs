@@ -10,6 +10,7 @@ use crate::SimulatorConfig;
 use crate::calls::Calls;
 use crate::codes::Codes;
 use crate::faults::Faults;
+use crate::feishu::state::FeishuState;
 use crate::inbox::Inbox;
 use crate::switches::Switches;
 use crate::tokens::IssuedTokens;
@@ -48,6 +49,8 @@ pub(crate) struct SimulatorState {
     pub(crate) faults: Faults,
     pub(crate) switches: Switches,
     pub(crate) calls: Calls,
+    /// The messages on Feishu.
+    pub(crate) feishu: FeishuState,
 }
 
 impl SimulatorInner {

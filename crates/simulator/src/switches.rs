@@ -4,6 +4,8 @@ use std::net::IpAddr;
 
 use serde::{Deserialize, Serialize};
 
+use crate::feishu::switches::FeishuSwitches;
+
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Switches {
@@ -13,6 +15,8 @@ pub(crate) struct Switches {
     pub(crate) trusted_ips: Option<Vec<IpAddr>>,
     /// Whether the app has no address for callbacks: WeCom then refuses cards that call back.
     pub(crate) no_callback: bool,
+    /// What only Feishu has.
+    pub(crate) feishu: FeishuSwitches,
 }
 
 impl Switches {
