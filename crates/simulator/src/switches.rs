@@ -4,6 +4,8 @@ use std::net::IpAddr;
 
 use serde::{Deserialize, Serialize};
 
+use crate::feishu::switches::FeishuSwitches;
+
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Switches {
@@ -25,6 +27,8 @@ pub(crate) enum DingtalkLimit {
     Quota,
     /// The platform blocks the calling address, with a page instead of an answer.
     Blocked,
+    /// What only Feishu has.
+    pub(crate) feishu: FeishuSwitches,
 }
 
 impl Switches {
