@@ -17,6 +17,8 @@ pub(crate) struct Switches {
     pub(crate) no_callback: bool,
     /// The limit that calls to DingTalk have exceeded, if any.
     pub(crate) dingtalk_limit: Option<DingtalkLimit>,
+    /// What only Feishu has.
+    pub(crate) feishu: FeishuSwitches,
 }
 
 /// A limit of DingTalk.
@@ -27,8 +29,6 @@ pub(crate) enum DingtalkLimit {
     Quota,
     /// The platform blocks the calling address, with a page instead of an answer.
     Blocked,
-    /// What only Feishu has.
-    pub(crate) feishu: FeishuSwitches,
 }
 
 impl Switches {
