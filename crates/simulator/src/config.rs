@@ -74,8 +74,8 @@ impl Domains {
 
     /// The URL, if it is registered in full: the service's callback at a trusted domain, without parameters.
     pub(crate) fn admit_exact(&self, address: &str) -> Option<Url> {
-        let plain = address.ends_with(CALLBACK_PATH) && !address.contains(['?', '#']);
-        self.admit(address).filter(|url| plain && url.path() == CALLBACK_PATH)
+        let (_, host) = address.strip_suffix(CALLBACK_PATH)?.split_once("://")?;
+        self.admit(address).filter(|_| !host.contains(['/', '?', '#']))
     }
 
     /// The domain that the platform shows for the app.
@@ -168,7 +168,8 @@ mod tests {
             "http://localhost:8080/api/auth/oauth2/callback?sid=1",
             "http://localhost:8080/api/auth/oauth2/callback#a",
             "http://localhost:8080/api/auth/oauth2/callback/",
-            "http://localhost:8080/x/../api/auth/oauth2/callback?",
+            "http://localhost:8080/x/../api/auth/oauth2/callback",
+            "http://localhost:8080?/api/auth/oauth2/callback",
             "http://localhost:8080/x/api/auth/oauth2/callback",
             "http://localhost:8080/",
             "http://evil.example/api/auth/oauth2/callback",

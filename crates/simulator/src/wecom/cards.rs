@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use deskpass_core::{Entropy, NoEntropy, Timestamp};
 
+use crate::codes::CodeFailure;
 use crate::tokens::random_token;
 
 /// How long the app may change a card.
@@ -36,14 +37,6 @@ pub(crate) struct SentCard {
     pub(crate) recipients: Vec<&'static str>,
 }
 
-/// Why a code does not allow a change.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ResponseCodeFailure {
-    Unknown,
-    Used,
-    Expired,
-}
-
 impl Cards {
     pub(crate) fn is_known_task(&self, task_id: &str) -> bool {
         self.tasks.contains(task_id)
@@ -70,12 +63,12 @@ impl Cards {
     }
 
     /// The card of a code that is still valid. The code stays valid.
-    pub(crate) fn find(&self, value: &str, now: Timestamp) -> Result<&SentCard, ResponseCodeFailure> {
-        let code = self.codes.iter().find(|code| code.value == value).ok_or(ResponseCodeFailure::Unknown)?;
+    pub(crate) fn find(&self, value: &str, now: Timestamp) -> Result<&SentCard, CodeFailure> {
+        let code = self.codes.iter().find(|code| code.value == value).ok_or(CodeFailure::Unknown)?;
         if code.used {
-            return Err(ResponseCodeFailure::Used);
+            return Err(CodeFailure::Used);
         }
-        if now < code.expires { Ok(&code.card) } else { Err(ResponseCodeFailure::Expired) }
+        if now < code.expires { Ok(&code.card) } else { Err(CodeFailure::Expired) }
     }
 
     /// Invalidates a code.

@@ -7,9 +7,9 @@ use super::card;
 use super::message::check_agent;
 use super::{JsonFields, fields};
 use crate::call::ApiCall;
+use crate::codes::CodeFailure;
 use crate::directory::SimulatedPerson;
 use crate::state::SimulatorState;
-use crate::wecom::cards::ResponseCodeFailure;
 use crate::wecom::errcode::Refused;
 
 const MAX_BUTTON_NAME_CHARS: usize = 10;
@@ -79,11 +79,11 @@ fn is_addressed(id: &str, ask: &UpdateRequest) -> bool {
         || department.is_some_and(|department| ask.partyids.contains(&department))
 }
 
-fn errcode(failure: ResponseCodeFailure) -> Refused {
+fn errcode(failure: CodeFailure) -> Refused {
     match failure {
-        ResponseCodeFailure::Unknown => 40058,
-        ResponseCodeFailure::Used => 42022,
-        ResponseCodeFailure::Expired => 42003,
+        CodeFailure::Unknown => 40058,
+        CodeFailure::Used => 42022,
+        CodeFailure::Expired => 42003,
     }
     .into()
 }
