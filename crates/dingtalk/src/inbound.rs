@@ -7,9 +7,9 @@ use deskpass_platform::{InboundError, InboundRequest, InboundResult};
 /// What authenticates and encrypts events.
 #[derive(Clone, PartialEq, Eq)]
 pub struct EventSettings {
-    /// The token that signs (签名 token).
+    /// The token that signs (签名 `token`).
     pub token: String,
-    /// The key that encrypts (加密 aes_key).
+    /// The key that encrypts (加密 `aes_key`).
     pub aes_key: String,
 }
 

@@ -14,9 +14,9 @@ use crate::inbound::EventSettings;
 pub struct DingtalkSettings {
     /// The corporation (corpId).
     pub corp_id: String,
-    /// The application's Client ID, formerly AppKey.
+    /// The application's Client ID, formerly `AppKey`.
     pub client_id: String,
-    /// The application's Client Secret, formerly AppSecret.
+    /// The application's Client Secret, formerly `AppSecret`.
     pub secret: String,
     /// The application's agent id; messages to members require it.
     pub agent_id: Option<String>,
