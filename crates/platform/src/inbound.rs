@@ -1,6 +1,16 @@
 //! What the platform sends by itself: checks of the address, changes of people, and answers to questions.
 
+use std::borrow::Cow;
+use std::time::Duration;
+
 use deskpass_core::Timestamp;
+use percent_encoding::percent_decode_str;
+
+/// The maximum size of a body. Most events are small, but a change of the application's range may name many members.
+const MAX_BODY_BYTES: usize = 256 * 1024;
+const MAX_QUERY_BYTES: usize = 8 * 1024;
+/// How far the clock of a platform may be ahead.
+const MAX_AHEAD: Duration = Duration::from_mins(10);
 
 /// A request of the platform, as it arrived.
 #[derive(Clone, Copy)]
@@ -17,6 +27,54 @@ pub struct InboundRequest<'a> {
     pub at: Timestamp,
     /// Random bytes for an encrypted reply.
     pub random: [u8; 16],
+}
+
+impl<'a> InboundRequest<'a> {
+    /// Refuses a request that is too large, before anything of it is read.
+    pub const fn check_size(&self) -> Result<(), InboundError> {
+        if self.body.len() > MAX_BODY_BYTES || self.query.len() > MAX_QUERY_BYTES {
+            return Err(InboundError::Malformed);
+        }
+        Ok(())
+    }
+
+    /// The value of a query parameter. A `+` stays a `+`: values are base64, which not every sender encodes, and none has blanks.
+    #[must_use]
+    pub fn parameter(&self, name: &str) -> Option<Cow<'a, str>> {
+        let mut pairs = self.query.split('&').filter_map(|pair| pair.split_once('='));
+        let (_, value) = pairs.find(|(key, _)| *key == name)?;
+        percent_decode_str(value).decode_utf8().ok()
+    }
+
+    /// Refuses a request that was sent too long ago, in the future, or at no time at all.
+    pub fn check_time(&self, sent: Option<Timestamp>, max_age: Duration) -> Result<(), InboundError> {
+        let sent = sent.ok_or(InboundError::Time)?;
+        let fits = self.at.since(sent) <= max_age && sent.since(self.at) <= MAX_AHEAD;
+        fits.then_some(()).ok_or(InboundError::Time)
+    }
+}
+
+/// The unit of a time that a platform writes as a number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TimeUnit {
+    /// Seconds since 1970.
+    Seconds,
+    /// Milliseconds since 1970.
+    Milliseconds,
+}
+
+impl TimeUnit {
+    /// Parses a time: digits only.
+    #[must_use]
+    pub fn parse(self, text: &str) -> Option<Timestamp> {
+        let digits = text.bytes().all(|byte| byte.is_ascii_digit());
+        let number: i64 = Some(text).filter(|_| digits)?.parse().ok()?;
+        let millis = match self {
+            Self::Seconds => number.checked_mul(1_000)?,
+            Self::Milliseconds => number,
+        };
+        Some(Timestamp::from_millis(millis))
+    }
 }
 
 /// The immediate reply, with status 200.
@@ -125,4 +183,58 @@ pub enum InboundError {
 pub trait Inbound: Send + Sync {
     /// Reads a request: authenticates and decrypts it. Does nothing else.
     fn read_inbound(&self, request: &InboundRequest<'_>) -> Result<InboundResult, InboundError>;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: Timestamp = Timestamp::from_millis(1_700_000_000_000);
+
+    fn request<'a>(query: &'a str, body: &'a [u8]) -> InboundRequest<'a> {
+        InboundRequest { is_get: false, query, header: &|_| None, body, at: NOW, random: [0; 16] }
+    }
+
+    #[test]
+    fn parameters_are_decoded_and_a_plus_stays() {
+        let request = request("a=1&echostr=x+y%2Bz%3D%3d&empty=&a=2&flag&broken=%ff&%61=3", b"");
+        let parameter = |name| request.parameter(name);
+        assert_eq!(parameter("echostr").as_deref(), Some("x+y+z=="));
+        assert_eq!(parameter("a").as_deref(), Some("1"), "the first one");
+        assert_eq!(parameter("empty").as_deref(), Some(""));
+        for missing in ["flag", "broken", "echo", "A", ""] {
+            assert_eq!(parameter(missing), None, "{missing}");
+        }
+    }
+
+    #[test]
+    fn large_requests_are_refused() {
+        let (body, query) = (vec![b'x'; MAX_BODY_BYTES + 1], "x".repeat(MAX_QUERY_BYTES + 1));
+        assert_eq!(request("", &body).check_size(), Err(InboundError::Malformed));
+        assert_eq!(request(&query, b"").check_size(), Err(InboundError::Malformed));
+        assert_eq!(request("", body.split_at(MAX_BODY_BYTES).0).check_size(), Ok(()));
+    }
+
+    #[test]
+    fn times_have_a_limit_in_both_directions() {
+        let (age, millisecond) = (Duration::from_mins(10), Duration::from_millis(1));
+        let request = request("", b"");
+        for fits in [NOW, NOW - age, NOW + age] {
+            assert_eq!(request.check_time(Some(fits), age), Ok(()), "{fits:?}");
+        }
+        let extremes = [Timestamp::from_millis(i64::MIN), Timestamp::from_millis(i64::MAX)];
+        for off in [NOW - age - millisecond, NOW + age + millisecond].into_iter().chain(extremes) {
+            assert_eq!(request.check_time(Some(off), age), Err(InboundError::Time), "{off:?}");
+        }
+        assert_eq!(request.check_time(None, age), Err(InboundError::Time));
+    }
+
+    #[test]
+    fn times_are_digits() {
+        assert_eq!(TimeUnit::Seconds.parse("1700000000"), Some(NOW));
+        assert_eq!(TimeUnit::Milliseconds.parse("1700000000000"), Some(NOW));
+        for wrong in ["", "-1", "+1", "1.5", " 1", "9223372036854775807", "1e9", "\u{661}"] {
+            assert_eq!(TimeUnit::Seconds.parse(wrong), None, "{wrong}");
+        }
+    }
 }

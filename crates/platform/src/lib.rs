@@ -4,10 +4,11 @@
 //! [`Inbound`] reads what the platform sends by itself. [`Messenger`] is all four, and what operators need to know about it.
 //!
 //! A client crate implements them for one platform, and only that crate knows the platform's hosts, parameters and error codes.
-//! [`client`] is what all clients share. Responses are untrusted until they have been parsed: body sizes are limited, timeouts are
-//! short, and no text of a platform is passed on to a browser.
+//! [`client`] is what all clients share, and [`envelope`] is how platforms sign and encrypt events. Responses are untrusted until
+//! they have been parsed: body sizes are limited, timeouts are short, and no text of a platform is passed on to a browser.
 
 pub mod client;
+pub mod envelope;
 
 mod check;
 mod directory;
@@ -34,7 +35,9 @@ pub use directory::{
 pub use error::{Error, InvalidResponse, Refused, Unreachable};
 pub use error_code::ErrorCode;
 pub use identity::Identity;
-pub use inbound::{Inbound, InboundError, InboundEvent, InboundReply, InboundRequest, InboundResult, PersonChange};
+pub use inbound::{
+    Inbound, InboundError, InboundEvent, InboundReply, InboundRequest, InboundResult, PersonChange, TimeUnit,
+};
 pub use kind::PlatformKind;
 pub use meaning::{Explanation, FixableBy, Meaning};
 pub use messenger::Messenger;

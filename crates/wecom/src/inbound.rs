@@ -1,8 +1,23 @@
-//! The events that the platform sends.
+//! The events that the platform sends: to the application, and to the contacts assistant (通讯录同步). Both addresses have the same
+//! form, and each event is accepted at both.
 
+mod event;
+mod xml;
+
+#[cfg(test)]
+mod tests;
+
+use std::borrow::Cow;
 use std::fmt;
+use std::time::Duration;
 
-use deskpass_platform::{InboundError, InboundRequest, InboundResult};
+use deskpass_platform::envelope::{Envelope, InvalidEnvelope, SealedMessage};
+use deskpass_platform::{InboundError, InboundReply, InboundRequest, InboundResult, TimeUnit};
+
+use xml::Elements;
+
+/// The platform signs each delivery anew, so its time is that of the request.
+const MAX_AGE: Duration = Duration::from_mins(10);
 
 /// What authenticates the events that the platform sends, as entered in its console.
 #[derive(Clone, PartialEq, Eq)]
@@ -13,6 +28,13 @@ pub struct EventSettings {
     pub aes_key: String,
 }
 
+impl EventSettings {
+    /// Checks the token and the key. With wrong ones, every event is refused.
+    pub fn check(&self) -> Result<(), InvalidEnvelope> {
+        Envelope::new(self.token.clone(), &self.aes_key).map(drop)
+    }
+}
+
 impl fmt::Debug for EventSettings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("EventSettings").finish_non_exhaustive()
@@ -20,14 +42,42 @@ impl fmt::Debug for EventSettings {
 }
 
 /// Reads events.
-pub(crate) struct EventReader;
+pub(crate) struct EventReader {
+    envelope: Option<Envelope>,
+    corp_id: String,
+}
 
 impl EventReader {
-    pub(crate) fn new(_: Option<EventSettings>, _: &str) -> Self {
-        Self
+    pub(crate) fn new(settings: Option<EventSettings>, corp_id: &str) -> Self {
+        let envelope = settings.and_then(|EventSettings { token, aes_key }| Envelope::new(token, &aes_key).ok());
+        Self { envelope, corp_id: corp_id.to_owned() }
     }
 
-    pub(crate) fn read(&self, _: &InboundRequest<'_>) -> Result<InboundResult, InboundError> {
-        Err(InboundError::NotConfigured)
+    /// Reads a request. A GET is the platform's check of the address, and its reply is the decrypted text alone; other requests
+    /// are events, whose reply is empty.
+    pub(crate) fn read(&self, request: &InboundRequest<'_>) -> Result<InboundResult, InboundError> {
+        let envelope = self.envelope.as_ref().ok_or(InboundError::NotConfigured)?;
+        request.check_size()?;
+        let encrypted = encrypted(request).ok_or(InboundError::Malformed)?;
+        let text = self.open(envelope, request, &encrypted)?;
+        let (body, events) = if request.is_get { (text, Vec::new()) } else { (String::new(), event::read(&text)?) };
+        Ok(InboundResult { reply: InboundReply { content_type: "text/plain; charset=utf-8", body }, events })
     }
+
+    fn open(&self, envelope: &Envelope, request: &InboundRequest<'_>, encrypted: &str) -> Result<String, InboundError> {
+        let parameter = |name| request.parameter(name).ok_or(InboundError::Signature);
+        let (signature, timestamp, nonce) = (parameter("msg_signature")?, parameter("timestamp")?, parameter("nonce")?);
+        let message = SealedMessage { signature: &signature, timestamp: &timestamp, nonce: &nonce, encrypted };
+        let message = envelope.verify(&message)?;
+        request.check_time(TimeUnit::Seconds.parse(&timestamp), MAX_AGE)?;
+        message.open(&[self.corp_id.as_str()]).map(|opened| opened.text)
+    }
+}
+
+fn encrypted<'a>(request: &InboundRequest<'a>) -> Option<Cow<'a, str>> {
+    if request.is_get {
+        return request.parameter("echostr");
+    }
+    let elements = Elements::parse(std::str::from_utf8(request.body).ok()?)?;
+    elements.text("Encrypt").map(|text| Cow::Owned(text.to_owned()))
 }
