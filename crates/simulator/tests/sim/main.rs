@@ -12,6 +12,7 @@ mod cards;
 mod contacts;
 mod control;
 mod faults;
+mod feishu;
 mod harness;
 mod identity;
 mod message;
