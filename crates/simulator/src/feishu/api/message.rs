@@ -27,7 +27,7 @@ pub(super) fn send(ask: &FeishuCall<'_>, state: &mut SimulatorState) -> Result<V
     }
     let who = recipient(ask, &state.switches.feishu)?;
     let kind = fields.non_empty("msg_type").ok_or(BAD_PARAMETER)?;
-    let content = content(kind, fields.non_empty("content").ok_or(BAD_PARAMETER)?)?;
+    let content = content(kind, &content_text(ask)?)?;
     let uuid = fields.non_empty("uuid");
     if uuid.is_some_and(|uuid| uuid.chars().count() > MAX_UUID_CHARS) {
         return Err(BAD_PARAMETER.into());
@@ -52,7 +52,7 @@ pub(super) fn update(ask: &FeishuCall<'_>, state: &mut SimulatorState) -> Result
     if now >= sent.sent_at + CARD_LIFETIME {
         return Err(230_031.into());
     }
-    let card = content("interactive", ask.fields.non_empty("content").ok_or(BAD_PARAMETER)?)?;
+    let card = content("interactive", &content_text(ask)?)?;
     if !sent.is_shared_card || !is_shared(&card) {
         return Err(BAD_PARAMETER.into());
     }
@@ -70,6 +70,12 @@ fn recipient(ask: &FeishuCall<'_>, switches: &FeishuSwitches) -> Result<&'static
         PersonKind::Left | PersonKind::Outsider | PersonKind::Partner => false,
     };
     if available { Ok(who) } else { Err(230_013.into()) }
+}
+
+/// The content, which is JSON in a text; an object is not accepted.
+fn content_text(ask: &FeishuCall<'_>) -> Result<String, Refused> {
+    let body: Map<String, Value> = serde_json::from_slice(ask.call.body).map_err(|_| BAD_PARAMETER)?;
+    body.get("content").and_then(Value::as_str).map(str::to_owned).ok_or(BAD_PARAMETER.into())
 }
 
 /// What is shown, in the shape that the inbox has on all platforms.
