@@ -27,6 +27,7 @@ mod cli_backup;
 mod cli_clock;
 mod cli_cluster;
 mod cli_copy;
+mod cli_data;
 mod cli_doctor;
 mod cli_explain;
 mod cli_explain_left;

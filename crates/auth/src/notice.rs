@@ -88,7 +88,15 @@ impl Auth {
             tracing::info!(%employee, subject = notice.subject.name(), "notice dropped: could not be sent in time");
             return NoticeOutcome::Dropped;
         }
-        match self.platform.send(employee.id(), &text).await {
+        // Keys are in lower case, but a platform may distinguish the identifier as it wrote it.
+        let recipient = match self.store.person(employee).await {
+            Ok(person) => person.map_or_else(|| employee.id().to_owned(), |person| person.employee_id.clone()),
+            Err(error) => {
+                tracing::debug!(%employee, %error, "notice postponed: could not read the recipient");
+                return NoticeOutcome::Postponed;
+            }
+        };
+        match self.platform.send(&recipient, &text).await {
             Ok(()) => NoticeOutcome::Delivered,
             Err(error) if is_permanent(error.meaning()) => {
                 tracing::warn!(%employee, subject = notice.subject.name(), %error, "notice dropped: refused by the platform");

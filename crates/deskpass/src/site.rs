@@ -198,8 +198,9 @@ mod tests {
     #[test]
     fn every_file_names_the_platform() {
         let kind = PlatformKind::Dingtalk;
-        let entry_module = Some("export const requestCode = async () => 'a code';");
-        let platform = PagePlatform { kind, marks: &["OwnApp/"], entry_module, ..PagePlatform::default() };
+        let entry_module = "export const requestCode = async () => 'a code';";
+        let platform =
+            PagePlatform { kind, marks: &["OwnApp/"], entry_module: Some(entry_module), ..PagePlatform::default() };
         let switches = PageSwitches { platform, ..PageSwitches::default() };
         let site = Site::with(&Brand::default(), switches);
         assert_ne!(site.version, PLAIN.version);
@@ -217,7 +218,7 @@ mod tests {
         let words = text(site.asset("words.js").unwrap());
         assert!(words.contains(&format!("['{english} cannot be reached', '暂时无法连接{chinese}']")));
         assert!(text(site.asset("page.js").unwrap()).contains("JSON.parse('[\"OwnApp/\"]')"));
-        assert_eq!(text(site.asset(ENTRY_MODULE).unwrap()), entry_module.unwrap());
+        assert_eq!(text(site.asset(ENTRY_MODULE).unwrap()), entry_module);
         assert!(PLAIN.asset(ENTRY_MODULE).is_none());
     }
 }

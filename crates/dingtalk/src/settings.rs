@@ -12,7 +12,7 @@ use crate::inbound::EventSettings;
 /// The settings of the client.
 #[derive(Clone, PartialEq, Eq)]
 pub struct DingtalkSettings {
-    /// The corporation (corpId).
+    /// The corporation (`corpId`).
     pub corp_id: String,
     /// The application's Client ID, formerly `AppKey`.
     pub client_id: String,

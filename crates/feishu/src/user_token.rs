@@ -44,10 +44,9 @@ impl UserToken {
     pub(crate) fn read(response: &ApiResponse) -> Result<Self, InvalidResponse> {
         let data = response.object("data");
         let nested = data.as_ref().and_then(|data| data.text("access_token"));
-        let token = match (response.text("access_token"), nested) {
-            (Some(token), None) | (None, Some(token)) => token,
-            // Of two different tokens neither can be trusted.
-            (Some(_), Some(_)) | (None, None) => return Err(InvalidResponse::MissingField("access_token")),
+        // Of two different tokens neither can be trusted.
+        let ((Some(token), None) | (None, Some(token))) = (response.text("access_token"), nested) else {
+            return Err(InvalidResponse::MissingField("access_token"));
         };
         let fits = token.len() <= MAX_TOKEN_BYTES && token.bytes().all(|byte| byte.is_ascii_graphic());
         fits.then(|| Self(token.to_owned())).ok_or(InvalidResponse::MissingField("access_token"))

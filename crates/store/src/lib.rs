@@ -53,12 +53,12 @@ pub use cache::{CachedPerson, Invalidation, SessionWithPerson};
 pub use change_author::{Actor, ChangeAuthor, ChangeError, Revocation};
 pub use clock::{ClockRepair, DatabaseTime, read_latest_recorded_time};
 pub use cursor::{Cursor, InvalidCursor};
-pub use data_platform::{DataPlatform, PlatformMismatch, read_data_platform};
+pub use data_platform::read_data_platform;
 pub use database::{
-    BackupError, BackupReport, BackupSettings, CopyError, CopyProgress, CopyReport, DirectReadError, Location, Mode,
-    OpenError, Operation, OperationReport, PostgresSettings, PostgresStatus, RestoreError, RestoreReport,
-    RestoreSettings, RestoredSessions, SameKey, StoreLoad, backup, copy, inspect_postgres, newest_version, restart_log,
-    restore,
+    BackupError, BackupReport, BackupSettings, CopyError, CopyProgress, CopyReport, DataPlatform, DirectReadError,
+    Location, Mode, OpenError, Operation, OperationReport, PlatformMismatch, PostgresSettings, PostgresStatus,
+    RestoreError, RestoreReport, RestoreSettings, RestoredSessions, SameKey, StoreLoad, backup, copy, inspect_postgres,
+    newest_version, restart_log, restore,
 };
 pub use deny_list::EndReason;
 pub use directory::{

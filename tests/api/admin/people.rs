@@ -394,8 +394,8 @@ on_every_store! {
         let roles = json!({ "employee_id": "user01", "roles": ["user", "agent"] });
         admin.do_it("PUT", USER_ROLES, &roles).await.data();
         let log = admin.get("/api/admin/login-log?event=roles_changed").await.data();
-        let mut named: Vec<_> = log["people"].as_array().unwrap().iter().map(|one| one["name"].as_str().unwrap()).collect();
-        named.sort_unstable();
+        let mut named = log["people"].as_array().unwrap().iter().map(|one| &one["name"]).collect::<Vec<_>>();
+        named.sort_unstable_by_key(ToString::to_string);
         assert_eq!(named, ["Ada Admin", "Uma User"]);
     }
 }

@@ -4,6 +4,7 @@ use deskpass_platform::PlatformKind;
 
 /// The application of development mode at the simulated platform, which has no other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::struct_field_names, reason = "the names of the settings")]
 pub(crate) struct SimulatedApplication {
     /// The corporation.
     pub(crate) corp_id: &'static str,

@@ -6,12 +6,12 @@ use std::sync::Arc;
 use deskpass_core::Timestamp;
 
 use super::migrate;
+use super::platform_record::recorded_platform;
 use super::postgres::{self, Column, PostgresConnection};
 use super::sqlite::{Sqlite, SqliteConnection};
 use super::tables::used_rows;
 use super::{Mode, OpenError, PostgresSettings, RECORD_TIME, Sql, SqlValue};
 use crate::cache::{Cache, Freshness};
-use crate::data_platform::recorded_platform;
 use crate::{Result, StoreError};
 
 /// The tables that are not copied: they describe the database itself, are the same in every database, or their rows expire soon.

@@ -8,16 +8,16 @@ use std::io::Read;
 use deskpass_core::Timestamp;
 
 use super::migrate::{self, MigrateError};
+use super::platform_record::{DataPlatform, PlatformMismatch, recorded_platform};
 use super::postgres::{self, Column};
 use super::sqlite::{NewDatabase, NewDatabaseError};
 use super::tables::{Table, tables_at, used_rows};
 use super::{CopyProgress, Location, Mode, OpenError, Sql, SqlValue, Tx};
 use crate::backup_file::{BackupFileError, BackupHeader, BackupPassword, BackupReader, Record};
 use crate::cache::CacheChange;
-use crate::data_platform::recorded_platform;
 use crate::login_log::{is_other_key, is_own_key, restart_chains};
 use crate::sessions::{EndedByRestore, end_restored};
-use crate::{ChainKeys, DataPlatform, LogEntry, PlatformMismatch, Result, StoreError};
+use crate::{ChainKeys, LogEntry, Result, StoreError};
 
 /// The number of rows that are in memory at once.
 const BATCH_ROWS: usize = 1_000;
