@@ -71,7 +71,7 @@ async fn advice_depends_on_who_disabled_a_person_and_is_not_repeated() {
     let known = Expected {
         says: [
             &["platform     The platform said at ", "employee     enabled"],
-            &["企业微信  企业微信于 ", "员工      已启用"],
+            &["平台    企业微信于 ", "员工    已启用"],
         ],
         never: &["employee enable", "employee add"],
     };

@@ -139,7 +139,7 @@ async fn a_no_is_not_followed_by_another_try() {
     let browser = driver.browser(options).await;
     browser.goto(&back).await;
     browser.click("#cancel").await;
-    browser.wait_for("#wecom").await;
-    assert_eq!(look(&browser, "document.querySelector('#wecom').disabled").await, false);
+    browser.wait_for("#by-platform").await;
+    assert_eq!(look(&browser, "document.querySelector('#by-platform').disabled").await, false);
     assert_eq!(look(&browser, "location.pathname").await, "/");
 }

@@ -86,6 +86,7 @@ on_every_store! {
         assert_eq!(active["active"], true, "{active}");
         assert_eq!(app.query("SELECT target_key FROM link"), ["user01"]);
         assert_eq!(app.query("SELECT network FROM ip_rule"), ["10.0.0.0/8"]);
+        assert_eq!(app.query("SELECT platform_kind, person_id FROM desk"), ["wecom|userid"]);
     }
 
     async fn passwords_devices_and_recovery_codes_still_work() {
@@ -155,6 +156,17 @@ impl OldData {
 }
 
 on_every_store! {
+    async fn data_of_the_earlier_release_belongs_to_wecom() {
+        let data = OldData::new().await;
+        let mut other = data.command(&["migrate"]);
+        with_settings(&mut other, [("platform.kind", "dingtalk"), ("platform.client_id", "dingclient")]);
+        let output = finished(&mut other);
+        let text = String::from_utf8_lossy(&output.stderr);
+        let words = r#"its data belongs to platform.kind = "wecom", and the settings have platform.kind = "dingtalk""#;
+        assert!(!output.status.success() && text.contains(words), "{output:?}");
+        data.succeed(&["migrate"]);
+    }
+
     /// SIGKILL at any moment of the upgrade: the next start completes it, and nothing is missing.
     async fn a_killed_upgrade_is_completed_by_the_next() {
         let began = Instant::now();

@@ -2,7 +2,7 @@
 
 use deskpass::config::Settings;
 use deskpass_core::{Clock, Entropy, Timestamp};
-use deskpass_simulator::{Domains, Simulator, SimulatorConfig};
+use deskpass_simulator::{Domains, Kind, Simulator, SimulatorConfig};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
@@ -136,7 +136,9 @@ impl Platform {
 
     async fn serve(domain: &str, address: &str) -> Self {
         let world = SimulatorConfig {
+            kind: Kind::Wecom,
             corp_id: PRODUCTION[0].1.to_owned(),
+            client_id: String::new(),
             secret: PRODUCTION[1].1.to_owned(),
             agent_id: "1000002".to_owned(),
             domains: Domains::Listed(vec![domain.to_owned()]),

@@ -181,19 +181,19 @@ async fn inside_wecom_they_are_taken_along_at_once_and_once_only() {
     browser.goto(&format!("http://{}/h5/", app.address)).await;
     browser.wait_until("location.pathname === '/sim/connect/oauth2/authorize'").await;
     browser.script("history.back()", &[]).await;
-    browser.wait_for("#wecom").await;
+    browser.wait_for("#by-platform").await;
     for hidden in ["#here", "#code", ".steps", ".advice"] {
         assert_eq!(browser.text(hidden).await, "", "{hidden}");
     }
     is_good(&browser, "inside WeCom").await;
-    browser.click("#wecom").await;
+    browser.click("#by-platform").await;
     choose(&browser, "user01").await;
     browser.wait_for("#account").await;
     // A user who signs out stays signed out, also after a reload.
     browser.click("#sign-out").await;
-    browser.wait_for("#wecom").await;
+    browser.wait_for("#by-platform").await;
     browser.reload().await;
-    browser.wait_for("#wecom").await;
+    browser.wait_for("#by-platform").await;
     assert_eq!(browser.script("return location.pathname", &[]).await, "/h5/");
     nothing_was_blocked(&browser).await;
 }

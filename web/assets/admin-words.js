@@ -4,7 +4,7 @@ import { learn } from './words.js';
 
 learn({
   person: ['Person', '人员'],
-  employee_id: ['Employee ID', '企业微信账号'],
+  employee_id: ['Employee ID', '{platform.zh}账号'],
   role_held: ['Role', '角色'],
   active_role: ['Active role', '当前角色'],
   no_role: ['no role', '无角色'],

@@ -10,8 +10,8 @@ import { learn, say, sayOr } from './words.js';
 learn({
   agents_title: ['Agents', '坐席列表'],
   agents_lead: [
-    'With a password and an authenticator, agents can sign in while WeCom is down. Administrators need an authenticator to make changes; those who are not agents are listed once they have set one up.',
-    '设置密码并绑定身份验证器后，坐席可在企业微信不可用时登录。管理员进行更改需要身份验证器；非坐席的管理员绑定后也会列在此处。',
+    'With a password and an authenticator, agents can sign in while {platform.en} is down. Administrators need an authenticator to make changes; those who are not agents are listed once they have set one up.',
+    '设置密码并绑定身份验证器后，坐席可在{platform.zh}不可用时登录。管理员进行更改需要身份验证器；非坐席的管理员绑定后也会列在此处。',
   ],
   add_agent: ['Add an agent', '添加坐席'],
   add_title: ['Add an agent', '添加坐席'],
@@ -45,8 +45,8 @@ learn({
   device_code: ['Setup code for an authenticator', '生成身份验证器设置码'],
   device_code_title: ['Create an authenticator setup code for {name}?', '为 {name} 生成身份验证器设置码？'],
   device_code_text: [
-    'No setup code is needed within 5 minutes of signing in with WeCom. First verify that the person requested this.',
-    '通过企业微信登录后 5 分钟内无需设置码。请先核实确为其本人申请。',
+    'No setup code is needed within 5 minutes of signing in with {platform.en}. First verify that the person requested this.',
+    '通过{platform.zh}登录后 5 分钟内无需设置码。请先核实确为其本人申请。',
   ],
   device_code_use: [
     'Give it only to this person, to set up one authenticator under “Security”. It is shown only once and is valid until {time}.',

@@ -18,7 +18,7 @@ function question(secret, { name, employee_id, expires_in }) {
   $('go-on').onclick = () => goOn(secret);
   $('cancel').onclick = () => {
     tab.drop('continue');
-    // Inside WeCom the page would go to the platform by itself, although the user has just refused.
+    // Inside the platform's app the page would go to the platform by itself, although the user has just refused.
     tab.set('went', '1');
     location.replace('/');
   };

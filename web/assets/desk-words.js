@@ -50,8 +50,8 @@ learn({
   ],
   set_up_device: ['Set up a new one', '重新绑定'],
   unproven_device: [
-    'Your authenticator was set up without WeCom, so its codes do not confirm changes yet.',
-    '您的身份验证器绑定时未经企业微信确认，暂不能用于确认更改。',
+    'Your authenticator was set up without {platform.en}, so its codes do not confirm changes yet.',
+    '您的身份验证器绑定时未经{platform.zh}确认，暂不能用于确认更改。',
   ],
   device_ready: ['Your authenticator is ready. You can make the change now.', '身份验证器已就绪，现在可以进行更改。'],
   prove_device: ['Confirm it', '立即确认'],
@@ -59,6 +59,7 @@ learn({
   program_WeCom: ['WeCom', '企业微信'],
   program_WeChat: ['WeChat', '微信'],
   program_DingTalk: ['DingTalk', '钉钉'],
+  program_Feishu: ['Feishu', '飞书'],
   unknown: ['unknown', '未知'],
   claimed_as: ['claimed {address}', '自称 {address}'],
 });

@@ -117,7 +117,7 @@ export const tradeTicket = (ticket) => get(`/api/auth/scan/status?ticket=${encod
 
 /**
  * Begins a sign-in at the platform: go to `data.authorize_url` with `location.assign`.
- * @param {'client'|'web'} [mode] inside WeCom, or in any other browser
+ * @param {'client'|'web'} [mode] inside the platform's app, or in any other browser
  * @param {string} [redirectUri] where to return to; this page unless given
  * @returns {Promise<object>} a response; `data` is `{authorize_url, redirect_uri}`
  */

@@ -18,8 +18,8 @@ learn({
   first_go: ['Set it up now', '立即绑定'],
   prove_title: ['Confirm your authenticator first', '请先确认身份验证器'],
   prove_text: [
-    'Your authenticator was set up without WeCom, so its codes do not confirm changes yet. Sign in with WeCom and enter one code; then you continue with your change.',
-    '您的身份验证器绑定时未经企业微信确认，暂不能用于确认更改。请通过企业微信登录并输入一次验证码，完成后即可继续当前操作。',
+    'Your authenticator was set up without {platform.en}, so its codes do not confirm changes yet. Sign in with {platform.en} and enter one code; then you continue with your change.',
+    '您的身份验证器绑定时未经{platform.zh}确认，暂不能用于确认更改。请通过{platform.zh}登录并输入一次验证码，完成后即可继续当前操作。',
   ],
   prove_go: ['Confirm it now', '立即确认'],
   first_not_allowed: [

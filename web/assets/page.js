@@ -7,10 +7,13 @@ import { say } from './words.js';
 
 export { $ };
 
-/** Whether the page is open in WeCom's own browser. */
-export const inWeCom = /wxwork/i.test(navigator.userAgent);
+/** What browsers inside the platform's app have in their names; the service fills it in. */
+const MARKS = JSON.parse('{platform.marks}');
+const agent = navigator.userAgent.toLowerCase();
+/** Whether the page is open in the platform's own app. */
+export const inPlatform = MARKS.some((mark) => agent.includes(mark.toLowerCase()));
 /** Whether it is open on a phone, as in the stylesheet: a phone cannot scan a code on its own screen. */
-export const onPhone = matchMedia('(pointer: coarse) and (max-width: 759px)').matches && !inWeCom;
+export const onPhone = matchMedia('(pointer: coarse) and (max-width: 759px)').matches && !inPlatform;
 
 /** A client by its name; an unknown one is the help desk itself. */
 export const known = (client) => (CLIENTS.includes(client) ? client : 'h5');

@@ -4,8 +4,8 @@ import { learn } from './words.js';
 
 learn({
   password_title: ['Sign in with a password', '使用密码登录'],
-  password_lead: ['For agents, when WeCom cannot be reached.', '供坐席在企业微信不可用时使用。'],
-  password_id: ['Employee ID', '企业微信账号'],
+  password_lead: ['For agents, when {platform.en} cannot be reached.', '供坐席在{platform.zh}不可用时使用。'],
+  password_id: ['Employee ID', '{platform.zh}账号'],
   password_word: ['Password', '密码'],
   password_next: ['Next', '下一步'],
   password_setup: ['I have a setup code from the administrator', '我有管理员提供的设置码'],

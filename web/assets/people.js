@@ -9,11 +9,11 @@ import { language, learn, say, sayOr } from './words.js';
 
 learn({
   people_found: ['All people', '全部人员'],
-  search: ['Name or employee ID', '姓名或企业微信账号'],
+  search: ['Name or employee ID', '姓名或{platform.zh}账号'],
   search_hint: ['Beginning of a name or ID', '姓名或账号的开头'],
   department: ['Department', '部门'],
   sort: ['Order (unless searching)', '排序（搜索时无效）'],
-  sort_employee_id: ['By employee ID', '按企业微信账号'],
+  sort_employee_id: ['By employee ID', '按{platform.zh}账号'],
   sort_name: ['By name', '按姓名'],
   sort_last_login: ['Latest sign-in first', '最近登录优先'],
   people_total: ['{n} people', '共 {n} 人'],

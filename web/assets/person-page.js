@@ -26,7 +26,7 @@ learn({
   person_password: ['Password for outages', '应急密码'],
   person_on: ['On', '已启用'],
   person_off: ['Off', '未设置'],
-  person_unproven: ['Not confirmed through WeCom', '未经企业微信确认'],
+  person_unproven: ['Not confirmed through {platform.en}', '未经{platform.zh}确认'],
   person_used: ['last used', '最近使用'],
   person_state: ['State', '状态'],
   person_locked: ['Locked after failed attempts', '错误次数过多，已锁定'],

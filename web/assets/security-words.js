@@ -55,12 +55,12 @@ learn({
   not_me_notified: ['Your administrators are being notified.', '正在通知管理员。'],
   not_me_logged: ['It is recorded in the audit log for your administrators.', '已记入审计日志，管理员可以查看。'],
   not_me_password: ['Change your password now: another person may know it.', '请立即修改密码：他人可能已知道您的密码。'],
-  not_me_platform: ['Check in WeCom that no one else uses your account.', '请在企业微信中确认没有他人使用您的账号。'],
+  not_me_platform: ['Check in {platform.en} that no one else uses your account.', '请在{platform.zh}中确认没有他人使用您的账号。'],
   otp_title: ['Authenticator', '身份验证器'],
   otp_missing: ['Off', '未绑定'],
   otp_why: [
-    'Use an authenticator app on your phone to confirm high-risk operations, and to sign in with your password when WeCom is down.',
-    '绑定手机上的身份验证器后，可确认高风险操作，并在企业微信不可用时配合密码登录。',
+    'Use an authenticator app on your phone to confirm high-risk operations, and to sign in with your password when {platform.en} is down.',
+    '绑定手机上的身份验证器后，可确认高风险操作，并在{platform.zh}不可用时配合密码登录。',
   ],
   otp_why_no_agent: [
     'Use an authenticator app on your phone to confirm high-risk operations, such as changes in the administration.',
@@ -69,7 +69,7 @@ learn({
   otp_set_up: ['Set it up', '立即绑定'],
   otp_bound: ['On', '已绑定'],
   otp_bound_now: ['Your authenticator is set up.', '身份验证器已绑定。'],
-  otp_unproven: ['Not confirmed through WeCom', '未经企业微信确认'],
+  otp_unproven: ['Not confirmed through {platform.en}', '未经{platform.zh}确认'],
   otp_since: ['Since', '绑定时间'],
   otp_used: ['Last used', '最近使用'],
   otp_never: ['never', '从未'],
@@ -79,8 +79,8 @@ learn({
     '恢复码所剩不多。解绑后重新绑定，即可获得十个新的恢复码。',
   ],
   otp_prove_why: [
-    'It was set up without WeCom. To use it for all operations, sign in with WeCom and enter one of its codes within 5 minutes.',
-    '该身份验证器绑定时未经企业微信确认。请在通过企业微信登录后 5 分钟内验证一次，即可用于全部操作。',
+    'It was set up without {platform.en}. To use it for all operations, sign in with {platform.en} and enter one of its codes within 5 minutes.',
+    '该身份验证器绑定时未经{platform.zh}确认。请在通过{platform.zh}登录后 5 分钟内验证一次，即可用于全部操作。',
   ],
   otp_try: ['Try it', '测试验证码'],
   otp_prove: ['Confirm it', '立即确认'],
@@ -99,8 +99,8 @@ learn({
   ],
   otp_unbound: ['The authenticator is removed.', '身份验证器已解绑。'],
   password_first: [
-    'You have no password yet. Set one to be able to sign in when WeCom is down. Setting it ends your other sessions.',
-    '您尚未设置密码。设置后，可在企业微信不可用时登录；您的其他会话会随之结束。',
+    'You have no password yet. Set one to be able to sign in when {platform.en} is down. Setting it ends your other sessions.',
+    '您尚未设置密码。设置后，可在{platform.zh}不可用时登录；您的其他会话会随之结束。',
   ],
   password_ends_title: ['Set the password and end your other sessions?', '设置密码并结束其他会话？'],
   password_ends_one: [
@@ -112,8 +112,8 @@ learn({
     '您的另外 {count} 个会话将立即结束，此处不受影响。',
   ],
   password_why: [
-    'For signing in when WeCom is down. Changing it ends your other sessions.',
-    '用于企业微信不可用时登录。修改密码后，您的其他会话会结束。',
+    'For signing in when {platform.en} is down. Changing it ends your other sessions.',
+    '用于{platform.zh}不可用时登录。修改密码后，您的其他会话会结束。',
   ],
   password_old: ['Current password', '当前密码'],
   password_old_wrong: ['The current password is wrong.', '当前密码不正确。'],

@@ -5,22 +5,22 @@ import { learn } from './words.js';
 learn({
   again_title: ['Confirm your identity', '请确认是您本人'],
   again_scan: [
-    'This requires a recent sign-in. Scan this code with WeCom on your phone and confirm there. This page stays open.',
-    '此操作需要您在几分钟内登录过。请用手机企业微信扫描此二维码并确认，本页面会保持不变。',
+    'This requires a recent sign-in. Scan this code with {platform.en} on your phone and confirm there. This page stays open.',
+    '此操作需要您在几分钟内登录过。请用手机{platform.zh}扫描此二维码并确认，本页面会保持不变。',
   ],
   again_here: [
-    'This requires a recent sign-in. Sign in with WeCom again; you will return to this page.',
-    '此操作需要您在几分钟内登录过。请通过企业微信重新登录，完成后会回到本页面。',
+    'This requires a recent sign-in. Sign in with {platform.en} again; you will return to this page.',
+    '此操作需要您在几分钟内登录过。请通过{platform.zh}重新登录，完成后会回到本页面。',
   ],
   again_go: ['Sign in again', '重新登录'],
   again_renew: ['New code', '刷新二维码'],
   again_other_person: [
-    'Another person confirmed on the phone. Scan with your own WeCom account.',
-    '手机上确认的是其他人，请使用您本人的企业微信扫码。',
+    'Another person confirmed on the phone. Scan with your own {platform.en} account.',
+    '手机上确认的是其他人，请使用您本人的{platform.zh}扫码。',
   ],
   again_other_came: [
-    'Another person signed in with WeCom. Nothing has changed: sign in again with your own WeCom account.',
-    '企业微信中登录的是其他人，当前登录未改变。请使用您本人的企业微信账号重新登录。',
+    'Another person signed in with {platform.en}. Nothing has changed: sign in again with your own {platform.en} account.',
+    '{platform.zh}中登录的是其他人，当前登录未改变。请使用您本人的{platform.zh}账号重新登录。',
   ],
   again_not_ended: [
     'You signed in again, but the previous session could not be ended. End it in the list of your sessions.',

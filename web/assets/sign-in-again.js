@@ -2,7 +2,7 @@
 
 import { me, signInByCode, signOut, startOAuth, switchRole } from './deskpass.js';
 import { fill, h } from './dom.js';
-import { inWeCom, leave, onPhone, tab } from './page.js';
+import { inPlatform, leave, onPhone, tab } from './page.js';
 import { masked, simulatedPhone, textFor } from './qr.js';
 import './sign-in-again-words.js';
 import { say } from './words.js';
@@ -29,13 +29,13 @@ export function signInAgain(desk, { takesCode = false, resume = '' } = {}) {
       if (before && before.isConnected) before.focus();
       resolve(outcome);
     };
-    const byPhone = inWeCom || onPhone ? throughPlatform(desk, resume) : byCode(desk, () => close({ renewed: true }));
+    const byPhone = inPlatform || onPhone ? throughPlatform(desk, resume) : byCode(desk, () => close({ renewed: true }));
     stop = byPhone.stop;
     const cancel = h('button', { class: 'button', type: 'button', 'data-act': 'cancel' }, say('cancel'));
     cancel.onclick = () => close(null);
     const dialog = h('dialog', { id: 'sign-in-again', 'aria-labelledby': 'again-title', 'aria-describedby': 'again-text' },
       h('h2', { id: 'again-title', tabindex: '-1' }, say('again_title')),
-      h('p', { class: 'lead', id: 'again-text' }, say(inWeCom || onPhone ? 'again_here' : 'again_scan')),
+      h('p', { class: 'lead', id: 'again-text' }, say(inPlatform || onPhone ? 'again_here' : 'again_scan')),
       byPhone.element,
       takesCode && setupCodeForm((setupCode) => close({ setupCode })),
       cancel);
@@ -106,7 +106,7 @@ function throughPlatform(desk, resume) {
   const go = h('button', { class: 'button main', id: 'again-here', type: 'button' }, say('again_go'));
   go.onclick = async () => {
     go.disabled = true;
-    const answer = await startOAuth(inWeCom ? 'client' : 'web');
+    const answer = await startOAuth(inPlatform ? 'client' : 'web');
     if (answer.code === 0) setOut(desk, answer.data.authorize_url, resume);
     else fill(refusal, answer.message).hidden = false;
     go.disabled = false;

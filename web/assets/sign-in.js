@@ -5,7 +5,7 @@ import { dropCode, keptCode } from './kept-code.js';
 import { notice } from './notice.js';
 import { offerOtherTab, withdrawOtherTab } from './other-tab.js';
 import { lookForOutage } from './outage.js';
-import { $, explain, inWeCom, known, leave, onPhone, open, show, tab, tell } from './page.js';
+import { $, explain, inPlatform, known, leave, onPhone, open, show, tab, tell } from './page.js';
 import { showCode, stopCode } from './qr.js';
 import { say } from './words.js';
 
@@ -43,8 +43,8 @@ async function arrive() {
     await signedIn(tab.get('token'));
   } else {
     welcome();
-    // Inside WeCom there is nothing to choose. Only once: a user who returns from there wanted to.
-    if (inWeCom && !tab.get('went')) await goToPlatform($('wecom'), 'client');
+    // Inside the platform's app there is nothing to choose. Only once: a user who returns from there wanted to.
+    if (inPlatform && !tab.get('went')) await goToPlatform($('by-platform'), 'client');
   }
 }
 
@@ -155,7 +155,7 @@ function signedOut(why) {
 function welcome(why = {}) {
   notice(why);
   show('welcome');
-  if ($('code').open && !inWeCom) follow();
+  if ($('code').open && !inPlatform) follow();
   offerOtherTab(signedIn);
   lookForOutage(client, why, tryAgain);
 }
@@ -164,7 +164,7 @@ function welcome(why = {}) {
 const follow = (fresh = false) => showCode(client, { signedIn, fresh, renewed: () => lookForOutage(client, {}, tryAgain) });
 
 /** After a failed sign-in through the platform: the same again. */
-const tryAgain = () => goToPlatform($('try-again'), inWeCom ? 'client' : 'web');
+const tryAgain = () => goToPlatform($('try-again'), inPlatform ? 'client' : 'web');
 
 /** Goes to the platform and returns to this page. */
 async function goToPlatform(button, mode) {
@@ -220,10 +220,10 @@ async function askPassword() {
 }
 
 function dress() {
-  document.body.classList.toggle('in-wecom', inWeCom);
+  document.body.classList.toggle('in-platform', inPlatform);
   $('bind-other').href = location.pathname;
   $('here').onclick = () => goToPlatform($('here'), 'web');
-  $('wecom').onclick = () => goToPlatform($('wecom'), 'client');
+  $('by-platform').onclick = () => goToPlatform($('by-platform'), 'client');
   $('by-password').onclick = askPassword;
   $('renew').onclick = () => {
     $('welcome-title').focus();
@@ -242,7 +242,7 @@ function goOn() {
 /** A phone cannot scan its own screen: there the code is for another phone, and shown on request, or again after a reload. */
 function offerCode() {
   const code = $('code');
-  if (inWeCom || (onPhone && !keptCode(client))) code.open = false;
+  if (inPlatform || (onPhone && !keptCode(client))) code.open = false;
   if (onPhone) code.ontoggle = () => (code.open ? follow() : stopCode());
 }
 

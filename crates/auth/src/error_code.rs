@@ -27,7 +27,7 @@ impl ErrorCode {
         row(1008, 401, "the one-time password is wrong or was already used", "一次性密码错误或已使用"),
         row(1009, 403, "no authenticator is bound", "尚未绑定身份验证器"),
         row(1010, 409, "an authenticator is already bound", "已绑定身份验证器"),
-        row(1011, 401, "the employee id or the password is wrong", "企业微信账号或密码错误"),
+        row(1011, 401, "the employee id or the password is wrong", "员工账号或密码错误"),
         row(1012, 403, "no password has been set", "尚未设置密码"),
         row(1013, 429, "locked after too many wrong attempts; try again after `Retry-After` seconds", "错误次数过多已锁定；请在 Retry-After 秒后重试").with_reason(),
         row(1014, 400, "the password is too weak; `fields` says why", "密码强度不足；fields 说明原因"),

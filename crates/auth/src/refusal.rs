@@ -36,7 +36,7 @@ refusals! {
         UnknownEmployee {
             code(1003), reason("unknown_employee"),
             en("the employee must sign in through the platform first"),
-            zh("员工需先通过企业微信登录"),
+            zh("员工需先通过{{platform}}登录"),
             audit("There is no such employee, or the proof of identity was missing, invalid, used or expired.",
                 "Sign in through the platform once, or run `deskpass employee add EMPLOYEE`; for a link, run `deskpass link approve`."),
         }
@@ -52,7 +52,7 @@ refusals! {
         LeftPlatform {
             code(1003), reason("disabled"), logged("left_platform"),
             en("the platform says that the employee has left or is disabled there; its administrator can change that"),
-            zh("企业微信显示该成员已离职或已被禁用，请联系企业微信管理员"),
+            zh("{{platform}}显示该成员已离职或已被禁用，请联系{{platform}}管理员"),
             audit("The platform says that the employee has left or is disabled there.", "If that is wrong, enable the member in the platform's console (通讯录)."),
         }
         /// The employee holds no role.
@@ -88,7 +88,7 @@ refusals! {
         Denied {
             code(1003), reason("denied"),
             en("the sign-in was declined at the platform"),
-            zh("您在企业微信中拒绝了登录"),
+            zh("您在{{platform}}中拒绝了登录"),
             audit("The user declined at the platform.", "Sign in again and approve the request."),
         }
         /// The user declined on the phone.
@@ -103,7 +103,7 @@ refusals! {
         InvalidCode {
             code(1003), reason("invalid_code"),
             en("the platform's code was already used or has expired; start again"),
-            zh("企业微信授权码已使用或已过期，请重新登录"),
+            zh("{{platform}}授权码已使用或已过期，请重新登录"),
             audit("The platform's code was used, expired, or came from a browser that did not start the sign-in.",
                 "Sign in again. If it happens to everyone, check the clock and proxies that repeat requests: `deskpass doctor`."),
         }
@@ -120,7 +120,7 @@ refusals! {
         CodeOfAnotherPerson {
             code(1003), reason("somebody_else"),
             en("the platform's code belongs to another employee; sign in as yourself"),
-            zh("企业微信授权码属于其他员工，请使用本人的账号登录"),
+            zh("{{platform}}授权码属于其他员工，请使用本人的账号登录"),
             audit("The platform's code belongs to a different person than the employee that was named.",
                 "Sign in to the platform's client as the same person."),
         }
@@ -182,7 +182,7 @@ refusals! {
         PasswordWrong {
             code(1011), reason("password_wrong"),
             en("the employee id or the password is wrong"),
-            zh("企业微信账号或密码错误"),
+            zh("{{platform}}账号或密码错误"),
             audit("The password was wrong, or no agent with this name can sign in with one.",
                 "Try again, check `deskpass agent list`, or run `deskpass agent reset-password EMPLOYEE` for a setup code."),
         }
@@ -190,7 +190,7 @@ refusals! {
         NoPassword {
             code(1012), reason("no_password"),
             en("no password has been set; sign in through the platform and set one, or ask an administrator for a setup code"),
-            zh("尚未设置密码，请通过企业微信登录后设置，或向管理员索取设置码"),
+            zh("尚未设置密码，请通过{{platform}}登录后设置，或向管理员索取设置码"),
             audit("The agent has no password yet.",
                 "Set one while signed in through the platform, or run `deskpass agent reset-password EMPLOYEE` for a setup code."),
         }
@@ -250,7 +250,7 @@ refusals! {
         NotProven {
             code(1003), reason("not_proven"),
             en("setting a first password or binding an authenticator requires your own sign-in through the platform, or a setup code from an administrator"),
-            zh("首次设置密码或绑定身份验证器，须由本人通过企业微信登录，或使用管理员提供的设置码"),
+            zh("首次设置密码或绑定身份验证器，须由本人通过{{platform}}登录，或使用管理员提供的设置码"),
             audit("A first password or authenticator requires a session in which the platform identified this person.",
                 "Sign in through the platform, or run `deskpass agent reset-password EMPLOYEE` (or `reset-otp`) for a setup code."),
         }
@@ -258,7 +258,7 @@ refusals! {
         RecentSignInNeeded {
             code(1003), reason("recent_sign_in_needed"),
             en("setting a first password or binding an authenticator requires a sign-in at most 5 minutes old: sign in through the platform again, or use a setup code from an administrator"),
-            zh("首次设置密码或绑定身份验证器，须在登录后 5 分钟内完成：请通过企业微信重新登录，或使用管理员提供的设置码"),
+            zh("首次设置密码或绑定身份验证器，须在登录后 5 分钟内完成：请通过{{platform}}重新登录，或使用管理员提供的设置码"),
             audit("A first password or authenticator requires a sign-in within the last 5 minutes.",
                 "Sign in through the platform again, or run `deskpass agent reset-password EMPLOYEE` (or `reset-otp`) for a setup code."),
         }
@@ -266,13 +266,13 @@ refusals! {
         DeviceNotProven {
             code(1003), reason("device_not_proven"),
             en("your authenticator was bound without the platform: sign in through the platform and send one of its codes to POST /api/auth/otp-verify within 5 minutes"),
-            zh("您的身份验证器绑定时未经企业微信确认：请通过企业微信登录，并在 5 分钟内调用 POST /api/auth/otp-verify 验证一次"),
+            zh("您的身份验证器绑定时未经{{platform}}确认：请通过{{platform}}登录，并在 5 分钟内调用 POST /api/auth/otp-verify 验证一次"),
         }
         /// Passwords are disabled.
         PasswordOff {
             code(1003), reason("password_off"),
             en("password sign-in is disabled; sign in through the platform"),
-            zh("密码登录已关闭，请通过企业微信登录"),
+            zh("密码登录已关闭，请通过{{platform}}登录"),
             audit("Sign-in with a password is disabled.",
                 "Sign in through the platform; agents.password_fallback enables passwords."),
         }
@@ -280,7 +280,7 @@ refusals! {
         PlatformWorks {
             code(1003), reason("platform_works"),
             en("sign in through the platform; passwords are accepted only while the platform is unavailable"),
-            zh("请通过企业微信登录；仅在企业微信不可用时才能使用密码"),
+            zh("请通过{{platform}}登录；仅在{{platform}}不可用时才能使用密码"),
             audit("Passwords are accepted only while the platform is down, and it is available.",
                 "Sign in through the platform; agents.password_fallback = \"always\" accepts passwords at any time."),
         }
@@ -295,7 +295,7 @@ refusals! {
         NoSuchAgent {
             code(1004), reason("no_such_agent"),
             en("there is no such agent; check the employee id"),
-            zh("没有该坐席，请核对企业微信账号"),
+            zh("没有该坐席，请核对{{platform}}账号"),
         }
         /// The operation is for another active role.
         NotPermitted {
@@ -336,7 +336,7 @@ refusals! {
         NoSuchEmployee {
             code(1004), reason("no_such_employee"),
             en("there is no such employee; check the employee id"),
-            zh("没有该员工，请核对企业微信账号"),
+            zh("没有该员工，请核对{{platform}}账号"),
         }
         /// There is no such session, or it belongs to another employee.
         NoSuchSession {

@@ -4,6 +4,7 @@ mod bounded_resolver;
 pub(crate) mod clock;
 pub(crate) mod current;
 mod flows;
+pub(crate) mod installation;
 pub(crate) mod metrics;
 pub(crate) mod own_pages;
 pub(crate) mod platform;
@@ -28,6 +29,7 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use crate::app::clock::{MAX_CLOCK_SKEW, clock_difference};
+use crate::app::installation::OtherPlatform;
 use crate::app::own_pages::{OwnPages, OwnPagesProblem};
 use crate::app::platform::VerifyFileProblem;
 use crate::app::readiness::ReadinessCache;
@@ -152,6 +154,9 @@ pub enum StartError {
          rotate` replaced: put the new key into the settings"
     )]
     ReplacedKey(String),
+    /// The data belongs to another platform than the settings.
+    #[error(transparent)]
+    OtherPlatform(#[from] OtherPlatform),
     /// The system does not start more threads.
     #[error("cannot start the threads that hash passwords: {0}; raise the limit of threads for this user")]
     Threads(std::io::Error),
@@ -207,6 +212,7 @@ impl App {
     }
 
     async fn with(settings: Settings, store: Store, clock: Clock) -> Result<Self, StartError> {
+        installation::require_platform(&store, &settings).await??;
         let entropy = Entropy::system();
         let shared = Arc::new(storage::open_shared(&settings).map_err(StartError::Shared)?);
         let cache_sync = shared.bus().map(|bus| store.sync_with_nodes(bus));

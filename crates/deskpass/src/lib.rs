@@ -9,6 +9,7 @@ pub mod config;
 mod failure_log;
 pub mod http;
 mod log_export;
+mod platform_name;
 mod secret_files;
 pub mod server;
 mod server_tls;

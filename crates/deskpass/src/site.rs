@@ -1,10 +1,11 @@
-//! The pages and their assets, prepared once: in each language, plain and compressed.
+//! The pages and their assets, prepared once: in each language, for one platform, plain and compressed.
 
 mod brand;
 mod files;
+mod platform;
 mod template;
 
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
 use deskpass_core::LoginSource;
@@ -12,6 +13,7 @@ use sha2::{Digest as _, Sha256};
 
 pub(crate) use brand::{Brand, LogoError, LogoProblem};
 pub(crate) use files::NOT_FOUND_PAGE;
+pub(crate) use platform::PagePlatform;
 
 use files::{PAGES, assets, kind};
 use template::{PageValues, resolve};
@@ -20,16 +22,14 @@ use crate::config::Language;
 pub(crate) use crate::static_file::StaticFile as File;
 use crate::static_file::short_digest;
 
-/// The files without a brand, prepared on first use.
-static PLAIN: LazyLock<Arc<Site>> = LazyLock::new(|| Arc::new(Site::make(&Brand::default(), PageSwitches::default())));
-
-/// What the settings turn on or off in the pages.
+/// What the settings turn on or off in the pages, and the platform that they name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct PageSwitches {
     /// Whether employees can reply to messages.
     pub(crate) replies: bool,
     /// Whether the origin also has pages of the operator. Their scripts could ask open tabs for a session, so none is offered.
     pub(crate) own_pages: bool,
+    pub(crate) platform: PagePlatform,
 }
 
 /// Pages and assets by their paths.
@@ -44,28 +44,41 @@ pub(crate) struct Site {
 impl Site {
     /// The files with a brand and switches; without either, all services of a process share them.
     pub(crate) fn with(brand: &Brand, switches: PageSwitches) -> Arc<Self> {
-        let is_plain = brand.is_plain() && switches == PageSwitches::default();
-        if is_plain { Arc::clone(&PLAIN) } else { Arc::new(Self::make(brand, switches)) }
+        let platform = switches.platform;
+        let is_plain = brand.is_plain() && switches == PageSwitches { platform, ..PageSwitches::default() };
+        if is_plain { Self::plain(platform) } else { Arc::new(Self::make(brand, switches)) }
+    }
+
+    /// The files without a brand and with everything off, prepared on first use.
+    fn plain(platform: PagePlatform) -> Arc<Self> {
+        static PREPARED: Mutex<Vec<(PagePlatform, Arc<Site>)>> = Mutex::new(Vec::new());
+        let mut prepared = PREPARED.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, site)) = prepared.iter().find(|(known, _)| *known == platform) {
+            return Arc::clone(site);
+        }
+        let site = Arc::new(Self::make(&Brand::default(), PageSwitches { platform, ..PageSwitches::default() }));
+        prepared.push((platform, Arc::clone(&site)));
+        site
     }
 
     fn make(brand: &Brand, switches: PageSwitches) -> Self {
-        let mut all: Vec<(&str, &[u8])> = assets().collect();
-        all.extend(brand.assets.iter().map(|(name, bytes)| (*name, bytes.as_slice())));
-        let version = version(all);
+        let platform = switches.platform;
+        let embedded = assets().map(|(name, bytes)| (name, platform.fill_in_asset(bytes)));
+        let own = brand.assets.iter().map(|(name, bytes)| (*name, Bytes::copy_from_slice(bytes)));
+        let all: Vec<(&'static str, Bytes)> = embedded.chain(own).collect();
+        let version = version(all.iter().map(|(name, bytes)| (*name, &**bytes)));
         let root = format!("/assets/{version}");
-        let page = |path, template| {
+        let page = |path: &str, template: &str| {
+            let template = platform.fill_in(template);
             [Language::En, Language::Zh].map(|language| {
                 let values = PageValues { assets: &root, client: client(path), brand, switches };
-                let text = resolve(template, language, &values);
+                let text = resolve(&template, language, &values);
                 File::new("text/html; charset=utf-8", text.into_bytes().into())
             })
         };
-        let embedded = assets().map(|(name, bytes)| (name, File::new(kind(name), Bytes::from_static(bytes))));
-        let own = brand.assets.iter();
-        let own = own.map(|(name, bytes)| (*name, File::new(kind(name), Bytes::copy_from_slice(bytes))));
         Self {
             pages: PAGES.iter().map(|(path, template)| (*path, page(path, template))).collect(),
-            assets: embedded.chain(own).collect(),
+            assets: all.into_iter().map(|(name, bytes)| (name, File::new(kind(name), bytes))).collect(),
             version,
         }
     }
@@ -102,10 +115,14 @@ fn version<'a>(assets: impl IntoIterator<Item = (&'a str, &'a [u8])>) -> String 
 mod tests {
     use std::collections::HashSet;
     use std::io::Read as _;
+    use std::sync::LazyLock;
 
+    use deskpass_platform::PlatformKind;
     use flate2::read::GzDecoder;
 
     use super::*;
+
+    static PLAIN: LazyLock<Arc<Site>> = LazyLock::new(|| Site::with(&Brand::default(), PageSwitches::default()));
 
     fn pages() -> impl Iterator<Item = (&'static str, Language, &'static str)> {
         let languages = [Language::En, Language::Zh];
@@ -119,7 +136,7 @@ mod tests {
     #[test]
     fn both_languages_are_whole() {
         for (path, language, text) in pages() {
-            for left in ["[[", "]]", "{{", "}}"] {
+            for left in ["[[", "]]", "{{", "}}", "{platform"] {
                 assert!(!text.contains(left), "{path} {language}: {left}");
             }
             let tag = language.of(["en", "zh-CN"]);
@@ -169,6 +186,31 @@ mod tests {
         ];
         assert!(versions.iter().all(|version| version.len() == 12));
         assert_eq!(HashSet::from(versions).len(), 4);
-        assert_eq!(version(assets()), PLAIN.version);
+        let plain = PLAIN.assets.iter().map(|(name, file)| (*name, &*file.plain.body));
+        assert_eq!(version(plain), PLAIN.version);
+    }
+
+    /// The files of another platform have other addresses, or a browser would mix them up.
+    #[test]
+    fn every_file_names_the_platform() {
+        let kind = PlatformKind::Dingtalk;
+        let platform = PagePlatform { kind, marks: &["OwnApp/"] };
+        let switches = PageSwitches { platform, ..PageSwitches::default() };
+        let site = Site::with(&Brand::default(), switches);
+        assert_ne!(site.version, PLAIN.version);
+        assert!(Arc::ptr_eq(&site, &Site::with(&Brand::default(), switches)), "it is prepared once");
+        let text = |file: &File| std::str::from_utf8(&file.plain.body).unwrap().to_owned();
+        for (name, file) in &site.assets {
+            assert!(!text(file).contains("{platform."), "{name}");
+        }
+        let [english, chinese] = kind.title();
+        for (language, words) in
+            [(Language::En, format!("Continue with {english}<")), (Language::Zh, format!("使用{chinese}继续<"))]
+        {
+            assert!(text(site.page("/", language).unwrap()).contains(&words), "{words}");
+        }
+        let words = text(site.asset("words.js").unwrap());
+        assert!(words.contains(&format!("['{english} cannot be reached', '暂时无法连接{chinese}']")));
+        assert!(text(site.asset("page.js").unwrap()).contains("JSON.parse('[\"OwnApp/\"]')"));
     }
 }

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use crate::endpoint::Endpoint;
 use crate::query::QueryParams;
 
 /// The maximum number of recorded parameters.
@@ -21,14 +20,17 @@ struct CallStats {
 }
 
 impl Calls {
-    pub(crate) fn count(&mut self, api: Endpoint, query: &QueryParams) {
-        let seen = self.0.entry(api.name()).or_default();
+    /// Counts a call; `values` keeps the values of its parameters too, except those of secrets.
+    pub(crate) fn count(&mut self, api: &'static str, parameters: &QueryParams, values: bool) {
+        let seen = self.0.entry(api).or_default();
         seen.count += 1;
-        let pairs: Vec<_> = query.pairs().iter().take(MAX_PARAMETERS).collect();
+        let pairs: Vec<_> = parameters.pairs().iter().take(MAX_PARAMETERS).collect();
         let names: Vec<_> = pairs.iter().map(|(name, _)| name).collect();
-        seen.last = match api {
-            Endpoint::AuthGetUserInfo | Endpoint::UserGetUserInfo => json!({ "names": names, "pairs": pairs }),
-            _ => json!({ "names": names }),
+        seen.last = if values {
+            let public: Vec<_> = pairs.iter().filter(|(name, _)| !is_secret(name)).collect();
+            json!({ "names": names, "pairs": public })
+        } else {
+            json!({ "names": names })
         };
     }
 
@@ -38,4 +40,8 @@ impl Calls {
         };
         json!({ "calls": of(|seen| seen.count.into()), "last": of(|seen| seen.last.clone()) })
     }
+}
+
+fn is_secret(name: &str) -> bool {
+    name.to_ascii_lowercase().contains("secret")
 }

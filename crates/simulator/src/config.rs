@@ -4,14 +4,23 @@ use std::fmt;
 
 use url::Url;
 
+use crate::kind::Kind;
+
+/// The path to which a platform that compares whole addresses may redirect.
+const CALLBACK_PATH: &str = "/api/auth/oauth2/callback";
+
 /// A corporation with one app.
 #[derive(Clone)]
 pub struct SimulatorConfig {
-    /// The corporation.
+    /// The platform.
+    pub kind: Kind,
+    /// The corporation: WeCom's corpid, DingTalk's corpId, Feishu's tenant key.
     pub corp_id: String,
+    /// The app's identifier: DingTalk's client id, Feishu's app id; WeCom has none.
+    pub client_id: String,
     /// The app's secret.
     pub secret: String,
-    /// The app's agent id.
+    /// The app's agent id, on WeCom and DingTalk.
     pub agent_id: String,
     /// The domains to which the app may redirect.
     pub domains: Domains,
@@ -21,9 +30,11 @@ pub struct SimulatorConfig {
 
 impl fmt::Debug for SimulatorConfig {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { corp_id, agent_id, domains, base, .. } = self;
+        let Self { kind, corp_id, client_id, agent_id, domains, base, .. } = self;
         f.debug_struct("SimulatorConfig")
+            .field("kind", kind)
             .field("corp_id", corp_id)
+            .field("client_id", client_id)
             .field("agent_id", agent_id)
             .field("domains", domains)
             .field("base", base)
@@ -59,6 +70,12 @@ impl Domains {
             Self::LoopbackAnd(domains) => is_loopback(host) || listed(domains),
         };
         trusted.then_some(url)
+    }
+
+    /// The URL, if it is registered in full: the service's callback at a trusted domain, without parameters.
+    pub(crate) fn admit_exact(&self, address: &str) -> Option<Url> {
+        let (_, host) = address.strip_suffix(CALLBACK_PATH)?.split_once("://")?;
+        self.admit(address).filter(|_| !host.contains(['/', '?', '#']))
     }
 
     /// The domain that the platform shows for the app.
@@ -139,6 +156,25 @@ mod tests {
         ];
         for address in bad {
             assert!(!admits(&listed, address), "{address}");
+        }
+    }
+
+    #[test]
+    fn an_address_registered_in_full_has_nothing_more() {
+        let exact = |address: &str| Domains::Loopback.admit_exact(address).is_some();
+        assert!(exact("http://localhost:8080/api/auth/oauth2/callback"));
+        for address in [
+            "http://localhost:8080/api/auth/oauth2/callback?",
+            "http://localhost:8080/api/auth/oauth2/callback?sid=1",
+            "http://localhost:8080/api/auth/oauth2/callback#a",
+            "http://localhost:8080/api/auth/oauth2/callback/",
+            "http://localhost:8080/x/../api/auth/oauth2/callback",
+            "http://localhost:8080?/api/auth/oauth2/callback",
+            "http://localhost:8080/x/api/auth/oauth2/callback",
+            "http://localhost:8080/",
+            "http://evil.example/api/auth/oauth2/callback",
+        ] {
+            assert!(!exact(address), "{address}");
         }
     }
 

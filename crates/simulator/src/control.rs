@@ -7,8 +7,9 @@ use serde_json::{Value, json};
 
 use crate::calls::Calls;
 use crate::faults::Faults;
-use crate::reply;
+use crate::kind::Kind;
 use crate::state::SimulatorState;
+use crate::{platforms, reply};
 
 /// An endpoint of the control API.
 #[derive(Clone, Copy, Debug)]
@@ -42,9 +43,14 @@ impl Control {
     }
 }
 
-pub(crate) fn handle(state: &mut SimulatorState, control: Control, request: &Request<Bytes>) -> Response<Bytes> {
+pub(crate) fn handle(
+    kind: Kind,
+    state: &mut SimulatorState,
+    control: Control,
+    request: &Request<Bytes>,
+) -> Response<Bytes> {
     let done = match *request.method() {
-        Method::PUT => put(state, control, request.body()),
+        Method::PUT => put(kind, state, control, request.body()),
         Method::DELETE => {
             forget(state, control);
             Ok(())
@@ -57,9 +63,9 @@ pub(crate) fn handle(state: &mut SimulatorState, control: Control, request: &Req
     }
 }
 
-fn put(state: &mut SimulatorState, control: Control, body: &[u8]) -> Result<(), String> {
+fn put(kind: Kind, state: &mut SimulatorState, control: Control, body: &[u8]) -> Result<(), String> {
     match control {
-        Control::Faults => state.faults.add(read(body)?)?,
+        Control::Faults => state.faults.add(read(body)?, kind, &platforms::api_names(kind))?,
         Control::Switches => state.switches = read(body)?,
         Control::Inbox | Control::Calls | Control::VoidTokens => {}
     }

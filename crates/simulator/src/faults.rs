@@ -8,7 +8,7 @@ use http::{HeaderName, HeaderValue, Response, StatusCode};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::endpoint::Endpoint;
+use crate::kind::Kind;
 use crate::reply;
 
 /// The maximum number of queued faults, and the maximum delay of a fault.
@@ -20,8 +20,9 @@ const MAX_DELAY_MILLIS: u64 = 600_000;
 #[serde(deny_unknown_fields)]
 pub(crate) struct Fault {
     /// The affected API; all APIs if `None`.
-    api: Option<Endpoint>,
-    pub(crate) errcode: Option<i64>,
+    api: Option<String>,
+    /// The error that the platform reports.
+    pub(crate) errcode: Option<FaultCode>,
     http_status: Option<u16>,
     body: Option<String>,
     #[serde(default)]
@@ -39,18 +40,39 @@ fn once() -> u32 {
     1
 }
 
+/// An error code of a platform.
+#[derive(Clone, Debug, Deserialize, Serialize, PartialEq, Eq)]
+#[serde(untagged, expecting = "invalid type: errcode must be a number, or a word where the platform uses words")]
+pub(crate) enum FaultCode {
+    Number(i64),
+    Word(String),
+}
+
+impl FaultCode {
+    /// The number; a word counts as the platform's general failure.
+    pub(crate) fn number(&self) -> i64 {
+        match self {
+            Self::Number(number) => *number,
+            Self::Word(_) => -1,
+        }
+    }
+}
+
 impl Fault {
     /// Whether the fault replaces the response; otherwise it only delays the call.
     pub(crate) fn answers(&self) -> bool {
         self.errcode.is_some() || self.http_status.is_some() || self.body.is_some() || !self.headers.is_empty()
     }
 
-    /// The faulty response; `refusal` is the platform's body for the error code.
-    pub(crate) fn answer(&self, refusal: Option<Value>) -> Response<Bytes> {
+    /// The faulty response; `refusal` is the platform's response with the error code.
+    pub(crate) fn answer(&self, refusal: Option<Response<Bytes>>) -> Response<Bytes> {
         let status = self.status().unwrap_or(StatusCode::OK);
         let mut response = match (&self.body, refusal) {
             (Some(body), _) => reply::respond(status, reply::JSON, body.clone()),
-            (None, Some(refusal)) => reply::json(status, &refusal),
+            (None, Some(mut refusal)) => {
+                *refusal.status_mut() = self.status().unwrap_or(refusal.status());
+                refusal
+            }
             // The response of a gateway when the platform behind it is down.
             (None, None) => reply::respond(status, reply::HTML, format!("<html><h1>{status}</h1></html>")),
         };
@@ -67,7 +89,13 @@ impl Fault {
         self.http_status.and_then(|status| StatusCode::from_u16(status).ok()).filter(|status| status.as_u16() >= 200)
     }
 
-    fn check(&self) -> Result<(), String> {
+    fn check(&self, kind: Kind, apis: &[&str]) -> Result<(), String> {
+        if let Some(name) = self.api.as_deref().filter(|name| !apis.contains(name)) {
+            return Err(format!("unknown api {name:?}, expected one of {}", apis.join(", ")));
+        }
+        if matches!(self.errcode, Some(FaultCode::Word(_))) && !kind.has_error_words() {
+            return Err("invalid type: string, errcode must be a number on this platform".to_owned());
+        }
         if self.http_status.is_some() && self.status().is_none() {
             return Err("http_status must be from 200 to 999".to_owned());
         }
@@ -95,9 +123,9 @@ fn header(name: &str, value: &str) -> Result<(HeaderName, HeaderValue), String> 
 pub(crate) struct Faults(VecDeque<Fault>);
 
 impl Faults {
-    /// Adds a fault, or returns what is wrong with it.
-    pub(crate) fn add(&mut self, fault: Fault) -> Result<(), String> {
-        fault.check()?;
+    /// Adds a fault of a platform with these APIs, or returns what is wrong with it.
+    pub(crate) fn add(&mut self, fault: Fault, kind: Kind, apis: &[&str]) -> Result<(), String> {
+        fault.check(kind, apis)?;
         if self.0.len() >= MAX_FAULTS {
             return Err(format!("{MAX_FAULTS} faults are already waiting"));
         }
@@ -106,8 +134,8 @@ impl Faults {
     }
 
     /// Takes the first fault for this call.
-    pub(crate) fn take(&mut self, api: Endpoint) -> Option<Fault> {
-        let at = self.0.iter().position(|fault| fault.api.is_none_or(|wanted| wanted == api))?;
+    pub(crate) fn take(&mut self, api: &str) -> Option<Fault> {
+        let at = self.0.iter().position(|fault| fault.api.as_deref().is_none_or(|wanted| wanted == api))?;
         let waiting = self.0.get_mut(at)?;
         let fault = waiting.clone();
         match waiting.times {

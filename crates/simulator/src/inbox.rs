@@ -32,6 +32,15 @@ impl Inbox {
         repeats
     }
 
+    /// Adds an item to a list in a message, if the message is still kept.
+    pub(crate) fn append(&mut self, message_id: &str, list: &str, item: Value) {
+        let message = self.messages.iter_mut().find(|message| message.get("msgid").is_some_and(|id| id == message_id));
+        let Some(Value::Object(message)) = message else { return };
+        if let Value::Array(items) = message.entry(list).or_insert_with(|| json!([])) {
+            items.push(item);
+        }
+    }
+
     pub(crate) fn show(&self) -> Value {
         json!({ "messages": self.messages })
     }

@@ -1,23 +1,24 @@
-//! A simulator of the WeCom platform.
+//! A simulator of the platforms WeCom, DingTalk and Feishu.
 //!
-//! It serves the authorization pages and the API that the service calls, so that the whole sign-in can be tested without an
-//! account, a phone or a network. It supports fault injection and reports the calls it received.
+//! It serves the authorization pages and the API of one of them that the service calls, so that the whole sign-in can be tested
+//! without an account, a phone or a network. It supports fault injection and reports the calls it received.
 
-mod api;
 mod authorize;
-mod authorize_error;
+mod call;
 mod calls;
 mod codes;
 mod config;
 mod control;
+mod dingtalk;
 mod directory;
-mod endpoint;
-mod errcode;
 mod faults;
+mod feishu;
 mod guard;
 mod inbox;
+mod kind;
 mod language;
 mod page;
+mod platforms;
 mod query;
 mod reply;
 mod serve;
@@ -25,9 +26,12 @@ mod simulator;
 mod state;
 mod switches;
 mod tokens;
+mod user_tokens;
+mod wecom;
 
 pub use config::{Domains, SimulatorConfig};
 pub use directory::{PEOPLE, PersonKind, SimulatedPerson};
+pub use kind::Kind;
 pub use serve::serve;
 pub use simulator::Simulator;
 pub use state::SimulatorReply;

@@ -8,11 +8,10 @@ use bytes::Bytes;
 use deskpass_core::{Clock, Entropy, HostNames};
 use http::Request;
 
-use crate::authorize::{self, AuthorizeLink};
 use crate::control::{self, Control};
-use crate::endpoint::Endpoint;
+use crate::platforms::{self, PlatformRoute};
 use crate::state::{MAX_BODY_BYTES, SimulatorInner, SimulatorReply};
-use crate::{SimulatorConfig, api, guard, page, reply};
+use crate::{SimulatorConfig, guard, page, reply};
 
 /// The simulated platform. Clones share the same state.
 #[derive(Clone)]
@@ -49,7 +48,8 @@ impl Simulator {
         if let Some(refusal) = refusal {
             return SimulatorReply::Response(refusal);
         }
-        let Some(route) = RequestTarget::for_path(&self.0.config.base, request.uri().path()) else {
+        let config = &self.0.config;
+        let Some(route) = RequestTarget::for_path(config, request.uri().path()) else {
             return SimulatorReply::Response(reply::not_found());
         };
         if !route.methods().contains(&request.method().as_str()) {
@@ -59,10 +59,12 @@ impl Simulator {
             return SimulatorReply::Response(reply::too_large());
         }
         SimulatorReply::Response(match route {
-            RequestTarget::Endpoint(api) => return api::handle(&self.0, api, peer, &request).await,
-            RequestTarget::Index => page::index(&self.0.config, request.headers()),
-            RequestTarget::Authorize(link) => authorize::handle(&self.0, link, &request),
-            RequestTarget::Control(control) => control::handle(&mut self.0.state(), control, &request),
+            RequestTarget::Platform(route) => return platforms::handle(&self.0, route, peer, &request).await,
+            RequestTarget::Index => {
+                let origin = page::origin(request.headers());
+                page::index(config, request.headers(), &platforms::examples(config, &origin))
+            }
+            RequestTarget::Control(control) => control::handle(config.kind, &mut self.0.state(), control, &request),
         })
     }
 }
@@ -71,24 +73,21 @@ impl Simulator {
 #[derive(Clone, Copy)]
 enum RequestTarget {
     Index,
-    Authorize(AuthorizeLink),
-    Endpoint(Endpoint),
+    Platform(PlatformRoute),
     Control(Control),
 }
 
 impl RequestTarget {
-    fn for_path(base: &str, path: &str) -> Option<Self> {
+    fn for_path(config: &SimulatorConfig, path: &str) -> Option<Self> {
         // Also without the base, as on the real hosts.
-        let path = path.strip_prefix(base).unwrap_or(path);
+        let path = path.strip_prefix(config.base.as_str()).unwrap_or(path);
         if path.is_empty() {
             return Some(Self::Index);
         }
         match path.strip_prefix('/')? {
             "" => Some(Self::Index),
-            "connect/oauth2/authorize" => Some(Self::Authorize(AuthorizeLink::InClient)),
-            "wwlogin/sso/login" => Some(Self::Authorize(AuthorizeLink::Desktop)),
-            path => match path.strip_prefix("cgi-bin/") {
-                Some(name) => Endpoint::from_name(name).map(Self::Endpoint),
+            path => match platforms::route(config.kind, path) {
+                Some(route) => Some(Self::Platform(route)),
                 None => Control::from_name(path).map(Self::Control),
             },
         }
@@ -96,8 +95,8 @@ impl RequestTarget {
 
     fn methods(self) -> &'static [&'static str] {
         match self {
-            Self::Index | Self::Authorize(_) => &["GET"],
-            Self::Endpoint(api) => api.methods(),
+            Self::Index => &["GET"],
+            Self::Platform(route) => route.methods(),
             Self::Control(control) => control.methods(),
         }
     }

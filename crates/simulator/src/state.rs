@@ -13,6 +13,8 @@ use crate::faults::Faults;
 use crate::inbox::Inbox;
 use crate::switches::Switches;
 use crate::tokens::IssuedTokens;
+use crate::user_tokens::UserTokens;
+use crate::wecom::cards::Cards;
 
 pub(crate) const MAX_BODY_BYTES: usize = 64 * 1024;
 
@@ -38,8 +40,11 @@ pub(crate) struct SimulatorInner {
 #[derive(Debug, Default)]
 pub(crate) struct SimulatorState {
     pub(crate) tokens: IssuedTokens,
+    pub(crate) user_tokens: UserTokens,
     pub(crate) codes: Codes,
     pub(crate) inbox: Inbox,
+    /// WeCom's cards that call back.
+    pub(crate) cards: Cards,
     pub(crate) faults: Faults,
     pub(crate) switches: Switches,
     pub(crate) calls: Calls,

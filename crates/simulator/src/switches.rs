@@ -11,6 +11,8 @@ pub(crate) struct Switches {
     pub(crate) strict_state: bool,
     /// The addresses that may call the API; any address if `None`.
     pub(crate) trusted_ips: Option<Vec<IpAddr>>,
+    /// Whether the app has no address for callbacks: WeCom then refuses cards that call back.
+    pub(crate) no_callback: bool,
 }
 
 impl Switches {

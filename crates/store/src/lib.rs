@@ -13,6 +13,7 @@ mod cache;
 mod change_author;
 mod clock;
 mod cursor;
+mod data_platform;
 mod deny_list;
 mod directory;
 mod error;
@@ -52,6 +53,7 @@ pub use cache::{CachedPerson, Invalidation, SessionWithPerson};
 pub use change_author::{Actor, ChangeAuthor, ChangeError, Revocation};
 pub use clock::{ClockRepair, DatabaseTime, read_latest_recorded_time};
 pub use cursor::{Cursor, InvalidCursor};
+pub use data_platform::{DataPlatform, PlatformMismatch, read_data_platform};
 pub use database::{
     BackupError, BackupReport, BackupSettings, CopyError, CopyProgress, CopyReport, DirectReadError, Location, Mode,
     OpenError, Operation, OperationReport, PostgresSettings, PostgresStatus, RestoreError, RestoreReport,

@@ -1,6 +1,6 @@
 //! The Chinese explanations of the reasons in the audit log. The English ones stand with their refusals.
 
-/// What happened and what to do, in Chinese. `EMPLOYEE` stands for the employee.
+/// What happened and what to do, in Chinese. `EMPLOYEE` stands for the employee, `{platform}` for the platform.
 pub(super) fn chinese_explanation(reason: &str) -> Option<[&'static str; 2]> {
     EXPLANATIONS.iter().find(|(name, _)| *name == reason).map(|(_, texts)| *texts)
 }
@@ -9,16 +9,16 @@ pub(super) fn chinese_explanation(reason: &str) -> Option<[&'static str; 2]> {
 const EXPLANATIONS: &[(&str, [&str; 2])] = &[
     ("unknown_employee", [
         "没有该员工，或用于确认身份的票据缺失、无效、已使用或已过期。",
-        "请让本人先通过企业微信登录一次，或运行 `deskpass employee add EMPLOYEE`；互联企业的人员请运行 `deskpass link approve`。",
+        "请让本人先通过{platform}登录一次，或运行 `deskpass employee add EMPLOYEE`；互联企业的人员请运行 `deskpass link approve`。",
     ]),
     ("disabled_here", ["该员工已被运维人员或管理员在本系统停用。", "如需启用：`deskpass employee enable EMPLOYEE`。"]),
     ("left_platform", [
-        "企业微信显示该成员已离职或已被禁用。",
-        "如与事实不符，请在企业微信管理后台的通讯录中启用该成员。",
+        "{platform}显示该成员已离职或已被禁用。",
+        "如与事实不符，请在{platform}管理后台的通讯录中启用该成员。",
     ]),
     ("disabled", [
-        "该员工已在本系统停用，或已在企业微信离职；这条旧记录没有区分。",
-        "如需启用：`deskpass employee enable EMPLOYEE`；否则请在企业微信管理后台的通讯录中启用该成员。",
+        "该员工已在本系统停用，或已在{platform}离职；这条旧记录没有区分。",
+        "如需启用：`deskpass employee enable EMPLOYEE`；否则请在{platform}管理后台的通讯录中启用该成员。",
     ]),
     ("no_role", [
         "该员工没有可用于此种登录方式的角色，也没有适用的默认角色。",
@@ -26,20 +26,20 @@ const EXPLANATIONS: &[(&str, [&str; 2])] = &[
     ]),
     ("role_not_held", ["该员工没有所请求的角色。", "请选择其他角色，或运行 `deskpass role grant EMPLOYEE ROLE`。"]),
     ("role_taken_away", ["当前角色已被收回。", "请切换到其他角色，或运行 `deskpass role grant EMPLOYEE ROLE`。"]),
-    ("denied", ["用户在企业微信中拒绝了登录。", "请重新登录并同意授权。"]),
+    ("denied", ["用户在{platform}中拒绝了登录。", "请重新登录并同意授权。"]),
     ("cancelled", [
         "用户在手机上取消了登录。",
         "如登录不是本人发起，说明有他人尝试且未成功；否则请重新登录。",
     ]),
     ("invalid_code", [
-        "企业微信的授权码已使用、已过期，或来自并未发起登录的浏览器。",
+        "{platform}的授权码已使用、已过期，或来自并未发起登录的浏览器。",
         "请重新登录。如所有人都这样，请检查时钟以及会重复发送请求的代理：`deskpass doctor`。",
     ]),
     ("not_a_member", [
-        "企业微信确认了用户身份，但该用户不是与本系统关联的企业的成员。",
-        "请在企业微信管理后台把该用户加入应用的可见范围。",
+        "{platform}确认了用户身份，但该用户不是与本系统关联的企业的成员。",
+        "请在{platform}管理后台把该用户加入应用的可见范围。",
     ]),
-    ("somebody_else", ["授权码属于另一个人，与所填的员工不符。", "请在企业微信中切换到该员工本人的账号后登录。"]),
+    ("somebody_else", ["授权码属于另一个人，与所填的员工不符。", "请在{platform}中切换到该员工本人的账号后登录。"]),
     ("over", ["该登录请求已处理、已被另一部手机扫描，或已过期。", "请刷新二维码后重新扫描。"]),
     ("otp_wrong", [
         "一次性密码错误或已使用过。",
@@ -52,7 +52,7 @@ const EXPLANATIONS: &[(&str, [&str; 2])] = &[
     ]),
     ("no_password", [
         "该坐席尚未设置密码。",
-        "请在通过企业微信登录后设置，或运行 `deskpass agent reset-password EMPLOYEE` 生成设置码。",
+        "请在通过{platform}登录后设置，或运行 `deskpass agent reset-password EMPLOYEE` 生成设置码。",
     ]),
     ("too_many_failures", [
         "错误次数过多，几分钟内不再接受尝试。",
@@ -72,17 +72,17 @@ const EXPLANATIONS: &[(&str, [&str; 2])] = &[
         "如需新的设置码，请运行 `deskpass agent reset-password EMPLOYEE`；身份验证器请用 `reset-otp`。",
     ]),
     ("not_proven", [
-        "首次设置密码或绑定身份验证器，须在企业微信确认过本人身份的会话中进行。",
-        "请通过企业微信登录，或运行 `deskpass agent reset-password EMPLOYEE`（身份验证器用 `reset-otp`）生成设置码。",
+        "首次设置密码或绑定身份验证器，须在{platform}确认过本人身份的会话中进行。",
+        "请通过{platform}登录，或运行 `deskpass agent reset-password EMPLOYEE`（身份验证器用 `reset-otp`）生成设置码。",
     ]),
     ("recent_sign_in_needed", [
         "首次设置密码或绑定身份验证器，须在登录后 5 分钟内完成。",
-        "请通过企业微信重新登录，或运行 `deskpass agent reset-password EMPLOYEE`（身份验证器用 `reset-otp`）生成设置码。",
+        "请通过{platform}重新登录，或运行 `deskpass agent reset-password EMPLOYEE`（身份验证器用 `reset-otp`）生成设置码。",
     ]),
-    ("password_off", ["密码登录已关闭。", "请通过企业微信登录；如需开启密码登录，请设置 agents.password_fallback。"]),
+    ("password_off", ["密码登录已关闭。", "请通过{platform}登录；如需开启密码登录，请设置 agents.password_fallback。"]),
     ("platform_works", [
-        "仅在企业微信不可用时才能使用密码，而企业微信目前可用。",
-        "请通过企业微信登录；设置 agents.password_fallback = \"always\" 则随时可用密码。",
+        "仅在{platform}不可用时才能使用密码，而{platform}目前可用。",
+        "请通过{platform}登录；设置 agents.password_fallback = \"always\" 则随时可用密码。",
     ]),
     ("not_an_agent", ["该员工不是坐席。", "如需添加：`deskpass agent add EMPLOYEE`。"]),
     ("role_needed", ["该操作需要切换到其他角色。", "如拥有该角色，请先切换。"]),

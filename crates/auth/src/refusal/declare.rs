@@ -14,11 +14,11 @@ pub struct RefusalInfo {
     pub reason: &'static str,
     /// The name of the reason in the audit log, which tells apart what clients need not.
     pub logged: &'static str,
-    /// The message for the client, in English and Chinese.
+    /// The message for the client, in English and Chinese. `{platform}` stands for the name of the platform.
     pub texts: [Cow<'static, str>; 2],
     /// Whether the refusal is written to the audit log.
     pub audited: bool,
-    /// What happened and what to do, for operators who read the audit log.
+    /// What happened and what to do, for operators who read the audit log. `{platform}` stands for the name of the platform.
     pub explanation: Option<[&'static str; 2]>,
 }
 
@@ -59,9 +59,10 @@ pub(crate) const fn first_explanation(explanations: &[[&'static str; 2]]) -> Opt
 ///
 /// - `code`: the number of its [`ErrorCode`], which has the HTTP status;
 /// - `reason`: the name of the reason, and after it, if the audit log has another one, `logged`;
-/// - `en` and `zh`: the message, with the parameters as in `format!`;
+/// - `en` and `zh`: the message, with the parameters as in `format!`. `{{platform}}` stands for the name of the platform, which is
+///   filled in when the message is rendered: no flow knows which platform it is;
 /// - `audit`, if the refusal is written to the audit log: what happened and what to do, for operators. `EMPLOYEE` stands for the
-///   employee. The same in Chinese is in `chinese.rs`.
+///   employee, `{platform}` for the name of the platform. The same in Chinese is in `chinese.rs`.
 ///
 /// Instead of a block, `=> info;` computes the [`RefusalInfo`]. A refusal that is never stored for other nodes has
 /// `#[serde(skip)]`. A stored one keeps its stored name: `#[serde(rename = "…")]` when the variant is renamed.

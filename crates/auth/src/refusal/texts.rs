@@ -7,7 +7,8 @@ use deskpass_core::{Role, Roles, Weakness};
 use super::chinese::chinese_explanation;
 use crate::{Refusal, TokenError};
 
-/// The explanation of a reason in the audit log, each text in English and Chinese. `EMPLOYEE` stands for the employee.
+/// The explanation of a reason in the audit log, each text in English and Chinese. `EMPLOYEE` stands for the employee, `{platform}`
+/// for the name of the platform.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReasonExplanation {
     /// What happened.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use deskpass_core::{Clock, Entropy};
 use deskpass_wecom::{Hosts, SettingsError, Timeouts, Url, Wecom, WecomSettings};
-use deskpass_simulator::{Domains, Simulator, SimulatorConfig};
+use deskpass_simulator::{Domains, Kind, Simulator, SimulatorConfig};
 
 use super::StartError;
 use crate::config::Settings;
@@ -60,7 +60,9 @@ pub(super) fn client_settings(settings: &Settings) -> Result<WecomSettings, Sett
 pub(super) fn simulator(settings: &Settings, clock: Clock, entropy: Entropy) -> Simulator {
     let host = settings.public_url.split_once("://").map_or("", |(_, host)| host);
     let world = SimulatorConfig {
+        kind: Kind::Wecom,
         corp_id: settings.platform.corp_id.to_string(),
+        client_id: String::new(),
         secret: SIMULATED_SECRET.to_owned(),
         agent_id: settings.platform.agent_id.as_deref().unwrap_or_default().to_owned(),
         domains: Domains::LoopbackAnd(vec![host.to_owned()]),

@@ -15,6 +15,7 @@ use serde_json::json;
 use super::backup::{meter, read_password};
 use super::operator_entry::operator_entry;
 use super::{CliError, CommonArgs, output, runtime};
+use crate::app::installation::data_platform;
 use crate::app::storage::{location, mode};
 use crate::timestamp::{format_utc, rfc3339};
 
@@ -52,7 +53,8 @@ impl Restore {
             RestoredSessions::End { deny_until: now + settings.session.lifetime }
         };
         let (mode, key) = (mode(&settings), ChainKeys::new(&settings.sealing_keys()));
-        let wanted = RestoreSettings { mode, now, key, key_is_lost: self.key_is_lost, password, sessions };
+        let (platform, key_is_lost) = (data_platform(&settings), self.key_is_lost);
+        let wanted = RestoreSettings { mode, platform, now, key, key_is_lost, password, sessions };
         let entry = operator_entry(&settings, AuditEvent::Restored, now, "")?;
         let entry = move |header: &BackupHeader| LogEntry { detail: detail(header), ..entry };
         let (place, name) = (settings.data_location(), self.file.display().to_string());
@@ -102,6 +104,9 @@ fn refusal(error: &RestoreError, file: &str, place: &str) -> String {
         RestoreError::Mode { found, .. } => {
             let hint = if found == "production" { "leave out --dev" } else { "add --dev" };
             format!("{file} cannot be restored: {error}; {hint}")
+        }
+        RestoreError::Platform(mismatch) => {
+            format!("{file} cannot be restored: {mismatch}; set {}", mismatch.fitting_setting())
         }
         RestoreError::Key => format!(
             "encryption_key is not the key that the data in {file} was written with; put that key into the settings. \

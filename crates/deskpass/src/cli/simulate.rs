@@ -9,7 +9,7 @@ use base64::engine::general_purpose::STANDARD;
 use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
 use deskpass_core::{Clock, CorpId, Entropy, Host, HostNames, Timestamp};
-use deskpass_simulator::{Domains, PEOPLE, PersonKind, Simulator, SimulatorConfig};
+use deskpass_simulator::{Domains, Kind, PEOPLE, PersonKind, Simulator, SimulatorConfig};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use url::Url;
@@ -110,7 +110,9 @@ impl Simulate {
     fn world(self) -> SimulatorConfig {
         let domains = Domains::LoopbackAnd(self.trusted_domains());
         SimulatorConfig {
+            kind: Kind::Wecom,
             corp_id: self.corp.as_str().to_owned(),
+            client_id: String::new(),
             secret: self.secret,
             agent_id: self.agent.to_string(),
             domains,

@@ -19,6 +19,7 @@ use serde::{Deserialize, Serialize};
 use super::{CommandResult, EmployeeSelector};
 use crate::App;
 use crate::config::Language;
+use crate::platform_name::with_platform_name;
 
 /// The subject of an explanation. It contains only the digest of a token, because admin commands are logged.
 #[derive(Debug, Deserialize, Serialize)]
@@ -38,11 +39,14 @@ pub(crate) use token_kind::describe_token_kind;
 
 impl ExplainRequest {
     pub(super) async fn answer(&self, app: &App, language: Language) -> CommandResult {
-        match self {
+        let answer = match self {
             Self::Login(who) => login::explain(app, who, language).await,
             Self::Access(query) => query.explain(app, language).await,
             Self::Token { kind, digest } => token::explain(app, *kind, *digest, language).await,
             Self::Reference { reference, json } => reference::explain(app, reference, *json, language).await,
-        }
+        };
+        // The explanations are written once for all platforms; here the whole text gets the name of this one.
+        let named = |text| with_platform_name(text, app.settings.platform.kind, language);
+        answer.map(named).map_err(named)
     }
 }

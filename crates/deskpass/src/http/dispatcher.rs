@@ -274,7 +274,8 @@ fn render_error(app: &App, failure: &ApiError, matched: &MatchedRequest<'_>) -> 
         ApiError::Internal(..) | ApiError::NotReady(_) => {}
         refused => log_refusal(app, refused, matched),
     }
-    failure.render(ErrorContext { language: matched.language, error_title, reference })
+    let (language, platform) = (matched.language, app.settings.platform.kind);
+    failure.render(ErrorContext { language, platform, error_title, reference })
 }
 
 /// Writes a line about a refusal that has none from its flow: the page may have shown its reference.

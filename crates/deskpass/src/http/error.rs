@@ -159,17 +159,17 @@ impl ErrorCause {
             Self::RecordDamaged => broken(["record damaged", "记录损坏"]),
             Self::NoRandomness => broken(["no randomness", "随机源不可用"]),
             Self::PlatformUnreachable => {
-                internal(StatusCode::GATEWAY_TIMEOUT, ["platform unreachable", "无法连接企业微信"])
+                internal(StatusCode::GATEWAY_TIMEOUT, ["platform unreachable", "无法连接{platform}"])
             }
             Self::PlatformGarbled => {
-                internal(StatusCode::BAD_GATEWAY, ["platform answer unreadable", "企业微信的响应无法识别"])
+                internal(StatusCode::BAD_GATEWAY, ["platform answer unreadable", "{platform}的响应无法识别"])
             }
             Self::PlatformRefused(errcode) => {
-                internal(StatusCode::BAD_GATEWAY, ["platform refused", "企业微信拒绝了请求"])
+                internal(StatusCode::BAD_GATEWAY, ["platform refused", "{platform}拒绝了请求"])
                     .with_parameter(["errcode"; 2], &errcode)
             }
             Self::PlatformSuspended(errcode) => {
-                unavailable(["platform suspended", "已暂停调用企业微信"]).with_parameter(["errcode"; 2], &errcode)
+                unavailable(["platform suspended", "已暂停调用{platform}"]).with_parameter(["errcode"; 2], &errcode)
             }
             Self::BackendUnreachable => {
                 internal(StatusCode::GATEWAY_TIMEOUT, ["help desk unreachable", "无法连接服务台后端"])

@@ -25,7 +25,7 @@ use crate::http::system::{health, simulator};
 pub fn routes() -> Vec<Route> {
     let mut table = Vec::new();
     table.extend(tagged(["Signing in with a QR code", "扫码登录"], auth::scan_routes()));
-    table.extend(tagged(["Signing in through the platform", "通过企业微信登录"], auth::platform_routes()));
+    table.extend(tagged(["Signing in through the platform", "通过平台登录"], auth::platform_routes()));
     table.extend(tagged(["Sessions", "会话"], auth::session_routes()));
     table.extend(tagged(["Agents and one-time passwords", "坐席与一次性密码"], agents::agent_routes()));
     table.extend(tagged(["Administration", "管理"], admin::admin_routes()));
@@ -72,7 +72,7 @@ fn page_routes() -> Vec<Route> {
     for path in ["/sim", "/sim/", "/sim/{*rest}"] {
         for method in [Method::GET, Method::POST, Method::PUT, Method::DELETE] {
             let route = Route::new(method, path, Developer, simulator::answer);
-            table.push(route.error_title("The simulated platform failed", "模拟的企业微信出现故障"));
+            table.push(route.error_title("The simulated platform failed", "模拟的平台出现故障"));
         }
     }
     table

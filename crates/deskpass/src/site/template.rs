@@ -64,7 +64,7 @@ mod tests {
             assets: "/assets/1",
             client: "h5",
             brand: &brand,
-            switches: PageSwitches { replies: true, own_pages: false },
+            switches: PageSwitches { replies: true, ..PageSwitches::default() },
         };
         let of = |language| resolve(page, language, &values);
         assert_eq!(

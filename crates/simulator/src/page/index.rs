@@ -3,19 +3,31 @@
 use bytes::Bytes;
 use http::header::HOST;
 use http::{HeaderMap, Response, StatusCode};
-use url::{Url, form_urlencoded};
+use url::Url;
 
 use super::frame::{Escaped, frame};
 use crate::language::PageLanguage;
 use crate::{SimulatorConfig, reply};
 
-pub(crate) fn index(config: &SimulatorConfig, headers: &HeaderMap) -> Response<Bytes> {
+/// What a platform shows on the index page.
+#[derive(Debug)]
+pub(crate) struct IndexExamples {
+    /// The path and the parameters of an authorization link with a chosen user, without the first slash.
+    pub(crate) authorize: String,
+    /// Faults in JSON.
+    pub(crate) faults: &'static [&'static str],
+}
+
+pub(crate) fn index(config: &SimulatorConfig, headers: &HeaderMap, examples: &IndexExamples) -> Response<Bytes> {
     let language = PageLanguage::of(headers);
-    let title = language.pick("The simulated platform", "模拟的企业微信");
+    let [english, chinese] = config.kind.title();
+    let title = language.pick(format!("The simulated platform: {english}"), format!("模拟的{chinese}"));
     let about = language.pick(
-        "It simulates WeCom, so that sign-in can be tested without an account, a phone or a network. Its data is lost \
-         when it stops.",
-        "它代替企业微信，无需账号、手机和网络即可试用登录。停止后不会保留任何数据。",
+        format!(
+            "It simulates {english}, so that sign-in can be tested without an account, a phone or a network. Its data \
+             is lost when it stops."
+        ),
+        format!("它代替{chinese}，无需账号、手机和网络即可试用登录。停止后不会保留任何数据。"),
     );
     let base = Escaped(&config.base);
     let links: String = [
@@ -28,41 +40,28 @@ pub(crate) fn index(config: &SimulatorConfig, headers: &HeaderMap) -> Response<B
     .concat();
     let phone_title = language.pick("Act as the phone", "扮演手机");
     let faults_title = language.pick("Inject faults", "制造故障");
-    let origin = format!("http://{}", host(headers));
-    let here = format!("{origin}{}", config.base);
+    let here = format!("{}{}", origin(headers), config.base);
     let body = format!(
         "<h1>{title}</h1><p>{about}</p><ul>{links}</ul><h2>{phone_title}</h2><pre>{}</pre><h2>{faults_title}</h2><pre>{}</pre>",
-        Escaped(&phone(config, &origin)),
-        Escaped(&faults(&here))
+        Escaped(&phone(&here, &examples.authorize)),
+        Escaped(&faults(&here, examples.faults))
     );
-    reply::page(StatusCode::OK, frame(language, "wide", title, &body))
+    reply::page(StatusCode::OK, frame(language, "wide", &title, &body))
 }
 
 /// In development mode the service runs at the same origin; otherwise the link shows at least its form.
-fn phone(config: &SimulatorConfig, origin: &str) -> String {
-    let base = &config.base;
-    let link = form_urlencoded::Serializer::new(String::new())
-        .append_pair("appid", &config.corp_id)
-        .append_pair("redirect_uri", &format!("{origin}/api/auth/oauth2/callback"))
-        .append_pair("response_type", "code")
-        .append_pair("scope", "snsapi_base")
-        .append_pair("state", "auth_login")
-        .append_pair("agentid", &config.agent_id)
-        .append_pair("sim_user", "user01")
-        .finish();
-    format!(
-        "# add sim_user=user01 (or deny) to any authorize link\ncurl -i '{origin}{base}/connect/oauth2/authorize?{link}'"
-    )
+fn phone(here: &str, link: &str) -> String {
+    format!("# add sim_user=user01 (or deny) to any authorize link\ncurl -i '{here}/{link}'")
 }
 
-fn faults(here: &str) -> String {
-    let examples = [
-        r#"{"api":"auth/getuserinfo","errcode":40029}"#,
-        r#"{"api":"gettoken","http_status":502,"times":3}"#,
-        r#"{"delay_ms":8000,"drop":true}"#,
-    ];
-    let puts = examples.map(|fault| format!("curl -X PUT {here}/faults -d '{fault}'\n")).concat();
-    format!("{puts}curl -X DELETE {here}/faults\ncurl -X POST {here}/void-tokens")
+fn faults(here: &str, examples: &[&str]) -> String {
+    let puts: Vec<_> = examples.iter().map(|fault| format!("curl -X PUT {here}/faults -d '{fault}'\n")).collect();
+    format!("{}curl -X DELETE {here}/faults\ncurl -X POST {here}/void-tokens", puts.concat())
+}
+
+/// The origin at which the browser reached the page.
+pub(crate) fn origin(headers: &HeaderMap) -> String {
+    format!("http://{}", host(headers))
 }
 
 /// The host name that the browser used, if it is safe in a command.

@@ -70,6 +70,52 @@ async fn departments_form_a_tree() {
 }
 
 #[tokio::test]
+async fn departments_can_be_listed_without_names() {
+    let sim = Sim::start().await;
+    let list = sim.call("department/simplelist", &[("id", "2")]).await.json();
+    let order = |id: u32| 100_000_000 - id;
+    assert_eq!(
+        list["department_id"],
+        json!([{ "id": 2, "parentid": 1, "order": order(2) }, { "id": 3, "parentid": 2, "order": order(3) }])
+    );
+    assert_eq!(sim.call("department/simplelist", &[]).await.json()["department_id"].as_array().unwrap().len(), 7);
+    let unknown = sim.call("department/simplelist", &[("id", "99")]).await;
+    assert_eq!((unknown.errcode(), &unknown.json()["department_id"]), (60003, &json!([])));
+}
+
+#[tokio::test]
+async fn members_can_be_listed_by_department() {
+    let sim = Sim::start().await;
+    for api in ["user/list", "user/simplelist"] {
+        let ids = async |pairs: &[(&str, &str)]| {
+            let list = sim.call(api, pairs).await.json();
+            let users = list["userlist"].as_array().unwrap().iter();
+            users.map(|user| user["userid"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+        };
+        assert_eq!(ids(&[("department_id", "2")]).await, ["admin01"]);
+        let below = [("department_id", "2"), ("fetch_child", "1")];
+        assert_eq!(ids(&below).await, ["admin01", "agent01", "supervisor01"]);
+        assert_eq!(ids(&[("department_id", "4")]).await, ["user01", "left01"]);
+        // The other member of this department is outside the app's range.
+        assert_eq!(ids(&[("department_id", "6")]).await, ["norole01"]);
+        for (department, errcode) in [("99", 60003), ("x", 40058), ("", 40058)] {
+            let answer = sim.call(api, &[("department_id", department)]).await;
+            assert_eq!((answer.errcode(), &answer.json()["userlist"]), (errcode, &json!([])), "{department}");
+        }
+    }
+    let list = sim.call("user/list", &[("department_id", "4")]).await.json();
+    assert_eq!((&list["userlist"][0]["status"], &list["userlist"][1]["status"]), (&1.into(), &5.into()));
+    let list = sim.call("user/simplelist", &[("department_id", "4")]).await.json();
+    assert_eq!(list["userlist"][0], json!({ "userid": "user01", "name": "Uma User", "department": [4] }));
+}
+
+#[tokio::test]
+async fn the_addresses_of_callbacks_are_known() {
+    let sim = Sim::start().await;
+    assert_eq!(sim.call("getcallbackip", &[]).await.json()["ip_list"], json!(["127.0.0.1", "::1"]));
+}
+
+#[tokio::test]
 async fn the_app_reports_its_settings() {
     for (domains, first) in [
         (Domains::Loopback, "localhost"),

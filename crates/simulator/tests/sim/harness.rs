@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use deskpass_core::{Clock, Entropy, Timestamp};
-use deskpass_simulator::{Domains, Simulator, SimulatorConfig, serve};
+use deskpass_simulator::{Domains, Kind, Simulator, SimulatorConfig, serve};
 use serde_json::Value;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
@@ -59,10 +59,26 @@ impl Sim {
         Self::with(Domains::Loopback, "/sim").await
     }
 
+    /// A platform of this kind.
+    pub(crate) async fn start_as(kind: Kind) -> Self {
+        Self::serve(kind, Domains::Loopback, "/sim").await
+    }
+
     pub(crate) async fn with(domains: Domains, base: &str) -> Self {
+        Self::serve(Kind::Wecom, domains, base).await
+    }
+
+    async fn serve(kind: Kind, domains: Domains, base: &str) -> Self {
         let clock = Clock::manual(Timestamp::from_millis(1_800_000_000_000));
+        let (corp_id, client_id) = match kind {
+            Kind::Wecom => ("wwdeskpass", ""),
+            Kind::Dingtalk => ("dingdeskpass", "dingclientdeskpass"),
+            Kind::Feishu => ("tenantdeskpass", "cli_deskpass"),
+        };
         let config = SimulatorConfig {
-            corp_id: "wwdeskpass".to_owned(),
+            kind,
+            corp_id: corp_id.to_owned(),
+            client_id: client_id.to_owned(),
             secret: "a-secret".to_owned(),
             agent_id: "1000002".to_owned(),
             domains,

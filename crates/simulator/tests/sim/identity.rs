@@ -37,6 +37,21 @@ async fn a_code_from_the_desktop_link_is_a_code() {
 }
 
 #[tokio::test]
+async fn a_member_has_an_openid() {
+    let sim = Sim::start().await;
+    let said = sim.post("user/convert_to_openid", &json!({ "userid": "USER01" })).await.json();
+    assert_eq!(said, json!({ "errcode": 0, "errmsg": "ok", "openid": "oSimulated_user01" }));
+    for (body, errcode) in [
+        (json!({ "userid": "nobody" }), 60111),
+        (json!({ "userid": "hidden01" }), 60011),
+        (json!({ "userid": "" }), 41009),
+        (json!([]), 41009),
+    ] {
+        assert_eq!(sim.post("user/convert_to_openid", &body).await.errcode(), errcode, "{body}");
+    }
+}
+
+#[tokio::test]
 async fn a_code_works_once() {
     let sim = Sim::start().await;
     let code = sim.code("user01").await;

@@ -8,6 +8,7 @@
 )]
 
 mod authorize;
+mod cards;
 mod contacts;
 mod control;
 mod faults;

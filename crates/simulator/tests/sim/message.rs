@@ -55,6 +55,15 @@ async fn everyone_and_departments_can_be_written_to() {
 }
 
 #[tokio::test]
+async fn the_number_of_the_app_may_be_a_text() {
+    let sim = Sim::start().await;
+    let mut ask = text("user01");
+    ask["agentid"] = json!("1000002");
+    assert_eq!(sim.post("message/send", &ask).await.errcode(), 0);
+    assert_eq!(inbox(&sim).await.len(), 1);
+}
+
+#[tokio::test]
 async fn invalid_messages_are_refused() {
     let sim = Sim::start().await;
     let with = |name: &str, value: Value| {
@@ -64,7 +73,12 @@ async fn invalid_messages_are_refused() {
     };
     for (ask, errcode) in [
         (with("agentid", json!(1_000_003)), 301_002),
-        (with("agentid", json!("1000002")), 40056),
+        (with("agentid", json!("1000003")), 301_002),
+        (with("agentid", json!(" 1000002")), 301_002),
+        (with("agentid", json!("")), 40056),
+        (with("agentid", json!("x")), 40056),
+        (with("agentid", json!(1.5)), 40056),
+        (with("agentid", json!([1_000_002])), 40056),
         (with("agentid", Value::Null), 41011),
         (with("touser", json!("")), 82001),
         (with("touser", json!("|")), 82001),

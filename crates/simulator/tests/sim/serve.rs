@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use deskpass_core::{Clock, Entropy, NoEntropy, Timestamp};
-use deskpass_simulator::{Domains, Simulator, SimulatorConfig, SimulatorReply};
+use deskpass_simulator::{Domains, Kind, Simulator, SimulatorConfig, SimulatorReply};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
@@ -46,7 +46,9 @@ async fn it_stops_on_request_and_does_not_wait_for_idle_connections() {
 #[tokio::test]
 async fn without_random_bytes_it_is_busy() {
     let config = SimulatorConfig {
+        kind: Kind::Wecom,
         corp_id: "wwdeskpass".to_owned(),
+        client_id: String::new(),
         secret: "canary".to_owned(),
         agent_id: "1000002".to_owned(),
         domains: Domains::Loopback,

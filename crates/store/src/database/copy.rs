@@ -11,6 +11,7 @@ use super::sqlite::{Sqlite, SqliteConnection};
 use super::tables::used_rows;
 use super::{Mode, OpenError, PostgresSettings, RECORD_TIME, Sql, SqlValue};
 use crate::cache::{Cache, Freshness};
+use crate::data_platform::recorded_platform;
 use crate::{Result, StoreError};
 
 /// The tables that are not copied: they describe the database itself, are the same in every database, or their rows expire soon.
@@ -145,12 +146,16 @@ fn lock(target: &PostgresConnection) -> Result<()> {
     target.batch("LOCK TABLE employee, session, denied_token, login_log IN SHARE ROW EXCLUSIVE MODE")
 }
 
-/// Copies the newest recorded time, so that the clock does not start before it, and the key check; then commits.
+/// Copies the newest recorded time, so that the clock does not start before it, the key check and the platform; then commits.
 fn finish(source: &SqliteConnection, target: &PostgresConnection) -> Result<()> {
     let newest = source.first("SELECT at FROM probe", &[], |row| row.timestamp(0))?;
     target.execute(RECORD_TIME, &args![newest])?;
     let check = source.first("SELECT key_check FROM desk", &[], |row| row.maybe_text(0))?.flatten();
-    target.execute("UPDATE desk SET key_check = $1", &args![check.as_deref()])?;
+    // It replaces what a service that ran on the empty target recorded.
+    let platform = recorded_platform(&Sql::Sqlite(source))?;
+    let (kind, person_id) = platform.map(|platform| (platform.kind, platform.person_id)).unzip();
+    let text = "UPDATE desk SET key_check = $1, platform_kind = $2, person_id = $3";
+    target.execute(text, &args![check.as_deref(), kind.as_deref(), person_id.as_deref()])?;
     target.batch("COMMIT")
 }
 

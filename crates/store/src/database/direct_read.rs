@@ -35,7 +35,7 @@ pub(crate) async fn read_directly<T: Send + 'static>(
 }
 
 /// Does the same, also if the tables have an earlier version, from `oldest` on.
-pub(super) async fn read_version<T: Send + 'static>(
+pub(crate) async fn read_version<T: Send + 'static>(
     location: &Location,
     mode: Mode,
     oldest: i64,

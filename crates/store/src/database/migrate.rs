@@ -231,7 +231,7 @@ fn migrate(
 }
 
 /// Returns the schema version, or 0 when there are no tables.
-pub(super) fn schema_version(sql: &Sql<'_>) -> Result<i64> {
+pub(crate) fn schema_version(sql: &Sql<'_>) -> Result<i64> {
     if has_migrations(sql)? { version(sql) } else { Ok(0) }
 }
 

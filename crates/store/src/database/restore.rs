@@ -14,9 +14,10 @@ use super::tables::{Table, tables_at, used_rows};
 use super::{CopyProgress, Location, Mode, OpenError, Sql, SqlValue, Tx};
 use crate::backup_file::{BackupFileError, BackupHeader, BackupPassword, BackupReader, Record};
 use crate::cache::CacheChange;
+use crate::data_platform::recorded_platform;
 use crate::login_log::{is_other_key, is_own_key, restart_chains};
 use crate::sessions::{EndedByRestore, end_restored};
-use crate::{ChainKeys, LogEntry, Result, StoreError};
+use crate::{ChainKeys, DataPlatform, LogEntry, PlatformMismatch, Result, StoreError};
 
 /// The number of rows that are in memory at once.
 const BATCH_ROWS: usize = 1_000;
@@ -42,6 +43,8 @@ pub enum RestoredSessions {
 pub struct RestoreSettings {
     /// The mode that the data must have.
     pub mode: Mode,
+    /// The platform that the data must belong to.
+    pub platform: DataPlatform,
     /// The time of the restore.
     pub now: Timestamp,
     /// The key that the data must have been written with. Development mode accepts any.
@@ -91,6 +94,9 @@ pub enum RestoreError {
         /// The requested mode.
         wanted: &'static str,
     },
+    /// The data belongs to another platform.
+    #[error(transparent)]
+    Platform(#[from] PlatformMismatch),
     /// The data was written with another key.
     #[error("encryption_key is not the key that its data was written with")]
     Key,
@@ -209,6 +215,9 @@ fn load<R: Read>(
     let tables = load_tables(sql, &mut backup, &known, progress)?;
     let migrated = migrate::complete(sql, settings.mode, settings.now, &settings.key);
     migrated.map_err(|error| migration_error(error, place))?;
+    if let Some(platform) = recorded_platform(sql).map_err(broken("desk"))? {
+        platform.require(&settings.platform)?;
+    }
     let entry = entry(&backup.header);
     let ended = complete(sql, settings, &entry)?;
     sql.batch("COMMIT").map_err(broken("all tables"))?;

@@ -3,8 +3,8 @@
 use std::io::Cursor;
 
 use deskpass_store::{
-    AuditEvent, BackupSettings, EndedByRestore, Location, LogEntry, Mode, PostgresSettings, RestoreError,
-    RestoreSettings, RestoredSessions, backup, newest_version, restore, verify_log,
+    AuditEvent, BackupSettings, DataPlatform, EndedByRestore, Location, LogEntry, Mode, PostgresSettings, RestoreError,
+    RestoreSettings, RestoredSessions, backup, newest_version, read_data_platform, restore, verify_log,
 };
 
 use crate::log::fixture::{Fixture, at, key, on_every_store};
@@ -18,8 +18,20 @@ async fn file_of(fixture: &Fixture) -> (i64, Vec<u8>) {
 }
 
 async fn restored(fixture: &Fixture, file: &[u8], to: &Location, mode: Mode) -> Result<EndedByRestore, RestoreError> {
+    restored_for(DataPlatform::new("wecom", "userid"), fixture, file, to, mode).await
+}
+
+/// Restores with settings of this platform.
+async fn restored_for(
+    platform: DataPlatform,
+    fixture: &Fixture,
+    file: &[u8],
+    to: &Location,
+    mode: Mode,
+) -> Result<EndedByRestore, RestoreError> {
     let sessions = RestoredSessions::End { deny_until: at(1_000) };
-    let settings = RestoreSettings { mode, now: at(100), key: key(), key_is_lost: false, password: None, sessions };
+    let (now, key_is_lost) = (at(100), false);
+    let settings = RestoreSettings { mode, platform, now, key: key(), key_is_lost, password: None, sessions };
     let entry = LogEntry { event: AuditEvent::Restored, ..fixture.entry(100) };
     let report = restore(Cursor::new(file.to_vec()), to, settings, move |_| entry, |_| {}).await;
     report.map(|report| report.ended.unwrap())
@@ -63,6 +75,24 @@ on_every_store! {
         let directory = tempfile::tempdir().unwrap();
         for place in empty_places(&directory).await {
             assert_eq!(restored(fixture, &file, &place, Mode::Development).await.unwrap(), EndedByRestore::default());
+        }
+    }
+}
+
+on_every_store! {
+    async fn a_backup_keeps_its_platform_and_does_not_fit_another(fixture: &Fixture) {
+        let [own, other] = ["user_id", "open_id"].map(|person_id| DataPlatform::new("feishu", person_id));
+        fixture.store().claim_platform(own.clone()).await.unwrap();
+        let (_, file) = file_of(fixture).await;
+        let directory = tempfile::tempdir().unwrap();
+        for place in empty_places(&directory).await {
+            for wanted in [DataPlatform::new("wecom", "userid"), other.clone()] {
+                let refused = restored_for(wanted, fixture, &file, &place, Mode::Development).await;
+                assert!(matches!(refused, Err(RestoreError::Platform(_))), "{refused:?}");
+            }
+            restored_for(own.clone(), fixture, &file, &place, Mode::Development).await.unwrap();
+            let recorded = read_data_platform(&place, Mode::Development).await.unwrap();
+            assert_eq!(recorded, Some(own.clone()), "{place:?}");
         }
     }
 }

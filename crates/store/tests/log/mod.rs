@@ -2,6 +2,7 @@
 
 mod backups;
 mod clock;
+mod data_platform;
 mod fixture;
 mod keys;
 mod pages;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use deskpass_core::{Clock, Entropy, Timestamp};
 use deskpass_wecom::{Circuit, Error, Url, Wecom, WecomSettings};
-use deskpass_simulator::{Domains, Simulator, SimulatorConfig, serve};
+use deskpass_simulator::{Domains, Kind, Simulator, SimulatorConfig, serve};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
@@ -156,7 +156,9 @@ async fn inbox(address: &str) -> Value {
 async fn a_message_is_in_the_inbox_of_the_simulated_platform() {
     let clock = Clock::manual(Timestamp::from_millis(1_800_000_000_000));
     let world = SimulatorConfig {
+        kind: Kind::Wecom,
         corp_id: CORP.into(),
+        client_id: String::new(),
         secret: SECRET.into(),
         agent_id: AGENT.into(),
         domains: Domains::Loopback,

@@ -4,6 +4,7 @@ use clap::Args;
 use deskpass_core::{Clock, Timestamp};
 use deskpass_store::{AuditEvent, OpenError, SameKey, restart_log};
 
+use crate::app::installation::find_mismatch;
 use crate::app::storage::{location, mode};
 use crate::cli::operator_entry::operator_entry;
 use crate::cli::{CliError, CommonArgs, output, require_database, runtime};
@@ -28,6 +29,11 @@ impl Restart {
     pub(super) fn run(self) -> Result<(), CliError> {
         let settings = self.common.settings()?;
         require_database(&settings)?;
+        let runtime = runtime()?;
+        // What makes the data unreadable here is reported by the restart itself.
+        if let Ok(Some(mismatch)) = runtime.block_on(find_mismatch(&settings)) {
+            return Err(mismatch.into());
+        }
         let now = Clock::steady(Timestamp::from_millis(0)).now();
         let (same_key, detail) = if self.accept_unverified_rows {
             (SameKey::Accept, "chains restarted; earlier rows accepted without verification")
@@ -35,7 +41,7 @@ impl Restart {
             (SameKey::Refuse, "chains restarted with another encryption_key")
         };
         let (place, entry) = (location(&settings), operator_entry(&settings, AuditEvent::LogRestarted, now, detail)?);
-        let restarted = runtime()?.block_on(restart_log(&place, mode(&settings), now, entry, same_key));
+        let restarted = runtime.block_on(restart_log(&place, mode(&settings), now, entry, same_key));
         let restarted = restarted.map_err(|error| match error {
             OpenError::InUse(data) => format!("a service runs on {}; stop it first", data.display()),
             error => error.to_string(),

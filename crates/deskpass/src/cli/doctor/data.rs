@@ -6,12 +6,15 @@ use std::path::Path;
 use std::time::Duration;
 
 use deskpass_core::Timestamp;
-use deskpass_store::{ChainKeys, DirectReadError, Location, OpenError, Remedy, Store, read_latest_recorded_time};
+use deskpass_store::{
+    ChainKeys, DirectReadError, Location, OpenError, PlatformMismatch, Remedy, Store, read_latest_recorded_time,
+};
 use tokio::runtime::Handle;
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
 use super::report::{Bilingual, Finding, bilingual};
+use crate::app::installation::{OtherPlatform, find_mismatch};
 use crate::app::storage::mode;
 use crate::config::Settings;
 
@@ -22,6 +25,9 @@ const STORE_TIMEOUT: Duration = Duration::from_secs(10);
 pub(super) async fn check(settings: &Settings, now: Timestamp) -> Finding {
     if is_unused(&settings.data) {
         return unused(&settings.data);
+    }
+    if let Some(finding) = other_platform(settings).await {
+        return finding;
     }
     let mode = mode(settings);
     let (location, entries) = (Location::Embedded(settings.data.clone()), settings.session.cache_entries);
@@ -44,6 +50,29 @@ pub(super) async fn check(settings: &Settings, now: Timestamp) -> Finding {
         Ok(Ok(Err(error))) => Finding::bad(why(&error), fix(&error)),
         Ok(Err(_)) | Err(_) => slow(&settings.data),
     }
+}
+
+/// Reports data that belongs to another platform than the settings. Also works next to a running service, and on PostgreSQL.
+pub(super) async fn other_platform(settings: &Settings) -> Option<Finding> {
+    // What makes the data unreadable is reported by the check that opens it.
+    let OtherPlatform { place, why, .. } = timeout(STORE_TIMEOUT, find_mismatch(settings)).await.ok()?.ok()??;
+    let fitting = why.fitting_setting();
+    let chinese = match &why {
+        PlatformMismatch::Kind { found, wanted } => format!(
+            "数据属于 platform.kind = {found:?}，而配置为 platform.kind = {wanted:?}；其中的员工在另一平台上无法识别"
+        ),
+        PlatformMismatch::PersonId { found, wanted } => format!(
+            "员工以 platform.user_id = {found:?} 标识，而配置为 platform.user_id = {wanted:?}；这样将无法识别任何人：\
+             角色、坐席、密码和设备都属于原来的标识"
+        ),
+    };
+    Some(Finding::bad(
+        bilingual(format!("{place} cannot be used: {why}"), format!("无法使用 {place}：{chinese}")),
+        bilingual(
+            format!("set {fitting}, or begin with new data: another directory with --data, or another store.url"),
+            format!("请设置 {fitting}；如要使用新数据，请用 --data 指定其他目录，或更换 store.url"),
+        ),
+    ))
 }
 
 fn older(data: &Path, found: i64, known: i64) -> Finding {

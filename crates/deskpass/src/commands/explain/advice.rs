@@ -91,7 +91,7 @@ fn cause_gone(reason: &str, now: &Situation) -> Option<[&'static str; 2]> {
             now.exists && !now.disabled,
             [
                 "They are enabled here. If they still cannot sign in, check in the platform's console (通讯录) that they are not disabled there.",
-                "该员工在本系统已启用。如仍无法登录，请在企业微信管理后台的通讯录中确认未被禁用。",
+                "该员工在本系统已启用。如仍无法登录，请在{platform}管理后台的通讯录中确认未被禁用。",
             ],
         ),
         "role_not_held" | "role_taken_away" if now.role.is_some() => (
@@ -146,12 +146,12 @@ fn other_fix(reason: &str, now: &Situation) -> Option<[&'static str; 2]> {
     match reason {
         "left_platform" if now.disabled => Some([
             "If the platform is wrong, enable the member in its console (通讯录); they are also disabled here: then run `deskpass employee enable EMPLOYEE`.",
-            "如与事实不符，请在企业微信管理后台的通讯录中启用该成员；该员工在本系统也已停用，之后还需运行 `deskpass employee enable EMPLOYEE`。",
+            "如与事实不符，请在{platform}管理后台的通讯录中启用该成员；该员工在本系统也已停用，之后还需运行 `deskpass employee enable EMPLOYEE`。",
         ]),
         // There is nothing to enable: a command would answer that there is no such employee.
         "disabled" if !now.exists => Some([
             "There is no such employee here, so they had left at the platform. If that is wrong, enable the member in its console (通讯录).",
-            "本系统没有该员工，说明其已在企业微信离职或被禁用。如与事实不符，请在企业微信管理后台的通讯录中启用该成员。",
+            "本系统没有该员工，说明其已在{platform}离职或被禁用。如与事实不符，请在{platform}管理后台的通讯录中启用该成员。",
         ]),
         "no_role" | "role_not_held" | "role_taken_away" if !now.exists => Some([
             "There is no such employee now; they are added at their next sign-in, or by `deskpass employee add EMPLOYEE`.",

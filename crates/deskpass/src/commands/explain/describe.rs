@@ -42,7 +42,7 @@ pub(super) async fn effective_roles(
         ]),
         Some(DefaultRoleGrant { role, by_record: false }) => language.of([
             format!("none assigned; {role} by default for sign-ins through the platform (default_role)"),
-            format!("未分配；通过企业微信登录时默认为 {role}（default_role）"),
+            format!("未分配；通过{{platform}}登录时默认为 {role}（default_role）"),
         ]),
     };
     Ok((roles, message))
@@ -84,7 +84,7 @@ pub(super) fn agent_record(listed: &ListedAgent, now: Timestamp, zone: &TimeZone
         || language.of(["none", "无"]).to_owned(),
         |device| {
             let (since, unproven) = (shown(device.bound_at), !device.proven);
-            let [english, chinese] = if unproven { [", unproven", "，未经企业微信确认"] } else { [""; 2] };
+            let [english, chinese] = if unproven { [", unproven", "，未经{platform}确认"] } else { [""; 2] };
             language.of([format!("since {since}{english}"), format!("{since} 绑定{chinese}")])
         },
     );

@@ -79,7 +79,7 @@ impl Known {
             limited.join("; ")
         };
         let mut rows = vec![[label("employee", "员工"), state]];
-        rows.extend(left.map(|left| [label("platform", "企业微信"), left]));
+        rows.extend(left.map(|left| [label("platform", "平台"), left]));
         rows.push([label("roles", "角色"), self.why_roles.clone()]);
         rows.push([label("agent", "坐席"), agent]);
         rows.push([label("allow-lists", "白名单"), limited]);

@@ -42,7 +42,7 @@ pub(super) async fn explain(app: &App, who: &EmployeeSelector, language: Languag
         let none = language.of([
             "The audit log has no attempts by this employee: no request arrived, or the platform did not identify the \
              user. Run `deskpass doctor` to check the connection to the platform.",
-            "审计日志中没有该员工的登录记录：请求没有到达，或企业微信未能识别该用户。请运行 `deskpass doctor` 检查与企业微信的连接。",
+            "审计日志中没有该员工的登录记录：请求没有到达，或{platform}未能识别该用户。请运行 `deskpass doctor` 检查与{platform}的连接。",
         ]);
         return Ok(format!("{status}\n\n{none}"));
     }
@@ -66,7 +66,7 @@ impl Explanation<'_> {
                         "Employees are added at their first sign-in through the platform; to add one now: deskpass \
                          employee add {typed}"
                     ),
-                    format!("员工首次通过企业微信登录时会自动添加；如需现在添加：deskpass employee add {typed}"),
+                    format!("员工首次通过{{platform}}登录时会自动添加；如需现在添加：deskpass employee add {typed}"),
                 ])
             });
             return format!("{}\n\n{absent}{next}", employee_label(about, language));
@@ -113,7 +113,7 @@ fn left_at(attempts: &[LogRow], zone: &TimeZone, language: Language) -> Option<S
     let at = local_time(zone, newest.at);
     Some(language.of([
         format!("The platform said at {at} that they have left or are disabled there."),
-        format!("企业微信于 {at} 显示该成员已离职或已被禁用。"),
+        format!("{{platform}}于 {at} 显示该成员已离职或已被禁用。"),
     ]))
 }
 

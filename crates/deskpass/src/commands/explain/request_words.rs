@@ -27,7 +27,7 @@ pub(super) fn attempt(event: Option<AuditEvent>, method: &str, source: &str, lan
 fn sign_in(method: &str, source: &str, language: Language) -> String {
     let way = LoginMethod::from_name(method).map_or([method; 2], |method| match method {
         LoginMethod::Qrcode => ["QR code", "扫描二维码"],
-        LoginMethod::Oauth2 => ["link to the platform (OAuth2)", "跳转企业微信（OAuth2）"],
+        LoginMethod::Oauth2 => ["link to the platform (OAuth2)", "跳转{platform}（OAuth2）"],
         LoginMethod::Bind => ["binding of a user of a connected corporation", "互联企业人员绑定"],
         LoginMethod::Password => ["password", "密码"],
         LoginMethod::Dev => ["development route", "开发接口"],
@@ -45,10 +45,10 @@ pub(super) fn page_title(word: &str) -> [&'static str; 2] {
     match word {
         "denied" => ["You declined the sign-in", "您未同意登录"],
         "invalid_code" => ["This sign-in is no longer valid", "本次登录已失效"],
-        "not_a_member" => ["This WeCom account is not from our company", "此企业微信账号不属于本企业"],
+        "not_a_member" => ["This {platform} account is not from our company", "此{platform}账号不属于本企业"],
         "no_role" => ["You have no access yet", "您还没有访问权限"],
         "disabled" => ["Your account is disabled", "您的账号已停用"],
-        "platform_unavailable" => ["WeCom cannot be reached", "暂时无法连接企业微信"],
+        "platform_unavailable" => ["{platform} cannot be reached", "暂时无法连接{platform}"],
         _ => ["Something went wrong on our side", "系统出了点问题"],
     }
 }
@@ -66,6 +66,8 @@ mod tests {
             ["denied", "invalid_code", "not_a_member", "no_role", "disabled", "platform_unavailable", "internal"]
         {
             let [english, chinese] = page_title(word);
+            let english = english.replace("{platform}", "{platform.en}");
+            let chinese = chinese.replace("{platform}", "{platform.zh}");
             assert!(WORDS.contains(&format!("error_{word}: ['{english}', '{chinese}']")), "{word}");
         }
     }

@@ -38,7 +38,7 @@ pub(crate) fn describe_token_kind(kind: SecretKindName, language: Language) -> &
         }
         SecretKindName::BindProof => [
             "a bind ticket, which proves that the platform identified a user of a connected corporation",
-            "绑定票据，证明企业微信已识别某互联企业的用户",
+            "绑定票据，证明平台已识别某互联企业的用户",
         ],
         SecretKindName::ServiceKey => {
             ["a service key, with which another service calls this one", "服务密钥，供其他服务调用本系统"]

@@ -72,7 +72,7 @@ mod tests {
     #[test]
     fn reads_addresses_and_their_origins() {
         for (text, read, of) in [
-            ("https://qyapi.weixin.qq.com", "https://qyapi.weixin.qq.com", "https://qyapi.weixin.qq.com"),
+            ("https://api.example.com", "https://api.example.com", "https://api.example.com"),
             ("HTTP://Proxy:3128/", "http://proxy:3128", "http://proxy:3128"),
             ("http://127.0.0.1:1/sim/", "http://127.0.0.1:1/sim", "http://127.0.0.1:1"),
         ] {

@@ -13,7 +13,7 @@ pub(crate) struct ErrorInfo {
     pub(crate) code: u16,
     /// The reason, for programs, where the code has several.
     pub(crate) reason: Option<&'static str>,
-    /// The message, in English and Chinese.
+    /// The message, in English and Chinese. `{platform}` stands for the name of the platform.
     pub(crate) texts: [Cow<'static, str>; 2],
 }
 

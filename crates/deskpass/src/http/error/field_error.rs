@@ -57,7 +57,7 @@ impl FieldError {
                 language.of([format!("must be at most {most} bytes"), format!("不得超过 {most} 字节")])
             }
             Self::CodeOrPassword => {
-                fixed(["is required unless a code of the platform is sent", "未提供企业微信授权码（code）时必填"])
+                fixed(["is required unless a code of the platform is sent", "未提供{platform}授权码（code）时必填"])
             }
             Self::UnknownFields(known) => listed(["must have no other fields than ", "只能包含以下字段："], known),
             Self::NotInteger(least, most) => language.of([

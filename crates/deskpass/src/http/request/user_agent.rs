@@ -27,10 +27,12 @@ pub(crate) fn device_names(user_agent: &str) -> [String; 2] {
 }
 
 /// Most browsers also claim to be their predecessors, so the most specific names come first.
-const BROWSERS: [(&str, &str); 9] = [
+const BROWSERS: [(&str, &str); 11] = [
     ("wxwork/", "WeCom"),
     ("MicroMessenger/", "WeChat"),
     ("DingTalk/", "DingTalk"),
+    ("Feishu/", "Feishu"),
+    ("Lark/", "Feishu"),
     ("Edg/", "Edge"),
     ("OPR/", "Opera"),
     ("SamsungBrowser/", "Samsung Internet"),
@@ -40,7 +42,8 @@ const BROWSERS: [(&str, &str); 9] = [
 ];
 
 /// The browsers that have a Chinese name.
-const CHINESE_NAMES: [(&str, &str); 3] = [("WeCom", "企业微信"), ("WeChat", "微信"), ("DingTalk", "钉钉")];
+const CHINESE_NAMES: [(&str, &str); 4] =
+    [("WeCom", "企业微信"), ("WeChat", "微信"), ("DingTalk", "钉钉"), ("Feishu", "飞书")];
 
 const SYSTEMS: [(&str, &str); 9] = [
     ("HarmonyOS", "HarmonyOS"),
@@ -87,6 +90,10 @@ mod tests {
                 ["WeCom on iOS", "iOS 上的企业微信"],
             ),
             ("MicroMessenger/8.0", ["WeChat", "微信"]),
+            (
+                "Mozilla/5.0 (Linux; Android 14) Chrome/120.0 Mobile Lark/7.12.1",
+                ["Feishu on Android", "Android 上的飞书"],
+            ),
             ("curl/8.5.0", ["curl"; 2]),
             ("(Linux)", ["Linux"; 2]),
             ("", [""; 2]),
@@ -124,6 +131,11 @@ mod tests {
                 "Mozilla/5.0 (Linux; Android 14) AppleWebKit/537.36 Chrome/120.0 Mobile MicroMessenger/8.0",
                 "WeChat 8",
                 "Android",
+            ),
+            (
+                "Mozilla/5.0 (Windows NT 10.0; Win64; x64) Chrome/120.0 Safari/537.36 Feishu/7.12.1",
+                "Feishu 7",
+                "Windows",
             ),
             ("curl/8.5.0", "curl", ""),
             ("<script>alert(1)</script>", "scriptalert", ""),

@@ -2,13 +2,15 @@
 
 use deskpass_auth::{Refusal, whole_seconds};
 use deskpass_core::Reference;
+use deskpass_platform::PlatformKind;
 use hyper::StatusCode;
 use hyper::header::{HeaderName, HeaderValue, RETRY_AFTER, SEC_WEBSOCKET_VERSION, UPGRADE, WWW_AUTHENTICATE};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use crate::config::Language;
-use crate::http::error::{ApiError, BadRequest, ErrorInfo, FieldErrors};
+use crate::http::error::{ApiError, BadRequest, ErrorInfo, FieldError, FieldErrors};
+use crate::platform_name::with_platform_name;
 
 /// The challenge for a one-time password, as RFC 9470 defines it.
 const OTP_CHALLENGE: HeaderValue = HeaderValue::from_static(
@@ -32,17 +34,26 @@ pub(crate) struct ErrorBody {
     pub(crate) headers: Vec<(HeaderName, HeaderValue)>,
 }
 
-/// The context that rendering an error needs: the client's language, the route's error title, the reference in the log.
+/// The context that rendering an error needs: the client's language, the platform that messages name, the route's error title, the
+/// reference in the log.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ErrorContext {
     pub(crate) language: Language,
+    pub(crate) platform: PlatformKind,
     pub(crate) error_title: [&'static str; 2],
     pub(crate) reference: Reference,
 }
 
+impl ErrorContext {
+    /// A text with the name of the platform filled in.
+    fn named(self, text: String) -> String {
+        with_platform_name(text, self.platform, self.language)
+    }
+}
+
 impl ApiError {
     pub(crate) fn render(&self, context: ErrorContext) -> ErrorBody {
-        let ErrorContext { language, error_title, reference } = context;
+        let ErrorContext { language, error_title, reference, .. } = context;
         let ErrorInfo { status, code, reason, texts } = self.info();
         let text = language.of(texts);
         let message = match self {
@@ -56,17 +67,17 @@ impl ApiError {
             _ => text.into_owned(),
         };
         let reason = reason.map(|reason| json!({ "reason": reason }));
-        let data = self.data(language).or(reason).unwrap_or(Value::Null);
-        ErrorBody { status, code, message, data, headers: self.headers(status) }
+        let data = self.data(context).or(reason).unwrap_or(Value::Null);
+        ErrorBody { status, code, message: context.named(message), data, headers: self.headers(status) }
     }
 
     /// The data that programs get instead of a reason.
-    fn data(&self, language: Language) -> Option<Value> {
-        let field = |name: &str, problem| json!({ "fields": { name: language.of::<&str>(problem) } });
+    fn data(&self, context: ErrorContext) -> Option<Value> {
+        let field = |name: &str, problem| json!({ "fields": { name: context.language.of::<&str>(problem) } });
         match self {
             Self::NotReady(state) => Some(json!(state)),
             Self::Refused(refusal) => refusal.password_problem().map(|problem| field("password", problem)),
-            Self::BadRequest(BadRequest::Fields(problems)) => Some(json!({ "fields": fields(problems, language) })),
+            Self::BadRequest(BadRequest::Fields(problems)) => Some(json!({ "fields": fields(problems, context) })),
             Self::BadRequest(BadRequest::HandshakeKey) => Some(field(
                 "sec-websocket-key",
                 ["must be 16 bytes in base64, once", "必须是 16 字节的 base64，且只出现一次"],
@@ -100,8 +111,9 @@ impl ApiError {
     }
 }
 
-fn fields(problems: &FieldErrors, language: Language) -> Map<String, Value> {
-    problems.iter().map(|(name, problem)| (name.clone().into_owned(), problem.text(language).into())).collect()
+fn fields(problems: &FieldErrors, context: ErrorContext) -> Map<String, Value> {
+    let text = |problem: &FieldError| context.named(problem.text(context.language));
+    problems.iter().map(|(name, problem)| (name.clone().into_owned(), text(problem).into())).collect()
 }
 
 #[cfg(test)]

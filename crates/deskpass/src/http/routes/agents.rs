@@ -17,7 +17,7 @@ pub(super) fn agent_routes() -> Vec<Route> {
             .limit(AgentsLogin)
             .summary(
                 "Sign in an agent with a platform code, or complete the first step with a password",
-                "坐席登录：使用企业微信授权码，或以密码完成第一步",
+                "坐席登录：使用平台授权码，或以密码完成第一步",
             )
             .error_title("Agent sign-in failed", "坐席登录失败")
             .refuses(&[1003, 1005, 1011, 1012, 1013, 1017]),

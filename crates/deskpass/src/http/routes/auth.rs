@@ -56,14 +56,14 @@ pub(super) fn platform_routes() -> Vec<Route> {
         Route::get("/api/auth/oauth2/url", Anyone, oauth2::url)
             .limit(OauthUrl)
             .with_side_effects()
-            .summary("Get the platform's authorization address", "获取企业微信授权地址")
+            .summary("Get the platform's authorization address", "获取平台授权地址")
             .error_title("Authorization address failed", "生成授权地址失败"),
         Route::get(redirect::CALLBACK_PATH, Anyone, oauth2::callback)
             .limit(SignIn)
             .with_side_effects()
             .summary(
                 "Handle the platform's callback and redirect to the destination",
-                "企业微信回调地址，随后跳转到目标页面",
+                "平台回调地址，随后跳转到目标页面",
             )
             .error_title("Sign-in failed", "登录失败"),
         Route::post("/api/auth/oauth2/pending", Anyone, oauth2::pending)

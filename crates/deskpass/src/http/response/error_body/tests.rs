@@ -108,8 +108,9 @@ fn rows() -> impl Iterator<Item = Row> {
 }
 
 fn told(refusal: &Refusal, language: Language) -> ErrorBody {
-    let error_title = ["Request failed", "请求失败"];
-    ApiError::Refused(refusal.clone()).render(ErrorContext { language, error_title, reference: Reference::new(0) })
+    let (platform, error_title) = (PlatformKind::Wecom, ["Request failed", "请求失败"]);
+    let reference = Reference::new(0);
+    ApiError::Refused(refusal.clone()).render(ErrorContext { language, platform, error_title, reference })
 }
 
 #[test]
@@ -160,13 +161,17 @@ fn a_wait_is_told_in_minutes_and_a_lock_by_who_opens_it() {
 
 #[test]
 fn a_failure_in_chinese_has_chinese_punctuation() {
+    let platform = PlatformKind::Dingtalk;
     let told = |cause| {
-        let (language, error_title, reference) = (Language::Zh, ["Failed", "请求失败"], Reference::new(0x1a2b_3c4d));
-        ApiError::Internal(cause, String::new()).render(ErrorContext { language, error_title, reference }).message
+        let language = Language::Zh;
+        let (error_title, reference) = (["Failed", "请求失败"], Reference::new(0x1a2b_3c4d));
+        let context = ErrorContext { language, platform, error_title, reference };
+        ApiError::Internal(cause, String::new()).render(context).message
     };
     assert_eq!(told(ErrorCause::BackendRefused(403)), "请求失败：服务台后端未接受（状态码 403）（参考编号 1a2b3c4d）");
+    let [_, name] = platform.title();
     assert_eq!(
-        told(ErrorCause::PlatformRefused(60_020)),
-        "请求失败：企业微信拒绝了请求（errcode 60020）（参考编号 1a2b3c4d）"
+        told(ErrorCause::PlatformRefused(42)),
+        format!("请求失败：{name}拒绝了请求（errcode 42）（参考编号 1a2b3c4d）")
     );
 }

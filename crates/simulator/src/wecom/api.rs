@@ -1,46 +1,50 @@
 //! The server API: its calls, and the checks that all of them share.
 
 mod app;
+mod card;
 mod contacts;
 mod identity;
 mod message;
 mod token;
+mod update;
 
 use std::net::IpAddr;
-use std::time::Duration;
 
 use bytes::Bytes;
 use deskpass_core::{Entropy, Timestamp};
 use http::{Request, StatusCode};
 use serde_json::{Map, Value, json};
 
-use crate::endpoint::Endpoint;
-use crate::errcode::{Refused, errmsg};
+use super::endpoint::Endpoint;
+use super::errcode::{Refused, errmsg};
+use crate::call::{ApiCall, Recorded, apply_fault};
+use crate::faults::FaultCode;
 use crate::query::QueryParams;
+use crate::reply;
 use crate::state::{SimulatorInner, SimulatorReply, SimulatorState};
-use crate::{SimulatorConfig, reply};
-
-struct Call<'a> {
-    config: &'a SimulatorConfig,
-    entropy: Entropy,
-    now: Timestamp,
-    query: &'a QueryParams,
-    body: &'a [u8],
-}
+use crate::tokens::TokenFailure;
 
 type JsonFields = Map<String, Value>;
 
-fn dispatch(api: Endpoint, call: &Call<'_>, state: &mut SimulatorState) -> Result<JsonFields, Refused> {
+fn dispatch(api: Endpoint, call: &ApiCall<'_>, state: &mut SimulatorState) -> Result<JsonFields, Refused> {
     match api {
         Endpoint::GetToken => token::get(call, state),
         Endpoint::AuthGetUserInfo => identity::auth_get_user_info(call, state),
         Endpoint::UserGetUserInfo => identity::user_get_user_info(call, state),
+        Endpoint::GetCallbackIp => Ok(app::callback_addresses()),
         Endpoint::UserGet => contacts::user(call),
+        Endpoint::UserList => contacts::users(call),
+        Endpoint::UserSimpleList => contacts::simple_users(call),
+        Endpoint::UserConvertToOpenid => identity::convert_to_openid(call),
         Endpoint::DepartmentGet => contacts::department(call),
         Endpoint::DepartmentList => contacts::departments(call),
+        Endpoint::DepartmentSimpleList => contacts::simple_departments(call),
         Endpoint::AgentGet => app::get(call),
         Endpoint::LinkedUserGet => contacts::linked_user(call),
         Endpoint::MessageSend => message::send(call, state),
+        Endpoint::MessageUpdateTemplateCard => update::update(call, state),
+        // Calls that exist on the platform, but not here, mostly need another credential or another right.
+        Endpoint::Unknown => Err(48002.into()),
     }
 }
 
@@ -49,7 +53,9 @@ fn empty_fields(api: Endpoint) -> JsonFields {
     match api {
         Endpoint::AuthGetUserInfo => fields(json!({ "userid": "" })),
         Endpoint::UserGet => fields(json!({ "department": [], "order": [], "is_leader_in_dept": [] })),
+        Endpoint::UserList | Endpoint::UserSimpleList => fields(json!({ "userlist": [] })),
         Endpoint::DepartmentList => fields(json!({ "department": [] })),
+        Endpoint::DepartmentSimpleList => fields(json!({ "department_id": [] })),
         _ => JsonFields::new(),
     }
 }
@@ -62,36 +68,40 @@ pub(crate) async fn handle(
     request: &Request<Bytes>,
 ) -> SimulatorReply {
     let query = QueryParams::from_uri(request.uri());
-    let fault = {
-        let mut state = inner.state();
-        state.calls.count(api, &query);
-        state.faults.take(api)
+    let recorded = match api {
+        Endpoint::AuthGetUserInfo | Endpoint::UserGetUserInfo => Recorded::Values,
+        _ => Recorded::Names,
     };
     let (config, entropy) = (&inner.config, inner.entropy);
-    if let Some(fault) = fault {
-        tokio::time::sleep(Duration::from_millis(fault.delay_ms)).await;
-        if fault.drop {
-            return SimulatorReply::HangUp;
-        }
-        if fault.answers() {
-            let refusal = fault.errcode.map(|errcode| body(api, Err(errcode.into()), peer, inner.clock.now(), entropy));
-            return SimulatorReply::Response(fault.answer(refusal));
-        }
+    let answer = |done, now| reply::json(StatusCode::OK, &body(api, done, peer, now, entropy));
+    let refusal = |code: &FaultCode| answer(Err(code.number().into()), inner.clock.now());
+    if let Some(faulty) = apply_fault(inner, api.name(), &query, recorded, refusal).await {
+        return faulty;
     }
-    let call = Call { config, entropy, now: inner.clock.now(), query: &query, body: request.body() };
-    let done = admit(api, &call, peer, &mut inner.state());
-    SimulatorReply::Response(reply::json(StatusCode::OK, &body(api, done, peer, call.now, entropy)))
+    let (now, headers) = (inner.clock.now(), request.headers());
+    let call = ApiCall { config, entropy, now, peer, query: &query, headers, body: request.body() };
+    let done = admit(api, &call, &mut inner.state());
+    SimulatorReply::Response(answer(done, now))
 }
 
 /// Admits a call with a valid token from an allowed address.
-fn admit(api: Endpoint, call: &Call<'_>, peer: IpAddr, state: &mut SimulatorState) -> Result<JsonFields, Refused> {
+fn admit(api: Endpoint, call: &ApiCall<'_>, state: &mut SimulatorState) -> Result<JsonFields, Refused> {
     if api != Endpoint::GetToken {
-        state.tokens.check(call.query.non_empty("access_token"), call.now)?;
-        if !state.switches.trust(peer) {
+        state.tokens.check(call.query.non_empty("access_token"), call.now).map_err(token_errcode)?;
+        if !state.switches.trust(call.peer) {
             return Err(60020.into());
         }
     }
     dispatch(api, call, state)
+}
+
+fn token_errcode(failure: TokenFailure) -> Refused {
+    match failure {
+        TokenFailure::Missing => 41001,
+        TokenFailure::Unknown => 40014,
+        TokenFailure::Expired => 42001,
+    }
+    .into()
 }
 
 fn body(api: Endpoint, done: Result<JsonFields, Refused>, peer: IpAddr, now: Timestamp, entropy: Entropy) -> Value {

@@ -6,10 +6,13 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use url::Url;
 
-use super::{Call, JsonFields, fields};
+use super::card;
+use super::{JsonFields, fields};
+use crate::call::ApiCall;
 use crate::directory::{PEOPLE, PersonKind, SimulatedDepartment, SimulatedPerson, member};
-use crate::errcode::Refused;
 use crate::state::SimulatorState;
+use crate::wecom::cards::SentCard;
+use crate::wecom::errcode::Refused;
 
 const MAX_TEXT_BYTES: usize = 2_048;
 const MAX_TITLE_CHARS: usize = 128;
@@ -31,6 +34,7 @@ struct SendRequest {
     text: Option<TextContent>,
     markdown: Option<TextContent>,
     textcard: Option<TextCard>,
+    template_card: Option<Value>,
     #[serde(default)]
     enable_duplicate_check: u8,
     duplicate_check_interval: Option<u64>,
@@ -50,15 +54,16 @@ struct TextCard {
     btntxt: Option<String>,
 }
 
-pub(super) fn send(call: &Call<'_>, state: &mut SimulatorState) -> Result<JsonFields, Refused> {
+pub(super) fn send(call: &ApiCall<'_>, state: &mut SimulatorState) -> Result<JsonFields, Refused> {
     let asked: Value = serde_json::from_slice(call.body).map_err(|_| 40058)?;
     let ask = SendRequest::deserialize(&asked).map_err(|_| 40058)?;
     check_agent(call, ask.agentid.as_ref())?;
     let recipients = Recipients::of(&ask)?;
     let content = content(&ask)?;
     let message_id = call.entropy.bytes().map(u128::from_be_bytes).map(|id| format!("{id:032x}")).map_err(|_| -1)?;
+    let to: Vec<_> = recipients.valid.iter().map(|who| who.id).collect();
+    let response_code = response_code(&ask, &message_id, &to, call, state)?;
     if !is_duplicate(&ask, &asked, call, state) {
-        let to: Vec<_> = recipients.valid.iter().map(|who| who.id).collect();
         state.inbox.deliver(json!({
             "msgid": message_id,
             "at": call.now.millis(),
@@ -67,21 +72,54 @@ pub(super) fn send(call: &Call<'_>, state: &mut SimulatorState) -> Result<JsonFi
             ask.msgtype.as_str(): content,
         }));
     }
-    Ok(fields(json!({
+    let mut answer = fields(json!({
         "invaliduser": recipients.invalid_users,
         "invalidparty": recipients.invalid_parties,
         "invalidtag": ask.totag,
         "unlicenseduser": "",
         "msgid": message_id,
-    })))
+    }));
+    answer.extend(response_code.map(|code| ("response_code".to_owned(), code.into())));
+    Ok(answer)
 }
 
-fn check_agent(call: &Call<'_>, agent: Option<&Value>) -> Result<(), Refused> {
-    let agent = agent.ok_or(41011)?.as_u64().ok_or(40056)?;
-    if agent.to_string() == call.config.agent_id { Ok(()) } else { Err(301_002.into()) }
+/// The code with which a card that calls back can be changed; other messages have none.
+fn response_code(
+    ask: &SendRequest,
+    message_id: &str,
+    to: &[&'static str],
+    call: &ApiCall<'_>,
+    state: &mut SimulatorState,
+) -> Result<Option<String>, Refused> {
+    let Some(card) = ask.template_card.as_ref().filter(|_| ask.msgtype == "template_card") else { return Ok(None) };
+    if !card::check(card)?.calls_back() {
+        return Ok(None);
+    }
+    if state.switches.no_callback {
+        return Err(43012.into());
+    }
+    let task_id = card::task_id(card)?;
+    if state.cards.is_known_task(task_id) {
+        return Err(42014.into());
+    }
+    let card = SentCard { message_id: message_id.to_owned(), recipients: to.to_vec() };
+    state.cards.record(task_id, card, call.now, call.entropy).map(Some).map_err(|_| Refused::from(-1))
 }
 
-fn is_duplicate(ask: &SendRequest, asked: &Value, call: &Call<'_>, state: &mut SimulatorState) -> bool {
+/// The app's number, which the platform accepts as a number and as a text. A text with blanks is the number of another app.
+pub(super) fn check_agent(call: &ApiCall<'_>, agent: Option<&Value>) -> Result<(), Refused> {
+    let agent = match agent.ok_or(41011)? {
+        Value::Number(number) => number.to_string(),
+        Value::String(text) => text.clone(),
+        _ => return Err(40056.into()),
+    };
+    if agent.trim().parse::<u64>().is_err() {
+        return Err(40056.into());
+    }
+    if agent == call.config.agent_id { Ok(()) } else { Err(301_002.into()) }
+}
+
+fn is_duplicate(ask: &SendRequest, asked: &Value, call: &ApiCall<'_>, state: &mut SimulatorState) -> bool {
     let span = Duration::from_secs(
         ask.duplicate_check_interval.unwrap_or(DEFAULT_DUPLICATE_SECONDS).min(MAX_DUPLICATE_SECONDS),
     );
@@ -139,7 +177,8 @@ fn content(ask: &SendRequest) -> Result<Value, Refused> {
     match ask.msgtype.as_str() {
         "text" => text(ask.text.as_ref()),
         "markdown" => text(ask.markdown.as_ref()),
-        "textcard" => card(ask.textcard.as_ref().ok_or(44004)?),
+        "textcard" => text_card(ask.textcard.as_ref().ok_or(44004)?),
+        "template_card" => ask.template_card.clone().ok_or_else(|| 44004.into()),
         _ => Err(40008.into()),
     }
 }
@@ -150,7 +189,7 @@ fn text(text: Option<&TextContent>) -> Result<Value, Refused> {
     Ok(json!({ "content": content.get(..end) }))
 }
 
-fn card(card: &TextCard) -> Result<Value, Refused> {
+fn text_card(card: &TextCard) -> Result<Value, Refused> {
     let TextCard { title, description, url, btntxt } = card;
     let web = Url::parse(url).is_ok_and(|url| matches!(url.scheme(), "http" | "https"));
     if title.is_empty() || description.is_empty() || !web {

@@ -1,12 +1,13 @@
-//! `agent/get`: the app as its administrator configured it.
+//! `agent/get`: the app as its administrator configured it. `getcallbackip`: the addresses that call the app.
 
 use serde_json::json;
 
-use super::{Call, JsonFields, fields};
+use super::{JsonFields, fields};
+use crate::call::ApiCall;
 use crate::directory::{DEPARTMENTS, PEOPLE, PersonKind};
-use crate::errcode::Refused;
+use crate::wecom::errcode::Refused;
 
-pub(super) fn get(call: &Call<'_>) -> Result<JsonFields, Refused> {
+pub(super) fn get(call: &ApiCall<'_>) -> Result<JsonFields, Refused> {
     let agent_id = call.query.non_empty("agentid").ok_or(41011)?;
     let number: u64 = agent_id.parse().map_err(|_| 40056)?;
     if agent_id != call.config.agent_id {
@@ -29,4 +30,9 @@ pub(super) fn get(call: &Call<'_>) -> Result<JsonFields, Refused> {
         "isreportenter": 0,
         "home_url": "",
     })))
+}
+
+/// Callbacks come from this machine.
+pub(super) fn callback_addresses() -> JsonFields {
+    fields(json!({ "ip_list": ["127.0.0.1", "::1"] }))
 }

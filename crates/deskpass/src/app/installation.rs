@@ -1,0 +1,64 @@
+//! The platform that the data belongs to: data of one platform is not opened with the settings of another.
+
+use deskpass_auth::Error;
+use deskpass_platform::PlatformKind;
+use deskpass_store::{DataPlatform, DirectReadError, PlatformMismatch, Store, read_data_platform};
+
+use super::storage::{location, mode};
+use crate::config::Settings;
+
+/// The identifier of a person on platforms where the settings leave no choice.
+const ONLY_PERSON_ID: &str = "userid";
+
+/// The data belongs to another platform than the settings.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("cannot use {place}: {why}; {fix}")]
+pub struct OtherPlatform {
+    /// The location of the data.
+    pub(crate) place: String,
+    /// What differs.
+    pub(crate) why: PlatformMismatch,
+    /// What to do.
+    fix: String,
+}
+
+impl OtherPlatform {
+    fn new(settings: &Settings, why: PlatformMismatch) -> Self {
+        let elsewhere = match settings.store.url {
+            Some(_) => "choose another database with store.url",
+            None => "choose another directory with --data",
+        };
+        let flag = match &why {
+            PlatformMismatch::Kind { found, .. } if settings.development.enabled => {
+                format!(" (deskpass serve: --platform {found})")
+            }
+            _ => String::new(),
+        };
+        let fix = format!("set {}{flag}, or begin with new data: {elsewhere}", why.fitting_setting());
+        Self { place: settings.data_location(), why, fix }
+    }
+}
+
+/// The platform of the settings, as data records it.
+pub(crate) fn data_platform(settings: &Settings) -> DataPlatform {
+    let platform = &settings.platform;
+    let person_id = match platform.kind {
+        PlatformKind::Feishu => platform.user_id.name(),
+        PlatformKind::Wecom | PlatformKind::Dingtalk => ONLY_PERSON_ID,
+    };
+    DataPlatform::new(platform.kind.name(), person_id)
+}
+
+/// Requires that the data belongs to the platform of the settings. New data belongs to it from now on.
+pub(super) async fn require_platform(store: &Store, settings: &Settings) -> Result<Result<(), OtherPlatform>, Error> {
+    let own = data_platform(settings);
+    let recorded = store.claim_platform(own.clone()).await?;
+    Ok(recorded.require(&own).map_err(|why| OtherPlatform::new(settings, why)))
+}
+
+/// The reason why the data cannot be used with these settings, if it belongs to another platform. The data is only read.
+pub(crate) async fn find_mismatch(settings: &Settings) -> Result<Option<OtherPlatform>, DirectReadError> {
+    let recorded = read_data_platform(&location(settings), mode(settings)).await?;
+    let mismatch = recorded.and_then(|recorded| recorded.require(&data_platform(settings)).err());
+    Ok(mismatch.map(|why| OtherPlatform::new(settings, why)))
+}
