@@ -76,6 +76,7 @@ fn refusal(route: &Route, caller: Caller) -> Option<(u16, u64, &'static str)> {
 /// The answers to an admitted caller who sends no body, where they are not 200: the caller with the least that the route
 /// requires, and for a session an administrator.
 const WITHOUT_A_BODY: &[(&str, u16, u64)] = &[
+    ("GET /api/auth/qrcode/open", 303, 0),
     ("GET /api/auth/scan/status", 400, 1002),
     ("GET /api/auth/scan/events", 400, 1002),
     ("POST /api/auth/scan/request", 415, 1002),
@@ -83,6 +84,7 @@ const WITHOUT_A_BODY: &[(&str, u16, u64)] = &[
     ("POST /api/auth/scan/cancel", 415, 1002),
     ("POST /api/auth/scan/outcome", 415, 1002),
     ("GET /api/auth/oauth2/url", 400, 1002),
+    ("GET /api/auth/oauth2/script", 404, 1004),
     ("GET /api/auth/oauth2/callback", 303, 0),
     ("POST /api/auth/oauth2/pending", 415, 1002),
     ("POST /api/auth/oauth2/continue", 415, 1002),
@@ -233,9 +235,9 @@ on_one_store! {
         for route in routes().into_iter().filter(|route| route.path.starts_with("/api")) {
             for method in ["GET", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "BREW"] {
                 let answer = client.send(&request(method, route.path, &[], b"")).await;
-                // Browsers call the callback, and are redirected.
+                // Browsers call these, and are redirected.
                 match (route.path, method) {
-                    ("/api/auth/oauth2/callback", "GET") => assert_eq!(answer.status, 303),
+                    ("/api/auth/oauth2/callback" | "/api/auth/qrcode/open", "GET") => assert_eq!(answer.status, 303),
                     // The description of the envelope has no envelope itself.
                     ("/api/openapi.json" | "/api/docs", "GET") => assert_eq!(answer.status, 200),
                     _ => assert_shape(&answer),
@@ -247,8 +249,8 @@ on_one_store! {
     /// HEAD and the prefetch of a browser have no side effects.
     async fn what_leaves_traces_is_not_asked_in_passing() {
         let traces: Vec<_> = routes().into_iter().filter(|route| route.has_side_effects).map(|route| route.path).collect();
-        let expected = ["auth/qrcode", "auth/scan/status", "auth/scan/events", "auth/oauth2/url", "auth/oauth2/callback"];
-        let expected = expected.into_iter().chain(["ws/employee", "ws/agent"]).map(|path| format!("/api/{path}"));
+        let expected = ["auth/qrcode", "auth/qrcode/open", "auth/scan/status", "auth/scan/events", "auth/oauth2/url"];
+        let expected = expected.into_iter().chain(["auth/oauth2/callback", "ws/employee", "ws/agent"]).map(|path| format!("/api/{path}"));
         assert_eq!(traces, expected.collect::<Vec<_>>());
         let app = TestApp::start().await;
         for path in traces {

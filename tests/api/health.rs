@@ -5,7 +5,7 @@ use serde_json::json;
 on_every_store! {
     async fn ready_names_each_dependency(app) {
         let ready = app.client().await.get("/api/ready", &[]).await.data();
-        assert_eq!(ready, json!({ "ready": true, "draining": false, "mode": "development", "dependencies": { "store": "ok", "shared": "ok", "platform": "unknown", "clock": "ok" } }));
+        assert_eq!(ready, json!({ "ready": true, "draining": false, "mode": "development", "platform_kind": "wecom", "dependencies": { "store": "ok", "shared": "ok", "platform": "unknown", "clock": "ok" } }));
     }
 }
 

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use deskpass_core::{Confirm, Digest, Flow, PendingSignIn, PhoneClaim, Role, Secret, SignInStage as Step, Ticket};
+use deskpass_platform::{CodeRedemption, EntryPoint};
 use deskpass_store::PlatformCode;
 use serde_json::{Value, json};
 
@@ -95,7 +96,9 @@ on_nodes! {
             let back = platform.authorize(&link, "user01").await;
             let code = url::Url::parse(&back).unwrap().query_pairs().find(|(name, _)| name == "code").unwrap().1.into_owned();
             if used_up {
-                pair.nodes[0].auth().platform.exchange_code(&code).await.unwrap();
+                let (entry, redirect_uri) = (EntryPoint::Client, "https://desk.example.com/api/auth/oauth2/callback");
+                let redemption = CodeRedemption { code: &code, entry, redirect_uri, verifier: None };
+                pair.nodes[0].auth().platform.redeem(redemption).await.unwrap();
             }
             left_begun(&pair.nodes[0], &code, &cookies, identity).await;
             pair.nodes[0].clock.advance(Duration::from_secs(5));

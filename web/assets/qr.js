@@ -12,6 +12,9 @@ const RETRY_PAUSE_MS = 30 * 1000;
 /** Why a code ended before its time, as far as the page has words for it. */
 const REASONS = ['cancelled', 'not_a_member', 'no_role', 'left', 'disabled', 'address_not_allowed'];
 
+/** Whether the platform is simulated; the service fills it in. */
+const SIMULATED = '{platform.simulated}' === 'on';
+
 let stops = [];
 /** The last sign of a user at this page. */
 let attendedAt = Date.now();
@@ -131,7 +134,8 @@ export function simulatedPhone(address) {
   const url = new URL(address, location.href);
   const local = (name) => ['localhost', '127.0.0.1', '[::1]'].includes(name);
   const near = url.origin === location.origin || (local(url.hostname) && local(location.hostname));
-  return near && url.pathname.startsWith('/sim/') ? url.href : '';
+  const isSimulated = url.pathname.startsWith('/sim/') || (SIMULATED && url.pathname === '/api/auth/qrcode/open');
+  return near && isSimulated ? url.href : '';
 }
 
 function offerSimulator(address) {

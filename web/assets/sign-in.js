@@ -34,6 +34,8 @@ async function arrive() {
   } else if (fragment.has('bind_ticket')) {
     askWho(fragment.get('bind_ticket'), fragment.get('scanned') === '1');
   } else if (fragment.has('error')) {
+    // Some platforms return to the service and never to this page with a code: then the error is the answer.
+    isOwnAnswer(new URLSearchParams('state'));
     await stay({ ...explain(fragment), again: tryAgain });
   } else if (returnFromPlatform() === 'denied') {
     isOwnAnswer(query);

@@ -24,7 +24,9 @@ const MODULES = {
 const OWN = ['account', 'security'];
 /** The views of the administration for each role, `person` without a link of its own. */
 const READING = ['people', 'person', 'signed_in', 'access', 'log'];
-const ALL = ['overview', 'people', 'person', 'agents', 'signed_in', 'links', 'access', 'networks', 'keys', 'log'];
+/** Links are for people of connected corporations, whom not every platform identifies. */
+const LINKS = '{platform.links}' === 'on' ? ['links'] : [];
+const ALL = ['overview', 'people', 'person', 'agents', 'signed_in', ...LINKS, 'access', 'networks', 'keys', 'log'];
 const SEEN = { admin: ALL, security: ['overview', ...READING], supervisor: READING };
 /** The groups of the navigation; only the administration has enough views to need them. */
 const GROUPS = {

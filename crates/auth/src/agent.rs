@@ -4,6 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 use deskpass_core::{ClientInfo, Digest, EmployeeKey, Half, LoginMethod, LoginSource, Password, Secret, Timestamp};
+use deskpass_platform::{CodeRedemption, EntryPoint};
 use deskpass_store::{Agent, AttemptKind, NoticeSubject, PartialSessionRecord};
 
 use crate::attempts::CountedAttempt;
@@ -23,6 +24,10 @@ pub struct AgentLogin {
     pub employee: EmployeeKey,
     /// The credentials.
     pub credentials: AgentCredentials,
+    /// Where a code of the platform was obtained.
+    pub entry: EntryPoint,
+    /// The address to which the platform sends browsers back.
+    pub redirect_uri: String,
     /// The cookie of a known browser.
     pub browser: Option<Digest>,
     /// The session of a token that the request also carries.
@@ -127,7 +132,8 @@ impl Auth {
     }
 
     async fn login_by_code(&self, code: &str, login: &AgentLogin) -> Result<SignedIn, Error> {
-        let identity = self.exchange_code(code).await?;
+        let AgentLogin { entry, redirect_uri, .. } = login;
+        let identity = self.exchange_code(CodeRedemption { code, entry: *entry, redirect_uri, verifier: None }).await?;
         let PlatformUser::Known(who) = self.resolve_user(&identity).await? else {
             return Err(Refusal::NotAMember.into());
         };

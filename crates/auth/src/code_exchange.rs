@@ -9,8 +9,8 @@
 use std::time::Duration;
 
 use deskpass_core::{Clock, Digest, Timestamp};
+use deskpass_platform::{Error as PlatformError, Identity, Unreachable};
 use deskpass_store::{EphemeralStore, PlatformCode};
-use deskpass_wecom::{Error as PlatformError, Identity, Unreachable};
 use serde::{Deserialize, Serialize};
 use tokio::time::timeout;
 
@@ -312,6 +312,20 @@ mod tests {
             let again = elsewhere(updated);
             let progress = CodeExchange { outcome: Some(again), ..CodeExchange::default() };
             assert!(progress.is_claimable(Timestamp::from_millis(0)), "a later request retries the exchange");
+        }
+    }
+
+    /// A node of the previous version wrote these.
+    #[test]
+    fn identities_are_stored_as_before() {
+        let linked = Identity::Linked { corp_id: "ww".into(), userid: "a".into() };
+        for (identity, stored) in [
+            (Identity::Member { userid: "a".into() }, r#"{"Member":{"userid":"a"}}"#),
+            (linked, r#"{"Linked":{"corp_id":"ww","userid":"a"}}"#),
+            (Identity::Outsider, r#""Outsider""#),
+        ] {
+            assert_eq!(serde_json::to_string(&identity).unwrap(), stored);
+            assert_eq!(serde_json::from_str::<Identity>(stored).unwrap(), identity);
         }
     }
 

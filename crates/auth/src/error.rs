@@ -27,7 +27,7 @@ pub enum InternalError {
     Store(#[from] StoreError),
     /// The platform failed.
     #[error(transparent)]
-    Platform(#[from] deskpass_wecom::Error),
+    Platform(#[from] deskpass_platform::Error),
     /// The flow failed on another node, whose log has the cause.
     #[error("it failed on another node")]
     OtherNode {

@@ -43,8 +43,8 @@ mod token_error;
 use std::sync::Arc;
 
 use deskpass_core::{Clock, CorpId, EmployeeId, EmployeeKey, Entropy, NoEntropy, Timestamp};
+use deskpass_platform::Messenger;
 use deskpass_store::{ChainKeys, SharedState, Store};
-use deskpass_wecom::Wecom;
 use tokio::sync::Notify;
 
 pub use admin::{
@@ -87,7 +87,7 @@ pub struct Auth {
     /// Short-lived state that flows and nodes share.
     pub shared: Arc<SharedState<CodeExchange>>,
     /// The platform, which identifies users.
-    pub platform: Wecom,
+    pub platform: Arc<dyn Messenger>,
     /// The clock of the service.
     pub clock: Clock,
     /// The source of randomness for secrets.

@@ -4,8 +4,8 @@
 use std::time::Duration;
 
 use deskpass_core::{ClientInfo, EmployeeKey, NoEntropy, Timestamp};
+use deskpass_platform::Meaning;
 use deskpass_store::{Notice, NoticeSubject, SignInReference};
-use deskpass_wecom::errcode::is_permanent_for_message;
 
 use crate::sweep::CLOCK_SET_GRACE;
 use crate::{Auth, AuthEvent, Error, NoticeOutcome};
@@ -88,9 +88,9 @@ impl Auth {
             tracing::info!(%employee, subject = notice.subject.name(), "notice dropped: could not be sent in time");
             return NoticeOutcome::Dropped;
         }
-        match self.platform.notify(employee.id(), &text).await {
+        match self.platform.send(employee.id(), &text).await {
             Ok(()) => NoticeOutcome::Delivered,
-            Err(error) if error.errcode().is_some_and(is_permanent_for_message) => {
+            Err(error) if is_permanent(error.meaning()) => {
                 tracing::warn!(%employee, subject = notice.subject.name(), %error, "notice dropped: refused by the platform");
                 NoticeOutcome::Dropped
             }
@@ -98,6 +98,39 @@ impl Auth {
                 tracing::debug!(%employee, %error, "notice postponed: could not be sent");
                 NoticeOutcome::Postponed
             }
+        }
+    }
+}
+
+/// Whether the same message would fail in the same way again: the error is about the recipient or the message. Every other error may
+/// pass; above all an outage of sign-in, which is when passwords are used.
+fn is_permanent(meaning: Meaning) -> bool {
+    matches!(meaning, Meaning::Rejected | Meaning::Gone | Meaning::OutOfRange)
+}
+
+#[cfg(test)]
+mod tests {
+    use deskpass_platform::{Error, InvalidResponse, Unreachable};
+
+    use super::*;
+
+    #[test]
+    fn a_notice_is_dropped_only_when_its_recipient_or_text_is_refused() {
+        for (meaning, permanent) in [
+            (Meaning::Rejected, true),
+            (Meaning::Gone, true),
+            (Meaning::OutOfRange, true),
+            (Meaning::Retry, false),
+            (Meaning::Refresh, false),
+            (Meaning::StartAgain, false),
+            (Meaning::Administrator, false),
+            (Meaning::Developer, false),
+            (Meaning::Limited, false),
+        ] {
+            assert_eq!(is_permanent(Error::refused(1_i64, meaning).meaning()), permanent, "{meaning:?}");
+        }
+        for error in [Error::Unreachable(Unreachable::TimedOut), Error::InvalidResponse(InvalidResponse::NotJson)] {
+            assert!(!is_permanent(error.meaning()), "{error}");
         }
     }
 }

@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use deskpass_core::{CorpId, EmployeeId, EmployeeKey, IdentifiedPerson, Person, is_entered_department};
-use deskpass_store::IdentityLink;
-use deskpass_wecom::errcode::{self, FixableBy, explain};
-use deskpass_wecom::{
-    Department, Error as PlatformError, Identity, InvalidResponse, MemberStatus, Profile, Unreachable,
+use deskpass_platform::{
+    CodeRedemption, Department, Error as PlatformError, Identity, InvalidResponse, Meaning, MemberStatus, Profile,
+    Unreachable,
 };
+use deskpass_store::IdentityLink;
 use tokio::time::timeout;
 
 use crate::{Auth, Error, Refusal};
@@ -25,8 +25,8 @@ pub(crate) enum PlatformUser {
 
 impl Auth {
     /// Asks the platform for the identity behind a code, which uses the code up.
-    pub(crate) async fn exchange_code(&self, code: &str) -> Result<Identity, Error> {
-        self.platform.exchange_code(code).await.map_err(classify_code_error)
+    pub(crate) async fn exchange_code(&self, redemption: CodeRedemption<'_>) -> Result<Identity, Error> {
+        self.platform.redeem(redemption).await.map_err(classify_code_error)
     }
 
     pub(crate) async fn resolve_user(&self, identity: &Identity) -> Result<PlatformUser, Error> {
@@ -74,16 +74,7 @@ impl Auth {
         let fetched = fetched.unwrap_or(Err(PlatformError::Unreachable(Unreachable::TimedOut)));
         let fetched =
             fetched.inspect_err(|error| tracing::info!(%error, "could not read the profile from the platform"));
-        let profile = match fetched {
-            Ok(profile) => profile,
-            // The application may not see the user's current department, and the former one is out of date.
-            Err(error) if is_outside_visible_range(identity, &error) => Profile::empty(Department::None),
-            Err(_) => return Ok(None),
-        };
-        match profile.status {
-            MemberStatus::Disabled | MemberStatus::Left => Err(Refusal::LeftPlatform.into()),
-            MemberStatus::Active | MemberStatus::NotActivated | MemberStatus::Unknown => Ok(Some(profile)),
-        }
+        fetched.map_or(Ok(None), |profile| usable_profile(identity, profile))
     }
 
     /// Updates the employee's record from the platform's profile. Writes nothing if the record is up to date, as it usually is.
@@ -125,9 +116,17 @@ pub(crate) fn identified_person(key: EmployeeKey, id: &str, profile: Option<Prof
     who
 }
 
-/// Whether a member of the main corporation is not, or no longer, in the application's visible range.
-fn is_outside_visible_range(identity: &Identity, error: &PlatformError) -> bool {
-    matches!(identity, Identity::Member { .. }) && error.errcode().is_some_and(errcode::is_outside_visible_range)
+/// What a profile says about the user. A user who has left, or is disabled at the platform, is refused.
+fn usable_profile(identity: &Identity, profile: Profile) -> Result<Option<Profile>, Error> {
+    match profile.status {
+        MemberStatus::Suspended | MemberStatus::Left => Err(Refusal::LeftPlatform.into()),
+        // The application may not see the member's current department, and the former one is out of date.
+        MemberStatus::OutOfRange => {
+            let is_member = matches!(identity, Identity::Member { .. });
+            Ok(is_member.then_some(Profile::empty(Department::None, MemberStatus::OutOfRange)))
+        }
+        MemberStatus::Active | MemberStatus::NotActivated | MemberStatus::Unknown => Ok(Some(profile)),
+    }
 }
 
 /// Reconciles the platform's department with the stored one: a missing department does not clear what an operator entered, and
@@ -150,9 +149,61 @@ fn is_up_to_date(person: &Person, who: &IdentifiedPerson) -> bool {
     department && same(&who.name, &person.name) && same(&who.avatar, &person.avatar)
 }
 
-/// Classifies a failed exchange: an invalid code is a refusal, because the user can start again; all else is internal.
+/// Classifies a failed exchange. An invalid code is a refusal, because the user can start again, and so is a user who may not use the
+/// application; all else is internal.
 fn classify_code_error(error: PlatformError) -> Error {
-    let is_code_error = matches!(error, PlatformError::BadCode)
-        || error.errcode().is_some_and(|code| explain(code).fixable_by == FixableBy::Person);
-    if is_code_error { Refusal::InvalidCode.into() } else { error.into() }
+    match error.meaning() {
+        Meaning::StartAgain => Refusal::InvalidCode.into(),
+        Meaning::Gone | Meaning::OutOfRange => Refusal::NotAMember.into(),
+        Meaning::Retry
+        | Meaning::Refresh
+        | Meaning::Administrator
+        | Meaning::Developer
+        | Meaning::Limited
+        | Meaning::Rejected => error.into(),
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_code_and_its_user_are_reasons_for_a_refusal() {
+        for error in [PlatformError::BadCode, PlatformError::refused(1_i64, Meaning::StartAgain)] {
+            assert!(matches!(classify_code_error(error), Error::Refused(Refusal::InvalidCode)));
+        }
+        for meaning in [Meaning::Gone, Meaning::OutOfRange] {
+            assert!(matches!(
+                classify_code_error(PlatformError::refused(1_i64, meaning)),
+                Error::Refused(Refusal::NotAMember)
+            ));
+        }
+        let internal = [Meaning::Retry, Meaning::Refresh, Meaning::Administrator, Meaning::Developer, Meaning::Limited];
+        let refused =
+            internal.into_iter().chain([Meaning::Rejected]).map(|meaning| PlatformError::refused(1_i64, meaning));
+        for error in refused.chain([PlatformError::Unreachable(Unreachable::TimedOut)]) {
+            assert!(matches!(classify_code_error(error), Error::Internal(_)));
+        }
+    }
+
+    #[test]
+    fn a_member_out_of_range_has_no_department_and_one_who_left_is_refused() {
+        let member = Identity::Member { userid: "a".into() };
+        let linked = Identity::Linked { corp_id: "c".into(), userid: "a".into() };
+        let of = |identity: &Identity, status| {
+            let department = Department::Known { id: "2".into(), name: Some("IT".into()) };
+            usable_profile(identity, Profile::empty(department, status))
+        };
+        for status in [MemberStatus::Suspended, MemberStatus::Left] {
+            assert!(matches!(of(&member, status), Err(Error::Refused(Refusal::LeftPlatform))));
+        }
+        let out = of(&member, MemberStatus::OutOfRange).unwrap().unwrap();
+        assert_eq!(out.department, Department::None);
+        assert!(of(&linked, MemberStatus::OutOfRange).unwrap().is_none());
+        for status in [MemberStatus::Active, MemberStatus::NotActivated, MemberStatus::Unknown] {
+            assert_ne!(of(&member, status).unwrap().unwrap().department, Department::None);
+        }
+    }
 }

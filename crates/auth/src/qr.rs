@@ -170,6 +170,20 @@ impl Auth {
         Ok(self.shared.sign_ins.read_with(&ticket, self.clock.now(), waiting).await? == Some(true))
     }
 
+    /// The scan id of a phone, if its sign-in has not been scanned: before the phone goes to the platform. Refused otherwise.
+    pub async fn require_unscanned<'a>(
+        &self,
+        scan_id: Option<&'a Secret<ScanId>>,
+        phone: &ClientInfo,
+    ) -> Result<&'a Secret<ScanId>, Error> {
+        let is_valid = match scan_id {
+            Some(scan_id) => self.is_unscanned(scan_id.expose()).await?,
+            None => false,
+        };
+        let checked = scan_id.filter(|_| is_valid).ok_or_else(|| Error::from(Refusal::SignInOver));
+        self.audit_outcome(Attempt::to_sign_in(None, LoginMethod::Qrcode, phone), checked).await
+    }
+
     /// The ticket of a scan id.
     async fn ticket_of_scan(&self, scan_id: &str) -> Result<Option<Digest>, Error> {
         let Ok(scan_id) = Secret::<ScanId>::parse(scan_id) else { return Ok(None) };

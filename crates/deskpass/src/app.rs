@@ -22,9 +22,9 @@ use std::sync::Arc;
 
 use deskpass_auth::{Auth, Error, KeyVerdict};
 use deskpass_core::{Clock, Digest, Entropy, InvalidId, MachineClock, Networks, Reference};
-use deskpass_store::{OpenError, Store, StoreError};
-use deskpass_wecom::{SettingsError, Wecom};
+use deskpass_platform::SettingsError;
 use deskpass_simulator::Simulator;
+use deskpass_store::{OpenError, Store, StoreError};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
@@ -218,14 +218,13 @@ impl App {
         let cache_sync = shared.bus().map(|bus| store.sync_with_nodes(bus));
         let node = entropy.bytes().map_err(Error::from)?;
         let token_cache = token_cache::SharedTokenCache::new(Arc::clone(&shared), clock.clone(), &settings, node);
-        let client_settings = platform::client_settings(&settings)?;
-        let platform = Wecom::with_token_cache(client_settings, clock.clone(), Arc::new(token_cache))?;
+        let platform = platform::messenger(&settings, clock.clone(), Arc::new(token_cache))?;
         let simulator = settings.development.enabled.then(|| platform::simulator(&settings, clock.clone(), entropy));
         let (verify_file, own_pages) = (platform::verify_file(&settings)?, OwnPages::open(&settings)?);
         let reply_backend = ReplyBackend::open(&settings.messages).map_err(StartError::Replies)?.map(Arc::new);
         let tls = ServerTls::open(&settings.server)?.map(Arc::new);
-        let (brand, switches) = look(&settings)?;
-        let (metrics, observer) = metrics::start(&store, &platform);
+        let (brand, switches) = look(&settings, &*platform)?;
+        let (metrics, observer) = metrics::start(&store, &*platform);
         let auth = flows::open(&settings, store, shared, platform, clock, observer).await?;
         if settings.development.enabled {
             auth.seed_dev_users().await?;

@@ -22,6 +22,9 @@ use crate::config::Language;
 pub(crate) use crate::static_file::StaticFile as File;
 use crate::static_file::short_digest;
 
+/// The name of the asset that obtains a code by the platform's own script. It is the platform's client that contains it.
+pub(crate) const ENTRY_MODULE: &str = "platform-entry.js";
+
 /// What the settings turn on or off in the pages, and the platform that they name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct PageSwitches {
@@ -65,7 +68,8 @@ impl Site {
         let platform = switches.platform;
         let embedded = assets().map(|(name, bytes)| (name, platform.fill_in_asset(bytes)));
         let own = brand.assets.iter().map(|(name, bytes)| (*name, Bytes::copy_from_slice(bytes)));
-        let all: Vec<(&'static str, Bytes)> = embedded.chain(own).collect();
+        let module = platform.entry_module.map(|module| (ENTRY_MODULE, Bytes::from_static(module.as_bytes())));
+        let all: Vec<(&'static str, Bytes)> = embedded.chain(own).chain(module).collect();
         let version = version(all.iter().map(|(name, bytes)| (*name, &**bytes)));
         let root = format!("/assets/{version}");
         let page = |path: &str, template: &str| {
@@ -194,7 +198,8 @@ mod tests {
     #[test]
     fn every_file_names_the_platform() {
         let kind = PlatformKind::Dingtalk;
-        let platform = PagePlatform { kind, marks: &["OwnApp/"] };
+        let entry_module = Some("export const requestCode = async () => 'a code';");
+        let platform = PagePlatform { kind, marks: &["OwnApp/"], entry_module, ..PagePlatform::default() };
         let switches = PageSwitches { platform, ..PageSwitches::default() };
         let site = Site::with(&Brand::default(), switches);
         assert_ne!(site.version, PLAIN.version);
@@ -212,5 +217,7 @@ mod tests {
         let words = text(site.asset("words.js").unwrap());
         assert!(words.contains(&format!("['{english} cannot be reached', '暂时无法连接{chinese}']")));
         assert!(text(site.asset("page.js").unwrap()).contains("JSON.parse('[\"OwnApp/\"]')"));
+        assert_eq!(text(site.asset(ENTRY_MODULE).unwrap()), entry_module.unwrap());
+        assert!(PLAIN.asset(ENTRY_MODULE).is_none());
     }
 }

@@ -1,8 +1,10 @@
 //! The OAuth callback: a browser returns from the platform with a code.
 
+use std::fmt;
+
 use deskpass_core::{ClientInfo, Digest, EmployeeKey, LoginMethod};
+use deskpass_platform::{CodeRedemption, EntryPoint, Identity};
 use deskpass_store::PlatformCode;
-use deskpass_wecom::Identity;
 
 use crate::audit::Attempt;
 use crate::code_exchange::{
@@ -14,10 +16,16 @@ use crate::single_use::{CODE_LIFETIME, SingleUse, UseReceipt};
 use crate::{Auth, CallbackOutcome, Error, FunnelStep, Refusal};
 
 /// The request of a browser that returns from the platform.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct OAuthCallback {
     /// The platform's code, which identifies a user.
     pub code: String,
+    /// Where the sign-in began: a platform may have codes of different kinds.
+    pub entry: EntryPoint,
+    /// The address to which the platform sent the browser back.
+    pub redirect_uri: String,
+    /// The PKCE verifier, if the link had a challenge.
+    pub verifier: Option<String>,
     /// The scan id, if a phone scanned a QR code.
     pub scan_id: Option<String>,
     /// The cookie of the browser that started the flow.
@@ -28,6 +36,20 @@ pub struct OAuthCallback {
     pub has_state: bool,
     /// What opened the link, as far as the browser reports.
     pub opener: LinkOpener,
+}
+
+impl OAuthCallback {
+    fn redemption(&self) -> CodeRedemption<'_> {
+        let Self { code, entry, redirect_uri, verifier, .. } = self;
+        CodeRedemption { code, entry: *entry, redirect_uri, verifier: verifier.as_deref() }
+    }
+}
+
+/// Prints neither the code nor the verifier.
+impl fmt::Debug for OAuthCallback {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OAuthCallback").field("entry", &self.entry).finish_non_exhaustive()
+    }
 }
 
 impl Auth {
@@ -105,7 +127,7 @@ impl Auth {
         let identity = if let Some(identity) = known {
             identity
         } else {
-            let identity = self.exchange_code(&callback.code).await?;
+            let identity = self.exchange_code(callback.redemption()).await?;
             store_identity(&self.shared.codes, code, self.clock.now(), &identity).await;
             identity
         };

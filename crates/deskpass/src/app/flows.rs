@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use deskpass_auth::{Auth, AuthObserver, CodeExchange, CredentialVault, Error, LiveSockets};
 use deskpass_core::{Clock, Entropy};
+use deskpass_platform::Messenger;
 use deskpass_store::{ChainKeys, SharedState, Store};
-use deskpass_wecom::Wecom;
 
 use super::StartError;
 use super::policy::policy;
@@ -16,7 +16,7 @@ pub(super) async fn open(
     settings: &Settings,
     store: Store,
     shared: Arc<SharedState<CodeExchange>>,
-    platform: Wecom,
+    platform: Arc<dyn Messenger>,
     clock: Clock,
     observer: AuthObserver,
 ) -> Result<Auth, StartError> {

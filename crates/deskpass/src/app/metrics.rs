@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use deskpass_auth::AuthObserver;
 use deskpass_core::{ClockTrust, Timestamp};
+use deskpass_platform::{Circuit, Messenger};
 use deskpass_store::{Store, StoreLoad};
-use deskpass_wecom::{Circuit, Wecom};
 use tokio::time::timeout;
 
 use super::App;
@@ -19,8 +19,8 @@ const PROBE_TIMEOUT: Duration = Duration::from_millis(800);
 const CIRCUIT_STATES: [&str; 5] = ["closed", "open", "failing", "refused", "untried"];
 
 /// Counts what the store and the platform's client report; the returned observer counts what the flows report.
-pub(super) fn start(store: &Store, platform: &Wecom) -> (Arc<Metrics>, AuthObserver) {
-    let metrics = Arc::new(Metrics::new());
+pub(super) fn start(store: &Store, platform: &dyn Messenger) -> (Arc<Metrics>, AuthObserver) {
+    let metrics = Arc::new(Metrics::new(platform.apis()));
     let (of_store, of_flows) = (Arc::clone(&metrics), Arc::clone(&metrics));
     store.observe_operations(move |report| of_store.count_store_operation(report));
     observe_platform(&metrics, platform);
@@ -28,9 +28,9 @@ pub(super) fn start(store: &Store, platform: &Wecom) -> (Arc<Metrics>, AuthObser
 }
 
 /// Counts the calls of this client.
-pub(super) fn observe_platform(metrics: &Arc<Metrics>, platform: &Wecom) {
+pub(super) fn observe_platform(metrics: &Arc<Metrics>, platform: &dyn Messenger) {
     let metrics = Arc::clone(metrics);
-    platform.observe_calls(move |report| metrics.count_platform_call(report));
+    platform.observe_calls(Box::new(move |report| metrics.count_platform_call(report)));
 }
 
 impl App {

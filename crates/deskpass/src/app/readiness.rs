@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use deskpass_core::{ClockTrust, Timestamp};
-use deskpass_wecom::Circuit;
+use deskpass_platform::{Circuit, PlatformKind};
 use schemars::JsonSchema;
 use serde::Serialize;
 use tokio::sync::Mutex;
@@ -34,6 +34,8 @@ pub(crate) struct ReadinessReport {
     draining: bool,
     #[schemars(extend("enum" = ["development", "production"]))]
     mode: &'static str,
+    #[schemars(extend("enum" = PlatformKind::ALL.map(PlatformKind::name)))]
+    platform_kind: &'static str,
     dependencies: Dependencies,
     /// Why the machine's clock is not trusted; missing while it is. In doubt, the service continues from the newest record.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -86,6 +88,7 @@ impl App {
             ready: health.store && !draining,
             draining,
             mode: if self.settings.development.enabled { "development" } else { "production" },
+            platform_kind: self.auth.platform.kind().name(),
             dependencies: Dependencies {
                 store: word(health.store),
                 shared: word(health.shared),

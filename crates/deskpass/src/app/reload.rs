@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use deskpass_auth::Auth;
-use deskpass_wecom::Wecom;
+use deskpass_platform::Messenger;
 
 use super::own_pages::OwnPages;
 use super::policy::policy;
@@ -13,7 +13,7 @@ use super::{App, AppInner, StartError, metrics, platform};
 use crate::client_limiter::ClientLimiter;
 use crate::config::{Settings, SettingsDiff};
 use crate::server_tls::ServerTls;
-use crate::site::{Brand, LogoError, PageSwitches, Site};
+use crate::site::{Brand, LogoError, PagePlatform, PageSwitches, Site};
 
 impl App {
     /// The same service with other settings: stores, sockets, counters and metrics are shared. Files that the settings name are
@@ -23,7 +23,7 @@ impl App {
         let auth = Auth { platform: self.reloaded_client(&settings)?, policy: policy(&settings)?, ..self.auth.clone() };
         let (verify_file, own_pages) = (platform::verify_file(&settings)?, OwnPages::open(&settings)?);
         let tls = ServerTls::reopen(self.tls.as_ref(), &settings.server, self.auth.clock.now())?;
-        let look = look(&settings)?;
+        let look = look(&settings, &*auth.platform)?;
         let site = if look == self.look { Arc::clone(&self.site) } else { Site::with(&look.0, look.1) };
         Ok(Self(Arc::new(AppInner {
             auth,
@@ -51,15 +51,17 @@ impl App {
     }
 
     /// The platform's client: the running one, with its access token and its circuit breakers, unless its settings changed.
-    fn reloaded_client(&self, settings: &Settings) -> Result<Wecom, StartError> {
-        let wanted = platform::client_settings(settings)?;
-        if wanted == platform::client_settings(&self.settings)? {
-            return Ok(self.auth.platform.clone());
+    fn reloaded_client(&self, settings: &Settings) -> Result<Arc<dyn Messenger>, StartError> {
+        let (_, diff) = self.settings.reload(settings.clone());
+        // The client does not know the file.
+        let concerns_client = |name: &&str| name.starts_with("platform.") && *name != "platform.verify_file";
+        if !diff.reloaded.iter().any(concerns_client) {
+            return Ok(Arc::clone(&self.auth.platform));
         }
         let (shared, clock) = (Arc::clone(&self.auth.shared), self.auth.clock.clone());
         let token_cache = SharedTokenCache::new(shared, clock.clone(), settings, self.node);
-        let client = Wecom::with_token_cache(wanted, clock, Arc::new(token_cache))?;
-        metrics::observe_platform(&self.metrics, &client);
+        let client = platform::messenger(settings, clock, Arc::new(token_cache))?;
+        metrics::observe_platform(&self.metrics, &*client);
         Ok(client)
     }
 
@@ -91,10 +93,11 @@ impl App {
     }
 }
 
-/// What the settings change in the pages.
-pub(super) fn look(settings: &Settings) -> Result<(Brand, PageSwitches), LogoError> {
+/// What the settings and the platform change in the pages.
+pub(super) fn look(settings: &Settings, platform: &dyn Messenger) -> Result<(Brand, PageSwitches), LogoError> {
     let (replies, own_pages) = (settings.messages.reply_url.is_some(), settings.pages.directory.is_some());
-    Ok((Brand::read(&settings.branding)?, PageSwitches { replies, own_pages }))
+    let platform = PagePlatform::of(platform, settings.development.enabled);
+    Ok((Brand::read(&settings.branding)?, PageSwitches { replies, own_pages, platform }))
 }
 
 /// Only a part of all connections, so that other clients can still connect; clients above the limit poll instead.

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use deskpass_auth::{ActiveUser, Error};
 use deskpass_core::{Digest, Entropy, MessageId, NoEntropy, Timestamp, TraceParent};
-use deskpass_wecom::{SettingsError, Url, tls_config};
+use deskpass_platform::{SettingsError, Url, tls_config};
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use reqwest::Client;
 use reqwest::header::CONTENT_TYPE;

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use deskpass_auth::CodeExchange;
 use deskpass_core::{Clock, Digest};
+use deskpass_platform::{CacheFuture, CachedToken, FETCH_LEASE, TokenCache};
 use deskpass_store::{Lease, PlatformToken, SharedState, StoreError};
-use deskpass_wecom::{CacheFuture, CachedToken, FETCH_LEASE, TokenCache};
 
 use crate::config::Settings;
 
@@ -29,7 +29,9 @@ impl SharedTokenCache {
     ) -> Self {
         let platform = &settings.platform;
         let secret = platform.secret.as_ref().map_or("", |secret| secret.expose());
-        let parts = [&*platform.api_url, &*platform.corp_id, secret];
+        let api_url = platform.api_url.as_deref().unwrap_or_default();
+        let client_id = platform.client_id.as_deref().unwrap_or_default();
+        let parts = [platform.kind.name(), api_url, &*platform.corp_id, client_id, secret];
         Self { shared, clock, application: Digest::of(&parts.map(str::as_bytes)), node: Digest::of(&[&node]) }
     }
 

@@ -1,9 +1,14 @@
 //! Handlers below `/api/auth`.
 
 pub(crate) mod bind;
+mod callback_query;
+pub(crate) mod entry;
+mod login_state;
 pub(crate) mod oauth2;
 pub(crate) mod otp;
 pub(crate) mod permissions;
+mod pkce;
+mod platform_link;
 pub(crate) mod scan;
 pub(crate) mod scan_events;
 pub(crate) mod scan_outcome;

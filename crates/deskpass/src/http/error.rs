@@ -9,8 +9,8 @@ use std::fmt;
 
 use axum::response::{IntoResponse, Response};
 use deskpass_auth::{Error, InternalError, Refusal, TokenError};
+use deskpass_platform::{Error as PlatformError, ErrorCode};
 use deskpass_store::{SealError, StoreErrorKind as StoreCause};
-use deskpass_wecom::Error as PlatformError;
 use hyper::StatusCode;
 
 use crate::app::readiness::ReadinessReport;
@@ -40,6 +40,8 @@ pub(crate) enum ApiError {
     /// A page of another site calls a route of development mode.
     CrossSite,
     NotReady(Box<ReadinessReport>),
+    /// The platform has no script for sign-in.
+    NoPlatformScript,
     /// No back end for replies is configured.
     RepliesOff,
     /// Too many replies are being delivered.
@@ -53,7 +55,7 @@ pub(crate) enum ApiError {
 }
 
 /// The cause of an internal error, from a closed list that is safe to show.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum ErrorCause {
     StoreUnavailable,
     StoreOverloaded,
@@ -63,9 +65,9 @@ pub(crate) enum ErrorCause {
     PlatformUnreachable,
     PlatformGarbled,
     /// The platform refused, with this error code.
-    PlatformRefused(i64),
+    PlatformRefused(ErrorCode),
     /// The platform refused recently, and is not called for a while.
-    PlatformSuspended(i64),
+    PlatformSuspended(ErrorCode),
     BackendUnreachable,
     /// The help desk's back end refused, with this status.
     BackendRefused(u16),
@@ -106,6 +108,10 @@ impl ApiError {
                 ErrorInfo::new::<1004>(["this path does not support this method", "该路径不支持此方法"])
                     .with_status(StatusCode::METHOD_NOT_ALLOWED)
             }
+            Self::NoPlatformScript => ErrorInfo::new::<1004>([
+                "the platform has no script for sign-in: use oauth2/url",
+                "该平台没有用于登录的脚本，请使用 oauth2/url",
+            ]),
             Self::DevelopmentOff => ErrorInfo::new::<1018>(["development mode is off", "开发模式未开启"]),
             Self::NotAnOperator => forbidden(["only operator networks may access this", "仅限运维网络访问"]),
             Self::ForeignOrigin => forbidden([
@@ -148,7 +154,7 @@ impl ApiError {
 }
 
 impl ErrorCause {
-    fn info(self) -> ErrorInfo {
+    fn info(&self) -> ErrorInfo {
         let internal = |status, texts| ErrorInfo::new::<1005>(texts).with_status(status);
         let broken = ErrorInfo::new::<1005>;
         let unavailable = |texts| internal(StatusCode::SERVICE_UNAVAILABLE, texts);
@@ -166,17 +172,17 @@ impl ErrorCause {
             }
             Self::PlatformRefused(errcode) => {
                 internal(StatusCode::BAD_GATEWAY, ["platform refused", "{platform}拒绝了请求"])
-                    .with_parameter(["errcode"; 2], &errcode)
+                    .with_parameter(["errcode"; 2], errcode)
             }
             Self::PlatformSuspended(errcode) => {
-                unavailable(["platform suspended", "已暂停调用{platform}"]).with_parameter(["errcode"; 2], &errcode)
+                unavailable(["platform suspended", "已暂停调用{platform}"]).with_parameter(["errcode"; 2], errcode)
             }
             Self::BackendUnreachable => {
                 internal(StatusCode::GATEWAY_TIMEOUT, ["help desk unreachable", "无法连接服务台后端"])
             }
             Self::BackendRefused(status) => {
                 internal(StatusCode::BAD_GATEWAY, ["help desk did not accept it", "服务台后端未接受"])
-                    .with_parameter(["status", "状态码"], &status)
+                    .with_parameter(["status", "状态码"], status)
             }
             Self::Unexpected => broken(["unexpected error", "意外错误"]),
         }
@@ -229,8 +235,8 @@ fn cause(internal: &InternalError) -> ErrorCause {
         InternalError::Platform(error) => match error {
             PlatformError::Unreachable(_) => ErrorCause::PlatformUnreachable,
             PlatformError::InvalidResponse(_) | PlatformError::BadCode => ErrorCause::PlatformGarbled,
-            PlatformError::Refused { errcode, .. } => ErrorCause::PlatformRefused(*errcode),
-            PlatformError::CircuitOpen { errcode, .. } => ErrorCause::PlatformSuspended(*errcode),
+            PlatformError::Refused(refused) => ErrorCause::PlatformRefused(refused.code.clone()),
+            PlatformError::CircuitOpen { code, .. } => ErrorCause::PlatformSuspended(code.clone()),
         },
     }
 }

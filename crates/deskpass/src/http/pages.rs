@@ -2,6 +2,7 @@
 
 mod encoding;
 mod not_found;
+pub(crate) mod open;
 pub(crate) mod own;
 
 use axum::body::Body;

@@ -23,7 +23,7 @@ pub(crate) use body::{FormOrJson, FullRequest, JsonBody, OptionalBody, json_text
 pub(crate) use change::{CheckedInput, HighRisk, HomeOnly, InBody, InPath, PathAndBody};
 pub(crate) use client::{X_FORWARDED_FOR, client_address, client_ip, forwarded_for};
 pub(crate) use context::{RequestContext, ReserveConnection};
-pub(crate) use cookies::{CookieKind, Cookies, cookie_name};
+pub(crate) use cookies::{CookieKind, Cookies, OPENER_NAMES, OPENERS, by_mode, cookie_name};
 pub(crate) use describe::{BodySpec, DescribeInput, InputSpec};
 pub(crate) use detached::run_to_completion;
 pub(crate) use fields::{

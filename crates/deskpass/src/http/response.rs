@@ -14,6 +14,6 @@ pub(crate) use describe::{DescribeOutput, OutputSpec, SuccessBody, described_res
 pub(crate) use envelope::{FlatReply, NegativeReply, Outcome, RenderedReply, Reply};
 pub(crate) use error_body::{ErrorBody, ErrorContext};
 pub(crate) use login_result::LoginResult;
-pub(crate) use redirect::{CALLBACK_PATH, OAUTH_STATE};
+pub(crate) use redirect::{OAUTH_STATE, SCAN_PATH};
 pub(crate) use schema::{EarlyEndName, MethodName, RoleName, ScopeName, ServiceScopeName, SourceName};
 pub(crate) use set_cookie::{SetCookie, bind_browser, remember_browser};

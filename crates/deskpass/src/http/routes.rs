@@ -60,6 +60,7 @@ fn page_routes() -> Vec<Route> {
     for path in ["/", "/h5/", "/itagent/", "/itadmin/", "/scan/", "/continue/"] {
         table.push(page(Route::get(path, Anyone, pages::page)));
     }
+    table.push(page(Route::get("/open/", Anyone, pages::open::open_page)));
     for path in ["/assets/{file}", "/assets/{version}/{file}"] {
         table.push(page(Route::get(path, Anyone, pages::asset)));
     }

@@ -20,6 +20,7 @@ pub(super) const PAGES: &[(&str, &str)] = pages! {
     "/itadmin/" => "index.html",
     "/scan/" => "scan.html",
     "/continue/" => "continue.html",
+    "/open/" => "open.html",
     "/api/docs" => "docs.html",
     "/not-found/" => "not-found.html",
 };

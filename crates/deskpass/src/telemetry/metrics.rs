@@ -2,8 +2,8 @@
 
 use deskpass_auth::{AttemptedCredential, AuthEvent, FunnelStep, NoticeOutcome, audited_reasons};
 use deskpass_core::LoginMethod;
+use deskpass_platform::{CallOutcome, CallReport};
 use deskpass_store::{AuditEvent, Operation, OperationReport, StoreErrorKind};
-use deskpass_wecom::{CallOutcome, CallReport};
 use metrics::{Counter, Gauge, Histogram};
 use metrics_exporter_prometheus::PrometheusHandle;
 
@@ -34,7 +34,7 @@ pub(crate) struct Metrics {
     sign_ins: [(LoginMethod, Counter); LoginMethod::ALL.len()],
     lockouts: [(AttemptedCredential, Counter); AttemptedCredential::ALL.len()],
     notices: [(NoticeOutcome, Counter); NoticeOutcome::ALL.len()],
-    platform_calls: [PlatformCalls; CallReport::APIS.len()],
+    platform_calls: Vec<PlatformCalls>,
     reads: StoreOperations,
     writes: StoreOperations,
 }
@@ -73,7 +73,8 @@ const STORE_OUTCOMES: [(Option<StoreErrorKind>, &str); 4] = [
 ];
 
 impl Metrics {
-    pub(crate) fn new() -> Self {
+    /// Metrics of a service that calls these APIs of the platform.
+    pub(crate) fn new(platform_apis: &[&'static str]) -> Self {
         let registry = MetricRegistry::new();
         let plain = |counter| registry.counter(counter, []);
         registry.gauge(metric::BUILD_INFO, [env!("CARGO_PKG_VERSION"), env!("BUILD_COMMIT")]).set(1.0);
@@ -98,7 +99,7 @@ impl Metrics {
             sign_ins: LoginMethod::ALL.map(|method| (method, registry.counter(metric::SIGN_INS, [method.name()]))),
             lockouts: AttemptedCredential::ALL.map(|what| (what, registry.counter(metric::LOCKOUTS, [what.name()]))),
             notices: NoticeOutcome::ALL.map(|outcome| (outcome, registry.counter(metric::NOTICES, [outcome.name()]))),
-            platform_calls: CallReport::APIS.map(|api| PlatformCalls::new(&registry, api)),
+            platform_calls: platform_apis.iter().map(|&api| PlatformCalls::new(&registry, api)).collect(),
             reads: StoreOperations::new(&registry, "read"),
             writes: StoreOperations::new(&registry, "write"),
             registry,

@@ -2,6 +2,7 @@
 
 use deskpass_auth::{AgentCredentials, AgentLogin, AgentLoginOutcome, IssuedPartialSession};
 use deskpass_core::{ClientInfo, EmployeeId, KnownBrowser, Password};
+use deskpass_platform::EntryPoint;
 use schemars::JsonSchema;
 use serde::Serialize;
 use tracing::Instrument as _;
@@ -11,7 +12,7 @@ use crate::http::error::{ApiError, FieldError};
 use crate::http::request::{
     Cookies, FromFields, InvalidFields, JsonBody, OptionalSession, RequestTrace, run_to_completion,
 };
-use crate::http::response::{LoginResult, Reply, SetCookie, remember_browser};
+use crate::http::response::{LoginResult, Reply, SetCookie, redirect, remember_browser};
 use crate::timestamp::Rfc3339;
 
 /// The credentials of an agent.
@@ -106,9 +107,16 @@ pub(crate) async fn login(
 ) -> Result<(SetCookie, Reply<AgentEntered>), ApiError> {
     let (employee, browser) = (app.auth.resolve_key(None, &employee_id), cookies.digest::<KnownBrowser>());
     trace.set_employee(&employee);
-    let (login, inside) = (AgentLogin { employee, credentials, browser, shown, visitor }, app.clone());
+    let (entry, redirect_uri) = (code_entry(&app), redirect::callback_url(&app));
+    let login = AgentLogin { employee, credentials, entry, redirect_uri, browser, shown, visitor };
+    let inside = app.clone();
     let work = async move { inside.auth.agent_login(&login).await };
     let entry = run_to_completion(work.instrument(trace.sign_in_span(trace.reference))).await?;
     let cookie = remember_browser(&app, &cookies, entry.signed_in()).await;
     Ok((cookie, Reply(entry.into())))
+}
+
+/// Where the codes of agents come from: pages in the platform's own browser, by the platform's script where there is one.
+fn code_entry(app: &App) -> EntryPoint {
+    if app.auth.platform.script().is_some() { EntryPoint::Script } else { EntryPoint::Client }
 }

@@ -1,25 +1,21 @@
 //! Sign-in through the platform: the redirect to it, and the callback.
 
-use axum::extract::FromRequestParts;
-use deskpass_auth::{CallbackOutcome, Error, LinkOpener, OAuthCallback, Refusal};
-use deskpass_core::{ClientInfo, Digest, Flow, Reference};
-use deskpass_wecom::Lang;
-use hyper::http::request::Parts;
+use deskpass_auth::{CallbackOutcome, Error, Refusal};
+use deskpass_core::{ClientInfo, Flow, Secret};
+use deskpass_platform::EntryPoint;
 use schemars::JsonSchema;
 use serde::Serialize;
 use tracing::Instrument as _;
-use url::form_urlencoded;
 
+use super::callback_query::{CallbackOpener, CallbackQuery, RawCallbackQuery};
+use super::platform_link::{Traveller, sign_in_link};
 use crate::App;
 use crate::config::Language;
 use crate::http::error::{ApiError, FieldError};
 use crate::http::request::{
-    Cookies, DescribeInput, FieldKind, FieldValue, FromFields, GivenValue, InputSpec, JsonBody, Opener, Query,
-    RequestContext, RequestTrace, run_to_completion,
+    Cookies, FieldKind, FieldValue, FromFields, GivenValue, JsonBody, Opener, Query, RequestTrace, run_to_completion,
 };
-use crate::http::response::{
-    OAUTH_STATE, Reply, SetCookie, SuccessBody, bind_browser, described_responses, landing, redirect,
-};
+use crate::http::response::{Reply, SetCookie, SuccessBody, bind_browser, described_responses, landing, redirect};
 
 /// The destination of a sign-in.
 #[derive(Debug, FromFields)]
@@ -38,6 +34,17 @@ enum AuthorizeMode {
     Client,
     /// Any other.
     Web,
+}
+
+impl AuthorizeMode {
+    /// Where the sign-in begins. In the platform's own browser the platform's script comes first, where there is one.
+    fn entry(&self, app: &App, user_agent: &str) -> EntryPoint {
+        match (self, app.auth.platform.entry_point(user_agent)) {
+            (Self::Web, _) => EntryPoint::Browser,
+            (Self::Client, EntryPoint::Script) => EntryPoint::Script,
+            (Self::Client, EntryPoint::Client | EntryPoint::Browser) => EntryPoint::Client,
+        }
+    }
 }
 
 impl FieldValue for AuthorizeMode {
@@ -65,6 +72,7 @@ pub(crate) struct AuthorizeUrl {
 pub(crate) async fn url(
     app: App,
     language: Language,
+    visitor: ClientInfo,
     cookies: Cookies,
     Query(input): Query<AuthorizeQuery>,
 ) -> Result<(SetCookie, Reply<AuthorizeUrl>), ApiError> {
@@ -73,104 +81,27 @@ pub(crate) async fn url(
         let problem = if app.settings.development.enabled { FieldError::NotHttpUrl } else { FieldError::Redirect };
         return Err(ApiError::field("redirect_uri", problem));
     }
-    let authorize_url = link(&app, &redirect_uri, (mode == AuthorizeMode::Web).then_some(language))?;
+    let entry = mode.entry(&app, visitor.user_agent.as_str());
+    let link = |flow: Option<&Secret<Flow>>| {
+        let link = sign_in_link(&app, Traveller { entry, flow, language }, &redirect_uri);
+        link.ok_or_else(|| ApiError::field("mode", FieldError::NoAgentId))
+    };
+    // Refused before a flow begins.
+    let (mut authorize_url, mut cookie) = (link(None)?, SetCookie::NONE);
     // A program handles its own cookies and gets one in development mode, since no other page can lead it here.
-    let begins = cookies.from_own_page || (app.settings.development.enabled && !cookies.followed_link);
-    let cookie = if begins { start_flow(&app, redirect_uri.clone()).await? } else { SetCookie::NONE };
+    if cookies.from_own_page || (app.settings.development.enabled && !cookies.followed_link) {
+        let (flow, set_cookie) = start_flow(&app, redirect_uri.clone()).await?;
+        (authorize_url, cookie) = (link(Some(&flow))?, set_cookie);
+    }
     Ok((cookie, Reply(AuthorizeUrl { authorize_url, redirect_uri })))
 }
 
 /// Records that a browser starts a flow. Not for a browser that followed a link: an attacker's link would make it accept the
 /// attacker's code as its own.
-async fn start_flow(app: &App, redirect_uri: String) -> Result<SetCookie, ApiError> {
+async fn start_flow(app: &App, redirect_uri: String) -> Result<(Secret<Flow>, SetCookie), ApiError> {
     let (destination, source) = redirect::destination(redirect_uri);
-    let (cookie, lifetime) = app.auth.begin_flow(destination, source).await?;
-    Ok(SetCookie::set(app, &cookie, lifetime))
-}
-
-/// The authorization address for the platform's own browser, or for other browsers in a language.
-fn link(app: &App, redirect_uri: &str, web: Option<Language>) -> Result<String, ApiError> {
-    let language = match web {
-        None => return Ok(app.auth.platform.in_client_link(redirect_uri, OAUTH_STATE)),
-        Some(Language::En) => Lang::En,
-        Some(Language::Zh) => Lang::Zh,
-    };
-    let link = app.auth.platform.web_link(redirect_uri, OAUTH_STATE, language);
-    link.ok_or_else(|| ApiError::field("mode", FieldError::NoAgentId))
-}
-
-/// The parameters that the platform returns. No other part of the query is repeated anywhere.
-#[derive(Debug, Default)]
-struct CallbackQuery {
-    code: Option<String>,
-    scan_id: Option<String>,
-    has_state: bool,
-}
-
-impl CallbackQuery {
-    /// Reads a query. A repeated parameter or a foreign state makes the code invalid.
-    fn read(query: &str) -> Result<Self, Refusal> {
-        let (mut returned, mut state, mut refused) = (Self::default(), None, false);
-        for (name, value) in form_urlencoded::parse(query.as_bytes()) {
-            let field = match &*name {
-                "code" => &mut returned.code,
-                "sid" => &mut returned.scan_id,
-                "state" => &mut state,
-                "errcode" => {
-                    refused = refused || value != "0";
-                    continue;
-                }
-                _ => continue,
-            };
-            if field.replace(value.into_owned()).is_some() {
-                return Err(Refusal::InvalidCode);
-            }
-        }
-        match (refused || returned.code.as_deref().is_none_or(str::is_empty), state.as_deref()) {
-            (true, _) => Err(Refusal::Denied),
-            (false, None) => Ok(returned),
-            (false, Some(OAUTH_STATE)) => Ok(Self { has_state: true, ..returned }),
-            (false, Some(_)) => Err(Refusal::InvalidCode),
-        }
-    }
-
-    /// The reference of a callback: that of its code, or else that of the request.
-    fn reference(returned: &Result<Self, Refusal>, app: &App, trace: &RequestTrace) -> Reference {
-        let code = returned.as_ref().ok().and_then(|returned| returned.code.as_deref());
-        code.map_or(trace.reference, |code| app.code_reference(code))
-    }
-
-    /// Whether the browser is a phone that scanned a code, even where the rest of the query is invalid.
-    fn is_phone(query: &str) -> bool {
-        form_urlencoded::parse(query.as_bytes()).any(|(name, _)| name == "sid")
-    }
-}
-
-/// The fields of the callback, for its description only: every callback is redirected, with a word about its error.
-#[derive(FromFields)]
-#[expect(dead_code, reason = "the query is read in its raw form")]
-struct CallbackFields {
-    code: Option<String>,
-    state: Option<String>,
-    sid: Option<String>,
-    errcode: Option<String>,
-}
-
-/// The raw query of the callback.
-#[derive(Debug)]
-pub(crate) struct RawCallbackQuery(String);
-
-impl FromRequestParts<RequestContext> for RawCallbackQuery {
-    type Rejection = ApiError;
-    async fn from_request_parts(parts: &mut Parts, _: &RequestContext) -> Result<Self, ApiError> {
-        Ok(Self(parts.uri.query().unwrap_or_default().to_owned()))
-    }
-}
-
-impl DescribeInput for RawCallbackQuery {
-    fn describe_input(spec: &mut InputSpec) {
-        spec.reads_query::<CallbackFields>();
-    }
+    let (flow, lifetime) = app.auth.begin_flow(destination, source).await?;
+    Ok((flow, SetCookie::set(app, &flow, lifetime)))
 }
 
 described_responses! {
@@ -187,12 +118,13 @@ pub(crate) async fn callback(
     visitor: ClientInfo,
     trace: RequestTrace,
     cookies: Cookies,
-    Opener(opener): Opener,
+    Opener(of_link): Opener,
     RawCallbackQuery(query): RawCallbackQuery,
 ) -> LandingRedirect {
-    let flow = cookies.get::<Flow>().map(|flow| flow.digest());
-    let wanted = landing::error_destination(&app, CallbackQuery::is_phone(&query), flow).await;
-    let returned = CallbackQuery::read(&query);
+    let flow = cookies.get::<Flow>();
+    let opener = CallbackOpener { of_link, of_page: cookies.page_opener() };
+    let wanted = landing::error_destination(&app, CallbackQuery::is_phone(&query), cookies.digest::<Flow>()).await;
+    let returned = CallbackQuery::read(&*app.auth.platform, &query);
     let reference = CallbackQuery::reference(&returned, &app, &trace);
     let (span, visitor) = (trace.sign_in_span(reference), ClientInfo { reference: Some(reference), ..visitor });
     let work = arrive(app.clone(), returned, flow, visitor, opener).instrument(span.clone());
@@ -206,16 +138,14 @@ pub(crate) async fn callback(
 async fn arrive(
     app: App,
     returned: Result<CallbackQuery, Refusal>,
-    flow: Option<Digest>,
+    flow: Option<Secret<Flow>>,
     visitor: ClientInfo,
-    opener: LinkOpener,
+    opener: CallbackOpener,
 ) -> Result<CallbackOutcome, Error> {
-    let CallbackQuery { code, scan_id, has_state } = match returned {
-        Ok(returned) => returned,
-        Err(refusal) => return app.auth.refuse_callback(refusal, &visitor).await,
-    };
-    let code = code.unwrap_or_default();
-    app.auth.handle_callback(OAuthCallback { code, scan_id, flow, visitor, has_state, opener }).await
+    match returned.and_then(|returned| returned.into_callback(&app, flow.as_ref(), visitor.clone(), opener)) {
+        Ok(callback) => app.auth.handle_callback(callback).await,
+        Err(refusal) => app.auth.refuse_callback(refusal, &visitor).await,
+    }
 }
 
 /// The secret of a sign-in that awaits the user's confirmation that they started it.

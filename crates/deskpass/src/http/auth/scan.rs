@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use axum::extract::FromRequestParts;
 use axum::response::IntoResponse as _;
 use deskpass_auth::{ConfirmationPrompt, Error};
-use deskpass_core::{ClientInfo, Digest, LoginSource, ScanId, Secret, Ticket, rate_limit_address};
+use deskpass_core::{ClientInfo, Digest, LoginSource, Secret, Ticket, rate_limit_address};
 use hyper::Uri;
 use hyper::header::{CONTENT_TYPE, HeaderName, REFERER};
 use hyper::http::request::Parts;
@@ -14,15 +14,15 @@ use serde::Serialize;
 use url::{Url, form_urlencoded};
 
 use crate::App;
+use crate::config::Language;
+use crate::http::auth::platform_link::scan_link;
 use crate::http::auth::scan_events::{self, ScanState};
 use crate::http::error::{ApiError, FieldError};
 use crate::http::request::{
     Cookies, DescribeInput, FromFields, InputSpec, JsonBody, Query, RequestContext, RequestTrace, run_to_completion,
     user_agent,
 };
-use crate::http::response::{
-    CALLBACK_PATH, OAUTH_STATE, Reply, SetCookie, SourceName, bind_browser, described_responses, landing, qr_picture,
-};
+use crate::http::response::{Reply, SetCookie, SourceName, bind_browser, described_responses, landing, qr_picture};
 use crate::timestamp::Rfc3339;
 
 /// The client that a QR code is for: the named one, otherwise the one whose page asks, otherwise the employees'.
@@ -62,24 +62,18 @@ pub(crate) struct QrCode {
 /// Starts a sign-in. Only the caller gets the ticket; the picture contains a scan id, which is useless without a phone.
 pub(crate) async fn qrcode(
     app: App,
+    language: Language,
     visitor: ClientInfo,
     QrClient(source): QrClient,
     cookies: Cookies,
 ) -> Result<(SetCookie, Reply<QrCode>), ApiError> {
     let (bound_to, set_cookie) = bind_browser(&app, &cookies)?;
     let issued = app.auth.issue_ticket(source, visitor, bound_to).await?;
-    let qrcode_url = scan_link(&app, &issued.scan_id);
+    let qrcode_url = scan_link(&app, language, &issued.scan_id);
+    let qrcode_url = qrcode_url.ok_or_else(|| ApiError::unexpected(&"the platform has no link for phones"))?;
     let (expires_in, expires_at) = (issued.lifetime.as_secs(), Rfc3339(issued.expires_at));
     let (ticket, qrcode_png_base64) = (issued.ticket.expose().to_owned(), qr_picture::png_base64(&qrcode_url)?);
     Ok((set_cookie, Reply(QrCode { ticket, qrcode_url, qrcode_png_base64, expires_in, expires_at })))
-}
-
-/// The link in the QR code: the platform's page, which redirects the phone to our callback with the scan id.
-fn scan_link(app: &App, scan_id: &Secret<ScanId>) -> String {
-    let mut query = form_urlencoded::Serializer::new(String::new());
-    let query = query.append_pair("sid", scan_id.expose()).finish();
-    let callback = format!("{}{CALLBACK_PATH}?{query}", app.settings.public_url);
-    app.auth.platform.in_client_link(&callback, OAUTH_STATE)
 }
 
 /// The ticket in a query. Browsers poll every two seconds, so the rest of the query is not parsed.

@@ -1,7 +1,7 @@
 //! The cookies of a request. None of them authenticates a user.
 
 use axum::extract::FromRequestParts;
-use deskpass_auth::Poller;
+use deskpass_auth::{LinkOpener, Poller};
 use deskpass_core::{BindProof, Browser, Digest, Flow, KnownBrowser, Secret, SecretKind};
 use hyper::header::{ACCEPT, COOKIE, HeaderValue};
 use hyper::http::request::Parts;
@@ -31,6 +31,13 @@ impl CookieKind for KnownBrowser {
     const NAMES: [&'static str; 2] = ["deskpass_known", "__Host-deskpass_known"];
 }
 
+/// The names of the cookie that says what opened the page for the platform's script: in development mode, and in production.
+pub(crate) const OPENER_NAMES: [&str; 2] = ["deskpass_opener", "__Host-deskpass_opener"];
+
+/// The values of that cookie.
+pub(crate) const OPENERS: [(LinkOpener, &str); 3] =
+    [(LinkOpener::NoOtherPage, "none"), (LinkOpener::OtherPage, "page"), (LinkOpener::Unknown, "unknown")];
+
 /// The cookies of a request, and where the request comes from.
 #[derive(Debug)]
 pub(crate) struct Cookies {
@@ -46,10 +53,20 @@ impl Cookies {
     /// The secret of this kind, if the browser sent one. Read without a cookie library: a value is a token, which is neither
     /// quoted nor encoded, and must match byte by byte.
     pub(crate) fn get<K: CookieKind>(&self) -> Option<Secret<K>> {
-        let name = cookie_name::<K>(self.development);
+        self.values(cookie_name::<K>(self.development)).find_map(|value| Secret::parse(value).ok())
+    }
+
+    /// What opened the page of the service from which the browser comes, as that page's own request reported.
+    pub(crate) fn page_opener(&self) -> LinkOpener {
+        let known = |value: &str| OPENERS.into_iter().find(|(_, name)| *name == value).map(|(opener, _)| opener);
+        self.values(by_mode(OPENER_NAMES, self.development)).find_map(known).unwrap_or(LinkOpener::Unknown)
+    }
+
+    /// The values of the cookies with this name.
+    fn values(&self, name: &'static str) -> impl Iterator<Item = &str> {
         let lines = self.lines.iter().filter_map(|line| line.to_str().ok());
-        let mut pairs = lines.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='));
-        pairs.find_map(|(given, value)| (given == name).then(|| Secret::parse(value).ok()).flatten())
+        let pairs = lines.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='));
+        pairs.filter(move |(given, _)| *given == name).map(|(_, value)| value)
     }
 
     /// The digest of the secret of this kind, if the browser sent one.
@@ -83,6 +100,10 @@ impl DescribeInput for Cookies {}
 
 /// The name of the cookie, by mode.
 pub(crate) fn cookie_name<K: CookieKind>(development: bool) -> &'static str {
-    let [plain, guarded] = K::NAMES;
+    by_mode(K::NAMES, development)
+}
+
+/// The name for the mode.
+pub(crate) const fn by_mode([plain, guarded]: [&'static str; 2], development: bool) -> &'static str {
     if development { plain } else { guarded }
 }

@@ -2,6 +2,7 @@
 
 use axum::extract::FromRequestParts;
 use deskpass_auth::LinkOpener;
+use deskpass_platform::{EntryPoint, LinkLanguage, LinkRequest};
 use hyper::HeaderMap;
 use hyper::header::{HeaderValue, REFERER};
 use hyper::http::request::Parts;
@@ -28,9 +29,13 @@ impl DescribeInput for Opener {}
 
 /// The origins whose pages normally lead to the callback: our own, and those of the platform.
 fn expected(app: &App) -> Vec<Origin> {
-    let platform = &app.settings.platform;
-    let urls = [&*app.settings.public_url, &platform.authorize_url, &platform.web_login_url];
-    urls.into_iter().filter_map(|url| Url::parse(url).ok()).map(|url| url.origin()).collect()
+    let link = |entry| {
+        let (redirect_uri, state, challenge, language) = (&*app.settings.public_url, "", None, LinkLanguage::En);
+        app.auth.platform.link(&LinkRequest { entry, redirect_uri, state, challenge, language })
+    };
+    let links = [EntryPoint::Client, EntryPoint::Browser].into_iter().filter_map(link);
+    let urls = links.chain([app.settings.public_url.to_string()]);
+    urls.filter_map(|url| Url::parse(&url).ok()).map(|url| url.origin()).collect()
 }
 
 fn opener(headers: &HeaderMap, expected: &[Origin]) -> LinkOpener {

@@ -106,6 +106,7 @@ fn with_fragment(address: &str, fragment: &str) -> String {
     }
 }
 
-fn see_other(to: &str) -> Response {
+/// Redirects a browser to an address.
+pub(crate) fn see_other(to: &str) -> Response {
     (StatusCode::SEE_OTHER, [(LOCATION, to)]).into_response()
 }

@@ -8,6 +8,9 @@ use crate::App;
 /// The path of the callback. As a destination it means that the role decides.
 pub(crate) const CALLBACK_PATH: &str = "/api/auth/oauth2/callback";
 
+/// The path at which a scanned QR code begins, where the platform compares whole addresses.
+pub(crate) const SCAN_PATH: &str = "/api/auth/qrcode/open";
+
 /// The `state` that the platform returns. It is the same for everyone: a cookie binds a callback to its browser.
 pub(crate) const OAUTH_STATE: &str = "auth_login";
 
@@ -19,6 +22,11 @@ const OWN_PAGES: &str = "/app/";
 
 /// The longest destination.
 const MAX_ADDRESS_BYTES: usize = 2048;
+
+/// The address of the callback, as it is registered at a platform that compares whole addresses.
+pub(crate) fn callback_url(app: &App) -> String {
+    format!("{}{CALLBACK_PATH}", app.settings.public_url)
+}
 
 /// Whether an address is an allowed destination. In production the rule is so narrow that no two programs can parse an accepted
 /// address differently: it must be spelled as a browser normalizes it, in plain characters.

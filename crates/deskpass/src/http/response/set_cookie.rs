@@ -3,12 +3,13 @@
 use std::time::Duration;
 
 use axum::response::{IntoResponseParts, ResponseParts};
+use deskpass_auth::LinkOpener;
 use deskpass_core::{Browser, Digest, EmployeeKey, KnownBrowser, Secret};
 use hyper::header::{HeaderValue, SET_COOKIE};
 
 use crate::App;
 use crate::http::error::ApiError;
-use crate::http::request::{CookieKind, Cookies, cookie_name};
+use crate::http::request::{CookieKind, Cookies, OPENER_NAMES, OPENERS, by_mode, cookie_name};
 use crate::http::response::{DescribeOutput, OutputSpec};
 
 /// A cookie that a response sets.
@@ -29,9 +30,18 @@ impl SetCookie {
         Self::with::<K>(app, "", Duration::ZERO)
     }
 
+    /// Records what opened the page for the platform's script: the callback itself is always opened by that page.
+    pub(crate) fn page_opener(app: &App, opener: LinkOpener) -> Self {
+        let value = OPENERS.into_iter().find(|(known, _)| *known == opener).map_or("", |(_, name)| name);
+        Self::named(app, by_mode(OPENER_NAMES, app.settings.development.enabled), value, OPENER_COOKIE_LIFETIME)
+    }
+
     fn with<K: CookieKind>(app: &App, value: &str, lifetime: Duration) -> Self {
-        let development = app.settings.development.enabled;
-        let (name, secure) = (cookie_name::<K>(development), if development { "" } else { "; Secure" });
+        Self::named(app, cookie_name::<K>(app.settings.development.enabled), value, lifetime)
+    }
+
+    fn named(app: &App, name: &str, value: &str, lifetime: Duration) -> Self {
+        let secure = if app.settings.development.enabled { "" } else { "; Secure" };
         let seconds = lifetime.as_secs();
         let cookie = format!("{name}={value}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Lax{secure}");
         Self(HeaderValue::try_from(cookie).ok())
@@ -79,6 +89,9 @@ pub(crate) async fn remember_browser(app: &App, cookies: &Cookies, agent: Option
         }
     }
 }
+
+/// Longer than a code of the platform lives.
+const OPENER_COOKIE_LIFETIME: Duration = Duration::from_mins(10);
 
 /// Longer than the lifetime of a ticket.
 const BROWSER_COOKIE_LIFETIME: Duration = Duration::from_mins(10);

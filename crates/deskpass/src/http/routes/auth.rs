@@ -3,7 +3,7 @@
 use deskpass_core::ServiceScope;
 use hyper::Method;
 
-use crate::http::auth::{bind, oauth2, permissions, scan, scan_outcome, session, sessions, sign_ins};
+use crate::http::auth::{bind, entry, oauth2, permissions, scan, scan_outcome, session, sessions, sign_ins};
 use crate::http::request::RequiredAccess::{ActiveUser, Anyone, PartialOrFull, Service, TokenHolder};
 use crate::http::response::redirect;
 use crate::http::route::RateLimit::{Bind, OauthUrl, QrCode, ScanStatus, SignIn, Verify};
@@ -17,6 +17,11 @@ pub(super) fn scan_routes() -> Vec<Route> {
             .with_side_effects()
             .summary("Start a QR code sign-in: get a ticket and its QR code", "开始扫码登录：获取票据与二维码")
             .error_title("QR code failed", "二维码生成失败"),
+        Route::get(redirect::SCAN_PATH, Anyone, entry::open)
+            .limit(SignIn)
+            .with_side_effects()
+            .summary("Lead a phone that scanned a QR code to the platform", "将扫码的手机引导至平台")
+            .error_title("Opening the QR code failed", "打开二维码失败"),
         Route::get("/api/auth/scan/status", Anyone, scan::scan_status)
             .limit(ScanStatus)
             .with_side_effects()
@@ -58,6 +63,11 @@ pub(super) fn platform_routes() -> Vec<Route> {
             .with_side_effects()
             .summary("Get the platform's authorization address", "获取平台授权地址")
             .error_title("Authorization address failed", "生成授权地址失败"),
+        Route::get("/api/auth/oauth2/script", Anyone, entry::script)
+            .limit(OauthUrl)
+            .summary("Get the platform's own script for sign-in, where it has one", "获取平台自身的登录脚本（如有）")
+            .error_title("Reading the script failed", "获取登录脚本失败")
+            .refuses(&[1004]),
         Route::get(redirect::CALLBACK_PATH, Anyone, oauth2::callback)
             .limit(SignIn)
             .with_side_effects()

@@ -171,7 +171,7 @@ fn a_failure_in_chinese_has_chinese_punctuation() {
     assert_eq!(told(ErrorCause::BackendRefused(403)), "请求失败：服务台后端未接受（状态码 403）（参考编号 1a2b3c4d）");
     let [_, name] = platform.title();
     assert_eq!(
-        told(ErrorCause::PlatformRefused(42)),
+        told(ErrorCause::PlatformRefused(42_i64.into())),
         format!("请求失败：{name}拒绝了请求（errcode 42）（参考编号 1a2b3c4d）")
     );
 }
