@@ -2,6 +2,7 @@
 
 mod fixture;
 mod logo;
+mod platforms;
 mod postgres_redis;
 mod replies;
 
@@ -73,12 +74,13 @@ fn bad_settings_are_all_named_and_nothing_else_is_tried() {
             report.text
         );
     }
-    for what in ["data", "public URL", "platform", "clock", "trusted domain", "verification file"] {
+    for what in ["data", "public URL", "platform", "clock", "platform configuration"] {
         report.line(&format!("- {what}: skipped"));
     }
     let report = examine("zh");
     report.wrong(&["配置：4 个问题"]);
     report.line("- 数据：已跳过");
+    report.line("- 平台连接：已跳过");
     for key in ["platform.corp_id", "platform.secret", "public_url", "encryption_key"] {
         let problem = format!("  - {key}：未设置，而生产模式需要它；请在配置文件中设置");
         assert!(report.text.lines().any(|line| line.starts_with(&problem)), "{}", report.text);
@@ -189,9 +191,8 @@ fn a_wrong_secret_is_reported_without_it() {
     english.below("✗ corp id and secret", &["The secret is wrong", "not that of contacts sync"]);
     chinese.below("✗ 企业 ID 与 Secret：企业微信拒绝了请求（errcode 40001", &["Secret 错误", "通讯录同步"]);
     assert!(!format!("{}{}", english.text, chinese.text).contains("canary"));
-    for what in ["API call", "application", "trusted domain"] {
-        english.line(&format!("- {what}: skipped"));
-    }
+    english.line("- platform configuration: skipped");
+    chinese.line("- 企业微信侧配置：已跳过");
 }
 
 #[test]
@@ -285,7 +286,7 @@ fn an_unreachable_platform_is_reported() {
     english.wrong(&["platform: cannot reach the platform: no connection"]);
     english.below("✗ platform", &["firewall", "platform.proxy"]);
     chinese.below("✗ 企业微信连接：无法连接企业微信：无法建立连接", &["platform.proxy"]);
-    for what in ["clock", "corp id and secret", "API call", "application", "trusted domain"] {
+    for what in ["clock", "corp id and secret", "platform configuration"] {
         english.line(&format!("- {what}: skipped"));
     }
 }

@@ -105,6 +105,34 @@ fn settings(text: &str) -> String {
 }
 
 #[test]
+fn it_plays_every_platform() {
+    for (kind, name, settings_of_kind) in [
+        ("wecom", "WeCom", &["platform.agent_id", "platform.web_login_url"][..]),
+        (
+            "dingtalk",
+            "DingTalk",
+            &["platform.client_id", "platform.agent_id", "platform.legacy_api_url", "platform.script_url"],
+        ),
+        ("feishu", "Feishu", &["platform.client_id", "platform.token_url"]),
+    ] {
+        let directory = tempfile::tempdir().unwrap();
+        let mut simulated = Simulated::start(&["--platform", kind, "--public-url", "http://localhost:9000"]);
+        let text = simulated.until("People");
+        assert!(text.contains(&format!("It plays {name}, for development only")), "{text}");
+        let pasted = settings(&text);
+        assert!(pasted.contains("    listen = \"127.0.0.1:9000\"\n"), "{pasted}");
+        assert!(pasted.contains(&format!("    platform.kind = \"{kind}\"\n")), "{pasted}");
+        for key in [settings_of_kind, &["platform.corp_id", "platform.api_url", "platform.authorize_url"]].concat() {
+            assert!(pasted.contains(&format!("    {key} = \"")), "{key}\n{pasted}");
+        }
+        std::fs::write(directory.path().join("deskpass.toml"), &pasted).unwrap();
+        let output = binary().current_dir(directory.path()).args(["doctor", "--language", "en"]).output().unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert!(output.status.success() && !text.contains('✗'), "{pasted}\n{text}");
+    }
+}
+
+#[test]
 fn what_it_prints_is_all_that_a_desk_needs() {
     for (arguments, domain, public_url) in [
         (&[][..], "localhost:8080", "http://localhost:8080"),
@@ -167,6 +195,10 @@ fn wrong_words_are_named() {
         (&["--public-url", "desk.example.com"], "give a scheme and a host alone"),
         (&["--public-url", "https://desk.example.com/h5"], "give a scheme and a host alone"),
         (&["--agent", "ten"], "--agent"),
+        (&["--client", "a"], "has no id; leave out --client"),
+        (&["--client", "a b", "--platform", "feishu"], "1 to 64 letters"),
+        (&["--agent", "7", "--platform", "feishu"], "has no number; leave out --agent"),
+        (&["--platform", "slack"], "wecom, dingtalk, feishu"),
         (&["--secret", ""], "--secret"),
         (&["--domain", "https://desk.example.com"], "such as desk.example.com"),
         (&["--domain", "desk.example.com/"], "such as desk.example.com"),

@@ -9,6 +9,7 @@ mod config;
 mod copy;
 mod core_dumps;
 mod doctor;
+mod embedded_data;
 mod employee;
 mod explain;
 mod ip_rule;
@@ -20,6 +21,7 @@ mod migrate;
 mod moment;
 mod operator_entry;
 mod output;
+mod platform_kind;
 mod ready;
 mod reload;
 mod restore;
@@ -34,11 +36,14 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand};
+use deskpass_platform::PlatformKind;
 use deskpass_store::OpenError;
 
 use crate::commands::AdminCommand;
 use crate::config::{Language, Override, ResolvedSettings, Settings, Sources};
 use crate::{App, StartError};
+use embedded_data::{inaccessible, require_database};
+use platform_kind::platform_kind;
 
 /// Sign-in service for an IT help desk.
 #[derive(Debug, Parser)]
@@ -55,7 +60,7 @@ pub struct Cli {
 enum Command {
     /// Run the service.
     #[command(
-        after_help = "Examples:\n  deskpass serve --dev\n  deskpass serve --config /etc/deskpass/deskpass.toml --data /var/lib/deskpass"
+        after_help = "Examples:\n  deskpass serve --dev\n  deskpass serve --dev --platform dingtalk --data ./dingtalk\n  deskpass serve --config /etc/deskpass/deskpass.toml --data /var/lib/deskpass"
     )]
     Serve(ServeArgs),
     /// Have the running service read its settings and the files that they name again.
@@ -154,7 +159,7 @@ enum Command {
     Doctor(doctor::Doctor),
     /// Run only the simulated platform. Never use it in production.
     #[command(
-        after_help = "Example: a platform for a service in production mode at desk.example.com\n  deskpass simulate --listen 127.0.0.1:8090 --domain desk.example.com"
+        after_help = "Examples:\n  deskpass simulate --listen 127.0.0.1:8090 --domain desk.example.com    for a service in production mode\n  deskpass simulate --platform feishu"
     )]
     Simulate(simulate::Simulate),
     /// Ask the running service whether it is ready, and exit with 0 if it is. For health checks.
@@ -185,6 +190,9 @@ struct CommonArgs {
     /// Development mode: seeded users, development routes, open binding, separate data. Never use it in production.
     #[arg(long)]
     dev: bool,
+    /// Enterprise messenger to work with; overrides platform.kind [default: wecom].
+    #[arg(long, value_name = "KIND", value_parser = platform_kind())]
+    platform: Option<PlatformKind>,
 }
 
 /// Options of the commands that start the service or check whether it can start.
@@ -312,6 +320,9 @@ impl CommonArgs {
         if self.dev {
             overrides.push(Override { key: "development.enabled", value: "true".into(), flag: "--dev" });
         }
+        if let Some(kind) = self.platform {
+            overrides.push(Override { key: "platform.kind", value: kind.name().to_owned(), flag: "--platform" });
+        }
         let environment = std::env::vars_os().collect();
         use_them(&Sources {
             file: self.config.clone(),
@@ -359,39 +370,6 @@ impl CommonArgs {
     }
 }
 
-/// Fails if there is no embedded data although the settings name it: a read-only admin command must not create any.
-fn require_database(settings: &Settings) -> Result<(), CliError> {
-    let data = &settings.data;
-    match data.join("deskpass.db").try_exists() {
-        _ if settings.store.url.is_some() => Ok(()),
-        Ok(true) => Ok(()),
-        Ok(false) => {
-            Err(format!("there is no deskpass data in {}; check --data and the settings", data.display()).into())
-        }
-        Err(error) => Err(inaccessible(data, &error, "--data and the settings").into()),
-    }
-}
-
-fn inaccessible(data: &Path, error: &io::Error, look: &str) -> String {
-    let fix = match error.kind() {
-        io::ErrorKind::PermissionDenied => "run the command as the service's user".to_owned(),
-        _ => format!("check {look}"),
-    };
-    format!("cannot read {}: {error}; {fix}", data.display())
-}
-
 fn runtime() -> io::Result<tokio::runtime::Runtime> {
     tokio::runtime::Builder::new_current_thread().enable_all().build()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_directory_of_another_user_is_not_called_empty() {
-        let denied = io::Error::from(io::ErrorKind::PermissionDenied);
-        let message = inaccessible(Path::new("/var/lib/deskpass"), &denied, "--data").to_lowercase();
-        assert_eq!(message, "cannot read /var/lib/deskpass: permission denied; run the command as the service's user");
-    }
 }

@@ -19,6 +19,7 @@ mod listen_address;
 mod matrix;
 mod nearest;
 mod origin;
+mod platform_keys;
 mod problem;
 mod raw;
 mod reload;
@@ -27,6 +28,7 @@ mod rules;
 mod section;
 mod service_location;
 mod settings;
+mod simulated;
 mod sources;
 #[cfg(test)]
 mod tests;
@@ -43,8 +45,9 @@ pub use service_location::{ServiceLocation, local_url, service_location};
 pub use settings::{
     Access, Agents, Audit, Bind, BindMode, Branding, DefaultRole, Development, Language, Limits, Log, LogFormat,
     LogLevel, Messages, Notices, Pages, PasswordFallback, Platform, Server, Session, Settings, Shared, Sockets, Store,
-    Tls,
+    Tls, UserIdKind,
 };
+pub(crate) use simulated::SimulatedApplication;
 pub use sources::{Override, Sources};
 pub use value::{
     AccentColour, AgentId, Colour, EndpointUrl, HostName, Identifier, KeyList, Label, PostgresUrl, RedisUrl,

@@ -1,92 +1,131 @@
-//! The platform's client as the settings describe it, and the simulated platform.
+//! The platform's client as the settings describe it, and the simulated platform. No other module knows which clients there are.
 
-use std::fs;
-use std::path::Path;
+mod addresses;
+mod verify_file;
+
+use std::sync::Arc;
 use std::time::Duration;
 
 use deskpass_core::{Clock, Entropy};
-use deskpass_wecom::{Hosts, SettingsError, Timeouts, Url, Wecom, WecomSettings};
+use deskpass_dingtalk::{Dingtalk, DingtalkSettings};
+use deskpass_feishu::{Feishu, FeishuSettings};
+use deskpass_platform::client::NoSharedCache;
+use deskpass_platform::{Messenger, PlatformKind, SettingsError, Timeouts, TokenCache, Url};
 use deskpass_simulator::{Domains, Kind, Simulator, SimulatorConfig};
+use deskpass_wecom::{Wecom, WecomSettings};
 
-use super::StartError;
-use crate::config::Settings;
+use addresses::in_use;
+pub(crate) use addresses::{SIMULATOR_BASE, api_url, simulated_addresses};
+pub(crate) use verify_file::{VerifyFileProblem, has_verify_file, verify_file};
+
+use crate::config::{Settings, UserIdKind};
 
 /// The secret that the service and the simulated platform share. It gives access to nothing else.
 pub(crate) const SIMULATED_SECRET: &str = "simulated";
 
-/// The size limit of verification files, which are one line long.
-const MAX_VERIFY_FILE_BYTES: u64 = 4096;
-
-/// What is wrong with the platform's verification file.
-#[derive(Debug, thiserror::Error)]
-pub enum VerifyFileProblem {
-    /// Its name is wrong.
-    #[error("the file must keep the name that the platform gave it, WW_verify_….txt")]
-    Name,
-    /// It is too large.
-    #[error("the file is too large for a verification file")]
-    TooLarge,
-    /// It cannot be read.
-    #[error("it cannot be read: {0}")]
-    Unreadable(#[from] std::io::Error),
+/// The platform's client. It shares its access token with the other nodes that use this token cache.
+pub(super) fn messenger(
+    settings: &Settings,
+    clock: Clock,
+    cache: Arc<dyn TokenCache>,
+) -> Result<Arc<dyn Messenger>, SettingsError> {
+    let client: Arc<dyn Messenger> = match settings.platform.kind {
+        PlatformKind::Wecom => Arc::new(Wecom::with_token_cache(wecom(settings)?, clock, cache)?),
+        PlatformKind::Dingtalk => Arc::new(Dingtalk::with_token_cache(dingtalk(settings)?, clock, cache)?),
+        PlatformKind::Feishu => Arc::new(Feishu::with_token_cache(feishu(settings)?, clock, cache)?),
+    };
+    Ok(client)
 }
 
 /// The platform's client, for commands that do not run as a node.
-pub(crate) fn client(settings: &Settings, clock: Clock) -> Result<Wecom, SettingsError> {
-    Wecom::new(client_settings(settings)?, clock)
+pub(crate) fn client(settings: &Settings, clock: Clock) -> Result<Arc<dyn Messenger>, SettingsError> {
+    messenger(settings, clock, Arc::new(NoSharedCache))
 }
 
-/// The settings of the platform's client.
-pub(super) fn client_settings(settings: &Settings) -> Result<WecomSettings, SettingsError> {
+fn wecom(settings: &Settings) -> Result<WecomSettings, SettingsError> {
     let platform = &settings.platform;
-    let url = |name, text: &str| Url::parse(text).map_err(|_| SettingsError::Address(name));
-    let secret = platform.secret.as_ref().map_or(SIMULATED_SECRET, |secret| secret.expose());
     Ok(WecomSettings {
         corp_id: platform.corp_id.to_string(),
-        secret: secret.to_owned(),
+        secret: secret(settings),
         agent_id: platform.agent_id.as_deref().map(str::to_owned),
-        hosts: Hosts {
-            api: url("platform.api_url", &platform.api_url)?,
-            authorize: url("platform.authorize_url", &platform.authorize_url)?,
-            web_login: url("platform.web_login_url", &platform.web_login_url)?,
-        },
-        proxy: platform.proxy.as_deref().map(|proxy| url("platform.proxy", proxy)).transpose()?,
-        // Together with the requests that follow, users who return from the platform wait at most five seconds.
-        timeouts: Timeouts { operation: Duration::from_millis(3_500), ..Timeouts::default() },
+        hosts: addresses::wecom(&mut |address| in_use(settings, &address))?,
+        proxy: proxy(settings)?,
+        timeouts: timeouts(),
+        events: None,
     })
+}
+
+fn dingtalk(settings: &Settings) -> Result<DingtalkSettings, SettingsError> {
+    let platform = &settings.platform;
+    Ok(DingtalkSettings {
+        corp_id: platform.corp_id.to_string(),
+        client_id: client_id(settings)?,
+        secret: secret(settings),
+        agent_id: platform.agent_id.as_deref().map(str::to_owned),
+        hosts: addresses::dingtalk(&mut |address| in_use(settings, &address))?,
+        proxy: proxy(settings)?,
+        timeouts: timeouts(),
+        events: None,
+    })
+}
+
+fn feishu(settings: &Settings) -> Result<FeishuSettings, SettingsError> {
+    let platform = &settings.platform;
+    Ok(FeishuSettings {
+        tenant_key: platform.corp_id.to_string(),
+        app_id: client_id(settings)?,
+        secret: secret(settings),
+        user_id: match platform.user_id {
+            UserIdKind::UserId => deskpass_feishu::UserIdKind::UserId,
+            UserIdKind::OpenId => deskpass_feishu::UserIdKind::OpenId,
+        },
+        hosts: addresses::feishu(&mut |address| in_use(settings, &address))?,
+        proxy: proxy(settings)?,
+        timeouts: timeouts(),
+        events: None,
+    })
+}
+
+fn client_id(settings: &Settings) -> Result<String, SettingsError> {
+    let client_id = settings.platform.client_id.as_deref().map(str::to_owned);
+    client_id.ok_or(SettingsError::Missing("client id"))
+}
+
+fn secret(settings: &Settings) -> String {
+    settings.platform.secret.as_ref().map_or(SIMULATED_SECRET, |secret| secret.expose()).to_owned()
+}
+
+fn proxy(settings: &Settings) -> Result<Option<Url>, SettingsError> {
+    let proxy = settings.platform.proxy.as_deref();
+    proxy.map(|proxy| Url::parse(proxy).map_err(|_| SettingsError::Proxy)).transpose()
+}
+
+/// Together with the requests that follow, users who return from the platform wait at most five seconds.
+fn timeouts() -> Timeouts {
+    Timeouts { operation: Duration::from_millis(3_500), ..Timeouts::default() }
 }
 
 /// The simulated platform, which knows this service as an application of the main corporation.
 pub(super) fn simulator(settings: &Settings, clock: Clock, entropy: Entropy) -> Simulator {
+    let platform = &settings.platform;
     let host = settings.public_url.split_once("://").map_or("", |(_, host)| host);
     let world = SimulatorConfig {
-        kind: Kind::Wecom,
-        corp_id: settings.platform.corp_id.to_string(),
-        client_id: String::new(),
+        kind: simulated_kind(platform.kind),
+        corp_id: platform.corp_id.to_string(),
+        client_id: platform.client_id.as_deref().unwrap_or_default().to_owned(),
         secret: SIMULATED_SECRET.to_owned(),
-        agent_id: settings.platform.agent_id.as_deref().unwrap_or_default().to_owned(),
+        agent_id: platform.agent_id.as_deref().unwrap_or_default().to_owned(),
         domains: Domains::LoopbackAnd(vec![host.to_owned()]),
-        base: "/sim".to_owned(),
+        base: SIMULATOR_BASE.to_owned(),
     };
     Simulator::new(world, clock, entropy)
 }
 
-/// Reads the platform's verification file.
-pub(crate) fn verify_file(settings: &Settings) -> Result<Option<(String, String)>, StartError> {
-    let Some(path) = &settings.platform.verify_file else { return Ok(None) };
-    read_verify_file(path).map(Some).map_err(|why| StartError::VerifyFile { path: path.clone(), why })
-}
-
-/// Reads and checks a verification file. It is served to everyone, so its name and size must be those of such a file.
-fn read_verify_file(path: &Path) -> Result<(String, String), VerifyFileProblem> {
-    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-    let plain = |c: u8| c.is_ascii_alphanumeric() || c == b'_' || c == b'-';
-    let stem = name.strip_prefix("WW_verify_").and_then(|rest| rest.strip_suffix(".txt"));
-    if !stem.is_some_and(|stem| !stem.is_empty() && stem.bytes().all(plain)) {
-        return Err(VerifyFileProblem::Name);
+/// The kind of platform, as the simulator calls it.
+pub(crate) fn simulated_kind(kind: PlatformKind) -> Kind {
+    match kind {
+        PlatformKind::Wecom => Kind::Wecom,
+        PlatformKind::Dingtalk => Kind::Dingtalk,
+        PlatformKind::Feishu => Kind::Feishu,
     }
-    if fs::metadata(path)?.len() > MAX_VERIFY_FILE_BYTES {
-        return Err(VerifyFileProblem::TooLarge);
-    }
-    Ok((name.to_owned(), fs::read_to_string(path)?))
 }

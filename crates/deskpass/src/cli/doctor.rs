@@ -8,6 +8,7 @@ mod key;
 mod logo;
 mod own_pages;
 mod platform;
+mod platform_access;
 mod platform_error;
 mod postgres_redis;
 mod record;
@@ -16,10 +17,14 @@ mod report;
 
 use clap::Args;
 use deskpass_core::{Clock, Timestamp};
+use deskpass_platform::{Deployment, SettingsError};
 
 use super::language::LanguageArgs;
 use super::{CliError, CommonArgs, runtime};
+use crate::app::platform::has_verify_file;
 use crate::config::{self, ConfigError, ConfigProblem, Language, Settings};
+use platform::ReachablePlatform;
+use platform_access::PlatformAccess;
 use report::{Check, Finding, Report, bilingual};
 
 #[derive(Args, Debug)]
@@ -36,7 +41,8 @@ impl Doctor {
             .common
             .with_sources(Vec::new(), |sources| (self.language.requested(&sources.environment), config::load(sources)));
         let default = loaded.as_ref().map_or(Language::En, |settings| settings.default_language);
-        let mut report = Report::new(requested.unwrap_or(default));
+        let kind = loaded.as_ref().ok().map(|settings| settings.platform.kind);
+        let mut report = Report::new(requested.unwrap_or(default), kind);
         let runtime = runtime()?;
         match report.record(Check::Settings, settings_finding(loaded)) {
             Some(settings) => runtime.block_on(examine(&settings, &mut report)),
@@ -81,9 +87,13 @@ async fn examine(settings: &Settings, report: &mut Report) {
     if let Some(found) = certificate::check(settings, clock.now()) {
         report.record(Check::Certificate, found);
     }
-    report.record(Check::PublicUrl, domain::public_url(settings));
-    check_platform(settings, clock, report).await;
-    report.record(Check::VerifyFile, domain::verify_file(settings));
+    let access = PlatformAccess::open(settings, clock.clone());
+    let rule = access.as_ref().ok().map(|access| access.client.redirect_rule());
+    report.record(Check::PublicUrl, domain::public_url(settings, rule));
+    check_platform(settings, access, &clock, report).await;
+    if has_verify_file(settings.platform.kind) {
+        report.record(Check::VerifyFile, domain::verify_file(settings));
+    }
     if let Some(found) = replies::check(settings).await {
         report.record(Check::Replies, found);
     }
@@ -95,24 +105,28 @@ async fn examine(settings: &Settings, report: &mut Report) {
     }
 }
 
-async fn check_platform(settings: &Settings, clock: Clock, report: &mut Report) {
-    let reached = report.record(Check::Platform, platform::reach(settings, clock.clone()).await);
-    let Some(reached) = reached else {
+async fn check_platform(
+    settings: &Settings,
+    access: Result<PlatformAccess, SettingsError>,
+    clock: &Clock,
+    report: &mut Report,
+) {
+    let reached = report.record(Check::Platform, platform::reach(settings, access).await);
+    let Some(ReachablePlatform { access, date }) = reached else {
         report.skip(&[Check::Clock]);
         report.record(Check::Record, record::check(settings, clock.now(), None).await);
-        return report.skip(&[Check::Credentials, Check::Api, Check::Application, Check::Domain]);
+        return report.skip(&[Check::Credentials, Check::Configuration]);
     };
-    let compared = platform::compare(reached.date.as_deref(), clock.now());
+    let compared = platform::compare(date.as_deref(), clock.now());
     let agrees = (!matches!(compared, Finding::Skipped(_))).then_some(matches!(compared, Finding::Good { .. }));
     report.record(Check::Clock, compared);
     report.record(Check::Record, record::check(settings, clock.now(), agrees).await);
-    if report.record(Check::Credentials, platform::credentials(settings, &reached.client).await).is_none() {
-        return report.skip(&[Check::Api, Check::Application, Check::Domain]);
+    if report.record(Check::Credentials, platform::credentials(&access).await).is_none() {
+        return report.skip(&[Check::Configuration]);
     }
-    let found = platform::application(settings, &reached.client).await;
-    let Some(application) = report.record(Check::Api, found) else {
-        return report.skip(&[Check::Application, Check::Domain]);
-    };
-    report.record(Check::Application, platform::enabled(&application));
-    report.record(Check::Domain, domain::trusted(settings, &application.redirect_domain));
+    let callback_url = domain::callback_url(settings);
+    let deployment = Deployment { public_url: &settings.public_url, callback_url: &callback_url };
+    for check in access.client.check_configuration(&deployment).await {
+        report.record_platform_check(check);
+    }
 }

@@ -21,8 +21,7 @@ impl Migrate {
         let (runtime, settings) = (runtime()?, self.common.settings()?);
         if !self.create {
             // A mistyped directory must not become a second, empty database.
-            require_database(&settings)
-                .map_err(|error| CliError { why: format!("{}; to create it: --create", error.why), ..error })?;
+            require_database(&settings).map_err(|error| format!("{error}; to create it: --create"))?;
         }
         let app = runtime.block_on(App::open(settings))?;
         runtime.block_on(app.require_encryption_key())?;

@@ -6,7 +6,7 @@ use std::error::Error;
 use std::time::Duration;
 
 use clap::Args;
-use deskpass_wecom::tls_config;
+use deskpass_platform::tls_config;
 use reqwest::Client;
 use reqwest::redirect::Policy;
 use rustls::ClientConfig;

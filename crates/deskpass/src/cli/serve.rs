@@ -164,8 +164,10 @@ async fn reload_on(mut signal: Signal, reloader: Reloader) {
 
 fn next_steps(settings: &Settings) -> String {
     let shared = settings.shared.url.as_ref().map(|url| format!(", shared through {url}")).unwrap_or_default();
+    let [platform, _] = settings.platform.kind.title();
     let mut text = format!(
-        "\n  Development mode: anyone who can reach this address can sign in as anyone.\n  Data: {}{shared}\n\n  People to sign in as:\n",
+        "\n  Development mode: anyone who can reach this address can sign in as anyone.\n  Data: {}{shared}\n  Platform: \
+         {platform}, simulated; --platform selects another, which needs other data\n\n  People to sign in as:\n",
         settings.data_location()
     );
     for (id, name, _, roles) in DEV_USERS {
@@ -176,7 +178,7 @@ fn next_steps(settings: &Settings) -> String {
     let url = &settings.public_url;
     text + &format!(
         "\n  Open:\n    {url}/       sign in with a QR code; \"Open the simulated phone\" acts as the phone\n    \
-         {url}/sim    the simulated platform: its people, and how to script it\n\n  Or without a browser:\n    curl \
+         {url}/sim    the simulated {platform}: its people, and how to script it\n\n  Or without a browser:\n    curl \
          -s {url}/api/dev/login -H 'content-type: application/json' -d '{{\"employee_id\":\"admin01\"}}'\n\n  Stop \
          with Ctrl-C.\n"
     )

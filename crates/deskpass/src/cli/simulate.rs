@@ -1,6 +1,7 @@
 //! `deskpass simulate`: runs only the simulated platform.
 
-use std::fmt::Write as _;
+mod next_steps;
+
 use std::io::Write as _;
 use std::net::SocketAddr;
 
@@ -9,33 +10,39 @@ use base64::engine::general_purpose::STANDARD;
 use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
 use deskpass_core::{Clock, CorpId, Entropy, Host, HostNames, Timestamp};
-use deskpass_simulator::{Domains, Kind, PEOPLE, PersonKind, Simulator, SimulatorConfig};
+use deskpass_platform::PlatformKind;
+use deskpass_simulator::{Domains, Simulator, SimulatorConfig};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use url::Url;
 
+use super::platform_kind::platform_kind;
 use super::{CliError, runtime};
-use crate::app::platform::SIMULATED_SECRET;
-use crate::config::{Log, LogFormat, LogLevel};
+use crate::app::platform::{SIMULATED_SECRET, SIMULATOR_BASE, simulated_kind};
+use crate::config::{Log, LogFormat, LogLevel, SimulatedApplication};
 use crate::{StartError, telemetry};
-
-/// The path of the simulated platform. Development mode uses the same one, so the same addresses work.
-const BASE: &str = "/sim";
+use next_steps::next_steps;
 
 #[derive(Args, Debug)]
 pub(super) struct Simulate {
     /// Address to listen on; port 0 selects a free port.
     #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:8090")]
     listen: SocketAddr,
-    /// Id of the corporation.
-    #[arg(long, value_name = "CORP", default_value = "wwdeskpass", value_parser = CorpId::parse)]
-    corp: CorpId,
+    /// Enterprise messenger to simulate.
+    #[arg(long, value_name = "KIND", default_value = "wecom", value_parser = platform_kind())]
+    platform: PlatformKind,
+    /// Id of the corporation [default: that of development mode].
+    #[arg(long, value_name = "CORP", value_parser = CorpId::parse)]
+    corp: Option<CorpId>,
+    /// Id of the application, where the platform has one [default: that of development mode].
+    #[arg(long, value_name = "ID", value_parser = client_id)]
+    client: Option<String>,
     /// Secret of the application. Make one up; do not use a real one.
     #[arg(long, default_value = SIMULATED_SECRET, value_parser = NonEmptyStringValueParser::new())]
     secret: String,
-    /// Id of the application.
-    #[arg(long, value_name = "NUMBER", default_value_t = 1_000_002)]
-    agent: u64,
+    /// Number of the application, where the platform has one [default: that of development mode].
+    #[arg(long, value_name = "NUMBER")]
+    agent: Option<u64>,
     /// Address of the service that uses it, for the settings that it prints. Its host is the trusted domain.
     #[arg(long, value_name = "URL", value_parser = service_url, conflicts_with = "domains")]
     public_url: Option<String>,
@@ -62,6 +69,14 @@ impl Simulate {
             )
             .into());
         }
+        let application = SimulatedApplication::of(self.platform);
+        let [platform, _] = self.platform.title();
+        if self.client.is_some() && application.client_id.is_none() {
+            return Err(format!("an application of {platform} has no id; leave out --client").into());
+        }
+        if self.agent.is_some() && application.agent_id.is_none() {
+            return Err(format!("an application of {platform} has no number; leave out --agent").into());
+        }
         let _logging = telemetry::start_logging(&Log { level: LogLevel::Info, format: LogFormat::Text });
         runtime()?.block_on(self.serve())
     }
@@ -73,8 +88,9 @@ impl Simulate {
         let listener = TcpListener::bind(self.listen).await.map_err(refused)?;
         let address = listener.local_addr().map_err(refused)?;
         let hosts = self.host_names(address);
-        let (public_url, world, entropy) = (self.service_address(), self.world(), Entropy::system());
-        let message = next_steps(address, &public_url, &world, &STANDARD.encode(entropy.bytes::<32>()?));
+        let (platform, public_url, entropy) = (self.platform, self.service_address(), Entropy::system());
+        let (world, encryption_key) = (self.world(), STANDARD.encode(entropy.bytes::<32>()?));
+        let message = next_steps(platform, address, &public_url, &world, &encryption_key)?;
         // The parent process may have closed the pipe; the simulator runs anyway.
         let _ = std::io::stdout().write_all(message.as_bytes());
         let simulator =
@@ -109,14 +125,15 @@ impl Simulate {
 
     fn world(self) -> SimulatorConfig {
         let domains = Domains::LoopbackAnd(self.trusted_domains());
+        let SimulatedApplication { corp_id, client_id, agent_id } = SimulatedApplication::of(self.platform);
         SimulatorConfig {
-            kind: Kind::Wecom,
-            corp_id: self.corp.as_str().to_owned(),
-            client_id: String::new(),
+            kind: simulated_kind(self.platform),
+            corp_id: self.corp.as_ref().map_or(corp_id, CorpId::as_str).to_owned(),
+            client_id: self.client.unwrap_or_else(|| client_id.unwrap_or_default().to_owned()),
             secret: self.secret,
-            agent_id: self.agent.to_string(),
+            agent_id: self.agent.map_or_else(|| agent_id.unwrap_or_default().to_owned(), |agent| agent.to_string()),
             domains,
-            base: BASE.to_owned(),
+            base: SIMULATOR_BASE.to_owned(),
         }
     }
 }
@@ -145,26 +162,6 @@ fn host_name(text: &str) -> Result<String, &'static str> {
     if host { Ok(text.to_owned()) } else { Err("give a host name without a port, such as platform.test") }
 }
 
-fn next_steps(address: SocketAddr, public_url: &str, world: &SimulatorConfig, encryption_key: &str) -> String {
-    let here = format!("http://{address}{BASE}");
-    let SimulatorConfig { corp_id, agent_id, .. } = world;
-    let secret = secret(&world.secret);
-    let mut text = format!(
-        "the simulated platform is ready at {here}\n\n  For development only: anyone who can reach it can sign in as \
-         anyone, and its data is lost when it stops.\n\n  Settings for a deskpass that uses it, with a newly \
-         generated encryption key:\n    public_url = \"{public_url}\"\n    encryption_key = \"{encryption_key}\"\n    \
-         platform.api_url = \"{here}\"\n    platform.authorize_url = \"{here}/connect/oauth2/authorize\"\n    \
-         platform.web_login_url = \"{here}/wwlogin/sso/login\"\n    platform.corp_id = \"{corp_id}\"\n    \
-         platform.agent_id = \"{agent_id}\"\n    {secret}\n\n  Is the service reached at another address? Start \
-         this command with --public-url URL: the trusted domain must match it.\n\n  People to select on its page, or with \
-         &sim_user=user01 in the link:\n"
-    );
-    for who in PEOPLE {
-        let _ = writeln!(text, "    {:<22}{:<18}{}", who.id, who.name, describe_kind(who.kind));
-    }
-    text + "\n  Stop with Ctrl-C.\n"
-}
-
 /// The address of a service at a domain: this machine needs no certificate.
 fn public_url(domain: &str) -> String {
     let url = Url::parse(&format!("http://{domain}/")).ok();
@@ -172,21 +169,9 @@ fn public_url(domain: &str) -> String {
     format!("{}://{domain}", if local { "http" } else { "https" })
 }
 
-/// A secret other than the default may be a real one, so it is not printed.
-fn secret(secret: &str) -> String {
-    if secret == SIMULATED_SECRET {
-        format!("platform.secret = \"{SIMULATED_SECRET}\"")
-    } else {
-        "# platform.secret: the value of --secret, not shown here".to_owned()
-    }
-}
-
-fn describe_kind(kind: PersonKind) -> &'static str {
-    match kind {
-        PersonKind::Member => "member",
-        PersonKind::Left => "has left",
-        PersonKind::Hidden => "member outside the application's visible range",
-        PersonKind::Outsider => "not a member",
-        PersonKind::Partner => "of a connected corporation",
-    }
+/// Parses the id of an application.
+fn client_id(text: &str) -> Result<String, &'static str> {
+    let plain = text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-');
+    let fits = plain && (1..=64).contains(&text.len());
+    if fits { Ok(text.to_owned()) } else { Err("give 1 to 64 letters, digits, \"_\" or \"-\"") }
 }

@@ -8,6 +8,9 @@ pub(super) const PREFIX: &str = "DESKPASS_";
 /// The suffix of a variable that names a file with a secret.
 pub(super) const FILE_SUFFIX: &str = "_FILE";
 
+/// The default that is what the application has at the simulated platform, which depends on the kind of the platform.
+pub(super) const SIMULATED: &str = "{simulated}";
+
 /// The two modes of the service; defaults differ between them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Profile {
@@ -31,7 +34,7 @@ pub(super) struct Declaration {
     pub(super) name: &'static str,
     /// The documentation of the field.
     pub(super) help: &'static str,
-    /// The default in development. `{listen}` and `{public_url}` stand for those settings.
+    /// The default in development. `{listen}` stands for that setting.
     pub(super) development: Option<&'static str>,
     /// The default in production.
     pub(super) production: Option<&'static str>,

@@ -1,5 +1,6 @@
 //! Generates `deskpass.example.toml` from the declared settings.
 
+use super::declaration::SIMULATED;
 use super::key::SettingKey;
 use super::keys::KEYS;
 
@@ -44,7 +45,11 @@ fn paragraph(key: &SettingKey) -> String {
 
 /// Describes the defaults of a key. Empty if they are the same: the setting itself shows the value then.
 fn defaults(key: &SettingKey) -> String {
-    let written = |text: Option<&str>| text.map_or_else(|| "not set".to_owned(), |text| key.toml(text));
+    let written = |text: Option<&str>| match text {
+        None => "not set".to_owned(),
+        Some(SIMULATED) => "that of the simulated application".to_owned(),
+        Some(text) => key.toml(text),
+    };
     let (development, production) = (written(key.development), written(key.production));
     match (key.development, key.production) {
         _ if key.required => format!("Default: {development} in development; required in production."),

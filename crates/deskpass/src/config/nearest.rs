@@ -1,5 +1,7 @@
 //! Suggestions for unknown names of settings.
 
+use deskpass_platform::PlatformKind;
+
 use super::declaration::{FILE_SUFFIX, PREFIX};
 use super::key::SettingKey;
 use super::keys::{KEYS, find, is_section};
@@ -9,6 +11,22 @@ use super::problem::ConfigProblem;
 /// The weight of a match of only the last word: `lifetime` means `session.lifetime` rather than `listen`, but a match
 /// of the whole name counts more.
 const LAST_WORD: f64 = 0.9;
+
+/// Names of the platforms' consoles and of other programs, as far as no similarity leads from them to the key. They are compared
+/// without underscores.
+const SYNONYMS: [(&str, &str); 11] = [
+    ("type", "platform.kind"),
+    ("provider", "platform.kind"),
+    ("tenant", "platform.corp_id"),
+    ("tenant_id", "platform.corp_id"),
+    ("tenant_key", "platform.corp_id"),
+    ("app_id", "platform.client_id"),
+    ("app_key", "platform.client_id"),
+    ("suite_key", "platform.client_id"),
+    ("app_secret", "platform.secret"),
+    ("client_secret", "platform.secret"),
+    ("corp_secret", "platform.secret"),
+];
 
 pub(super) fn unknown_key(name: &str, origin: &Origin) -> ConfigProblem {
     let (what, fix) = if is_section(name) {
@@ -56,8 +74,20 @@ fn keys_of(section: &str) -> String {
 /// The key that was probably meant. A key that is only the least unlike would be an odd hint.
 fn nearest(name: &str) -> Option<&'static SettingKey> {
     let given = normalized(name);
+    if let Some(key) = synonym(&given) {
+        return Some(key);
+    }
     let is_near = |known: &&str| few_slips(&given, known) || few_slips(last_word(&given), last_word(known));
     nearest_word(name, KEYS.iter().map(|key| key.name)).filter(is_near).and_then(find)
+}
+
+/// The key that has another name at the platform, in the section of the platform, in one that is named after it, or in none.
+fn synonym(given: &str) -> Option<&'static SettingKey> {
+    let (section, word) = given.rsplit_once('.').unwrap_or(("", given));
+    let of_platform = matches!(section, "" | "platform") || PlatformKind::parse(section).is_some();
+    let joined = |text: &str| text.replace('_', "");
+    let known = SYNONYMS.iter().find(|(synonym, _)| of_platform && joined(synonym) == joined(word));
+    known.and_then(|(_, key)| find(key))
 }
 
 /// Whether one text becomes the other with few slips for its length: a third of its letters, at least one.
@@ -102,6 +132,19 @@ mod tests {
             ("log.lvl", "log.level"),
             ("platform.corpid", "platform.corp_id"),
             ("corp_id", "platform.corp_id"),
+            ("platform.tenant_key", "platform.corp_id"),
+            ("platform.app_id", "platform.client_id"),
+            ("platform.appid", "platform.client_id"),
+            ("platform.app_key", "platform.client_id"),
+            ("platform.appkey", "platform.client_id"),
+            ("platform.clientid", "platform.client_id"),
+            ("feishu.app_id", "platform.client_id"),
+            ("dingtalk.client_id", "platform.client_id"),
+            ("App-Key", "platform.client_id"),
+            ("platform.app_secret", "platform.secret"),
+            ("platform.client_secret", "platform.secret"),
+            ("platform.agentid", "platform.agent_id"),
+            ("platform.type", "platform.kind"),
             ("trusted_proxy", "trusted_proxies"),
         ];
         for (given, meant) in cases {
@@ -111,7 +154,9 @@ mod tests {
 
     #[test]
     fn suggests_nothing_that_was_hardly_meant() {
-        for given in ["", ".", "密", "a.b.c.d", "\u{1f511}.\u{301}", "colour_scheme", "smtp.server", "ldap.bind_dn"] {
+        for given in
+            ["", ".", "密", "a.b.c.d", "\u{1f511}.\u{301}", "colour_scheme", "smtp.server", "ldap.bind_dn", "ldap.type"]
+        {
             assert_eq!(nearest(given).map(|key| key.name), None, "{given:?}");
         }
     }

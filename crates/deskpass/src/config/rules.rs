@@ -4,6 +4,7 @@ use ipnet::IpNet;
 
 use super::key::SettingKey;
 use super::origin::Origin;
+use super::platform_keys;
 use super::problem::ConfigProblem;
 use super::resolved::ResolvedSettings;
 use super::section::SettingEntry;
@@ -33,15 +34,19 @@ const RULES: [Rule; 15] = [
 
 pub(super) fn violations(resolved: &ResolvedSettings) -> Vec<ConfigProblem> {
     let missing = missing_in_production(resolved);
+    let foreign = platform_keys::foreign(&resolved.settings.platform);
     let unsafe_together = RULES.iter().filter_map(|rule| rule(&resolved.settings));
-    missing.into_iter().chain(unsafe_together).collect()
+    missing.into_iter().chain(foreign).chain(unsafe_together).collect()
 }
 
 fn missing_in_production(resolved: &ResolvedSettings) -> Vec<ConfigProblem> {
     if resolved.settings.development.enabled.value != Some(false) {
         return Vec::new();
     }
-    let missing_entry = |entry: &&SettingEntry| entry.key.required && !entry.is_set();
+    let missing_entry = |entry: &&SettingEntry| {
+        let required = entry.key.required && !entry.is_set();
+        required || platform_keys::is_missing(&resolved.settings.platform, entry.key.name)
+    };
     resolved.entries.iter().filter(missing_entry).map(|entry| missing(entry.key)).collect()
 }
 
@@ -120,7 +125,14 @@ fn public_url_protects_tokens(settings: &SettingsEntries) -> Option<ConfigProble
 
 fn platform_is_reached_safely(settings: &SettingsEntries) -> Option<ConfigProblem> {
     let platform = &settings.platform;
-    let urls = [&platform.api_url, &platform.authorize_url, &platform.web_login_url];
+    let urls = [
+        &platform.api_url,
+        &platform.authorize_url,
+        &platform.web_login_url,
+        &platform.legacy_api_url,
+        &platform.token_url,
+        &platform.script_url,
+    ];
     let unsafe_url = urls.into_iter().find(|url| url.value.as_ref().is_some_and(|url| !url.protects_tokens()))?;
     if settings.development.enabled.value? {
         return None;

@@ -2,14 +2,20 @@
 
 use std::net::SocketAddr;
 
-use super::declaration::Profile;
+use deskpass_platform::PlatformKind;
+
+use super::declaration::{Profile, SIMULATED};
 use super::key::SettingKey;
 use super::layers::{LayerValue, Layers};
 use super::listen_address::connect_address;
 use super::origin::Origin;
 use super::problem::ConfigProblem;
 use super::raw::RawSetting;
+use super::simulated::SimulatedApplication;
 use super::value::{MASK, SettingValue};
+
+/// The placeholder of the listening address in a default.
+const LISTEN: &str = "{listen}";
 
 /// A section of the settings, or all of them. `#[derive(Section)]` and `#[derive(Settings)]` implement it.
 pub(super) trait Section: Sized {
@@ -100,7 +106,7 @@ impl<'a> Resolver<'a> {
             let value = raw.as_ref().and_then(|raw| self.parse(key, raw, origin));
             (value, SettingState::Invalid, origin.clone())
         } else {
-            let text = key.default(self.profile).and_then(|text| self.expand_placeholders(text));
+            let text = key.default(self.profile).and_then(|text| self.expand_placeholders(key, text));
             let origin = key.default_origin(self.profile, text.is_some());
             let value = text.and_then(|text| self.parse(key, &RawSetting::Untyped(text), &origin));
             (value, SettingState::Unset, origin)
@@ -121,18 +127,18 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// Expands the placeholders of a default; `None` if the setting that a placeholder stands for is invalid. That setting
-    /// is declared before those whose defaults depend on it.
-    fn expand_placeholders(&self, text: &str) -> Option<String> {
-        let mut text = text.to_owned();
-        if text.contains("{listen}") {
-            let listen: SocketAddr = self.text("listen")?.parse().ok()?;
-            text = text.replace("{listen}", &connect_address(listen).to_string());
+    /// Expands the placeholders of a default; `None` if the setting that a placeholder depends on is invalid, or the simulated
+    /// platform has no such thing. That setting is declared before those whose defaults depend on it.
+    fn expand_placeholders(&self, key: &SettingKey, text: &str) -> Option<String> {
+        if text == SIMULATED {
+            let kind = PlatformKind::parse(self.text("platform.kind")?)?;
+            return SimulatedApplication::of(kind).setting(key.name).map(str::to_owned);
         }
-        if text.contains("{public_url}") {
-            text = text.replace("{public_url}", self.text("public_url")?);
+        if !text.contains(LISTEN) {
+            return Some(text.to_owned());
         }
-        Some(text)
+        let listen: SocketAddr = self.text("listen")?.parse().ok()?;
+        Some(text.replace(LISTEN, &connect_address(listen).to_string()))
     }
 
     /// The valid value of a setting that is already resolved.

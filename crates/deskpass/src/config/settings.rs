@@ -32,7 +32,8 @@ pub use limits::Limits;
 pub use messages::Messages;
 pub use notices::Notices;
 pub use pages::Pages;
-pub use platform::Platform;
+pub(super) use platform::PlatformEntries;
+pub use platform::{Platform, UserIdKind};
 pub use server::{Log, LogFormat, LogLevel, Server, Sockets};
 pub use sign_in::{Access, Agents, Audit, Bind, BindMode, PasswordFallback, Session};
 pub use storage::{Shared, Store, Tls};
@@ -183,17 +184,19 @@ impl Settings {
         self.store.url.as_ref().map_or_else(|| self.data.display().to_string(), ToString::to_string)
     }
 
-    /// Replaces port 0 by the port that was selected, also in all addresses derived from the listening address.
+    /// Replaces port 0 by the port that was selected, also in the public address if that is derived from it.
     #[must_use]
     pub fn with_listen_address(mut self, address: SocketAddr) -> Self {
         let (asked, taken) = (format!("//{}", connect_address(self.listen)), format!("//{}", connect_address(address)));
         self.public_url.replace(&asked, &taken);
-        let Platform { api_url, authorize_url, web_login_url, .. } = &mut self.platform;
-        for url in [api_url, authorize_url, web_login_url] {
-            url.replace(&asked, &taken);
-        }
         self.listen = address;
         self
+    }
+
+    /// The origin at which this machine reaches the service without TLS.
+    #[must_use]
+    pub(crate) fn local_origin(&self) -> String {
+        format!("http://{}", connect_address(self.listen))
     }
 }
 

@@ -6,6 +6,7 @@ mod duration;
 mod list;
 mod newtype;
 mod number;
+mod platform_kind;
 mod postgres_url;
 mod rate;
 mod redis_url;

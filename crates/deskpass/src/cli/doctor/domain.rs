@@ -1,42 +1,40 @@
-//! Checks the public domain of the service against the platform's configuration.
+//! Checks the public address of the service, and the file that proves its domain.
+
+use deskpass_platform::RedirectRule;
 
 use super::report::{Finding, bilingual};
 use crate::app::StartError;
 use crate::app::platform::{self, VerifyFileProblem};
 use crate::config::Settings;
 
-/// Reports what to enter at the platform. The rules of the settings already ensure that the address protects tokens.
-pub(super) fn public_url(settings: &Settings) -> Finding {
-    let (url, domain) = (&settings.public_url, callback_domain(settings));
-    Finding::ok(
-        format!("{url}; the callback domain to enter at the platform is {domain}"),
-        format!("{url}；需在企业微信中填写的回调域名为 {domain}"),
-    )
+/// The path to which the platform sends browsers back.
+const CALLBACK_PATH: &str = "/api/auth/oauth2/callback";
+
+/// The address to which the platform sends browsers back.
+pub(super) fn callback_url(settings: &Settings) -> String {
+    format!("{}{CALLBACK_PATH}", settings.public_url)
 }
 
-/// Checks that the domain configured at the platform is this service's. The platform compares host and port literally.
-pub(super) fn trusted(settings: &Settings, on_record: &str) -> Finding {
-    let domain = callback_domain(settings);
-    if on_record.eq_ignore_ascii_case(domain) {
-        return Finding::ok(domain, domain);
+/// Reports what to enter at the platform. The rules of the settings already ensure that the address protects tokens.
+pub(super) fn public_url(settings: &Settings, rule: Option<RedirectRule>) -> Finding {
+    let url = &settings.public_url;
+    match rule {
+        None => Finding::ok(url.to_string(), url.to_string()),
+        Some(RedirectRule::Domain) => {
+            let domain = callback_domain(settings);
+            Finding::ok(
+                format!("{url}; the callback domain to enter at the platform is {domain}"),
+                format!("{url}；需在{{platform}}中填写的回调域名为 {domain}"),
+            )
+        }
+        Some(RedirectRule::Exact) => {
+            let callback = callback_url(settings);
+            Finding::ok(
+                format!("{url}; the redirect URL to enter at the platform is {callback}"),
+                format!("{url}；需在{{platform}}中填写的重定向 URL 为 {callback}"),
+            )
+        }
     }
-    let why = if on_record.is_empty() {
-        bilingual("no domain is set at the platform", "企业微信中尚未设置")
-    } else {
-        bilingual(
-            format!("the platform has {on_record}, this service is at {domain}"),
-            format!("企业微信中为 {on_record}，本服务为 {domain}"),
-        )
-    };
-    let fix = bilingual(
-        format!(
-            "enter {domain} in the console: 应用管理 → the application → 网页授权及JS-SDK → 可信域名, and also 企业微信授权登录 → 授权回调域"
-        ),
-        format!(
-            "请在管理后台填写 {domain}：应用管理 → 该应用 → 网页授权及JS-SDK → 可信域名，以及 企业微信授权登录 → 授权回调域"
-        ),
-    );
-    Finding::bad(why, fix)
 }
 
 /// Checks that the platform's verification file can be served.
@@ -44,7 +42,7 @@ pub(super) fn verify_file(settings: &Settings) -> Finding {
     match platform::verify_file(settings) {
         Ok(None) => Finding::ok(
             "none configured; set platform.verify_file when the platform asks for one",
-            "未配置；企业微信要求验证域名时，请设置 platform.verify_file",
+            "未配置；{platform}要求验证域名时，请设置 platform.verify_file",
         ),
         Ok(Some((name, _))) => {
             let address = format!("{}/{name}", settings.public_url);

@@ -1,13 +1,13 @@
-//! Checks whether the platform is reachable, accepts the credentials, and permits calls.
+//! Checks whether the platform is reachable, and accepts the credentials.
 
-use deskpass_core::{Clock, Timestamp};
-use deskpass_wecom::{Application, Wecom};
+use deskpass_core::Timestamp;
+use deskpass_platform::SettingsError;
 use jiff::SignedDuration;
 use jiff::fmt::rfc2822;
 
+use super::platform_access::PlatformAccess;
 use super::platform_error;
 use super::report::{Finding, bilingual};
-use crate::app::platform;
 use crate::config::Settings;
 
 /// A one-time password is valid for 30 seconds, and the service accepts one step before and after.
@@ -15,15 +15,17 @@ const MAX_CLOCK_SKEW: SignedDuration = SignedDuration::from_secs(60);
 
 /// The platform's client, and the platform's time as it sent it.
 pub(super) struct ReachablePlatform {
-    pub(super) client: Wecom,
+    pub(super) access: PlatformAccess,
     pub(super) date: Option<String>,
 }
 
 /// Checks whether the platform's address responds.
-pub(super) async fn reach(settings: &Settings, clock: Clock) -> Finding<ReachablePlatform> {
-    let address = &settings.platform.api_url;
-    let client = match platform::client(settings, clock) {
-        Ok(client) => client,
+pub(super) async fn reach(
+    settings: &Settings,
+    access: Result<PlatformAccess, SettingsError>,
+) -> Finding<ReachablePlatform> {
+    let access = match access {
+        Ok(access) => access,
         Err(error) => {
             return Finding::bad(
                 bilingual(error.to_string(), format!("配置不可用：{error}")),
@@ -31,19 +33,20 @@ pub(super) async fn reach(settings: &Settings, clock: Clock) -> Finding<Reachabl
             );
         }
     };
-    match client.date().await {
+    let address = &access.route.api;
+    match access.client.date().await {
         Ok(date) => {
             let message = bilingual(format!("reachable at {address}"), format!("可以访问 {address}"));
-            Finding::good(ReachablePlatform { client, date }, message)
+            Finding::good(ReachablePlatform { access, date }, message)
         }
         Err(_) if settings.development.enabled => Finding::bad(
             bilingual(format!("no response from {address}"), format!("{address} 没有响应")),
             bilingual(
                 "in development mode the service simulates the platform: start `deskpass serve --dev` first",
-                "开发模式下由服务自身模拟企业微信：请先运行 `deskpass serve --dev`",
+                "开发模式下由服务自身模拟{platform}：请先运行 `deskpass serve --dev`",
             ),
         ),
-        Err(error) => platform_error::finding(&error, &settings.platform),
+        Err(error) => platform_error::finding(&error, &access),
     }
 }
 
@@ -51,19 +54,22 @@ pub(super) async fn reach(settings: &Settings, clock: Clock) -> Finding<Reachabl
 pub(super) fn compare(date: Option<&str>, now: Timestamp) -> Finding {
     let message = date.and_then(|date| rfc2822::parse(date).ok()).map(|date| date.timestamp());
     let Some(platform) = message else {
-        return Finding::Skipped(bilingual("the platform did not report its time", "企业微信没有返回时间"));
+        return Finding::Skipped(bilingual("the platform did not report its time", "{platform}没有返回时间"));
     };
     let ours = jiff::Timestamp::from_millisecond(now.millis()).unwrap_or_default();
     let ahead = SignedDuration::from_secs(ours.duration_since(platform).as_secs());
     let apart = ahead.abs();
     if apart <= MAX_CLOCK_SKEW {
-        return Finding::ok(format!("differs from the platform's by {apart:#}"), format!("与企业微信相差 {apart:#}"));
+        return Finding::ok(
+            format!("differs from the platform's by {apart:#}"),
+            format!("与{{platform}}相差 {apart:#}"),
+        );
     }
     let (english, chinese) = if ahead.is_positive() { ("ahead of", "快") } else { ("behind", "慢") };
     Finding::bad(
         bilingual(
             format!("this machine is {apart:#} {english} the platform"),
-            format!("本机时间比企业微信{chinese} {apart:#}"),
+            format!("本机时间比{{platform}}{chinese} {apart:#}"),
         ),
         bilingual(
             "synchronise it with NTP (timedatectl set-ntp true): one-time passwords and expiry depend on it",
@@ -72,37 +78,12 @@ pub(super) fn compare(date: Option<&str>, now: Timestamp) -> Finding {
     )
 }
 
-pub(super) async fn credentials(settings: &Settings, client: &Wecom) -> Finding {
-    match client.check_credentials().await {
+/// Checks whether the platform accepts the credentials.
+pub(super) async fn credentials(access: &PlatformAccess) -> Finding {
+    match access.client.check_credentials().await {
         Ok(()) => Finding::ok("accepted", "已通过"),
-        Err(error) => platform_error::finding(&error, &settings.platform),
+        Err(error) => platform_error::finding(&error, access),
     }
-}
-
-/// Checks whether the platform permits calls: it gives tokens to any address, but answers calls only from trusted ones.
-pub(super) async fn application(settings: &Settings, client: &Wecom) -> Finding<Application> {
-    if settings.platform.agent_id.is_none() {
-        return Finding::Skipped(bilingual(
-            "platform.agent_id is not set; without it users on a computer can sign in only with a phone, and the \
-             trusted IP and the trusted domain cannot be checked",
-            "未设置 platform.agent_id；因此在电脑上只能用手机扫码登录，也无法检查可信 IP 和可信域名",
-        ));
-    }
-    match client.application().await {
-        Ok(application) => Finding::good(application, bilingual("allowed from this machine", "允许从本机调用")),
-        Err(error) => platform_error::finding(&error, &settings.platform),
-    }
-}
-
-pub(super) fn enabled(application: &Application) -> Finding {
-    let name = &application.name;
-    if !application.closed {
-        return Finding::ok(format!("{name} is enabled"), format!("{name} 已启用"));
-    }
-    Finding::bad(
-        bilingual(format!("{name} is disabled"), format!("{name} 已停用")),
-        bilingual("enable it in the console: 应用管理 → the application", "请在管理后台启用：应用管理 → 该应用"),
-    )
 }
 
 #[cfg(test)]
@@ -120,9 +101,9 @@ mod tests {
         for near in [-60, -1, 0, 1, 60] {
             assert!(apart(near).starts_with("Good"), "{near}: {}", apart(near));
         }
-        assert!(apart(61).contains("1m 1s ahead of the platform") && apart(61).contains("比企业微信快 1m 1s"));
+        assert!(apart(61).contains("1m 1s ahead of the platform") && apart(61).contains("比{platform}快 1m 1s"));
         assert!(
-            apart(-7_261).contains("2h 1m 1s behind the platform") && apart(-7_261).contains("比企业微信慢 2h 1m 1s")
+            apart(-7_261).contains("2h 1m 1s behind the platform") && apart(-7_261).contains("比{platform}慢 2h 1m 1s")
         );
     }
 

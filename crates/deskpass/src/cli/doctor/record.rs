@@ -47,7 +47,7 @@ fn compare(record: Timestamp, now: Timestamp, platform: Option<bool>) -> Finding
                 format!(
                     "this machine's time differs from the newest record by {apart:#}, and from the platform's time"
                 ),
-                format!("本机时间与最新记录相差 {apart:#}，且与企业微信的时间不符"),
+                format!("本机时间与最新记录相差 {apart:#}，且与{{platform}}的时间不符"),
             ),
             bilingual(
                 "set this machine's clock (timedatectl set-ntp true); until then no expired data is removed",
@@ -64,7 +64,7 @@ fn compare(record: Timestamp, now: Timestamp, platform: Option<bool>) -> Finding
             bilingual(
                 "check the machine's clock (timedatectl); until then no expired data is removed. If it is right, make \
                  the platform reachable, or run `deskpass clock repair`",
-                "请检查本机时钟（timedatectl），在此期间不会清理任何过期数据。如时间正确，请恢复与企业微信的连接，或运行 `deskpass clock repair`",
+                "请检查本机时钟（timedatectl），在此期间不会清理任何过期数据。如时间正确，请恢复与{platform}的连接，或运行 `deskpass clock repair`",
             ),
         );
     }

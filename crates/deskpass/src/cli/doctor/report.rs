@@ -2,7 +2,15 @@
 
 use std::io::Write as _;
 
+use deskpass_platform::{Check as PlatformCheck, CheckOutcome, PlatformKind};
+
 use crate::config::Language;
+
+/// Stands for the name of the platform in texts.
+const PLATFORM: &str = "{platform}";
+
+/// What the platform is called while it is not known which it is.
+const ANY_PLATFORM: [&str; 2] = ["the platform", "平台"];
 
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Check {
@@ -23,9 +31,7 @@ pub(super) enum Check {
     Clock,
     Record,
     Credentials,
-    Api,
-    Application,
-    Domain,
+    Configuration,
     VerifyFile,
     Replies,
     OwnPages,
@@ -42,10 +48,7 @@ impl Check {
         Self::Clock,
         Self::Record,
         Self::Credentials,
-        Self::Api,
-        Self::Application,
-        Self::Domain,
-        Self::VerifyFile,
+        Self::Configuration,
     ];
 
     fn name(self, language: Language) -> &'static str {
@@ -63,13 +66,11 @@ impl Check {
             Self::Proxies => ("proxies", "代理"),
             Self::Certificate => ("certificate", "证书"),
             Self::PublicUrl => ("public URL", "访问地址"),
-            Self::Platform => ("platform", "企业微信连接"),
+            Self::Platform => ("platform", "{platform}连接"),
             Self::Clock => ("clock", "时钟"),
             Self::Record => ("recorded time", "时间记录"),
             Self::Credentials => ("corp id and secret", "企业 ID 与 Secret"),
-            Self::Api => ("API call", "接口调用"),
-            Self::Application => ("application", "应用状态"),
-            Self::Domain => ("trusted domain", "可信域名"),
+            Self::Configuration => ("platform configuration", "{platform}侧配置"),
             Self::VerifyFile => ("verification file", "域名验证文件"),
             Self::Replies => ("replies", "消息回复"),
             Self::OwnPages => ("own pages", "自有页面"),
@@ -139,12 +140,14 @@ impl<T> Finding<T> {
 #[derive(Debug)]
 pub(super) struct Report {
     language: Language,
+    platform: Option<PlatformKind>,
     wrong: usize,
 }
 
 impl Report {
-    pub(super) fn new(language: Language) -> Self {
-        Self { language, wrong: 0 }
+    /// A report about a service with this platform, if it is known.
+    pub(super) fn new(language: Language, platform: Option<PlatformKind>) -> Self {
+        Self { language, platform, wrong: 0 }
     }
 
     pub(super) fn language(&self) -> Language {
@@ -153,24 +156,39 @@ impl Report {
 
     /// Prints the result of a check and returns what it found.
     pub(super) fn record<T>(&mut self, what: Check, finding: Finding<T>) -> Option<T> {
+        self.record_as(what.name(self.language), finding)
+    }
+
+    /// Prints the result of a check that the platform's client made.
+    pub(super) fn record_platform_check(&mut self, PlatformCheck { name, outcome }: PlatformCheck) {
+        let text = |[english, chinese]: [String; 2]| bilingual(english, chinese);
+        let finding = match outcome {
+            CheckOutcome::Good(message) => Finding::good((), text(message)),
+            CheckOutcome::Skipped(because) => Finding::Skipped(text(because)),
+            CheckOutcome::Bad { what, fix } => Finding::bad(text(what), text(fix)),
+        };
+        self.record_as(self.language.of(name), finding);
+    }
+
+    fn record_as<T>(&mut self, name: &str, finding: Finding<T>) -> Option<T> {
         match finding {
             Finding::Good { found, message } => {
-                self.line('✓', what, message.pick(self.language));
+                self.line('✓', name, message.pick(self.language));
                 Some(found)
             }
             Finding::Bad { why, fix } => {
                 self.wrong += 1;
-                self.line('✗', what, why.pick(self.language));
+                self.line('✗', name, why.pick(self.language));
                 self.below(&fix);
                 None
             }
             Finding::Warning { why, fix } => {
-                self.line('!', what, why.pick(self.language));
+                self.line('!', name, why.pick(self.language));
                 self.below(&fix);
                 None
             }
             Finding::Skipped(because) => {
-                self.skip(&[what]);
+                self.skipped(name);
                 self.below(&because);
                 None
             }
@@ -179,10 +197,13 @@ impl Report {
 
     /// Prints checks that were skipped because an earlier one failed.
     pub(super) fn skip(&self, skipped: &[Check]) {
-        let message = bilingual("skipped", "已跳过");
         for what in skipped {
-            self.line('-', *what, message.pick(self.language));
+            self.skipped(what.name(self.language));
         }
+    }
+
+    fn skipped(&self, name: &str) {
+        self.line('-', name, self.language.of(["skipped", "已跳过"]));
     }
 
     pub(super) fn verdict(&self) -> Result<(), String> {
@@ -194,15 +215,19 @@ impl Report {
         }
     }
 
-    fn line(&self, mark: char, what: Check, message: &str) {
-        let colon = bilingual(": ", "：");
-        print_line(&format!("{mark} {}{}{message}", what.name(self.language), colon.pick(self.language)));
+    fn line(&self, mark: char, name: &str, message: &str) {
+        self.print(&format!("{mark} {name}{}{message}", self.language.of([": ", "："])));
     }
 
     fn below(&self, text: &Bilingual) {
         for line in text.pick(self.language).lines() {
-            print_line(&format!("  {line}"));
+            self.print(&format!("  {line}"));
         }
+    }
+
+    fn print(&self, line: &str) {
+        let platform = self.language.of(self.platform.map_or(ANY_PLATFORM, PlatformKind::title));
+        print_line(&line.replace(PLATFORM, platform));
     }
 }
 

@@ -17,6 +17,15 @@ fn uncommented(text: &str) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
+/// The same, without the keys that belong to other platforms than the default one.
+fn uncommented_for_one_platform(text: &str) -> String {
+    let foreign = ["client_id", "user_id", "legacy_api_url", "token_url", "script_url"];
+    let text = uncommented(text);
+    let name = |line: &str| line.split(" = ").next().unwrap_or_default().to_owned();
+    let lines = text.lines().filter(|line| !foreign.contains(&name(line).as_str()));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
 #[test]
 fn the_checked_in_file_is_what_the_settings_render() {
     assert_eq!(CHECKED_IN, example(), "write it anew from config::example()");
@@ -41,12 +50,23 @@ fn every_key_can_be_uncommented() {
         let shown = given.shown(key.name);
         assert!(shown.contains("# deskpass.toml:"), "{shown}");
     }
-    // Secrets stay empty, so that no published secret gets used; all other values are valid as written.
+    // Secrets stay empty, so that no published secret gets used; all other values are valid as written, but not all of them
+    // belong to the same platform.
     let expected = "encryption_key (deskpass.toml:LINE): it is empty; expected 32 random bytes in \
                     base64; make them with: openssl rand -base64 32\n\
                     platform.secret (deskpass.toml:LINE): it is empty; expected a string on one line without blanks\n\
                     messages.reply_secret (deskpass.toml:LINE): it is empty; expected at least 32 characters on one \
-                    line without blanks; make them with: openssl rand -hex 32";
+                    line without blanks; make them with: openssl rand -hex 32\n\
+                    platform.client_id (deskpass.toml:LINE): it does not belong to platform.kind = \"wecom\"; the \
+                    nearest key of wecom is platform.agent_id; remove this one, or set another platform.kind\n\
+                    platform.user_id (deskpass.toml:LINE): it does not belong to platform.kind = \"wecom\"; remove \
+                    it, or set another platform.kind\n\
+                    platform.legacy_api_url (deskpass.toml:LINE): it does not belong to platform.kind = \"wecom\"; the \
+                    nearest key of wecom is platform.api_url; remove this one, or set another platform.kind\n\
+                    platform.token_url (deskpass.toml:LINE): it does not belong to platform.kind = \"wecom\"; the \
+                    nearest key of wecom is platform.api_url; remove this one, or set another platform.kind\n\
+                    platform.script_url (deskpass.toml:LINE): it does not belong to platform.kind = \"wecom\"; remove \
+                    it, or set another platform.kind";
     let problems = given.problems();
     let digits = |c: char| c.is_ascii_digit();
     let without_lines: Vec<_> = problems
@@ -67,12 +87,15 @@ fn uncommented_and_with_secrets_it_is_productions_default() {
             .variable("DESKPASS_PLATFORM__SECRET", "secret")
             .variable("DESKPASS_MESSAGES__REPLY_SECRET", &"k".repeat(32))
     };
-    let written = with_its_files(secrets(TestSources::default().toml(&uncommented(&example()))));
+    let written = with_its_files(secrets(TestSources::default().toml(&uncommented_for_one_platform(&example()))));
     let usual = secrets(TestSources::default())
         .variable("DESKPASS_PUBLIC_URL", "https://desk.example.com")
         .variable("DESKPASS_PLATFORM__CORP_ID", "ww0123456789abcdef")
-        // The key is optional, so the example's value is not its default.
+        // These keys are optional, so the example's values are not their defaults.
         .variable("DESKPASS_PLATFORM__AGENT_ID", "1000002")
+        .variable("DESKPASS_PLATFORM__API_URL", "https://platform.example.com")
+        .variable("DESKPASS_PLATFORM__AUTHORIZE_URL", "https://platform.example.com/authorize")
+        .variable("DESKPASS_PLATFORM__WEB_LOGIN_URL", "https://platform.example.com/login")
         .variable("DESKPASS_STORE__URL", "postgres://desk@db.example.com:5432/desk")
         .variable("DESKPASS_SHARED__URL", "redis://redis.example.com:6379")
         .variable("DESKPASS_TLS__CA_FILE", "/etc/deskpass/authority.pem")

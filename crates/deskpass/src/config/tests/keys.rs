@@ -2,9 +2,13 @@
 
 use std::collections::BTreeSet;
 
+use deskpass_platform::PlatformKind;
+
 use super::super::declaration::Profile::{Development, Production};
+use super::super::declaration::SIMULATED;
 use super::super::keys::KEYS;
 use super::super::raw::RawSetting;
+use super::super::simulated::SimulatedApplication;
 
 #[test]
 fn names_are_unique_and_grouped_with_top_level_keys_first() {
@@ -23,9 +27,18 @@ fn every_default_is_a_value_of_its_type() {
     for key in KEYS.iter() {
         for text in [Development, Production].map(|profile| key.default(profile)) {
             let Some(text) = text else { continue };
-            let text = text.replace("{listen}", "127.0.0.1:8080").replace("{public_url}", "http://127.0.0.1:8080");
-            let parsed = (key.value_type.to_toml)(&RawSetting::Untyped(text), key);
-            assert!(parsed.is_ok(), "{}: {:?}", key.name, parsed.err());
+            let texts: Vec<_> = match text {
+                SIMULATED => {
+                    let of_kind = |kind| SimulatedApplication::of(kind).setting(key.name).map(str::to_owned);
+                    PlatformKind::ALL.into_iter().filter_map(of_kind).collect()
+                }
+                text => vec![text.replace("{listen}", "127.0.0.1:8080")],
+            };
+            assert!(!texts.is_empty(), "{}", key.name);
+            for text in texts {
+                let parsed = (key.value_type.to_toml)(&RawSetting::Untyped(text), key);
+                assert!(parsed.is_ok(), "{}: {:?}", key.name, parsed.err());
+            }
         }
     }
 }

@@ -104,11 +104,11 @@ fn a_list_is_separated_by_commas_in_the_environment() {
 fn the_table_is_aligned_and_shows_what_is_missing_or_bad() {
     let table = TestSources::default().toml("log.level = \"loud\"").resolve().show();
     let expected = "\
-log.level                          = (not valid)                     # deskpass.toml:1
-log.format                         = \"json\"                          # default (production)
+log.level                          = (not valid)                  # deskpass.toml:1
+log.format                         = \"json\"                       # default (production)
 ";
     assert!(table.ends_with(expected), "{table}");
-    let line = "platform.secret                    = (not set)                       # required in production\n";
+    let line = "platform.secret                    = (not set)                    # required in production\n";
     assert!(table.contains(line), "{table}");
 }
 

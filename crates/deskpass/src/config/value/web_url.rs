@@ -36,10 +36,6 @@ impl WebUrl {
     pub(in crate::config) fn protects_tokens(&self) -> bool {
         protects_tokens(origin(&self.0))
     }
-
-    pub(in crate::config) fn replace(&mut self, from: &str, to: &str) {
-        self.0 = self.0.replacen(from, to, 1);
-    }
 }
 
 /// Parses an address, and returns it without a trailing slash.
