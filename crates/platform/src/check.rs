@@ -23,7 +23,7 @@ pub struct Check {
 pub enum CheckOutcome {
     /// It is as it should be.
     Good([String; 2]),
-    /// It could not be checked.
+    /// It could not be checked, and why; the texts are empty if an earlier check says so.
     Skipped([String; 2]),
     /// It is wrong.
     Bad {

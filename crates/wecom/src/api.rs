@@ -1,72 +1,38 @@
-//! The API calls of the platform that this service makes.
+//! The APIs of the platform that this service calls, named by their paths below `/cgi-bin/`.
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Api {
-    /// Exchanges corporation and secret for an access token.
-    Token,
-    /// Exchanges a code for a user.
-    UserInfo,
-    /// Reads a member's record.
-    User,
-    /// Reads the record of a connected corporation's member.
-    LinkedUser,
-    /// Reads a department's record.
-    Department,
-    /// Reads the application's record.
-    Agent,
-    /// Sends a message to a member.
-    Message,
-}
+use deskpass_platform::client::{Api, ApiPurpose};
 
-impl Api {
-    /// The path below `/cgi-bin/`, which is also the name in logs.
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Self::Token => "gettoken",
-            Self::UserInfo => "auth/getuserinfo",
-            Self::User => "user/get",
-            Self::LinkedUser => "linkedcorp/user/get",
-            Self::Department => "department/get",
-            Self::Agent => "agent/get",
-            Self::Message => "message/send",
-        }
-    }
-}
+/// Exchanges corporation and secret for an access token.
+pub(crate) const TOKEN: Api = Api::new("gettoken", ApiPurpose::Token);
+/// Exchanges a code for a user.
+pub(crate) const USER_INFO: Api = Api::new("auth/getuserinfo", ApiPurpose::SignIn);
+/// Reads a member's record.
+pub(crate) const USER: Api = Api::new("user/get", ApiPurpose::Directory);
+/// Reads the record of a connected corporation's member.
+pub(crate) const LINKED_USER: Api = Api::new("linkedcorp/user/get", ApiPurpose::Directory);
+/// Lists the members of a department.
+pub(crate) const USER_LIST: Api = Api::new("user/list", ApiPurpose::Directory);
+/// Reads a department's record.
+pub(crate) const DEPARTMENT: Api = Api::new("department/get", ApiPurpose::Directory);
+/// Lists a department and those below it.
+pub(crate) const DEPARTMENT_LIST: Api = Api::new("department/list", ApiPurpose::Directory);
+/// Reads the application's record.
+pub(crate) const AGENT: Api = Api::new("agent/get", ApiPurpose::Directory);
+/// Sends a message to a member.
+pub(crate) const MESSAGE: Api = Api::new("message/send", ApiPurpose::Message);
+/// Changes a card that was sent.
+pub(crate) const CARD_UPDATE: Api = Api::new("message/update_template_card", ApiPurpose::Message);
 
-pub(crate) struct ApiCall<'a> {
-    pub(crate) api: Api,
-    pub(crate) query: Vec<(&'static str, &'a str)>,
-    /// The JSON body of a POST; without a body the call is a GET.
-    pub(crate) body: Option<serde_json::Value>,
-    /// Whether the call bypasses the limit on concurrent calls.
-    pub(crate) urgent: bool,
-}
-
-/// The parameters whose values must not appear in logs.
-const SECRET: [&str; 3] = ["access_token", "code", "corpsecret"];
-
-impl<'a> ApiCall<'a> {
-    pub(crate) fn get(api: Api, query: &[(&'static str, &'a str)]) -> Self {
-        Self { api, query: query.to_vec(), body: None, urgent: false }
-    }
-
-    pub(crate) fn post(api: Api, body: serde_json::Value) -> Self {
-        Self { api, query: Vec::new(), body: Some(body), urgent: false }
-    }
-
-    /// Marks the call as urgent; for calls that are made once on behalf of all callers.
-    pub(crate) fn urgent(self) -> Self {
-        Self { urgent: true, ..self }
-    }
-
-    /// Adds the access token as the first parameter.
-    pub(crate) fn with_token<'b>(&'b self, token: &'b str) -> ApiCall<'b> {
-        let query = std::iter::once(("access_token", token)).chain(self.query.iter().copied()).collect();
-        ApiCall { api: self.api, query, body: self.body.clone(), urgent: self.urgent }
-    }
-
-    /// The values that must not appear in logs.
-    pub(crate) fn secrets(&self) -> impl Iterator<Item = &'a str> {
-        self.query.iter().filter(|(name, _)| SECRET.contains(name)).map(|(_, value)| *value)
-    }
-}
+/// The names of all APIs.
+pub(crate) const NAMES: &[&str] = &[
+    TOKEN.name,
+    USER_INFO.name,
+    USER.name,
+    LINKED_USER.name,
+    USER_LIST.name,
+    DEPARTMENT.name,
+    DEPARTMENT_LIST.name,
+    AGENT.name,
+    MESSAGE.name,
+    CARD_UPDATE.name,
+];

@@ -1,40 +1,24 @@
-//! The client for the platform: exchanges codes for identities, reads profiles, and sends messages to members.
+//! The client of WeCom: exchanges codes for identities, reads the directory, sends messages, and reads events.
 //!
-//! Only this crate knows the platform's HTTP API. Responses are untrusted until they have been parsed: body sizes are limited,
-//! timeouts are short, and no text of the platform is passed on to a browser.
+//! Only this crate knows WeCom's API, its pages and its error codes. [`Wecom`] is a [`Messenger`](deskpass_platform::Messenger).
 
-mod access_token;
+mod advice;
 mod api;
-mod call_report;
-mod circuit;
+mod application;
 mod client;
-mod department;
-mod error;
+mod directory;
+mod errcode;
 mod error_message;
-mod http_transport;
 mod identity;
-mod link;
+mod inbound;
 mod message;
-mod outage;
+mod messenger;
 mod profile;
-mod response;
-mod sanitize;
+mod protocol;
 mod settings;
-mod shared_task;
-mod tls;
-mod token_cache;
+mod sign_in;
 
-pub mod errcode;
-
-pub use call_report::{CallOutcome, CallReport};
-pub use circuit::Circuit;
-pub use client::{Application, Wecom};
-pub use error::{Error, InvalidResponse, Unreachable};
-pub use http_transport::ObservedDate;
-pub use identity::Identity;
-pub use link::Lang;
-pub use profile::{Department, MemberStatus, Profile};
-pub use settings::{Hosts, SettingsError, Timeouts, WecomSettings};
-pub use tls::tls_config;
-pub use token_cache::{CacheFuture, CachedToken, FETCH_LEASE, TokenCache};
-pub use url::Url;
+pub use client::Wecom;
+pub use deskpass_platform::{SettingsError, Timeouts, Url};
+pub use inbound::EventSettings;
+pub use settings::{Hosts, WecomSettings};

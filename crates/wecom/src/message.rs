@@ -1,28 +1,35 @@
-//! Messages to members.
+//! Messages and questions to members.
 
 use deskpass_core::EmployeeId;
-use serde_json::json;
+use deskpass_platform::client::ApiResponse;
+use deskpass_platform::{Answer, CardHandle, Choice, Error, ErrorCode, Meaning, Notify, Question};
+use serde_json::{Value, json};
 
-use crate::api::{Api, ApiCall};
-use crate::client::NO_AGENT_ID;
-use crate::{Error, Wecom};
+use crate::api::{CARD_UPDATE, MESSAGE};
+use crate::client::Wecom;
+use crate::errcode::{BAD_AGENT_ID, NO_AGENT_ID, NO_CALLBACK, NO_VALID_RECIPIENT};
 
 /// The maximum length of a text in bytes; the platform truncates the rest, possibly inside a character.
 const MAX_TEXT_BYTES: usize = 2_048;
-/// The platform's error code for an agent id that is not a number.
-const BAD_AGENT_ID: i64 = 40056;
-/// The platform's error code for a message without a valid recipient.
-const NO_VALID_RECIPIENT: i64 = 81013;
+
+impl Notify for Wecom {
+    fn send<'a>(&'a self, userid: &'a str, text: &'a str) -> Answer<'a, ()> {
+        Box::pin(self.send_text(userid, text))
+    }
+
+    fn ask<'a>(&'a self, userid: &'a str, question: Question<'a>) -> Answer<'a, Option<CardHandle>> {
+        Box::pin(self.send_card(userid, question))
+    }
+
+    fn settle<'a>(&'a self, handle: &'a CardHandle, outcome: &'a str) -> Answer<'a, ()> {
+        Box::pin(self.update_card(handle, outcome))
+    }
+}
 
 impl Wecom {
-    /// Sends a text to a member of this service's own corporation. Needs an agent id; refused without a valid recipient.
-    pub async fn notify(&self, userid: &str, text: &str) -> Result<(), Error> {
-        let agent_id = self.0.agent_id.as_deref().ok_or(Error::refused(NO_AGENT_ID))?;
-        let agent_id: u64 = agent_id.parse().map_err(|_| Error::refused(BAD_AGENT_ID))?;
-        // A message to one member must not be read as a list, or as a message to all ("@all").
-        if userid.starts_with('@') || EmployeeId::parse(userid).is_err() {
-            return Err(Error::refused(NO_VALID_RECIPIENT));
-        }
+    /// Sends a text. Needs an agent id; refused without a valid recipient.
+    async fn send_text(&self, userid: &str, text: &str) -> Result<(), Error> {
+        let agent_id = self.sender(userid)?;
         let text = text.get(..text.floor_char_boundary(MAX_TEXT_BYTES)).unwrap_or_default();
         let body = json!({
             "touser": userid,
@@ -34,10 +41,77 @@ impl Wecom {
             "enable_duplicate_check": 1,
             "duplicate_check_interval": 14_400,
         });
-        let response = self.request(&ApiCall::post(Api::Message, body), self.deadline()).await?;
+        self.deliver(userid, body).await.map(drop)
+    }
+
+    /// Sends a card with buttons, unless its answer could not arrive.
+    async fn send_card(&self, userid: &str, question: Question<'_>) -> Result<Option<CardHandle>, Error> {
+        if self.0.agent_id.is_none() || !self.0.reads_events {
+            return Ok(None);
+        }
+        let agent_id = self.sender(userid)?;
+        let button = |choice: &Choice<'_>| json!({ "text": choice.label, "style": 1, "key": choice.key });
+        let body = json!({
+            "touser": userid,
+            "msgtype": "template_card",
+            "agentid": agent_id,
+            "template_card": {
+                "card_type": "button_interaction",
+                "main_title": { "title": question.title },
+                "sub_title_text": question.text,
+                // The platform accepts each task once, so a card cannot arrive twice.
+                "task_id": question.id,
+                "button_list": question.choices.iter().map(button).collect::<Vec<_>>(),
+            },
+        });
+        match self.deliver(userid, body).await {
+            // Without a code the question stands, and only its card cannot be changed.
+            Ok(response) => Ok(Some(CardHandle(response.text("response_code").unwrap_or_default().to_owned()))),
+            Err(Error::Refused(refused)) if refused.code == ErrorCode::Number(NO_CALLBACK) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Replaces the buttons of a card, for all who received it: one member.
+    async fn update_card(&self, CardHandle(response_code): &CardHandle, outcome: &str) -> Result<(), Error> {
+        if response_code.is_empty() {
+            return Ok(());
+        }
+        let body = json!({
+            "atall": 1,
+            "agentid": self.agent_number()?,
+            "response_code": response_code,
+            "button": { "replace_name": outcome },
+        });
+        let call = self.0.protocol.post(CARD_UPDATE, body).secret(response_code.as_str());
+        self.request(&call).await.map(drop)
+    }
+
+    /// Sends a message; refused if the platform names its recipient as one whom it cannot reach.
+    async fn deliver(&self, userid: &str, body: Value) -> Result<ApiResponse, Error> {
+        let response = self.request(&self.0.protocol.post(MESSAGE, body)).await?;
         // The platform lists identifiers in lower case.
         let is_recipient = |id: &str| id.eq_ignore_ascii_case(userid);
         let misses = |name| response.text(name).is_some_and(|list| list.split('|').any(is_recipient));
-        if misses("invaliduser") || misses("unlicenseduser") { Err(Error::refused(NO_VALID_RECIPIENT)) } else { Ok(()) }
+        if misses("invaliduser") || misses("unlicenseduser") {
+            return Err(Error::refused(NO_VALID_RECIPIENT, Meaning::Rejected));
+        }
+        Ok(response)
+    }
+
+    /// The number of the application that sends a message to one member.
+    fn sender(&self, userid: &str) -> Result<u64, Error> {
+        let agent_id = self.agent_number()?;
+        // A message to one member must not be read as a list, or as a message to all ("@all").
+        if userid.starts_with('@') || EmployeeId::parse(userid).is_err() {
+            return Err(Error::refused(NO_VALID_RECIPIENT, Meaning::Rejected));
+        }
+        Ok(agent_id)
+    }
+
+    fn agent_number(&self) -> Result<u64, Error> {
+        let agent_id = self.0.agent_id.as_deref();
+        let agent_id = agent_id.ok_or_else(|| Error::refused(NO_AGENT_ID, Meaning::Rejected))?;
+        agent_id.parse().map_err(|_| Error::refused(BAD_AGENT_ID, Meaning::Rejected))
     }
 }

@@ -1,149 +1,73 @@
 //! The profile of a user on the platform.
 
 use deskpass_core::is_platform_department;
+use deskpass_platform::client::{ApiResponse, DepartmentName, avatar_url, sanitize_name};
+use deskpass_platform::{Department, Error, Identity, InvalidResponse, Meaning, MemberStatus, Profile};
 use serde_json::json;
 use tokio::time::Instant;
-use url::Url;
 
-use crate::api::{Api, ApiCall};
-use crate::department::DepartmentName;
-use crate::response::ApiResponse;
-use crate::sanitize::sanitize;
-use crate::{Error, Identity, InvalidResponse, Wecom};
-
-/// The platform's error code for an identifier without an account.
-const NO_SUCH_USER: i64 = 60111;
-const MAX_NAME_CHARS: usize = 128;
-const MAX_AVATAR_URL_BYTES: usize = 512;
-
-/// The profile of a user on the platform. Each field may be missing, depending on the application's visible range.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Profile {
-    /// Display name.
-    pub name: Option<String>,
-    /// The main department.
-    pub department: Department,
-    /// The URL of a picture.
-    pub avatar: Option<String>,
-    /// The status of the account.
-    pub status: MemberStatus,
-}
-
-/// The main department of a user, as far as the platform reports it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Department {
-    /// The platform did not report whether there is one.
-    Unspecified,
-    /// There is none that the application may see.
-    None,
-    /// The department is known.
-    Known {
-        /// The id. Departments are compared by id because names are not unique.
-        id: String,
-        /// The name; empty when the application may not see it, `None` when the platform did not report it.
-        name: Option<String>,
-    },
-}
-
-/// The status of an account on the platform.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum MemberStatus {
-    /// In use.
-    Active,
-    /// Disabled by the corporation's administrator.
-    Disabled,
-    /// Created, but never used.
-    NotActivated,
-    /// The user has left the corporation.
-    Left,
-    /// The platform did not report it.
-    Unknown,
-}
-
-impl MemberStatus {
-    const fn from_code(status: Option<i64>) -> Self {
-        match status {
-            Some(1) => Self::Active,
-            Some(2) => Self::Disabled,
-            Some(4) => Self::NotActivated,
-            Some(5) => Self::Left,
-            _ => Self::Unknown,
-        }
-    }
-}
-
-impl Profile {
-    /// The profile of a user about whom the platform reports nothing else.
-    #[must_use]
-    pub const fn empty(department: Department) -> Self {
-        Self { name: None, department, avatar: None, status: MemberStatus::Unknown }
-    }
-
-    fn read(response: &ApiResponse, department: Department) -> Self {
-        Self {
-            name: name(response),
-            department,
-            avatar: response.text("avatar").and_then(avatar_url),
-            status: MemberStatus::from_code(response.number("status")),
-        }
-    }
-}
+use crate::api::{DEPARTMENT, LINKED_USER, USER};
+use crate::client::Wecom;
 
 impl Wecom {
-    /// Returns the profile of a user; an empty one for a user who is not a member. A sign-in continues without a profile.
-    pub async fn profile(&self, identity: &Identity) -> Result<Profile, Error> {
-        let deadline = self.deadline();
-        let profile = match identity {
-            Identity::Member { userid } => self.fetch_member(userid, deadline).await,
-            Identity::Linked { corp_id, userid } => self.fetch_linked_member(corp_id, userid, deadline).await,
-            Identity::Outsider => Ok(Profile::empty(Department::Unspecified)),
-        };
-        match (identity, profile) {
-            // For users of connected corporations the platform reports no status: users who left are not found. For members,
-            // the same error also means that they are outside the application's visible range.
-            (Identity::Linked { .. }, Err(Error::Refused { errcode: NO_SUCH_USER, .. })) => {
-                Ok(Profile { status: MemberStatus::Left, ..Profile::empty(Department::Unspecified) })
-            }
-            (_, profile) => profile,
+    pub(crate) async fn fetch_profile(&self, identity: &Identity) -> Result<Profile, Error> {
+        let deadline = self.0.client.deadline();
+        match identity {
+            Identity::Member { userid } => match self.fetch_member(userid, deadline).await {
+                // The application may not see the member's current department, and the former one is out of date.
+                Err(error) if error.is_refused_as(Meaning::OutOfRange) => {
+                    Ok(Profile::empty(Department::None, MemberStatus::OutOfRange))
+                }
+                profile => profile,
+            },
+            Identity::Linked { corp_id, userid } => match self.fetch_linked_member(corp_id, userid, deadline).await {
+                // For users of connected corporations the platform reports no status: users who left are not found.
+                Err(error) if error.is_refused_as(Meaning::Gone) => {
+                    Ok(Profile::empty(Department::Unspecified, MemberStatus::Left))
+                }
+                profile => profile,
+            },
+            Identity::Outsider => Ok(Profile::empty(Department::Unspecified, MemberStatus::Unknown)),
         }
     }
 
     async fn fetch_member(&self, userid: &str, deadline: Instant) -> Result<Profile, Error> {
-        let response = self.request(&ApiCall::get(Api::User, &[("userid", userid)]), deadline).await?;
-        let department = match response.number("main_department").or_else(|| response.first_number("department")) {
+        let call = self.0.protocol.get(USER).query("userid", userid);
+        let response = self.0.client.request(&call, deadline).await?;
+        let department = match main_department(&response) {
             Some(id) => {
                 // The department's id is useful even without its name.
-                let name = self.department_name(id, deadline).await.ok();
+                let name = self.department_name(&id, deadline).await.ok();
                 let name = name.map(|name| name.map(|name| name.to_string()).unwrap_or_default());
-                Department::Known { id: id.to_string(), name }
+                Department::Known { id, name }
             }
             None => Department::None,
         };
-        Ok(Profile::read(&response, department))
+        Ok(read(&response, department))
     }
 
     async fn fetch_linked_member(&self, corp_id: &str, userid: &str, deadline: Instant) -> Result<Profile, Error> {
-        let body = json!({ "userid": format!("{corp_id}/{userid}") });
-        let response = self.request(&ApiCall::post(Api::LinkedUser, body), deadline).await?;
-        let person = response.take("user_info").ok_or(InvalidResponse::MissingField("user_info"))?;
+        let call = self.0.protocol.post(LINKED_USER, json!({ "userid": format!("{corp_id}/{userid}") }));
+        let response = self.0.client.request(&call, deadline).await?;
+        let person = response.object("user_info").ok_or(InvalidResponse::MissingField("user_info"))?;
         // The names of these departments are visible only to their own corporation.
         let department = match person.texts("department").as_deref() {
             Some([]) => Department::None,
-            Some([id, ..]) if is_platform_department(id) => Department::Known { id: id.to_string(), name: None },
+            Some([id, ..]) if is_platform_department(id) => Department::Known { id: (*id).to_owned(), name: None },
             Some(_) | None => Department::Unspecified,
         };
-        Ok(Profile::read(&person, department))
+        Ok(read(&person, department))
     }
 
-    async fn department_name(&self, id: i64, deadline: Instant) -> Result<DepartmentName, Error> {
+    async fn department_name(&self, id: &str, deadline: Instant) -> Result<DepartmentName, Error> {
         if let Some(name) = self.0.departments.get(id) {
             return Ok(name);
         }
-        let asked = self.request(&ApiCall::get(Api::Department, &[("id", &id.to_string())]), deadline).await;
-        let name = match asked {
-            Ok(response) => response.take("department").and_then(|record| name(&record)).map(Into::into),
+        let call = self.0.protocol.get(DEPARTMENT).query("id", id);
+        let name = match self.0.client.request(&call, deadline).await {
+            Ok(response) => response.object("department").and_then(|record| name(&record)).map(Into::into),
             // Unknown, or not visible to this application: that does not change between sign-ins.
-            Err(Error::Refused { errcode: 40066 | 60003 | 60011 | 60123, .. }) => None,
+            Err(error) if error.is_refused_as(Meaning::OutOfRange) => None,
             Err(error) => return Err(error),
         };
         self.0.departments.insert(id, name.clone());
@@ -151,13 +75,33 @@ impl Wecom {
     }
 }
 
-fn name(record: &ApiResponse) -> Option<String> {
-    record.text("name").map(|name| sanitize(name, MAX_NAME_CHARS)).filter(|name| !name.is_empty())
+/// Reads the record of a user whose department is known otherwise.
+pub(crate) fn read(record: &ApiResponse, department: Department) -> Profile {
+    Profile {
+        name: name(record),
+        department,
+        avatar: record.text("avatar").and_then(avatar_url),
+        status: status(record.number("status")),
+    }
 }
 
-/// The URL of a picture, normalized so that it can be put into a page.
-fn avatar_url(text: &str) -> Option<String> {
-    let fits = |text: &str| text.len() <= MAX_AVATAR_URL_BYTES;
-    let url = Url::parse(text).ok().filter(|url| fits(text) && matches!(url.scheme(), "http" | "https"))?;
-    Some(url.into()).filter(|url: &String| fits(url))
+/// The id of a member's main department.
+pub(crate) fn main_department(record: &ApiResponse) -> Option<String> {
+    let id = record.number("main_department").or_else(|| record.first_number("department"));
+    id.map(|id| id.to_string())
+}
+
+/// The name in a record of a user or a department.
+pub(crate) fn name(record: &ApiResponse) -> Option<String> {
+    record.text("name").and_then(sanitize_name)
+}
+
+const fn status(status: Option<i64>) -> MemberStatus {
+    match status {
+        Some(1) => MemberStatus::Active,
+        Some(2) => MemberStatus::Suspended,
+        Some(4) => MemberStatus::NotActivated,
+        Some(5) => MemberStatus::Left,
+        _ => MemberStatus::Unknown,
+    }
 }

@@ -1,11 +1,12 @@
 //! The settings of the client.
 
 use std::fmt;
-use std::time::Duration;
 
+use deskpass_platform::client::ClientSettings;
+use deskpass_platform::{SettingsError, Timeouts};
 use url::Url;
 
-use crate::sanitize::is_visible_ascii;
+use crate::inbound::EventSettings;
 
 /// The settings of the client.
 #[derive(Clone, PartialEq, Eq)]
@@ -14,7 +15,7 @@ pub struct WecomSettings {
     pub corp_id: String,
     /// The secret of the corporation's application.
     pub secret: String,
-    /// The application's agent id; desktop sign-in and the application's record require it.
+    /// The application's agent id; desktop sign-in, messages and the application's record require it.
     pub agent_id: Option<String>,
     /// The addresses of the platform.
     pub hosts: Hosts,
@@ -22,6 +23,8 @@ pub struct WecomSettings {
     pub proxy: Option<Url>,
     /// The timeouts.
     pub timeouts: Timeouts,
+    /// What authenticates the events that the platform sends; without it none is accepted, and no question can be asked.
+    pub events: Option<EventSettings>,
 }
 
 impl fmt::Debug for WecomSettings {
@@ -32,6 +35,7 @@ impl fmt::Debug for WecomSettings {
             .field("hosts", &self.hosts)
             .field("proxy", &self.proxy.as_ref().and_then(Url::host_str))
             .field("timeouts", &self.timeouts)
+            .field("events", &self.events.is_some())
             .finish_non_exhaustive()
     }
 }
@@ -59,69 +63,18 @@ impl Default for Hosts {
     }
 }
 
-/// The timeouts of calls to the platform.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Timeouts {
-    /// The timeout of a connection attempt.
-    pub connect: Duration,
-    /// The timeout of one call, including connection and response.
-    pub call: Duration,
-    /// The timeout of all calls of one operation, including pauses and retries.
-    pub operation: Duration,
-}
-
-impl Default for Timeouts {
-    fn default() -> Self {
-        Self { connect: Duration::from_secs(2), call: Duration::from_secs(3), operation: Duration::from_secs(4) }
-    }
-}
-
-/// An error: the settings are invalid.
-#[derive(Clone, Copy, Debug, thiserror::Error, PartialEq, Eq)]
-pub enum SettingsError {
-    /// An identifier or secret contains a blank: a copying mistake for which the platform's own error is misleading.
-    #[error("the platform's {0} must be 1 to 512 visible ASCII characters without spaces")]
-    Unprintable(&'static str),
-    /// The URL is not a valid address for a browser or client.
-    #[error("the platform's {0} must be an http or https address without user, query or fragment")]
-    Address(&'static str),
-    /// The proxy cannot be used.
-    #[error("the platform's proxy must be an http or https address")]
-    Proxy,
-    /// There are no trusted certificate authorities.
-    #[error("this machine has no trusted certificate authorities")]
-    NoCertificateAuthorities,
-    /// The HTTP client could not be created.
-    #[error("cannot create the HTTP client")]
-    Client,
-}
-
 impl WecomSettings {
-    pub(crate) fn check(&self) -> Result<(), SettingsError> {
-        let texts =
-            [("corp id", Some(&self.corp_id)), ("secret", Some(&self.secret)), ("agent id", self.agent_id.as_ref())];
-        for (name, text) in texts {
-            if text.is_some_and(|text| !is_visible_ascii(text)) {
-                return Err(SettingsError::Unprintable(name));
-            }
+    pub(crate) fn client_settings(&self) -> ClientSettings {
+        ClientSettings { api: self.hosts.api.clone(), proxy: self.proxy.clone(), timeouts: self.timeouts }
+    }
+
+    pub(crate) fn check(&self, client: &ClientSettings) -> Result<(), SettingsError> {
+        let mut texts = vec![("corp id", self.corp_id.as_str()), ("secret", self.secret.as_str())];
+        texts.extend(self.agent_id.as_deref().map(|id| ("agent id", id)));
+        if let Some(EventSettings { token, aes_key }) = &self.events {
+            texts.extend([("event token", token.as_str()), ("event key", aes_key.as_str())]);
         }
         let Hosts { api, authorize, web_login } = &self.hosts;
-        for (name, url) in [("API address", api), ("authorize page", authorize), ("web sign-in page", web_login)] {
-            if !is_http(url) || !is_bare(url) {
-                return Err(SettingsError::Address(name));
-            }
-        }
-        if self.proxy.as_ref().is_some_and(|proxy| !is_http(proxy)) {
-            return Err(SettingsError::Proxy);
-        }
-        Ok(())
+        client.check(&texts, &[("API address", api), ("authorize page", authorize), ("web sign-in page", web_login)])
     }
-}
-
-fn is_http(url: &Url) -> bool {
-    matches!(url.scheme(), "http" | "https") && url.host_str().is_some_and(|host| !host.is_empty())
-}
-
-fn is_bare(url: &Url) -> bool {
-    url.username().is_empty() && url.password().is_none() && url.query().is_none() && url.fragment().is_none()
 }

@@ -79,6 +79,14 @@ impl ApiCall {
         self
     }
 
+    /// Adds a parameter before all others.
+    #[must_use]
+    pub fn query_first(mut self, name: &str, value: &str) -> Self {
+        let others: Vec<(String, String)> = self.url.query_pairs().into_owned().collect();
+        self.url.query_pairs_mut().clear().append_pair(name, value).extend_pairs(others);
+        self
+    }
+
     /// Adds a header.
     #[must_use]
     pub fn header(mut self, name: &'static str, value: impl Into<String>) -> Self {
@@ -103,5 +111,19 @@ impl ApiCall {
     #[must_use]
     pub fn urgent(self) -> Self {
         Self { urgent: true, ..self }
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_parameter_can_be_put_before_the_others() {
+        let (api, base) = (Api::new("a", ApiPurpose::Directory), Url::parse("http://a.example.com/sim/").unwrap());
+        let call = ApiCall::get(api, &base, "b/c").query("code", "x&y=z").query_first("token", "a b");
+        assert_eq!(call.url.as_str(), "http://a.example.com/sim/b/c?token=a+b&code=x%26y%3Dz");
+        assert_eq!(ApiCall::get(api, &base, "/b").query_first("t", "1").url.as_str(), "http://a.example.com/sim/b?t=1");
     }
 }

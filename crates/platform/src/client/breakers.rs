@@ -131,14 +131,14 @@ impl Breakers {
             Err(Error::Refused(refused)) => Some(&**refused),
             Err(_) => return,
         };
-        let is_closed = |refused: &&Refused| refused.meaning == Meaning::Administrator;
+        let is_closed = |refused: &&Refused| is_for_administrators(refused.meaning);
         state.refused = refused.filter(is_closed).map(|refused| refused.code.clone());
         match refused.map(|refused| refused.meaning) {
             // The platform examined the code, and the user behind it.
             None | Some(Meaning::StartAgain | Meaning::Gone | Meaning::OutOfRange) => state.seen = Some((false, now)),
-            Some(Meaning::Administrator) => state.forget_reachable(),
+            Some(Meaning::Administrator | Meaning::Refresh) => state.forget_reachable(),
             // Busy, or a limit: neither proves nor disproves that users can sign in.
-            Some(Meaning::Retry | Meaning::Refresh | Meaning::Developer | Meaning::Limited | Meaning::Rejected) => {}
+            Some(Meaning::Retry | Meaning::Developer | Meaning::Limited | Meaning::Rejected) => {}
         }
     }
 
@@ -234,4 +234,10 @@ impl Breakers {
     fn state(&self) -> MutexGuard<'_, BreakerState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Whether no user can sign in until an administrator acts. So it is if the platform does not even accept a new access token; a
+/// token that only ended early is replaced, and the next response counts.
+pub(super) fn is_for_administrators(meaning: Meaning) -> bool {
+    matches!(meaning, Meaning::Administrator | Meaning::Refresh)
 }

@@ -6,9 +6,10 @@
 use tokio::time::{Instant, sleep};
 
 use super::Client;
+use super::breakers::is_for_administrators;
 use super::shared_task::{ReadyOrRunning, SharedTask};
 use super::transport::RETRY_PAUSE;
-use crate::{Error, Meaning, Unreachable};
+use crate::{Error, FixableBy, Meaning, Unreachable};
 
 /// The number of attempts without a response that count as an outage.
 const MAX_PROBE_ATTEMPTS: u32 = 3;
@@ -60,14 +61,18 @@ impl Client {
     /// Makes the call that a sign-in makes. An unreadable response or a busy platform is as inconclusive as no response.
     async fn attempt(&self, deadline: Instant) -> Option<bool> {
         if let Err(error) = self.0.tokens.get(deadline).await {
-            return if is_local_error(&error) { Some(false) } else { answered(&error).map(|_| true) };
+            return if is_local_error(&error) { Some(false) } else { is_answer(&error).then_some(true) };
         }
         let protocol = &self.0.transport.protocol;
         let outcome = self.request(&protocol.probe_call().urgent(), deadline).await;
         match outcome.and_then(|response| Ok(protocol.read_probe(&response)?)) {
             Ok(()) => Some(false),
             Err(error) if is_local_error(&error) => Some(false),
-            Err(error) => answered(&error).map(|meaning| meaning == Meaning::Administrator),
+            Err(error) => is_answer(&error).then(|| match &error {
+                // The earlier refusal counts, of a token for instance, and not that there is a pause.
+                Error::CircuitOpen { code, .. } => protocol.explain(code).fixable_by == FixableBy::Administrator,
+                other => is_for_administrators(other.meaning()),
+            }),
         }
     }
 }
@@ -77,7 +82,7 @@ fn is_local_error(error: &Error) -> bool {
     matches!(error, Error::Unreachable(Unreachable::NoLocalSockets))
 }
 
-/// What a refusal means, if the platform examined the request, now or before the circuit breaker opened.
-fn answered(error: &Error) -> Option<Meaning> {
-    error.code().map(|_| error.meaning()).filter(|meaning| *meaning != Meaning::Retry)
+/// Whether the platform examined the request, now or before the circuit breaker opened.
+fn is_answer(error: &Error) -> bool {
+    error.code().is_some() && error.meaning() != Meaning::Retry
 }

@@ -13,7 +13,7 @@ use tokio::sync::Semaphore;
 use tokio::time::{Instant, sleep, timeout_at};
 use url::Url;
 
-use super::api::{Api, ApiCall};
+use super::api::{Api, ApiCall, ApiPurpose};
 use super::breakers::Breakers;
 use super::call_report::CallObserver;
 use super::error_message::ErrorMessage;
@@ -23,8 +23,10 @@ use super::settings::{ClientSettings, SettingsError, Timeouts};
 use super::tls::tls_config;
 use crate::{Error, FixableBy, InvalidResponse, Meaning, Refused, Unreachable};
 
-/// The maximum size of a body: a page of a directory takes some 50 KiB, other bodies a few hundred bytes.
-const MAX_BODY_BYTES: usize = 256 * 1024;
+/// The maximum size of a body: most take a few hundred bytes. Where a platform has no pages, a list of a directory takes some
+/// hundred bytes for each member.
+const MAX_BODY_BYTES: usize = 64 * 1024;
+const MAX_DIRECTORY_BODY_BYTES: usize = 4 * 1024 * 1024;
 /// The maximum number of concurrent calls. Platforms refuse several hundred; slow calls must not use up the sockets.
 const MAX_CONCURRENT_CALLS: usize = 128;
 /// How long an idle connection is kept: shorter than servers keep theirs. Otherwise a call could go to a connection that is
@@ -179,7 +181,10 @@ impl HttpTransport {
     /// Logs a refusal. Any client can bring a bad code, and its refusal has a line of its own; the other errors deserve attention.
     fn refuse(&self, call: &ApiCall, refusal: PlatformRefusal) -> Refused {
         let PlatformRefusal { code, message, hint, from_ip, .. } = refusal;
-        let ErrorMessage(errmsg) = ErrorMessage::new(&message, call.secrets.iter().map(String::as_str));
+        let message_of = |text: &str| ErrorMessage::new(text, call.secrets.iter().map(String::as_str)).0;
+        let errmsg = message_of(&message);
+        // Not even a hint may repeat a secret.
+        let hint = hint.filter(|hint| message_of(hint) == *hint);
         let (api, errcode, word) = (call.api.name, code.number(), code.as_word());
         let explanation = self.protocol.explain(&code);
         if explanation.fixable_by == FixableBy::Person {
@@ -216,7 +221,7 @@ impl HttpTransport {
             return Err(error);
         }
         let headers = response.headers().clone();
-        let body = read(name, response).await.inspect_err(|error| log_invalid_response(call.api, error))?;
+        let body = read(call.api, response).await.inspect_err(|error| log_invalid_response(call.api, error))?;
         Ok(Received { status, headers, body })
     }
 
@@ -262,10 +267,11 @@ fn date(response: &Response) -> Option<&str> {
 }
 
 /// Reads a body up to the limit.
-async fn read(api: &'static str, mut response: Response) -> Result<Vec<u8>, Error> {
+async fn read(api: Api, mut response: Response) -> Result<Vec<u8>, Error> {
+    let limit = if api.purpose == ApiPurpose::Directory { MAX_DIRECTORY_BODY_BYTES } else { MAX_BODY_BYTES };
     let mut body = Vec::new();
-    while let Some(chunk) = response.chunk().await.map_err(|error| classify_error(api, &error))? {
-        if body.len() + chunk.len() > MAX_BODY_BYTES {
+    while let Some(chunk) = response.chunk().await.map_err(|error| classify_error(api.name, &error))? {
+        if body.len() + chunk.len() > limit {
             return Err(InvalidResponse::TooLarge.into());
         }
         body.extend_from_slice(&chunk);

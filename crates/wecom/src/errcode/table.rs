@@ -1,8 +1,7 @@
 //! The table of error codes, as data.
 
 use FixableBy::{Administrator, Developer, Nobody, Person};
-
-use super::{ErrcodeInfo, FixableBy};
+use deskpass_platform::{Explanation, FixableBy};
 
 /// Error codes with the same meaning.
 pub(super) struct ErrcodeRow {
@@ -15,7 +14,7 @@ const fn row(codes: &'static [i64], fixable_by: FixableBy, english: &'static str
     ErrcodeRow { codes, fixable_by, text: [english, chinese] }
 }
 
-pub(super) const UNKNOWN: ErrcodeInfo = ErrcodeInfo {
+pub(super) const UNKNOWN: Explanation = Explanation {
     fixable_by: Administrator,
     text: [
         "The platform refused with an unknown error code. Look it up at https://open.work.weixin.qq.com/devtool/query.",
@@ -155,6 +154,19 @@ pub(super) const TABLE: &[ErrcodeRow] = &[
         Administrator,
         "A credential of a third-party suite has expired. Configure the secret of your own application instead.",
         "第三方应用（套件）的凭证已过期。请改用企业自建应用的 Secret。",
+    ),
+    row(
+        &[42014, 42016, 42022, 42027, 42028, 42029, 42030, 42031, 42033, 42035, 42038, 42039, 42045, 42050, 42051],
+        Developer,
+        "The platform does not accept a part of a card, or its number. Report this with the hint from the log.",
+        "模板卡片的内容或编号不合法。请连同日志中的 hint 一起反馈给开发者。",
+    ),
+    row(
+        &[43012],
+        Administrator,
+        "The application receives no events, so it cannot send buttons. Set the address for events in the console: the \
+         application, Receive Messages.",
+        "应用未设置接收消息服务器，无法发送带按钮的卡片。请在管理后台该应用的“接收消息”中设置。",
     ),
     row(
         &[45009],

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use deskpass_wecom::{Error, Identity, InvalidResponse, Unreachable};
+use deskpass_platform::{Error, Identity, InvalidResponse, Meaning, Messenger as _, Refused, Unreachable};
 use serde_json::json;
 use tokio::time::Instant;
 
-use crate::platform::{GETTOKEN, Platform, Reply, USERINFO, errcode, status};
+use crate::platform::{ExchangeCode as _, GETTOKEN, Platform, Reply, USERINFO, errcode, number, status};
 
 fn body(text: &str) -> Reply {
     Reply::Body(text.into())
@@ -24,7 +24,7 @@ fn incomplete() -> Error {
 fn bad() -> Vec<(&'static str, Reply, Error)> {
     let elsewhere =
         "HTTP/1.1 302 Found\r\nconnection: close\r\nlocation: http://127.0.0.1:1/\r\ncontent-length: 0\r\n\r\n";
-    let refused = |errcode| Error::Refused { errcode, hint: None, from_ip: None };
+    let refused = |errcode: i64| Error::refused(errcode, Meaning::StartAgain);
     let not_json: Error = InvalidResponse::NotJson.into();
     let no_errcode: Error = InvalidResponse::MissingField("errcode").into();
     let deep =
@@ -183,7 +183,7 @@ async fn a_busy_platform_is_asked_three_times() {
         assert!(wecom.exchange_code("code").await.is_ok());
         assert_eq!(platform.count(USERINFO), 3);
         platform.always(USERINFO, errcode(busy));
-        assert_eq!(wecom.exchange_code("code").await.unwrap_err().errcode(), Some(busy));
+        assert_eq!(number(&wecom.exchange_code("code").await.unwrap_err()), Some(busy));
         assert_eq!(platform.count(USERINFO), 6);
     }
 }
@@ -193,8 +193,9 @@ async fn a_refusal_carries_the_hint_and_the_address_seen() {
     let platform = Platform::start().await;
     platform.always(USERINFO, errcode(60020));
     let from_ip = "10.1.2.3".parse().ok();
-    let refused = Error::Refused { errcode: 60020, hint: Some("123".into()), from_ip };
-    assert_eq!(platform.client().exchange_code("code").await, Err(refused));
+    let (code, meaning) = (60020_i64.into(), Meaning::Administrator);
+    let refused = Refused { code, meaning, hint: Some("123".into()), from_ip };
+    assert_eq!(platform.client().exchange_code("code").await, Err(Error::Refused(Box::new(refused))));
     assert_eq!(platform.count(USERINFO), 1);
 }
 

@@ -4,11 +4,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use deskpass_core::Timestamp;
-use deskpass_wecom::{Circuit, Error, Wecom};
+use deskpass_platform::{Circuit, Directory as _, Error, Messenger as _};
+use deskpass_wecom::Wecom;
 use serde_json::json;
 use tokio::sync::Semaphore;
 
-use crate::platform::{GETTOKEN, Platform, Reply, USERINFO, errcode, status};
+use crate::platform::{ExchangeCode as _, GETTOKEN, Platform, Reply, USERINFO, errcode, number, status};
 
 async fn asked(platform: &Platform, wecom: &Wecom, api: &str) -> usize {
     let before = platform.count(api);
@@ -17,7 +18,11 @@ async fn asked(platform: &Platform, wecom: &Wecom, api: &str) -> usize {
 }
 
 fn open(until: Timestamp, errcode: i64) -> Circuit {
-    Circuit::Open { until, errcode }
+    Circuit::Open { until, code: errcode.into() }
+}
+
+fn suspended(until: Timestamp, errcode: i64) -> Error {
+    Error::CircuitOpen { code: errcode.into(), until }
 }
 
 #[tokio::test]
@@ -32,9 +37,8 @@ async fn a_wrong_secret_is_tried_ever_more_rarely() {
             let until = platform.clock.now() + Duration::from_secs(seconds);
             assert_eq!(wecom.circuit(), open(until, code));
             platform.clock.advance(Duration::from_secs(seconds - 1));
-            let suspended = Err(Error::CircuitOpen { errcode: code, until });
-            assert_eq!(wecom.exchange_code("code").await, suspended);
-            assert_eq!(wecom.check_credentials().await, Err(Error::CircuitOpen { errcode: code, until }));
+            assert_eq!(wecom.exchange_code("code").await, Err(suspended(until, code)));
+            assert_eq!(wecom.check_credentials().await, Err(suspended(until, code)));
             assert_eq!(asked(&platform, &wecom, GETTOKEN).await, 0);
             platform.clock.advance(Duration::from_secs(1));
             assert_eq!(wecom.circuit(), Circuit::Failing);
@@ -82,7 +86,7 @@ async fn limits_are_respected() {
         platform.next(USERINFO, [errcode(code)]);
         assert_eq!(asked(&platform, &wecom, USERINFO).await, 1);
         let until = platform.clock.now() + Duration::from_secs(seconds);
-        assert_eq!(wecom.exchange_code("code").await, Err(Error::CircuitOpen { errcode: code, until }));
+        assert_eq!(wecom.exchange_code("code").await, Err(suspended(until, code)));
         assert_eq!(wecom.circuit(), open(until, code));
         platform.clock.advance(Duration::from_secs(seconds));
         assert_eq!(wecom.circuit(), Circuit::Closed);
@@ -115,7 +119,7 @@ async fn a_limit_on_reading_records_does_not_block_sign_ins() {
     let wecom = platform.client();
     platform.always("user/get", errcode(45009));
     let person = wecom.exchange_code("code").await.unwrap();
-    assert_eq!(wecom.profile(&person).await.unwrap_err().errcode(), Some(45009));
+    assert_eq!(number(&wecom.profile(&person).await.unwrap_err()), Some(45009));
     assert!(matches!(wecom.profile(&person).await, Err(Error::CircuitOpen { .. })));
     assert_eq!(platform.count("user/get"), 1);
     assert_eq!(wecom.circuit(), Circuit::Closed);

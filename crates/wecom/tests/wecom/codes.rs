@@ -1,10 +1,9 @@
 //! The requests that carry a code, and the meaning of the error codes in the responses.
 
-use deskpass_wecom::Error;
-use deskpass_wecom::errcode::{FixableBy, explain};
+use deskpass_platform::{Error, ErrorCode, FixableBy, Messenger as _};
 use proptest::prelude::*;
 
-use crate::platform::{GETTOKEN, Platform, USERINFO};
+use crate::platform::{ExchangeCode as _, GETTOKEN, Platform, USERINFO};
 
 #[tokio::test]
 async fn malformed_codes_are_not_sent() {
@@ -50,12 +49,15 @@ const LISTED: &[i64] = &[
     40085, 40091, 41001, 41002, 41004, 41008, 41009, 41011, 42001, 42003, 42007, 42009, 45009, 45029, 45031, 45033,
     46004, 48001, 48002, 48004, 48005, 48006, 48009, 50001, 50002, 60021, 60030, 50003, 60031, 301_007, 60011, 60020,
     60111, 80001, 85005, 85008, 85111, 81013, 82001, 84014, 84015, 84090, 84025, 301_002, 301_021, 670_001, 670_004,
-    670_029, 2_000_002, 40008, 44004, 45002,
+    670_029, 2_000_002, 40008, 44004, 45002, 42014, 43012,
 ];
 
-#[test]
-fn every_listed_number_has_a_meaning_of_its_own() {
+#[tokio::test]
+async fn every_listed_number_has_a_meaning_of_its_own() {
+    let wecom = Platform::start().await.client();
+    let explain = |code: i64| wecom.explain(&code.into());
     let unknown = explain(123_456_789);
+    assert_eq!(wecom.explain(&ErrorCode::word("InvalidAuthentication")), unknown, "the platform has no words");
     assert!(unknown.text.iter().all(|text| text.contains("devtool/query")));
     for &code in LISTED {
         assert_ne!(explain(code), unknown, "{code}");

@@ -6,8 +6,11 @@
 )]
 
 mod answers;
+mod application;
+mod cards;
 mod circuit;
 mod codes;
+mod directory;
 mod links;
 mod notices;
 mod outage;
@@ -15,6 +18,7 @@ mod platform;
 mod profiles;
 mod secrets;
 mod settings;
+mod simulator;
 mod test_cache;
 mod token_cache;
 mod tokens;

@@ -2,14 +2,12 @@
 
 use std::time::Duration;
 
-use deskpass_core::{Clock, Entropy, Timestamp};
-use deskpass_wecom::{Circuit, Error, Url, Wecom, WecomSettings};
-use deskpass_simulator::{Domains, Kind, Simulator, SimulatorConfig, serve};
+use deskpass_platform::{Circuit, Error, ErrorCode, Meaning, Messenger as _, Notify as _};
+use deskpass_wecom::{Wecom, WecomSettings};
 use serde_json::{Value, json};
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::{TcpListener, TcpStream};
 
-use crate::platform::{AGENT, CORP, GETTOKEN, Platform, Reply, SECRET, USERINFO, errcode, status, token};
+use crate::platform::{ExchangeCode as _, GETTOKEN, Platform, Reply, USERINFO, errcode, number, status, token};
+use crate::simulator::Simulated;
 
 const SEND: &str = "message/send";
 
@@ -27,14 +25,14 @@ fn sent(platform: &Platform) -> Value {
 }
 
 fn refused(outcome: Result<(), Error>) -> i64 {
-    assert!(matches!(outcome, Err(Error::Refused { .. })), "{outcome:?}");
-    outcome.unwrap_err().errcode().unwrap()
+    assert!(matches!(outcome, Err(Error::Refused(_))), "{outcome:?}");
+    number(&outcome.unwrap_err()).unwrap()
 }
 
 #[tokio::test]
 async fn a_message_is_sent_in_the_documented_form() {
     let (platform, wecom) = desk().await;
-    wecom.notify("User-01@a.b", "你好, \"Ann\"\nbye").await.unwrap();
+    wecom.send("User-01@a.b", "你好, \"Ann\"\nbye").await.unwrap();
     let call = platform.calls(SEND).pop().unwrap();
     assert_eq!(call.method, "POST");
     assert_eq!(call.query, [("access_token".into(), "canary-token-1".into())]);
@@ -56,7 +54,7 @@ async fn a_long_text_is_cut_between_characters() {
     let texts =
         [("a".repeat(2_048), 2_048), ("a".repeat(2_049), 2_048), ("字".repeat(700), 2_046), ("é".repeat(1_024), 2_048)];
     for (text, bytes) in texts {
-        wecom.notify("user01", &text).await.unwrap();
+        wecom.send("user01", &text).await.unwrap();
         assert_eq!(sent(&platform)["text"]["content"], text[..bytes]);
     }
 }
@@ -65,7 +63,7 @@ async fn a_long_text_is_cut_between_characters() {
 async fn a_message_to_a_single_member_cannot_reach_many() {
     let (platform, wecom) = desk().await;
     for userid in ["@all", "@ALL", "@", "a|b", "|", "", "corp/user01", "a b", "用户", &"x".repeat(65)] {
-        assert_eq!(refused(wecom.notify(userid, "text").await), 81013, "{userid}");
+        assert_eq!(refused(wecom.send(userid, "text").await), 81013, "{userid}");
     }
     assert_eq!(platform.count(GETTOKEN) + platform.count(SEND), 0);
 }
@@ -76,15 +74,15 @@ async fn a_message_without_valid_recipient_is_refused() {
     for name in ["invaliduser", "unlicenseduser"] {
         for list in ["user01", "user00|user01"] {
             platform.next(SEND, [Reply::Json(json!({ "errcode": 0, name: list, "msgid": "m" }))]);
-            assert_eq!(refused(wecom.notify("User01", "text").await), 81013, "{name} {list}");
+            assert_eq!(refused(wecom.send("User01", "text").await), 81013, "{name} {list}");
         }
         for other in [json!("user0|user011"), json!(null), json!([])] {
             platform.next(SEND, [Reply::Json(json!({ "errcode": 0, name: other, "msgid": "m" }))]);
-            wecom.notify("User01", "text").await.unwrap();
+            wecom.send("User01", "text").await.unwrap();
         }
     }
     platform.next(SEND, [errcode(81013)]);
-    assert_eq!(refused(wecom.notify("user01", "text").await), 81013);
+    assert_eq!(refused(wecom.send("user01", "text").await), 81013);
 }
 
 #[tokio::test]
@@ -93,7 +91,7 @@ async fn an_invalid_agent_id_sends_nothing() {
     for (agent_id, number) in [(None, 41011), (Some("desk"), 40056), (Some("-1"), 40056)] {
         let agent_id = agent_id.map(str::to_owned);
         let wecom = Wecom::new(WecomSettings { agent_id, ..platform.settings() }, platform.clock.clone()).unwrap();
-        assert_eq!(refused(wecom.notify("user01", "text").await), number);
+        assert_eq!(refused(wecom.send("user01", "text").await), number);
     }
     assert_eq!(platform.count(GETTOKEN) + platform.count(SEND), 0);
 }
@@ -103,7 +101,7 @@ async fn a_token_that_ended_early_is_replaced_once() {
     let (platform, wecom) = desk().await;
     platform.next(SEND, [errcode(42001)]);
     platform.next(GETTOKEN, [token("canary-token-1", 7_200), token("canary-token-2", 7_200)]);
-    wecom.notify("user01", "text").await.unwrap();
+    wecom.send("user01", "text").await.unwrap();
     let used: Vec<_> = platform.calls(SEND).into_iter().map(|call| call.query[0].1.clone()).collect();
     assert_eq!(used, ["canary-token-1", "canary-token-2"]);
     assert_eq!(platform.count(GETTOKEN), 2);
@@ -113,13 +111,16 @@ async fn a_token_that_ended_early_is_replaced_once() {
 async fn a_limit_on_messages_does_not_block_sign_ins() {
     let (platform, wecom) = desk().await;
     platform.next(SEND, [errcode(45009)]);
-    assert_eq!(refused(wecom.notify("user01", "text").await), 45009);
-    assert!(matches!(wecom.notify("user01", "text").await, Err(Error::CircuitOpen { errcode: 45009, .. })));
+    assert_eq!(refused(wecom.send("user01", "text").await), 45009);
+    assert!(matches!(
+        wecom.send("user01", "text").await,
+        Err(Error::CircuitOpen { code: ErrorCode::Number(45009), .. })
+    ));
     assert_eq!(platform.count(SEND), 1);
     assert_eq!(wecom.circuit(), Circuit::Closed);
     assert!(wecom.exchange_code("code").await.is_ok());
     platform.clock.advance(Duration::from_mins(1));
-    wecom.notify("user01", "text").await.unwrap();
+    wecom.send("user01", "text").await.unwrap();
 }
 
 #[tokio::test]
@@ -129,7 +130,7 @@ async fn message_errors_do_not_affect_the_sign_in_status() {
         let (platform, wecom) = desk().await;
         platform.always(SEND, fate);
         for _ in 0..4 {
-            assert!(wecom.notify("user01", "text").await.is_err());
+            assert!(wecom.send("user01", "text").await.is_err());
             assert_eq!(wecom.circuit(), Circuit::Closed);
         }
         assert!(!wecom.is_down().await);
@@ -138,48 +139,40 @@ async fn message_errors_do_not_affect_the_sign_in_status() {
         for _ in 0..3 {
             assert!(wecom.exchange_code("code").await.is_err());
         }
-        assert!(wecom.notify("user01", "text").await.is_err());
+        assert!(wecom.send("user01", "text").await.is_err());
         assert_eq!(wecom.circuit(), Circuit::Failing);
     }
 }
 
-/// The simulated platform's messages.
-async fn inbox(address: &str) -> Value {
-    let mut stream = TcpStream::connect(address).await.unwrap();
-    stream.write_all(b"GET /sim/inbox HTTP/1.1\r\nhost: sim\r\nconnection: close\r\n\r\n").await.unwrap();
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).await.unwrap();
-    serde_json::from_str(answer.split_once("\r\n\r\n").unwrap().1).unwrap()
+#[tokio::test]
+async fn only_errors_about_the_recipient_or_the_message_are_permanent() {
+    for (code, meaning) in [
+        (40003, Meaning::Rejected),
+        (41011, Meaning::Rejected),
+        (60111, Meaning::Rejected),
+        (81013, Meaning::Rejected),
+        (60011, Meaning::Administrator),
+        (60020, Meaning::Administrator),
+        (45009, Meaning::Limited),
+        (-1, Meaning::Retry),
+    ] {
+        let (platform, wecom) = desk().await;
+        platform.always(SEND, errcode(code));
+        assert_eq!(wecom.send("user01", "text").await.unwrap_err().meaning(), meaning, "{code}");
+    }
 }
 
 #[tokio::test]
 async fn a_message_is_in_the_inbox_of_the_simulated_platform() {
-    let clock = Clock::manual(Timestamp::from_millis(1_800_000_000_000));
-    let world = SimulatorConfig {
-        kind: Kind::Wecom,
-        corp_id: CORP.into(),
-        client_id: String::new(),
-        secret: SECRET.into(),
-        agent_id: AGENT.into(),
-        domains: Domains::Loopback,
-        base: "/sim".into(),
-    };
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = listener.local_addr().unwrap().to_string();
-    let simulator = Simulator::new(world, clock.clone(), Entropy::system());
-    tokio::spawn(serve(listener, simulator, std::future::pending()));
-    let mut settings = Platform::start().await.settings();
-    settings.hosts.api = Url::parse(&format!("http://{address}/sim/")).unwrap();
-    let wecom = Wecom::new(settings, clock).unwrap();
-
+    let simulated = Simulated::start().await;
+    let wecom = simulated.client();
     assert!(!wecom.is_down().await);
     // A message that is sent again because the response was lost is delivered once.
     for text in ["你好", "你好", "再见"] {
-        wecom.notify("Agent01", text).await.unwrap();
+        wecom.send("Agent01", text).await.unwrap();
     }
-    assert_eq!(refused(wecom.notify("nobody", "text").await), 81013);
-    let messages = inbox(&address).await["messages"].take();
+    assert_eq!(refused(wecom.send("nobody", "text").await), 81013);
     let shown = |message: &Value| (message["touser"].clone(), message["text"].clone());
     let told = ["你好", "再见"].map(|text| (json!(["agent01"]), json!({ "content": text })));
-    assert_eq!(messages.as_array().unwrap().iter().map(shown).collect::<Vec<_>>(), told);
+    assert_eq!(simulated.inbox().await.iter().map(shown).collect::<Vec<_>>(), told);
 }

@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
-use deskpass_wecom::{Circuit, Url, Wecom, WecomSettings};
+use deskpass_platform::{Circuit, Messenger as _};
+use deskpass_wecom::{Url, Wecom, WecomSettings};
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
-use crate::platform::{GETTOKEN, Platform, Reply, USERINFO, errcode, status, token};
+use crate::platform::{ExchangeCode as _, GETTOKEN, Platform, Reply, USERINFO, errcode, status, token};
 use crate::tokens::gated;
 
 /// The period for which a result remains valid.
@@ -301,11 +302,11 @@ async fn a_valid_token_outlives_the_secret() {
 
 #[tokio::test]
 async fn an_error_an_administrator_must_fix_is_an_outage() {
-    for code in [60020, 301_002, 50003, 60031, 40014] {
+    for code in [60020_i64, 301_002, 50003, 60031, 40014] {
         let (platform, wecom) = desk().await;
         platform.always(USERINFO, errcode(code));
         assert!(wecom.is_down().await, "{code}");
-        assert_eq!(wecom.circuit(), Circuit::Refused { errcode: code });
+        assert_eq!(wecom.circuit(), Circuit::Refused { code: code.into() });
         let asked = platform.count(USERINFO);
         assert!(asked <= 2 && wecom.is_down().await, "{code}");
         assert_eq!(platform.count(USERINFO), asked);
@@ -313,6 +314,21 @@ async fn an_error_an_administrator_must_fix_is_an_outage() {
         platform.clock.advance(FRESH);
         assert!(!wecom.is_down().await, "{code}");
     }
+}
+
+#[tokio::test]
+async fn a_wrong_secret_is_an_outage_once_the_platform_dropped_the_token() {
+    let (platform, wecom) = desk().await;
+    assert!(!wecom.is_down().await);
+    platform.always(GETTOKEN, errcode(40001));
+    platform.clock.advance(Duration::from_secs(7_000));
+    // The token is still valid, so its renewal fails in the background.
+    assert!(!wecom.is_down().await);
+    platform.called(GETTOKEN, 2).await;
+    platform.always(USERINFO, errcode(40014));
+    platform.clock.advance(FRESH);
+    assert!(wecom.is_down().await);
+    assert_eq!(platform.count(GETTOKEN), 2, "the platform bans callers that repeat this call");
 }
 
 #[tokio::test]

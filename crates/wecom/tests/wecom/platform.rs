@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use deskpass_core::{Clock, Timestamp};
+use deskpass_platform::{Answer, CodeRedemption, EntryPoint, Error, ErrorCode, Identity, SignIn as _};
 use deskpass_wecom::{Hosts, Timeouts, Url, Wecom, WecomSettings};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
@@ -69,6 +70,23 @@ pub(crate) fn errcode(code: i64) -> Reply {
     Reply::Json(
         json!({ "errcode": code, "errmsg": "no, hint: [123], from ip: 10.1.2.3", "userid": "", "access_token": "" }),
     )
+}
+
+/// The number of the platform's error code.
+pub(crate) fn number(error: &Error) -> Option<i64> {
+    error.code().and_then(ErrorCode::number)
+}
+
+/// Exchanges a code as a sign-in inside the platform's own browser does.
+pub(crate) trait ExchangeCode {
+    fn exchange_code<'a>(&'a self, code: &'a str) -> Answer<'a, Identity>;
+}
+
+impl ExchangeCode for Wecom {
+    fn exchange_code<'a>(&'a self, code: &'a str) -> Answer<'a, Identity> {
+        let redirect_uri = "https://desk.example.com/api/auth/oauth2/callback";
+        self.redeem(CodeRedemption { code, entry: EntryPoint::Client, redirect_uri, verifier: None })
+    }
 }
 
 pub(crate) fn status(line: &str) -> Reply {
@@ -146,6 +164,7 @@ impl Platform {
                 call: Duration::from_secs(20),
                 ..Timeouts::default()
             },
+            events: None,
         }
     }
 

@@ -1,11 +1,12 @@
-//! Profiles of users, departments and the application.
+//! Profiles of users, and their departments.
 
 use std::time::Duration;
 
-use deskpass_wecom::{Application, Department, Error, Identity, InvalidResponse, MemberStatus, Profile, Wecom};
+use deskpass_platform::{Department, Directory as _, Identity, InvalidResponse, MemberStatus, Messenger as _, Profile};
+use deskpass_wecom::Wecom;
 use serde_json::{Value, json};
 
-use crate::platform::{Platform, Reply, errcode};
+use crate::platform::{Platform, Reply, errcode, number};
 
 const USER: &str = "user/get";
 const DEPARTMENT: &str = "department/get";
@@ -144,7 +145,7 @@ async fn the_platforms_status_is_reported() {
     let cases = [
         (json!(1), MemberStatus::Active),
         (json!("1"), MemberStatus::Active),
-        (json!(2), MemberStatus::Disabled),
+        (json!(2), MemberStatus::Suspended),
         (json!(4), MemberStatus::NotActivated),
         (json!(5), MemberStatus::Left),
         (json!(3), MemberStatus::Unknown),
@@ -157,10 +158,17 @@ async fn the_platforms_status_is_reported() {
 }
 
 #[tokio::test]
-async fn a_member_outside_the_visible_range_is_refused() {
+async fn a_member_outside_the_visible_range_has_an_empty_profile() {
     let platform = Platform::start().await;
-    platform.always(USER, errcode(60011));
-    assert_eq!(platform.client().profile(&member()).await.unwrap_err().errcode(), Some(60011));
+    for code in [60011, 60111] {
+        platform.always(USER, errcode(code));
+        let hidden = Profile::empty(Department::None, MemberStatus::OutOfRange);
+        assert_eq!(platform.client().profile(&member()).await, Ok(hidden), "{code}");
+    }
+    for code in [40003, 60020, 48002] {
+        platform.always(USER, errcode(code));
+        assert_eq!(number(&platform.client().profile(&member()).await.unwrap_err()), Some(code));
+    }
 }
 
 /// The platform reports no status for users of connected corporations: users who left are not found. A member who is not found
@@ -170,9 +178,10 @@ async fn a_linked_member_who_is_not_found_has_left() {
     let platform = Platform::start().await;
     let bo = Identity::Linked { corp_id: "wwPartner".into(), userid: "bo".into() };
     platform.always("linkedcorp/user/get", errcode(60111));
-    assert_eq!(platform.client().profile(&bo).await.unwrap().status, MemberStatus::Left);
-    platform.always(USER, errcode(60111));
-    assert_eq!(platform.client().profile(&member()).await.unwrap_err().errcode(), Some(60111));
+    let left = Profile::empty(Department::Unspecified, MemberStatus::Left);
+    assert_eq!(platform.client().profile(&bo).await, Ok(left));
+    platform.always("linkedcorp/user/get", errcode(60011));
+    assert_eq!(number(&platform.client().profile(&bo).await.unwrap_err()), Some(60011));
 }
 
 #[tokio::test]
@@ -195,31 +204,8 @@ async fn a_linked_member_is_read_by_another_call() {
 #[tokio::test]
 async fn an_outsider_has_no_profile() {
     let platform = Platform::start().await;
-    assert_eq!(platform.client().profile(&Identity::Outsider).await, Ok(Profile::empty(Department::Unspecified)));
-    assert_eq!(platform.count("gettoken"), 0);
-}
-
-#[tokio::test]
-async fn the_application_is_returned() {
-    let platform = Platform::start().await;
-    let wecom = platform.client();
-    let answer = json!({ "errcode": 0, "name": "Desk", "close": 1, "redirect_domain": "desk.example.com" });
-    platform.next("agent/get", [Reply::Json(answer), Reply::Json(json!({ "errcode": 0 })), errcode(301_002)]);
-    let desk = Application { name: "Desk".into(), closed: true, redirect_domain: "desk.example.com".into() };
-    assert_eq!(wecom.application().await, Ok(desk));
-    assert_eq!(platform.calls("agent/get")[0].query[1], ("agentid".into(), "1000002".into()));
-    let bare = Application { name: String::new(), closed: false, redirect_domain: String::new() };
-    assert_eq!(wecom.application().await, Ok(bare));
-    assert_eq!(wecom.application().await.unwrap_err().errcode(), Some(301_002));
-}
-
-#[tokio::test]
-async fn without_an_agent_id_there_is_no_application() {
-    let platform = Platform::start().await;
-    let mut settings = platform.settings();
-    settings.agent_id = None;
-    let wecom = Wecom::new(settings, platform.clock.clone()).unwrap();
-    assert_eq!(wecom.application().await, Err(Error::Refused { errcode: 41011, hint: None, from_ip: None }));
+    let nothing = Profile::empty(Department::Unspecified, MemberStatus::Unknown);
+    assert_eq!(platform.client().profile(&Identity::Outsider).await, Ok(nothing));
     assert_eq!(platform.count("gettoken"), 0);
 }
 

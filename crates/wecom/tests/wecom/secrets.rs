@@ -3,14 +3,17 @@
 use std::io;
 use std::sync::{Arc, Mutex};
 
-use deskpass_wecom::{Identity, Url, Wecom};
+use deskpass_platform::{CardHandle, Directory as _, Identity, Messenger as _, Notify as _};
+use deskpass_wecom::{Url, Wecom};
 use serde_json::json;
 use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::util::SubscriberInitExt as _;
 
-use crate::platform::{GETTOKEN, Platform, Reply, SECRET, USERINFO, status};
+use crate::platform::{ExchangeCode as _, GETTOKEN, Platform, Reply, SECRET, USERINFO, status};
 
 const CODE: &str = "canary-code-77aa";
+const CARD_UPDATE: &str = "message/update_template_card";
+const RESPONSE_CODE: &str = "canary_response_0b1c";
 
 /// A buffer of all log output.
 #[derive(Clone, Default)]
@@ -38,10 +41,13 @@ impl<'a> MakeWriter<'a> for Log {
 fn echo(api: &str, errcode: i64) -> Reply {
     let told = match api {
         GETTOKEN => SECRET.to_owned(),
+        CARD_UPDATE => format!("canary-token-1 {RESPONSE_CODE}"),
         USERINFO => format!("canary-token-1 {CODE}"),
         _ => "canary-token-1".to_owned(),
     };
-    Reply::Json(json!({ "errcode": errcode, "errmsg": format!("{told}, hint: [{told}]") }))
+    // A hint has no hyphens, and must not be a secret either.
+    let hint = if api == CARD_UPDATE { RESPONSE_CODE } else { &told };
+    Reply::Json(json!({ "errcode": errcode, "errmsg": format!("{told}, hint: [{hint}]") }))
 }
 
 fn failures(api: &str) -> Vec<Reply> {
@@ -66,14 +72,16 @@ fn failures(api: &str) -> Vec<Reply> {
 /// Triggers every kind of failure on each call; returns the texts of all errors.
 async fn misadventures(platform: &Platform) -> Vec<String> {
     let mut shown = Vec::new();
-    for api in [GETTOKEN, USERINFO, "user/get", "message/send"] {
+    for api in [GETTOKEN, USERINFO, "user/get", "message/send", CARD_UPDATE] {
         for failure in failures(api) {
             let wecom = platform.hasty_client();
             platform.next(api, [failure]);
             let person = wecom.exchange_code(CODE).await;
             let fallback = Identity::Member { userid: "user01".into() };
             let profile = wecom.profile(person.as_ref().unwrap_or(&fallback)).await;
-            let notice = wecom.notify("user01", CODE).await;
+            let notice = wecom.send("user01", CODE).await;
+            let card = wecom.settle(&CardHandle(RESPONSE_CODE.into()), "done").await;
+            shown.extend(card.err().map(|error| format!("{error} {error:?}")));
             shown.extend(notice.err().map(|error| format!("{error} {error:?}")));
             shown.extend(person.err().map(|error| format!("{error} {error:?}")));
             shown.extend(profile.err().map(|error| format!("{error} {error:?}")));
@@ -104,6 +112,7 @@ async fn no_error_and_no_log_has_a_secret() {
     let platform = Platform::start().await;
     platform.always("user/get", Reply::Json(json!({ "errcode": 0, "name": "Ann" })));
     platform.always("message/send", Reply::Json(json!({ "errcode": 0 })));
+    platform.always(CARD_UPDATE, Reply::Json(json!({ "errcode": 0 })));
     let shown = misadventures(&platform).await;
     assert!(shown.len() > 60, "{shown:?}");
     let log = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
@@ -112,7 +121,7 @@ async fn no_error_and_no_log_has_a_secret() {
         assert!(log.contains(said), "the log is silent: {said}");
     }
     for text in shown.iter().chain([&log]) {
-        for secret in [SECRET, "canary-token", CODE, "canary-proxy"] {
+        for secret in [SECRET, "canary-token", CODE, RESPONSE_CODE, "canary-proxy"] {
             if let Some(at) = text.find(secret) {
                 let from = text.floor_char_boundary(at.saturating_sub(200));
                 panic!("{secret} in: {}", &text[from..text.floor_char_boundary(at + 60)]);

@@ -1,8 +1,8 @@
 //! Valid and invalid settings of the client.
 
-use deskpass_wecom::{Hosts, SettingsError, Url, Wecom};
+use deskpass_wecom::{EventSettings, Hosts, SettingsError, Url, Wecom};
 
-use crate::platform::{Platform, SECRET};
+use crate::platform::{ExchangeCode as _, Platform, SECRET};
 
 #[test]
 fn the_platforms_public_addresses_are_the_default() {
@@ -16,12 +16,15 @@ fn the_platforms_public_addresses_are_the_default() {
 async fn invalid_settings_are_refused_at_the_start() {
     let platform = Platform::start().await;
     for bad in ["", " ", "x ", "x\n", "密"] {
-        for (field, name) in ["corp id", "secret", "agent id"].into_iter().enumerate() {
+        for (field, name) in ["corp id", "secret", "agent id", "event token", "event key"].into_iter().enumerate() {
             let mut settings = platform.settings();
+            let events = |token: &str, aes_key: &str| EventSettings { token: token.into(), aes_key: aes_key.into() };
             match field {
                 0 => settings.corp_id = bad.into(),
                 1 => settings.secret = bad.into(),
-                _ => settings.agent_id = Some(bad.into()),
+                2 => settings.agent_id = Some(bad.into()),
+                3 => settings.events = Some(events(bad, "key")),
+                _ => settings.events = Some(events("token", bad)),
             }
             let error = Wecom::new(settings, platform.clock.clone()).unwrap_err();
             assert_eq!(error, SettingsError::Unprintable(name), "{bad:?}");
@@ -82,6 +85,8 @@ async fn no_secret_is_shown() {
     let platform = Platform::start().await;
     let mut settings = platform.settings();
     settings.proxy = Url::parse("http://user:canary-proxy@127.0.0.1:1").ok();
+    settings.events = Some(EventSettings { token: "canary-events".into(), aes_key: "canary-events".into() });
     let shown = format!("{settings:?} {settings:#?} {:?} {:#?}", platform.client(), platform.client());
-    assert!(shown.contains("wwdesk") && !shown.contains(SECRET) && !shown.contains("canary-proxy"), "{shown}");
+    let shown = format!("{shown} {:?}", settings.events);
+    assert!(shown.contains("wwdesk") && !shown.contains(SECRET) && !shown.contains("canary"), "{shown}");
 }

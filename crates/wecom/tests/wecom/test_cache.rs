@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use deskpass_core::{Clock, Timestamp};
-use deskpass_wecom::{CacheFuture, CachedToken, FETCH_LEASE, TokenCache};
+use deskpass_platform::{CacheFuture, CachedToken, FETCH_LEASE, TokenCache};
 use tokio::sync::watch;
 
 /// The availability of the cache.

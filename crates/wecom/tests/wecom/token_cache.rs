@@ -3,11 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use deskpass_wecom::{CachedToken, Error, Identity, Unreachable, Wecom};
+use deskpass_platform::{CachedToken, Error, FETCH_LEASE, Identity, Unreachable};
+use deskpass_wecom::Wecom;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
-use crate::platform::{GETTOKEN, Platform, Reply, USERINFO, errcode, status, token};
+use crate::platform::{ExchangeCode as _, GETTOKEN, Platform, Reply, USERINFO, errcode, number, status, token};
 use crate::test_cache::{CacheMode, TestCache};
 use crate::tokens::{futures_pending, gated, used};
 
@@ -132,7 +133,7 @@ async fn all_nodes_together_fetch_a_single_further_token_when_the_platform_rejec
     platform.always(USERINFO, errcode(40014));
     platform.always(GETTOKEN, token("canary-token-2", 7_200));
     for wecom in nodes.iter().cycle().take(10) {
-        assert_eq!(wecom.exchange_code("code").await.unwrap_err().errcode(), Some(40014));
+        assert_eq!(number(&wecom.exchange_code("code").await.unwrap_err()), Some(40014));
     }
     assert_eq!(platform.count(GETTOKEN), 2);
 }
@@ -144,7 +145,7 @@ async fn a_node_that_dies_during_its_fetch_delays_the_others_until_its_lease_exp
     let callers = callers(&nodes, 10);
     cache.turned_away(4).await;
     assert_eq!(platform.count(GETTOKEN), 0);
-    platform.clock.advance(deskpass_wecom::FETCH_LEASE);
+    platform.clock.advance(FETCH_LEASE);
     all_well(callers).await;
     assert_eq!(platform.count(GETTOKEN), 1);
 }
@@ -200,7 +201,7 @@ async fn callers_that_join_a_renewal_of_another_node_get_its_token() {
     wecom.exchange_code("code").await.unwrap();
     cache.turned_away(1).await;
     platform.clock.advance(Duration::from_secs(2));
-    let mut late = Box::pin(wecom.exchange_code("code"));
+    let mut late = wecom.exchange_code("code");
     assert!(futures_pending(&mut late).await, "the old one has ended");
     cache.put(kept(&platform, "canary-token-2", 7_200));
     late.await.unwrap();

@@ -3,12 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use deskpass_wecom::{Error, InvalidResponse, Unreachable};
+use deskpass_platform::{Error, InvalidResponse, Messenger as _, Unreachable};
 use serde_json::json;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
-use crate::platform::{CORP, GETTOKEN, Platform, Reply, SECRET, USERINFO, errcode, status, token};
+use crate::platform::{
+    CORP, ExchangeCode as _, GETTOKEN, Platform, Reply, SECRET, USERINFO, errcode, number, status, token,
+};
 
 /// The tokens used in the calls that exchange a code.
 pub(crate) fn used(platform: &Platform) -> Vec<String> {
@@ -48,7 +50,7 @@ async fn waiting_callers_share_a_failure() {
         async move { wecom.exchange_code("code").await }
     });
     platform.called(GETTOKEN, 1).await;
-    let mut waiting: Vec<_> = (0..50).map(|_| Box::pin(wecom.exchange_code("code"))).collect();
+    let mut waiting: Vec<_> = (0..50).map(|_| wecom.exchange_code("code")).collect();
     for caller in &mut waiting {
         assert!(futures_pending(caller).await);
     }
@@ -165,7 +167,7 @@ async fn retries_end_when_the_platform_rejects_every_token() {
     let platform = Platform::start().await;
     let wecom = platform.client();
     platform.always(USERINFO, errcode(40014));
-    assert_eq!(wecom.exchange_code("code").await.unwrap_err().errcode(), Some(40014));
+    assert_eq!(number(&wecom.exchange_code("code").await.unwrap_err()), Some(40014));
     assert_eq!((platform.count(GETTOKEN), platform.count(USERINFO)), (2, 2));
 }
 

@@ -1,0 +1,86 @@
+//! The directory: profiles, and lists of members and departments. The platform has no pages: a list comes at once.
+
+use std::collections::BTreeSet;
+
+use deskpass_core::EmployeeId;
+use deskpass_platform::client::ApiResponse;
+use deskpass_platform::{
+    Answer, Department, Directory, DirectoryDepartment, DirectoryMember, DirectoryPage, Error, Identity,
+    InvalidResponse, Meaning, Profile,
+};
+
+use crate::api::{DEPARTMENT_LIST, USER_LIST};
+use crate::client::Wecom;
+use crate::profile;
+
+/// The department that is the corporation itself.
+const ROOT: &str = "1";
+
+impl Directory for Wecom {
+    fn profile<'a>(&'a self, identity: &'a Identity) -> Answer<'a, Profile> {
+        Box::pin(self.fetch_profile(identity))
+    }
+
+    fn root_department(&self) -> &'static str {
+        ROOT
+    }
+
+    fn members<'a>(&'a self, department: &'a str, _: Option<&'a str>) -> Answer<'a, DirectoryPage<DirectoryMember>> {
+        Box::pin(self.list_members(department))
+    }
+
+    fn departments<'a>(
+        &'a self,
+        parent: &'a str,
+        _: Option<&'a str>,
+    ) -> Answer<'a, DirectoryPage<DirectoryDepartment>> {
+        Box::pin(self.list_departments(parent))
+    }
+}
+
+impl Wecom {
+    async fn list_members(&self, department: &str) -> Result<DirectoryPage<DirectoryMember>, Error> {
+        let listed = self.request(&self.0.protocol.get(USER_LIST).query("department_id", department)).await;
+        let list = match listed {
+            Ok(response) => response.objects("userlist").ok_or(InvalidResponse::MissingField("userlist"))?,
+            // An application for some departments only may not see the members of the topmost one.
+            Err(error) if department == ROOT && error.is_refused_as(Meaning::OutOfRange) => Vec::new(),
+            Err(error) => return Err(error),
+        };
+        Ok(DirectoryPage { items: list.iter().filter_map(member).collect(), next: None })
+    }
+
+    /// Lists all departments below one.
+    async fn list_departments(&self, parent: &str) -> Result<DirectoryPage<DirectoryDepartment>, Error> {
+        let call = self.0.protocol.get(DEPARTMENT_LIST);
+        // Without an id the platform lists all departments that the application may see, even if the topmost is not among them.
+        let call = if parent == ROOT { call } else { call.query("id", parent) };
+        let response = self.request(&call).await?;
+        let list = response.objects("department").ok_or(InvalidResponse::MissingField("department"))?;
+        let visible: BTreeSet<i64> = list.iter().filter_map(|record| record.number("id")).collect();
+        let items = list.iter().filter_map(|record| department(record, &visible));
+        Ok(DirectoryPage { items: items.filter(|department| department.id != parent).collect(), next: None })
+    }
+}
+
+/// A member in a list. Who has no valid identifier cannot sign in either.
+fn member(record: &ApiResponse) -> Option<DirectoryMember> {
+    let userid = record.text("userid").filter(|id| EmployeeId::parse(id).is_ok())?.to_owned();
+    let departments = record.numbers("department").unwrap_or_default();
+    let main = profile::main_department(record);
+    let department = main.map_or(Department::None, |id| Department::Known { id, name: None });
+    Some(DirectoryMember {
+        userid,
+        departments: departments.iter().map(ToString::to_string).collect(),
+        profile: profile::read(record, department),
+    })
+}
+
+fn department(record: &ApiResponse, visible: &BTreeSet<i64>) -> Option<DirectoryDepartment> {
+    let parent = record.number("parentid").filter(|id| visible.contains(id));
+    Some(DirectoryDepartment {
+        id: record.number("id")?.to_string(),
+        parent: parent.map(|id| id.to_string()),
+        name: profile::name(record).unwrap_or_default(),
+    })
+}
