@@ -9,6 +9,7 @@ use http::Response;
 use crate::SimulatorConfig;
 use crate::calls::Calls;
 use crate::codes::Codes;
+use crate::dingtalk::state::DingtalkState;
 use crate::faults::Faults;
 use crate::inbox::Inbox;
 use crate::switches::Switches;
@@ -48,6 +49,7 @@ pub(crate) struct SimulatorState {
     pub(crate) faults: Faults,
     pub(crate) switches: Switches,
     pub(crate) calls: Calls,
+    pub(crate) dingtalk: DingtalkState,
 }
 
 impl SimulatorInner {

@@ -13,6 +13,18 @@ pub(crate) struct Switches {
     pub(crate) trusted_ips: Option<Vec<IpAddr>>,
     /// Whether the app has no address for callbacks: WeCom then refuses cards that call back.
     pub(crate) no_callback: bool,
+    /// The limit that calls to DingTalk have exceeded, if any.
+    pub(crate) dingtalk_limit: Option<DingtalkLimit>,
+}
+
+/// A limit of DingTalk.
+#[derive(Clone, Copy, Debug, Deserialize, Serialize, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum DingtalkLimit {
+    /// The organization has used up its calls of this month.
+    Quota,
+    /// The platform blocks the calling address, with a page instead of an answer.
+    Blocked,
 }
 
 impl Switches {

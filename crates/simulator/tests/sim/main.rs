@@ -11,6 +11,7 @@ mod authorize;
 mod cards;
 mod contacts;
 mod control;
+mod dingtalk;
 mod faults;
 mod harness;
 mod identity;

@@ -1,0 +1,94 @@
+//! Exchanges a code for an identity. The two kinds of codes are exchanged in different ways, and neither works in the other.
+
+use deskpass_core::EmployeeId;
+use deskpass_platform::client::{ApiCall, ApiResponse, is_visible_ascii};
+use deskpass_platform::{EntryPoint, Error, Identity, InvalidResponse, Meaning};
+use serde_json::json;
+use tokio::time::Instant;
+
+use crate::api;
+use crate::client::Dingtalk;
+
+/// The header in which the newer API expects a token.
+const TOKEN_HEADER: &str = "x-acs-dingtalk-access-token";
+/// The maximum length of a token of a user, in bytes.
+const MAX_TOKEN_BYTES: usize = 4_096;
+/// The `contact_type` of members; 1 is that of external contacts.
+const MEMBER: i64 = 0;
+
+impl Dingtalk {
+    /// The identity of the user to whom a code belongs. A malformed code is not sent.
+    pub(crate) async fn identify(&self, code: &str, entry: EntryPoint) -> Result<Identity, Error> {
+        if !is_code(code) {
+            return Err(Error::BadCode);
+        }
+        let deadline = self.0.client.deadline();
+        let identity = match entry {
+            EntryPoint::Script => self.identify_by_script(code, deadline).await,
+            EntryPoint::Client | EntryPoint::Browser => self.identify_by_page(code, deadline).await,
+        };
+        match identity {
+            // The platform knows the user, but not as a member.
+            Err(error) if error.is_refused_as(Meaning::Gone) => Ok(Identity::Outsider),
+            identity => identity,
+        }
+    }
+
+    /// A code of the script, in one call. The platform's client issues it only to members.
+    async fn identify_by_script(&self, code: &str, deadline: Instant) -> Result<Identity, Error> {
+        let call = self.legacy_call(api::USER_INFO, json!({ "code": code })).secret(code);
+        let response = self.0.client.request(&call, deadline).await?;
+        let user = response.object("result").ok_or(InvalidResponse::MissingField("result"))?;
+        Ok(member(&user)?)
+    }
+
+    /// A code of the login page, in three calls: the user's token, the user, and the member of the corporation that the user
+    /// is. The token is used once and not kept.
+    async fn identify_by_page(&self, code: &str, deadline: Instant) -> Result<Identity, Error> {
+        let issued = self.0.client.request(&self.user_token_call(code), deadline).await?;
+        let corp_id = issued.text("corpId").ok_or(InvalidResponse::MissingField("corpId"))?;
+        if corp_id != self.0.corp_id {
+            return Ok(Identity::Outsider);
+        }
+        let token = issued.text("accessToken").filter(|token| is_token(token));
+        let token = token.ok_or(InvalidResponse::MissingField("accessToken"))?;
+        let call = ApiCall::get(api::ME, &self.0.hosts.api, api::ME.name).header(TOKEN_HEADER, token).secret(token);
+        let user = self.0.client.request(&call.without_token(), deadline).await?;
+        let union_id = user.text("unionId").filter(|id| is_visible_ascii(id));
+        let union_id = union_id.ok_or(InvalidResponse::MissingField("unionId"))?;
+        let found = self.result(api::BY_UNION_ID, json!({ "unionid": union_id }), deadline).await?;
+        match found.number("contact_type") {
+            Some(MEMBER) => Ok(member(&found)?),
+            Some(_) => Ok(Identity::Outsider),
+            None => Err(InvalidResponse::MissingField("contact_type").into()),
+        }
+    }
+
+    fn user_token_call(&self, code: &str) -> ApiCall {
+        let body = json!({
+            "clientId": self.0.client_id,
+            "clientSecret": self.0.secret,
+            "code": code,
+            "grantType": "authorization_code",
+        });
+        let call = ApiCall::post(api::USER_TOKEN, &self.0.hosts.api, api::USER_TOKEN.name, body);
+        call.without_token().secret(&self.0.secret).secret(code)
+    }
+}
+
+fn member(user: &ApiResponse) -> Result<Identity, InvalidResponse> {
+    let userid = user.text("userid").filter(|userid| EmployeeId::parse(userid).is_ok());
+    let userid = userid.ok_or(InvalidResponse::MissingField("userid"))?;
+    Ok(Identity::Member { userid: userid.to_owned() })
+}
+
+/// Whether a text can be a code: nothing in it can look like an attack to a firewall in front of the platform, which would
+/// answer with a page as if it blocked this machine.
+fn is_code(text: &str) -> bool {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~+/=".contains(&byte);
+    (1..=512).contains(&text.len()) && text.bytes().all(plain)
+}
+
+fn is_token(text: &str) -> bool {
+    text.len() <= MAX_TOKEN_BYTES && text.bytes().all(|byte| byte.is_ascii_graphic())
+}
