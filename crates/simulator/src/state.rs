@@ -11,6 +11,7 @@ use crate::calls::Calls;
 use crate::codes::Codes;
 use crate::dingtalk::state::DingtalkState;
 use crate::faults::Faults;
+use crate::feishu::state::FeishuState;
 use crate::inbox::Inbox;
 use crate::switches::Switches;
 use crate::tokens::IssuedTokens;
@@ -50,6 +51,8 @@ pub(crate) struct SimulatorState {
     pub(crate) switches: Switches,
     pub(crate) calls: Calls,
     pub(crate) dingtalk: DingtalkState,
+    /// The messages on Feishu.
+    pub(crate) feishu: FeishuState,
 }
 
 impl SimulatorInner {

@@ -4,6 +4,8 @@ use std::net::IpAddr;
 
 use serde::{Deserialize, Serialize};
 
+use crate::feishu::switches::FeishuSwitches;
+
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Switches {
@@ -15,6 +17,8 @@ pub(crate) struct Switches {
     pub(crate) no_callback: bool,
     /// The limit that calls to DingTalk have exceeded, if any.
     pub(crate) dingtalk_limit: Option<DingtalkLimit>,
+    /// What only Feishu has.
+    pub(crate) feishu: FeishuSwitches,
 }
 
 /// A limit of DingTalk.

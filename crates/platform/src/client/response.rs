@@ -23,6 +23,12 @@ impl ApiResponse {
         if self.0.contains_key(name) { self.number(name).ok_or(InvalidResponse::MissingField(name)) } else { Ok(0) }
     }
 
+    /// Whether there is such a field with a value.
+    #[must_use]
+    pub fn contains(&self, name: &str) -> bool {
+        self.0.get(name).is_some_and(|value| !value.is_null())
+    }
+
     /// A text field that is not empty.
     #[must_use]
     pub fn text(&self, name: &str) -> Option<&str> {

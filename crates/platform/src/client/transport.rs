@@ -172,6 +172,8 @@ impl HttpTransport {
         }
         let response = match ApiResponse::read(body) {
             Ok(response) => response,
+            // A page of a gateway, where the status says more than that it is not JSON.
+            Err(_) if *status != 200 => return refusal(InvalidResponse::Status(*status)).map(Err),
             Err(why) => return refusal(why).map(Err),
         };
         let header = |name: &str| headers.get(name)?.to_str().ok().map(str::to_owned);

@@ -13,6 +13,7 @@ mod contacts;
 mod control;
 mod dingtalk;
 mod faults;
+mod feishu;
 mod harness;
 mod identity;
 mod message;

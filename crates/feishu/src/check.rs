@@ -1,0 +1,120 @@
+//! Checks of the configuration at the platform. The API tells little about it, so what cannot be checked says what to enter.
+
+use deskpass_platform::{Check, CheckOutcome, Deployment, Error, InvalidResponse, Messenger as _};
+
+use crate::api::SCOPES;
+use crate::{Feishu, UserIdKind};
+
+/// The number of entries that show whether the application may see anyone.
+const SAMPLE_SIZE: &str = "50";
+
+/// Checks the configuration with two calls.
+pub(crate) async fn configuration(feishu: &Feishu, deployment: &Deployment<'_>) -> Vec<Check> {
+    let credentials = match feishu.check_credentials().await {
+        Ok(()) => CheckOutcome::Good(both("accepted", "已通过")),
+        Err(error) => bad(feishu, &error),
+    };
+    let scope = match &credentials {
+        CheckOutcome::Good(_) => match contact_scope(feishu).await {
+            Ok(outcome) => outcome,
+            Err(error) => bad(feishu, &error),
+        },
+        _ => CheckOutcome::Skipped(both("not checked: needs valid credentials", "未检查：凭证无效")),
+    };
+    vec![
+        Check { name: ["App ID and App Secret", "App ID 与 App Secret"], outcome: credentials },
+        Check { name: ["contact scope", "通讯录权限范围"], outcome: scope },
+        Check { name: ["redirect URL", "重定向 URL"], outcome: CheckOutcome::Skipped(redirect_url(deployment)) },
+        Check { name: ["permissions", "权限"], outcome: CheckOutcome::Skipped(permissions(feishu)) },
+        Check { name: ["availability", "可用范围"], outcome: CheckOutcome::Skipped(availability()) },
+    ]
+}
+
+/// What the application may see of the directory.
+async fn contact_scope(feishu: &Feishu) -> Result<CheckOutcome, Error> {
+    let call = feishu.contact_call(SCOPES, "").query("page_size", SAMPLE_SIZE);
+    let response = feishu.0.client.request(&call, feishu.0.client.deadline()).await?;
+    let data = response.object("data").ok_or(InvalidResponse::MissingField("data"))?;
+    let count = |name: &str| data.texts(name).map_or(0, |ids| ids.len());
+    let [departments, people, groups] = ["department_ids", "user_ids", "group_ids"].map(count);
+    if departments + people + groups > 0 {
+        return Ok(CheckOutcome::Good([
+            format!(
+                "the application may see {departments} department(s), {people} member(s) and {groups} group(s) or more"
+            ),
+            format!("应用可见 {departments} 个部门、{people} 名成员、{groups} 个用户组（或更多）"),
+        ]));
+    }
+    Ok(CheckOutcome::Bad {
+        what: both(
+            "the application may see no department and no member: names and departments stay empty",
+            "应用看不到任何部门和成员：姓名和部门将为空",
+        ),
+        fix: both(
+            "set the scope in the console: 开发者后台 → the application → 权限管理 → 数据权限 → 通讯录权限范围, and publish a version",
+            "请设置范围：开发者后台 → 该应用 → 权限管理 → 数据权限 → 通讯录权限范围，并发布应用版本",
+        ),
+    })
+}
+
+fn redirect_url(deployment: &Deployment<'_>) -> [String; 2] {
+    let address = deployment.callback_url;
+    [
+        format!(
+            "the platform compares the address character by character; enter {address} in the console: 开发者后台 → the \
+             application → 安全设置 → 重定向 URL"
+        ),
+        format!("飞书逐字符比较该地址；请填写 {address}：开发者后台 → 该应用 → 安全设置 → 重定向 URL"),
+    ]
+}
+
+fn permissions(feishu: &Feishu) -> [String; 2] {
+    let mut names = vec![
+        // Names and pictures, departments, the status by which leavers are known, and the names of departments.
+        "contact:contact.base:readonly",
+        "contact:user.base:readonly",
+        "contact:user.department:readonly",
+        "contact:user.employee:readonly",
+        "contact:department.base:readonly",
+        // Notices, for which the application also needs a bot.
+        "im:message:send_as_bot",
+    ];
+    if feishu.0.settings.user_id == UserIdKind::UserId {
+        names.insert(0, "contact:user.employee_id:readonly");
+    }
+    let names = names.join(", ");
+    [
+        format!(
+            "open these in the console: 开发者后台 → the application → 权限管理: {names}; add the bot ability (机器人) for \
+             notices; then publish a version"
+        ),
+        format!("请开通：开发者后台 → 该应用 → 权限管理：{names}；发送通知需添加“机器人”能力；最后发布应用版本"),
+    ]
+}
+
+fn availability() -> [String; 2] {
+    both(
+        "two ranges must contain all employees: 可用范围 (版本管理与发布) decides who may sign in and get messages, 通讯录权限范围 \
+         (权限管理 → 数据权限) whose names and departments can be read",
+        "两个范围都应包含全体员工：可用范围（版本管理与发布）决定谁能登录和接收消息，通讯录权限范围（权限管理 → 数据权限）决定能读取谁的姓名和部门",
+    )
+}
+
+fn bad(feishu: &Feishu, error: &Error) -> CheckOutcome {
+    let refused = error.code().map(|code| (format!("飞书拒绝了请求（错误码 {code}）"), feishu.explain(code).text));
+    let (chinese, fix) = match refused {
+        Some((chinese, [english_fix, chinese_fix])) => (chinese, both(english_fix, chinese_fix)),
+        None => (
+            "无法完成对飞书的请求".to_owned(),
+            both(
+                "check the network, platform.api_url and platform.proxy",
+                "请检查网络、platform.api_url 和 platform.proxy",
+            ),
+        ),
+    };
+    CheckOutcome::Bad { what: [error.to_string(), chinese], fix: feishu.advise(error).unwrap_or(fix) }
+}
+
+fn both(english: &str, chinese: &str) -> [String; 2] {
+    [english.to_owned(), chinese.to_owned()]
+}

@@ -1,0 +1,63 @@
+//! The records of members and departments as the platform writes them.
+
+use deskpass_core::is_platform_department;
+use deskpass_platform::client::{ApiResponse, avatar_url, sanitize_name};
+use deskpass_platform::{Department, DirectoryDepartment, MemberStatus, Profile};
+
+/// The profile in a member's record; its department has no name.
+pub(crate) fn profile(record: &ApiResponse) -> Profile {
+    let picture = record.object("avatar");
+    let picture = picture.as_ref().and_then(|sizes| sizes.text("avatar_240").or_else(|| sizes.text("avatar_72")));
+    Profile {
+        name: record.text("name").and_then(sanitize_name),
+        department: main_department(record),
+        avatar: picture.and_then(avatar_url),
+        status: status(record),
+    }
+}
+
+/// The status of the account. Without a permission the platform leaves it out.
+fn status(record: &ApiResponse) -> MemberStatus {
+    let Some(flags) = record.object("status") else { return MemberStatus::Unknown };
+    let is = |name| flags.flag(name) == Some(true);
+    match flags.flag("is_activated") {
+        // A member who quit becomes one who resigned after a while.
+        _ if is("is_resigned") || is("is_exited") => MemberStatus::Left,
+        _ if is("is_frozen") => MemberStatus::Suspended,
+        _ if is("is_unjoin") => MemberStatus::NotActivated,
+        Some(true) => MemberStatus::Active,
+        Some(false) => MemberStatus::NotActivated,
+        None => MemberStatus::Unknown,
+    }
+}
+
+/// The main department, which is marked in the order of departments, or else the first one.
+fn main_department(record: &ApiResponse) -> Department {
+    let Some(ids) = record.texts("department_ids") else { return Department::Unspecified };
+    let orders = record.objects("orders").unwrap_or_default();
+    let main = orders.iter().find(|order| order.flag("is_primary_dept") == Some(true));
+    let main = main.and_then(|order| order.text("department_id")).filter(|id| ids.contains(id));
+    match main.or_else(|| ids.first().copied()) {
+        None => Department::None,
+        Some(id) if is_department_id(id) => Department::Known { id: id.to_owned(), name: None },
+        Some(_) => Department::Unspecified,
+    }
+}
+
+/// The ids of all departments of a member.
+pub(crate) fn departments(record: &ApiResponse) -> Vec<String> {
+    let ids = record.texts("department_ids").unwrap_or_default();
+    ids.into_iter().filter(|id| is_department_id(id)).map(str::to_owned).collect()
+}
+
+/// A department in a list; `None` if its id is not one.
+pub(crate) fn department(record: &ApiResponse) -> Option<DirectoryDepartment> {
+    let id = |name| record.text(name).filter(|id| is_department_id(id)).map(str::to_owned);
+    let name = record.text("name").and_then(sanitize_name).unwrap_or_default();
+    Some(DirectoryDepartment { id: id("open_department_id")?, parent: id("parent_department_id"), name })
+}
+
+/// Whether a text can be the id of a department.
+pub(crate) fn is_department_id(id: &str) -> bool {
+    is_platform_department(id) && !id.contains('/')
+}
