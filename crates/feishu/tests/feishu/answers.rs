@@ -30,25 +30,19 @@ fn bad() -> Vec<(&'static str, Reply, Error)> {
     let not_json: Error = InvalidResponse::NotJson.into();
     let no_code: Error = InvalidResponse::MissingField("code").into();
     let lost: Error = Unreachable::ConnectionLost.into();
+    let again = Error::refused(20_003_i64, Meaning::StartAgain);
     let who = profile("user01").to_string();
+    let found = |code: i64| json!({ "code": code, "data": profile("user01") });
     let deep = format!(r#"{{"data":{}1{}}}"#, "[".repeat(10_000), "]".repeat(10_000));
     vec![
         ("500", status("500 Internal Server Error"), http_status(500)),
         ("502", with_headers("502 Bad Gateway", "a: b", "<html>"), http_status(502)),
         ("503 in JSON", Reply::Status("503 Service Unavailable", json!({ "code": "busy" })), http_status(503)),
-        (
-            "500 with a code",
-            Reply::Status("500 Oops", json!({ "code": 1, "data": profile("user01") })),
-            http_status(500),
-        ),
-        (
-            "500 with success",
-            Reply::Status("500 Oops", json!({ "code": 0, "data": profile("user01") })),
-            http_status(500),
-        ),
+        ("500 with a code", Reply::Status("500 Oops", found(1)), http_status(500)),
+        ("500 with success", Reply::Status("500 Oops", found(0)), http_status(500)),
         ("404", with_headers("404 Not Found", "content-type: text/plain", "404 page not found"), http_status(404)),
         ("204", bytes("HTTP/1.1 204 No Content\r\nconnection: close\r\n\r\n"), http_status(204)),
-        ("201", Reply::Status("201 Created", json!({ "code": 0, "data": profile("user01") })), http_status(201)),
+        ("201", Reply::Status("201 Created", found(0)), http_status(201)),
         ("301", status("301 Moved Permanently"), InvalidResponse::Redirected.into()),
         ("302", bytes(elsewhere), InvalidResponse::Redirected.into()),
         ("400 in HTML", with_headers("400 Bad Request", "a: b", "<html>"), http_status(400)),
@@ -76,17 +70,9 @@ fn bad() -> Vec<(&'static str, Reply, Error)> {
         ("code null", body(r#"{"code":null,"access_token":"x"}"#), no_code.clone()),
         ("code false", body(r#"{"code":false,"access_token":"x"}"#), no_code.clone()),
         ("code a word", body(r#"{"code":"ok","access_token":"x"}"#), no_code),
-        (
-            "code a text",
-            body(r#"{"code":"20003","access_token":"x"}"#),
-            Error::refused(20_003_i64, Meaning::StartAgain),
-        ),
-        (
-            "refused with success",
-            body(r#"{"code":20003,"access_token":"x"}"#),
-            Error::refused(20_003_i64, Meaning::StartAgain),
-        ),
-        ("refused", refused(20_003), Error::refused(20_003_i64, Meaning::StartAgain)),
+        ("code a text", body(r#"{"code":"20003","access_token":"x"}"#), again.clone()),
+        ("refused with success", body(r#"{"code":20003,"access_token":"x"}"#), again.clone()),
+        ("refused", refused(20_003), again),
     ]
 }
 
