@@ -142,7 +142,8 @@ equal(send("left01", "text", {"text": "hello"}).code, 230013)
 card = {"config": {"update_multi": True}, "elements": [{"tag": "div", "text": {"tag": "plain_text", "content": "?"}}]}
 sent = done(send("user01", "interactive", card))
 change = PatchMessageRequestBody.builder().content(json.dumps(card)).build()
-done(feishu.im.v1.message.patch(PatchMessageRequest.builder().message_id(sent.message_id).request_body(change).build()))
+change = PatchMessageRequest.builder().message_id(sent.message_id).request_body(change).build()
+equal(feishu.im.v1.message.patch(change).code, 0)
 equal([message["touser"] for message in inbox()], [["user01"], ["user01"]])
 
 # A token that the platform has revoked; this SDK keeps its own until it ends, so the test drops it.
