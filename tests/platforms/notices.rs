@@ -25,7 +25,9 @@ on_every_platform! {
         assert!(!Messenger::current().other_titles().iter().any(|title| text.contains(title)), "{text}");
         assert_eq!(client.calls(Messenger::current().message).await, 1);
     }
+}
 
+on_every_platform! {
     async fn a_notice_without_a_known_recipient_is_given_up(app) {
         let (mut client, messenger) = (app.client().await, Messenger::current());
         app.add("ghost01", deskpass_core::Role::Agent).await;

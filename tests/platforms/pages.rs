@@ -79,6 +79,8 @@ on_every_platform! {
             browser.wait_for("#notice.bad").await;
             browser.wait_until("document.querySelector('#notice-text')?.textContent").await;
             names_the_platform(&browser, language, true, "not a member").await;
+            browser.goto("about:blank").await;
+            browser.goto(&page).await;
             browser.click("#here").await;
             choose(&browser, "user01").await;
             browser.wait_for("#account").await;

@@ -23,7 +23,9 @@ on_every_platform! {
         assert_eq!(app.query("SELECT count(*) FROM session"), ["0"]);
         assert_eq!(app.query("SELECT count(*) FROM employee WHERE employee_key IN ('left01', 'outsider01')"), ["0"]);
     }
+}
 
+on_every_platform! {
     /// A person of another corporation is a stranger, whatever their identifier; on WeCom a connected one may be bound.
     async fn a_person_of_another_corporation_is_no_member(app) {
         let mut client = app.client().await;
