@@ -29,7 +29,7 @@ impl Simulated {
     }
 
     /// Its output up to a line with this word.
-    fn until(&mut self, word: &str) -> String {
+    pub(crate) fn until(&mut self, word: &str) -> String {
         let mut text = String::new();
         while !text.contains(word) {
             assert_ne!(self.stdout.read_line(&mut text).unwrap(), 0, "{word} is missing in\n{text}");
@@ -99,7 +99,7 @@ fn it_says_how_to_use_it_and_stops_when_asked() {
 }
 
 /// The settings in its output.
-fn settings(text: &str) -> String {
+pub(crate) fn settings(text: &str) -> String {
     let setting = |line: &&str| line.starts_with("    ") && (line.contains(" = ") || line.contains('#'));
     text.lines().filter(setting).flat_map(|line| [line, "\n"]).collect()
 }

@@ -76,6 +76,7 @@ mod pages_weight;
 mod password_fallback;
 mod platform;
 mod platform_boundary;
+mod platforms;
 mod prometheus;
 mod proxies;
 mod proxy_trust;

@@ -180,3 +180,29 @@ fn what_a_source_knows_of_a_platform_is_noticed() {
         assert_eq!(faults(path, line, &codes), [""; 0], "{line}");
     }
 }
+
+/// What a new platform touches besides its own crate and its simulator: the enum itself (`crates/platform/src/kind.rs`), the settings,
+/// and these. Everything else asks the client.
+const KNOWS_KINDS: [&str; 7] = [
+    "crates/deskpass/src/app/installation.rs",
+    "crates/deskpass/src/app/platform.rs",
+    "crates/deskpass/src/app/platform/addresses.rs",
+    "crates/deskpass/src/app/platform/verify_file.rs",
+    "crates/deskpass/src/config/platform_keys.rs",
+    "crates/deskpass/src/config/simulated.rs",
+    "crates/deskpass/src/site/platform.rs",
+];
+
+#[test]
+fn only_a_few_sources_tell_platforms_apart() {
+    let variants = ["PlatformKind::Wecom", "PlatformKind::Dingtalk", "PlatformKind::Feishu"];
+    let tells = |text: &str| {
+        let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+        variants.iter().any(|variant| code.contains(variant))
+    };
+    let is_test = |path: &str| path.contains("/tests/") || path.ends_with("/tests.rs");
+    let sources = neutral_sources();
+    let found: BTreeSet<_> = sources.iter().filter(|(path, text)| !is_test(path) && tells(text)).collect();
+    let found: Vec<_> = found.into_iter().map(|(path, _)| path.as_str()).collect();
+    assert_eq!(found, KNOWS_KINDS, "let the client of the platform answer, or say in ARCHITECTURE.md why not");
+}

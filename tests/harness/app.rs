@@ -11,7 +11,7 @@ use tempfile::TempDir;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
-use super::{Client, ClusterStore, StoreBackend};
+use super::{Client, ClusterStore, Messenger, StoreBackend, platform_kind};
 
 /// A running service.
 #[derive(Debug)]
@@ -59,6 +59,12 @@ pub(crate) fn settings(given: &[(&'static str, &str)]) -> Settings {
 /// Development mode. The time zone is not that of the machine which runs the suite.
 const DEVELOPMENT: [(&str, &str); 2] = [("development.enabled", "true"), ("notices.time_zone", "Asia/Shanghai")];
 
+/// The settings of development mode on the platform of the test, and more.
+pub(crate) fn development(more: &[(&'static str, &str)]) -> Settings {
+    let kind = [("platform.kind", platform_kind().name())];
+    settings(&[&DEVELOPMENT[..], &kind[..], more].concat())
+}
+
 /// Made-up values of the settings that production requires.
 pub(crate) const PRODUCTION: [(&str, &str); 4] = [
     ("platform.corp_id", "wwdeskpass"),
@@ -67,19 +73,24 @@ pub(crate) const PRODUCTION: [(&str, &str); 4] = [
     ("encryption_key", "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="),
 ];
 
+/// The settings that production requires, on the platform of the test.
+pub(crate) fn production_pairs() -> Vec<(&'static str, &'static str)> {
+    let application = Messenger::current().application();
+    let own = PRODUCTION.into_iter().filter(|(key, _)| application.iter().all(|(given, _)| given != key));
+    own.chain(application.iter().copied()).collect()
+}
+
 impl TestApp {
     /// A service in development mode.
     pub(crate) async fn start() -> Self {
-        Self::with(settings(&DEVELOPMENT)).await
+        Self::with(development(&[])).await
     }
 
-    /// A service in production mode.
+    /// A service in production mode. It has no agent id.
     pub(crate) async fn production() -> Self {
-        Self::with(Settings {
-            server: config::Server { settle: Duration::ZERO, ..settings(&PRODUCTION).server },
-            ..settings(&PRODUCTION)
-        })
-        .await
+        let given: Vec<_> = production_pairs().into_iter().filter(|(key, _)| *key != "platform.agent_id").collect();
+        let given = settings(&given);
+        Self::with(Settings { server: config::Server { settle: Duration::ZERO, ..given.server }, ..given }).await
     }
 
     /// A service with these settings, on a free port, on a fresh store of the test's kind.
@@ -89,7 +100,7 @@ impl TestApp {
 
     /// A service in development mode with this clock.
     pub(crate) async fn with_clock(clock: Clock) -> Self {
-        let settings = settings(&DEVELOPMENT);
+        let settings = development(&[]);
         Box::pin(Self::open(settings, TestStorage::at(StoreBackend::current().cluster_store()), clock)).await
     }
 

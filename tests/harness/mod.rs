@@ -7,6 +7,7 @@ mod client;
 mod cluster_store;
 mod download;
 mod faketime;
+mod messenger;
 mod openapi_check;
 mod operator;
 mod phone;
@@ -21,12 +22,13 @@ mod store_backend;
 mod wait;
 
 pub(crate) use agent::{Device, PASSWORD, STEP};
-pub(crate) use app::{PRODUCTION, TestApp, query, settings};
+pub(crate) use app::{PRODUCTION, TestApp, development, production_pairs, query, settings};
 pub(crate) use browser::{Browser, Driver, Feature, Key, Network, Options, Viewport, full_picture, picture};
 pub(crate) use client::{Client, Response, request};
 pub(crate) use cluster_store::ClusterStore;
 pub(crate) use download::Download;
 pub(crate) use faketime::FakeClock;
+pub(crate) use messenger::{Messenger, message_text, on_platform, platform_kind};
 pub(crate) use openapi_check::assert_documented;
 pub(crate) use operator::Operator;
 pub(crate) use phone::{Platform, cookies, encoded, fragment, location, target};
@@ -75,3 +77,45 @@ macro_rules! on_one_store {
         }
     )*};
 }
+
+/// Runs a test on every platform, under a name that says which. The test gets a service in development mode on the embedded store,
+/// or starts its own. With `both stores:` it also runs scaled out, except on WeCom, for which the whole suite does that.
+macro_rules! on_every_platform {
+    (both stores: $($(#[$meta:meta])* async fn $name:ident($($app:ident)?) $body:block)*) => {$(
+        $(#[$meta])*
+        mod $name {
+            #[allow(unused_imports, clippy::allow_attributes, reason = "not every test needs all of its neighbours")]
+            use super::*;
+
+            async fn run($($app: crate::harness::TestApp)?) $body
+
+            crate::harness::on_every_platform!(@test wecom Wecom Embedded $($app)?);
+            crate::harness::on_every_platform!(@test dingtalk Dingtalk Embedded $($app)?);
+            crate::harness::on_every_platform!(@test dingtalk_scaled_out Dingtalk ScaledOut $($app)?);
+            crate::harness::on_every_platform!(@test feishu Feishu Embedded $($app)?);
+            crate::harness::on_every_platform!(@test feishu_scaled_out Feishu ScaledOut $($app)?);
+        }
+    )*};
+    (@test $test:ident $kind:ident $store:ident $($app:ident)?) => {
+        #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+        async fn $test() {
+            let test = async { run($(crate::harness::on_every_store!(@start $app))?).await };
+            let test = crate::harness::on_platform(deskpass_platform::PlatformKind::$kind, test);
+            crate::harness::StoreBackend::$store.run(test).await;
+        }
+    };
+    ($($(#[$meta:meta])* async fn $name:ident($($app:ident)?) $body:block)*) => {$(
+        $(#[$meta])*
+        mod $name {
+            #[allow(unused_imports, clippy::allow_attributes, reason = "not every test needs all of its neighbours")]
+            use super::*;
+
+            async fn run($($app: crate::harness::TestApp)?) $body
+
+            crate::harness::on_every_platform!(@test wecom Wecom Embedded $($app)?);
+            crate::harness::on_every_platform!(@test dingtalk Dingtalk Embedded $($app)?);
+            crate::harness::on_every_platform!(@test feishu Feishu Embedded $($app)?);
+        }
+    )*};
+}
+pub(crate) use on_every_platform;

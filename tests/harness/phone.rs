@@ -2,14 +2,14 @@
 
 use deskpass::config::Settings;
 use deskpass_core::{Clock, Entropy, Timestamp};
-use deskpass_simulator::{Domains, Kind, Simulator, SimulatorConfig};
+use deskpass_simulator::{Domains, Simulator, SimulatorConfig};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use url::Url;
 
-use super::{Client, PRODUCTION, Response, TestApp, request, settings};
+use super::{Client, Messenger, PRODUCTION, Response, TestApp, production_pairs, request, settings};
 
 /// The request target of a URL.
 pub(crate) fn target(address: &str) -> String {
@@ -59,10 +59,40 @@ impl Client {
         location(&self.get(&path, &[]).await).to_owned()
     }
 
+    /// Opens the link in a QR code with the phone of `who`, as a script does that follows redirects, on a service with the built-in
+    /// simulated platform; returns the URL at which the platform sends the phone back, and the phone's cookies.
+    pub(crate) async fn open_code(&mut self, qrcode: &Value, who: &str) -> (String, String) {
+        let mut path = format!("{}&sim_user={who}", target(qrcode["qrcode_url"].as_str().unwrap()));
+        let mut kept = String::new();
+        for _ in 0..5 {
+            let answer = self.load_on_phone(&path, &kept).await;
+            let to = location(&answer).to_owned();
+            let set = cookies(&answer);
+            if !set.is_empty() {
+                kept = set;
+            }
+            if !target(&to).starts_with("/sim/") {
+                return (to, kept);
+            }
+            path = target(&to);
+        }
+        panic!("too many redirects: {path}");
+    }
+
+    /// Loads a page in the phone's browser, which has these cookies.
+    pub(crate) async fn load_on_phone(&mut self, path: &str, cookies: &str) -> Response {
+        let headers = [("user-agent", "phone"), ("cookie", cookies)];
+        self.get(path, if cookies.is_empty() { &headers[..1] } else { &headers[..] }).await
+    }
+
     /// Scans a code with the phone of `who`, on a service with the built-in simulated platform; returns the phone's landing URL.
     pub(crate) async fn scan(&mut self, qrcode: &Value, who: &str) -> String {
-        let back = self.authorize(qrcode["qrcode_url"].as_str().unwrap(), who).await;
-        location(&self.get(&target(&back), &[("user-agent", "phone")]).await).to_owned()
+        let (back, cookies) = self.open_code(qrcode, who).await;
+        // The service refused before the phone was at the platform.
+        if target(&back).starts_with("/scan/") {
+            return back;
+        }
+        location(&self.load_on_phone(&target(&back), &cookies).await).to_owned()
     }
 
     /// Scans a code and returns the phone's secret.
@@ -135,10 +165,11 @@ impl Platform {
     }
 
     async fn serve(domain: &str, address: &str) -> Self {
+        let messenger = Messenger::current();
         let world = SimulatorConfig {
-            kind: Kind::Wecom,
-            corp_id: PRODUCTION[0].1.to_owned(),
-            client_id: String::new(),
+            kind: messenger.simulated,
+            corp_id: messenger.corp_id.to_owned(),
+            client_id: messenger.client_id.to_owned(),
             secret: PRODUCTION[1].1.to_owned(),
             agent_id: "1000002".to_owned(),
             domains: Domains::Listed(vec![domain.to_owned()]),
@@ -174,10 +205,9 @@ impl Platform {
     /// The same settings as pairs, for a process.
     pub(crate) fn pairs(&self) -> Vec<(&'static str, String)> {
         let at = |path: &str| format!("http://{}/sim{path}", self.address);
-        let mut given: Vec<_> = PRODUCTION.iter().map(|(key, value)| (*key, (*value).to_owned())).collect();
-        given.extend([("platform.agent_id", "1000002".to_owned()), ("server.settle", "0s".to_owned())]);
-        given.extend([("platform.api_url", at("")), ("platform.authorize_url", at("/connect/oauth2/authorize"))]);
-        given.push(("platform.web_login_url", at("/wwlogin/sso/login")));
+        let mut given: Vec<_> = production_pairs().into_iter().map(|(key, value)| (key, value.to_owned())).collect();
+        given.push(("server.settle", "0s".to_owned()));
+        given.extend(Messenger::current().addresses.iter().map(|(key, path)| (*key, at(path))));
         given
     }
 }
@@ -187,6 +217,17 @@ impl Platform {
     async fn send_back(&self, app: &mut Client, who: &str) -> (String, String) {
         let (link, cookies) = app.begin_oauth(&format!("https://{DOMAIN}/itagent/")).await;
         (self.client().await.authorize(&link, who).await, cookies)
+    }
+
+    /// Scans a code of a service with the phone of `who`; returns the phone's landing URL.
+    pub(crate) async fn scan(&self, app: &mut Client, qrcode: &Value, who: &str) -> String {
+        let (mut link, mut kept) = (qrcode["qrcode_url"].as_str().unwrap().to_owned(), String::new());
+        if Messenger::current().registers_addresses() {
+            let answer = app.load_on_phone(&target(&link), "").await;
+            (link, kept) = (location(&answer).to_owned(), cookies(&answer));
+        }
+        let back = self.client().await.authorize(&link, who).await;
+        location(&app.load_on_phone(&target(&back), &kept).await).to_owned()
     }
 
     /// A platform code for `who`.

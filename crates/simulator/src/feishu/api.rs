@@ -99,7 +99,7 @@ fn admit(ask: &FeishuCall<'_>, state: &mut SimulatorState) -> Result<Value, Refu
 }
 
 fn without_token(ask: &FeishuCall<'_>, state: &mut SimulatorState) -> Result<Value, Refused> {
-    if ask.api.exchanges_code() { user_token::flat(ask, state) } else { token::tenant(ask, state) }
+    if ask.api.exchanges_code() { user_token::flat(ask, state) } else { token::get(ask, state) }
 }
 
 fn with_app_token(ask: &FeishuCall<'_>, state: &mut SimulatorState) -> Result<Value, Refused> {
@@ -114,9 +114,11 @@ fn with_app_token(ask: &FeishuCall<'_>, state: &mut SimulatorState) -> Result<Va
         Endpoint::MessageSend => message::send(ask, state),
         Endpoint::MessageUpdate => message::update(ask, state),
         // These are called without the app's token.
-        Endpoint::TenantToken | Endpoint::UserTokenV3 | Endpoint::UserTokenV2 | Endpoint::UserInfo => {
-            Err(SERVER_ERROR.into())
-        }
+        Endpoint::TenantToken
+        | Endpoint::AppToken
+        | Endpoint::UserTokenV3
+        | Endpoint::UserTokenV2
+        | Endpoint::UserInfo => Err(SERVER_ERROR.into()),
     }
 }
 

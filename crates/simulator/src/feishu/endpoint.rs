@@ -4,6 +4,7 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Endpoint {
     TenantToken,
+    AppToken,
     UserTokenV3,
     UserTokenV2,
     UserTokenV1,
@@ -29,8 +30,9 @@ pub(super) enum Credential {
 
 impl Endpoint {
     /// All calls; a path with a parameter comes after those that it could be mistaken for.
-    pub(super) const ALL: [Self; 13] = [
+    pub(super) const ALL: [Self; 14] = [
         Self::TenantToken,
+        Self::AppToken,
         Self::UserTokenV3,
         Self::UserTokenV2,
         Self::UserTokenV1,
@@ -53,6 +55,7 @@ impl Endpoint {
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::TenantToken => "open-apis/auth/v3/tenant_access_token/internal",
+            Self::AppToken => "open-apis/auth/v3/app_access_token/internal",
             Self::UserTokenV3 => "oauth/v3/token",
             Self::UserTokenV2 => "open-apis/authen/v2/oauth/token",
             Self::UserTokenV1 => "open-apis/authen/v1/access_token",
@@ -71,6 +74,7 @@ impl Endpoint {
     pub(super) fn method(self) -> &'static str {
         match self {
             Self::TenantToken
+            | Self::AppToken
             | Self::UserTokenV3
             | Self::UserTokenV2
             | Self::UserTokenV1
@@ -83,7 +87,7 @@ impl Endpoint {
 
     pub(super) fn credential(self) -> Credential {
         match self {
-            Self::TenantToken | Self::UserTokenV3 | Self::UserTokenV2 => Credential::Nobody,
+            Self::TenantToken | Self::AppToken | Self::UserTokenV3 | Self::UserTokenV2 => Credential::Nobody,
             Self::UserInfo => Credential::User,
             _ => Credential::App,
         }
