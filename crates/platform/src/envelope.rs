@@ -1,4 +1,4 @@
-//! The envelope in which WeCom and DingTalk send events: signed with a token, encrypted with a key, addressed to a receiver.
+//! The envelope in which two of the platforms send events: signed with a token, encrypted with a key, addressed to a receiver.
 //!
 //! What is encrypted consists of 16 random bytes, the length of the message, the message, and the identifier of its receiver.
 //! The cipher authenticates nothing, so the order of the checks matters: [`Envelope::verify`] checks the signature, and only what

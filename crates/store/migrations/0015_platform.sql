@@ -1,5 +1,5 @@
 -- The platform that the data belongs to, such as `wecom`, and which of its identifiers employees are keyed by: those of another one
--- mean nothing here. Data without them gets those of the next start. Data with people from before is WeCom's: there was no other.
+-- mean nothing here. Data without them gets those of the next start. Data with people from before belongs to the only platform there was.
 ALTER TABLE desk ADD COLUMN platform_kind TEXT;
 ALTER TABLE desk ADD COLUMN person_id TEXT;
 

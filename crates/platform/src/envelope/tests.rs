@@ -10,9 +10,9 @@ const RANDOM: &[u8; 16] = b"1234567890123456";
 const TIMESTAMP: &str = "1411525903";
 const NONCE: &str = "461056294";
 
-/// A message of WeCom, encrypted by another implementation.
-const WECOM_TEXT: &str = "<xml><Event><![CDATA[change_contact]]></Event><ChangeType>delete_user</ChangeType><UserID><![CDATA[zhangsan]]></UserID></xml>";
-const WECOM: SealedMessage<'static> = SealedMessage {
+/// A message that another implementation encrypted.
+const XML_TEXT: &str = "<xml><Event><![CDATA[change_contact]]></Event><ChangeType>delete_user</ChangeType><UserID><![CDATA[zhangsan]]></UserID></xml>";
+const XML_MESSAGE: SealedMessage<'static> = SealedMessage {
     signature: "17cf61434cd5677fc7278b60608f1ec0a155c0c2",
     timestamp: TIMESTAMP,
     nonce: NONCE,
@@ -42,9 +42,9 @@ fn encrypt(content: &[u8]) -> Vec<u8> {
 
 #[test]
 fn a_message_is_encrypted_and_signed_as_by_other_implementations() {
-    let sealed = wecom().seal(WECOM_TEXT, CORP, RANDOM, TIMESTAMP, NONCE);
-    assert_eq!((sealed.signature.as_str(), sealed.encrypted.as_str()), (WECOM.signature, WECOM.encrypted));
-    assert_eq!(open(&wecom(), &WECOM, CORP).as_deref(), Ok(WECOM_TEXT));
+    let sealed = wecom().seal(XML_TEXT, CORP, RANDOM, TIMESTAMP, NONCE);
+    assert_eq!((sealed.signature.as_str(), sealed.encrypted.as_str()), (XML_MESSAGE.signature, XML_MESSAGE.encrypted));
+    assert_eq!(open(&wecom(), &XML_MESSAGE, CORP).as_deref(), Ok(XML_TEXT));
 }
 
 #[test]
@@ -92,37 +92,37 @@ fn a_key_is_43_characters_and_its_spare_bits_do_not_matter() {
 
 #[test]
 fn the_signature_covers_everything() {
-    let shorter = WECOM.encrypted.get(4..).unwrap();
+    let shorter = XML_MESSAGE.encrypted.get(4..).unwrap();
     for changed in [
-        SealedMessage { signature: "", ..WECOM },
-        SealedMessage { signature: "17cf61434cd5677fc7278b60608f1ec0a155c0c3", ..WECOM },
-        SealedMessage { signature: "17CF61434CD5677FC7278B60608F1EC0A155C0C2", ..WECOM },
-        SealedMessage { timestamp: "1411525904", ..WECOM },
-        SealedMessage { nonce: "461056295", ..WECOM },
-        SealedMessage { encrypted: shorter, ..WECOM },
-        SealedMessage { encrypted: "", ..WECOM },
+        SealedMessage { signature: "", ..XML_MESSAGE },
+        SealedMessage { signature: "17cf61434cd5677fc7278b60608f1ec0a155c0c3", ..XML_MESSAGE },
+        SealedMessage { signature: "17CF61434CD5677FC7278B60608F1EC0A155C0C2", ..XML_MESSAGE },
+        SealedMessage { timestamp: "1411525904", ..XML_MESSAGE },
+        SealedMessage { nonce: "461056295", ..XML_MESSAGE },
+        SealedMessage { encrypted: shorter, ..XML_MESSAGE },
+        SealedMessage { encrypted: "", ..XML_MESSAGE },
     ] {
         assert_eq!(open(&wecom(), &changed, CORP), Err(InboundError::Signature), "{changed:?}");
     }
     let other = Envelope::new("1234567".to_owned(), KEY).unwrap();
-    assert_eq!(open(&other, &WECOM, CORP), Err(InboundError::Signature));
+    assert_eq!(open(&other, &XML_MESSAGE, CORP), Err(InboundError::Signature));
 }
 
 #[test]
 fn a_message_to_another_receiver_is_refused() {
     for other in ["ww6a112864f8022910", "wx49f0ab532d5d035", "wx49f0ab532d5d035aa", "WX49F0AB532D5D035A", ""] {
-        assert_eq!(open(&wecom(), &WECOM, other), Err(InboundError::Receiver), "{other}");
+        assert_eq!(open(&wecom(), &XML_MESSAGE, other), Err(InboundError::Receiver), "{other}");
     }
     let unaddressed = wecom().seal("text", "", RANDOM, TIMESTAMP, NONCE);
-    let message = SealedMessage { signature: &unaddressed.signature, encrypted: &unaddressed.encrypted, ..WECOM };
+    let message = SealedMessage { signature: &unaddressed.signature, encrypted: &unaddressed.encrypted, ..XML_MESSAGE };
     assert_eq!(open(&wecom(), &message, ""), Err(InboundError::Receiver), "no receiver is no receiver");
-    let opened = wecom().verify(&WECOM).unwrap().open(&["someone", CORP]).unwrap();
+    let opened = wecom().verify(&XML_MESSAGE).unwrap().open(&["someone", CORP]).unwrap();
     assert_eq!(opened.receiver, CORP);
 }
 
 #[test]
 fn everything_that_cannot_be_decrypted_is_the_same_error() {
-    let whole = STANDARD.decode(WECOM.encrypted).unwrap();
+    let whole = STANDARD.decode(XML_MESSAGE.encrypted).unwrap();
     let length = |length: u32| encrypt(&[RANDOM.as_slice(), &length.to_be_bytes(), b"text", CORP.as_bytes()].concat());
     assert_eq!(open_bytes(&length(4)).as_deref(), Ok("text"));
     for broken in [
@@ -143,10 +143,10 @@ fn everything_that_cannot_be_decrypted_is_the_same_error() {
     }
     let message = |encrypted: &str| {
         let signature = wecom().sign(TIMESTAMP, NONCE, encrypted);
-        open(&wecom(), &SealedMessage { signature: &signature, encrypted, ..WECOM }, CORP)
+        open(&wecom(), &SealedMessage { signature: &signature, encrypted, ..XML_MESSAGE }, CORP)
     };
     assert_eq!(message("not base64"), Err(InboundError::Malformed));
-    assert_eq!(message(&format!("{}\n", WECOM.encrypted)), Err(InboundError::Malformed));
+    assert_eq!(message(&format!("{}\n", XML_MESSAGE.encrypted)), Err(InboundError::Malformed));
 }
 
 proptest! {
@@ -167,12 +167,12 @@ proptest! {
 
     #[test]
     fn a_flipped_bit_breaks_the_signature(at in 0..256_usize, bit in 0..7_u32) {
-        let mut encrypted = WECOM.encrypted.as_bytes().to_vec();
+        let mut encrypted = XML_MESSAGE.encrypted.as_bytes().to_vec();
         if let Some(byte) = encrypted.get_mut(at) {
             *byte ^= 1 << bit;
         }
         let encrypted = String::from_utf8(encrypted).unwrap();
-        let message = SealedMessage { encrypted: &encrypted, ..WECOM };
+        let message = SealedMessage { encrypted: &encrypted, ..XML_MESSAGE };
         prop_assert_eq!(open(&wecom(), &message, CORP), Err(InboundError::Signature));
     }
 

@@ -187,7 +187,7 @@ mod tests {
         assert!(store.len() <= 100);
         assert_eq!(store.read_with(&name(1_000_000), at(0), |record| record.0), Some(7));
         assert_eq!(store.read_with(&name(9_999), at(0), |record| record.0), Some(9_999));
-        for number in 20_000..20_050 {
+        for number in 30_000..30_050 {
             store.put(name(number), TestRecord(number, 2_000, true), at(1_500));
         }
         assert!(store.len() <= 51, "expired records are removed without a lookup: {}", store.len());
