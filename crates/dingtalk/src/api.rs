@@ -15,11 +15,11 @@ pub(crate) const USER_INFO: Api = Api::new("topapi/v2/user/getuserinfo", ApiPurp
 /// Reads a member's record.
 pub(crate) const USER: Api = Api::new("topapi/v2/user/get", ApiPurpose::Directory);
 /// Reads the members of a department.
-pub(crate) const USERS: Api = Api::new("topapi/v2/user/list", ApiPurpose::Directory);
+pub(crate) const USERS: Api = Api::new("topapi/v2/user/list", ApiPurpose::List);
 /// Reads a department's record.
 pub(crate) const DEPARTMENT: Api = Api::new("topapi/v2/department/get", ApiPurpose::Directory);
 /// Reads the children of a department.
-pub(crate) const DEPARTMENTS: Api = Api::new("topapi/v2/department/listsub", ApiPurpose::Directory);
+pub(crate) const DEPARTMENTS: Api = Api::new("topapi/v2/department/listsub", ApiPurpose::List);
 /// Sends a message to a member.
 pub(crate) const MESSAGE: Api = Api::new("topapi/message/corpconversation/asyncsend_v2", ApiPurpose::Message);
 

@@ -11,13 +11,13 @@ pub(crate) const USER_INFO: Api = Api::new("authen/v1/user_info", ApiPurpose::Si
 /// Reads a member's record.
 pub(crate) const USER: Api = Api::new("contact/v3/users/:id", ApiPurpose::Directory);
 /// Lists the members of a department.
-pub(crate) const MEMBERS: Api = Api::new("contact/v3/users/find_by_department", ApiPurpose::Directory);
+pub(crate) const MEMBERS: Api = Api::new("contact/v3/users/find_by_department", ApiPurpose::List);
 /// Reads a department's record.
 pub(crate) const DEPARTMENT: Api = Api::new("contact/v3/departments/:id", ApiPurpose::Directory);
 /// Lists the children of a department.
-pub(crate) const CHILDREN: Api = Api::new("contact/v3/departments/:id/children", ApiPurpose::Directory);
+pub(crate) const CHILDREN: Api = Api::new("contact/v3/departments/:id/children", ApiPurpose::List);
 /// Reads what the application may see of the directory.
-pub(crate) const SCOPES: Api = Api::new("contact/v3/scopes", ApiPurpose::Directory);
+pub(crate) const SCOPES: Api = Api::new("contact/v3/scopes", ApiPurpose::List);
 /// Sends a message to a member.
 pub(crate) const MESSAGE: Api = Api::new("im/v1/messages", ApiPurpose::Message);
 /// Changes a card that was sent.

@@ -12,6 +12,8 @@ pub enum ApiPurpose {
     SignIn,
     /// Reads records.
     Directory,
+    /// Reads a list of records, which may be long.
+    List,
     /// Sends messages, which can wait: its outcome says nothing about sign-in.
     Message,
 }

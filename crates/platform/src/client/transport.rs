@@ -8,7 +8,7 @@ use std::time::Duration;
 use deskpass_core::Clock;
 use reqwest::header::HeaderMap;
 use reqwest::redirect::Policy;
-use reqwest::{Client, Method, Proxy, Response};
+use reqwest::{Client, Method, Proxy, Response, StatusCode};
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, sleep, timeout_at};
 use url::Url;
@@ -23,10 +23,10 @@ use super::settings::{ClientSettings, SettingsError, Timeouts};
 use super::tls::tls_config;
 use crate::{Error, FixableBy, InvalidResponse, Meaning, Refused, Unreachable};
 
-/// The maximum size of a body: most take a few hundred bytes. Where a platform has no pages, a list of a directory takes some
-/// hundred bytes for each member.
+/// The maximum size of a body: most take a few hundred bytes. Where a platform has no pages, a list takes some hundred bytes for
+/// each member.
 const MAX_BODY_BYTES: usize = 64 * 1024;
-const MAX_DIRECTORY_BODY_BYTES: usize = 4 * 1024 * 1024;
+const MAX_LIST_BODY_BYTES: usize = 4 * 1024 * 1024;
 /// The maximum number of concurrent calls. Platforms refuse several hundred; slow calls must not use up the sockets.
 const MAX_CONCURRENT_CALLS: usize = 128;
 /// How long an idle connection is kept: shorter than servers keep theirs. Otherwise a call could go to a connection that is
@@ -78,7 +78,8 @@ impl HttpTransport {
         settings: &ClientSettings,
         clock: Clock,
     ) -> Result<Self, SettingsError> {
-        let encrypted = std::iter::once(&settings.api).chain(&settings.proxy).any(|url| url.scheme() == "https");
+        let mut called = std::iter::once(&settings.api).chain(&settings.other_apis).chain(&settings.proxy);
+        let encrypted = called.any(|url| url.scheme() == "https");
         let mut http = Client::builder()
             .tls_backend_preconfigured(tls_config(encrypted)?)
             .user_agent(concat!("deskpass/", env!("CARGO_PKG_VERSION")))
@@ -125,6 +126,10 @@ impl HttpTransport {
     async fn request_once(&self, call: &ApiCall, deadline: Instant) -> Result<ApiResponse, Error> {
         let _permit = if call.urgent { None } else { Some(self.permit(deadline).await?) };
         let began = Instant::now();
+        // The earlier calls of the operation took too long, which is no failure of this one.
+        if began >= deadline {
+            return Err(Unreachable::TimedOut.into());
+        }
         let admitted = self.breakers.admit(call.api);
         if admitted.is_err() {
             self.observer.report(call.api, &admitted, began.elapsed());
@@ -268,15 +273,22 @@ fn date(response: &Response) -> Option<&str> {
     date.filter(|date| date.len() <= 64)
 }
 
-/// Reads a body up to the limit.
+/// Reads a body up to the limit. With another status than that of a success, the beginning of a page is sufficient: the status
+/// says more than that it is long.
 async fn read(api: Api, mut response: Response) -> Result<Vec<u8>, Error> {
-    let limit = if api.purpose == ApiPurpose::Directory { MAX_DIRECTORY_BODY_BYTES } else { MAX_BODY_BYTES };
+    let is_success = response.status() == StatusCode::OK;
+    let is_long = is_success && api.purpose == ApiPurpose::List;
+    let limit = if is_long { MAX_LIST_BODY_BYTES } else { MAX_BODY_BYTES };
     let mut body = Vec::new();
     while let Some(chunk) = response.chunk().await.map_err(|error| classify_error(api.name, &error))? {
-        if body.len() + chunk.len() > limit {
+        if body.len() + chunk.len() <= limit {
+            body.extend_from_slice(&chunk);
+        } else if is_success {
             return Err(InvalidResponse::TooLarge.into());
+        } else {
+            body.extend(chunk.iter().take(limit - body.len()));
+            break;
         }
-        body.extend_from_slice(&chunk);
     }
     Ok(body)
 }
