@@ -16,7 +16,7 @@ use url::Url;
 use super::api::{Api, ApiCall, ApiPurpose};
 use super::breakers::Breakers;
 use super::call_report::CallObserver;
-use super::error_message::ErrorMessage;
+use super::error_message::Secrets;
 use super::protocol::{PlatformRefusal, Protocol};
 use super::response::ApiResponse;
 use super::settings::{ClientSettings, SettingsError, Timeouts};
@@ -188,19 +188,20 @@ impl HttpTransport {
     /// Logs a refusal. Any client can bring a bad code, and its refusal has a line of its own; the other errors deserve attention.
     fn refuse(&self, call: &ApiCall, refusal: PlatformRefusal) -> Refused {
         let PlatformRefusal { code, message, hint, from_ip, .. } = refusal;
-        let message_of = |text: &str| ErrorMessage::new(text, call.secrets.iter().map(String::as_str)).0;
-        let errmsg = message_of(&message);
-        // Not even a hint may repeat a secret.
-        let hint = hint.filter(|hint| message_of(hint) == *hint);
+        let secrets = Secrets::new(&call.secrets);
+        let errmsg = secrets.message(&message);
+        let hint = hint.and_then(|hint| secrets.hint(hint));
+        // A user can choose a code that looks like an error code, so the platform's own words decide about the meaning.
+        let (refused_as, explanation) = (self.protocol.meaning(call.api, &code), self.protocol.explain(&code));
+        let code = secrets.code(code);
         let (api, errcode, word) = (call.api.name, code.number(), code.as_word());
-        let explanation = self.protocol.explain(&code);
         if explanation.fixable_by == FixableBy::Person {
             tracing::debug!(api, errcode, code = word, hint, errmsg, "the platform refused");
         } else {
             let [meaning, _] = explanation.text;
             tracing::warn!(api, errcode, code = word, hint, errmsg, meaning, "the platform refused");
         }
-        Refused { meaning: self.protocol.meaning(call.api, &code), code, hint, from_ip }
+        Refused { meaning: refused_as, code, hint, from_ip }
     }
 
     /// Makes one call.
