@@ -5,9 +5,9 @@ use deskpass_platform::client::{Api, ApiPurpose};
 /// Exchanges the secret for the access token of the application. The corporation is a part of its path.
 pub(crate) const TOKEN: Api = Api::new("v1.0/oauth2/:corpId/token", ApiPurpose::Token);
 /// Exchanges a code of the login page for a token of the user.
-pub(crate) const USER_TOKEN: Api = Api::new("v1.0/oauth2/userAccessToken", ApiPurpose::SignIn);
+pub(crate) const USER_TOKEN: Api = Api::new("v1.0/oauth2/userAccessToken", ApiPurpose::SignInStep);
 /// The user of such a token.
-pub(crate) const ME: Api = Api::new("v1.0/contact/users/me", ApiPurpose::SignIn);
+pub(crate) const ME: Api = Api::new("v1.0/contact/users/me", ApiPurpose::SignInStep);
 /// The member with a unionId.
 pub(crate) const BY_UNION_ID: Api = Api::new("topapi/user/getbyunionid", ApiPurpose::SignIn);
 /// Exchanges a code of the script for a member.

@@ -5,7 +5,7 @@ use deskpass_platform::client::{Api, ApiPurpose};
 /// Exchanges App ID and App Secret for the access token of the application in its tenant.
 pub(crate) const TENANT_TOKEN: Api = Api::new("auth/v3/tenant_access_token/internal", ApiPurpose::Token);
 /// Exchanges a code for a token of the user. Its address is a setting.
-pub(crate) const USER_TOKEN: Api = Api::new("oauth/token", ApiPurpose::SignIn);
+pub(crate) const USER_TOKEN: Api = Api::new("oauth/token", ApiPurpose::SignInStep);
 /// Reads who the user of a token is.
 pub(crate) const USER_INFO: Api = Api::new("authen/v1/user_info", ApiPurpose::SignIn);
 /// Reads a member's record.

@@ -135,6 +135,27 @@ async fn the_probe_decides_whether_the_platform_is_down() {
 }
 
 #[tokio::test]
+async fn only_the_call_that_refused_lifts_its_refusal() {
+    let platform = Platform::start().await;
+    let dingtalk = platform.client();
+    platform.always(BY_UNION_ID, errcode(60020));
+    let refused = Circuit::Refused { code: 60020.into() };
+    assert!(by_page(&dingtalk).await.is_err());
+    assert_eq!(dingtalk.circuit(), refused);
+    // The earlier calls of a sign-in succeed, or refuse a code, and users still cannot sign in.
+    platform.next(USER_TOKEN, [word("something.new")]);
+    for _ in 0..2 {
+        assert!(by_page(&dingtalk).await.is_err());
+        assert_eq!(dingtalk.circuit(), refused);
+    }
+    assert!(dingtalk.is_down().await);
+    platform.always(BY_UNION_ID, errcode(60121));
+    assert!(by_page(&dingtalk).await.is_ok());
+    assert_eq!(dingtalk.circuit(), Circuit::Closed);
+    assert!(!dingtalk.is_down().await);
+}
+
+#[tokio::test]
 async fn invalid_codes_do_not_make_the_platform_look_down() {
     let platform = Platform::start().await;
     let dingtalk = platform.client();

@@ -115,7 +115,7 @@ impl HttpTransport {
             let outcome = self.request_once(call, deadline).await;
             let busy = outcome.as_ref().is_err_and(|error| error.is_refused_as(Meaning::Retry));
             let pause = RETRY_PAUSE * 2_u32.pow(repeat);
-            if !busy || Instant::now() + pause >= deadline {
+            if !busy || call.once || Instant::now() + pause >= deadline {
                 return outcome;
             }
             sleep(pause).await;
@@ -136,7 +136,7 @@ impl HttpTransport {
         }
         admitted?;
         let (outcome, asked_pause) = self.exchange(call, deadline).await;
-        self.breakers.record(call.api, &outcome, |refused, repeats| {
+        self.breakers.record(call, &outcome, |refused, repeats| {
             asked_pause.or_else(|| self.protocol.pause(call.api, &refused.code, repeats))
         });
         self.observer.report(call.api, &outcome, began.elapsed());
