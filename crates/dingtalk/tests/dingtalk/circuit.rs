@@ -135,6 +135,44 @@ async fn the_probe_decides_whether_the_platform_is_down() {
 }
 
 #[tokio::test]
+async fn both_hosts_must_answer() {
+    for (reply, down) in [
+        (word("invalidParameter.authCode.notFound"), false),
+        (word("Forbidden.AccessDenied.QpsLimitForApi"), false),
+        (word("invalidClientIdOrSecret"), true),
+        (status("502 Bad Gateway"), true),
+        (Reply::Reset, true),
+    ] {
+        let platform = Platform::start().await;
+        let dingtalk = platform.client();
+        platform.always(BY_UNION_ID, errcode(60121));
+        platform.always(USER_TOKEN, reply);
+        assert_eq!(dingtalk.is_down().await, down);
+        assert_eq!(platform.count(BY_UNION_ID), 1, "every call counts");
+        assert!(platform.count(USER_TOKEN) <= 3);
+    }
+}
+
+#[tokio::test]
+async fn a_limit_on_tokens_is_not_an_outage() {
+    let platform = Platform::start().await;
+    let dingtalk = platform.client();
+    platform.always(TOKEN, word("Forbidden.AccessDenied.QpsLimitForApi"));
+    assert!(!dingtalk.is_down().await);
+    platform.clock.advance(Duration::from_mins(1));
+    platform.always(TOKEN, word("invalid.client"));
+    assert!(dingtalk.is_down().await);
+}
+
+#[tokio::test]
+async fn a_busy_platform_is_not_asked_more_often_by_a_probe() {
+    let platform = Platform::start().await;
+    platform.always(BY_UNION_ID, errcode(-1));
+    assert!(platform.client().is_down().await);
+    assert_eq!(platform.count(BY_UNION_ID), 3);
+}
+
+#[tokio::test]
 async fn only_the_call_that_refused_lifts_its_refusal() {
     let platform = Platform::start().await;
     let dingtalk = platform.client();
