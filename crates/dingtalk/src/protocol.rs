@@ -82,6 +82,11 @@ impl Protocol for DingtalkProtocol {
         errcode::explain(code)
     }
 
+    /// The organization has a number of calls for each month.
+    fn is_metered(&self) -> bool {
+        true
+    }
+
     /// One for each host. The older API comes first: it also shows that the access token is accepted.
     fn probe_calls(&self) -> Vec<ApiCall> {
         let body = json!({

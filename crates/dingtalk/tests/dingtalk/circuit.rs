@@ -161,6 +161,7 @@ async fn a_limit_on_tokens_is_not_an_outage() {
     assert!(!dingtalk.is_down().await);
     platform.clock.advance(Duration::from_mins(1));
     platform.always(TOKEN, word("invalid.client"));
+    assert!(by_script(&dingtalk).await.is_err());
     assert!(dingtalk.is_down().await);
 }
 
@@ -170,6 +171,29 @@ async fn a_busy_platform_is_not_asked_more_often_by_a_probe() {
     platform.always(BY_UNION_ID, errcode(-1));
     assert!(platform.client().is_down().await);
     assert_eq!(platform.count(BY_UNION_ID), 3);
+}
+
+#[tokio::test]
+async fn no_probe_is_made_while_sign_ins_succeed_and_few_while_they_fail() {
+    let platform = Platform::start().await;
+    let dingtalk = platform.client();
+    assert!(by_script(&dingtalk).await.is_ok());
+    for _ in 0..60 {
+        assert!(!dingtalk.is_down().await);
+        platform.clock.advance(Duration::from_millis(9_999));
+    }
+    assert_eq!(platform.count(BY_UNION_ID), 0);
+    // A call that fails is a reason to look, at most every thirty seconds.
+    assert!(by_script(&dingtalk).await.is_ok());
+    platform.always(USER_INFO, Reply::Reset);
+    for _ in 0..6 {
+        assert!(by_script(&dingtalk).await.is_err());
+        assert!(!dingtalk.is_down().await);
+        platform.clock.advance(Duration::from_secs(10));
+    }
+    assert_eq!(platform.count(BY_UNION_ID), 2);
+    platform.always(BY_UNION_ID, Reply::Reset);
+    assert!(dingtalk.is_down().await);
 }
 
 #[tokio::test]

@@ -41,10 +41,16 @@ const FAILURE_THRESHOLD: u32 = 3;
 const FAILURE_MEMORY: Duration = Duration::from_mins(5);
 /// The period for which a known outage, or its absence, remains valid.
 const OUTAGE_KNOWLEDGE_TTL: Duration = Duration::from_secs(10);
+/// The same where calls are metered; also the shortest time between two probes.
+const METERED_KNOWLEDGE_TTL: Duration = Duration::from_secs(30);
+/// The period for which a success makes probes unnecessary where calls are metered, unless a call failed meanwhile.
+const METERED_SUCCESS_MEMORY: Duration = Duration::from_mins(10);
 
 /// One breaker for each API: a limit on reading records must not prevent sign-ins.
 pub(super) struct Breakers {
     clock: Clock,
+    /// Whether probes cost something.
+    metered: bool,
     state: Mutex<BreakerState>,
 }
 
@@ -58,12 +64,29 @@ struct BreakerState {
     refused: BTreeMap<Api, ErrorCode>,
     /// Whether the platform is down, and when that was determined.
     seen: Option<(bool, Timestamp)>,
+    /// The result of the last probe, which no failure discards.
+    probed: Option<(bool, Timestamp)>,
+    /// The last proof that users can sign in.
+    worked_at: Option<Timestamp>,
+    /// The last failure of a call that a sign-in needs.
+    trouble_at: Option<Timestamp>,
 }
 
 impl BreakerState {
     /// Discards the knowledge that the platform is reachable.
     fn forget_reachable(&mut self) {
         self.seen = self.seen.filter(|(out, _)| *out);
+    }
+
+    /// Whether the platform is down where probes cost something: they are rare, and none is made while all goes well.
+    fn metered_outage(&self, now: Timestamp) -> Option<bool> {
+        let within = |at: Timestamp, period: Duration| now.since(at) < period;
+        let troubled = self.trouble_at.is_some_and(|at| within(at, FAILURE_MEMORY));
+        if !troubled && self.worked_at.is_some_and(|at| within(at, METERED_SUCCESS_MEMORY)) {
+            return Some(false);
+        }
+        let known = self.seen.filter(|(_, at)| within(*at, METERED_KNOWLEDGE_TTL));
+        known.or_else(|| self.probed.filter(|(_, at)| within(*at, METERED_KNOWLEDGE_TTL))).map(|(out, _)| out)
     }
 }
 
@@ -75,11 +98,21 @@ struct OpenBreaker {
 }
 
 impl Breakers {
-    pub(super) fn new(clock: Clock) -> Self {
+    pub(super) fn new(clock: Clock, metered: bool) -> Self {
         let (open, failed_at) = (BTreeMap::new(), clock.now());
         let refused = BTreeMap::new();
-        let state = BreakerState { open, failures: 0, failed_at, answered: false, refused, seen: None };
-        Self { clock, state: Mutex::new(state) }
+        let state = BreakerState {
+            open,
+            failures: 0,
+            failed_at,
+            answered: false,
+            refused,
+            seen: None,
+            probed: None,
+            worked_at: None,
+            trouble_at: None,
+        };
+        Self { clock, metered, state: Mutex::new(state) }
     }
 
     pub(super) fn admit(&self, api: Api) -> Result<(), Error> {
@@ -119,6 +152,9 @@ impl Breakers {
             Err(Error::Unreachable(_) | Error::InvalidResponse(InvalidResponse::Status(500..))) => self.failed(),
             Err(_) => self.state().answered = true,
         }
+        if (is_for_sign_in(call.api) || call.api.purpose == ApiPurpose::Token) && is_trouble(outcome) {
+            self.state().trouble_at = Some(self.clock.now());
+        }
         if is_for_sign_in(call.api) {
             self.record_sign_in(call, outcome);
         }
@@ -142,6 +178,7 @@ impl Breakers {
                 state.refused.remove(&call.api);
                 if call.api.purpose == ApiPurpose::SignIn {
                     state.seen = Some((false, now));
+                    state.worked_at = Some(now);
                 }
             }
             Some((meaning, code)) if is_for_administrators(meaning) => {
@@ -172,12 +209,24 @@ impl Breakers {
     /// Whether the platform is down, if that was determined recently.
     pub(super) fn known_outage(&self) -> Option<bool> {
         let now = self.clock.now();
-        self.state().seen.filter(|(_, at)| now.since(*at) < OUTAGE_KNOWLEDGE_TTL).map(|(out, _)| out)
+        let state = self.state();
+        if self.metered {
+            return state.metered_outage(now);
+        }
+        state.seen.filter(|(_, at)| now.since(*at) < OUTAGE_KNOWLEDGE_TTL).map(|(out, _)| out)
     }
 
     pub(super) fn record_probe(&self, out: bool) {
         let now = self.clock.now();
-        let before = self.state().seen.replace((out, now));
+        let mut state = self.state();
+        let before = state.seen.replace((out, now));
+        state.probed = Some((out, now));
+        if out {
+            state.trouble_at = Some(now);
+        } else {
+            state.worked_at = Some(now);
+        }
+        drop(state);
         let was_out = before.is_some_and(|(out, _)| out);
         match (was_out, out) {
             (false, true) => tracing::warn!("sign-in through the platform fails"),
@@ -245,6 +294,16 @@ impl Breakers {
     fn state(&self) -> MutexGuard<'_, BreakerState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Whether a call failed in a way that may prevent sign-ins. Invalid codes, limits, and a lack of sockets on this machine do not.
+fn is_trouble<T>(outcome: &Result<T, Error>) -> bool {
+    outcome.as_ref().is_err_and(|error| match error {
+        Error::Unreachable(how) => *how != Unreachable::NoLocalSockets,
+        other => {
+            !matches!(other.meaning(), Meaning::StartAgain | Meaning::Gone | Meaning::OutOfRange | Meaning::Limited)
+        }
+    })
 }
 
 fn is_for_sign_in(api: Api) -> bool {

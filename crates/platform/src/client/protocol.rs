@@ -80,6 +80,11 @@ pub trait Protocol: fmt::Debug + Send + Sync {
         Ok(())
     }
 
+    /// Whether the organization pays for calls, or has a number of them: then fewer probes are made.
+    fn is_metered(&self) -> bool {
+        false
+    }
+
     /// Whether a sign-in needs the access token of the application.
     fn sign_in_needs_token(&self) -> bool {
         true

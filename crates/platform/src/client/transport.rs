@@ -91,12 +91,13 @@ impl HttpTransport {
         if let Some(proxy) = &settings.proxy {
             http = http.proxy(Proxy::all(proxy.clone()).map_err(|_| SettingsError::Proxy)?);
         }
+        let breakers = Breakers::new(clock.clone(), protocol.is_metered());
         Ok(Self {
             protocol,
             http: http.build().map_err(|_| SettingsError::Client)?,
             api: settings.api.clone(),
             timeouts: settings.timeouts,
-            breakers: Breakers::new(clock.clone()),
+            breakers,
             observer: CallObserver::default(),
             permits: Semaphore::new(MAX_CONCURRENT_CALLS),
             clock,
