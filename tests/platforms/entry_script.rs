@@ -12,7 +12,7 @@ const IN_THE_APP: &str =
     "Mozilla/5.0 (Linux; Android 14) AppleWebKit/537.36 Chrome/126.0 Mobile DingTalk/7.6.0 AliApp(DingTalk/7.6.0)";
 
 /// A code as the platform's script obtains it, for `who`.
-async fn script_code(client: &mut Client, who: &str) -> String {
+pub(super) async fn script_code(client: &mut Client, who: &str) -> String {
     let messenger = Messenger::current();
     let (corp_id, client_id) = (messenger.corp_id, messenger.client_id);
     let path = format!("/sim/request-auth-code?corpId={corp_id}&clientId={client_id}&sim_user={who}");
@@ -152,8 +152,9 @@ async fn a_browser_inside_the_app_signs_in_by_the_script() {
         phone.click("#sim-dingtalk [data-user=user01]").await;
         phone.wait_for("body[data-view=ask] #confirm:enabled").await;
         phone.click("#confirm").await;
-        phone.wait_for("#outcome.good").await;
+        phone.wait_for("#outcome").await;
         assert_eq!(client.scan_status(qrcode["ticket"].as_str().unwrap()).await["employee_id"], "user01");
+        phone.wait_for("#outcome.good").await;
         for line in phone.console().await {
             assert!(!line.contains("Content Security Policy") && !line.contains("Trusted"), "{line}");
         }
