@@ -79,8 +79,8 @@ pub(crate) fn pause(api: Api, code: &ErrorCode, repeats: u32) -> Option<Duration
     let growing = |first: Duration, longest: Duration| first.saturating_mul(2_u32.saturating_pow(repeats)).min(longest);
     match meaning(api, code) {
         Meaning::Limited if code.number() == Some(BLOCKED) => Some(BLOCK_PAUSE),
+        Meaning::Limited if is_quota(code) => Some(QUOTA_PAUSE),
         Meaning::Limited => Some(growing(LIMIT_PAUSE, MAX_LIMIT_PAUSE)),
-        Meaning::Administrator if is_quota(code) => Some(QUOTA_PAUSE),
         Meaning::Administrator if matches!(api.purpose, ApiPurpose::Token) => {
             Some(growing(CREDENTIALS_PAUSE, MAX_CREDENTIALS_PAUSE))
         }

@@ -10,6 +10,8 @@ use table::{TABLE, UNKNOWN, USER_ID_MISSING_ROW};
 
 /// There were too many calls.
 pub(crate) const RATE_LIMITED: i64 = 99_991_400;
+/// The tenant has used up its calls of the month.
+const USED_UP: i64 = 99_991_403;
 /// The address of this machine is not on the application's list.
 pub(crate) const UNTRUSTED_ADDRESS: i64 = 99_991_401;
 /// The platform does not know the identifier of a member.
@@ -34,7 +36,8 @@ pub fn explain(code: &ErrorCode) -> Explanation {
 /// What an error code of an API means to the service.
 pub(crate) fn meaning(api: Api, code: &ErrorCode) -> Meaning {
     match code.number() {
-        Some(RATE_LIMITED | 11_232 | 11_233 | 11_247 | 230_020) => Meaning::Limited,
+        // The calls of a minute or of the month: any client can use either up.
+        Some(RATE_LIMITED | USED_UP | 11_232 | 11_233 | 11_247 | 230_020) => Meaning::Limited,
         Some(code) if is_busy(code) => Meaning::Retry,
         // This call carries the token of a user, which cannot be renewed without the user.
         Some(99_991_663..=99_991_665 | 99_991_668 | 99_991_671) if api == USER_INFO => Meaning::StartAgain,

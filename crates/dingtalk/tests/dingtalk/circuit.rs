@@ -48,24 +48,27 @@ async fn a_wrong_corporation_is_the_administrators_affair() {
 }
 
 #[tokio::test]
-async fn used_up_calls_of_the_month_are_an_outage_that_costs_no_calls() {
+async fn used_up_calls_of_the_month_are_no_outage_and_cost_no_calls() {
     for api in [USER_INFO, BY_UNION_ID] {
         let platform = Platform::start().await;
         let dingtalk = platform.client();
         platform.always(api, errcode(90020));
         let failed = if api == USER_INFO { by_script(&dingtalk).await } else { by_page(&dingtalk).await };
-        assert_eq!(failed.unwrap_err().meaning(), Meaning::Administrator);
+        assert_eq!(failed.unwrap_err().meaning(), Meaning::Limited);
         platform.always(BY_UNION_ID, errcode(90020));
+        // Any client can use the calls up, which must not enable another way to sign in.
         for _ in 0..60 {
-            assert!(dingtalk.is_down().await);
+            assert!(!dingtalk.is_down().await);
             platform.clock.advance(Duration::from_secs(15));
         }
         let asked = platform.count(BY_UNION_ID);
         assert!(asked <= 1, "{asked}");
         // An administrator bought more calls.
-        platform.always(BY_UNION_ID, errcode(60121));
+        platform.always(USER_INFO, errcode(60121));
         platform.clock.advance(Duration::from_mins(30));
-        assert!(!dingtalk.is_down().await);
+        assert!(by_script(&dingtalk).await.is_ok());
+        let explanation = dingtalk.explain(&90020.into());
+        assert!(explanation.text[0].contains("An administrator must buy more calls"));
     }
     let platform = Platform::start().await;
     let dingtalk = platform.client();

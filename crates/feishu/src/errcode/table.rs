@@ -208,10 +208,12 @@ pub(super) const TABLE: &[ErrcodeRow] = &[
         "本服务的出口 IP 不在应用的 IP 白名单中。请在开发者后台“安全设置 - IP 白名单”中添加。",
     ),
     row(
+        // A limit and no outage: any client can use the calls up.
         &[99_991_403],
-        Administrator,
-        "The tenant has used up its API calls of this month. Upgrade the edition of the tenant, or wait for the next month.",
-        "本月 API 调用次数已达上限。请升级飞书版本或等待下月恢复。",
+        Nobody,
+        "The tenant has used up its API calls of this month. An administrator must upgrade the edition of the tenant, or wait for \
+         the next month.",
+        "本月 API 调用次数已达上限。请管理员升级飞书版本，或等待下月恢复。",
     ),
     row(
         &[99_991_661],
