@@ -41,6 +41,8 @@ fn bad() -> Vec<(&'static str, Reply, Error)> {
         ("201 user", Reply::Status("201 Created", everything()), InvalidResponse::Status(201).into()),
         ("204", bytes("HTTP/1.1 204 No\r\nconnection: close\r\n\r\n"), InvalidResponse::Status(204).into()),
         ("302", bytes(elsewhere), InvalidResponse::Redirected.into()),
+        ("403 page", page("403 Forbidden"), InvalidResponse::Status(403).into()),
+        ("page", body("<!DOCTYPE html><html></html>"), not_json.clone()),
         ("empty", body(""), not_json.clone()),
         ("text", body("error"), not_json.clone()),
         ("truncated JSON", body(r#"{"errcode":0,"result":{"userid":"user01""#), not_json.clone()),

@@ -267,7 +267,9 @@ async fn a_slow_platform_costs_no_more_than_the_timeout() {
 async fn malformed_codes_are_not_sent() {
     let platform = Platform::start().await;
     let feishu = platform.client();
-    for code in ["", " ", "a b", "a\n", "a\0", "a\u{7f}", "代码", &"x".repeat(513)] {
+    let long = "x".repeat(513);
+    for code in ["", " ", "a b", "a\n", "a\0", "a\u{7f}", "代码", "a/b", "a..b", "../etc", "'or'1", "<script>", &long]
+    {
         assert_eq!(redeem(&feishu, code).await, Err(Error::BadCode), "{code:?}");
     }
     assert_eq!(platform.total(), 0);
