@@ -68,8 +68,9 @@ pub(crate) fn meaning(api: Api, code: &ErrorCode) -> Meaning {
         }
         Some(Meaning::Gone | Meaning::OutOfRange) if api == api::MESSAGE => Meaning::Rejected,
         Some(meaning) => meaning,
-        // Nothing but the code differs from one call to the next.
-        None if api == api::USER_TOKEN => Meaning::StartAgain,
+        // These calls carry a user's code, and any client can bring any code: an unknown refusal proves nothing about it, about
+        // the settings, or about the platform.
+        None if api == api::USER_TOKEN || api == api::USER_INFO => Meaning::Developer,
         None => Meaning::Administrator,
     }
 }
@@ -131,10 +132,13 @@ mod tests {
         assert_eq!(meaning(api::USER, 60011), Meaning::OutOfRange);
         assert_eq!(meaning(api::BY_UNION_ID, 40014), Meaning::Refresh);
         assert_eq!(meaning(api::BY_UNION_ID, 123_456), Meaning::Administrator);
+        assert_eq!(meaning(api::USER_INFO, 123_456), Meaning::Developer);
+        assert_eq!(meaning(api::USER_INFO, 40078), Meaning::StartAgain);
         let meaning = |api, word: &str| super::meaning(api, &ErrorCode::word(word));
         assert_eq!(meaning(api::USER, NO_PERMISSION), Meaning::Administrator);
         assert_eq!(meaning(api::ME, "InvalidAuthentication"), Meaning::StartAgain);
-        assert_eq!(meaning(api::USER_TOKEN, "something.new"), Meaning::StartAgain);
+        assert_eq!(meaning(api::USER_TOKEN, "something.new"), Meaning::Developer);
+        assert_eq!(meaning(api::USER_TOKEN, "invalidParameter.authCode.notFound"), Meaning::StartAgain);
         assert_eq!(meaning(api::USER_TOKEN, "invalidClientIdOrSecret"), Meaning::Administrator);
         assert_eq!(meaning(api::TOKEN, UNKNOWN_ERROR), Meaning::Administrator);
         assert_eq!(meaning(api::ME, UNKNOWN_ERROR), Meaning::Retry);

@@ -192,7 +192,7 @@ async fn both_error_shapes_are_understood() {
             "invalidParameter.authCode.notFound",
             Meaning::StartAgain,
         ),
-        (USER_TOKEN, word("something.else"), "something.else", Meaning::StartAgain),
+        (USER_TOKEN, word("something.else"), "something.else", Meaning::Developer),
         (USER_TOKEN, word("invalidClientIdOrSecret"), "invalidClientIdOrSecret", Meaning::Administrator),
         (ME, word("accesstoken.expired"), "accesstoken.expired", Meaning::StartAgain),
         (ME, word("InvalidAuthentication"), "InvalidAuthentication", Meaning::StartAgain),
@@ -204,6 +204,8 @@ async fn both_error_shapes_are_understood() {
     }
     platform.next(USER_INFO, [errcode(40078)]);
     assert_eq!(by_script(&dingtalk).await.unwrap_err().meaning(), Meaning::StartAgain);
+    platform.next(USER_INFO, [errcode(99_999)]);
+    assert_eq!(by_script(&dingtalk).await.unwrap_err().meaning(), Meaning::Developer);
     // No token of the application has a part in the failure of a user's.
     assert_eq!(platform.count(TOKEN), 1);
 }

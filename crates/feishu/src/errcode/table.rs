@@ -33,6 +33,28 @@ pub(super) const USER_ID_MISSING_ROW: ErrcodeRow = row(
      并发布应用版本，或在首位员工登录之前将 platform.user_id 设为 open_id。",
 );
 
+/// The explanations of the words of OAuth, which the platform may use without a number.
+pub(super) const OAUTH_ROWS: &[(&str, ErrcodeRow)] = &[
+    (
+        "invalid_grant",
+        row(
+            &[],
+            Person,
+            "The code is unknown, expired, or was used already. Start signing in again.",
+            "code 无效、已过期或已被使用。请重新登录。",
+        ),
+    ),
+    (
+        "invalid_client",
+        row(
+            &[],
+            Administrator,
+            "The App ID or the App Secret is wrong. Copy both again from the developer console: Credentials & Basic Info.",
+            "App ID 或 App Secret 错误。请从开发者后台“凭证与基础信息”重新复制。",
+        ),
+    ),
+];
+
 /// Every error code that the platform is known to return for the calls of this service.
 pub(super) const TABLE: &[ErrcodeRow] = &[
     row(
