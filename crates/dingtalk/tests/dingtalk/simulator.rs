@@ -221,8 +221,8 @@ async fn checks(desk: &Desk) -> Vec<(&'static str, CheckOutcome)> {
 async fn a_good_configuration_passes_with_four_calls() {
     let desk = Desk::start().await;
     let found = checks(&desk).await;
-    assert_eq!(found.len(), 7);
-    for (name, outcome) in &found[..4] {
+    assert_eq!(found.len(), 6);
+    for (name, outcome) in &found[..3] {
         assert!(matches!(outcome, CheckOutcome::Good(_)), "{name}: {outcome:?}");
     }
     let redirect = found.iter().find(|(name, _)| *name == "redirect URL").unwrap();
@@ -240,9 +240,11 @@ async fn what_is_wrong_is_said_with_what_to_do() {
     ];
     for change in changes {
         let desk = Desk::with(change).await;
-        let found = checks(&desk).await;
-        assert!(matches!(&found[0].1, CheckOutcome::Bad { .. }), "{:?}", found[0]);
-        assert_eq!(found[1].1, CheckOutcome::Skipped([String::new(), String::new()]));
+        let refused = desk.dingtalk.check_credentials().await.unwrap_err();
+        assert_eq!(refused.meaning(), Meaning::Administrator);
+        for (name, outcome) in &checks(&desk).await[..3] {
+            assert_eq!(*outcome, CheckOutcome::Skipped([String::new(), String::new()]), "{name}");
+        }
     }
     let desk = Desk::start().await;
     let fault = r#"{"api":"topapi/v2/user/get","errcode":"88/60011"}"#;
@@ -251,4 +253,9 @@ async fn what_is_wrong_is_said_with_what_to_do() {
     let (_, outcome) = found.iter().find(|(name, _)| *name == "permission to read members").unwrap();
     let CheckOutcome::Bad { fix, .. } = outcome else { panic!("{outcome:?}") };
     assert!(fix.iter().all(|fix| fix.contains("qyapi_get_member")), "{fix:?}");
+    let desk = Desk::with(|settings| settings.hosts.legacy_api = Url::parse("http://127.0.0.1:1/older").unwrap()).await;
+    let found = checks(&desk).await;
+    let CheckOutcome::Bad { what, fix } = &found[0].1 else { panic!("{found:?}") };
+    assert!(fix.iter().all(|fix| fix.contains("http://127.0.0.1:1/older")), "{fix:?}");
+    assert!(what[1].contains("钉钉"), "{what:?}");
 }

@@ -70,13 +70,20 @@ pub(super) const TABLE: &[ErrcodeRow] = &[
         "App ID 或 App Secret 的格式不正确。请重新复制，注意不要带空格。",
     ),
     row(
-        &[10_014, 20_009, 20_069, 99_991_662, 99_991_673],
+        &[20_009, 20_069, 99_991_662, 99_991_673],
         Administrator,
         "The application is stopped, not installed or not published in this tenant. Enable it in the admin console.",
         "应用已停用、未安装或未在本企业发布。请在管理后台启用该应用。",
     ),
     row(
-        &[10_015, 20_002],
+        &[10_014, 10_015],
+        Administrator,
+        "The App Secret is wrong, or the application is stopped or not installed in this tenant. Copy the secret again from the \
+         developer console: Credentials & Basic Info; then check in the admin console that the application is enabled.",
+        "App Secret 错误，或应用已停用、未在本企业安装。请从开发者后台“凭证与基础信息”重新复制 App Secret，并在管理后台确认应用已启用。",
+    ),
+    row(
+        &[20_002],
         Administrator,
         "The App Secret is wrong. Copy it again from the developer console: Credentials & Basic Info.",
         "App Secret 错误。请从开发者后台“凭证与基础信息”重新复制。",
