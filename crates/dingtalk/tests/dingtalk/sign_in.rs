@@ -45,6 +45,9 @@ async fn the_platforms_own_browser_uses_the_script() {
     assert_eq!(script.script_url, format!("http://{}/dingtalk.open.js", platform.address));
     assert_eq!(script.parameters, json!({ "corpId": CORP, "clientId": CLIENT }));
     assert!(script.module.contains("export async function requestCode("));
+    // The page and the module wait for the same time.
+    let limit = "\nconst SCRIPT_TIMEOUT_MS = 60000;\n";
+    assert!(script.module.contains(limit) && include_str!("../../../../web/assets/open.js").contains(limit));
 }
 
 #[tokio::test]
