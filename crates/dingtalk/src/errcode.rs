@@ -94,6 +94,11 @@ fn is_quota(code: &ErrorCode) -> bool {
     code.number() == Some(90020) || code.as_word() == Some("Forbidden.AccessDenied.ApiCountLimitForOrg")
 }
 
+/// Whether the application lacks the permission for a call.
+pub(crate) fn is_missing_permission(code: &ErrorCode) -> bool {
+    matches!(code.as_word(), Some(NO_PERMISSION | "Forbidden.AccessDenied.AccessTokenPermissionDenied"))
+}
+
 fn find(code: &ErrorCode) -> Option<&'static ErrorRow> {
     TABLE.iter().find(|row| match code {
         ErrorCode::Number(number) => row.codes.contains(number),

@@ -71,6 +71,11 @@ pub(crate) fn is_wrong_credential(code: &ErrorCode) -> bool {
     matches!(code.number(), Some(10_003 | 10_014 | 10_015))
 }
 
+/// Whether the application lacks the permission for a call.
+pub(crate) fn is_missing_permission(code: &ErrorCode) -> bool {
+    matches!(code.number(), Some(99_991_672 | 99_991_676 | 99_991_679))
+}
+
 /// Whether sending the same message again fails in the same way: the error is about the recipient or the message.
 fn is_permanent_for_message(code: i64) -> bool {
     matches!(
