@@ -12,8 +12,8 @@ learn({
   ],
 });
 
-/** How long the platform's script and the app may take, together. */
-const PATIENCE_MS = 15000;
+/** How long the platform's script and the app may take, together: on the first visit the app may ask the user. */
+const SCRIPT_TIMEOUT_MS = 60000;
 /** The number of attempts, since only the last one counts. */
 let turns = 0;
 
@@ -65,7 +65,7 @@ function loaded(address) {
 
 function inTime(work) {
   const late = new Promise((_, reject) => {
-    setTimeout(() => reject(new Error('too late')), PATIENCE_MS);
+    setTimeout(() => reject(new Error('too late')), SCRIPT_TIMEOUT_MS);
   });
   return Promise.race([work, late]);
 }

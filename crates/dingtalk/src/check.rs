@@ -3,6 +3,7 @@
 use deskpass_platform::client::ApiCall;
 use deskpass_platform::{Check, CheckOutcome, Deployment, Error, Meaning, Refused};
 use serde_json::json;
+use url::Url;
 
 use crate::client::Dingtalk;
 use crate::refusal::REQUIRED;
@@ -12,14 +13,11 @@ use crate::{api, errcode, protocol};
 const NO_USERID: &str = "deskpass-probe";
 
 impl Dingtalk {
-    /// Makes at most four calls: the access token, and one for each permission that can be tried without a user.
+    /// Makes at most four calls: the access token, and one for each permission that can be tried without a user. The check of
+    /// the credentials is another one, which says what is wrong with them.
     pub(crate) async fn run_checks(&self, deployment: &Deployment<'_>) -> Vec<Check> {
-        let credentials = self.0.client.check_credentials().await;
-        let accepted = credentials.is_ok();
-        let mut checks = vec![check(
-            ["corp id, client id and secret", "CorpId、Client ID 与 Client Secret"],
-            outcome(&credentials, ["DingTalk issues an access token.", "钉钉已签发 access_token。"]),
-        )];
+        let accepted = self.0.client.check_credentials().await.is_ok();
+        let mut checks = Vec::new();
         for (name, permission, call) in self.probes() {
             let found = if accepted { self.probe(&call, permission).await } else { without_token() };
             checks.push(check(name, found));
@@ -50,8 +48,30 @@ impl Dingtalk {
             // The platform looked for the person or the department, so the call is permitted.
             Err(error) if matches!(error.meaning(), Meaning::Gone | Meaning::OutOfRange) => permitted(permission),
             Ok(_) => permitted(permission),
-            Err(error) => bad(&error),
+            Err(error) => self.bad(&error),
         }
+    }
+
+    fn bad(&self, error: &Error) -> CheckOutcome {
+        let chinese = match (error, error.code()) {
+            (Error::CircuitOpen { .. }, Some(code)) => format!("对钉钉的调用已暂停（错误码 {code}）"),
+            (_, Some(code)) => format!("钉钉拒绝了请求（错误码 {code}）"),
+            (Error::InvalidResponse(_), None) => "无法识别钉钉的响应".to_owned(),
+            (_, None) => "无法完成对钉钉的请求".to_owned(),
+        };
+        let fix = advise(error).unwrap_or_else(|| match error.code() {
+            Some(code) => errcode::explain(code).text.map(str::to_owned),
+            None => self.unreachable(),
+        });
+        CheckOutcome::Bad { what: [error.to_string(), chinese], fix }
+    }
+
+    fn unreachable(&self) -> [String; 2] {
+        let [api, legacy_api] = [&self.0.hosts.api, &self.0.hosts.legacy_api].map(Url::as_str);
+        [
+            format!("Check that this machine can reach {api} and {legacy_api}, directly or through platform.proxy."),
+            format!("请确认本机可以直接或通过 platform.proxy 访问 {api} 与 {legacy_api}。"),
+        ]
     }
 
     fn agent_id_outcome(&self) -> CheckOutcome {
@@ -75,13 +95,6 @@ impl Dingtalk {
 
 fn check(name: [&'static str; 2], outcome: CheckOutcome) -> Check {
     Check { name, outcome }
-}
-
-fn outcome(done: &Result<(), Error>, good: [&str; 2]) -> CheckOutcome {
-    match done {
-        Ok(()) => CheckOutcome::Good(good.map(str::to_owned)),
-        Err(error) => bad(error),
-    }
 }
 
 fn permitted(permission: &str) -> CheckOutcome {
@@ -112,19 +125,6 @@ fn redirect_url(deployment: &Deployment<'_>) -> CheckOutcome {
         ),
         format!("钉钉没有查询接口。请在开发者后台该应用的“安全设置 - 重定向URL”中填写：{url}，须逐字一致。"),
     ])
-}
-
-fn bad(error: &Error) -> CheckOutcome {
-    let what = error.to_string();
-    let fix = advise(error).unwrap_or_else(|| match error.code() {
-        Some(code) => errcode::explain(code).text.map(str::to_owned),
-        None => [
-            "Check that this machine can reach api.dingtalk.com and oapi.dingtalk.com, directly or through platform.proxy."
-                .to_owned(),
-            "请确认本机可以直接或通过 platform.proxy 访问 api.dingtalk.com 与 oapi.dingtalk.com。".to_owned(),
-        ],
-    });
-    CheckOutcome::Bad { what: [what.clone(), what], fix }
 }
 
 fn errcode_text(word: &str) -> [String; 2] {

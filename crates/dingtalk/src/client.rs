@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use deskpass_core::Clock;
 use deskpass_platform::client::{Api, ApiCall, ApiResponse, Client, DepartmentNames, NoSharedCache, TokenCache};
-use deskpass_platform::{Error, InvalidResponse, SettingsError};
+use deskpass_platform::{Error, InvalidResponse, SettingsError, UserTokens};
 use serde_json::Value;
 use tokio::time::Instant;
 
@@ -26,6 +26,7 @@ pub(crate) struct DingtalkInner {
     pub(crate) hosts: Hosts,
     pub(crate) client: Client,
     pub(crate) departments: DepartmentNames,
+    pub(crate) user_tokens: UserTokens,
     pub(crate) events: EventReader,
 }
 
@@ -52,9 +53,18 @@ impl Dingtalk {
         };
         let client = Client::new(Arc::new(protocol), &client_settings, clock.clone(), cache)?;
         let events = EventReader::new(events, &client_id, &corp_id);
-        let departments = DepartmentNames::new(clock);
-        let inner = DingtalkInner { corp_id, client_id, secret, agent_id, hosts, client, departments, events };
-        Ok(Self(Arc::new(inner)))
+        let (departments, user_tokens) = (DepartmentNames::new(clock.clone()), UserTokens::new(clock));
+        Ok(Self(Arc::new(DingtalkInner {
+            corp_id,
+            client_id,
+            secret,
+            agent_id,
+            hosts,
+            client,
+            departments,
+            user_tokens,
+            events,
+        })))
     }
 
     /// A call to the older API.

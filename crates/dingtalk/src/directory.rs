@@ -9,8 +9,8 @@ use deskpass_platform::{
 use serde_json::json;
 use tokio::time::Instant;
 
-use crate::api;
 use crate::client::Dingtalk;
+use crate::{api, errcode};
 
 /// The topmost department: the corporation itself.
 const ROOT: &str = "1";
@@ -77,8 +77,8 @@ impl Dingtalk {
         let asked = self.result(api::DEPARTMENT, json!({ "dept_id": number(id)? }), deadline).await;
         let name = match asked {
             Ok(department) => department.text("name").and_then(sanitize_name).map(Into::into),
-            // Unknown, or not visible to this application: that does not change between sign-ins.
-            Err(error) if matches!(error.meaning(), Meaning::Gone | Meaning::OutOfRange) => None,
+            // Unknown, not visible to this application, or without the permission: that rarely changes between sign-ins.
+            Err(error) if is_nameless(&error) => None,
             Err(error) => return Err(error),
         };
         self.0.departments.insert(id, name.clone());
@@ -115,6 +115,13 @@ impl Dingtalk {
     }
 }
 
+/// Whether the platform will not tell the name of a department until an administrator acts, so that asking again at every
+/// sign-in would only cost calls.
+fn is_nameless(error: &Error) -> bool {
+    let gone = matches!(error.meaning(), Meaning::Gone | Meaning::OutOfRange);
+    gone || error.code().is_some_and(errcode::is_missing_permission)
+}
+
 /// The profile of a user about whom nothing but the status is known.
 fn unknown(status: MemberStatus) -> Profile {
     Profile::empty(Department::Unspecified, status)
@@ -147,6 +154,7 @@ fn main_department(user: &ApiResponse) -> Department {
 fn read_member(user: &ApiResponse) -> Result<Option<DirectoryMember>, InvalidResponse> {
     let userid = user.text("userid").ok_or(InvalidResponse::MissingField("userid"))?;
     if EmployeeId::parse(userid).is_err() {
+        tracing::debug!("left out a member of a list whose identifier is not accepted");
         return Ok(None);
     }
     let departments = user.numbers("dept_id_list").unwrap_or_default();

@@ -1,28 +1,31 @@
 // Obtains a code from the platform's script `dd`, inside the platform's own client.
 
+/** How long the script and the client may take, together: on the first visit the client may ask the user. As the page has it. */
+const SCRIPT_TIMEOUT_MS = 60000;
 /** How long the script may take to connect to the client, in milliseconds. */
-const READY_TIMEOUT = 5_000;
-/** How long the client may take to answer: on the first visit it may ask the user. */
-const ANSWER_TIMEOUT = 60_000;
+const READY_TIMEOUT_MS = 5_000;
 /** The interval at which the page looks for the script. */
-const POLL_INTERVAL = 50;
+const POLL_INTERVAL_MS = 50;
 
 /**
  * Resolves to a code of the user who is signed in to the client. The parameters name the corporation and the application:
  * `{ corpId, clientId }`.
  */
 export async function requestCode({ corpId, clientId }) {
-  const dd = await within(READY_TIMEOUT, ready());
-  const code = await within(ANSWER_TIMEOUT, ask(requestOf(dd), { corpId, clientId }));
+  const answer = async () => {
+    const dd = await within(READY_TIMEOUT_MS, ready());
+    return ask(requestOf(dd), { corpId, clientId });
+  };
+  const code = await within(SCRIPT_TIMEOUT_MS, answer());
   if (typeof code !== "string" || code === "") throw new Error("the client returned no code");
   return code;
 }
 
 /** The script, once it is connected to the client. */
 async function ready() {
-  for (let waited = 0; !globalThis.dd; waited += POLL_INTERVAL) {
-    if (waited >= READY_TIMEOUT) throw new Error("the platform's script is missing");
-    await new Promise((resolve) => setTimeout(resolve, POLL_INTERVAL));
+  for (let waited = 0; !globalThis.dd; waited += POLL_INTERVAL_MS) {
+    if (waited >= READY_TIMEOUT_MS) throw new Error("the platform's script is missing");
+    await new Promise((resolve) => setTimeout(resolve, POLL_INTERVAL_MS));
   }
   const { dd } = globalThis;
   if (dd.env?.platform === "notInDingTalk") throw new Error("this browser is not the platform's client");

@@ -68,8 +68,9 @@ pub(crate) fn meaning(api: Api, code: &ErrorCode) -> Meaning {
         }
         Some(Meaning::Gone | Meaning::OutOfRange) if api == api::MESSAGE => Meaning::Rejected,
         Some(meaning) => meaning,
-        // Nothing but the code differs from one call to the next.
-        None if api == api::USER_TOKEN => Meaning::StartAgain,
+        // These calls carry a user's code, and any client can bring any code: an unknown refusal proves nothing about it, about
+        // the settings, or about the platform.
+        None if api == api::USER_TOKEN || api == api::USER_INFO => Meaning::Developer,
         None => Meaning::Administrator,
     }
 }
@@ -79,8 +80,8 @@ pub(crate) fn pause(api: Api, code: &ErrorCode, repeats: u32) -> Option<Duration
     let growing = |first: Duration, longest: Duration| first.saturating_mul(2_u32.saturating_pow(repeats)).min(longest);
     match meaning(api, code) {
         Meaning::Limited if code.number() == Some(BLOCKED) => Some(BLOCK_PAUSE),
+        Meaning::Limited if is_quota(code) => Some(QUOTA_PAUSE),
         Meaning::Limited => Some(growing(LIMIT_PAUSE, MAX_LIMIT_PAUSE)),
-        Meaning::Administrator if is_quota(code) => Some(QUOTA_PAUSE),
         Meaning::Administrator if matches!(api.purpose, ApiPurpose::Token) => {
             Some(growing(CREDENTIALS_PAUSE, MAX_CREDENTIALS_PAUSE))
         }
@@ -91,6 +92,11 @@ pub(crate) fn pause(api: Api, code: &ErrorCode, repeats: u32) -> Option<Duration
 /// Whether the organization has used up its calls of the month.
 fn is_quota(code: &ErrorCode) -> bool {
     code.number() == Some(90020) || code.as_word() == Some("Forbidden.AccessDenied.ApiCountLimitForOrg")
+}
+
+/// Whether the application lacks the permission for a call.
+pub(crate) fn is_missing_permission(code: &ErrorCode) -> bool {
+    matches!(code.as_word(), Some(NO_PERMISSION | "Forbidden.AccessDenied.AccessTokenPermissionDenied"))
 }
 
 fn find(code: &ErrorCode) -> Option<&'static ErrorRow> {
@@ -131,10 +137,13 @@ mod tests {
         assert_eq!(meaning(api::USER, 60011), Meaning::OutOfRange);
         assert_eq!(meaning(api::BY_UNION_ID, 40014), Meaning::Refresh);
         assert_eq!(meaning(api::BY_UNION_ID, 123_456), Meaning::Administrator);
+        assert_eq!(meaning(api::USER_INFO, 123_456), Meaning::Developer);
+        assert_eq!(meaning(api::USER_INFO, 40078), Meaning::StartAgain);
         let meaning = |api, word: &str| super::meaning(api, &ErrorCode::word(word));
         assert_eq!(meaning(api::USER, NO_PERMISSION), Meaning::Administrator);
         assert_eq!(meaning(api::ME, "InvalidAuthentication"), Meaning::StartAgain);
-        assert_eq!(meaning(api::USER_TOKEN, "something.new"), Meaning::StartAgain);
+        assert_eq!(meaning(api::USER_TOKEN, "something.new"), Meaning::Developer);
+        assert_eq!(meaning(api::USER_TOKEN, "invalidParameter.authCode.notFound"), Meaning::StartAgain);
         assert_eq!(meaning(api::USER_TOKEN, "invalidClientIdOrSecret"), Meaning::Administrator);
         assert_eq!(meaning(api::TOKEN, UNKNOWN_ERROR), Meaning::Administrator);
         assert_eq!(meaning(api::ME, UNKNOWN_ERROR), Meaning::Retry);

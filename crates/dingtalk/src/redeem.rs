@@ -1,7 +1,7 @@
 //! Exchanges a code for an identity. The two kinds of codes are exchanged in different ways, and neither works in the other.
 
-use deskpass_core::EmployeeId;
-use deskpass_platform::client::{ApiCall, ApiResponse, is_visible_ascii};
+use deskpass_core::{Digest, EmployeeId};
+use deskpass_platform::client::{ApiCall, ApiResponse, is_visible_ascii, sanitize};
 use deskpass_platform::{EntryPoint, Error, Identity, InvalidResponse, Meaning};
 use serde_json::json;
 use tokio::time::Instant;
@@ -13,6 +13,8 @@ use crate::client::Dingtalk;
 const TOKEN_HEADER: &str = "x-acs-dingtalk-access-token";
 /// The maximum length of a token of a user, in bytes.
 const MAX_TOKEN_BYTES: usize = 4_096;
+/// The maximum length of a corporation's identifier in the log, in characters.
+const MAX_CORP_ID_CHARS: usize = 64;
 /// The `contact_type` of members; 1 is that of external contacts.
 const MEMBER: i64 = 0;
 
@@ -43,15 +45,41 @@ impl Dingtalk {
     }
 
     /// A code of the login page, in three calls: the user's token, the user, and the member of the corporation that the user
-    /// is. The token is used once and not kept.
+    /// is. The token is forgotten once the user is known.
     async fn identify_by_page(&self, code: &str, deadline: Instant) -> Result<Identity, Error> {
+        let digest = Digest::of(&[b"dingtalk code", code.as_bytes()]);
+        let token = if let Some(token) = self.0.user_tokens.get(&digest) {
+            token
+        } else {
+            let Some(token) = self.redeem_code(code, deadline).await? else { return Ok(Identity::Outsider) };
+            self.0.user_tokens.insert(digest, &token);
+            token
+        };
+        let identity = self.identify_by_token(&token, deadline).await;
+        self.0.user_tokens.settle(&digest, &identity);
+        identity
+    }
+
+    /// The token of a user who signed in with an account of this corporation; `None` for other accounts.
+    async fn redeem_code(&self, code: &str, deadline: Instant) -> Result<Option<String>, Error> {
         let issued = self.0.client.request(&self.user_token_call(code), deadline).await?;
-        let corp_id = issued.text("corpId").ok_or(InvalidResponse::MissingField("corpId"))?;
-        if corp_id != self.0.corp_id {
-            return Ok(Identity::Outsider);
-        }
         let token = issued.text("accessToken").filter(|token| is_token(token));
         let token = token.ok_or(InvalidResponse::MissingField("accessToken"))?;
+        match issued.text("corpId") {
+            Some(corp_id) if corp_id == self.0.corp_id => Ok(Some(token.to_owned())),
+            Some(corp_id) => {
+                let corp_id = sanitize(corp_id, MAX_CORP_ID_CHARS);
+                tracing::info!(corp_id, "the user chose another corporation, not platform.corp_id");
+                Ok(None)
+            }
+            None => {
+                tracing::info!("the user signed in with an account that belongs to no corporation");
+                Ok(None)
+            }
+        }
+    }
+
+    async fn identify_by_token(&self, token: &str, deadline: Instant) -> Result<Identity, Error> {
         let call = ApiCall::get(api::ME, &self.0.hosts.api, api::ME.name).header(TOKEN_HEADER, token).secret(token);
         let user = self.0.client.request(&call.without_token(), deadline).await?;
         let union_id = user.text("unionId").filter(|id| is_visible_ascii(id));
@@ -82,11 +110,10 @@ fn member(user: &ApiResponse) -> Result<Identity, InvalidResponse> {
     Ok(Identity::Member { userid: userid.to_owned() })
 }
 
-/// Whether a text can be a code: nothing in it can look like an attack to a firewall in front of the platform, which would
-/// answer with a page as if it blocked this machine.
+/// Whether a text can be a code: nothing in it can look like an attack, such as a path, to a firewall in front of the platform.
 fn is_code(text: &str) -> bool {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~+/=".contains(&byte);
-    (1..=512).contains(&text.len()) && text.bytes().all(plain)
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~+=".contains(&byte);
+    (1..=512).contains(&text.len()) && text.bytes().all(plain) && !text.contains("..")
 }
 
 fn is_token(text: &str) -> bool {

@@ -1,4 +1,4 @@
-//! Reads refusals: the older API hides them in a success, the newer one has words, and a blocked address gets a page.
+//! Reads refusals: the older API hides them in a success, the newer one has words, and a blocked address gets other JSON.
 
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -26,7 +26,8 @@ pub(crate) fn in_success(response: &ApiResponse) -> Result<Option<PlatformRefusa
 
 /// The refusal in a response with another status, or without a JSON object.
 pub(crate) fn in_failure(status: u16, body: &[u8]) -> Option<PlatformRefusal> {
-    let Ok(response) = ApiResponse::read(body) else { return is_block_page(status, body).then(blocked) };
+    // A page may also come from a proxy or a firewall, so it says nothing about this machine's address.
+    let response = ApiResponse::read(body).ok()?;
     if let Some(refusal) = in_success(&response).ok()? {
         return Some(refusal);
     }
@@ -84,19 +85,12 @@ fn bracketed(message: &str) -> Option<String> {
 /// The address in the text about an address that is not allowed; the platform lists no others than IPv4.
 fn seen_address(message: &str) -> Option<IpAddr> {
     let mut parts = message.split(|c: char| !c.is_ascii_digit() && c != '.');
-    parts.find_map(|part| part.parse::<Ipv4Addr>().ok()).map(IpAddr::V4)
+    // A dot may end the sentence.
+    parts.find_map(|part| part.trim_end_matches('.').parse::<Ipv4Addr>().ok()).map(IpAddr::V4)
 }
 
 fn blocked() -> PlatformRefusal {
     PlatformRefusal::new(BLOCKED, "the platform blocks this machine's address")
-}
-
-/// Whether a response is the page for a blocked address. Its status is not documented; a page with any other status than these
-/// is a fault of the platform, or of something in between.
-fn is_block_page(status: u16, body: &[u8]) -> bool {
-    let body = body.trim_ascii_start();
-    let begins = |tag: &[u8]| body.get(..tag.len()).is_some_and(|start| start.eq_ignore_ascii_case(tag));
-    matches!(status, 200 | 403 | 429) && (begins(b"<!doctype html") || begins(b"<html"))
 }
 
 #[cfg(test)]
@@ -135,27 +129,27 @@ mod tests {
         assert_eq!(refusal.unwrap().hint.unwrap(), "r; required permissions: qyapi_get_member");
         let body = br#"{"code":"Forbidden.X","requestid":"r","accessdenieddetail":{"requiredScopes":["A.B","C"]}}"#;
         assert_eq!(in_failure(403, body).unwrap().hint.unwrap(), "r; required permissions: A.B, C");
-        let refusal = success(r#"{"errcode":60020,"errmsg":"no,request ip=10.1.2.3."}"#).unwrap();
-        assert_eq!((refusal.from_ip, refusal.hint), (None, None), "a trailing dot is no address");
-        let refusal = success(r#"{"errcode":60020,"errmsg":"no,request ip=10.1.2.3"}"#).unwrap();
-        assert_eq!(refusal.from_ip, "10.1.2.3".parse().ok());
+        for text in ["no,request ip=10.1.2.3", "no,request ip=10.1.2.3.", "1.2.3 is none, 10.1.2.3. is one"] {
+            let refusal = success(&format!(r#"{{"errcode":60020,"errmsg":"{text}"}}"#)).unwrap();
+            assert_eq!((refusal.from_ip, refusal.hint), ("10.1.2.3".parse().ok(), None), "{text}");
+        }
     }
 
     #[test]
-    fn only_a_page_with_a_likely_status_blocks() {
-        for (status, body, blocks) in [
-            (200, "<html>", true),
-            (403, " \n<!DOCTYPE HTML><html>", true),
-            (404, "<html>", false),
-            (405, "<html>", false),
-            (502, "<html>", false),
-            (200, "<h", false),
-            (200, "", false),
-            (500, r#"{"code":"something.new"}"#, false),
-            (200, r#"{"code":"something.new"}"#, false),
+    fn a_page_is_no_refusal() {
+        for (status, body) in [
+            (200, "<html>"),
+            (403, " \n<!DOCTYPE HTML><html>"),
+            (429, "<html>"),
+            (502, "<html>"),
+            (200, ""),
+            (500, r#"{"code":"something.new"}"#),
+            (200, r#"{"code":"something.new"}"#),
         ] {
-            assert_eq!(in_failure(status, body.as_bytes()).is_some(), blocks, "{status} {body}");
+            assert_eq!(in_failure(status, body.as_bytes()), None, "{status} {body}");
         }
+        let blocked = in_failure(403, br#"{"status":1111,"wait":5,"punish":"deny"}"#);
+        assert_eq!(blocked.unwrap().code, ErrorCode::Number(BLOCKED));
         assert_eq!(in_failure(500, br#"{"code":"unknownError"}"#).unwrap().code, ErrorCode::word("unknownError"));
     }
 }

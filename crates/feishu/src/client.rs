@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use deskpass_core::Clock;
 use deskpass_platform::client::{Api, ApiCall, Client, DepartmentNames, NoSharedCache};
-use deskpass_platform::{SettingsError, TokenCache};
+use deskpass_platform::{SettingsError, TokenCache, UserTokens};
 
 use crate::inbound::EventReader;
 use crate::protocol::FeishuProtocol;
@@ -19,6 +19,7 @@ pub(crate) struct FeishuInner {
     pub(crate) settings: Arc<FeishuSettings>,
     pub(crate) client: Client,
     pub(crate) departments: DepartmentNames,
+    pub(crate) user_tokens: UserTokens,
     pub(crate) events: EventReader,
 }
 
@@ -40,7 +41,8 @@ impl Feishu {
         let settings = Arc::new(settings);
         let protocol = Arc::new(FeishuProtocol(Arc::clone(&settings)));
         let client = Client::new(protocol, &shared, clock.clone(), cache)?;
-        Ok(Self(Arc::new(FeishuInner { settings, client, departments: DepartmentNames::new(clock), events })))
+        let (departments, user_tokens) = (DepartmentNames::new(clock.clone()), UserTokens::new(clock));
+        Ok(Self(Arc::new(FeishuInner { settings, client, departments, user_tokens, events })))
     }
 
     /// A GET to an API that speaks of members and departments, with the kinds of their identifiers.

@@ -1,6 +1,6 @@
 //! The directory: what the platform knows about members and departments.
 
-use deskpass_platform::client::{ApiResponse, DepartmentName, sanitize_name};
+use deskpass_platform::client::{ApiResponse, DepartmentName, is_visible_ascii, sanitize_name};
 use deskpass_platform::{
     Answer, Department, Directory, DirectoryDepartment, DirectoryMember, DirectoryPage, Error, ErrorCode, Identity,
     InvalidResponse, Meaning, MemberStatus, Profile,
@@ -8,7 +8,7 @@ use deskpass_platform::{
 use tokio::time::Instant;
 
 use crate::api::{CHILDREN, DEPARTMENT, MEMBERS, USER};
-use crate::errcode::{NO_SUCH_DEPARTMENT, NO_SUCH_USER, USER_ID_MISSING};
+use crate::errcode::{NO_SUCH_DEPARTMENT, NO_SUCH_USER, USER_ID_MISSING, is_missing_permission};
 use crate::identity::is_member_id;
 use crate::{Feishu, UserIdKind, member};
 
@@ -91,8 +91,12 @@ impl Feishu {
                 let record = response.object("data").and_then(|data| data.object("department"));
                 record.and_then(|record| record.text("name").and_then(sanitize_name)).map(Into::into)
             }
-            // Not visible to this application: that does not change between sign-ins.
-            Err(error) if error.is_refused_as(Meaning::OutOfRange) => None,
+            // Not visible to this application, or without the permission: that rarely changes between sign-ins.
+            Err(error)
+                if error.is_refused_as(Meaning::OutOfRange) || error.code().is_some_and(is_missing_permission) =>
+            {
+                None
+            }
             Err(error) => return Err(error),
         };
         self.0.departments.insert(id, name.clone());
@@ -123,8 +127,11 @@ impl Feishu {
             });
         };
         let (departments, profile) = (member::departments(record), member::profile(record));
-        let userid = Some(userid).filter(|id| is_member_id(id)).map(str::to_owned);
-        Ok(userid.map(|userid| DirectoryMember { userid, departments, profile }))
+        if !is_member_id(userid) {
+            tracing::debug!("left out a member of a list whose identifier is not accepted");
+            return Ok(None);
+        }
+        Ok(Some(DirectoryMember { userid: userid.to_owned(), departments, profile }))
     }
 
     async fn list_departments(
@@ -137,7 +144,8 @@ impl Feishu {
         let call = if let Some(cursor) = cursor { call.query("page_token", cursor) } else { call };
         let response = self.0.client.request(&call, self.0.client.deadline()).await?;
         let (records, next) = read_page(&response, cursor)?;
-        Ok(DirectoryPage { items: records.iter().filter_map(member::department).collect(), next })
+        let items = records.iter().filter_map(|record| member::department(record).transpose());
+        Ok(DirectoryPage { items: items.collect::<Result<_, InvalidResponse>>()?, next })
     }
 }
 
@@ -160,7 +168,8 @@ fn read_page(
         None if !data.contains("items") => Vec::new(),
         None => return Err(missing("items")),
     };
-    let next = data.text("page_token").filter(|token| more && Some(*token) != cursor).map(str::to_owned);
+    let fits = |token: &&str| more && is_visible_ascii(token) && Some(*token) != cursor;
+    let next = data.text("page_token").filter(fits).map(str::to_owned);
     if more && next.is_none() {
         return Err(missing("page_token"));
     }

@@ -6,10 +6,12 @@ use deskpass_platform::client::{Api, ApiPurpose};
 use deskpass_platform::{ErrorCode, Explanation, Meaning};
 
 use crate::api::USER_INFO;
-use table::{TABLE, UNKNOWN, USER_ID_MISSING_ROW};
+use table::{OAUTH_ROWS, TABLE, UNKNOWN, USER_ID_MISSING_ROW};
 
 /// There were too many calls.
 pub(crate) const RATE_LIMITED: i64 = 99_991_400;
+/// The tenant has used up its calls of the month.
+const USED_UP: i64 = 99_991_403;
 /// The address of this machine is not on the application's list.
 pub(crate) const UNTRUSTED_ADDRESS: i64 = 99_991_401;
 /// The platform does not know the identifier of a member.
@@ -26,15 +28,21 @@ pub(crate) const USER_ID_MISSING: &str = "user_id_missing";
 pub fn explain(code: &ErrorCode) -> Explanation {
     let row = match code {
         ErrorCode::Number(number) => TABLE.iter().find(|row| row.codes.contains(number)),
-        ErrorCode::Word(word) => Some(&USER_ID_MISSING_ROW).filter(|_| **word == *USER_ID_MISSING),
+        ErrorCode::Word(word) if **word == *USER_ID_MISSING => Some(&USER_ID_MISSING_ROW),
+        ErrorCode::Word(word) => OAUTH_ROWS.iter().find(|(name, _)| **word == **name).map(|(_, row)| row),
     };
     row.map_or(UNKNOWN, |row| Explanation { fixable_by: row.fixable_by, text: row.text })
 }
 
 /// What an error code of an API means to the service.
 pub(crate) fn meaning(api: Api, code: &ErrorCode) -> Meaning {
+    // The only word of OAuth about what a client brings.
+    if code.as_word() == Some("invalid_grant") {
+        return Meaning::StartAgain;
+    }
     match code.number() {
-        Some(RATE_LIMITED | 11_232 | 11_233 | 11_247 | 230_020) => Meaning::Limited,
+        // The calls of a minute or of the month: any client can use either up.
+        Some(RATE_LIMITED | USED_UP | 11_232 | 11_233 | 11_247 | 230_020) => Meaning::Limited,
         Some(code) if is_busy(code) => Meaning::Retry,
         // This call carries the token of a user, which cannot be renewed without the user.
         Some(99_991_663..=99_991_665 | 99_991_668 | 99_991_671) if api == USER_INFO => Meaning::StartAgain,
@@ -61,6 +69,11 @@ pub(crate) fn is_busy(code: i64) -> bool {
 /// Whether App ID or App Secret are wrong, or the application is stopped: the platform would refuse every repetition.
 pub(crate) fn is_wrong_credential(code: &ErrorCode) -> bool {
     matches!(code.number(), Some(10_003 | 10_014 | 10_015))
+}
+
+/// Whether the application lacks the permission for a call.
+pub(crate) fn is_missing_permission(code: &ErrorCode) -> bool {
+    matches!(code.number(), Some(99_991_672 | 99_991_676 | 99_991_679))
 }
 
 /// Whether sending the same message again fails in the same way: the error is about the recipient or the message.
@@ -95,11 +108,12 @@ mod tests {
     use std::collections::HashSet;
 
     use super::*;
+    use crate::api::USER_TOKEN;
 
     #[test]
     fn every_row_speaks_both_languages_and_no_number_occurs_twice() {
         let mut seen = HashSet::new();
-        for row in TABLE.iter().chain([&USER_ID_MISSING_ROW]) {
+        for row in TABLE.iter().chain([&USER_ID_MISSING_ROW]).chain(OAUTH_ROWS.iter().map(|(_, row)| row)) {
             let [english, chinese] = row.text;
             assert!(english.is_ascii() && english.ends_with('.') && english.len() > 20, "{:?}", row.codes);
             let is_chinese = chinese.ends_with('。') && chinese.chars().filter(|c| !c.is_ascii()).count() > 5;
@@ -114,5 +128,10 @@ mod tests {
     fn a_word_of_another_origin_is_unknown() {
         assert_eq!(explain(&ErrorCode::word("InvalidAuthentication")), UNKNOWN);
         assert_ne!(explain(&ErrorCode::word(USER_ID_MISSING)), UNKNOWN);
+        for (word, expected) in [("invalid_grant", Meaning::StartAgain), ("invalid_client", Meaning::Administrator)] {
+            let code = ErrorCode::word(word);
+            assert_eq!(meaning(USER_TOKEN, &code), expected, "{word}");
+            assert_ne!(explain(&code), UNKNOWN, "{word}");
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use deskpass_core::is_platform_department;
 use deskpass_platform::client::{ApiResponse, avatar_url, sanitize_name};
-use deskpass_platform::{Department, DirectoryDepartment, MemberStatus, Profile};
+use deskpass_platform::{Department, DirectoryDepartment, InvalidResponse, MemberStatus, Profile};
 
 /// The profile in a member's record; its department has no name.
 pub(crate) fn profile(record: &ApiResponse) -> Profile {
@@ -50,11 +50,16 @@ pub(crate) fn departments(record: &ApiResponse) -> Vec<String> {
     ids.into_iter().filter(|id| is_department_id(id)).map(str::to_owned).collect()
 }
 
-/// A department in a list; `None` if its id is not one.
-pub(crate) fn department(record: &ApiResponse) -> Option<DirectoryDepartment> {
-    let id = |name| record.text(name).filter(|id| is_department_id(id)).map(str::to_owned);
+/// A department in a list; `None` if its id is not accepted. A record without an id is an error.
+pub(crate) fn department(record: &ApiResponse) -> Result<Option<DirectoryDepartment>, InvalidResponse> {
+    let id = record.text("open_department_id").ok_or(InvalidResponse::MissingField("open_department_id"))?;
+    if !is_department_id(id) {
+        tracing::debug!("left out a department of a list whose id is not accepted");
+        return Ok(None);
+    }
+    let parent = record.text("parent_department_id").filter(|id| is_department_id(id)).map(str::to_owned);
     let name = record.text("name").and_then(sanitize_name).unwrap_or_default();
-    Some(DirectoryDepartment { id: id("open_department_id")?, parent: id("parent_department_id"), name })
+    Ok(Some(DirectoryDepartment { id: id.to_owned(), parent, name }))
 }
 
 /// Whether a text can be the id of a department.

@@ -1,4 +1,4 @@
-//! The token of a user, which a code is exchanged for. It serves for one call and is then forgotten.
+//! The token of a user, which a code is exchanged for. It is forgotten once the user is known.
 
 use deskpass_platform::InvalidResponse;
 use deskpass_platform::client::{ApiCall, ApiResponse};
@@ -50,6 +50,16 @@ impl UserToken {
         };
         let fits = token.len() <= MAX_TOKEN_BYTES && token.bytes().all(|byte| byte.is_ascii_graphic());
         fits.then(|| Self(token.to_owned())).ok_or(InvalidResponse::MissingField("access_token"))
+    }
+
+    /// A token that was read before.
+    pub(crate) fn kept(token: String) -> Self {
+        Self(token)
+    }
+
+    /// The token as text, to be kept.
+    pub(crate) fn as_str(&self) -> &str {
+        &self.0
     }
 
     /// Makes a call on behalf of the user.

@@ -21,6 +21,7 @@ mod meaning;
 mod messenger;
 mod notify;
 mod sign_in;
+mod user_tokens;
 
 use std::pin::Pin;
 
@@ -46,6 +47,7 @@ pub use sign_in::{
     CallbackReturn, CodeRedemption, EntryPoint, EntryScript, LinkLanguage, LinkRequest, RedirectRule, SignIn,
 };
 pub use url::Url;
+pub use user_tokens::UserTokens;
 
 /// The future of a call to a platform.
 pub type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<T, Error>> + Send + 'a>>;

@@ -47,7 +47,8 @@ impl Wecom {
             Err(error) if department == ROOT && error.is_refused_as(Meaning::OutOfRange) => Vec::new(),
             Err(error) => return Err(error),
         };
-        Ok(DirectoryPage { items: list.iter().filter_map(member).collect(), next: None })
+        let items: Result<Vec<_>, _> = list.iter().filter_map(|record| member(record).transpose()).collect();
+        Ok(DirectoryPage { items: items?, next: None })
     }
 
     /// Lists all departments below one.
@@ -58,28 +59,36 @@ impl Wecom {
         let response = self.request(&call).await?;
         let list = response.objects("department").ok_or(InvalidResponse::MissingField("department"))?;
         let visible: BTreeSet<i64> = list.iter().filter_map(|record| record.number("id")).collect();
-        let items = list.iter().filter_map(|record| department(record, &visible));
-        Ok(DirectoryPage { items: items.filter(|department| department.id != parent).collect(), next: None })
+        let mut items: Vec<_> =
+            list.iter().map(|record| department(record, &visible)).collect::<Result<_, InvalidResponse>>()?;
+        items.retain(|department| department.id != parent);
+        Ok(DirectoryPage { items, next: None })
     }
 }
 
-/// A member in a list. Who has no valid identifier cannot sign in either.
-fn member(record: &ApiResponse) -> Option<DirectoryMember> {
-    let userid = record.text("userid").filter(|id| EmployeeId::parse(id).is_ok())?.to_owned();
+/// A member in a list; `None` for a member whose identifier this service does not accept, and who therefore cannot sign in. A
+/// record without an identifier is an error: the service may take members who are missing from a list for members who left.
+fn member(record: &ApiResponse) -> Result<Option<DirectoryMember>, InvalidResponse> {
+    let userid = record.text("userid").ok_or(InvalidResponse::MissingField("userid"))?;
+    if EmployeeId::parse(userid).is_err() {
+        tracing::debug!("left out a member of a list whose identifier is not accepted");
+        return Ok(None);
+    }
     let departments = record.numbers("department").unwrap_or_default();
     let main = profile::main_department(record);
     let department = main.map_or(Department::None, |id| Department::Known { id, name: None });
-    Some(DirectoryMember {
-        userid,
+    Ok(Some(DirectoryMember {
+        userid: userid.to_owned(),
         departments: departments.iter().map(ToString::to_string).collect(),
         profile: profile::read(record, department),
-    })
+    }))
 }
 
-fn department(record: &ApiResponse, visible: &BTreeSet<i64>) -> Option<DirectoryDepartment> {
+fn department(record: &ApiResponse, visible: &BTreeSet<i64>) -> Result<DirectoryDepartment, InvalidResponse> {
+    let id = record.number("id").ok_or(InvalidResponse::MissingField("id"))?;
     let parent = record.number("parentid").filter(|id| visible.contains(id));
-    Some(DirectoryDepartment {
-        id: record.number("id")?.to_string(),
+    Ok(DirectoryDepartment {
+        id: id.to_string(),
         parent: parent.map(|id| id.to_string()),
         name: profile::name(record).unwrap_or_default(),
     })

@@ -2,12 +2,15 @@
 
 use deskpass_core::is_platform_department;
 use deskpass_platform::client::{ApiResponse, DepartmentName, avatar_url, sanitize_name};
-use deskpass_platform::{Department, Error, Identity, InvalidResponse, Meaning, MemberStatus, Profile};
+use deskpass_platform::{Department, Error, ErrorCode, Identity, InvalidResponse, Meaning, MemberStatus, Profile};
 use serde_json::json;
 use tokio::time::Instant;
 
 use crate::api::{DEPARTMENT, LINKED_USER, USER};
 use crate::client::Wecom;
+
+/// The application may not call this API.
+const NO_PERMISSION: i64 = 48002;
 
 impl Wecom {
     pub(crate) async fn fetch_profile(&self, identity: &Identity) -> Result<Profile, Error> {
@@ -66,13 +69,18 @@ impl Wecom {
         let call = self.0.protocol.get(DEPARTMENT).query("id", id);
         let name = match self.0.client.request(&call, deadline).await {
             Ok(response) => response.object("department").and_then(|record| name(&record)).map(Into::into),
-            // Unknown, or not visible to this application: that does not change between sign-ins.
-            Err(error) if error.is_refused_as(Meaning::OutOfRange) => None,
+            // Unknown, not visible to this application, or without the permission: that rarely changes between sign-ins.
+            Err(error) if error.is_refused_as(Meaning::OutOfRange) || is_missing_permission(&error) => None,
             Err(error) => return Err(error),
         };
         self.0.departments.insert(id, name.clone());
         Ok(name)
     }
+}
+
+/// Whether the application lacks the permission for a call.
+fn is_missing_permission(error: &Error) -> bool {
+    error.code().and_then(ErrorCode::number) == Some(NO_PERMISSION)
 }
 
 /// Reads the record of a user whose department is known otherwise.

@@ -89,12 +89,12 @@ impl Simulate {
         let address = listener.local_addr().map_err(refused)?;
         let hosts = self.host_names(address);
         let (platform, public_url, entropy) = (self.platform, self.service_address(), Entropy::system());
-        let (world, encryption_key) = (self.world(), STANDARD.encode(entropy.bytes::<32>()?));
-        let message = next_steps(platform, address, &public_url, &world, &encryption_key)?;
+        let (simulator_config, encryption_key) = (self.simulator_config(), STANDARD.encode(entropy.bytes::<32>()?));
+        let message = next_steps(platform, address, &public_url, &simulator_config, &encryption_key)?;
         // The parent process may have closed the pipe; the simulator runs anyway.
         let _ = std::io::stdout().write_all(message.as_bytes());
-        let simulator =
-            Simulator::new(world, Clock::steady(Timestamp::from_millis(0)), entropy).restricted_to_hosts(hosts);
+        let simulator = Simulator::new(simulator_config, Clock::steady(Timestamp::from_millis(0)), entropy)
+            .restricted_to_hosts(hosts);
         let stop_signal = async {
             tokio::select! {
                 _ = terminate.recv() => {}
@@ -123,7 +123,7 @@ impl Simulate {
         self.public_url.clone().or_else(of_domain).unwrap_or_else(|| DEFAULT_PUBLIC_URL.to_owned())
     }
 
-    fn world(self) -> SimulatorConfig {
+    fn simulator_config(self) -> SimulatorConfig {
         let domains = Domains::LoopbackAnd(self.trusted_domains());
         let SimulatedApplication { corp_id, client_id, agent_id } = SimulatedApplication::of(self.platform);
         SimulatorConfig {

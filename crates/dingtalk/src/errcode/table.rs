@@ -132,11 +132,12 @@ pub(super) const TABLE: &[ErrorRow] = &[
     ),
     row(
         (&[90020], &["Forbidden.AccessDenied.ApiCountLimitForOrg"]),
-        Meaning::Administrator,
-        Administrator,
-        "The organization has used up its calls to DingTalk for this month. See the usage in the developer console, and extend \
-         the number of calls or stop the application that uses them up.",
-        "贵组织本月的钉钉接口调用次数已用完。请在开发者后台查看用量，扩容或停用消耗过多的应用。",
+        // A limit like the others, and no outage: any client can use the calls up.
+        Meaning::Limited,
+        Nobody,
+        "The organization has used up its calls to DingTalk for this month. An administrator must buy more calls in the \
+         developer console, or stop the application that uses them up.",
+        "贵组织本月的钉钉接口调用次数已用完。请管理员在开发者后台购买更多调用次数，或停用消耗过多的应用。",
     ),
     row(
         (&[1111], &[]),

@@ -36,10 +36,17 @@ pub(super) fn read(text: &str, corp_id: &str) -> Result<Vec<InboundEvent>, Inbou
     Ok(ids.into_iter().map(event).collect())
 }
 
-/// The identifiers in a list, or a single one; `None` if any is not an identifier.
+/// The identifiers in a list, or a single one; `None` if none of several is an identifier. One that is not does not keep the
+/// others from being read.
 fn identifiers(value: &Value) -> Option<Vec<String>> {
     let list = value.as_array().map_or_else(|| slice::from_ref(value), Vec::as_slice);
-    list.iter().map(|id| scalar(id).filter(|id| EmployeeId::parse(id).is_ok())).collect()
+    let valid = list.iter().filter_map(|id| scalar(id).filter(|id| EmployeeId::parse(id).is_ok()));
+    let ids: Vec<_> = valid.collect();
+    let skipped = list.len() - ids.len();
+    if skipped > 0 {
+        tracing::debug!(skipped, "an event names identifiers that are not valid");
+    }
+    (skipped == 0 || !ids.is_empty()).then_some(ids)
 }
 
 /// A text or a number; the platform writes some values either way.

@@ -150,6 +150,9 @@ fn a_list_of_members_becomes_one_event_each() {
     assert_eq!(first.at, Some(Timestamp::from_millis(time)));
     assert_ne!(first.deduplication_key, second.deduplication_key);
     assert_eq!(events(&event(json!([]))), Ok(Vec::new()));
+    let mixed = events(&event(json!(["a/b", "u1", ["u2"], "u3"]))).unwrap();
+    let left: Vec<_> = mixed.into_iter().map(|event| event.change).collect();
+    assert_eq!(left, ["u1", "u3"].map(|userid| PersonChange::Left { userid: userid.to_owned() }));
 }
 
 #[test]
@@ -181,7 +184,7 @@ fn other_events_mean_nothing_and_broken_ones_are_refused() {
         json!({ "EventType": 1 }),
         json!({ "EventType": "user_leave_org" }),
         json!({ "EventType": "user_leave_org", "UserId": [""] }),
-        json!({ "EventType": "user_leave_org", "UserId": ["u1", "a/b"] }),
+        json!({ "EventType": "user_leave_org", "UserId": ["a b", "a/b"] }),
         json!({ "EventType": "user_leave_org", "UserId": [["u1"]] }),
         json!({ "EventType": "user_leave_org", "UserId": null }),
     ] {

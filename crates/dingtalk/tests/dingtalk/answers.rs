@@ -41,6 +41,8 @@ fn bad() -> Vec<(&'static str, Reply, Error)> {
         ("201 user", Reply::Status("201 Created", everything()), InvalidResponse::Status(201).into()),
         ("204", bytes("HTTP/1.1 204 No\r\nconnection: close\r\n\r\n"), InvalidResponse::Status(204).into()),
         ("302", bytes(elsewhere), InvalidResponse::Redirected.into()),
+        ("403 page", page("403 Forbidden"), InvalidResponse::Status(403).into()),
+        ("page", body("<!DOCTYPE html><html></html>"), not_json.clone()),
         ("empty", body(""), not_json.clone()),
         ("text", body("error"), not_json.clone()),
         ("truncated JSON", body(r#"{"errcode":0,"result":{"userid":"user01""#), not_json.clone()),
@@ -91,21 +93,43 @@ async fn bad_responses_identify_no_user_and_keep_the_token() {
     assert!(platform.flooded() < 64 << 20, "{} bytes were taken in", platform.flooded());
 }
 
+fn without(name: &str) -> Reply {
+    let mut answer = user_token("dingdesk");
+    answer.as_object_mut().unwrap().remove(name);
+    Reply::Json(answer)
+}
+
+#[tokio::test]
+async fn a_redeemed_code_is_not_redeemed_again() {
+    for api in [ME, BY_UNION_ID] {
+        let platform = Platform::start().await;
+        let dingtalk = platform.client();
+        platform.next(api, [Reply::Reset, status("502 Bad Gateway"), body("<html>")]);
+        for _ in 0..3 {
+            assert!(by_page(&dingtalk).await.is_err(), "{api}");
+        }
+        assert_eq!(by_page(&dingtalk).await, Ok(member("user01")), "{api}");
+        assert_eq!(platform.count(USER_TOKEN), 1, "{api}");
+        // The sign-in is over: the platform decides about every further use of the code.
+        by_page(&dingtalk).await.unwrap();
+        assert_eq!(platform.count(USER_TOKEN), 2, "{api}");
+        platform.next(api, [Reply::Reset]);
+        assert!(redeem(&dingtalk, EntryPoint::Browser, "late").await.is_err());
+        platform.clock.advance(Duration::from_mins(1));
+        assert!(redeem(&dingtalk, EntryPoint::Browser, "late").await.is_ok());
+        assert_eq!(platform.count(USER_TOKEN), 4, "{api}: the token was kept for a minute only");
+    }
+}
+
 #[tokio::test]
 async fn incomplete_answers_identify_no_user() {
     let platform = Platform::start().await;
     let dingtalk = platform.client();
-    let without = |name: &str| {
-        let mut answer = user_token("dingdesk");
-        answer.as_object_mut().unwrap().remove(name);
-        Reply::Json(answer)
-    };
     let mut unusable = user_token("dingdesk");
     unusable["accessToken"] = json!("a\r\nb: c");
     let found = |userid: Value, kind: Value| result(&json!({ "userid": userid, "contact_type": kind }));
     for (api, reply, field) in [
-        (USER_TOKEN, Reply::Json(json!({})), "corpId"),
-        (USER_TOKEN, without("corpId"), "corpId"),
+        (USER_TOKEN, Reply::Json(json!({})), "accessToken"),
         (USER_TOKEN, without("accessToken"), "accessToken"),
         (USER_TOKEN, Reply::Json(unusable), "accessToken"),
         (ME, Reply::Json(json!({ "nick": "x" })), "unionId"),
@@ -135,9 +159,11 @@ async fn incomplete_answers_identify_no_user() {
 async fn only_members_of_the_corporation_are_members() {
     let platform = Platform::start().await;
     let dingtalk = platform.client();
-    // Another corporation is found out before the user is asked for.
-    platform.next(USER_TOKEN, [Reply::Json(user_token("dingother"))]);
-    assert_eq!(by_page(&dingtalk).await, Ok(Identity::Outsider));
+    // Another corporation, or none, is found out before the user is asked for.
+    for answer in [Reply::Json(user_token("dingother")), without("corpId")] {
+        platform.next(USER_TOKEN, [answer]);
+        assert_eq!(by_page(&dingtalk).await, Ok(Identity::Outsider));
+    }
     assert_eq!(platform.count(ME) + platform.count(BY_UNION_ID), 0);
     for kind in [1, 2, -1] {
         platform.next(BY_UNION_ID, [result(&json!({ "userid": "user01", "contact_type": kind }))]);
@@ -166,7 +192,7 @@ async fn both_error_shapes_are_understood() {
             "invalidParameter.authCode.notFound",
             Meaning::StartAgain,
         ),
-        (USER_TOKEN, word("something.else"), "something.else", Meaning::StartAgain),
+        (USER_TOKEN, word("something.else"), "something.else", Meaning::Developer),
         (USER_TOKEN, word("invalidClientIdOrSecret"), "invalidClientIdOrSecret", Meaning::Administrator),
         (ME, word("accesstoken.expired"), "accesstoken.expired", Meaning::StartAgain),
         (ME, word("InvalidAuthentication"), "InvalidAuthentication", Meaning::StartAgain),
@@ -178,6 +204,8 @@ async fn both_error_shapes_are_understood() {
     }
     platform.next(USER_INFO, [errcode(40078)]);
     assert_eq!(by_script(&dingtalk).await.unwrap_err().meaning(), Meaning::StartAgain);
+    platform.next(USER_INFO, [errcode(99_999)]);
+    assert_eq!(by_script(&dingtalk).await.unwrap_err().meaning(), Meaning::Developer);
     // No token of the application has a part in the failure of a user's.
     assert_eq!(platform.count(TOKEN), 1);
 }

@@ -48,24 +48,27 @@ async fn a_wrong_corporation_is_the_administrators_affair() {
 }
 
 #[tokio::test]
-async fn used_up_calls_of_the_month_are_an_outage_that_costs_no_calls() {
+async fn used_up_calls_of_the_month_are_no_outage_and_cost_no_calls() {
     for api in [USER_INFO, BY_UNION_ID] {
         let platform = Platform::start().await;
         let dingtalk = platform.client();
         platform.always(api, errcode(90020));
         let failed = if api == USER_INFO { by_script(&dingtalk).await } else { by_page(&dingtalk).await };
-        assert_eq!(failed.unwrap_err().meaning(), Meaning::Administrator);
+        assert_eq!(failed.unwrap_err().meaning(), Meaning::Limited);
         platform.always(BY_UNION_ID, errcode(90020));
+        // Any client can use the calls up, which must not enable another way to sign in.
         for _ in 0..60 {
-            assert!(dingtalk.is_down().await);
+            assert!(!dingtalk.is_down().await);
             platform.clock.advance(Duration::from_secs(15));
         }
         let asked = platform.count(BY_UNION_ID);
         assert!(asked <= 1, "{asked}");
         // An administrator bought more calls.
-        platform.always(BY_UNION_ID, errcode(60121));
+        platform.always(USER_INFO, errcode(60121));
         platform.clock.advance(Duration::from_mins(30));
-        assert!(!dingtalk.is_down().await);
+        assert!(by_script(&dingtalk).await.is_ok());
+        let explanation = dingtalk.explain(&90020.into());
+        assert!(explanation.text[0].contains("An administrator must buy more calls"));
     }
     let platform = Platform::start().await;
     let dingtalk = platform.client();
@@ -78,24 +81,21 @@ async fn used_up_calls_of_the_month_are_an_outage_that_costs_no_calls() {
 
 #[tokio::test]
 async fn a_blocked_address_stays_quiet_for_five_minutes() {
-    let page = Reply::Body(b"<!DOCTYPE html><html></html>".to_vec());
-    let odd = Reply::Json(json!({ "status": 1111, "wait": 5, "source": "x5", "punish": "deny", "uuid": "u" }));
-    for block in [page, odd] {
-        let platform = Platform::start().await;
-        let dingtalk = platform.client();
-        platform.always(USER_INFO, block);
-        assert_eq!(by_script(&dingtalk).await, Err(Error::refused(1111, Meaning::Limited)));
-        let until = platform.clock.now() + Duration::from_mins(5);
-        platform.clock.advance(Duration::from_secs(299));
-        assert_eq!(by_script(&dingtalk).await, Err(Error::CircuitOpen { code: 1111.into(), until }));
-        assert_eq!(platform.count(USER_INFO), 1);
-        // A limit is no outage, because any client can cause it.
-        platform.always(BY_UNION_ID, errcode(60121));
-        assert!(!dingtalk.is_down().await);
-        platform.clock.advance(Duration::from_secs(1));
-        assert!(by_script(&dingtalk).await.is_err());
-        assert_eq!(platform.count(USER_INFO), 2);
-    }
+    let block = json!({ "status": 1111, "wait": 5, "source": "x5", "punish": "deny", "uuid": "u" });
+    let platform = Platform::start().await;
+    let dingtalk = platform.client();
+    platform.always(USER_INFO, Reply::Json(block));
+    assert_eq!(by_script(&dingtalk).await, Err(Error::refused(1111, Meaning::Limited)));
+    let until = platform.clock.now() + Duration::from_mins(5);
+    platform.clock.advance(Duration::from_secs(299));
+    assert_eq!(by_script(&dingtalk).await, Err(Error::CircuitOpen { code: 1111.into(), until }));
+    assert_eq!(platform.count(USER_INFO), 1);
+    // A limit is no outage, because any client can cause it.
+    platform.always(BY_UNION_ID, errcode(60121));
+    assert!(!dingtalk.is_down().await);
+    platform.clock.advance(Duration::from_secs(1));
+    assert!(by_script(&dingtalk).await.is_err());
+    assert_eq!(platform.count(USER_INFO), 2);
 }
 
 #[tokio::test]
@@ -229,4 +229,11 @@ async fn invalid_codes_do_not_make_the_platform_look_down() {
     assert_eq!(dingtalk.circuit(), Circuit::Closed);
     assert!(!dingtalk.is_down().await);
     assert_eq!(platform.count(BY_UNION_ID), 0, "the platform examined the codes, so no probe was needed");
+    // Unknown refusals of codes prove nothing: the probe decides.
+    platform.always(USER_INFO, errcode(99_999));
+    platform.always(BY_UNION_ID, errcode(60121));
+    platform.clock.advance(Duration::from_secs(10));
+    assert!(by_script(&dingtalk).await.is_err() && by_page(&dingtalk).await.is_err());
+    assert!(!dingtalk.is_down().await);
+    assert_eq!((dingtalk.circuit(), platform.count(BY_UNION_ID)), (Circuit::Closed, 1));
 }

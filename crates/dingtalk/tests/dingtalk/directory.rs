@@ -86,6 +86,22 @@ async fn a_department_without_a_name_is_still_known() {
 }
 
 #[tokio::test]
+async fn a_missing_permission_costs_one_call_an_hour() {
+    let platform = Platform::start().await;
+    let dingtalk = platform.client();
+    platform.always(USER, result(&json!({ "name": "Uma", "dept_id_list": [4] })));
+    platform.always(DEPARTMENT, sub_code("60011"));
+    for _ in 0..3 {
+        let profile = dingtalk.profile(&member("user01")).await.unwrap();
+        assert_eq!(profile.department, Department::Known { id: "4".into(), name: Some(String::new()) });
+    }
+    assert_eq!(platform.count(DEPARTMENT), 1);
+    platform.clock.advance(Duration::from_hours(1));
+    dingtalk.profile(&member("user01")).await.unwrap();
+    assert_eq!(platform.count(DEPARTMENT), 2);
+}
+
+#[tokio::test]
 async fn members_come_in_pages() {
     let platform = Platform::start().await;
     let dingtalk = platform.client();

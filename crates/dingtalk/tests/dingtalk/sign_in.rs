@@ -45,6 +45,9 @@ async fn the_platforms_own_browser_uses_the_script() {
     assert_eq!(script.script_url, format!("http://{}/dingtalk.open.js", platform.address));
     assert_eq!(script.parameters, json!({ "corpId": CORP, "clientId": CLIENT }));
     assert!(script.module.contains("export async function requestCode("));
+    // The page and the module wait for the same time.
+    let limit = "\nconst SCRIPT_TIMEOUT_MS = 60000;\n";
+    assert!(script.module.contains(limit) && include_str!("../../../../web/assets/open.js").contains(limit));
 }
 
 #[tokio::test]
@@ -79,13 +82,16 @@ async fn a_browser_brings_back_one_code_or_none() {
 async fn malformed_codes_are_not_sent() {
     let platform = Platform::start().await;
     let dingtalk = platform.client();
-    for code in ["", " ", "a b", "a\n", "代码", "<script>", "'or'1", "a\"", "a&b", "a%00", &"x".repeat(513)] {
+    let long = "x".repeat(513);
+    for code in
+        ["", " ", "a b", "a\n", "代码", "<script>", "'or'1", "a\"", "a&b", "a%00", "a/b", "..", "a..b", "../etc", &long]
+    {
         for entry in [EntryPoint::Browser, EntryPoint::Client, EntryPoint::Script] {
             assert_eq!(redeem(&dingtalk, entry, code).await, Err(Error::BadCode), "{code:?}");
         }
     }
     assert_eq!(platform.total(), 0);
-    for code in ["0af3", "a-B_c.d~e+f/g=", &"x".repeat(512)] {
+    for code in ["0af3", "a-B_c.d~e+f=", &"x".repeat(512)] {
         assert!(redeem(&dingtalk, EntryPoint::Script, code).await.is_ok(), "{code}");
     }
 }

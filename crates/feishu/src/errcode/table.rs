@@ -33,6 +33,28 @@ pub(super) const USER_ID_MISSING_ROW: ErrcodeRow = row(
      并发布应用版本，或在首位员工登录之前将 platform.user_id 设为 open_id。",
 );
 
+/// The explanations of the words of OAuth, which the platform may use without a number.
+pub(super) const OAUTH_ROWS: &[(&str, ErrcodeRow)] = &[
+    (
+        "invalid_grant",
+        row(
+            &[],
+            Person,
+            "The code is unknown, expired, or was used already. Start signing in again.",
+            "code 无效、已过期或已被使用。请重新登录。",
+        ),
+    ),
+    (
+        "invalid_client",
+        row(
+            &[],
+            Administrator,
+            "The App ID or the App Secret is wrong. Copy both again from the developer console: Credentials & Basic Info.",
+            "App ID 或 App Secret 错误。请从开发者后台“凭证与基础信息”重新复制。",
+        ),
+    ),
+];
+
 /// Every error code that the platform is known to return for the calls of this service.
 pub(super) const TABLE: &[ErrcodeRow] = &[
     row(
@@ -48,13 +70,20 @@ pub(super) const TABLE: &[ErrcodeRow] = &[
         "App ID 或 App Secret 的格式不正确。请重新复制，注意不要带空格。",
     ),
     row(
-        &[10_014, 20_009, 20_069, 99_991_662, 99_991_673],
+        &[20_009, 20_069, 99_991_662, 99_991_673],
         Administrator,
         "The application is stopped, not installed or not published in this tenant. Enable it in the admin console.",
         "应用已停用、未安装或未在本企业发布。请在管理后台启用该应用。",
     ),
     row(
-        &[10_015, 20_002],
+        &[10_014, 10_015],
+        Administrator,
+        "The App Secret is wrong, or the application is stopped or not installed in this tenant. Copy the secret again from the \
+         developer console: Credentials & Basic Info; then check in the admin console that the application is enabled.",
+        "App Secret 错误，或应用已停用、未在本企业安装。请从开发者后台“凭证与基础信息”重新复制 App Secret，并在管理后台确认应用已启用。",
+    ),
+    row(
+        &[20_002],
         Administrator,
         "The App Secret is wrong. Copy it again from the developer console: Credentials & Basic Info.",
         "App Secret 错误。请从开发者后台“凭证与基础信息”重新复制。",
@@ -208,10 +237,12 @@ pub(super) const TABLE: &[ErrcodeRow] = &[
         "本服务的出口 IP 不在应用的 IP 白名单中。请在开发者后台“安全设置 - IP 白名单”中添加。",
     ),
     row(
+        // A limit and no outage: any client can use the calls up.
         &[99_991_403],
-        Administrator,
-        "The tenant has used up its API calls of this month. Upgrade the edition of the tenant, or wait for the next month.",
-        "本月 API 调用次数已达上限。请升级飞书版本或等待下月恢复。",
+        Nobody,
+        "The tenant has used up its API calls of this month. An administrator must upgrade the edition of the tenant, or wait for \
+         the next month.",
+        "本月 API 调用次数已达上限。请管理员升级飞书版本，或等待下月恢复。",
     ),
     row(
         &[99_991_661],

@@ -261,6 +261,7 @@ fn a_click_is_an_answer() {
     };
     assert_eq!(changed("/action/value", json!({ "other": 1 })), Ok(Vec::new()), "not a question of this service");
     assert_eq!(changed("/operator/tenant_key", json!("other")), Ok(Vec::new()), "a person of another tenant");
+    assert_eq!(changed("/operator", json!({ "user_id": "u1" })), Ok(Vec::new()), "a person of an unknown tenant");
     assert_eq!(changed("/operator", json!({ "tenant_key": TENANT })), Err(InboundError::Malformed));
 }
 

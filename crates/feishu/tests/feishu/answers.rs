@@ -3,12 +3,16 @@
 use std::time::Duration;
 
 use deskpass_feishu::Feishu;
-use deskpass_platform::{Circuit, Error, ErrorCode, Identity, InvalidResponse, Meaning, Messenger as _, Unreachable};
+use deskpass_platform::{
+    Circuit, CodeRedemption, EntryPoint, Error, ErrorCode, Identity, InvalidResponse, Meaning, Messenger as _,
+    SignIn as _, Unreachable,
+};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use crate::platform::{
-    Platform, TENANT_TOKEN, USER_INFO, USER_TOKEN, data, member, profile, redeem, refused, user_token, with_headers,
+    CALLBACK, Platform, TENANT_TOKEN, USER_INFO, USER_TOKEN, data, member, profile, redeem, refused, user_token,
+    with_headers,
 };
 use crate::scripted_server::{Reply, status};
 
@@ -94,6 +98,35 @@ async fn bad_responses_identify_no_user() {
     }
     assert!(platform.flooded() < 32 << 20, "{} bytes were taken in", platform.flooded());
     assert_eq!(platform.count(TENANT_TOKEN), 0, "signing in needs no token of the application");
+}
+
+#[tokio::test]
+async fn a_redeemed_code_is_not_redeemed_again() {
+    let platform = Platform::start().await;
+    let feishu = platform.client();
+    platform.next(USER_INFO, [Reply::Reset, status("502 Bad Gateway")]);
+    assert!(redeem(&feishu, "code").await.is_err() && redeem(&feishu, "code").await.is_err());
+    assert_eq!(redeem(&feishu, "code").await, Ok(member("user01")));
+    assert_eq!(platform.count(USER_TOKEN), 1);
+    // Another browser has another verifier, which only the platform can compare.
+    platform.next(USER_INFO, [Reply::Reset]);
+    let verified = |verifier| CodeRedemption {
+        code: "other",
+        entry: EntryPoint::Browser,
+        redirect_uri: CALLBACK,
+        verifier: Some(verifier),
+    };
+    assert!(feishu.redeem(verified("mine")).await.is_err());
+    platform.next(USER_TOKEN, [refused(20_049)]);
+    assert_eq!(feishu.redeem(verified("theirs")).await, Err(Error::refused(20_049, Meaning::StartAgain)));
+    assert_eq!(feishu.redeem(verified("mine")).await, Ok(member("user01")));
+    assert_eq!(platform.count(USER_TOKEN), 3);
+    // A token is kept for a minute only.
+    platform.next(USER_INFO, [Reply::Reset]);
+    assert!(redeem(&feishu, "late").await.is_err());
+    platform.clock.advance(Duration::from_mins(1));
+    assert!(redeem(&feishu, "late").await.is_ok());
+    assert_eq!(platform.count(USER_TOKEN), 5);
 }
 
 #[tokio::test]
@@ -293,7 +326,9 @@ async fn a_slow_platform_costs_no_more_than_the_timeout() {
 async fn malformed_codes_are_not_sent() {
     let platform = Platform::start().await;
     let feishu = platform.client();
-    for code in ["", " ", "a b", "a\n", "a\0", "a\u{7f}", "代码", &"x".repeat(513)] {
+    let long = "x".repeat(513);
+    for code in ["", " ", "a b", "a\n", "a\0", "a\u{7f}", "代码", "a/b", "a..b", "../etc", "'or'1", "<script>", &long]
+    {
         assert_eq!(redeem(&feishu, code).await, Err(Error::BadCode), "{code:?}");
     }
     assert_eq!(platform.total(), 0);

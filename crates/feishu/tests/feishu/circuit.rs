@@ -163,10 +163,13 @@ async fn a_token_that_no_sign_in_needs_is_no_outage() {
 #[tokio::test]
 async fn nothing_that_a_client_brings_is_an_outage() {
     // Codes of other applications, browsers and addresses, users who may not use the application, and limits.
-    for code in [20_003, 20_004, 20_008, 20_010, 20_024, 20_049, 20_065, 20_071, 99_991_400] {
+    for code in [20_003, 20_004, 20_008, 20_010, 20_024, 20_049, 20_065, 20_071, 99_991_400, 99_991_403] {
         let (platform, feishu) = desk().await;
         platform.always(USER_TOKEN, refused(code));
         assert!(redeem(&feishu, "strange").await.is_err());
+        assert!(!feishu.is_down().await, "{code}");
+        // Neither is the pause after a limit.
+        platform.clock.advance(Duration::from_secs(15));
         assert!(!feishu.is_down().await, "{code}");
     }
     for code in [99_991_668, 99_991_677] {

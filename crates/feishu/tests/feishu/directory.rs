@@ -1,5 +1,7 @@
 //! Profiles, members and departments.
 
+use std::time::Duration;
+
 use deskpass_platform::{
     Department, Directory as _, DirectoryDepartment, Error, ErrorCode, Identity, InvalidResponse, Meaning,
     MemberStatus, Profile,
@@ -100,6 +102,14 @@ async fn departments_are_known_as_far_as_the_application_may_see() {
         assert_eq!(profile.department, known("od-1", Some("")));
     }
     assert_eq!(platform.count(DEPARTMENT), before + 1);
+    // Neither does a missing permission cost a call at every sign-in.
+    platform.clock.advance(Duration::from_hours(1));
+    platform.next(DEPARTMENT, [refused(99_991_672)]);
+    for _ in 0..2 {
+        let profile = feishu.profile(&member("user01")).await.unwrap();
+        assert_eq!(profile.department, known("od-1", Some("")));
+    }
+    assert_eq!(platform.count(DEPARTMENT), before + 2);
 }
 
 #[tokio::test]
@@ -174,6 +184,9 @@ async fn unclear_lists_are_errors() {
         (json!({ "has_more": false, "items": [7] }), "items"),
         (json!({ "has_more": true, "items": [] }), "page_token"),
         (json!({ "has_more": true, "page_token": "p1", "items": [] }), "page_token"),
+        (json!({ "has_more": true, "page_token": "p 2", "items": [] }), "page_token"),
+        (json!({ "has_more": true, "page_token": "p\n", "items": [] }), "page_token"),
+        (json!({ "has_more": true, "page_token": "x".repeat(513), "items": [] }), "page_token"),
     ] {
         platform.next(MEMBERS, [data(&answer)]);
         let missing = Err(InvalidResponse::MissingField(field).into());
@@ -201,7 +214,10 @@ async fn departments_are_listed_below_their_parent() {
         { "open_department_id": "a/b", "name": "x" },
     ]);
     platform.next(CHILDREN, [data(&json!({ "has_more": false, "items": items }))]);
+    platform.next(CHILDREN, [data(&json!({ "has_more": false, "items": [{ "name": "x" }] }))]);
     let page = feishu.departments("0", None).await.unwrap();
+    let nameless = feishu.departments("0", None).await;
+    assert_eq!(nameless, Err(InvalidResponse::MissingField("open_department_id").into()));
     let expected = [
         DirectoryDepartment { id: "od-1".into(), parent: Some("0".into()), name: "IT".into() },
         DirectoryDepartment { id: "od-2".into(), parent: None, name: String::new() },

@@ -76,14 +76,14 @@ async fn contradictory_returns_have_no_code() {
 async fn a_code_of_a_page_is_exchanged_with_its_address_and_verifier() {
     let platform = Platform::start().await;
     let feishu = platform.client();
-    let redemption = |entry, verifier| CodeRedemption { code: "x&a=\"b", entry, redirect_uri: CALLBACK, verifier };
+    let redemption = |entry, verifier| CodeRedemption { code: "x-a_b.c~d+e=", entry, redirect_uri: CALLBACK, verifier };
     assert_eq!(feishu.redeem(redemption(EntryPoint::Client, Some("verify-me"))).await, Ok(member("user01")));
     assert_eq!(feishu.redeem(redemption(EntryPoint::Script, None)).await, Ok(member("user01")));
     let mut expected = json!({
         "grant_type": "authorization_code",
         "client_id": APP,
         "client_secret": SECRET,
-        "code": "x&a=\"b",
+        "code": "x-a_b.c~d+e=",
         "redirect_uri": CALLBACK,
         "code_verifier": "verify-me",
     });

@@ -288,7 +288,7 @@ async fn the_configuration_is_checked_with_two_calls() {
     let desk = Desk::start().await;
     let checks = desk.feishu.check_configuration(&deployment).await;
     let good = checks.iter().filter(|check| matches!(check.outcome, CheckOutcome::Good(_)));
-    assert_eq!(good.count(), 2, "{checks:?}");
+    assert_eq!(good.count(), 1, "{checks:?}");
     let told = format!("{checks:?}");
     for text in
         [CALLBACK, "重定向 URL", "contact:user.employee_id:readonly", "im:message:send_as_bot", "通讯录权限范围"]
@@ -299,16 +299,16 @@ async fn the_configuration_is_checked_with_two_calls() {
 
     let desk = Desk::with(|settings| FeishuSettings { secret: "wrong".into(), ..settings }).await;
     let checks = desk.feishu.check_configuration(&deployment).await;
-    let CheckOutcome::Bad { what, fix } = &checks[0].outcome else { panic!("{checks:?}") };
-    assert!(what.iter().all(|text| text.contains("10015")) && fix[1].contains("App Secret"), "{checks:?}");
-    assert!(matches!(checks[1].outcome, CheckOutcome::Skipped(_)));
+    assert_eq!(checks[0].outcome, CheckOutcome::Skipped([String::new(), String::new()]), "{checks:?}");
+    let error = desk.feishu.check_credentials().await.unwrap_err();
+    let code = ErrorCode::Number(10_014);
+    assert_eq!((error.code(), desk.feishu.explain(&code).text[1].contains("App Secret")), (Some(&code), true));
 
     let desk = Desk::with(|mut settings| {
         settings.hosts.api.set_path("/sim/typo");
         settings
     })
     .await;
-    let checks = desk.feishu.check_configuration(&deployment).await;
-    let CheckOutcome::Bad { fix, .. } = &checks[0].outcome else { panic!("{checks:?}") };
-    assert!(fix[0].contains("platform.api_url"), "{checks:?}");
+    let error = desk.feishu.check_credentials().await.unwrap_err();
+    assert!(desk.feishu.advise(&error).unwrap()[0].contains("platform.api_url"), "{error:?}");
 }

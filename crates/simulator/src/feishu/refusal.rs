@@ -81,7 +81,7 @@ fn oauth_error(code: i64) -> &'static str {
 fn message(code: i64, peer: IpAddr) -> String {
     let text = match code {
         10_003 => "invalid param",
-        10_014 => "app unauthorized",
+        10_014 => "app secret invalid",
         10_015 => "wrong app secret",
         20_001 => "The request is missing a required parameter.",
         20_002 => "The client secret is invalid.",

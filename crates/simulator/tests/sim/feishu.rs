@@ -228,7 +228,7 @@ async fn the_token_of_the_app_overlaps_with_the_next() {
     for (body, error) in [
         (json!({}), 10_003),
         (json!({ "app_id": "cli_other", "app_secret": "a-secret" }), 10_003),
-        (json!({ "app_id": "cli_deskpass", "app_secret": "wrong" }), 10_015),
+        (json!({ "app_id": "cli_deskpass", "app_secret": "wrong" }), 10_014),
     ] {
         assert_eq!(outcome(&post(&sim, TENANT, &body).await), (200, error), "this call refuses with a success");
     }

@@ -54,7 +54,14 @@ fn removed_corporations(elements: &Elements<'_>) -> Option<Vec<PersonChange>> {
         let corp_id = CorpId::parse(id).ok()?.as_str().to_owned();
         Some(PersonChange::CorporationRemoved { corp_id })
     };
-    elements.texts_in("CorpIds", "CorpId").map(removed).collect()
+    // One identifier that is not valid does not keep the others from being read.
+    let read: Vec<_> = elements.texts_in("CorpIds", "CorpId").map(removed).collect();
+    let total = read.len();
+    let valid: Vec<_> = read.into_iter().flatten().collect();
+    if valid.len() < total {
+        tracing::debug!(skipped = total - valid.len(), "an event names corporations that are not valid");
+    }
+    (total == 0 || !valid.is_empty()).then_some(valid)
 }
 
 fn answer(elements: &Elements<'_>) -> Option<PersonChange> {

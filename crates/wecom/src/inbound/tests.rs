@@ -161,6 +161,8 @@ fn departments_and_corporations_are_named() {
     let corporations = "<Event>change_chain</Event><ChangeType>remove_corp</ChangeType><ChainId>c</ChainId>\
         <CorpIds><CorpId><![CDATA[ww1]]></CorpId><CorpId><![CDATA[ww2]]></CorpId></CorpIds>";
     assert_eq!(changes(corporations), Ok(vec![removed("ww1"), removed("ww2")]));
+    assert_eq!(changes(&corporations.replace("ww1", "w w")), Ok(vec![removed("ww2")]), "the other is read");
+    assert_eq!(changes(&corporations.replace("ww", "w w")), Err(InboundError::Malformed));
     assert_eq!(changes(&corporations.replace("remove_corp", "corp_join")), Ok(Vec::new()));
 }
 

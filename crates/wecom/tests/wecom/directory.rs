@@ -19,7 +19,6 @@ async fn members_are_listed_with_their_departments_and_status() {
         { "userid": "Ann", "name": "A\nnn", "department": [7, 8], "main_department": 8, "status": 2 },
         { "userid": "bo", "department": [], "avatar": "javascript:alert(1)" },
         { "userid": "not a user id" },
-        { "name": "nobody" },
     ]);
     platform.always(MEMBERS, Reply::Json(json!({ "errcode": 0, "userlist": list })));
     let page = wecom.members("7", None).await.unwrap();
@@ -49,6 +48,11 @@ async fn a_long_list_is_read_and_a_bad_one_is_no_empty_one() {
     }
     platform.next(DEPARTMENTS, [Reply::Json(json!({ "errcode": 0 }))]);
     assert_eq!(wecom.departments("7", None).await, Err(InvalidResponse::MissingField("department").into()));
+    // Who is missing from a list may count as having left.
+    platform.next(MEMBERS, [Reply::Json(json!({ "errcode": 0, "userlist": [{ "userid": "a" }, { "name": "b" }] }))]);
+    assert_eq!(wecom.members("7", None).await, Err(InvalidResponse::MissingField("userid").into()));
+    platform.next(DEPARTMENTS, [Reply::Json(json!({ "errcode": 0, "department": [{ "id": 7 }, { "name": "b" }] }))]);
+    assert_eq!(wecom.departments("7", None).await, Err(InvalidResponse::MissingField("id").into()));
 }
 
 #[tokio::test]
@@ -71,7 +75,6 @@ async fn departments_have_the_parents_that_the_application_may_see() {
         { "id": 7, "name": "IT", "parentid": 1 },
         { "id": 8, "parentid": 7 },
         { "id": "9", "name": "Sales\n", "parentid": "7" },
-        { "name": "nowhere" },
     ]);
     platform.always(DEPARTMENTS, Reply::Json(json!({ "errcode": 0, "department": list })));
     let department = |id: &str, parent: Option<&str>, name: &str| DirectoryDepartment {

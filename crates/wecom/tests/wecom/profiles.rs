@@ -69,7 +69,9 @@ async fn names_of_departments_are_kept_for_an_hour() {
 async fn an_invisible_department_is_requested_once_and_a_failed_request_is_repeated() {
     let platform = Platform::start().await;
     let wecom = platform.client();
-    for (reply, calls, name) in [(errcode(60011), 1, Some(String::new())), (Reply::Reset, 2, None)] {
+    let unnamed = || Some(String::new());
+    let cases = [(errcode(60011), 1, unnamed()), (errcode(48002), 1, unnamed()), (Reply::Reset, 2, None)];
+    for (reply, calls, name) in cases {
         platform.clock.advance(Duration::from_hours(1));
         let before = platform.count(DEPARTMENT);
         platform.always(DEPARTMENT, reply);

@@ -14,7 +14,7 @@ use serde_json::Value;
 use url::{Url, form_urlencoded};
 
 use super::login_state::LoginState;
-use super::platform_link::{Traveller, phone_link};
+use super::platform_link::{LinkBrowser, phone_link};
 use crate::App;
 use crate::config::Language;
 use crate::http::error::ApiError;
@@ -110,7 +110,7 @@ async fn go_to_platform(
     let scan_id = app.auth.require_unscanned(query.scan_id.as_ref(), visitor).await?;
     let (flow, cookie) = phone_flow(app, cookies)?;
     let entry = query.entry(app, visitor.user_agent.as_str());
-    let link = phone_link(app, Traveller { entry, flow: flow.as_ref(), language }, scan_id);
+    let link = phone_link(app, LinkBrowser { entry, flow: flow.as_ref(), language }, scan_id);
     let link = link.ok_or_else(|| ApiError::unexpected(&"the platform has no link for this browser"))?;
     let user = query.simulated_user.as_deref().filter(|_| app.settings.development.enabled);
     Ok((cookie, user.map_or_else(|| link.clone(), |user| with_simulated_user(&link, user))))

@@ -8,7 +8,7 @@ use serde::Serialize;
 use tracing::Instrument as _;
 
 use super::callback_query::{CallbackOpener, CallbackQuery, RawCallbackQuery};
-use super::platform_link::{Traveller, sign_in_link};
+use super::platform_link::{LinkBrowser, sign_in_link};
 use crate::App;
 use crate::config::Language;
 use crate::http::error::{ApiError, FieldError};
@@ -83,7 +83,7 @@ pub(crate) async fn url(
     }
     let entry = mode.entry(&app, visitor.user_agent.as_str());
     let link = |flow: Option<&Secret<Flow>>| {
-        let link = sign_in_link(&app, Traveller { entry, flow, language }, &redirect_uri);
+        let link = sign_in_link(&app, LinkBrowser { entry, flow, language }, &redirect_uri);
         link.ok_or_else(|| ApiError::field("mode", FieldError::NoAgentId))
     };
     // Refused before a flow begins.

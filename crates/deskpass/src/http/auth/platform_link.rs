@@ -15,7 +15,7 @@ const SCRIPT_PAGE: &str = "/open/";
 
 /// A browser that goes to the platform.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Traveller<'a> {
+pub(super) struct LinkBrowser<'a> {
     /// Where it begins.
     pub(super) entry: EntryPoint,
     /// Its flow cookie, if it has one.
@@ -25,20 +25,22 @@ pub(super) struct Traveller<'a> {
 }
 
 /// The link for a browser that ends at `destination`; `None` if the settings do not allow this entry point.
-pub(super) fn sign_in_link(app: &App, browser: Traveller<'_>, destination: &str) -> Option<String> {
+pub(super) fn sign_in_link(app: &App, browser: LinkBrowser<'_>, destination: &str) -> Option<String> {
     if browser.entry == EntryPoint::Script {
         return Some(script_page(app, &[("to", destination)]));
     }
     match app.auth.platform.redirect_rule() {
         RedirectRule::Domain => link_to(app, browser, destination, OAUTH_STATE, None),
         // Under another name of this service, the browser would come back without its cookie.
-        RedirectRule::Exact if !is_own(app, destination) => exact_link(app, Traveller { flow: None, ..browser }, None),
+        RedirectRule::Exact if !is_own(app, destination) => {
+            exact_link(app, LinkBrowser { flow: None, ..browser }, None)
+        }
         RedirectRule::Exact => exact_link(app, browser, None),
     }
 }
 
 /// The link for a phone that scanned a code; `None` if the settings do not allow this entry point.
-pub(super) fn phone_link(app: &App, phone: Traveller<'_>, scan_id: &Secret<ScanId>) -> Option<String> {
+pub(super) fn phone_link(app: &App, phone: LinkBrowser<'_>, scan_id: &Secret<ScanId>) -> Option<String> {
     if phone.entry == EntryPoint::Script {
         return Some(script_page(app, &[("sid", scan_id.expose())]));
     }
@@ -55,7 +57,9 @@ pub(super) fn phone_link(app: &App, phone: Traveller<'_>, scan_id: &Secret<ScanI
 /// sign-in begins.
 pub(super) fn scan_link(app: &App, language: Language, scan_id: &Secret<ScanId>) -> Option<String> {
     match app.auth.platform.redirect_rule() {
-        RedirectRule::Domain => phone_link(app, Traveller { entry: EntryPoint::Client, flow: None, language }, scan_id),
+        RedirectRule::Domain => {
+            phone_link(app, LinkBrowser { entry: EntryPoint::Client, flow: None, language }, scan_id)
+        }
         RedirectRule::Exact => {
             Some(with_query(&format!("{}{SCAN_PATH}", app.settings.public_url), &[("sid", scan_id.expose())]))
         }
@@ -63,7 +67,7 @@ pub(super) fn scan_link(app: &App, language: Language, scan_id: &Secret<ScanId>)
 }
 
 /// A link that returns to the registered address; the rest is in the state.
-fn exact_link(app: &App, browser: Traveller<'_>, scan_id: Option<&Secret<ScanId>>) -> Option<String> {
+fn exact_link(app: &App, browser: LinkBrowser<'_>, scan_id: Option<&Secret<ScanId>>) -> Option<String> {
     let flow = browser.flow.filter(|_| app.auth.platform.supports_pkce());
     let challenge = flow.map(|flow| pkce::challenge(&pkce::verifier(flow)));
     let state = LoginState::new(challenge.is_some(), scan_id).to_string();
@@ -72,7 +76,7 @@ fn exact_link(app: &App, browser: Traveller<'_>, scan_id: Option<&Secret<ScanId>
 
 fn link_to(
     app: &App,
-    browser: Traveller<'_>,
+    browser: LinkBrowser<'_>,
     redirect_uri: &str,
     state: &str,
     challenge: Option<&str>,

@@ -22,7 +22,7 @@ pub(super) fn get(ask: &FeishuCall<'_>, state: &mut SimulatorState) -> Result<Va
         return Err(10_003.into());
     }
     if secret != call.config.secret {
-        return Err(10_015.into());
+        return Err(10_014.into());
     }
     let issued = state.tokens.issue(RULE, call.now, call.entropy);
     let (token, seconds) = issued.map_err(|_| SERVER_ERROR)?;
