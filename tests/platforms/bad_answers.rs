@@ -103,7 +103,7 @@ on_every_platform! {
             assert!(landed.starts_with(&format!("{page}#error=platform_unavailable&code=1005&ref=")), "{what}: {landed}");
             assert!(started.elapsed() < Duration::from_secs(5), "{what}: {:?}", started.elapsed());
             assert!(client.is_valid(&token).await, "{what}");
-            super::clear(&mut client, "faults").await;
+            crate::platforms::clear(&mut client, "faults").await;
             // A pause after a refusal must not hide the next answer.
             app.clock.advance(Duration::from_mins(11));
         }

@@ -170,7 +170,7 @@ on_every_platform! {
             let ask = json!({ "employee_id": "agent01", "code": code });
             assert_ne!(client.post("/api/agents/login", &[], &ask).await.status, 200);
         }
-        let link = super::link_without_cookie(&mut client, "https://desk.example.com/itagent/").await;
+        let link = crate::platforms::link_without_cookie(&mut client, "https://desk.example.com/itagent/").await;
         let back = platform.client().await.authorize(&link, "agent01").await;
         let url = url::Url::parse(&back).unwrap();
         let code = url.query_pairs().find(|(name, _)| name == "code").unwrap().1.into_owned();

@@ -92,7 +92,7 @@ on_every_platform! {
     /// A victim is sent to the callback with the attacker's code: the page names the account, and nothing happens without a press.
     async fn a_browser_that_did_not_begin_is_asked(app) {
         let mut attacker = app.client().await;
-        let link = super::link_without_cookie(&mut attacker, &format!("http://{}/h5/", app.address)).await;
+        let link = crate::platforms::link_without_cookie(&mut attacker, &format!("http://{}/h5/", app.address)).await;
         let back = attacker.authorize(&link, "user01").await;
         let victim = Driver::shared().browser(Options::default()).await;
         victim.goto(&back).await;

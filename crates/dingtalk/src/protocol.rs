@@ -10,8 +10,9 @@ use url::Url;
 
 use crate::{api, errcode, refusal};
 
-/// A unionId that belongs to no user.
+/// A unionId that belongs to no user, and a code.
 const NO_UNION_ID: &str = "deskpass-probe";
+const NO_CODE: &str = "deskpass-probe";
 
 /// How the platform is called.
 pub(crate) struct DingtalkProtocol {
@@ -81,7 +82,20 @@ impl Protocol for DingtalkProtocol {
         errcode::explain(code)
     }
 
-    fn probe_call(&self) -> ApiCall {
-        probe(&self.legacy_api)
+    /// The organization has a number of calls for each month.
+    fn is_metered(&self) -> bool {
+        true
+    }
+
+    /// One for each host. The older API comes first: it also shows that the access token is accepted.
+    fn probe_calls(&self) -> Vec<ApiCall> {
+        let body = json!({
+            "clientId": self.client_id,
+            "clientSecret": self.secret,
+            "code": NO_CODE,
+            "grantType": "authorization_code",
+        });
+        let newer = ApiCall::post(api::USER_TOKEN, &self.api, api::USER_TOKEN.name, body);
+        vec![probe(&self.legacy_api).once(), newer.without_token().secret(&self.secret).once()]
     }
 }

@@ -74,10 +74,9 @@ impl DingtalkSettings {
     /// Checks the settings, and returns those of the shared client.
     pub(crate) fn client_settings(&self) -> Result<ClientSettings, SettingsError> {
         let Hosts { api, legacy_api, authorize, script } = &self.hosts;
-        // The scheme of one address decides for all whether certificates are loaded.
-        let encrypted = [api, legacy_api].into_iter().find(|url| url.scheme() == "https");
         let client = ClientSettings {
-            api: encrypted.unwrap_or(api).clone(),
+            api: api.clone(),
+            other_apis: vec![legacy_api.clone()],
             proxy: self.proxy.clone(),
             timeouts: self.timeouts,
         };

@@ -5,19 +5,19 @@ use deskpass_platform::client::{Api, ApiPurpose};
 /// Exchanges App ID and App Secret for the access token of the application in its tenant.
 pub(crate) const TENANT_TOKEN: Api = Api::new("auth/v3/tenant_access_token/internal", ApiPurpose::Token);
 /// Exchanges a code for a token of the user. Its address is a setting.
-pub(crate) const USER_TOKEN: Api = Api::new("oauth/token", ApiPurpose::SignIn);
+pub(crate) const USER_TOKEN: Api = Api::new("oauth/token", ApiPurpose::SignInStep);
 /// Reads who the user of a token is.
 pub(crate) const USER_INFO: Api = Api::new("authen/v1/user_info", ApiPurpose::SignIn);
 /// Reads a member's record.
 pub(crate) const USER: Api = Api::new("contact/v3/users/:id", ApiPurpose::Directory);
 /// Lists the members of a department.
-pub(crate) const MEMBERS: Api = Api::new("contact/v3/users/find_by_department", ApiPurpose::Directory);
+pub(crate) const MEMBERS: Api = Api::new("contact/v3/users/find_by_department", ApiPurpose::List);
 /// Reads a department's record.
 pub(crate) const DEPARTMENT: Api = Api::new("contact/v3/departments/:id", ApiPurpose::Directory);
 /// Lists the children of a department.
-pub(crate) const CHILDREN: Api = Api::new("contact/v3/departments/:id/children", ApiPurpose::Directory);
+pub(crate) const CHILDREN: Api = Api::new("contact/v3/departments/:id/children", ApiPurpose::List);
 /// Reads what the application may see of the directory.
-pub(crate) const SCOPES: Api = Api::new("contact/v3/scopes", ApiPurpose::Directory);
+pub(crate) const SCOPES: Api = Api::new("contact/v3/scopes", ApiPurpose::List);
 /// Sends a message to a member.
 pub(crate) const MESSAGE: Api = Api::new("im/v1/messages", ApiPurpose::Message);
 /// Changes a card that was sent.

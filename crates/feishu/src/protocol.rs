@@ -8,10 +8,10 @@ use deskpass_platform::client::{Api, ApiCall, ApiPurpose, ApiResponse, PlatformR
 use deskpass_platform::{ErrorCode, Explanation, InvalidResponse, Meaning};
 use serde_json::json;
 
-use crate::api::{self, TENANT_TOKEN};
+use crate::api::{self, TENANT_TOKEN, USER_INFO};
 use crate::errcode::{self, RATE_LIMITED, USER_ID_MISSING};
 use crate::user_token::{self, UserToken};
-use crate::{FeishuSettings, UserIdKind};
+use crate::{FeishuSettings, UserIdKind, identity};
 
 /// The pause after a limit, unless the platform asks for another: limits are per minute.
 const LIMIT_PAUSE: Duration = Duration::from_mins(1);
@@ -20,7 +20,7 @@ const CREDENTIALS_PAUSE: Duration = Duration::from_mins(1);
 const MAX_CREDENTIALS_PAUSE: Duration = Duration::from_mins(10);
 /// The documented maximum lifetime of the access token.
 const MAX_TOKEN_LIFETIME: Duration = Duration::from_hours(2);
-/// The code of the outage probe, which belongs to no user.
+/// The code and the token of the outage probe, which belong to no user.
 const PROBE_CODE: &str = "deskpass-is-looking";
 
 /// The protocol of Feishu.
@@ -103,12 +103,20 @@ impl Protocol for FeishuProtocol {
         errcode::explain(code)
     }
 
-    fn probe_call(&self) -> ApiCall {
-        user_token::exchange(&self.0, PROBE_CODE, None, None)
+    /// One for each host.
+    fn probe_calls(&self) -> Vec<ApiCall> {
+        let profile = ApiCall::get(USER_INFO, &self.0.hosts.api, &api::path(USER_INFO, ""));
+        let profile = self.with_token(profile, PROBE_CODE).without_token();
+        vec![user_token::exchange(&self.0, PROBE_CODE, None, None).once(), profile.once()]
     }
 
-    fn read_probe(&self, response: &ApiResponse) -> Result<(), InvalidResponse> {
-        UserToken::read(response).map(drop)
+    fn read_probe(&self, api: Api, response: &ApiResponse) -> Result<(), InvalidResponse> {
+        if api == USER_INFO { identity::read(response, &self.0).map(drop) } else { UserToken::read(response).map(drop) }
+    }
+
+    /// A sign-in takes the App Secret itself, and the token of the user.
+    fn sign_in_needs_token(&self) -> bool {
+        false
     }
 }
 

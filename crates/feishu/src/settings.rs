@@ -93,7 +93,7 @@ impl FeishuSettings {
     /// The settings that all clients have, once all settings are valid.
     pub(crate) fn check(&self) -> Result<ClientSettings, SettingsError> {
         let (api, proxy, timeouts) = (self.hosts.api.clone(), self.proxy.clone(), self.timeouts);
-        let client = ClientSettings { api, proxy, timeouts };
+        let client = ClientSettings { api, other_apis: vec![self.hosts.token.clone()], proxy, timeouts };
         client.check(
             &[
                 ("tenant key", self.tenant_key.as_str()),

@@ -11,13 +11,13 @@ pub(crate) const USER: Api = Api::new("user/get", ApiPurpose::Directory);
 /// Reads the record of a connected corporation's member.
 pub(crate) const LINKED_USER: Api = Api::new("linkedcorp/user/get", ApiPurpose::Directory);
 /// Lists the members of a department.
-pub(crate) const USER_LIST: Api = Api::new("user/list", ApiPurpose::Directory);
+pub(crate) const USER_LIST: Api = Api::new("user/list", ApiPurpose::List);
 /// Reads a department's record.
 pub(crate) const DEPARTMENT: Api = Api::new("department/get", ApiPurpose::Directory);
 /// Lists a department and those below it.
-pub(crate) const DEPARTMENT_LIST: Api = Api::new("department/list", ApiPurpose::Directory);
-/// Reads the application's record.
-pub(crate) const AGENT: Api = Api::new("agent/get", ApiPurpose::Directory);
+pub(crate) const DEPARTMENT_LIST: Api = Api::new("department/list", ApiPurpose::List);
+/// Reads the application's record, which lists all members who may use it.
+pub(crate) const AGENT: Api = Api::new("agent/get", ApiPurpose::List);
 /// Sends a message to a member.
 pub(crate) const MESSAGE: Api = Api::new("message/send", ApiPurpose::Message);
 /// Changes a card that was sent.

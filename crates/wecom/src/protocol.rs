@@ -83,11 +83,16 @@ impl Protocol for WecomProtocol {
         errcode::explain(code.number().unwrap_or_default())
     }
 
-    fn probe_call(&self) -> ApiCall {
-        self.get(USER_INFO).query("code", PROBE_CODE)
+    fn probe_calls(&self) -> Vec<ApiCall> {
+        vec![self.get(USER_INFO).query("code", PROBE_CODE)]
     }
 
-    fn read_probe(&self, response: &ApiResponse) -> Result<(), InvalidResponse> {
+    /// Only this service asks for tokens, so no client can cause a limit on them.
+    fn is_every_token_refusal_an_outage(&self) -> bool {
+        true
+    }
+
+    fn read_probe(&self, _api: Api, response: &ApiResponse) -> Result<(), InvalidResponse> {
         identity::read(response).map(drop)
     }
 }

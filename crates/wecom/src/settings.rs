@@ -65,7 +65,8 @@ impl Default for Hosts {
 
 impl WecomSettings {
     pub(crate) fn client_settings(&self) -> ClientSettings {
-        ClientSettings { api: self.hosts.api.clone(), proxy: self.proxy.clone(), timeouts: self.timeouts }
+        let (api, proxy) = (self.hosts.api.clone(), self.proxy.clone());
+        ClientSettings { api, other_apis: Vec::new(), proxy, timeouts: self.timeouts }
     }
 
     pub(crate) fn check(&self, client: &ClientSettings) -> Result<(), SettingsError> {

@@ -135,6 +135,89 @@ async fn the_probe_decides_whether_the_platform_is_down() {
 }
 
 #[tokio::test]
+async fn both_hosts_must_answer() {
+    for (reply, down) in [
+        (word("invalidParameter.authCode.notFound"), false),
+        (word("Forbidden.AccessDenied.QpsLimitForApi"), false),
+        (word("invalidClientIdOrSecret"), true),
+        (status("502 Bad Gateway"), true),
+        (Reply::Reset, true),
+    ] {
+        let platform = Platform::start().await;
+        let dingtalk = platform.client();
+        platform.always(BY_UNION_ID, errcode(60121));
+        platform.always(USER_TOKEN, reply);
+        assert_eq!(dingtalk.is_down().await, down);
+        assert_eq!(platform.count(BY_UNION_ID), 1, "every call counts");
+        assert!(platform.count(USER_TOKEN) <= 3);
+    }
+}
+
+#[tokio::test]
+async fn a_limit_on_tokens_is_not_an_outage() {
+    let platform = Platform::start().await;
+    let dingtalk = platform.client();
+    platform.always(TOKEN, word("Forbidden.AccessDenied.QpsLimitForApi"));
+    assert!(!dingtalk.is_down().await);
+    platform.clock.advance(Duration::from_mins(1));
+    platform.always(TOKEN, word("invalid.client"));
+    assert!(by_script(&dingtalk).await.is_err());
+    assert!(dingtalk.is_down().await);
+}
+
+#[tokio::test]
+async fn a_busy_platform_is_not_asked_more_often_by_a_probe() {
+    let platform = Platform::start().await;
+    platform.always(BY_UNION_ID, errcode(-1));
+    assert!(platform.client().is_down().await);
+    assert_eq!(platform.count(BY_UNION_ID), 3);
+}
+
+#[tokio::test]
+async fn no_probe_is_made_while_sign_ins_succeed_and_few_while_they_fail() {
+    let platform = Platform::start().await;
+    let dingtalk = platform.client();
+    assert!(by_script(&dingtalk).await.is_ok());
+    for _ in 0..60 {
+        assert!(!dingtalk.is_down().await);
+        platform.clock.advance(Duration::from_millis(9_999));
+    }
+    assert_eq!(platform.count(BY_UNION_ID), 0);
+    // A call that fails is a reason to look, at most every thirty seconds.
+    assert!(by_script(&dingtalk).await.is_ok());
+    platform.always(USER_INFO, Reply::Reset);
+    for _ in 0..6 {
+        assert!(by_script(&dingtalk).await.is_err());
+        assert!(!dingtalk.is_down().await);
+        platform.clock.advance(Duration::from_secs(10));
+    }
+    assert_eq!(platform.count(BY_UNION_ID), 2);
+    platform.always(BY_UNION_ID, Reply::Reset);
+    assert!(dingtalk.is_down().await);
+}
+
+#[tokio::test]
+async fn only_the_call_that_refused_lifts_its_refusal() {
+    let platform = Platform::start().await;
+    let dingtalk = platform.client();
+    platform.always(BY_UNION_ID, errcode(60020));
+    let refused = Circuit::Refused { code: 60020.into() };
+    assert!(by_page(&dingtalk).await.is_err());
+    assert_eq!(dingtalk.circuit(), refused);
+    // The earlier calls of a sign-in succeed, or refuse a code, and users still cannot sign in.
+    platform.next(USER_TOKEN, [word("something.new")]);
+    for _ in 0..2 {
+        assert!(by_page(&dingtalk).await.is_err());
+        assert_eq!(dingtalk.circuit(), refused);
+    }
+    assert!(dingtalk.is_down().await);
+    platform.always(BY_UNION_ID, errcode(60121));
+    assert!(by_page(&dingtalk).await.is_ok());
+    assert_eq!(dingtalk.circuit(), Circuit::Closed);
+    assert!(!dingtalk.is_down().await);
+}
+
+#[tokio::test]
 async fn invalid_codes_do_not_make_the_platform_look_down() {
     let platform = Platform::start().await;
     let dingtalk = platform.client();
@@ -147,9 +230,11 @@ async fn invalid_codes_do_not_make_the_platform_look_down() {
     assert!(!dingtalk.is_down().await);
     assert_eq!(platform.count(BY_UNION_ID), 0, "the platform examined the codes, so no probe was needed");
     // Unknown refusals of codes prove nothing: the probe decides.
+    let platform = Platform::start().await;
+    let dingtalk = platform.client();
     platform.always(USER_INFO, errcode(99_999));
+    platform.always(USER_TOKEN, word("something.new"));
     platform.always(BY_UNION_ID, errcode(60121));
-    platform.clock.advance(Duration::from_secs(10));
     assert!(by_script(&dingtalk).await.is_err() && by_page(&dingtalk).await.is_err());
     assert!(!dingtalk.is_down().await);
     assert_eq!((dingtalk.circuit(), platform.count(BY_UNION_ID)), (Circuit::Closed, 1));

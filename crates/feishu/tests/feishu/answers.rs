@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
+use deskpass_feishu::Feishu;
 use deskpass_platform::{
-    CodeRedemption, EntryPoint, Error, ErrorCode, Identity, InvalidResponse, Meaning, Messenger as _, SignIn as _,
-    Unreachable,
+    Circuit, CodeRedemption, EntryPoint, Error, ErrorCode, Identity, InvalidResponse, Meaning, Messenger as _,
+    SignIn as _, Unreachable,
 };
 use serde_json::{Value, json};
 use tokio::time::Instant;
@@ -126,6 +127,31 @@ async fn a_redeemed_code_is_not_redeemed_again() {
     platform.clock.advance(Duration::from_mins(1));
     assert!(redeem(&feishu, "late").await.is_ok());
     assert_eq!(platform.count(USER_TOKEN), 5);
+}
+
+#[tokio::test]
+async fn a_long_page_with_another_status_keeps_its_status() {
+    let platform = Platform::start().await;
+    let feishu = platform.client();
+    let page = format!("<html>{}", "x".repeat(200_000));
+    let head = format!("HTTP/1.1 502 Bad Gateway\r\nconnection: close\r\ncontent-length: {}\r\n\r\n", page.len());
+    platform.next(USER_TOKEN, [Reply::Bytes(format!("{head}{page}").into_bytes())]);
+    assert_eq!(redeem(&feishu, "code").await, Err(InvalidResponse::Status(502).into()));
+    // A success has no excuse.
+    platform.next(USER_TOKEN, [Reply::Body(page.into_bytes())]);
+    assert_eq!(redeem(&feishu, "code").await, Err(InvalidResponse::TooLarge.into()));
+}
+
+#[tokio::test]
+async fn a_call_after_the_deadline_is_not_made() {
+    let platform = Platform::start().await;
+    let mut settings = platform.settings();
+    settings.timeouts.operation = Duration::ZERO;
+    let feishu = Feishu::new(settings, platform.clock.clone()).unwrap();
+    for _ in 0..3 {
+        assert_eq!(redeem(&feishu, "code").await, Err(Unreachable::TimedOut.into()));
+    }
+    assert_eq!((platform.total(), feishu.circuit()), (0, Circuit::Untried));
 }
 
 #[tokio::test]

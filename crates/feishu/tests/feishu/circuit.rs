@@ -98,7 +98,9 @@ async fn a_single_probe_shows_that_the_platform_is_up() {
     for _ in 0..5 {
         assert!(!feishu.is_down().await);
     }
-    assert_eq!((platform.count(TENANT_TOKEN), platform.count(USER_TOKEN)), (1, 1));
+    // One call for each host, and none for a token that no sign-in needs.
+    let counts = [TENANT_TOKEN, USER_TOKEN, USER_INFO].map(|api| platform.count(api));
+    assert_eq!(counts, [0, 1, 1]);
     let asked = platform.calls(USER_TOKEN).pop().unwrap().json();
     assert_eq!((&asked["code"], asked.get("redirect_uri")), (&"deskpass-is-looking".into(), None));
     assert_eq!(feishu.circuit(), Circuit::Closed);
@@ -108,7 +110,7 @@ async fn a_single_probe_shows_that_the_platform_is_up() {
 async fn a_platform_that_gives_no_answer_is_out_after_three_attempts() {
     let page = with_headers("502 Bad Gateway", "a: b", "<html>");
     for failure in [Reply::Reset, status("500 Internal Server Error"), page, Reply::Body(b"{}".into())] {
-        for api in [TENANT_TOKEN, USER_TOKEN] {
+        for api in [USER_INFO, USER_TOKEN] {
             let (platform, feishu) = desk().await;
             platform.always(api, failure.clone());
             assert!(feishu.is_down().await && feishu.is_down().await, "{api}");
@@ -128,6 +130,33 @@ async fn an_error_an_administrator_must_fix_is_an_outage() {
         platform.always(USER_TOKEN, refused(20_003));
         platform.clock.advance(Duration::from_secs(10));
         assert!(!feishu.is_down().await, "{code}");
+    }
+}
+
+#[tokio::test]
+async fn both_hosts_must_answer() {
+    for (reply, down) in [
+        (refused(99_991_668), false),
+        (refused(99_991_671), false),
+        (refused(99_991_400), false),
+        (refused(99_991_401), true),
+        (status("503 Service Unavailable"), true),
+        (Reply::Reset, true),
+    ] {
+        let (platform, feishu) = desk().await;
+        platform.always(USER_INFO, reply);
+        assert_eq!(feishu.is_down().await, down);
+        assert_eq!(platform.count(USER_TOKEN), 1, "an answer need not be repeated");
+    }
+}
+
+#[tokio::test]
+async fn a_token_that_no_sign_in_needs_is_no_outage() {
+    for reply in [refused_with_success(10_014), Reply::Reset] {
+        let (platform, feishu) = desk().await;
+        platform.always(TENANT_TOKEN, reply);
+        assert!(feishu.check_credentials().await.is_err());
+        assert!(!feishu.is_down().await);
     }
 }
 

@@ -8,10 +8,15 @@ use url::Url;
 pub enum ApiPurpose {
     /// Exchanges credentials for an access token.
     Token,
-    /// Identifies a user: its failures mean that users cannot sign in.
+    /// Identifies a user and completes a sign-in: its failures mean that users cannot sign in.
     SignIn,
+    /// An earlier call of a sign-in that takes several: its failures mean that users cannot sign in, but its success does not
+    /// mean that they can.
+    SignInStep,
     /// Reads records.
     Directory,
+    /// Reads a list of records, which may be long.
+    List,
     /// Sends messages, which can wait: its outcome says nothing about sign-in.
     Message,
 }
@@ -48,6 +53,8 @@ pub struct ApiCall {
     pub(super) needs_token: bool,
     /// Whether the call bypasses the limit on concurrent calls.
     pub(super) urgent: bool,
+    /// Whether the call is made once, and its refusal proves nothing.
+    pub(super) once: bool,
 }
 
 impl ApiCall {
@@ -57,7 +64,7 @@ impl ApiCall {
         let mut url = base.clone();
         url.set_path(&format!("{}/{}", base.path().trim_end_matches('/'), path.trim_start_matches('/')));
         let (headers, secrets) = (Vec::new(), Vec::new());
-        Self { api, url, headers, body: None, is_patch: false, secrets, needs_token: true, urgent: false }
+        Self { api, url, headers, body: None, is_patch: false, secrets, needs_token: true, urgent: false, once: false }
     }
 
     /// A POST with a JSON body to a path below `base`.
@@ -105,6 +112,13 @@ impl ApiCall {
     #[must_use]
     pub fn without_token(self) -> Self {
         Self { needs_token: false, ..self }
+    }
+
+    /// Makes the call without retries, and draws no conclusion from the refusal of its parameters alone; for a probe that is one
+    /// of several.
+    #[must_use]
+    pub fn once(self) -> Self {
+        Self { once: true, ..self }
     }
 
     /// Marks the call as urgent; for calls that are made once on behalf of all callers.

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use deskpass_core::{Clock, Timestamp};
 
-use super::api::{Api, ApiPurpose};
+use super::api::{Api, ApiCall, ApiPurpose};
 use crate::{Error, ErrorCode, InvalidResponse, Meaning, Refused, Unreachable};
 
 /// The state of the platform, as far as sign-in needs it.
@@ -41,10 +41,16 @@ const FAILURE_THRESHOLD: u32 = 3;
 const FAILURE_MEMORY: Duration = Duration::from_mins(5);
 /// The period for which a known outage, or its absence, remains valid.
 const OUTAGE_KNOWLEDGE_TTL: Duration = Duration::from_secs(10);
+/// The same where calls are metered; also the shortest time between two probes.
+const METERED_KNOWLEDGE_TTL: Duration = Duration::from_secs(30);
+/// The period for which a success makes probes unnecessary where calls are metered, unless a call failed meanwhile.
+const METERED_SUCCESS_MEMORY: Duration = Duration::from_mins(10);
 
 /// One breaker for each API: a limit on reading records must not prevent sign-ins.
 pub(super) struct Breakers {
     clock: Clock,
+    /// Whether probes cost something.
+    metered: bool,
     state: Mutex<BreakerState>,
 }
 
@@ -54,16 +60,33 @@ struct BreakerState {
     failed_at: Timestamp,
     /// Whether the platform has ever responded.
     answered: bool,
-    /// The error code that prevents all sign-ins, from the last attempt.
-    refused: Option<ErrorCode>,
+    /// The error codes that prevent all sign-ins, from the last attempt of each API.
+    refused: BTreeMap<Api, ErrorCode>,
     /// Whether the platform is down, and when that was determined.
     seen: Option<(bool, Timestamp)>,
+    /// The result of the last probe, which no failure discards.
+    probed: Option<(bool, Timestamp)>,
+    /// The last proof that users can sign in.
+    worked_at: Option<Timestamp>,
+    /// The last failure of a call that a sign-in needs.
+    trouble_at: Option<Timestamp>,
 }
 
 impl BreakerState {
     /// Discards the knowledge that the platform is reachable.
     fn forget_reachable(&mut self) {
         self.seen = self.seen.filter(|(out, _)| *out);
+    }
+
+    /// Whether the platform is down where probes cost something: they are rare, and none is made while all goes well.
+    fn metered_outage(&self, now: Timestamp) -> Option<bool> {
+        let within = |at: Timestamp, period: Duration| now.since(at) < period;
+        let troubled = self.trouble_at.is_some_and(|at| within(at, FAILURE_MEMORY));
+        if !troubled && self.worked_at.is_some_and(|at| within(at, METERED_SUCCESS_MEMORY)) {
+            return Some(false);
+        }
+        let known = self.seen.filter(|(_, at)| within(*at, METERED_KNOWLEDGE_TTL));
+        known.or_else(|| self.probed.filter(|(_, at)| within(*at, METERED_KNOWLEDGE_TTL))).map(|(out, _)| out)
     }
 }
 
@@ -75,10 +98,21 @@ struct OpenBreaker {
 }
 
 impl Breakers {
-    pub(super) fn new(clock: Clock) -> Self {
+    pub(super) fn new(clock: Clock, metered: bool) -> Self {
         let (open, failed_at) = (BTreeMap::new(), clock.now());
-        let state = BreakerState { open, failures: 0, failed_at, answered: false, refused: None, seen: None };
-        Self { clock, state: Mutex::new(state) }
+        let refused = BTreeMap::new();
+        let state = BreakerState {
+            open,
+            failures: 0,
+            failed_at,
+            answered: false,
+            refused,
+            seen: None,
+            probed: None,
+            worked_at: None,
+            trouble_at: None,
+        };
+        Self { clock, metered, state: Mutex::new(state) }
     }
 
     pub(super) fn admit(&self, api: Api) -> Result<(), Error> {
@@ -94,13 +128,14 @@ impl Breakers {
     /// Records the outcome of a call; `pause` returns how long calls pause after a refusal that repeated so often.
     pub(super) fn record<T>(
         &self,
-        api: Api,
+        call: &ApiCall,
         outcome: &Result<T, Error>,
         pause: impl FnOnce(&Refused, u32) -> Option<Duration>,
     ) {
+        let api = call.api;
         // Messages can wait: their outcome says nothing about sign-in.
         if api.purpose != ApiPurpose::Message {
-            self.record_reachability(api, outcome);
+            self.record_reachability(call, outcome);
         }
         match outcome {
             Ok(_) => self.succeeded(api),
@@ -109,7 +144,7 @@ impl Breakers {
         }
     }
 
-    fn record_reachability<T>(&self, api: Api, outcome: &Result<T, Error>) {
+    fn record_reachability<T>(&self, call: &ApiCall, outcome: &Result<T, Error>) {
         match outcome {
             Ok(_) | Err(Error::Refused(_)) => self.reached(),
             // No call was made.
@@ -117,13 +152,17 @@ impl Breakers {
             Err(Error::Unreachable(_) | Error::InvalidResponse(InvalidResponse::Status(500..))) => self.failed(),
             Err(_) => self.state().answered = true,
         }
-        if api.purpose == ApiPurpose::SignIn {
-            self.record_sign_in(outcome);
+        if (is_for_sign_in(call.api) || call.api.purpose == ApiPurpose::Token) && is_trouble(outcome) {
+            self.state().trouble_at = Some(self.clock.now());
+        }
+        if is_for_sign_in(call.api) {
+            self.record_sign_in(call, outcome);
         }
     }
 
-    /// Records whether users can sign in. An invalid code does not prevent sign-ins: the platform examined it.
-    fn record_sign_in<T>(&self, outcome: &Result<T, Error>) {
+    /// Records whether users can sign in. An invalid code does not prevent sign-ins: the platform examined it. Only the call that
+    /// completes a sign-in proves that users can sign in, and only an answer of the same API lifts its refusal.
+    fn record_sign_in<T>(&self, call: &ApiCall, outcome: &Result<T, Error>) {
         let now = self.clock.now();
         let mut state = self.state();
         let refused = match outcome {
@@ -131,14 +170,23 @@ impl Breakers {
             Err(Error::Refused(refused)) => Some(&**refused),
             Err(_) => return,
         };
-        let is_closed = |refused: &&Refused| is_for_administrators(refused.meaning);
-        state.refused = refused.filter(is_closed).map(|refused| refused.code.clone());
-        match refused.map(|refused| refused.meaning) {
+        match refused.map(|refused| (refused.meaning, &refused.code)) {
+            // Made-up parameters are refused before anything else is examined.
+            Some((Meaning::StartAgain | Meaning::Gone | Meaning::OutOfRange, _)) if call.once => {}
             // The platform examined the code, and the user behind it.
-            None | Some(Meaning::StartAgain | Meaning::Gone | Meaning::OutOfRange) => state.seen = Some((false, now)),
-            Some(Meaning::Administrator | Meaning::Refresh) => state.forget_reachable(),
+            None | Some((Meaning::StartAgain | Meaning::Gone | Meaning::OutOfRange, _)) => {
+                state.refused.remove(&call.api);
+                if call.api.purpose == ApiPurpose::SignIn {
+                    state.seen = Some((false, now));
+                    state.worked_at = Some(now);
+                }
+            }
+            Some((meaning, code)) if is_for_administrators(meaning) => {
+                state.refused.insert(call.api, code.clone());
+                state.forget_reachable();
+            }
             // Busy, or a limit: neither proves nor disproves that users can sign in.
-            Some(Meaning::Retry | Meaning::Developer | Meaning::Limited | Meaning::Rejected) => {}
+            Some(_) => {}
         }
     }
 
@@ -161,12 +209,24 @@ impl Breakers {
     /// Whether the platform is down, if that was determined recently.
     pub(super) fn known_outage(&self) -> Option<bool> {
         let now = self.clock.now();
-        self.state().seen.filter(|(_, at)| now.since(*at) < OUTAGE_KNOWLEDGE_TTL).map(|(out, _)| out)
+        let state = self.state();
+        if self.metered {
+            return state.metered_outage(now);
+        }
+        state.seen.filter(|(_, at)| now.since(*at) < OUTAGE_KNOWLEDGE_TTL).map(|(out, _)| out)
     }
 
     pub(super) fn record_probe(&self, out: bool) {
         let now = self.clock.now();
-        let before = self.state().seen.replace((out, now));
+        let mut state = self.state();
+        let before = state.seen.replace((out, now));
+        state.probed = Some((out, now));
+        if out {
+            state.trouble_at = Some(now);
+        } else {
+            state.worked_at = Some(now);
+        }
+        drop(state);
         let was_out = before.is_some_and(|(out, _)| out);
         match (was_out, out) {
             (false, true) => tracing::warn!("sign-in through the platform fails"),
@@ -213,14 +273,14 @@ impl Breakers {
     pub(super) fn status(&self, token_in_hand: bool) -> Circuit {
         let now = self.clock.now();
         let state = self.state();
-        let of = |purpose| state.open.iter().filter(move |(api, _)| api.purpose == purpose).map(|(_, open)| open);
-        let token = || of(ApiPurpose::Token).filter(|_| !token_in_hand);
-        if let Some(open) = of(ApiPurpose::SignIn).chain(token()).find(|open| now < open.until) {
+        let of = |is: fn(Api) -> bool| state.open.iter().filter(move |(api, _)| is(**api)).map(|(_, open)| open);
+        let token = || of(|api: Api| api.purpose == ApiPurpose::Token).filter(|_| !token_in_hand);
+        if let Some(open) = of(is_for_sign_in).chain(token()).find(|open| now < open.until) {
             return Circuit::Open { until: open.until, code: open.code.clone() };
         }
         let recently = now.since(state.failed_at) < FAILURE_MEMORY;
         let missing = state.failures >= FAILURE_THRESHOLD && recently;
-        match &state.refused {
+        match state.refused.values().next() {
             // There is no token, and the last attempt to get one failed.
             _ if missing || token().next().is_some() => Circuit::Failing,
             Some(code) => Circuit::Refused { code: code.clone() },
@@ -234,6 +294,20 @@ impl Breakers {
     fn state(&self) -> MutexGuard<'_, BreakerState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Whether a call failed in a way that may prevent sign-ins. Invalid codes, limits, and a lack of sockets on this machine do not.
+fn is_trouble<T>(outcome: &Result<T, Error>) -> bool {
+    outcome.as_ref().is_err_and(|error| match error {
+        Error::Unreachable(how) => *how != Unreachable::NoLocalSockets,
+        other => {
+            !matches!(other.meaning(), Meaning::StartAgain | Meaning::Gone | Meaning::OutOfRange | Meaning::Limited)
+        }
+    })
+}
+
+fn is_for_sign_in(api: Api) -> bool {
+    matches!(api.purpose, ApiPurpose::SignIn | ApiPurpose::SignInStep)
 }
 
 /// Whether no user can sign in until an administrator acts. So it is if the platform does not even accept a new access token; a

@@ -6,6 +6,7 @@
 use tokio::time::{Instant, sleep};
 
 use super::Client;
+use super::api::ApiCall;
 use super::breakers::is_for_administrators;
 use super::shared_task::{ReadyOrRunning, SharedTask};
 use super::transport::RETRY_PAUSE;
@@ -45,8 +46,9 @@ impl Client {
 
     async fn probe(&self) -> bool {
         let deadline = self.deadline();
+        let mut calls = self.0.transport.protocol.probe_calls();
         for attempt in 1..=MAX_PROBE_ATTEMPTS {
-            if let Some(out) = self.attempt(deadline).await {
+            if let Some(out) = self.attempt(&mut calls, deadline).await {
                 return out;
             }
             if attempt == MAX_PROBE_ATTEMPTS || Instant::now() + RETRY_PAUSE >= deadline {
@@ -58,22 +60,59 @@ impl Client {
         true
     }
 
-    /// Makes the call that a sign-in makes. An unreadable response or a busy platform is as inconclusive as no response.
-    async fn attempt(&self, deadline: Instant) -> Option<bool> {
-        if let Err(error) = self.0.tokens.get(deadline).await {
-            return if is_local_error(&error) { Some(false) } else { is_answer(&error).then_some(true) };
+    /// Makes the calls that a sign-in makes, and removes those that were answered. Returns `None` for an inconclusive one: an
+    /// unreadable response or a busy platform is as inconclusive as no response.
+    async fn attempt(&self, calls: &mut Vec<ApiCall>, deadline: Instant) -> Option<bool> {
+        if self.token_is_out(deadline).await? {
+            return Some(true);
         }
+        while let Some(call) = calls.first() {
+            if self.call_is_out(call, deadline).await? {
+                return Some(true);
+            }
+            calls.remove(0);
+        }
+        Some(false)
+    }
+
+    /// Whether no sign-in succeeds because there is no access token.
+    async fn token_is_out(&self, deadline: Instant) -> Option<bool> {
         let protocol = &self.0.transport.protocol;
-        let outcome = self.request(&protocol.probe_call().urgent(), deadline).await;
-        match outcome.and_then(|response| Ok(protocol.read_probe(&response)?)) {
-            Ok(()) => Some(false),
-            Err(error) if is_local_error(&error) => Some(false),
-            Err(error) => is_answer(&error).then(|| match &error {
-                // The earlier refusal counts, of a token for instance, and not that there is a pause.
-                Error::CircuitOpen { code, .. } => protocol.explain(code).fixable_by == FixableBy::Administrator,
-                other => is_for_administrators(other.meaning()),
-            }),
+        if !protocol.sign_in_needs_token() {
+            return Some(false);
         }
+        match self.0.tokens.get(deadline).await {
+            Ok(_) => Some(false),
+            Err(error) => {
+                let out = self.is_out(&error)?;
+                Some(out || (protocol.is_every_token_refusal_an_outage() && !is_local_error(&error)))
+            }
+        }
+    }
+
+    async fn call_is_out(&self, call: &ApiCall, deadline: Instant) -> Option<bool> {
+        let outcome = self.request(&call.clone().urgent(), deadline).await;
+        let protocol = &self.0.transport.protocol;
+        match outcome.and_then(|response| Ok(protocol.read_probe(call.api, &response)?)) {
+            Ok(()) => Some(false),
+            // Not the access token was refused, but the one that was made up.
+            Err(error) if !call.needs_token && error.is_refused_as(Meaning::Refresh) => Some(false),
+            Err(error) => self.is_out(&error),
+        }
+    }
+
+    /// Whether users cannot sign in until an administrator acts; `None` if the error is inconclusive.
+    fn is_out(&self, error: &Error) -> Option<bool> {
+        if is_local_error(error) {
+            return Some(false);
+        }
+        is_answer(error).then(|| match error {
+            // The earlier refusal counts, of a token for instance, and not that there is a pause.
+            Error::CircuitOpen { code, .. } => {
+                self.0.transport.protocol.explain(code).fixable_by == FixableBy::Administrator
+            }
+            other => is_for_administrators(other.meaning()),
+        })
     }
 }
 

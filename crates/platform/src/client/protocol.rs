@@ -72,11 +72,26 @@ pub trait Protocol: fmt::Debug + Send + Sync {
     /// Explains an error code.
     fn explain(&self, code: &ErrorCode) -> Explanation;
 
-    /// A call that a sign-in makes, with a code that belongs to no user.
-    fn probe_call(&self) -> ApiCall;
+    /// Calls that a sign-in makes, with parameters that belong to no user: one for each host that a sign-in needs.
+    fn probe_calls(&self) -> Vec<ApiCall>;
 
-    /// Whether a response to the probe can be read.
-    fn read_probe(&self, _response: &ApiResponse) -> Result<(), InvalidResponse> {
+    /// Whether a response to a probe of this API can be read.
+    fn read_probe(&self, _api: Api, _response: &ApiResponse) -> Result<(), InvalidResponse> {
         Ok(())
+    }
+
+    /// Whether the organization pays for calls, or has a number of them: then fewer probes are made.
+    fn is_metered(&self) -> bool {
+        false
+    }
+
+    /// Whether a sign-in needs the access token of the application.
+    fn sign_in_needs_token(&self) -> bool {
+        true
+    }
+
+    /// Whether users cannot sign in after any refusal of an access token, even a limit.
+    fn is_every_token_refusal_an_outage(&self) -> bool {
+        false
     }
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use serde::Deserialize;
-use serde::de::{Deserializer, Error as _, MapAccess, Visitor};
+use serde::de::{Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 
 use crate::InvalidResponse;
@@ -84,28 +84,76 @@ fn integer(value: &Value) -> Option<i64> {
 
 impl<'de> Deserialize<'de> for ApiResponse {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_map(UniqueMembers)
+        match UniqueValue::deserialize(deserializer)?.0 {
+            Value::Object(members) => Ok(Self(members)),
+            _ => Err(D::Error::custom("not an object")),
+        }
     }
 }
 
-/// Accepts only an object without duplicate keys: of two user ids neither can be trusted.
+/// A JSON value in which no object has two members of one name, at any depth: of two user ids neither can be trusted.
+struct UniqueValue(Value);
+
+impl<'de> Deserialize<'de> for UniqueValue {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(UniqueMembers).map(Self)
+    }
+}
+
+/// Reads a value, and refuses duplicate members.
 struct UniqueMembers;
 
 impl<'de> Visitor<'de> for UniqueMembers {
-    type Value = ApiResponse;
+    type Value = Value;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object")
+        f.write_str("a value without duplicate members")
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<ApiResponse, A::Error> {
-        let mut map = Map::new();
-        while let Some((name, value)) = entries.next_entry::<String, Value>()? {
-            if map.insert(name, value).is_some() {
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_f64<E>(self, value: f64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_string<E>(self, value: String) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
+        let mut list = Vec::new();
+        while let Some(UniqueValue(item)) = items.next_element()? {
+            list.push(item);
+        }
+        Ok(Value::Array(list))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
+        let mut members = Map::new();
+        while let Some((name, UniqueValue(value))) = entries.next_entry::<String, UniqueValue>()? {
+            if members.insert(name, value).is_some() {
                 return Err(A::Error::custom("duplicate member"));
             }
         }
-        Ok(ApiResponse(map))
+        Ok(Value::Object(members))
     }
 }
 
@@ -135,6 +183,23 @@ mod tests {
         for body in ["", "[]", "[0,\"ok\"]", "null", "\"{}\"", "{} {}", r#"{"errcode":417,"errcode":0}"#, &deep] {
             assert_eq!(errcode(body), Err(InvalidResponse::NotJson), "{body:.40}");
         }
+    }
+
+    #[test]
+    fn no_nested_object_has_duplicate_members() {
+        for body in [
+            r#"{"result":{"userid":"user01","userid":"user02"}}"#,
+            r#"{"list":[{"userid":"user01"},{"userid":"user02","userid":"user03"}]}"#,
+            r#"{"a":[[{"b":{"c":1,"c":1}}]]}"#,
+        ] {
+            assert_eq!(errcode(body), Err(InvalidResponse::NotJson), "{body}");
+        }
+        let body = r#"{"errcode":7,"a":{"b":[null,true,1.5,-1,18446744073709551615,"x\n"]},"c":{"b":1}}"#;
+        assert_eq!(
+            Value::Object(ApiResponse::read(body.as_bytes()).unwrap().0),
+            serde_json::from_str::<Value>(body).unwrap()
+        );
+        assert_eq!(errcode(body), Ok(7));
     }
 
     #[test]

@@ -10,8 +10,10 @@ use super::sanitize::is_visible_ascii;
 /// The settings that all clients have.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ClientSettings {
-    /// The address of the API that tells the time, and whose scheme decides whether certificates are needed.
+    /// The address of the API that tells the time.
     pub api: Url,
+    /// The other addresses that are called. Certificates are needed if any address is encrypted.
+    pub other_apis: Vec<Url>,
     /// The proxy, for networks without direct access. Its URL may contain a user name and password.
     pub proxy: Option<Url>,
     /// The timeouts.
@@ -22,6 +24,7 @@ impl fmt::Debug for ClientSettings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ClientSettings")
             .field("api", &self.api.as_str())
+            .field("other_apis", &self.other_apis.iter().map(Url::as_str).collect::<Vec<_>>())
             .field("proxy", &self.proxy.as_ref().and_then(Url::host_str))
             .field("timeouts", &self.timeouts)
             .finish()

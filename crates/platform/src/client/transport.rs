@@ -8,7 +8,7 @@ use std::time::Duration;
 use deskpass_core::Clock;
 use reqwest::header::HeaderMap;
 use reqwest::redirect::Policy;
-use reqwest::{Client, Method, Proxy, Response};
+use reqwest::{Client, Method, Proxy, Response, StatusCode};
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, sleep, timeout_at};
 use url::Url;
@@ -16,17 +16,17 @@ use url::Url;
 use super::api::{Api, ApiCall, ApiPurpose};
 use super::breakers::Breakers;
 use super::call_report::CallObserver;
-use super::error_message::ErrorMessage;
+use super::error_message::Secrets;
 use super::protocol::{PlatformRefusal, Protocol};
 use super::response::ApiResponse;
 use super::settings::{ClientSettings, SettingsError, Timeouts};
 use super::tls::tls_config;
 use crate::{Error, FixableBy, InvalidResponse, Meaning, Refused, Unreachable};
 
-/// The maximum size of a body: most take a few hundred bytes. Where a platform has no pages, a list of a directory takes some
-/// hundred bytes for each member.
+/// The maximum size of a body: most take a few hundred bytes. Where a platform has no pages, a list takes some hundred bytes for
+/// each member.
 const MAX_BODY_BYTES: usize = 64 * 1024;
-const MAX_DIRECTORY_BODY_BYTES: usize = 4 * 1024 * 1024;
+const MAX_LIST_BODY_BYTES: usize = 4 * 1024 * 1024;
 /// The maximum number of concurrent calls. Platforms refuse several hundred; slow calls must not use up the sockets.
 const MAX_CONCURRENT_CALLS: usize = 128;
 /// How long an idle connection is kept: shorter than servers keep theirs. Otherwise a call could go to a connection that is
@@ -78,7 +78,8 @@ impl HttpTransport {
         settings: &ClientSettings,
         clock: Clock,
     ) -> Result<Self, SettingsError> {
-        let encrypted = std::iter::once(&settings.api).chain(&settings.proxy).any(|url| url.scheme() == "https");
+        let mut called = std::iter::once(&settings.api).chain(&settings.other_apis).chain(&settings.proxy);
+        let encrypted = called.any(|url| url.scheme() == "https");
         let mut http = Client::builder()
             .tls_backend_preconfigured(tls_config(encrypted)?)
             .user_agent(concat!("deskpass/", env!("CARGO_PKG_VERSION")))
@@ -90,12 +91,13 @@ impl HttpTransport {
         if let Some(proxy) = &settings.proxy {
             http = http.proxy(Proxy::all(proxy.clone()).map_err(|_| SettingsError::Proxy)?);
         }
+        let breakers = Breakers::new(clock.clone(), protocol.is_metered());
         Ok(Self {
             protocol,
             http: http.build().map_err(|_| SettingsError::Client)?,
             api: settings.api.clone(),
             timeouts: settings.timeouts,
-            breakers: Breakers::new(clock.clone()),
+            breakers,
             observer: CallObserver::default(),
             permits: Semaphore::new(MAX_CONCURRENT_CALLS),
             clock,
@@ -114,7 +116,7 @@ impl HttpTransport {
             let outcome = self.request_once(call, deadline).await;
             let busy = outcome.as_ref().is_err_and(|error| error.is_refused_as(Meaning::Retry));
             let pause = RETRY_PAUSE * 2_u32.pow(repeat);
-            if !busy || Instant::now() + pause >= deadline {
+            if !busy || call.once || Instant::now() + pause >= deadline {
                 return outcome;
             }
             sleep(pause).await;
@@ -125,13 +127,17 @@ impl HttpTransport {
     async fn request_once(&self, call: &ApiCall, deadline: Instant) -> Result<ApiResponse, Error> {
         let _permit = if call.urgent { None } else { Some(self.permit(deadline).await?) };
         let began = Instant::now();
+        // The earlier calls of the operation took too long, which is no failure of this one.
+        if began >= deadline {
+            return Err(Unreachable::TimedOut.into());
+        }
         let admitted = self.breakers.admit(call.api);
         if admitted.is_err() {
             self.observer.report(call.api, &admitted, began.elapsed());
         }
         admitted?;
         let (outcome, asked_pause) = self.exchange(call, deadline).await;
-        self.breakers.record(call.api, &outcome, |refused, repeats| {
+        self.breakers.record(call, &outcome, |refused, repeats| {
             asked_pause.or_else(|| self.protocol.pause(call.api, &refused.code, repeats))
         });
         self.observer.report(call.api, &outcome, began.elapsed());
@@ -183,19 +189,20 @@ impl HttpTransport {
     /// Logs a refusal. Any client can bring a bad code, and its refusal has a line of its own; the other errors deserve attention.
     fn refuse(&self, call: &ApiCall, refusal: PlatformRefusal) -> Refused {
         let PlatformRefusal { code, message, hint, from_ip, .. } = refusal;
-        let message_of = |text: &str| ErrorMessage::new(text, call.secrets.iter().map(String::as_str)).0;
-        let errmsg = message_of(&message);
-        // Not even a hint may repeat a secret.
-        let hint = hint.filter(|hint| message_of(hint) == *hint);
+        let secrets = Secrets::new(&call.secrets);
+        let errmsg = secrets.message(&message);
+        let hint = hint.and_then(|hint| secrets.hint(hint));
+        // A user can choose a code that looks like an error code, so the platform's own words decide about the meaning.
+        let (refused_as, explanation) = (self.protocol.meaning(call.api, &code), self.protocol.explain(&code));
+        let code = secrets.code(code);
         let (api, errcode, word) = (call.api.name, code.number(), code.as_word());
-        let explanation = self.protocol.explain(&code);
         if explanation.fixable_by == FixableBy::Person {
             tracing::debug!(api, errcode, code = word, hint, errmsg, "the platform refused");
         } else {
             let [meaning, _] = explanation.text;
             tracing::warn!(api, errcode, code = word, hint, errmsg, meaning, "the platform refused");
         }
-        Refused { meaning: self.protocol.meaning(call.api, &code), code, hint, from_ip }
+        Refused { meaning: refused_as, code, hint, from_ip }
     }
 
     /// Makes one call.
@@ -268,15 +275,22 @@ fn date(response: &Response) -> Option<&str> {
     date.filter(|date| date.len() <= 64)
 }
 
-/// Reads a body up to the limit.
+/// Reads a body up to the limit. With another status than that of a success, the beginning of a page is sufficient: the status
+/// says more than that it is long.
 async fn read(api: Api, mut response: Response) -> Result<Vec<u8>, Error> {
-    let limit = if api.purpose == ApiPurpose::Directory { MAX_DIRECTORY_BODY_BYTES } else { MAX_BODY_BYTES };
+    let is_success = response.status() == StatusCode::OK;
+    let is_long = is_success && api.purpose == ApiPurpose::List;
+    let limit = if is_long { MAX_LIST_BODY_BYTES } else { MAX_BODY_BYTES };
     let mut body = Vec::new();
     while let Some(chunk) = response.chunk().await.map_err(|error| classify_error(api.name, &error))? {
-        if body.len() + chunk.len() > limit {
+        if body.len() + chunk.len() <= limit {
+            body.extend_from_slice(&chunk);
+        } else if is_success {
             return Err(InvalidResponse::TooLarge.into());
+        } else {
+            body.extend(chunk.iter().take(limit - body.len()));
+            break;
         }
-        body.extend_from_slice(&chunk);
     }
     Ok(body)
 }
