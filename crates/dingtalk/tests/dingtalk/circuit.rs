@@ -230,9 +230,11 @@ async fn invalid_codes_do_not_make_the_platform_look_down() {
     assert!(!dingtalk.is_down().await);
     assert_eq!(platform.count(BY_UNION_ID), 0, "the platform examined the codes, so no probe was needed");
     // Unknown refusals of codes prove nothing: the probe decides.
+    let platform = Platform::start().await;
+    let dingtalk = platform.client();
     platform.always(USER_INFO, errcode(99_999));
+    platform.always(USER_TOKEN, word("something.new"));
     platform.always(BY_UNION_ID, errcode(60121));
-    platform.clock.advance(Duration::from_secs(10));
     assert!(by_script(&dingtalk).await.is_err() && by_page(&dingtalk).await.is_err());
     assert!(!dingtalk.is_down().await);
     assert_eq!((dingtalk.circuit(), platform.count(BY_UNION_ID)), (Circuit::Closed, 1));
