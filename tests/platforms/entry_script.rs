@@ -72,9 +72,16 @@ async fn a_code_of_the_script_signs_in_the_browser_that_began() {
         let page = format!("http://{}/itagent/", app.address);
         let (_, flow) = client.begin_oauth(&page).await;
         let code = script_code(&mut client, "agent01").await;
-        let landed = return_with(&mut client, &code, "auth_login", &flow).await;
+        let script = client.get("/api/auth/oauth2/script", &[("cookie", &flow)]).await.data();
+        let state = script["state"].as_str().unwrap();
+        assert!(state.starts_with("auth_login~b~"), "{state}");
+        let landed = return_with(&mut client, &code, state, &flow).await;
         assert!(landed.starts_with(&format!("{page}#ticket=")), "{landed}");
         assert_eq!(trade(&mut client, &landed, &flow).await["employee_id"], "agent01");
+        // A state that is not bound to the browser does not sign in silently.
+        let (_, flow) = client.begin_oauth(&page).await;
+        let code = script_code(&mut client, "agent01").await;
+        assert!(return_with(&mut client, &code, "auth_login", &flow).await.contains("/continue/#continue="));
         // Without the cookie a page asks first; made-up codes and states are refused.
         let code = script_code(&mut client, "agent01").await;
         assert!(return_with(&mut client, &code, "auth_login", "").await.contains("/continue/#continue="));

@@ -8,7 +8,7 @@ use hyper::http::request::Parts;
 use url::form_urlencoded;
 
 use super::login_state::LoginState;
-use super::pkce;
+use super::{pkce, state_binding};
 use crate::App;
 use crate::http::error::ApiError;
 use crate::http::request::{DescribeInput, FromFields, InputSpec, RequestContext, RequestTrace};
@@ -100,6 +100,7 @@ impl CallbackQuery {
         opener: CallbackOpener,
     ) -> Result<OAuthCallback, Refusal> {
         let has_challenge = self.state.as_ref().is_some_and(|state| state.has_challenge);
+        let is_bound = self.require_own_binding(flow)?;
         // Without its cookie, the browser is not the one that the platform issued the code for.
         let verifier = match (has_challenge, flow) {
             (false, _) => None,
@@ -111,12 +112,25 @@ impl CallbackQuery {
             opener: if self.is_by_script { opener.of_page } else { opener.of_link },
             redirect_uri: redirect::callback_url(app),
             verifier,
-            has_state: self.state.is_some(),
+            is_from_own_link: match app.auth.platform.redirect_rule() {
+                RedirectRule::Domain => self.state.is_some(),
+                RedirectRule::Exact => is_bound && (has_challenge || !app.auth.platform.supports_pkce()),
+            },
             code: self.code,
             scan_id: self.scan_id,
             flow: flow.map(Secret::digest),
             visitor,
         })
+    }
+
+    /// Whether the state is bound to this browser. A browser that lost its cookie may still be asked; one with the cookie of another
+    /// flow is refused.
+    fn require_own_binding(&self, flow: Option<&Secret<Flow>>) -> Result<bool, Refusal> {
+        let binding = self.state.as_ref().and_then(|state| state.binding.as_deref());
+        match binding.zip(flow) {
+            Some((binding, flow)) if !state_binding::fits(binding, flow) => Err(Refusal::InvalidCode),
+            bound => Ok(bound.is_some()),
+        }
     }
 }
 

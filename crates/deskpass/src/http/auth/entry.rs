@@ -156,14 +156,18 @@ pub(crate) struct ScriptReply {
 }
 
 /// Returns what the page needs to obtain a code by the platform's script.
-pub(crate) async fn script(app: App, Query(input): Query<ScriptQuery>) -> Result<Reply<ScriptReply>, ApiError> {
+pub(crate) async fn script(
+    app: App,
+    cookies: Cookies,
+    Query(input): Query<ScriptQuery>,
+) -> Result<Reply<ScriptReply>, ApiError> {
     let script = app.auth.platform.script().ok_or(ApiError::NoPlatformScript)?;
     let scan_id = input.sid.and_then(|sid| Secret::parse(&sid).ok());
     Ok(Reply(ScriptReply {
         script_url: script.script_url,
         module_url: format!("/assets/{}/{ENTRY_MODULE}", app.site.version),
         parameters: script.parameters,
-        state: LoginState::new(false, scan_id.as_ref()).to_string(),
+        state: LoginState::new(false, cookies.get::<Flow>().as_ref(), scan_id.as_ref()).to_string(),
     }))
 }
 
