@@ -98,6 +98,7 @@ async fn a_code_of_the_script_confirms_a_scanned_code() {
         let (_app, mut client) = in_the_app().await;
         let qrcode = client.qrcode().await;
         let sid = target(qrcode["qrcode_url"].as_str().unwrap()).split_once("sid=").unwrap().1.to_owned();
+        client.get("/api/auth/oauth2/script?sid=garbage", &[]).await.refused(409, 1019);
         let script = client.get(&format!("/api/auth/oauth2/script?sid={sid}"), &[]).await.data();
         let state = script["state"].as_str().unwrap().to_owned();
         assert_eq!(state, format!("auth_login~s~{sid}"));

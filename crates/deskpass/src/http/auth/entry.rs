@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use axum::extract::FromRequestParts;
 use axum::response::IntoResponse as _;
-use deskpass_auth::Error;
+use deskpass_auth::{Error, Refusal};
 use deskpass_core::{ClientInfo, Flow, ScanId, Secret};
 use deskpass_platform::EntryPoint;
 use hyper::http::request::Parts;
@@ -162,7 +162,9 @@ pub(crate) async fn script(
     Query(input): Query<ScriptQuery>,
 ) -> Result<Reply<ScriptReply>, ApiError> {
     let script = app.auth.platform.script().ok_or(ApiError::NoPlatformScript)?;
-    let scan_id = input.sid.and_then(|sid| Secret::parse(&sid).ok());
+    // Refused here, or else the page would come back as a browser that scanned nothing.
+    let scan_id = input.sid.map(|sid| Secret::parse(&sid)).transpose();
+    let scan_id = scan_id.map_err(|_| Error::from(Refusal::SignInOver))?;
     Ok(Reply(ScriptReply {
         script_url: script.script_url,
         module_url: format!("/assets/{}/{ENTRY_MODULE}", app.site.version),
