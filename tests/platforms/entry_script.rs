@@ -132,15 +132,16 @@ async fn codes_of_the_two_entry_points_are_not_mixed() {
 }
 
 on_every_platform! {
-    /// A platform without a script says so, and its page is still a page.
+    /// A platform without a script says so, and has no page for it.
     async fn only_a_platform_with_a_script_describes_one(app) {
         let mut client = app.client().await;
         let answer = client.get("/api/auth/oauth2/script", &[]).await;
-        if Messenger::current().kind == PlatformKind::Dingtalk {
-            answer.data();
-        } else {
+        if Messenger::current().kind != PlatformKind::Dingtalk {
             answer.refused(404, 1004);
+            client.get("/open/", &[]).await.refused(404, 1004);
+            return;
         }
+        answer.data();
         let page = client.get("/open/", &[]).await;
         let policy = page.header("content-security-policy").unwrap_or_default();
         assert!(policy.contains("script-src 'self'") && !policy.contains('*') && !policy.contains("unsafe"), "{policy}");

@@ -81,7 +81,8 @@ fn link_to(
     app.auth.platform.link(&LinkRequest { entry: browser.entry, redirect_uri, state, challenge, language })
 }
 
-/// The page that obtains a code by the platform's script. No server sees its parameters.
+/// The page that obtains a code by the platform's script. Its parameters are in the fragment: it sends a scan id to the
+/// service, and nothing to others.
 fn script_page(app: &App, parameters: &[(&str, &str)]) -> String {
     format!("{}{SCRIPT_PAGE}#{}", app.settings.public_url, encoded(parameters))
 }
