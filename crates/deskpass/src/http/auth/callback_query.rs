@@ -91,7 +91,7 @@ impl CallbackQuery {
         returned.as_ref().map_or(trace.reference, |returned| app.code_reference(&returned.code))
     }
 
-    /// The callback of a browser with this cookie. `opener` is what opened the page of the service, or the link.
+    /// The callback of a browser with this cookie.
     pub(super) fn into_callback(
         self,
         app: &App,
@@ -109,7 +109,7 @@ impl CallbackQuery {
         };
         Ok(OAuthCallback {
             entry: entry_point(&*app.auth.platform, self.is_by_script, visitor.user_agent.as_str()),
-            opener: if self.is_by_script { opener.of_page } else { opener.of_link },
+            opener: opener.of_visit(app.auth.platform.redirect_rule()),
             redirect_uri: redirect::callback_url(app),
             verifier,
             is_from_own_link: match app.auth.platform.redirect_rule() {
@@ -134,11 +134,23 @@ impl CallbackQuery {
     }
 }
 
-/// What opened the callback, and what opened the page of the service that leads to it.
+/// What opened the callback, and what opened the address of the service at which the browser began.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CallbackOpener {
     pub(super) of_link: LinkOpener,
-    pub(super) of_page: LinkOpener,
+    pub(super) first: Option<LinkOpener>,
+}
+
+impl CallbackOpener {
+    /// What opened the link of a QR code. Where that is our own address, the callback alone says too little: a phone that did not
+    /// begin there was sent to the platform by a page that left our address out.
+    const fn of_visit(self, rule: RedirectRule) -> LinkOpener {
+        match (rule, self.first) {
+            (RedirectRule::Domain, _) => self.of_link,
+            (RedirectRule::Exact, Some(first)) => self.of_link.or_worse(first),
+            (RedirectRule::Exact, None) => LinkOpener::OtherPage,
+        }
+    }
 }
 
 /// Where a sign-in began. A link never begins at the platform's script.

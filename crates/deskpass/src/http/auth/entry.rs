@@ -18,7 +18,9 @@ use super::platform_link::{Traveller, phone_link};
 use crate::App;
 use crate::config::Language;
 use crate::http::error::ApiError;
-use crate::http::request::{Cookies, DescribeInput, FromFields, InputSpec, Query, RequestContext, RequestTrace};
+use crate::http::request::{
+    Cookies, DescribeInput, FromFields, InputSpec, Opener, Query, RequestContext, RequestTrace,
+};
 use crate::http::response::{Reply, SetCookie, SuccessBody, described_responses, landing};
 use crate::site::ENTRY_MODULE;
 
@@ -88,10 +90,13 @@ pub(crate) async fn open(
     visitor: ClientInfo,
     trace: RequestTrace,
     cookies: Cookies,
+    Opener(opener): Opener,
     query: ScannedQuery,
 ) -> PhoneRedirect {
     PhoneRedirect(match go_to_platform(&app, language, &visitor, &cookies, &query).await {
-        Ok((cookie, address)) => (cookie, landing::see_other(&address)).into_response(),
+        Ok((cookie, address)) => {
+            (cookie, SetCookie::first_opener(&app, &cookies, opener), landing::see_other(&address)).into_response()
+        }
         Err(failure) => {
             let page = landing::error_destination(&app, true, None).await;
             landing::redirect_error(&app, &page, &failure, trace.reference)

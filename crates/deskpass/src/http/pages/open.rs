@@ -9,7 +9,7 @@ use super::{not_found, serve_page};
 use crate::App;
 use crate::config::Language;
 use crate::http::error::ApiError;
-use crate::http::request::Opener;
+use crate::http::request::{Cookies, Opener};
 use crate::http::response::SetCookie;
 
 /// Serves the page, where the platform has a script. What opened it is recorded for the callback, which the page itself opens.
@@ -18,6 +18,7 @@ pub(crate) async fn open_page(
     uri: Uri,
     preferred: Language,
     headers: HeaderMap,
+    cookies: Cookies,
     Opener(opener): Opener,
 ) -> Result<Response, ApiError> {
     let Some(script) = app.auth.platform.script() else {
@@ -27,7 +28,7 @@ pub(crate) async fn open_page(
     if let Some(policy) = content_policy(&script.script_url) {
         response.headers_mut().insert(CONTENT_SECURITY_POLICY, policy);
     }
-    Ok((SetCookie::page_opener(&app, opener), response).into_response())
+    Ok((SetCookie::first_opener(&app, &cookies, opener), response).into_response())
 }
 
 /// As for the other pages, and allows the platform's script, which may make markup from text, but no other file of its origin.
