@@ -49,11 +49,28 @@ pub(crate) fn data_platform(settings: &Settings) -> DataPlatform {
     DataPlatform::new(platform.kind.name(), person_id)
 }
 
-/// Requires that the data belongs to the platform of the settings. New data belongs to it from now on.
-pub(super) async fn require_platform(store: &Store, settings: &Settings) -> Result<Result<(), OtherPlatform>, Error> {
+/// What happens to new data, of which no platform is recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NewData {
+    /// It belongs to the platform of the settings from now on.
+    Claim,
+    /// It stays undecided: a command may run with other settings than the service will.
+    Leave,
+}
+
+/// Requires that the data belongs to the platform of the settings, if that is recorded.
+pub(super) async fn require_platform(
+    store: &Store,
+    settings: &Settings,
+    new_data: NewData,
+) -> Result<Result<(), OtherPlatform>, Error> {
     let own = data_platform(settings);
-    let recorded = store.claim_platform(own.clone()).await?;
-    Ok(recorded.require(&own).map_err(|why| OtherPlatform::new(settings, why)))
+    let recorded = match new_data {
+        NewData::Claim => Some(store.claim_platform(own.clone()).await?),
+        NewData::Leave => store.data_platform().await?,
+    };
+    let mismatch = recorded.and_then(|recorded| recorded.require(&own).err());
+    Ok(mismatch.map_or(Ok(()), |why| Err(OtherPlatform::new(settings, why))))
 }
 
 /// The reason why the data cannot be used with these settings, if it belongs to another platform. The data is only read.
