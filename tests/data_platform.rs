@@ -138,7 +138,10 @@ fn a_backup_is_restored_with_settings_of_its_platform_alone() {
     assert!(!success && text.contains(r#"set platform.user_id = "open_id""#), "{text}");
     assert!(!target.path().join("data/deskpass.db").exists(), "nothing was made");
     succeed(target.path(), &["restore", file], &[FEISHU, OPEN_ID]);
-    assert_eq!(query(&target.path().join("data/deskpass.db"), RECORDED), ["feishu|open_id"]);
+    assert_eq!(query(&target.path().join("data/deskpass.db"), RECORDED), ["feishu|open_id:cli_deskpass"]);
+    // Another application has other identifiers for the same people.
+    let (success, text) = run(target.path(), &["migrate"], &[FEISHU, OPEN_ID, ("platform.client_id", "cli_other")]);
+    assert!(!success && text.contains(r#"set platform.client_id = "cli_deskpass", or begin with new data"#), "{text}");
 }
 
 #[test]

@@ -5,7 +5,7 @@ use deskpass_platform::PlatformKind;
 use deskpass_store::{DataPlatform, DirectReadError, PlatformMismatch, Store, read_data_platform};
 
 use super::storage::{location, mode};
-use crate::config::Settings;
+use crate::config::{Settings, UserIdKind};
 
 /// The identifier of a person on platforms where the settings leave no choice.
 const ONLY_PERSON_ID: &str = "userid";
@@ -42,11 +42,15 @@ impl OtherPlatform {
 /// The platform of the settings, as data records it.
 pub(crate) fn data_platform(settings: &Settings) -> DataPlatform {
     let platform = &settings.platform;
-    let person_id = match platform.kind {
-        PlatformKind::Feishu => platform.user_id.name(),
-        PlatformKind::Wecom | PlatformKind::Dingtalk => ONLY_PERSON_ID,
+    let person_id = match (platform.kind, platform.user_id) {
+        // Every application has its own.
+        (PlatformKind::Feishu, UserIdKind::OpenId) => {
+            format!("{}:{}", platform.user_id.name(), platform.client_id.as_deref().unwrap_or_default())
+        }
+        (PlatformKind::Feishu, UserIdKind::UserId) => platform.user_id.name().to_owned(),
+        (PlatformKind::Wecom | PlatformKind::Dingtalk, _) => ONLY_PERSON_ID.to_owned(),
     };
-    DataPlatform::new(platform.kind.name(), person_id)
+    DataPlatform::new(platform.kind.name(), &person_id)
 }
 
 /// What happens to new data, of which no platform is recorded.
