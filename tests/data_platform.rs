@@ -98,6 +98,18 @@ fn every_command_that_writes_refuses_and_changes_nothing() {
     succeed(at, &["employee", "add", "lisi", "--role", "user"], &[FEISHU]);
 }
 
+/// A command may run with other settings than the service will, so it does not decide for it.
+#[test]
+fn a_command_does_not_decide_the_platform_of_new_data() {
+    let directory = tempfile::tempdir().unwrap();
+    let at = directory.path();
+    succeed(at, &["employee", "add", "lisi", "--role", "user"], &[]);
+    succeed(at, &["migrate"], &[]);
+    assert_eq!(query(&at.join("data/deskpass.db"), "SELECT count(*) FROM desk WHERE platform_kind IS NULL"), ["1"]);
+    succeed(at, &["migrate", "--create"], &[FEISHU]);
+    assert_eq!(query(&at.join("data/deskpass.db"), RECORDED), ["feishu|user_id"]);
+}
+
 #[test]
 fn the_doctor_reports_the_other_platform_in_both_languages() {
     let directory = tempfile::tempdir().unwrap();
@@ -126,7 +138,10 @@ fn a_backup_is_restored_with_settings_of_its_platform_alone() {
     assert!(!success && text.contains(r#"set platform.user_id = "open_id""#), "{text}");
     assert!(!target.path().join("data/deskpass.db").exists(), "nothing was made");
     succeed(target.path(), &["restore", file], &[FEISHU, OPEN_ID]);
-    assert_eq!(query(&target.path().join("data/deskpass.db"), RECORDED), ["feishu|open_id"]);
+    assert_eq!(query(&target.path().join("data/deskpass.db"), RECORDED), ["feishu|open_id:cli_deskpass"]);
+    // Another application has other identifiers for the same people.
+    let (success, text) = run(target.path(), &["migrate"], &[FEISHU, OPEN_ID, ("platform.client_id", "cli_other")]);
+    assert!(!success && text.contains(r#"set platform.client_id = "cli_deskpass", or begin with new data"#), "{text}");
 }
 
 #[test]

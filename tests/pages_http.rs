@@ -2,7 +2,7 @@
 
 use crate::harness::{Client, Driver, Options, Response, TestApp, request, settings};
 
-const PAGES: [&str; 8] = ["/", "/h5/", "/itagent/", "/itadmin/", "/scan/", "/continue/", "/open/", "/api/docs"];
+const PAGES: [&str; 7] = ["/", "/h5/", "/itagent/", "/itadmin/", "/scan/", "/continue/", "/api/docs"];
 
 /// The language of a page, from its headers and its text.
 fn language(answer: &Response) -> String {

@@ -118,6 +118,8 @@ const WITHOUT_A_BODY: &[(&str, u16, u64)] = &[
     ("GET /h5", 308, 0),
     ("GET /itagent", 308, 0),
     ("GET /itadmin", 308, 0),
+    // The platform of this test has no script.
+    ("GET /open/", 404, 0),
     ("POST /sim", 405, 0),
     ("PUT /sim", 405, 0),
     ("DELETE /sim", 405, 0),

@@ -72,9 +72,16 @@ async fn a_code_of_the_script_signs_in_the_browser_that_began() {
         let page = format!("http://{}/itagent/", app.address);
         let (_, flow) = client.begin_oauth(&page).await;
         let code = script_code(&mut client, "agent01").await;
-        let landed = return_with(&mut client, &code, "auth_login", &flow).await;
+        let script = client.get("/api/auth/oauth2/script", &[("cookie", &flow)]).await.data();
+        let state = script["state"].as_str().unwrap();
+        assert!(state.starts_with("auth_login~b~"), "{state}");
+        let landed = return_with(&mut client, &code, state, &flow).await;
         assert!(landed.starts_with(&format!("{page}#ticket=")), "{landed}");
         assert_eq!(trade(&mut client, &landed, &flow).await["employee_id"], "agent01");
+        // A state that is not bound to the browser does not sign in silently.
+        let (_, flow) = client.begin_oauth(&page).await;
+        let code = script_code(&mut client, "agent01").await;
+        assert!(return_with(&mut client, &code, "auth_login", &flow).await.contains("/continue/#continue="));
         // Without the cookie a page asks first; made-up codes and states are refused.
         let code = script_code(&mut client, "agent01").await;
         assert!(return_with(&mut client, &code, "auth_login", "").await.contains("/continue/#continue="));
@@ -91,6 +98,7 @@ async fn a_code_of_the_script_confirms_a_scanned_code() {
         let (_app, mut client) = in_the_app().await;
         let qrcode = client.qrcode().await;
         let sid = target(qrcode["qrcode_url"].as_str().unwrap()).split_once("sid=").unwrap().1.to_owned();
+        client.get("/api/auth/oauth2/script?sid=garbage", &[]).await.refused(409, 1019);
         let script = client.get(&format!("/api/auth/oauth2/script?sid={sid}"), &[]).await.data();
         let state = script["state"].as_str().unwrap().to_owned();
         assert_eq!(state, format!("auth_login~s~{sid}"));
@@ -124,15 +132,16 @@ async fn codes_of_the_two_entry_points_are_not_mixed() {
 }
 
 on_every_platform! {
-    /// A platform without a script says so, and its page is still a page.
+    /// A platform without a script says so, and has no page for it.
     async fn only_a_platform_with_a_script_describes_one(app) {
         let mut client = app.client().await;
         let answer = client.get("/api/auth/oauth2/script", &[]).await;
-        if Messenger::current().kind == PlatformKind::Dingtalk {
-            answer.data();
-        } else {
+        if Messenger::current().kind != PlatformKind::Dingtalk {
             answer.refused(404, 1004);
+            client.get("/open/", &[]).await.refused(404, 1004);
+            return;
         }
+        answer.data();
         let page = client.get("/open/", &[]).await;
         let policy = page.header("content-security-policy").unwrap_or_default();
         assert!(policy.contains("script-src 'self'") && !policy.contains('*') && !policy.contains("unsafe"), "{policy}");

@@ -85,7 +85,7 @@ on_every_platform! {
         let landed = location(&client.oauth_callback(&back, "").await).to_owned();
         if Messenger::current().has_pkce() {
             assert_eq!(fragment(&landed, "error"), "invalid_code");
-            // With the cookie of another flow the platform refuses, and the code stays good for its own browser.
+            // With the cookie of another flow it is refused, and its own browser can begin again.
             let (_, other) = client.begin_oauth(&page).await;
             assert_eq!(fragment(location(&client.oauth_callback(&back, &other).await), "error"), "invalid_code");
             let back = client.authorize(&link, "user01").await;
@@ -111,6 +111,27 @@ on_every_platform! {
         let landed = client.oauth_callback(&back, &flow).await;
         assert!(location(&landed).contains("/continue/#continue="), "{landed:?}");
         assert_eq!(app.query("SELECT count(*) FROM session"), ["1"]);
+    }
+
+    /// A browser that began opens an attacker's callback: the state of another browser is refused, and one that is bound to no
+    /// browser, or without the PKCE challenge, makes the sign-in ask.
+    async fn a_state_of_another_browser_is_not_silent(app) {
+        let messenger = Messenger::current();
+        if !messenger.registers_addresses() {
+            return;
+        }
+        let mut client = app.client().await;
+        let page = format!("http://{}/h5/", app.address);
+        let (_, victim) = client.begin_oauth(&page).await;
+        let (link, _) = client.begin_oauth(&page).await;
+        let back = client.authorize(&link, "agent01").await;
+        assert_eq!(fragment(location(&client.oauth_callback(&back, &victim).await), "error"), "invalid_code");
+        assert_eq!(client.calls(messenger.exchange).await, 0);
+        let link = link_without_cookie(&mut client, &page).await;
+        let back = client.authorize(&link, "agent01").await;
+        let landed = client.oauth_callback(&back, &victim).await;
+        assert!(location(&landed).contains("/continue/#continue="), "{landed:?}");
+        assert_eq!(app.query("SELECT count(*) FROM session"), ["0"]);
     }
 
     async fn a_flow_is_good_once_and_for_ten_minutes(app) {
@@ -144,8 +165,13 @@ on_every_platform! {
             assert_eq!(answer.data()["redirect_uri"], page);
             let url = Url::parse(answer.data()["authorize_url"].as_str().unwrap()).unwrap();
             let value = |name: &str| url.query_pairs().find(|(given, _)| given == name).map(|(_, value)| value.into_owned());
-            let state = if messenger.has_pkce() { "auth_login~p" } else { "auth_login" };
-            assert_eq!(value("state").as_deref(), Some(state));
+            let state = value("state").unwrap();
+            let (start, length) = match messenger.kind {
+                PlatformKind::Wecom => ("auth_login", 0),
+                PlatformKind::Dingtalk => ("auth_login~b~", 22),
+                PlatformKind::Feishu => ("auth_login~pb~", 22),
+            };
+            assert_eq!(state.strip_prefix(start).map(str::len), Some(length), "{state}");
             if messenger.registers_addresses() {
                 let callback = format!("http://{}/api/auth/oauth2/callback", app.address);
                 assert_eq!(value("redirect_uri").as_deref(), Some(&*callback));

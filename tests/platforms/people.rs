@@ -56,6 +56,28 @@ on_every_platform! {
         assert_eq!(client.get("/api/ready", &[]).await.data()["dependencies"]["platform"], "ok");
     }
 
+    /// Most platforms distinguish upper and lower case. The first sign-in decides how an employee is written whom an operator added.
+    async fn identifiers_that_differ_in_case_only_are_of_two_people(app) {
+        let (mut client, messenger) = (app.client().await, Messenger::current());
+        let (page, key) = (format!("http://{}/h5/", app.address), app.key("user01"));
+        let identity = match messenger.kind {
+            PlatformKind::Wecom => return,
+            PlatformKind::Dingtalk => json!({ "errcode": 0, "result": { "userid": "USER01", "contact_type": 0 } }),
+            PlatformKind::Feishu => {
+                json!({ "code": 0, "data": { "tenant_key": messenger.corp_id, "user_id": "USER01", "open_id": "ou_1" } })
+            }
+        };
+        let store = &app.auth().store;
+        assert!(store.adopt_spelling(key.clone(), "User01".to_owned()).await.unwrap());
+        assert!(land(&mut client, &page, "user01").await.contains("#ticket="));
+        let written = || app.query("SELECT employee_id FROM employee WHERE employee_key = 'user01'");
+        assert_eq!(written(), ["user01"]);
+        assert!(!store.adopt_spelling(key, "User01".to_owned()).await.unwrap());
+        client.set_fault(&json!({ "api": messenger.identify, "body": identity.to_string() })).await;
+        assert_eq!(fragment(&land(&mut client, &page, "user01").await, "error"), "not_a_member");
+        assert_eq!((written(), app.query("SELECT count(*) FROM session")), (vec!["user01".to_owned()], vec!["1".to_owned()]));
+    }
+
     async fn the_first_sign_in_adds_an_employee_and_later_sign_ins_update_it(app) {
         let (mut client, messenger) = (app.client().await, Messenger::current());
         let page = format!("http://{}/h5/", app.address);

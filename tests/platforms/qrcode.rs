@@ -111,7 +111,7 @@ on_every_platform! {
             }
             PlatformKind::Feishu => {
                 assert_eq!((value("redirect_uri"), value("client_id")), (callback, messenger.client_id.to_owned()));
-                assert!(value("state").starts_with("auth_login~ps~dps_"), "{to_platform}");
+                assert!(value("state").starts_with("auth_login~pbs~"), "{to_platform}");
                 assert_eq!((value("code_challenge").len(), &*value("code_challenge_method")), (43, "S256"));
             }
         }
@@ -127,7 +127,7 @@ on_every_platform! {
             let answer = client.load_on_phone(&path, "").await;
             assert!(!location(&answer).contains("sim_user"), "{answer:?}");
             let set = cookies(&answer);
-            assert!(set.is_empty() || set.starts_with("__Host-deskpass_flow="), "{set}");
+            assert!(set.split("; ").all(|cookie| cookie.starts_with("__Host-deskpass_")), "{set}");
         }
         let confirm = fragment(&platform.scan(&mut client, &code, "user01").await, "confirm");
         client.decide("confirm", &confirm).await.data();
@@ -145,6 +145,45 @@ on_every_platform! {
             assert!(landed.starts_with(&format!("http://{}/scan/#error=invalid_code&code=1019&ref=", app.address)), "{query}: {landed}");
             assert_eq!(answer.header("cache-control"), Some("no-store"));
         }
+    }
+}
+
+/// The code's address is opened by the app, by a page of another site, or left out: the phone's page says which. A page that opened
+/// it once cannot have that forgotten.
+async fn who_opened_the_code() {
+    let app = TestApp::start().await;
+    let mut client = app.client().await;
+    let (by_app, by_page) = (("sec-fetch-site", "none"), ("sec-fetch-site", "cross-site"));
+    for (openers, keeps_cookies, opened_by_page) in [
+        (vec![by_app], true, false),
+        (vec![by_page], true, true),
+        (vec![by_page, by_app], true, true),
+        (vec![by_app, by_page], true, true),
+        (vec![by_app], false, true),
+    ] {
+        let code = client.qrcode().await;
+        let path = format!("{}&sim_user=user01", target(code["qrcode_url"].as_str().unwrap()));
+        let (mut jar, mut link) = (String::new(), String::new());
+        for opener in &openers {
+            let headers = [*opener, ("cookie", &*jar)];
+            let answer = client.get(&path, if jar.is_empty() { &headers[..1] } else { &headers[..] }).await;
+            (jar, link) = (cookies(&answer), location(&answer).to_owned());
+        }
+        let back = target(location(&client.get(&target(&link), &[]).await));
+        let flow = jar.split("; ").find(|cookie| cookie.starts_with("deskpass_flow=")).unwrap_or("a=b");
+        let sent = if keeps_cookies { &*jar } else { flow };
+        let landed = client.get(&back, &[by_app, ("cookie", sent)]).await;
+        let question = client.decide("request", &fragment(location(&landed), "confirm")).await.data();
+        assert_eq!(question["opened_by_page"], opened_by_page, "{openers:?} {keeps_cookies}");
+        let cleared = cookies(&landed);
+        assert_eq!(cleared, if keeps_cookies { "deskpass_opener=" } else { "" });
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn where_the_code_is_our_own_address_the_phone_learns_who_opened_it() {
+    for kind in [PlatformKind::Dingtalk, PlatformKind::Feishu] {
+        on_platform(kind, who_opened_the_code()).await;
     }
 }
 

@@ -10,3 +10,15 @@ pub enum LinkOpener {
     /// Unknown: the browser reports too little, as older ones do, or names the platform, whose page anyone can open.
     Unknown,
 }
+
+impl LinkOpener {
+    /// The worse of two reports about one visit: a page of another site, else unknown.
+    #[must_use]
+    pub const fn or_worse(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::OtherPage, _) | (_, Self::OtherPage) => Self::OtherPage,
+            (Self::Unknown, _) | (_, Self::Unknown) => Self::Unknown,
+            (Self::NoOtherPage, Self::NoOtherPage) => Self::NoOtherPage,
+        }
+    }
+}

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use deskpass_core::{CorpId, EmployeeId, EmployeeKey, IdentifiedPerson, Person, is_entered_department};
 use deskpass_platform::{
-    CodeRedemption, Department, Error as PlatformError, Identity, InvalidResponse, Meaning, MemberStatus, Profile,
-    Unreachable,
+    CodeRedemption, Department, Error as PlatformError, Identity, InvalidResponse, Meaning, MemberStatus, PlatformKind,
+    Profile, Unreachable,
 };
 use deskpass_store::IdentityLink;
 use tokio::time::timeout;
@@ -31,6 +31,7 @@ impl Auth {
 
     pub(crate) async fn resolve_user(&self, identity: &Identity) -> Result<PlatformUser, Error> {
         let (key, id) = self.employee_key(identity)?;
+        self.require_own_spelling(&key, &id).await?;
         // Fetched for every identity, including those that act as another employee.
         let profile = self.fetch_profile(identity).await?;
         if *key.corp() != *self.policy.home_corp.as_str() {
@@ -43,6 +44,29 @@ impl Auth {
             }
         }
         Ok(PlatformUser::Known(identified_person(key, id.as_str(), profile)))
+    }
+
+    /// Refuses a user whose identifier differs from that of an employee in upper and lower case only: keys do not distinguish them,
+    /// but most platforms do. An employee whom an operator added in another spelling, and who has not signed in through the
+    /// platform, gets the platform's.
+    async fn require_own_spelling(&self, key: &EmployeeKey, id: &EmployeeId) -> Result<(), Error> {
+        // The one platform that compares identifiers without regard to case, and may write the same one in different ways.
+        if self.platform.kind() == PlatformKind::Wecom {
+            return Ok(());
+        }
+        let Some(person) = self.store.person(key).await?.filter(|person| person.employee_id != id.as_str()) else {
+            return Ok(());
+        };
+        if self.store.adopt_spelling(key.clone(), id.as_str().to_owned()).await? {
+            tracing::info!(employee_id = id.as_str(), was = %person.employee_id, "an employee is written as the platform does");
+            return Ok(());
+        }
+        tracing::warn!(
+            employee_id = id.as_str(),
+            known = %person.employee_id,
+            "refused a user whose identifier differs from that of an employee in upper and lower case only"
+        );
+        Err(Refusal::NotAMember.into())
     }
 
     pub(crate) fn employee_key(&self, identity: &Identity) -> Result<(EmployeeKey, EmployeeId), Error> {

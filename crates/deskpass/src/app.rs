@@ -29,7 +29,7 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use crate::app::clock::{MAX_CLOCK_SKEW, clock_difference};
-use crate::app::installation::OtherPlatform;
+use crate::app::installation::{NewData, OtherPlatform};
 use crate::app::own_pages::{OwnPages, OwnPagesProblem};
 use crate::app::platform::VerifyFileProblem;
 use crate::app::readiness::ReadinessCache;
@@ -177,6 +177,11 @@ impl App {
     /// Opens the service with the machine's clock, as far as that can be trusted: the service never starts before the newest
     /// record, and at most a day after it unless an independent clock confirms the time.
     pub async fn open(settings: Settings) -> Result<Self, StartError> {
+        Self::open_with(settings, NewData::Claim).await
+    }
+
+    /// The same for a command, which does not decide the platform of new data unless it is to create that.
+    pub(crate) async fn open_with(settings: Settings, new_data: NewData) -> Result<Self, StartError> {
         let machine = MachineClock::real();
         let store = storage::open_store(&settings, machine.wall()).await?;
         let mut record = store.latest_recorded_time().await.map_err(Error::from)?;
@@ -197,7 +202,7 @@ impl App {
             }
             record = start;
         }
-        let app = Self::with(settings, store, Clock::after_record(machine, record)).await?;
+        let app = Self::with(settings, store, Clock::after_record(machine, record), new_data).await?;
         if record.is_none() {
             app.auth.store.record_time(app.auth.clock.now()).await.map_err(Error::from)?;
         }
@@ -207,12 +212,17 @@ impl App {
 
     /// Opens the service with the given clock.
     pub async fn open_at(settings: Settings, clock: Clock) -> Result<Self, StartError> {
-        let store = storage::open_store(&settings, clock.now()).await?;
-        Self::with(settings, store, clock).await
+        Self::open_at_with(settings, clock, NewData::Claim).await
     }
 
-    async fn with(settings: Settings, store: Store, clock: Clock) -> Result<Self, StartError> {
-        installation::require_platform(&store, &settings).await??;
+    /// The same for a command.
+    pub(crate) async fn open_at_with(settings: Settings, clock: Clock, new_data: NewData) -> Result<Self, StartError> {
+        let store = storage::open_store(&settings, clock.now()).await?;
+        Self::with(settings, store, clock, new_data).await
+    }
+
+    async fn with(settings: Settings, store: Store, clock: Clock, new_data: NewData) -> Result<Self, StartError> {
+        installation::require_platform(&store, &settings, new_data).await??;
         let entropy = Entropy::system();
         let shared = Arc::new(storage::open_shared(&settings).map_err(StartError::Shared)?);
         let cache_sync = shared.bus().map(|bus| store.sync_with_nodes(bus));

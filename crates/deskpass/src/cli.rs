@@ -39,6 +39,7 @@ use clap::{Args, Parser, Subcommand};
 use deskpass_platform::PlatformKind;
 use deskpass_store::OpenError;
 
+use crate::app::installation::NewData;
 use crate::commands::AdminCommand;
 use crate::config::{Language, Override, ResolvedSettings, Settings, Sources};
 use crate::{App, StartError};
@@ -352,7 +353,7 @@ impl CommonArgs {
             require_database(&settings)?;
         }
         let development = settings.development.enabled;
-        let message = match runtime.block_on(App::open(settings)) {
+        let message = match runtime.block_on(App::open_with(settings, NewData::Leave)) {
             Ok(app) => runtime.block_on(async {
                 app.require_encryption_key().await?;
                 Ok::<_, StartError>(command.run(&app, language).await)

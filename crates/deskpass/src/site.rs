@@ -30,9 +30,16 @@ pub(crate) const ENTRY_MODULE: &str = "platform-entry.js";
 pub(crate) struct PageSwitches {
     /// Whether employees can reply to messages.
     pub(crate) replies: bool,
-    /// Whether the origin also has pages of the operator. Their scripts could ask open tabs for a session, so none is offered.
+    /// Whether the origin also has pages of the operator.
     pub(crate) own_pages: bool,
     pub(crate) platform: PagePlatform,
+}
+
+impl PageSwitches {
+    /// Whether scripts of others run on this origin: of the operator, or of the platform. They could ask open tabs for a session.
+    const fn has_foreign_scripts(self) -> bool {
+        self.own_pages || self.platform.entry_module.is_some()
+    }
 }
 
 /// Pages and assets by their paths.
@@ -214,6 +221,13 @@ mod tests {
             [(Language::En, format!("Continue with {english}<")), (Language::Zh, format!("使用{chinese}继续<"))]
         {
             assert!(text(site.page("/", language).unwrap()).contains(&words), "{words}");
+        }
+        // The platform's script could ask open tabs for a session.
+        for (site, tabs) in [(&site, "apart"), (&*PLAIN, "shared")] {
+            assert!(
+                text(site.page("/h5/", Language::En).unwrap()).contains(&format!(" data-tabs=\"{tabs}\"")),
+                "{tabs}"
+            );
         }
         let words = text(site.asset("words.js").unwrap());
         assert!(words.contains(&format!("['{english} cannot be reached', '暂时无法连接{chinese}']")));

@@ -7,10 +7,15 @@ use crate::{DirectReadError, Location, Mode, Result, Store, StoreError};
 const RECORDED_SINCE: i64 = 15;
 
 impl Store {
+    /// The platform that the data belongs to, if it is decided.
+    pub async fn data_platform(&self) -> Result<Option<DataPlatform>> {
+        self.database.read(recorded_platform).await
+    }
+
     /// Returns the platform that the data belongs to. Data without one gets `own`; of nodes that start at once, the first decides.
     pub async fn claim_platform(&self, own: DataPlatform) -> Result<DataPlatform> {
         // Usually it is recorded, and a start need not write.
-        if let Some(recorded) = self.database.read(recorded_platform).await? {
+        if let Some(recorded) = self.data_platform().await? {
             return Ok(recorded);
         }
         let text = "UPDATE desk SET platform_kind = $1, person_id = $2 WHERE platform_kind IS NULL";

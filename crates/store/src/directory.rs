@@ -5,6 +5,7 @@ mod people;
 mod person;
 mod query;
 mod roles;
+mod spelling;
 mod terms;
 
 use std::sync::Arc;

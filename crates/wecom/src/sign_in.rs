@@ -17,7 +17,7 @@ impl SignIn for Wecom {
     }
 
     fn client_marks(&self) -> &'static [&'static str] {
-        &["wxwork/"]
+        &["wxwork"]
     }
 
     fn link(&self, request: &LinkRequest<'_>) -> Option<String> {

@@ -32,8 +32,8 @@ pub struct OAuthCallback {
     pub flow: Option<Digest>,
     /// The client.
     pub visitor: ClientInfo,
-    /// Whether the request carries the `state` that the service sent.
-    pub has_state: bool,
+    /// Whether the request carries the `state` that the service sent; bound to this browser, where the platform returns all of it.
+    pub is_from_own_link: bool,
     /// What opened the link, as far as the browser reports.
     pub opener: LinkOpener,
 }
@@ -139,7 +139,7 @@ impl Auth {
     /// The user, and the outcome for them.
     async fn admit_user(
         &self,
-        OAuthCallback { scan_id, flow, visitor, has_state, opener, .. }: &OAuthCallback,
+        OAuthCallback { scan_id, flow, visitor, is_from_own_link, opener, .. }: &OAuthCallback,
         identity: &Identity,
     ) -> (Option<EmployeeKey>, Result<CallbackOutcome, Error>) {
         if let Ok((key, _)) = self.employee_key(identity) {
@@ -153,8 +153,8 @@ impl Auth {
                 (Some(key), claimed.map(CallbackOutcome::Decide))
             }
             (Ok(PlatformUser::Known(who)), None) => {
-                // A request without the state did not come from a link of this service.
-                let flow = flow.filter(|_| *has_state);
+                // Other requests did not come from a link that the service gave to this browser.
+                let flow = flow.filter(|_| *is_from_own_link);
                 (Some(who.key.clone()), self.sign_in_or_ask(who, flow, visitor).await)
             }
             (Ok(PlatformUser::Unknown(identity)), scan_id) => {

@@ -5,7 +5,7 @@ use deskpass_platform::PlatformKind;
 use deskpass_store::{DataPlatform, DirectReadError, PlatformMismatch, Store, read_data_platform};
 
 use super::storage::{location, mode};
-use crate::config::Settings;
+use crate::config::{Settings, UserIdKind};
 
 /// The identifier of a person on platforms where the settings leave no choice.
 const ONLY_PERSON_ID: &str = "userid";
@@ -42,18 +42,39 @@ impl OtherPlatform {
 /// The platform of the settings, as data records it.
 pub(crate) fn data_platform(settings: &Settings) -> DataPlatform {
     let platform = &settings.platform;
-    let person_id = match platform.kind {
-        PlatformKind::Feishu => platform.user_id.name(),
-        PlatformKind::Wecom | PlatformKind::Dingtalk => ONLY_PERSON_ID,
+    let person_id = match (platform.kind, platform.user_id) {
+        // Every application has its own.
+        (PlatformKind::Feishu, UserIdKind::OpenId) => {
+            format!("{}:{}", platform.user_id.name(), platform.client_id.as_deref().unwrap_or_default())
+        }
+        (PlatformKind::Feishu, UserIdKind::UserId) => platform.user_id.name().to_owned(),
+        (PlatformKind::Wecom | PlatformKind::Dingtalk, _) => ONLY_PERSON_ID.to_owned(),
     };
-    DataPlatform::new(platform.kind.name(), person_id)
+    DataPlatform::new(platform.kind.name(), &person_id)
 }
 
-/// Requires that the data belongs to the platform of the settings. New data belongs to it from now on.
-pub(super) async fn require_platform(store: &Store, settings: &Settings) -> Result<Result<(), OtherPlatform>, Error> {
+/// What happens to new data, of which no platform is recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NewData {
+    /// It belongs to the platform of the settings from now on.
+    Claim,
+    /// It stays undecided: a command may run with other settings than the service will.
+    Leave,
+}
+
+/// Requires that the data belongs to the platform of the settings, if that is recorded.
+pub(super) async fn require_platform(
+    store: &Store,
+    settings: &Settings,
+    new_data: NewData,
+) -> Result<Result<(), OtherPlatform>, Error> {
     let own = data_platform(settings);
-    let recorded = store.claim_platform(own.clone()).await?;
-    Ok(recorded.require(&own).map_err(|why| OtherPlatform::new(settings, why)))
+    let recorded = match new_data {
+        NewData::Claim => Some(store.claim_platform(own.clone()).await?),
+        NewData::Leave => store.data_platform().await?,
+    };
+    let mismatch = recorded.and_then(|recorded| recorded.require(&own).err());
+    Ok(mismatch.map_or(Ok(()), |why| Err(OtherPlatform::new(settings, why))))
 }
 
 /// The reason why the data cannot be used with these settings, if it belongs to another platform. The data is only read.

@@ -9,6 +9,7 @@ use jiff::fmt::rfc2822;
 
 use super::{CliError, CommonArgs, output, require_database, runtime};
 use crate::app::clock::clock_difference;
+use crate::app::installation::NewData;
 use crate::app::platform;
 use crate::app::storage::{location, mode};
 use crate::commands::AdminCommand;
@@ -61,7 +62,7 @@ impl Repair {
 
     async fn repair(&self, settings: Settings) -> Result<(), CliError> {
         let clock = Clock::steady(Timestamp::from_millis(0));
-        match App::open_at(settings.clone(), clock.clone()).await {
+        match App::open_at_with(settings.clone(), clock.clone(), NewData::Leave).await {
             Ok(app) => {
                 app.require_encryption_key().await?;
                 let record = app.auth.store.latest_recorded_time().await?;

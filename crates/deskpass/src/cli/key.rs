@@ -11,6 +11,7 @@ use serde_json::json;
 use tokio::runtime::Runtime;
 
 use super::{CliError, CommonArgs, output, require_database, runtime};
+use crate::app::installation::NewData;
 use crate::commands::{AdminCommand, KeyAdminCommand, KeyReport, ResealStep};
 use crate::config::{Language, Settings};
 use crate::timestamp::format_utc;
@@ -82,7 +83,7 @@ enum Executor {
 impl Executor {
     fn open(settings: Settings) -> Result<Self, CliError> {
         let (runtime, development) = (runtime()?, settings.development.enabled);
-        match runtime.block_on(App::open(settings)) {
+        match runtime.block_on(App::open_with(settings, NewData::Leave)) {
             Ok(app) => {
                 runtime.block_on(app.require_encryption_key())?;
                 Ok(Self::Here(app, runtime))

@@ -5,6 +5,7 @@ use deskpass_store::newest_version;
 
 use super::{CliError, CommonArgs, output, require_database, runtime};
 use crate::App;
+use crate::app::installation::NewData;
 
 /// Migrate the data to the current version.
 #[derive(Args, Debug)]
@@ -23,7 +24,8 @@ impl Migrate {
             // A mistyped directory must not become a second, empty database.
             require_database(&settings).map_err(|error| format!("{error}; to create it: --create"))?;
         }
-        let app = runtime.block_on(App::open(settings))?;
+        let new_data = if self.create { NewData::Claim } else { NewData::Leave };
+        let app = runtime.block_on(App::open_with(settings, new_data))?;
         runtime.block_on(app.require_encryption_key())?;
         Ok(output::line(format_args!("{} is up to date (version {})", app.settings.data_location(), newest_version()))?)
     }

@@ -15,4 +15,5 @@ pub(crate) mod scan_outcome;
 pub(crate) mod session;
 pub(crate) mod sessions;
 pub(crate) mod sign_ins;
+mod state_binding;
 pub(crate) mod token_info;

@@ -35,7 +35,7 @@ pub(super) fn resolve(template: &str, language: Language, values: &PageValues<'_
         .replace("{{assets}}", assets)
         .replace("{{client}}", client)
         .replace("{{replies}}", if switches.replies { "on" } else { "off" })
-        .replace("{{tabs}}", if switches.own_pages { "apart" } else { "shared" })
+        .replace("{{tabs}}", if switches.has_foreign_scripts() { "apart" } else { "shared" })
         .replace("{{name}}", &escaped(brand.name.as_deref().unwrap_or("deskpass")))
 }
 

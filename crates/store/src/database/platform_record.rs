@@ -8,7 +8,8 @@ use crate::Result;
 pub struct DataPlatform {
     /// The name of the platform in the settings, such as `wecom`.
     pub kind: String,
-    /// Which of the platform's identifiers employees are keyed by, such as `userid`.
+    /// Which of the platform's identifiers employees are keyed by, such as `userid`; with the application if each has its own
+    /// identifiers, such as `open_id:CLIENT_ID`.
     pub person_id: String,
 }
 
@@ -37,6 +38,18 @@ pub enum PlatformMismatch {
         /// The identifier of the settings.
         wanted: String,
     },
+    /// It is the same kind of identifier, but of another application.
+    #[error(
+        "its employees are known by the identifiers of the application platform.client_id = {found:?}, and the settings \
+         have platform.client_id = {wanted:?}, which has other identifiers for the same people, so that everyone would be \
+         unknown: roles, agents, passwords and devices belong to the former identifiers"
+    )]
+    Application {
+        /// The application whose identifiers key the data.
+        found: String,
+        /// The application of the settings.
+        wanted: String,
+    },
 }
 
 impl PlatformMismatch {
@@ -46,6 +59,7 @@ impl PlatformMismatch {
         match self {
             Self::Kind { found, .. } => format!("platform.kind = {found:?}"),
             Self::PersonId { found, .. } => format!("platform.user_id = {found:?}"),
+            Self::Application { found, .. } => format!("platform.client_id = {found:?}"),
         }
     }
 }
@@ -62,11 +76,19 @@ impl DataPlatform {
         if self.kind != wanted.kind {
             return Err(PlatformMismatch::Kind { found: self.kind.clone(), wanted: wanted.kind.clone() });
         }
-        if self.person_id != wanted.person_id {
-            let (found, wanted) = (self.person_id.clone(), wanted.person_id.clone());
-            return Err(PlatformMismatch::PersonId { found, wanted });
+        let [found, wanted] = [self, wanted].map(Self::person_id_parts);
+        if found.0 != wanted.0 {
+            return Err(PlatformMismatch::PersonId { found: found.0.to_owned(), wanted: wanted.0.to_owned() });
+        }
+        if found.1 != wanted.1 {
+            return Err(PlatformMismatch::Application { found: found.1.to_owned(), wanted: wanted.1.to_owned() });
         }
         Ok(())
+    }
+
+    /// The kind of identifier, and the application that it belongs to, if that makes a difference.
+    fn person_id_parts(&self) -> (&str, &str) {
+        self.person_id.split_once(':').unwrap_or((self.person_id.as_str(), ""))
     }
 }
 

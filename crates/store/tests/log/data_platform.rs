@@ -73,5 +73,9 @@ fn a_platform_fits_itself_alone() {
     assert!(kind.to_string().starts_with(text), "{kind}");
     let person_id = feishu("user_id").require(&feishu("open_id")).unwrap_err();
     assert!(matches!(person_id, PlatformMismatch::PersonId { .. }), "{person_id}");
+    let application = feishu("open_id:a").require(&feishu("open_id:b")).unwrap_err();
+    assert!(matches!(application, PlatformMismatch::Application { .. }), "{application}");
+    assert_eq!(application.fitting_setting(), "platform.client_id = \"a\"");
+    assert!(feishu("open_id:a").require(&feishu("open_id:a")).is_ok());
     assert_eq!(person_id.fitting_setting(), r#"platform.user_id = "user_id""#);
 }

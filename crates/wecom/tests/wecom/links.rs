@@ -67,7 +67,9 @@ fn the_platforms_own_browser_begins_at_its_page() {
     let wecom = client(Some("1000002"));
     assert_eq!((wecom.redirect_rule(), wecom.supports_pkce(), wecom.script()), (RedirectRule::Domain, false, None));
     let own = "Mozilla/5.0 (Linux) AppleWebKit/537.36 MicroMessenger/7.0.1 wxwork/4.1.22 Language/zh";
-    assert_eq!(wecom.entry_point(own), EntryPoint::Client);
+    for own in [own, "Mozilla/5.0 (Windows NT 10.0) wxwork"] {
+        assert_eq!(wecom.entry_point(own), EntryPoint::Client, "{own}");
+    }
     for other in ["", "Mozilla/5.0 (X11) Firefox/140.0", "Mozilla/5.0 MicroMessenger/8.0.40"] {
         assert_eq!(wecom.entry_point(other), EntryPoint::Browser, "{other}");
     }

@@ -65,6 +65,10 @@ pub(super) async fn other_platform(settings: &Settings) -> Option<Finding> {
             "员工以 platform.user_id = {found:?} 标识，而配置为 platform.user_id = {wanted:?}；这样将无法识别任何人：\
              角色、坐席、密码和设备都属于原来的标识"
         ),
+        PlatformMismatch::Application { found, wanted } => format!(
+            "员工以应用 platform.client_id = {found:?} 的标识识别，而配置为 platform.client_id = {wanted:?}；同一人在该应用中\
+             的标识不同，这样将无法识别任何人：角色、坐席、密码和设备都属于原来的标识"
+        ),
     };
     Some(Finding::bad(
         bilingual(format!("{place} cannot be used: {why}"), format!("无法使用 {place}：{chinese}")),

@@ -8,7 +8,7 @@ use hyper::http::request::Parts;
 use url::form_urlencoded;
 
 use super::login_state::LoginState;
-use super::pkce;
+use super::{pkce, state_binding};
 use crate::App;
 use crate::http::error::ApiError;
 use crate::http::request::{DescribeInput, FromFields, InputSpec, RequestContext, RequestTrace};
@@ -91,7 +91,7 @@ impl CallbackQuery {
         returned.as_ref().map_or(trace.reference, |returned| app.code_reference(&returned.code))
     }
 
-    /// The callback of a browser with this cookie. `opener` is what opened the page of the service, or the link.
+    /// The callback of a browser with this cookie.
     pub(super) fn into_callback(
         self,
         app: &App,
@@ -100,6 +100,7 @@ impl CallbackQuery {
         opener: CallbackOpener,
     ) -> Result<OAuthCallback, Refusal> {
         let has_challenge = self.state.as_ref().is_some_and(|state| state.has_challenge);
+        let is_bound = self.require_own_binding(flow)?;
         // Without its cookie, the browser is not the one that the platform issued the code for.
         let verifier = match (has_challenge, flow) {
             (false, _) => None,
@@ -108,23 +109,48 @@ impl CallbackQuery {
         };
         Ok(OAuthCallback {
             entry: entry_point(&*app.auth.platform, self.is_by_script, visitor.user_agent.as_str()),
-            opener: if self.is_by_script { opener.of_page } else { opener.of_link },
+            opener: opener.of_visit(app.auth.platform.redirect_rule()),
             redirect_uri: redirect::callback_url(app),
             verifier,
-            has_state: self.state.is_some(),
+            is_from_own_link: match app.auth.platform.redirect_rule() {
+                RedirectRule::Domain => self.state.is_some(),
+                RedirectRule::Exact => is_bound && (has_challenge || !app.auth.platform.supports_pkce()),
+            },
             code: self.code,
             scan_id: self.scan_id,
             flow: flow.map(Secret::digest),
             visitor,
         })
     }
+
+    /// Whether the state is bound to this browser. A browser that lost its cookie may still be asked; one with the cookie of another
+    /// flow is refused.
+    fn require_own_binding(&self, flow: Option<&Secret<Flow>>) -> Result<bool, Refusal> {
+        let binding = self.state.as_ref().and_then(|state| state.binding.as_deref());
+        match binding.zip(flow) {
+            Some((binding, flow)) if !state_binding::fits(binding, flow) => Err(Refusal::InvalidCode),
+            bound => Ok(bound.is_some()),
+        }
+    }
 }
 
-/// What opened the callback, and what opened the page of the service that leads to it.
+/// What opened the callback, and what opened the address of the service at which the browser began.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CallbackOpener {
     pub(super) of_link: LinkOpener,
-    pub(super) of_page: LinkOpener,
+    pub(super) first: Option<LinkOpener>,
+}
+
+impl CallbackOpener {
+    /// What opened the link of a QR code. Where that is our own address, the callback alone says too little: a phone that did not
+    /// begin there was sent to the platform by a page that left our address out.
+    const fn of_visit(self, rule: RedirectRule) -> LinkOpener {
+        match (rule, self.first) {
+            (RedirectRule::Domain, _) => self.of_link,
+            (RedirectRule::Exact, Some(first)) => self.of_link.or_worse(first),
+            (RedirectRule::Exact, None) => LinkOpener::OtherPage,
+        }
+    }
 }
 
 /// Where a sign-in began. A link never begins at the platform's script.

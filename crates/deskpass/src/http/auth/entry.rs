@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use axum::extract::FromRequestParts;
 use axum::response::IntoResponse as _;
-use deskpass_auth::Error;
+use deskpass_auth::{Error, Refusal};
 use deskpass_core::{ClientInfo, Flow, ScanId, Secret};
 use deskpass_platform::EntryPoint;
 use hyper::http::request::Parts;
@@ -18,7 +18,9 @@ use super::platform_link::{LinkBrowser, phone_link};
 use crate::App;
 use crate::config::Language;
 use crate::http::error::ApiError;
-use crate::http::request::{Cookies, DescribeInput, FromFields, InputSpec, Query, RequestContext, RequestTrace};
+use crate::http::request::{
+    Cookies, DescribeInput, FromFields, InputSpec, Opener, Query, RequestContext, RequestTrace,
+};
 use crate::http::response::{Reply, SetCookie, SuccessBody, described_responses, landing};
 use crate::site::ENTRY_MODULE;
 
@@ -88,10 +90,13 @@ pub(crate) async fn open(
     visitor: ClientInfo,
     trace: RequestTrace,
     cookies: Cookies,
+    Opener(opener): Opener,
     query: ScannedQuery,
 ) -> PhoneRedirect {
     PhoneRedirect(match go_to_platform(&app, language, &visitor, &cookies, &query).await {
-        Ok((cookie, address)) => (cookie, landing::see_other(&address)).into_response(),
+        Ok((cookie, address)) => {
+            (cookie, SetCookie::first_opener(&app, &cookies, opener), landing::see_other(&address)).into_response()
+        }
         Err(failure) => {
             let page = landing::error_destination(&app, true, None).await;
             landing::redirect_error(&app, &page, &failure, trace.reference)
@@ -156,14 +161,20 @@ pub(crate) struct ScriptReply {
 }
 
 /// Returns what the page needs to obtain a code by the platform's script.
-pub(crate) async fn script(app: App, Query(input): Query<ScriptQuery>) -> Result<Reply<ScriptReply>, ApiError> {
+pub(crate) async fn script(
+    app: App,
+    cookies: Cookies,
+    Query(input): Query<ScriptQuery>,
+) -> Result<Reply<ScriptReply>, ApiError> {
     let script = app.auth.platform.script().ok_or(ApiError::NoPlatformScript)?;
-    let scan_id = input.sid.and_then(|sid| Secret::parse(&sid).ok());
+    // Refused here, or else the page would come back as a browser that scanned nothing.
+    let scan_id = input.sid.map(|sid| Secret::parse(&sid)).transpose();
+    let scan_id = scan_id.map_err(|_| Error::from(Refusal::SignInOver))?;
     Ok(Reply(ScriptReply {
         script_url: script.script_url,
         module_url: format!("/assets/{}/{ENTRY_MODULE}", app.site.version),
         parameters: script.parameters,
-        state: LoginState::new(false, scan_id.as_ref()).to_string(),
+        state: LoginState::new(false, cookies.get::<Flow>().as_ref(), scan_id.as_ref()).to_string(),
     }))
 }
 

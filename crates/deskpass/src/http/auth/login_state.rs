@@ -1,58 +1,71 @@
 //! The `state` that travels to the platform and back.
 //!
 //! Where the platform allows any address of a domain, it is a fixed text, and the scan id of a phone is in the address. Where the
-//! platform compares whole addresses, the state has parts: `auth_login~p` says that the link had a PKCE challenge,
-//! `auth_login~s~SID` names the scan id of a phone, `auth_login~ps~SID` does both.
+//! platform compares whole addresses, the state has parts. Letters say which: `p` that the link had a PKCE challenge, `b` that the
+//! binding to the browser follows, `s` that the scan id of a phone follows, such as `auth_login~pbs~BINDING~SID`.
 
 use std::fmt;
 
-use deskpass_core::{ScanId, Secret};
+use deskpass_core::{Flow, ScanId, Secret};
 
+use super::state_binding;
 use crate::http::response::OAUTH_STATE;
 
-/// Separates the parts. No scan id contains it.
+/// Separates the parts. Neither a scan id nor a binding contains it.
 const SEPARATOR: char = '~';
 
-/// The `state` of a sign-in. It is no proof: a cookie binds a callback to its browser.
+/// The `state` of a sign-in.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct LoginState {
     /// Whether the link had a PKCE challenge.
     pub(super) has_challenge: bool,
+    /// What binds the state to the flow cookie of the browser that was sent to the platform.
+    pub(super) binding: Option<String>,
     /// The scan id, if a phone scanned a QR code.
     pub(super) scan_id: Option<String>,
 }
 
 impl LoginState {
-    /// The state of a phone's link, or of any other.
-    pub(super) fn new(has_challenge: bool, scan_id: Option<&Secret<ScanId>>) -> Self {
-        Self { has_challenge, scan_id: scan_id.map(|scan_id| scan_id.expose().to_owned()) }
+    /// The state for a browser with this flow cookie, and of a phone that scanned a QR code, or of any other.
+    pub(super) fn new(has_challenge: bool, flow: Option<&Secret<Flow>>, scan_id: Option<&Secret<ScanId>>) -> Self {
+        Self {
+            has_challenge,
+            binding: flow.map(state_binding::of),
+            scan_id: scan_id.map(|scan_id| scan_id.expose().to_owned()),
+        }
     }
 
     /// Reads a state as the platform returned it; `None` if the service did not write it.
     pub(super) fn parse(text: &str) -> Option<Self> {
         let mut parts = text.split(SEPARATOR);
-        let (name, flags, scan_id, rest) = (parts.next()?, parts.next(), parts.next(), parts.next());
-        if name != OAUTH_STATE || rest.is_some() {
+        if parts.next()? != OAUTH_STATE {
             return None;
         }
-        let has_challenge = match (flags, scan_id) {
-            (None, None) | (Some("s"), Some(_)) => false,
-            (Some("p"), None) | (Some("ps"), Some(_)) => true,
-            _ => return None,
-        };
-        Some(Self { has_challenge, scan_id: scan_id.map(str::to_owned) })
+        let letters = parts.next().unwrap_or_default();
+        let mut read = Self { has_challenge: letters.contains('p'), ..Self::default() };
+        if letters.contains('b') {
+            read.binding = Some(parts.next()?.to_owned());
+        }
+        if letters.contains('s') {
+            read.scan_id = Some(parts.next()?.to_owned());
+        }
+        // There is one way to write each state.
+        (read.to_string() == text).then_some(read)
     }
 }
 
 impl fmt::Display for LoginState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(OAUTH_STATE)?;
-        match (self.has_challenge, &self.scan_id) {
-            (false, None) => Ok(()),
-            (true, None) => write!(f, "{SEPARATOR}p"),
-            (false, Some(scan_id)) => write!(f, "{SEPARATOR}s{SEPARATOR}{scan_id}"),
-            (true, Some(scan_id)) => write!(f, "{SEPARATOR}ps{SEPARATOR}{scan_id}"),
+        let Self { has_challenge, binding, scan_id } = self;
+        let letters = [(*has_challenge, "p"), (binding.is_some(), "b"), (scan_id.is_some(), "s")];
+        let letters: String =
+            letters.into_iter().filter(|(is_present, _)| *is_present).map(|(_, letter)| letter).collect();
+        let letters = Some(&letters).filter(|letters| !letters.is_empty());
+        for part in [letters, binding.as_ref(), scan_id.as_ref()].into_iter().flatten() {
+            write!(f, "{SEPARATOR}{part}")?;
         }
+        Ok(())
     }
 }
 
@@ -62,14 +75,18 @@ mod tests {
 
     #[test]
     fn what_is_written_is_what_is_read() {
-        let scan_id = Some("dps_a-b_c".to_owned());
-        for (has_challenge, scan_id, text) in [
-            (false, None, "auth_login"),
-            (true, None, "auth_login~p"),
-            (false, scan_id.clone(), "auth_login~s~dps_a-b_c"),
-            (true, scan_id, "auth_login~ps~dps_a-b_c"),
+        for (has_challenge, binding, scan_id, text) in [
+            (false, None, None, "auth_login"),
+            (true, None, None, "auth_login~p"),
+            (false, Some("x-_y"), None, "auth_login~b~x-_y"),
+            (true, Some("x-_y"), None, "auth_login~pb~x-_y"),
+            (false, None, Some("dps_a-b_c"), "auth_login~s~dps_a-b_c"),
+            (true, None, Some("dps_a-b_c"), "auth_login~ps~dps_a-b_c"),
+            (false, Some("x-_y"), Some("dps_a-b_c"), "auth_login~bs~x-_y~dps_a-b_c"),
+            (true, Some("x-_y"), Some("dps_a-b_c"), "auth_login~pbs~x-_y~dps_a-b_c"),
         ] {
-            let state = LoginState { has_challenge, scan_id };
+            let (binding, scan_id) = (binding.map(str::to_owned), scan_id.map(str::to_owned));
+            let state = LoginState { has_challenge, binding, scan_id };
             assert_eq!(state.to_string(), text);
             assert_eq!(LoginState::parse(text), Some(state));
         }
@@ -86,11 +103,17 @@ mod tests {
             "auth_login~x",
             "auth_login~s",
             "auth_login~ps",
+            "auth_login~b",
+            "auth_login~bs~x",
+            "auth_login~bb~x",
+            "auth_login~bp~x",
+            "auth_login~sb~x~dps_a",
             "auth_login~sp~dps_a",
             "auth_login~p~dps_a",
             "auth_login~~dps_a",
             "auth_login~s~dps_a~",
             "auth_login~s~dps_a~dps_b",
+            "auth_login~bs~x~dps_a~dps_b",
             "x~auth_login",
         ] {
             assert_eq!(LoginState::parse(text), None, "{text}");

@@ -1,5 +1,6 @@
 //! Sign-in through the platform: the redirect to it, and the callback.
 
+use axum::response::IntoResponse as _;
 use deskpass_auth::{CallbackOutcome, Error, Refusal};
 use deskpass_core::{ClientInfo, Flow, Secret};
 use deskpass_platform::EntryPoint;
@@ -121,17 +122,20 @@ pub(crate) async fn callback(
     Opener(of_link): Opener,
     RawCallbackQuery(query): RawCallbackQuery,
 ) -> LandingRedirect {
-    let flow = cookies.get::<Flow>();
-    let opener = CallbackOpener { of_link, of_page: cookies.page_opener() };
+    let opener = CallbackOpener { of_link, first: cookies.first_opener() };
     let wanted = landing::error_destination(&app, CallbackQuery::is_phone(&query), cookies.digest::<Flow>()).await;
     let returned = CallbackQuery::read(&*app.auth.platform, &query);
     let reference = CallbackQuery::reference(&returned, &app, &trace);
     let (span, visitor) = (trace.sign_in_span(reference), ClientInfo { reference: Some(reference), ..visitor });
-    let work = arrive(app.clone(), returned, flow, visitor, opener).instrument(span.clone());
-    LandingRedirect(match run_to_completion(work).await {
-        Ok(answer) => landing::redirect(&app, &answer),
-        Err(failure) => span.in_scope(|| landing::redirect_error(&app, &wanted, &failure, reference)),
-    })
+    let work = arrive(app.clone(), returned, cookies.get::<Flow>(), visitor, opener).instrument(span.clone());
+    let (cookie, response) = match run_to_completion(work).await {
+        Ok(answer) => (SetCookie::clear_first_opener(&app, &cookies), landing::redirect(&app, &answer)),
+        // The browser may repeat this callback.
+        Err(failure) => {
+            (SetCookie::NONE, span.in_scope(|| landing::redirect_error(&app, &wanted, &failure, reference)))
+        }
+    };
+    LandingRedirect((cookie, response).into_response())
 }
 
 /// Completes the sign-in of a browser that returned from the platform.

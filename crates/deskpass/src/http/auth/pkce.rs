@@ -15,14 +15,19 @@ const HMAC_BLOCK_BYTES: usize = 64;
 /// What the verifier is derived for, so that no other use of the cookie reveals it.
 const PURPOSE: &[u8] = b"deskpass pkce";
 
-/// The verifier of the browser with this cookie.
-pub(super) fn verifier(flow: &Secret<Flow>) -> String {
+/// A keyed digest whose key is the cookie.
+pub(super) fn keyed_by(flow: &Secret<Flow>) -> Hmac<Sha256> {
     // HMAC pads a short key with zeros; with the padding done here, the length cannot be wrong.
     let mut key = [0_u8; HMAC_BLOCK_BYTES];
     for (to, from) in key.iter_mut().zip(flow.expose().bytes()) {
         *to = from;
     }
-    let mac: [u8; 32] = Hmac::<Sha256>::new(&key.into()).chain_update(PURPOSE).finalize().into_bytes().into();
+    Hmac::<Sha256>::new(&key.into())
+}
+
+/// The verifier of the browser with this cookie.
+pub(super) fn verifier(flow: &Secret<Flow>) -> String {
+    let mac: [u8; 32] = keyed_by(flow).chain_update(PURPOSE).finalize().into_bytes().into();
     URL_SAFE_NO_PAD.encode(mac)
 }
 

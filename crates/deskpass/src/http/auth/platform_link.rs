@@ -70,7 +70,7 @@ pub(super) fn scan_link(app: &App, language: Language, scan_id: &Secret<ScanId>)
 fn exact_link(app: &App, browser: LinkBrowser<'_>, scan_id: Option<&Secret<ScanId>>) -> Option<String> {
     let flow = browser.flow.filter(|_| app.auth.platform.supports_pkce());
     let challenge = flow.map(|flow| pkce::challenge(&pkce::verifier(flow)));
-    let state = LoginState::new(challenge.is_some(), scan_id).to_string();
+    let state = LoginState::new(challenge.is_some(), browser.flow, scan_id).to_string();
     link_to(app, browser, &redirect::callback_url(app), &state, challenge.as_deref())
 }
 
@@ -85,7 +85,8 @@ fn link_to(
     app.auth.platform.link(&LinkRequest { entry: browser.entry, redirect_uri, state, challenge, language })
 }
 
-/// The page that obtains a code by the platform's script. No server sees its parameters.
+/// The page that obtains a code by the platform's script. Its parameters are in the fragment: it sends a scan id to the
+/// service, and nothing to others.
 fn script_page(app: &App, parameters: &[(&str, &str)]) -> String {
     format!("{}{SCRIPT_PAGE}#{}", app.settings.public_url, encoded(parameters))
 }

@@ -31,7 +31,8 @@ impl CookieKind for KnownBrowser {
     const NAMES: [&'static str; 2] = ["deskpass_known", "__Host-deskpass_known"];
 }
 
-/// The names of the cookie that says what opened the page for the platform's script: in development mode, and in production.
+/// The names of the cookie that says what opened a scanned address, or the page for the platform's script: in development mode, and
+/// in production.
 pub(crate) const OPENER_NAMES: [&str; 2] = ["deskpass_opener", "__Host-deskpass_opener"];
 
 /// The values of that cookie.
@@ -56,10 +57,10 @@ impl Cookies {
         self.values(cookie_name::<K>(self.development)).find_map(|value| Secret::parse(value).ok())
     }
 
-    /// What opened the page of the service from which the browser comes, as that page's own request reported.
-    pub(crate) fn page_opener(&self) -> LinkOpener {
+    /// What opened the address of the service at which the browser began, as that request reported.
+    pub(crate) fn first_opener(&self) -> Option<LinkOpener> {
         let known = |value: &str| OPENERS.into_iter().find(|(_, name)| *name == value).map(|(opener, _)| opener);
-        self.values(by_mode(OPENER_NAMES, self.development)).find_map(known).unwrap_or(LinkOpener::Unknown)
+        self.values(by_mode(OPENER_NAMES, self.development)).find_map(known)
     }
 
     /// The values of the cookies with this name.

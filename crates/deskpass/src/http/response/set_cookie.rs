@@ -30,10 +30,20 @@ impl SetCookie {
         Self::with::<K>(app, "", Duration::ZERO)
     }
 
-    /// Records what opened the page for the platform's script: the callback itself is always opened by that page.
-    pub(crate) fn page_opener(app: &App, opener: LinkOpener) -> Self {
+    /// Records what opened the address at which a browser begins: the callback itself is opened by the platform, or by our page. A
+    /// page of another site stays recorded, since it could open the address once more by a page of ours.
+    pub(crate) fn first_opener(app: &App, cookies: &Cookies, opener: LinkOpener) -> Self {
+        let opener = cookies.first_opener().map_or(opener, |recorded| recorded.or_worse(opener));
         let value = OPENERS.into_iter().find(|(known, _)| *known == opener).map_or("", |(_, name)| name);
         Self::named(app, by_mode(OPENER_NAMES, app.settings.development.enabled), value, OPENER_COOKIE_LIFETIME)
+    }
+
+    /// Deletes what opened that address, if it is recorded.
+    pub(crate) fn clear_first_opener(app: &App, cookies: &Cookies) -> Self {
+        match cookies.first_opener() {
+            Some(_) => Self::named(app, by_mode(OPENER_NAMES, app.settings.development.enabled), "", Duration::ZERO),
+            None => Self::NONE,
+        }
     }
 
     fn with<K: CookieKind>(app: &App, value: &str, lifetime: Duration) -> Self {

@@ -67,7 +67,7 @@ pub(super) fn platform_routes() -> Vec<Route> {
             .limit(OauthUrl)
             .summary("Get the platform's own script for sign-in, where it has one", "获取平台自身的登录脚本（如有）")
             .error_title("Reading the script failed", "获取登录脚本失败")
-            .refuses(&[1004]),
+            .refuses(&[1004, 1019]),
         Route::get(redirect::CALLBACK_PATH, Anyone, oauth2::callback)
             .limit(SignIn)
             .with_side_effects()
