@@ -59,6 +59,11 @@ impl Protocol for FeishuProtocol {
         headers: ResponseHeaders<'_>,
         response: &ApiResponse,
     ) -> Result<Option<PlatformRefusal>, InvalidResponse> {
+        if let (400..500, Ok(0), Some(word @ ("invalid_grant" | "invalid_client"))) =
+            (status, response.code("code"), response.text("error"))
+        {
+            return Ok(Some(PlatformRefusal::new(ErrorCode::word(word), message(response))));
+        }
         let code = match (status, response.code("code")) {
             (429, _) => RATE_LIMITED,
             (200, code) => code?,
