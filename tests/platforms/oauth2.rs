@@ -134,6 +134,30 @@ on_every_platform! {
         assert_eq!(app.query("SELECT count(*) FROM session"), ["0"]);
     }
 
+    /// Where links are bound to the cookie, a second tab keeps it, and the first tab still comes back. It signs in once silently.
+    async fn a_second_tab_does_not_break_the_first(app) {
+        if !Messenger::current().registers_addresses() {
+            return;
+        }
+        let mut client = app.client().await;
+        let page = format!("http://{}/h5/", app.address);
+        let (first, own) = client.begin_oauth(&page).await;
+        let begin = async |client: &mut crate::harness::Client, page: &str| {
+            let path = format!("/api/auth/oauth2/url?redirect_uri={}", crate::harness::encoded(page));
+            let answer = client.get(&path, &[("sec-fetch-site", "same-origin"), ("cookie", &own)]).await;
+            (answer.data()["authorize_url"].as_str().unwrap().to_owned(), crate::harness::cookies(&answer))
+        };
+        let (second, kept) = begin(&mut client, &page).await;
+        assert_eq!(kept, own);
+        for (link, landing) in [(first, "/h5/#ticket="), (second, "/continue/#continue=")] {
+            let back = client.authorize(&link, "user01").await;
+            let landed = client.oauth_callback(&back, &own).await;
+            assert!(location(&landed).contains(landing), "{landed:?}");
+        }
+        // A used cookie is replaced.
+        assert_ne!(begin(&mut client, &page).await.1, own);
+    }
+
     async fn a_flow_is_good_once_and_for_ten_minutes(app) {
         let mut client = app.client().await;
         let page = format!("http://{}/h5/", app.address);

@@ -34,14 +34,27 @@ pub struct ConfirmationRequest {
 
 impl Auth {
     /// Records that a browser goes to the platform and is to end at `destination`, a page of client `source` if that is known;
-    /// returns the browser's cookie.
+    /// returns the browser's cookie. An unused cookie `own` for the same destination is kept, since another tab may be at the
+    /// platform with it.
     pub async fn begin_flow(
         &self,
         destination: Option<String>,
         source: Option<LoginSource>,
+        own: Option<Secret<Flow>>,
     ) -> Result<(Secret<Flow>, Duration), Error> {
-        let (now, cookie) = (self.clock.now(), Secret::generate(&self.entropy)?);
-        let oauth_flow = OAuthFlow { destination, source, used: false, until: now + FLOW_LIFETIME };
+        let (now, until) = (self.clock.now(), self.clock.now() + FLOW_LIFETIME);
+        let extended = |flow: OAuthFlow| {
+            let is_same = !flow.used && flow.destination == destination && flow.source == source;
+            if is_same { Ok(OAuthFlow { until, ..flow }) } else { Err(()) }
+        };
+        if let Some(own) = own
+            && let Some(Ok(_)) = self.shared.flows.update(&own.digest(), now, extended).await?
+        {
+            self.observer.step(FunnelStep::OauthStarted);
+            return Ok((own, FLOW_LIFETIME));
+        }
+        let cookie = Secret::generate(&self.entropy)?;
+        let oauth_flow = OAuthFlow { destination, source, used: false, until };
         self.shared.flows.put(cookie.digest(), oauth_flow, now).await?;
         self.observer.step(FunnelStep::OauthStarted);
         Ok((cookie, FLOW_LIFETIME))
