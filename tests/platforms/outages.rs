@@ -11,7 +11,7 @@ use crate::harness::{Client, Messenger, PASSWORD, Platform, fragment};
 use crate::sign_in_proof::{equip, production, show};
 
 /// Longer than the result of an outage probe stays valid.
-const FRESH: Duration = Duration::from_secs(31);
+const FRESH: Duration = Duration::from_secs(121);
 
 async fn platform_state(client: &mut Client) -> Value {
     client.get("/api/ready", &[]).await.data()["dependencies"]["platform"].clone()

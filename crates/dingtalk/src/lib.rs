@@ -12,7 +12,7 @@
 //! | name of a department | 1 an hour for each department of people who sign in |
 //! | access token | 1 in about two hours, for all nodes |
 //! | message | 1 |
-//! | whether the platform is down | 1 in ten seconds, only while sign-ins fail |
+//! | whether the platform is down | 2 in thirty seconds, only while sign-ins fail or nobody signed in for two minutes |
 //! | directory | 1 for each department, and 1 for each 100 members of a department |
 
 mod api;

@@ -38,15 +38,23 @@ impl Api {
     }
 }
 
+/// The method of a call.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Verb {
+    Get,
+    Post,
+    Patch,
+}
+
 /// A call to an API.
 #[derive(Clone)]
 pub struct ApiCall {
     pub(super) api: Api,
     pub(super) url: Url,
     pub(super) headers: Vec<(&'static str, String)>,
-    /// The JSON body of a POST, PATCH or PUT; without a body the call is a GET.
+    /// The JSON body; a GET has none.
     pub(super) body: Option<Value>,
-    pub(super) is_patch: bool,
+    pub(super) verb: Verb,
     /// The values that must not appear in logs.
     pub(super) secrets: Vec<String>,
     /// Whether the call carries the access token.
@@ -64,19 +72,19 @@ impl ApiCall {
         let mut url = base.clone();
         url.set_path(&format!("{}/{}", base.path().trim_end_matches('/'), path.trim_start_matches('/')));
         let (headers, secrets) = (Vec::new(), Vec::new());
-        Self { api, url, headers, body: None, is_patch: false, secrets, needs_token: true, urgent: false, once: false }
+        Self { api, url, headers, body: None, verb: Verb::Get, secrets, needs_token: true, urgent: false, once: false }
     }
 
     /// A POST with a JSON body to a path below `base`.
     #[must_use]
     pub fn post(api: Api, base: &Url, path: &str, body: Value) -> Self {
-        Self { body: Some(body), ..Self::get(api, base, path) }
+        Self { body: Some(body), verb: Verb::Post, ..Self::get(api, base, path) }
     }
 
     /// A PATCH with a JSON body to a path below `base`.
     #[must_use]
     pub fn patch(api: Api, base: &Url, path: &str, body: Value) -> Self {
-        Self { is_patch: true, ..Self::post(api, base, path, body) }
+        Self { verb: Verb::Patch, ..Self::post(api, base, path, body) }
     }
 
     /// Adds a parameter to the query.

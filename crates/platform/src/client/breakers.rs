@@ -44,7 +44,7 @@ const OUTAGE_KNOWLEDGE_TTL: Duration = Duration::from_secs(10);
 /// The same where calls are metered; also the shortest time between two probes.
 const METERED_KNOWLEDGE_TTL: Duration = Duration::from_secs(30);
 /// The period for which a success makes probes unnecessary where calls are metered, unless a call failed meanwhile.
-const METERED_SUCCESS_MEMORY: Duration = Duration::from_mins(10);
+const METERED_SUCCESS_MEMORY: Duration = Duration::from_mins(2);
 
 /// One breaker for each API: a limit on reading records must not prevent sign-ins.
 pub(super) struct Breakers {

@@ -13,7 +13,7 @@ use tokio::sync::Semaphore;
 use tokio::time::{Instant, sleep, timeout_at};
 use url::Url;
 
-use super::api::{Api, ApiCall, ApiPurpose};
+use super::api::{Api, ApiCall, ApiPurpose, Verb};
 use super::breakers::Breakers;
 use super::call_report::CallObserver;
 use super::error_message::Secrets;
@@ -207,10 +207,10 @@ impl HttpTransport {
 
     /// Makes one call.
     async fn send(&self, call: &ApiCall, deadline: Instant) -> Result<Received, Error> {
-        let method = match (&call.body, call.is_patch) {
-            (None, _) => Method::GET,
-            (Some(_), false) => Method::POST,
-            (Some(_), true) => Method::PATCH,
+        let method = match call.verb {
+            Verb::Get => Method::GET,
+            Verb::Post => Method::POST,
+            Verb::Patch => Method::PATCH,
         };
         let mut request = self.http.request(method, call.url.clone());
         for (name, value) in &call.headers {
