@@ -105,7 +105,8 @@ impl Server {
         let mode = if app.settings.development.enabled { "development" } else { "production" };
         let (address, data) = (app.settings.listen, app.settings.data.display());
         let (version, commit) = (env!("CARGO_PKG_VERSION"), env!("BUILD_COMMIT"));
-        tracing::info!(version, commit, mode, %address, %data, "started");
+        let platform = app.settings.platform.kind.name();
+        tracing::info!(version, commit, mode, platform, %address, %data, "started");
         log_warnings(&app);
         check_encryption_key(&app).await;
         let mut background_tasks = JoinSet::new();
