@@ -25,8 +25,10 @@ fn patient_of(kind: &'static str, client_id: &'static str) -> DoctorFixture {
 #[test]
 fn every_platform_is_examined_and_named() {
     let callback = "https://desk.example.com/api/auth/oauth2/callback";
-    for (kind, client_id, name) in [("dingtalk", "dingclientdeskpass", "钉钉"), ("feishu", "cli_deskpass", "飞书")]
-    {
+    for (kind, client_id, name, [credentials, chinese_credentials]) in [
+        ("dingtalk", "dingclientdeskpass", "钉钉", ["Client ID and secret", "Client ID 与 Client Secret"]),
+        ("feishu", "cli_deskpass", "飞书", ["App ID and secret", "App ID 与 App Secret"]),
+    ] {
         let mut patient = patient_of(kind, client_id);
         let [english, chinese] = patient.both();
         for report in [&english, &chinese] {
@@ -37,16 +39,17 @@ fn every_platform_is_examined_and_named() {
             "✓ public URL: https://desk.example.com; the redirect URL to enter at the platform is {callback}"
         ));
         chinese.line(&format!("✓ 访问地址：https://desk.example.com；需在{name}中填写的重定向 URL 为 {callback}"));
-        english.line("✓ corp id and secret: accepted");
+        english.line(&format!("✓ {credentials}: accepted"));
+        assert_eq!(english.text.contains("- tenant key: skipped"), kind == "feishu", "{}", english.text);
         chinese.line(&format!("✓ {name}连接：可以访问 http://"));
         chinese.line(&format!("✓ 时钟：与{name}相差 "));
         assert!(!english.text.contains("verification file"), "{}", english.text);
 
         patient.set("platform.secret", "canary-of-another-application");
         let [english, chinese] = patient.both();
-        english.wrong(&["corp id and secret: the platform refused (errcode "]);
+        english.wrong(&[&format!("{credentials}: the platform refused (errcode ")]);
         english.line("- platform configuration: skipped");
-        chinese.line(&format!("✗ 企业 ID 与 Secret：{name}拒绝了请求（errcode "));
+        chinese.line(&format!("✗ {chinese_credentials}：{name}拒绝了请求（errcode "));
         chinese.line(&format!("- {name}侧配置：已跳过"));
         assert!(!format!("{}{}", english.text, chinese.text).contains("canary"));
     }

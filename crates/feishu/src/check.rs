@@ -3,6 +3,7 @@
 use deskpass_platform::{Check, CheckOutcome, Deployment, Error, InvalidResponse, Messenger as _};
 
 use crate::api::SCOPES;
+use crate::errcode::is_missing_permission;
 use crate::{Feishu, UserIdKind};
 
 /// The number of entries that show whether the application may see anyone.
@@ -16,6 +17,9 @@ pub(crate) async fn configuration(feishu: &Feishu, deployment: &Deployment<'_>) 
     };
     vec![
         Check { name: ["contact scope", "通讯录权限范围"], outcome: scope },
+        Check {
+            name: ["tenant key", "tenant key（platform.corp_id）"], outcome: CheckOutcome::Skipped(tenant_key())
+        },
         Check { name: ["redirect URL", "重定向 URL"], outcome: CheckOutcome::Skipped(redirect_url(deployment)) },
         Check { name: ["permissions", "权限"], outcome: CheckOutcome::Skipped(permissions(feishu)) },
         Check { name: ["availability", "可用范围"], outcome: CheckOutcome::Skipped(availability()) },
@@ -43,18 +47,28 @@ async fn contact_scope(feishu: &Feishu) -> Result<CheckOutcome, Error> {
             "应用看不到任何部门和成员：姓名和部门将为空",
         ),
         fix: both(
-            "set the scope in the console: 开发者后台 → the application → 权限管理 → 数据权限 → 通讯录权限范围, and publish a version",
+            "set the scope in the developer console (开发者后台), the application, Permissions & Scopes (权限管理), data permissions \
+             (数据权限), contact scope (通讯录权限范围), and publish a version",
             "请设置范围：开发者后台 → 该应用 → 权限管理 → 数据权限 → 通讯录权限范围，并发布应用版本",
         ),
     })
+}
+
+/// Neither the console nor an API names it.
+fn tenant_key() -> [String; 2] {
+    both(
+        "whether platform.corp_id is right shows at the first sign-in: if it is not, the sign-in is refused and the service log has \
+         the tenant_key to enter; correct it before you add employees",
+        "platform.corp_id 是否正确要到首次登录时才知道：如不正确，登录会被拒绝，服务日志中有应填写的 tenant_key；请在添加员工之前更正",
+    )
 }
 
 fn redirect_url(deployment: &Deployment<'_>) -> [String; 2] {
     let address = deployment.callback_url;
     [
         format!(
-            "the platform compares the address character by character; enter {address} in the console: 开发者后台 → the \
-             application → 安全设置 → 重定向 URL"
+            "the platform compares the address character by character; enter {address} in the developer console (开发者后台), the \
+             application, Security Settings (安全设置), redirect URLs (重定向 URL)"
         ),
         format!("飞书逐字符比较该地址；请填写 {address}：开发者后台 → 该应用 → 安全设置 → 重定向 URL"),
     ]
@@ -77,8 +91,8 @@ fn permissions(feishu: &Feishu) -> [String; 2] {
     let names = names.join(", ");
     [
         format!(
-            "open these in the console: 开发者后台 → the application → 权限管理: {names}; add the bot ability (机器人) for \
-             notices; then publish a version"
+            "open these in the developer console (开发者后台), the application, Permissions & Scopes (权限管理): {names}; add the \
+             bot ability (机器人) for notices; then publish a version"
         ),
         format!("请开通：开发者后台 → 该应用 → 权限管理：{names}；发送通知需添加“机器人”能力；最后发布应用版本"),
     ]
@@ -86,8 +100,9 @@ fn permissions(feishu: &Feishu) -> [String; 2] {
 
 fn availability() -> [String; 2] {
     both(
-        "two ranges must contain all employees: 可用范围 (版本管理与发布) decides who may sign in and get messages, 通讯录权限范围 \
-         (权限管理 → 数据权限) whose names and departments can be read",
+        "two ranges must contain all employees: availability (可用范围, under version management and release, 版本管理与发布) decides \
+         who may sign in and get messages, the contact scope (通讯录权限范围, under permissions, 权限管理) whose names and departments \
+         can be read",
         "两个范围都应包含全体员工：可用范围（版本管理与发布）决定谁能登录和接收消息，通讯录权限范围（权限管理 → 数据权限）决定能读取谁的姓名和部门",
     )
 }
@@ -104,6 +119,8 @@ fn bad(feishu: &Feishu, error: &Error) -> CheckOutcome {
             ),
         ),
     };
+    // The platform names the missing one only in a text, which is not kept.
+    let fix = if error.code().is_some_and(is_missing_permission) { permissions(feishu) } else { fix };
     CheckOutcome::Bad { what: [error.to_string(), chinese], fix: feishu.advise(error).unwrap_or(fix) }
 }
 

@@ -70,7 +70,9 @@ impl Inbound for Feishu {
 fn untrusted_address(refused: &Refused) -> Option<[String; 2]> {
     let address = refused.from_ip.filter(|_| refused.code == ErrorCode::Number(errcode::UNTRUSTED_ADDRESS))?;
     Some([
-        format!("enter {address} in the console: 开发者后台 → the application → 安全设置 → IP 白名单"),
+        format!(
+            "enter {address} in the developer console (开发者后台), the application, Security Settings (安全设置), IP allowlist (IP 白名单)"
+        ),
         format!("请填写 {address}：开发者后台 → 该应用 → 安全设置 → IP 白名单"),
     ])
 }

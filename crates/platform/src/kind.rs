@@ -44,4 +44,14 @@ impl PlatformKind {
             Self::Feishu => ["Feishu", "飞书"],
         }
     }
+
+    /// What the console calls an application's credentials, in English and in Chinese.
+    #[must_use]
+    pub const fn credentials(self) -> [&'static str; 2] {
+        match self {
+            Self::Wecom => ["corp id and secret", "企业 ID 与 Secret"],
+            Self::Dingtalk => ["Client ID and secret", "Client ID 与 Client Secret"],
+            Self::Feishu => ["App ID and secret", "App ID 与 App Secret"],
+        }
+    }
 }

@@ -225,9 +225,9 @@ pub(super) const TABLE: &[ErrcodeRow] = &[
     row(
         &[230_027, 99_991_672, 99_991_676, 99_991_679],
         Administrator,
-        "The application lacks a permission for this call. Open the permission that the log names in the developer console and \
-         publish a version.",
-        "应用缺少该接口所需的权限。请在开发者后台开通日志中列出的权限，并发布应用版本。",
+        "The application lacks a permission for this call. `deskpass doctor` lists the permissions to open in the developer console; \
+         then publish a version.",
+        "应用缺少该接口所需的权限。`deskpass doctor` 会列出需在开发者后台开通的权限；开通后请发布应用版本。",
     ),
     row(
         &[99_991_401],

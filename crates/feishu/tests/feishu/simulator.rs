@@ -290,8 +290,7 @@ async fn the_configuration_is_checked_with_two_calls() {
     let good = checks.iter().filter(|check| matches!(check.outcome, CheckOutcome::Good(_)));
     assert_eq!(good.count(), 1, "{checks:?}");
     let told = format!("{checks:?}");
-    for text in
-        [CALLBACK, "重定向 URL", "contact:user.employee_id:readonly", "im:message:send_as_bot", "通讯录权限范围"]
+    for text in [CALLBACK, "重定向 URL", "contact:user.employee_id:readonly", "im:message:send_as_bot", "tenant_key"]
     {
         assert!(told.contains(text), "{text}: {told}");
     }

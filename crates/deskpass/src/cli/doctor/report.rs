@@ -12,6 +12,9 @@ const PLATFORM: &str = "{platform}";
 /// What the platform is called while it is not known which it is.
 const ANY_PLATFORM: [&str; 2] = ["the platform", "平台"];
 
+/// What an application's credentials are called while the platform is not known.
+const ANY_CREDENTIALS: [&str; 2] = ["id and secret", "ID 与 Secret"];
+
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Check {
     Settings,
@@ -51,7 +54,8 @@ impl Check {
         Self::Configuration,
     ];
 
-    fn name(self, language: Language) -> &'static str {
+    /// The name of the check; credentials are called as in the platform's console.
+    fn name(self, language: Language, platform: Option<PlatformKind>) -> &'static str {
         let (english, chinese) = match self {
             Self::Settings => ("settings", "配置"),
             Self::Data => ("data", "数据"),
@@ -69,7 +73,10 @@ impl Check {
             Self::Platform => ("platform", "{platform}连接"),
             Self::Clock => ("clock", "时钟"),
             Self::Record => ("recorded time", "时间记录"),
-            Self::Credentials => ("corp id and secret", "企业 ID 与 Secret"),
+            Self::Credentials => {
+                let [english, chinese] = platform.map_or(ANY_CREDENTIALS, PlatformKind::credentials);
+                (english, chinese)
+            }
             Self::Configuration => ("platform configuration", "{platform}侧配置"),
             Self::VerifyFile => ("verification file", "域名验证文件"),
             Self::Replies => ("replies", "消息回复"),
@@ -156,7 +163,7 @@ impl Report {
 
     /// Prints the result of a check and returns what it found.
     pub(super) fn record<T>(&mut self, what: Check, finding: Finding<T>) -> Option<T> {
-        self.record_as(what.name(self.language), finding)
+        self.record_as(what.name(self.language, self.platform), finding)
     }
 
     /// Prints the result of a check that the platform's client made.
@@ -198,7 +205,7 @@ impl Report {
     /// Prints checks that were skipped because an earlier one failed.
     pub(super) fn skip(&self, skipped: &[Check]) {
         for what in skipped {
-            self.skipped(what.name(self.language));
+            self.skipped(what.name(self.language, self.platform));
         }
     }
 
