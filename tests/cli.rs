@@ -162,6 +162,15 @@ async fn the_command_line_reaches_a_running_service() {
     let (success, text) =
         output_of(&production.current_dir(directory.path()).args(["employee", "list"]).output().unwrap());
     assert!(!success && text.contains("the running service uses development mode; add --dev"), "{text}");
+    for (arguments, given) in [
+        (&["--platform", "feishu"][..], r#"platform.kind = "feishu" and platform.corp_id = "tenantdeskpass""#),
+        (&["--config", "other.toml"], r#"platform.kind = "wecom" and platform.corp_id = "wwother""#),
+    ] {
+        std::fs::write(directory.path().join("other.toml"), "platform.corp_id = \"wwother\"").unwrap();
+        let (success, text) = dev(&[&["employee", "disable", "user01"][..], arguments].concat());
+        let own = r#"the running service has platform.kind = "wecom" and platform.corp_id = "wwdeskpass", "#;
+        assert!(!success && text.contains(own) && text.contains(given), "{text}");
+    }
     // The files of a killed process do not prevent a new start.
     process.kill();
     let process = Process::serve(&directory.path().join("data"), &[]);

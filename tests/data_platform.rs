@@ -26,7 +26,7 @@ on_every_store! {
         let why = app.reopen_error(&[DEVELOPMENT, FEISHU]).await;
         for words in [
             r#"its data belongs to platform.kind = "wecom", and the settings have platform.kind = "feishu""#,
-            r#"set platform.kind = "wecom" (deskpass serve: --platform wecom), or begin with new data: "#,
+            r#"set platform.kind = "wecom" (with every command: --platform wecom), or begin with new data: "#,
             elsewhere(),
         ] {
             assert!(why.contains(words), "{why}");

@@ -40,7 +40,7 @@ use deskpass_platform::PlatformKind;
 use deskpass_store::OpenError;
 
 use crate::app::installation::NewData;
-use crate::commands::AdminCommand;
+use crate::commands::{AdminCommand, corporation};
 use crate::config::{Language, Override, ResolvedSettings, Settings, Sources};
 use crate::{App, StartError};
 use embedded_data::{inaccessible, require_database};
@@ -352,19 +352,22 @@ impl CommonArgs {
         if !matches!(command, AdminCommand::Add { .. }) {
             require_database(&settings)?;
         }
-        let development = settings.development.enabled;
+        let (development, corporation) = (settings.development.enabled, Some(corporation(&settings)));
         let message = match runtime.block_on(App::open_with(settings, NewData::Leave)) {
             Ok(app) => runtime.block_on(async {
                 app.require_encryption_key().await?;
                 Ok::<_, StartError>(command.run(&app, language).await)
             })?,
-            Err(StartError::Open(OpenError::InUse(data))) => command.send_to_service(&data, development, language).map_err(|error| {
-                format!(
-                    "the service that runs on {} did not respond ({error}); the command may still have taken effect: \
-                     check with `{inspect}`, read the service log, or stop the service and try again",
-                    data.display()
-                )
-            })?,
+            Err(StartError::Open(OpenError::InUse(data))) => {
+                let sent = command.send_to_service_of(corporation, &data, development, language);
+                sent.map_err(|error| {
+                    format!(
+                        "the service that runs on {} did not respond ({error}); the command may still have taken \
+                         effect: check with `{inspect}`, read the service log, or stop the service and try again",
+                        data.display()
+                    )
+                })?
+            }
             Err(error) => return Err(error.into()),
         };
         Ok(output::line(message?)?)

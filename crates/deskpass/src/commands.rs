@@ -27,7 +27,7 @@ use deskpass_store::{IdentityLink, ListedPerson};
 use serde::{Deserialize, Serialize};
 
 use crate::App;
-use crate::config::Language;
+use crate::config::{Language, Settings};
 use crate::timestamp::format_utc;
 use crate::untrusted_proxies::{ForwardOutcome, UntrustedProxy};
 use text::{describe_error, no_such_role, role_list};
@@ -87,15 +87,25 @@ pub(crate) struct EmployeeSelector {
     pub(crate) corp: Option<String>,
 }
 
-/// An admin command on its way to the service. The service rejects a command of the other mode.
+/// An admin command on its way to the service. The service rejects a command of the other mode, or of another corporation: it would
+/// mean other people.
 #[derive(Debug, Deserialize, Serialize)]
 pub(crate) struct CommandRequest<E = AdminCommand> {
     pub(crate) development: bool,
     /// The language of the result. A command line of the previous version sends none.
     #[serde(default)]
     pub(crate) language: Language,
+    /// The corporation of the command's settings, if the command is about its people.
+    #[serde(default)]
+    pub(crate) corporation: Option<String>,
     #[serde(rename = "errand")]
     pub(crate) command: E,
+}
+
+/// The settings that say whose people a command means.
+pub(crate) fn corporation(settings: &Settings) -> String {
+    let (kind, corp_id) = (settings.platform.kind.name(), &*settings.platform.corp_id);
+    format!("platform.kind = {kind:?} and platform.corp_id = {corp_id:?}")
 }
 
 /// The text for the operator: the result, or the reason for a failure and the fix.
@@ -155,16 +165,28 @@ impl AdminCommand {
         }
     }
 
-    /// Sends the command to the service that runs on `data`.
+    /// Sends the command to the service that runs on `data`, whatever its corporation is.
     pub(crate) fn send_to_service(
         &self,
         data: &Path,
         development: bool,
         language: Language,
     ) -> io::Result<CommandResult> {
+        self.send_to_service_of(None, data, development, language)
+    }
+
+    /// Sends the command to the service that runs on `data`, which rejects it if it has another corporation.
+    pub(crate) fn send_to_service_of(
+        &self,
+        corporation: Option<String>,
+        data: &Path,
+        development: bool,
+        language: Language,
+    ) -> io::Result<CommandResult> {
         let mut stream = UnixStream::connect(socket_path(data))?;
         stream.set_read_timeout(Some(Duration::from_secs(30)))?;
-        writeln!(stream, "{}", serde_json::to_string(&CommandRequest { development, language, command: self })?)?;
+        let request = CommandRequest { development, language, corporation, command: self };
+        writeln!(stream, "{}", serde_json::to_string(&request)?)?;
         let mut line = String::new();
         BufReader::new(stream).read_line(&mut line)?;
         Ok(serde_json::from_str(&line)?)

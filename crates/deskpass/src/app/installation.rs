@@ -30,7 +30,7 @@ impl OtherPlatform {
         };
         let flag = match &why {
             PlatformMismatch::Kind { found, .. } if settings.development.enabled => {
-                format!(" (deskpass serve: --platform {found})")
+                format!(" (with every command: --platform {found})")
             }
             _ => String::new(),
         };

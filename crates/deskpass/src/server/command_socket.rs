@@ -11,7 +11,7 @@ use tokio::time::{sleep, timeout};
 
 use super::reload::{Reloader, describe};
 use crate::App;
-use crate::commands::{AdminCommand, CommandRequest, socket_path};
+use crate::commands::{AdminCommand, CommandRequest, corporation, socket_path};
 
 /// Limits far above what any command needs.
 const MAX_COMMAND_BYTES: u64 = 64 * 1024;
@@ -64,15 +64,25 @@ fn other_mode(development: bool) -> String {
     format!("the running service uses {runs}; {fix}")
 }
 
+/// Why a command of another corporation is rejected: it would be about other people than the operator means.
+fn other_corporation(own: &str, given: &str) -> String {
+    format!(
+        "the running service has {own}, and the settings of this command have {given}; use the service's settings (--config, \
+         --platform), or restart the service if they have changed"
+    )
+}
+
 async fn serve(reloader: &Reloader, mut stream: UnixStream) -> io::Result<()> {
     let app = reloader.current();
     let (reader, mut writer) = stream.split();
     let (mut lines, mut line) = (BufReader::new(reader.take(MAX_COMMAND_BYTES)), String::new());
     timeout(COMMAND_IO_TIMEOUT, lines.read_line(&mut line)).await??;
+    let own = corporation(&app.settings);
     let message = match serde_json::from_str::<CommandRequest>(&line) {
         Ok(CommandRequest { development, .. }) if development != app.settings.development.enabled => {
             Err(other_mode(development))
         }
+        Ok(CommandRequest { corporation: Some(given), .. }) if given != own => Err(other_corporation(&own, &given)),
         Ok(CommandRequest { command, language, .. }) => {
             tracing::info!(%command, "admin command");
             match command {
