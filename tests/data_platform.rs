@@ -124,6 +124,20 @@ fn the_doctor_reports_the_other_platform_in_both_languages() {
 }
 
 #[test]
+fn the_doctor_reports_people_of_another_corporation_than_that_of_the_settings() {
+    let directory = tempfile::tempdir().unwrap();
+    let corporation = |id| [FEISHU, ("platform.corp_id", id)];
+    succeed(directory.path(), &["employee", "add", "lisi", "--role", "admin"], &corporation("guessed"));
+    let doctor = |language, id| run(directory.path(), &["doctor", "--language", language], &corporation(id)).1;
+    let text = doctor("en", "right");
+    let warning =
+        r#"! corporation: all roles belong to people of guessed, and none to people of platform.corp_id = "right""#;
+    assert!(text.contains(warning) && text.contains("`deskpass employee add`"), "{text}");
+    assert!(doctor("zh", "right").contains("! 企业：所有角色都属于 guessed 的人员"), "{text}");
+    assert!(!doctor("en", "guessed").contains("corporation: "), "{text}");
+}
+
+#[test]
 fn a_backup_is_restored_with_settings_of_its_platform_alone() {
     let [source, target] = [(); 2].map(|()| tempfile::tempdir().unwrap());
     succeed(source.path(), &["migrate", "--create"], &[FEISHU, OPEN_ID]);

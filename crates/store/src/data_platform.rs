@@ -42,3 +42,9 @@ pub async fn read_data_platform(location: &Location, mode: Mode) -> Result<Optio
     };
     read_version(location, mode, 1, read).await
 }
+
+/// The corporations in which people have roles, read next to a running service and from data of any earlier version.
+pub async fn read_corporations_with_roles(location: &Location, mode: Mode) -> Result<Vec<String>, DirectReadError> {
+    let text = "SELECT DISTINCT corp_id FROM user_role ORDER BY corp_id";
+    read_version(location, mode, 1, move |sql| sql.rows(text, &[], |row| row.text(0))).await
+}

@@ -1,6 +1,7 @@
 //! `deskpass doctor`: checks whether users can sign in, and prints how to fix what prevents it.
 
 mod certificate;
+mod corporation;
 mod data;
 mod domain;
 mod exposure;
@@ -76,6 +77,9 @@ async fn examine(settings: &Settings, report: &mut Report) {
     match &settings.store.url {
         Some(store) => postgres_redis::check(settings, store, clock.now(), report).await,
         None => drop(report.record(Check::Data, data::check(settings, clock.now()).await)),
+    }
+    if let Some(finding) = corporation::check(settings).await {
+        report.record(Check::Corporation, finding);
     }
     if let Some(finding) = key::check(settings).await {
         report.record(Check::Key, finding);
