@@ -70,8 +70,12 @@ async fn refused_sign_ins(operator: Operator<'_>, client: &mut Client) -> Vec<Re
             code: 1003,
             employee: None,
             says: [
-                &["not known: the request named no employee", "“This WeCom account is not from our company”"],
-                &["未知：请求未涉及具体员工", "“此企业微信账号不属于本企业”", "可见范围"],
+                &[
+                    "not known: the request named no employee",
+                    "“This WeCom account is not from our company”",
+                    "check platform.corp_id",
+                ],
+                &["未知：请求未涉及具体员工", "“此企业微信账号不属于本企业”", "请检查 platform.corp_id"],
             ],
         },
         Refused {

@@ -112,8 +112,8 @@ refusals! {
             code(1003), reason("not_a_member"),
             en("only members of the corporation can sign in"),
             zh("仅限本企业成员登录"),
-            audit("The platform identified the user, but not as a member of a corporation that is connected here.",
-                "Add the user to the application's visible range in the platform's console."),
+            audit("The platform identified a user who is not a member of platform.corp_id, or may not use the application.",
+                "They belong to another corporation or tenant, are an external contact, or have left: check platform.corp_id (the service log names a foreign tenant), and in the platform's console the member and who may use the application."),
         }
         /// The platform's code belongs to another person than the named employee.
         #[serde(rename = "SomebodyElse")]
