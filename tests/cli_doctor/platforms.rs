@@ -61,6 +61,6 @@ fn a_key_of_another_platform_is_reported_in_both_languages() {
     patient.set("platform.agent_id", "1000002");
     let [english, chinese] = patient.both();
     let key = "platform.agent_id (environment DESKPASS_PLATFORM__AGENT_ID)";
-    english.below("✗ settings: 1 problem(s)", &[key, "the nearest key of feishu is platform.client_id"]);
-    chinese.below("✗ 配置：1 个问题", &["不属于 platform.kind = \"feishu\"", "最接近的配置项是 platform.client_id"]);
+    english.below("✗ settings: 1 problem(s)", &[key, "feishu has no AgentId; remove it"]);
+    chinese.below("✗ 配置：1 个问题", &["不属于 platform.kind = \"feishu\"", "feishu 没有 AgentId"]);
 }

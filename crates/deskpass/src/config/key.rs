@@ -2,9 +2,12 @@
 
 use std::ops::Deref;
 
+use deskpass_platform::PlatformKind;
+
 use super::declaration::{Declaration, FILE_SUFFIX, Profile};
 use super::origin::Origin;
 use super::raw::RawSetting;
+use super::simulated::example_id;
 use super::value::SettingValue;
 
 /// A key of the settings. Dereferences to its declaration.
@@ -51,6 +54,15 @@ impl SettingKey {
     /// The expected form of a value, with an example; it ends a sentence.
     pub(super) fn expected(&self) -> String {
         (self.value_type.expected)(self)
+    }
+
+    /// The same, with an example of this platform.
+    pub(super) fn expected_by(&self, kind: Option<PlatformKind>) -> String {
+        let expected = self.expected();
+        match kind.and_then(|kind| example_id(kind, self.name)) {
+            Some(example) => expected.replace(self.sample(), example),
+            None => expected,
+        }
     }
 
     /// The origin of the default, or of its absence, in this profile.

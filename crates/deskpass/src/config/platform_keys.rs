@@ -15,19 +15,12 @@ struct KindKey {
     nearest: Option<&'static str>,
 }
 
+const AGENT_ID: &str = "platform.agent_id";
 const CLIENT_ID: &str = "platform.client_id";
 
 const KIND_KEYS: [KindKey; 8] = [
-    KindKey {
-        name: CLIENT_ID,
-        kinds: &[PlatformKind::Dingtalk, PlatformKind::Feishu],
-        nearest: Some("platform.agent_id"),
-    },
-    KindKey {
-        name: "platform.agent_id",
-        kinds: &[PlatformKind::Wecom, PlatformKind::Dingtalk],
-        nearest: Some(CLIENT_ID),
-    },
+    KindKey { name: CLIENT_ID, kinds: &[PlatformKind::Dingtalk, PlatformKind::Feishu], nearest: Some(AGENT_ID) },
+    KindKey { name: AGENT_ID, kinds: &[PlatformKind::Wecom, PlatformKind::Dingtalk], nearest: None },
     KindKey { name: "platform.user_id", kinds: &[PlatformKind::Feishu], nearest: None },
     KindKey { name: "platform.web_login_url", kinds: &[PlatformKind::Wecom], nearest: Some("platform.authorize_url") },
     KindKey { name: "platform.legacy_api_url", kinds: &[PlatformKind::Dingtalk], nearest: Some("platform.api_url") },
@@ -55,7 +48,10 @@ pub(super) fn foreign(platform: &PlatformEntries) -> Vec<ConfigProblem> {
     let Some(kind) = platform.kind.value else { return Vec::new() };
     let problem = |entry: &&SettingEntry| {
         let key = KIND_KEYS.iter().find(|key| key.name == entry.key.name)?;
-        (is_given(entry) && !key.kinds.contains(&kind)).then(|| foreign_key(entry, key, kind))
+        (is_given(entry) && !key.kinds.contains(&kind)).then(|| {
+            let describe = if is_given(&platform.kind.entry) { foreign_key } else { key_without_kind };
+            describe(entry, key, kind)
+        })
     };
     kind_entries(platform).iter().filter_map(problem).collect()
 }
@@ -66,9 +62,20 @@ fn foreign_key(entry: &SettingEntry, key: &KindKey, kind: PlatformKind) -> Confi
         Some(nearest) => {
             format!("the nearest key of {kind} is {nearest}; remove this one, or set another platform.kind")
         }
+        None if key.name == AGENT_ID => format!("{kind} has no AgentId; remove it, or set another platform.kind"),
         None => "remove it, or set another platform.kind".to_owned(),
     };
     entry.problem(format!("it does not belong to platform.kind = {kind:?}"), fix)
+}
+
+/// The problem of a key where the kind of the platform was probably forgotten.
+fn key_without_kind(entry: &SettingEntry, key: &KindKey, kind: PlatformKind) -> ConfigProblem {
+    let named: Vec<_> = key.kinds.iter().map(|kind| format!("{:?}", kind.name())).collect();
+    let (several, kinds, kind) = (if named.len() > 1 { "one of " } else { "" }, named.join(", "), kind.name());
+    entry.problem(
+        format!("it does not belong to platform.kind = {kind:?}"),
+        format!("platform.kind is not set, so it is {kind:?}; set it to {several}{kinds}, or remove this key"),
+    )
 }
 
 /// Whether a source sets the key; a default is none.

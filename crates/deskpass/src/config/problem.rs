@@ -37,8 +37,8 @@ impl ConfigProblem {
     }
 
     /// The problem of a value that its key does not accept.
-    pub(super) fn bad_value(key: &SettingKey, origin: &Origin, what: String) -> Self {
-        let fix = format!("expected {}", key.expected());
+    pub(super) fn bad_value(key: &SettingKey, origin: &Origin, what: String, expected: &str) -> Self {
+        let fix = format!("expected {expected}");
         Self::new(key.name, what, fix).at(origin)
     }
 }

@@ -1,5 +1,6 @@
 //! Values that are valid individually but unsafe together. The service refuses to start with them.
 
+use deskpass_platform::PlatformKind;
 use ipnet::IpNet;
 
 use super::key::SettingKey;
@@ -43,19 +44,20 @@ fn missing_in_production(resolved: &ResolvedSettings) -> Vec<ConfigProblem> {
     if resolved.settings.development.enabled.value != Some(false) {
         return Vec::new();
     }
+    let kind = resolved.settings.platform.kind.value;
     let missing_entry = |entry: &&SettingEntry| {
         let required = entry.key.required && !entry.is_set();
         required || platform_keys::is_missing(&resolved.settings.platform, entry.key.name)
     };
-    resolved.entries.iter().filter(missing_entry).map(|entry| missing(entry.key)).collect()
+    resolved.entries.iter().filter(missing_entry).map(|entry| missing(entry.key, kind)).collect()
 }
 
-fn missing(key: &SettingKey) -> ConfigProblem {
+fn missing(key: &SettingKey, kind: Option<PlatformKind>) -> ConfigProblem {
     let variables = match key.file_variable() {
         Some(file) => format!("{} or {file}", key.variable()),
         None => key.variable(),
     };
-    let expected = key.expected();
+    let expected = key.expected_by(kind);
     let fix = format!("set it in the settings file or as {variables}; expected {expected}");
     ConfigProblem::missing(key, fix)
 }

@@ -121,7 +121,8 @@ impl<'a> Resolver<'a> {
         match T::parse(raw, key) {
             Ok(value) => Some(value),
             Err(what) => {
-                self.problems.push(ConfigProblem::bad_value(key, origin, what));
+                let expected = key.expected_by(self.text("platform.kind").and_then(PlatformKind::parse));
+                self.problems.push(ConfigProblem::bad_value(key, origin, what, &expected));
                 None
             }
         }

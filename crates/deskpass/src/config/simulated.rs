@@ -1,4 +1,4 @@
-//! The application of development mode at the simulated platform.
+//! The application of development mode at the simulated platform, and ids as each platform has them.
 
 use deskpass_platform::PlatformKind;
 
@@ -34,5 +34,15 @@ impl SimulatedApplication {
             "platform.agent_id" => self.agent_id,
             _ => None,
         }
+    }
+}
+
+/// An id as the console of this platform shows it, where it looks different from the one in the example file.
+pub(super) fn example_id(kind: PlatformKind, key: &str) -> Option<&'static str> {
+    match (kind, key) {
+        (PlatformKind::Dingtalk, "platform.corp_id") => Some("ding0123456789abcdef"),
+        (PlatformKind::Dingtalk, "platform.client_id") => Some("dingabcdef0123456789"),
+        (PlatformKind::Feishu, "platform.corp_id") => Some("0123456789abcdef"),
+        _ => None,
     }
 }

@@ -129,9 +129,45 @@ fn keys_of_other_platforms_are_refused_with_the_nearest() {
     let foreign = refused(PlatformKind::Feishu);
     let agent_id = foreign.iter().find(|(key, _)| *key == "platform.agent_id").map(|(_, told)| told);
     assert!(
-        agent_id.is_some_and(|told| told.contains("the nearest key of feishu is platform.client_id;")),
+        agent_id.is_some_and(|told| told.contains("; feishu has no AgentId; remove it, or set another platform.kind")),
         "{foreign:?}"
     );
+}
+
+#[test]
+fn a_forgotten_kind_is_named() {
+    let told = |key: &str| {
+        let given = TestSources::production().toml(&format!("platform.{key}"));
+        let problems = given.check().map_or_else(|error| error.problems, |_| Vec::new());
+        problems.iter().flat_map(|problem| [problem.to_string(), problem.in_chinese()]).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        told("client_id = \"dingabc\""),
+        [
+            "platform.client_id (deskpass.toml:1): it does not belong to platform.kind = \"wecom\"; platform.kind is not \
+             set, so it is \"wecom\"; set it to one of \"dingtalk\", \"feishu\", or remove this key",
+            "platform.client_id（deskpass.toml:1）：不属于 platform.kind = \"wecom\"；platform.kind 未设置，因此为 \"wecom\"；\
+             请将其设为下列之一：\"dingtalk\", \"feishu\"，或删除此项",
+        ]
+    );
+    let ending = "; set it to \"feishu\", or remove this key";
+    assert!(told("user_id = \"open_id\"").iter().any(|told| told.ends_with(ending)));
+}
+
+#[test]
+fn examples_look_as_in_the_console_of_the_platform() {
+    for (kind, corp_id, client_id) in [
+        (PlatformKind::Dingtalk, "ding0123456789abcdef", "dingabcdef0123456789"),
+        (PlatformKind::Feishu, "0123456789abcdef", "cli_0123456789abcdef"),
+    ] {
+        let missing = TestSources::default().variable("DESKPASS_PLATFORM__KIND", kind.name()).problems();
+        let bad = production(kind).flag("platform.corp_id", "a b", "--flag").flag("platform.client_id", "?", "--flag");
+        for text in [missing, bad.problems()] {
+            for example in [corp_id, client_id] {
+                assert!(text.contains(&format!("such as \"{example}\"")), "{example}: {text}");
+            }
+        }
+    }
 }
 
 #[test]
@@ -153,6 +189,10 @@ fn an_unknown_kind_is_one_problem() {
         "platform.kind (deskpass.toml:1): \"slack\" is not one of the choices; expected one of \"wecom\", \
          \"dingtalk\", \"feishu\""
     );
+    let given = TestSources::development().toml("platform.kind = \"lark\"");
+    let told =
+        "\"lark\" has no kind of its own: use \"feishu\" with platform.api_url = Lark's API address; expected one of";
+    assert!(given.problems().contains(told), "{}", given.problems());
     let given = production(PlatformKind::Wecom).flag("platform.kind", "WECOM", "--platform");
     assert!(given.problems().starts_with("platform.kind (--platform): \"WECOM\" is not"), "{}", given.problems());
 }
@@ -219,8 +259,8 @@ fn problems_of_a_platform_are_told_in_chinese() {
     assert_eq!(
         told,
         [
-            "platform.agent_id（deskpass.toml:1）：不属于 platform.kind = \"feishu\"；feishu 最接近的配置项是 \
-             platform.client_id；请删除此项，或更改 platform.kind",
+            "platform.agent_id（deskpass.toml:1）：不属于 platform.kind = \"feishu\"；feishu 没有 AgentId；请删除此项，\
+             或更改 platform.kind",
             "platform.verify_file（deskpass.toml:2）：不属于 platform.kind = \"feishu\"；请删除此项，或更改 platform.kind",
         ]
     );
