@@ -129,6 +129,10 @@ fn it_plays_every_platform() {
         let output = binary().current_dir(directory.path()).args(["doctor", "--language", "en"]).output().unwrap();
         let text = String::from_utf8(output.stdout).unwrap();
         assert!(output.status.success() && !text.contains('✗'), "{pasted}\n{text}");
+        let people = simulated.until("Stop with");
+        let partner = people.lines().find(|line| line.contains("Petra Partner")).unwrap();
+        assert_eq!(partner.contains("of a connected corporation"), kind == "wecom", "{people}");
+        assert_eq!(people.contains("LINK=$(curl"), kind != "wecom", "{people}");
     }
 }
 

@@ -1,5 +1,7 @@
 //! The directory of users on the simulated platform.
 
+use crate::kind::Kind;
+
 /// A user of the simulated platform.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SimulatedPerson {
@@ -26,6 +28,21 @@ pub enum PersonKind {
     Outsider,
     /// A member of a connected corporation.
     Partner,
+}
+
+impl PersonKind {
+    /// What a developer should know of such a user at this platform.
+    #[must_use]
+    pub fn describe(self, kind: Kind) -> &'static str {
+        match self {
+            Self::Member => "member",
+            Self::Left => "has left: refused",
+            Self::Hidden => "member outside the application's range",
+            Self::Outsider => "not a member: refused",
+            Self::Partner if kind == Kind::Wecom => "of a connected corporation: names the employee to act as",
+            Self::Partner => "of another corporation: refused",
+        }
+    }
 }
 
 /// All users.

@@ -42,6 +42,12 @@ impl Kind {
         }
     }
 
+    /// Whether applications register whole addresses, so that the service's QR codes lead to the service itself first.
+    #[must_use]
+    pub fn registers_addresses(self) -> bool {
+        self != Self::Wecom
+    }
+
     /// Whether the platform names some of its errors with words instead of numbers.
     pub(crate) fn has_error_words(self) -> bool {
         self == Self::Dingtalk

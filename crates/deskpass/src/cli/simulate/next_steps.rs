@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::net::SocketAddr;
 
 use deskpass_platform::{PlatformKind, SettingsError};
-use deskpass_simulator::{PEOPLE, PersonKind, SimulatorConfig};
+use deskpass_simulator::{Kind, PEOPLE, SimulatorConfig};
 use url::Url;
 
 use crate::app::platform::{SIMULATED_SECRET, simulated_addresses};
@@ -45,10 +45,11 @@ pub(super) fn next_steps(
     let _ = write!(
         text,
         "    {secret}\n\n  Is the service reached at another address? Start this command with --public-url URL: the \
-         trusted domain must match it.\n\n  People to select on its page, or with &sim_user=user01 in the link:\n"
+         trusted domain must match it.\n\n{}",
+        script_recipe(world.kind)
     );
     for who in PEOPLE {
-        let _ = writeln!(text, "    {:<22}{:<18}{}", who.id, who.name, describe_kind(who.kind));
+        let _ = writeln!(text, "    {:<22}{:<18}{}", who.id, who.name, who.kind.describe(world.kind));
     }
     Ok(text + "\n  Stop with Ctrl-C.\n")
 }
@@ -74,13 +75,14 @@ fn secret(secret: &str) -> String {
     }
 }
 
-fn describe_kind(kind: PersonKind) -> &'static str {
-    match kind {
-        PersonKind::Member => "member",
-        PersonKind::Left => "has left",
-        PersonKind::Hidden => "member outside the application's visible range",
-        PersonKind::Outsider => "not a member",
-        PersonKind::Partner => "of a connected corporation",
+/// How a script chooses a person. In production the service's own link does not pass the choice on.
+fn script_recipe(kind: Kind) -> &'static str {
+    if kind.registers_addresses() {
+        "  People to select on its page, after opening qrcode_url. A script takes the platform's link from the answer and keeps the\n  \
+         cookie:\n    LINK=$(curl -sS -c jar -o /dev/null -w '%{redirect_url}' \"$QRCODE_URL\")\n    curl -sSL -b jar -o /dev/null \
+         -w '%{url_effective}' \"$LINK&sim_user=user01\"\n\n"
+    } else {
+        "  People to select on its page, or with &sim_user=user01 in the link:\n"
     }
 }
 
