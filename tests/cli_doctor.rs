@@ -365,11 +365,8 @@ fn in_development_mode_the_platform_is_the_running_service() {
     let directory = tempfile::tempdir().unwrap();
     let examine = |listen: &str, language: &str| {
         let mut command = binary();
-        command
-            .current_dir(directory.path())
-            .env("DESKPASS_LISTEN", listen)
-            .env("DESKPASS_PUBLIC_URL", "http://localhost");
-        examined(command.args(["doctor", "--dev", "--language", language]))
+        command.current_dir(directory.path()).env("DESKPASS_PUBLIC_URL", "http://localhost");
+        examined(command.args(["doctor", "--dev", "--listen", listen, "--language", language]))
     };
     let nowhere = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
     let report = examine(&nowhere, "en");

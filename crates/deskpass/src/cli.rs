@@ -155,7 +155,8 @@ enum Command {
     ///
     /// Does not migrate data of an earlier version: `deskpass migrate` or the next start of the service does.
     #[command(
-        after_help = "Examples:\n  deskpass doctor --config /etc/deskpass/deskpass.toml\n  deskpass doctor --language zh"
+        after_help = "Examples:\n  deskpass doctor --config /etc/deskpass/deskpass.toml\n  deskpass doctor --language zh\n  \
+                      deskpass doctor --dev --listen 127.0.0.1:9000"
     )]
     Doctor(doctor::Doctor),
     /// Run only the simulated platform. Never use it in production.

@@ -21,7 +21,7 @@ use deskpass_core::{Clock, Timestamp};
 use deskpass_platform::{Deployment, SettingsError};
 
 use super::language::LanguageArgs;
-use super::{CliError, CommonArgs, runtime};
+use super::{CliError, ServeArgs, runtime};
 use crate::app::platform::has_verify_file;
 use crate::config::{self, ConfigError, ConfigProblem, Language, Settings};
 use platform::ReachablePlatform;
@@ -31,16 +31,15 @@ use report::{Check, Finding, Report, bilingual};
 #[derive(Args, Debug)]
 pub(super) struct Doctor {
     #[command(flatten)]
-    common: CommonArgs,
+    serving: ServeArgs,
     #[command(flatten)]
     language: LanguageArgs,
 }
 
 impl Doctor {
     pub(super) fn run(self) -> Result<(), CliError> {
-        let (requested, loaded) = self
-            .common
-            .with_sources(Vec::new(), |sources| (self.language.requested(&sources.environment), config::load(sources)));
+        let (requested, loaded) =
+            self.serving.with_sources(|sources| (self.language.requested(&sources.environment), config::load(sources)));
         let default = loaded.as_ref().map_or(Language::En, |settings| settings.default_language);
         let kind = loaded.as_ref().ok().map(|settings| settings.platform.kind);
         let mut report = Report::new(requested.unwrap_or(default), kind);
