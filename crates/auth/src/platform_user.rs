@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use deskpass_core::{CorpId, EmployeeId, EmployeeKey, IdentifiedPerson, Person, is_entered_department};
 use deskpass_platform::{
-    CodeRedemption, Department, Error as PlatformError, Identity, InvalidResponse, Meaning, MemberStatus, PlatformKind,
-    Profile, Unreachable,
+    CodeRedemption, Department, Error as PlatformError, Identity, InvalidResponse, Meaning, MemberStatus, Profile,
+    Unreachable,
 };
 use deskpass_store::IdentityLink;
 use tokio::time::timeout;
@@ -50,8 +50,7 @@ impl Auth {
     /// but most platforms do. An employee whom an operator added in another spelling, and who has not signed in through the
     /// platform, gets the platform's.
     async fn require_own_spelling(&self, key: &EmployeeKey, id: &EmployeeId) -> Result<(), Error> {
-        // The one platform that compares identifiers without regard to case, and may write the same one in different ways.
-        if self.platform.kind() == PlatformKind::Wecom {
+        if !self.platform.kind().distinguishes_case() {
             return Ok(());
         }
         let Some(person) = self.store.person(key).await?.filter(|person| person.employee_id != id.as_str()) else {

@@ -54,4 +54,11 @@ impl PlatformKind {
             Self::Feishu => ["App ID and secret", "App ID 与 App Secret"],
         }
     }
+
+    /// Whether `Ann` and `ann` are two users. WeCom compares identifiers without regard to case, and may write the same one in
+    /// different ways.
+    #[must_use]
+    pub const fn distinguishes_case(self) -> bool {
+        !matches!(self, Self::Wecom)
+    }
 }
