@@ -17,6 +17,7 @@ mod login;
 mod message;
 mod named_enum;
 mod network;
+pub mod oidc;
 mod opaque_debug;
 mod password;
 mod pending_sign_in;
@@ -64,8 +65,8 @@ pub use role::{Role, Roles};
 pub use search_term::{search_range, search_terms};
 pub use secret::{Digest, MalformedSecret, SealedToken, Secret, exposed};
 pub use secret_kind::{
-    Access, BindProof, Browser, Confirm, Flow, Half, KnownBrowser, Pending, ScanId, SecretKind, SecretKindName,
-    ServiceKey, Ticket,
+    Access, AuthorizationCode, AuthorizationRequestId, BindProof, Browser, ClientSecret, Confirm, Flow, Half, KnownBrowser,
+    OidcAccess, Pending, RefreshToken, ScanId, SecretKind, SecretKindName, ServiceKey, SingleSignOn, Ticket,
 };
 pub use service::{ServiceKeyName, ServiceScope, ServiceScopes, UnknownServiceScope};
 pub use session::{PlatformVouching, Session};

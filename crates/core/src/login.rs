@@ -32,6 +32,8 @@ named_enum! {
         ItAgent => "itagent",
         /// The administration client.
         ItAdmin => "itadmin",
+        /// An OpenID Connect client.
+        Oidc => "oidc",
     }
 }
 

@@ -1,6 +1,6 @@
 //! The five roles, and the set of roles of an employee.
 
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::named_enum::named_enum;
 
@@ -98,6 +98,12 @@ impl FromIterator<Role> for Roles {
 impl Serialize for Roles {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_seq(self.iter())
+    }
+}
+
+impl<'de> Deserialize<'de> for Roles {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Ok(Vec::<Role>::deserialize(deserializer)?.into_iter().collect())
     }
 }
 

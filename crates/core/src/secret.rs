@@ -7,6 +7,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::{Digest as _, Sha256};
 
 use crate::secret_kind::{Access, SecretKind, SecretKindName, Ticket};
@@ -45,6 +46,15 @@ impl<K: SecretKind> Secret<K> {
         let (body, tail) = text.split_at_mut(PREFIX_CHARS + RANDOM_CHARS);
         tail.copy_from_slice(&checksum(body));
         Self { text, kind: PhantomData }
+    }
+
+    /// Derives a secret from another value under a key: the same parts always give the same secret, so that an answer can be
+    /// repeated without being stored.
+    #[must_use]
+    pub fn derive(key: &[u8; 32], parts: &[&[u8]]) -> Self {
+        // A key of 32 bytes is never too long for HMAC.
+        let mac = Hmac::<Sha256>::new_from_slice(key).map(|mac| mac.chain_update(Digest::of(parts).bytes()));
+        Self::from_random(mac.map_or([0; 32], |mac| mac.finalize().into_bytes().into()))
     }
 
     /// Parses a value that a client sent. A wrong kind or a mistyped or truncated value is detected here, without a query.

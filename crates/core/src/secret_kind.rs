@@ -72,6 +72,18 @@ kinds! {
     BindProof = "dpb_";
     /// The key with which another service authenticates.
     ServiceKey = "dpk_";
+    /// Identifies an authorization request of an OpenID Connect client to the page that signs the user in.
+    AuthorizationRequestId = "dpq_";
+    /// An authorization code of an OpenID Connect client.
+    AuthorizationCode = "dpo_";
+    /// An access token of an OpenID Connect client.
+    OidcAccess = "dpi_";
+    /// A refresh token of an OpenID Connect client.
+    RefreshToken = "dpr_";
+    /// The secret with which an OpenID Connect client authenticates.
+    ClientSecret = "dpe_";
+    /// A browser's cookie for single sign-on of OpenID Connect clients. It opens no API.
+    SingleSignOn = "dpg_";
 }
 
 #[cfg(test)]

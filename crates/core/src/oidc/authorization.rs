@@ -1,0 +1,97 @@
+//! Authorization requests and codes, as they are kept between the steps.
+
+use serde::{Deserialize, Serialize};
+
+use super::pkce::CodeChallenge;
+use super::scope::OidcScopes;
+use crate::{Digest, Timestamp};
+
+/// What a client asked for, after every parameter was checked.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AuthorizationRequest {
+    /// The client.
+    pub client_id: String,
+    /// The registered address that the code is sent to.
+    pub redirect_uri: String,
+    /// The granted scopes.
+    pub scopes: OidcScopes,
+    /// Returned to the client as it is.
+    pub state: Option<String>,
+    /// Copied into the ID token.
+    pub nonce: Option<String>,
+    /// The PKCE challenge.
+    pub challenge: Option<CodeChallenge>,
+    /// How the user is to be asked.
+    pub prompts: Prompts,
+    /// The age of the sign-in, in seconds, that the client still accepts.
+    pub max_age: Option<u64>,
+    /// An ID token that names the expected user.
+    pub id_token_hint: Option<String>,
+    /// The employee who is expected to sign in, as the client writes it.
+    pub login_hint: Option<String>,
+    /// The languages that the client prefers.
+    pub ui_locales: Option<String>,
+}
+
+/// The values of the `prompt` parameter.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[expect(clippy::struct_excessive_bools, reason = "the values are independent of each other")]
+pub struct Prompts {
+    /// No page may be shown.
+    pub none: bool,
+    /// The user must sign in again.
+    pub login: bool,
+    /// The user must choose an account.
+    pub select_account: bool,
+    /// The user must confirm.
+    pub consent: bool,
+}
+
+/// What the session must fulfil before the client gets a code.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SignInRequirement {
+    /// The session must not have begun before this time.
+    pub not_before: Option<Timestamp>,
+    /// The session must be of the employee with this subject.
+    pub subject: Option<String>,
+    /// The user must press a button even if they did so before.
+    pub press: bool,
+}
+
+/// An authorization request that waits for the user.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PendingAuthorization {
+    /// The request.
+    pub request: AuthorizationRequest,
+    /// What the session must fulfil.
+    pub requirement: SignInRequirement,
+    /// The browser's cookie, if a browser sent the request: it continues only there.
+    pub browser: Option<Digest>,
+    /// The session of the browser's single sign-on cookie, if it fulfils the requirement except for the press.
+    pub session: Option<Digest>,
+    /// When the request arrived.
+    pub asked_at: Timestamp,
+    /// When it expires.
+    pub until: Timestamp,
+}
+
+/// An authorization code that was not redeemed yet.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AuthorizationCodeRecord {
+    /// The client.
+    pub client_id: String,
+    /// The address that the code was sent to.
+    pub redirect_uri: String,
+    /// The granted scopes.
+    pub scopes: OidcScopes,
+    /// Copied into the ID token.
+    pub nonce: Option<String>,
+    /// The PKCE challenge.
+    pub challenge: Option<CodeChallenge>,
+    /// The session that the code belongs to.
+    pub session: Digest,
+    /// The decided address of the browser.
+    pub address: std::net::IpAddr,
+    /// When it expires.
+    pub until: Timestamp,
+}
