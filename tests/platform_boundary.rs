@@ -183,8 +183,7 @@ fn what_a_source_knows_of_a_platform_is_noticed() {
 
 /// What a new platform touches besides its own crate and its simulator: the enum itself (`crates/platform/src/kind.rs`), the settings,
 /// and these. Everything else asks the client.
-const KNOWS_KINDS: [&str; 8] = [
-    "crates/auth/src/platform_user.rs",
+const KNOWS_KINDS: [&str; 7] = [
     "crates/deskpass/src/app/installation.rs",
     "crates/deskpass/src/app/platform.rs",
     "crates/deskpass/src/app/platform/addresses.rs",
