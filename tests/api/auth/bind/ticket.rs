@@ -263,6 +263,8 @@ fn entered(app: &TestApp) -> deskpass_core::Person {
         avatar,
         roles,
         disabled: false,
+        subject: None,
+        email: None,
     }
 }
 
