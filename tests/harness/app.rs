@@ -209,7 +209,10 @@ impl TestApp {
     }
 
     async fn add_person(&self, key: EmployeeKey, employee: &str, name: &str, role: Role) {
-        let person = Person { name: name.to_owned(), roles: Roles::NONE.with(role), ..Person::new(key, employee) };
+        let (employee_id, name) = (employee.to_owned(), name.to_owned());
+        let (department, department_id, avatar, roles) =
+            (String::new(), String::new(), String::new(), Roles::NONE.with(role));
+        let person = Person { key, employee_id, name, department, department_id, avatar, roles, disabled: false };
         self.auth().operator().add_employee(person).await.unwrap();
     }
 

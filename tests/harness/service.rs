@@ -78,8 +78,6 @@ impl TestApp {
             avatar: String::new(),
             roles: Roles::NONE.with(Role::Admin),
             disabled: false,
-            subject: None,
-            email: None,
         };
         self.auth().operator().add_employee(person).await.unwrap();
         self.auth().operator().add_agent(key, "admin").await.unwrap();

@@ -55,8 +55,6 @@ pub(super) async fn enter(app: &TestApp, corp: &str, id: &str, name: &str, depar
         avatar: String::new(),
         roles: roles.iter().copied().collect::<Roles>(),
         disabled: false,
-        subject: None,
-        email: None,
     };
     app.auth().operator().add_employee(person).await.unwrap();
 }

@@ -80,13 +80,11 @@ pub struct PendingAuthorization {
 pub struct PendingLogout {
     /// The client, if the request named one.
     pub client_id: Option<String>,
-    /// The registered address that the browser is sent to afterwards, with its parameters.
-    pub redirect_to: Option<String>,
     /// The session of the browser's single sign-on cookie.
     pub session: Digest,
-    /// The browser's cookie, if it has one: the sign-out is confirmed only there.
-    pub browser: Option<Digest>,
-    /// When it expires.
+    /// The registered address that the browser is sent to afterwards.
+    pub redirect_to: Option<String>,
+    /// When the request expires.
     pub until: Timestamp,
 }
 

@@ -263,8 +263,6 @@ fn entered(app: &TestApp) -> deskpass_core::Person {
         avatar,
         roles,
         disabled: false,
-        subject: None,
-        email: None,
     }
 }
 
