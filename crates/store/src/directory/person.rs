@@ -118,7 +118,7 @@ pub(super) fn listed(row: &Row<'_>) -> Result<ListedPerson> {
 }
 
 /// An address. One from a source that only a later version knows is not used.
-pub(super) fn email(address: Option<String>, source: Option<String>) -> Option<Email> {
+fn email(address: Option<String>, source: Option<String>) -> Option<Email> {
     let source = EmailSource::from_name(&source?)?;
     Some(Email { address: address?, source })
 }
