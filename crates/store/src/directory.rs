@@ -153,7 +153,8 @@ impl Store {
         .await
     }
 
-    /// Revokes a person's role, and ends what clients got that were told it. The last administrator of a corporation keeps that role, unless `even_last`; then the log says it.
+    /// Revokes a person's role, and ends the grants of clients that were told it. The last administrator of a corporation keeps that
+    /// role, unless `even_last`; then the log says it.
     pub async fn revoke(
         &self,
         by: ChangeAuthor,

@@ -25,9 +25,8 @@ pub enum SetRolesOutcome {
 }
 
 impl Store {
-    /// Sets a person's roles, and logs it when they change. Sessions with a default role end, and so does what clients got that were
-    /// told a revoked role. The last administrator of a
-    /// corporation keeps that role, unless `even_last`; then the log says it.
+    /// Sets a person's roles, and logs it when they change. Sessions with a default role end, and so do the grants of clients that
+    /// were told a revoked role. The last administrator of a corporation keeps that role, unless `even_last`; then the log says it.
     pub async fn set_roles(
         &self,
         by: ChangeAuthor,

@@ -18,9 +18,9 @@ pub struct EndedByRestore {
     pub recovery_codes: usize,
 }
 
-/// Ends everything in restored data that may have ended since the backup: sessions, what OpenID Connect clients got for them, sign-ins
-/// and setups in progress, setup codes, one-time passwords, service keys, recovery codes and cookies of known browsers. No service uses the data yet, so one
-/// transaction may take long.
+/// Ends everything in restored data that may have ended since the backup: sessions, what OpenID Connect clients got for them,
+/// sign-ins and setups in progress, setup codes, one-time passwords, service keys, recovery codes and cookies of known browsers. No
+/// service uses the data yet, so one transaction may take long.
 pub(crate) fn end_restored(tx: &Tx<'_>, now: Timestamp, deny_until: Timestamp) -> Result<EndedByRestore> {
     let sessions = tx.first("SELECT COUNT(*) FROM session WHERE expires_at > $1", &args![now], |row| row.int(0))?;
     let text = "INSERT INTO denied_token (digest, reason, until) SELECT digest, $1, $2 FROM session WHERE 1 = 1
