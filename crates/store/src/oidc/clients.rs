@@ -138,30 +138,42 @@ impl Store {
             let Some(registration) = tx.first(text, &args![&*id], |row| row.text(0))? else { return Ok(false) };
             delete_of_client(tx, &id, at)?;
             let address = from_json(&registration).and_then(|registration| registration.backchannel_logout_uri);
-            if let Some(address) = address {
-                let status = format!("{REMOVED_CLIENT_STATUS}{address}");
-                tx.execute("UPDATE oidc_logout SET status = $2 WHERE client_id = $1", &args![&*id, &*status])?;
-            } else {
-                tx.execute("DELETE FROM oidc_logout WHERE client_id = $1", &args![&*id])?;
-            }
+            keep_address(tx, &id, address.as_deref())?;
             changed(tx, &entry)
         })
         .await
     }
 
     /// Ends what a client got that is no longer in the settings file, and logs it unless there is nothing; returns the number of ended
-    /// grants.
-    pub async fn end_oidc_grants_of_client(&self, id: String, at: Timestamp, entry: LogEntry) -> Result<usize> {
+    /// grants. It is still told at its former address.
+    pub async fn end_oidc_grants_of_client(
+        &self,
+        id: String,
+        backchannel: Option<String>,
+        at: Timestamp,
+        entry: LogEntry,
+    ) -> Result<usize> {
         self.database
             .write(move |tx| {
                 let ended = end_of_client(tx, &id, at)?;
                 if ended > 0 {
+                    keep_address(tx, &id, backchannel.as_deref())?;
                     changed(tx, &entry)?;
                 }
                 Ok(ended)
             })
             .await
     }
+}
+
+/// Keeps the address of a client that is not registered any more with the ends of sessions that it is to be told. Without an address,
+/// it is told nothing.
+fn keep_address(tx: &Tx<'_>, id: &str, address: Option<&str>) -> Result<()> {
+    let Some(address) = address else {
+        return tx.execute("DELETE FROM oidc_logout WHERE client_id = $1", &args![id]).map(drop);
+    };
+    let status = format!("{REMOVED_CLIENT_STATUS}{address}");
+    tx.execute("UPDATE oidc_logout SET status = $2 WHERE client_id = $1", &args![id, &*status]).map(drop)
 }
 
 /// Records that a client changed, and logs it.

@@ -123,7 +123,7 @@ impl Store {
             .await
     }
 
-    /// Records the roles that a client was told at a refresh. A role that the employee does not hold any more ends the grant, as it
+    /// Records the roles that a client was told last. A role that the employee does not hold any more ends the grant, as it
     /// would if the client had been told before the role was revoked.
     pub async fn set_told_roles(&self, grant_id: String, roles: Roles) -> Result<()> {
         self.database.write(move |tx| set_told_roles(tx, &grant_id, roles)).await
@@ -247,7 +247,7 @@ fn insert(tx: &Tx<'_>, new: &NewGrant, expires_at: Timestamp) -> Result<()> {
 }
 
 fn set_told_roles(tx: &mut Tx<'_>, id: &str, roles: Roles) -> Result<()> {
-    // The store has no clock: the tokens of the refresh were made just now.
+    // The store has no clock, and the newest token was made a short time ago.
     let text = format!(
         "SELECT {GRANT_COLUMNS}, s.lent_role_id, (SELECT MAX(t.created_at) FROM oidc_token t WHERE t.grant_id = g.id)
          FROM oidc_grant g JOIN session s ON s.digest = g.session WHERE g.id = $1 AND g.ended_at IS NULL"

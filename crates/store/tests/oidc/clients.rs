@@ -110,8 +110,10 @@ on_every_store! {
     async fn a_client_that_left_the_settings_loses_what_it_got(fixture: &Fixture) {
         let store = fixture.store();
         signed_in(fixture, "first").await;
-        let end = async |id: &str| store.end_oidc_grants_of_client(id.to_owned(), at(3_000), entry()).await.unwrap();
+        let address = Some("https://help.example.com/logout".to_owned());
+        let end = async |id: &str| store.end_oidc_grants_of_client(id.to_owned(), address.clone(), at(3_000), entry()).await.unwrap();
         assert_eq!((end("wiki").await, end("desk").await, end("desk").await), (0, 1, 0));
+        assert_eq!(told(store).await[0].status, "backchannel:https://help.example.com/logout");
         assert_eq!(deliver(store).await, [sid("first", "desk")]);
         assert!(fixture.lives("first").await && !is_live(store, "first").await);
     }
