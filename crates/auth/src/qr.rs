@@ -90,7 +90,7 @@ impl Auth {
     ) -> Result<IssuedTicket, Error> {
         let (now, ticket) = (self.clock.now(), Secret::generate(&self.entropy)?);
         let scan_id = Secret::generate(&self.entropy)?;
-        let asked = SignInOrigin { source, visitor, at: now };
+        let asked = SignInOrigin { source, visitor, at: now, client: None };
         let sign_in = self.new_ticketed_sign_in(&ticket, asked, bound_to, QR_LIFETIME)?;
         let expires_at = sign_in.expires_at;
         self.shared.sign_ins.put(ticket.digest(), sign_in, now).await?;

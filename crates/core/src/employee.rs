@@ -6,6 +6,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::Roles;
+use crate::named_enum::named_enum;
 
 /// An error: the text is not a valid identifier.
 #[derive(Clone, Copy, Debug, thiserror::Error, PartialEq, Eq)]
@@ -117,6 +118,25 @@ impl fmt::Display for EmployeeKey {
     }
 }
 
+named_enum! {
+    /// Who entered an employee's email address.
+    EmailSource {
+        /// The platform sent it: the corporation assigned it, and the employee cannot change it.
+        Platform => "platform",
+        /// An operator entered it. The platform does not replace it.
+        Operator => "operator",
+    }
+}
+
+/// The email address of an employee. No two employees have the same.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Email {
+    /// The address, in lower case.
+    pub address: String,
+    /// Who entered it.
+    pub source: EmailSource,
+}
+
 /// An employee with the roles they currently hold.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Person {
@@ -136,6 +156,10 @@ pub struct Person {
     pub roles: Roles,
     /// Whether an administrator disabled this employee.
     pub disabled: bool,
+    /// The identifier by which OpenID Connect clients know the employee, once a client was told: random, and never reused.
+    pub subject: Option<String>,
+    /// The email address, if it is known.
+    pub email: Option<Email>,
 }
 
 impl Person {
@@ -151,6 +175,8 @@ impl Person {
             avatar: String::new(),
             roles: Roles::NONE,
             disabled: false,
+            subject: None,
+            email: None,
         }
     }
 }
@@ -173,6 +199,9 @@ pub struct IdentifiedPerson {
     pub department_id: Option<String>,
     /// The URL of a picture, likewise.
     pub avatar: Option<String>,
+    /// The email address that the corporation assigned, likewise. Records written by nodes of the previous version have none.
+    #[serde(default)]
+    pub email: Option<String>,
 }
 
 impl IdentifiedPerson {

@@ -38,7 +38,7 @@ pub use clock::{
     Clock, ClockDoubt, ClockDoubtReason, ClockTrust, MachineClock, ReferenceSource, ReferenceTime, Timestamp,
 };
 pub use department::{entered_department_id, is_entered_department, is_platform_department};
-pub use employee::{CorpId, EmployeeId, EmployeeKey, IdentifiedPerson, InvalidId, Person};
+pub use employee::{CorpId, Email, EmailSource, EmployeeId, EmployeeKey, IdentifiedPerson, InvalidId, Person};
 pub use encryption_keys::{EncryptionKeys, KeyBytes, key_id};
 pub use entropy::{Entropy, NoEntropy};
 pub use failed_attempts::{FailedAttempts, Lockout};

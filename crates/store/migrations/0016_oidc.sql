@@ -48,6 +48,7 @@ CREATE INDEX oidc_grant_of_client ON oidc_grant (client_id, id);
 CREATE INDEX oidc_grant_of_employee ON oidc_grant (corp_id, employee_key);
 CREATE INDEX oidc_grant_by_code ON oidc_grant (code);
 CREATE INDEX oidc_grant_by_end ON oidc_grant (expires_at);
+CREATE INDEX oidc_grant_live_by_end ON oidc_grant (expires_at) WHERE ended_at IS NULL;
 
 -- The access and refresh tokens of a grant, by their SHA-256. A refresh token that was used stays, to recognise its second use.
 CREATE TABLE oidc_token (

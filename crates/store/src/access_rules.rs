@@ -1,15 +1,17 @@
-//! Access rules that administrators set: the networks in which a role may be active, and the service keys.
+//! Access rules that administrators set: the networks in which a role may be active, the service keys, and the clients of OpenID
+//! Connect with the keys that sign for them.
 //!
 //! The rules are few and every request needs them, so the cache holds all of them in one entry.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use deskpass_core::{AllowLists, Digest, EmployeeKey, ServiceScope, ServiceScopes, Timestamp};
 
 use crate::cache::CacheLookup;
 use crate::database::{Row, Sql};
-use crate::{Result, Store, StoreError};
+use crate::oidc::{read_clients, read_keys};
+use crate::{OidcClient, Result, Store, StoreError, StoredSigningKey};
 
 /// A service key's record. The store has only the digest of the key itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,6 +60,9 @@ pub struct AccessRules {
     /// Networks in which each role may be active.
     pub lists: AllowLists,
     keys: HashMap<Digest, ServiceKey>,
+    oidc_clients: BTreeMap<String, Arc<OidcClient>>,
+    /// The signing keys for OpenID Connect, the oldest first.
+    pub oidc_keys: Vec<StoredSigningKey>,
 }
 
 impl AccessRules {
@@ -65,6 +70,17 @@ impl AccessRules {
     #[must_use]
     pub fn service_key(&self, digest: &Digest) -> Option<&ServiceKey> {
         self.keys.get(digest)
+    }
+
+    /// The OpenID Connect client with this identifier, enabled or not.
+    #[must_use]
+    pub fn oidc_client(&self, id: &str) -> Option<&Arc<OidcClient>> {
+        self.oidc_clients.get(id)
+    }
+
+    /// All OpenID Connect clients, by identifier.
+    pub fn oidc_clients(&self) -> impl Iterator<Item = &Arc<OidcClient>> {
+        self.oidc_clients.values()
     }
 }
 
@@ -83,7 +99,8 @@ impl Store {
 }
 
 fn read(sql: &Sql<'_>) -> Result<AccessRules> {
-    Ok(AccessRules { lists: read_allow_lists(sql)?, keys: read_unrevoked(sql)? })
+    let (lists, keys) = (read_allow_lists(sql)?, read_unrevoked(sql)?);
+    Ok(AccessRules { lists, keys, oidc_clients: read_clients(sql)?, oidc_keys: read_keys(sql)? })
 }
 
 /// All keys that are not revoked, by digest.

@@ -1,4 +1,4 @@
-//! A cache of recent sessions, people and the access rules, so that the hot path runs no SQL.
+//! A cache of recent sessions, people, access tokens and the access rules, so that the hot path runs no SQL.
 //!
 //! Entries are added in two ways: a sole writer inserts what it has committed, or a reader fills a gap ([`fill`]). A
 //! reader that read before a commit must not restore what the commit removed. So it holds a placeholder while it reads;
@@ -18,11 +18,12 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use deskpass_core::{Digest, EmployeeKey, Person, Session, Timestamp};
+use tokio::sync::Notify;
 
 pub(crate) use fill::{CacheLookup, Entries, Gap};
 pub(crate) use freshness::{BootInstant, Freshness};
 
-use crate::AccessRules;
+use crate::{AccessRules, AccessTokenRecord};
 
 /// A person from the store, with a slot for one value that the application derives from them.
 ///
@@ -103,7 +104,7 @@ impl SessionWithPerson {
 pub(crate) enum CacheChange {
     /// A session began.
     SessionStarted(Digest, Session),
-    /// A session changed or ended.
+    /// A session changed or ended, or an access token of an OpenID Connect client is not valid any more.
     Session(Digest),
     /// A session that ended long ago was removed.
     SessionSwept(Digest),
@@ -113,6 +114,8 @@ pub(crate) enum CacheChange {
     Rules,
     /// Many sessions ended at once.
     AllSessions,
+    /// OpenID Connect clients are to be told that sessions ended.
+    LogoutsDue,
 }
 
 impl CacheChange {
@@ -138,11 +141,14 @@ type Listener = Box<dyn Fn(Invalidation<'_>) + Send + Sync>;
 pub(crate) struct Cache {
     pub(crate) sessions: Entries<Digest, SessionWithPerson>,
     pub(crate) people: Entries<EmployeeKey, CachedPerson>,
+    pub(crate) access_tokens: Entries<Digest, AccessTokenRecord>,
     /// At most one entry.
     pub(crate) rules: Entries<(), AccessRules>,
     epoch: AtomicU64,
     pub(crate) freshness: Freshness,
     pub(crate) listener: OnceLock<Listener>,
+    /// Fires when this node has committed that clients are to be told of the end of sessions.
+    pub(crate) logouts_due: Arc<Notify>,
 }
 
 impl Cache {
@@ -153,10 +159,12 @@ impl Cache {
         Self {
             sessions: Entries::new(entries),
             people: Entries::new(entries),
+            access_tokens: Entries::new(entries),
             rules: Entries::new(1),
             epoch: AtomicU64::new(0),
             freshness,
             listener: OnceLock::new(),
+            logouts_due: Arc::default(),
         }
     }
 
@@ -164,6 +172,7 @@ impl Cache {
     pub(crate) fn clear(&self) {
         self.sessions.clear();
         self.people.clear();
+        self.access_tokens.clear();
         self.rules.clear();
         self.epoch.fetch_add(1, Ordering::Release);
         self.notify(Invalidation::All);
@@ -192,6 +201,7 @@ impl Cache {
             }
             CacheChange::Session(digest) | CacheChange::SessionSwept(digest) => {
                 drop(self.sessions.remove(&digest));
+                drop(self.access_tokens.remove(&digest));
                 self.notify(Invalidation::Session(&digest));
             }
             CacheChange::Person(key) => {
@@ -201,9 +211,12 @@ impl Cache {
             }
             CacheChange::Rules => {
                 drop(self.rules.remove(&()));
+                // A change to a client may have ended all that it got.
+                self.access_tokens.clear();
                 self.notify(Invalidation::All);
             }
             CacheChange::AllSessions => self.clear(),
+            CacheChange::LogoutsDue => self.logouts_due.notify_one(),
         }
     }
 }

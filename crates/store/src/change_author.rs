@@ -9,7 +9,7 @@
 //! lists do not change meanwhile; a change made in another role may commit just after a list that excludes its client.
 //!
 //! Locks are taken in one order: the administration lock, the agent record, the employee, then the employee's rows: an
-//! identity link, sessions, role assignments; and the actor's before the target's. Administrators are serialised, so two
+//! identity link, sessions, role assignments, then an OpenID Connect client, then grants; and the actor's before the target's. Administrators are serialised, so two
 //! who change each other do not deadlock. Other transactions can: two users who are not administrators and end each
 //! other's sessions, and ending all sessions of an employee while their last uses are written, which happens in the order
 //! of digests. PostgreSQL then rolls one of the two back after a second, and it is retried.
@@ -23,7 +23,7 @@ use crate::agents::partial_session;
 use crate::cache::CacheChange;
 use crate::database::Tx;
 use crate::deny_list::{EndReason, denied};
-use crate::locks::{lock_administration, lock_agent, lock_enabled_employee, lock_role, lock_session};
+use crate::locks::{LockedSession, lock_administration, lock_agent, lock_enabled_employee, lock_role, lock_session};
 use crate::{Result, Store, StoreError};
 
 /// The author of a change.
@@ -118,7 +118,7 @@ impl Store {
 fn check_author(tx: &Tx<'_>, by: &ChangeAuthor) -> Result<Result<(), Revocation>> {
     match by {
         ChangeAuthor::NoSession => Ok(Ok(())),
-        ChangeAuthor::Session(actor) => check_session(tx, actor),
+        ChangeAuthor::Session(actor) => Ok(check_session(tx, actor)?.map(drop)),
         ChangeAuthor::PartialSession { digest, employee, now } => {
             let valid = partial_session::lock_if_valid(tx, *digest, employee, *now)?;
             match (lock_enabled_employee(tx, employee)?, valid) {
@@ -130,7 +130,8 @@ fn check_author(tx: &Tx<'_>, by: &ChangeAuthor) -> Result<Result<(), Revocation>
     }
 }
 
-fn check_session(tx: &Tx<'_>, actor: &Actor) -> Result<Result<(), Revocation>> {
+/// Whether a session may still make a change; locks the rows that say so until the transaction ends.
+pub(crate) fn check_session(tx: &Tx<'_>, actor: &Actor) -> Result<Result<LockedSession, Revocation>> {
     let Actor { session, employee, role, from, now } = actor;
     if *role == Some(Role::Admin) {
         // Administrators may change another administrator, or the allow lists that apply to themselves.
@@ -152,7 +153,7 @@ fn check_session(tx: &Tx<'_>, actor: &Actor) -> Result<Result<(), Revocation>> {
         _ => {}
     }
     let allowed = from.map_or(Ok(true), |from| read_allow_lists(tx).map(|lists| lists.allow(found.active, from)))?;
-    Ok(if allowed { Ok(()) } else { Err(Revocation::AddressNotAllowed(found.active)) })
+    Ok(if allowed { Ok(found) } else { Err(Revocation::AddressNotAllowed(found.active)) })
 }
 
 /// Why a session or partial session does not exist any more.

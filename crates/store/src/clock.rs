@@ -8,6 +8,7 @@ use crate::cache::CacheChange;
 use crate::database::{self, DirectReadError, Location, Mode, Sql, Tx, read_directly};
 use crate::deny_list::{EndReason, deny};
 use crate::login_log::first_id_at;
+use crate::oidc::endings::end_with_sessions_after;
 use crate::{LogEntry, Result, Store};
 
 /// The time is recorded every minute, so a log row that is newer than the record by more than this has a wrong time.
@@ -100,11 +101,13 @@ fn latest_recorded_time(sql: &Sql<'_>) -> Result<Option<Timestamp>> {
 
 fn end_sessions(tx: &mut Tx<'_>, now: Timestamp, deny_until: Timestamp) -> Result<usize> {
     let text = "DELETE FROM session WHERE created_at > $1 RETURNING digest";
-    let ended = tx.rows(text, &args![now + MAX_LEAD_OVER_RECORD], |row| Ok(Digest::from_text(&row.text(0)?)))?;
+    let latest = now + MAX_LEAD_OVER_RECORD;
+    let ended = tx.rows(text, &args![latest], |row| Ok(Digest::from_text(&row.text(0)?)))?;
     let count = ended.len();
     for digest in ended.into_iter().flatten() {
         deny(tx, digest, EndReason::Kicked, deny_until)?;
     }
+    end_with_sessions_after(tx, latest, now)?;
     Ok(count)
 }
 
@@ -125,6 +128,16 @@ fn reset_future_times(tx: &mut Tx<'_>, now: Timestamp) -> Result<usize> {
         ("UPDATE guess SET last_at = $1 WHERE last_at > $2", now, now),
         ("UPDATE notice SET at = $1 WHERE at > $2", now, soon),
         ("UPDATE notice SET due_at = $1 WHERE due_at > $2", now, hours(2)),
+        ("UPDATE oidc_logout SET at = $1 WHERE at > $2", now, soon),
+        ("UPDATE oidc_logout SET due_at = $1 WHERE due_at > $2", now, hours(2)),
+        ("UPDATE oidc_token SET used_at = $1 WHERE used_at > $2", now, soon),
+        ("UPDATE oidc_token SET expires_at = $1 WHERE kind = 'access' AND expires_at > $2", now, hours(1)),
+        ("UPDATE oidc_client SET old_secret_until = $1 WHERE old_secret_until > $2", now, hours(8 * 24)),
+        (
+            "UPDATE oidc_key SET active_from = active_from - created_at + $1, created_at = $1 WHERE created_at > $2",
+            now,
+            soon,
+        ),
         ("UPDATE agent SET setup_code_until = $1 WHERE setup_code_until > $2", now, hours(25)),
         ("UPDATE agent SET otp_setup_code_until = $1 WHERE otp_setup_code_until > $2", now, hours(25)),
         ("UPDATE agent SET otp_pending_until = $1 WHERE otp_pending_until > $2", now, hours(1)),

@@ -1,5 +1,6 @@
 //! Employees and their roles.
 
+mod email;
 mod filter;
 mod people;
 mod person;
@@ -14,12 +15,13 @@ use deskpass_core::{EmployeeKey, IdentifiedPerson, Person, Role, Timestamp};
 
 use self::person::{GRANT_ROLE, PEOPLE_WITH_ROLES, REVOKE_ROLE, is_last_admin, listed, merge_roles, noting_last_admin};
 use crate::cache::{CacheChange, CacheLookup};
-use crate::database::Tx;
 use crate::deny_list::EndReason;
 use crate::locks::lock_administration;
+use crate::oidc::endings::end_told_role;
 use crate::sessions::{SessionScope, end_sessions_of};
 use crate::{CachedPerson, ChangeAuthor, ChangeError, LogEntry, Result, Store};
 
+pub use email::SetEmailOutcome;
 pub use filter::{DepartmentFilter, PageStart, PeopleFilter, PeopleOrder, PeopleSelection};
 pub use people::PeoplePage;
 pub(crate) use people::is_selective;
@@ -122,7 +124,9 @@ impl Store {
     pub async fn upsert_person(&self, who: IdentifiedPerson, at: Timestamp) -> Result<()> {
         self.database
             .write(move |tx| {
+                let change = email::platform_change(tx, &who)?;
                 person::upsert(tx, &who, at)?;
+                email::apply(tx, &who.key, &change)?;
                 terms::refresh(tx, &who.key)?;
                 tx.record_change(CacheChange::Person(who.key.clone()));
                 Ok(())
@@ -138,10 +142,19 @@ impl Store {
         role: Role,
         entry: LogEntry,
     ) -> Result<bool, ChangeError> {
-        self.write_as(by, move |tx| change_role(tx, &key, role, GRANT_ROLE, &entry)).await
+        self.write_as(by, move |tx| {
+            if tx.execute(GRANT_ROLE, &args![key.corp(), key.id(), role])? == 0 {
+                return Ok(false);
+            }
+            tx.record_change(CacheChange::Person(key.clone()));
+            entry.write(tx)?;
+            Ok(true)
+        })
+        .await
     }
 
-    /// Revokes a person's role. The last administrator of a corporation keeps that role, unless `even_last`; then the log says it.
+    /// Revokes a person's role, and ends the grants of clients that were told it. The last administrator of a corporation keeps that
+    /// role, unless `even_last`; then the log says it.
     pub async fn revoke(
         &self,
         by: ChangeAuthor,
@@ -162,8 +175,13 @@ impl Store {
             if last && !even_last {
                 return Ok(RevokeOutcome::LastAdmin);
             }
-            let revoked = change_role(tx, &key, role, REVOKE_ROLE, &noting_last_admin(&entry, last))?;
-            Ok(if revoked { RevokeOutcome::Revoked } else { RevokeOutcome::NotHeld })
+            if tx.execute(REVOKE_ROLE, &args![key.corp(), key.id(), role])? == 0 {
+                return Ok(RevokeOutcome::NotHeld);
+            }
+            tx.record_change(CacheChange::Person(key.clone()));
+            end_told_role(tx, &key, role, entry.at)?;
+            noting_last_admin(&entry, last).write(tx)?;
+            Ok(RevokeOutcome::Revoked)
         })
         .await
     }
@@ -192,7 +210,8 @@ impl Store {
                 return Ok(DisableOutcome::Done(0));
             }
             tx.record_change(CacheChange::Person(key.clone()));
-            let ended = end_sessions_of(tx, &key, SessionScope::All, EndReason::Disabled, deny_until)?;
+            let why = (EndReason::Disabled, deny_until);
+            let ended = end_sessions_of(tx, &key, SessionScope::All, why, entry.at)?;
             let entry = entry.clone().with_detail(format!("{ended} session(s) ended"));
             noting_last_admin(&entry, last).write(tx)?;
             Ok(DisableOutcome::Done(ended))
@@ -214,14 +233,4 @@ impl Store {
         })
         .await
     }
-}
-
-/// Grants or revokes a role, as the statement says, and logs it; `false` when nothing changed.
-fn change_role(tx: &mut Tx<'_>, key: &EmployeeKey, role: Role, text: &str, entry: &LogEntry) -> Result<bool> {
-    if tx.execute(text, &args![key.corp(), key.id(), role])? == 0 {
-        return Ok(false);
-    }
-    tx.record_change(CacheChange::Person(key.clone()));
-    entry.write(tx)?;
-    Ok(true)
 }

@@ -21,6 +21,7 @@ mod ip_rules;
 mod links;
 mod locks;
 mod login_log;
+mod oidc;
 mod query_plans;
 mod seal;
 mod service_keys;
@@ -63,7 +64,7 @@ pub use database::{
 pub use deny_list::EndReason;
 pub use directory::{
     DepartmentFilter, DisableOutcome, ListedPerson, NewEmployee, PageStart, PeopleFilter, PeopleOrder, PeoplePage,
-    PeopleSelection, RevokeOutcome, SetRolesOutcome,
+    PeopleSelection, RevokeOutcome, SetEmailOutcome, SetRolesOutcome,
 };
 pub(crate) use error::Result;
 pub use error::{Remedy, StoreError, StoreErrorKind};
@@ -72,6 +73,10 @@ pub use login_log::{
     AuditEvent, ChainKeys, InvalidReceipt, KeyCheckState, KeyForgetting, KeyState, KeySwitch, KnownKeys, LogEntry,
     LogFault, LogFaultKind, LogFilter, LogPage, LogRow, LogVerdict, Receipt, VerifyError, is_key_of_log,
     key_check_state, read_key_state, read_log, verify_log,
+};
+pub use oidc::{
+    AccessTokenRecord, EndedGrant, GrantClient, GrantOutcome, GrantRecord, KeyCondition, LogoutBacklog, LogoutNotice,
+    NewGrant, OidcClient, RefreshOutcome, RefreshRequest, StoredSigningKey,
 };
 pub use seal::{Seal, SealError};
 pub use sessions::{

@@ -2,10 +2,10 @@
 //! an `UPDATE` that sets a column to its current value, since SQLite has no `SELECT … FOR UPDATE`: PostgreSQL locks the
 //! updated rows, and in SQLite there is only one writing transaction anyway.
 
-use deskpass_core::{Digest, EmployeeKey, Role, Timestamp};
+use deskpass_core::{Digest, EmployeeKey, Role, Roles, Timestamp};
 
 use crate::Result;
-use crate::database::{Row, SqlValue, Tx};
+use crate::database::{Row, Sql, SqlValue, Tx};
 
 /// Serialises changes to rules and administrators, since each of them depends on the result of the others.
 pub(crate) fn lock_administration(tx: &Tx<'_>) -> Result<()> {
@@ -35,6 +35,30 @@ pub(crate) fn lock_enabled_employee(tx: &Tx<'_>, employee: &EmployeeKey) -> Resu
 pub(crate) fn lock_role(tx: &Tx<'_>, employee: &EmployeeKey, role: Role) -> Result<bool> {
     let text = "UPDATE user_role SET role_id = role_id WHERE corp_id = $1 AND employee_key = $2 AND role_id = $3";
     Ok(tx.execute(text, &args![employee.corp(), employee.id(), role])? == 1)
+}
+
+/// The first of these roles that an employee does not hold and that is not the default role of their session; locks the assignments
+/// of the others until the transaction ends.
+pub(crate) fn lock_roles(
+    tx: &Tx<'_>,
+    employee: &EmployeeKey,
+    roles: Roles,
+    default_role: Option<Role>,
+) -> Result<Option<Role>> {
+    for role in roles.iter().filter(|role| default_role != Some(*role)) {
+        if !lock_role(tx, employee, role)? {
+            return Ok(Some(role));
+        }
+    }
+    Ok(None)
+}
+
+/// Whether an OpenID Connect client is registered and enabled; it stays so until the transaction ends. Other transactions may lock it
+/// in the same way meanwhile: many users sign in to one client.
+pub(crate) fn lock_enabled_client(tx: &Tx<'_>, id: &str) -> Result<bool> {
+    let lock = if let Sql::Postgres(_) = **tx { " FOR SHARE" } else { "" };
+    let text = format!("SELECT 1 FROM oidc_client WHERE id = $1 AND disabled_at IS NULL{lock}");
+    tx.exists(&text, &args![id])
 }
 
 /// Whether an agent record matches this condition; locks it until the transaction ends.

@@ -6,7 +6,7 @@ use crate::database::{Row, Sql, SqlValue, in_snapshot};
 use crate::directory::{PeopleSql, is_selective};
 use crate::login_log::page_statements;
 use crate::sessions::SessionWalk;
-use crate::{Cursor, PageStart, PeopleFilter, Result, SessionFilter, Store};
+use crate::{Cursor, PageStart, PeopleFilter, Result, SessionFilter, Store, oidc};
 
 impl Store {
     /// The plans for selecting the people of a page, and for reading those people and their roles.
@@ -39,6 +39,16 @@ impl Store {
     pub async fn sessions_plan(&self, filter: SessionFilter, after: Option<Cursor>, limit: usize) -> Result<String> {
         let walk = SessionWalk::from(&filter, after.as_ref(), limit)?;
         self.database.read(move |sql| plan(sql, &walk.text, &walk.values())).await
+    }
+
+    /// The plans of the statements for OpenID Connect that run often, each with its name.
+    #[doc(hidden)]
+    pub async fn oidc_plans(&self) -> Result<Vec<(&'static str, String)>> {
+        let plans = |sql: &Sql<'_>| {
+            let plans = oidc::statements().into_iter();
+            plans.map(|(name, text, values)| Ok((name, plan(sql, &text, &values)?))).collect()
+        };
+        self.database.read(plans).await
     }
 
     /// The plans for reading a page of the log, each with its name.

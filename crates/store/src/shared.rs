@@ -9,6 +9,7 @@ mod redis;
 
 use std::sync::Arc;
 
+use deskpass_core::oidc::{AuthorizationCodeRecord, PendingAuthorization, PendingLogout};
 use deskpass_core::{Digest, IdentifiedPerson, LoginSource, PendingSignIn, SignInStage, Timestamp};
 use serde::{Deserialize, Serialize};
 
@@ -50,6 +51,12 @@ pub struct SharedState<Progress> {
     pub tokens: EphemeralStore<PlatformToken>,
     /// Leases on work that only one node may do at a time.
     pub leases: EphemeralStore<Lease>,
+    /// Authorization requests of OpenID Connect clients that wait for their users.
+    pub oidc_requests: EphemeralStore<PendingAuthorization>,
+    /// Authorization codes of OpenID Connect clients.
+    pub oidc_codes: EphemeralStore<AuthorizationCodeRecord>,
+    /// Sign-outs that OpenID Connect clients asked for and that wait for their users.
+    pub oidc_logouts: EphemeralStore<PendingLogout>,
     /// The request counts.
     pub limits: RateLimits,
     /// Messages to connected clients.
@@ -81,6 +88,9 @@ impl<Progress> SharedState<Progress> {
             codes: EphemeralStore::new(server.as_ref(), "code", MAX_RECORDS),
             tokens: EphemeralStore::new(server.as_ref(), "token", MAX_RECORDS),
             leases: EphemeralStore::new(server.as_ref(), "lease", MAX_RECORDS),
+            oidc_requests: EphemeralStore::new(server.as_ref(), "oidc_request", MAX_RECORDS),
+            oidc_codes: EphemeralStore::new(server.as_ref(), "oidc_code", MAX_RECORDS),
+            oidc_logouts: EphemeralStore::new(server.as_ref(), "oidc_logout", MAX_RECORDS),
             limits: RateLimits::new(server.clone()),
             messages: MessageLog::new(server.as_ref()),
             server,
@@ -207,3 +217,4 @@ macro_rules! expires_at_until {
 }
 
 expires_at_until!(SignInPointer, OAuthFlow, PendingConfirmation, PlatformCode<Progress>, Lease);
+expires_at_until!(PendingAuthorization, AuthorizationCodeRecord, PendingLogout);

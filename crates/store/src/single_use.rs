@@ -5,6 +5,7 @@
 
 use deskpass_core::{Digest, Timestamp};
 
+use crate::database::Tx;
 use crate::{Result, Store};
 
 const USE: &str = "INSERT INTO used_once (digest, used_by, undone, until) VALUES ($1, $2, 0, $3)
@@ -18,11 +19,16 @@ impl Store {
     /// Consumes something in this attempt; `false` when another attempt consumed it, or this one was undone. The record
     /// is kept until `until`. If the store fails, it may be consumed nevertheless.
     pub async fn use_once(&self, what: Digest, attempt: Digest, until: Timestamp) -> Result<bool> {
-        self.database.write(move |tx| Ok(tx.execute(USE, &args![what, attempt, until])? == 1)).await
+        self.database.write(move |tx| consume(tx, what, attempt, until)).await
     }
 
     /// Undoes a use by this attempt that had no result.
     pub async fn undo_use(&self, what: Digest, attempt: Digest, until: Timestamp) -> Result<()> {
         self.database.write(move |tx| tx.execute(UNDO, &args![what, attempt, until]).map(drop)).await
     }
+}
+
+/// Consumes something as [`Store::use_once`] does, as part of a transaction.
+pub(crate) fn consume(tx: &Tx<'_>, what: Digest, attempt: Digest, until: Timestamp) -> Result<bool> {
+    Ok(tx.execute(USE, &args![what, attempt, until])? == 1)
 }

@@ -6,10 +6,11 @@ use deskpass_core::{Digest, Timestamp};
 
 use crate::cache::CacheChange;
 use crate::database::{Tx, sweep_journal};
+use crate::oidc::endings::end_with_swept_sessions;
 use crate::sessions::NETWORK_RETENTION;
 use crate::{Result, Store, agents};
 
-/// Retention of a notice that could not be delivered.
+/// Retention of a notice that could not be delivered, and of the end of a session that a client could not be told.
 const NOTICE_RETENTION: Duration = Duration::from_hours(48);
 const STATISTICS_RETENTION: Duration = Duration::from_hours(400 * 24);
 
@@ -30,12 +31,12 @@ impl Store {
         let swept_journal =
             swept_journal.inspect_err(|error| tracing::warn!(%error, "could not sweep the journal")).unwrap_or(0);
         let removed =
-            self.database.write(move |tx| Ok(sweep_sessions(tx, ended, batch)? + sweep(tx, now, ended, batch)?));
+            self.database.write(move |tx| Ok(sweep_sessions(tx, now, ended, batch)? + sweep(tx, now, ended, batch)?));
         Ok(swept_journal + removed.await?)
     }
 }
 
-fn sweep_sessions(tx: &mut Tx<'_>, ended: Timestamp, batch: i64) -> Result<usize> {
+fn sweep_sessions(tx: &mut Tx<'_>, now: Timestamp, ended: Timestamp, batch: i64) -> Result<usize> {
     let text = "DELETE FROM session WHERE digest IN (SELECT digest FROM session WHERE expires_at <= $1 LIMIT $2)
         RETURNING digest";
     // Unreadable rows are removed as well.
@@ -44,7 +45,7 @@ fn sweep_sessions(tx: &mut Tx<'_>, ended: Timestamp, batch: i64) -> Result<usize
     for digest in expired.into_iter().flatten() {
         tx.record_change(CacheChange::SessionSwept(digest));
     }
-    Ok(removed)
+    Ok(removed + end_with_swept_sessions(tx, ended, batch, now)?)
 }
 
 /// Removes expired rows of all other tables, each with its key and the condition by which a row has expired.
@@ -57,6 +58,9 @@ fn sweep(tx: &Tx<'_>, now: Timestamp, ended: Timestamp, batch: i64) -> Result<us
         ("half_session", "digest", "expires_at <= $1", ended),
         ("known_browser", "digest, corp_id, employee_key", "expires_at <= $1", now),
         ("notice", "id", "at <= $1", now - NOTICE_RETENTION),
+        ("oidc_token", "digest", "expires_at <= $1", now),
+        ("oidc_browser", "digest", "expires_at <= $1", now),
+        ("oidc_logout", "sid", "at <= $1", now - NOTICE_RETENTION),
         ("sign_in_count", "hour", "hour < $1", now - STATISTICS_RETENTION),
         ("employee_network", "corp_id, employee_key, network", "seen_at <= $1", now - NETWORK_RETENTION),
     ] {

@@ -10,6 +10,7 @@
 mod agents;
 mod lists;
 mod log;
+mod oidc;
 mod shared;
 #[path = "harness/stores.rs"]
 mod stores;

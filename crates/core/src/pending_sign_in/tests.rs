@@ -22,6 +22,7 @@ fn claim(phone: u8) -> PhoneClaim {
         department: None,
         department_id: None,
         avatar: None,
+        email: None,
     };
     PhoneClaim { confirm: digest(phone), who, phone: visitor(), opened_by_page: false, shown: false }
 }
@@ -32,7 +33,7 @@ fn waiting() -> PendingSignIn {
     let token = Secret::<secret_kind::Access>::generate(&Entropy::system());
     let token = token.unwrap_or_else(|_| unreachable!("the system has entropy"));
     let at = Timestamp::from_millis(0);
-    let asked = SignInOrigin { source: LoginSource::H5, visitor: visitor(), at };
+    let asked = SignInOrigin { source: LoginSource::H5, visitor: visitor(), at, client: None };
     let token = (token.digest(), token.seal(&ticket));
     PendingSignIn {
         asked,

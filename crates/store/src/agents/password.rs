@@ -68,7 +68,8 @@ impl Store {
                 return Ok(None);
             }
             let which = new.keep.map_or(SessionScope::All, SessionScope::AllBut);
-            let ended = end_sessions_of(tx, &new.employee, which, EndReason::Kicked, new.deny_until)?;
+            let why = (EndReason::Kicked, new.deny_until);
+            let ended = end_sessions_of(tx, &new.employee, which, why, new.at)?;
             browser::forget_all(tx, &new.employee, new.keep_browser)?;
             failed_attempts::clear(tx, &new.employee, AttemptsToClear::AllPasswords)?;
             new.notice.write(tx)?;
@@ -102,7 +103,8 @@ impl Store {
             if tx.execute(text, &args![key.corp(), key.id(), setup_code, until])? == 0 {
                 return Ok(None);
             }
-            let ended = end_sessions_of(tx, &key, SessionScope::ByPassword, EndReason::Kicked, deny_until)?;
+            let why = (EndReason::Kicked, deny_until);
+            let ended = end_sessions_of(tx, &key, SessionScope::ByPassword, why, entry.at)?;
             browser::forget_all(tx, &key, None)?;
             entry.write(tx)?;
             Ok(Some(ended))

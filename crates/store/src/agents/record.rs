@@ -178,7 +178,8 @@ impl Store {
             if tx.execute(text, &args![key.corp(), key.id(), role])? == 0 {
                 return Ok(is_agent(tx, &key)?.then_some(0));
             }
-            let ended = end_sessions_of(tx, &key, SessionScope::WithDefaultRole, EndReason::Kicked, deny_until)?;
+            let why = (EndReason::Kicked, deny_until);
+            let ended = end_sessions_of(tx, &key, SessionScope::WithDefaultRole, why, entry.at)?;
             entry.write(tx)?;
             Ok(Some(ended))
         })
@@ -200,8 +201,8 @@ impl Store {
             if tx.execute(text, &args![key.corp(), key.id(), entry.at])? == 0 {
                 return Ok(is_agent(tx, &key)?.then_some(0));
             }
-            let ended =
-                end_sessions_of(tx, &key, SessionScope::ByPasswordOrDefaultRole, EndReason::Disabled, deny_until)?;
+            let why = (EndReason::Disabled, deny_until);
+            let ended = end_sessions_of(tx, &key, SessionScope::ByPasswordOrDefaultRole, why, entry.at)?;
             browser::forget_all(tx, &key, None)?;
             entry.write(tx)?;
             Ok(Some(ended))

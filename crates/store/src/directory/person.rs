@@ -1,6 +1,6 @@
 //! A person as stored in the tables, and administrators.
 
-use deskpass_core::{EmployeeKey, IdentifiedPerson, Person, Role, Timestamp};
+use deskpass_core::{Email, EmailSource, EmployeeKey, IdentifiedPerson, Person, Role, Timestamp};
 
 use crate::database::{Row, Sql, Tx};
 use crate::{LogEntry, Result};
@@ -22,7 +22,7 @@ macro_rules! select_people {
         concat!(
             "SELECT e.corp_id, e.employee_key, e.employee_id, e.name, e.department, e.avatar, e.disabled_at, ",
             $role,
-            ", e.last_login_at, e.last_login_ip, e.department_id FROM employee e"
+            ", e.last_login_at, e.last_login_ip, e.department_id, e.subject, e.email, e.email_source FROM employee e"
         )
     };
 }
@@ -44,7 +44,7 @@ const UPSERT_PERSON: &str = "INSERT INTO employee
     department = COALESCE($5, employee.department), avatar = COALESCE($6, employee.avatar),
     department_id = COALESCE($8, employee.department_id)";
 
-/// Adds a person without roles; `false`, with no change, when the person exists already.
+/// Adds a person without roles, subject and address; `false`, with no change, when the person exists already.
 pub(super) fn insert(tx: &Tx<'_>, person: &Person, at: Timestamp) -> Result<bool> {
     let text = "INSERT INTO employee
         (corp_id, employee_key, employee_id, name, department, avatar, created_at, department_id)
@@ -109,10 +109,18 @@ pub(super) fn listed(row: &Row<'_>) -> Result<ListedPerson> {
             avatar: row.text(5)?,
             disabled: !row.is_null(6)?,
             roles: row.maybe_role(7)?.into_iter().collect(),
+            subject: row.maybe_text(11)?,
+            email: email(row.maybe_text(12)?, row.maybe_text(13)?),
         },
         last_login_at: row.maybe_timestamp(8)?,
         last_login_ip: row.maybe_text(9)?,
     })
+}
+
+/// An address. One from a source that only a later version knows is not used.
+fn email(address: Option<String>, source: Option<String>) -> Option<Email> {
+    let source = EmailSource::from_name(&source?)?;
+    Some(Email { address: address?, source })
 }
 
 /// Merges the rows of each person, one per role, into one.

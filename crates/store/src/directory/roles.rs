@@ -7,6 +7,7 @@ use crate::cache::CacheChange;
 use crate::database::Tx;
 use crate::deny_list::EndReason;
 use crate::locks::{lock_administration, lock_employee};
+use crate::oidc::endings::end_told_role;
 use crate::sessions::{SessionScope, end_sessions_of};
 use crate::{ChangeAuthor, ChangeError, LogEntry, Result, Store};
 
@@ -24,8 +25,8 @@ pub enum SetRolesOutcome {
 }
 
 impl Store {
-    /// Sets a person's roles, and logs it when they change. Sessions with a default role end. The last administrator of a
-    /// corporation keeps that role, unless `even_last`; then the log says it.
+    /// Sets a person's roles, and logs it when they change. Sessions with a default role end, and so do the grants of clients that
+    /// were told a revoked role. The last administrator of a corporation keeps that role, unless `even_last`; then the log says it.
     pub async fn set_roles(
         &self,
         by: ChangeAuthor,
@@ -66,10 +67,13 @@ fn set(
     for role in Role::ALL.into_iter().filter(|role| before.holds(*role) != roles.holds(*role)) {
         let text = if roles.holds(role) { GRANT_ROLE } else { REVOKE_ROLE };
         tx.execute(text, &args![key.corp(), key.id(), role])?;
+        if !roles.holds(role) {
+            end_told_role(tx, key, role, entry.at)?;
+        }
     }
     tx.record_change(CacheChange::Person(key.clone()));
     // The person has exactly these roles: a default role, used while there were none, is no longer valid.
-    end_sessions_of(tx, key, SessionScope::WithDefaultRole, EndReason::Kicked, deny_until)?;
+    end_sessions_of(tx, key, SessionScope::WithDefaultRole, (EndReason::Kicked, deny_until), entry.at)?;
     let entry = entry.clone().with_detail(format!("{} -> {}", describe(before), describe(roles)));
     noting_last_admin(&entry, last).write(tx)?;
     Ok(SetRolesOutcome::Changed(before))

@@ -115,6 +115,34 @@ events! {
     KeyForgotten = "key_forgotten", ["Replaced encryption key forgotten", "弃用已更换的加密密钥"];
     /// A service key was revoked.
     ServiceKeyRevoked = "service_key_revoked", ["Service key revoked", "吊销服务密钥"];
+    /// An employee's email address was entered or removed.
+    EmailChanged = "email_changed", ["Email address changed", "修改邮箱地址"];
+    /// An OpenID Connect client got tokens for a user.
+    OidcAuthorized = "oidc_authorized", ["Signed in to a program", "登录到其他程序"];
+    /// A user was refused an OpenID Connect client, or the client was refused.
+    OidcRefused = "oidc_refused", ["Program refused", "登录其他程序被拒绝"];
+    /// A code or a refresh token was used twice, and what it gave was ended.
+    OidcReused = "oidc_reused", ["Code or token of a program used twice", "程序的授权码或令牌被重复使用"];
+    /// What an OpenID Connect client got was ended, and the session continues.
+    OidcEnded = "oidc_ended", ["Signed out of a program", "退出其他程序"];
+    /// An OpenID Connect client could not be told that a session ended.
+    OidcLogoutFailed = "oidc_logout_failed", ["Program not told of a sign-out", "未能通知程序退出登录"];
+    /// An OpenID Connect client was registered.
+    OidcClientAdded = "oidc_client_added", ["Program connected", "接入程序"];
+    /// The registration of an OpenID Connect client was changed.
+    OidcClientChanged = "oidc_client_changed", ["Connected program changed", "修改已接入的程序"];
+    /// An OpenID Connect client was enabled again.
+    OidcClientEnabled = "oidc_client_enabled", ["Connected program enabled", "启用已接入的程序"];
+    /// An OpenID Connect client was disabled.
+    OidcClientDisabled = "oidc_client_disabled", ["Connected program disabled", "停用已接入的程序"];
+    /// An OpenID Connect client was removed.
+    OidcClientRemoved = "oidc_client_removed", ["Connected program removed", "移除已接入的程序"];
+    /// An OpenID Connect client got a new secret.
+    OidcSecretRotated = "oidc_secret_rotated", ["Secret of a connected program replaced", "更换已接入程序的密钥"];
+    /// A signing key for OpenID Connect was made.
+    OidcKeyAdded = "oidc_key_added", ["Signing key added", "添加签名密钥"];
+    /// Signing keys for OpenID Connect were withdrawn.
+    OidcKeyWithdrawn = "oidc_key_withdrawn", ["Signing key withdrawn", "撤回签名密钥"];
     /// The time of the service was set.
     ClockSet = "clock_set", ["Service time set", "调整服务时间"];
 }

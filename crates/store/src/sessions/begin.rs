@@ -8,6 +8,7 @@ use crate::cache::CacheChange;
 use crate::database::Tx;
 use crate::deny_list::{EndReason, deny};
 use crate::locks::{lock_agent, lock_default_role, lock_employee, lock_link, lock_proof};
+use crate::oidc::endings::end_with_sessions_of;
 use crate::{LogEntry, Result, Store, links};
 
 /// A session to begin.
@@ -108,7 +109,7 @@ fn begin(tx: &mut Tx<'_>, new_session: &NewSession) -> Result<BeginOutcome> {
         Precondition::None | Precondition::Link(_) => {}
     }
     if let Some(at_most) = at_most {
-        end_oldest(tx, employee, *digest, *at_most, *deny_until)?;
+        end_oldest(tx, (employee, *digest), *at_most, *deny_until, now)?;
     }
     tx.record_change(CacheChange::SessionStarted(*digest, session.clone()));
     let is_new_network = network::record_network(tx, employee, network, now)?;
@@ -157,12 +158,22 @@ fn retry_outcome(tx: &Tx<'_>, digest: Digest, employee: &EmployeeKey) -> Result<
     Ok(if found { BeginOutcome::Begun } else { BeginOutcome::PreconditionFailed })
 }
 
-/// Ends the oldest sessions of an employee, so that `at_most` remain, including the new one, `born`.
-fn end_oldest(tx: &mut Tx<'_>, key: &EmployeeKey, new: Digest, at_most: usize, deny_until: Timestamp) -> Result<()> {
+/// Ends the oldest sessions of an employee, so that `at_most` remain, including the new one.
+fn end_oldest(
+    tx: &mut Tx<'_>,
+    (key, new): (&EmployeeKey, Digest),
+    at_most: usize,
+    deny_until: Timestamp,
+    now: Timestamp,
+) -> Result<()> {
     let text =
         "DELETE FROM session WHERE digest IN (SELECT digest FROM session WHERE corp_id = $1 AND employee_key = $2
         AND digest <> $3 ORDER BY created_at DESC, digest LIMIT 1000 OFFSET $4) RETURNING digest";
     let others = i64::try_from(at_most.saturating_sub(1)).unwrap_or(i64::MAX);
     let ended = tx.rows(text, &args![key.corp(), key.id(), new, others], |row| row.digest(0))?;
-    ended.into_iter().try_for_each(|digest| deny(tx, digest, EndReason::Kicked, deny_until))
+    if ended.is_empty() {
+        return Ok(());
+    }
+    ended.into_iter().try_for_each(|digest| deny(tx, digest, EndReason::Kicked, deny_until))?;
+    end_with_sessions_of(tx, key, now)
 }

@@ -5,6 +5,7 @@ use deskpass_core::{Timestamp, TotpStep};
 use crate::cache::CacheChange;
 use crate::database::{Sql, Tx};
 use crate::deny_list::EndReason;
+use crate::oidc::endings::end_with_sessions_between;
 use crate::{LogEntry, Result, Store};
 
 /// The number of sessions that one transaction ends: few enough not to delay sign-ins.
@@ -90,7 +91,7 @@ struct FoundSessions {
 
 /// Ends the next sessions in the order of their digests, so that sessions which begin meanwhile do not prolong the walk.
 fn end_batch(
-    tx: &Tx<'_>,
+    tx: &mut Tx<'_>,
     before: Timestamp,
     after: &str,
     deny_until: Timestamp,
@@ -108,6 +109,7 @@ fn end_batch(
     let text = format!("DELETE {selected} RETURNING expires_at");
     let ended = tx.rows(&text, &args![after, &*last, before], |row| row.timestamp(0))?;
     let ended = ended.into_iter().filter(|expires_at| *expires_at > now).count();
+    end_with_sessions_between(tx, after, &last, now)?;
     Ok(FoundSessions { ended, last: Some(last), is_full })
 }
 

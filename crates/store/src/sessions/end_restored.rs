@@ -18,15 +18,19 @@ pub struct EndedByRestore {
     pub recovery_codes: usize,
 }
 
-/// Ends everything in restored data that may have ended since the backup: sessions, sign-ins and setups in progress, setup codes,
-/// one-time passwords, service keys, recovery codes and cookies of known browsers. No service uses the data yet, so one
-/// transaction may take long.
+/// Ends everything in restored data that may have ended since the backup: sessions, what OpenID Connect clients got for them,
+/// sign-ins and setups in progress, setup codes, one-time passwords, service keys, recovery codes and cookies of known browsers. No
+/// service uses the data yet, so one transaction may take long.
 pub(crate) fn end_restored(tx: &Tx<'_>, now: Timestamp, deny_until: Timestamp) -> Result<EndedByRestore> {
     let sessions = tx.first("SELECT COUNT(*) FROM session WHERE expires_at > $1", &args![now], |row| row.int(0))?;
     let text = "INSERT INTO denied_token (digest, reason, until) SELECT digest, $1, $2 FROM session WHERE 1 = 1
         ON CONFLICT DO NOTHING";
     tx.execute(text, &args![EndReason::Kicked.name(), deny_until])?;
     tx.execute("DELETE FROM session", &[])?;
+    // Their clients may have been told already, and what they got must not live on.
+    for table in ["oidc_grant", "oidc_token", "oidc_browser", "oidc_logout"] {
+        tx.execute(&format!("DELETE FROM {table}"), &[])?;
+    }
     end_pending(tx, deny_until)?;
     end_setups_and_codes(tx, now)?;
     let text = "SELECT name FROM service_key WHERE revoked_at IS NULL AND expires_at > $1 ORDER BY name, id";

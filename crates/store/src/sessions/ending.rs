@@ -6,6 +6,7 @@ use super::scope::{SessionScope, end_matching};
 use crate::cache::CacheChange;
 use crate::database::Tx;
 use crate::deny_list::{EndReason, deny};
+use crate::oidc::endings::end_with_session;
 use crate::{ChangeAuthor, ChangeError, LogEntry, Result, Store, StoreError};
 
 /// Which sessions of an employee to end.
@@ -33,7 +34,7 @@ impl Store {
     ) -> Result<usize, ChangeError> {
         let ended = self.write_as(by, move |tx| {
             let end_several = |tx: &mut Tx<'_>, scope| {
-                let ended = end_matching(tx, &key, scope, why, deny_until)?;
+                let ended = end_matching(tx, &key, scope, (why, deny_until), entry.at)?;
                 Ok::<_, StoreError>(ended.into_iter().filter(|expires_at| *expires_at > entry.at).count())
             };
             let ended = match which {
@@ -67,6 +68,7 @@ pub(crate) fn end_one(
     let ended = tx.execute(text, &args![digest, key.corp(), key.id(), now])?;
     if ended > 0 {
         deny(tx, digest, why, deny_until)?;
+        end_with_session(tx, digest, now)?;
     }
     Ok(ended)
 }

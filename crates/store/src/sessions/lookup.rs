@@ -9,6 +9,7 @@ use crate::database::{Row, Sql};
 use crate::deny_list::{EndReason, denied, deny};
 use crate::directory::find as find_person;
 use crate::locks::lock_role;
+use crate::oidc::endings::end_with_session;
 use crate::{Actor, CachedPerson, ChangeAuthor, ChangeError, LogEntry, Result, SessionWithPerson, Store, StoreError};
 
 /// Result of looking up a digest.
@@ -101,6 +102,7 @@ impl Store {
                 return Ok(false);
             }
             deny(tx, digest, EndReason::SignedOut, deny_until)?;
+            end_with_session(tx, digest, entry.at)?;
             entry.write(tx)?;
             Ok(true)
         });

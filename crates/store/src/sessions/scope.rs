@@ -8,6 +8,7 @@ use crate::cache::CacheChange;
 use crate::database::Tx;
 use crate::deny_list::EndReason;
 use crate::locks::lock_employee;
+use crate::oidc::endings::end_with_sessions_of;
 
 /// Which sessions of an employee; except for the sessions with a default role, partial sessions are included.
 #[derive(Clone, Copy, Debug)]
@@ -36,15 +37,15 @@ impl SessionScope {
     }
 }
 
-/// Ends some sessions of an employee; returns their number.
+/// Ends some sessions of an employee, and what clients got for them; returns their number.
 pub(crate) fn end_sessions_of(
     tx: &mut Tx<'_>,
     key: &EmployeeKey,
     which: SessionScope,
-    why: EndReason,
-    deny_until: Timestamp,
+    (why, deny_until): (EndReason, Timestamp),
+    at: Timestamp,
 ) -> Result<usize> {
-    end_matching(tx, key, which, why, deny_until).map(|ended| ended.len())
+    end_matching(tx, key, which, (why, deny_until), at).map(|ended| ended.len())
 }
 
 /// Does the same; returns when each of them would have expired.
@@ -52,8 +53,8 @@ pub(super) fn end_matching(
     tx: &mut Tx<'_>,
     key: &EmployeeKey,
     which: SessionScope,
-    why: EndReason,
-    deny_until: Timestamp,
+    (why, deny_until): (EndReason, Timestamp),
+    at: Timestamp,
 ) -> Result<Vec<Timestamp>> {
     // Of two transactions that end or begin sessions of one employee, the second waits here, and not for a session row.
     lock_employee(tx, key)?;
@@ -69,6 +70,9 @@ pub(super) fn end_matching(
     let ended = tx.rows(&text, &values, |row| Ok((row.digest(0)?, row.timestamp(1)?)))?;
     for (digest, _) in &ended {
         tx.record_change(CacheChange::Session(*digest));
+    }
+    if !ended.is_empty() {
+        end_with_sessions_of(tx, key, at)?;
     }
     if !matches!(which, SessionScope::WithDefaultRole) {
         // Otherwise a sign-in with a password that is under way would complete a moment later.

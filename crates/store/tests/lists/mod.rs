@@ -5,5 +5,5 @@ mod plans;
 mod properties;
 mod roles;
 mod rules;
-mod scene;
+pub(crate) mod scene;
 mod sessions;

@@ -18,6 +18,8 @@ pub(crate) fn person(corp: &str, id: &str, name: &str, department: &str, roles: 
         avatar: String::new(),
         roles,
         disabled: false,
+        subject: None,
+        email: None,
     }
 }
 
@@ -155,6 +157,7 @@ on_every_store! {
             department: None,
             department_id: None,
             avatar: None,
+            email: None,
         };
         store.upsert_person(identified(Some("韩梅梅")), at(0)).await.unwrap();
         assert_eq!(found(store, &of("ww", term("梅"))).await, ["mei"]);

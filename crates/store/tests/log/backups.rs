@@ -2,9 +2,10 @@
 
 use std::io::Cursor;
 
+use deskpass_core::Digest;
 use deskpass_store::{
     AuditEvent, BackupSettings, DataPlatform, EndedByRestore, Location, LogEntry, Mode, PostgresSettings, RestoreError,
-    RestoreSettings, RestoredSessions, backup, newest_version, read_data_platform, restore, verify_log,
+    RestoreSettings, RestoredSessions, Store, backup, newest_version, read_data_platform, restore, verify_log,
 };
 
 use crate::log::fixture::{Fixture, at, key, on_every_store};
@@ -93,6 +94,50 @@ on_every_store! {
             restored_for(own.clone(), fixture, &file, &place, Mode::Development).await.unwrap();
             let recorded = read_data_platform(&place, Mode::Development).await.unwrap();
             assert_eq!(recorded, Some(own.clone()), "{place:?}");
+        }
+    }
+}
+
+on_every_store! {
+    async fn a_restore_ends_what_clients_got_and_keeps_clients_and_keys(fixture: &Fixture) {
+        let digest = |name: &str| Digest::of(&[name.as_bytes()]);
+        let [session, token, cookie] = ["session", "token", "cookie"].map(|name| digest(name).to_text());
+        let later = at(1_000_000).millis();
+        for text in [
+            format!(
+                "INSERT INTO session (digest, corp_id, employee_key, role_id, login_method, login_source, created_at, expires_at)
+                 VALUES ('{session}', 'ww', 'user01', 3, 'dev', 'h5', 0, {later})"
+            ),
+            format!(
+                "INSERT INTO oidc_grant (id, session, client_id, corp_id, employee_key, subject, sid, scopes, roles, address, code,
+                 created_at, expires_at) VALUES ('grant', '{session}', 'desk', 'ww', 'user01', 'subject', 'sid', 'openid', 'user',
+                 '192.0.2.1', 'code', 0, {later})"
+            ),
+            format!(
+                "INSERT INTO oidc_token (digest, grant_id, kind, created_at, expires_at)
+                 VALUES ('{token}', 'grant', 'refresh', 0, {later})"
+            ),
+            format!("INSERT INTO oidc_browser (digest, session, expires_at) VALUES ('{cookie}', '{session}', {later})"),
+            "INSERT INTO oidc_logout (sid, client_id, subject, at, tries, due_at) VALUES ('old', 'desk', 'subject', 0, 1, 0)".to_owned(),
+            "INSERT INTO oidc_client (id, registration, created_at) VALUES ('desk', '{\"name\":\"Desk\"}', 0)".to_owned(),
+            "INSERT INTO oidc_key (kid, algorithm, public_jwk, sealed, created_at, active_from)
+             VALUES ('kid', 'RS256', '{}', 'sealed', 0, 0)".to_owned(),
+        ] {
+            fixture.sql(&text).await;
+        }
+        assert!(fixture.store().grant_of_refresh(digest("token")).await.unwrap().is_some());
+        let (_, file) = file_of(fixture).await;
+        let directory = tempfile::tempdir().unwrap();
+        for place in empty_places(&directory).await {
+            let ended = restored(fixture, &file, &place, Mode::Development).await.unwrap();
+            assert_eq!(ended, EndedByRestore { sessions: 1, ..EndedByRestore::default() });
+            let store = Store::open_with(place, Mode::Development, 10, at(200), Some(key())).await.unwrap();
+            assert!(store.grant_of_refresh(digest("token")).await.unwrap().is_none());
+            assert_eq!(store.browser_session(digest("cookie"), at(200)).await.unwrap(), None);
+            assert!(store.pending_logouts().await.unwrap().is_empty());
+            let rules = store.access_rules().await.unwrap();
+            assert_eq!(rules.oidc_client("desk").map(|client| &*client.registration.name), Some("Desk"));
+            assert_eq!(rules.oidc_keys.len(), 1);
         }
     }
 }

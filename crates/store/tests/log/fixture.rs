@@ -105,6 +105,8 @@ impl Fixture {
             avatar: String::new(),
             roles: Roles::NONE.with(Role::User),
             disabled: false,
+            subject: None,
+            email: None,
         };
         assert!(
             self.store()

@@ -80,6 +80,8 @@ fn columns(change: &CacheChange) -> [SqlValue<'_>; 3] {
         CacheChange::Person(key) => args![None::<&str>, key.corp(), key.id()],
         CacheChange::Rules => args![RULES_MARKER, None::<&str>, None::<&str>],
         CacheChange::AllSessions => args![ALL_SESSIONS_MARKER, None::<&str>, None::<&str>],
+        // It does not concern other nodes, and is not written.
+        CacheChange::LogoutsDue => args![None::<&str>, None::<&str>, None::<&str>],
     }
 }
 

@@ -1,0 +1,272 @@
+//! Grants: what a client got for a session. They begin when a code is redeemed.
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+
+use deskpass_core::oidc::OidcScopes;
+use deskpass_core::{Digest, Roles, Timestamp};
+
+use super::endings::{self, end_alone};
+use super::record::{BATCH_VALUES, EndedGrant, GRANT_COLUMNS, NEXT_COLUMN, grant, placeholders, role_names};
+use super::tokens::{TokenKind, insert as insert_token};
+use crate::cache::CacheChange;
+use crate::change_author::check_session;
+use crate::database::{Row, SqlValue, Tx};
+use crate::locks::{lock_enabled_client, lock_roles};
+use crate::single_use::consume;
+use crate::{Actor, LogEntry, Result, Revocation, Store};
+
+/// A grant to begin.
+#[derive(Clone, Debug)]
+pub struct NewGrant {
+    /// Identifier of the grant: random, and never used before.
+    pub id: String,
+    /// The session, which must still be valid.
+    pub actor: Actor,
+    /// The client.
+    pub client: GrantClient,
+    /// The identifier by which clients know the employee.
+    pub subject: String,
+    /// The identifier by which the client knows the session.
+    pub sid: String,
+    /// The granted scopes.
+    pub scopes: OidcScopes,
+    /// The roles that the client is told. The employee must still hold them.
+    pub roles: Roles,
+    /// The decided address of the browser.
+    pub address: IpAddr,
+    /// The digest of the code, which the grant uses up.
+    pub code: Digest,
+    /// When the code expires: until then it is known that it was used.
+    pub code_until: Timestamp,
+    /// When the grant expires, if its session does not expire before.
+    pub expires_at: Timestamp,
+    /// The digest of the access token, and when it expires, if the grant does not expire before.
+    pub access: (Digest, Timestamp),
+    /// The digest of the refresh token, if there is one.
+    pub refresh: Option<Digest>,
+    /// The audit event.
+    pub entry: LogEntry,
+    /// The audit event if the code was used before and the grant made from it ends.
+    pub reuse_entry: LogEntry,
+}
+
+/// The client of a new grant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum GrantClient {
+    /// A client in the database, which must exist and be enabled.
+    Registered(String),
+    /// A client in the settings file.
+    FromFile(String),
+}
+
+impl GrantClient {
+    /// Identifier of the client.
+    #[must_use]
+    pub fn id(&self) -> &str {
+        let (Self::Registered(id) | Self::FromFile(id)) = self;
+        id
+    }
+}
+
+/// Outcome of beginning a grant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum GrantOutcome {
+    /// The grant has begun.
+    Begun,
+    /// The code was used before.
+    CodeUsed {
+        /// The grant that was made from the code, if it was ended now.
+        ended: Option<EndedGrant>,
+    },
+    /// The client does not exist or is disabled. The code is not used up.
+    ClientDisabled,
+    /// The session is not valid any more, or a told role is not held any more. The code is not used up.
+    Revoked(Revocation),
+}
+
+impl Store {
+    /// Begins a grant with its tokens, uses its code up, and logs it. If the code was used before, the grant made from it ends.
+    pub async fn begin_grant(&self, grant: NewGrant) -> Result<GrantOutcome> {
+        let session = grant.actor.session;
+        let outcome = self.database.write(move |tx| begin(tx, &grant)).await?;
+        if let GrantOutcome::Revoked(_) = outcome {
+            // Another node may have revoked the session, so the cached entry is stale.
+            self.cache.apply(CacheChange::Session(session));
+        }
+        Ok(outcome)
+    }
+
+    /// Ends the grant that was made from a code of this client, and logs it: the code was used a second time. `None`, with no change,
+    /// when there is none or it has ended.
+    pub async fn end_grant_of_code(
+        &self,
+        code: Digest,
+        client_id: String,
+        at: Timestamp,
+        entry: LogEntry,
+    ) -> Result<Option<EndedGrant>> {
+        self.database.write(move |tx| end_of_code(tx, code, &client_id, at, &entry)).await
+    }
+
+    /// Ends a grant before its session, and logs it; `false`, with no change, when there is none or it has ended. The client is told if
+    /// `tell`.
+    pub async fn end_grant(&self, id: String, at: Timestamp, tell: bool, entry: Option<LogEntry>) -> Result<bool> {
+        self.database
+            .write(move |tx| {
+                if end_alone(tx, "id = $1", &args![&*id], at, tell)?.is_empty() {
+                    return Ok(false);
+                }
+                entry.as_ref().map_or(Ok(()), |entry| entry.write(tx))?;
+                Ok(true)
+            })
+            .await
+    }
+
+    /// Records the roles that a client was told last. A role that the employee does not hold any more ends the grant, as it
+    /// would if the client had been told before the role was revoked.
+    pub async fn set_told_roles(&self, grant_id: String, roles: Roles) -> Result<()> {
+        self.database.write(move |tx| set_told_roles(tx, &grant_id, roles)).await
+    }
+
+    /// Whether a client has a grant of this session, ended or not: the user was asked about the client.
+    pub async fn has_met(&self, session: Digest, client_id: String) -> Result<bool> {
+        let text = "SELECT 1 FROM oidc_grant WHERE session = $1 AND client_id = $2 LIMIT 1";
+        self.database.read(move |sql| sql.exists(text, &args![session, &*client_id])).await
+    }
+
+    /// The clients that have a grant of each of these sessions which has not ended, by identifier. Sessions without one are left out.
+    pub async fn clients_of_sessions(&self, sessions: Vec<Digest>) -> Result<HashMap<Digest, Vec<String>>> {
+        self.database
+            .read(move |sql| {
+                let mut clients = HashMap::<_, Vec<String>>::new();
+                for some in sessions.chunks(BATCH_VALUES) {
+                    let places = placeholders(some.len());
+                    let text = format!(
+                        "SELECT DISTINCT session, client_id FROM oidc_grant WHERE session IN ({places}) AND ended_at IS NULL
+                         ORDER BY session, client_id"
+                    );
+                    let values: Vec<_> = some.iter().map(|session| SqlValue::from(*session)).collect();
+                    for (session, client) in sql.rows(&text, &values, |row| Ok((row.digest(0)?, row.text(1)?)))? {
+                        clients.entry(session).or_default().push(client);
+                    }
+                }
+                Ok(clients)
+            })
+            .await
+    }
+
+    /// Ends up to `batch` grants that have expired, and has their clients told; returns their number. Writes only if there are some.
+    pub async fn expire_grants(&self, now: Timestamp, batch: i64) -> Result<usize> {
+        let text = "SELECT 1 FROM oidc_grant WHERE expires_at <= $1 AND ended_at IS NULL LIMIT 1";
+        if !self.database.read(move |sql| sql.exists(text, &args![now])).await? {
+            return Ok(0);
+        }
+        self.database.write(move |tx| endings::end_expired(tx, now, batch)).await
+    }
+}
+
+fn begin(tx: &mut Tx<'_>, new: &NewGrant) -> Result<GrantOutcome> {
+    // Before everything else: the second use of a code ends what the first one got, whatever has changed since.
+    if is_used(tx, new.code)? {
+        return end_reused(tx, new);
+    }
+    // Locks the session: it ends before, and no grant begins, or afterwards, and the grant ends with it.
+    let session = match check_session(tx, &new.actor)? {
+        Ok(session) => session,
+        Err(revoked) => return Ok(GrantOutcome::Revoked(revoked)),
+    };
+    if let Some(role) = lock_roles(tx, &new.actor.employee, new.roles, session.default_role)? {
+        return Ok(GrantOutcome::Revoked(Revocation::RoleTakenAway(role)));
+    }
+    if let GrantClient::Registered(id) = &new.client
+        && !lock_enabled_client(tx, id)?
+    {
+        return Ok(GrantOutcome::ClientDisabled);
+    }
+    // Of several concurrent uses of a code, one gets further.
+    if !consume(tx, new.code, Digest::of(&[b"oidc grant", new.id.as_bytes()]), new.code_until)? {
+        return end_reused(tx, new);
+    }
+    insert(tx, new, new.expires_at.min(session.expires_at))?;
+    new.entry.write(tx)?;
+    Ok(GrantOutcome::Begun)
+}
+
+/// Whether a code was used.
+fn is_used(tx: &Tx<'_>, code: Digest) -> Result<bool> {
+    let text = "SELECT 1 FROM used_once WHERE digest = $1 UNION ALL SELECT 1 FROM oidc_grant WHERE code = $1";
+    tx.exists(text, &args![code])
+}
+
+fn end_reused(tx: &mut Tx<'_>, new: &NewGrant) -> Result<GrantOutcome> {
+    let ended = end_of_code(tx, new.code, new.client.id(), new.actor.now, &new.reuse_entry)?;
+    Ok(GrantOutcome::CodeUsed { ended })
+}
+
+fn end_of_code(
+    tx: &mut Tx<'_>,
+    code: Digest,
+    client_id: &str,
+    at: Timestamp,
+    entry: &LogEntry,
+) -> Result<Option<EndedGrant>> {
+    let ended = end_alone(tx, "code = $1 AND client_id = $2", &args![code, client_id], at, true)?;
+    let ended = ended.into_iter().next();
+    if ended.is_some() {
+        entry.write(tx)?;
+    }
+    Ok(ended)
+}
+
+/// Writes a grant and its tokens.
+fn insert(tx: &Tx<'_>, new: &NewGrant, expires_at: Timestamp) -> Result<()> {
+    let text = "INSERT INTO oidc_grant (id, session, client_id, corp_id, employee_key, subject, sid, scopes, roles, address, code,
+        created_at, expires_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)";
+    let Actor { session, employee, now, .. } = &new.actor;
+    let (scopes, roles) = (new.scopes.to_string(), role_names(new.roles));
+    let values = args![
+        &*new.id,
+        *session,
+        new.client.id(),
+        employee.corp(),
+        employee.id(),
+        &*new.subject,
+        &*new.sid,
+        &*scopes,
+        &*roles,
+        new.address,
+        new.code,
+        *now,
+        expires_at
+    ];
+    tx.execute(text, &values)?;
+    let (access, access_until) = new.access;
+    insert_token(tx, access, &new.id, TokenKind::Access, (*now, access_until.min(expires_at)))?;
+    new.refresh.map_or(Ok(()), |refresh| insert_token(tx, refresh, &new.id, TokenKind::Refresh, (*now, expires_at)))
+}
+
+fn set_told_roles(tx: &mut Tx<'_>, id: &str, roles: Roles) -> Result<()> {
+    // The store has no clock, and the newest token was made a short time ago.
+    let text = format!(
+        "SELECT {GRANT_COLUMNS}, s.lent_role_id, (SELECT MAX(t.created_at) FROM oidc_token t WHERE t.grant_id = g.id)
+         FROM oidc_grant g JOIN session s ON s.digest = g.session WHERE g.id = $1 AND g.ended_at IS NULL"
+    );
+    let read = |row: &Row<'_>| {
+        let now = row.maybe_timestamp(NEXT_COLUMN + 1)?;
+        Ok((grant(row)?, row.maybe_role(NEXT_COLUMN)?, now))
+    };
+    let Some((grant, default_role, now)) = tx.first(&text, &args![id], read)? else { return Ok(()) };
+    if grant.roles == roles {
+        return Ok(());
+    }
+    // Before the grant, in the order in which a revocation locks them.
+    if lock_roles(tx, &grant.employee, roles, default_role)?.is_some() {
+        return end_alone(tx, "id = $1", &args![id], now.unwrap_or(grant.created_at), true).map(drop);
+    }
+    let (text, told) = ("UPDATE oidc_grant SET roles = $2 WHERE id = $1 AND ended_at IS NULL", role_names(roles));
+    if tx.execute(text, &args![id, &*told])? == 1 {
+        endings::drop_tokens(tx, &[id])?;
+    }
+    Ok(())
+}

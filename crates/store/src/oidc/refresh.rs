@@ -1,0 +1,94 @@
+//! The use of refresh tokens: each gives one successor.
+
+use std::time::Duration;
+
+use deskpass_core::{Digest, EmployeeKey, Timestamp};
+
+use super::endings::end_alone;
+use super::record::GrantRecord;
+use super::tokens::{TokenKind, find_grant_of_refresh, insert, used_at};
+use crate::database::{Sql, Tx};
+use crate::locks::lock_session;
+use crate::{LogEntry, Result, Store};
+
+/// A request to use a refresh token.
+#[derive(Clone, Debug)]
+pub struct RefreshRequest {
+    /// The digest of the token.
+    pub token: Digest,
+    /// The client that presents it.
+    pub client_id: String,
+    /// When it is used.
+    pub now: Timestamp,
+    /// The digest of the next refresh token.
+    pub successor: Digest,
+    /// The digest of the next access token.
+    pub access: Digest,
+    /// How long the access token is valid, if the grant does not expire before.
+    pub access_lifetime: Duration,
+    /// How long the same tokens are given again, in case the response was lost.
+    pub repeat_window: Duration,
+    /// The audit event if the token was used before that and the grant ends.
+    pub reuse_entry: LogEntry,
+}
+
+/// Outcome of using a refresh token.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RefreshOutcome {
+    /// The token was used now, at this time, and the next tokens are valid.
+    Rotated(GrantRecord, Timestamp),
+    /// The token was used at this time, not long ago: the tokens that it gave are given again.
+    Repeated(GrantRecord, Timestamp),
+    /// The token was used before, and the grant was ended.
+    Reused(GrantRecord),
+    /// The token is unknown, of another client, or its grant has ended.
+    Invalid,
+}
+
+impl Store {
+    /// Uses a refresh token, if its grant has neither ended nor expired, its session is valid and its employee enabled. A second use
+    /// after the window ends the grant, and is logged.
+    pub async fn refresh_grant(&self, refresh: RefreshRequest) -> Result<RefreshOutcome> {
+        self.database.write(move |tx| rotate(tx, &refresh)).await
+    }
+}
+
+fn rotate(tx: &mut Tx<'_>, refresh: &RefreshRequest) -> Result<RefreshOutcome> {
+    let RefreshRequest { token, client_id, now, successor, access, access_lifetime, repeat_window, reuse_entry } =
+        refresh;
+    let found = find_grant_of_refresh(tx, *token)?.filter(|grant| grant.client_id == *client_id);
+    let Some(grant) = found else { return Ok(RefreshOutcome::Invalid) };
+    if !lock_valid(tx, &grant, *now)? {
+        return Ok(RefreshOutcome::Invalid);
+    }
+    let text = "UPDATE oidc_token SET used_at = $2 WHERE digest = $1 AND used_at IS NULL";
+    if tx.execute(text, &args![*token, *now])? == 1 {
+        let until = (*now + *access_lifetime).min(grant.expires_at);
+        insert(tx, *successor, &grant.id, TokenKind::Refresh, (*now, grant.expires_at))?;
+        insert(tx, *access, &grant.id, TokenKind::Access, (*now, until))?;
+        return Ok(RefreshOutcome::Rotated(grant, *now));
+    }
+    let Some(used_at) = used_at(tx, *token)? else { return Ok(RefreshOutcome::Invalid) };
+    if *now < used_at + *repeat_window {
+        return Ok(RefreshOutcome::Repeated(grant, used_at));
+    }
+    end_alone(tx, "id = $1", &args![&*grant.id], *now, true)?;
+    reuse_entry.write(tx)?;
+    Ok(RefreshOutcome::Reused(GrantRecord { ended_at: Some(*now), ..grant }))
+}
+
+/// Whether a grant is valid; locks its session and itself until the transaction ends, in the order in which they end. Of several
+/// concurrent uses of a token, the others wait here.
+fn lock_valid(tx: &Tx<'_>, grant: &GrantRecord, now: Timestamp) -> Result<bool> {
+    let session = lock_session(tx, grant.session, &grant.employee)?;
+    if session.is_none_or(|session| session.expires_at <= now) {
+        return Ok(false);
+    }
+    let text = "UPDATE oidc_grant SET id = id WHERE id = $1 AND ended_at IS NULL AND expires_at > $2";
+    Ok(tx.execute(text, &args![&*grant.id, now])? == 1 && is_enabled(tx, &grant.employee)?)
+}
+
+fn is_enabled(sql: &Sql<'_>, employee: &EmployeeKey) -> Result<bool> {
+    let text = "SELECT 1 FROM employee WHERE corp_id = $1 AND employee_key = $2 AND disabled_at IS NULL";
+    sql.exists(text, &args![employee.corp(), employee.id()])
+}
