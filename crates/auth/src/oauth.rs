@@ -112,7 +112,9 @@ impl Auth {
         self.update_person(who).await?;
         let (now, ticket) = (self.clock.now(), Secret::generate(&self.entropy)?);
         let (destination, source) = oauth_flow.map_or((None, None), |flow| (flow.destination, flow.source));
-        let asked = SignInOrigin { source: source.unwrap_or(LoginSource::H5), visitor: visitor.clone(), at: now };
+        let asking = source.unwrap_or(LoginSource::H5);
+        // No phone is asked about this sign-in, so it names no OpenID Connect client.
+        let asked = SignInOrigin { source: asking, visitor: visitor.clone(), at: now, client: None };
         let sign_in = self.new_ticketed_sign_in(&ticket, asked, bound_to, TICKET_LIFETIME)?;
         let (employee, method, proof) = (&who.key, LoginMethod::Oauth2, SignInProof::of(who));
         let request = SignInRequest { employee, role: None, method, proof, source, visitor };

@@ -8,7 +8,9 @@ mod pkce;
 mod redirect_uri;
 mod scope;
 
-pub use authorization::{AuthorizationCodeRecord, AuthorizationRequest, PendingAuthorization, Prompts, SignInRequirement};
+pub use authorization::{
+    AuthorizationCodeRecord, AuthorizationRequest, PendingAuthorization, PendingLogout, Prompts, SignInRequirement,
+};
 pub use client::{
     ClientKind, ClientRegistration, InvalidRegistration, PkceRequirement, RoleClaims, SigningAlgorithm, SsoMode,
     is_client_id,

@@ -72,6 +72,9 @@ pub struct SignInOrigin {
     pub visitor: ClientInfo,
     /// The time.
     pub at: Timestamp,
+    /// The name and the host of the OpenID Connect client that the sign-in is for.
+    #[serde(default)]
+    pub client: Option<(String, String)>,
 }
 
 /// The stage of a sign-in.

@@ -75,6 +75,19 @@ pub struct PendingAuthorization {
     pub until: Timestamp,
 }
 
+/// A sign-out that a client asked for and the user has not confirmed yet.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PendingLogout {
+    /// The client, if the request named one.
+    pub client_id: Option<String>,
+    /// The session of the browser's single sign-on cookie.
+    pub session: Digest,
+    /// The registered address that the browser is sent to afterwards.
+    pub redirect_to: Option<String>,
+    /// When the request expires.
+    pub until: Timestamp,
+}
+
 /// An authorization code that was not redeemed yet.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AuthorizationCodeRecord {

@@ -32,7 +32,7 @@ fn waiting() -> PendingSignIn {
     let token = Secret::<secret_kind::Access>::generate(&Entropy::system());
     let token = token.unwrap_or_else(|_| unreachable!("the system has entropy"));
     let at = Timestamp::from_millis(0);
-    let asked = SignInOrigin { source: LoginSource::H5, visitor: visitor(), at };
+    let asked = SignInOrigin { source: LoginSource::H5, visitor: visitor(), at, client: None };
     let token = (token.digest(), token.seal(&ticket));
     PendingSignIn {
         asked,
