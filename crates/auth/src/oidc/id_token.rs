@@ -6,7 +6,7 @@ use std::time::Duration;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use deskpass_core::oidc::OidcScopes;
-use deskpass_core::{OidcAccess, RefreshToken, Roles, Secret, Timestamp};
+use deskpass_core::{ClockTrust, OidcAccess, RefreshToken, Roles, Secret, Timestamp};
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
@@ -78,15 +78,25 @@ impl Auth {
         add("iss", self.policy.oidc.issuer.as_str().into());
         add("sub", content.subject.into());
         add("aud", content.client.id.as_str().into());
-        add("iat", seconds(content.issued_at).into());
-        add("exp", seconds(expires_at).into());
-        add("auth_time", seconds(session.created_at).into());
+        add("iat", self.client_seconds(content.issued_at).into());
+        add("exp", self.client_seconds(expires_at).into());
+        add("auth_time", self.client_seconds(session.created_at).into());
         add("sid", content.sid.into());
         add("at_hash", at_hash(content.access_token).into());
         if let Some(nonce) = content.nonce {
             add("nonce", nonce.into());
         }
         claims
+    }
+
+    /// A time for clients, which compare it with their own clocks: these do not know that this clock runs from the newest record while
+    /// the machine's time is doubted.
+    pub(super) fn client_seconds(&self, at: Timestamp) -> i64 {
+        let ahead = match self.clock.trust() {
+            ClockTrust::Trusted => 0,
+            ClockTrust::Doubted(_) => self.clock.wall().millis().saturating_sub(self.clock.now().millis()),
+        };
+        seconds(Timestamp::from_millis(at.millis().saturating_add(ahead)))
     }
 
     /// Counts an answer of the token endpoint.

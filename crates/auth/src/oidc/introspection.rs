@@ -4,7 +4,7 @@ use deskpass_core::{RefreshToken, Secret, Timestamp};
 use deskpass_store::GrantRecord;
 use serde::Serialize;
 
-use super::claims::{preferred_username, seconds};
+use super::claims::preferred_username;
 use super::client::ResolvedClient;
 use super::error::{OidcError, invalid_client};
 use crate::{Auth, Error};
@@ -84,7 +84,7 @@ impl Auth {
             client_id: client.id.clone(),
             username: preferred_username(live.holder.person(), self.policy.home_corp.as_str()),
             token_type,
-            exp: seconds(expires_at),
+            exp: self.client_seconds(expires_at),
             sub: grant.subject.clone(),
             aud: client.id.clone(),
             iss: self.policy.oidc.issuer.clone(),

@@ -14,7 +14,7 @@ impl Auth {
         if grant.client_id != client.id || !self.is_current(&grant) {
             return Ok(());
         }
-        // The record of the request's client is that of the program's server, which says nothing about the user.
+        // The request came from the program's server, whose address says nothing about the user.
         let (now, visitor) = (self.clock.now(), ClientInfo::service());
         let plain = self.plain_entry(AuditEvent::OidcEnded, &grant.employee, now, &visitor)?;
         let entry = LogEntry { detail: format!("client {}, revoked by the client", client.id), ..plain };

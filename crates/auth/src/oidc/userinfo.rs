@@ -56,6 +56,7 @@ impl Auth {
         let live = self.live_grant(&record.grant).await?.ok_or_else(invalid_token)?;
         let entry = self.client_entry(&live.rules, &record.grant.client_id).ok_or_else(invalid_token)?;
         let (client, email_domain) = (entry.registration(), self.policy.oidc.email_domain.as_deref());
+        self.record_told_roles(&record.grant, live.roles).await?;
         let slot = record.derived(|_| AnswerSlot::default());
         let kept = slot.and_then(|slot| slot.get(|answer| answer.is_current(&live, client, email_domain)));
         if let Some(text) = kept {
@@ -72,6 +73,14 @@ impl Auth {
             });
         }
         Ok(text)
+    }
+
+    /// Records roles that the user got after the client was last told: when one of them is revoked, the client's grant ends.
+    async fn record_told_roles(&self, grant: &GrantRecord, roles: Roles) -> Result<(), Error> {
+        if roles.iter().all(|role| grant.roles.holds(role)) {
+            return Ok(());
+        }
+        Ok(self.store.set_told_roles(grant.id.clone(), roles.iter().fold(grant.roles, Roles::with)).await?)
     }
 
     /// The record of an access token that has not expired.
