@@ -159,8 +159,11 @@ impl Auth {
         browser: Option<Digest>,
         visitor: &ClientInfo,
     ) -> Result<AuthorizationStep, Error> {
-        let id = Secret::<AuthorizationRequestId>::parse(request).map_err(|_| Refusal::OidcRequestGone)?;
-        let kept = self.shared.oidc_requests.take(&id.digest(), self.clock.now()).await?;
+        let id = Secret::<AuthorizationRequestId>::parse(request).map_err(|_| Refusal::OidcRequestGone)?.digest();
+        let now = self.clock.now();
+        // The request of another browser stays where it is.
+        let is_kept = self.shared.oidc_requests.read_with(&id, now, |pending| pending.browser.is_none()).await?;
+        let kept = if is_kept == Some(true) { self.shared.oidc_requests.take(&id, now).await? } else { None };
         let pending = kept.ok_or(Refusal::OidcRequestGone)?;
         self.answer_authorization(PendingAuthorization { browser, ..pending }, sso, visitor).await
     }
