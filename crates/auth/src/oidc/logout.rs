@@ -68,11 +68,15 @@ impl Auth {
         if caller.from_browser && !caller.same_origin {
             return Err(Refusal::OidcRequestGone.into());
         }
-        let (now, own) = (self.clock.now(), self.browser_holder(sso, None).await?);
+        let now = self.clock.now();
+        let own = match sso {
+            Some(cookie) => self.store.browser_session(cookie.digest(), now).await?,
+            None => None,
+        };
         let asked = self.shared.oidc_logouts.read_with(&id, now, |pending| pending.session).await?;
         let session = asked.ok_or(Refusal::OidcRequestGone)?;
-        // Another user may have signed in to this browser meanwhile.
-        if own.is_some_and(|own| own.digest() != session) {
+        // Only in the browser that was asked, and not if another user has signed in there meanwhile.
+        if own.map_or(caller.from_browser, |own| own != session) {
             return Err(Refusal::OidcRequestGone.into());
         }
         if let Some(holder) = self.valid_holder(session, None).await? {

@@ -58,7 +58,7 @@ impl Auth {
         if grant.client_id != client.id || !self.is_current(&grant) {
             return Err(invalid_grant());
         }
-        require_granted(scope, grant.scopes)?;
+        let scopes = answered_scopes(scope, grant.scopes.intersection(client.registration.scopes))?;
         let (holder, roles) = self.readmit(&grant, visitor).await?;
         let next = Successors::of(&token, &self.credential_vault.oidc_token_key());
         let rotation = self.rotation(token, client, &next, &holder, visitor)?;
@@ -78,7 +78,7 @@ impl Auth {
             // If one of them was revoked meanwhile, this ends the grant.
             self.store.set_told_roles(grant.id.clone(), roles).await?;
         }
-        Ok(self.refreshed_tokens(client, &holder, (&grant, roles), next, issued_at).await?)
+        Ok(self.refreshed_tokens(client, &holder, (&grant, roles, scopes), next, issued_at).await?)
     }
 
     /// The user of a grant and the roles that the client is told. Refused if the user may not use the client any more.
@@ -117,11 +117,10 @@ impl Auth {
         &self,
         client: &ResolvedClient,
         holder: &TokenHolder,
-        (grant, roles): (&GrantRecord, Roles),
+        (grant, roles, scopes): (&GrantRecord, Roles, OidcScopes),
         next: Successors,
         issued_at: Timestamp,
     ) -> Result<IssuedTokens, Error> {
-        let scopes = grant.scopes.intersection(client.registration.scopes);
         let content = IdTokenContent {
             client,
             holder,
@@ -146,13 +145,14 @@ impl Auth {
     }
 }
 
-/// Requires that a client asks for no more than it was granted. It gets all of that, as RFC 6749 §3.3 permits.
-fn require_granted(scope: Option<&str>, granted: OidcScopes) -> Result<(), OAuthError> {
+/// The scopes of an answer: those that the client asks for, or else all that it was granted. It must not ask for more.
+fn answered_scopes(scope: Option<&str>, granted: OidcScopes) -> Result<OidcScopes, OAuthError> {
     let asked = scope.map(OidcScopes::parse).unwrap_or_default();
-    if asked.intersection(granted) == asked {
-        return Ok(());
+    match asked {
+        OidcScopes::NONE => Ok(granted),
+        _ if asked.intersection(granted) == asked => Ok(asked),
+        _ => Err(OAuthError::new(OAuthErrorCode::InvalidScope, "scope must not contain more than was granted")),
     }
-    Err(OAuthError::new(OAuthErrorCode::InvalidScope, "scope must not contain more than was granted"))
 }
 
 #[cfg(test)]
@@ -162,9 +162,9 @@ mod tests {
     #[test]
     fn no_scope_is_added_at_a_refresh() {
         let granted = OidcScopes::parse("openid email offline_access");
-        assert!(require_granted(None, granted).is_ok());
-        assert!(require_granted(Some("openid email"), granted).is_ok());
-        assert!(require_granted(Some("openid groups"), granted).is_err());
+        assert_eq!(answered_scopes(None, granted), Ok(granted));
+        assert_eq!(answered_scopes(Some("openid email"), granted), Ok(OidcScopes::parse("openid email")));
+        assert!(answered_scopes(Some("openid groups"), granted).is_err());
     }
 
     #[test]
