@@ -94,7 +94,7 @@ impl Auth {
     /// Limits how many refusals a signed-in user can write to the log; beyond that the answer is to retry later, and nothing is
     /// written. Elsewhere attempts are counted, or the limits by address apply.
     async fn limit_refusals(&self, attempt: Attempt<'_>) -> Result<(), Error> {
-        let (AuditEvent::AdministrationRefused | AuditEvent::SwitchRoleRefused, Some(who)) =
+        let (AuditEvent::AdministrationRefused | AuditEvent::SwitchRoleRefused | AuditEvent::OidcRefused, Some(who)) =
             (attempt.refused, attempt.who)
         else {
             return Ok(());
@@ -173,6 +173,7 @@ fn detail(refusal: &Refusal) -> String {
         Refusal::RoleTakenAway(role) | Refusal::AddressNotAllowed(role) | Refusal::WouldLockYouOut(role) => {
             format!("role {role}")
         }
+        Refusal::ClientNotAllowed(client) => format!("client {client}"),
         _ => String::new(),
     }
 }

@@ -19,6 +19,7 @@ mod logged_references;
 mod notice;
 mod oauth;
 mod observer;
+mod oidc;
 mod otp;
 mod partial_or_full;
 mod password;
@@ -63,11 +64,16 @@ pub use link_opener::LinkOpener;
 pub use logged_references::LoggedReferences;
 pub use oauth::{CallbackOutcome, ConfirmationRequest, OAuthCallback, PROOF_LIFETIME, RedirectTarget};
 pub use observer::{AttemptedCredential, AuthEvent, AuthObserver, FunnelStep, NoticeOutcome};
+pub use oidc::{
+    AuthorizationFailure, AuthorizationPageError, AuthorizationPrompt, AuthorizationStep, CheckedAuthorization,
+    ClientCredentials, CodeRedemptionRequest, Continued, IntrospectedToken, IssuedTokens, LogoutStep, Needs, OidcError,
+    RequestOrigin, ResolvedClient, SecretMethod, TokenDetails, client_secret_digest,
+};
 pub use otp::{BoundDevice, DeviceSetup, DeviceStatus, FreshCode};
 pub use partial_or_full::{PartialOrFull, PartialTokenHolder};
 pub use password::PasswordChange;
 pub use password_hasher::HashQueueState;
-pub use policy::{AgentPolicy, BindPolicy, PasswordPolicy, Policy};
+pub use policy::{AgentPolicy, BindPolicy, FileClient, OidcPolicy, PasswordPolicy, Policy};
 pub use qr::{ConfirmationPrompt, IssuedTicket, Poller, TicketStatus};
 pub use recent_sign_in::RECENT_SIGN_IN;
 pub use refusal::{

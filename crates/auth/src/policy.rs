@@ -1,8 +1,11 @@
 //! The policy of a deployment. A reload of the settings makes a new one; a flow keeps that with which it began.
 
+use std::collections::HashMap;
+use std::sync::Arc;
 use std::time::Duration;
 
-use deskpass_core::{CorpId, LoginMethod, Networks, PermissionMatrix, PlatformVouching, Role, Roles};
+use deskpass_core::oidc::ClientRegistration;
+use deskpass_core::{CorpId, Digest, LoginMethod, Networks, PermissionMatrix, PlatformVouching, Role, Roles};
 
 /// The policy of a deployment.
 #[derive(Clone, Debug)]
@@ -27,6 +30,30 @@ pub struct Policy {
     pub log_retention: Duration,
     /// The maximum number of sockets of an employee on one node.
     pub sockets_per_employee: usize,
+    /// The OpenID Connect provider.
+    pub oidc: OidcPolicy,
+}
+
+/// The settings of the OpenID Connect provider.
+#[derive(Clone, Debug)]
+pub struct OidcPolicy {
+    /// The issuer: the public address of the service, without a slash at its end.
+    pub issuer: String,
+    /// The clients of the settings file, by id. They win over registered ones with the same id.
+    pub clients: Arc<HashMap<String, FileClient>>,
+    /// The domain of the addresses of employees of the home corporation who have no other: `{employee_id}@{domain}`.
+    pub email_domain: Option<String>,
+    /// Whether the service runs in production, where clients must use HTTPS.
+    pub production: bool,
+}
+
+/// An OpenID Connect client of the settings file.
+#[derive(Clone, Debug)]
+pub struct FileClient {
+    /// The registration.
+    pub registration: ClientRegistration,
+    /// The SHA-256 of each valid secret.
+    pub secrets: Vec<Digest>,
 }
 
 /// How agents sign in without the platform.

@@ -81,16 +81,18 @@ pub struct ConfirmationPrompt {
 }
 
 impl Auth {
-    /// Begins a QR sign-in, bound to the browser's cookie if there is one.
+    /// Begins a QR sign-in, bound to the browser's cookie if there is one. `client` is the name and the host of the OpenID Connect
+    /// client that the user signs in for: the phone shows them.
     pub async fn issue_ticket(
         &self,
         source: LoginSource,
+        client: Option<(String, String)>,
         visitor: ClientInfo,
         bound_to: Option<Digest>,
     ) -> Result<IssuedTicket, Error> {
         let (now, ticket) = (self.clock.now(), Secret::generate(&self.entropy)?);
         let scan_id = Secret::generate(&self.entropy)?;
-        let asked = SignInOrigin { source, visitor, at: now, client: None };
+        let asked = SignInOrigin { source, visitor, at: now, client };
         let sign_in = self.new_ticketed_sign_in(&ticket, asked, bound_to, QR_LIFETIME)?;
         let expires_at = sign_in.expires_at;
         self.shared.sign_ins.put(ticket.digest(), sign_in, now).await?;

@@ -132,6 +132,28 @@ refusals! {
             zh("该登录请求已处理或已失效，请重新开始"),
             audit("The sign-in was already decided, taken by another phone, or expired.", "Load a new QR code and scan it."),
         }
+        /// The authorization request of an OpenID Connect client has expired, was answered, or belongs to another browser.
+        OidcRequestGone {
+            code(1019), reason("oidc_request_gone"),
+            en("this request of the program was answered, has expired, or was begun in another browser; start again in the program"),
+            zh("该程序的登录请求已处理、已过期，或在其他浏览器中发起，请回到该程序重新开始"),
+            audit("The request of an OpenID Connect client was answered, older than 10 minutes, or begun in another browser.",
+                "Start again in the program. If the user did not begin it, another person sent them a link."),
+        }
+        /// The user may not use the OpenID Connect client with this id.
+        ClientNotAllowed(_id: String) {
+            code(1003), reason("client_not_allowed"),
+            en("your account may not use this program; ask an administrator of the help desk"),
+            zh("您的账号不能使用该程序，请联系服务台管理员"),
+            audit("The OpenID Connect client is disabled, or is not for this employee's roles or corporation.",
+                "See `deskpass oidc client show CLIENT`, or run `deskpass role grant EMPLOYEE ROLE`."),
+        }
+        /// The OpenID Connect client asks for a newer sign-in, or for another user.
+        NewSignInNeeded {
+            code(1003), reason("recent_sign_in_needed"),
+            en("this program asks for a new sign-in, or for another user; sign in again"),
+            zh("该程序要求重新登录，或要求以其他用户登录，请重新登录"),
+        }
         /// The object exists already.
         Exists {
             code(1019), reason("exists"),

@@ -47,6 +47,11 @@ impl TokenHolder {
         &self.record.person
     }
 
+    /// The employee, shared with the cache.
+    pub(crate) fn shared_person(&self) -> &Arc<CachedPerson> {
+        &self.record.person
+    }
+
     /// The digest of the token. It identifies the session and grants nothing.
     #[must_use]
     pub fn digest(&self) -> Digest {

@@ -41,6 +41,14 @@ const EXPLANATIONS: &[(&str, [&str; 2])] = &[
     ]),
     ("somebody_else", ["授权码属于另一个人，与所填的员工不符。", "请在{platform}中切换到该员工本人的账号后登录。"]),
     ("over", ["该登录请求已处理、已被另一部手机扫描，或已过期。", "请刷新二维码后重新扫描。"]),
+    ("oidc_request_gone", [
+        "OpenID Connect 程序的请求已处理、已超过 10 分钟，或在其他浏览器中发起。",
+        "请回到该程序重新开始。如不是用户本人发起，说明有他人发送了链接。",
+    ]),
+    ("client_not_allowed", [
+        "该 OpenID Connect 程序已停用，或不适用于该员工的角色或企业。",
+        "请查看 `deskpass oidc client show CLIENT`，或运行 `deskpass role grant EMPLOYEE ROLE`。",
+    ]),
     ("otp_wrong", [
         "一次性密码错误或已使用过。",
         "请等待下一个。如始终不对，请校准手机时间，或运行 `deskpass agent reset-otp EMPLOYEE`。",

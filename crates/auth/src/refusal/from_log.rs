@@ -24,6 +24,8 @@ pub fn logged_refusal(reason: &str, role: Option<Role>) -> Option<Refusal> {
         "not_a_member" => Refusal::NotAMember,
         "somebody_else" => Refusal::CodeOfAnotherPerson,
         "over" => Refusal::SignInOver,
+        "oidc_request_gone" => Refusal::OidcRequestGone,
+        "client_not_allowed" => Refusal::ClientNotAllowed(String::new()),
         "otp_wrong" => Refusal::OtpWrong,
         "device_not_allowed" => Refusal::DeviceNotAllowed,
         "setup_over" => Refusal::DeviceSetupOver,

@@ -1,0 +1,33 @@
+//! OpenID Connect: other programs (clients) sign their users in here. What a client gets belongs to one session and one client (a
+//! grant), and ends with either.
+
+mod authorize;
+mod claims;
+mod client;
+mod code;
+mod email;
+mod error;
+mod grant;
+mod id_token;
+mod id_token_hint;
+mod introspection;
+pub(crate) mod jwt;
+mod keys;
+mod logout;
+mod logout_delivery;
+mod pending;
+mod refresh;
+mod revocation;
+mod signing_key;
+mod sso;
+mod subject;
+mod userinfo;
+
+pub use authorize::{AuthorizationFailure, AuthorizationPageError, AuthorizationStep, CheckedAuthorization};
+pub use client::{ClientCredentials, ResolvedClient, SecretMethod, client_secret_digest};
+pub use code::CodeRedemptionRequest;
+pub use error::OidcError;
+pub use id_token::IssuedTokens;
+pub use introspection::{IntrospectedToken, TokenDetails};
+pub use logout::LogoutStep;
+pub use pending::{AuthorizationPrompt, Continued, Needs, RequestOrigin};

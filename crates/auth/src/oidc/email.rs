@@ -1,0 +1,44 @@
+//! The address of an employee that clients are told.
+
+use deskpass_core::Person;
+
+use crate::{Auth, Error};
+
+impl Auth {
+    /// The address of an employee: that of the record, which the platform or an operator has set, or else one made from
+    /// `email_domain`. No employee can edit any of them, and no two employees have the same: a client that knows its users by
+    /// address must not confuse them.
+    pub(super) async fn email_of(&self, person: &Person) -> Result<Option<String>, Error> {
+        if let Some(email) = &person.email {
+            return Ok(Some(email.address.clone()));
+        }
+        let Some(domain) = &self.policy.oidc.email_domain else { return Ok(None) };
+        let is_home = person.key.corp() == self.policy.home_corp.as_str();
+        let Some(address) = is_home.then(|| domain_address(&person.employee_id, domain)).flatten() else {
+            return Ok(None);
+        };
+        // The platform may have given this address to a colleague whose identifier is written differently.
+        let owner = self.store.employee_of_email(address.clone()).await?;
+        Ok(owner.is_none_or(|owner| owner == person.key).then_some(address))
+    }
+}
+
+/// The address made from an identifier; `None` if the identifier cannot be the first part of an address.
+fn domain_address(employee_id: &str, domain: &str) -> Option<String> {
+    let is_dotted_badly = employee_id.starts_with('.') || employee_id.ends_with('.') || employee_id.contains("..");
+    let is_local_part = !employee_id.is_empty() && !employee_id.contains('@') && !is_dotted_badly;
+    is_local_part.then(|| format!("{employee_id}@{domain}").to_ascii_lowercase())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_made_from_a_plain_identifier_only() {
+        assert_eq!(domain_address("Li.Lei", "Example.com").as_deref(), Some("li.lei@example.com"));
+        for bad in ["", ".a", "a.", "a..b", "a@b"] {
+            assert_eq!(domain_address(bad, "example.com"), None, "{bad}");
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! Whether a grant is valid now.
+
+use std::sync::Arc;
+
+use deskpass_core::Roles;
+use deskpass_store::{AccessRules, GrantRecord};
+
+use crate::{Auth, Error, TokenHolder};
+
+/// The user behind a valid grant.
+#[derive(Debug)]
+pub(super) struct LiveGrant {
+    pub(super) holder: TokenHolder,
+    /// The roles that the client is told.
+    pub(super) roles: Roles,
+    pub(super) rules: Arc<AccessRules>,
+}
+
+impl Auth {
+    /// The user behind a grant, if the grant, its session and its client are valid and the user may still use the client from the
+    /// address where the grant began. Does no I/O while everything is cached.
+    pub(super) async fn live_grant(&self, grant: &GrantRecord) -> Result<Option<LiveGrant>, Error> {
+        if !self.is_current(grant) {
+            return Ok(None);
+        }
+        let holder = match self.authenticate_untouched(grant.session).await {
+            Ok(holder) => holder,
+            Err(Error::Refused(_)) => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let rules = self.store.access_rules().await?;
+        let roles = self.admit_to_client(&rules, &grant.client_id, &holder, grant.address);
+        Ok(roles.ok().map(|roles| LiveGrant { holder, roles, rules }))
+    }
+
+    /// Whether a grant has neither ended nor expired.
+    pub(super) fn is_current(&self, grant: &GrantRecord) -> bool {
+        grant.ended_at.is_none() && self.clock.now_for(grant.created_at) < grant.expires_at
+    }
+}

@@ -1,0 +1,178 @@
+//! Refresh tokens: each is used once, and gives the same answer again for a few seconds.
+
+use std::time::Duration;
+
+use deskpass_core::oidc::{OAuthError, OAuthErrorCode, OidcScopes};
+use deskpass_core::{ClientInfo, Digest, OidcAccess, RefreshToken, Roles, Secret, Timestamp};
+use deskpass_store::{AuditEvent, GrantRecord, LogEntry, RefreshOutcome, RefreshRequest};
+
+use super::client::ResolvedClient;
+use super::error::{OidcError, invalid_grant};
+use super::id_token::{ACCESS_TOKEN_LIFETIME, IdTokenContent, IssuedTokens};
+use crate::audit::Attempt;
+use crate::{Auth, Error, TokenGrant, TokenHolder};
+
+/// How long a used refresh token gives the same answer again: two tabs of a program may use it at once.
+const REPEAT_WINDOW: Duration = Duration::from_secs(10);
+
+/// The tokens that follow a refresh token. They are derived from it, so that the same answer can be given again, on any node, without
+/// being stored.
+#[derive(Debug)]
+struct Successors {
+    refresh: Secret<RefreshToken>,
+    access: Secret<OidcAccess>,
+}
+
+impl Successors {
+    fn of(token: &Digest, key: &[u8; 32]) -> Self {
+        Self {
+            refresh: Secret::derive(key, &[b"refresh", token.bytes()]),
+            access: Secret::derive(key, &[b"access", token.bytes()]),
+        }
+    }
+}
+
+impl Auth {
+    /// Exchanges a refresh token for new tokens. The person, the roles, the client and the scopes are checked again.
+    pub async fn refresh(
+        &self,
+        client: &ResolvedClient,
+        token: &str,
+        scope: Option<&str>,
+        visitor: &ClientInfo,
+    ) -> Result<IssuedTokens, OidcError> {
+        let answer = self.refresh_uncounted(client, token, scope, visitor).await;
+        self.count_tokens(TokenGrant::RefreshToken, &answer);
+        answer
+    }
+
+    async fn refresh_uncounted(
+        &self,
+        client: &ResolvedClient,
+        token: &str,
+        scope: Option<&str>,
+        visitor: &ClientInfo,
+    ) -> Result<IssuedTokens, OidcError> {
+        let token = Secret::<RefreshToken>::parse(token).map_err(|_| invalid_grant())?.digest();
+        let grant = self.store.grant_of_refresh(token).await?.ok_or_else(invalid_grant)?;
+        if grant.client_id != client.id || !self.is_current(&grant) {
+            return Err(invalid_grant());
+        }
+        let scopes = answered_scopes(scope, grant.scopes.intersection(client.registration.scopes))?;
+        let (holder, roles) = self.readmit(&grant, visitor).await?;
+        let next = Successors::of(&token, &self.credential_vault.oidc_token_key());
+        let rotation = self.rotation(token, client, &next, &holder, visitor)?;
+        let (grant, issued_at) = match self.store.refresh_grant(rotation).await? {
+            RefreshOutcome::Rotated(grant, at) | RefreshOutcome::Repeated(grant, at) => (grant, at),
+            RefreshOutcome::Reused(grant) => {
+                tracing::warn!(
+                    client = grant.client_id.as_str(),
+                    employee = %grant.employee,
+                    "a refresh token was used twice; its grant has ended"
+                );
+                return Err(invalid_grant());
+            }
+            RefreshOutcome::Invalid => return Err(invalid_grant()),
+        };
+        if roles != grant.roles {
+            // If one of them was revoked meanwhile, this ends the grant.
+            self.store.set_told_roles(grant.id.clone(), roles).await?;
+        }
+        Ok(self.refreshed_tokens(client, &holder, (&grant, roles, scopes), next, issued_at).await?)
+    }
+
+    /// The user of a grant and the roles that the client is told. Refused if the user may not use the client any more.
+    async fn readmit(&self, grant: &GrantRecord, visitor: &ClientInfo) -> Result<(TokenHolder, Roles), Error> {
+        let holder = self.authenticate_untouched(grant.session).await?;
+        let rules = self.store.access_rules().await?;
+        let admitted = self.admit_to_client(&rules, &grant.client_id, &holder, grant.address);
+        let attempt = Attempt::in_session(holder.session(), AuditEvent::OidcRefused, visitor);
+        let roles = self.audit_outcome(attempt, admitted.map_err(Error::from)).await?;
+        Ok((holder, roles))
+    }
+
+    fn rotation(
+        &self,
+        token: Digest,
+        client: &ResolvedClient,
+        next: &Successors,
+        holder: &TokenHolder,
+        visitor: &ClientInfo,
+    ) -> Result<RefreshRequest, Error> {
+        let now = self.clock.now();
+        let entry = self.entry(AuditEvent::OidcReused, holder.session(), now, visitor)?;
+        Ok(RefreshRequest {
+            token,
+            client_id: client.id.clone(),
+            now,
+            successor: next.refresh.digest(),
+            access: next.access.digest(),
+            access_lifetime: ACCESS_TOKEN_LIFETIME,
+            repeat_window: REPEAT_WINDOW,
+            reuse_entry: LogEntry { detail: format!("client {}, refresh token", client.id), ..entry },
+        })
+    }
+
+    async fn refreshed_tokens(
+        &self,
+        client: &ResolvedClient,
+        holder: &TokenHolder,
+        (grant, roles, scopes): (&GrantRecord, Roles, OidcScopes),
+        next: Successors,
+        issued_at: Timestamp,
+    ) -> Result<IssuedTokens, Error> {
+        let content = IdTokenContent {
+            client,
+            holder,
+            subject: &grant.subject,
+            sid: &grant.sid,
+            scopes,
+            roles,
+            // Only the first ID token answers the request with the nonce.
+            nonce: None,
+            issued_at,
+            access_token: &next.access,
+        };
+        let id_token = self.sign_id_token(&content).await?;
+        Ok(IssuedTokens {
+            access_token: next.access,
+            // From the first answer on, so that a repeated one is the same.
+            expires_in: (issued_at + ACCESS_TOKEN_LIFETIME).min(grant.expires_at).since(issued_at),
+            refresh_token: Some(next.refresh),
+            id_token,
+            scopes,
+        })
+    }
+}
+
+/// The scopes of an answer: those that the client asks for, or else all that it was granted. It must not ask for more.
+fn answered_scopes(scope: Option<&str>, granted: OidcScopes) -> Result<OidcScopes, OAuthError> {
+    let asked = scope.map(OidcScopes::parse).unwrap_or_default();
+    match asked {
+        OidcScopes::NONE => Ok(granted),
+        _ if asked.intersection(granted) == asked => Ok(asked),
+        _ => Err(OAuthError::new(OAuthErrorCode::InvalidScope, "scope must not contain more than was granted")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_scope_is_added_at_a_refresh() {
+        let granted = OidcScopes::parse("openid email offline_access");
+        assert_eq!(answered_scopes(None, granted), Ok(granted));
+        assert_eq!(answered_scopes(Some("openid email"), granted), Ok(OidcScopes::parse("openid email")));
+        assert!(answered_scopes(Some("openid groups"), granted).is_err());
+    }
+
+    #[test]
+    fn the_same_token_has_the_same_successors_under_one_key_only() {
+        let (token, other) = (Digest::of(&[b"a"]), Digest::of(&[b"b"]));
+        let of = |token: &Digest, key: u8| Successors::of(token, &[key; 32]).refresh.digest();
+        assert_eq!(of(&token, 1), of(&token, 1));
+        assert_ne!(of(&token, 1), of(&other, 1));
+        assert_ne!(of(&token, 1), of(&token, 2));
+    }
+}

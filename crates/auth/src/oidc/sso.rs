@@ -1,0 +1,73 @@
+//! Single sign-on: the session of a browser, and what a client requires of it.
+
+use std::net::IpAddr;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use deskpass_core::oidc::SignInRequirement;
+use deskpass_core::{Digest, Secret, SingleSignOn};
+use hmac::{Hmac, KeyInit as _, Mac as _};
+use sha2::Sha256;
+
+use crate::{Auth, Error, TokenHolder};
+
+/// The length of a `sid`, in characters: 132 bits.
+const SID_CHARS: usize = 22;
+
+impl Auth {
+    /// The holder of the session that a browser's single sign-on cookie belongs to, if the session is valid.
+    pub(super) async fn browser_holder(
+        &self,
+        cookie: Option<Secret<SingleSignOn>>,
+        from: Option<IpAddr>,
+    ) -> Result<Option<TokenHolder>, Error> {
+        let Some(cookie) = cookie else { return Ok(None) };
+        let session = self.store.browser_session(cookie.digest(), self.clock.now()).await?;
+        let Some(session) = session else { return Ok(None) };
+        self.valid_holder(session, from).await
+    }
+
+    /// The holder of the session with this digest, if the session is valid.
+    pub(super) async fn valid_holder(
+        &self,
+        session: Digest,
+        from: Option<IpAddr>,
+    ) -> Result<Option<TokenHolder>, Error> {
+        match self.authenticate_digest(session, from).await {
+            Ok(holder) => Ok(Some(holder)),
+            Err(Error::Refused(_)) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Issues the single sign-on cookie of a session: a new one each time, so that a cookie that was planted in the browser never
+    /// becomes that of a signed-in user.
+    pub(super) async fn issue_sso_cookie(&self, holder: &TokenHolder) -> Result<Secret<SingleSignOn>, Error> {
+        let cookie = Secret::generate(&self.entropy)?;
+        let until = holder.session().expires_at;
+        self.store.remember_browser_session(cookie.digest(), holder.digest(), until).await?;
+        Ok(cookie)
+    }
+
+    /// Whether a session is recent enough for a client, and of the expected user.
+    pub(super) async fn fulfils(&self, holder: &TokenHolder, required: &SignInRequirement) -> Result<bool, Error> {
+        if required.not_before.is_some_and(|not_before| holder.session().created_at < not_before) {
+            return Ok(false);
+        }
+        match &required.subject {
+            Some(subject) => Ok(self.subject_of(holder.person()).await? == *subject),
+            None => Ok(true),
+        }
+    }
+
+    /// The identifier by which a client knows a session. It differs between clients, and tells nothing about the token.
+    pub(crate) fn session_sid(&self, session: &Digest, client_id: &str) -> String {
+        // A key of 32 bytes is never too long for HMAC.
+        let mac = Hmac::<Sha256>::new_from_slice(&self.credential_vault.sid_key());
+        let mac = mac.map(|mac| mac.chain_update(session.bytes()).chain_update(client_id.as_bytes()));
+        let bytes: [u8; 32] = mac.map_or([0; 32], |mac| mac.finalize().into_bytes().into());
+        let mut sid = URL_SAFE_NO_PAD.encode(bytes);
+        sid.truncate(SID_CHARS);
+        sid
+    }
+}

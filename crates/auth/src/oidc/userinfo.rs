@@ -1,0 +1,112 @@
+//! The userinfo endpoint: what a client may know about the user of an access token. Programs call it often, so the rendered answer is
+//! kept with the token, and used again while everything that it was made from is the same.
+
+use std::sync::{Arc, PoisonError, RwLock};
+
+use deskpass_core::oidc::ClientRegistration;
+use deskpass_core::{OidcAccess, Roles, Secret};
+use deskpass_store::{AccessTokenRecord, CachedPerson, GrantRecord};
+use serde_json::Value;
+
+use super::claims::UserClaims;
+use super::error::{OidcError, invalid_token};
+use super::grant::LiveGrant;
+use crate::{Auth, Error};
+
+/// The place of the answer in the cached record of an access token.
+#[derive(Debug, Default)]
+struct AnswerSlot(RwLock<Option<KeptAnswer>>);
+
+/// An answer, and what it was made from. The session and the grant of a token never change.
+#[derive(Debug)]
+struct KeptAnswer {
+    person: Arc<CachedPerson>,
+    roles: Roles,
+    client: ClientRegistration,
+    email_domain: Option<String>,
+    text: Arc<str>,
+}
+
+impl KeptAnswer {
+    fn is_current(&self, live: &LiveGrant, client: &ClientRegistration, email_domain: Option<&str>) -> bool {
+        let person = live.holder.shared_person();
+        (Arc::ptr_eq(&self.person, person) || **self.person == ***person)
+            && self.roles == live.roles
+            && self.client == *client
+            && self.email_domain.as_deref() == email_domain
+    }
+}
+
+impl AnswerSlot {
+    fn get(&self, is_current: impl FnOnce(&KeptAnswer) -> bool) -> Option<Arc<str>> {
+        // Every change replaces the whole answer, so a poisoned lock is harmless.
+        let kept = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        kept.as_ref().filter(|kept| is_current(kept)).map(|kept| Arc::clone(&kept.text))
+    }
+
+    fn set(&self, answer: KeptAnswer) {
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = Some(answer);
+    }
+}
+
+impl Auth {
+    /// The claims of an access token's user, as JSON. Does no I/O while everything is cached.
+    pub async fn userinfo(&self, token: &str) -> Result<Arc<str>, OidcError> {
+        let record = self.access_token(token).await?.ok_or_else(invalid_token)?;
+        let live = self.live_grant(&record.grant).await?.ok_or_else(invalid_token)?;
+        let entry = self.client_entry(&live.rules, &record.grant.client_id).ok_or_else(invalid_token)?;
+        let (client, email_domain) = (entry.registration(), self.policy.oidc.email_domain.as_deref());
+        self.record_told_roles(&record.grant, live.roles).await?;
+        let slot = record.derived(|_| AnswerSlot::default());
+        let kept = slot.and_then(|slot| slot.get(|answer| answer.is_current(&live, client, email_domain)));
+        if let Some(text) = kept {
+            return Ok(text);
+        }
+        let text = self.render_userinfo(&record.grant, &live, client).await?;
+        if let Some(slot) = slot {
+            slot.set(KeptAnswer {
+                person: Arc::clone(live.holder.shared_person()),
+                roles: live.roles,
+                client: client.clone(),
+                email_domain: email_domain.map(str::to_owned),
+                text: Arc::clone(&text),
+            });
+        }
+        Ok(text)
+    }
+
+    /// Records roles that the user got after the client was last told: when one of them is revoked, the client's grant ends.
+    async fn record_told_roles(&self, grant: &GrantRecord, roles: Roles) -> Result<(), Error> {
+        if roles.iter().all(|role| grant.roles.holds(role)) {
+            return Ok(());
+        }
+        Ok(self.store.set_told_roles(grant.id.clone(), roles.iter().fold(grant.roles, Roles::with)).await?)
+    }
+
+    /// The record of an access token that has not expired.
+    pub(super) async fn access_token(&self, token: &str) -> Result<Option<Arc<AccessTokenRecord>>, Error> {
+        let Ok(token) = Secret::<OidcAccess>::parse(token) else { return Ok(None) };
+        let record = self.store.oidc_access(&token.digest()).await?;
+        Ok(record.filter(|record| self.clock.now_for(record.grant.created_at) < record.expires_at))
+    }
+
+    async fn render_userinfo(
+        &self,
+        grant: &GrantRecord,
+        live: &LiveGrant,
+        client: &ClientRegistration,
+    ) -> Result<Arc<str>, Error> {
+        let person = live.holder.person();
+        let email = self.email_of(person).await?;
+        let claims = UserClaims {
+            subject: &grant.subject,
+            person,
+            email: email.as_deref(),
+            roles: live.roles,
+            scopes: grant.scopes.intersection(client.scopes),
+            client,
+            home_corp: self.policy.home_corp.as_str(),
+        };
+        Ok(Value::Object(claims.to_map()).to_string().into())
+    }
+}
