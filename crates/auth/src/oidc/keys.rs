@@ -114,7 +114,8 @@ impl Auth {
         self.ensure_signing_keys().await?;
         let (rules, now) = (self.store.access_rules().await?, self.clock.now());
         let mut keys = Vec::new();
-        for row in SigningAlgorithm::ALL.iter().flat_map(|known| KeysOfAlgorithm::of(&rules, *known).published(now)) {
+        for row in SigningAlgorithm::ALL.into_iter().flat_map(|known| KeysOfAlgorithm::of(&rules, known).published(now))
+        {
             match self.open_signing_key(row, &rules) {
                 Ok(key) => keys.push(key.public_jwk()),
                 // The others still verify what they signed.
@@ -184,10 +185,10 @@ impl Auth {
                 self.make_key(algorithm, times, condition, &ClientInfo::service()).await?;
             }
         }
-        let obsolete = SigningAlgorithm::ALL
-            .iter()
-            .flat_map(|known| KeysOfAlgorithm::of(&rules, *known).obsolete(now).collect::<Vec<_>>());
-        let obsolete: Vec<_> = obsolete.collect();
+        let obsolete: Vec<_> = SigningAlgorithm::ALL
+            .into_iter()
+            .flat_map(|known| KeysOfAlgorithm::of(&rules, known).obsolete(now).collect::<Vec<_>>())
+            .collect();
         if !obsolete.is_empty() {
             self.store.remove_signing_keys(obsolete).await?;
         }

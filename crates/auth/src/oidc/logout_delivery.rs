@@ -181,8 +181,6 @@ fn retry_pause(tries: i64) -> Duration {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
-
     use super::*;
 
     #[test]
@@ -210,7 +208,6 @@ mod tests {
             "events": { "http://schemas.openid.net/event/backchannel-logout": {} }, "sub": "person", "sid": "session",
         });
         assert_eq!(claims, expected);
-        let names: BTreeSet<_> = claims.as_object().into_iter().flat_map(|claims| claims.keys()).collect();
-        assert!(!names.contains(&"nonce".to_owned()));
+        assert_eq!(claims.get("nonce"), None);
     }
 }
