@@ -9,8 +9,9 @@ use crate::harness::{
 };
 use crate::sign_in_proof::show;
 
-/// What a service without a certificate that was never told to reload does not say.
-const ELSEWHERE: [&str; 3] = [
+/// What a service without a certificate and without OpenID Connect clients that was never told to reload does not say.
+const ELSEWHERE: [&str; 4] = [
+    "deskpass_oidc_logouts_total",
     "deskpass_tls_certificate_expiry_timestamp_seconds",
     "deskpass_config_last_reload_successful",
     "deskpass_config_last_reload_success_timestamp_seconds",

@@ -6,6 +6,7 @@ mod clock;
 mod ip_rules;
 mod keys;
 mod links;
+mod oidc_clients;
 mod people;
 mod queries;
 mod service_keys;
@@ -21,6 +22,7 @@ pub use access_scope::AccessScope;
 pub use agents::{DeviceReset, PasswordReset};
 pub use ip_rules::{AllowListPreview, RoleLockout};
 pub use keys::{KeyStatus, KeyUse, ResealedBatch};
+pub use oidc_clients::{ListedOidcClient, NewOidcClient};
 pub use queries::{LogQuery, PeopleQuery, PeopleResult, SessionQuery};
 pub use service_keys::NewServiceKey;
 

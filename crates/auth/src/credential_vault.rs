@@ -5,6 +5,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use deskpass_core::oidc::SigningAlgorithm;
 use deskpass_core::{Digest, EmployeeKey, EncryptionKeys, Entropy, KeyBytes, RecoveryCode, TotpSecret, key_id};
 use deskpass_store::{KnownKeys, Seal};
 
@@ -12,7 +13,7 @@ use crate::password_hasher::{HashQueueState, HashSlot, PasswordHasher, Priority}
 use crate::password_keys::PasswordKeys;
 use crate::{Error, InternalError, Refusal};
 
-/// Hashes passwords, seals device secrets and digests recovery codes. A stolen database is useless without its key.
+/// Hashes passwords, seals device secrets and signing keys, and digests recovery codes. A stolen database is useless without its key.
 #[derive(Debug)]
 pub struct CredentialVault {
     hasher: PasswordHasher,
@@ -33,7 +34,13 @@ struct VaultKeys {
     accepted: usize,
     /// The keys for digests of recovery codes: the one for new digests, and others.
     code_keys: (Digest, Vec<Digest>),
-    /// The names of all keys, in the order of those of `seeds`.
+    /// Seals the keys that sign ID tokens.
+    signing_keys: Seal,
+    /// The key that tokens of OpenID Connect clients are derived with.
+    oidc_token_key: Digest,
+    /// The key of the identifiers by which OpenID Connect clients know a session.
+    sid_key: Digest,
+    /// The names of all keys, in the order of those of `seeds` and `signing_keys`.
     ids: Vec<String>,
 }
 
@@ -45,6 +52,9 @@ impl VaultKeys {
             seeds: Seal::new(all, "deskpass one-time-password devices", entropy),
             accepted,
             code_keys: (code_key(all.first()), all.others().iter().map(code_key).collect()),
+            signing_keys: Seal::new(all, "deskpass signing keys", entropy),
+            oidc_token_key: Digest::of(&[b"deskpass oidc tokens", all.first()]),
+            sid_key: Digest::of(&[b"deskpass oidc session ids", all.first()]),
             ids: all.iter().map(key_id).collect(),
         }
     }
@@ -55,6 +65,27 @@ impl VaultKeys {
 
     fn close_seed(&self, seed: &[u8], owner: &EmployeeKey) -> Result<String, Error> {
         Ok(URL_SAFE_NO_PAD.encode(self.seeds.close(&seal_context(owner), seed)?))
+    }
+
+    fn open_signing_key(&self, closed: &str, name: SigningKeyName<'_>) -> Option<(usize, Vec<u8>)> {
+        self.signing_keys.open_by(&name.seal_context(), &URL_SAFE_NO_PAD.decode(closed).ok()?)
+    }
+
+    fn close_signing_key(&self, key: &[u8], name: SigningKeyName<'_>) -> Result<String, Error> {
+        Ok(URL_SAFE_NO_PAD.encode(self.signing_keys.close(&name.seal_context(), key)?))
+    }
+}
+
+/// What a signing key is sealed under: moved to the row of another key or algorithm, it does not open.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SigningKeyName<'a> {
+    pub(crate) kid: &'a str,
+    pub(crate) algorithm: SigningAlgorithm,
+}
+
+impl SigningKeyName<'_> {
+    fn seal_context(self) -> String {
+        format!("{}/{}", self.kid, self.algorithm.name())
     }
 }
 
@@ -158,6 +189,49 @@ impl CredentialVault {
         keys.ids.get(place).cloned()
     }
 
+    /// A private signing key, sealed for its row.
+    pub(crate) fn seal_signing_key(&self, key: &[u8], name: SigningKeyName<'_>) -> Result<String, Error> {
+        self.keys().close_signing_key(key, name)
+    }
+
+    /// A private signing key, opened for its row. Refused like the secret of a device if it is sealed with a key that was replaced and
+    /// is not in the settings: an attacker who has the old key must not choose what signs.
+    pub(crate) fn unseal_signing_key(&self, closed: &str, name: SigningKeyName<'_>) -> Result<Vec<u8>, Error> {
+        let keys = self.keys();
+        match keys.open_signing_key(closed, name) {
+            Some((place, key)) if place < keys.accepted => Ok(key),
+            Some(_) => Err(InternalError::SigningKey("it is encrypted with a key that was replaced").into()),
+            None => Err(InternalError::SigningKey("no key in encryption_key opens it").into()),
+        }
+    }
+
+    /// A private signing key, sealed with the current key instead of another one.
+    pub(crate) fn reseal_signing_key(&self, closed: &str, name: SigningKeyName<'_>) -> Result<String, Error> {
+        let keys = self.keys();
+        let (_, key) = keys
+            .open_signing_key(closed, name)
+            .ok_or(InternalError::SigningKey("no key in encryption_key opens it"))?;
+        keys.close_signing_key(&key, name)
+    }
+
+    /// The name of the key that a signing key is sealed with; `None` when no key opens it.
+    pub(crate) fn key_of_signing_key(&self, closed: &str, name: SigningKeyName<'_>) -> Option<String> {
+        let keys = self.keys();
+        let (place, _) = keys.open_signing_key(closed, name)?;
+        keys.ids.get(place).cloned()
+    }
+
+    /// The key that tokens of OpenID Connect clients are derived with. It changes with the encryption key.
+    pub(crate) fn oidc_token_key(&self) -> [u8; 32] {
+        *self.keys().oidc_token_key.bytes()
+    }
+
+    /// The key of the identifiers by which OpenID Connect clients know a session. It changes with the encryption key: those in use
+    /// are stored with their grants.
+    pub(crate) fn sid_key(&self) -> [u8; 32] {
+        *self.keys().sid_key.bytes()
+    }
+
     /// The name of the key that a password was hashed with, if there is or was such a key.
     pub(crate) fn key_of_password(&self, stored: &str) -> Option<String> {
         let (id, keys) = (self.hasher.key_of(stored)?, self.keys());
@@ -236,6 +310,33 @@ mod tests {
         assert!(vault(2, &[]).unseal_seed(&closed, &one).is_err(), "another key");
         assert!(!closed.contains(&seed.base32()));
         assert_ne!(closed, credential_vault.seal_seed(&seed, &one).unwrap());
+    }
+
+    #[test]
+    fn a_signing_key_opens_in_its_own_row_only_and_moves_to_a_new_key() {
+        let (old, new) = (vault(1, &[]), vault(2, &[1]));
+        let name = SigningKeyName { kid: "one", algorithm: SigningAlgorithm::Rs256 };
+        let closed = old.seal_signing_key(b"private", name).unwrap();
+        assert_eq!(old.unseal_signing_key(&closed, name).unwrap(), b"private");
+        for other in
+            [SigningKeyName { kid: "two", ..name }, SigningKeyName { algorithm: SigningAlgorithm::Es256, ..name }]
+        {
+            assert!(old.unseal_signing_key(&closed, other).is_err(), "{other:?}");
+        }
+        assert_eq!(new.key_of_signing_key(&closed, name), old.current_key());
+        let moved = new.reseal_signing_key(&closed, name).unwrap();
+        assert_eq!(vault(2, &[]).unseal_signing_key(&moved, name).unwrap(), b"private");
+        let replaced = CredentialVault::new(&EncryptionKeys::one([2; 32]), known(2, &[1]), Entropy::system()).unwrap();
+        assert!(replaced.unseal_signing_key(&closed, name).is_err(), "sealed with a key that was replaced");
+        assert!(replaced.reseal_signing_key(&closed, name).is_ok());
+    }
+
+    #[test]
+    fn the_keys_of_tokens_and_session_ids_differ_and_depend_on_the_key() {
+        let (one, two) = (vault(1, &[]), vault(2, &[1]));
+        assert_ne!(one.oidc_token_key(), one.sid_key());
+        assert_ne!(one.oidc_token_key(), two.oidc_token_key());
+        assert_ne!(one.sid_key(), two.sid_key());
     }
 
     #[test]

@@ -48,6 +48,9 @@ pub enum InternalError {
         "cannot decrypt a device's secret: encryption_key differs, or the record was moved or changed; reset the device"
     )]
     UnsealFailed,
+    /// A signing key cannot be made, opened or used.
+    #[error("cannot use a signing key: {0}")]
+    SigningKey(&'static str),
 }
 
 impl From<Revocation> for Refusal {

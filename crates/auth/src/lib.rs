@@ -49,8 +49,8 @@ use deskpass_store::{ChainKeys, SharedState, Store};
 use tokio::sync::Notify;
 
 pub use admin::{
-    AccessScope, Administrator, AllowListPreview, DeviceReset, KeyStatus, KeyUse, LogQuery, NewServiceKey,
-    PasswordReset, PeopleQuery, PeopleResult, ResealedBatch, RoleLockout, SessionQuery,
+    AccessScope, Administrator, AllowListPreview, DeviceReset, KeyStatus, KeyUse, ListedOidcClient, LogQuery,
+    NewOidcClient, NewServiceKey, PasswordReset, PeopleQuery, PeopleResult, ResealedBatch, RoleLockout, SessionQuery,
 };
 pub use agent::{AgentCredentials, AgentLogin, AgentLoginOutcome, IssuedPartialSession};
 pub use anonymous_refusals::AnonymousRefusals;
@@ -63,11 +63,13 @@ pub use key_check::KeyVerdict;
 pub use link_opener::LinkOpener;
 pub use logged_references::LoggedReferences;
 pub use oauth::{CallbackOutcome, ConfirmationRequest, OAuthCallback, PROOF_LIFETIME, RedirectTarget};
-pub use observer::{AttemptedCredential, AuthEvent, AuthObserver, FunnelStep, NoticeOutcome};
+pub use observer::{
+    AttemptedCredential, AuthEvent, AuthObserver, FunnelStep, LogoutOutcome, NoticeOutcome, TokenGrant, TokenOutcome,
+};
 pub use oidc::{
     AuthorizationFailure, AuthorizationPageError, AuthorizationPrompt, AuthorizationStep, CheckedAuthorization,
-    ClientCredentials, CodeRedemptionRequest, Continued, IntrospectedToken, IssuedTokens, LogoutStep, Needs, OidcError,
-    RequestOrigin, ResolvedClient, SecretMethod, TokenDetails, client_secret_digest,
+    ClientCredentials, CodeRedemptionRequest, Continued, IntrospectedToken, IssuedTokens, LogoutSender, LogoutStep, Needs,
+    OidcError, RequestOrigin, ResolvedClient, SecretMethod, SigningKey, SigningKeys, TokenDetails, client_secret_digest,
 };
 pub use otp::{BoundDevice, DeviceSetup, DeviceStatus, FreshCode};
 pub use partial_or_full::{PartialOrFull, PartialTokenHolder};
@@ -108,6 +110,10 @@ pub struct Auth {
     pub logged_references: Arc<LoggedReferences>,
     /// Fires when a notice is due.
     pub notices_due: Arc<Notify>,
+    /// Fires when a client of OpenID Connect is to be told that a session ended.
+    pub logouts_due: Arc<Notify>,
+    /// The keys that sign ID tokens, as far as they are opened.
+    pub signing_keys: Arc<SigningKeys>,
     /// The sockets that are connected to this node.
     pub sockets: Arc<LiveSockets>,
     /// Receives what metrics count.

@@ -7,7 +7,7 @@ use deskpass_core::LoginMethod;
 use deskpass_store::AuditEvent;
 
 /// An event that metrics count.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AuthEvent {
     /// A sign-in reached a step.
     Step(FunnelStep),
@@ -24,6 +24,10 @@ pub enum AuthEvent {
     LockedOut(AttemptedCredential),
     /// A notice was tried.
     Notice(NoticeOutcome),
+    /// An OpenID Connect client requested tokens.
+    OidcTokens(TokenGrant, TokenOutcome),
+    /// An OpenID Connect client, by its identifier, was told that a session ended.
+    OidcLogout(String, LogoutOutcome),
 }
 
 /// A step on the way to a session.
@@ -67,6 +71,37 @@ pub enum NoticeOutcome {
     Dropped,
     /// It is tried again later.
     Postponed,
+}
+
+/// What an OpenID Connect client requested tokens with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TokenGrant {
+    /// An authorization code.
+    AuthorizationCode,
+    /// A refresh token.
+    RefreshToken,
+}
+
+/// What came of a request for tokens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TokenOutcome {
+    /// The client got tokens.
+    Issued,
+    /// The client was refused.
+    Refused,
+    /// The service failed.
+    Failed,
+}
+
+/// What came of an attempt to tell a client that a session ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LogoutOutcome {
+    /// The client accepted it.
+    Delivered,
+    /// It is tried again later.
+    Postponed,
+    /// The client has not accepted it for a day.
+    Abandoned,
 }
 
 impl FunnelStep {
@@ -126,6 +161,50 @@ impl NoticeOutcome {
             Self::Delivered => "delivered",
             Self::Dropped => "dropped",
             Self::Postponed => "postponed",
+        }
+    }
+}
+
+impl TokenGrant {
+    /// All grants.
+    pub const ALL: [Self; 2] = [Self::AuthorizationCode, Self::RefreshToken];
+
+    /// The name in the protocol and in metrics.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::AuthorizationCode => "authorization_code",
+            Self::RefreshToken => "refresh_token",
+        }
+    }
+}
+
+impl TokenOutcome {
+    /// All outcomes.
+    pub const ALL: [Self; 3] = [Self::Issued, Self::Refused, Self::Failed];
+
+    /// The name in metrics.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Issued => "issued",
+            Self::Refused => "refused",
+            Self::Failed => "failed",
+        }
+    }
+}
+
+impl LogoutOutcome {
+    /// All outcomes.
+    pub const ALL: [Self; 3] = [Self::Delivered, Self::Postponed, Self::Abandoned];
+
+    /// The name in metrics.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Delivered => "delivered",
+            Self::Postponed => "postponed",
+            Self::Abandoned => "abandoned",
         }
     }
 }

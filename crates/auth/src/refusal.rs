@@ -7,6 +7,7 @@ mod texts;
 
 use std::time::Duration;
 
+use deskpass_core::oidc::InvalidRegistration;
 use deskpass_core::{Role, Roles, ServiceScope, Weakness};
 use serde::{Deserialize, Serialize};
 
@@ -377,6 +378,31 @@ refusals! {
             code(1004), reason("no_such_key"),
             en("there is no such service key; check the id"),
             zh("没有该服务密钥，请核对编号"),
+        }
+        /// There is no such OpenID Connect client.
+        NoSuchOidcClient {
+            code(1004), reason("no_such_oidc_client"),
+            en("there is no such client; check the client_id"),
+            zh("没有该应用，请核对 client_id"),
+        }
+        /// The OpenID Connect client is in the settings file, which alone can change it.
+        OidcClientFromFile {
+            code(1019), reason("oidc_client_from_file"),
+            en("this client is in the settings file; change it there"),
+            zh("该应用在配置文件中登记，请在配置文件中修改"),
+        }
+        /// The OpenID Connect client is public, and has no secret that could be replaced.
+        OidcClientWithoutSecret {
+            code(1019), reason("oidc_client_without_secret"),
+            en("this client is public and has no secret"),
+            zh("该应用为公开客户端，没有密钥"),
+        }
+        /// The registration of an OpenID Connect client is invalid.
+        #[serde(skip)]
+        InvalidOidcClient(problem: InvalidRegistration) {
+            code(1002), reason("invalid_oidc_client"),
+            en("the registration of the client is invalid: {problem}"),
+            zh("应用的登记信息有误：{problem}"),
         }
         /// There is no such link.
         NoSuchLink {

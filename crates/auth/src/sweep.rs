@@ -12,7 +12,7 @@ const SWEEP_LEASE: Duration = Duration::from_secs(50);
 pub(crate) const CLOCK_SET_GRACE: Duration = Duration::from_hours(1);
 
 impl Auth {
-    /// Sweeps, unless another node has just done so; returns how many rows were removed.
+    /// Sweeps and maintains the signing keys, unless another node has just done so; returns how many rows were removed.
     pub async fn sweep_with_lease(&self) -> Result<usize, Error> {
         let now = self.clock.now();
         if self.clock.was_set_within(CLOCK_SET_GRACE) || !self.store.claim_sweep(now, now + SWEEP_LEASE).await? {
@@ -20,7 +20,9 @@ impl Auth {
         }
         // Rows from before terms existed, and rows that a node of the former version has added.
         while self.store.index_terms(SWEEP_BATCH_SIZE).await? > 0 {}
-        self.sweep().await
+        let swept = self.sweep().await?;
+        self.maintain_signing_keys().await?;
+        Ok(swept)
     }
 
     /// Removes expired records in small batches; returns how many. An expired session is kept for as long as an ended one is

@@ -5,6 +5,7 @@ pub(crate) mod clock;
 pub(crate) mod current;
 mod flows;
 pub(crate) mod installation;
+pub(crate) mod logout_client;
 pub(crate) mod metrics;
 pub(crate) mod own_pages;
 pub(crate) mod platform;

@@ -8,6 +8,7 @@ mod checked_reader;
 mod command_socket;
 mod connections;
 mod framing;
+mod logouts;
 mod notices;
 mod periodic;
 mod registry;
@@ -113,6 +114,7 @@ impl Server {
         background_tasks.spawn(run_periodic_tasks(app.clone()));
         background_tasks.spawn(refresh_certificates(app.clone()));
         background_tasks.spawn(notices::deliver(app.clone()));
+        background_tasks.spawn(logouts::deliver(app.clone()));
         let (carrier, watcher) = (App::clone(&app), App::clone(&app));
         background_tasks.spawn(async move { carrier.auth.relay_messages().await });
         background_tasks.spawn(async move { watcher.auth.watch_sockets().await });

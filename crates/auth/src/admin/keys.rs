@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use deskpass_core::EmployeeKey;
-use deskpass_store::{AuditEvent, KeyForgetting, KeyState, KeySwitch, StoredCredentials};
+use deskpass_store::{AuditEvent, KeyForgetting, KeyState, KeySwitch, StoredCredentials, StoredSigningKey};
 
 use super::Administrator;
+use crate::credential_vault::SigningKeyName;
 use crate::{Auth, Error};
 
 /// The number of employees whose credentials are read at once.
@@ -18,6 +19,8 @@ pub struct KeyUse {
     pub devices: u64,
     /// The number of passwords that are hashed with it.
     pub passwords: u64,
+    /// The number of signing keys that are sealed with it.
+    pub signing_keys: u64,
 }
 
 /// Which keys the data uses.
@@ -40,6 +43,12 @@ impl KeyStatus {
     #[must_use]
     pub fn passwords_left(&self) -> u64 {
         self.left(|key_use| key_use.passwords)
+    }
+
+    /// The number of signing keys that are sealed with another key than the first.
+    #[must_use]
+    pub fn signing_keys_left(&self) -> u64 {
+        self.left(|key_use| key_use.signing_keys)
     }
 
     fn left(&self, count: impl Fn(&KeyUse) -> u64) -> u64 {
@@ -66,6 +75,10 @@ impl Auth {
     pub async fn key_status(&self) -> Result<KeyStatus, Error> {
         let state = self.store.key_state(self.chain_keys.clone()).await?;
         let (mut credentials, mut after) = (BTreeMap::<_, KeyUse>::new(), None);
+        for row in &self.store.access_rules().await?.oidc_keys {
+            let key = self.credential_vault.key_of_signing_key(&row.sealed, signing_key_name(row));
+            credentials.entry(key).or_default().signing_keys += 1;
+        }
         loop {
             let page = self.store.stored_credentials(after, BATCH_SIZE).await?;
             let Some(last) = page.last() else { return Ok(KeyStatus { state, credentials }) };
@@ -105,6 +118,10 @@ impl Auth {
     }
 }
 
+fn signing_key_name(row: &StoredSigningKey) -> SigningKeyName<'_> {
+    SigningKeyName { kid: &row.kid, algorithm: row.algorithm }
+}
+
 impl Administrator<'_> {
     /// Continues the audit log with the first key, in one transaction that a row of the log records.
     pub async fn switch_key(&self) -> Result<KeySwitch, Error> {
@@ -139,5 +156,25 @@ impl Administrator<'_> {
             batch.moved += u64::from(auth.move_device(employee, sealed).await?);
         }
         Ok(batch)
+    }
+
+    /// Moves the signing keys to the key that the data uses, by a compare-and-set each; returns how many were moved.
+    pub async fn reseal_signing_keys(&self) -> Result<u64, Error> {
+        let (auth, mut moved) = (self.auth, 0);
+        auth.follow_keys().await?;
+        for row in &auth.store.access_rules().await?.oidc_keys {
+            let (vault, name) = (&auth.credential_vault, signing_key_name(row));
+            match vault.key_of_signing_key(&row.sealed, name) {
+                // Left as it is: a key that is added to the settings later may open it.
+                None => tracing::warn!(kid = row.kid, "no key in encryption_key opens this signing key"),
+                key if key == vault.current_key() => {}
+                Some(_) => {
+                    let after = vault.reseal_signing_key(&row.sealed, name)?;
+                    moved +=
+                        u64::from(auth.store.replace_sealed_key(row.kid.clone(), row.sealed.clone(), after).await?);
+                }
+            }
+        }
+        Ok(moved)
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use deskpass_auth::{Auth, AuthObserver, CodeExchange, CredentialVault, Error, LiveSockets};
 use deskpass_core::{Clock, Entropy};
 use deskpass_platform::Messenger;
-use deskpass_store::{ChainKeys, SharedState, Store};
+use deskpass_store::{ChainKeys, Invalidation, SharedState, Store};
 
 use super::StartError;
 use super::policy::policy;
@@ -24,9 +24,17 @@ pub(super) async fn open(
     let chain_keys = ChainKeys::new(&settings.sealing_keys());
     let credential_vault = Arc::new(open_vault(settings, &store, &chain_keys, entropy).await?);
     let sockets = Arc::<LiveSockets>::default();
-    let (concerned, order) = (Arc::clone(&sockets), Arc::clone(&shared));
-    store.listen(move |touched| concerned.mark_stale(touched, order.messages.newest()));
+    let (concerned, order, logouts_due) = (Arc::clone(&sockets), Arc::clone(&shared), store.logouts_due());
+    store.listen(move |touched| {
+        // The first client may have been registered, or many sessions may have ended.
+        if matches!(touched, Invalidation::All) {
+            logouts_due.notify_one();
+        }
+        concerned.mark_stale(touched, order.messages.newest());
+    });
     Ok(Auth {
+        logouts_due: store.logouts_due(),
+        signing_keys: Arc::default(),
         store,
         shared,
         platform,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use deskpass_auth::AuthObserver;
+use deskpass_auth::{AuthObserver, Error};
 use deskpass_core::{ClockTrust, Timestamp};
 use deskpass_platform::{Circuit, Messenger};
 use deskpass_store::{Store, StoreLoad};
@@ -37,7 +37,8 @@ impl App {
     /// All metrics in Prometheus' text format.
     pub(crate) async fn render_metrics(&self) -> String {
         let pending = timeout(PROBE_TIMEOUT, self.auth.store.pending_notices());
-        let (health, pending) = tokio::join!(self.store_health(Some(PROBE_TIMEOUT)), pending);
+        let logouts = timeout(PROBE_TIMEOUT, self.show_logouts());
+        let (health, pending, _) = tokio::join!(self.store_health(Some(PROBE_TIMEOUT)), pending, logouts);
         if let Ok(Ok(pending)) = pending {
             self.metrics.set(metric::NOTICES_PENDING, number(pending));
         }
@@ -48,6 +49,19 @@ impl App {
         self.set_clock_gauges();
         self.set_settings_gauges();
         self.metrics.render()
+    }
+
+    /// Sets the number of pending logouts, and shows the counters of every client that is told about them.
+    async fn show_logouts(&self) -> Result<(), Error> {
+        let (rules, file) = (self.auth.store.access_rules().await?, &self.auth.policy.oidc.clients);
+        let registered = rules.oidc_clients().map(|client| (&client.id, &client.registration));
+        let clients = registered.chain(file.iter().map(|(id, client)| (id, &client.registration)));
+        for (id, _) in clients.filter(|(_, registration)| registration.backchannel_logout_uri.is_some()) {
+            self.metrics.show_logouts_of(id);
+        }
+        let backlogs = self.auth.store.pending_logouts().await?;
+        self.metrics.set(metric::OIDC_LOGOUTS_PENDING, number(backlogs.iter().map(|backlog| backlog.count).sum()));
+        Ok(())
     }
 
     fn set_gauges(&self) {

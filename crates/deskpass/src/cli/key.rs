@@ -24,7 +24,7 @@ pub(super) enum KeyCommand {
     /// First add the new key to the settings of every node, as the second, and restart the nodes one after the other: then
     /// all can read what the others will write. Next put it first on every node, and restart them again; with one node, this
     /// step alone is enough. The data keeps its key until this command continues the audit log with the new one, and encrypts
-    /// the authenticators with it. Passwords move at their next use. It can be stopped at any time and run again. Afterwards
+    /// the authenticators and the signing keys of OpenID Connect with it. Passwords move at their next use. It can be stopped at any time and run again. Afterwards
     /// remove the old key from the settings: an attacker who has it is kept out from then on.
     #[command(
         after_help = "Examples:\n  deskpass key rotate --config /etc/deskpass/deskpass.toml\n  deskpass key rotate --json"
@@ -120,10 +120,11 @@ impl KeyArgs {
         let executor = Executor::open(settings)?;
         let switched: bool = executor.run(KeyAdminCommand::Switch { to: to.clone() })?;
         self.note(if switched { "the audit log continues with the new key" } else { "the audit log uses this key" });
-        let (mut after, mut checked, mut moved) = (None, 0, 0);
+        let (mut after, mut checked, mut moved, mut signing_keys) = (None, 0, 0, 0);
         loop {
             let step: ResealStep = executor.run(KeyAdminCommand::Reseal { to: to.clone(), after })?;
             (checked, moved) = (checked + step.checked, moved + step.moved);
+            signing_keys += step.signing_keys;
             if step.next.is_none() {
                 break;
             }
@@ -131,23 +132,31 @@ impl KeyArgs {
             self.note(&format!("{checked} authenticator(s) checked, {moved} encrypted with the new key"));
         }
         let report: KeyReport = executor.run(KeyAdminCommand::Status)?;
-        self.show_rotation(switched, moved, &report)?;
-        if report.devices_left > 0 || report.unreadable > 0 {
+        self.show_rotation(switched, [moved, signing_keys], &report)?;
+        if report.devices_left > 0 || report.signing_keys_left > 0 || report.unreadable > 0 {
             return Err("some data could not be moved to the new key; keep the old key, and run this again".into());
         }
         Ok(())
     }
 
-    fn show_rotation(&self, switched: bool, moved: u64, report: &KeyReport) -> Result<(), CliError> {
-        let KeyReport { current, configured, devices_left, passwords_left, unreadable, .. } = report;
+    /// Shows the result, with the numbers of authenticators and signing keys that were moved.
+    fn show_rotation(
+        &self,
+        switched: bool,
+        [moved, signing_keys]: [u64; 2],
+        report: &KeyReport,
+    ) -> Result<(), CliError> {
+        let KeyReport { current, configured, devices_left, passwords_left, signing_keys_left, unreadable, .. } = report;
         if self.json {
             let object = json!({
                 "key": current, "switched": switched, "devices_moved": moved, "devices_left": devices_left,
-                "passwords_left": passwords_left, "unreadable": unreadable,
+                "passwords_left": passwords_left, "signing_keys_moved": signing_keys,
+                "signing_keys_left": signing_keys_left, "unreadable": unreadable,
             });
             return Ok(output::line(object)?);
         }
-        let is_unchanged = !switched && moved == 0 && *devices_left == 0 && *unreadable == 0;
+        let nothing_left = *devices_left == 0 && *signing_keys_left == 0 && *unreadable == 0;
+        let is_unchanged = !switched && moved == 0 && signing_keys == 0 && nothing_left;
         let mut lines = vec![if is_unchanged && configured.len() == 1 {
             "encryption_key lists one key, and the data uses it already: nothing to rotate; to change it, list a new key \
              first"
@@ -155,10 +164,14 @@ impl KeyArgs {
         } else {
             format!("the data uses the key {current}; {moved} authenticator(s) were moved to it")
         }];
+        if signing_keys > 0 {
+            lines.push(format!("{signing_keys} signing key(s) of OpenID Connect were moved to it"));
+        }
         if *unreadable > 0 {
             lines.push(format!(
-                "{unreadable} authenticator(s) or password(s) were protected with a key that is not known here: add it to \
-                 encryption_key, or reset them (deskpass agent reset-otp, deskpass agent reset-password)"
+                "{unreadable} authenticator(s), password(s) or signing key(s) were protected with a key that is not known \
+                 here: add it to encryption_key, or replace them (deskpass agent reset-otp, deskpass agent \
+                 reset-password, deskpass oidc rotate-keys --now)"
             ));
         }
         if *passwords_left > 0 {
@@ -167,7 +180,7 @@ impl KeyArgs {
                  recovery codes: the old key is kept in the database, encrypted with the new one"
             ));
         }
-        if *devices_left == 0 && *unreadable == 0 && configured.len() > 1 {
+        if nothing_left && configured.len() > 1 {
             lines.push(
                 "the old key can now be removed from encryption_key on every node. Keep a copy of it apart from the \
                  backups, for as long as backups from before are kept: they need it"
@@ -226,28 +239,34 @@ fn used(report: &KeyReport, key: &str) -> (u64, u64) {
     found.map_or((0, 0), |used| (used.devices, used.passwords))
 }
 
+/// How much of the data uses a key.
+fn describe_use(report: &KeyReport, key: &str) -> String {
+    let (devices, passwords) = used(report, key);
+    let signing_keys = report.keys.iter().find(|used| used.key == key).map_or(0, |used| used.signing_keys);
+    let credentials = format!("{devices} authenticator(s), {passwords} password(s)");
+    if signing_keys == 0 { credentials } else { format!("{credentials}, {signing_keys} signing key(s)") }
+}
+
 fn describe(report: &KeyReport) -> String {
     let mut lines = vec![format!("the audit log is written with the key {}", report.current)];
     for key in &report.configured {
-        let (devices, passwords) = used(report, key);
         let role = if *key == report.current { "encrypts and decrypts" } else { "decrypts" };
-        lines.push(format!("{key}  in the settings, {role}: {devices} authenticator(s), {passwords} password(s)"));
+        lines.push(format!("{key}  in the settings, {role}: {}", describe_use(report, key)));
     }
     for retired in report.retired.iter().filter(|retired| !report.configured.contains(&retired.key)) {
-        let (devices, passwords) = used(report, &retired.key);
         let since = format_utc(Timestamp::from_millis(retired.at));
         let kept = if retired.forgotten {
             "forgotten: it only verifies the audit log"
         } else {
             "kept encrypted in the database"
         };
-        lines.push(format!(
-            "{}  replaced {since}, {kept}: {devices} authenticator(s), {passwords} password(s)",
-            retired.key
-        ));
+        lines.push(format!("{}  replaced {since}, {kept}: {}", retired.key, describe_use(report, &retired.key)));
     }
     if report.unreadable > 0 {
-        lines.push(format!("{} authenticator(s) or password(s) need a key that is not known here", report.unreadable));
+        lines.push(format!(
+            "{} authenticator(s), password(s) or signing key(s) need a key that is not known here",
+            report.unreadable
+        ));
     }
     lines.push(next_step(report).to_owned());
     lines.join("\n")
@@ -257,7 +276,7 @@ fn next_step(report: &KeyReport) -> &'static str {
     let first = report.configured.first();
     if report.retired.iter().any(|retired| Some(&retired.key) == first) {
         "the first key was replaced: put the current one first"
-    } else if first != Some(&report.current) || report.devices_left > 0 {
+    } else if first != Some(&report.current) || report.devices_left > 0 || report.signing_keys_left > 0 {
         "to move the data to the first key: deskpass key rotate"
     } else if report.configured.len() > 1 {
         "the older keys can be removed from encryption_key"

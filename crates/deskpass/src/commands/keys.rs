@@ -18,7 +18,7 @@ const STEP_SIZE: i64 = 50;
 pub(crate) enum KeyAdminCommand {
     /// Continues the audit log with the first key, which has this name.
     Switch { to: String },
-    /// Moves the devices of the next employees to the first key.
+    /// Moves the devices of the next employees to the first key, and the signing keys before the first of them.
     Reseal { to: String, after: Option<(String, String)> },
     /// Counts which keys the data uses.
     Status,
@@ -31,6 +31,9 @@ pub(crate) enum KeyAdminCommand {
 pub(crate) struct ResealStep {
     pub(crate) checked: u64,
     pub(crate) moved: u64,
+    /// The number of signing keys that were moved.
+    #[serde(default)]
+    pub(crate) signing_keys: u64,
     pub(crate) next: Option<(String, String)>,
 }
 
@@ -49,7 +52,10 @@ pub(crate) struct KeyReport {
     pub(crate) devices_left: u64,
     /// The number of passwords that another key than the first protects.
     pub(crate) passwords_left: u64,
-    /// The number of devices and passwords that no known key protects.
+    /// The number of signing keys that another key than the first protects.
+    #[serde(default)]
+    pub(crate) signing_keys_left: u64,
+    /// The number of devices, passwords and signing keys that no known key protects.
     pub(crate) unreadable: u64,
 }
 
@@ -67,6 +73,8 @@ pub(crate) struct KeyUseReport {
     pub(crate) key: String,
     pub(crate) devices: u64,
     pub(crate) passwords: u64,
+    #[serde(default)]
+    pub(crate) signing_keys: u64,
 }
 
 const NOT_REPLACED: &str =
@@ -89,10 +97,13 @@ impl KeyAdminCommand {
             }
             Self::Reseal { to, after } => {
                 require_first(app, to)?;
+                let operator = app.auth.operator();
+                let signing_keys = if after.is_none() { operator.reseal_signing_keys().await } else { Ok(0) };
                 let after = after.as_ref().map(|(corp, id)| EmployeeKey::from_parts(corp, id));
-                let batch = app.auth.operator().reseal_devices(after, STEP_SIZE).await.map_err(describe_error)?;
+                let batch = operator.reseal_devices(after, STEP_SIZE).await.map_err(describe_error)?;
+                let signing_keys = signing_keys.map_err(describe_error)?;
                 let next = batch.next.map(|next| (next.corp().to_owned(), next.id().to_owned()));
-                json(&ResealStep { checked: batch.checked, moved: batch.moved, next })
+                json(&ResealStep { checked: batch.checked, moved: batch.moved, signing_keys, next })
             }
             Self::Forget { id } => match app.auth.operator().forget_key(id.clone()).await.map_err(describe_error)? {
                 KeyForgetting::Forgotten => json(&true),
@@ -118,8 +129,9 @@ fn require_first(app: &App, to: &str) -> Result<(), String> {
 
 fn report(status: &KeyStatus) -> KeyReport {
     let state = &status.state;
-    let keys = status.credentials.iter().filter_map(|(key, KeyUse { devices, passwords })| {
-        Some(KeyUseReport { key: key.clone()?, devices: *devices, passwords: *passwords })
+    let keys = status.credentials.iter().filter_map(|(key, KeyUse { devices, passwords, signing_keys })| {
+        let (devices, passwords, signing_keys) = (*devices, *passwords, *signing_keys);
+        Some(KeyUseReport { key: key.clone()?, devices, passwords, signing_keys })
     });
     let lost = status.credentials.get(&None::<String>).copied().unwrap_or_default();
     let retired = state.retired.iter().map(|(key, at)| RetiredKeyReport {
@@ -134,7 +146,8 @@ fn report(status: &KeyStatus) -> KeyReport {
         keys: keys.collect(),
         devices_left: status.devices_left(),
         passwords_left: status.passwords_left(),
-        unreadable: lost.devices + lost.passwords,
+        signing_keys_left: status.signing_keys_left(),
+        unreadable: lost.devices + lost.passwords + lost.signing_keys,
     }
 }
 

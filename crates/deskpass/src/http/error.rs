@@ -227,7 +227,7 @@ fn cause(internal: &InternalError) -> ErrorCause {
             StoreCause::SharedUnavailable => ErrorCause::SharedUnavailable,
         },
         InternalError::Entropy(_) | InternalError::Sealing(SealError::NoEntropy(_)) => ErrorCause::NoRandomness,
-        InternalError::UnsealFailed => ErrorCause::RecordDamaged,
+        InternalError::UnsealFailed | InternalError::SigningKey(_) => ErrorCause::RecordDamaged,
         InternalError::OtherNode { platform: true } => ErrorCause::PlatformUnreachable,
         InternalError::OtherNode { platform: false }
         | InternalError::Hashing

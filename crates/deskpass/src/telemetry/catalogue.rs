@@ -1,7 +1,7 @@
 //! All metrics, each declared once: name, kind, unit, labels and help. docs/operations.md explains them to operators.
 //!
 //! Names follow Prometheus' conventions: base units, `_total` for counters, the unit as the suffix. Every label has a closed set
-//! of values: a client can add no series.
+//! of values: no request can add a series. The OpenID Connect clients are those that administrators registered.
 
 use metrics::Unit;
 
@@ -151,6 +151,13 @@ catalogue! {
         "Notices that are not delivered yet, on all nodes; counting stops at ten thousand.";
     NOTICES = Counter Count "deskpass_notices_total" ["outcome"]
         "Attempts to deliver notices: delivered, dropped or postponed.";
+
+    OIDC_TOKENS = Counter Count "deskpass_oidc_tokens_total" ["grant_type", "outcome"]
+        "Requests of OpenID Connect clients for tokens, by grant and outcome: issued, refused or failed.";
+    OIDC_LOGOUTS = Counter Count "deskpass_oidc_logouts_total" ["client", "outcome"]
+        "Attempts to tell OpenID Connect clients that a session ended: delivered, postponed or abandoned.";
+    OIDC_LOGOUTS_PENDING = Gauge Count "deskpass_oidc_logouts_pending" []
+        "Ends of sessions that OpenID Connect clients have not accepted yet, on all nodes.";
 
     CLOCK_TRUSTED = Gauge Boolean "deskpass_clock_trusted" []
         "1 if the machine's clock is trusted.";

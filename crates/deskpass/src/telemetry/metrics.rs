@@ -1,6 +1,8 @@
 //! The metrics of the service, and the places where they are counted.
 
-use deskpass_auth::{AttemptedCredential, AuthEvent, FunnelStep, NoticeOutcome, audited_reasons};
+use deskpass_auth::{
+    AttemptedCredential, AuthEvent, FunnelStep, LogoutOutcome, NoticeOutcome, TokenGrant, TokenOutcome, audited_reasons,
+};
 use deskpass_core::LoginMethod;
 use deskpass_platform::{CallOutcome, CallReport};
 use deskpass_store::{AuditEvent, Operation, OperationReport, StoreErrorKind};
@@ -34,6 +36,7 @@ pub(crate) struct Metrics {
     sign_ins: [(LoginMethod, Counter); LoginMethod::ALL.len()],
     lockouts: [(AttemptedCredential, Counter); AttemptedCredential::ALL.len()],
     notices: [(NoticeOutcome, Counter); NoticeOutcome::ALL.len()],
+    oidc_tokens: [(TokenGrant, [(TokenOutcome, Counter); TokenOutcome::ALL.len()]); TokenGrant::ALL.len()],
     platform_calls: Vec<PlatformCalls>,
     reads: StoreOperations,
     writes: StoreOperations,
@@ -99,6 +102,7 @@ impl Metrics {
             sign_ins: LoginMethod::ALL.map(|method| (method, registry.counter(metric::SIGN_INS, [method.name()]))),
             lockouts: AttemptedCredential::ALL.map(|what| (what, registry.counter(metric::LOCKOUTS, [what.name()]))),
             notices: NoticeOutcome::ALL.map(|outcome| (outcome, registry.counter(metric::NOTICES, [outcome.name()]))),
+            oidc_tokens: TokenGrant::ALL.map(|grant| (grant, token_counters(&registry, grant))),
             platform_calls: platform_apis.iter().map(|&api| PlatformCalls::new(&registry, api)).collect(),
             reads: StoreOperations::new(&registry, "read"),
             writes: StoreOperations::new(&registry, "write"),
@@ -128,9 +132,24 @@ impl Metrics {
             AuthEvent::SignedIn(method) => count(&self.sign_ins, method),
             AuthEvent::LockedOut(credential) => count(&self.lockouts, credential),
             AuthEvent::Notice(outcome) => count(&self.notices, outcome),
+            AuthEvent::OidcTokens(grant, outcome) => {
+                if let Some((_, outcomes)) = self.oidc_tokens.iter().find(|(known, _)| *known == grant) {
+                    count(outcomes, outcome);
+                }
+            }
+            AuthEvent::OidcLogout(client, outcome) => {
+                self.registry.counter(metric::OIDC_LOGOUTS, [&*client, outcome.name()]).increment(1);
+            }
             AuthEvent::Refused { event, reason } => {
                 self.registry.counter(metric::REFUSALS, [event.name(), reason]).increment(1);
             }
+        }
+    }
+
+    /// Shows the counters of a client's logouts from the start, so that the first one is an increase.
+    pub(crate) fn show_logouts_of(&self, client: &str) {
+        for outcome in LogoutOutcome::ALL {
+            drop(self.registry.counter(metric::OIDC_LOGOUTS, [client, outcome.name()]));
         }
     }
 
@@ -195,6 +214,10 @@ impl StoreOperations {
             seconds: registry.histogram(metric::STORE_OPERATION_DURATION, [operation]),
         }
     }
+}
+
+fn token_counters(registry: &MetricRegistry, grant: TokenGrant) -> [(TokenOutcome, Counter); TokenOutcome::ALL.len()] {
+    TokenOutcome::ALL.map(|outcome| (outcome, registry.counter(metric::OIDC_TOKENS, [grant.name(), outcome.name()])))
 }
 
 /// Counts one of a closed list.

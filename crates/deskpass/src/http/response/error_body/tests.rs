@@ -57,6 +57,7 @@ fn other_rows() -> Vec<Row> {
         (Refusal::NoSuchSignIn, 404, 1004, None, None),
         (Refusal::NoSuchKey, 404, 1004, None, None),
         (Refusal::NoSuchLink, 404, 1004, None, None),
+        (Refusal::NoSuchOidcClient, 404, 1004, None, None),
         (Refusal::RateLimited(Duration::from_millis(1_001)), 429, 1006, None, retry("2")),
         (Refusal::Busy, 429, 1006, None, retry("1")),
         (Refusal::OtpNeeded, 403, 1007, None, STEP_UP),
@@ -84,6 +85,8 @@ fn other_rows() -> Vec<Row> {
         (Refusal::SignInOver, 409, 1019, Some("over"), None),
         (Refusal::DeviceSetupOver, 409, 1019, Some("setup_over"), None),
         (Refusal::Exists, 409, 1019, None, None),
+        (Refusal::OidcClientFromFile, 409, 1019, Some("oidc_client_from_file"), None),
+        (Refusal::OidcClientWithoutSecret, 409, 1019, Some("oidc_client_without_secret"), None),
         (Refusal::StreamGap(1, 7), 409, 1019, Some("out_of_stream"), None),
         (Refusal::StreamEnded(1), 409, 1019, Some("out_of_stream"), None),
     ]

@@ -1,0 +1,219 @@
+//! A key that signs ID tokens and logout tokens. Making an RSA key is in `rsa_key`; everything else is done by *ring*.
+
+use std::fmt;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use deskpass_core::Entropy;
+use deskpass_core::oidc::SigningAlgorithm;
+use ring::digest::{SHA256, digest};
+use ring::rand::SystemRandom;
+use ring::rsa::PublicKeyComponents;
+use ring::signature::{
+    ECDSA_P256_SHA256_FIXED, ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPair as _, RSA_PKCS1_2048_8192_SHA256,
+    RSA_PKCS1_SHA256, RsaKeyPair, UnparsedPublicKey, VerificationAlgorithm,
+};
+use serde_json::Value;
+
+use super::rsa_key::make_rsa_key;
+use crate::{Error, InternalError};
+
+/// The members of a JWK that its thumbprint is made of, in alphabetical order. Their values need no escaping.
+type PublicMembers = Vec<(&'static str, String)>;
+
+/// A signing key. It prints only its identifier.
+pub struct SigningKey {
+    kid: String,
+    jwk: Value,
+    pair: KeyPair,
+    rng: SystemRandom,
+}
+
+enum KeyPair {
+    Rsa(RsaKeyPair),
+    Ecdsa(EcdsaKeyPair),
+}
+
+/// A private key as it is sealed: PKCS#1 for RSA, PKCS#8 for ECDSA, both in DER.
+pub(crate) struct PrivateKey(pub(crate) Vec<u8>);
+
+impl SigningKey {
+    /// Makes a new key. It takes a while, above all for RSA.
+    pub(crate) fn generate(algorithm: SigningAlgorithm, entropy: &Entropy) -> Result<(Self, PrivateKey), Error> {
+        let private = match algorithm {
+            SigningAlgorithm::Rs256 => make_rsa_key(entropy)?,
+            // *ring* takes no bytes from elsewhere: it asks the operating system itself, as it does for each signature.
+            SigningAlgorithm::Es256 => {
+                EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &SystemRandom::new())
+                    .map_err(|_| InternalError::SigningKey("no P-256 key could be made"))?
+                    .as_ref()
+                    .to_vec()
+            }
+        };
+        let key = Self::open(algorithm, &private)?;
+        // A key whose parts do not fit signs nothing that can be verified. It must not be published.
+        let sample = b"deskpass signing key";
+        if !key.verifies(sample, &key.sign(sample)?) {
+            return Err(InternalError::SigningKey("a new key does not verify its own signature").into());
+        }
+        Ok((key, PrivateKey(private)))
+    }
+
+    /// Opens a private key. *ring* checks that its parts are consistent.
+    pub(crate) fn open(algorithm: SigningAlgorithm, private: &[u8]) -> Result<Self, Error> {
+        let rng = SystemRandom::new();
+        let invalid = |_| InternalError::SigningKey("it is damaged");
+        let (pair, mut members) = match algorithm {
+            SigningAlgorithm::Rs256 => {
+                let pair = RsaKeyPair::from_der(private).map_err(invalid)?;
+                let members = rsa_members(&pair);
+                (KeyPair::Rsa(pair), members)
+            }
+            SigningAlgorithm::Es256 => {
+                let pair =
+                    EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, private, &rng).map_err(invalid)?;
+                let members = ec_members(&pair).ok_or(InternalError::SigningKey("its public key is damaged"))?;
+                (KeyPair::Ecdsa(pair), members)
+            }
+        };
+        let kid = thumbprint(&members);
+        members.extend([("use", "sig".to_owned()), ("alg", algorithm.name().to_owned()), ("kid", kid.clone())]);
+        let jwk = members.into_iter().map(|(name, value)| (name.to_owned(), Value::String(value))).collect();
+        Ok(Self { kid, jwk: Value::Object(jwk), pair, rng })
+    }
+
+    /// The identifier: the thumbprint of the public key (RFC 7638).
+    #[must_use]
+    pub fn kid(&self) -> &str {
+        &self.kid
+    }
+
+    /// The algorithm.
+    #[must_use]
+    pub fn algorithm(&self) -> SigningAlgorithm {
+        match self.pair {
+            KeyPair::Rsa(_) => SigningAlgorithm::Rs256,
+            KeyPair::Ecdsa(_) => SigningAlgorithm::Es256,
+        }
+    }
+
+    /// The public key as a JWK.
+    #[must_use]
+    pub fn public_jwk(&self) -> Value {
+        self.jwk.clone()
+    }
+
+    /// Signs a message.
+    pub fn sign(&self, message: &[u8]) -> Result<Vec<u8>, Error> {
+        let failed = |_| InternalError::SigningKey("the signature could not be made");
+        match &self.pair {
+            KeyPair::Rsa(pair) => {
+                let mut signature = vec![0; pair.public().modulus_len()];
+                pair.sign(&RSA_PKCS1_SHA256, &self.rng, message, &mut signature).map_err(failed)?;
+                Ok(signature)
+            }
+            KeyPair::Ecdsa(pair) => Ok(pair.sign(&self.rng, message).map_err(failed)?.as_ref().to_vec()),
+        }
+    }
+
+    /// Whether the signature is of this key.
+    #[must_use]
+    pub fn verifies(&self, message: &[u8], signature: &[u8]) -> bool {
+        let (algorithm, public): (&'static dyn VerificationAlgorithm, &[u8]) = match &self.pair {
+            KeyPair::Rsa(pair) => (&RSA_PKCS1_2048_8192_SHA256, pair.public_key().as_ref()),
+            KeyPair::Ecdsa(pair) => (&ECDSA_P256_SHA256_FIXED, pair.public_key().as_ref()),
+        };
+        UnparsedPublicKey::new(algorithm, public).verify(message, signature).is_ok()
+    }
+}
+
+impl fmt::Debug for SigningKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SigningKey").field("kid", &self.kid).finish_non_exhaustive()
+    }
+}
+
+/// The numbers have no leading zeros (RFC 7518 §6.3.1).
+fn rsa_members(pair: &RsaKeyPair) -> PublicMembers {
+    let PublicKeyComponents::<Vec<u8>> { n, e } = pair.public().into();
+    vec![("e", URL_SAFE_NO_PAD.encode(e)), ("kty", "RSA".to_owned()), ("n", URL_SAFE_NO_PAD.encode(n))]
+}
+
+/// Both coordinates have their full length (RFC 7518 §6.2.1.2).
+fn ec_members(pair: &EcdsaKeyPair) -> Option<PublicMembers> {
+    // An uncompressed point: a byte that says so, then the coordinates.
+    let (x, y) = pair.public_key().as_ref().get(1..)?.split_at_checked(32)?;
+    let [x, y] = [x, y].map(|coordinate| URL_SAFE_NO_PAD.encode(coordinate));
+    Some(vec![("crv", "P-256".to_owned()), ("kty", "EC".to_owned()), ("x", x), ("y", y)])
+}
+
+/// The thumbprint of a public key (RFC 7638 §3): the digest of its members as JSON without blanks.
+fn thumbprint(members: &[(&'static str, String)]) -> String {
+    let members: Vec<_> = members.iter().map(|(name, value)| format!("\"{name}\":\"{value}\"")).collect();
+    URL_SAFE_NO_PAD.encode(digest(&SHA256, format!("{{{}}}", members.join(",")).as_bytes()))
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test may stop at the first surprise")]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use serde_json::json;
+
+    use super::*;
+
+    /// The example of RFC 7638 §3.1.
+    #[test]
+    fn the_thumbprint_is_that_of_the_rfc() {
+        let n = "0vx7agoebGcQSuuPiLJXZptN9nndrQmbXEps2aiAFbWhM78LhWx4cbbfAAtVT86zwu1RK7aPFFxuhDR1L6tSoc_BJECPebWKRXjBZCiFV4n3oknjhMstn64tZ_2W-5JsGY4Hc5n9yBXArwl93lqt7_RN5w6Cf0h4QyQ5v-65YGjQR0_FDW2QvzqY368QQMicAtaSqzs8KJZgnYb9c7d0zgdAZHzu6qMQvRL5hajrn1n91CbOpbISD08qNLyrdkt-bFTWhAI4vMQFh6WeZu0fM4lFd2NcRwr3XPksINHaQ-G_xBniIqbw0Ls1jF44-csFCur-kEgU8awapJzKnqDKgw";
+        let members = vec![("e", "AQAB".to_owned()), ("kty", "RSA".to_owned()), ("n", n.to_owned())];
+        assert_eq!(thumbprint(&members), "NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs");
+    }
+
+    #[test]
+    fn keys_sign_what_only_they_verify_and_publish_no_private_member() {
+        for (algorithm, length, members) in [
+            (SigningAlgorithm::Rs256, 256, ["kty", "n", "e", "use", "alg", "kid"].as_slice()),
+            (SigningAlgorithm::Es256, 64, &["kty", "crv", "x", "y", "use", "alg", "kid"]),
+        ] {
+            let [(key, private), (other, _)] =
+                [(); 2].map(|()| SigningKey::generate(algorithm, &Entropy::system()).unwrap());
+            let signature = key.sign(b"message").unwrap();
+            assert_eq!(signature.len(), length);
+            assert!(key.verifies(b"message", &signature) && !key.verifies(b"massage", &signature));
+            assert!(!other.verifies(b"message", &signature) && key.kid() != other.kid());
+            let jwk = key.public_jwk();
+            let found: BTreeSet<_> = jwk.as_object().unwrap().keys().map(String::as_str).collect();
+            assert_eq!(found, members.iter().copied().collect(), "{algorithm}");
+            assert_eq!((&jwk["alg"], &jwk["kid"]), (&json!(algorithm.name()), &json!(key.kid())));
+            let again = SigningKey::open(algorithm, &private.0).unwrap();
+            assert!(
+                again.kid() == key.kid() && again.verifies(b"message", &signature) && again.algorithm() == algorithm
+            );
+        }
+    }
+
+    #[test]
+    fn a_public_key_has_the_form_of_its_standard() {
+        let (rsa, _) = SigningKey::generate(SigningAlgorithm::Rs256, &Entropy::system()).unwrap();
+        let (ec, _) = SigningKey::generate(SigningAlgorithm::Es256, &Entropy::system()).unwrap();
+        let bytes = |jwk: &Value, member: &str| URL_SAFE_NO_PAD.decode(jwk[member].as_str().unwrap()).unwrap();
+        let n = bytes(&rsa.public_jwk(), "n");
+        assert!(n.len() == 256 && n.first().is_some_and(|first| *first >= 0x80), "2048 bits");
+        assert_eq!(rsa.public_jwk()["e"], "AQAB");
+        for member in ["x", "y"] {
+            assert_eq!(bytes(&ec.public_jwk(), member).len(), 32, "{member}");
+        }
+    }
+
+    #[test]
+    fn a_damaged_key_does_not_open() {
+        for algorithm in SigningAlgorithm::ALL {
+            let (_, private) = SigningKey::generate(algorithm, &Entropy::system()).unwrap();
+            let cut = private.0.get(..private.0.len() - 1).unwrap();
+            assert!(SigningKey::open(algorithm, cut).is_err() && SigningKey::open(algorithm, b"").is_err());
+            let other = SigningAlgorithm::ALL.into_iter().find(|other| *other != algorithm).unwrap();
+            assert!(SigningKey::open(other, &private.0).is_err(), "of another algorithm");
+        }
+    }
+}
