@@ -21,7 +21,7 @@ pub(crate) struct RequestBody {
 /// An authorization request, as the page shows it.
 #[derive(Debug, JsonSchema, Serialize)]
 pub(crate) struct AuthorizationShown {
-    /// Empty for a logout that names no client.
+    /// The identifier of the client; empty for a logout that names no client.
     client_id: String,
     /// The name of the client; empty for a logout that names no client.
     client: String,

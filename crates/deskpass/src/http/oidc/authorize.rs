@@ -58,10 +58,9 @@ pub(crate) async fn authorize_of_form(
     preferred: Language,
     form: OAuthForm,
 ) -> Result<Response, ApiError> {
-    let OAuthForm { headers, parameters } = form;
-    match keep(&app, &parameters?).await {
+    match keep(&app, &form.all_parameters()?).await {
         Ok(resumed) => Ok(landing::see_other(&resumed)),
-        Err(stopped) => stopped.answer(&app, preferred, &headers),
+        Err(stopped) => stopped.answer(&app, preferred, &form.headers),
     }
 }
 

@@ -16,10 +16,10 @@ use crate::http::request::OAuthForm;
 /// The client that sent a form, authenticated, and its parameters. Nothing else is looked at before.
 pub(super) async fn authenticate(
     app: &App,
-    form: OAuthForm,
+    form: &OAuthForm,
     visitor: &ClientInfo,
 ) -> Result<(ResolvedClient, Parameters), ApiError> {
-    let parameters = form.parameters?;
+    let parameters = form.parameters()?;
     let credentials = credentials(&form.headers, &parameters)?;
     Ok((app.auth.authenticate_client(credentials, visitor.address.decided).await?, parameters))
 }

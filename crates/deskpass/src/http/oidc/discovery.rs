@@ -33,8 +33,6 @@ const CLAIMS: &[&str] = &[
     "given_name",
     "preferred_username",
     "picture",
-    "locale",
-    "updated_at",
     "email",
     "email_verified",
     "groups",

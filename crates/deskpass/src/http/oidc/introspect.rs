@@ -17,7 +17,7 @@ pub(crate) async fn introspect(
     visitor: ClientInfo,
     form: OAuthForm,
 ) -> Result<Response, ApiError> {
-    let (client, parameters) = authenticate(&app, form, &visitor).await?;
+    let (client, parameters) = authenticate(&app, &form, &visitor).await?;
     if !client.registration.has_secret() {
         // Anyone who knows the identifier could ask.
         let text = "public clients cannot introspect tokens; use the userinfo endpoint";

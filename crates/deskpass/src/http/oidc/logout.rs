@@ -45,6 +45,6 @@ fn answer(app: &App, step: LogoutStep) -> Response {
 
 /// Has the browser repeat the request as a GET: with a POST from another site it does not send the cookie.
 pub(crate) async fn logout_of_form(Provider(app): Provider, form: OAuthForm) -> Result<Response, ApiError> {
-    let query = form.parameters?.encoded();
+    let query = form.all_parameters()?.encoded();
     Ok(landing::see_other(&format!("{}/oidc/logout?{query}", app.settings.public_url)))
 }

@@ -18,10 +18,10 @@ pub(crate) async fn revoke(
     visitor: ClientInfo,
     form: OAuthForm,
 ) -> Response {
-    origin.apply(revoke_token(&app, form, &visitor).await)
+    origin.apply(revoke_token(&app, &form, &visitor).await)
 }
 
-async fn revoke_token(app: &App, form: OAuthForm, visitor: &ClientInfo) -> Result<Response, ApiError> {
+async fn revoke_token(app: &App, form: &OAuthForm, visitor: &ClientInfo) -> Result<Response, ApiError> {
     let (client, parameters) = authenticate(app, form, visitor).await?;
     app.auth.revoke_token(&client, required(&parameters, "token")?).await?;
     Ok(StatusCode::OK.into_response())

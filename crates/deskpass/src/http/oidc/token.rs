@@ -47,10 +47,10 @@ pub(crate) async fn token(
     visitor: ClientInfo,
     form: OAuthForm,
 ) -> Response {
-    origin.apply(exchange(&app, form, &visitor).await)
+    origin.apply(exchange(&app, &form, &visitor).await)
 }
 
-async fn exchange(app: &App, form: OAuthForm, visitor: &ClientInfo) -> Result<Response, ApiError> {
+async fn exchange(app: &App, form: &OAuthForm, visitor: &ClientInfo) -> Result<Response, ApiError> {
     let (client, parameters) = authenticate(app, form, visitor).await?;
     let issued = match required(&parameters, "grant_type")? {
         "authorization_code" => {

@@ -19,9 +19,8 @@ pub(crate) async fn userinfo(Provider(app): Provider, origin: AllowedOrigin, hea
 
 /// The same for the token in the header or in the form.
 pub(crate) async fn userinfo_of_form(Provider(app): Provider, origin: AllowedOrigin, form: OAuthForm) -> Response {
-    let OAuthForm { headers, parameters } = form;
-    origin.apply(match parameters {
-        Ok(parameters) => answer(&app, access_token(&headers, &parameters)).await,
+    origin.apply(match form.parameters() {
+        Ok(parameters) => answer(&app, access_token(&form.headers, &parameters)).await,
         Err(error) => Err(error),
     })
 }

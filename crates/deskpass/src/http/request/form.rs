@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::convert::Infallible;
 
 use axum::extract::{FromRequest, Request};
+use bytes::Bytes;
 use deskpass_core::oidc::Parameters;
 use hyper::HeaderMap;
 use url::form_urlencoded;
@@ -19,21 +20,32 @@ const MAX_FORM_BYTES: usize = 16 * 1024;
 #[derive(Debug)]
 pub(crate) struct OAuthForm {
     pub(crate) headers: HeaderMap,
-    pub(crate) parameters: Result<Parameters, ApiError>,
+    body: Result<Bytes, ApiError>,
+}
+
+impl OAuthForm {
+    /// The parameters. RFC 6749 permits each of them once.
+    pub(crate) fn parameters(&self) -> Result<Parameters, ApiError> {
+        Ok(parse(&self.body.clone()?)?)
+    }
+
+    /// The parameters, also repeated ones, which the authorization endpoint reports to the client itself.
+    pub(crate) fn all_parameters(&self) -> Result<Parameters, ApiError> {
+        Ok(Parameters::parse(&self.body.clone()?))
+    }
 }
 
 impl FromRequest<RequestContext> for OAuthForm {
     type Rejection = Infallible;
     async fn from_request(request: Request, context: &RequestContext) -> Result<Self, Infallible> {
         let headers = request.headers().clone();
-        let bytes = form_bytes(MAX_FORM_BYTES, request, context).await;
-        Ok(Self { headers, parameters: bytes.and_then(|bytes| Ok(parse(&bytes)?)) })
+        Ok(Self { headers, body: form_bytes(MAX_FORM_BYTES, request, context).await })
     }
 }
 
 impl DescribeInput for OAuthForm {}
 
-/// Parses a form. RFC 6749 permits each parameter once.
+/// Parses a form without repeated parameters.
 fn parse(form: &[u8]) -> Result<Parameters, BadRequest> {
     let mut names = HashSet::new();
     if form_urlencoded::parse(form).all(|(name, _)| names.insert(name)) {

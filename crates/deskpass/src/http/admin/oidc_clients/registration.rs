@@ -14,7 +14,7 @@ use crate::http::request::{Admin, CheckedInput, FromFields, RoleGroups};
 #[derive(Debug, FromFields)]
 pub(crate) struct RegistrationBody {
     name: String,
-    /// `confidential` unless given.
+    /// The kind: `confidential` has a secret; `public` and `native` have none. `confidential` unless given.
     #[field(default = ClientKind::Confidential)]
     kind: ClientKind,
     redirect_uris: Vec<String>,
@@ -36,15 +36,16 @@ pub(crate) struct RegistrationBody {
     /// Whether the groups contain the department, as `dept:NAME`; `false` unless given.
     #[field(default = false)]
     department_groups: bool,
-    /// `available` unless given.
+    /// Which roles the client is told: all `available` ones, or the `active` one; `available` unless given.
     #[field(default = RoleClaims::Available)]
     role_claims: RoleClaims,
-    /// `RS256` unless given.
+    /// The algorithm of ID tokens; `RS256` unless given.
     #[field(default = SigningAlgorithm::Rs256)]
     algorithm: SigningAlgorithm,
-    /// `required` unless given.
+    /// Whether PKCE is `required`, or `optional` for requests with a nonce; `required` unless given.
     #[field(default = PkceRequirement::Required)]
     pkce: PkceRequirement,
+    /// When a signed-in user is asked: once for each session (`ask`), never (`silent`), or each time with a new sign-in (`off`);
     /// `ask` unless given.
     #[field(default = SsoMode::Ask)]
     sso: SsoMode,

@@ -43,7 +43,7 @@ pub(crate) struct OidcClientShown {
     disabled: bool,
     /// Whether it is declared in the settings file, where alone it can be changed.
     from_file: bool,
-    /// Null for a client of the settings file.
+    /// When it was registered; null for a client of the settings file.
     created_at: Option<Rfc3339>,
     created_by: Option<Maker>,
     /// Until when the former secret is valid; null if there is none.
