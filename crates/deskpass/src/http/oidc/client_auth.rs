@@ -1,5 +1,7 @@
 //! Authenticates clients: with Basic, with a secret in the form, or, for public clients, by their identifier alone.
 
+use std::borrow::Cow;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use deskpass_auth::{ClientCredentials, ResolvedClient, SecretMethod};
@@ -83,7 +85,7 @@ fn basic(header: &str) -> Option<(String, String)> {
 
 fn form_decoded(text: &str) -> Option<String> {
     let spaced = text.replace('+', " ");
-    percent_decode_str(&spaced).decode_utf8().ok().map(|text| text.into_owned())
+    percent_decode_str(&spaced).decode_utf8().ok().map(Cow::into_owned)
 }
 
 #[cfg(test)]
@@ -95,7 +97,7 @@ mod tests {
         format!("Basic {}", STANDARD.encode(text))
     }
 
-    /// The client, its secret and the method; or the name of the error.
+    /// The client and its secret; or the name of the error.
     fn read(headers: &[&str], form: &str) -> Result<(String, Option<String>), String> {
         let mut sent = HeaderMap::new();
         for header in headers {
