@@ -98,7 +98,7 @@ on_one_store! {
 
 on_every_store! {
     async fn every_row_of_the_table_has_the_limit_it_says() {
-        let three = ["qrcode", "oauth_url", "sign_in", "scan_status", "bind", "agents_login", "otp", "replies", "verify"];
+        let three = ["qrcode", "oauth_url", "sign_in", "scan_status", "bind", "agents_login", "otp", "replies", "oidc", "verify"];
         let three = three.map(|name| (&*format!("limits.{name}").leak(), "3/min"));
         let app = production(&three).await;
         let mut client = app.client().await;
@@ -110,13 +110,19 @@ on_every_store! {
             }
             let fourth = client.send(&ask).await;
             assert_eq!(fourth.status == 429, route.limit != RateLimit::Unlimited, "{route:?}: {fourth:?}");
-            if route.limit != RateLimit::Unlimited {
+            if route.limit != RateLimit::Unlimited && route.path.starts_with("/api") {
                 wait(&fourth, "20");
+            } else if route.limit != RateLimit::Unlimited {
+                assert_eq!(fourth.header("retry-after"), Some("20"));
+                assert_eq!(fourth.json()["error"], "temporarily_unavailable");
             }
         }
         let metrics = client.get("/metrics", &[]).await.body;
-        for route in routes().iter().filter(|route| route.limit != RateLimit::Unlimited) {
-            let line = format!("deskpass_rate_limited_requests_total{{route=\"{}\"}} 1", route.path);
+        let table = routes();
+        let rate_limited = || table.iter().filter(|route| route.limit != RateLimit::Unlimited);
+        for route in rate_limited() {
+            let rows = rate_limited().filter(|other| other.path == route.path).count();
+            let line = format!("deskpass_rate_limited_requests_total{{route=\"{}\"}} {rows}", route.path);
             assert!(metrics.contains(&line), "{line}: {metrics}");
         }
     }

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use deskpass::http::{RequiredAccess, Route, routes};
 use deskpass_core::Role;
+use deskpass_core::oidc::{ClientRegistration, SigningAlgorithm};
 use serde_json::{Value, json};
 
 use crate::harness::{Client, Device, PASSWORD, Response, StoreBackend, TestApp, request};
@@ -121,6 +122,7 @@ fn state(app: &TestApp) -> Vec<String> {
         "role_id, network FROM ip_rule",
         "id, name, revoked_at FROM service_key",
         "sign_in FROM disowned",
+        "id, registration, secret, disabled_at FROM oidc_client",
     ];
     let mut rows: Vec<_> = tables.iter().flat_map(|text| app.query(&format!("SELECT {text}"))).collect();
     rows.sort();
@@ -141,12 +143,15 @@ fn asked_by(route: &Route) -> Value {
     match route.path {
         // The corporation is that of the caller.
         "/api/admin/roles/user-roles" => json!({ "employee_id": "user01", "roles": ["admin"] }),
+        path if path.starts_with("/api/admin/oidc-clients") => {
+            json!({ "name": "Wiki", "redirect_uris": ["https://wiki.example/"], "algorithm": "ES256" })
+        }
         _ => everything(),
     }
 }
 
 /// Routes that read no body: they cannot be held open once their head is authorised.
-const WITHOUT_BODY: [&str; 3] = ["unlock", "reset-otp", "reset-password"];
+const WITHOUT_BODY: [&str; 5] = ["unlock", "reset-otp", "reset-password", "/enable", "/disable"];
 
 fn can_be_held(route: &Route) -> bool {
     route.access == RequiredAccess::HighRisk
@@ -173,6 +178,8 @@ async fn hold_and_revoke(
     let token = app.client().await.sign_in("admin01").await;
     let (bearer, code) = (format!("Bearer {token}"), device.next_code());
     let path = route.path.replace("{corp_id}", "wwdeskpass").replace("{employee_id}", "user01");
+    let client = app.query("SELECT id FROM oidc_client").first().cloned().unwrap_or_default();
+    let path = path.replace("{id}", &client);
     let headers = [("authorization", &*bearer), ("x-otp-code", &*code)];
     let held = HeldRequest::send(app, (route.method.as_str(), &path), &headers, &asked_by(route), sent).await;
     revocation.revoke(other, "admin01", &token, Role::Admin).await;
@@ -192,6 +199,13 @@ on_every_store! {
         let (device, _) = client.bind_device(&token, &app.clock).await;
         let second = elsewhere(&app).await;
         let other = second.as_ref().unwrap_or(&app);
+        let registration = ClientRegistration {
+            name: "Desk".to_owned(),
+            redirect_uris: vec!["https://rp.example/".to_owned()],
+            algorithm: SigningAlgorithm::Es256,
+            ..ClientRegistration::default()
+        };
+        app.auth().operator().add_oidc_client(registration).await.unwrap();
         let table = routes();
         let held: Vec<_> = table.iter().filter(|route| can_be_held(route)).collect();
         assert!(held.len() >= 6, "{held:?}");

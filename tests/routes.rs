@@ -89,6 +89,10 @@ const WITHOUT_A_BODY: &[(&str, u16, u64)] = &[
     ("POST /api/auth/oauth2/pending", 415, 1002),
     ("POST /api/auth/oauth2/continue", 415, 1002),
     ("POST /api/auth/bind", 415, 1002),
+    ("POST /api/auth/oidc/request", 415, 1002),
+    ("POST /api/auth/oidc/continue", 415, 1002),
+    ("POST /api/auth/oidc/deny", 415, 1002),
+    ("POST /api/auth/oidc/logout", 415, 1002),
     ("POST /api/auth/verify", 415, 1002),
     ("POST /api/auth/switch-role", 415, 1002),
     ("DELETE /api/auth/sessions/{id}", 400, 1002),
@@ -104,11 +108,28 @@ const WITHOUT_A_BODY: &[(&str, u16, u64)] = &[
     ("POST /api/auth/otp-unbind", 415, 1002),
     ("POST /api/admin/ip-rules/dry-run", 415, 1002),
     ("GET /api/admin/employees/{corp_id}/{employee_id}", 400, 1002),
+    ("GET /api/admin/oidc-clients/{id}", 400, 1002),
     ("GET /api/ws/employee", 426, 1002),
     ("GET /api/ws/agent", 426, 1002),
     ("POST /api/messages", 415, 1002),
     ("POST /api/messages/reply", 415, 1002),
     ("POST /api/dev/login", 415, 1002),
+    // Without a registered client there is no OpenID Connect provider.
+    ("GET /.well-known/openid-configuration", 404, 0),
+    ("GET /.well-known/oauth-authorization-server", 404, 0),
+    ("GET /oidc/jwks", 404, 0),
+    ("GET /oidc/authorize", 404, 0),
+    ("POST /oidc/authorize", 404, 0),
+    ("POST /oidc/token", 404, 0),
+    ("OPTIONS /oidc/token", 404, 0),
+    ("GET /oidc/userinfo", 404, 0),
+    ("POST /oidc/userinfo", 404, 0),
+    ("OPTIONS /oidc/userinfo", 404, 0),
+    ("POST /oidc/revoke", 404, 0),
+    ("OPTIONS /oidc/revoke", 404, 0),
+    ("POST /oidc/introspect", 404, 0),
+    ("GET /oidc/logout", 404, 0),
+    ("POST /oidc/logout", 404, 0),
     ("GET /WW_verify_{file}", 404, 0),
     ("GET /assets/{file}", 404, 0),
     ("GET /assets/{version}/{file}", 404, 0),
@@ -253,13 +274,19 @@ on_one_store! {
         let traces: Vec<_> = routes().into_iter().filter(|route| route.has_side_effects).map(|route| route.path).collect();
         let expected = ["auth/qrcode", "auth/qrcode/open", "auth/scan/status", "auth/scan/events", "auth/oauth2/url"];
         let expected = expected.into_iter().chain(["auth/oauth2/callback", "ws/employee", "ws/agent"]).map(|path| format!("/api/{path}"));
+        let expected = expected.chain(["/oidc/authorize", "/oidc/logout"].map(str::to_owned));
         assert_eq!(traces, expected.collect::<Vec<_>>());
         let app = TestApp::start().await;
         for path in traces {
             let mut client = app.client().await;
             client.start(&request("HEAD", path, &[], b"")).await;
             assert!(client.read_until("\r\n\r\n").await.starts_with("HTTP/1.1 405"), "{path}");
-            app.client().await.get(path, &[("sec-purpose", "prefetch")]).await.refused(400, 1002);
+            let refused = app.client().await.get(path, &[("sec-purpose", "prefetch")]).await;
+            if path.starts_with("/api") {
+                refused.refused(400, 1002);
+            } else {
+                assert_eq!((refused.status, &refused.json()["error"]), (400, &json!("invalid_request")), "{path}");
+            }
         }
     }
 }

@@ -8,6 +8,7 @@ mod dispatcher;
 mod error;
 mod handler;
 mod messages;
+mod oidc;
 mod openapi;
 mod pages;
 mod rate_limit;

@@ -12,10 +12,10 @@ use deskpass_core::LoginSource;
 use sha2::{Digest as _, Sha256};
 
 pub(crate) use brand::{Brand, LogoError, LogoProblem};
-pub(crate) use files::NOT_FOUND_PAGE;
+pub(crate) use files::{NOT_FOUND_PAGE, OidcErrorPage};
 pub(crate) use platform::PagePlatform;
 
-use files::{PAGES, assets, kind};
+use files::{OIDC_ERROR_PAGES, PAGES, assets, kind};
 use template::{PageValues, resolve};
 
 use crate::config::Language;
@@ -82,7 +82,7 @@ impl Site {
         let page = |path: &str, template: &str| {
             let template = platform.fill_in(template);
             [Language::En, Language::Zh].map(|language| {
-                let values = PageValues { assets: &root, client: client(path), brand, switches };
+                let values = PageValues { assets: &root, client: client(path), reason: reason(path), brand, switches };
                 let text = resolve(&template, language, &values);
                 File::new("text/html; charset=utf-8", text.into_bytes().into())
             })
@@ -110,6 +110,11 @@ impl Site {
 fn client(path: &str) -> &'static str {
     let named = |client: &LoginSource| path.trim_matches('/') == client.name();
     LoginSource::ALL.into_iter().find(named).unwrap_or(LoginSource::H5).name()
+}
+
+/// Why a request of an OpenID Connect client leads to the page at a path; other pages have no reason.
+fn reason(path: &str) -> &str {
+    path.strip_prefix(OIDC_ERROR_PAGES).unwrap_or_default()
 }
 
 fn version<'a>(assets: impl IntoIterator<Item = (&'a str, &'a [u8])>) -> String {

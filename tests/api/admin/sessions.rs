@@ -55,7 +55,7 @@ on_every_store! {
                 "corp_id": "wwdeskpass", "employee_id": "agent01", "name": "Arno Agent", "id": items[2]["id"], "current": false,
                 "device": "curl", "user_agent": "curl/8.5.0", "ip_address": "198.51.100.7", "login_method": "bind",
                 "login_source": "h5", "current_role": "agent", "created_at": "2027-01-15T08:00:00Z", "last_seen_at": "2027-01-15T08:00:00Z",
-                "expires_at": "2027-01-15T16:00:00Z"
+                "expires_at": "2027-01-15T16:00:00Z", "clients": []
             })
         );
         for (query, found) in [

@@ -24,8 +24,10 @@ on_every_store! {
         let token = client.sign_in("Agent01").await;
         let (key, _) = app.service_key("introspect").await;
         app.clock.advance(Duration::from_secs(100));
+        let subject = client.introspect(&key, &token).await.json()["sub"].clone();
+        assert!(subject.as_str().is_some_and(|subject| subject.len() == 22), "{subject}");
         let members = json!({
-            "active": true, "sub": "wwdeskpass/agent01", "username": "agent01", "client_id": "h5", "token_type": "Bearer",
+            "active": true, "sub": subject, "username": "agent01", "client_id": "h5", "token_type": "Bearer",
             "exp": 1_800_028_800, "iat": 1_800_000_000, "corp_id": "wwdeskpass", "employee_id": "agent01",
             "name": "Arno Agent", "department": "IT Service Desk", "department_id": "3", "roles": ["agent", "user"], "current_role": "agent", "login_method": "dev",
             "login_source": "h5",
@@ -53,8 +55,12 @@ on_every_store! {
         let mut client = app.client().await;
         let (key, _) = app.service_key("introspect").await;
         let (abroad, _) = app.partner_administrator().await;
-        let subject = client.introspect(&key, &abroad).await.json()["sub"].clone();
-        assert_eq!(subject, "wwother/boss");
+        let [one, same] = [client.sign_in("agent01").await, client.sign_in("Agent01").await];
+        let mut subjects = Vec::new();
+        for token in [&one, &same, &abroad] {
+            subjects.push(client.introspect(&key, token).await.json()["sub"].clone());
+        }
+        assert!(subjects[0] == subjects[1] && subjects[1] != subjects[2], "{subjects:?}");
     }
 
     async fn says_nothing_about_a_token_that_is_not_good(app) {

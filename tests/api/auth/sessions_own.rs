@@ -52,7 +52,7 @@ on_every_store! {
             json!({
                 "id": there["id"], "current": false, "device": "Chrome on Windows", "user_agent": CHROME, "ip_address": "198.51.100.7",
                 "login_method": "bind", "login_source": "h5", "current_role": "admin", "created_at": "2027-01-15T08:00:00Z",
-                "last_seen_at": "2027-01-15T08:00:00Z", "expires_at": "2027-01-15T16:00:00Z"
+                "last_seen_at": "2027-01-15T08:00:00Z", "expires_at": "2027-01-15T16:00:00Z", "clients": []
             })
         );
         assert!(!sessions.iter().any(|session| token.contains(session["id"].as_str().unwrap())));

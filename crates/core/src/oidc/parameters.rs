@@ -86,6 +86,12 @@ impl Parameters {
         Self(form_urlencoded::parse(encoded).into_owned().collect())
     }
 
+    /// The parameters as a query.
+    #[must_use]
+    pub fn encoded(&self) -> String {
+        form_urlencoded::Serializer::new(String::new()).extend_pairs(&self.0).finish()
+    }
+
     /// The value of a parameter. Empty values count as missing, as RFC 6749 requires.
     pub fn get(&self, name: &'static str) -> Result<Option<&str>, RepeatedParameter> {
         let mut values = self.0.iter().filter(|(given, _)| given == name).map(|(_, value)| value.as_str());

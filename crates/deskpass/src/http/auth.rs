@@ -5,6 +5,7 @@ mod callback_query;
 pub(crate) mod entry;
 mod login_state;
 pub(crate) mod oauth2;
+pub(crate) mod oidc;
 pub(crate) mod otp;
 pub(crate) mod permissions;
 mod pkce;

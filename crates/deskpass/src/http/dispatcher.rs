@@ -22,7 +22,7 @@ use crate::App;
 use crate::config::Language;
 use crate::http::error::{ApiError, BadRequest, ErrorInfo, MalformedHead};
 use crate::http::request::{RequestContext, RequestTrace, RequiredAccess, X_FORWARDED_FOR, client_address, language};
-use crate::http::response::{ErrorBody, ErrorContext, Outcome, envelope};
+use crate::http::response::{ErrorBody, ErrorContext, Outcome, envelope, oauth_body};
 use crate::http::route::{RateLimit, Route};
 use crate::http::routes::routes;
 use crate::http::{admission, openapi, pages, rate_limit};
@@ -46,6 +46,9 @@ pub(crate) struct Dispatcher {
 
 /// For a year. Subdomains are not included, since they belong to other services.
 const STRICT_TRANSPORT: HeaderValue = HeaderValue::from_static("max-age=31536000");
+
+/// The paths for OpenID Connect clients, which know the bodies of the standards only.
+const OAUTH_ROOTS: [&str; 2] = ["/oidc", "/.well-known"];
 
 impl Dispatcher {
     pub(crate) fn new(app: &App) -> Self {
@@ -98,7 +101,8 @@ impl Dispatcher {
         let (reference, id) = self.ids.next_id();
         let (language, trace) = (app.settings.default_language, RequestTrace::new(reference));
         let origin = RequestOrigin { peer, forwarded: Vec::new() };
-        let matched = MatchedRequest { id, origin, trace, language, rows: &[], path_params: Vec::new(), route: None };
+        let (rows, path_params, route): (&[usize], _, _) = (&[], Vec::new(), None);
+        let matched = MatchedRequest { id, origin, trace, language, rows, path_params, route, is_oauth: false };
         let failure = ApiError::from(BadRequest::Head(malformed)).into_response();
         let mut response = self.finish(app, failure, matched, &Stopwatch::start());
         response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
@@ -157,6 +161,7 @@ impl Dispatcher {
             route: routes.find(|(_, route)| route.method == method && !(head && route.has_side_effects)),
             rows,
             path_params,
+            is_oauth: OAUTH_ROOTS.iter().any(|root| is_below(request.uri().path(), root)),
         }
     }
 
@@ -194,7 +199,7 @@ impl Dispatcher {
         }
     }
 
-    /// Renders an error into its envelope.
+    /// Renders an error into its envelope, or below the paths of OpenID Connect into the body of OAuth 2.0.
     fn fill_error(&self, app: &App, response: &mut Response, error: &ApiError, matched: &MatchedRequest<'_>) {
         self.set_envelope_headers(response);
         let mut error_body = render_error(app, error, matched);
@@ -203,7 +208,11 @@ impl Dispatcher {
         if let ApiError::MethodNotAllowed = error {
             response.headers_mut().insert(header::ALLOW, self.allowed_methods(matched));
         }
-        *response.body_mut() = Body::from(envelope::error_envelope(&error_body, matched.id()));
+        *response.body_mut() = Body::from(if matched.is_oauth {
+            oauth_body(error, error_body.status, matched.trace.reference)
+        } else {
+            envelope::error_envelope(&error_body, matched.id())
+        });
     }
 
     fn allowed_methods(&self, matched: &MatchedRequest<'_>) -> HeaderValue {
@@ -233,6 +242,8 @@ struct MatchedRequest<'a> {
     path_params: Vec<(String, String)>,
     /// The row that has its method, too.
     route: Option<(usize, &'a Route)>,
+    /// Whether its errors have the body of OAuth 2.0 instead of the envelope.
+    is_oauth: bool,
 }
 
 /// Where a request comes from. The address of its client is read only where it is needed.
@@ -354,41 +365,4 @@ fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
 
 #[cfg(test)]
 #[expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test may stop at the first surprise")]
-mod tests {
-    use http_body_util::BodyExt as _;
-
-    use super::*;
-
-    /// A service in a directory of its own, with an additional route whose handler panics.
-    async fn panicking(directory: &std::path::Path) -> (Dispatcher, App) {
-        let data = directory.display().to_string();
-        let overrides = [("data", data), ("development.enabled", "true".into())];
-        let overrides = overrides.map(|(key, value)| crate::config::Override { key, value, flag: "a test" }).into();
-        let nothing = |_: &std::path::Path| Err(std::io::ErrorKind::NotFound.into());
-        let sources = crate::config::Sources { file: None, environment: Vec::new(), overrides, read: &nothing };
-        let app = App::open(crate::config::load(&sources).unwrap()).await.unwrap();
-        #[expect(clippy::panic, reason = "what the test is about")]
-        let bang = || async { panic!("dpa_secret in a panic") as ApiError };
-        let mut table = routes();
-        table.push(Route::get("/api/bang", RequiredAccess::Anyone, bang).error_title("Bang", "砰"));
-        (Dispatcher::with(&app, table), app)
-    }
-
-    #[tokio::test]
-    async fn a_panic_is_an_answer() {
-        let directory = tempfile::tempdir().unwrap();
-        let (dispatcher, app) = panicking(directory.path()).await;
-        for _ in 0..3 {
-            let request = Request::get("/api/bang").header("x-request-id", "r-1").body(Body::empty()).unwrap();
-            let response = dispatcher.dispatch(&app, [127, 0, 0, 1].into(), request).await;
-            assert_eq!(response.status(), 500);
-            let body = response.into_body().collect().await.unwrap().to_bytes();
-            let body: serde_json::Value = serde_json::from_slice(&body).unwrap();
-            assert_eq!(body["code"], 1005);
-            assert_eq!(body["request_id"], "r-1");
-            let message = body["message"].as_str().unwrap();
-            assert!(message.starts_with("Bang: unexpected error (ref "), "{message}");
-            assert!(!message.contains("secret"));
-        }
-    }
-}
+mod tests;

@@ -4,11 +4,13 @@ mod bad_request;
 mod error_info;
 mod field_error;
 mod malformed_head;
+mod oauth;
 
 use std::fmt;
 
 use axum::response::{IntoResponse, Response};
 use deskpass_auth::{Error, InternalError, Refusal, TokenError};
+use deskpass_core::oidc::OAuthError;
 use deskpass_platform::{Error as PlatformError, ErrorCode};
 use deskpass_store::{SealError, StoreErrorKind as StoreCause};
 use hyper::StatusCode;
@@ -20,6 +22,7 @@ pub(crate) use bad_request::BadRequest;
 pub(crate) use error_info::ErrorInfo;
 pub(crate) use field_error::{FieldError, FieldErrors};
 pub(crate) use malformed_head::MalformedHead;
+pub(crate) use oauth::oauth_error_code;
 
 /// Why a request failed.
 #[derive(Clone, Debug)]
@@ -50,6 +53,8 @@ pub(crate) enum ApiError {
     TooManyConnections,
     /// The request came through an untrusted proxy, so the client's address is not known.
     UntrustedProxy,
+    /// An error of OAuth 2.0 or OpenID Connect, for a client below /oidc.
+    OAuth(OAuthError),
     /// An internal error: a cause that may be shown, and a detail for the log.
     Internal(ErrorCause, String),
 }
@@ -148,6 +153,7 @@ impl ApiError {
             Self::NotReady(state) => ErrorInfo::new::<1005>(state.cause()).with_status(StatusCode::SERVICE_UNAVAILABLE),
             Self::TooManyConnections => ErrorInfo::new::<1005>(["too many connections", "连接数已满"])
                 .with_status(StatusCode::SERVICE_UNAVAILABLE),
+            Self::OAuth(error) => oauth::info(error),
             Self::Internal(cause, _) => cause.info(),
         }
     }

@@ -16,7 +16,8 @@ use hyper::{HeaderMap, StatusCode, Uri};
 use crate::App;
 use crate::config::Language;
 use crate::http::error::ApiError;
-use crate::site::{File, NOT_FOUND_PAGE};
+use crate::http::response::SetCookie;
+use crate::site::{File, NOT_FOUND_PAGE, OidcErrorPage};
 
 /// Allows resources of this origin only, no inline code, no text as markup or script, and no framing by other pages.
 const CONTENT_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
@@ -45,10 +46,32 @@ pub(crate) fn not_found(app: &App, preferred: Language, headers: &HeaderMap) -> 
     if !not_found::prefers_html(headers) {
         return None;
     }
+    serve_error_page(app, NOT_FOUND_PAGE, StatusCode::NOT_FOUND, preferred, headers)
+}
+
+/// The page for a request of an OpenID Connect client that leads nowhere else.
+pub(crate) fn oidc_error(
+    app: &App,
+    reason: OidcErrorPage,
+    preferred: Language,
+    headers: &HeaderMap,
+) -> Result<Response, ApiError> {
+    let page = serve_error_page(app, reason.path(), StatusCode::BAD_REQUEST, preferred, headers);
+    page.ok_or_else(|| ApiError::unexpected(&"the page for errors of clients is missing"))
+}
+
+/// Serves a page that says what is wrong with one request.
+fn serve_error_page(
+    app: &App,
+    path: &str,
+    status: StatusCode,
+    preferred: Language,
+    headers: &HeaderMap,
+) -> Option<Response> {
     let mut unconditional = headers.clone();
     unconditional.remove(IF_NONE_MATCH);
-    let mut response = serve_page(app, NOT_FOUND_PAGE, preferred, &unconditional)?;
-    *response.status_mut() = StatusCode::NOT_FOUND;
+    let mut response = serve_page(app, path, preferred, &unconditional)?;
+    *response.status_mut() = status;
     response.headers_mut().remove(ETAG);
     response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     Some(response)
@@ -112,6 +135,18 @@ fn language_cookie(headers: &HeaderMap) -> Option<Language> {
         (LANGUAGE_COOKIE, "zh-CN") => Some(Language::Zh),
         _ => None,
     })
+}
+
+/// Sets the first supported one of these languages for the pages, unless the user chose one. They are separated by blanks.
+pub(crate) fn requested_language(app: &App, headers: &HeaderMap, locales: Option<&str>) -> SetCookie {
+    let mut tags = locales.unwrap_or_default().split_ascii_whitespace();
+    let supported = tags.find_map(|tag| match tag.split('-').next()?.to_ascii_lowercase().as_str() {
+        "en" => Some("en"),
+        "zh" => Some("zh-CN"),
+        _ => None,
+    });
+    let wanted = supported.filter(|_| language_cookie(headers).is_none());
+    wanted.map_or(SetCookie::NONE, |wanted| SetCookie::language(app, LANGUAGE_COOKIE, wanted))
 }
 
 /// Redirects to the page when the trailing slash is missing.

@@ -10,8 +10,10 @@ mod cookies;
 mod describe;
 mod detached;
 pub(crate) mod fields;
+mod form;
 pub(crate) mod language;
 mod opener;
+mod origin;
 mod query;
 mod token;
 mod trace;
@@ -20,17 +22,19 @@ pub(crate) mod user_agent;
 pub use access::RequiredAccess;
 pub(crate) use authority::{Admin, Developer, HomeAdmin, IntrospectScope, MessagesScope, Operator, Reader, Service};
 pub(crate) use body::{FormOrJson, FullRequest, JsonBody, OptionalBody, json_text};
-pub(crate) use change::{CheckedInput, HighRisk, HomeOnly, InBody, InPath, PathAndBody};
+pub(crate) use change::{CheckedInput, HighRisk, HomeOnly, InBody, InPath, PathAndBody, PathAndCheckedBody};
 pub(crate) use client::{X_FORWARDED_FOR, client_address, client_ip, forwarded_for};
 pub(crate) use context::{RequestContext, ReserveConnection};
-pub(crate) use cookies::{CookieKind, Cookies, OPENER_NAMES, OPENERS, by_mode, cookie_name};
+pub(crate) use cookies::{CookieKind, Cookies, OPENER_NAMES, OPENERS, SsoCookie, by_mode, cookie_name};
 pub(crate) use describe::{BodySpec, DescribeInput, InputSpec};
 pub(crate) use detached::run_to_completion;
 pub(crate) use fields::{
     FieldKind, FieldSpec, FieldValue, Fields, FormattedText, FromFields, GivenValue, InvalidFields, Members,
-    ServiceKeyId, SignInId, TextFormat, describe_fields, is_hexadecimal,
+    OidcClientId, RoleGroups, ServiceKeyId, SignInId, TextFormat, describe_fields, is_hexadecimal,
 };
+pub(crate) use form::OAuthForm;
 pub(crate) use opener::Opener;
+pub(crate) use origin::AuthorizingBrowser;
 pub(crate) use query::{Path, Query, path_fields};
-pub(crate) use token::{OptionalSession, bearer_token};
+pub(crate) use token::{OptionalSession, SessionIfSent, bearer_token};
 pub(crate) use trace::RequestTrace;

@@ -5,6 +5,7 @@ pub(crate) mod envelope;
 mod error_body;
 pub(crate) mod landing;
 mod login_result;
+mod oauth_body;
 pub(crate) mod qr_picture;
 pub(crate) mod redirect;
 mod schema;
@@ -14,6 +15,10 @@ pub(crate) use describe::{DescribeOutput, OutputSpec, SuccessBody, described_res
 pub(crate) use envelope::{FlatReply, NegativeReply, Outcome, RenderedReply, Reply};
 pub(crate) use error_body::{ErrorBody, ErrorContext};
 pub(crate) use login_result::LoginResult;
+pub(crate) use oauth_body::oauth_body;
 pub(crate) use redirect::{OAUTH_STATE, SCAN_PATH};
-pub(crate) use schema::{EarlyEndName, MethodName, RoleName, ScopeName, ServiceScopeName, SourceName};
+pub(crate) use schema::{
+    ClientKindName, EarlyEndName, MethodName, NeedsName, OidcScopeName, PkceName, RoleClaimsName, RoleName, ScopeName,
+    ServiceScopeName, SigningAlgorithmName, SourceName, SsoModeName,
+};
 pub(crate) use set_cookie::{SetCookie, bind_browser, remember_browser};

@@ -147,6 +147,8 @@ pub enum RateLimit {
     Otp,
     /// Replies to messages.
     Replies,
+    /// Authorization requests and logouts of OpenID Connect clients.
+    Oidc,
     /// Verifications of invalid tokens. Valid ones do not count.
     Verify,
 }
@@ -165,6 +167,7 @@ impl RateLimit {
             Self::AgentsLogin => (b"agents_login", limits.agents_login),
             Self::Otp => (b"otp", limits.otp),
             Self::Replies => (b"replies", limits.replies),
+            Self::Oidc => (b"oidc", limits.oidc),
             Self::Verify => (b"verify", limits.verify),
         };
         rate.filter(|_| limits.enabled).map(|rate| (key, rate))

@@ -11,6 +11,7 @@
 mod admin;
 mod agents;
 mod auth;
+mod oidc;
 mod system;
 
 use hyper::Method;
@@ -26,12 +27,14 @@ pub fn routes() -> Vec<Route> {
     let mut table = Vec::new();
     table.extend(tagged(["Signing in with a QR code", "扫码登录"], auth::scan_routes()));
     table.extend(tagged(["Signing in through the platform", "通过平台登录"], auth::platform_routes()));
+    table.extend(tagged(["OpenID Connect", "OpenID Connect"], oidc::page_routes()));
     table.extend(tagged(["Sessions", "会话"], auth::session_routes()));
     table.extend(tagged(["Agents and one-time passwords", "坐席与一次性密码"], agents::agent_routes()));
     table.extend(tagged(["Administration", "管理"], admin::admin_routes()));
     table.extend(tagged(["Sockets and messages", "实时连接与消息"], system::socket_routes()));
     table.extend(tagged(["Service", "服务"], system::service_routes()));
     table.extend(tagged(["Development", "开发"], system::development_routes()));
+    table.extend(oidc::provider_routes());
     table.extend(operator_routes());
     table.extend(page_routes());
     table

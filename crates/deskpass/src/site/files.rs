@@ -23,10 +23,46 @@ pub(super) const PAGES: &[(&str, &str)] = pages! {
     "/open/" => "open.html",
     "/api/docs" => "docs.html",
     "/not-found/" => "not-found.html",
+    "/oidc-error/unknown_client" => "oidc-error.html",
+    "/oidc-error/bad_redirect_uri" => "oidc-error.html",
+    "/oidc-error/invalid_request" => "oidc-error.html",
+    "/oidc-error/request_gone" => "oidc-error.html",
+    "/oidc-error/invalid_logout" => "oidc-error.html",
 };
 
 /// The page for addresses that do not exist. No route leads to it by this name.
 pub(crate) const NOT_FOUND_PAGE: &str = "/not-found/";
+
+/// What the pages for requests of OpenID Connect clients that lead nowhere have before their reason.
+pub(super) const OIDC_ERROR_PAGES: &str = "/oidc-error/";
+
+/// The page for a request of an OpenID Connect client that leads nowhere else. No route leads to it by its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum OidcErrorPage {
+    /// The client is not registered, or disabled.
+    UnknownClient,
+    /// The redirect URI is not registered.
+    BadRedirectUri,
+    /// The request cannot be read.
+    InvalidRequest,
+    /// The request is over, or belongs to another browser.
+    RequestGone,
+    /// The logout cannot be carried out.
+    InvalidLogout,
+}
+
+impl OidcErrorPage {
+    /// The path of the page, whose last part is the reason.
+    pub(crate) const fn path(self) -> &'static str {
+        match self {
+            Self::UnknownClient => "/oidc-error/unknown_client",
+            Self::BadRedirectUri => "/oidc-error/bad_redirect_uri",
+            Self::InvalidRequest => "/oidc-error/invalid_request",
+            Self::RequestGone => "/oidc-error/request_gone",
+            Self::InvalidLogout => "/oidc-error/invalid_logout",
+        }
+    }
+}
 
 static ASSETS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../web/assets");
 
@@ -67,6 +103,20 @@ mod tests {
     use std::path::Path;
 
     use super::*;
+
+    #[test]
+    fn every_error_of_a_client_has_its_page() {
+        for page in [
+            OidcErrorPage::UnknownClient,
+            OidcErrorPage::BadRedirectUri,
+            OidcErrorPage::InvalidRequest,
+            OidcErrorPage::RequestGone,
+            OidcErrorPage::InvalidLogout,
+        ] {
+            assert!(page.path().starts_with(OIDC_ERROR_PAGES), "{page:?}");
+            assert!(PAGES.iter().any(|(path, _)| *path == page.path()), "{page:?}");
+        }
+    }
 
     #[test]
     fn every_asset_is_carried_along_under_a_known_type() {

@@ -1,9 +1,9 @@
 //! Page templates: both languages in one file, with placeholders.
 //!
 //! `[[English|中文]]` stands for one of the two, anywhere in the file; `{{assets}}` for the base address of this version's assets;
-//! `{{client}}` for the client that the page belongs to; `{{name}}`, `{{logo}}` and `{{brand}}` for the name of the company, the
-//! asset with its logo, and the link to its style sheet; `{{replies}}` for whether replies to messages are on or off;
-//! `{{tabs}}` for whether tabs can share a session or stay apart.
+//! `{{client}}` for the client that the page belongs to; `{{reason}}` for the error that it shows; `{{name}}`, `{{logo}}` and
+//! `{{brand}}` for the name of the company, the asset with its logo, and the link to its style sheet; `{{replies}}` for whether
+//! replies to messages are on or off; `{{tabs}}` for whether tabs can share a session or stay apart.
 
 use super::PageSwitches;
 use super::brand::Brand;
@@ -13,13 +13,14 @@ use crate::config::Language;
 pub(super) struct PageValues<'a> {
     pub(super) assets: &'a str,
     pub(super) client: &'a str,
+    pub(super) reason: &'a str,
     pub(super) brand: &'a Brand,
     pub(super) switches: PageSwitches,
 }
 
 /// Renders a page in one language.
 pub(super) fn resolve(template: &str, language: Language, values: &PageValues<'_>) -> String {
-    let PageValues { assets, client, brand, switches } = *values;
+    let PageValues { assets, client, reason, brand, switches } = *values;
     let mut text = String::with_capacity(template.len());
     let mut rest = template;
     while let Some((before, choice, after)) = next(rest) {
@@ -34,6 +35,7 @@ pub(super) fn resolve(template: &str, language: Language, values: &PageValues<'_
         .replace("{{logo}}", brand.logo())
         .replace("{{assets}}", assets)
         .replace("{{client}}", client)
+        .replace("{{reason}}", reason)
         .replace("{{replies}}", if switches.replies { "on" } else { "off" })
         .replace("{{tabs}}", if switches.has_foreign_scripts() { "apart" } else { "shared" })
         .replace("{{name}}", &escaped(brand.name.as_deref().unwrap_or("deskpass")))
@@ -63,6 +65,7 @@ mod tests {
         let values = PageValues {
             assets: "/assets/1",
             client: "h5",
+            reason: "",
             brand: &brand,
             switches: PageSwitches { replies: true, ..PageSwitches::default() },
         };
@@ -81,8 +84,13 @@ mod tests {
     #[test]
     fn a_broken_choice_stays() {
         for broken in ["a [[b", "a [[b|c", "a [[b]] c", "]] [["] {
-            let values =
-                PageValues { assets: "", client: "", brand: &Brand::default(), switches: PageSwitches::default() };
+            let values = PageValues {
+                assets: "",
+                client: "",
+                reason: "",
+                brand: &Brand::default(),
+                switches: PageSwitches::default(),
+            };
             assert_eq!(resolve(broken, Language::Zh, &values), broken);
         }
     }
@@ -90,7 +98,13 @@ mod tests {
     #[test]
     fn a_name_is_text_whatever_it_contains() {
         let brand = Brand { name: Some("<b>\"A&B\" {{client}}".to_owned()), ..Brand::default() };
-        let values = PageValues { assets: "/assets/1", client: "h5", brand: &brand, switches: PageSwitches::default() };
+        let values = PageValues {
+            assets: "/assets/1",
+            client: "h5",
+            reason: "",
+            brand: &brand,
+            switches: PageSwitches::default(),
+        };
         let page = resolve("{{brand}}{{logo}} {{name}}", Language::En, &values);
         assert_eq!(page, "mark.svg &lt;b&gt;&quot;A&amp;B&quot; {{client}}");
     }

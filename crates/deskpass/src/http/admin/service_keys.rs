@@ -37,23 +37,28 @@ struct ServiceKeyShown {
     state: &'static str,
 }
 
-/// The administrator who created the key; null where an operator did.
+/// The administrator who created it; null where an operator did.
 #[derive(Debug, JsonSchema, Serialize)]
-struct Maker {
+pub(super) struct Maker {
     corp_id: String,
     employee_id: String,
 }
 
+impl Maker {
+    pub(super) fn of(who: EmployeeKey) -> Self {
+        Self { corp_id: who.corp().to_owned(), employee_id: who.id().to_owned() }
+    }
+}
+
 impl ServiceKeyShown {
     fn of(key: ServiceKey, now: Timestamp) -> Self {
-        let maker = |who: EmployeeKey| Maker { corp_id: who.corp().to_owned(), employee_id: who.id().to_owned() };
         Self {
             state: key.state(now),
             id: key.id,
             name: key.name,
             scopes: key.scopes,
             created_at: Rfc3339(key.created_at),
-            created_by: key.created_by.map(maker),
+            created_by: key.created_by.map(Maker::of),
             expires_at: Rfc3339(key.expires_at),
             revoked_at: key.revoked_at.map(Rfc3339),
         }

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::{CursorPaging, ExistingEmployee, bad_cursor};
 use crate::App;
-use crate::http::auth::sessions::{SessionEnded, SessionPath, SessionShown};
+use crate::http::auth::sessions::{SessionClients, SessionEnded, SessionPath, SessionShown};
 use crate::http::error::ApiError;
 use crate::http::request::{Admin, CheckedInput, FromFields, HighRisk, InPath, Query, Reader};
 use crate::http::response::Reply;
@@ -37,12 +37,12 @@ pub(crate) struct SessionOf {
 }
 
 impl SessionOf {
-    fn of(mut listed: ListedSession, asking: Digest) -> Self {
+    fn of(mut listed: ListedSession, asking: Digest, clients: &mut SessionClients) -> Self {
         Self {
             corp_id: listed.session.employee.corp().to_owned(),
             employee_id: std::mem::take(&mut listed.employee_id),
             name: std::mem::take(&mut listed.name),
-            session: SessionShown::of(listed, asking),
+            session: SessionShown::of(listed, asking, clients),
         }
     }
 }
@@ -64,7 +64,8 @@ pub(crate) async fn list(
     let (wanted, paging) = (SessionQuery { employee: query.employee_id, role: query.role }, query.paging);
     let found = app.auth.sessions(&scope, &wanted, paging.after.as_deref(), paging.limit()).await?;
     let (page, asking) = (found.map_err(|_| bad_cursor())?, reader.caller.0.digest());
-    let items = page.sessions.into_iter().map(|listed| SessionOf::of(listed, asking)).collect();
+    let mut clients = SessionClients::of(&app, &page.sessions).await?;
+    let items = page.sessions.into_iter().map(|listed| SessionOf::of(listed, asking, &mut clients)).collect();
     Ok(Reply(Sessions { items, next: page.next }))
 }
 

@@ -185,6 +185,12 @@ pub(crate) struct Proceed {
     redirect_to: String,
 }
 
+impl Proceed {
+    pub(super) fn to(redirect_to: String) -> Self {
+        Self { redirect_to }
+    }
+}
+
 /// Signs in a user who confirms that they started the sign-in.
 pub(crate) async fn continue_sign_in(
     app: App,
@@ -202,5 +208,5 @@ pub(crate) async fn continue_sign_in(
     let answer =
         run_to_completion(async move { at.auth.confirm_pending(&input.pending, bound_to, &visitor).await }).await;
     let answer = answer.inspect_err(|failure| app.metrics.count_refused_sign_in(landing::error_code(failure).0))?;
-    Ok((set_cookie, Reply(Proceed { redirect_to: landing::address(&app, &answer) })))
+    Ok((set_cookie, Reply(Proceed::to(landing::address(&app, &answer)))))
 }

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use axum::extract::FromRequestParts;
 use axum::response::IntoResponse as _;
-use deskpass_auth::{ConfirmationPrompt, Error};
+use deskpass_auth::{ConfirmationPrompt, Error, Needs, Refusal, RequestOrigin};
 use deskpass_core::{ClientInfo, Digest, LoginSource, Secret, Ticket, rate_limit_address};
 use hyper::Uri;
 use hyper::header::{CONTENT_TYPE, HeaderName, REFERER};
@@ -19,27 +19,63 @@ use crate::http::auth::platform_link::scan_link;
 use crate::http::auth::scan_events::{self, ScanState};
 use crate::http::error::{ApiError, FieldError};
 use crate::http::request::{
-    Cookies, DescribeInput, FromFields, InputSpec, JsonBody, Query, RequestContext, RequestTrace, run_to_completion,
-    user_agent,
+    Cookies, DescribeInput, FieldKind, FieldValue, FromFields, GivenValue, InputSpec, JsonBody, Query, RequestContext,
+    RequestTrace, run_to_completion, user_agent,
 };
 use crate::http::response::{Reply, SetCookie, SourceName, bind_browser, described_responses, landing, qr_picture};
 use crate::timestamp::Rfc3339;
 
-/// The client that a QR code is for: the named one, otherwise the one whose page asks, otherwise the employees'.
+/// The clients of this service.
+const OWN_CLIENTS: &[&str] = &[LoginSource::H5.name(), LoginSource::ItAgent.name(), LoginSource::ItAdmin.name()];
+
+/// The client that a QR code is for: that of the authorization request, otherwise the named one, otherwise the one whose page asks,
+/// otherwise the employees'.
 #[derive(Debug)]
-pub(crate) struct QrClient(LoginSource);
+pub(crate) struct QrClient {
+    source: LoginSource,
+    /// The name of the OpenID Connect client and the host that it leads to.
+    client: Option<(String, String)>,
+}
 
 /// The client that the query names.
 #[derive(FromFields)]
-struct QrClientQuery(#[field(name = "client")] Option<LoginSource>);
+struct QrClientQuery {
+    client: Option<OwnClient>,
+    /// The authorization request of an OpenID Connect client that the user signs in for.
+    request: Option<String>,
+}
+
+/// A client of this service.
+struct OwnClient(LoginSource);
+
+impl FieldValue for OwnClient {
+    fn kind() -> FieldKind {
+        FieldKind::OneOf(OWN_CLIENTS)
+    }
+
+    fn read(given: GivenValue) -> Result<Self, FieldError> {
+        let named = LoginSource::from_name(&given.text()?).filter(|source| *source != LoginSource::Oidc);
+        named.map(Self).ok_or(FieldError::NotOneOf(OWN_CLIENTS))
+    }
+}
 
 impl FromRequestParts<RequestContext> for QrClient {
     type Rejection = ApiError;
     async fn from_request_parts(parts: &mut Parts, context: &RequestContext) -> Result<Self, ApiError> {
-        let Query(QrClientQuery(named)) = Query::from_request_parts(parts, context).await?;
+        let Query(QrClientQuery { client: named, request }) = Query::from_request_parts(parts, context).await?;
+        if let Some(request) = request {
+            let caller = RequestOrigin::from_request_parts(parts, context).await?;
+            let prompt = context.app.auth.authorization_prompt(&request, &caller).await?;
+            if matches!(prompt.needs, Needs::SignOut) {
+                return Err(Refusal::OidcRequestGone.into());
+            }
+            return Ok(Self { source: LoginSource::Oidc, client: Some((prompt.client, prompt.host)) });
+        }
         let page = parts.headers.get(REFERER).and_then(|page| Url::parse(page.to_str().ok()?).ok());
         let asking = page.and_then(|page| LoginSource::from_name(page.path_segments()?.next()?));
-        Ok(Self(named.or(asking).unwrap_or(LoginSource::H5)))
+        let asking = asking.filter(|source| *source != LoginSource::Oidc);
+        let source = named.map(|OwnClient(named)| named).or(asking).unwrap_or(LoginSource::H5);
+        Ok(Self { source, client: None })
     }
 }
 
@@ -64,11 +100,11 @@ pub(crate) async fn qrcode(
     app: App,
     language: Language,
     visitor: ClientInfo,
-    QrClient(source): QrClient,
+    QrClient { source, client }: QrClient,
     cookies: Cookies,
 ) -> Result<(SetCookie, Reply<QrCode>), ApiError> {
     let (bound_to, set_cookie) = bind_browser(&app, &cookies)?;
-    let issued = app.auth.issue_ticket(source, visitor, bound_to).await?;
+    let issued = app.auth.issue_ticket(source, client, visitor, bound_to).await?;
     let qrcode_url = scan_link(&app, language, &issued.scan_id);
     let qrcode_url = qrcode_url.ok_or_else(|| ApiError::unexpected(&"the platform has no link for phones"))?;
     let (expires_in, expires_at) = (issued.lifetime.as_secs(), Rfc3339(issued.expires_at));
@@ -156,6 +192,10 @@ pub(crate) struct ConfirmBody {
 #[derive(Debug, JsonSchema, Serialize)]
 pub(crate) struct ScanRequest {
     client: SourceName,
+    /// The name of the OpenID Connect client; null for the clients of this service.
+    client_name: Option<String>,
+    /// The host that the OpenID Connect client leads to; null for the clients of this service.
+    client_host: Option<String>,
     browser: String,
     os: &'static str,
     /// Null where it is not known: a proxy in front does not name its client.
@@ -174,9 +214,12 @@ impl ScanRequest {
     fn new(app: &App, decision: ConfirmationPrompt) -> Self {
         let ConfirmationPrompt { asked, who, phone, opened_by_page, remaining } = decision;
         let (browser, os) = user_agent::describe(asked.visitor.user_agent.as_str());
+        let (client_name, client_host) = asked.client.unzip();
         let [here, there] = [asked.visitor, phone].map(|visitor| known_ip(app, visitor.address.decided));
         Self {
             client: SourceName(asked.source),
+            client_name,
+            client_host,
             browser,
             os,
             ip_address: here.map(|address| address.to_string()),

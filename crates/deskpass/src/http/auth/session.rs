@@ -50,10 +50,9 @@ pub(crate) async fn introspect(
     Service(_, FormOrJson(input)): Service<IntrospectScope, FormOrJson<IntrospectBody>>,
 ) -> Result<FlatReply<token_info::Introspected>, ApiError> {
     let caller = token_info::if_valid(app.auth.authenticate(&input.token, input.from).await)?;
-    Ok(caller.map_or_else(
-        || FlatReply::of(r#""active":false"#),
-        |ActiveUser(holder)| token_info::introspected(&holder, &app.auth.clock),
-    ))
+    let Some(ActiveUser(holder)) = caller else { return Ok(FlatReply::of(r#""active":false"#)) };
+    let subject = app.auth.subject_of(holder.person()).await?;
+    Ok(token_info::introspected(&holder, subject, &app.auth.clock))
 }
 
 /// Returns the current user.

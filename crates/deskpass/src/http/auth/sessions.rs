@@ -1,6 +1,8 @@
 //! The caller's sessions, to list and to end.
 
-use deskpass_auth::TokenHolder;
+use std::collections::HashMap;
+
+use deskpass_auth::{Error, TokenHolder};
 use deskpass_core::{ClientInfo, Digest};
 use deskpass_store::ListedSession;
 use schemars::JsonSchema;
@@ -29,11 +31,47 @@ pub(crate) struct SessionShown {
     /// Accurate to a few minutes.
     last_seen_at: Option<Rfc3339>,
     expires_at: Rfc3339,
+    /// The OpenID Connect clients that the user is signed in to with it. They are signed out when it ends.
+    clients: Vec<SessionClient>,
+}
+
+/// An OpenID Connect client that depends on a session.
+#[derive(Clone, Debug, JsonSchema, Serialize)]
+pub(crate) struct SessionClient {
+    client_id: String,
+    /// Empty for a client that is no longer registered.
+    name: String,
+}
+
+/// The OpenID Connect clients that depend on each of several sessions.
+#[derive(Debug)]
+pub(crate) struct SessionClients(HashMap<Digest, Vec<SessionClient>>);
+
+impl SessionClients {
+    pub(crate) async fn of(app: &App, sessions: &[ListedSession]) -> Result<Self, ApiError> {
+        let ids = sessions.iter().map(|listed| listed.id).collect();
+        let found = app.auth.store.clients_of_sessions(ids).await.map_err(Error::from)?;
+        let mut all = HashMap::with_capacity(found.len());
+        for (session, ids) in found {
+            let mut clients = Vec::with_capacity(ids.len());
+            for client_id in ids {
+                let known = app.auth.oidc_client(&client_id).await?;
+                let name = known.map(|client| client.registration.name.clone()).unwrap_or_default();
+                clients.push(SessionClient { client_id, name });
+            }
+            all.insert(session, clients);
+        }
+        Ok(Self(all))
+    }
+
+    fn take(&mut self, session: Digest) -> Vec<SessionClient> {
+        self.0.remove(&session).unwrap_or_default()
+    }
 }
 
 impl SessionShown {
     /// Describes a session to a caller whose own session is `asking`.
-    pub(crate) fn of(listed: ListedSession, asking: Digest) -> Self {
+    pub(crate) fn of(listed: ListedSession, asking: Digest, clients: &mut SessionClients) -> Self {
         let session = listed.session;
         Self {
             id: listed.id.to_text(),
@@ -47,6 +85,7 @@ impl SessionShown {
             created_at: Rfc3339(session.created_at),
             last_seen_at: listed.seen_at.map(Rfc3339),
             expires_at: Rfc3339(session.expires_at),
+            clients: clients.take(listed.id),
         }
     }
 }
@@ -60,7 +99,9 @@ pub(crate) struct OwnSessions {
 /// Lists the caller's sessions, newest first.
 pub(crate) async fn list(app: App, holder: TokenHolder) -> Result<Reply<OwnSessions>, ApiError> {
     let (asking, sessions) = (holder.digest(), app.auth.own_sessions(&holder).await?);
-    Ok(Reply(OwnSessions { items: sessions.into_iter().map(|listed| SessionShown::of(listed, asking)).collect() }))
+    let mut clients = SessionClients::of(&app, &sessions).await?;
+    let items = sessions.into_iter().map(|listed| SessionShown::of(listed, asking, &mut clients));
+    Ok(Reply(OwnSessions { items: items.collect() }))
 }
 
 /// The id of a session in the path.

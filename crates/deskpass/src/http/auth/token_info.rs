@@ -102,7 +102,7 @@ pub(crate) fn me(holder: &TokenHolder) -> RenderedReply<Me> {
 #[derive(JsonSchema, Serialize)]
 pub(crate) struct GoodToken<'a> {
     active: bool,
-    /// Identifies the person permanently, independent of the spelling of their identifier.
+    /// Identifies the person permanently and is never given to another, as in ID tokens.
     sub: String,
     username: &'a str,
     client_id: SourceName,
@@ -137,7 +137,7 @@ pub(crate) enum Introspected {
 }
 
 /// The response of `introspect` for a valid token.
-pub(crate) fn introspected(holder: &TokenHolder, clock: &Clock) -> FlatReply<Introspected> {
+pub(crate) fn introspected(holder: &TokenHolder, subject: String, clock: &Clock) -> FlatReply<Introspected> {
     let (session, person) = (holder.session(), holder.person());
     // Services compare the expiry with their own clocks, which do not know that this clock runs from the newest record.
     let exp = match clock.trust() {
@@ -147,7 +147,7 @@ pub(crate) fn introspected(holder: &TokenHolder, clock: &Clock) -> FlatReply<Int
     let iat = exp - session.expires_at.since(session.created_at);
     FlatReply::of(&members(&GoodToken {
         active: true,
-        sub: format!("{}/{}", person.key.corp(), person.key.id()),
+        sub: subject,
         username: &person.employee_id,
         client_id: SourceName(session.source),
         token_type: "Bearer",

@@ -15,6 +15,10 @@ pub(crate) enum BadRequest {
     MediaType,
     /// The body is neither a form nor JSON, where both are accepted.
     FormType,
+    /// The body is not a form, where nothing else is accepted.
+    NotAForm,
+    /// A parameter of a form appears more than once.
+    RepeatedParameter,
     /// The body has more bytes than this.
     TooLarge(usize),
     BodyTimeout,
@@ -44,6 +48,12 @@ impl BadRequest {
                 "请求体须为 Content-Type: application/x-www-form-urlencoded 或 application/json",
             ])
             .with_status(StatusCode::UNSUPPORTED_MEDIA_TYPE),
+            // RFC 6749 gives such a request the status 400.
+            Self::NotAForm => bad([
+                "send the body as Content-Type: application/x-www-form-urlencoded",
+                "请求体须为 Content-Type: application/x-www-form-urlencoded",
+            ]),
+            Self::RepeatedParameter => bad(["a parameter appears more than once", "参数重复"]),
             Self::TooLarge(limit) => bad(["the body is larger than this many bytes:", "请求体超过字节上限："])
                 .with_value(limit)
                 .with_status(StatusCode::PAYLOAD_TOO_LARGE),

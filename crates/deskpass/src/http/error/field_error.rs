@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use deskpass_core::oidc::{InvalidRedirectUri, InvalidRegistration};
 use deskpass_core::{InvalidId, InvalidNetwork};
 
 use crate::config::Language;
@@ -31,6 +32,8 @@ pub(crate) enum FieldError {
     NotSomeOf(&'static [&'static str]),
     /// The invalid networks, with the error of each.
     Networks(Vec<(String, InvalidNetwork)>),
+    /// The registration of an OpenID Connect client is invalid.
+    Registration(InvalidRegistration),
     /// The rule that the text breaks, in English and Chinese.
     Format([&'static str; 2]),
 }
@@ -71,6 +74,7 @@ impl FieldError {
                 listed(["must be a list of at least one of ", "必须是列表，至少包含以下之一："], words)
             }
             Self::Networks(bad) => networks(bad, language),
+            Self::Registration(problem) => registration(problem, language),
             Self::Format(rule) => fixed(*rule),
             Self::Id(rule) => language.of([rule.to_string(), format!("格式不正确：{rule}")]),
         }
@@ -98,4 +102,28 @@ fn networks(bad: &[(String, InvalidNetwork)], language: Language) -> String {
     let rest = (more > 0).then(|| format!("{} {more}", language.of(["and more like these:", "另有类似的："])));
     let told: Vec<_> = bad.iter().take(MAX_NAMED_NETWORKS).map(told).chain(rest).collect();
     told.join(language.of(["; ", "；"]))
+}
+
+fn registration(problem: &InvalidRegistration, language: Language) -> String {
+    let chinese = match (problem, language) {
+        (problem, Language::En) => return problem.to_string(),
+        (InvalidRegistration::Name, Language::Zh) => "必须是 1 到 64 个可见字符，首尾不得有空格",
+        (InvalidRegistration::NoRedirectUri, Language::Zh) => "至少需要一个地址",
+        (InvalidRegistration::TooMany(_), Language::Zh) => "条目过多，最多 20 个",
+        (InvalidRegistration::PkceNeeded, Language::Zh) => "只有 confidential 客户端可以不使用 PKCE",
+        (InvalidRegistration::OriginsOfConfidential, Language::Zh) => "只有公开客户端可以登记来源",
+        (InvalidRegistration::NoOpenid, Language::Zh) => "必须包含 openid",
+        (InvalidRegistration::Group, Language::Zh) => "名称必须是 1 到 64 个可见字符",
+        (InvalidRegistration::Address { address, problem, .. }, Language::Zh) => {
+            let problem = match problem {
+                InvalidRedirectUri::NotAnAddress => "不是规范的 http 或 https 绝对地址",
+                InvalidRedirectUri::Fragment => "不得包含片段（#）",
+                InvalidRedirectUri::UserInfo => "不得包含用户名或密码",
+                InvalidRedirectUri::TooLong => "超过 2048 个字符",
+                InvalidRedirectUri::PlainHttp => "必须以 https:// 开头（127.0.0.1、[::1] 和 localhost 除外）",
+            };
+            return format!("{address}：{problem}");
+        }
+    };
+    chinese.to_owned()
 }

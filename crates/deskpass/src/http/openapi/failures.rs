@@ -119,7 +119,7 @@ pub(super) fn headers() -> Value {
             "description": "Seconds after which it is worth trying again",
             "required": true, "schema": { "type": "integer", "minimum": 1 },
         },
-        "Set-Cookie": { "description": "None of the cookies signs anyone in", "schema": text },
+        "Set-Cookie": { "description": "None of the cookies opens the API", "schema": text },
         "Location": { "description": "Where to go on", "required": true, "schema": { "type": "string", "format": "uri" } },
     })
 }

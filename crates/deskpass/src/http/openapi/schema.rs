@@ -20,6 +20,11 @@ pub(super) fn of(kind: &FieldKind) -> Value {
         FieldKind::Password(most) => json!({ "type": "string", "format": "password", "maxLength": most }),
         FieldKind::Integer(least, most) => json!({ "type": "integer", "minimum": least, "maximum": most }),
         FieldKind::Boolean => json!({ "type": "boolean" }),
+        FieldKind::TextsByName(names) => json!({
+            "type": "object",
+            "propertyNames": { "enum": names },
+            "additionalProperties": { "type": "string" },
+        }),
         FieldKind::Json => json!({}),
         FieldKind::StringList(most) => json!({ "type": "array", "items": { "type": "string" }, "maxItems": most }),
     }

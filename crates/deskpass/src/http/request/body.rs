@@ -44,6 +44,14 @@ pub(crate) async fn json_text(bytes: usize, request: Request, context: &RequestC
     Ok(String::from_utf8(body.into()).map_err(|_| BadRequest::NotUtf8)?)
 }
 
+/// Reads a form of at most `most` bytes. A body without content needs no type.
+pub(super) async fn form_bytes(most: usize, request: Request, context: &RequestContext) -> Result<Bytes, ApiError> {
+    let is_form = is_of_type(request.headers(), FORM);
+    let limit = context.app.settings.server.body_timeout;
+    let bytes = with_timeout(limit, collect(request.into_body(), most)).await?;
+    if bytes.is_empty() || is_form { Ok(bytes) } else { Err(BadRequest::NotAForm.into()) }
+}
+
 impl FromRequest<RequestContext> for FullRequest {
     type Rejection = ApiError;
     async fn from_request(request: Request, context: &RequestContext) -> Result<Self, ApiError> {

@@ -48,6 +48,10 @@ pub(crate) struct InBody<T>(pub(crate) T);
 #[derive(Debug)]
 pub(crate) struct PathAndBody<P, B>(pub(crate) P, pub(crate) B);
 
+/// Checked input from the path, and from a JSON body.
+#[derive(Debug)]
+pub(crate) struct PathAndCheckedBody<P, B>(pub(crate) P, pub(crate) B);
+
 /// Input that only administrators of the home corporation may send. Others are rejected before their one-time password is used.
 #[derive(Debug)]
 pub(crate) struct HomeOnly<T>(pub(crate) T);
@@ -125,6 +129,19 @@ impl<P: CheckedInput + Send, B: FromFields> ChangeInput for PathAndBody<P, B> {
         let target = P::check(path_fields(context)?, admin, &context.app).await?;
         let JsonBody(body) = JsonBody::from_request(request, context).await?;
         Ok(Self(target, body))
+    }
+}
+
+impl<P: CheckedInput + Send, B: CheckedInput + Send> ChangeInput for PathAndCheckedBody<P, B> {
+    fn describe(spec: &mut InputSpec) {
+        spec.reads_path::<P::Fields>();
+        spec.reads_body::<B::Fields>();
+    }
+
+    async fn read(request: Request, admin: &Admin, context: &RequestContext) -> Result<Self, ApiError> {
+        let target = P::check(path_fields(context)?, admin, &context.app).await?;
+        let JsonBody(fields) = JsonBody::from_request(request, context).await?;
+        Ok(Self(target, B::check(fields, admin, &context.app).await?))
     }
 }
 

@@ -1,8 +1,13 @@
-//! The cookies of a request. None of them authenticates a user.
+//! The cookies of a request. None of those that [`Cookies`] reads authenticates a user.
+//!
+//! The cookie for single sign-on stands for a session of the browser. It is not among those: only [`SsoCookie`] reads it, which only
+//! the handlers of /oidc/authorize, of /oidc/logout and of the confirmation of that logout take. With it a registered client of
+//! OpenID Connect gets a code at its registered address, or the session ends. It opens no API, and no response gives the token of
+//! the session for it.
 
 use axum::extract::FromRequestParts;
 use deskpass_auth::{LinkOpener, Poller};
-use deskpass_core::{BindProof, Browser, Digest, Flow, KnownBrowser, Secret, SecretKind};
+use deskpass_core::{BindProof, Browser, Digest, Flow, KnownBrowser, Secret, SecretKind, SingleSignOn};
 use hyper::header::{ACCEPT, COOKIE, HeaderValue};
 use hyper::http::request::Parts;
 
@@ -14,6 +19,14 @@ pub(crate) trait CookieKind: SecretKind {
     /// The cookie's names: in development mode, and in production, where other hosts cannot set it.
     const NAMES: [&'static str; 2];
 }
+
+/// A kind that every handler may read.
+pub(crate) trait ReadableCookie: CookieKind {}
+
+impl ReadableCookie for Browser {}
+impl ReadableCookie for Flow {}
+impl ReadableCookie for BindProof {}
+impl ReadableCookie for KnownBrowser {}
 
 impl CookieKind for Browser {
     const NAMES: [&'static str; 2] = ["deskpass_browser", "__Host-deskpass_browser"];
@@ -29,6 +42,10 @@ impl CookieKind for BindProof {
 
 impl CookieKind for KnownBrowser {
     const NAMES: [&'static str; 2] = ["deskpass_known", "__Host-deskpass_known"];
+}
+
+impl CookieKind for SingleSignOn {
+    const NAMES: [&'static str; 2] = ["deskpass_sso", "__Host-deskpass_sso"];
 }
 
 /// The names of the cookie that says what opened a scanned address, or the page for the platform's script: in development mode, and
@@ -53,25 +70,18 @@ pub(crate) struct Cookies {
 impl Cookies {
     /// The secret of this kind, if the browser sent one. Read without a cookie library: a value is a token, which is neither
     /// quoted nor encoded, and must match byte by byte.
-    pub(crate) fn get<K: CookieKind>(&self) -> Option<Secret<K>> {
-        self.values(cookie_name::<K>(self.development)).find_map(|value| Secret::parse(value).ok())
+    pub(crate) fn get<K: ReadableCookie>(&self) -> Option<Secret<K>> {
+        secret(&self.lines, self.development)
     }
 
     /// What opened the address of the service at which the browser began, as that request reported.
     pub(crate) fn first_opener(&self) -> Option<LinkOpener> {
         let known = |value: &str| OPENERS.into_iter().find(|(_, name)| *name == value).map(|(opener, _)| opener);
-        self.values(by_mode(OPENER_NAMES, self.development)).find_map(known)
-    }
-
-    /// The values of the cookies with this name.
-    fn values(&self, name: &'static str) -> impl Iterator<Item = &str> {
-        let lines = self.lines.iter().filter_map(|line| line.to_str().ok());
-        let pairs = lines.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='));
-        pairs.filter(move |(given, _)| *given == name).map(|(_, value)| value)
+        values(&self.lines, by_mode(OPENER_NAMES, self.development)).find_map(known)
     }
 
     /// The digest of the secret of this kind, if the browser sent one.
-    pub(crate) fn digest<K: CookieKind>(&self) -> Option<Digest> {
+    pub(crate) fn digest<K: ReadableCookie>(&self) -> Option<Digest> {
         self.get::<K>().map(|own| own.digest())
     }
 
@@ -98,6 +108,32 @@ impl FromRequestParts<RequestContext> for Cookies {
 }
 
 impl DescribeInput for Cookies {}
+
+/// The cookie for single sign-on, if the browser sent it.
+#[derive(Debug)]
+pub(crate) struct SsoCookie(pub(crate) Option<Secret<SingleSignOn>>);
+
+impl FromRequestParts<RequestContext> for SsoCookie {
+    type Rejection = ApiError;
+    async fn from_request_parts(parts: &mut Parts, context: &RequestContext) -> Result<Self, ApiError> {
+        let lines: Vec<_> = parts.headers.get_all(COOKIE).iter().cloned().collect();
+        Ok(Self(secret(&lines, context.app.settings.development.enabled)))
+    }
+}
+
+impl DescribeInput for SsoCookie {}
+
+/// The secret of a kind.
+fn secret<K: CookieKind>(lines: &[HeaderValue], development: bool) -> Option<Secret<K>> {
+    values(lines, cookie_name::<K>(development)).find_map(|value| Secret::parse(value).ok())
+}
+
+/// The values of the cookies with this name.
+fn values<'a>(lines: &'a [HeaderValue], name: &'static str) -> impl Iterator<Item = &'a str> {
+    let lines = lines.iter().filter_map(|line| line.to_str().ok());
+    let pairs = lines.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='));
+    pairs.filter(move |(given, _)| *given == name).map(|(_, value)| value)
+}
 
 /// The name of the cookie, by mode.
 pub(crate) fn cookie_name<K: CookieKind>(development: bool) -> &'static str {

@@ -1,6 +1,6 @@
 //! Extractors for the token of a request. A handler has the authority that it takes as an argument, and no other.
 
-use axum::extract::FromRequestParts;
+use axum::extract::{FromRequest, FromRequestParts, Request};
 use deskpass_auth::{ActiveUser, PartialOrFull, Refusal, TokenError, TokenHolder};
 use hyper::HeaderMap;
 use hyper::header::AUTHORIZATION;
@@ -12,6 +12,11 @@ use crate::http::request::{DescribeInput, InputSpec, RequestContext, RequiredAcc
 /// The session of the token, or `None` where there is no valid token.
 #[derive(Debug)]
 pub(crate) struct OptionalSession(pub(crate) Option<TokenHolder>);
+
+/// The session of the token, if one was sent, and the rest of the request. A token that is not valid is refused: the request must
+/// not count as one without a session. The rest is read first.
+#[derive(Debug)]
+pub(crate) struct SessionIfSent<T>(pub(crate) Option<TokenHolder>, pub(crate) T);
 
 /// The bearer token of a request. Nothing else reads the header, so that all routes agree on it.
 pub(crate) fn bearer_token(headers: &HeaderMap) -> Result<&str, ApiError> {
@@ -77,6 +82,27 @@ impl FromRequestParts<RequestContext> for OptionalSession {
             Err(ApiError::Refused(_)) => Ok(Self(None)),
             Err(other) => Err(other),
         }
+    }
+}
+
+impl<T: FromRequest<RequestContext, Rejection = ApiError> + Send> FromRequest<RequestContext> for SessionIfSent<T> {
+    type Rejection = ApiError;
+    async fn from_request(request: Request, context: &RequestContext) -> Result<Self, ApiError> {
+        let (mut parts, body) = request.into_parts();
+        let rest = T::from_request(Request::from_parts(parts.clone(), body), context).await?;
+        let holder = if parts.headers.contains_key(AUTHORIZATION) {
+            Some(TokenHolder::from_request_parts(&mut parts, context).await?)
+        } else {
+            None
+        };
+        Ok(Self(holder, rest))
+    }
+}
+
+impl<T: DescribeInput> DescribeInput for SessionIfSent<T> {
+    fn describe_input(spec: &mut InputSpec) {
+        spec.accepts_token = true;
+        T::describe_input(spec);
     }
 }
 

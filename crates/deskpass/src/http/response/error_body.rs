@@ -2,6 +2,7 @@
 
 use deskpass_auth::{Refusal, whole_seconds};
 use deskpass_core::Reference;
+use deskpass_core::oidc::{OAuthError, OAuthErrorCode};
 use deskpass_platform::PlatformKind;
 use hyper::StatusCode;
 use hyper::header::{HeaderName, HeaderValue, RETRY_AFTER, SEC_WEBSOCKET_VERSION, UPGRADE, WWW_AUTHENTICATE};
@@ -102,12 +103,24 @@ impl ApiError {
                 (UPGRADE, HeaderValue::from_static("websocket")),
                 (SEC_WEBSOCKET_VERSION, HeaderValue::from_static("13")),
             ],
+            Self::OAuth(error) => challenge(error),
             // RFC 9110 requires a challenge with every 401.
             _ if status == StatusCode::UNAUTHORIZED => vec![(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"))],
             // The API promises it with every 429.
             _ if status == StatusCode::TOO_MANY_REQUESTS => retry_after(1),
             _ => Vec::new(),
         }
+    }
+}
+
+/// The challenge for a client below /oidc that could not be authenticated, or whose access token is not valid (RFC 6749, RFC 6750).
+fn challenge(error: &OAuthError) -> Vec<(HeaderName, HeaderValue)> {
+    match error.code {
+        OAuthErrorCode::InvalidClient => vec![(WWW_AUTHENTICATE, HeaderValue::from_static("Basic realm=\"oidc\""))],
+        OAuthErrorCode::InvalidToken => {
+            vec![(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer error=\"invalid_token\""))]
+        }
+        _ => Vec::new(),
     }
 }
 

@@ -1,6 +1,6 @@
 //! The destinations to which users may be redirected after signing in.
 
-use deskpass_core::LoginSource;
+use deskpass_core::{AuthorizationRequestId, LoginSource, Secret};
 use url::Url;
 
 use crate::App;
@@ -45,6 +45,7 @@ pub(crate) fn is_allowed(app: &App, address: &str) -> bool {
         && url.fragment().is_none()
         && match address.strip_prefix(&origin) {
             Some(CALLBACK_PATH) => own,
+            Some(rest) if is_authorization_page(rest) => own,
             Some(rest) => is_page(rest, own && app.settings.pages.directory.is_some()),
             None => false,
         }
@@ -64,14 +65,25 @@ fn is_page(rest: &str, has_own_pages: bool) -> bool {
         && !query.split('&').any(|pair| ["code", "state", "sid", "ticket"].contains(&pair.split('=').next().unwrap_or_default()))
 }
 
+/// Whether this is the page that signs a user in for an authorization request of an OpenID Connect client. Its query names the
+/// request and nothing else.
+fn is_authorization_page(rest: &str) -> bool {
+    let request = rest.strip_prefix("/?request=");
+    request.is_some_and(|request| Secret::<AuthorizationRequestId>::parse(request).is_ok())
+}
+
 /// The destination of a flow, and its client. For the callback itself, under any of our host names, the role decides.
 pub(crate) fn destination(address: String) -> (Option<String>, Option<LoginSource>) {
     let Ok(url) = Url::parse(&address) else { return (Some(address), None) };
     if url.path() == CALLBACK_PATH {
         return (None, None);
     }
+    if url.as_str().strip_prefix(&url.origin().ascii_serialization()).is_some_and(is_authorization_page) {
+        return (Some(address), Some(LoginSource::Oidc));
+    }
     let source = url.path_segments().and_then(|mut segments| LoginSource::from_name(segments.next()?));
-    (Some(address), source)
+    // A path of this name is no page.
+    (Some(address), source.filter(|source| *source != LoginSource::Oidc))
 }
 
 #[cfg(test)]
@@ -93,5 +105,30 @@ mod tests {
             assert_eq!(to(address), (Some(address.to_owned()), None), "{address}");
         }
         assert_eq!(to("https://desk.example/api/auth/oauth2/callback"), (None, None));
+    }
+
+    #[test]
+    fn the_page_of_an_authorization_request_names_it_and_nothing_else() {
+        let request = Secret::<AuthorizationRequestId>::generate(&deskpass_core::Entropy::system());
+        let request = request.map(|request| request.expose().to_owned()).unwrap_or_default();
+        let address = format!("https://desk.example/?request={request}");
+        assert_eq!(destination(address.clone()), (Some(address), Some(LoginSource::Oidc)));
+        assert!(is_authorization_page(&format!("/?request={request}")));
+        for other in [
+            format!("/?request={request}&a=b"),
+            format!("/?a=b&request={request}"),
+            format!("/h5/?request={request}"),
+            format!("//?request={request}"),
+            format!("/?request={request}#x"),
+            format!("/?request={request}x"),
+            "/?request=".to_owned(),
+            "/?request=dpq_x".to_owned(),
+            "/".to_owned(),
+        ] {
+            assert!(!is_authorization_page(&other), "{other}");
+            let address = format!("https://desk.example{other}");
+            assert_ne!(destination(address).1, Some(LoginSource::Oidc), "{other}");
+        }
+        assert_eq!(destination("https://desk.example/oidc/".to_owned()).1, None);
     }
 }

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use deskpass_core::oidc::{ClientKind, OidcScope, PkceRequirement, RoleClaims, SigningAlgorithm, SsoMode};
 use deskpass_core::{EarlyEnd, LoginMethod, LoginSource, PermissionScope, Role, ServiceScope};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
@@ -36,6 +37,20 @@ words! {
     MethodName(LoginMethod): LoginMethod::ALL.map(LoginMethod::name);
     /// A client.
     SourceName(LoginSource): LoginSource::ALL.map(LoginSource::name);
+    /// The kind of an OpenID Connect client.
+    ClientKindName(ClientKind): ClientKind::NAMES;
+    /// A scope of an OpenID Connect client.
+    OidcScopeName(OidcScope): OidcScope::NAMES;
+    /// Whether a client must use PKCE.
+    PkceName(PkceRequirement): PkceRequirement::NAMES;
+    /// Which roles a client is told.
+    RoleClaimsName(RoleClaims): RoleClaims::NAMES;
+    /// The algorithm of a client's ID tokens.
+    SigningAlgorithmName(SigningAlgorithm): SigningAlgorithm::NAMES;
+    /// When a signed-in user is asked before a client gets a code.
+    SsoModeName(SsoMode): SsoMode::NAMES;
+    /// What an authorization request needs from the user.
+    NeedsName(&'static str): ["sign_in", "press", "sign_out"];
     /// Why a sign-in ended before its time.
     EarlyEndName(EarlyEnd): EarlyEnd::NAMES;
 }

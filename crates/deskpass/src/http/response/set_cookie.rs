@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use axum::response::{IntoResponseParts, ResponseParts};
 use deskpass_auth::LinkOpener;
-use deskpass_core::{Browser, Digest, EmployeeKey, KnownBrowser, Secret};
+use deskpass_core::{Browser, Digest, EmployeeKey, KnownBrowser, Secret, SingleSignOn};
 use hyper::header::{HeaderValue, SET_COOKIE};
 
 use crate::App;
@@ -23,6 +23,22 @@ impl SetCookie {
     /// Sets a secret.
     pub(crate) fn set<K: CookieKind>(app: &App, secret: &Secret<K>, lifetime: Duration) -> Self {
         Self::with::<K>(app, secret.expose(), lifetime)
+    }
+
+    /// Sets the secret for single sign-on, until the browser is closed.
+    pub(crate) fn single_sign_on(app: &App, secret: &Secret<SingleSignOn>) -> Self {
+        let name = cookie_name::<SingleSignOn>(app.settings.development.enabled);
+        Self::written(app, &format!("{name}={}; Path=/; HttpOnly; SameSite=Lax", secret.expose()))
+    }
+
+    /// Sets or renews the cookie of the browser that an authorization request belongs to.
+    pub(crate) fn authorizing_browser(app: &App, browser: Option<&Secret<Browser>>) -> Self {
+        browser.map_or(Self::NONE, |own| Self::set(app, own, AUTHORIZING_BROWSER_LIFETIME))
+    }
+
+    /// Sets the language of the pages, until the browser is closed. The pages' script can change it.
+    pub(crate) fn language(app: &App, name: &str, language: &str) -> Self {
+        Self::written(app, &format!("{name}={language}; Path=/; SameSite=Lax"))
     }
 
     /// Deletes a secret.
@@ -51,10 +67,14 @@ impl SetCookie {
     }
 
     fn named(app: &App, name: &str, value: &str, lifetime: Duration) -> Self {
-        let secure = if app.settings.development.enabled { "" } else { "; Secure" };
         let seconds = lifetime.as_secs();
-        let cookie = format!("{name}={value}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Lax{secure}");
-        Self(HeaderValue::try_from(cookie).ok())
+        Self::written(app, &format!("{name}={value}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Lax"))
+    }
+
+    /// A cookie as it is written, for secure connections only in production.
+    fn written(app: &App, cookie: &str) -> Self {
+        let secure = if app.settings.development.enabled { "" } else { "; Secure" };
+        Self(HeaderValue::try_from(format!("{cookie}{secure}")).ok())
     }
 }
 
@@ -102,6 +122,9 @@ pub(crate) async fn remember_browser(app: &App, cookies: &Cookies, agent: Option
 
 /// Longer than a code of the platform lives.
 const OPENER_COOKIE_LIFETIME: Duration = Duration::from_mins(10);
+
+/// Longer than an authorization request and the sign-in for it take.
+const AUTHORIZING_BROWSER_LIFETIME: Duration = Duration::from_mins(30);
 
 /// Longer than the lifetime of a ticket.
 const BROWSER_COOKIE_LIFETIME: Duration = Duration::from_mins(10);

@@ -1,13 +1,22 @@
 //! The routes below /api/admin.
 
 use crate::http::admin::employees::{Assigned, Employee};
-use crate::http::admin::{agents, employees, ip_rules, links, login_log, roles, service_keys, sessions, statistics};
+use crate::http::admin::{
+    agents, employees, ip_rules, links, login_log, oidc_clients, roles, service_keys, sessions, statistics,
+};
 use crate::http::request::RequiredAccess::{Admin, HighRisk, Reader};
 use crate::http::route::Route;
 
 /// The routes for administration.
-#[expect(clippy::too_many_lines, reason = "a table")]
 pub(super) fn admin_routes() -> Vec<Route> {
+    let mut table = general_routes();
+    table.extend(oidc_client_routes());
+    table
+}
+
+/// All but those for OpenID Connect clients.
+#[expect(clippy::too_many_lines, reason = "a table")]
+fn general_routes() -> Vec<Route> {
     vec![
         Route::get("/api/admin/roles", Reader, roles::roles)
             .summary("List roles", "列出角色")
@@ -98,5 +107,52 @@ pub(super) fn admin_routes() -> Vec<Route> {
         Route::post("/api/admin/agents/{employee_id}/reset-password", HighRisk, agents::reset_password)
             .summary("Reset an agent's password and create a setup code", "重置坐席密码并生成设置码")
             .error_title("Resetting the password failed", "重置密码失败"),
+    ]
+}
+
+/// The routes for OpenID Connect clients.
+fn oidc_client_routes() -> Vec<Route> {
+    vec![
+        Route::get("/api/admin/oidc-clients", Admin, oidc_clients::list)
+            .summary("List OpenID Connect clients", "列出 OpenID Connect 客户端")
+            .error_title("Listing clients failed", "获取客户端失败"),
+        Route::post("/api/admin/oidc-clients", HighRisk, oidc_clients::create)
+            .summary(
+                "Register an OpenID Connect client, whose secret is shown only once",
+                "登记 OpenID Connect 客户端，密钥仅显示一次",
+            )
+            .error_title("Registering the client failed", "登记客户端失败"),
+        Route::get("/api/admin/oidc-clients/{id}", Admin, oidc_clients::show)
+            .summary("Show an OpenID Connect client", "查看 OpenID Connect 客户端")
+            .error_title("Reading the client failed", "获取客户端失败"),
+        Route::put("/api/admin/oidc-clients/{id}", HighRisk, oidc_clients::change)
+            .summary("Replace the registration of an OpenID Connect client", "修改 OpenID Connect 客户端的登记信息")
+            .error_title("Changing the client failed", "修改客户端失败")
+            .refuses(&[1019]),
+        Route::delete("/api/admin/oidc-clients/{id}", HighRisk, oidc_clients::remove)
+            .summary(
+                "Remove an OpenID Connect client and sign its users out of it",
+                "移除 OpenID Connect 客户端并使其用户退出",
+            )
+            .error_title("Removing the client failed", "移除客户端失败")
+            .refuses(&[1019]),
+        Route::post("/api/admin/oidc-clients/{id}/secret", HighRisk, oidc_clients::rotate_secret)
+            .summary(
+                "Give an OpenID Connect client a new secret, which is shown only once",
+                "更换 OpenID Connect 客户端的密钥，新密钥仅显示一次",
+            )
+            .error_title("Changing the secret failed", "更换密钥失败")
+            .refuses(&[1019]),
+        Route::post("/api/admin/oidc-clients/{id}/disable", HighRisk, oidc_clients::disable)
+            .summary(
+                "Disable an OpenID Connect client and sign its users out of it",
+                "停用 OpenID Connect 客户端并使其用户退出",
+            )
+            .error_title("Disabling the client failed", "停用客户端失败")
+            .refuses(&[1019]),
+        Route::post("/api/admin/oidc-clients/{id}/enable", HighRisk, oidc_clients::enable)
+            .summary("Enable an OpenID Connect client", "启用 OpenID Connect 客户端")
+            .error_title("Enabling the client failed", "启用客户端失败")
+            .refuses(&[1019]),
     ]
 }

@@ -16,7 +16,8 @@ pub(super) fn scan_routes() -> Vec<Route> {
             .limit(QrCode)
             .with_side_effects()
             .summary("Start a QR code sign-in: get a ticket and its QR code", "开始扫码登录：获取票据与二维码")
-            .error_title("QR code failed", "二维码生成失败"),
+            .error_title("QR code failed", "二维码生成失败")
+            .refuses(&[1019]),
         Route::get(redirect::SCAN_PATH, Anyone, entry::open)
             .limit(SignIn)
             .with_side_effects()

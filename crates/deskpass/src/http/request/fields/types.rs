@@ -1,7 +1,12 @@
 //! The types of fields that several requests have, or that come from other crates.
 
+use std::collections::BTreeMap;
 use std::net::IpAddr;
 
+use deskpass_core::oidc::{
+    ClientKind, ClientRegistration, OidcScope, OidcScopes, PkceRequirement, RoleClaims, SigningAlgorithm, SsoMode,
+    is_client_id,
+};
 use deskpass_core::{
     CorpId, Digest, EmployeeId, LoginMethod, LoginSource, MessageId, Operation, Password, PermissionScope, Resource,
     Role, Roles, ServiceKeyName, ServiceScope, ServiceScopes, Timestamp, parse_network,
@@ -43,7 +48,20 @@ macro_rules! closed_lists {
         }
     )*};
 }
-closed_lists!(AuditEvent, LoginMethod, LoginSource, Operation, PermissionScope, Resource, Role);
+closed_lists!(
+    AuditEvent,
+    ClientKind,
+    LoginMethod,
+    LoginSource,
+    Operation,
+    PermissionScope,
+    PkceRequirement,
+    Resource,
+    Role,
+    RoleClaims,
+    SigningAlgorithm,
+    SsoMode
+);
 
 impl FieldValue for Password {
     fn kind() -> FieldKind {
@@ -77,6 +95,50 @@ impl FieldValue for ServiceScopes {
         let words = given.texts(WORDS.len())?;
         let scopes: Option<Self> = words.iter().map(|word| ServiceScope::from_name(word)).collect();
         scopes.filter(|scopes| !scopes.is_empty()).ok_or(FieldError::NotSomeOf(&WORDS))
+    }
+}
+
+impl FieldValue for OidcScopes {
+    fn kind() -> FieldKind {
+        FieldKind::StringList(OidcScope::ALL.len())
+    }
+
+    fn read(given: GivenValue) -> Result<Self, FieldError> {
+        let names = given.texts(OidcScope::ALL.len())?;
+        let scopes: Option<Self> = names.iter().map(|name| OidcScope::from_name(name)).collect();
+        scopes.ok_or(FieldError::NotSomeOf(&OidcScope::NAMES))
+    }
+}
+
+/// The addresses and names of a client's registration.
+impl FieldValue for Vec<String> {
+    fn kind() -> FieldKind {
+        FieldKind::StringList(ClientRegistration::MAX_ENTRIES)
+    }
+
+    fn read(given: GivenValue) -> Result<Self, FieldError> {
+        given.texts(ClientRegistration::MAX_ENTRIES)
+    }
+}
+
+/// The group of each role, for a client.
+#[derive(Debug, Default)]
+pub(crate) struct RoleGroups(pub(crate) BTreeMap<Role, String>);
+
+impl FieldValue for RoleGroups {
+    fn kind() -> FieldKind {
+        FieldKind::TextsByName(&Role::NAMES)
+    }
+
+    fn read(given: GivenValue) -> Result<Self, FieldError> {
+        let groups = match given {
+            GivenValue::Text(_) => None,
+            GivenValue::Json(value) => serde_json::from_value(value).ok(),
+        };
+        groups.map(Self).ok_or(FieldError::Format([
+            "must be an object with a text for each role, such as {\"agent\":\"helpdesk\"}",
+            "必须是由角色到文本的对象，例如 {\"agent\":\"helpdesk\"}",
+        ]))
     }
 }
 
@@ -125,6 +187,10 @@ pub(crate) struct SignInId(pub(crate) String);
 #[derive(Debug)]
 pub(crate) struct ServiceKeyId(pub(crate) String);
 
+/// The id of an OpenID Connect client.
+#[derive(Debug)]
+pub(crate) struct OidcClientId(pub(crate) String);
+
 formats! {
     IpAddr: "ip-address", None, "192.0.2.1",
         ["must be an IPv4 or IPv6 address", "必须是 IPv4 或 IPv6 地址"],
@@ -145,6 +211,9 @@ formats! {
     ServiceKeyId: "service-key-id", Some("^[0-9a-f]{32}$"), "00000000000000000000000000000000",
         ["must be the id of a service key, as in the list", "必须是列表中显示的服务密钥编号"],
         |text| is_hexadecimal(&text).then_some(Self(text));
+    OidcClientId: "oidc-client-id", Some("^[A-Za-z0-9_-]{1,64}$"), "zammad",
+        ["must be the id of a client, as in the list", "必须是列表中显示的客户端编号"],
+        |text| is_client_id(&text).then_some(Self(text));
     ServiceKeyName: "service-key-name", None, "billing",
         [
             "must be 1 to 64 visible characters without leading or trailing spaces",

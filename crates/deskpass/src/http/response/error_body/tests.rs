@@ -42,6 +42,8 @@ fn permission_rows() -> Vec<Row> {
         (Refusal::PlatformWorks, 403, 1003, Some("platform_works"), None),
         (Refusal::NotProven, 403, 1003, Some("not_proven"), None),
         (Refusal::RecentSignInNeeded, 403, 1003, Some("recent_sign_in_needed"), None),
+        (Refusal::NewSignInNeeded, 403, 1003, Some("recent_sign_in_needed"), None),
+        (Refusal::ClientNotAllowed("zammad".into()), 403, 1003, Some("client_not_allowed"), None),
         (Refusal::DeviceNotProven, 403, 1003, Some("device_not_proven"), None),
         (Refusal::SetupCodeWrong, 403, 1003, Some("setup_code"), None),
     ]
@@ -82,6 +84,7 @@ fn other_rows() -> Vec<Row> {
         (Refusal::LastAdmin, 409, 1019, Some("last_admin"), None),
         (Refusal::WouldLockYouOut(Role::Admin), 409, 1019, Some("would_shut_you_out"), None),
         (Refusal::Cancelled, 409, 1019, Some("cancelled"), None),
+        (Refusal::OidcRequestGone, 409, 1019, Some("oidc_request_gone"), None),
         (Refusal::SignInOver, 409, 1019, Some("over"), None),
         (Refusal::DeviceSetupOver, 409, 1019, Some("setup_over"), None),
         (Refusal::Exists, 409, 1019, None, None),

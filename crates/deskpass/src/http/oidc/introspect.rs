@@ -1,0 +1,27 @@
+//! The introspection endpoint (RFC 7662): a client asks about its own tokens.
+
+use axum::response::Response;
+use deskpass_core::ClientInfo;
+use deskpass_core::oidc::{OAuthError, OAuthErrorCode};
+
+use super::client_auth::{authenticate, required};
+use super::provider::Provider;
+use super::reply::json;
+use crate::App;
+use crate::http::error::ApiError;
+use crate::http::request::OAuthForm;
+
+/// Describes a token of this client. Every other token is inactive.
+pub(crate) async fn introspect(
+    Provider(app): Provider,
+    visitor: ClientInfo,
+    form: OAuthForm,
+) -> Result<Response, ApiError> {
+    let (client, parameters) = authenticate(&app, &form, &visitor).await?;
+    if !client.registration.has_secret() {
+        // Anyone who knows the identifier could ask.
+        let text = "public clients cannot introspect tokens; use the userinfo endpoint";
+        return Err(OAuthError::new(OAuthErrorCode::InvalidClient, text).into());
+    }
+    json(&app.auth.introspect_oidc(&client, required(&parameters, "token")?).await?)
+}

@@ -1,0 +1,28 @@
+//! The revocation endpoint (RFC 7009): a client that needs its tokens no longer says so.
+
+use axum::response::{IntoResponse as _, Response};
+use deskpass_core::ClientInfo;
+use hyper::StatusCode;
+
+use super::client_auth::{authenticate, required};
+use super::cors::AllowedOrigin;
+use super::provider::Provider;
+use crate::App;
+use crate::http::error::ApiError;
+use crate::http::request::OAuthForm;
+
+/// Ends the grant of a token of this client. A token that is not valid, or of another client, changes nothing and is no error.
+pub(crate) async fn revoke(
+    Provider(app): Provider,
+    origin: AllowedOrigin,
+    visitor: ClientInfo,
+    form: OAuthForm,
+) -> Response {
+    origin.apply(revoke_token(&app, &form, &visitor).await)
+}
+
+async fn revoke_token(app: &App, form: &OAuthForm, visitor: &ClientInfo) -> Result<Response, ApiError> {
+    let (client, parameters) = authenticate(app, form, visitor).await?;
+    app.auth.revoke_token(&client, required(&parameters, "token")?).await?;
+    Ok(StatusCode::OK.into_response())
+}
