@@ -57,7 +57,7 @@ learn({
 /** The programs that a session signed in to, as a line below another; nothing without any. */
 export const programsOf = ({ clients = [] }) =>
   clients.length > 0 && h('small', { class: 'programs' }, say('signed_in_programs', {
-    programs: clients.map((one) => one.name || String(one)).join(say('comma')),
+    programs: clients.map((one) => one.name || one.client_id || String(one)).join(say('comma')),
   }));
 
 /** The text for a value of the service; a value that is newer than this page is shown as it is. */

@@ -66,6 +66,7 @@ function followRecipe(form) {
       if (form.elements[name].value === last[name]) form.elements[name].value = text;
     });
     last = next;
+    form.elements.scopes_offline_access.checked = Boolean(RECIPES[recipe.value].refreshes);
   };
   recipe.addEventListener('change', follow);
   url.addEventListener('input', follow);
@@ -124,7 +125,7 @@ function valuesOf(form) {
   return {
     name: text('name'), kind: text('kind'),
     redirect_uris: list('redirect_uris'), post_logout_redirect_uris: list('post_logout_redirect_uris'),
-    backchannel_logout_uri: text('backchannel_logout_uri') || null,
+    backchannel_logout_uri: text('backchannel_logout_uri') || undefined,
     origins: list('origins'), scopes: chosen('scopes', SCOPES), roles: chosen('roles', ROLES), corporations: list('corporations'),
     groups: Object.fromEntries(groups), department_groups: elements.department_groups.checked,
     role_claims: text('role_claims'), algorithm: text('algorithm'), pkce: text('pkce'), sso: text('sso'),

@@ -60,7 +60,7 @@ const state = ({ disabled, from_file }) => h('div', {},
 function endings({ backchannel_logout_uri, pending_logouts: count, last_logout_status: status }) {
   const pending = count === 1 ? say('oidc_pending_one') : say('oidc_pending', { count });
   return h('div', {}, say(backchannel_logout_uri ? 'oidc_hears' : 'oidc_finds_out'),
-    count > 0 && h('span', { class: 'tag warm', 'data-pending': count }, pending),
+    count > 0 && h('div', {}, h('span', { class: 'tag warm', 'data-pending': count }, pending)),
     count > 0 && status && h('small', {}, status));
 }
 
@@ -71,8 +71,8 @@ function details(view, client) {
       line('oidc_redirects', client.redirect_uris),
       line('oidc_after', client.post_logout_redirect_uris),
       line('oidc_backchannel', [client.backchannel_logout_uri].filter(Boolean)),
-      line('oidc_roles', client.roles.map(sayOr)),
-      line('oidc_scopes', client.scopes)),
+      line('oidc_roles', [client.roles.map(sayOr).join(say('comma'))].filter(Boolean)),
+      line('oidc_scopes', [client.scopes.join(' ')])),
     client.from_file && h('p', { class: 'hint' }, say('oidc_file_only')),
     h('div', { class: 'row' }, actions(view, client)));
 }
@@ -117,8 +117,8 @@ function edit(view, client) {
       title: say('oidc_save_title', { name }), text: say('oidc_save_text'),
     });
     if (!answer) return false;
+    await view.list.reload();
     view.desk.say(say('oidc_saved', { name: registration.name }));
-    view.list.reload();
     return true;
   });
 }
@@ -140,8 +140,8 @@ async function change(view, client, act, done) {
     title: say(`oidc_${act}_title`, client), text: say(`oidc_${act}_text`),
   });
   if (!answer) return;
+  await view.list.reload();
   view.desk.say(say(done, client));
-  view.list.reload();
 }
 
 async function remove(view, client) {
@@ -150,8 +150,8 @@ async function remove(view, client) {
     title: say('oidc_remove_title', client), text: say('oidc_remove_text'),
   });
   if (!answer) return;
-  view.desk.say(say('oidc_removed', client));
   await view.list.reload();
+  view.desk.say(say('oidc_removed', client));
   view.add.focus();
 }
 
@@ -172,7 +172,7 @@ async function showGuide(view, client, { title, recipe, secret = '' }) {
     heading,
     secret && [h('p', { class: 'warning' }, say('oidc_secret_once')), h('p', {}, h('code', { id: 'oidc-secret', class: 'secret-once' }, secret))],
     h('p', { class: 'lead' }, say('oidc_enter')),
-    h('dl', { class: 'facts', id: 'oidc-entries' }, entries.map(([name, value]) =>
+    h('dl', { class: 'facts entries', id: 'oidc-entries' }, entries.map(([name, value]) =>
       h('div', {}, h('dt', {}, name), h('dd', { class: 'mono' }, value)))),
     h('div', { class: 'row' },
       secret && button('oidc-copy-secret', say('oidc_copy_secret'), () => copy(desk, secret), 'main'),

@@ -1,12 +1,13 @@
-// What well-known programs need: the addresses that are registered here, and what is entered there.
+// What well-known programs need: the addresses that are registered here, and what is entered there. The command
+// `deskpass oidc client add --for` has the same recipes.
 
 const withoutSlash = (url) => url.trim().replace(/\/+$/, '');
 
 /** Apache's module in front of a program that takes the user from the web server. */
 const apache = {
   kind: 'confidential',
-  redirect: '/oidc/callback',
-  backchannel: '/oidc/callback?logout=backchannel',
+  redirect: '/oidc-callback',
+  backchannel: '/oidc-callback?logout=backchannel',
   afterLogout: '/',
   entries: ({ issuer, id, secret, redirect }) => [
     ['OIDCProviderMetadataURL', `${issuer}/.well-known/openid-configuration`],
@@ -16,7 +17,9 @@ const apache = {
     ['OIDCPKCEMethod', 'S256'],
     ['OIDCScope', '"openid profile email groups"'],
     ['OIDCRemoteUserClaim', 'preferred_username'],
-    ['OIDCCryptoPassphrase', 'exec:/usr/bin/openssl rand -hex 32'],
+    ['OIDCCryptoPassphrase', 'PASSPHRASE'],
+    ['AuthType', 'openid-connect'],
+    ['Require', 'valid-user'],
   ],
 };
 
@@ -38,30 +41,32 @@ const grafana = {
   kind: 'confidential',
   redirect: '/login/generic_oauth',
   afterLogout: '/login',
-  entries: ({ provider, id, secret }) => [
+  refreshes: true,
+  entries: ({ provider: found, id, secret }) => [
+    ['enabled', 'true'],
     ['client_id', id],
     ['client_secret', secret],
-    ['auth_url', provider.authorization_endpoint],
-    ['token_url', provider.token_endpoint],
-    ['api_url', provider.userinfo_endpoint],
+    ['auth_url', found.authorization_endpoint],
+    ['token_url', found.token_endpoint],
+    ['api_url', found.userinfo_endpoint],
     ['scopes', 'openid profile email groups offline_access'],
     ['use_pkce', 'true'],
     ['use_refresh_token', 'true'],
     ['login_attribute_path', 'preferred_username'],
     ['groups_attribute_path', 'groups'],
     ['role_attribute_path', "contains(roles[*], 'admin') && 'Admin' || 'Viewer'"],
-    ['signout_redirect_url', provider.end_session_endpoint],
+    ['signout_redirect_url', `${found.end_session_endpoint}?client_id=${id}`],
   ],
 };
 
 const gitlab = {
   kind: 'confidential',
   redirect: '/users/auth/openid_connect/callback',
-  afterLogout: '/',
+  afterLogout: '/users/sign_in',
   entries: ({ issuer, id, secret, redirect }) => [
     ['issuer', issuer],
     ['discovery', 'true'],
-    ['scope', '["openid", "profile", "email"]'],
+    ['scope', '["openid", "profile", "email", "groups"]'],
     ['response_type', 'code'],
     ['client_auth_method', 'basic'],
     ['uid_field', 'sub'],
@@ -74,7 +79,8 @@ const gitlab = {
 
 const generic = {
   kind: 'confidential',
-  entries: ({ issuer, provider, id, secret, redirect }) => [
+  refreshes: true,
+  entries: ({ issuer, provider: found, id, secret, redirect }) => [
     ['issuer', issuer],
     ['discovery', `${issuer}/.well-known/openid-configuration`],
     ['client_id', id],
@@ -82,14 +88,14 @@ const generic = {
     ['redirect_uri', redirect],
     ['scope', 'openid profile email groups'],
     ['code_challenge_method', 'S256'],
-    ['authorization_endpoint', provider.authorization_endpoint],
-    ['token_endpoint', provider.token_endpoint],
-    ['userinfo_endpoint', provider.userinfo_endpoint],
-    ['end_session_endpoint', provider.end_session_endpoint],
+    ['authorization_endpoint', found.authorization_endpoint],
+    ['token_endpoint', found.token_endpoint],
+    ['userinfo_endpoint', found.userinfo_endpoint],
+    ['end_session_endpoint', found.end_session_endpoint],
   ],
 };
 
-/** The recipes, with the names of the programs. */
+/** The recipes, with the names of the programs; `refreshes` says whether a program uses refresh tokens. */
 export const RECIPES = {
   generic: { ...generic, name: '' },
   zammad: { ...zammad, name: 'Zammad' },
@@ -101,7 +107,7 @@ export const RECIPES = {
 
 /** The part of a registration that a recipe fills in for the program at this address. */
 export function filledIn(name, url) {
-  const { kind, redirect, afterLogout, backchannel } = RECIPES[name];
+  const { kind, redirect, afterLogout, backchannel = '' } = RECIPES[name];
   const at = (path) => (path && url.trim() ? withoutSlash(url) + path : '');
   return {
     kind,
