@@ -9,6 +9,7 @@ mod employee;
 mod first_administrator;
 mod messages;
 mod not_found;
+mod oidc;
 mod own;
 mod password;
 mod phone;

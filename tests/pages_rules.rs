@@ -1,9 +1,11 @@
-//! The administrators' pages about rules: access matrix, allow-lists, service keys, and links of people of other corporations.
+//! The administrators' pages about rules: access matrix, allow-lists, service keys, connected programs,
+//! and links of people of other corporations.
 
 mod access;
 mod keys;
 mod links;
 mod networks;
+mod programs;
 
 use serde_json::{Value, json};
 

@@ -17,7 +17,7 @@ const LURE: &str = "<!doctype html><meta name=viewport content='width=device-wid
     addEventListener('pointerdown', go); addEventListener('keydown', go);</script>";
 
 /// The address of the lure.
-async fn lure() -> String {
+pub(super) async fn lure() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let at = listener.local_addr().unwrap().to_string();
     tokio::spawn(async move {
@@ -35,7 +35,7 @@ async fn lure() -> String {
 
 /// The ways to press.
 #[derive(Clone, Copy, Debug)]
-enum Press {
+pub(super) enum Press {
     /// A finger at the position of the confirm button.
     Tap,
     /// A mouse at the same position.
@@ -82,14 +82,14 @@ fn key(kind: &str, name: &str, repeat: bool) -> Value {
 }
 
 /// The centre of the confirm button.
-async fn place_of(browser: &Browser, css: &str) -> Value {
+pub(super) async fn place_of(browser: &Browser, css: &str) -> Value {
     let middle = "const { x, y, width, height } = document.querySelector(arguments[0]).getBoundingClientRect();
         return [x + width / 2, y + height / 2]";
     browser.script(middle, &[json!(css)]).await
 }
 
 /// Presses this often in this rhythm; at the press `leaves_at` the lure goes to `target`.
-async fn follow(
+pub(super) async fn follow(
     browser: &Browser,
     lure: &str,
     target: &str,

@@ -4,6 +4,7 @@ import { learn } from './words.js';
 
 learn({
   scan_title: ['Sign in to {desk} as {name}?', '以 {name} 的身份登录{desk}？'],
+  scan_program: ['{program} ({host})', ' {program}（{host}）'],
   unknown: ['unknown', '未知'],
   scan_confirmed: ['Confirmed', '已确认'],
   scan_waiting: ['Waiting for the computer to finish signing in…', '正在等待电脑完成登录…'],

@@ -13,6 +13,7 @@ learn({
   view_access: ['Access', '权限'],
   view_networks: ['Allow-lists', '地址白名单'],
   view_keys: ['Service keys', '服务密钥'],
+  view_programs: ['Connected programs', '已接入的应用'],
   view_links: ['Links', '关联'],
   view_messages: ['Messages', '消息'],
   view_account: ['My account', '我的账号'],

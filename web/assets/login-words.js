@@ -1,11 +1,15 @@
 // The texts for login methods, sources and reasons, shared by many views.
 
-import { learn, sayOr } from './words.js';
+import './desk-words.js';
+import { h } from './dom.js';
+import { learn, say, sayOr } from './words.js';
 
 learn({
   source_h5: ['IT help desk', 'IT 服务台'],
   source_itagent: ['Agent workspace', '坐席工作台'],
   source_itadmin: ['Administration', '管理后台'],
+  source_oidc: ['Another program', '其他应用'],
+  signed_in_programs: ['Programs: {programs}', '应用：{programs}'],
   method_qrcode: ['QR code', '扫码'],
   method_oauth2: ['{platform.en}', '{platform.zh}'],
   method_bind: ['Account binding', '账号绑定'],
@@ -38,6 +42,8 @@ learn({
   reason_old_password_wrong: ['wrong old password', '旧密码错误'],
   reason_not_proven: ['not signed in through {platform.en}', '未通过{platform.zh}登录'],
   reason_recent_sign_in_needed: ['recent sign-in required', '登录时间过久'],
+  reason_oidc_request_gone: ['the request of the program expired or is of another browser', '应用的登录请求已过期或来自其他浏览器'],
+  reason_client_not_allowed: ['may not use the program', '无权使用该应用'],
   reason_setup_code: ['wrong or expired setup code', '设置码错误或已过期'],
   reason_role_needed: ['not permitted for the active role', '当前角色无权限'],
   reason_last_admin: ['the last administrator', '最后一名管理员'],
@@ -47,6 +53,12 @@ learn({
   reason_expired: ['the session expired in the meantime', '期间会话已过期'],
   reason_unknown: ['the session no longer existed', '期间会话已不存在'],
 });
+
+/** The programs that a session signed in to, as a line below another; nothing without any. */
+export const programsOf = ({ clients = [] }) =>
+  clients.length > 0 && h('small', { class: 'programs' }, say('signed_in_programs', {
+    programs: clients.map((one) => one.name || one.client_id || String(one)).join(say('comma')),
+  }));
 
 /** The text for a value of the service; a value that is newer than this page is shown as it is. */
 export function wordFor(kind, word) {

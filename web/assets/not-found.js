@@ -1,4 +1,4 @@
-// The page for unknown addresses: only the choice of the language needs a script.
+// The pages for unknown addresses, and for programs that cannot be returned to: only the choice of the language needs a script.
 
 import { open } from './page.js';
 

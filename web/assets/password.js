@@ -11,15 +11,15 @@ import { say } from './words.js';
 
 const [UNREACHED, NO_SESSION, CODE_WRONG, NOT_GOOD] = [-1, 1001, 1008, 1014];
 
-/** Asks for ID and password in this section; `signedIn` gets the token, `back` leads to the other methods. */
-export async function showPassword(section, { signedIn, back }) {
+/** Asks for ID and password in this section; `signedIn` gets the token, `back` leads to the other methods; `id` fills the ID in. */
+export async function showPassword(section, { signedIn, back, id = '' }) {
   await dressed();
   // Codes that were shown here must not be visible to the next person.
   const cleared = (go) => (...given) => {
     fill(section);
     return go(...given);
   };
-  askPassword({ section, signedIn: cleared(signedIn), back: cleared(back), id: '' });
+  askPassword({ section, signedIn: cleared(signedIn), back: cleared(back), id });
 }
 
 function askPassword(way, said = '') {

@@ -1,6 +1,6 @@
 // The QR code on the screen, and its progress.
 
-import { signInByCode } from './deskpass.js';
+import { get, signInByCode } from './deskpass.js';
 import { dropCode, keepCode, keptCode } from './kept-code.js';
 import { $, countDown, tell } from './page.js';
 import { say } from './words.js';
@@ -25,20 +25,35 @@ let renew = null;
 
 /**
  * Shows a code for a client and follows it, the one of before a reload if it is still valid, unless `fresh`. `signedIn` gets the
- * token. An expired code is replaced while a user sees the page; `renewed` is called then.
+ * token. An expired code is replaced while a user sees the page; `renewed` is called then. With `isRequest` the code is for the
+ * request of another program, whose id is given instead of a client.
  */
-export function showCode(client, { signedIn, renewed = () => {}, fresh = false, quiet = false }) {
+export function showCode(client, { signedIn, renewed = () => {}, fresh = false, quiet = false, isRequest = false }) {
   stopCode();
   // Screen readers need not hear that one code has replaced another.
   become('loading', say(quiet ? 'waiting' : 'loading'));
   const again = () => {
     renewed();
-    showCode(client, { signedIn, renewed, fresh: true, quiet: true });
+    showCode(client, { signedIn, renewed, fresh: true, quiet: true, isRequest });
   };
-  const onChange = (update) => show(update, { client, signedIn, again });
+  const onChange = (update) => show(update, { client, signedIn, again, isRequest });
   const kept = fresh ? null : keptCode(client);
   shownAt = kept ? 0 : Date.now();
-  stops.push(signInByCode(client, onChange, kept));
+  stops.push(isRequest && !kept ? followRequest(client, onChange) : signInByCode(client, onChange, kept));
+}
+
+/** Gets a code for the request of another program, and follows it. */
+function followRequest(request, onChange) {
+  let [stop, isOver] = [() => {}, false];
+  get(`/api/auth/qrcode?${new URLSearchParams({ request })}`).then(({ code, message, data }) => {
+    if (isOver) return;
+    if (code === 0) stop = signInByCode('h5', onChange, data);
+    else onChange({ status: 'failed', message });
+  });
+  return () => {
+    isOver = true;
+    stop();
+  };
 }
 
 /** Stops following. */
@@ -48,7 +63,7 @@ export function stopCode() {
   renew = null;
 }
 
-function show(update, { client, signedIn, again }) {
+function show(update, { client, signedIn, again, isRequest }) {
   const { status } = update;
   if (status === 'waiting') {
     keepCode(client, update);
@@ -56,8 +71,8 @@ function show(update, { client, signedIn, again }) {
     become(status, say(status));
   } else if (status === 'scanned') {
     become(status, say(status, { name: masked(update.name || update.employee_id) }));
-    // The signed-in page is needed next: it loads while the user looks at the phone.
-    import('./desk.js');
+    // The signed-in page is needed next: it loads while the user looks at the phone. Another program has a page of its own.
+    if (!isRequest) import('./desk.js');
   } else {
     dropCode();
     stopCode();

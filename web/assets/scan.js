@@ -27,7 +27,7 @@ function question(confirm, asked) {
   $('cancel').onclick = () => answerWith('cancel', confirm, cancelled);
   const name = asked.name || asked.employee_id;
   ask({
-    title: say('scan_title', { desk: say(known(asked.client)), name }),
+    title: say('scan_title', { desk: placeOf(asked), name }),
     seconds: asked.expires_in,
     over,
     yes: $('confirm'),
@@ -36,6 +36,10 @@ function question(confirm, asked) {
     read: () => post('/api/auth/scan/request', { confirm, shown: true }),
   });
 }
+
+/** What the computer signs in to: one of our clients, or another program, whose host shows which one it really is. */
+const placeOf = ({ client, client_name, client_host }) =>
+  (client_name ? say('scan_program', { program: client_name, host: client_host }) : say(known(client)));
 
 function cancelled() {
   tab.drop('confirm');

@@ -3,7 +3,7 @@
 import { question } from './dialog.js';
 import { h } from './dom.js';
 import { deviceName, listing, moment, panel } from './listing.js';
-import { wordFor } from './login-words.js';
+import { programsOf, wordFor } from './login-words.js';
 import './security-words.js';
 import { say, sayOr } from './words.js';
 
@@ -41,10 +41,10 @@ export function sessionsPanel(desk) {
 const columns = (desk, ended) => [
   {
     title: say('own_device'),
-    cell: ({ device, user_agent, current }) => [
+    cell: ({ device, user_agent, current, clients }) => h('div', {},
       h('span', { title: user_agent || null }, deviceName(device)),
       current && [' ', h('span', { class: 'tag good' }, say('own_this_one'))],
-    ],
+      programsOf({ clients })),
   },
   { title: say('own_address'), cell: ({ ip_address }) => ip_address || say('unknown') },
   {

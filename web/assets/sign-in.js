@@ -10,16 +10,27 @@ import { showCode, stopCode } from './qr.js';
 import { say } from './words.js';
 
 const client = known(location.pathname.split('/')[1]);
+/** The request of another program that the user is to sign in for; and what the codes of this page are for. */
+const request = new URLSearchParams(location.search).get('request');
+const purpose = request || client;
+/** This page without what the platform added to its address. */
+const here = location.pathname + (request ? `?${new URLSearchParams({ request })}` : '');
 const REFUSED = 1003;
 /** How long a user who left to sign in again may be away. */
 const AWAY = 10 * 60 * 1000;
 /** The page behind the sign-in, once a user is signed in; and the number of attempts, since only the last one counts. */
 let [desk, turns] = [null, 0];
+/** The sign-in for another program, once its request was read. Then no user becomes signed in to this tab. */
+let oidc = null;
 
 /** Reads the address and continues from there. */
 async function arrive() {
   const query = new URLSearchParams(location.search);
   const fragment = takeFragment();
+  if (query.has('request') || query.has('logout')) {
+    await arriveForProgram(query, fragment);
+    return;
+  }
   // A signed-in user stays signed in, whatever the address says: only a valid ticket changes the user.
   if (desk && !query.has('code') && !fragment.has('ticket')) return;
   const isSignedIn = Boolean(desk || tab.get('token'));
@@ -50,6 +61,58 @@ async function arrive() {
   }
 }
 
+/** Another program sent the user here: to sign in for it, or to sign out. */
+async function arriveForProgram(query, fragment) {
+  const mine = (turns += 1);
+  if (query.has('code') && query.has('state')) {
+    returnFromPlatform();
+    return;
+  }
+  show('loading');
+  if (query.has('logout')) {
+    const { askToSignOut } = await loaded(() => import('./oidc-sign-out.js'));
+    askToSignOut(query.get('logout'));
+    return;
+  }
+  const { openRequest } = await loaded(() => import('./oidc-request.js'));
+  if (oidc) oidc.close();
+  const opened = await openRequest(request, { signIn: signInForProgram, stop: stopSigningIn });
+  if (mine !== turns || !opened) return;
+  oidc = opened;
+  await resumeForProgram(query, fragment);
+}
+
+/** Continues a sign-in for another program, which may have led to the platform and back. */
+async function resumeForProgram(query, fragment) {
+  if (fragment.has('ticket')) {
+    await trade(fragment.get('ticket'));
+  } else if (fragment.has('bind_ticket')) {
+    askWho(fragment.get('bind_ticket'), false);
+  } else if (fragment.has('error')) {
+    welcome({ ...explain(fragment), again: tryAgain });
+  } else if (query.has('state')) {
+    // The user refused at the platform.
+    history.replaceState(null, '', here);
+    welcome({ ...explain(new URLSearchParams('error=denied')), again: tryAgain });
+  } else {
+    await oidc.begin();
+  }
+}
+
+/** Offers the ways to sign in for another program; with `isFirst` a user inside the platform's app is taken there, once. */
+async function signInForProgram(why, isFirst) {
+  welcome(why);
+  if (isFirst && inPlatform && tab.get('went') !== request) await goToPlatform($('by-platform'), 'client');
+}
+
+function stopSigningIn() {
+  stopCode();
+  dropCode();
+  withdrawOtherTab();
+  notice({});
+  tab.drop('went');
+}
+
 async function trade(ticket) {
   const answer = await tradeTicket(ticket);
   if (answer.code !== 0) await stay({ text: answer.message, again: tryAgain });
@@ -59,7 +122,7 @@ async function trade(ticket) {
 
 /** Takes a new session, perhaps of a user who signed in again to continue; then a session of another user does not count. */
 async function takeOver(token) {
-  if (!tab.get('again')) {
+  if (oidc || !tab.get('again')) {
     await signedIn(token);
     return;
   }
@@ -90,7 +153,7 @@ function isBackInVain() {
 
 /** No new user is signed in: the previous one stays, and a link must not make the page look signed out. */
 async function stay(why) {
-  if (!desk && !tab.get('token')) {
+  if (oidc || (!desk && !tab.get('token'))) {
     welcome(why);
     return;
   }
@@ -112,6 +175,10 @@ function restored() {
 }
 
 async function signedIn(token, next = {}) {
+  if (oidc) {
+    await oidc.continueWith(token);
+    return;
+  }
   const mine = (turns += 1);
   if (tab.get('token') !== token) tab.drop('me');
   tab.set('token', token);
@@ -158,12 +225,14 @@ function welcome(why = {}) {
   notice(why);
   show('welcome');
   if ($('code').open && !inPlatform) follow();
-  offerOtherTab(signedIn);
-  lookForOutage(client, why, tryAgain);
+  // The session of another tab was not begun for this program: its user is asked.
+  offerOtherTab(oidc ? (token) => oidc.askFor(token) : signedIn);
+  lookForOutage(purpose, why, tryAgain);
 }
 
 /** Shows a QR code: after a reload the same one, unless a `fresh` one is wanted. */
-const follow = (fresh = false) => showCode(client, { signedIn, fresh, renewed: () => lookForOutage(client, {}, tryAgain) });
+const follow = (fresh = false) =>
+  showCode(purpose, { signedIn, fresh, renewed: () => lookForOutage(purpose, {}, tryAgain), isRequest: Boolean(request) });
 
 /** After a failed sign-in through the platform: the same again. */
 const tryAgain = () => goToPlatform($('try-again'), inPlatform ? 'client' : 'web');
@@ -171,8 +240,8 @@ const tryAgain = () => goToPlatform($('try-again'), inPlatform ? 'client' : 'web
 /** Goes to the platform and returns to this page. */
 async function goToPlatform(button, mode) {
   button.disabled = true;
-  tab.set('went', '1');
-  const answer = await startOAuth(mode);
+  tab.set('went', request || '1');
+  const answer = await startOAuth(mode, location.origin + here);
   if (answer.code === 0) leave(answer.data.authorize_url, (url) => location.assign(url));
   else notice({ title: say('trouble'), text: firstProblem(answer), again: tryAgain });
   button.disabled = false;
@@ -217,13 +286,13 @@ async function askPassword() {
   stopCode();
   withdrawOtherTab();
   notice({});
-  await showPassword($('password'), { signedIn, back: () => welcome() });
+  await showPassword($('password'), { signedIn, back: () => welcome(), id: oidc ? oidc.hint : '' });
   $('by-password').disabled = false;
 }
 
 function dress() {
   document.body.classList.toggle('in-platform', inPlatform);
-  $('bind-other').href = location.pathname;
+  $('bind-other').href = here;
   $('here').onclick = () => goToPlatform($('here'), 'web');
   $('by-platform').onclick = () => goToPlatform($('by-platform'), 'client');
   $('by-password').onclick = askPassword;
@@ -244,7 +313,7 @@ function goOn() {
 /** A phone cannot scan its own screen: there the code is for another phone, and shown on request, or again after a reload. */
 function offerCode() {
   const code = $('code');
-  if (inPlatform || (onPhone && !keptCode(client))) code.open = false;
+  if (inPlatform || (onPhone && !keptCode(purpose))) code.open = false;
   if (onPhone) code.ontoggle = () => (code.open ? follow() : stopCode());
 }
 

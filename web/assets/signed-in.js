@@ -4,7 +4,7 @@ import './admin-words.js';
 import { h } from './dom.js';
 import { anyChoice, filters, typed } from './filters.js';
 import { deviceName, listing, moment, panel } from './listing.js';
-import { wordFor } from './login-words.js';
+import { programsOf, wordFor } from './login-words.js';
 import { called, endAll, mayChange, namedLink, ROLES } from './person.js';
 import { learn, say, sayOr } from './words.js';
 
@@ -47,8 +47,8 @@ export function show(desk, place) {
 /** The columns of sessions, without their person. */
 export function sessionColumns(desk, reload) {
   const all = [
-    { title: say('device'), cell: ({ device, ip_address }) => h('div', {},
-      deviceName(device), ip_address && h('small', {}, ip_address)) },
+    { title: say('device'), cell: ({ device, ip_address, clients }) => h('div', {},
+      deviceName(device), ip_address && h('small', {}, ip_address), programsOf({ clients })) },
     { title: say('active_role'), cell: ({ current_role, current }) => h('div', {},
       h('span', { class: 'tag' }, sayOr(current_role)), current && h('span', { class: 'tag good' }, say('this_session'))) },
     { title: say('how'), cell: ({ login_method, login_source }) => h('div', {},

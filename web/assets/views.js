@@ -14,6 +14,7 @@ const MODULES = {
   access: () => import('./access.js'),
   networks: () => import('./networks.js'),
   keys: () => import('./keys.js'),
+  programs: () => import('./oidc-clients.js'),
   links: () => import('./links.js'),
   messages: () => import('./messages.js'),
   account: () => import('./account.js'),
@@ -26,12 +27,12 @@ const OWN = ['account', 'security'];
 const READING = ['people', 'person', 'signed_in', 'access', 'log'];
 /** Links are for people of connected corporations, whom not every platform identifies. */
 const LINKS = '{platform.links}' === 'on' ? ['links'] : [];
-const ALL = ['overview', 'people', 'person', 'agents', 'signed_in', ...LINKS, 'access', 'networks', 'keys', 'log'];
+const ALL = ['overview', 'people', 'person', 'agents', 'signed_in', ...LINKS, 'access', 'networks', 'keys', 'programs', 'log'];
 const SEEN = { admin: ALL, security: ['overview', ...READING], supervisor: READING };
 /** The groups of the navigation; only the administration has enough views to need them. */
 const GROUPS = {
   people: 'people', agents: 'people', signed_in: 'people', links: 'people', access: 'rules', networks: 'rules', keys: 'rules',
-  log: 'records', account: 'own', security: 'own', person: 'hidden',
+  programs: 'rules', log: 'records', account: 'own', security: 'own', person: 'hidden',
 };
 
 /** The views of a client for the active role, in order. */

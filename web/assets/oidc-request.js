@@ -1,0 +1,160 @@
+// The sign-in for another program: names the program, asks a user who is signed in already, and returns to the program.
+
+import { me, post } from './deskpass.js';
+import { action, goTo, leaveCard, showCard, showWaiting } from './oidc-view.js';
+import { $, tab, tell } from './page.js';
+import { learn, say } from './words.js';
+
+learn({
+  oidc_sign_in: ['Sign in to {client}', '登录 {client}'],
+  oidc_continue_title: ['Continue to {client} as {name}?', '以 {name} 的身份继续访问 {client}？'],
+  oidc_continue: ['Continue', '继续'],
+  oidc_cancel: ['Cancel', '取消'],
+  oidc_other_user: ['Sign in as another user', '使用其他账号登录'],
+  oidc_recent: ['{client} asks you to sign in again.', '{client} 要求您重新登录。'],
+  oidc_refused: ['You cannot sign in to {client}', '您无法登录 {client}'],
+  oidc_refused_next: [
+    'Ask your administrator for access and give them the reference, or sign in as another user.',
+    '请联系管理员开通权限并告知参考编号，或使用其他账号登录。',
+  ],
+  oidc_return: ['Return to {client}', '返回 {client}'],
+  oidc_gone: ['This sign-in is no longer valid', '本次登录已失效'],
+  oidc_gone_text: [
+    'It has expired, was already used, or began in another browser. Go back to the program and start again.',
+    '可能已超时、已被使用，或不是在此浏览器中开始的。请返回应用重新开始。',
+  ],
+  oidc_again: ['Try again', '重试'],
+});
+
+const NO_SESSION = 1001;
+/** The id is malformed or unknown, or no program is connected, or the request is used or too old: all of them look alike. */
+const GONE = [1002, 1004, 1019];
+const LONGEST_ID = 64;
+
+/**
+ * Reads the request of a program. `ways.signIn(why, isFirst)` offers the ways to sign in, and `ways.stop()` withdraws them.
+ * Resolves to the request; to null where it cannot be read, which is then shown.
+ */
+export async function openRequest(id, ways) {
+  const answer = await post('/api/auth/oidc/request', { request: id });
+  if (answer.code === 0) return new OidcRequest(id, answer.data, ways);
+  if (GONE.includes(answer.code)) showGone();
+  else showTrouble(answer, () => location.reload());
+  return null;
+}
+
+const showGone = () => showCard({ title: say('oidc_gone'), text: say('oidc_gone_text') });
+
+const showTrouble = ({ message }, again) =>
+  showCard({ title: say('trouble'), text: message, actions: [action('oidc-again', say('oidc_again'), again, { isMain: true })] });
+
+class OidcRequest {
+  constructor(id, { client, host, needs, user, login_hint, expires_in }, ways) {
+    Object.assign(this, { id, client, host, ways, user: needs === 'press' ? user : null });
+    /** Fills in the ID of an agent who signs in by password. */
+    this.hint = login_hint && login_hint.length <= LONGEST_ID ? login_hint : '';
+    this.timer = setTimeout(() => this.expire(), expires_in * 1000);
+    document.body.classList.add('for-oidc');
+    $('welcome-title').textContent = say('oidc_sign_in', { client });
+    tell('oidc-host', host);
+  }
+
+  /** Another request is read. */
+  close() {
+    clearTimeout(this.timer);
+    leaveCard();
+  }
+
+  expire() {
+    this.close();
+    this.ways.stop();
+    showGone();
+  }
+
+  /** Asks a user who is signed in already, in this tab or by another program; other users sign in. */
+  async begin() {
+    if (tab.get('other-user') === this.id) this.ways.signIn({}, false);
+    else if (tab.get('token')) await this.askFor(tab.get('token'));
+    else if (this.user) this.ask(this.user, '');
+    else this.ways.signIn({}, true);
+  }
+
+  /** Asks whether to continue in the session of this token. */
+  async askFor(token) {
+    showWaiting();
+    const { code, data } = await me(token);
+    if (code === NO_SESSION && token === tab.get('token')) tab.drop('token');
+    if (code === 0) this.ask(data, token);
+    else if (this.user) this.ask(this.user, '');
+    else this.ways.signIn({}, true);
+  }
+
+  /** Asks whether to continue as this user. Without a token the service knows the session by the cookie of this browser. */
+  ask({ name, employee_id }, token) {
+    this.ways.stop();
+    showCard({
+      title: say('oidc_continue_title', { client: this.client, name: name || employee_id }),
+      host: this.host,
+      actions: [
+        action('cancel', say('oidc_cancel'), () => this.deny()),
+        action('oidc-go', say('oidc_continue'), () => this.continueWith(token), { isMain: true, isGuarded: true }),
+      ],
+      other: this.anotherUser(),
+    });
+  }
+
+  anotherUser() {
+    return action('oidc-other', say('oidc_other_user'), () => this.signInAnew({}));
+  }
+
+  /** Sessions of before do not count any more, also after a reload. The session of this tab stays as it is. */
+  signInAnew(why) {
+    leaveCard();
+    tab.set('other-user', this.id);
+    this.ways.signIn(why, false);
+  }
+
+  /** Returns to the program with the session of this token, which is kept nowhere: it is for the program only. */
+  async continueWith(token) {
+    this.ways.stop();
+    showWaiting();
+    const answer = await post('/api/auth/oidc/continue', { request: this.id }, token);
+    if (answer.code === 0) this.leaveFor(answer.data.redirect_to);
+    else this.refuse(answer, () => this.continueWith(token));
+  }
+
+  /** Returns to the program without a session. */
+  async deny() {
+    showWaiting();
+    const answer = await post('/api/auth/oidc/deny', { request: this.id });
+    if (answer.code === 0) this.leaveFor(answer.data.redirect_to);
+    else if (GONE.includes(answer.code)) this.expire();
+    else showTrouble(answer, () => this.deny());
+  }
+
+  leaveFor(address) {
+    clearTimeout(this.timer);
+    tab.drop('other-user');
+    goTo(address);
+  }
+
+  refuse(answer, again) {
+    const reason = (answer.data && answer.data.reason) || '';
+    if (reason === 'recent_sign_in_needed') this.signInAnew({ text: say('oidc_recent', { client: this.client }) });
+    else if (answer.code === NO_SESSION) this.signInAnew({ text: say('ended') });
+    else if (GONE.includes(answer.code)) this.expire();
+    else if (reason) this.explain(answer);
+    else showTrouble(answer, again);
+  }
+
+  /** Other programs show errors as they are, so the user reads the reason here and then returns. */
+  explain({ message }) {
+    showCard({
+      title: say('oidc_refused', { client: this.client }),
+      host: this.host,
+      text: `${message} ${say('oidc_refused_next')}`,
+      actions: [action('oidc-return', say('oidc_return', { client: this.client }), () => this.deny(), { isMain: true })],
+      other: this.anotherUser(),
+    });
+  }
+}
