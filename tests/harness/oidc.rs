@@ -168,16 +168,20 @@ impl OidcClient {
         self.call(http, "/oidc/revoke", &[("token", token)]).await
     }
 
-    /// Whether everything that the client got is still valid; anything in between fails the test. A refresh uses up the token, so
-    /// it is not tried.
+    /// Whether everything that the client got is still valid. A refresh uses up the token, so it is not tried.
     pub(crate) async fn is_live(&self, http: &mut Client, tokens: &Tokens) -> bool {
-        let user = http.userinfo(&tokens.access).await.status == 200;
-        let access = self.introspect(http, &tokens.access).await["active"] == true;
-        let refresh = match &tokens.refresh {
-            Some(refresh) => self.introspect(http, refresh).await["active"] == true,
-            None => access,
-        };
-        user && access && refresh
+        if http.userinfo(&tokens.access).await.status != 200 {
+            return false;
+        }
+        // Public clients cannot introspect.
+        if self.secret.is_none() {
+            return true;
+        }
+        let mut live = true;
+        for token in [Some(&tokens.access), tokens.refresh.as_ref()].into_iter().flatten() {
+            live &= self.introspect(http, token).await["active"] == true;
+        }
+        live
     }
 
     /// Whether nothing that the client got is valid any more.
@@ -185,8 +189,12 @@ impl OidcClient {
         if http.userinfo(&tokens.access).await.status != 401 {
             return false;
         }
-        if self.introspect(http, &tokens.access).await != serde_json::json!({ "active": false }) {
-            return false;
+        if self.secret.is_some() {
+            for token in [Some(&tokens.access), tokens.refresh.as_ref()].into_iter().flatten() {
+                if self.introspect(http, token).await != serde_json::json!({ "active": false }) {
+                    return false;
+                }
+            }
         }
         let Some(refresh) = &tokens.refresh else { return true };
         let refreshed = self.refresh(http, refresh).await;
