@@ -17,7 +17,9 @@ mod sign_in_page;
 mod sudden_ends;
 
 use deskpass::config::Settings;
+use deskpass_core::oidc::ClientRegistration;
 
+use crate::cluster::soon;
 use crate::harness::{Client, OidcClient, Response, TestApp, development, registration};
 
 /// The settings of these tests: the clock stands still and all requests come from one address, so nothing is limited.
@@ -37,6 +39,19 @@ async fn two_nodes() -> [TestApp; 2] {
     let one = TestApp::with(unlimited(&[("public_url", "http://desk.test")])).await;
     let other = one.second_node().await;
     [one, other]
+}
+
+/// Registers a client on the first node and waits until every node knows it.
+async fn registered(nodes: &[TestApp; 2], registration: ClientRegistration) -> OidcClient {
+    let client = nodes[0].oidc_client(registration).await;
+    known_to(&nodes[1], &client).await;
+    client
+}
+
+/// Waits until a node knows a client.
+async fn known_to(node: &TestApp, client: &OidcClient) {
+    let (mut http, path) = (node.client().await, client.authorization().with("prompt", "none").path());
+    soon("a new client", async || http.get(&path, &[]).await.status == 303).await;
 }
 
 async fn clients([one, other]: &[TestApp; 2]) -> [Client; 2] {
