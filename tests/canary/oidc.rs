@@ -37,7 +37,10 @@ async fn misuse(http: &mut Client, client: &OidcClient, secrets: &[String]) -> V
         note(client.redeem(http, secret, secret).await);
         note(client.refresh(http, secret).await);
         note(client.call(http, "/oidc/token", &[("grant_type", secret), (secret, secret)]).await);
-        note(http.send(&request("POST", "/oidc/token", &[("content-type", "application/json")], secret.as_bytes())).await);
+        note(
+            http.send(&request("POST", "/oidc/token", &[("content-type", "application/json")], secret.as_bytes()))
+                .await,
+        );
         note(http.post("/api/auth/oidc/continue", &[], &json!({ "request": secret })).await);
     }
     note(http.get("/metrics", &[]).await);

@@ -32,7 +32,7 @@ pub(crate) use faketime::FakeClock;
 pub(crate) use messenger::{Messenger, message_text, on_platform, platform_kind};
 pub(crate) use oidc::{
     ALL_SCOPES, Authorization, LogoutAnswer, OidcBrowser, OidcClient, Receiver, Returned, Tokens, decoded, oauth_error,
-    public, registration, registration_at, signed_by_us, verified,
+    public, registration, registration_at, signed_by_us,
 };
 pub(crate) use openapi_check::assert_documented;
 pub(crate) use operator::Operator;

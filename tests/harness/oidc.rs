@@ -15,7 +15,8 @@ use url::Url;
 use url::form_urlencoded;
 
 pub(crate) use browser::OidcBrowser;
-pub(crate) use jwt::{decoded, signed_by_us, verified};
+use jwt::verified;
+pub(crate) use jwt::{decoded, signed_by_us};
 pub(crate) use receiver::{LogoutAnswer, Receiver};
 
 use super::{Client, Response, TestApp, request};

@@ -93,7 +93,7 @@ on_two_nodes! {
         for node in &nodes {
             let (address, client, enough) = (node.address.clone(), client.clone(), Arc::clone(&enough));
             load.spawn(async move {
-                let mut count = 0;
+                let mut count = 0_usize;
                 while !enough.load(Ordering::Relaxed) {
                     let mut browser = crate::harness::OidcBrowser::at(&address).await;
                     // The clock may jump over the minute that a code lives; that is not what this test is about.

@@ -118,6 +118,32 @@ on_two_nodes! {
         race_a_refresh(&[&one, &other]).await;
     }
 
+    /// Each step on another node than the one before.
+    async fn a_request_goes_on_at_any_node() {
+        let nodes = two_nodes().await;
+        let client = registered(&nodes, registration()).await;
+        for round in 0..4 {
+            let [here, there] = [&nodes[round % 2], &nodes[(round + 1) % 2]];
+            let (mut browser, asked) = (here.oidc_browser().await, client.authorization());
+            let id = browser.begin(&asked).await;
+            browser.move_to(&there.address).await;
+            browser.sign_in("user01").await;
+            assert_eq!(browser.prompt(&id).await.data()["client"], "Help desk");
+            browser.move_to(&here.address).await;
+            let code = browser.proceed_to_client(&id).await.code();
+            browser.move_to(&there.address).await;
+            let tokens = Tokens::of(&client.redeem(&mut browser.http, &code, &asked.verifier).await);
+            let mut http = here.client().await;
+            assert!(client.is_live(&mut http, &tokens).await);
+            let next = Tokens::of(&client.refresh(&mut http, tokens.refresh()).await);
+            assert!(client.is_live(&mut browser.http, &next).await);
+            browser.silently(&client.authorization().with("prompt", "none")).await.code();
+            // What one node ended is used up on the other.
+            assert_eq!(oauth_error(&client.redeem(&mut http, &code, &asked.verifier).await), "invalid_grant");
+            crate::cluster::soon("a code that was used twice", async || client.is_over(&mut browser.http, &next).await).await;
+        }
+    }
+
     /// A session ends while its clients refresh and redeem: whatever they get is over at once, or never was.
     async fn nothing_outlives_the_session_that_ends_meanwhile() {
         let nodes = two_nodes().await;
