@@ -192,7 +192,7 @@ on_every_store! {
         assert_eq!(rows.len(), 2, "{rows:?}");
     }
 
-    /// The keys survive a restart, and a new encryption key beside the old one.
+    /// The keys survive a restart, a new encryption key beside the old one, and the removal of the old one.
     async fn signing_keys_outlive_the_encryption_key() {
         let (old, new) = ([1; 32], [2; 32]);
         let with = |keys: &[[u8; 32]]| unlimited(&[("public_url", "http://desk.test"), ("encryption_key", &key_list(keys))]);
@@ -204,7 +204,20 @@ on_every_store! {
         let mut http = app.client().await;
         assert_eq!(kids(&http.jwks().await), first);
         assert_eq!(vec![signer(&app, &client).await], first);
-        // Tokens and `sid` go on as well.
+        // Tokens go on as well.
         assert!(client.is_live(&mut http, &tokens).await);
+        // The data moves to the new key, and the old one is removed.
+        let operator = app.auth().operator();
+        operator.switch_key().await.unwrap();
+        assert_eq!(operator.reseal_signing_keys().await.unwrap(), 1);
+        assert_eq!(operator.reseal_signing_keys().await.unwrap(), 0, "again, with nothing left to do");
+        drop(operator);
+        let app = app.restart_with(with(&[new])).await;
+        let mut http = app.client().await;
+        assert_eq!(kids(&http.jwks().await), first);
+        assert_eq!(vec![signer(&app, &client).await], first);
+        assert!(client.is_live(&mut http, &tokens).await);
+        let next = Tokens::of(&client.refresh(&mut http, tokens.refresh()).await);
+        assert!(client.is_live(&mut http, &next).await);
     }
 }
