@@ -5,7 +5,7 @@ use std::time::Duration;
 use deskpass_core::EmployeeKey;
 use serde_json::{Value, json};
 
-use super::{clients, on_two_nodes, registered, two_nodes, unlimited};
+use super::{clients, desk, on_two_nodes, registered, two_nodes, unlimited};
 use crate::cluster::soon;
 use crate::harness::{
     Client, OidcBrowser, OidcClient, PASSWORD, Receiver, TestApp, Tokens, decoded, oauth_error, registration_at,
@@ -254,7 +254,7 @@ on_every_store! {
 
     /// A session of a client that is not told of logouts ends all the same.
     async fn without_a_back_channel_the_next_call_finds_out() {
-        let (app, client) = super::desk().await;
+        let (app, client) = desk().await;
         let (mut browser, tokens) = app.oidc_sign_in(&client, "user01").await;
         let session = browser.token.clone().unwrap();
         browser.http.logout(&session).await.data();

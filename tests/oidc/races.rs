@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio::task::JoinSet;
 
-use super::{clients, desk, known_to, on_two_nodes, registered, two_nodes};
+use super::{clients, desk, known_to, on_two_nodes, registered, two_nodes, unlimited};
 use crate::harness::{
     OidcClient, Receiver, Response, TestApp, Tokens, decoded, oauth_error, registration, registration_at, rounds,
 };
@@ -188,7 +188,7 @@ on_two_nodes! {
 on_every_store! {
     /// Within ten seconds the old refresh token gives the same answer; after that its use means that it was stolen.
     async fn a_refresh_token_that_is_used_again_later_ends_the_grant() {
-        let app = TestApp::with(super::unlimited(&[])).await;
+        let app = TestApp::with(unlimited(&[])).await;
         let receiver = Receiver::start().await;
         let client = app.oidc_client(registration_at(&receiver)).await;
         let (mut browser, tokens) = app.oidc_sign_in(&client, "user01").await;
