@@ -81,11 +81,8 @@ async fn comes_in_through_the_platform(client: &mut Client, who: &str) {
 /// An agent of a connected corporation.
 async fn add_partner(app: &TestApp, employee: &str) -> EmployeeKey {
     let key = EmployeeKey::from_parts("wwpartner", employee);
-    let (employee_id, name) = (employee.to_owned(), employee.to_owned());
-    let (department, department_id, avatar, roles) =
-        (String::new(), String::new(), String::new(), Roles::NONE.with(Role::Agent));
-    let person =
-        Person { key: key.clone(), employee_id, name, department, department_id, avatar, roles, disabled: false };
+    let (name, roles) = (employee.to_owned(), Roles::NONE.with(Role::Agent));
+    let person = Person { name, roles, ..Person::new(key.clone(), employee) };
     app.auth().operator().add_employee(person).await.unwrap();
     app.auth().operator().add_agent(key.clone(), "agent").await.unwrap();
     key

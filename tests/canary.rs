@@ -1,6 +1,7 @@
 //! Secrets that go in everywhere must come out nowhere.
 
 mod agents;
+mod oidc;
 mod services;
 mod sockets;
 

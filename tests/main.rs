@@ -61,6 +61,7 @@ mod log_lines;
 mod migrations;
 mod notices;
 mod oathtool;
+mod oidc;
 mod openapi;
 mod openapi_client;
 mod otp_cluster;

@@ -147,7 +147,7 @@ const PATHS: [&str; 67] = [
 ];
 
 /// All variants, and the combinations that matter.
-fn hostile() -> BTreeSet<String> {
+pub(crate) fn hostile() -> BTreeSet<String> {
     let mut all = BTreeSet::new();
     all.extend(SCHEMES.map(|scheme| format!("{scheme}{HOST}/h5/")));
     all.extend(HOSTS.map(|host| format!("https://{host}/h5/")));

@@ -32,10 +32,9 @@ async fn stage(cast: &Cast) -> TestApp {
             let roles: Roles = roles.iter().copied().chain(extra).collect();
             let key = EmployeeKey::from_parts(corp, id);
             if app.auth().store.person(&key).await.unwrap().is_none() {
-                let (employee_id, name) = (id.to_owned(), format!("{mark} {id}"));
                 let (department, department_id) = (mark.to_owned(), mark.to_owned());
-                let (avatar, disabled) = (String::new(), false);
-                let person = Person { key, employee_id, name, department, department_id, avatar, roles, disabled };
+                let name = format!("{mark} {id}");
+                let person = Person { name, department, department_id, roles, ..Person::new(key, id) };
                 app.auth().operator().add_employee(person).await.unwrap();
             } else {
                 app.auth().operator().set_roles(key, roles).await.unwrap();

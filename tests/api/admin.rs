@@ -5,6 +5,7 @@ mod ip_rules;
 mod login_log;
 mod login_log_export;
 mod matrix;
+mod oidc_clients;
 mod people;
 mod service_keys;
 mod sessions;

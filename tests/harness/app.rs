@@ -209,10 +209,8 @@ impl TestApp {
     }
 
     async fn add_person(&self, key: EmployeeKey, employee: &str, name: &str, role: Role) {
-        let (employee_id, name) = (employee.to_owned(), name.to_owned());
-        let (department, department_id, avatar, roles) =
-            (String::new(), String::new(), String::new(), Roles::NONE.with(role));
-        let person = Person { key, employee_id, name, department, department_id, avatar, roles, disabled: false };
+        let (name, roles) = (name.to_owned(), Roles::NONE.with(role));
+        let person = Person { name, roles, ..Person::new(key, employee) };
         self.auth().operator().add_employee(person).await.unwrap();
     }
 

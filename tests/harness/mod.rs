@@ -8,6 +8,7 @@ mod cluster_store;
 mod download;
 mod faketime;
 mod messenger;
+mod oidc;
 mod openapi_check;
 mod operator;
 mod phone;
@@ -29,6 +30,10 @@ pub(crate) use cluster_store::ClusterStore;
 pub(crate) use download::Download;
 pub(crate) use faketime::FakeClock;
 pub(crate) use messenger::{Messenger, message_text, on_platform, platform_kind};
+pub(crate) use oidc::{
+    ALL_SCOPES, Authorization, LogoutAnswer, OidcBrowser, OidcClient, Receiver, Returned, Tokens, decoded, oauth_error,
+    public, registration, registration_at, signed_by_us,
+};
 pub(crate) use openapi_check::assert_documented;
 pub(crate) use operator::Operator;
 pub(crate) use phone::{Platform, cookies, encoded, fragment, location, target};

@@ -128,7 +128,7 @@ impl ReplyBackend {
 }
 
 /// Reads one request; `None` when the connection ends.
-async fn read(stream: &mut TcpStream) -> Option<ReceivedReply> {
+pub(super) async fn read(stream: &mut TcpStream) -> Option<ReceivedReply> {
     let mut bytes = Vec::new();
     loop {
         let text = String::from_utf8_lossy(&bytes).into_owned();

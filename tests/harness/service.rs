@@ -69,16 +69,8 @@ impl TestApp {
     pub(crate) async fn partner_administrator(&self) -> (String, Device) {
         let (corp, id) = (CorpId::parse("wwother").unwrap(), EmployeeId::parse("boss").unwrap());
         let key: EmployeeKey = self.auth().resolve_key(Some(&corp), &id);
-        let person = Person {
-            key: key.clone(),
-            employee_id: "boss".into(),
-            name: "Boss".into(),
-            department: String::new(),
-            department_id: String::new(),
-            avatar: String::new(),
-            roles: Roles::NONE.with(Role::Admin),
-            disabled: false,
-        };
+        let (name, roles) = ("Boss".to_owned(), Roles::NONE.with(Role::Admin));
+        let person = Person { name, roles, ..Person::new(key.clone(), "boss") };
         self.auth().operator().add_employee(person).await.unwrap();
         self.auth().operator().add_agent(key, "admin").await.unwrap();
         let mut client = self.client().await;

@@ -46,15 +46,12 @@ impl Admin {
 
 pub(super) async fn enter(app: &TestApp, corp: &str, id: &str, name: &str, department: &str, roles: &[Role]) {
     let person = Person {
-        key: EmployeeKey::from_parts(corp, &id.to_lowercase()),
-        employee_id: id.to_owned(),
         name: name.to_owned(),
         department: department.to_owned(),
         // The development users have the department ids of the simulated platform.
         department_id: if department == "IT Service Desk" { "3".to_owned() } else { entered_department_id(department) },
-        avatar: String::new(),
         roles: roles.iter().copied().collect::<Roles>(),
-        disabled: false,
+        ..Person::new(EmployeeKey::from_parts(corp, &id.to_lowercase()), id)
     };
     app.auth().operator().add_employee(person).await.unwrap();
 }

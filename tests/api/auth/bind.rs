@@ -57,9 +57,7 @@ on_every_store! {
         let partner = CorpId::parse("wwpartner").unwrap();
         let key = |id: &str| app.auth().resolve_key(Some(&partner), &EmployeeId::parse(id).unwrap());
         for (id, roles) in [("admin01", Roles::NONE.with(Role::User)), ("Admin01", Roles::NONE), ("agent01", Roles::NONE)] {
-            let (name, empty) = (format!("partner {id}"), String::new());
-            let (employee_id, department, department_id, avatar) = (id.to_owned(), empty.clone(), empty.clone(), empty);
-            let person = Person { key: key(id), employee_id, name, department, department_id, avatar, roles, disabled: false };
+            let person = Person { name: format!("partner {id}"), roles, ..Person::new(key(id), id) };
             app.auth().operator().add_employee(person).await.unwrap();
         }
         let mut client = app.client().await;

@@ -251,19 +251,8 @@ on_every_store! {
 
 /// A person of the partner, entered here with their own identity.
 fn entered(app: &TestApp) -> deskpass_core::Person {
-    let (employee_id, name) = ("partner01".to_owned(), "Petra Partner".to_owned());
-    let (department, department_id, avatar, roles) =
-        (String::new(), String::new(), String::new(), deskpass_core::Roles::NONE.with(Role::User));
-    deskpass_core::Person {
-        key: partner(app),
-        employee_id,
-        name,
-        department,
-        department_id,
-        avatar,
-        roles,
-        disabled: false,
-    }
+    let (name, roles) = ("Petra Partner".to_owned(), deskpass_core::Roles::NONE.with(Role::User));
+    deskpass_core::Person { name, roles, ..deskpass_core::Person::new(partner(app), "partner01") }
 }
 
 on_every_store! {
