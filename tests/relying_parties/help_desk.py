@@ -112,8 +112,9 @@ def sign_out_address(request):
 
 def me(request):
     user = request.user
-    shown = {"username": user.username, "name": user.first_name, "email": user.email, "staff": user.is_staff}
-    return JsonResponse(shown if user.is_authenticated else {})
+    if not user.is_authenticated:
+        return JsonResponse({})
+    return JsonResponse({"username": user.username, "name": user.first_name, "email": user.email, "staff": user.is_staff})
 
 
 urlpatterns = [

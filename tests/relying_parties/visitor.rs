@@ -131,7 +131,8 @@ impl Visitor {
         let kept = self.cookies.entry(authority.to_owned()).or_default();
         for (_, line) in answer.headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case("set-cookie")) {
             let (name, value) = line.split(';').next().unwrap().split_once('=').unwrap();
-            let removed = line.to_ascii_lowercase().contains("max-age=0") || line.contains("1970");
+            let attributes = line.to_ascii_lowercase();
+            let removed = attributes.contains("max-age=0") || attributes.contains("expires=thu, 01 jan 1970");
             if removed || value.is_empty() || value == "\"\"" {
                 kept.remove(name);
             } else {
