@@ -46,6 +46,8 @@ const ON_PURPOSE: &[(&str, &str)] = &[
     ("token without redirect_uri", "RFC 6749 4.1.3: required, since the authorization request had it"),
     ("token by GET", "405 says that the path exists"),
     ("userinfo with the token in the query", "we do not look for tokens in addresses, so none was sent"),
+    ("introspect access_token: iat", "optional in RFC 7662, and no client asks for it"),
+    ("introspect refresh_token: iat", "as of an access token"),
     ("introspect without authentication", "as at the token endpoint"),
     ("revoke without authentication", "as at the token endpoint"),
     ("logout with a hint", "a hint of this browser's session is proof enough; the reference asks"),
