@@ -85,6 +85,7 @@ mod qr_flaws;
 mod races;
 mod redirects;
 mod redis_replays;
+mod relying_parties;
 mod reload;
 mod revocation_races;
 mod rolling_restart;

@@ -9,7 +9,7 @@ struct Document<'a> {
 }
 
 /// Every document that exists in English and in Chinese.
-const PAIRS: [[Document<'static>; 2]; 4] = [
+const PAIRS: [[Document<'static>; 2]; 11] = [
     [
         Document { path: "README.md", text: include_str!("../README.md") },
         Document { path: "README.zh-CN.md", text: include_str!("../README.zh-CN.md") },
@@ -25,6 +25,40 @@ const PAIRS: [[Document<'static>; 2]; 4] = [
     [
         Document { path: "docs/operations.md", text: include_str!("../docs/operations.md") },
         Document { path: "docs/zh/operations.md", text: include_str!("../docs/zh/operations.md") },
+    ],
+    [
+        Document { path: "docs/integrations/README.md", text: include_str!("../docs/integrations/README.md") },
+        Document { path: "docs/zh/integrations/README.md", text: include_str!("../docs/zh/integrations/README.md") },
+    ],
+    [
+        Document { path: "docs/integrations/generic.md", text: include_str!("../docs/integrations/generic.md") },
+        Document { path: "docs/zh/integrations/generic.md", text: include_str!("../docs/zh/integrations/generic.md") },
+    ],
+    [
+        Document { path: "docs/integrations/gitlab.md", text: include_str!("../docs/integrations/gitlab.md") },
+        Document { path: "docs/zh/integrations/gitlab.md", text: include_str!("../docs/zh/integrations/gitlab.md") },
+    ],
+    [
+        Document { path: "docs/integrations/glpi.md", text: include_str!("../docs/integrations/glpi.md") },
+        Document { path: "docs/zh/integrations/glpi.md", text: include_str!("../docs/zh/integrations/glpi.md") },
+    ],
+    [
+        Document { path: "docs/integrations/grafana.md", text: include_str!("../docs/integrations/grafana.md") },
+        Document { path: "docs/zh/integrations/grafana.md", text: include_str!("../docs/zh/integrations/grafana.md") },
+    ],
+    [
+        Document {
+            path: "docs/integrations/request-tracker.md",
+            text: include_str!("../docs/integrations/request-tracker.md"),
+        },
+        Document {
+            path: "docs/zh/integrations/request-tracker.md",
+            text: include_str!("../docs/zh/integrations/request-tracker.md"),
+        },
+    ],
+    [
+        Document { path: "docs/integrations/zammad.md", text: include_str!("../docs/integrations/zammad.md") },
+        Document { path: "docs/zh/integrations/zammad.md", text: include_str!("../docs/zh/integrations/zammad.md") },
     ],
 ];
 

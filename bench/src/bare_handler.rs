@@ -15,7 +15,7 @@ use url::form_urlencoded;
 
 use crate::connection::HttpResponse;
 use crate::error::BenchError;
-use crate::requests::QRCODE;
+use crate::requests::{QRCODE, USERINFO};
 
 /// The response on each route; `None` on routes that are not requested.
 #[derive(Debug, Default, Deserialize, Serialize)]
@@ -24,6 +24,7 @@ pub(crate) struct ResponseTemplates {
     pub(crate) me: ResponseTemplate,
     pub(crate) status: ResponseTemplate,
     pub(crate) qrcode: ResponseTemplate,
+    pub(crate) userinfo: ResponseTemplate,
 }
 
 /// A response that is sent repeatedly.
@@ -72,6 +73,7 @@ struct CannedResponses {
     me: &'static CannedResponse,
     status: &'static CannedResponse,
     qrcode: &'static CannedResponse,
+    userinfo: &'static CannedResponse,
 }
 
 #[derive(Debug, Deserialize)]
@@ -84,8 +86,16 @@ async fn verify(State(table): State<CannedResponses>, Json(ask): Json<Verify>) -
 }
 
 async fn me(State(table): State<CannedResponses>, request: Request) -> Result<Response<Body>, StatusCode> {
+    with_token(&request, table.me)
+}
+
+async fn userinfo(State(table): State<CannedResponses>, request: Request) -> Result<Response<Body>, StatusCode> {
+    with_token(&request, table.userinfo)
+}
+
+fn with_token(request: &Request, canned: &CannedResponse) -> Result<Response<Body>, StatusCode> {
     let token = request.headers().get(AUTHORIZATION).and_then(|header| header.to_str().ok()?.strip_prefix("Bearer "));
-    if token.is_none() { Err(StatusCode::UNAUTHORIZED) } else { Ok(table.me.answer()) }
+    if token.is_none() { Err(StatusCode::UNAUTHORIZED) } else { Ok(canned.answer()) }
 }
 
 async fn status(State(table): State<CannedResponses>, uri: Uri) -> Result<Response<Body>, StatusCode> {
@@ -102,9 +112,14 @@ async fn qrcode(State(table): State<CannedResponses>) -> Response<Body> {
 pub(crate) fn serve() -> Result<(), BenchError> {
     let mut line = String::new();
     std::io::stdin().lock().read_line(&mut line)?;
-    let ResponseTemplates { verify, me, status, qrcode } = serde_json::from_str(&line)?;
-    let (verify, me, status, qrcode) = (verify.ready()?, me.ready()?, status.ready()?, qrcode.ready()?);
-    let table = CannedResponses { verify, me, status, qrcode };
+    let ResponseTemplates { verify, me, status, qrcode, userinfo } = serde_json::from_str(&line)?;
+    let table = CannedResponses {
+        verify: verify.ready()?,
+        me: me.ready()?,
+        status: status.ready()?,
+        qrcode: qrcode.ready()?,
+        userinfo: userinfo.ready()?,
+    };
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(listen(table))
 }
@@ -114,7 +129,8 @@ async fn listen(table: CannedResponses) -> Result<(), BenchError> {
         .route("/api/auth/verify", post(verify))
         .route("/api/auth/me", get(me))
         .route("/api/auth/scan/status", get(status))
-        .route(QRCODE, get(qrcode));
+        .route(QRCODE, get(qrcode))
+        .route(USERINFO, get(userinfo));
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     println!("the bare handler is ready at http://{}", listener.local_addr()?);
     // The parent process holds the other end: when the parent exits, this process exits too.

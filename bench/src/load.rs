@@ -54,6 +54,20 @@ impl Load {
         Ok(Round::of(all.latencies.len(), cost, all.checked()?))
     }
 
+    /// Sends every request once, as a round: for requests that cannot be repeated.
+    pub(crate) async fn once(&self, server: &Server) -> Result<Round, BenchError> {
+        let connections = connect(&[server]).await?;
+        let (before, own, start) = (server.cpu()?, cpu("self")?, now());
+        let mut clients: JoinSet<_> = connections.into_iter().map(|to| client(to, self.clone(), None)).collect();
+        let mut all = ClientStats::default();
+        while let Some(tally) = clients.join_next().await {
+            all.add(tally??);
+        }
+        let (elapsed, spent) = (start.elapsed(), server.cpu()?.saturating_sub(before));
+        let cost = Cost { elapsed, cpu: spent, own: cpu("self")?.saturating_sub(own) };
+        Ok(Round::of(all.latencies.len(), cost, all.checked()?))
+    }
+
     /// Sends every request once.
     pub(crate) async fn all(&self, server: &Server, what: &str, progress: &Progress) -> Result<(), BenchError> {
         let connections = connect(&[server]).await?;

@@ -6,6 +6,8 @@ mod comparison;
 mod connection;
 mod error;
 mod load;
+mod oidc_client;
+mod oidc_receiver;
 mod page;
 mod plan;
 mod postgres_baseline;
@@ -16,6 +18,7 @@ mod run;
 mod scan;
 mod seed;
 mod server;
+mod signing_baseline;
 mod socket;
 mod sqlite_baseline;
 mod stats;
@@ -35,12 +38,12 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// Measures deskpass and writes the figures to bench/RESULTS.md.
 ///
-/// A run takes about sixteen minutes, 1 GiB of memory and 2 GiB of disk, and removes its files afterwards. It starts PostgreSQL
+/// A run takes about eighteen minutes, 1 GiB of memory and 2 GiB of disk, and removes its files afterwards. It starts PostgreSQL
 /// and Redis itself; tools/services installs them. A missed target is reported and is not an error.
 #[derive(Debug, Parser)]
 #[command(
     disable_help_subcommand = true,
-    override_usage = "deskpass-bench [--quick] [embedded | scaled-out | sockets]",
+    override_usage = "deskpass-bench [--quick] [embedded | scaled-out | sockets | oidc]",
     max_term_width = 100
 )]
 #[command(
@@ -62,6 +65,8 @@ enum Part {
     ScaledOut,
     /// Measure only many sockets, on one node and between two; leaves the other sections of bench/RESULTS.md unchanged.
     Sockets,
+    /// Measure only OpenID Connect; leaves the other sections of bench/RESULTS.md unchanged.
+    Oidc,
     /// Run the baseline handler, in its own process.
     #[command(hide = true)]
     Bare,
@@ -76,6 +81,7 @@ fn main() -> ExitCode {
         Some(Part::Embedded) => bench(cli.quick, &[Group::Embedded]),
         Some(Part::ScaledOut) => bench(cli.quick, &[Group::ScaledOut]),
         Some(Part::Sockets) => bench(cli.quick, &[Group::Sockets]),
+        Some(Part::Oidc) => bench(cli.quick, &[Group::Oidc]),
         None => bench(cli.quick, &Group::ALL),
     };
     match done {

@@ -11,16 +11,19 @@ pub(crate) enum Group {
     ScaledOut,
     /// Many clients that hold a socket open to receive messages.
     Sockets,
+    /// Programs that sign their users in with OpenID Connect.
+    Oidc,
 }
 
 impl Group {
-    pub(crate) const ALL: [Self; 3] = [Self::Embedded, Self::ScaledOut, Self::Sockets];
+    pub(crate) const ALL: [Self; 4] = [Self::Embedded, Self::ScaledOut, Self::Sockets, Self::Oidc];
 
     pub(crate) const fn title(self) -> &'static str {
         match self {
             Self::Embedded => "One node, everything embedded",
             Self::ScaledOut => "PostgreSQL and Redis",
             Self::Sockets => "Sockets",
+            Self::Oidc => "OpenID Connect",
         }
     }
 
@@ -29,6 +32,7 @@ impl Group {
         match self {
             Self::Embedded | Self::ScaledOut => 19,
             Self::Sockets => 12,
+            Self::Oidc => 6,
         }
     }
 }
@@ -61,6 +65,11 @@ pub(crate) struct Plan {
     /// The number of messages to one socket, and of messages to all.
     pub(crate) messages: usize,
     pub(crate) broadcasts: usize,
+    /// The number of access tokens whose users are asked for, of codes that are redeemed in a round, and of timed sign-outs that a
+    /// program is told of.
+    pub(crate) access_tokens: usize,
+    pub(crate) codes: usize,
+    pub(crate) notices: usize,
 }
 
 /// A number of live sessions, and the target throughput relative to a bare handler.
@@ -78,6 +87,10 @@ pub(crate) const SIGN_IN_EMPLOYEES: usize = 1_000;
 pub(crate) const SIGN_IN_RATIO: f64 = 0.5;
 /// The target throughput of status requests for a waiting ticket, relative to a bare handler.
 pub(crate) const STATUS_RATIO: f64 = 0.8;
+/// The target throughput of userinfo, relative to a bare handler.
+pub(crate) const USERINFO_RATIO: f64 = 0.8;
+/// The target time until a program is told of a logout, in seconds.
+pub(crate) const NOTICE_SECONDS: f64 = 1.0;
 /// The target throughput of verify on a node with shared data, relative to a bare handler.
 pub(crate) const SHARED_RATIO: f64 = 0.8;
 /// The target time until a logout takes effect on every node, in seconds.
@@ -118,6 +131,10 @@ impl Plan {
             shared_sockets: 2_000,
             messages: 1_000,
             broadcasts: 5,
+            access_tokens: 1_000,
+            // They expire a minute after the request; a round must finish before that.
+            codes: 4_000,
+            notices: 500,
         }
     }
 
@@ -139,6 +156,9 @@ impl Plan {
             shared_sockets: 200,
             messages: 100,
             broadcasts: 2,
+            access_tokens: 200,
+            codes: 400,
+            notices: 40,
             ..full
         }
     }

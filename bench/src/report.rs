@@ -103,6 +103,7 @@ const fn notes(group: Group) -> &'static str {
         Group::Embedded => include_str!("report/embedded.md"),
         Group::ScaledOut => include_str!("report/scaled_out.md"),
         Group::Sockets => include_str!("report/sockets.md"),
+        Group::Oidc => include_str!("report/oidc.md"),
     }
 }
 

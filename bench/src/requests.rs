@@ -8,6 +8,10 @@ use crate::connection::HttpResponse;
 pub(crate) const AGENT: &str = "deskpass-bench/1";
 /// The path that issues a QR code.
 pub(crate) const QRCODE: &str = "/api/auth/qrcode";
+/// The path that describes the user of an access token.
+pub(crate) const USERINFO: &str = "/oidc/userinfo";
+/// The path that gives tokens for a code.
+pub(crate) const TOKEN: &str = "/oidc/token";
 
 /// Many requests of one kind.
 #[derive(Debug)]
@@ -86,6 +90,17 @@ impl Requests {
         Self { before: before.into(), after: b"\r\n\r\n".into(), words: tokens, expect: b"\"code\":0" }
     }
 
+    pub(crate) fn userinfo(tokens: WordList) -> Self {
+        let before = head("GET", USERINFO) + "Authorization: Bearer ";
+        Self { before: before.into(), after: b"\r\n\r\n".into(), words: tokens, expect: b"\"sub\":" }
+    }
+
+    /// Forms that redeem these codes; `form` is all of them but the code, which comes last.
+    pub(crate) fn redeem(form: &str, codes: WordList) -> Self {
+        let head = form_head(TOKEN, form.len() + codes.width);
+        Self { before: (head + form).into(), after: Vec::new(), words: codes, expect: b"\"id_token\":" }
+    }
+
     pub(crate) fn logout(tokens: WordList) -> Self {
         let before = head("POST", "/api/auth/logout") + "Authorization: Bearer ";
         let after = b"\r\nContent-Length: 0\r\n\r\n".into();
@@ -152,6 +167,23 @@ pub(crate) fn message(key: &str, body: &str) -> Vec<u8> {
     let (head, length) = (head("POST", "/api/messages"), body.len());
     let kind = format!("Content-Type: application/json\r\nContent-Length: {length}\r\n");
     format!("{head}{kind}Authorization: Bearer {key}\r\n\r\n{body}").into()
+}
+
+/// A form, for calls that are not measured.
+pub(crate) fn post_form(path: &str, form: &str) -> Vec<u8> {
+    (form_head(path, form.len()) + form).into()
+}
+
+/// A request with a token and a JSON body, for calls that are not measured.
+pub(crate) fn post_json(path: &str, token: &str, body: &str) -> Vec<u8> {
+    let (head, length) = (head("POST", path), body.len());
+    let kind = format!("Content-Type: application/json\r\nContent-Length: {length}\r\n");
+    format!("{head}{kind}Authorization: Bearer {token}\r\n\r\n{body}").into()
+}
+
+fn form_head(path: &str, length: usize) -> String {
+    let kind = format!("Content-Type: application/x-www-form-urlencoded\r\nContent-Length: {length}\r\n\r\n");
+    head("POST", path) + &kind
 }
 
 /// A request without a body, for calls that are not measured.

@@ -2,6 +2,8 @@
 
 mod flood;
 mod logout;
+mod oidc;
+mod oidc_logout;
 mod qr;
 mod scaled_out;
 mod sockets;
@@ -52,6 +54,7 @@ pub(crate) async fn run(plan: &Plan, group: Group) -> Result<Report, BenchError>
         Group::Embedded => run.embedded().await?,
         Group::ScaledOut => run.scaled_out().await?,
         Group::Sockets => run.sockets().await?,
+        Group::Oidc => run.oidc().await?,
     }
     run.report.took = start.elapsed();
     Ok(run.report)
