@@ -144,7 +144,7 @@ pub enum InvalidRegistration {
         problem: InvalidRedirectUri,
     },
     /// A list is too long.
-    #[error("{0} has more than {} entries", ClientRegistration::MAX_ENTRIES)]
+    #[error("{0} has more than {max} entries", max = ClientRegistration::MAX_ENTRIES)]
     TooMany(&'static str),
     /// A public or native client cannot leave PKCE out.
     #[error("pkce can be optional for confidential clients only")]
@@ -198,28 +198,12 @@ impl ClientRegistration {
     }
 
     fn check_addresses(&self, production: bool) -> Result<(), InvalidRegistration> {
-        let invalid = |field, address: &str| {
-            move |problem| InvalidRegistration::Address { field, address: address.to_owned(), problem }
-        };
-        for (field, list) in [
-            ("redirect_uris", &self.redirect_uris),
-            ("post_logout_redirect_uris", &self.post_logout_redirect_uris),
-        ] {
-            for address in list {
-                check_redirect_uri(address, self.kind, production).map_err(|problem| {
-                    InvalidRegistration::Address { field, address: address.clone(), problem }
-                })?;
-            }
-        }
-        for (field, list) in [("origins", &self.origins)] {
-            for address in list {
-                check_web_address(address, production).map_err(invalid(field, address))?;
-            }
-        }
-        if let Some(address) = &self.backchannel_logout_uri {
-            check_web_address(address, production).map_err(invalid("backchannel_logout_uri", address))?;
-        }
-        Ok(())
+        let redirects = |address: &String| check_redirect_uri(address, self.kind, production);
+        let others = |address: &String| check_web_address(address, production);
+        check_each("redirect_uris", &self.redirect_uris, redirects)?;
+        check_each("post_logout_redirect_uris", &self.post_logout_redirect_uris, redirects)?;
+        check_each("origins", &self.origins, others)?;
+        check_each("backchannel_logout_uri", &self.backchannel_logout_uri, others)
     }
 
     /// Whether the client authenticates with a secret.
@@ -245,6 +229,17 @@ impl ClientRegistration {
     pub fn admits(&self, roles: Roles) -> bool {
         self.roles.is_empty() || self.roles.iter().any(|role| roles.holds(role))
     }
+}
+
+/// Checks each address of a field.
+fn check_each<'a>(
+    field: &'static str,
+    addresses: impl IntoIterator<Item = &'a String>,
+    check: impl Fn(&String) -> Result<(), InvalidRedirectUri>,
+) -> Result<(), InvalidRegistration> {
+    addresses.into_iter().try_for_each(|address| {
+        check(address).map_err(|problem| InvalidRegistration::Address { field, address: address.clone(), problem })
+    })
 }
 
 fn is_name(text: &str) -> bool {
