@@ -6,6 +6,7 @@ mod clock;
 mod ip_rules;
 mod keys;
 mod links;
+mod oidc_file_clients;
 mod people;
 mod queries;
 mod service_keys;

@@ -40,6 +40,10 @@ pub struct Limits {
     /// Replies to messages by one employee, from any address; without a valid token, from one address.
     #[setting(default = "20/min")]
     pub replies: Option<Rate>,
+    /// Authorization requests of OpenID Connect clients (/oidc/authorize, /oidc/logout and the calls of their pages), from
+    /// one address. Calls of clients themselves, such as /oidc/token, are not limited: wrong secrets and invalid tokens are.
+    #[setting(default = "300/min")]
+    pub oidc: Option<Rate>,
     /// Invalid tokens that are presented to verify from one address. Valid tokens are never limited.
     #[setting(default = "300/min")]
     pub verify: Option<Rate>,
