@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use deskpass_core::{CorpId, EmployeeId, EmployeeKey, IdentifiedPerson, Person, is_entered_department};
+use deskpass_core::{CorpId, EmailSource, EmployeeId, EmployeeKey, IdentifiedPerson, Person, is_entered_department};
 use deskpass_platform::{
     CodeRedemption, Department, Error as PlatformError, Identity, InvalidResponse, Meaning, MemberStatus, Profile,
     Unreachable,
@@ -128,9 +128,10 @@ pub(crate) fn identified_person(key: EmployeeKey, id: &str, profile: Option<Prof
         department: None,
         department_id: None,
         avatar: None,
+        email: None,
     };
-    let Some(Profile { name, department, avatar, .. }) = profile else { return who };
-    (who.name, who.avatar) = (name, Some(avatar.unwrap_or_default()));
+    let Some(Profile { name, department, avatar, email, .. }) = profile else { return who };
+    (who.name, who.avatar, who.email) = (name, Some(avatar.unwrap_or_default()), email);
     (who.department_id, who.department) = match department {
         Department::Unspecified => (None, None),
         Department::None => (Some(String::new()), Some(String::new())),
@@ -169,7 +170,16 @@ fn reconcile_department(person: &Person, who: &mut IdentifiedPerson) {
 fn is_up_to_date(person: &Person, who: &IdentifiedPerson) -> bool {
     let same = |fetched: &Option<String>, known: &str| fetched.as_deref().is_none_or(|fetched| fetched == known);
     let department = same(&who.department, &person.department) && same(&who.department_id, &person.department_id);
-    department && same(&who.name, &person.name) && same(&who.avatar, &person.avatar)
+    department && same(&who.name, &person.name) && same(&who.avatar, &person.avatar) && has_email(person, who)
+}
+
+/// Whether the record has the address that the platform sent, or one that an operator entered.
+fn has_email(person: &Person, who: &IdentifiedPerson) -> bool {
+    let Some(sent) = &who.email else { return true };
+    match &person.email {
+        None => sent.is_empty(),
+        Some(known) => known.source == EmailSource::Operator || known.address == sent.to_lowercase(),
+    }
 }
 
 /// Classifies a failed exchange. An invalid code is a refusal, because the user can start again, and so is a user who may not use the

@@ -85,7 +85,7 @@ impl Administrator<'_> {
     /// it has one, comes back at the next sign-in. Refused if another employee has the address.
     pub async fn set_email(&self, employee: EmployeeKey, email: Option<&str>) -> Result<(), Error> {
         self.require_in_scope(&employee)?;
-        let entry = self.entry(AuditEvent::EmployeeEmailChanged, &employee, email.unwrap_or("removed"))?;
+        let entry = self.entry(AuditEvent::EmailChanged, &employee, email.unwrap_or("removed"))?;
         let change = self.auth.store.set_email(self.author(), employee, email.map(str::to_owned), entry);
         match self.commit(change).await? {
             SetEmailOutcome::Set => Ok(()),
