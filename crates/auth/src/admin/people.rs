@@ -1,6 +1,6 @@
 //! Changes that an administrator makes to employees.
 
-use deskpass_core::{EmployeeKey, Person, Role, Roles};
+use deskpass_core::{Email, EmailSource, EmployeeKey, Person, Role, Roles};
 use deskpass_store::{
     AuditEvent, DisableOutcome, ListedPerson, NewEmployee, RevokeOutcome, SetEmailOutcome, SetRolesOutcome,
 };
@@ -86,10 +86,11 @@ impl Administrator<'_> {
     pub async fn set_email(&self, employee: EmployeeKey, email: Option<&str>) -> Result<(), Error> {
         self.require_in_scope(&employee)?;
         let entry = self.entry(AuditEvent::EmailChanged, &employee, email.unwrap_or("removed"))?;
-        let change = self.auth.store.set_email(self.author(), employee, email.map(str::to_owned), entry);
+        let address = email.map(|text| Email { address: text.to_owned(), source: EmailSource::Operator });
+        let change = self.auth.store.set_email(self.author(), employee, address, entry);
         match self.commit(change).await? {
             SetEmailOutcome::Set => Ok(()),
-            SetEmailOutcome::Unknown => Err(Refusal::NoSuchEmployee.into()),
+            SetEmailOutcome::NoSuchEmployee => Err(Refusal::NoSuchEmployee.into()),
             SetEmailOutcome::Taken => Err(Refusal::Exists.into()),
         }
     }

@@ -139,7 +139,7 @@ async fn rotate_secret(app: &App, id: &str, now: bool) -> CommandResult {
 }
 
 async fn rotate_keys(app: &App, now: bool) -> CommandResult {
-    let kids = app.auth.rotate_signing_keys(now).await.map_err(describe_error)?;
+    let kids = app.auth.operator().rotate_signing_keys(now).await.map_err(describe_error)?;
     if kids.is_empty() {
         return Ok("no client is registered, so there are no signing keys to replace".to_owned());
     }
@@ -165,6 +165,9 @@ fn explain(id: &str, error: Error) -> String {
         }
         Error::Refused(Refusal::OidcClientFromFile) => {
             format!("the client {id} is in the settings file: change it there, then run `deskpass reload`")
+        }
+        Error::Refused(Refusal::OidcClientWithoutSecret) => {
+            format!("the client {id} has no secret: it authenticates with PKCE alone")
         }
         other => describe_error(other),
     }
