@@ -46,10 +46,10 @@ pub(super) enum ClientCommand {
     #[command(after_help = "Example:\n  deskpass oidc client list")]
     List(CommonArgs),
     /// Show what a client is registered with, and the addresses to enter in the program.
-    #[command(after_help = "Example:\n  deskpass oidc client show 019f3c6be5404f1f9d0a7c1f2b3c4d5e")]
+    #[command(after_help = "Example:\n  deskpass oidc client show wiki-3f9c2a71b0")]
     Show(ClientArgs),
     /// Give a client a new secret and print it once. The old one stays valid for 7 days.
-    #[command(after_help = "Example:\n  deskpass oidc client rotate-secret 019f3c6be5404f1f9d0a7c1f2b3c4d5e")]
+    #[command(after_help = "Example:\n  deskpass oidc client rotate-secret wiki-3f9c2a71b0")]
     RotateSecret {
         #[command(flatten)]
         target: ClientArgs,
@@ -58,13 +58,13 @@ pub(super) enum ClientCommand {
         now: bool,
     },
     /// Enable a client again.
-    #[command(after_help = "Example:\n  deskpass oidc client enable 019f3c6be5404f1f9d0a7c1f2b3c4d5e")]
+    #[command(after_help = "Example:\n  deskpass oidc client enable wiki-3f9c2a71b0")]
     Enable(ClientArgs),
     /// Disable a client, and end what it got, on every node within a second.
-    #[command(after_help = "Example:\n  deskpass oidc client disable 019f3c6be5404f1f9d0a7c1f2b3c4d5e")]
+    #[command(after_help = "Example:\n  deskpass oidc client disable wiki-3f9c2a71b0")]
     Disable(ClientArgs),
     /// Remove a client, and end what it got. A client that is added again has another id.
-    #[command(after_help = "Example:\n  deskpass oidc client remove 019f3c6be5404f1f9d0a7c1f2b3c4d5e --yes")]
+    #[command(after_help = "Example:\n  deskpass oidc client remove wiki-3f9c2a71b0 --yes")]
     Remove {
         #[command(flatten)]
         target: ClientArgs,
