@@ -159,10 +159,10 @@ static RECIPES: [Recipe; 5] = [
         refreshes: false,
         steps: [
             "In Apache in front of Request Tracker, with mod_auth_openidc:\n\n{apache}\n\n\
-             In RT_SiteConfig.pm:\n\n  Set($WebRemoteUserAuth, 1);\n  Set($WebRemoteUserAutocreate, 1);\n  \
+             In RT_SiteConfig.pm:\n\n  Set($WebRemoteUserAuth, 1);\n  Set($WebRemoteUserContinuous, 1);\n  Set($WebRemoteUserAutocreate, 1);\n  \
              Set($WebFallbackToRTLogin, 0);\n\nApache is told at once when a session ends.",
             "在 Request Tracker 前的 Apache 中，使用 mod_auth_openidc：\n\n{apache}\n\n\
-             在 RT_SiteConfig.pm 中：\n\n  Set($WebRemoteUserAuth, 1);\n  Set($WebRemoteUserAutocreate, 1);\n  \
+             在 RT_SiteConfig.pm 中：\n\n  Set($WebRemoteUserAuth, 1);\n  Set($WebRemoteUserContinuous, 1);\n  Set($WebRemoteUserAutocreate, 1);\n  \
              Set($WebFallbackToRTLogin, 0);\n\n会话结束时会立即通知 Apache。",
         ],
     },
