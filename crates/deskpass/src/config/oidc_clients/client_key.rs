@@ -17,7 +17,7 @@ while the service runs, with `deskpass oidc client add` or in the administration
 A client that leaves the file loses what it got. No environment variable sets a client.";
 
 /// Every key, in the order of the example file.
-pub(in crate::config) const CLIENT_KEYS: [ClientKey; 19] = [
+pub(in crate::config) static CLIENT_KEYS: [ClientKey; 19] = [
     ClientKey {
         name: "id",
         help: "The identifier, which is entered in the client. Required.",

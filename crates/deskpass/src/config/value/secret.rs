@@ -105,7 +105,7 @@ const MAX_CLIENT_SECRET_CHARS: usize = 256;
 const MIN_DIFFERENT_CHARS: usize = 8;
 
 /// What the texts contain that stand for a secret in documents.
-const PLACEHOLDER_WORDS: [&str; 5] = ["change", "example", "placeholder", "replace", "secret"];
+const PLACEHOLDER_WORDS: [&str; 4] = ["change", "example", "placeholder", "replace"];
 
 /// Checks the secret of a client of OpenID Connect, and returns its SHA-256, which is all that the service needs. The characters
 /// need no encoding in a form or in Basic authentication.
