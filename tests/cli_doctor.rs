@@ -47,6 +47,7 @@ fn a_healthy_desk_passes_every_check() {
         ("✓ application: Deskpass is enabled".to_owned(), "✓ 应用状态：Deskpass 已启用".to_owned()),
         ("✓ trusted domain: desk.example.com".to_owned(), "✓ 可信域名：desk.example.com".to_owned()),
         ("✓ verification file: none configured".to_owned(), "✓ 域名验证文件：未配置".to_owned()),
+        ("✓ OpenID Connect: off: there is no client".to_owned(), "✓ OpenID Connect：未启用：没有客户端".to_owned()),
     ];
     for (at, (line, line_zh)) in lines.iter().enumerate() {
         for (report, line) in [(&english, line), (&chinese, line_zh)] {

@@ -35,6 +35,7 @@ mod cli_explain_ref;
 mod cli_ip_rule;
 mod cli_link;
 mod cli_matrix;
+mod cli_oidc;
 mod cli_service_key;
 mod cli_session_end_all;
 mod cli_simulate;

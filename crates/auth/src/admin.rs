@@ -7,6 +7,7 @@ mod ip_rules;
 mod keys;
 mod links;
 mod oidc_clients;
+mod oidc_file_clients;
 mod people;
 mod queries;
 mod service_keys;

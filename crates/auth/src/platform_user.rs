@@ -130,8 +130,8 @@ pub(crate) fn identified_person(key: EmployeeKey, id: &str, profile: Option<Prof
         avatar: None,
         email: None,
     };
-    let Some(Profile { name, department, avatar, .. }) = profile else { return who };
-    (who.name, who.avatar) = (name, Some(avatar.unwrap_or_default()));
+    let Some(Profile { name, department, avatar, email, .. }) = profile else { return who };
+    (who.name, who.avatar, who.email) = (name, Some(avatar.unwrap_or_default()), email);
     (who.department_id, who.department) = match department {
         Department::Unspecified => (None, None),
         Department::None => (Some(String::new()), Some(String::new())),

@@ -19,6 +19,7 @@ mod link;
 mod man;
 mod migrate;
 mod moment;
+mod oidc;
 mod operator_entry;
 mod output;
 mod platform_kind;
@@ -99,7 +100,7 @@ enum Command {
         after_help = "Examples:\n  deskpass restore /backup/desk-2026-01-31.backup --config /etc/deskpass/deskpass.toml\n  deskpass restore desk.backup --keep-sessions    a planned move: the old service was stopped before the backup"
     )]
     Restore(restore::Restore),
-    /// Add, list, disable and enable employees.
+    /// Add, list, disable and enable employees, and set their e-mail addresses.
     #[command(
         subcommand,
         after_help = "Example: the first administrator\n  deskpass employee add zhangsan --role admin --role user"
@@ -129,6 +130,12 @@ enum Command {
     /// Create, list and revoke the keys of other services.
     #[command(subcommand, after_help = "Example:\n  deskpass service-key create billing --scope introspect")]
     ServiceKey(service_key::ServiceKeyCommand),
+    /// Manage the programs whose users sign in here with OpenID Connect, and the keys that sign for them.
+    #[command(
+        subcommand,
+        after_help = "Examples:\n  deskpass oidc client add --for zammad --url https://help.example.com\n  deskpass oidc client list\n  deskpass oidc rotate-keys"
+    )]
+    Oidc(oidc::OidcCommand),
     /// Replace the encryption key, and show which key protects what.
     #[command(subcommand, after_help = "Example:\n  deskpass key rotate --config /etc/deskpass/deskpass.toml")]
     Key(key::KeyCommand),
@@ -244,6 +251,7 @@ impl Cli {
             Command::IpRule(command) => command.run(),
             Command::ServiceKey(command) => command.run(),
             Command::Session(command) => command.run(),
+            Command::Oidc(command) => command.run(),
             Command::Key(command) => command.run(),
             Command::Explain(command) => command.run(),
             Command::Clock(command) => command.run(),

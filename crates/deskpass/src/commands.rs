@@ -9,6 +9,7 @@ mod describe;
 mod explain;
 mod ip_rules;
 mod keys;
+mod oidc;
 mod service_keys;
 mod sessions;
 mod table;
@@ -23,6 +24,7 @@ use deskpass_auth::{Administrator, Auth, Error, Refusal};
 use deskpass_core::{
     CorpId, EmployeeId, EmployeeKey, Person, Role, Roles, entered_department_id, is_invisible, is_platform_department,
 };
+use deskpass_platform::client::email_address;
 use deskpass_store::{IdentityLink, ListedPerson};
 use serde::{Deserialize, Serialize};
 
@@ -36,6 +38,7 @@ pub(crate) use agents::{AgentAction, AgentAdminCommand};
 pub(crate) use explain::{AccessQuery, ExplainRequest, describe_token_kind};
 pub(crate) use ip_rules::IpRuleAdminCommand;
 pub(crate) use keys::{KeyAdminCommand, KeyReport, ResealStep};
+pub(crate) use oidc::{ClientFacts, NewClient, OidcAdminCommand, OidcFacts, PROGRAMS, Recipe};
 pub(crate) use service_keys::ServiceKeyAdminCommand;
 pub(crate) use sessions::EndAllSessions;
 
@@ -78,6 +81,9 @@ pub(crate) enum AdminCommand {
     /// Reads the settings again. Only a running service does it.
     Reload,
     EndAllSessions(EndAllSessions),
+    Oidc(OidcAdminCommand),
+    /// Sets the e-mail address of an employee, or removes it.
+    SetEmail(EmployeeSelector, Option<String>),
 }
 
 /// An employee, as named on the command line.
@@ -156,6 +162,8 @@ impl AdminCommand {
             Self::ConfirmClock => confirm_clock(app).await,
             Self::Reload => Err("only a running service can reload its settings".to_owned()),
             Self::EndAllSessions(command) => command.run(app).await,
+            Self::Oidc(command) => command.run(app, language).await,
+            Self::SetEmail(who, address) => set_email(auth, who, address.as_deref()).await,
             Self::RemoveLink { identity } => {
                 let removed = auth.operator().remove_link(parse_external_identity(auth, identity)?).await;
                 let removed = removed.map_err(describe_error)?;
@@ -238,6 +246,27 @@ async fn revoke(operator: Administrator<'_>, who: &EmployeeSelector, role: &str,
     Ok(format!("{} {held} the role {role}", who.employee))
 }
 
+/// Sets the address that clients of OpenID Connect are told, or removes it.
+async fn set_email(auth: &Auth, who: &EmployeeSelector, address: Option<&str>) -> CommandResult {
+    let address = address.map(|text| email_address(text).filter(|address| !address.is_empty()));
+    if address == Some(None) {
+        return Err("ADDRESS must be an e-mail address such as zhangsan@example.com".to_owned());
+    }
+    let (address, name) = (address.flatten(), &who.employee);
+    match auth.operator().set_email(who.key(auth)?, address.as_deref()).await {
+        Ok(()) => Ok(match address {
+            Some(address) => format!("the address of {name} is {address}"),
+            None => {
+                format!("{name} has no entered address; one that the platform knows comes back at the next sign-in")
+            }
+        }),
+        Err(Error::Refused(Refusal::Exists)) => {
+            Err("another employee has this address; see `deskpass employee list`. Nothing was changed".to_owned())
+        }
+        Err(error) => Err(who.explain(error)),
+    }
+}
+
 /// Parses `CORP/USER`: a user of a connected corporation, as the platform names them.
 fn parse_external_identity(auth: &Auth, identity: &str) -> Result<EmployeeKey, String> {
     let Some((corp, user)) = identity.split_once('/') else {
@@ -286,7 +315,8 @@ async fn add(
 }
 
 async fn list(auth: &Auth) -> CommandResult {
-    let mut lines = vec![format!("{:<20} {:<20} {:<20} {:<10} ROLES", "CORPORATION", "EMPLOYEE", "NAME", "STATE")];
+    let mut lines =
+        vec![format!("{:<20} {:<20} {:<20} {:<10} ROLES, EMAIL", "CORPORATION", "EMPLOYEE", "NAME", "STATE")];
     let mut after = None;
     loop {
         let page = auth.employees(after, 500).await.map_err(|error| error.to_string())?;
@@ -307,8 +337,13 @@ async fn line(auth: &Auth, ListedPerson { person, .. }: &ListedPerson) -> Comman
         Some(granted) => format!("{} (default)", granted.role),
         None => role_list(person.roles),
     };
-    let corp = person.key.corp();
-    Ok(format!("{corp:<20} {:<20} {:<20} {state:<10} {roles}", person.employee_id, table::plain(&person.name)))
+    let (corp, email) = (person.key.corp(), person.email.as_ref().map(|email| format!("  {}", email.address)));
+    Ok(format!(
+        "{corp:<20} {:<20} {:<20} {state:<10} {roles}{}",
+        person.employee_id,
+        table::plain(&person.name),
+        email.unwrap_or_default()
+    ))
 }
 
 /// The running service cannot go back in time, because its state in memory contains times too.

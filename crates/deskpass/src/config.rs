@@ -18,6 +18,7 @@ mod layers;
 mod listen_address;
 mod matrix;
 mod nearest;
+mod oidc_clients;
 mod origin;
 mod platform_keys;
 mod problem;
@@ -32,6 +33,7 @@ mod simulated;
 mod sources;
 #[cfg(test)]
 mod tests;
+mod toml_source;
 mod value;
 mod warnings;
 
@@ -44,13 +46,13 @@ pub use resolved::{ResolvedSettings, resolve};
 pub use service_location::{ServiceLocation, local_url, service_location};
 pub use settings::{
     Access, Agents, Audit, Bind, BindMode, Branding, DefaultRole, Development, Language, Limits, Log, LogFormat,
-    LogLevel, Messages, Notices, Pages, PasswordFallback, Platform, Server, Session, Settings, Shared, Sockets, Store,
+    LogLevel, Messages, Notices, Oidc, OidcClient, Pages, PasswordFallback, Platform, Server, Session, Settings, Shared, Sockets, Store,
     Tls, UserIdKind,
 };
 pub(crate) use simulated::SimulatedApplication;
 pub use sources::{Override, Sources};
 pub use value::{
-    AccentColour, AgentId, Colour, EndpointUrl, HostName, Identifier, KeyList, Label, PostgresUrl, RedisUrl,
+    AccentColour, AgentId, Colour, EndpointUrl, HostName, Identifier, KeyList, Label, MailDomain, PostgresUrl, RedisUrl,
     SecretText, SecretUrl, SigningSecret, Size, WebOrigin, WebUrl, ZoneName,
 };
 

@@ -1,7 +1,7 @@
 //! The directory: the profile of a user, and lists of members and departments.
 
 use deskpass_core::EmployeeId;
-use deskpass_platform::client::{ApiResponse, DepartmentName, avatar_url, sanitize_name};
+use deskpass_platform::client::{ApiResponse, DepartmentName, avatar_url, email_address, sanitize_name};
 use deskpass_platform::{
     Answer, Department, Directory, DirectoryDepartment, DirectoryMember, DirectoryPage, Error, Identity,
     InvalidResponse, Meaning, MemberStatus, Profile,
@@ -133,6 +133,8 @@ fn read_profile(user: &ApiResponse, department: Department) -> Profile {
         name: user.text("name").and_then(sanitize_name),
         department,
         avatar: user.text("avatar").and_then(avatar_url),
+        // The corporation assigns it; `email` is the user's own to change.
+        email: user.any_text("org_email").and_then(email_address),
         status: match user.flag("active") {
             Some(true) => MemberStatus::Active,
             Some(false) => MemberStatus::NotActivated,

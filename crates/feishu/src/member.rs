@@ -1,7 +1,7 @@
 //! The records of members and departments as the platform writes them.
 
 use deskpass_core::is_platform_department;
-use deskpass_platform::client::{ApiResponse, avatar_url, sanitize_name};
+use deskpass_platform::client::{ApiResponse, avatar_url, email_address, sanitize_name};
 use deskpass_platform::{Department, DirectoryDepartment, InvalidResponse, MemberStatus, Profile};
 
 /// The profile in a member's record; its department has no name.
@@ -12,6 +12,8 @@ pub(crate) fn profile(record: &ApiResponse) -> Profile {
         name: record.text("name").and_then(sanitize_name),
         department: main_department(record),
         avatar: picture.and_then(avatar_url),
+        // The corporation assigns it; `email` is the member's own to change.
+        email: record.any_text("enterprise_email").and_then(email_address),
         status: status(record),
     }
 }

@@ -35,7 +35,7 @@ pub use call_report::{CallListener, CallOutcome, CallReport};
 pub use department_names::{DepartmentName, DepartmentNames};
 pub use protocol::{PlatformRefusal, Protocol, ResponseHeaders};
 pub use response::ApiResponse;
-pub use sanitize::{avatar_url, is_visible_ascii, sanitize, sanitize_name};
+pub use sanitize::{avatar_url, email_address, is_visible_ascii, sanitize, sanitize_name};
 pub use settings::{ClientSettings, SettingsError, Timeouts};
 pub use tls::tls_config;
 pub use token_cache::{CacheFuture, CachedToken, FETCH_LEASE, NoSharedCache, TokenCache};

@@ -11,6 +11,9 @@ pub struct Profile {
     pub department: Department,
     /// The URL of a picture.
     pub avatar: Option<String>,
+    /// The e-mail address that the corporation assigned and the user cannot change, in lower case; empty when the platform reports
+    /// that there is none, `None` when it reports nothing.
+    pub email: Option<String>,
     /// The status of the account.
     pub status: MemberStatus,
 }
@@ -19,7 +22,7 @@ impl Profile {
     /// The profile of a user about whom the platform reports nothing else.
     #[must_use]
     pub const fn empty(department: Department, status: MemberStatus) -> Self {
-        Self { name: None, department, avatar: None, status }
+        Self { name: None, department, avatar: None, email: None, status }
     }
 }
 

@@ -11,6 +11,8 @@ pub struct SimulatedPerson {
     pub name: &'static str,
     /// Department's name.
     pub department: &'static str,
+    /// The e-mail address that the corporation assigned, or empty.
+    pub email: &'static str,
     /// How the platform responds for this user.
     pub kind: PersonKind,
 }
@@ -47,10 +49,13 @@ impl PersonKind {
 
 /// All users.
 pub const PEOPLE: &[SimulatedPerson] = &[
-    person("admin01", "Ada Admin", "IT", PersonKind::Member),
+    with_email(person("admin01", "Ada Admin", "IT", PersonKind::Member), "ada.admin@example.com"),
     person("agent01", "Arno Agent", "IT Service Desk", PersonKind::Member),
     person("user01", "Uma User", "Sales", PersonKind::Member),
-    person("supervisor01", "Sven Supervisor", "IT Service Desk", PersonKind::Member),
+    with_email(
+        person("supervisor01", "Sven Supervisor", "IT Service Desk", PersonKind::Member),
+        "sven.supervisor@example.com",
+    ),
     person("security01", "Selma Security", "Security", PersonKind::Member),
     person("norole01", "Nora Norole", "Finance", PersonKind::Member),
     person("left01", "Leo Left", "Sales", PersonKind::Left),
@@ -84,6 +89,11 @@ impl SimulatedPerson {
         PEOPLE.iter().find(|who| who.id == id)
     }
 
+    /// The address that users enter themselves, which proves nothing.
+    pub(crate) fn own_email(&self) -> String {
+        format!("{}@home.example", self.id)
+    }
+
     /// The department's number; the corporation's number if there is no such department.
     pub(crate) fn department_id(&self) -> u32 {
         DEPARTMENTS.iter().find(|department| department.name == self.department).map_or(1, |department| department.id)
@@ -107,6 +117,10 @@ pub(crate) fn member(id: &str) -> Option<&'static SimulatedPerson> {
     PEOPLE.iter().filter(own).find(|who| who.id.eq_ignore_ascii_case(id))
 }
 
+const fn with_email(who: SimulatedPerson, email: &'static str) -> SimulatedPerson {
+    SimulatedPerson { email, ..who }
+}
+
 const fn person(id: &'static str, name: &'static str, department: &'static str, kind: PersonKind) -> SimulatedPerson {
-    SimulatedPerson { id, name, department, kind }
+    SimulatedPerson { id, name, department, email: "", kind }
 }

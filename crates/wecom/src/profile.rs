@@ -1,7 +1,7 @@
 //! The profile of a user on the platform.
 
 use deskpass_core::is_platform_department;
-use deskpass_platform::client::{ApiResponse, DepartmentName, avatar_url, sanitize_name};
+use deskpass_platform::client::{ApiResponse, DepartmentName, avatar_url, email_address, sanitize_name};
 use deskpass_platform::{Department, Error, ErrorCode, Identity, InvalidResponse, Meaning, MemberStatus, Profile};
 use serde_json::json;
 use tokio::time::Instant;
@@ -59,7 +59,8 @@ impl Wecom {
             Some([id, ..]) if is_platform_department(id) => Department::Known { id: (*id).to_owned(), name: None },
             Some(_) | None => Department::Unspecified,
         };
-        Ok(read(&person, department))
+        // Another corporation cannot say which address is whose here.
+        Ok(Profile { email: None, ..read(&person, department) })
     }
 
     async fn department_name(&self, id: &str, deadline: Instant) -> Result<DepartmentName, Error> {
@@ -89,6 +90,8 @@ pub(crate) fn read(record: &ApiResponse, department: Department) -> Profile {
         name: name(record),
         department,
         avatar: record.text("avatar").and_then(avatar_url),
+        // The corporation assigns it; `email` is the member's own to change.
+        email: record.any_text("biz_mail").and_then(email_address),
         status: status(record.number("status")),
     }
 }

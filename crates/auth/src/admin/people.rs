@@ -1,7 +1,9 @@
 //! Changes that an administrator makes to employees.
 
-use deskpass_core::{EmployeeKey, Person, Role, Roles};
-use deskpass_store::{AuditEvent, DisableOutcome, ListedPerson, NewEmployee, RevokeOutcome, SetRolesOutcome};
+use deskpass_core::{Email, EmailSource, EmployeeKey, Person, Role, Roles};
+use deskpass_store::{
+    AuditEvent, DisableOutcome, ListedPerson, NewEmployee, RevokeOutcome, SetEmailOutcome, SetRolesOutcome,
+};
 
 use super::Administrator;
 use crate::{Auth, Error, Refusal};
@@ -76,6 +78,20 @@ impl Administrator<'_> {
             RevokeOutcome::Revoked => Ok(true),
             RevokeOutcome::NotHeld => Ok(false),
             RevokeOutcome::LastAdmin => self.refuse_last_admin().await,
+        }
+    }
+
+    /// Sets the e-mail address that clients of OpenID Connect are told about an employee, or removes it. The platform's address, if
+    /// it has one, comes back at the next sign-in. Refused if another employee has the address.
+    pub async fn set_email(&self, employee: EmployeeKey, email: Option<&str>) -> Result<(), Error> {
+        self.require_in_scope(&employee)?;
+        let entry = self.entry(AuditEvent::EmailChanged, &employee, email.unwrap_or("removed"))?;
+        let address = email.map(|text| Email { address: text.to_owned(), source: EmailSource::Operator });
+        let change = self.auth.store.set_email(self.author(), employee, address, entry);
+        match self.commit(change).await? {
+            SetEmailOutcome::Set => Ok(()),
+            SetEmailOutcome::NoSuchEmployee => Err(Refusal::NoSuchEmployee.into()),
+            SetEmailOutcome::Taken => Err(Refusal::Exists.into()),
         }
     }
 

@@ -1,11 +1,12 @@
 //! What the settings decide about the flows.
 
 use std::num::NonZeroUsize;
+use std::sync::Arc;
 
-use deskpass_auth::{AgentPolicy, BindPolicy, PasswordPolicy, Policy};
+use deskpass_auth::{AgentPolicy, BindPolicy, FileClient, OidcPolicy, PasswordPolicy, Policy};
 use deskpass_core::{CorpId, InvalidId, Role};
 
-use crate::config::{BindMode, DefaultRole, PasswordFallback, Settings};
+use crate::config::{BindMode, DefaultRole, OidcClient, PasswordFallback, Settings};
 
 /// The policy of these settings.
 pub(super) fn policy(settings: &Settings) -> Result<Policy, InvalidId> {
@@ -39,7 +40,21 @@ pub(super) fn policy(settings: &Settings) -> Result<Policy, InvalidId> {
         },
         log_retention: settings.audit.retention,
         sockets_per_employee: settings.sockets.max_per_employee,
+        oidc: oidc_policy(settings),
     })
+}
+
+/// What the settings decide about OpenID Connect.
+fn oidc_policy(settings: &Settings) -> OidcPolicy {
+    let client = |OidcClient { id, registration, secrets }: &OidcClient| {
+        (id.clone(), FileClient { registration: registration.clone(), secrets: secrets.clone() })
+    };
+    OidcPolicy {
+        issuer: settings.public_url.to_string(),
+        clients: Arc::new(settings.oidc.clients.iter().map(client).collect()),
+        email_domain: settings.oidc.email_domain.as_ref().map(ToString::to_string),
+        production: !settings.development.enabled,
+    }
 }
 
 #[cfg(test)]

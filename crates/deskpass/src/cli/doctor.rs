@@ -7,6 +7,7 @@ mod domain;
 mod exposure;
 mod key;
 mod logo;
+mod oidc;
 mod own_pages;
 mod platform;
 mod platform_access;
@@ -106,6 +107,7 @@ async fn examine(settings: &Settings, report: &mut Report) {
     if let Some(found) = logo::check(settings) {
         report.record(Check::Logo, found);
     }
+    oidc::check(settings, clock.now(), report).await;
 }
 
 async fn check_platform(

@@ -44,6 +44,22 @@ pub(super) enum EmployeeCommand {
     /// Enable an employee again.
     #[command(after_help = "Example:\n  deskpass employee enable zhangsan")]
     Enable(EmployeeArgs),
+    /// Set the e-mail address that OpenID Connect clients are told. It replaces the one that the platform knows.
+    ///
+    /// Clients find accounts by it, so enter only an address that is the employee's own. No two employees have the same.
+    #[command(
+        after_help = "Examples:\n  deskpass employee email zhangsan zhangsan@example.com\n  deskpass employee email zhangsan --remove"
+    )]
+    Email {
+        #[command(flatten)]
+        target: EmployeeArgs,
+        /// The address.
+        #[arg(value_name = "ADDRESS", required_unless_present = "remove", conflicts_with = "remove")]
+        address: Option<String>,
+        /// Remove the address that was entered here.
+        #[arg(long)]
+        remove: bool,
+    },
 }
 
 #[derive(Debug, Subcommand)]
@@ -92,6 +108,9 @@ impl EmployeeCommand {
                 target.run_or_forward(AdminCommand::DisableEvenLastAdmin, INSPECT_COMMAND)
             }
             Self::Enable(target) => target.run_or_forward(AdminCommand::Enable, INSPECT_COMMAND),
+            Self::Email { target, address, .. } => {
+                target.run_or_forward(|who| AdminCommand::SetEmail(who, address), INSPECT_COMMAND)
+            }
             Self::Add { target, name, department, department_id, roles } => {
                 let add = |who| AdminCommand::Add { who, name, department, department_id, roles };
                 target.run_or_forward(add, INSPECT_COMMAND)

@@ -46,6 +46,9 @@ impl AdminCommand {
             Self::ConfirmClock => "clock repair".to_owned(),
             Self::Reload => "reload".to_owned(),
             Self::EndAllSessions(command) => command.words(),
+            Self::Oidc(command) => command.words(),
+            Self::SetEmail(who, Some(_)) => format!("employee email {} ADDRESS", who.typed()),
+            Self::SetEmail(who, None) => format!("employee email {} --remove", who.typed()),
         }
     }
 }

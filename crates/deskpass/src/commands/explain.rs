@@ -6,6 +6,7 @@ mod advice;
 mod describe;
 mod known;
 mod login;
+mod oidc_token;
 mod reference;
 mod request_rows;
 mod request_words;

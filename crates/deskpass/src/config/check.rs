@@ -21,6 +21,7 @@ impl ResolvedSettings {
         match Settings::build(&self.settings) {
             Some(mut settings) if problems.is_empty() => {
                 settings.access.matrix = self.matrix.clone();
+                settings.oidc.clients = self.oidc_clients.iter().map(|listed| listed.client.clone()).collect();
                 settings.secret_files = self.secret_files();
                 Ok(settings)
             }
@@ -40,6 +41,7 @@ impl ResolvedSettings {
         });
         // The private key is not a setting but a file that a setting names.
         let private_key = self.settings.server.tls_key.value.clone();
-        files.chain(private_key).collect::<BTreeSet<_>>().into_iter().collect()
+        let of_clients = self.oidc_clients.iter().filter_map(|listed| listed.secret_source.clone());
+        files.chain(private_key).chain(of_clients).collect::<BTreeSet<_>>().into_iter().collect()
     }
 }

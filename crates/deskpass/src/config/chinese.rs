@@ -58,6 +58,32 @@ const PHRASES: &[(&str, &str)] = &[
     ("{} is a section, not a key", "{} 是一个小节，不是配置项"),
     ("its keys are {}", "其中的配置项有 {}"),
     ("the nearest known key is {}", "最接近的配置项是 {}"),
+    // Clients of OpenID Connect.
+    ("begin each client with [[oidc.clients]]", "每个客户端以 [[oidc.clients]] 开头"),
+    ("only the settings file has clients", "客户端只能写在配置文件中"),
+    ("begin each with [[oidc.clients]] there", "请在其中以 [[oidc.clients]] 开头逐个填写"),
+    ("another client has the same id", "另一个客户端使用了相同的 id"),
+    ("give each client an id of its own", "请为每个客户端使用不同的 id"),
+    ("it has no id", "缺少 id"),
+    ("set id to what is entered in the client", "请将 id 设为在客户端中填写的标识"),
+    ("a confidential client needs a secret", "confidential 客户端需要密钥"),
+    ("set secret_file; or kind = \"public\", if the client authenticates with PKCE alone", "请设置 secret_file；如客户端只用 PKCE 认证，请设置 kind = \"public\""),
+    ("only a confidential client has a secret", "只有 confidential 客户端才有密钥"),
+    ("remove it, or set kind = \"confidential\"", "请删除，或设置 kind = \"confidential\""),
+    ("the client has both secret and secret_file", "同时设置了 secret 和 secret_file"),
+    ("there is no role {}", "没有角色 {}"),
+    ("name must be 1 to {} visible characters without leading or trailing spaces", "name 须为 1 到 {} 个可见字符，首尾不能有空格"),
+    ("redirect_uris needs at least one address", "redirect_uris 至少需要一个地址"),
+    ("{} has more than {} entries", "{} 超过 {} 项"),
+    ("pkce can be optional for confidential clients only", "只有 confidential 客户端的 pkce 可以为 optional"),
+    ("origins are for public clients only", "只有 public 客户端可以设置 origins"),
+    ("scopes must contain openid", "scopes 必须包含 openid"),
+    ("groups: a name must be 1 to {} visible characters", "groups：名称须为 1 到 {} 个可见字符"),
+    ("{}: {}: not an absolute http or https address in its normal form", "{}：{}：不是规范形式的 http 或 https 绝对地址"),
+    ("{}: {}: must not have a fragment", "{}：{}：不能带 # 片段"),
+    ("{}: {}: must not contain a user name or a password", "{}：{}：不能包含用户名或密码"),
+    ("{}: {}: longer than 2048 characters", "{}：{}：超过 2048 个字符"),
+    ("{}: {}: must begin with https://, except on 127.0.0.1, [::1] and localhost", "{}：{}：必须以 https:// 开头，127.0.0.1、[::1] 和 localhost 除外"),
     ("`deskpass config example` lists every key", "所有配置项见 `deskpass config example`"),
     ("there is no such key", "没有该配置项"),
     ("set {} itself", "请直接设置 {}"),
@@ -121,6 +147,10 @@ const PHRASES: &[(&str, &str)] = &[
     // Values.
     ("it is empty", "为空"),
     ("it is a placeholder, not a secret: paste the application's own Secret", "这是占位符，不是真正的 Secret：请粘贴应用自身的 Secret"),
+    ("it is a placeholder, not a secret", "这是占位符，不是真正的密钥"),
+    ("it contains other characters than letters, digits, \"_\" and \"-\"", "包含字母、数字、“_”和“-”以外的字符"),
+    ("it has more than {} characters", "超过 {} 个字符"),
+    ("it has more than {} secrets", "超过 {} 个密钥"),
     ("it contains a line break or another control character", "包含换行或其他控制字符"),
     ("it contains a blank, a line break or another control character", "包含空格、换行或其他控制字符"),
     ("it contains a blank", "包含空格"),
@@ -160,6 +190,7 @@ const PHRASES: &[(&str, &str)] = &[
     ("{} is not an id", "{} 不是合法的标识"),
     ("{} is not an AgentId", "{} 不是 AgentId"),
     ("{} is not a host name", "{} 不是主机名"),
+    ("{} is not a domain", "{} 不是域名"),
     ("{} is not such an address", "{} 不是这样的地址"),
     ("{} is not such an origin", "{} 不是这样的地址"),
     ("{} has no kind of its own: use {} with platform.api_url = Lark's API address", "{} 不是单独的选项：请使用 {}，并将 platform.api_url 设为 Lark 的 API 地址"),
@@ -201,6 +232,12 @@ const PHRASES: &[(&str, &str)] = &[
     ("an IANA time zone such as {}", " IANA 时区，例如 {}"),
     ("1 to 64 letters, digits, \"_\" or \"-\", such as {}", " 1 到 64 个字母、数字、“_”或“-”，例如 {}"),
     ("the application's AgentId, a number such as {}", "应用的 AgentId，是数字，例如 {}"),
+    ("32 to 256 letters, digits, \"_\" or \"-\"; make them with: openssl rand -hex 32", " 32 到 256 个字母、数字、“_”或“-”；生成方法：openssl rand -hex 32"),
+    ("a domain such as {}", "域名，例如 {}"),
+    ("a list of addresses such as {}", "地址列表，例如 {}"),
+    ("a list of the platform's ids such as {}", "平台标识列表，例如 {}"),
+    ("a list of {}", "由下列值组成的列表：{}"),
+    ("a table of roles and groups such as {}", "角色与组的对应表，例如 {}"),
     ("an origin without path such as {}", "不带路径的地址，例如 {}"),
     ("origins such as {}", "地址，例如 {}"),
     ("a host name without a port such as {}", "不带端口的主机名，例如 {}"),
@@ -213,6 +250,7 @@ const PHRASES: &[(&str, &str)] = &[
 mod tests {
     use super::*;
     use crate::config::keys::KEYS;
+    use crate::config::oidc_clients::client_key::CLIENT_KEYS;
 
     #[test]
     fn a_phrase_is_found_with_what_stands_in_its_holes() {
@@ -224,6 +262,13 @@ mod tests {
         );
         assert_eq!(in_chinese("\"x\" is not a duration"), "\"x\" 不是时长");
         assert_eq!(in_chinese("Permission denied (os error 13)"), "Permission denied (os error 13)");
+    }
+
+    #[test]
+    fn what_every_key_of_a_client_expects_is_known_in_chinese() {
+        for key in &CLIENT_KEYS {
+            assert_ne!(in_chinese(key.expected), key.expected, "{}", key.name);
+        }
     }
 
     #[test]

@@ -11,6 +11,9 @@ pub(super) const FILE_SUFFIX: &str = "_FILE";
 /// The default that is what the application has at the simulated platform, which depends on the kind of the platform.
 pub(super) const SIMULATED: &str = "{simulated}";
 
+/// The name of the array of tables with the clients of OpenID Connect. It is no key: only the file has it.
+pub(super) const CLIENTS: &str = "oidc.clients";
+
 /// The two modes of the service; defaults differ between them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Profile {

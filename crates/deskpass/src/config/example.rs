@@ -1,8 +1,9 @@
 //! Generates `deskpass.example.toml` from the declared settings.
 
-use super::declaration::SIMULATED;
+use super::declaration::{CLIENTS, SIMULATED};
 use super::key::SettingKey;
 use super::keys::KEYS;
+use super::oidc_clients::client_key::{ABOUT, CLIENT_KEYS};
 
 /// Comments are wrapped before this column.
 const WIDTH: usize = 100;
@@ -12,6 +13,9 @@ Every setting of deskpass with its default. Copy this file to deskpass.toml and 
 variables override the file, and flags of the command line override both. `deskpass config check` validates the settings, \
 `deskpass config show` prints each value with its source, `deskpass reload` applies changes to the running service.";
 
+/// The section that ends with the clients.
+const OIDC: &str = "oidc";
+
 /// The example file: every key commented out, with its help, defaults and environment variable.
 #[must_use]
 pub fn example() -> String {
@@ -20,10 +24,22 @@ pub fn example() -> String {
     for key in KEYS.iter() {
         let (section, _) = key.parts();
         if section != current {
+            parts.extend((current == Some(OIDC)).then(clients));
             parts.extend(section.map(|name| format!("\n[{name}]\n")));
             current = section;
         }
         parts.push(paragraph(key));
+    }
+    parts.concat()
+}
+
+/// An example of a client with all its keys.
+fn clients() -> String {
+    let mut parts = vec![format!("\n{}#[[{CLIENTS}]]\n", comment(ABOUT))];
+    for key in &CLIENT_KEYS {
+        let Some(sample) = key.sample else { continue };
+        let (help, value) = (comment(key.help), comment(&format!("Value: {}.", key.expected)));
+        parts.push(format!("\n{help}{value}#{} = {sample}\n", key.name));
     }
     parts.concat()
 }

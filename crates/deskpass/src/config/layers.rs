@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::key::SettingKey;
+use super::oidc_clients::ListedClient;
 use super::origin::Origin;
 use super::problem::ConfigProblem;
 use super::raw::RawSetting;
@@ -18,6 +19,8 @@ pub(super) struct LayerValue {
 #[derive(Default)]
 pub(super) struct Layers {
     found: BTreeMap<&'static str, LayerValue>,
+    /// The clients of OpenID Connect, which only the file has.
+    pub(super) oidc_clients: Vec<ListedClient>,
     pub(super) problems: Vec<ConfigProblem>,
     /// The settings file exists but could not be read, so a missing value may be in it.
     pub(super) file_unread: bool,

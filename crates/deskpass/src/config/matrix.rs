@@ -9,13 +9,13 @@ use std::path::{Path, PathBuf};
 use deskpass_core::{Operation, PermissionMatrix, PermissionScope, Resource, Role};
 use toml::de::{DeTable, DeValue};
 
-use super::file::TomlSource;
 use super::nearest::nearest_word;
 use super::origin::Origin;
 use super::problem::ConfigProblem;
 use super::raw::quoted;
 use super::section::Setting;
 use super::sources::Sources;
+use super::toml_source::TomlSource;
 
 /// The word for a cell that grants nothing.
 const NOTHING: &str = "none";

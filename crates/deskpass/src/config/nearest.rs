@@ -2,7 +2,7 @@
 
 use deskpass_platform::PlatformKind;
 
-use super::declaration::{FILE_SUFFIX, PREFIX};
+use super::declaration::{CLIENTS, FILE_SUFFIX, PREFIX};
 use super::key::SettingKey;
 use super::keys::{KEYS, find, is_section};
 use super::origin::Origin;
@@ -52,6 +52,13 @@ pub(super) fn unknown_variable(variable: &str) -> ConfigProblem {
         let what = format!("{name} is a section, not a key");
         return ConfigProblem::new(subject, what, format!("its keys are {}", keys_of(&name)));
     }
+    if name == CLIENTS {
+        return ConfigProblem::new(
+            subject,
+            "only the settings file has clients",
+            "begin each with [[oidc.clients]] there",
+        );
+    }
     if from_file && let Some(key) = find(&name).filter(|key| !key.value_type.secret) {
         let fix = format!("set {} itself", key.variable());
         return ConfigProblem::new(subject, "only secrets are read from a file", fix);
@@ -67,7 +74,7 @@ pub(super) fn unknown_variable(variable: &str) -> ConfigProblem {
 
 fn keys_of(section: &str) -> String {
     let inside = |name: &&str| name.strip_prefix(section).is_some_and(|rest| rest.starts_with('.'));
-    let names: Vec<_> = KEYS.iter().map(|key| key.name).filter(inside).collect();
+    let names: Vec<_> = KEYS.iter().map(|key| key.name).chain([CLIENTS]).filter(inside).collect();
     names.join(", ")
 }
 

@@ -1,5 +1,6 @@
 //! What a reload changes: every setting, except those that the running service cannot change.
 
+use super::declaration::CLIENTS;
 use super::problem::ConfigError;
 use super::resolved::ResolvedSettings;
 use super::rules;
@@ -28,6 +29,9 @@ impl Settings {
         }
         if self.access.matrix != new.access.matrix {
             diff.add_reloaded("access.matrix_file");
+        }
+        if self.oidc.clients != new.oidc.clients {
+            diff.add_reloaded(CLIENTS);
         }
         new.keep_fixed(self);
         (new, diff)

@@ -5,6 +5,7 @@ use deskpass_core::PermissionMatrix;
 use super::declaration::Profile;
 use super::keys::find;
 use super::layers::Layers;
+use super::oidc_clients::{self, ListedClient};
 use super::origin::Origin;
 use super::problem::{ConfigError, ConfigProblem};
 use super::raw::RawSetting;
@@ -28,6 +29,8 @@ pub struct ResolvedSettings {
     pub(super) complete: bool,
     /// The access matrix; the built-in one if the file that replaces it is invalid.
     pub(super) matrix: PermissionMatrix,
+    /// The clients of OpenID Connect in the settings file, without those that are invalid.
+    pub(super) oidc_clients: Vec<ListedClient>,
 }
 
 /// Finds the value of every setting in its strongest source. Problems are kept for [`ResolvedSettings::check`].
@@ -35,14 +38,18 @@ pub struct ResolvedSettings {
 pub fn resolve(sources: &Sources<'_>) -> ResolvedSettings {
     let mut layers = gather(sources);
     let mut problems = std::mem::take(&mut layers.problems);
-    let mut resolver = Resolver::new(&layers, profile(&layers));
+    let oidc_clients = std::mem::take(&mut layers.oidc_clients);
+    let profile = profile(&layers);
+    problems.extend(oidc_clients::violations(&oidc_clients, profile == Profile::Production));
+    let mut resolver = Resolver::new(&layers, profile);
     let settings = Settings::resolve(&mut resolver);
     problems.extend(resolver.problems);
     let matrix = matrix::load_effective(&settings.access.matrix_file, sources).unwrap_or_else(|of_the_file| {
         problems.extend(of_the_file);
         PermissionMatrix::built_in()
     });
-    ResolvedSettings { settings, entries: resolver.entries, problems, complete: !layers.file_unread, matrix }
+    let (entries, complete) = (resolver.entries, !layers.file_unread);
+    ResolvedSettings { settings, entries, problems, complete, matrix, oidc_clients }
 }
 
 /// Reads every source, weakest first.
@@ -71,15 +78,16 @@ impl ResolvedSettings {
     /// The settings as a table, one `key = value   # origin` per line, secrets masked.
     #[must_use]
     pub fn show(&self) -> String {
-        let names = self.entries.iter().map(|entry| entry.key.name.len()).max().unwrap_or_default();
-        let shown: Vec<_> = self.entries.iter().map(SettingEntry::shown).collect();
-        let widths = shown.iter().map(|value| value.chars().count());
+        let keys = self.entries.iter().map(|entry| (entry.key.name.to_owned(), entry.shown(), &entry.origin));
+        let clients = self.oidc_clients.iter().map(|listed| (listed.name(), listed.shown(), &listed.origin));
+        let rows: Vec<_> = keys.chain(clients).collect();
+        let names = rows.iter().map(|(name, ..)| name.len()).max().unwrap_or_default();
+        let widths = rows.iter().map(|(_, value, _)| value.chars().count());
         let values = widths.filter(|width| *width <= MAX_VALUE_COLUMN).max().unwrap_or_default();
-        let line = |(entry, value): (&SettingEntry, &String)| {
-            let (name, origin) = (entry.key.name, &entry.origin);
+        let line = |(name, value, origin): &(String, String, &Origin)| {
             format!("{name:names$} = {value:values$}   # {origin}\n")
         };
-        self.entries.iter().zip(&shown).map(line).collect()
+        rows.iter().map(line).collect()
     }
 
     /// The access matrix in force. Missing required settings of production do not affect it. The error has all problems of the

@@ -8,6 +8,7 @@ mod limits;
 mod messages;
 mod networks;
 mod notices;
+mod oidc;
 mod pages;
 mod platform;
 mod server;
@@ -31,6 +32,7 @@ pub use branding::Branding;
 pub use limits::Limits;
 pub use messages::Messages;
 pub use notices::Notices;
+pub use oidc::{Oidc, OidcClient};
 pub use pages::Pages;
 pub(super) use platform::PlatformEntries;
 pub use platform::{Platform, UserIdKind};
@@ -101,6 +103,9 @@ pub struct Settings {
     /// Agents and their passwords.
     #[section]
     pub agents: Agents,
+    /// OpenID Connect: the programs whose users sign in here.
+    #[section]
+    pub oidc: Oidc,
     /// The access matrix.
     #[section]
     pub access: Access,

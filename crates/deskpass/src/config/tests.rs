@@ -4,6 +4,7 @@ mod example;
 mod keys;
 mod layers;
 mod matrix;
+mod oidc_clients;
 mod platforms;
 mod reload;
 mod rules;

@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use deskpass_core::oidc::ClientRegistration;
 use deskpass_core::opaque_debug;
 use tokio::sync::watch;
 use tokio::task::spawn_blocking;
@@ -76,7 +77,7 @@ impl Reloader {
     /// Reads the settings again and applies what can change without a restart. After an error nothing has changed. The log and
     /// the metrics report the result.
     pub async fn reload(&self) -> Result<SettingsDiff, ReloadError> {
-        let state = Arc::clone(&self.0);
+        let (state, before) = (Arc::clone(&self.0), self.current());
         let applied = spawn_blocking(move || state.apply()).await;
         let result = applied.unwrap_or_else(|_| {
             let result = Err(ReloadError::Panicked);
@@ -88,6 +89,7 @@ impl Reloader {
                 let (reloaded, need_restart) = (diff.reloaded.join(", "), diff.need_restart.join(", "));
                 tracing::info!(reloaded, need_restart, "settings reloaded");
                 log_warnings(&self.current());
+                end_grants_of_former_clients(&before, &self.current()).await;
             }
             Err(error) => {
                 let problems = error.to_string().replace('\n', "; ");
@@ -96,6 +98,29 @@ impl Reloader {
         }
         result
     }
+}
+
+/// Ends what clients got that are no longer in the settings file, or whose new registration may permit less. They are told.
+async fn end_grants_of_former_clients(before: &App, now: &App) {
+    let (former, clients) = (&before.auth.policy.oidc.clients, &now.auth.policy.oidc.clients);
+    for (id, client) in former.iter() {
+        if clients.get(id).is_some_and(|new| keeps_grants(&client.registration, &new.registration)) {
+            continue;
+        }
+        match now.auth.operator().end_grants_of_file_client(id, &client.registration).await {
+            Ok(0) => {}
+            Ok(ended) => tracing::info!(client = %id, ended, "the settings changed a client: what it got has ended"),
+            Err(error) => {
+                tracing::error!(client = %id, %error, "could not end what a former client of the settings got");
+            }
+        }
+    }
+}
+
+/// Whether a client keeps what it got when its registration changes.
+fn keeps_grants(old: &ClientRegistration, new: &ClientRegistration) -> bool {
+    let same_access = old.roles == new.roles && old.corporations == new.corporations;
+    same_access && old.kind == new.kind && old.scopes == new.scopes
 }
 
 impl ReloaderState {

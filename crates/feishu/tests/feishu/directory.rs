@@ -35,12 +35,14 @@ async fn a_profile_is_what_the_record_says() {
         "orders": [order("od-2", false), order("od-1", true)],
         "avatar": { "avatar_72": "https://a.example.com/72", "avatar_240": "https://a.example.com/240" },
         "status": { "is_activated": true, "is_frozen": false },
+        "enterprise_email": "", "email": "uma@home.example",
     }));
     platform.always(USER, data(&record));
     let expected = Profile {
         name: Some("Uma".into()),
         department: known("od-1", Some("IT")),
         avatar: Some("https://a.example.com/240".into()),
+        email: Some(String::new()),
         status: MemberStatus::Active,
     };
     for _ in 0..3 {

@@ -35,6 +35,12 @@ impl ApiResponse {
         self.0.get(name)?.as_str().filter(|text| !text.is_empty())
     }
 
+    /// A text field, also an empty one.
+    #[must_use]
+    pub fn any_text(&self, name: &str) -> Option<&str> {
+        self.0.get(name)?.as_str()
+    }
+
     /// An integer field, or a text field that contains an integer.
     #[must_use]
     pub fn number(&self, name: &str) -> Option<i64> {

@@ -25,7 +25,7 @@ async fn members_are_listed_with_their_departments_and_status() {
     let call = platform.calls(MEMBERS).pop().unwrap();
     assert_eq!(call.query[1..], [("department_id".to_owned(), "7".to_owned())]);
     let department = Department::Known { id: "8".into(), name: None };
-    let ann = Profile { name: Some("Ann".into()), department, avatar: None, status: MemberStatus::Suspended };
+    let ann = Profile { name: Some("Ann".into()), ..Profile::empty(department, MemberStatus::Suspended) };
     let bo = Profile::empty(Department::None, MemberStatus::Unknown);
     let expected = [("Ann", vec!["7", "8"], ann), ("bo", vec![], bo)].map(|(userid, departments, profile)| {
         let departments = departments.into_iter().map(Into::into).collect();

@@ -39,11 +39,14 @@ async fn a_members_record_is_completed_by_the_departments_name() {
     let platform = Platform::start().await;
     let wecom = platform.client();
     platform.always(DEPARTMENT, department("IT"));
-    let ann = profile(&wecom, &platform, &json!({ "avatar": "https://a.example.com/ann.png" })).await;
-    let avatar = Some("https://a.example.com/ann.png".into());
+    let extra = json!({
+        "avatar": "https://a.example.com/ann.png", "biz_mail": "Ann@Example.com", "email": "ann@home.example",
+    });
+    let ann = profile(&wecom, &platform, &extra).await;
+    let (avatar, email) = (Some("https://a.example.com/ann.png".into()), Some("ann@example.com".into()));
     assert_eq!(
         ann,
-        Profile { name: Some("Ann".into()), department: known("7", "IT"), avatar, status: MemberStatus::Active }
+        Profile { name: Some("Ann".into()), department: known("7", "IT"), avatar, email, status: MemberStatus::Active }
     );
     assert_eq!(platform.calls(USER)[0].query[1], ("userid".into(), "user01".into()));
     assert_eq!(platform.calls(DEPARTMENT)[0].query[1], ("id".into(), "7".into()));
@@ -194,7 +197,7 @@ async fn a_linked_member_is_read_by_another_call() {
     let user_info = json!({ "userid": "bo", "name": "Bo", "department": ["LINK/1"], "corpid": "wwPartner" });
     platform.next("linkedcorp/user/get", [Reply::Json(json!({ "errcode": 0, "user_info": user_info }))]);
     let department = Department::Known { id: "LINK/1".into(), name: None };
-    let expected = Profile { name: Some("Bo".into()), department, avatar: None, status: MemberStatus::Unknown };
+    let expected = Profile { name: Some("Bo".into()), ..Profile::empty(department, MemberStatus::Unknown) };
     assert_eq!(wecom.profile(&bo).await, Ok(expected));
     let call = &platform.calls("linkedcorp/user/get")[0];
     assert_eq!((call.method.as_str(), call.body.as_str()), ("POST", r#"{"userid":"wwPartner/bo"}"#));

@@ -40,6 +40,9 @@ pub(super) enum Check {
     Replies,
     OwnPages,
     Logo,
+    OidcKeys,
+    Oidc,
+    Backchannel,
 }
 
 impl Check {
@@ -84,6 +87,9 @@ impl Check {
             Self::Replies => ("replies", "消息回复"),
             Self::OwnPages => ("own pages", "自有页面"),
             Self::Logo => ("logo", "徽标"),
+            Self::OidcKeys => ("signing keys", "签名密钥"),
+            Self::Oidc => ("OpenID Connect", "OpenID Connect"),
+            Self::Backchannel => ("back-channel logout", "退出通知"),
         };
         match language {
             Language::En => english,

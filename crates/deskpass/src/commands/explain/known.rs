@@ -1,7 +1,7 @@
 //! What is known of an employee by now, as far as it decides whether they can sign in.
 
 use deskpass_auth::Auth;
-use deskpass_core::{AllowLists, EmployeeKey, Person, Role, Roles, Timestamp};
+use deskpass_core::{AllowLists, Email, EmailSource, EmployeeKey, Person, Role, Roles, Timestamp};
 use deskpass_store::{ListedAgent, StoreError};
 use jiff::tz::TimeZone;
 
@@ -83,7 +83,17 @@ impl Known {
         rows.push([label("roles", "角色"), self.why_roles.clone()]);
         rows.push([label("agent", "坐席"), agent]);
         rows.push([label("allow-lists", "白名单"), limited]);
+        rows.extend(self.person.email.as_ref().map(|email| [label("email", "邮箱"), described_email(email, language)]));
         rows.push([label("sessions", "会话数"), self.sessions.to_string()]);
         rows
     }
+}
+
+/// An address, and who entered it.
+fn described_email(Email { address, source }: &Email, language: Language) -> String {
+    let source = language.of(match source {
+        EmailSource::Platform => ["from the platform", "来自{platform}"],
+        EmailSource::Operator => ["entered by an operator", "由运维人员录入"],
+    });
+    language.of([format!("{address} ({source})"), format!("{address}（{source}）")])
 }

@@ -120,7 +120,7 @@ fn left_at(attempts: &[LogRow], zone: &TimeZone, language: Language) -> Option<S
 /// The employee's most recent attempts, newest first.
 async fn attempts(auth: &Auth, about: &EmployeeKey, language: Language) -> Result<Vec<LogRow>, String> {
     let mut rows = Vec::new();
-    for event in [AuditEvent::SignIn, AuditEvent::SignInRefused] {
+    for event in [AuditEvent::SignIn, AuditEvent::SignInRefused, AuditEvent::OidcRefused] {
         let filter = LogFilter {
             corp: about.corp().to_owned(),
             employee: Some(about.id().to_owned()),
@@ -131,7 +131,8 @@ async fn attempts(auth: &Auth, about: &EmployeeKey, language: Language) -> Resul
         for _ in 0..MAX_LOG_PAGES {
             let page = auth.store.log_page(filter.clone(), before, 10).await;
             let page = page.map_err(|error| failure(error, language))?;
-            found.extend(page.rows);
+            // A row about a program that has no reason is about its credentials, not about this employee.
+            found.extend(page.rows.into_iter().filter(|row| event == AuditEvent::SignIn || row.reason.is_some()));
             before = page.next;
             if found.len() >= MAX_ATTEMPTS_SHOWN || before.is_none() {
                 break;

@@ -15,6 +15,7 @@ pub(super) fn attempt(event: Option<AuditEvent>, method: &str, source: &str, lan
             "使用或绑定身份验证器，或用其确认更改",
         ],
         AuditEvent::PasswordRefused => ["to set a password", "设置密码"],
+        AuditEvent::OidcRefused => ["to sign in to a program (OpenID Connect)", "登录其他程序（OpenID Connect）"],
         AuditEvent::AdministrationRefused => {
             ["to read or change something in the administration", "在管理后台查看或修改内容"]
         }

@@ -8,6 +8,7 @@ use jiff::tz::TimeZone;
 use super::super::CommandResult;
 use super::super::table::{plain, table};
 use super::describe::{allowed_networks, employee_label, failure, role_names};
+use super::oidc_token;
 use super::token_kind::describe_token_kind;
 use crate::App;
 use crate::config::Language;
@@ -18,7 +19,16 @@ pub(super) async fn explain(app: &App, kind: SecretKindName, digest: Digest, lan
         SecretKindName::Access => session(app, digest, language).await,
         SecretKindName::Half => half(app, digest, language).await,
         SecretKindName::ServiceKey => service_key(app, digest, language).await,
-        SecretKindName::KnownBrowser
+        SecretKindName::OidcAccess
+        | SecretKindName::RefreshToken
+        | SecretKindName::ClientSecret
+        | SecretKindName::SingleSignOn => {
+            let state = oidc_token::explain(app, kind, digest, language).await?;
+            Ok(format!("{}\n\n{state}", intact_notice(kind, language)))
+        }
+        SecretKindName::AuthorizationRequestId
+        | SecretKindName::AuthorizationCode
+        | SecretKindName::KnownBrowser
         | SecretKindName::Ticket
         | SecretKindName::ScanId
         | SecretKindName::Confirm

@@ -43,5 +43,29 @@ pub(crate) fn describe_token_kind(kind: SecretKindName, language: Language) -> &
         SecretKindName::ServiceKey => {
             ["a service key, with which another service calls this one", "服务密钥，供其他服务调用本系统"]
         }
+        SecretKindName::AuthorizationRequestId => [
+            "the id of a request of an OpenID Connect client, which waits 10 minutes for the user to sign in",
+            "OpenID Connect 客户端请求的编号，等待用户登录，10 分钟内有效",
+        ],
+        SecretKindName::AuthorizationCode => [
+            "an authorization code, which an OpenID Connect client redeems once within a minute",
+            "授权码，供 OpenID Connect 客户端在一分钟内兑换一次",
+        ],
+        SecretKindName::OidcAccess => [
+            "an access token of an OpenID Connect client, which reads the user's claims for 15 minutes and opens no API",
+            "OpenID Connect 客户端的访问令牌，15 分钟内可读取用户信息，不能用于本系统接口",
+        ],
+        SecretKindName::RefreshToken => [
+            "a refresh token of an OpenID Connect client, which counts once and not longer than the session",
+            "OpenID Connect 客户端的刷新令牌，只能使用一次，且不超过会话的有效期",
+        ],
+        SecretKindName::ClientSecret => [
+            "a client secret, with which an OpenID Connect client authenticates",
+            "客户端密钥，供 OpenID Connect 客户端认证",
+        ],
+        SecretKindName::SingleSignOn => [
+            "a browser's cookie for single sign-on of OpenID Connect clients, which opens no API",
+            "浏览器的单点登录 Cookie，供 OpenID Connect 客户端使用，不能用于本系统接口",
+        ],
     })
 }

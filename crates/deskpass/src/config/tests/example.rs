@@ -40,7 +40,9 @@ fn the_file_as_it_stands_sets_nothing() {
 
 /// Adds the files that the example names and that are read with the settings.
 fn with_its_files(given: TestSources) -> TestSources {
-    given.file("/etc/deskpass/matrix.toml", &matrix_file(&PermissionMatrix::built_in()))
+    given
+        .file("/etc/deskpass/matrix.toml", &matrix_file(&PermissionMatrix::built_in()))
+        .file("/etc/deskpass/wiki.secret", "6f1d0c2b9a8e7f5d4c3b2a190817263544\n")
 }
 
 #[test]
@@ -88,7 +90,13 @@ fn uncommented_and_with_secrets_it_is_productions_default() {
             .variable("DESKPASS_MESSAGES__REPLY_SECRET", &"k".repeat(32))
     };
     let written = with_its_files(secrets(TestSources::default().toml(&uncommented_for_one_platform(&example()))));
-    let usual = secrets(TestSources::default())
+    // No environment variable sets a client.
+    let client = "[[oidc.clients]]\nid = \"wiki\"\nname = \"Wiki\"\nsecret_file = \"/etc/deskpass/wiki.secret\"\n\
+                  redirect_uris = [\"https://wiki.example.com/callback\"]\n\
+                  post_logout_redirect_uris = [\"https://wiki.example.com/\"]\n\
+                  backchannel_logout_uri = \"https://wiki.example.com/backchannel-logout\"\n\
+                  groups = { admin = \"wiki-admins\" }";
+    let usual = secrets(TestSources::default().toml(client))
         .variable("DESKPASS_PUBLIC_URL", "https://desk.example.com")
         .variable("DESKPASS_PLATFORM__CORP_ID", "ww0123456789abcdef")
         // These keys are optional, so the example's values are not their defaults.
@@ -103,6 +111,7 @@ fn uncommented_and_with_secrets_it_is_productions_default() {
         .variable("DESKPASS_SERVER__TLS__KEY", "/etc/deskpass/certificate.key")
         .variable("DESKPASS_PLATFORM__PROXY", "http://proxy.example.com:3128")
         .variable("DESKPASS_PLATFORM__VERIFY_FILE", "/etc/deskpass/WW_verify_0123456789abcdef.txt")
+        .variable("DESKPASS_OIDC__EMAIL_DOMAIN", "example.com")
         .variable("DESKPASS_ACCESS__MATRIX_FILE", "/etc/deskpass/matrix.toml")
         .variable("DESKPASS_BRANDING__NAME", "Example Ltd")
         .variable("DESKPASS_BRANDING__LOGO", "/etc/deskpass/logo.svg")

@@ -1,10 +1,12 @@
 //! Secret values, which are masked wherever they might be printed.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_PAD_INDIFFERENT;
-use deskpass_core::{EncryptionKeys, KeyBytes};
+use deskpass_core::{Digest, EncryptionKeys, KeyBytes};
+use sha2::{Digest as _, Sha256};
 
 use super::setting_value::SettingValue;
 use crate::config::declaration::Declaration;
@@ -96,6 +98,37 @@ impl SettingValue for SigningSecret {
     }
 }
 
+/// The most characters of a client's secret.
+const MAX_CLIENT_SECRET_CHARS: usize = 256;
+
+/// The fewest different characters of a client's secret. A random one always has more.
+const MIN_DIFFERENT_CHARS: usize = 8;
+
+/// What the texts contain that stand for a secret in documents.
+const PLACEHOLDER_WORDS: [&str; 4] = ["change", "example", "placeholder", "replace"];
+
+/// Checks the secret of a client of OpenID Connect, and returns its SHA-256, which is all that the service needs. The characters
+/// need no encoding in a form or in Basic authentication.
+pub(in crate::config) fn client_secret_digest(text: &str) -> Result<Digest, String> {
+    if text.is_empty() {
+        return Err("it is empty".to_owned());
+    }
+    if !text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-') {
+        return Err("it contains other characters than letters, digits, \"_\" and \"-\"".to_owned());
+    }
+    if text.len() < MIN_SIGNING_SECRET_CHARS {
+        return Err(format!("it has fewer than {MIN_SIGNING_SECRET_CHARS} characters"));
+    }
+    if text.len() > MAX_CLIENT_SECRET_CHARS {
+        return Err(format!("it has more than {MAX_CLIENT_SECRET_CHARS} characters"));
+    }
+    let (different, lower) = (text.bytes().collect::<BTreeSet<_>>().len(), text.to_ascii_lowercase());
+    if different < MIN_DIFFERENT_CHARS || PLACEHOLDER_WORDS.iter().any(|word| lower.contains(word)) {
+        return Err("it is a placeholder, not a secret".to_owned());
+    }
+    Ok(Digest::from_bytes(Sha256::digest(text).into()))
+}
+
 /// The most keys at a time: one that encrypts, and some that are being replaced.
 const MAX_KEYS: usize = 5;
 
@@ -160,7 +193,7 @@ impl fmt::Debug for KeyList {
 
 #[cfg(test)]
 mod tests {
-    use super::{KeyList, SecretText, SigningSecret, read_key};
+    use super::{KeyList, SecretText, SigningSecret, client_secret_digest, read_key};
 
     fn complaint(text: &str) -> Option<String> {
         read_key(text).err()
@@ -213,6 +246,22 @@ mod tests {
             assert_eq!(SigningSecret::read(text).err().as_deref(), Some(problem));
         }
         assert!(SigningSecret::read(&"a blank ".repeat(9)).is_err());
+    }
+
+    #[test]
+    fn the_secret_of_a_client_is_random_text_without_special_characters() {
+        let good = "dpe_Zm9vYmFyYmF6cXV4MTIzNDU2Nzg5MDEyMzQ1Njc4";
+        assert_eq!(client_secret_digest(good).map(|digest| digest.to_text().len()), Ok(43));
+        for (text, problem) in [
+            ("", "it is empty"),
+            ("0123456789abcdef", "it has fewer than 32 characters"),
+            (&good.repeat(7), "it has more than 256 characters"),
+            (&"k".repeat(40), "it is a placeholder, not a secret"),
+            ("replace-me-0123456789-0123456789-abc", "it is a placeholder, not a secret"),
+            (&good.replace('_', "+"), "it contains other characters than letters, digits, \"_\" and \"-\""),
+        ] {
+            assert_eq!(client_secret_digest(text).err().as_deref(), Some(problem), "{text}");
+        }
     }
 
     #[test]

@@ -53,3 +53,21 @@ fn label(text: &str) -> Result<String, String> {
     let shown = !text.trim().is_empty() && text.chars().count() <= 40 && !text.chars().any(char::is_control);
     if shown { Ok(text.trim().to_owned()) } else { Err(format!("{} is not such a name", quoted(text))) }
 }
+
+newtype! {
+    /// The domain of e-mail addresses, in lower case.
+    pub struct MailDomain(String) as str {
+        secret: false,
+        expected: |_| r#"a domain such as "example.com""#.to_owned(),
+        parse: |raw| mail_domain(raw.text()?),
+    }
+}
+
+fn mail_domain(text: &str) -> Result<String, String> {
+    let label = |label: &str| {
+        let plain = label.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
+        (1..=63).contains(&label.len()) && plain && !label.starts_with('-') && !label.ends_with('-')
+    };
+    let fits = text.len() <= 190 && text.contains('.') && text.split('.').all(label);
+    if fits { Ok(text.to_ascii_lowercase()) } else { Err(format!("{} is not a domain", quoted(text))) }
+}

@@ -31,6 +31,8 @@ fn details(who: &SimulatedPerson) -> Value {
         "avatar": avatar,
         "title": "",
         "job_number": "",
+        "email": who.own_email(),
+        "org_email": who.email,
         "dept_id_list": [who.department_id()],
         "active": true,
         "admin": false,

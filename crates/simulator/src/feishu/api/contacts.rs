@@ -73,6 +73,8 @@ fn record(ask: &FeishuCall<'_>, who: &SimulatedPerson, switches: &FeishuSwitches
         "leader_user_id": "",
         "employee_type": 1,
         "job_title": "",
+        "email": who.own_email(),
+        "enterprise_email": who.email,
     });
     Ok(with_user_id(record, who, switches.no_user_id))
 }

@@ -1,0 +1,17 @@
+//! Clients of OpenID Connect that left the settings file.
+
+use deskpass_core::oidc::ClientRegistration;
+use deskpass_store::AuditEvent;
+
+use super::Administrator;
+use crate::Error;
+
+impl Administrator<'_> {
+    /// Ends what a client got that is no longer in the settings file, or is there with other permissions; returns how much ended.
+    pub async fn end_grants_of_file_client(&self, id: &str, former: &ClientRegistration) -> Result<usize, Error> {
+        let detail = format!("{}: {id}: changed in the settings file", former.name);
+        let entry = self.entry(AuditEvent::OidcEnded, &self.auth.deployment_key(), detail)?;
+        let backchannel = former.backchannel_logout_uri.clone();
+        Ok(self.auth.store.end_oidc_grants_of_client(id.to_owned(), backchannel, entry.at, entry).await?)
+    }
+}
