@@ -75,6 +75,7 @@ impl From<CodeExchange> for StoredExchange {
                 | InternalError::Entropy(_)
                 | InternalError::Sealing(_)
                 | InternalError::Hashing
+                | InternalError::SigningKey(_)
                 | InternalError::UnsealFailed,
             )) => StoredOutcome::Failed { platform: false },
         });

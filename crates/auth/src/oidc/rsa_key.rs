@@ -35,10 +35,9 @@ pub(super) fn make_rsa_key(entropy: &Entropy) -> Result<Vec<u8>, Error> {
 /// The first prime after a random number. All randomness is read before the search, so that it fails where there is none.
 fn random_prime(entropy: &Entropy) -> Result<BoxedUint, Error> {
     let mut start: [u8; PRIME_BYTES] = entropy.bytes()?;
-    if let [first, .., last] = &mut start {
-        *first |= 0b1100_0000;
-        *last |= 1;
-    }
+    let [first, .., last] = &mut start;
+    *first |= 0b1100_0000;
+    *last |= 1;
     let failed = || InternalError::SigningKey("no prime was found");
     let start = BoxedUint::from_be_slice(&start, PRIME_BITS.get()).map_err(|_| failed())?;
     let mut candidates = SmallFactorsSieve::new(start, PRIME_BITS, false).map_err(|_| failed())?;

@@ -130,7 +130,7 @@ on_every_store! {
     async fn one_node_adds_a_key_and_one_subject_is_given(fixture: &Fixture) {
         let (mut keys, mut subjects) = (JoinSet::new(), JoinSet::new());
         for number in 0..16 {
-            let (node, key) = (fixture.node(number), super::keys::key(&format!("key {number}"), number));
+            let (node, key) = (fixture.node(number), crate::oidc::keys::key(&format!("key {number}"), number));
             let condition = deskpass_store::KeyCondition::NoneOfAlgorithm;
             keys.spawn(async move { node.add_signing_key(key, condition, entry()).await.unwrap() });
             let node = fixture.node(number);

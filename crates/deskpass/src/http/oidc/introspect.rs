@@ -7,7 +7,6 @@ use deskpass_core::oidc::{OAuthError, OAuthErrorCode};
 use super::client_auth::{authenticate, required};
 use super::provider::Provider;
 use super::reply::json;
-use crate::App;
 use crate::http::error::ApiError;
 use crate::http::request::OAuthForm;
 
