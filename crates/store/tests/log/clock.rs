@@ -100,7 +100,7 @@ on_every_store! {
 }
 
 /// The columns that a repair leaves unchanged: they record a time and decide nothing, or a longer life does no harm.
-const LEFT: [&str; 19] = [
+const LEFT: [&str; 27] = [
     "agent.created_at",
     "agent.disabled_at",
     "agent.otp_bound_at",
@@ -116,6 +116,14 @@ const LEFT: [&str; 19] = [
     "link.bound_at",
     "login_log.at",
     "migration.applied_at",
+    "oidc_browser.expires_at",
+    "oidc_client.created_at",
+    "oidc_client.disabled_at",
+    "oidc_grant.created_at",
+    "oidc_grant.ended_at",
+    "oidc_grant.expires_at",
+    "oidc_key.withdrawn_at",
+    "oidc_token.created_at",
     "service_key.revoked_at",
     "session.created_at",
     "session.expires_at",
