@@ -68,8 +68,9 @@ pub use observer::{
 };
 pub use oidc::{
     AuthorizationFailure, AuthorizationPageError, AuthorizationPrompt, AuthorizationStep, CheckedAuthorization,
-    ClientCredentials, CodeRedemptionRequest, Continued, IntrospectedToken, IssuedTokens, LogoutSender, LogoutStep, Needs,
-    OidcError, RequestOrigin, ResolvedClient, SecretMethod, SigningKey, SigningKeys, TokenDetails, client_secret_digest,
+    ClientCredentials, CodeRedemptionRequest, Continued, IntrospectedToken, IssuedTokens, LogoutSender, LogoutStep,
+    Needs, OidcError, RequestOrigin, ResolvedClient, SecretMethod, SigningKey, SigningKeys, TokenDetails,
+    client_secret_digest,
 };
 pub use otp::{BoundDevice, DeviceSetup, DeviceStatus, FreshCode};
 pub use partial_or_full::{PartialOrFull, PartialTokenHolder};

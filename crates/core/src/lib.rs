@@ -65,8 +65,9 @@ pub use role::{Role, Roles};
 pub use search_term::{search_range, search_terms};
 pub use secret::{Digest, MalformedSecret, SealedToken, Secret, exposed};
 pub use secret_kind::{
-    Access, AuthorizationCode, AuthorizationRequestId, BindProof, Browser, ClientSecret, Confirm, Flow, Half, KnownBrowser,
-    OidcAccess, Pending, RefreshToken, ScanId, SecretKind, SecretKindName, ServiceKey, SingleSignOn, Ticket,
+    Access, AuthorizationCode, AuthorizationRequestId, BindProof, Browser, ClientSecret, Confirm, Flow, Half,
+    KnownBrowser, OidcAccess, Pending, RefreshToken, ScanId, SecretKind, SecretKindName, ServiceKey, SingleSignOn,
+    Ticket,
 };
 pub use service::{ServiceKeyName, ServiceScope, ServiceScopes, UnknownServiceScope};
 pub use session::{PlatformVouching, Session};

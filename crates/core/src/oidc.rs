@@ -2,6 +2,7 @@
 
 mod authorization;
 mod client;
+mod client_choice;
 mod key_schedule;
 mod parameters;
 mod pkce;
@@ -11,12 +12,10 @@ mod scope;
 pub use authorization::{
     AuthorizationCodeRecord, AuthorizationRequest, PendingAuthorization, PendingLogout, Prompts, SignInRequirement,
 };
-pub use client::{
-    ClientKind, ClientRegistration, InvalidRegistration, PkceRequirement, RoleClaims, SigningAlgorithm, SsoMode,
-    is_client_id,
-};
+pub use client::{ClientRegistration, InvalidRegistration, is_client_id};
+pub use client_choice::{ClientKind, PkceRequirement, RoleClaims, SigningAlgorithm, SsoMode};
 pub use key_schedule::{KEY_LIFETIME, KEY_PUBLICATION, KEY_RETENTION, KeyTimes, active_key, is_published};
 pub use parameters::{OAuthError, OAuthErrorCode, Parameters, RepeatedParameter, authorization_request};
 pub use pkce::{CodeChallenge, CodeVerifier};
-pub use redirect_uri::{InvalidRedirectUri, check_redirect_uri, is_registered, with_parameters};
+pub use redirect_uri::{InvalidRedirectUri, is_registered, with_parameters};
 pub use scope::{OidcScope, OidcScopes};

@@ -18,6 +18,7 @@ mod layers;
 mod listen_address;
 mod matrix;
 mod nearest;
+mod nearest_word;
 mod oidc_clients;
 mod origin;
 mod platform_keys;
@@ -46,14 +47,14 @@ pub use resolved::{ResolvedSettings, resolve};
 pub use service_location::{ServiceLocation, local_url, service_location};
 pub use settings::{
     Access, Agents, Audit, Bind, BindMode, Branding, DefaultRole, Development, Language, Limits, Log, LogFormat,
-    LogLevel, Messages, Notices, Oidc, OidcClient, Pages, PasswordFallback, Platform, Server, Session, Settings, Shared, Sockets, Store,
-    Tls, UserIdKind,
+    LogLevel, Messages, Notices, Oidc, OidcClient, Pages, PasswordFallback, Platform, Server, Session, Settings,
+    Shared, Sockets, Store, Tls, UserIdKind,
 };
 pub(crate) use simulated::SimulatedApplication;
 pub use sources::{Override, Sources};
 pub use value::{
-    AccentColour, AgentId, Colour, EndpointUrl, HostName, Identifier, KeyList, Label, MailDomain, PostgresUrl, RedisUrl,
-    SecretText, SecretUrl, SigningSecret, Size, WebOrigin, WebUrl, ZoneName,
+    AccentColour, AgentId, Colour, EndpointUrl, HostName, Identifier, KeyList, Label, MailDomain, PostgresUrl,
+    RedisUrl, SecretText, SecretUrl, SigningSecret, Size, WebOrigin, WebUrl, ZoneName,
 };
 
 /// Resolves and checks the settings in one step. The error has all problems, not only the first one.

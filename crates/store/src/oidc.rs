@@ -1,9 +1,11 @@
 //! OpenID Connect: clients, signing keys, and what clients got for the sessions of their users.
 
 mod browsers;
+mod client_record;
 mod clients;
 pub(crate) mod endings;
 mod grants;
+mod key_record;
 mod keys;
 mod logouts;
 mod plans;
@@ -12,11 +14,12 @@ mod refresh;
 mod subjects;
 mod tokens;
 
-pub use clients::OidcClient;
-pub(crate) use clients::read_clients;
+pub use client_record::OidcClient;
+pub(crate) use client_record::read_clients;
 pub use grants::{GrantClient, GrantOutcome, NewGrant};
-pub(crate) use keys::read_keys;
-pub use keys::{KeyCondition, StoredSigningKey};
+pub use key_record::StoredSigningKey;
+pub(crate) use key_record::read_keys;
+pub use keys::KeyCondition;
 pub use logouts::{LogoutBacklog, LogoutNotice};
 pub(crate) use plans::statements;
 pub use record::{AccessTokenRecord, EndedGrant, GrantRecord};

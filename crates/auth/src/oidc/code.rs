@@ -144,7 +144,7 @@ impl Auth {
         let rules = self.store.access_rules().await?;
         let admitted = self.admit_to_client(&rules, &client.id, holder, record.address);
         let attempt = Attempt::in_session(holder.session(), AuditEvent::OidcRefused, visitor);
-        let roles = self.audit_outcome(attempt, admitted.map_err(Error::from)).await?;
+        let told = self.audit_outcome(attempt, admitted.map_err(Error::from)).await?;
         let scopes = record.scopes.intersection(client.registration.scopes);
         let wants_refresh = scopes.contains(OidcScope::OfflineAccess);
         Ok(Redemption {
@@ -152,7 +152,7 @@ impl Auth {
             holder,
             code,
             record,
-            roles,
+            roles: told,
             subject: self.subject_of(holder.person()).await?,
             sid: self.session_sid(&record.session, &client.id),
             access: Secret::generate(&self.entropy)?,

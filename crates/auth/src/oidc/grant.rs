@@ -29,8 +29,8 @@ impl Auth {
             Err(error) => return Err(error),
         };
         let rules = self.store.access_rules().await?;
-        let roles = self.admit_to_client(&rules, &grant.client_id, &holder, grant.address);
-        Ok(roles.ok().map(|roles| LiveGrant { holder, roles, rules }))
+        let admitted = self.admit_to_client(&rules, &grant.client_id, &holder, grant.address);
+        Ok(admitted.ok().map(|told| LiveGrant { holder, roles: told, rules }))
     }
 
     /// Whether a grant has neither ended nor expired.

@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     fn key() -> SigningKey {
-        SigningKey::generate(SigningAlgorithm::Es256, &Entropy::system()).unwrap().0
+        SigningKey::generate(SigningAlgorithm::Es256, Entropy::system()).unwrap().0
     }
 
     #[test]

@@ -87,8 +87,8 @@ impl Auth {
         let rules = self.store.access_rules().await?;
         let admitted = self.admit_to_client(&rules, &grant.client_id, &holder, grant.address);
         let attempt = Attempt::in_session(holder.session(), AuditEvent::OidcRefused, visitor);
-        let roles = self.audit_outcome(attempt, admitted.map_err(Error::from)).await?;
-        Ok((holder, roles))
+        let told = self.audit_outcome(attempt, admitted.map_err(Error::from)).await?;
+        Ok((holder, told))
     }
 
     fn rotation(

@@ -21,7 +21,7 @@ const DER_INTEGER: u8 = 0x02;
 const DER_SEQUENCE: u8 = 0x30;
 
 /// Makes an RSA key with a modulus of 2048 bits, as PKCS#1 in DER (RFC 8017 §A.1.2).
-pub(super) fn make_rsa_key(entropy: &Entropy) -> Result<Vec<u8>, Error> {
+pub(super) fn make_rsa_key(entropy: Entropy) -> Result<Vec<u8>, Error> {
     for _ in 0..MAX_ATTEMPTS {
         let (one, other) = (random_prime(entropy)?, random_prime(entropy)?);
         let (p, q) = if one > other { (one, other) } else { (other, one) };
@@ -33,7 +33,7 @@ pub(super) fn make_rsa_key(entropy: &Entropy) -> Result<Vec<u8>, Error> {
 }
 
 /// The first prime after a random number. All randomness is read before the search, so that it fails where there is none.
-fn random_prime(entropy: &Entropy) -> Result<BoxedUint, Error> {
+fn random_prime(entropy: Entropy) -> Result<BoxedUint, Error> {
     let mut start: [u8; PRIME_BYTES] = entropy.bytes()?;
     let [first, .., last] = &mut start;
     *first |= 0b1100_0000;
@@ -92,12 +92,12 @@ mod tests {
 
     #[test]
     fn without_randomness_there_is_no_key() {
-        assert!(make_rsa_key(&Entropy::from_fn(|_| Err(NoEntropy))).is_err());
+        assert!(make_rsa_key(Entropy::from_fn(|_| Err(NoEntropy))).is_err());
     }
 
     #[test]
     fn the_same_prime_twice_is_no_key() {
-        let prime = random_prime(&Entropy::system()).unwrap();
+        let prime = random_prime(Entropy::system()).unwrap();
         assert_eq!(private_key(&prime, &prime), None);
     }
 

@@ -39,7 +39,7 @@ pub(crate) struct PrivateKey(pub(crate) Vec<u8>);
 
 impl SigningKey {
     /// Makes a new key. It takes a while, above all for RSA.
-    pub(crate) fn generate(algorithm: SigningAlgorithm, entropy: &Entropy) -> Result<(Self, PrivateKey), Error> {
+    pub(crate) fn generate(algorithm: SigningAlgorithm, entropy: Entropy) -> Result<(Self, PrivateKey), Error> {
         let private = match algorithm {
             SigningAlgorithm::Rs256 => make_rsa_key(entropy)?,
             // *ring* takes no bytes from elsewhere: it asks the operating system itself, as it does for each signature.
@@ -177,7 +177,7 @@ mod tests {
             (SigningAlgorithm::Es256, 64, &["kty", "crv", "x", "y", "use", "alg", "kid"]),
         ] {
             let [(key, private), (other, _)] =
-                [(); 2].map(|()| SigningKey::generate(algorithm, &Entropy::system()).unwrap());
+                [(); 2].map(|()| SigningKey::generate(algorithm, Entropy::system()).unwrap());
             let signature = key.sign(b"message").unwrap();
             assert_eq!(signature.len(), length);
             assert!(key.verifies(b"message", &signature) && !key.verifies(b"massage", &signature));
@@ -195,8 +195,8 @@ mod tests {
 
     #[test]
     fn a_public_key_has_the_form_of_its_standard() {
-        let (rsa, _) = SigningKey::generate(SigningAlgorithm::Rs256, &Entropy::system()).unwrap();
-        let (ec, _) = SigningKey::generate(SigningAlgorithm::Es256, &Entropy::system()).unwrap();
+        let (rsa, _) = SigningKey::generate(SigningAlgorithm::Rs256, Entropy::system()).unwrap();
+        let (ec, _) = SigningKey::generate(SigningAlgorithm::Es256, Entropy::system()).unwrap();
         let bytes = |jwk: &Value, member: &str| URL_SAFE_NO_PAD.decode(jwk[member].as_str().unwrap()).unwrap();
         let n = bytes(&rsa.public_jwk(), "n");
         assert!(n.len() == 256 && n.first().is_some_and(|first| *first >= 0x80), "2048 bits");
@@ -209,7 +209,7 @@ mod tests {
     #[test]
     fn a_damaged_key_does_not_open() {
         for algorithm in SigningAlgorithm::ALL {
-            let (_, private) = SigningKey::generate(algorithm, &Entropy::system()).unwrap();
+            let (_, private) = SigningKey::generate(algorithm, Entropy::system()).unwrap();
             let cut = private.0.get(..private.0.len() - 1).unwrap();
             assert!(SigningKey::open(algorithm, cut).is_err() && SigningKey::open(algorithm, b"").is_err());
             let other = SigningAlgorithm::ALL.into_iter().find(|other| *other != algorithm).unwrap();

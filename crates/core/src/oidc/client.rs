@@ -4,64 +4,10 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::redirect_uri::{InvalidRedirectUri, check_redirect_uri, check_web_address};
+use super::client_choice::{ClientKind, PkceRequirement, RoleClaims, SigningAlgorithm, SsoMode};
+use super::redirect_uri::{InvalidRedirectUri, check_web_address};
 use super::scope::{OidcScope, OidcScopes};
-use crate::named_enum::named_enum;
 use crate::{Role, Roles, is_invisible};
-
-named_enum! {
-    /// The kind of a client, by how it authenticates.
-    ClientKind {
-        /// A program on a server that can keep a secret.
-        Confidential => "confidential",
-        /// A program that cannot keep a secret, such as one in a browser. It authenticates with PKCE alone.
-        Public => "public",
-        /// A program on the user's own computer: public, and its redirect URIs on the loopback address match with any port.
-        Native => "native",
-    }
-}
-
-named_enum! {
-    /// When a signed-in user is asked before a client gets a code.
-    SsoMode {
-        /// Once for each session.
-        Ask => "ask",
-        /// Never.
-        Silent => "silent",
-        /// Each time, with a new sign-in.
-        Off => "off",
-    }
-}
-
-named_enum! {
-    /// Whether a client must use PKCE.
-    PkceRequirement {
-        /// Always.
-        Required => "required",
-        /// Confidential clients only: not if the request has a nonce.
-        Optional => "optional",
-    }
-}
-
-named_enum! {
-    /// The algorithm of a client's ID tokens.
-    SigningAlgorithm {
-        /// RSA with SHA-256, which every client supports.
-        Rs256 => "RS256",
-        /// ECDSA on P-256 with SHA-256.
-        Es256 => "ES256",
-    }
-}
-
-named_enum! {
-    /// Which roles a client is told.
-    RoleClaims {
-        /// Those that the user could make active in the session.
-        Available => "available",
-        /// The active role only.
-        Active => "active",
-    }
-}
 
 /// What a client is registered with.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -128,7 +74,10 @@ impl Default for ClientRegistration {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidRegistration {
     /// The name is empty, too long, or has invisible characters.
-    #[error("name must be 1 to {} visible characters without leading or trailing spaces", ClientRegistration::MAX_NAME_CHARS)]
+    #[error(
+        "name must be 1 to {} visible characters without leading or trailing spaces",
+        ClientRegistration::MAX_NAME_CHARS
+    )]
     Name,
     /// There is no redirect URI.
     #[error("redirect_uris needs at least one address")]
@@ -198,12 +147,11 @@ impl ClientRegistration {
     }
 
     fn check_addresses(&self, production: bool) -> Result<(), InvalidRegistration> {
-        let redirects = |address: &String| check_redirect_uri(address, self.kind, production);
-        let others = |address: &String| check_web_address(address, production);
-        check_each("redirect_uris", &self.redirect_uris, redirects)?;
-        check_each("post_logout_redirect_uris", &self.post_logout_redirect_uris, redirects)?;
-        check_each("origins", &self.origins, others)?;
-        check_each("backchannel_logout_uri", &self.backchannel_logout_uri, others)
+        let check = |address: &String| check_web_address(address, production);
+        check_each("redirect_uris", &self.redirect_uris, check)?;
+        check_each("post_logout_redirect_uris", &self.post_logout_redirect_uris, check)?;
+        check_each("origins", &self.origins, check)?;
+        check_each("backchannel_logout_uri", &self.backchannel_logout_uri, check)
     }
 
     /// Whether the client authenticates with a secret.
@@ -221,7 +169,11 @@ impl ClientRegistration {
     /// Whether users of this corporation may use the client.
     #[must_use]
     pub fn serves(&self, corporation: &str, home: &str) -> bool {
-        if self.corporations.is_empty() { corporation == home } else { self.corporations.iter().any(|served| served == corporation) }
+        if self.corporations.is_empty() {
+            corporation == home
+        } else {
+            self.corporations.iter().any(|served| served == corporation)
+        }
     }
 
     /// Whether a user with these roles may use the client.

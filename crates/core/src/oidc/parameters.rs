@@ -5,7 +5,8 @@ use std::borrow::Cow;
 use url::form_urlencoded;
 
 use super::authorization::{AuthorizationRequest, Prompts};
-use super::client::{ClientKind, ClientRegistration, PkceRequirement};
+use super::client::ClientRegistration;
+use super::client_choice::{ClientKind, PkceRequirement};
 use super::pkce::CodeChallenge;
 use super::scope::{OidcScope, OidcScopes};
 use crate::named_enum::named_enum;
@@ -137,7 +138,8 @@ pub fn authorization_request(
             "code_challenge is missing: switch PKCE with the method S256 on in the client, or set pkce to optional for it here and send a nonce",
         ));
     }
-    let max_age = parameters.get("max_age")?.map(|age| age.parse().map_err(|_| invalid("max_age must be a number of seconds")));
+    let max_age =
+        parameters.get("max_age")?.map(|age| age.parse().map_err(|_| invalid("max_age must be a number of seconds")));
     Ok(AuthorizationRequest {
         client_id: client_id.to_owned(),
         redirect_uri: redirect_uri.to_owned(),
@@ -182,7 +184,9 @@ fn challenge(parameters: &Parameters) -> Result<Option<CodeChallenge>, OAuthErro
     if method != Some("S256") {
         return Err(invalid("code_challenge_method must be S256"));
     }
-    CodeChallenge::parse(challenge).map(Some).ok_or_else(|| invalid("code_challenge must be 43 characters of base64url"))
+    CodeChallenge::parse(challenge)
+        .map(Some)
+        .ok_or_else(|| invalid("code_challenge must be 43 characters of base64url"))
 }
 
 fn prompts(parameters: &Parameters) -> Result<Prompts, OAuthError> {
@@ -218,7 +222,9 @@ mod tests {
 
     #[test]
     fn a_plain_request_is_accepted() {
-        let query = format!("response_type=code&scope=openid+email+other&state=%00%ff&nonce=n&prompt=login+consent&{CHALLENGE}");
+        let query = format!(
+            "response_type=code&scope=openid+email+other&state=%00%ff&nonce=n&prompt=login+consent&{CHALLENGE}"
+        );
         let request = ask(&query);
         assert!(request.is_ok_and(|request| {
             request.scopes.to_string() == "openid email" && request.prompts.login && !request.prompts.none

@@ -2,7 +2,7 @@
 
 use url::{Host, Url};
 
-use super::client::ClientKind;
+use super::client_choice::ClientKind;
 
 /// Why an address cannot be registered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -26,11 +26,6 @@ pub enum InvalidRedirectUri {
 
 /// The longest address.
 const MAX_ADDRESS_BYTES: usize = 2048;
-
-/// Checks a redirect URI that is to be registered.
-pub fn check_redirect_uri(address: &str, _kind: ClientKind, production: bool) -> Result<(), InvalidRedirectUri> {
-    check_web_address(address, production)
-}
 
 /// Checks an address that is to be registered.
 pub(super) fn check_web_address(address: &str, production: bool) -> Result<(), InvalidRedirectUri> {
@@ -147,7 +142,9 @@ mod tests {
         let registered = ["https://a.example/cb".to_owned(), "http://127.0.0.1/cb".to_owned()];
         for kind in ClientKind::ALL {
             assert!(is_registered(&registered, kind, "https://a.example/cb"));
-            for bad in ["https://a.example/cb/", "https://a.example/cb?x", "https://A.example/cb", "https://a.example/c%62"] {
+            for bad in
+                ["https://a.example/cb/", "https://a.example/cb?x", "https://A.example/cb", "https://a.example/c%62"]
+            {
                 assert!(!is_registered(&registered, kind, bad), "{bad}");
             }
             let native = kind == ClientKind::Native;

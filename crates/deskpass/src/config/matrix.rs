@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use deskpass_core::{Operation, PermissionMatrix, PermissionScope, Resource, Role};
 use toml::de::{DeTable, DeValue};
 
-use super::nearest::nearest_word;
+use super::nearest_word::nearest_word;
 use super::origin::Origin;
 use super::problem::ConfigProblem;
 use super::raw::quoted;

@@ -5,12 +5,9 @@ use deskpass_platform::PlatformKind;
 use super::declaration::{CLIENTS, FILE_SUFFIX, PREFIX};
 use super::key::SettingKey;
 use super::keys::{KEYS, find, is_section};
+use super::nearest_word::{last_word, nearest_word, normalized};
 use super::origin::Origin;
 use super::problem::ConfigProblem;
-
-/// The weight of a match of only the last word: `lifetime` means `session.lifetime` rather than `listen`, but a match
-/// of the whole name counts more.
-const LAST_WORD: f64 = 0.9;
 
 /// Names of the platforms' consoles and of other programs, as far as no similarity leads from them to the key. They are compared
 /// without underscores.
@@ -101,26 +98,6 @@ fn synonym(given: &str) -> Option<&'static SettingKey> {
 fn few_slips(one: &str, other: &str) -> bool {
     let letters = one.chars().count().max(other.chars().count());
     strsim::damerau_levenshtein(one, other) <= (letters / 3).max(1)
-}
-
-fn normalized(given: &str) -> String {
-    given.to_ascii_lowercase().replace('-', "_")
-}
-
-/// The known word that is most similar to the given one.
-pub(super) fn nearest_word(given: &str, known: impl IntoIterator<Item = &'static str>) -> Option<&'static str> {
-    let given = normalized(given);
-    known.into_iter().max_by(|a, b| likeness(&given, a).total_cmp(&likeness(&given, b)))
-}
-
-fn likeness(given: &str, known: &str) -> f64 {
-    let whole = strsim::normalized_damerau_levenshtein(given, known);
-    let last = strsim::normalized_damerau_levenshtein(last_word(given), last_word(known));
-    whole.max(last * LAST_WORD)
-}
-
-fn last_word(name: &str) -> &str {
-    name.rsplit('.').next().unwrap_or(name)
 }
 
 #[cfg(test)]

@@ -1,34 +1,13 @@
 //! Clients that administrators registered.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
-
 use deskpass_core::oidc::ClientRegistration;
-use deskpass_core::{Digest, EmployeeKey, Timestamp};
+use deskpass_core::{Digest, Timestamp};
 
+use super::client_record::{OidcClient, registration_from_json};
 use super::endings::{delete_of_client, end_of_client};
 use crate::cache::CacheChange;
-use crate::database::{Row, Sql, Tx};
+use crate::database::Tx;
 use crate::{ChangeAuthor, ChangeError, LogEntry, Result, Store, StoreError};
-
-/// A registered client. The store has only the digests of its secrets.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct OidcClient {
-    /// Identifier of the client.
-    pub id: String,
-    /// What it is registered with.
-    pub registration: ClientRegistration,
-    /// SHA-256 of its secret, if it has one.
-    pub secret: Option<Digest>,
-    /// SHA-256 of the secret before, and until when it counts.
-    pub old_secret: Option<(Digest, Timestamp)>,
-    /// When it was registered.
-    pub created_at: Timestamp,
-    /// The administrator who registered it; `None` if an operator did.
-    pub created_by: Option<EmployeeKey>,
-    /// When it was disabled.
-    pub disabled_at: Option<Timestamp>,
-}
 
 /// Begins the status of the end of a session for a client that was removed; its address follows.
 const REMOVED_CLIENT_STATUS: &str = "backchannel:";
@@ -137,7 +116,8 @@ impl Store {
             let text = "DELETE FROM oidc_client WHERE id = $1 RETURNING registration";
             let Some(registration) = tx.first(text, &args![&*id], |row| row.text(0))? else { return Ok(false) };
             delete_of_client(tx, &id, at)?;
-            let address = from_json(&registration).and_then(|registration| registration.backchannel_logout_uri);
+            let address =
+                registration_from_json(&registration).and_then(|registration| registration.backchannel_logout_uri);
             keep_address(tx, &id, address.as_deref())?;
             changed(tx, &entry)
         })
@@ -187,44 +167,11 @@ fn to_json(registration: &ClientRegistration) -> Result<String> {
     serde_json::to_string(registration).map_err(|error| StoreError::unavailable(&error))
 }
 
-fn from_json(text: &str) -> Option<ClientRegistration> {
-    serde_json::from_str(text).ok()
-}
-
 /// Whether a client may get the same as before.
 fn permits_the_same(before: &str, now: &ClientRegistration) -> bool {
     let permitted = |registration: &ClientRegistration| {
         let ClientRegistration { kind, scopes, roles, corporations, .. } = registration;
         (*kind, *scopes, *roles, corporations.clone())
     };
-    from_json(before).is_some_and(|before| permitted(&before) == permitted(now))
-}
-
-/// All clients, by identifier.
-pub(crate) fn read_clients(sql: &Sql<'_>) -> Result<BTreeMap<String, Arc<OidcClient>>> {
-    let text =
-        "SELECT id, registration, secret, old_secret, old_secret_until, created_at, created_by_corp, created_by_key,
-        disabled_at FROM oidc_client";
-    let clients = sql.rows(text, &[], client)?;
-    Ok(clients.into_iter().flatten().map(|client| (client.id.clone(), Arc::new(client))).collect())
-}
-
-/// Reads a client; `None` if its registration is unreadable: a later version may have written it. Then it gets nothing here, and the
-/// other clients must not be affected.
-fn client(row: &Row<'_>) -> Result<Option<OidcClient>> {
-    let id = row.text(0)?;
-    let Some(registration) = from_json(&row.text(1)?) else {
-        tracing::warn!(client = %id, "the registration of an OpenID Connect client is unreadable");
-        return Ok(None);
-    };
-    let digest = |column| Ok::<_, StoreError>(row.maybe_text(column)?.and_then(|text| Digest::from_text(&text)));
-    Ok(Some(OidcClient {
-        id,
-        registration,
-        secret: digest(2)?,
-        old_secret: digest(3)?.zip(row.maybe_timestamp(4)?),
-        created_at: row.timestamp(5)?,
-        created_by: row.maybe_employee(6)?,
-        disabled_at: row.maybe_timestamp(8)?,
-    }))
+    registration_from_json(before).is_some_and(|before| permitted(&before) == permitted(now))
 }

@@ -1,6 +1,6 @@
 //! A refresh token gives one successor.
 
-use deskpass_store::{AuditEvent, ChangeAuthor, RefreshOutcome};
+use deskpass_store::{AuditEvent, ChangeAuthor, RefreshOutcome, RefreshRequest};
 
 use crate::agents::fixture::{DAY, Fixture, HOUR, agent01, at, digest, entry, on_every_store};
 use crate::oidc::scene::{
@@ -45,8 +45,7 @@ on_every_store! {
     async fn a_token_is_of_one_client_and_no_longer_than_its_session(fixture: &Fixture) {
         let store = fixture.store();
         signed_in(fixture, "first").await;
-        let mut another = refreshing("first", 5_000);
-        another.client_id = "wiki".to_owned();
+        let another = RefreshRequest { client_id: "wiki".to_owned(), ..refreshing("first", 5_000) };
         assert_eq!(store.refresh_grant(another).await.unwrap(), RefreshOutcome::Invalid);
         assert_eq!(refresh_at(store, "first", 8 * HOUR).await, RefreshOutcome::Invalid);
         assert_eq!(refresh_at(store, "unknown", 5_000).await, RefreshOutcome::Invalid);

@@ -59,13 +59,11 @@ pub(crate) fn describe_token_kind(kind: SecretKindName, language: Language) -> &
             "a refresh token of an OpenID Connect client, which counts once and not longer than the session",
             "OpenID Connect 客户端的刷新令牌，只能使用一次，且不超过会话的有效期",
         ],
-        SecretKindName::ClientSecret => [
-            "a client secret, with which an OpenID Connect client authenticates",
-            "客户端密钥，供 OpenID Connect 客户端认证",
-        ],
-        SecretKindName::SingleSignOn => [
-            "a browser's cookie for single sign-on of OpenID Connect clients, which opens no API",
-            "浏览器的单点登录 Cookie，供 OpenID Connect 客户端使用，不能用于本系统接口",
-        ],
+        SecretKindName::ClientSecret => {
+            ["the secret of an OpenID Connect client", "OpenID Connect 客户端的密钥"]
+        }
+        SecretKindName::SingleSignOn => {
+            ["a browser's single sign-on cookie, which opens no API", "浏览器的单点登录 Cookie，不能用于接口"]
+        }
     })
 }

@@ -11,7 +11,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::client_key::{CLIENT_KEYS, ClientKey};
 use crate::config::declaration::CLIENTS;
-use crate::config::nearest::nearest_word;
+use crate::config::nearest_word::nearest_word;
 use crate::config::origin::Origin;
 use crate::config::problem::ConfigProblem;
 use crate::config::raw::{RawSetting, quoted};

@@ -45,7 +45,7 @@ pub(super) struct Maker {
 }
 
 impl Maker {
-    pub(super) fn of(who: EmployeeKey) -> Self {
+    pub(super) fn of(who: &EmployeeKey) -> Self {
         Self { corp_id: who.corp().to_owned(), employee_id: who.id().to_owned() }
     }
 }
@@ -58,7 +58,7 @@ impl ServiceKeyShown {
             name: key.name,
             scopes: key.scopes,
             created_at: Rfc3339(key.created_at),
-            created_by: key.created_by.map(Maker::of),
+            created_by: key.created_by.as_ref().map(Maker::of),
             expires_at: Rfc3339(key.expires_at),
             revoked_at: key.revoked_at.map(Rfc3339),
         }

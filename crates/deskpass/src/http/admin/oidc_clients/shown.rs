@@ -78,7 +78,7 @@ impl From<ListedOidcClient> for OidcClientShown {
             disabled: !listed.enabled,
             from_file: listed.from_file,
             created_at: listed.created_at.map(Rfc3339),
-            created_by: listed.created_by.map(Maker::of),
+            created_by: listed.created_by.as_ref().map(Maker::of),
             old_secret_until: listed.old_secret_until.map(Rfc3339),
             pending_logouts: listed.logouts.as_ref().map_or(0, |logouts| logouts.count),
             last_logout_status: listed.logouts.map(|logouts| logouts.last_status),
