@@ -69,7 +69,7 @@ fn a_target_that_is_not_there_is_reported_without_its_password() {
     assert!(text.contains("deskpass doctor"), "{text}");
 }
 
-pub(crate) const TABLES: [&str; 22] = [
+pub(crate) const TABLES: [&str; 28] = [
     "employee",
     "user_role",
     "agent",
@@ -92,6 +92,12 @@ pub(crate) const TABLES: [&str; 22] = [
     "sign_in_count",
     "employee_network",
     "retired_key",
+    "oidc_client",
+    "oidc_key",
+    "oidc_grant",
+    "oidc_token",
+    "oidc_browser",
+    "oidc_logout",
 ];
 
 /// The tokens of a service that was used and has stopped.
@@ -178,6 +184,13 @@ async fn everything_is_copied_and_signed_in_users_stay_signed_in() {
         "INSERT INTO ip_rule VALUES (1, '127.0.0.0/8');
          INSERT INTO service_key VALUES ('k', 'AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA', 'gateway', 'introspect', 1, NULL, NULL, 2, NULL);
          INSERT INTO disowned VALUES ('01a2', 1);
+         INSERT INTO oidc_client (id, registration, created_at) VALUES ('wiki', '{}', 1);
+         INSERT INTO oidc_key (kid, algorithm, public_jwk, sealed, created_at, active_from) VALUES ('k', 'ES256', '{}', 'x', 1, 1);
+         INSERT INTO oidc_grant (id, session, client_id, corp_id, employee_key, subject, sid, scopes, roles, address, code, created_at, expires_at)
+             VALUES ('g', 's', 'wiki', 'ww', 'user01', 'u', 'i', 'openid', 'user', '127.0.0.1', 'c', 1, 2);
+         INSERT INTO oidc_token (digest, grant_id, kind, created_at, expires_at) VALUES ('t', 'g', 'access', 1, 2);
+         INSERT INTO oidc_browser VALUES ('b', 's', 2);
+         INSERT INTO oidc_logout (sid, client_id, subject, at, tries, due_at) VALUES ('i', 'wiki', 'u', 1, 0, 1);
          UPDATE employee SET name = name || char(9) WHERE employee_key = 'zhangsan'",
     );
     let place = Servers::shared().cluster_store();

@@ -21,8 +21,9 @@ impl Cluster {
     fn start() -> Self {
         let servers = Arc::new(Servers::private());
         let place = servers.cluster_store();
-        let nodes = vec![Process::node(&place, &[]), Process::node(&place, &[])];
+        // Before the nodes start: afterwards they learn of it within a second.
         let shown = Operator::At(&place).succeed(&["service-key", "create", "bot", "--scope", "messages"]);
+        let nodes = vec![Process::node(&place, &[]), Process::node(&place, &[])];
         let key = shown.lines().find_map(|line| line.trim().strip_prefix("service key: ")).unwrap().to_owned();
         Self { servers, place, nodes, key }
     }

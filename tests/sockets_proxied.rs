@@ -129,8 +129,10 @@ async fn listen(proxy: String, token: String, everybody: Arc<Barrier>) -> Receiv
 /// Clients listen through a balancer while one of two nodes stops, and messages are sent through the other meanwhile.
 async fn one_of_two_goes(go: fn(Process)) -> Vec<ReceivedFrames> {
     let place = Servers::shared().cluster_store();
+    // Before the nodes start: afterwards they learn of it within a second.
+    let key = messenger(Operator::At(&place));
     let [one, other] = [Process::node(&place, &[SETTLE]), Process::node(&place, &[SETTLE])];
-    let (proxy, key) = (Proxy::haproxy([&one.address, &other.address]), messenger(Operator::At(&place)));
+    let proxy = Proxy::haproxy([&one.address, &other.address]);
     let mut service = Client::connect(&other.address).await;
     let token = service.sign_in("user01").await;
     let everybody = Arc::new(Barrier::new(CLIENTS + 1));

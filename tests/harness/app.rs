@@ -162,7 +162,7 @@ impl TestApp {
     pub(crate) async fn reopen_error(self, given: &[(&'static str, &str)]) -> String {
         let Self { clock, app, home, .. } = self;
         drop(app);
-        deskpass::App::open_at(home.apply_to(settings(given)), clock).await.unwrap_err().to_string()
+        Box::pin(deskpass::App::open_at(home.apply_to(settings(given)), clock)).await.unwrap_err().to_string()
     }
 
     /// Asks the service to stop and waits until it has.

@@ -88,7 +88,7 @@ async fn bearer(http: &mut Client, method: &str, path: &str, token: &str) -> Val
 
 on_two_nodes! {
     async fn what_the_user_does_ends_it() {
-        let scene = Scene::start().await;
+        let scene = Box::pin(Scene::start()).await;
         let mut there = scene.nodes[1].client().await;
 
         let entered = scene.enter("user01").await;
@@ -123,7 +123,7 @@ on_two_nodes! {
     }
 
     async fn what_administrators_do_ends_it() {
-        let scene = Scene::start().await;
+        let scene = Box::pin(Scene::start()).await;
         let (token, device) = scene.nodes[0].administrator().await;
         let mut there = scene.nodes[1].client().await;
 
@@ -160,7 +160,7 @@ on_two_nodes! {
     }
 
     async fn a_new_password_ends_it() {
-        let scene = Scene::start().await;
+        let scene = Box::pin(Scene::start()).await;
         let mut there = scene.nodes[1].client().await;
         there.first_password("agent01").await;
         let entered = scene.enter("agent01").await;
@@ -171,7 +171,7 @@ on_two_nodes! {
     }
 
     async fn the_end_of_the_session_and_of_the_client_end_it() {
-        let scene = Scene::start().await;
+        let scene = Box::pin(Scene::start()).await;
         let mut there = scene.nodes[1].client().await;
         let entered = scene.enter("user01").await;
         scene.nodes[0].clock.advance(Duration::from_hours(8));

@@ -122,7 +122,7 @@ on_every_store! {
         let asked = client.authorization();
         let id = browser.begin(&asked.clone().with("prompt", "consent")).await;
         let code = browser.proceed_to_client(&id).await.code();
-        app.clock.advance(Duration::from_secs(60));
+        app.clock.advance(Duration::from_mins(1));
         let refused = client.redeem(&mut browser.http, &code, &asked.verifier).await;
         assert_eq!((refused.status, oauth_error(&refused).as_str()), (400, "invalid_grant"));
         assert_eq!(app.query("SELECT count(*) FROM oidc_grant"), ["0"]);

@@ -142,7 +142,7 @@ fn compare(ours: &BTreeMap<String, String>, theirs: &BTreeMap<String, String>) {
         match (we == they, reason) {
             (false, None) => complaints.push(format!("{name}:\n  ours:      {we}\n  reference: {they}")),
             (true, Some((_, reason))) => {
-                complaints.push(format!("{name} does not differ: {they}; the table says: {reason}"))
+                complaints.push(format!("{name} does not differ: {they}; the table says: {reason}"));
             }
             (true, None) | (false, Some(_)) => {}
         }

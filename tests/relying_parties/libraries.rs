@@ -136,7 +136,7 @@ async fn help_desk(app: &TestApp, issuer: &str, of: &Registered, program: &mut P
     assert!(!app.client().await.is_valid(&token).await);
 }
 
-/// The OmniAuth strategy: without PKCE, which its client may omit, and with a sign-out that names nobody.
+/// The strategy of `OmniAuth`: without PKCE, which its client may omit, and with a sign-out that names nobody.
 async fn omniauth(app: &TestApp, issuer: &str, of: &Registered, program: &mut Program) {
     assert_eq!(program.hear()["address"], of.origin);
     let mut visitor = Visitor::of(app, issuer, "agent01").await;
