@@ -5,6 +5,7 @@ mod value;
 mod backup;
 mod copy;
 mod direct_read;
+mod erased;
 mod migrate;
 mod mode;
 mod observer;
@@ -46,6 +47,8 @@ pub(crate) use snapshot::in_snapshot;
 pub(crate) use sql::Sql;
 pub(crate) use tx::Tx;
 pub(crate) use value::SqlValue;
+
+use erased::{ReadWork, WriteWork, erase_read, erase_write};
 
 use crate::cache::Cache;
 use crate::{ChainKeys, Result};
@@ -97,6 +100,12 @@ impl Database {
         &self,
         query: impl Fn(&Sql<'_>) -> Result<T> + Send + 'static,
     ) -> Result<T> {
+        let (query, result) = erase_read(query);
+        self.read_erased(query).await?;
+        result.take()
+    }
+
+    async fn read_erased(&self, query: ReadWork) -> Result<()> {
         let began = Instant::now();
         let done = match &self.backend {
             Backend::Sqlite(database) => database.readers.read(query).await,
@@ -112,9 +121,15 @@ impl Database {
         &self,
         work: impl Fn(&mut Tx<'_>) -> Result<T> + Send + 'static,
     ) -> Result<T> {
+        let (work, result) = erase_write(work);
+        self.write_erased(work).await?;
+        result.take()
+    }
+
+    async fn write_erased(&self, work: WriteWork) -> Result<()> {
         let began = Instant::now();
         let done = match &self.backend {
-            Backend::Sqlite(database) => database.writer.write(work).await,
+            Backend::Sqlite(database) => database.writer.run(work).await,
             Backend::Postgres(database) => database.write(work).await,
         };
         self.observer.report(Operation::Write, &done, began.elapsed());

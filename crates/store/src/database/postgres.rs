@@ -23,6 +23,7 @@ pub use inspect::{PostgresStatus, inspect_postgres};
 pub(super) use journal::{probe_write, sweep, write as write_journal};
 pub(super) use node_lock::lock_out_nodes;
 
+use super::erased::{ReadWork, WriteWork};
 use super::{Mode, OpenError, Sql, StoreLoad, Tx};
 use crate::cache::{Cache, CacheChange};
 use crate::{ChainKeys, Result, StoreError};
@@ -83,32 +84,26 @@ impl PostgresDatabase {
         self.pool.load()
     }
 
-    pub(super) async fn read<T: Send + 'static>(
-        &self,
-        query: impl Fn(&Sql<'_>) -> Result<T> + Send + 'static,
-    ) -> Result<T> {
+    pub(super) async fn read(&self, query: ReadWork) -> Result<()> {
         self.pool
             .run(AccessMode::Read, move |connection| query(&Sql::Postgres(connection)).map_err(WorkError::RolledBack))
             .await
     }
 
-    pub(super) async fn write<T: Send + 'static>(
-        &self,
-        work: impl Fn(&mut Tx<'_>) -> Result<T> + Send + 'static,
-    ) -> Result<T> {
+    pub(super) async fn write(&self, work: WriteWork) -> Result<()> {
         let (cache, changed) = (Arc::clone(&self.cache), Arc::clone(&self.changed));
         self.pool.run(AccessMode::Write, move |connection| transact(connection, &work, &cache, &changed)).await
     }
 }
 
-fn transact<T>(
+fn transact(
     connection: &PostgresConnection,
-    work: &impl Fn(&mut Tx<'_>) -> Result<T>,
+    work: &WriteWork,
     cache: &Cache,
     changed: &Notify,
-) -> Result<T, WorkError> {
+) -> Result<(), WorkError> {
     connection.batch("BEGIN").map_err(WorkError::RolledBack)?;
-    let (done, mut touched) = match prepared(connection, work) {
+    let mut touched = match prepared(connection, work) {
         Ok(prepared) => prepared,
         Err(error) => {
             // A connection on which this fails is discarded, and the server rolls back.
@@ -126,20 +121,17 @@ fn transact<T>(
         // Also applied when the result of the commit is unknown: removing a cache entry is always safe.
         cache.apply(change);
     }
-    committed.map(|()| done)
+    committed
 }
 
 /// Runs everything of a transaction except its commit.
-fn prepared<T>(
-    connection: &PostgresConnection,
-    work: &impl Fn(&mut Tx<'_>) -> Result<T>,
-) -> Result<(T, Vec<CacheChange>)> {
+fn prepared(connection: &PostgresConnection, work: &WriteWork) -> Result<Vec<CacheChange>> {
     let mut tx = Tx::new(Sql::Postgres(connection));
-    let done = work(&mut tx)?;
+    work(&mut tx)?;
     journal::write(connection, &tx.changes)?;
     // After a failed statement, COMMIT would roll back without an error.
     if connection.health() == ConnectionHealth::Healthy {
-        Ok((done, tx.changes))
+        Ok(tx.changes)
     } else {
         Err(StoreError::unavailable(&"a statement of the transaction failed"))
     }

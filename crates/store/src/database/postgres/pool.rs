@@ -83,11 +83,11 @@ impl Pool {
     }
 
     /// Runs `work` to its end, even when the caller stops waiting. It may be retried when it was rolled back.
-    pub(super) async fn run<T: Send + 'static>(
+    pub(super) async fn run(
         self: &Arc<Self>,
         wanted_for: AccessMode,
-        work: impl Fn(&PostgresConnection) -> Result<T, WorkError> + Send + 'static,
-    ) -> Result<T> {
+        work: impl Fn(&PostgresConnection) -> Result<(), WorkError> + Send + 'static,
+    ) -> Result<()> {
         let deadline = Instant::now() + WORK_TIMEOUT;
         let busy = |_| StoreError::new(StoreErrorKind::Overloaded, "every connection to the database is busy");
         let waiting = WaitingUse::new(&self.waiting);
@@ -114,7 +114,7 @@ impl Pool {
         Ok((write, Arc::clone(&self.all).acquire_owned().await?))
     }
 
-    fn attempt<T>(&self, deadline: Instant, work: &impl Fn(&PostgresConnection) -> Result<T, WorkError>) -> Result<T> {
+    fn attempt(&self, deadline: Instant, work: &impl Fn(&PostgresConnection) -> Result<(), WorkError>) -> Result<()> {
         let mut tries = 0;
         loop {
             tries += 1;
@@ -133,7 +133,7 @@ impl Pool {
             }
             let retryable = health == ConnectionHealth::Conflict || (health == ConnectionHealth::Broken && reused);
             match outcome {
-                Ok(done) => return Ok(done),
+                Ok(()) => return Ok(()),
                 Err(WorkError::RolledBack(_)) if retryable && tries < MAX_ATTEMPTS && Instant::now() < deadline => {}
                 Err(WorkError::RolledBack(error) | WorkError::CommitUnknown(error)) => return Err(error),
             }

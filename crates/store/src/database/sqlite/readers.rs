@@ -7,6 +7,7 @@ use tokio::sync::Semaphore;
 
 use super::SqliteConnection;
 use crate::database::Sql;
+use crate::database::erased::ReadWork;
 use crate::{Result, StoreError};
 
 /// The number of readers. More would only compete for the disk.
@@ -28,10 +29,7 @@ impl Readers {
         SqliteConnection::open_reader(&self.path)
     }
 
-    pub(crate) async fn read<T: Send + 'static>(
-        &self,
-        query: impl FnOnce(&Sql<'_>) -> Result<T> + Send + 'static,
-    ) -> Result<T> {
+    pub(crate) async fn read(&self, query: ReadWork) -> Result<()> {
         let permit =
             Arc::clone(&self.permits).acquire_owned().await.map_err(|error| StoreError::unavailable(&error))?;
         let (idle, path) = (Arc::clone(&self.idle), self.path.clone());
@@ -40,10 +38,10 @@ impl Readers {
             let _permit = permit;
             let free = idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
             let connection = free.map_or_else(|| SqliteConnection::open_reader(&path), Ok)?;
-            let answer = query(&Sql::Sqlite(&connection))?;
+            query(&Sql::Sqlite(&connection))?;
             // Only a working connection goes back to the pool; a broken one is replaced by the next reader.
             idle.lock().unwrap_or_else(PoisonError::into_inner).push(connection);
-            Ok(answer)
+            Ok(())
         };
         tokio::task::spawn_blocking(work).await.map_err(|error| StoreError::unavailable(&error))?
     }

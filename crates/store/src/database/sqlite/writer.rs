@@ -10,6 +10,7 @@ use tokio::sync::oneshot;
 
 use super::SqliteConnection;
 use crate::cache::{Cache, CacheChange};
+use crate::database::erased::{WriteWork, erase_write};
 use crate::database::{Sql, Tx};
 use crate::{Result, StoreError, StoreErrorKind};
 
@@ -20,42 +21,28 @@ const MAX_QUEUED_WRITES: usize = 4096;
 const MAX_GROUP_SIZE: usize = 256;
 
 /// A queued write with the channel to its caller.
-trait Job: Send {
+struct QueuedWrite {
+    work: WriteWork,
+    reply: oneshot::Sender<Result<()>>,
+}
+
+impl QueuedWrite {
     /// Does the work inside the group's transaction.
-    fn run(&mut self, tx: &mut Tx<'_>) -> Result<()>;
-    /// Sends the result to the caller.
-    fn answer(self: Box<Self>, committed: Result<()>);
-}
-
-struct QueuedWrite<W, T> {
-    work: Option<W>,
-    done: Option<T>,
-    reply: oneshot::Sender<Result<T>>,
-}
-
-impl<W, T> Job for QueuedWrite<W, T>
-where
-    W: FnOnce(&mut Tx<'_>) -> Result<T> + Send,
-    T: Send,
-{
-    fn run(&mut self, tx: &mut Tx<'_>) -> Result<()> {
-        let work = self.work.take().ok_or_else(|| StoreError::unavailable(&"the write was run twice"))?;
-        let done = catch_unwind(AssertUnwindSafe(|| work(tx)));
-        self.done = Some(done.unwrap_or_else(|_| Err(StoreError::unavailable(&"a write panicked")))?);
-        Ok(())
+    fn run(&self, tx: &mut Tx<'_>) -> Result<()> {
+        let done = catch_unwind(AssertUnwindSafe(|| (self.work)(tx)));
+        done.unwrap_or_else(|_| Err(StoreError::unavailable(&"a write panicked")))
     }
 
-    fn answer(self: Box<Self>, committed: Result<()>) {
-        let Self { done, reply, .. } = *self;
-        let unfinished = || StoreError::unavailable(&"the write was not run");
+    /// Sends the result to the caller.
+    fn answer(self, committed: Result<()>) {
         // The caller may have stopped waiting; the commit stays valid.
-        let _ = reply.send(committed.and_then(|()| done.ok_or_else(unfinished)));
+        let _ = self.reply.send(committed);
     }
 }
 
 pub(crate) struct Writer {
     // An option, so that `drop` can close the queue before it joins the thread.
-    queue: Option<SyncSender<Box<dyn Job>>>,
+    queue: Option<SyncSender<QueuedWrite>>,
     thread: Option<JoinHandle<()>>,
     /// The number of writes in the queue.
     waiting: Arc<AtomicUsize>,
@@ -81,14 +68,20 @@ impl Writer {
 
     pub(crate) async fn write<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&mut Tx<'_>) -> Result<T> + Send + 'static,
+        work: impl Fn(&mut Tx<'_>) -> Result<T> + Send + 'static,
     ) -> Result<T> {
+        let (work, result) = erase_write(work);
+        self.run(work).await?;
+        result.take()
+    }
+
+    pub(crate) async fn run(&self, work: WriteWork) -> Result<()> {
         let stopped = || StoreError::unavailable(&"the writer has stopped");
         let (reply, answer) = oneshot::channel();
         let queue = self.queue.as_ref().ok_or_else(stopped)?;
         // Counted first: the writer may take the write at once.
         self.waiting.fetch_add(1, Ordering::Relaxed);
-        queue.try_send(Box::new(QueuedWrite { work: Some(work), done: None, reply })).map_err(|error| {
+        queue.try_send(QueuedWrite { work, reply }).map_err(|error| {
             self.waiting.fetch_sub(1, Ordering::Relaxed);
             match error {
                 TrySendError::Full(_) => StoreError::new(StoreErrorKind::Overloaded, "the write queue is full"),
@@ -109,7 +102,7 @@ impl Drop for Writer {
     }
 }
 
-fn serve(sql: &SqliteConnection, jobs: &Receiver<Box<dyn Job>>, cache: &Cache, waiting: &AtomicUsize) {
+fn serve(sql: &SqliteConnection, jobs: &Receiver<QueuedWrite>, cache: &Cache, waiting: &AtomicUsize) {
     while let Ok(first) = jobs.recv() {
         let group: Vec<_> = std::iter::once(first).chain(jobs.try_iter().take(MAX_GROUP_SIZE - 1)).collect();
         waiting.fetch_sub(group.len(), Ordering::Relaxed);
@@ -118,7 +111,7 @@ fn serve(sql: &SqliteConnection, jobs: &Receiver<Box<dyn Job>>, cache: &Cache, w
 }
 
 /// Runs a group in one transaction and sends the results only after the commit.
-fn commit(sql: &SqliteConnection, group: Vec<Box<dyn Job>>, cache: &Cache) {
+fn commit(sql: &SqliteConnection, group: Vec<QueuedWrite>, cache: &Cache) {
     let mut outcomes = Vec::with_capacity(group.len());
     let committed = run_all(sql, group, &mut outcomes).and_then(|()| sql.batch("COMMIT"));
     if let Err(error) = &committed {
@@ -133,14 +126,14 @@ fn commit(sql: &SqliteConnection, group: Vec<Box<dyn Job>>, cache: &Cache) {
     }
 }
 
-type JobOutcome = (Box<dyn Job>, Result<Vec<CacheChange>>);
+type JobOutcome = (QueuedWrite, Result<Vec<CacheChange>>);
 
 /// Runs all jobs of a group. Fails when the whole transaction is lost; a job that fails alone is rolled back alone.
-fn run_all(sql: &SqliteConnection, group: Vec<Box<dyn Job>>, outcomes: &mut Vec<JobOutcome>) -> Result<()> {
+fn run_all(sql: &SqliteConnection, group: Vec<QueuedWrite>, outcomes: &mut Vec<JobOutcome>) -> Result<()> {
     let mut lost = sql.batch("BEGIN IMMEDIATE");
-    for mut job in group {
+    for job in group {
         let outcome = match &lost {
-            Ok(()) => run_one(sql, job.as_mut()),
+            Ok(()) => run_one(sql, &job),
             Err(error) => Err(error.clone()),
         };
         if let (Ok(()), Err(error)) = (&lost, &outcome) {
@@ -154,7 +147,7 @@ fn run_all(sql: &SqliteConnection, group: Vec<Box<dyn Job>>, outcomes: &mut Vec<
     lost
 }
 
-fn run_one(sql: &SqliteConnection, job: &mut dyn Job) -> Result<Vec<CacheChange>> {
+fn run_one(sql: &SqliteConnection, job: &QueuedWrite) -> Result<Vec<CacheChange>> {
     sql.execute("SAVEPOINT job", &[])?;
     let mut tx = Tx::new(Sql::Sqlite(sql));
     let outcome = job.run(&mut tx).and_then(|()| sql.execute("RELEASE job", &[]));
