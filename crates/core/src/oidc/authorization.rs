@@ -84,8 +84,12 @@ pub struct PendingAuthorization {
 pub struct PendingLogout {
     /// The client, if the request named one.
     pub client_id: Option<String>,
-    /// The session of the browser's single sign-on cookie.
-    pub session: Digest,
+    /// The identifier of the session that the client means, from its ID token.
+    pub sid: Option<String>,
+    /// The session of the browser's single sign-on cookie, once that was read.
+    pub session: Option<Digest>,
+    /// The browser's cookie, if a browser sent the request: it is confirmed only there.
+    pub browser: Option<Digest>,
     /// The registered address that the browser is sent to afterwards.
     pub redirect_to: Option<String>,
     /// When the request expires.

@@ -13,7 +13,7 @@ pub(super) const SESSION_OF_SID: &str = "SELECT session FROM oidc_grant WHERE si
 
 impl Store {
     /// Ends the grant that was made from a code of this client, and logs it: the code was used a second time. `None`, with no change,
-    /// when there is none or it has ended.
+    /// when there is none or it has ended. Writes only if there is one: anyone can send codes that do not exist.
     pub async fn end_grant_of_code(
         &self,
         code: Digest,
@@ -21,6 +21,10 @@ impl Store {
         at: Timestamp,
         entry: LogEntry,
     ) -> Result<Option<EndedGrant>> {
+        let text = "SELECT 1 FROM oidc_grant WHERE code = $1 AND ended_at IS NULL LIMIT 1";
+        if !self.database.read(move |sql| sql.exists(text, &args![code])).await? {
+            return Ok(None);
+        }
         self.database.write(move |tx| end_of_code(tx, code, &client_id, at, &entry)).await
     }
 
