@@ -101,7 +101,9 @@ impl Store {
             let text =
                 format!("UPDATE oidc_client SET {change} WHERE id = $1 AND removed_at IS NULL AND disabled_at {other}");
             let mut values = args![&*id].to_vec();
-            values.extend((!enabled).then_some(at.into()));
+            if !enabled {
+                values.push(at.into());
+            }
             if tx.execute(&text, &values)? == 0 {
                 return tx.exists("SELECT 1 FROM oidc_client WHERE id = $1 AND removed_at IS NULL", &args![&*id]);
             }

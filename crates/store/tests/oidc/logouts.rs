@@ -3,7 +3,7 @@
 use deskpass_store::{LogoutBacklog, LogoutNotice, Store};
 use tokio::task::JoinSet;
 
-use crate::agents::fixture::{DAY, Fixture, at, digest, entry, on_every_store};
+use crate::agents::fixture::{DAY, Fixture, at, entry, on_every_store};
 use crate::oidc::scene::{begin, sid, signed_in};
 
 /// Claims the ends that the client `desk` is to be told, at one time and until another.
