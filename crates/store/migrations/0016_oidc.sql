@@ -1,5 +1,6 @@
 -- OpenID Connect. A client is a program that signs its users in here. `registration` is what it was registered with, as JSON; `secret`
--- is the SHA-256 of its secret, and `old_secret` that of the one before, which counts until `old_secret_until`.
+-- is the SHA-256 of its secret, and `old_secret` that of the one before, which counts until `old_secret_until`. `ends_grants` is 1
+-- while what it got is being ended, a part at a time. A client that was removed stays until it was told of every end.
 CREATE TABLE oidc_client (
     id                TEXT   NOT NULL PRIMARY KEY,
     registration      TEXT   NOT NULL,
@@ -9,7 +10,9 @@ CREATE TABLE oidc_client (
     created_at        BIGINT NOT NULL,
     created_by_corp   TEXT,
     created_by_key    TEXT,
-    disabled_at       BIGINT
+    disabled_at       BIGINT,
+    removed_at        BIGINT,
+    ends_grants       BIGINT NOT NULL DEFAULT 0
 );
 
 -- The keys that sign ID tokens and logout tokens. The private key is sealed under a key that is not in the database.
@@ -24,8 +27,8 @@ CREATE TABLE oidc_key (
 );
 
 -- What a client got: it belongs to one session, by the digest of its token, and one client, and ends with either. `sid` identifies both
--- to the client, `code` is the digest of the code that it was made from, `roles` are those that the client was told. A grant that ended
--- alone stays until its session ends: its user was asked about the client.
+-- to the client, `code` is the digest of the code that it was made from, `roles` are those that it depends on: it ends when one of them
+-- is revoked. A grant that ended alone stays until its session ends: its user was asked about the client.
 CREATE TABLE oidc_grant (
     id            TEXT   NOT NULL PRIMARY KEY,
     session       TEXT   NOT NULL,
@@ -44,9 +47,10 @@ CREATE TABLE oidc_grant (
 );
 
 CREATE INDEX oidc_grant_of_session ON oidc_grant (session, client_id);
-CREATE INDEX oidc_grant_of_client ON oidc_grant (client_id, id);
+CREATE INDEX oidc_grant_live_of_client ON oidc_grant (client_id, id) WHERE ended_at IS NULL;
 CREATE INDEX oidc_grant_of_employee ON oidc_grant (corp_id, employee_key);
 CREATE INDEX oidc_grant_by_code ON oidc_grant (code);
+CREATE INDEX oidc_grant_by_sid ON oidc_grant (sid);
 CREATE INDEX oidc_grant_by_end ON oidc_grant (expires_at);
 CREATE INDEX oidc_grant_live_by_end ON oidc_grant (expires_at) WHERE ended_at IS NULL;
 
@@ -83,7 +87,7 @@ CREATE TABLE oidc_logout (
     status     TEXT   NOT NULL DEFAULT ''
 );
 
-CREATE INDEX oidc_logout_by_time ON oidc_logout (due_at);
+CREATE INDEX oidc_logout_of_client ON oidc_logout (client_id, due_at);
 
 -- The identifier by which clients know an employee: random, given once, never reused. `email_source` says who entered the address:
 -- `platform` or `operator`.

@@ -3,14 +3,14 @@
 //!
 //! The rules are few and every request needs them, so the cache holds all of them in one entry.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use deskpass_core::{AllowLists, Digest, EmployeeKey, ServiceScope, ServiceScopes, Timestamp};
 
 use crate::cache::CacheLookup;
 use crate::database::{Row, Sql};
-use crate::oidc::{read_clients, read_keys};
+use crate::oidc::{StoredClients, read_clients, read_keys};
 use crate::{OidcClient, Result, Store, StoreError, StoredSigningKey};
 
 /// A service key's record. The store has only the digest of the key itself.
@@ -60,7 +60,7 @@ pub struct AccessRules {
     /// Networks in which each role may be active.
     pub lists: AllowLists,
     keys: HashMap<Digest, ServiceKey>,
-    oidc_clients: BTreeMap<String, Arc<OidcClient>>,
+    oidc_clients: StoredClients,
     /// The signing keys for OpenID Connect, the oldest first.
     pub oidc_keys: Vec<StoredSigningKey>,
 }
@@ -75,12 +75,23 @@ impl AccessRules {
     /// The OpenID Connect client with this identifier, enabled or not.
     #[must_use]
     pub fn oidc_client(&self, id: &str) -> Option<&Arc<OidcClient>> {
-        self.oidc_clients.get(id)
+        self.oidc_clients.registered.get(id)
     }
 
     /// All OpenID Connect clients, by identifier.
     pub fn oidc_clients(&self) -> impl Iterator<Item = &Arc<OidcClient>> {
-        self.oidc_clients.values()
+        self.oidc_clients.registered.values()
+    }
+
+    /// The removed OpenID Connect client with this identifier, as long as it may have to be told of the end of sessions.
+    #[must_use]
+    pub fn removed_oidc_client(&self, id: &str) -> Option<&Arc<OidcClient>> {
+        self.oidc_clients.removed.get(id)
+    }
+
+    /// The identifiers of the OpenID Connect clients, also removed ones, whose grants are being ended.
+    pub fn ending_oidc_clients(&self) -> impl Iterator<Item = &str> {
+        self.oidc_clients.ending.iter().map(String::as_str)
     }
 }
 

@@ -70,6 +70,9 @@ pub struct SessionWithPerson {
 /// The minimum interval between two records of a session's use.
 pub(crate) const LAST_USE_INTERVAL_MILLIS: i64 = 600_000;
 
+/// The most access tokens that are cached.
+const MAX_ACCESS_TOKENS: usize = 65_536;
+
 /// The number of changes to people.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Epoch(u64);
@@ -154,12 +157,14 @@ pub(crate) struct Cache {
 impl Cache {
     /// Creates a cache that is trusted while `freshness` is valid.
     pub(crate) fn new(entries: usize, freshness: Freshness) -> Self {
+        // Most sessions have no access token, and an entry is larger than that of a session.
+        let access_tokens = (entries / 16).clamp(1, MAX_ACCESS_TOKENS);
         // The shards of the cache fill unevenly; without spare capacity a few entries would never fit.
         let entries = entries.saturating_add(entries / 16);
         Self {
             sessions: Entries::new(entries),
             people: Entries::new(entries),
-            access_tokens: Entries::new(entries),
+            access_tokens: Entries::new(access_tokens),
             rules: Entries::new(1),
             epoch: AtomicU64::new(0),
             freshness,

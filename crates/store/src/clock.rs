@@ -8,7 +8,7 @@ use crate::cache::CacheChange;
 use crate::database::{self, DirectReadError, Location, Mode, Sql, Tx, read_directly};
 use crate::deny_list::{EndReason, deny};
 use crate::login_log::first_id_at;
-use crate::oidc::endings::end_with_sessions_after;
+use crate::oidc::endings::end_with_deleted_sessions;
 use crate::{LogEntry, Result, Store};
 
 /// The time is recorded every minute, so a log row that is newer than the record by more than this has a wrong time.
@@ -107,7 +107,7 @@ fn end_sessions(tx: &mut Tx<'_>, now: Timestamp, deny_until: Timestamp) -> Resul
     for digest in ended.into_iter().flatten() {
         deny(tx, digest, EndReason::Kicked, deny_until)?;
     }
-    end_with_sessions_after(tx, latest, now)?;
+    end_with_deleted_sessions(tx, now)?;
     Ok(count)
 }
 

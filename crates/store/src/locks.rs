@@ -53,12 +53,14 @@ pub(crate) fn lock_roles(
     Ok(None)
 }
 
-/// Whether an OpenID Connect client is registered and enabled; it stays so until the transaction ends. Other transactions may lock it
-/// in the same way meanwhile: many users sign in to one client.
-pub(crate) fn lock_enabled_client(tx: &Tx<'_>, id: &str) -> Result<bool> {
+/// The registration of an OpenID Connect client that is enabled; it stays so until the transaction ends. Other transactions may lock
+/// it in the same way meanwhile: many users sign in to one client.
+pub(crate) fn lock_enabled_client(tx: &Tx<'_>, id: &str) -> Result<Option<String>> {
     let lock = if let Sql::Postgres(_) = **tx { " FOR SHARE" } else { "" };
-    let text = format!("SELECT 1 FROM oidc_client WHERE id = $1 AND disabled_at IS NULL{lock}");
-    tx.exists(&text, &args![id])
+    let text = format!(
+        "SELECT registration FROM oidc_client WHERE id = $1 AND disabled_at IS NULL AND removed_at IS NULL{lock}"
+    );
+    tx.first(&text, &args![id], |row| row.text(0))
 }
 
 /// Whether an agent record matches this condition; locks it until the transaction ends.

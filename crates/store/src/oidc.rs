@@ -1,9 +1,11 @@
 //! OpenID Connect: clients, signing keys, and what clients got for the sessions of their users.
 
 mod browsers;
+mod client_ends;
 mod client_record;
 mod clients;
 pub(crate) mod endings;
+mod grant_ends;
 mod grants;
 mod key_record;
 mod keys;
@@ -13,9 +15,11 @@ mod record;
 mod refresh;
 mod subjects;
 mod tokens;
+mod told_roles;
 
+pub(crate) use client_ends::sweep_removed_clients;
 pub use client_record::OidcClient;
-pub(crate) use client_record::read_clients;
+pub(crate) use client_record::{StoredClients, read_clients};
 pub use grants::{GrantClient, GrantOutcome, NewGrant};
 pub use key_record::StoredSigningKey;
 pub(crate) use key_record::read_keys;

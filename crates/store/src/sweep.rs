@@ -7,6 +7,7 @@ use deskpass_core::{Digest, Timestamp};
 use crate::cache::CacheChange;
 use crate::database::{Tx, sweep_journal};
 use crate::oidc::endings::end_with_swept_sessions;
+use crate::oidc::sweep_removed_clients;
 use crate::sessions::NETWORK_RETENTION;
 use crate::{Result, Store, agents};
 
@@ -45,7 +46,7 @@ fn sweep_sessions(tx: &mut Tx<'_>, now: Timestamp, ended: Timestamp, batch: i64)
     for digest in expired.into_iter().flatten() {
         tx.record_change(CacheChange::SessionSwept(digest));
     }
-    Ok(removed + end_with_swept_sessions(tx, ended, batch, now)?)
+    Ok(removed + end_with_swept_sessions(tx, ended, batch, now)? + sweep_removed_clients(tx, batch)?)
 }
 
 /// Removes expired rows of all other tables, each with its key and the condition by which a row has expired.

@@ -4,10 +4,13 @@ use serde::{Deserialize, Serialize};
 
 use super::pkce::CodeChallenge;
 use super::scope::OidcScopes;
-use crate::{Digest, Timestamp};
+use crate::{Digest, Timestamp, opaque_debug};
+
+// The values that a client sent, such as the state, may be secrets of it.
+opaque_debug!(AuthorizationRequest, PendingLogout, AuthorizationCodeRecord);
 
 /// What a client asked for, after every parameter was checked.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AuthorizationRequest {
     /// The client.
     pub client_id: String,
@@ -25,7 +28,8 @@ pub struct AuthorizationRequest {
     pub prompts: Prompts,
     /// The age of the sign-in, in seconds, that the client still accepts.
     pub max_age: Option<u64>,
-    /// An ID token that names the expected user.
+    /// An ID token that names the expected user. It is used when the request arrives, and never stored.
+    #[serde(skip)]
     pub id_token_hint: Option<String>,
     /// The employee who is expected to sign in, as the client writes it.
     pub login_hint: Option<String>,
@@ -76,12 +80,16 @@ pub struct PendingAuthorization {
 }
 
 /// A sign-out that a client asked for and the user has not confirmed yet.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PendingLogout {
     /// The client, if the request named one.
     pub client_id: Option<String>,
-    /// The session of the browser's single sign-on cookie.
-    pub session: Digest,
+    /// The identifier of the session that the client means, from its ID token.
+    pub sid: Option<String>,
+    /// The session of the browser's single sign-on cookie, once that was read.
+    pub session: Option<Digest>,
+    /// The browser's cookie, if a browser sent the request: it is confirmed only there.
+    pub browser: Option<Digest>,
     /// The registered address that the browser is sent to afterwards.
     pub redirect_to: Option<String>,
     /// When the request expires.
@@ -89,7 +97,7 @@ pub struct PendingLogout {
 }
 
 /// An authorization code that was not redeemed yet.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AuthorizationCodeRecord {
     /// The client.
     pub client_id: String,

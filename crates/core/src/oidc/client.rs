@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::client_choice::{ClientKind, PkceRequirement, RoleClaims, SigningAlgorithm, SsoMode};
-use super::redirect_uri::{InvalidRedirectUri, check_web_address};
+use super::redirect_uri::{InvalidRedirectUri, check_origin, check_web_address};
 use super::scope::{OidcScope, OidcScopes};
 use crate::{Role, Roles, is_invisible};
 
@@ -150,7 +150,7 @@ impl ClientRegistration {
         let check = |address: &String| check_web_address(address, production);
         check_each("redirect_uris", &self.redirect_uris, check)?;
         check_each("post_logout_redirect_uris", &self.post_logout_redirect_uris, check)?;
-        check_each("origins", &self.origins, check)?;
+        check_each("origins", &self.origins, |origin| check_origin(origin, production))?;
         check_each("backchannel_logout_uri", &self.backchannel_logout_uri, check)
     }
 

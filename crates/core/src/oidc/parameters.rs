@@ -10,6 +10,7 @@ use super::client_choice::{ClientKind, PkceRequirement};
 use super::pkce::CodeChallenge;
 use super::scope::{OidcScope, OidcScopes};
 use crate::named_enum::named_enum;
+use crate::opaque_debug;
 
 named_enum! {
     /// An error code of OAuth 2.0 or OpenID Connect.
@@ -65,9 +66,15 @@ impl OAuthError {
     }
 }
 
-/// The parameters of a query or form.
-#[derive(Clone, Debug, Default)]
-pub struct Parameters(Vec<(String, String)>);
+/// The parameters of a query or form. They may contain secrets.
+#[derive(Clone, Default)]
+pub struct Parameters {
+    values: Vec<(String, String)>,
+    /// Whether bytes that are not UTF-8 were replaced.
+    is_altered: bool,
+}
+
+opaque_debug!(Parameters);
 
 /// An error: a parameter appears more than once.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -84,23 +91,50 @@ impl Parameters {
     /// Parses `application/x-www-form-urlencoded`.
     #[must_use]
     pub fn parse(encoded: &[u8]) -> Self {
-        Self(form_urlencoded::parse(encoded).into_owned().collect())
+        let values = form_urlencoded::parse(encoded).into_owned().collect();
+        Self { values, is_altered: !decodes_to_utf8(encoded) }
+    }
+
+    /// Whether everything that was sent is UTF-8. Otherwise a value is not the one that was sent, and must not be sent back.
+    #[must_use]
+    pub fn is_utf8(&self) -> bool {
+        !self.is_altered
     }
 
     /// The parameters as a query.
     #[must_use]
     pub fn encoded(&self) -> String {
-        form_urlencoded::Serializer::new(String::new()).extend_pairs(&self.0).finish()
+        form_urlencoded::Serializer::new(String::new()).extend_pairs(&self.values).finish()
     }
 
     /// The value of a parameter. Empty values count as missing, as RFC 6749 requires.
     pub fn get(&self, name: &'static str) -> Result<Option<&str>, RepeatedParameter> {
-        let mut values = self.0.iter().filter(|(given, _)| given == name).map(|(_, value)| value.as_str());
+        let mut values = self.values.iter().filter(|(given, _)| given == name).map(|(_, value)| value.as_str());
         match (values.next(), values.next()) {
             (_, Some(_)) => Err(RepeatedParameter(name)),
             (value, None) => Ok(value.filter(|value| !value.is_empty())),
         }
     }
+}
+
+/// Whether a form decodes to UTF-8. The parser replaces all other bytes.
+fn decodes_to_utf8(encoded: &[u8]) -> bool {
+    let mut decoded = Vec::with_capacity(encoded.len());
+    let mut rest = encoded;
+    while let Some((first, after)) = rest.split_first() {
+        let escaped = if *first == b'%' { hexadecimal_byte(after) } else { None };
+        let (byte, after) = escaped.unwrap_or((*first, after));
+        decoded.push(byte);
+        rest = after;
+    }
+    std::str::from_utf8(&decoded).is_ok()
+}
+
+/// The byte in two hexadecimal digits, and what follows.
+fn hexadecimal_byte(text: &[u8]) -> Option<(u8, &[u8])> {
+    let [high, low, after @ ..] = text else { return None };
+    let digit = |c: &u8| char::from(*c).to_digit(16);
+    u8::try_from(digit(high)? * 16 + digit(low)?).ok().map(|byte| (byte, after))
 }
 
 /// The maximum length of `state`, of `nonce` and of texts that are only passed on, in bytes.
@@ -126,6 +160,9 @@ pub fn authorization_request(
             value => Ok(value.map(str::to_owned)),
         }
     };
+    if !parameters.is_utf8() {
+        return Err(invalid("the parameters are not UTF-8"));
+    }
     check_unsupported(parameters)?;
     let requested = parameters.get("scope")?.map(OidcScopes::parse).unwrap_or_default();
     if !requested.contains(OidcScope::Openid) {
@@ -223,12 +260,32 @@ mod tests {
     #[test]
     fn a_plain_request_is_accepted() {
         let query = format!(
-            "response_type=code&scope=openid+email+other&state=%00%ff&nonce=n&prompt=login+consent&{CHALLENGE}"
+            "response_type=code&scope=openid+email+other&state=%00%c3%bf&nonce=n&prompt=login+consent&{CHALLENGE}"
         );
         let request = ask(&query);
         assert!(request.is_ok_and(|request| {
             request.scopes.to_string() == "openid email" && request.prompts.login && !request.prompts.none
         }));
+    }
+
+    #[test]
+    fn a_value_that_is_not_utf8_is_refused_and_not_altered() {
+        let ask = |state: &str| ask(&format!("response_type=code&scope=openid&state={state}&{CHALLENGE}"));
+        for good in ["%E5%80%BC", "值", "%EF%BF%BD", "100%", "%zz", "%+1", "%E5%80%BC%26"] {
+            assert!(ask(good).is_ok(), "{good}");
+        }
+        for bad in ["%ff", "a%E5%80", "%C3(", "%c0%af", "%E5%80&%BC=x"] {
+            assert_eq!(ask(bad).err(), Some(OAuthErrorCode::InvalidRequest), "{bad}");
+        }
+        assert!(!Parameters::parse(b"state=\xff").is_utf8() && Parameters::default().is_utf8());
+    }
+
+    #[test]
+    fn no_secret_is_in_debug_output() {
+        let parameters = Parameters::parse(b"client_secret=s3cret");
+        let query =
+            format!("response_type=code&scope=openid&state=s3cret&nonce=s3cret&id_token_hint=s3cret&{CHALLENGE}");
+        assert_eq!(format!("{parameters:?} {:?}", ask(&query)), "Parameters Ok(AuthorizationRequest)");
     }
 
     #[test]

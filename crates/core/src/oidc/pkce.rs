@@ -5,13 +5,17 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
+use crate::opaque_debug;
+
 /// The challenge that a client sends with its authorization request: the SHA-256 of its verifier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CodeChallenge([u8; 32]);
 
 /// The verifier that a client sends with the code.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct CodeVerifier(String);
+
+opaque_debug!(CodeVerifier);
 
 impl CodeChallenge {
     /// Parses a challenge: 43 characters of base64url without padding.

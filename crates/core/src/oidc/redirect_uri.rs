@@ -22,6 +22,9 @@ pub enum InvalidRedirectUri {
     /// Plain HTTP is permitted on the loopback address only.
     #[error("must begin with https://, except on 127.0.0.1, [::1] and localhost")]
     PlainHttp,
+    /// An origin has a path.
+    #[error("must be an origin: scheme, host and port alone, without a slash at its end")]
+    NotAnOrigin,
 }
 
 /// The longest address.
@@ -53,6 +56,13 @@ pub(super) fn check_web_address(address: &str, production: bool) -> Result<(), I
         "http" => Err(InvalidRedirectUri::PlainHttp),
         _ => Err(InvalidRedirectUri::NotAnAddress),
     }
+}
+
+/// Checks an origin that is to be registered. It is compared with what browsers send, byte by byte.
+pub(super) fn check_origin(address: &str, production: bool) -> Result<(), InvalidRedirectUri> {
+    check_web_address(address, production)?;
+    let origin = Url::parse(address).map(|url| url.origin().ascii_serialization());
+    if origin.is_ok_and(|origin| origin == address) { Ok(()) } else { Err(InvalidRedirectUri::NotAnOrigin) }
 }
 
 fn is_loopback(url: &Url) -> bool {
@@ -135,6 +145,18 @@ mod tests {
         ] {
             assert!(check(bad).is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn an_origin_is_as_browsers_send_it() {
+        for good in ["https://app.example.com", "https://app.example.com:8443", "http://localhost:3000"] {
+            assert_eq!(check_origin(good, true), Ok(()), "{good}");
+        }
+        for bad in ["https://app.example.com/", "https://app.example.com/app", "https://app.example.com/?x"] {
+            assert_eq!(check_origin(bad, true), Err(InvalidRedirectUri::NotAnOrigin), "{bad}");
+        }
+        assert_eq!(check_origin("http://app.example.com", true), Err(InvalidRedirectUri::PlainHttp));
+        assert_eq!(check_origin("https://app.example.com:443", true), Err(InvalidRedirectUri::NotAnAddress));
     }
 
     #[test]

@@ -354,12 +354,14 @@ fn complete(
     if is_wrong && !key_is_lost && *mode == Mode::Production {
         return Err(RestoreError::Key);
     }
-    let tx = Tx::new(*sql);
+    let mut tx = Tx::new(*sql);
     if is_wrong && *key_is_lost {
         restart_chains(&tx, key, *now).map_err(log())?;
     }
     let ended = match sessions {
-        RestoredSessions::End { deny_until } => Some(end_restored(&tx, *now, *deny_until).map_err(broken("session"))?),
+        RestoredSessions::End { deny_until } => {
+            Some(end_restored(&mut tx, *now, *deny_until).map_err(broken("session"))?)
+        }
         RestoredSessions::Keep => None,
     };
     let outcome = ended.as_ref().map_or_else(|| "sessions kept".to_owned(), describe);
@@ -374,9 +376,12 @@ fn complete(
 
 /// What ended, for the log.
 fn describe(ended: &EndedByRestore) -> String {
-    let EndedByRestore { sessions, service_keys, recovery_codes } = ended;
+    let EndedByRestore { sessions, service_keys, recovery_codes, oidc_clients: _, signing_keys } = ended;
     let keys = service_keys.len();
-    format!("{sessions} session(s) ended, {keys} service key(s) revoked, {recovery_codes} recovery code(s) deleted")
+    format!(
+        "{sessions} session(s) ended, {keys} service key(s) revoked, {recovery_codes} recovery code(s) deleted, {signing_keys} signing \
+         key(s) withdrawn"
+    )
 }
 
 #[cfg(test)]

@@ -67,13 +67,14 @@ fn set(
     for role in Role::ALL.into_iter().filter(|role| before.holds(*role) != roles.holds(*role)) {
         let text = if roles.holds(role) { GRANT_ROLE } else { REVOKE_ROLE };
         tx.execute(text, &args![key.corp(), key.id(), role])?;
-        if !roles.holds(role) {
-            end_told_role(tx, key, role, entry.at)?;
-        }
     }
     tx.record_change(CacheChange::Person(key.clone()));
-    // The person has exactly these roles: a default role, used while there were none, is no longer valid.
+    // The person has exactly these roles: a default role, used while there were none, is no longer valid. Before the grants: the use of
+    // a refresh token locks its session first, and then its grant.
     end_sessions_of(tx, key, SessionScope::WithDefaultRole, (EndReason::Kicked, deny_until), entry.at)?;
+    for role in before.iter().filter(|role| !roles.holds(*role)) {
+        end_told_role(tx, key, role, entry.at)?;
+    }
     let entry = entry.clone().with_detail(format!("{} -> {}", describe(before), describe(roles)));
     noting_last_admin(&entry, last).write(tx)?;
     Ok(SetRolesOutcome::Changed(before))

@@ -117,6 +117,8 @@ events! {
     ServiceKeyRevoked = "service_key_revoked", ["Service key revoked", "吊销服务密钥"];
     /// An employee's email address was entered or removed.
     EmailChanged = "email_changed", ["Email address changed", "修改邮箱地址"];
+    /// The user ID of an employee was given to another person.
+    SubjectRenewed = "subject_renewed", ["User ID given to another person", "账号转给另一人"];
     /// An OpenID Connect client got tokens for a user.
     OidcAuthorized = "oidc_authorized", ["Signed in to a program", "登录到其他程序"];
     /// A user was refused an OpenID Connect client, or the client was refused.

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use deskpass_core::oidc::ClientRegistration;
-use deskpass_core::{Digest, EmployeeKey, Timestamp};
+use deskpass_core::oidc::{ClientKind, ClientRegistration, OidcScopes};
+use deskpass_core::{Digest, EmployeeKey, Roles, Timestamp};
 
 use crate::database::{Row, Sql};
 use crate::{Result, StoreError};
@@ -28,18 +28,56 @@ pub struct OidcClient {
     pub disabled_at: Option<Timestamp>,
 }
 
+/// All clients in the database.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct StoredClients {
+    /// Those that are registered, by identifier.
+    pub(crate) registered: BTreeMap<String, Arc<OidcClient>>,
+    /// Those that were removed and may still have to be told of the end of sessions, by identifier.
+    pub(crate) removed: BTreeMap<String, Arc<OidcClient>>,
+    /// The identifiers of those whose grants are being ended.
+    pub(crate) ending: Vec<String>,
+}
+
+/// What a client may get.
+type Permissions<'a> = (ClientKind, OidcScopes, Roles, &'a [String]);
+
+fn permissions(registration: &ClientRegistration) -> Permissions<'_> {
+    let ClientRegistration { kind, scopes, roles, corporations, .. } = registration;
+    (*kind, *scopes, *roles, corporations.as_slice())
+}
+
+/// Whether a client with the stored registration may get the same as with another one.
+pub(super) fn permits_the_same(stored: &str, other: &ClientRegistration) -> bool {
+    registration_from_json(stored).is_some_and(|stored| permissions(&stored) == permissions(other))
+}
+
+/// Whether a code for a client with this registration would also be given to one with the stored registration.
+pub(super) fn accepts_codes_of(stored: &str, other: &ClientRegistration) -> bool {
+    registration_from_json(stored)
+        .is_some_and(|stored| permissions(&stored) == permissions(other) && stored.redirect_uris == other.redirect_uris)
+}
+
 /// Reads a registration; `None` if it is unreadable.
-pub(super) fn registration_from_json(text: &str) -> Option<ClientRegistration> {
+fn registration_from_json(text: &str) -> Option<ClientRegistration> {
     serde_json::from_str(text).ok()
 }
 
-/// All clients, by identifier.
-pub(crate) fn read_clients(sql: &Sql<'_>) -> Result<BTreeMap<String, Arc<OidcClient>>> {
+/// Reads all clients.
+pub(crate) fn read_clients(sql: &Sql<'_>) -> Result<StoredClients> {
     let text =
         "SELECT id, registration, secret, old_secret, old_secret_until, created_at, created_by_corp, created_by_key,
-        disabled_at FROM oidc_client";
-    let clients = sql.rows(text, &[], client)?;
-    Ok(clients.into_iter().flatten().map(|client| (client.id.clone(), Arc::new(client))).collect())
+        disabled_at, removed_at, ends_grants FROM oidc_client ORDER BY id";
+    let read = |row: &Row<'_>| Ok((client(row)?, row.text(0)?, row.is_null(9)?, row.int(10)? == 1));
+    let mut clients = StoredClients::default();
+    for (client, id, is_registered, ends_grants) in sql.rows(text, &[], read)? {
+        if ends_grants {
+            clients.ending.push(id.clone());
+        }
+        let known = if is_registered { &mut clients.registered } else { &mut clients.removed };
+        known.extend(client.map(|client| (id, Arc::new(client))));
+    }
+    Ok(clients)
 }
 
 /// Reads a client; `None` if its registration is unreadable: a later version may have written it. Then it gets nothing here, and the

@@ -1,19 +1,20 @@
 //! Clients that administrators registered.
+//!
+//! A client may have got more than one transaction can end without delaying sign-ins. So a change that takes something away commits
+//! alone, with a mark that what the client got is to end; that follows in batches ([`super::client_ends`]). Meanwhile each use of a
+//! token is checked against the new registration.
 
 use deskpass_core::oidc::ClientRegistration;
 use deskpass_core::{Digest, Timestamp};
 
-use super::client_record::{OidcClient, registration_from_json};
-use super::endings::{delete_of_client, end_of_client};
+use super::client_record::{OidcClient, permits_the_same};
 use crate::cache::CacheChange;
 use crate::database::Tx;
 use crate::{ChangeAuthor, ChangeError, LogEntry, Result, Store, StoreError};
 
-/// Begins the status of the end of a session for a client that was removed; its address follows.
-const REMOVED_CLIENT_STATUS: &str = "backchannel:";
-
 impl Store {
-    /// Registers a client and logs it; `false`, with no change, when there is one with this identifier.
+    /// Registers a client and logs it; `false`, with no change, when there is one with this identifier, or there was one that is not
+    /// told of all ends yet.
     pub async fn add_oidc_client(
         &self,
         by: ChangeAuthor,
@@ -38,8 +39,8 @@ impl Store {
         .await
     }
 
-    /// Changes the registration of a client and logs it; `false` when there is none. What it got ends if the kind, the scopes, the roles
-    /// or the corporations are other ones: it may have got more than it could get now.
+    /// Changes the registration of a client and logs it; `false` when there is none. If the kind, the scopes, the roles or the
+    /// corporations are other ones, what it got is to end: it may have got more than it could get now.
     pub async fn change_oidc_client(
         &self,
         by: ChangeAuthor,
@@ -49,12 +50,12 @@ impl Store {
     ) -> Result<bool, ChangeError> {
         let json = to_json(&registration)?;
         self.write_as(by, move |tx| {
-            // Locked, so that no grant begins with the former registration after its grants have ended.
-            let text = "UPDATE oidc_client SET id = id WHERE id = $1 RETURNING registration";
+            // Locked, so that no grant begins with the former registration after this change.
+            let text = "UPDATE oidc_client SET id = id WHERE id = $1 AND removed_at IS NULL RETURNING registration";
             let Some(before) = tx.first(text, &args![&*id], |row| row.text(0))? else { return Ok(false) };
             tx.execute("UPDATE oidc_client SET registration = $2 WHERE id = $1", &args![&*id, &*json])?;
             if !permits_the_same(&before, &registration) {
-                end_of_client(tx, &id, entry.at)?;
+                tx.execute("UPDATE oidc_client SET ends_grants = 1 WHERE id = $1", &args![&*id])?;
             }
             changed(tx, &entry)
         })
@@ -71,7 +72,8 @@ impl Store {
         entry: LogEntry,
     ) -> Result<bool, ChangeError> {
         self.write_as(by, move |tx| {
-            let text = "UPDATE oidc_client SET old_secret = secret, old_secret_until = $3, secret = $2 WHERE id = $1";
+            let text = "UPDATE oidc_client SET old_secret = secret, old_secret_until = $3, secret = $2
+                WHERE id = $1 AND removed_at IS NULL";
             if tx.execute(text, &args![&*id, secret, old_until])? == 0 {
                 return Ok(false);
             }
@@ -80,8 +82,8 @@ impl Store {
         .await
     }
 
-    /// Enables or disables a client and logs it; `false` when there is none. What a disabled client got ends, and it is told. If the
-    /// store fails, the client must not be treated as disabled.
+    /// Enables or disables a client and logs it; `false` when there is none. What a disabled client got is to end, also if it is
+    /// enabled again before. If the store fails, the client must not be treated as disabled.
     pub async fn set_oidc_client_enabled(
         &self,
         by: ChangeAuthor,
@@ -91,20 +93,26 @@ impl Store {
         entry: LogEntry,
     ) -> Result<bool, ChangeError> {
         self.write_as(by, move |tx| {
-            let (disabled_at, other) = if enabled { (None, "IS NOT NULL") } else { (Some(at), "IS NULL") };
-            let text = format!("UPDATE oidc_client SET disabled_at = $2 WHERE id = $1 AND disabled_at {other}");
-            if tx.execute(&text, &args![&*id, disabled_at])? == 0 {
-                return tx.exists("SELECT 1 FROM oidc_client WHERE id = $1", &args![&*id]);
-            }
+            let (change, other) = if enabled {
+                ("disabled_at = NULL", "IS NOT NULL")
+            } else {
+                ("disabled_at = $2, ends_grants = 1", "IS NULL")
+            };
+            let text =
+                format!("UPDATE oidc_client SET {change} WHERE id = $1 AND removed_at IS NULL AND disabled_at {other}");
+            let mut values = args![&*id].to_vec();
             if !enabled {
-                end_of_client(tx, &id, at)?;
+                values.push(at.into());
+            }
+            if tx.execute(&text, &values)? == 0 {
+                return tx.exists("SELECT 1 FROM oidc_client WHERE id = $1 AND removed_at IS NULL", &args![&*id]);
             }
             changed(tx, &entry)
         })
         .await
     }
 
-    /// Removes a client and what it got, and logs it; `false` when there is none. It is still told of the sessions that end with it.
+    /// Removes a client and logs it; `false` when there is none. What it got is to end, and its registration stays until it was told.
     pub async fn remove_oidc_client(
         &self,
         by: ChangeAuthor,
@@ -113,47 +121,42 @@ impl Store {
         entry: LogEntry,
     ) -> Result<bool, ChangeError> {
         self.write_as(by, move |tx| {
-            let text = "DELETE FROM oidc_client WHERE id = $1 RETURNING registration";
-            let Some(registration) = tx.first(text, &args![&*id], |row| row.text(0))? else { return Ok(false) };
-            delete_of_client(tx, &id, at)?;
-            let address =
-                registration_from_json(&registration).and_then(|registration| registration.backchannel_logout_uri);
-            keep_address(tx, &id, address.as_deref())?;
+            let text = "UPDATE oidc_client SET removed_at = $2, ends_grants = 1, secret = NULL, old_secret = NULL,
+                old_secret_until = NULL WHERE id = $1 AND removed_at IS NULL";
+            if tx.execute(text, &args![&*id, at])? == 0 {
+                return Ok(false);
+            }
             changed(tx, &entry)
         })
         .await
     }
 
-    /// Ends what a client got that is no longer in the settings file, and logs it unless there is nothing; returns the number of ended
-    /// grants. It is still told at its former address.
+    /// Records that a client left the settings file, or is there with other permissions, and logs it: what it got is to end, and its
+    /// former registration stays until it was told. `false`, with no change, when it has nothing and was told of every end.
     pub async fn end_oidc_grants_of_client(
         &self,
         id: String,
-        backchannel: Option<String>,
+        former: ClientRegistration,
         at: Timestamp,
         entry: LogEntry,
-    ) -> Result<usize> {
+    ) -> Result<bool> {
+        let registration = to_json(&former)?;
         self.database
             .write(move |tx| {
-                let ended = end_of_client(tx, &id, at)?;
-                if ended > 0 {
-                    keep_address(tx, &id, backchannel.as_deref())?;
-                    changed(tx, &entry)?;
+                let text = "SELECT 1 FROM oidc_grant WHERE client_id = $1 AND ended_at IS NULL
+                    UNION ALL SELECT 1 FROM oidc_logout WHERE client_id = $1 LIMIT 1";
+                if !tx.exists(text, &args![&*id])? {
+                    return Ok(false);
                 }
-                Ok(ended)
+                // A client in the database with the same identifier takes its place, and is told instead.
+                let text = "INSERT INTO oidc_client (id, registration, created_at, removed_at, ends_grants)
+                    VALUES ($1, $2, $3, $3, 1) ON CONFLICT (id) DO UPDATE SET ends_grants = 1, registration =
+                    CASE WHEN oidc_client.removed_at IS NULL THEN oidc_client.registration ELSE excluded.registration END";
+                tx.execute(text, &args![&*id, &*registration, at])?;
+                changed(tx, &entry)
             })
             .await
     }
-}
-
-/// Keeps the address of a client that is not registered any more with the ends of sessions that it is to be told. Without an address,
-/// it is told nothing.
-fn keep_address(tx: &Tx<'_>, id: &str, address: Option<&str>) -> Result<()> {
-    let Some(address) = address else {
-        return tx.execute("DELETE FROM oidc_logout WHERE client_id = $1", &args![id]).map(drop);
-    };
-    let status = format!("{REMOVED_CLIENT_STATUS}{address}");
-    tx.execute("UPDATE oidc_logout SET status = $2 WHERE client_id = $1", &args![id, &*status]).map(drop)
 }
 
 /// Records that a client changed, and logs it.
@@ -165,13 +168,4 @@ fn changed(tx: &mut Tx<'_>, entry: &LogEntry) -> Result<bool> {
 
 fn to_json(registration: &ClientRegistration) -> Result<String> {
     serde_json::to_string(registration).map_err(|error| StoreError::unavailable(&error))
-}
-
-/// Whether a client may get the same as before.
-fn permits_the_same(before: &str, now: &ClientRegistration) -> bool {
-    let permitted = |registration: &ClientRegistration| {
-        let ClientRegistration { kind, scopes, roles, corporations, .. } = registration;
-        (*kind, *scopes, *roles, corporations.clone())
-    };
-    registration_from_json(before).is_some_and(|before| permitted(&before) == permitted(now))
 }

@@ -38,10 +38,9 @@ pub(crate) fn end_with_sessions_between(tx: &mut Tx<'_>, after: &str, last: &str
     delete(tx, &which, &args![after, last], at).map(drop)
 }
 
-/// Ends the grants of those sessions whose rows were deleted, among the grants that began after a time.
-pub(crate) fn end_with_sessions_after(tx: &mut Tx<'_>, after: Timestamp, at: Timestamp) -> Result<()> {
-    let which = format!("created_at > $1 AND {SESSION_IS_GONE}");
-    delete(tx, &which, &args![after], at).map(drop)
+/// Ends the grants of all sessions whose rows were deleted. It reads all grants.
+pub(crate) fn end_with_deleted_sessions(tx: &mut Tx<'_>, at: Timestamp) -> Result<()> {
+    delete(tx, SESSION_IS_GONE, &[], at).map(drop)
 }
 
 /// Ends up to `batch` grants that expired before `expired` and whose session was swept; returns their number.
@@ -51,24 +50,34 @@ pub(crate) fn end_with_swept_sessions(tx: &mut Tx<'_>, expired: Timestamp, batch
     delete(tx, which, &args![expired, batch], at)
 }
 
-/// Ends what the clients were told together with a role that an employee does not hold any more.
+/// Ends the grants that depend on a role which an employee does not hold any more.
 pub(crate) fn end_told_role(tx: &mut Tx<'_>, employee: &EmployeeKey, role: Role, at: Timestamp) -> Result<()> {
     let which = "corp_id = $1 AND employee_key = $2 AND (' ' || roles || ' ') LIKE $3";
-    let told = format!("% {} %", role.name());
-    end_alone(tx, which, &args![employee.corp(), employee.id(), &*told], at, true).map(drop)
+    let role = format!("% {} %", role.name());
+    end_alone(tx, which, &args![employee.corp(), employee.id(), &*role], at, true).map(drop)
 }
 
-/// Ends all grants of a client; returns their number. The caller records a change of the rules, which drops all cached tokens.
-pub(super) fn end_of_client(tx: &mut Tx<'_>, client_id: &str, at: Timestamp) -> Result<usize> {
-    let ended = mark_ended(tx, "client_id = $1", &args![client_id], at)?;
+/// The next grants of a client that have not ended.
+pub(super) const LIVE_OF_CLIENT: &str =
+    "SELECT g.id FROM oidc_grant g WHERE g.client_id = $1 AND g.ended_at IS NULL ORDER BY g.id LIMIT $2";
+
+/// Ends up to `limit` grants of a client; returns their number. After the last of them, the caller records a change of the rules,
+/// which drops all cached tokens.
+pub(super) fn end_live_of_client(tx: &mut Tx<'_>, client_id: &str, limit: i64, at: Timestamp) -> Result<usize> {
+    let ended = mark_ended(tx, &format!("id IN ({LIVE_OF_CLIENT})"), &args![client_id, limit], at)?;
     write_logouts(tx, &ended, at)?;
     Ok(ended.len())
 }
 
-/// Deletes all grants of a client that is removed: a later client with the same identifier is a new one to every user. The caller
-/// records a change of the rules.
-pub(super) fn delete_of_client(tx: &mut Tx<'_>, client_id: &str, at: Timestamp) -> Result<()> {
-    delete(tx, "client_id = $1", &args![client_id], at).map(drop)
+/// Deletes grants and their tokens without telling anyone: their client has newer ones with the same `sid`.
+pub(super) fn delete_silently(tx: &mut Tx<'_>, grants: &[&str]) -> Result<()> {
+    drop_tokens(tx, grants)?;
+    for some in grants.chunks(BATCH_VALUES) {
+        let (places, ids) = (placeholders(some.len()), texts(some.iter().copied()));
+        tx.execute(&format!("DELETE FROM oidc_token WHERE grant_id IN ({places})"), &ids)?;
+        tx.execute(&format!("DELETE FROM oidc_grant WHERE id IN ({places})"), &ids)?;
+    }
+    Ok(())
 }
 
 /// Ends up to `batch` grants that have expired; returns their number. Their tokens have expired as well.

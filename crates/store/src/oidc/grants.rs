@@ -3,18 +3,23 @@
 use std::collections::HashMap;
 use std::net::IpAddr;
 
-use deskpass_core::oidc::OidcScopes;
+use deskpass_core::oidc::{ClientRegistration, OidcScopes};
 use deskpass_core::{Digest, Roles, Timestamp};
 
-use super::endings::{self, end_alone};
-use super::record::{BATCH_VALUES, EndedGrant, GRANT_COLUMNS, NEXT_COLUMN, grant, placeholders, role_names};
+use super::client_record::accepts_codes_of;
+use super::endings::delete_silently;
+use super::grant_ends::end_of_code;
+use super::record::{BATCH_VALUES, EndedGrant, placeholders, role_names};
 use super::tokens::{TokenKind, insert as insert_token};
 use crate::cache::CacheChange;
 use crate::change_author::check_session;
-use crate::database::{Row, SqlValue, Tx};
+use crate::database::{SqlValue, Tx};
 use crate::locks::{lock_enabled_client, lock_roles};
 use crate::single_use::consume;
 use crate::{Actor, LogEntry, Result, Revocation, Store};
+
+/// The most grants of one session and client. A program that signs its user in again and again must not fill the table.
+const MAX_GRANTS: usize = 20;
 
 /// A grant to begin.
 #[derive(Clone, Debug)]
@@ -31,7 +36,8 @@ pub struct NewGrant {
     pub sid: String,
     /// The granted scopes.
     pub scopes: OidcScopes,
-    /// The roles that the client is told. The employee must still hold them.
+    /// The roles that the client is told, and those without which it would not get the grant. The employee must still hold them, and
+    /// when one of them is revoked, the grant ends.
     pub roles: Roles,
     /// The decided address of the browser.
     pub address: IpAddr,
@@ -54,8 +60,9 @@ pub struct NewGrant {
 /// The client of a new grant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum GrantClient {
-    /// A client in the database, which must exist and be enabled.
-    Registered(String),
+    /// A client in the database, which must exist, be enabled, and still have what matters of the registration that its request was
+    /// checked with: kind, scopes, roles, corporations and redirect URIs.
+    Registered(String, Box<ClientRegistration>),
     /// A client in the settings file.
     FromFile(String),
 }
@@ -64,7 +71,7 @@ impl GrantClient {
     /// Identifier of the client.
     #[must_use]
     pub fn id(&self) -> &str {
-        let (Self::Registered(id) | Self::FromFile(id)) = self;
+        let (Self::Registered(id, _) | Self::FromFile(id)) = self;
         id
     }
 }
@@ -81,12 +88,15 @@ pub enum GrantOutcome {
     },
     /// The client does not exist or is disabled. The code is not used up.
     ClientDisabled,
+    /// The registration of the client has changed since it was read. The code is not used up.
+    ClientChanged,
     /// The session is not valid any more, or a told role is not held any more. The code is not used up.
     Revoked(Revocation),
 }
 
 impl Store {
-    /// Begins a grant with its tokens, uses its code up, and logs it. If the code was used before, the grant made from it ends.
+    /// Begins a grant with its tokens, uses its code up, and logs it. If the code was used before, the grant made from it ends. Of more
+    /// than twenty grants of one session and client, the oldest are deleted.
     pub async fn begin_grant(&self, grant: NewGrant) -> Result<GrantOutcome> {
         let session = grant.actor.session;
         let outcome = self.database.write(move |tx| begin(tx, &grant)).await?;
@@ -95,38 +105,6 @@ impl Store {
             self.cache.apply(CacheChange::Session(session));
         }
         Ok(outcome)
-    }
-
-    /// Ends the grant that was made from a code of this client, and logs it: the code was used a second time. `None`, with no change,
-    /// when there is none or it has ended.
-    pub async fn end_grant_of_code(
-        &self,
-        code: Digest,
-        client_id: String,
-        at: Timestamp,
-        entry: LogEntry,
-    ) -> Result<Option<EndedGrant>> {
-        self.database.write(move |tx| end_of_code(tx, code, &client_id, at, &entry)).await
-    }
-
-    /// Ends a grant before its session, and logs it; `false`, with no change, when there is none or it has ended. The client is told if
-    /// `tell`.
-    pub async fn end_grant(&self, id: String, at: Timestamp, tell: bool, entry: Option<LogEntry>) -> Result<bool> {
-        self.database
-            .write(move |tx| {
-                if end_alone(tx, "id = $1", &args![&*id], at, tell)?.is_empty() {
-                    return Ok(false);
-                }
-                entry.as_ref().map_or(Ok(()), |entry| entry.write(tx))?;
-                Ok(true)
-            })
-            .await
-    }
-
-    /// Records the roles that a client was told last. A role that the employee does not hold any more ends the grant, as it
-    /// would if the client had been told before the role was revoked.
-    pub async fn set_told_roles(&self, grant_id: String, roles: Roles) -> Result<()> {
-        self.database.write(move |tx| set_told_roles(tx, &grant_id, roles)).await
     }
 
     /// Whether a client has a grant of this session, ended or not: the user was asked about the client.
@@ -155,15 +133,6 @@ impl Store {
             })
             .await
     }
-
-    /// Ends up to `batch` grants that have expired, and has their clients told; returns their number. Writes only if there are some.
-    pub async fn expire_grants(&self, now: Timestamp, batch: i64) -> Result<usize> {
-        let text = "SELECT 1 FROM oidc_grant WHERE expires_at <= $1 AND ended_at IS NULL LIMIT 1";
-        if !self.database.read(move |sql| sql.exists(text, &args![now])).await? {
-            return Ok(0);
-        }
-        self.database.write(move |tx| endings::end_expired(tx, now, batch)).await
-    }
 }
 
 fn begin(tx: &mut Tx<'_>, new: &NewGrant) -> Result<GrantOutcome> {
@@ -179,16 +148,18 @@ fn begin(tx: &mut Tx<'_>, new: &NewGrant) -> Result<GrantOutcome> {
     if let Some(role) = lock_roles(tx, &new.actor.employee, new.roles, session.default_role)? {
         return Ok(GrantOutcome::Revoked(Revocation::RoleTakenAway(role)));
     }
-    if let GrantClient::Registered(id) = &new.client
-        && !lock_enabled_client(tx, id)?
-    {
-        return Ok(GrantOutcome::ClientDisabled);
+    if let GrantClient::Registered(id, registration) = &new.client {
+        let Some(stored) = lock_enabled_client(tx, id)? else { return Ok(GrantOutcome::ClientDisabled) };
+        if !accepts_codes_of(&stored, registration) {
+            return Ok(GrantOutcome::ClientChanged);
+        }
     }
     // Of several concurrent uses of a code, one gets further.
     if !consume(tx, new.code, Digest::of(&[b"oidc grant", new.id.as_bytes()]), new.code_until)? {
         return end_reused(tx, new);
     }
     insert(tx, new, new.expires_at.min(session.expires_at))?;
+    delete_oldest(tx, new)?;
     new.entry.write(tx)?;
     Ok(GrantOutcome::Begun)
 }
@@ -202,21 +173,6 @@ fn is_used(tx: &Tx<'_>, code: Digest) -> Result<bool> {
 fn end_reused(tx: &mut Tx<'_>, new: &NewGrant) -> Result<GrantOutcome> {
     let ended = end_of_code(tx, new.code, new.client.id(), new.actor.now, &new.reuse_entry)?;
     Ok(GrantOutcome::CodeUsed { ended })
-}
-
-fn end_of_code(
-    tx: &mut Tx<'_>,
-    code: Digest,
-    client_id: &str,
-    at: Timestamp,
-    entry: &LogEntry,
-) -> Result<Option<EndedGrant>> {
-    let ended = end_alone(tx, "code = $1 AND client_id = $2", &args![code, client_id], at, true)?;
-    let ended = ended.into_iter().next();
-    if ended.is_some() {
-        entry.write(tx)?;
-    }
-    Ok(ended)
 }
 
 /// Writes a grant and its tokens.
@@ -246,27 +202,14 @@ fn insert(tx: &Tx<'_>, new: &NewGrant, expires_at: Timestamp) -> Result<()> {
     new.refresh.map_or(Ok(()), |refresh| insert_token(tx, refresh, &new.id, TokenKind::Refresh, (*now, expires_at)))
 }
 
-fn set_told_roles(tx: &mut Tx<'_>, id: &str, roles: Roles) -> Result<()> {
-    // The store has no clock, and the newest token was made a short time ago.
+/// Deletes the grants of the same session and client beyond the newest ones: first those that have ended.
+fn delete_oldest(tx: &mut Tx<'_>, new: &NewGrant) -> Result<()> {
     let text = format!(
-        "SELECT {GRANT_COLUMNS}, s.lent_role_id, (SELECT MAX(t.created_at) FROM oidc_token t WHERE t.grant_id = g.id)
-         FROM oidc_grant g JOIN session s ON s.digest = g.session WHERE g.id = $1 AND g.ended_at IS NULL"
+        "SELECT id FROM oidc_grant WHERE session = $1 AND client_id = $2 AND id <> $3
+         ORDER BY CASE WHEN ended_at IS NULL THEN 0 ELSE 1 END, created_at DESC, id DESC LIMIT {BATCH_VALUES} OFFSET {}",
+        MAX_GRANTS - 1
     );
-    let read = |row: &Row<'_>| {
-        let now = row.maybe_timestamp(NEXT_COLUMN + 1)?;
-        Ok((grant(row)?, row.maybe_role(NEXT_COLUMN)?, now))
-    };
-    let Some((grant, default_role, now)) = tx.first(&text, &args![id], read)? else { return Ok(()) };
-    if grant.roles == roles {
-        return Ok(());
-    }
-    // Before the grant, in the order in which a revocation locks them.
-    if lock_roles(tx, &grant.employee, roles, default_role)?.is_some() {
-        return end_alone(tx, "id = $1", &args![id], now.unwrap_or(grant.created_at), true).map(drop);
-    }
-    let (text, told) = ("UPDATE oidc_grant SET roles = $2 WHERE id = $1 AND ended_at IS NULL", role_names(roles));
-    if tx.execute(text, &args![id, &*told])? == 1 {
-        endings::drop_tokens(tx, &[id])?;
-    }
-    Ok(())
+    let oldest = tx.rows(&text, &args![new.actor.session, new.client.id(), &*new.id], |row| row.text(0))?;
+    let oldest: Vec<_> = oldest.iter().map(String::as_str).collect();
+    delete_silently(tx, &oldest)
 }

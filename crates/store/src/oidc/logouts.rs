@@ -20,9 +20,9 @@ pub struct LogoutNotice {
     pub subject: String,
     /// When the session ended.
     pub at: Timestamp,
-    /// The number of delivery attempts, including this one.
+    /// The number of failed attempts to deliver it.
     pub tries: i64,
-    /// The result of the last attempt; `backchannel:` and the address if the client was removed.
+    /// The result of the last attempt, or empty.
     pub status: String,
 }
 
@@ -39,17 +39,18 @@ pub struct LogoutBacklog {
     pub last_status: String,
 }
 
-pub(super) const IS_DUE: &str = "SELECT 1 FROM oidc_logout WHERE due_at <= $1 LIMIT 1";
+/// Walks from client to client in the index, and reads the earliest row of each: one client may have very many.
+pub(super) const DUE_CLIENTS: &str = "WITH RECURSIVE waiting (id) AS (SELECT MIN(client_id) FROM oidc_logout
+    UNION ALL SELECT (SELECT MIN(l.client_id) FROM oidc_logout l WHERE l.client_id > waiting.id) FROM waiting
+    WHERE waiting.id IS NOT NULL)
+    SELECT id FROM waiting WHERE (SELECT MIN(l.due_at) FROM oidc_logout l WHERE l.client_id = waiting.id) <= $1
+    ORDER BY id LIMIT $2";
 
-/// The update postpones them, so a second node finds them postponed even if both nodes saw them due.
-const CLAIM: &str = "UPDATE oidc_logout SET due_at = $2, tries = tries + 1 WHERE sid IN
-    (SELECT sid FROM oidc_logout WHERE due_at <= $1 ORDER BY due_at, sid LIMIT $3) AND due_at <= $1
-    RETURNING sid, client_id, subject, at, tries, status";
+/// The next due rows of a client.
+pub(super) const DUE_OF_CLIENT: &str =
+    "SELECT sid FROM oidc_logout WHERE client_id = $1 AND due_at <= $2 ORDER BY due_at, sid LIMIT $3";
 
-/// An address that a removed client left is kept.
-const POSTPONE: &str =
-    "UPDATE oidc_logout SET due_at = $3, status = CASE WHEN status LIKE 'backchannel:%' THEN status ELSE $4 END
-    WHERE sid = $1 AND at = $2";
+const POSTPONE: &str = "UPDATE oidc_logout SET due_at = $3, tries = tries + 1, status = $4 WHERE sid = $1 AND at = $2";
 
 /// The most rows that are counted.
 const MAX_COUNTED: i64 = 10_000;
@@ -61,15 +62,28 @@ impl Store {
         Arc::clone(&self.cache.logouts_due)
     }
 
-    /// Claims up to `limit` due ends of sessions for this node until `until`; then they are due again. Writes only if some are due.
-    pub async fn claim_logouts(&self, now: Timestamp, until: Timestamp, limit: i64) -> Result<Vec<LogoutNotice>> {
-        if !self.database.read(move |sql| sql.exists(IS_DUE, &args![now])).await? {
-            return Ok(Vec::new());
-        }
-        self.database.write(move |tx| tx.rows(CLAIM, &args![now, until, limit], notice)).await
+    /// The clients that are due to be told of the end of a session, registered or not, by identifier; at most `limit`.
+    pub async fn due_logout_clients(&self, now: Timestamp, limit: i64) -> Result<Vec<String>> {
+        self.database.read(move |sql| sql.rows(DUE_CLIENTS, &args![now, limit], |row| row.text(0))).await
     }
 
-    /// Postpones the end of a session that could not be delivered, unless another end has replaced it.
+    /// Claims up to `limit` ends of sessions that a client is due to be told, for this node until `until`; then they are due again.
+    pub async fn claim_logouts_of(
+        &self,
+        client_id: String,
+        now: Timestamp,
+        until: Timestamp,
+        limit: i64,
+    ) -> Result<Vec<LogoutNotice>> {
+        // The update postpones them, so a second node finds them postponed even if both nodes saw them due.
+        let text = format!(
+            "UPDATE oidc_logout SET due_at = $4 WHERE sid IN ({DUE_OF_CLIENT}) AND due_at <= $2
+             RETURNING sid, client_id, subject, at, tries, status"
+        );
+        self.database.write(move |tx| tx.rows(&text, &args![&*client_id, now, limit, until], notice)).await
+    }
+
+    /// Counts an attempt to deliver the end of a session that failed, and postpones it, unless another end has replaced it.
     pub async fn postpone_logout(&self, sid: String, at: Timestamp, until: Timestamp, status: String) -> Result<()> {
         self.database.write(move |tx| tx.execute(POSTPONE, &args![&*sid, at, until, &*status]).map(drop)).await
     }

@@ -2,8 +2,9 @@
 
 use deskpass_core::{Digest, Timestamp};
 
-use super::endings::of_employee;
-use super::logouts::IS_DUE;
+use super::endings::{LIVE_OF_CLIENT, of_employee};
+use super::grant_ends::SESSION_OF_SID;
+use super::logouts::{DUE_CLIENTS, DUE_OF_CLIENT};
 use super::tokens::{TokenKind, find_statement};
 use crate::database::SqlValue;
 
@@ -19,6 +20,9 @@ pub(crate) fn statements() -> Vec<(&'static str, String, Vec<SqlValue<'static>>)
         ("expired", due.to_owned(), args![now].to_vec()),
         ("met", met.to_owned(), args![digest, "client"].to_vec()),
         ("code", "SELECT 1 FROM oidc_grant WHERE code = $1".to_owned(), args![digest].to_vec()),
-        ("logouts", IS_DUE.to_owned(), args![now].to_vec()),
+        ("sid", SESSION_OF_SID.to_owned(), args!["sid"].to_vec()),
+        ("grants of a client", LIVE_OF_CLIENT.to_owned(), args!["client1", 500_i64].to_vec()),
+        ("due clients", DUE_CLIENTS.to_owned(), args![now, 100_i64].to_vec()),
+        ("logouts of a client", DUE_OF_CLIENT.to_owned(), args!["client1", now, 100_i64].to_vec()),
     ]
 }

@@ -27,7 +27,7 @@ pub struct GrantRecord {
     pub sid: String,
     /// The granted scopes.
     pub scopes: OidcScopes,
-    /// The roles that the client was told last.
+    /// The roles that it depends on: those that the client was told last, and those without which it would not have got it.
     pub roles: Roles,
     /// The decided address of the browser that the grant began in.
     pub address: IpAddr,

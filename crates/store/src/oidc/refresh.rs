@@ -26,7 +26,8 @@ pub struct RefreshRequest {
     pub access: Digest,
     /// How long the access token is valid, if the grant does not expire before.
     pub access_lifetime: Duration,
-    /// How long the same tokens are given again, in case the response was lost.
+    /// How long the same tokens are given again, in case the response was lost. It counts by the clocks of the nodes that use the token,
+    /// so it is longer or shorter by as much as they differ.
     pub repeat_window: Duration,
     /// The audit event if the token was used before that and the grant ends.
     pub reuse_entry: LogEntry,

@@ -1,9 +1,11 @@
 //! The identifiers by which clients know employees.
 
-use deskpass_core::EmployeeKey;
+use deskpass_core::{EmployeeKey, Timestamp};
 
 use crate::cache::CacheChange;
-use crate::{Result, Store};
+use crate::deny_list::EndReason;
+use crate::sessions::{SessionScope, end_sessions_of};
+use crate::{ChangeAuthor, ChangeError, LogEntry, Result, Store};
 
 impl Store {
     /// The identifier by which clients know an employee: the one that they have, or else `candidate`, which they keep from now on.
@@ -22,5 +24,29 @@ impl Store {
                 Ok(tx.first(text, &args![key.corp(), key.id()], |row| row.maybe_text(0))?.flatten())
             })
             .await
+    }
+
+    /// Makes an employee another person for the clients, and logs it: the platform gave the user ID to another person. All sessions and
+    /// what clients got for them end, and the identifier and the email address are removed. Returns the number of ended sessions; `None`
+    /// when there is no such employee.
+    pub async fn renew_subject(
+        &self,
+        by: ChangeAuthor,
+        key: EmployeeKey,
+        deny_until: Timestamp,
+        entry: LogEntry,
+    ) -> Result<Option<usize>, ChangeError> {
+        self.write_as(by, move |tx| {
+            let text = "UPDATE employee SET subject = NULL, email = NULL, email_source = NULL
+                WHERE corp_id = $1 AND employee_key = $2";
+            if tx.execute(text, &args![key.corp(), key.id()])? == 0 {
+                return Ok(None);
+            }
+            tx.record_change(CacheChange::Person(key.clone()));
+            let ended = end_sessions_of(tx, &key, SessionScope::All, (EndReason::Kicked, deny_until), entry.at)?;
+            entry.clone().with_detail(format!("{ended} session(s) ended")).write(tx)?;
+            Ok(Some(ended))
+        })
+        .await
     }
 }

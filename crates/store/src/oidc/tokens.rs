@@ -42,6 +42,11 @@ impl Store {
         Ok(Some(record))
     }
 
+    /// Drops an access token that has expired from the cache of this node.
+    pub fn forget_oidc_access(&self, digest: &Digest) {
+        drop(self.cache.access_tokens.remove(digest));
+    }
+
     /// The grant of a refresh token, also if the token was used or the grant has ended.
     pub async fn grant_of_refresh(&self, token: Digest) -> Result<Option<GrantRecord>> {
         self.database.read(move |sql| find_grant_of_refresh(sql, token)).await

@@ -99,7 +99,7 @@ on_every_store! {
 }
 
 on_every_store! {
-    async fn a_restore_ends_what_clients_got_and_keeps_clients_and_keys(fixture: &Fixture) {
+    async fn a_restore_ends_what_clients_got_and_withdraws_keys(fixture: &Fixture) {
         let digest = |name: &str| Digest::of(&[name.as_bytes()]);
         let [session, token, cookie] = ["session", "token", "cookie"].map(|name| digest(name).to_text());
         let later = at(1_000_000).millis();
@@ -119,7 +119,8 @@ on_every_store! {
             ),
             format!("INSERT INTO oidc_browser (digest, session, expires_at) VALUES ('{cookie}', '{session}', {later})"),
             "INSERT INTO oidc_logout (sid, client_id, subject, at, tries, due_at) VALUES ('old', 'desk', 'subject', 0, 1, 0)".to_owned(),
-            "INSERT INTO oidc_client (id, registration, created_at) VALUES ('desk', '{\"name\":\"Desk\"}', 0)".to_owned(),
+            "INSERT INTO oidc_client (id, registration, created_at, removed_at, disabled_at) VALUES
+             ('desk', '{\"name\":\"Desk\"}', 0, NULL, NULL), ('gone', '{}', 0, 1, NULL), ('off', '{}', 0, NULL, 1)".to_owned(),
             "INSERT INTO oidc_key (kid, algorithm, public_jwk, sealed, created_at, active_from)
              VALUES ('kid', 'RS256', '{}', 'sealed', 0, 0)".to_owned(),
         ] {
@@ -130,14 +131,18 @@ on_every_store! {
         let directory = tempfile::tempdir().unwrap();
         for place in empty_places(&directory).await {
             let ended = restored(fixture, &file, &place, Mode::Development).await.unwrap();
-            assert_eq!(ended, EndedByRestore { sessions: 1, ..EndedByRestore::default() });
+            let oidc_clients = vec!["desk".to_owned()];
+            assert_eq!(ended, EndedByRestore { sessions: 1, oidc_clients, signing_keys: 1, ..EndedByRestore::default() });
             let store = Store::open_with(place, Mode::Development, 10, at(200), Some(key())).await.unwrap();
             assert!(store.grant_of_refresh(digest("token")).await.unwrap().is_none());
             assert_eq!(store.browser_session(digest("cookie"), at(200)).await.unwrap(), None);
-            assert!(store.pending_logouts().await.unwrap().is_empty());
+            let waiting = store.claim_logouts_of("desk".to_owned(), at(1_000_000), at(1_000_000), 10).await.unwrap();
+            let mut waiting: Vec<_> = waiting.iter().map(|notice| &*notice.sid).collect();
+            waiting.sort_unstable();
+            assert_eq!(waiting, ["old", "sid"], "one was not told before, the other ends now");
             let rules = store.access_rules().await.unwrap();
             assert_eq!(rules.oidc_client("desk").map(|client| &*client.registration.name), Some("Desk"));
-            assert_eq!(rules.oidc_keys.len(), 1);
+            assert!(rules.oidc_keys.iter().all(|key| key.times.withdrawn_at.is_some()) && rules.oidc_keys.len() == 1);
         }
     }
 }

@@ -100,7 +100,7 @@ on_every_store! {
 }
 
 /// The columns that a repair leaves unchanged: they record a time and decide nothing, or a longer life does no harm.
-const LEFT: [&str; 27] = [
+const LEFT: [&str; 28] = [
     "agent.created_at",
     "agent.disabled_at",
     "agent.otp_bound_at",
@@ -119,6 +119,7 @@ const LEFT: [&str; 27] = [
     "oidc_browser.expires_at",
     "oidc_client.created_at",
     "oidc_client.disabled_at",
+    "oidc_client.removed_at",
     "oidc_grant.created_at",
     "oidc_grant.ended_at",
     "oidc_grant.expires_at",

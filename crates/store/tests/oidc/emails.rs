@@ -1,9 +1,10 @@
 //! Email addresses: unique, in lower case, and an operator's entry stays.
 
 use deskpass_core::{Email, EmailSource, EmployeeKey, IdentifiedPerson};
-use deskpass_store::{ChangeAuthor, SetEmailOutcome, Store};
+use deskpass_store::{AuditEvent, ChangeAuthor, LogEntry, SetEmailOutcome, Store};
 
-use crate::agents::fixture::{Fixture, agent01, at, entry, on_every_store};
+use crate::agents::fixture::{DAY, Fixture, agent01, at, entry, on_every_store};
+use crate::oidc::scene::{deliver, grant, logged, sid, signed_in};
 
 fn operator(address: &str) -> Email {
     Email { address: address.to_owned(), source: EmailSource::Operator }
@@ -85,5 +86,27 @@ on_every_store! {
         assert_eq!(subject(agent01(), "two").await.as_deref(), Some("one"));
         assert_eq!(store.person(&agent01()).await.unwrap().unwrap().subject.as_deref(), Some("one"));
         assert_eq!(subject(EmployeeKey::from_parts("ww", "nobody"), "three").await, None);
+    }
+}
+
+on_every_store! {
+    async fn a_user_id_of_another_person_gets_another_subject(fixture: &Fixture) {
+        let store = fixture.store();
+        signed_in(fixture, "first").await;
+        assert_eq!(store.subject(agent01(), "one".to_owned()).await.unwrap().as_deref(), Some("one"));
+        assert_eq!(set(store, agent01(), Some(operator("agent@example.com"))).await, SetEmailOutcome::Set);
+        let renew = async |key| {
+            let entry = LogEntry { event: AuditEvent::SubjectRenewed, ..entry() };
+            fixture.node(1).renew_subject(ChangeAuthor::NoSession, key, at(DAY), entry).await.unwrap()
+        };
+        assert_eq!(renew(EmployeeKey::from_parts("ww", "nobody")).await, None);
+        assert_eq!(renew(agent01()).await, Some(1));
+        assert_eq!(logged(store, AuditEvent::SubjectRenewed).await, 1);
+        store.wait_until_caught_up().await;
+        assert_eq!(email(store, agent01()).await, None);
+        assert!(!fixture.lives("first").await && grant(store, "first").await.is_none());
+        assert_eq!(deliver(store).await, [sid("first", "desk")]);
+        assert_eq!(store.subject(agent01(), "two".to_owned()).await.unwrap().as_deref(), Some("two"));
+        assert_eq!(renew(agent01()).await, Some(0));
     }
 }

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use deskpass_core::{LoginMethod, Role, Roles};
-use deskpass_store::{AuditEvent, ChangeAuthor, GrantOutcome, NewGrant, Revocation};
+use deskpass_core::{EmployeeKey, LoginMethod, Role, Roles};
+use deskpass_store::{AuditEvent, ChangeAuthor, GrantOutcome, LogEntry, LogFilter, NewGrant, Revocation};
 
 use crate::agents::fixture::{DAY, Fixture, agent01, at, digest, entry, on_every_store};
 use crate::lists::scene::soon;
@@ -58,8 +58,13 @@ on_every_store! {
         assert_eq!(store.sweep(at(63_000), at(0), 100).await.unwrap(), 1);
         let code = new_grant("first", "desk", "first").code;
         assert_eq!(store.end_grant_of_code(code, "wiki".to_owned(), at(3_000), entry()).await.unwrap(), None);
-        assert!(store.end_grant_of_code(code, "desk".to_owned(), at(3_000), entry()).await.unwrap().is_some());
+        // The caller knows no employee.
+        let about = EmployeeKey::from_parts("ww", "");
+        let reused = LogEntry { event: AuditEvent::OidcReused, about, ..entry() };
+        assert!(store.end_grant_of_code(code, "desk".to_owned(), at(3_000), reused).await.unwrap().is_some());
         assert!(!is_live(store, "first").await);
+        let filter = LogFilter { corp: "ww".to_owned(), event: Some(AuditEvent::OidcReused), ..LogFilter::default() };
+        assert_eq!(store.log_page(filter, None, 10).await.unwrap().rows[0].about, agent01());
     }
 }
 
@@ -102,13 +107,14 @@ on_every_store! {
         let store = fixture.store();
         signed_in(fixture, "first").await;
         let known = store.oidc_access(&access("first")).await.unwrap().unwrap();
-        store.set_told_roles("first".to_owned(), Roles::NONE).await.unwrap();
+        assert!(store.set_told_roles("first".to_owned(), Roles::NONE).await.unwrap());
         assert_eq!(store.oidc_access(&access("first")).await.unwrap().unwrap().grant.roles, Roles::NONE);
         assert!(!Arc::ptr_eq(&known, &store.oidc_access(&access("first")).await.unwrap().unwrap()));
         store.revoke(BY, agent01(), Role::User, true, entry()).await.unwrap();
         assert!(is_live(store, "first").await && told(store).await.is_empty(), "it is not told any more");
-        store.set_told_roles("first".to_owned(), Roles::NONE.with(Role::User)).await.unwrap();
+        assert!(!store.set_told_roles("first".to_owned(), Roles::NONE.with(Role::User)).await.unwrap());
         assert!(!is_live(store, "first").await, "it was revoked meanwhile");
+        assert!(!store.set_told_roles("first".to_owned(), Roles::NONE).await.unwrap(), "it has ended");
         assert_eq!(deliver(store).await, [sid("first", "desk")]);
     }
 }
@@ -131,5 +137,63 @@ on_every_store! {
         store.remember_browser_session(digest("cookie"), digest("second"), at(200)).await.unwrap();
         assert_eq!(session(100).await, Some(digest("second")));
         assert_eq!((store.sweep(at(199), at(0), 10).await.unwrap(), store.sweep(at(200), at(0), 10).await.unwrap()), (0, 1));
+    }
+}
+
+on_every_store! {
+    async fn a_session_has_at_most_twenty_grants_of_a_client(fixture: &Fixture) {
+        let store = fixture.store();
+        signed_in(fixture, "first").await;
+        begin(store, "first", "wiki", "wiki").await;
+        let begin_at = async |number: i64| {
+            let mut new = new_grant("first", "desk", &format!("grant {number}"));
+            new.actor.now = at(3_000 + number);
+            assert_eq!(store.begin_grant(new).await.unwrap(), GrantOutcome::Begun);
+        };
+        for number in 0..19 {
+            begin_at(number).await;
+        }
+        assert!(is_live(store, "first").await);
+        assert!(store.end_grant("grant 18".to_owned(), at(4_000), false, None).await.unwrap());
+        begin_at(19).await;
+        assert_eq!(grant(store, "grant 18").await, None, "one that has ended goes first");
+        assert!(is_live(store, "first").await && store.oidc_access(&access("first")).await.unwrap().is_some());
+        begin_at(20).await;
+        assert_eq!(grant(store, "first").await, None, "then the oldest");
+        assert!(store.oidc_access(&access("first")).await.unwrap().is_none());
+        assert!(is_live(store, "grant 0").await && is_live(store, "grant 20").await && is_live(store, "wiki").await);
+        assert!(told(store).await.is_empty(), "its client has others of the session");
+    }
+}
+
+on_every_store! {
+    async fn a_client_finds_its_session_by_sid(fixture: &Fixture) {
+        let store = fixture.store();
+        signed_in(fixture, "first").await;
+        begin(store, "first", "desk", "again").await;
+        begin(store, "first", "wiki", "wiki").await;
+        let session = async |sid: &str| store.session_of_sid(sid.to_owned()).await.unwrap();
+        assert_eq!((session(&sid("first", "desk")).await, session("unknown").await), (Some(digest("first")), None));
+        let end = async |sid: String| {
+            let ended = LogEntry { event: AuditEvent::OidcEnded, ..entry() };
+            store.end_grants_of_sid(sid, at(3_000), true, Some(ended)).await.unwrap()
+        };
+        assert_eq!((end("unknown".to_owned()).await, end(sid("first", "desk")).await, end(sid("first", "desk")).await), (0, 2, 0));
+        assert_eq!(logged(store, AuditEvent::OidcEnded).await, 1);
+        assert!(!is_live(store, "first").await && !is_live(store, "again").await && is_live(store, "wiki").await);
+        assert_eq!(session(&sid("first", "desk")).await, Some(digest("first")), "the session continues");
+        assert_eq!(deliver(store).await, [sid("first", "desk")]);
+    }
+}
+
+on_every_store! {
+    async fn an_access_token_can_be_forgotten(fixture: &Fixture) {
+        let store = fixture.store();
+        signed_in(fixture, "first").await;
+        store.wait_until_caught_up().await;
+        let read = async || store.oidc_access(&access("first")).await.unwrap().unwrap();
+        let known = read().await;
+        store.forget_oidc_access(&access("first"));
+        assert!(!Arc::ptr_eq(&known, &read().await));
     }
 }

@@ -6,7 +6,8 @@ use tokio::task::JoinSet;
 
 use crate::agents::fixture::{DAY, Fixture, agent01, at, digest, entry, on_every_store};
 use crate::oidc::scene::{
-    access, client, deliver, grant, is_live, logged, new_grant, refresh, refresh_at, refreshing, sid, signed_in, told,
+    access, client, deliver, finish, grant, is_live, logged, new_grant, refresh, refresh_at, refreshing, registered,
+    sid, signed_in, told,
 };
 
 const BY: ChangeAuthor = ChangeAuthor::NoSession;
@@ -113,12 +114,13 @@ on_every_store! {
         fixture.session("first", LoginMethod::Oauth2, None).await;
         for round in 0..ROUNDS {
             let name = format!("round {round}");
-            let new = NewGrant { client: deskpass_store::GrantClient::Registered("desk".to_owned()), ..new_grant("first", "desk", &name) };
+            let new = NewGrant { client: registered("desk"), ..new_grant("first", "desk", &name) };
             let (one, other) = (fixture.node(0), fixture.node(1));
             let beginning = tokio::spawn(async move { one.begin_grant(new).await.unwrap() });
             assert!(other.set_oidc_client_enabled(BY, "desk".to_owned(), false, at(3_000), entry()).await.unwrap());
             let outcome = beginning.await.unwrap();
             assert!([GrantOutcome::Begun, GrantOutcome::ClientDisabled].contains(&outcome), "{outcome:?}");
+            assert_eq!(finish(store, "desk").await, usize::from(outcome == GrantOutcome::Begun), "{name}");
             assert!(!is_live(store, &name).await, "{name}: {outcome:?}");
             assert!(store.set_oidc_client_enabled(BY, "desk".to_owned(), true, at(3_000), entry()).await.unwrap());
         }

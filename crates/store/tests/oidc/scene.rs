@@ -92,9 +92,23 @@ pub(crate) async fn refresh_at(store: &Store, name: &str, now: i64) -> RefreshOu
 
 /// What clients are to be told, by `sid`. It stays due.
 pub(crate) async fn told(store: &Store) -> Vec<LogoutNotice> {
-    let mut told = store.claim_logouts(at(99 * DAY), at(99 * DAY), 1_000).await.unwrap();
+    let late = at(99 * DAY);
+    let mut told = Vec::new();
+    for client in store.due_logout_clients(late, 1_000).await.unwrap() {
+        told.extend(store.claim_logouts_of(client, late, late, 1_000).await.unwrap());
+    }
     told.sort_unstable_by(|one, other| one.sid.cmp(&other.sid));
     told
+}
+
+/// Ends what a client got if it is to end, a grant at a time; returns the number of grants.
+pub(crate) async fn finish(store: &Store, client: &str) -> usize {
+    let mut ended = 0;
+    while store.end_grants_of_client_batch(client.to_owned(), at(3_000), 1).await.unwrap() > 0 {
+        ended += 1;
+    }
+    assert!(!store.access_rules().await.unwrap().ending_oidc_clients().any(|ending| ending == client));
+    ended
 }
 
 /// The `sid` of everything that clients are to be told, which is then delivered.
@@ -119,6 +133,11 @@ pub(crate) fn registration(name: &str) -> ClientRegistration {
         backchannel_logout_uri: Some("https://help.example.com/logout".to_owned()),
         ..ClientRegistration::default()
     }
+}
+
+/// A client in the database, as its request was checked with.
+pub(crate) fn registered(id: &str) -> GrantClient {
+    GrantClient::Registered(id.to_owned(), Box::new(client(id).registration))
 }
 
 pub(crate) fn client(id: &str) -> OidcClient {
