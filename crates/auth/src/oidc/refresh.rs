@@ -12,7 +12,8 @@ use super::id_token::{ACCESS_TOKEN_LIFETIME, IdTokenContent, IssuedTokens};
 use crate::audit::Attempt;
 use crate::{Auth, Error, TokenGrant, TokenHolder};
 
-/// How long a used refresh token gives the same answer again: two tabs of a program may use it at once.
+/// How long a used refresh token gives the same answer again: two tabs of a program may use it at once. By the clocks of the nodes: if
+/// these differ by more, a repetition on another node counts as a second use, and ends the grant.
 const REPEAT_WINDOW: Duration = Duration::from_secs(10);
 
 /// The tokens that follow a refresh token. They are derived from it, so that the same answer can be given again, on any node, without
