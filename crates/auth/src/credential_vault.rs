@@ -36,8 +36,8 @@ struct VaultKeys {
     code_keys: (Digest, Vec<Digest>),
     /// Seals the keys that sign ID tokens.
     signing_keys: Seal,
-    /// The key that tokens of OpenID Connect clients are derived with.
-    oidc_token_key: Digest,
+    /// The keys that tokens of OpenID Connect clients are derived with: the one for new tokens, and others.
+    oidc_token_keys: (Digest, Vec<Digest>),
     /// The key of the identifiers by which OpenID Connect clients know a session.
     sid_key: Digest,
     /// The names of all keys, in the order of those of `seeds` and `signing_keys`.
@@ -47,13 +47,14 @@ struct VaultKeys {
 impl VaultKeys {
     fn new(all: &EncryptionKeys, accepted: usize, known: KnownKeys, entropy: Entropy) -> Self {
         let code_key = |key: &KeyBytes| Digest::of(&[b"deskpass spare codes", key]);
+        let token_key = |key: &KeyBytes| Digest::of(&[b"deskpass oidc tokens", key]);
         Self {
             known,
             seeds: Seal::new(all, "deskpass one-time-password devices", entropy),
             accepted,
             code_keys: (code_key(all.first()), all.others().iter().map(code_key).collect()),
             signing_keys: Seal::new(all, "deskpass signing keys", entropy),
-            oidc_token_key: Digest::of(&[b"deskpass oidc tokens", all.first()]),
+            oidc_token_keys: (token_key(all.first()), all.others().iter().map(token_key).collect()),
             sid_key: Digest::of(&[b"deskpass oidc session ids", all.first()]),
             ids: all.iter().map(key_id).collect(),
         }
@@ -221,9 +222,16 @@ impl CredentialVault {
         keys.ids.get(place).cloned()
     }
 
-    /// The key that tokens of OpenID Connect clients are derived with. It changes with the encryption key.
+    /// The key that new tokens of OpenID Connect clients are derived with. It changes with the encryption key.
     pub(crate) fn oidc_token_key(&self) -> [u8; 32] {
-        *self.keys().oidc_token_key.bytes()
+        *self.keys().oidc_token_keys.0.bytes()
+    }
+
+    /// The keys that such tokens may have been derived with, the one for new tokens first.
+    pub(crate) fn oidc_token_keys(&self) -> Vec<[u8; 32]> {
+        let keys = self.keys();
+        let (first, others) = &keys.oidc_token_keys;
+        std::iter::once(first).chain(others).map(|key| *key.bytes()).collect()
     }
 
     /// The key of the identifiers by which OpenID Connect clients know a session. It changes with the encryption key: those in use
@@ -337,6 +345,7 @@ mod tests {
         assert_ne!(one.oidc_token_key(), one.sid_key());
         assert_ne!(one.oidc_token_key(), two.oidc_token_key());
         assert_ne!(one.sid_key(), two.sid_key());
+        assert_eq!(two.oidc_token_keys(), [two.oidc_token_key(), one.oidc_token_key()], "given before a replacement");
     }
 
     #[test]

@@ -149,11 +149,17 @@ refusals! {
             audit("The OpenID Connect client is disabled, or is not for this employee's roles or corporation.",
                 "See `deskpass oidc client show CLIENT`, or run `deskpass role grant EMPLOYEE ROLE`."),
         }
-        /// The OpenID Connect client asks for a newer sign-in, or for another user.
+        /// The OpenID Connect client asks for a newer sign-in.
         NewSignInNeeded {
             code(1003), reason("recent_sign_in_needed"),
-            en("this program asks for a new sign-in, or for another user; sign in again"),
-            zh("该程序要求重新登录，或要求以其他用户登录，请重新登录"),
+            en("this program asks for a new sign-in; sign in again"),
+            zh("该程序要求重新登录，请重新登录"),
+        }
+        /// The OpenID Connect client asks for another user.
+        AnotherUserNeeded {
+            code(1003), reason("another_user_needed"),
+            en("this program asks for the user who was signed in there before; sign in as that user, or start again in the program"),
+            zh("该程序要求以此前在其中登录的用户登录，请换用该用户登录，或回到该程序重新开始"),
         }
         /// The object exists already.
         Exists {

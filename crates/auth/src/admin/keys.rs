@@ -116,6 +116,21 @@ impl Auth {
         let after = vault.reseal_seed(&sealed, &employee)?;
         Ok(self.store.reseal_device(employee, sealed, after).await?)
     }
+
+    /// Moves a signing key to the key that the data uses, by a compare-and-set; returns whether it was moved.
+    pub(crate) async fn move_signing_key(&self, row: &StoredSigningKey) -> Result<bool, Error> {
+        let (vault, name) = (&self.credential_vault, signing_key_name(row));
+        let Some(key) = vault.key_of_signing_key(&row.sealed, name) else {
+            // Left as it is: a key that is added to the settings later may open it.
+            tracing::warn!(kid = row.kid, "no key in encryption_key opens this signing key");
+            return Ok(false);
+        };
+        if vault.current_key() == Some(key) {
+            return Ok(false);
+        }
+        let after = vault.reseal_signing_key(&row.sealed, name)?;
+        Ok(self.store.replace_sealed_key(row.kid.clone(), row.sealed.clone(), after).await?)
+    }
 }
 
 fn signing_key_name(row: &StoredSigningKey) -> SigningKeyName<'_> {
@@ -163,17 +178,7 @@ impl Administrator<'_> {
         let (auth, mut moved) = (self.auth, 0);
         auth.follow_keys().await?;
         for row in &auth.store.access_rules().await?.oidc_keys {
-            let (vault, name) = (&auth.credential_vault, signing_key_name(row));
-            match vault.key_of_signing_key(&row.sealed, name) {
-                // Left as it is: a key that is added to the settings later may open it.
-                None => tracing::warn!(kid = row.kid, "no key in encryption_key opens this signing key"),
-                key if key == vault.current_key() => {}
-                Some(_) => {
-                    let after = vault.reseal_signing_key(&row.sealed, name)?;
-                    moved +=
-                        u64::from(auth.store.replace_sealed_key(row.kid.clone(), row.sealed.clone(), after).await?);
-                }
-            }
+            moved += u64::from(auth.move_signing_key(row).await?);
         }
         Ok(moved)
     }

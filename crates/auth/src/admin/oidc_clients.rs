@@ -140,8 +140,10 @@ impl Administrator<'_> {
         let entry = self.client_entry(AuditEvent::OidcClientChanged, id, &changed.join(", "))?;
         let store = &self.auth.store;
         let changed = self.commit(store.change_oidc_client(self.author(), id.to_owned(), registration, entry)).await?;
+        require_found(changed)?;
         self.prepare_keys().await;
-        require_found(changed)
+        self.end_grants(id).await;
+        Ok(())
     }
 
     /// Gives a client another secret. The one that it has stays valid for a week, or with `now` not at all.
@@ -167,7 +169,9 @@ impl Administrator<'_> {
         let entry = self.client_entry(event, id, &client.registration.name)?;
         let store = &self.auth.store;
         let change = store.set_oidc_client_enabled(self.author(), id.to_owned(), enabled, entry.at, entry);
-        require_found(self.commit(change).await?)
+        require_found(self.commit(change).await?)?;
+        self.end_grants(id).await;
+        Ok(())
     }
 
     /// Removes a client, and ends what it got.
@@ -175,7 +179,9 @@ impl Administrator<'_> {
         let client = self.changeable_client(id).await?;
         let entry = self.client_entry(AuditEvent::OidcClientRemoved, id, &client.registration.name)?;
         let change = self.auth.store.remove_oidc_client(self.author(), id.to_owned(), entry.at, entry);
-        require_found(self.commit(change).await?)
+        require_found(self.commit(change).await?)?;
+        self.end_grants(id).await;
+        Ok(())
     }
 
     /// Replaces the keys that sign ID tokens, as [`crate::Auth::rotate_signing_keys`].
@@ -206,6 +212,14 @@ impl Administrator<'_> {
     async fn prepare_keys(&self) {
         if let Err(error) = self.auth.ensure_signing_keys().await {
             tracing::warn!(%error, "no signing key was made: it is made when it is needed");
+        }
+    }
+
+    /// Ends what a client got, if the change demands that. The change is made, and no token of the client is valid beyond it; so a failure
+    /// here is not one of the change.
+    async fn end_grants(&self, id: &str) {
+        if let Err(error) = self.auth.end_grants_of_client(id).await {
+            tracing::warn!(client = id, %error, "what an OpenID Connect client got ends later");
         }
     }
 

@@ -11,7 +11,10 @@ impl Administrator<'_> {
     pub async fn end_grants_of_file_client(&self, id: &str, former: &ClientRegistration) -> Result<usize, Error> {
         let detail = format!("{}: {id}: changed in the settings file", former.name);
         let entry = self.entry(AuditEvent::OidcEnded, &self.auth.deployment_key(), detail)?;
-        let backchannel = former.backchannel_logout_uri.clone();
-        Ok(self.auth.store.end_oidc_grants_of_client(id.to_owned(), backchannel, entry.at, entry).await?)
+        let (id, at) = (id.to_owned(), entry.at);
+        if !self.auth.store.end_oidc_grants_of_client(id.clone(), former.clone(), at, entry).await? {
+            return Ok(0);
+        }
+        self.auth.end_grants_of_client(&id).await
     }
 }

@@ -95,6 +95,17 @@ impl Administrator<'_> {
         }
     }
 
+    /// Makes an employee a new person to the clients of OpenID Connect: the platform has given the identifier to another person, who must
+    /// not get what the clients keep for the former one. Ends the employee's sessions with all that clients got, and takes away the
+    /// subject, in place of which there is a new one at the next need, and the e-mail address; returns how many sessions ended.
+    pub async fn renew_subject(&self, employee: EmployeeKey) -> Result<usize, Error> {
+        self.require_in_scope(&employee)?;
+        let entry = self.entry(AuditEvent::SubjectRenewed, &employee, "")?;
+        let deny_until = self.auth.deny_until(entry.at);
+        let ended = self.commit(self.auth.store.renew_subject(self.author(), employee, deny_until, entry)).await?;
+        Ok(ended.ok_or(Refusal::NoSuchEmployee)?)
+    }
+
     /// Refuses to remove the last administrator. For an operator, who is asked to confirm it, that is no refusal and is not logged.
     async fn refuse_last_admin<T>(&self) -> Result<T, Error> {
         if self.who.is_none() { Err(Refusal::LastAdmin.into()) } else { self.refuse(Refusal::LastAdmin).await }

@@ -1,10 +1,11 @@
 //! The authorization endpoint: a client sends a browser, which gets a code, an error, or a page that asks the user.
 
+use std::fmt;
 use std::time::Duration;
 
 use deskpass_core::oidc::{
-    AuthorizationRequest, OAuthError, OAuthErrorCode, Parameters, PendingAuthorization, RepeatedParameter,
-    SignInRequirement, SsoMode, authorization_request, is_registered, with_parameters,
+    AuthorizationRequest, ClientRegistration, OAuthError, OAuthErrorCode, Parameters, PendingAuthorization,
+    RepeatedParameter, SignInRequirement, SsoMode, authorization_request, is_registered, with_parameters,
 };
 use deskpass_core::{AuthorizationRequestId, ClientInfo, Digest, Secret, SingleSignOn, Timestamp};
 use deskpass_store::AuditEvent;
@@ -31,7 +32,7 @@ impl CheckedAuthorization {
 }
 
 /// Why a request is not valid.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub enum AuthorizationFailure {
     /// The client or the redirect URI is not valid, so the browser stays here and sees a page of this service.
     Page(AuthorizationPageError),
@@ -42,6 +43,17 @@ pub enum AuthorizationFailure {
     },
     /// The request could not be checked.
     Internal(Error),
+}
+
+/// Does not print the address, which contains the client's `state`.
+impl fmt::Debug for AuthorizationFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Page(error) => f.debug_tuple("Page").field(error).finish(),
+            Self::Redirect { .. } => f.write_str("Redirect"),
+            Self::Internal(error) => f.debug_tuple("Internal").field(error).finish(),
+        }
+    }
 }
 
 /// Why a browser is not sent back to a client.
@@ -89,7 +101,7 @@ impl From<Error> for AuthorizationFailure {
 }
 
 /// What a browser gets that a client sent here.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub enum AuthorizationStep {
     /// It returns to the client at this address, with a code or an error.
     Redirect(String),
@@ -100,6 +112,16 @@ pub enum AuthorizationStep {
         /// The languages that the client prefers.
         locales: Option<String>,
     },
+}
+
+/// Prints neither the code nor the identifier of the request.
+impl fmt::Debug for AuthorizationStep {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Redirect(_) => "Redirect",
+            Self::Ask { .. } => "Ask",
+        })
+    }
 }
 
 impl Auth {
@@ -126,6 +148,8 @@ impl Auth {
         };
         request.map(CheckedAuthorization).map_err(|error| {
             let state = parameters.get("state").ok().flatten().filter(|state| state.len() <= MAX_STATE_BYTES);
+            // Text that is not UTF-8 cannot be returned as it is.
+            let state = state.filter(|_| parameters.is_utf8());
             AuthorizationFailure::Redirect { address: self.error_redirect(redirect_uri, state, &error) }
         })
     }
@@ -164,8 +188,13 @@ impl Auth {
         // The request of another browser stays where it is.
         let is_kept = self.shared.oidc_requests.read_with(&id, now, |pending| pending.browser.is_none()).await?;
         let kept = if is_kept == Some(true) { self.shared.oidc_requests.take(&id, now).await? } else { None };
-        let pending = kept.ok_or(Refusal::OidcRequestGone)?;
-        self.answer_authorization(PendingAuthorization { browser, ..pending }, sso, visitor).await
+        let PendingAuthorization { request, requirement, until, .. } = kept.ok_or(Refusal::OidcRequestGone)?;
+        let client = self.permitting_client(&request).await?;
+        // Counted again from now on: a session that began while the request was kept is none that the client asked for.
+        let requirement =
+            SignInRequirement { not_before: not_before(&request, &client.registration, now), ..requirement };
+        let pending = PendingAuthorization { request, requirement, browser, session: None, asked_at: now, until };
+        self.answer_authorization(pending, sso, visitor).await
     }
 
     async fn new_pending(
@@ -175,19 +204,21 @@ impl Auth {
     ) -> Result<PendingAuthorization, Error> {
         let now = self.clock.now();
         let requirement = self.sign_in_requirement(&request, now).await?;
+        // Read already, and large.
+        let request = AuthorizationRequest { id_token_hint: None, ..request };
         let until = now + REQUEST_LIFETIME;
         Ok(PendingAuthorization { request, requirement, browser, session: None, asked_at: now, until })
     }
 
-    /// What a request requires of the session. The time is fixed here: a session that begins afterwards always fulfils it.
+    /// What a request requires of the session. The time is fixed here: a session that begins afterwards always fulfils it. The nodes'
+    /// clocks are compared: if the node where the user signs in is behind by more than the sign-in takes, the user is asked again. A
+    /// tolerance would let a session pass that began before the request.
     async fn sign_in_requirement(
         &self,
         request: &AuthorizationRequest,
         now: Timestamp,
     ) -> Result<SignInRequirement, Error> {
         let client = self.oidc_client(&request.client_id).await?.ok_or(Refusal::OidcRequestGone)?;
-        let again = (request.prompts.login || client.registration.sso == SsoMode::Off).then_some(now);
-        let oldest = request.max_age.map(|age| now - Duration::from_secs(age));
         let subject = match &request.id_token_hint {
             None => None,
             Some(token) => {
@@ -197,7 +228,7 @@ impl Auth {
             }
         };
         let press = request.prompts.select_account || request.prompts.consent;
-        Ok(SignInRequirement { not_before: again.max(oldest), subject, press })
+        Ok(SignInRequirement { not_before: not_before(request, &client.registration, now), subject, press })
     }
 
     async fn answer_authorization(
@@ -206,10 +237,10 @@ impl Auth {
         sso: Option<Secret<SingleSignOn>>,
         visitor: &ClientInfo,
     ) -> Result<AuthorizationStep, Error> {
-        let client = self.oidc_client(&pending.request.client_id).await?.ok_or(Refusal::OidcRequestGone)?;
+        let client = self.permitting_client(&pending.request).await?;
         let address = visitor.address.decided;
         if let Some(holder) = self.browser_holder(sso, Some(address)).await?
-            && self.fulfils(&holder, &pending.requirement).await?
+            && self.shortfall(&holder, &pending.requirement).await?.is_none()
         {
             return self.answer_in_session(pending, &client, &holder, visitor).await;
         }
@@ -284,5 +315,36 @@ impl Auth {
         parameters.extend(state.map(|state| ("state", state)));
         parameters.push(("iss", self.policy.oidc.issuer.as_str()));
         with_parameters(redirect_uri, &parameters)
+    }
+}
+
+/// When the session must have begun at the earliest.
+fn not_before(request: &AuthorizationRequest, client: &ClientRegistration, now: Timestamp) -> Option<Timestamp> {
+    let again = (request.prompts.login || client.sso == SsoMode::Off).then_some(now);
+    let oldest = request.max_age.map(|age| now - Duration::from_secs(age));
+    again.max(oldest)
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_new_sign_in_is_asked_for_by_prompt_by_age_or_by_the_registration() {
+        let now = Timestamp::from_millis(100_000);
+        let required = |more: &str, sso: SsoMode| {
+            let challenge = "A".repeat(43);
+            let query =
+                format!("response_type=code&scope=openid&code_challenge_method=S256&code_challenge={challenge}{more}");
+            let (parameters, client) =
+                (Parameters::parse(query.as_bytes()), ClientRegistration { sso, ..Default::default() });
+            let request = authorization_request(&parameters, "a", "https://a/cb", &client).unwrap();
+            not_before(&request, &client, now)
+        };
+        assert_eq!(required("", SsoMode::Ask), None);
+        assert_eq!(required("", SsoMode::Off), Some(now));
+        assert_eq!(required("&prompt=login&max_age=30", SsoMode::Ask), Some(now));
+        assert_eq!(required("&max_age=30", SsoMode::Silent), Some(now - Duration::from_secs(30)));
     }
 }

@@ -1,13 +1,14 @@
 //! The clients: registered ones and those of the settings file. How they authenticate, and which users may use them.
 
+use std::collections::HashMap;
 use std::fmt;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use deskpass_core::oidc::{ClientRegistration, RoleClaims};
-use deskpass_core::{Digest, Rate, Roles, Timestamp, rate_limit_address};
-use deskpass_store::{AccessRules, LimitSubject, OidcClient};
+use deskpass_core::{Digest, Rate, Role, Roles, Timestamp, rate_limit_address};
+use deskpass_store::{AccessRules, GrantClient, LimitSubject, OidcClient};
 use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq as _;
 
@@ -30,6 +31,26 @@ pub struct ResolvedClient {
     pub from_file: bool,
     /// The SHA-256 of each secret, and until when it is valid.
     secrets: Vec<(Digest, Option<Timestamp>)>,
+}
+
+/// The roles for which a user may use a client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Admission {
+    /// The roles that the client is told.
+    pub(super) told: Roles,
+    /// These, and the roles that admit the user: when one of them is revoked, what the client got ends.
+    pub(super) relied_on: Roles,
+}
+
+impl Admission {
+    fn new(client: &ClientRegistration, available: Roles, active: Role) -> Self {
+        let told = match client.role_claims {
+            RoleClaims::Available => available,
+            RoleClaims::Active => Roles::NONE.with(active),
+        };
+        let admitting = client.roles.iter().filter(|role| available.holds(*role));
+        Self { told, relied_on: admitting.fold(told, Roles::with) }
+    }
 }
 
 /// How a client authenticates.
@@ -87,7 +108,7 @@ pub fn client_secret_digest(secret: &str) -> Digest {
 #[derive(Clone, Copy, Debug)]
 pub(super) enum ClientEntry<'a> {
     File(&'a FileClient),
-    Registered(&'a OidcClient),
+    Registered(&'a Arc<OidcClient>),
 }
 
 impl<'a> ClientEntry<'a> {
@@ -123,7 +144,34 @@ impl<'a> ClientEntry<'a> {
     }
 }
 
+/// A client that is shared with where it is kept: many answers are made with the same registration.
+#[derive(Clone, Debug)]
+pub(super) enum SharedClient {
+    File(Arc<HashMap<String, FileClient>>),
+    Registered(Arc<OidcClient>),
+}
+
+impl SharedClient {
+    /// Whether the client with this identifier had this registration.
+    pub(super) fn had(&self, id: &str, registration: &ClientRegistration) -> bool {
+        let own = match self {
+            Self::File(clients) => clients.get(id).map(|client| &client.registration),
+            Self::Registered(client) => Some(&client.registration),
+        };
+        own.is_some_and(|own| std::ptr::eq(own, registration) || own == registration)
+    }
+}
+
 impl ResolvedClient {
+    /// The client of a new grant, as it was when the grant was checked.
+    pub(super) fn to_grant_client(&self) -> GrantClient {
+        if self.from_file {
+            GrantClient::FromFile(self.id.clone())
+        } else {
+            GrantClient::Registered(self.id.clone(), Box::new((*self.registration).clone()))
+        }
+    }
+
     fn accepts(&self, credentials: &ClientCredentials, now: Timestamp) -> bool {
         match credentials {
             // Some programs send an empty secret where they have none.
@@ -172,7 +220,15 @@ impl Auth {
     /// The entry of a client. The settings file wins.
     pub(super) fn client_entry<'a>(&'a self, rules: &'a AccessRules, id: &str) -> Option<ClientEntry<'a>> {
         let in_file = self.policy.oidc.clients.get(id).map(ClientEntry::File);
-        in_file.or_else(|| rules.oidc_client(id).map(|client| ClientEntry::Registered(client)))
+        in_file.or_else(|| rules.oidc_client(id).map(ClientEntry::Registered))
+    }
+
+    /// The client of an entry, to be kept.
+    pub(super) fn shared_client(&self, entry: ClientEntry<'_>) -> SharedClient {
+        match entry {
+            ClientEntry::File(_) => SharedClient::File(Arc::clone(&self.policy.oidc.clients)),
+            ClientEntry::Registered(client) => SharedClient::Registered(Arc::clone(client)),
+        }
     }
 
     /// Authenticates a client, before anything else of its request is looked at.
@@ -206,14 +262,14 @@ impl Auth {
         admitted.map_err(OidcError::Limited)
     }
 
-    /// The roles that a client is told of a user who came from `address`. Refused if the user may not use the client from there.
+    /// The roles for which a user who came from `address` may use a client. Refused if the user may not use it from there.
     pub(super) fn admit_to_client(
         &self,
         rules: &AccessRules,
         client_id: &str,
         holder: &TokenHolder,
         address: IpAddr,
-    ) -> Result<Roles, Refusal> {
+    ) -> Result<Admission, Refusal> {
         let not_allowed = || Refusal::ClientNotAllowed(client_id.to_owned());
         let entry = self.client_entry(rules, client_id).filter(|entry| entry.is_enabled()).ok_or_else(not_allowed)?;
         let (client, active) = (entry.registration(), holder.session().current_role);
@@ -230,9 +286,23 @@ impl Auth {
         if !client.admits(available) {
             return Err(not_allowed());
         }
-        Ok(match client.role_claims {
-            RoleClaims::Available => available,
-            RoleClaims::Active => Roles::NONE.with(active),
-        })
+        Ok(Admission::new(client, available, active))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_client_that_is_told_one_role_relies_on_those_that_admit_the_user_as_well() {
+        let held = Roles::NONE.with(Role::User).with(Role::Agent).with(Role::Security);
+        let required = Roles::NONE.with(Role::Agent).with(Role::Supervisor);
+        let client = ClientRegistration { roles: required, role_claims: RoleClaims::Active, ..Default::default() };
+        let admission = Admission::new(&client, held, Role::User);
+        assert_eq!(admission.told, Roles::NONE.with(Role::User));
+        assert_eq!(admission.relied_on, Roles::NONE.with(Role::User).with(Role::Agent));
+        let all = ClientRegistration { role_claims: RoleClaims::Available, ..client };
+        assert_eq!(Admission::new(&all, held, Role::User), Admission { told: held, relied_on: held });
     }
 }

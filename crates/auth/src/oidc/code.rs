@@ -5,14 +5,13 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use deskpass_core::oidc::{AuthorizationCodeRecord, AuthorizationRequest, CodeVerifier, OidcScope};
-use deskpass_core::{
-    AuthorizationCode, ClientInfo, Digest, OidcAccess, RefreshToken, Roles, Secret, Session, Timestamp,
-};
-use deskpass_store::{Actor, AuditEvent, GrantClient, GrantOutcome, LogEntry, NewGrant};
+use deskpass_core::{AuthorizationCode, ClientInfo, Digest, OidcAccess, RefreshToken, Secret, Session, Timestamp};
+use deskpass_store::{Actor, AuditEvent, GrantOutcome, LogEntry, NewGrant};
 
-use super::client::ResolvedClient;
+use super::client::{Admission, ResolvedClient};
 use super::error::{OidcError, invalid_client, invalid_grant};
 use super::id_token::{ACCESS_TOKEN_LIFETIME, IdTokenContent, IssuedTokens};
+use super::request_check::permits;
 use crate::audit::Attempt;
 use crate::{Auth, Error, Refusal, TokenGrant, TokenHolder};
 
@@ -40,8 +39,8 @@ impl fmt::Debug for CodeRedemptionRequest {
 }
 
 impl CodeRedemptionRequest {
-    /// Whether the code was issued for this client and this request. A verifier without a challenge is refused as well: an attacker
-    /// may have removed the challenge.
+    /// Whether the code was issued for this client and this request, and the client may still have it. A verifier without a challenge is
+    /// refused as well: an attacker may have removed the challenge.
     fn matches(&self, record: &AuthorizationCodeRecord, client: &ResolvedClient) -> bool {
         let is_proven = match (&record.challenge, &self.verifier) {
             (Some(challenge), Some(verifier)) => {
@@ -50,7 +49,11 @@ impl CodeRedemptionRequest {
             (None, None) => true,
             (Some(_), None) | (None, Some(_)) => false,
         };
-        is_proven && record.client_id == client.id && record.redirect_uri == self.redirect_uri
+        let (has_challenge, has_nonce) = (record.challenge.is_some(), record.nonce.is_some());
+        is_proven
+            && record.client_id == client.id
+            && record.redirect_uri == self.redirect_uri
+            && permits(&client.registration, &record.redirect_uri, has_challenge, has_nonce)
     }
 }
 
@@ -61,7 +64,7 @@ struct Redemption<'a> {
     holder: &'a TokenHolder,
     code: Digest,
     record: &'a AuthorizationCodeRecord,
-    roles: Roles,
+    admission: Admission,
     subject: String,
     sid: String,
     access: Secret<OidcAccess>,
@@ -144,7 +147,7 @@ impl Auth {
         let rules = self.store.access_rules().await?;
         let admitted = self.admit_to_client(&rules, &client.id, holder, record.address);
         let attempt = Attempt::in_session(holder.session(), AuditEvent::OidcRefused, visitor);
-        let told = self.audit_outcome(attempt, admitted.map_err(Error::from)).await?;
+        let admission = self.audit_outcome(attempt, admitted.map_err(Error::from)).await?;
         let scopes = record.scopes.intersection(client.registration.scopes);
         let wants_refresh = scopes.contains(OidcScope::OfflineAccess);
         Ok(Redemption {
@@ -152,7 +155,7 @@ impl Auth {
             holder,
             code,
             record,
-            roles: told,
+            admission,
             subject: self.subject_of(holder.person()).await?,
             sid: self.session_sid(&record.session, &client.id),
             access: Secret::generate(&self.entropy)?,
@@ -171,7 +174,7 @@ impl Auth {
             subject: &redemption.subject,
             sid: &redemption.sid,
             scopes,
-            roles: redemption.roles,
+            roles: redemption.admission.told,
             nonce: record.nonce.as_deref(),
             issued_at: now,
             access_token: &redemption.access,
@@ -189,6 +192,8 @@ impl Auth {
                 return Err(invalid_grant());
             }
             GrantOutcome::ClientDisabled => return Err(invalid_client("the client is disabled")),
+            // It may not have what was prepared for it.
+            GrantOutcome::ClientChanged => return Err(invalid_grant()),
             GrantOutcome::Revoked(revoked) => {
                 let attempt = Attempt::in_session(holder.session(), AuditEvent::OidcRefused, visitor);
                 self.record_refusal(attempt, &Refusal::from(revoked)).await?;
@@ -207,16 +212,16 @@ impl Auth {
 
     fn new_grant(&self, redemption: &Redemption<'_>, visitor: &ClientInfo) -> Result<NewGrant, Error> {
         let Redemption { client, holder, record, now, .. } = redemption;
-        let (session, at, id) = (holder.session(), *now, client.id.clone());
+        let (session, at) = (holder.session(), *now);
         let employee = session.employee.clone();
         Ok(NewGrant {
             id: self.record_id(at)?,
             actor: Actor { session: record.session, employee, role: None, from: Some(record.address), now: at },
-            client: if client.from_file { GrantClient::FromFile(id) } else { GrantClient::Registered(id) },
+            client: client.to_grant_client(),
             subject: redemption.subject.clone(),
             sid: redemption.sid.clone(),
             scopes: record.scopes.intersection(client.registration.scopes),
-            roles: redemption.roles,
+            roles: redemption.admission.relied_on,
             address: record.address,
             code: redemption.code,
             code_until: record.until + CLOCK_SKEW,
@@ -239,7 +244,7 @@ impl Auth {
         Ok(LogEntry { detail: format!("client {}", client.id), ..self.entry(event, session, at, visitor)? })
     }
 
-    /// The log entry of the second use of a code whose user is not known any more.
+    /// The log entry of the second use of a code whose record has expired. The store knows the user, if there is a grant.
     fn code_reuse_entry(
         &self,
         client: &ResolvedClient,

@@ -2,17 +2,16 @@
 
 use std::sync::Arc;
 
-use deskpass_core::Roles;
 use deskpass_store::{AccessRules, GrantRecord};
 
+use super::client::Admission;
 use crate::{Auth, Error, TokenHolder};
 
 /// The user behind a valid grant.
 #[derive(Debug)]
 pub(super) struct LiveGrant {
     pub(super) holder: TokenHolder,
-    /// The roles that the client is told.
-    pub(super) roles: Roles,
+    pub(super) admission: Admission,
     pub(super) rules: Arc<AccessRules>,
 }
 
@@ -23,14 +22,10 @@ impl Auth {
         if !self.is_current(grant) {
             return Ok(None);
         }
-        let holder = match self.authenticate_untouched(grant.session).await {
-            Ok(holder) => holder,
-            Err(Error::Refused(_)) => return Ok(None),
-            Err(error) => return Err(error),
-        };
+        let Some(holder) = self.untouched_holder(grant.session).await? else { return Ok(None) };
         let rules = self.store.access_rules().await?;
         let admitted = self.admit_to_client(&rules, &grant.client_id, &holder, grant.address);
-        Ok(admitted.ok().map(|told| LiveGrant { holder, roles: told, rules }))
+        Ok(admitted.ok().map(|admission| LiveGrant { holder, admission, rules }))
     }
 
     /// Whether a grant has neither ended nor expired.

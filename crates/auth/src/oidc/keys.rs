@@ -13,6 +13,7 @@ use deskpass_core::oidc::{
 use deskpass_core::{ClientInfo, Timestamp};
 use deskpass_store::{AccessRules, AuditEvent, KeyCondition, LogEntry, StoredSigningKey};
 use serde_json::{Value, json};
+use tokio::time::timeout;
 
 use super::signing_key::SigningKey;
 use crate::credential_vault::SigningKeyName;
@@ -20,6 +21,9 @@ use crate::{Auth, Error, InternalError};
 
 /// A key that signs at once does so since a little before it was made, so that it signs also on a node whose clock is behind.
 const CLOCK_LEEWAY: Duration = Duration::from_mins(5);
+
+/// How long a node waits for the key that another node has just made.
+const CATCH_UP_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The keys that this node has opened.
 #[derive(Debug, Default)]
@@ -227,8 +231,8 @@ impl Auth {
         let times = KeyTimes { created_at: now, active_from: now - CLOCK_LEEWAY, withdrawn_at: None };
         let made = self.make_key(algorithm, times, KeyCondition::NoneOfAlgorithm, &ClientInfo::service()).await?;
         if made.is_none() {
-            // Another node was first, and this one may not have heard of it yet.
-            self.store.wait_until_caught_up().await;
+            // Another node was first, and this one may not have heard of it yet. If it cannot, the request fails, and others do not wait.
+            drop(timeout(CATCH_UP_TIMEOUT, self.store.wait_until_caught_up()).await);
         }
         Ok(())
     }
@@ -241,6 +245,8 @@ impl Auth {
         condition: KeyCondition,
         visitor: &ClientInfo,
     ) -> Result<Option<String>, Error> {
+        // Another node may have replaced the key that it is sealed with.
+        self.follow_keys().await?;
         let entropy = self.entropy;
         // An RSA key takes a large part of a second.
         let made = tokio::task::spawn_blocking(move || SigningKey::generate(algorithm, entropy)).await;
@@ -258,11 +264,14 @@ impl Auth {
             format!("{algorithm}: key {kid}")
         };
         let plain = self.plain_entry(event, &self.deployment_key(), times.created_at, visitor)?;
-        let added = self.store.add_signing_key(row, condition, LogEntry { detail, ..plain }).await?;
-        if added {
-            tracing::info!(kid, algorithm = algorithm.name(), withdraws, "signing key added");
+        if !self.store.add_signing_key(row.clone(), condition, LogEntry { detail, ..plain }).await? {
+            return Ok(None);
         }
-        Ok(added.then_some(kid))
+        tracing::info!(kid, algorithm = algorithm.name(), withdraws, "signing key added");
+        // If it was replaced meanwhile, the others have been moved without this one.
+        self.follow_keys().await?;
+        self.move_signing_key(&row).await?;
+        Ok(Some(kid))
     }
 }
 

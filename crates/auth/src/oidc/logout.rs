@@ -1,15 +1,18 @@
 //! Sign-out that a client asks for (RP-initiated logout). It ends the whole session, with all of its clients.
 
+use std::fmt;
+
 use deskpass_core::oidc::{Parameters, PendingLogout, with_parameters};
-use deskpass_core::{AuthorizationRequestId, ClientInfo, Secret, SingleSignOn};
+use deskpass_core::{AuthorizationRequestId, ClientInfo, Digest, Secret, SingleSignOn};
+use deskpass_store::{AuditEvent, LogEntry};
 
 use super::authorize::REQUEST_LIFETIME;
 use super::id_token_hint::IdTokenHint;
-use super::pending::RequestOrigin;
+use super::pending::{RequestOrigin, request_id};
 use crate::{Auth, Error, Refusal, TokenHolder};
 
 /// What a browser gets that a client sent here to sign out.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub enum LogoutStep {
     /// The session has ended, or there is none.
     SignedOut {
@@ -23,8 +26,17 @@ pub enum LogoutStep {
     },
 }
 
+/// Prints neither the address, which contains the client's `state`, nor the identifier of the request.
+impl fmt::Debug for LogoutStep {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::SignedOut { .. } => "SignedOut",
+            Self::Ask { .. } => "Ask",
+        })
+    }
+}
+
 /// A valid request to sign out.
-#[derive(Debug)]
 struct CheckedLogout {
     client_id: Option<String>,
     /// The session that the client means, as the client knows it.
@@ -33,30 +45,77 @@ struct CheckedLogout {
 }
 
 impl Auth {
-    /// Signs the browser's session out if the client proves with its ID token that it means this session; otherwise asks the user.
+    /// Signs the browser's session out if the client proves with its ID token that it means this session; otherwise asks the user. In
+    /// a browser without a session, it ends only what the client got in the session that it means.
     pub async fn check_logout(
         &self,
         parameters: &Parameters,
         sso: Option<Secret<SingleSignOn>>,
+        browser: Option<Digest>,
         visitor: &ClientInfo,
     ) -> Result<LogoutStep, Error> {
         let checked = self.read_logout(parameters).await?;
-        let Some(holder) = self.browser_holder(sso, None).await? else {
-            return Ok(LogoutStep::SignedOut { redirect_to: checked.redirect_to });
-        };
-        let own_sid = checked.client_id.as_deref().map(|client| self.session_sid(&holder.digest(), client));
-        if checked.sid.is_some() && checked.sid == own_sid {
-            self.end_if_valid(&holder, visitor).await?;
-            return Ok(LogoutStep::SignedOut { redirect_to: checked.redirect_to });
-        }
-        let (request, now) = (Secret::generate(&self.entropy)?, self.clock.now());
-        let CheckedLogout { client_id, redirect_to, .. } = checked;
-        let pending = PendingLogout { client_id, session: holder.digest(), redirect_to, until: now + REQUEST_LIFETIME };
-        self.shared.oidc_logouts.put(request.digest(), pending, now).await?;
-        Ok(LogoutStep::Ask { request })
+        self.answer_logout(checked, sso, browser, visitor).await
     }
 
-    /// Signs out the session that a page asked about; returns the registered address that the browser is sent to.
+    /// Keeps a request that came without the browser's cookies: a form that another site sent. The browser comes back with them.
+    pub async fn keep_logout(&self, parameters: &Parameters) -> Result<Secret<AuthorizationRequestId>, Error> {
+        let checked = self.read_logout(parameters).await?;
+        self.store_logout(checked, None, None).await
+    }
+
+    /// Continues a request that was kept, once.
+    pub async fn resume_logout(
+        &self,
+        request: &str,
+        sso: Option<Secret<SingleSignOn>>,
+        browser: Option<Digest>,
+        visitor: &ClientInfo,
+    ) -> Result<LogoutStep, Error> {
+        let (id, now) = (request_id(request)?, self.clock.now());
+        // A request that the user was asked about stays where it is.
+        let is_kept = self.shared.oidc_logouts.read_with(&id, now, |pending| pending.session.is_none()).await?;
+        let kept = if is_kept == Some(true) { self.shared.oidc_logouts.take(&id, now).await? } else { None };
+        let PendingLogout { client_id, sid, redirect_to, .. } = kept.ok_or(Refusal::OidcRequestGone)?;
+        self.answer_logout(CheckedLogout { client_id, sid, redirect_to }, sso, browser, visitor).await
+    }
+
+    async fn answer_logout(
+        &self,
+        logout: CheckedLogout,
+        sso: Option<Secret<SingleSignOn>>,
+        browser: Option<Digest>,
+        visitor: &ClientInfo,
+    ) -> Result<LogoutStep, Error> {
+        let meant = self.meant_holder(logout.sid.as_deref()).await?;
+        let Some(own) = self.browser_holder(sso, None).await? else {
+            if let Some(meant) = meant {
+                self.end_at_client(&logout, &meant, visitor).await?;
+            }
+            return Ok(LogoutStep::SignedOut { redirect_to: logout.redirect_to });
+        };
+        if meant.is_some_and(|meant| meant.digest() == own.digest()) {
+            self.end_if_valid(&own, visitor).await?;
+            return Ok(LogoutStep::SignedOut { redirect_to: logout.redirect_to });
+        }
+        Ok(LogoutStep::Ask { request: self.store_logout(logout, Some(own.digest()), browser).await? })
+    }
+
+    async fn store_logout(
+        &self,
+        CheckedLogout { client_id, sid, redirect_to }: CheckedLogout,
+        session: Option<Digest>,
+        browser: Option<Digest>,
+    ) -> Result<Secret<AuthorizationRequestId>, Error> {
+        let (request, now) = (Secret::generate(&self.entropy)?, self.clock.now());
+        let until = now + REQUEST_LIFETIME;
+        let pending = PendingLogout { client_id, sid, session, browser, redirect_to, until };
+        self.shared.oidc_logouts.put(request.digest(), pending, now).await?;
+        Ok(request)
+    }
+
+    /// Signs out the session that a page asked about, and the one that the client means; returns the registered address that the
+    /// browser is sent to.
     pub async fn confirm_logout(
         &self,
         request: &str,
@@ -64,26 +123,53 @@ impl Auth {
         sso: Option<Secret<SingleSignOn>>,
         visitor: &ClientInfo,
     ) -> Result<Option<String>, Error> {
-        let id = Secret::<AuthorizationRequestId>::parse(request).map_err(|_| Refusal::OidcRequestGone)?.digest();
+        let (id, now) = (request_id(request)?, self.clock.now());
         if caller.from_browser && !caller.same_origin {
             return Err(Refusal::OidcRequestGone.into());
         }
-        let now = self.clock.now();
         let own = match sso {
             Some(cookie) => self.store.browser_session(cookie.digest(), now).await?,
             None => None,
         };
-        let asked = self.shared.oidc_logouts.read_with(&id, now, |pending| pending.session).await?;
-        let session = asked.ok_or(Refusal::OidcRequestGone)?;
-        // Only in the browser that was asked, and not if another user has signed in there meanwhile.
+        let asked = self.shared.oidc_logouts.read_with(&id, now, PendingLogout::clone).await?;
+        let asked = asked.filter(|asked| caller.may_use(asked.browser)).ok_or(Refusal::OidcRequestGone)?;
+        let session = asked.session.ok_or(Refusal::OidcRequestGone)?;
+        // Not if another user has signed in there meanwhile.
         if own.map_or(caller.from_browser, |own| own != session) {
             return Err(Refusal::OidcRequestGone.into());
         }
-        if let Some(holder) = self.valid_holder(session, None).await? {
-            self.end_if_valid(&holder, visitor).await?;
+        let (meant, own) = (self.meant_holder(asked.sid.as_deref()).await?, self.untouched_holder(session).await?);
+        for holder in meant.iter().chain(&own) {
+            self.end_if_valid(holder, visitor).await?;
         }
         // Taken last: if the session could not be ended, the user may try again.
         Ok(self.shared.oidc_logouts.take(&id, now).await?.and_then(|pending| pending.redirect_to))
+    }
+
+    /// The holder of the session that a client means by its ID token, if the session is valid. What the client got may have ended.
+    pub(super) async fn meant_holder(&self, sid: Option<&str>) -> Result<Option<TokenHolder>, Error> {
+        let Some(sid) = sid else { return Ok(None) };
+        match self.store.session_of_sid(sid.to_owned()).await? {
+            Some(session) => self.untouched_holder(session).await,
+            None => Ok(None),
+        }
+    }
+
+    /// Ends what a client got in the session that it means. The client has proven with its ID token that it got it; the session itself
+    /// may be in use in another browser.
+    async fn end_at_client(
+        &self,
+        logout: &CheckedLogout,
+        meant: &TokenHolder,
+        visitor: &ClientInfo,
+    ) -> Result<(), Error> {
+        let (Some(client), Some(sid)) = (&logout.client_id, &logout.sid) else { return Ok(()) };
+        let now = self.clock.now();
+        let plain = self.entry(AuditEvent::OidcEnded, meant.session(), now, visitor)?;
+        let entry = LogEntry { detail: format!("client {client}, signed out at the client"), ..plain };
+        // It is told: the request may have come from a link.
+        self.store.end_grants_of_sid(sid.clone(), now, true, Some(entry)).await?;
+        Ok(())
     }
 
     async fn end_if_valid(&self, holder: &TokenHolder, visitor: &ClientInfo) -> Result<(), Error> {
@@ -119,7 +205,8 @@ impl Auth {
         let registered = &client.registration.post_logout_redirect_uris;
         let address =
             text("post_logout_redirect_uri").filter(|address| registered.iter().any(|known| known == address));
-        let redirect_to = address.map(|address| match text("state") {
+        // Text that is not UTF-8 cannot be returned as it is.
+        let redirect_to = address.map(|address| match text("state").filter(|_| parameters.is_utf8()) {
             Some(state) => with_parameters(address, &[("state", state)]),
             None => address.to_owned(),
         });

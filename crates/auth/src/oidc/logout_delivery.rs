@@ -1,7 +1,7 @@
 //! Back-channel logout: tells the clients of a session that it has ended (OpenID Connect Back-Channel Logout 1.0).
 //!
-//! The end of a session or a grant writes a row for each client in its own transaction. A node claims rows for a short time, and gives
-//! them to the queues of their clients. A row stays until its client has accepted it, or for a day.
+//! The end of a session or a grant writes a row for each client in its own transaction. A node claims as many rows as the queue of their
+//! client has room for, for a short time. A row stays until its client has accepted it, or for a day.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,9 +26,9 @@ const LOGOUT_EVENT: &str = "http://schemas.openid.net/event/backchannel-logout";
 /// The lifetime of a logout token.
 const LOGOUT_TOKEN_LIFETIME: Duration = Duration::from_mins(2);
 
-/// The number of rows that are claimed at once.
-const CLAIM_BATCH: i64 = 200;
-/// How long a claim lasts: three attempts, one after the other. What was not tried by then is claimed again.
+/// The number of clients that are looked at in one round.
+const MAX_DUE_CLIENTS: i64 = 1_000;
+/// How long a claim lasts: a full queue fits into it even if no attempt is answered. What was not tried by then is claimed again.
 const CLAIM_LEASE: Duration = Duration::from_secs(20);
 /// The number of expired grants that are ended at once.
 const EXPIRY_BATCH: i64 = 200;
@@ -38,31 +38,61 @@ const RETRY_PAUSES: [u64; 7] = [1, 5, 30, 2 * 60, 5 * 60, 10 * 60, 30 * 60];
 const MAX_LOGOUT_AGE: Duration = Duration::from_hours(24);
 /// The attempt that is logged as a warning: the client is not just restarting.
 const WARNING_ATTEMPT: i64 = 4;
-/// Before the address of a client that was removed, in the status of its rows.
-const REMOVED_CLIENT: &str = "backchannel:";
+/// The pause before a logout of a client that this node does not know is looked at again.
+const UNKNOWN_CLIENT_PAUSE: Duration = Duration::from_mins(1);
 
-/// Where a logout goes.
-struct LogoutTarget {
-    address: String,
-    algorithm: SigningAlgorithm,
+/// Where the logouts of a client go.
+#[derive(Debug, PartialEq, Eq)]
+enum LogoutTarget {
+    /// To this address, signed with this algorithm.
+    Address(String, SigningAlgorithm),
+    /// Nowhere: the client finds out when it next uses its tokens.
+    Nowhere,
+    /// This node does not know the client. Another node may have newer settings.
+    Unknown,
+}
+
+impl LogoutTarget {
+    fn of(client: Option<&ClientRegistration>) -> Self {
+        match client {
+            None => Self::Unknown,
+            Some(ClientRegistration { backchannel_logout_uri: None, .. }) => Self::Nowhere,
+            Some(ClientRegistration { backchannel_logout_uri: Some(address), algorithm, .. }) => {
+                Self::Address(address.clone(), *algorithm)
+            }
+        }
+    }
 }
 
 impl Auth {
-    /// Ends expired grants, and gives the logouts that are due to the queues of their clients; returns how many there were. Does not
-    /// wait until they are delivered.
+    /// Ends expired grants and those of clients that were changed, and gives the logouts that are due to the queues of their clients;
+    /// returns how many there were. Does not wait until they are delivered. What finds no room in a queue stays due; a queue that
+    /// becomes empty fires `logouts_due`.
     pub async fn deliver_logouts(&self, sender: &LogoutSender) -> Result<usize, Error> {
         let now = self.clock.now();
-        let expired = self.store.expire_grants(now, EXPIRY_BATCH).await?;
-        let until = now + CLAIM_LEASE;
-        let due = self.store.claim_logouts(now, until, CLAIM_BATCH).await?;
+        let ended = self.end_grants_of_changed_clients().await?;
+        let mut count = ended + self.store.expire_grants(now, EXPIRY_BATCH).await?;
+        for client in self.store.due_logout_clients(now, MAX_DUE_CLIENTS).await? {
+            count += self.claim_logouts(sender, &client, now).await?;
+        }
+        Ok(count)
+    }
+
+    /// Fills the queue of a client; returns how many logouts were added.
+    async fn claim_logouts(&self, sender: &LogoutSender, client: &str, now: Timestamp) -> Result<usize, Error> {
+        let (room, until) = (sender.queues.room(client), now + CLAIM_LEASE);
+        if room == 0 {
+            return Ok(0);
+        }
+        let due = self.store.claim_logouts_of(client.to_owned(), now, until, room).await?;
         let count = due.len();
         for notice in due {
-            let client = notice.client_id.clone();
             if sender.queues.push(ClaimedLogout { notice, until }) {
-                sender.start(self.clone().deliver_to_client(sender.http.clone(), Arc::clone(&sender.queues), client));
+                let (http, queues) = (sender.http.clone(), Arc::clone(&sender.queues));
+                sender.start(self.clone().deliver_to_client(http, queues, client.to_owned()));
             }
         }
-        Ok(expired + count)
+        Ok(count)
     }
 
     /// Delivers the logouts in the queue of a client, one after the other.
@@ -76,50 +106,48 @@ impl Auth {
                 tracing::warn!(client, %error, "logout postponed: it could not be prepared or recorded");
             }
         }
+        // The queue has room again.
+        self.logouts_due.notify_one();
     }
 
     /// Makes one attempt to deliver a logout.
     async fn deliver_logout(&self, http: &reqwest::Client, notice: LogoutNotice) -> Result<(), Error> {
-        let Some(target) = self.logout_target(&notice).await? else {
-            // The client does not want to be told: it finds out when it next uses its tokens.
-            return Ok(self.store.delete_logout(notice.sid, notice.at).await?);
+        let sent = match self.logout_target(&notice.client_id).await? {
+            LogoutTarget::Nowhere => return Ok(self.store.delete_logout(notice.sid, notice.at).await?),
+            LogoutTarget::Address(address, algorithm) => {
+                let token = self.logout_token(&notice, algorithm).await?;
+                post(http, &address, &token).await.map_err(|status| (status, retry_pause(notice.tries + 1)))
+            }
+            LogoutTarget::Unknown => Err(("the client is not known here".to_owned(), UNKNOWN_CLIENT_PAUSE)),
         };
-        let token = self.logout_token(&notice, target.algorithm).await?;
-        let sent = post(http, &target.address, &token).await;
         let is_old = self.clock.now().since(notice.at) > MAX_LOGOUT_AGE && !self.clock.was_set_within(CLOCK_SET_GRACE);
-        let outcome = match sent {
-            Ok(()) => LogoutOutcome::Delivered,
-            Err(_) if is_old => LogoutOutcome::Abandoned,
-            Err(_) => LogoutOutcome::Postponed,
-        };
         let client = notice.client_id.clone();
-        match sent {
-            Ok(()) => self.store.delete_logout(notice.sid, notice.at).await?,
-            Err(status) if is_old => self.abandon_logout(notice, &status).await?,
-            Err(status) => self.postpone_logout(notice, status).await?,
-        }
+        let outcome = match sent {
+            Ok(()) => {
+                self.store.delete_logout(notice.sid, notice.at).await?;
+                LogoutOutcome::Delivered
+            }
+            Err((status, _)) if is_old => {
+                self.abandon_logout(notice, &status).await?;
+                LogoutOutcome::Abandoned
+            }
+            Err((status, pause)) => {
+                self.postpone_logout(notice, status, pause).await?;
+                LogoutOutcome::Postponed
+            }
+        };
         self.observer.notify(AuthEvent::OidcLogout(client, outcome));
         Ok(())
     }
 
-    /// The address and the algorithm of the client; `None` if it has no address for logouts.
-    async fn logout_target(&self, notice: &LogoutNotice) -> Result<Option<LogoutTarget>, Error> {
-        let target = |registration: &ClientRegistration| {
-            let address = registration.backchannel_logout_uri.clone()?;
-            Some(LogoutTarget { address, algorithm: registration.algorithm })
-        };
-        if let Some(client) = self.policy.oidc.clients.get(&notice.client_id) {
-            return Ok(target(&client.registration));
+    /// Where the logouts of a client go. A client that was removed is still told what ended with it.
+    async fn logout_target(&self, client: &str) -> Result<LogoutTarget, Error> {
+        if let Some(client) = self.policy.oidc.clients.get(client) {
+            return Ok(LogoutTarget::of(Some(&client.registration)));
         }
         let rules = self.store.access_rules().await?;
-        if let Some(client) = rules.oidc_client(&notice.client_id) {
-            return Ok(target(&client.registration));
-        }
-        let address = notice.status.strip_prefix(REMOVED_CLIENT).map(str::to_owned);
-        // Its algorithm went with its registration: the one that every client supports, unless only the other was ever used.
-        let has_rsa_key = rules.oidc_keys.iter().any(|row| row.algorithm == SigningAlgorithm::Rs256);
-        let algorithm = if has_rsa_key { SigningAlgorithm::Rs256 } else { SigningAlgorithm::Es256 };
-        Ok(address.map(|address| LogoutTarget { address, algorithm }))
+        let known = rules.oidc_client(client).or_else(|| rules.removed_oidc_client(client));
+        Ok(LogoutTarget::of(known.map(|known| &known.registration)))
     }
 
     /// A logout token. Each attempt has one of its own: a client may refuse an identifier that it has seen.
@@ -130,16 +158,14 @@ impl Auth {
         jwt::sign(&key, LOGOUT_TOKEN_TYPE, &claims)
     }
 
-    async fn postpone_logout(&self, notice: LogoutNotice, status: String) -> Result<(), Error> {
-        let LogoutNotice { sid, client_id, at, tries, status: before, .. } = notice;
-        if tries == WARNING_ATTEMPT {
+    async fn postpone_logout(&self, notice: LogoutNotice, status: String, pause: Duration) -> Result<(), Error> {
+        let LogoutNotice { sid, client_id, at, tries, .. } = notice;
+        if tries + 1 == WARNING_ATTEMPT {
             tracing::warn!(client = client_id, status, "a client does not accept logouts; they are tried for a day");
         } else {
-            tracing::debug!(client = client_id, status, tries, "logout postponed");
+            tracing::debug!(client = client_id, status, tries = tries + 1, "logout postponed");
         }
-        // The status of a client that was removed has its address.
-        let status = if before.starts_with(REMOVED_CLIENT) { before } else { status };
-        Ok(self.store.postpone_logout(sid, at, self.clock.now() + retry_pause(tries), status).await?)
+        Ok(self.store.postpone_logout(sid, at, self.clock.now() + pause, status).await?)
     }
 
     /// Gives up, and says so in the audit log: the client may still believe that the user is signed in.
@@ -152,8 +178,8 @@ impl Auth {
     fn abandoned_entry(&self, notice: &LogoutNotice, status: &str) -> Result<LogEntry, NoEntropy> {
         let (about, service) = (self.deployment_key(), ClientInfo::service());
         let plain = self.plain_entry(AuditEvent::OidcLogoutFailed, &about, self.clock.now(), &service)?;
-        let detail =
-            format!("client {}, subject {}, {} attempts: {status}", notice.client_id, notice.subject, notice.tries);
+        let LogoutNotice { client_id, subject, tries, .. } = notice;
+        let detail = format!("client {client_id}, subject {subject}, {} attempts: {status}", tries + 1);
         Ok(LogEntry { detail, ..plain })
     }
 }
@@ -181,6 +207,7 @@ fn retry_pause(tries: i64) -> Duration {
 
 #[cfg(test)]
 mod tests {
+    use super::super::logout_queue::{MAX_WAITING, MAX_WORKERS};
     use super::*;
 
     #[test]
@@ -189,6 +216,27 @@ mod tests {
         assert_eq!(seconds, [1, 5, 30, 120, 300, 600, 1_800, 1_800, 1_800]);
         assert_eq!([0, -1, i64::MIN].map(|tries| retry_pause(tries).as_secs()), [1; 3]);
         assert_eq!(retry_pause(i64::MAX).as_secs(), 1_800);
+    }
+
+    #[test]
+    fn a_client_that_is_not_known_is_looked_for_again() {
+        let silent = ClientRegistration::default();
+        let address = "https://desk.example.com/logout".to_owned();
+        let told = ClientRegistration {
+            backchannel_logout_uri: Some(address.clone()),
+            algorithm: SigningAlgorithm::Es256,
+            ..Default::default()
+        };
+        assert_eq!(LogoutTarget::of(None), LogoutTarget::Unknown);
+        assert_eq!(LogoutTarget::of(Some(&silent)), LogoutTarget::Nowhere);
+        assert_eq!(LogoutTarget::of(Some(&told)), LogoutTarget::Address(address, SigningAlgorithm::Es256));
+    }
+
+    /// Otherwise other nodes would claim what waits in a queue.
+    #[test]
+    fn a_full_queue_is_tried_before_its_claim_ends() {
+        let rounds = u32::try_from(MAX_WAITING.div_ceil(MAX_WORKERS)).unwrap_or(u32::MAX);
+        assert!(ATTEMPT_TIMEOUT * (rounds + 1) <= CLAIM_LEASE);
     }
 
     #[test]

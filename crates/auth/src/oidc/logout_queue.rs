@@ -6,10 +6,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use deskpass_core::Timestamp;
 use deskpass_store::LogoutNotice;
 
-/// The maximum number of logouts that wait in the queue of a client. Further ones stay in the store, and are claimed again.
-const MAX_WAITING: usize = 256;
+/// The maximum number of logouts that wait in the queue of a client. Further ones stay in the store until there is room.
+pub(super) const MAX_WAITING: usize = 12;
 /// The maximum number of logouts that a client gets at once.
-const MAX_WORKERS: usize = 4;
+pub(super) const MAX_WORKERS: usize = 4;
 
 /// A logout that this node has claimed.
 #[derive(Clone, Debug)]
@@ -30,6 +30,12 @@ struct ClientQueue {
 }
 
 impl LogoutQueues {
+    /// How many logouts the queue of a client has room for.
+    pub(super) fn room(&self, client: &str) -> i64 {
+        let waiting = self.lock().get(client).map_or(0, |queue| queue.waiting.len());
+        i64::try_from(MAX_WAITING.saturating_sub(waiting)).unwrap_or(0)
+    }
+
     /// Adds a logout to the queue of its client; returns whether one more worker is needed. The caller starts it.
     pub(super) fn push(&self, claimed: ClaimedLogout) -> bool {
         let mut queues = self.lock();
@@ -81,8 +87,9 @@ mod tests {
     #[test]
     fn a_client_has_few_workers_and_a_bounded_queue_and_delays_no_other() {
         let queues = LogoutQueues::default();
+        assert_eq!(usize::try_from(queues.room("slow")), Ok(MAX_WAITING));
         let started = (0..1_000).filter(|number| queues.push(claimed("slow", *number))).count();
-        assert_eq!(started, MAX_WORKERS);
+        assert_eq!((started, queues.room("slow")), (MAX_WORKERS, 0));
         assert!(queues.push(claimed("other", 0)), "it has a worker of its own");
         let kept = std::iter::from_fn(|| queues.next("slow")).count();
         assert_eq!(kept, MAX_WAITING);

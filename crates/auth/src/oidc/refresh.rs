@@ -6,13 +6,14 @@ use deskpass_core::oidc::{OAuthError, OAuthErrorCode, OidcScopes};
 use deskpass_core::{ClientInfo, Digest, OidcAccess, RefreshToken, Roles, Secret, Timestamp};
 use deskpass_store::{AuditEvent, GrantRecord, LogEntry, RefreshOutcome, RefreshRequest};
 
-use super::client::ResolvedClient;
+use super::client::{Admission, ResolvedClient};
 use super::error::{OidcError, invalid_grant};
 use super::id_token::{ACCESS_TOKEN_LIFETIME, IdTokenContent, IssuedTokens};
 use crate::audit::Attempt;
 use crate::{Auth, Error, TokenGrant, TokenHolder};
 
-/// How long a used refresh token gives the same answer again: two tabs of a program may use it at once.
+/// How long a used refresh token gives the same answer again: two tabs of a program may use it at once. By the clocks of the nodes: if
+/// these differ by more, a repetition on another node counts as a second use, and ends the grant.
 const REPEAT_WINDOW: Duration = Duration::from_secs(10);
 
 /// The tokens that follow a refresh token. They are derived from it, so that the same answer can be given again, on any node, without
@@ -33,7 +34,8 @@ impl Successors {
 }
 
 impl Auth {
-    /// Exchanges a refresh token for new tokens. The person, the roles, the client and the scopes are checked again.
+    /// Exchanges a refresh token for new tokens. The person, the roles, the client and the scopes are checked again. A narrower `scope`
+    /// narrows this ID token only: access tokens and later ID tokens have all scopes of the grant, which alone are stored.
     pub async fn refresh(
         &self,
         client: &ResolvedClient,
@@ -59,11 +61,12 @@ impl Auth {
             return Err(invalid_grant());
         }
         let scopes = answered_scopes(scope, grant.scopes.intersection(client.registration.scopes))?;
-        let (holder, roles) = self.readmit(&grant, visitor).await?;
+        let (holder, admission) = self.readmit(&grant, visitor).await?;
         let next = Successors::of(&token, &self.credential_vault.oidc_token_key());
         let rotation = self.rotation(token, client, &next, &holder, visitor)?;
-        let (grant, issued_at) = match self.store.refresh_grant(rotation).await? {
-            RefreshOutcome::Rotated(grant, at) | RefreshOutcome::Repeated(grant, at) => (grant, at),
+        let (grant, issued_at, next) = match self.store.refresh_grant(rotation).await? {
+            RefreshOutcome::Rotated(grant, at) => (grant, at, next),
+            RefreshOutcome::Repeated(grant, at) => (grant, at, self.given_before(&token).await?),
             RefreshOutcome::Reused(grant) => {
                 tracing::warn!(
                     client = grant.client_id.as_str(),
@@ -74,21 +77,35 @@ impl Auth {
             }
             RefreshOutcome::Invalid => return Err(invalid_grant()),
         };
-        if roles != grant.roles {
-            // If one of them was revoked meanwhile, this ends the grant.
-            self.store.set_told_roles(grant.id.clone(), roles).await?;
+        // If a role was revoked meanwhile, this ends the grant.
+        if admission.relied_on != grant.roles
+            && !self.store.set_told_roles(grant.id.clone(), admission.relied_on).await?
+        {
+            return Err(invalid_grant());
         }
-        Ok(self.refreshed_tokens(client, &holder, (&grant, roles, scopes), next, issued_at).await?)
+        Ok(self.refreshed_tokens(client, &holder, (&grant, admission.told, scopes), next, issued_at).await?)
     }
 
-    /// The user of a grant and the roles that the client is told. Refused if the user may not use the client any more.
-    async fn readmit(&self, grant: &GrantRecord, visitor: &ClientInfo) -> Result<(TokenHolder, Roles), Error> {
+    /// The tokens that a used refresh token has given. The encryption key may have been replaced since, or this node may not know of the
+    /// replacement yet. If no known key derives them, the token is not valid, but its use is no sign of theft.
+    async fn given_before(&self, token: &Digest) -> Result<Successors, OidcError> {
+        for key in self.credential_vault.oidc_token_keys() {
+            let given = Successors::of(token, &key);
+            if self.store.oidc_access(&given.access.digest()).await?.is_some() {
+                return Ok(given);
+            }
+        }
+        Err(invalid_grant())
+    }
+
+    /// The user of a grant, and the roles that admit them. Refused if the user may not use the client any more.
+    async fn readmit(&self, grant: &GrantRecord, visitor: &ClientInfo) -> Result<(TokenHolder, Admission), Error> {
         let holder = self.authenticate_untouched(grant.session).await?;
         let rules = self.store.access_rules().await?;
         let admitted = self.admit_to_client(&rules, &grant.client_id, &holder, grant.address);
         let attempt = Attempt::in_session(holder.session(), AuditEvent::OidcRefused, visitor);
-        let told = self.audit_outcome(attempt, admitted.map_err(Error::from)).await?;
-        Ok((holder, told))
+        let admission = self.audit_outcome(attempt, admitted.map_err(Error::from)).await?;
+        Ok((holder, admission))
     }
 
     fn rotation(

@@ -8,19 +8,19 @@ use super::error::OidcError;
 use crate::{Auth, Error};
 
 impl Auth {
-    /// Ends the grant of a token. A token that is unknown or of another client is left alone, and the answer is the same.
-    pub async fn revoke_token(&self, client: &ResolvedClient, token: &str) -> Result<(), OidcError> {
-        let Some(grant) = self.grant_of_token(token).await? else { return Ok(()) };
+    /// Ends the grant of a token; `false` if there is nothing to end. A token that is unknown or of another client is left alone, and
+    /// the client gets the same answer.
+    pub async fn revoke_token(&self, client: &ResolvedClient, token: &str) -> Result<bool, OidcError> {
+        let Some(grant) = self.grant_of_token(token).await? else { return Ok(false) };
         if grant.client_id != client.id || !self.is_current(&grant) {
-            return Ok(());
+            return Ok(false);
         }
         // The request came from the program's server, whose address says nothing about the user.
         let (now, visitor) = (self.clock.now(), ClientInfo::service());
         let plain = self.plain_entry(AuditEvent::OidcEnded, &grant.employee, now, &visitor)?;
         let entry = LogEntry { detail: format!("client {}, revoked by the client", client.id), ..plain };
         // The client knows, so it is not told.
-        self.store.end_grant(grant.id, now, false, Some(entry)).await?;
-        Ok(())
+        Ok(self.store.end_grant(grant.id, now, false, Some(entry)).await?)
     }
 
     async fn grant_of_token(&self, token: &str) -> Result<Option<GrantRecord>, Error> {

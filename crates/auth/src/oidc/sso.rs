@@ -9,7 +9,7 @@ use deskpass_core::{Digest, Secret, SingleSignOn};
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::Sha256;
 
-use crate::{Auth, Error, TokenHolder};
+use crate::{Auth, Error, Refusal, TokenHolder};
 
 /// The length of a `sid`, in characters: 132 bits.
 const SID_CHARS: usize = 22;
@@ -40,6 +40,15 @@ impl Auth {
         }
     }
 
+    /// The same, without an address. Does not count as a use of the session.
+    pub(super) async fn untouched_holder(&self, session: Digest) -> Result<Option<TokenHolder>, Error> {
+        match self.authenticate_untouched(session).await {
+            Ok(holder) => Ok(Some(holder)),
+            Err(Error::Refused(_)) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
     /// Issues the single sign-on cookie of a session: a new one each time, so that a cookie that was planted in the browser never
     /// becomes that of a signed-in user.
     pub(super) async fn issue_sso_cookie(&self, holder: &TokenHolder) -> Result<Secret<SingleSignOn>, Error> {
@@ -49,15 +58,19 @@ impl Auth {
         Ok(cookie)
     }
 
-    /// Whether a session is recent enough for a client, and of the expected user.
-    pub(super) async fn fulfils(&self, holder: &TokenHolder, required: &SignInRequirement) -> Result<bool, Error> {
+    /// Why a session is not enough for a client: it is too old, or of another user than expected.
+    pub(super) async fn shortfall(
+        &self,
+        holder: &TokenHolder,
+        required: &SignInRequirement,
+    ) -> Result<Option<Refusal>, Error> {
         if required.not_before.is_some_and(|not_before| holder.session().created_at < not_before) {
-            return Ok(false);
+            return Ok(Some(Refusal::NewSignInNeeded));
         }
-        match &required.subject {
-            Some(subject) => Ok(self.subject_of(holder.person()).await? == *subject),
-            None => Ok(true),
-        }
+        Ok(match &required.subject {
+            Some(subject) if self.subject_of(holder.person()).await? != *subject => Some(Refusal::AnotherUserNeeded),
+            _ => None,
+        })
     }
 
     /// The identifier by which a client knows a session. It differs between clients, and tells nothing about the token.

@@ -9,6 +9,7 @@ use deskpass_store::{AccessTokenRecord, CachedPerson, GrantRecord};
 use serde_json::Value;
 
 use super::claims::UserClaims;
+use super::client::SharedClient;
 use super::error::{OidcError, invalid_token};
 use super::grant::LiveGrant;
 use crate::{Auth, Error};
@@ -22,17 +23,22 @@ struct AnswerSlot(RwLock<Option<KeptAnswer>>);
 struct KeptAnswer {
     person: Arc<CachedPerson>,
     roles: Roles,
-    client: ClientRegistration,
+    client: SharedClient,
     email_domain: Option<String>,
     text: Arc<str>,
 }
 
 impl KeptAnswer {
-    fn is_current(&self, live: &LiveGrant, client: &ClientRegistration, email_domain: Option<&str>) -> bool {
+    fn is_current(
+        &self,
+        live: &LiveGrant,
+        (id, client): (&str, &ClientRegistration),
+        email_domain: Option<&str>,
+    ) -> bool {
         let person = live.holder.shared_person();
         (Arc::ptr_eq(&self.person, person) || **self.person == ***person)
-            && self.roles == live.roles
-            && self.client == *client
+            && self.roles == live.admission.told
+            && self.client.had(id, client)
             && self.email_domain.as_deref() == email_domain
     }
 }
@@ -54,11 +60,14 @@ impl Auth {
     pub async fn userinfo(&self, token: &str) -> Result<Arc<str>, OidcError> {
         let record = self.access_token(token).await?.ok_or_else(invalid_token)?;
         let live = self.live_grant(&record.grant).await?.ok_or_else(invalid_token)?;
-        let entry = self.client_entry(&live.rules, &record.grant.client_id).ok_or_else(invalid_token)?;
+        let id = record.grant.client_id.as_str();
+        let entry = self.client_entry(&live.rules, id).ok_or_else(invalid_token)?;
         let (client, email_domain) = (entry.registration(), self.policy.oidc.email_domain.as_deref());
-        self.record_told_roles(&record.grant, live.roles).await?;
+        if !self.record_told_roles(&record.grant, live.admission.relied_on).await? {
+            return Err(invalid_token());
+        }
         let slot = record.derived(|_| AnswerSlot::default());
-        let kept = slot.and_then(|slot| slot.get(|answer| answer.is_current(&live, client, email_domain)));
+        let kept = slot.and_then(|slot| slot.get(|answer| answer.is_current(&live, (id, client), email_domain)));
         if let Some(text) = kept {
             return Ok(text);
         }
@@ -66,8 +75,8 @@ impl Auth {
         if let Some(slot) = slot {
             slot.set(KeptAnswer {
                 person: Arc::clone(live.holder.shared_person()),
-                roles: live.roles,
-                client: client.clone(),
+                roles: live.admission.told,
+                client: self.shared_client(entry),
                 email_domain: email_domain.map(str::to_owned),
                 text: Arc::clone(&text),
             });
@@ -75,10 +84,11 @@ impl Auth {
         Ok(text)
     }
 
-    /// Records roles that the user got after the client was last told: when one of them is revoked, the client's grant ends.
-    async fn record_told_roles(&self, grant: &GrantRecord, roles: Roles) -> Result<(), Error> {
+    /// Records roles that the user got after the client was last told: when one of them is revoked, the client's grant ends. `false` if
+    /// it has ended.
+    async fn record_told_roles(&self, grant: &GrantRecord, roles: Roles) -> Result<bool, Error> {
         if roles.iter().all(|role| grant.roles.holds(role)) {
-            return Ok(());
+            return Ok(true);
         }
         Ok(self.store.set_told_roles(grant.id.clone(), roles.iter().fold(grant.roles, Roles::with)).await?)
     }
@@ -86,8 +96,14 @@ impl Auth {
     /// The record of an access token that has not expired.
     pub(super) async fn access_token(&self, token: &str) -> Result<Option<Arc<AccessTokenRecord>>, Error> {
         let Ok(token) = Secret::<OidcAccess>::parse(token) else { return Ok(None) };
-        let record = self.store.oidc_access(&token.digest()).await?;
-        Ok(record.filter(|record| self.clock.now_for(record.grant.created_at) < record.expires_at))
+        let digest = token.digest();
+        let Some(record) = self.store.oidc_access(&digest).await? else { return Ok(None) };
+        if self.clock.now_for(record.grant.created_at) < record.expires_at {
+            return Ok(Some(record));
+        }
+        // It makes room in the cache for one that is valid.
+        self.store.forget_oidc_access(&digest);
+        Ok(None)
     }
 
     async fn render_userinfo(
@@ -102,7 +118,7 @@ impl Auth {
             subject: &grant.subject,
             person,
             email: email.as_deref(),
-            roles: live.roles,
+            roles: live.admission.told,
             scopes: grant.scopes.intersection(client.scopes),
             client,
             home_corp: self.policy.home_corp.as_str(),
