@@ -139,8 +139,8 @@ fn summary(report: &RestoreReport, place: &str) -> String {
     let (count, header) = (report.tables.len(), &report.header);
     let ended = report.ended.as_ref().map_or_else(
         || {
-            "sessions were kept, and so were service keys and recovery codes; if any ended after the backup, end all \
-             sessions (deskpass session end-all --yes) and revoke those keys"
+            "sessions were kept, and so were service keys, recovery codes and signing keys; if any ended after the backup, \
+             end all sessions (deskpass session end-all --yes), revoke those keys, and run deskpass oidc rotate-keys --now"
                 .to_owned()
         },
         ended_summary,
