@@ -42,7 +42,6 @@ learn({
   reason_old_password_wrong: ['wrong old password', '旧密码错误'],
   reason_not_proven: ['not signed in through {platform.en}', '未通过{platform.zh}登录'],
   reason_recent_sign_in_needed: ['recent sign-in required', '登录时间过久'],
-  reason_another_user_needed: ['the program expects another user', '应用要求使用另一个账号'],
   reason_oidc_request_gone: ['the request of the program expired or is of another browser', '应用的登录请求已过期或来自其他浏览器'],
   reason_client_not_allowed: ['may not use the program', '无权使用该应用'],
   reason_setup_code: ['wrong or expired setup code', '设置码错误或已过期'],
