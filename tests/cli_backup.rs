@@ -1,6 +1,7 @@
 //! `deskpass backup` and `deskpass restore`: everything comes back, on either store, except what ended since.
 
 mod interrupted;
+mod oidc;
 mod refusals;
 
 use std::path::{Path, PathBuf};

@@ -62,6 +62,11 @@ fn a_clients_life(operator: Operator<'_>) {
     let keys = operator.succeed(&["oidc", "rotate-keys", "--now"]);
     assert!(keys.contains("sign from now on") && keys.contains("withdrawn"), "{keys}");
 
+    operator.succeed(&["employee", "add", "zhangsan"]);
+    let renewed = operator.succeed(&["employee", "new-person", "zhangsan"]);
+    assert!(renewed.contains("zhangsan is another person") && renewed.contains("0 session(s) ended"), "{renewed}");
+    operator.fail(&["employee", "new-person", "nobody"], "there is no employee nobody");
+
     operator.fail(&["oidc", "client", "remove", &id], "run the command again with --yes");
     assert!(operator.succeed(&["oidc", "client", "remove", &id, "--yes"]).contains("is removed"));
     assert_eq!(operator.succeed(&["oidc", "client", "list"]), none);

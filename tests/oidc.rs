@@ -1,5 +1,6 @@
 //! OpenID Connect: the service as a provider for other programs.
 
+mod changed_clients;
 mod claims;
 mod conformance;
 mod conformance_config;
@@ -15,6 +16,7 @@ mod public_clients;
 mod races;
 mod sign_in_page;
 mod sudden_ends;
+mod visits;
 
 use deskpass::config::Settings;
 use deskpass_core::oidc::ClientRegistration;

@@ -50,14 +50,21 @@ impl Scene {
     /// Asserts that the page asks first; confirms and returns where the browser is sent.
     async fn confirm(&mut self, answer: &Response) -> serde_json::Value {
         self.assert_refused(answer).await;
-        let url = Url::parse(location(answer)).unwrap();
-        let id = url.query_pairs().find(|(name, _)| name == "logout").unwrap().1.into_owned();
-        // Another browser cannot confirm it.
+        let id = request_of(answer);
+        // Another browser can neither read nor confirm it.
         let mut other = self.app.oidc_browser().await;
-        let refused = other.call("/api/auth/oidc/logout", &json!({ "request": id })).await;
-        assert_ne!(refused.status, 200, "{refused:?}");
+        for path in ["/api/auth/oidc/request", "/api/auth/oidc/logout"] {
+            let refused = other.call(path, &json!({ "request": id })).await;
+            assert_ne!(refused.status, 200, "{refused:?}");
+        }
         self.browser.call("/api/auth/oidc/logout", &json!({ "request": id })).await.data()["redirect_to"].clone()
     }
+}
+
+/// The identifier of a logout that the page asks about.
+fn request_of(answer: &Response) -> String {
+    let url = Url::parse(location(answer)).unwrap();
+    url.query_pairs().find(|(name, _)| name == "logout").unwrap_or_else(|| panic!("{answer:?}")).1.into_owned()
 }
 
 on_every_store! {
@@ -179,21 +186,38 @@ on_one_store! {
         let mut scene = Scene::start().await;
         let form = format!("id_token_hint={}&post_logout_redirect_uri={}", scene.tokens.id_token, encoded(SIGNED_OUT));
         let answer = scene.browser.submit("/oidc/logout", &form).await;
-        let mut to = location(&answer).to_owned();
-        if let Some(path) = to.strip_prefix(&issuer(&scene.app)) {
-            to = location(&scene.browser.navigate(path).await).to_owned();
-        }
-        assert_eq!(to, SIGNED_OUT);
+        let kept = location(&answer).strip_prefix(&issuer(&scene.app)).unwrap().to_owned();
+        assert!(!kept.contains("id_token") && !kept.contains(&scene.tokens.id_token), "an ID token in an address: {kept}");
+        assert_eq!(location(&scene.browser.navigate(&kept).await), SIGNED_OUT);
         scene.assert_signed_out().await;
+        // Once.
+        assert_stays(&scene.app, &scene.browser.navigate(&kept).await);
     }
 
-    /// A hint of another session of the same user is not this browser's session.
+    /// A hint of another session than this browser's: the page names its user, and both end.
     async fn a_hint_of_another_session_asks_first() {
         let mut scene = Scene::start().await;
-        let (_, elsewhere) = scene.app.oidc_sign_in(&scene.client, "user01").await;
+        let (mut other, elsewhere) = scene.app.oidc_sign_in(&scene.client, "agent01").await;
         let answer = scene.logout(&[("id_token_hint", &elsewhere.id_token), ("post_logout_redirect_uri", SIGNED_OUT)]).await;
-        let sent = scene.confirm(&answer).await;
-        assert!(sent.is_null() || sent == SIGNED_OUT, "{sent}");
+        let prompt = scene.browser.prompt(&request_of(&answer)).await.data();
+        assert_eq!((&prompt["needs"], &prompt["user"]["name"]), (&json!("sign_out"), &json!("Arno Agent")));
+        assert!(scene.client.is_live(&mut other.http, &elsewhere).await);
+        assert_eq!(scene.confirm(&answer).await, SIGNED_OUT);
         scene.assert_signed_out().await;
+        assert!(scene.client.is_over(&mut other.http, &elsewhere).await);
+        let session = other.token.clone().unwrap();
+        assert!(!other.http.is_valid(&session).await);
+    }
+
+    /// A browser that has no session here, such as one that lost its cookie: the client gives up what it got, and no more ends.
+    async fn a_hint_without_a_session_here_ends_what_the_client_got() {
+        let mut scene = Scene::start().await;
+        let mut elsewhere = scene.app.oidc_browser().await;
+        let to = encoded(SIGNED_OUT);
+        let path = format!("/oidc/logout?id_token_hint={}&post_logout_redirect_uri={to}", scene.tokens.id_token);
+        assert_eq!(location(&elsewhere.navigate(&path).await), SIGNED_OUT);
+        assert!(scene.client.is_over(&mut scene.browser.http, &scene.tokens).await);
+        let session = scene.browser.token.clone().unwrap();
+        assert!(scene.browser.http.is_valid(&session).await, "no other program is affected");
     }
 }

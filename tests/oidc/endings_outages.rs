@@ -98,6 +98,36 @@ on_every_store! {
     }
 }
 
+on_every_store! {
+    /// A program that was down during a thousand logouts, and hangs now, takes no room from the others.
+    async fn a_thousand_notices_of_one_client_delay_no_other() {
+        let app = TestApp::with(unlimited(&[])).await;
+        let (hanging, good) = (Receiver::start().await, Receiver::start().await);
+        hanging.answer_with(LogoutAnswer::Never);
+        let stuck = app.oidc_client(registration_at(&hanging)).await;
+        let client = app.oidc_client(registration_at(&good)).await;
+        let now = app.clock.now().millis();
+        app.query(&format!(
+            "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000)
+             INSERT INTO oidc_logout (sid, client_id, subject, at, tries, due_at)
+             SELECT 'sid-' || i, '{}', 'a subject', {now}, 0, {now} FROM n",
+            stuck.id
+        ));
+        until("an attempt that hangs", async || !hanging.logout_tokens().is_empty()).await;
+        for _ in 0..3 {
+            good.forget();
+            let (mut browser, _) = app.oidc_sign_in(&client, "user01").await;
+            let session = browser.token.clone().unwrap();
+            browser.http.logout(&session).await.data();
+            let ended = Instant::now();
+            good.told(1).await;
+            assert!(ended.elapsed() < Duration::from_secs(3), "told after {:?}", ended.elapsed());
+        }
+        let left = app.query(&format!("SELECT count(*) FROM oidc_logout WHERE client_id = '{}'", stuck.id));
+        assert_eq!(left, ["1000"], "none is given up");
+    }
+}
+
 /// Every client but the last is hostile; one session is at all of them.
 async fn hostile_receivers() {
     let app = TestApp::with(unlimited(&[])).await;

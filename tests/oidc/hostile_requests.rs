@@ -121,7 +121,7 @@ on_one_store! {
         let asked = client.authorization().with("id_token_hint", &foreign.id_token);
         let id = browser.begin(&asked).await;
         assert_eq!(browser.prompt(&id).await.data()["needs"], "sign_in");
-        assert_eq!(browser.proceed(&id).await.refused(403, 1003).reason(), "recent_sign_in_needed");
+        assert_eq!(browser.proceed(&id).await.refused(403, 1003).reason(), "another_user_needed");
         browser.sign_in("agent01").await;
         browser.proceed_to_client(&id).await.code();
     }

@@ -79,6 +79,8 @@ async fn a_program_gets_a_user_back_who_signed_in_by_phone() {
     phone.wait_for("body[data-view=ask] #confirm:enabled").await;
     let title = phone.text("#ask-title").await;
     assert!(title.starts_with("Sign in to Zammad (127.0.0.1") && title.ends_with(" as Arno Agent?"), "{title}");
+    let opened = "This signs that browser in to your account here, not only to Zammad.";
+    assert_eq!(phone.text("#whole-account").await, opened);
     is_good(&phone, "asked for a program").await;
     picture(&phone, "oidc-confirm").await;
     phone.click("#confirm").await;
@@ -163,6 +165,10 @@ async fn a_user_who_cancels_or_is_refused_returns_without_a_code() {
     let restricted = program(&app, &receiver, "Vault", &[Role::Admin]).await;
     let driver = Driver::shared();
     for options in people() {
+        let stranger = driver.browser(options).await;
+        send_to_us(&stranger, &app, &client.authorization()).await;
+        stranger.click("#welcome #oidc-cancel").await;
+        assert_eq!(back_at(&stranger, &client).await.error(), "access_denied");
         let (browser, token) = at_the_desk(&driver, &app, options, "user01", "/h5/").await;
         browser.wait_for("#account").await;
         let sent = client.authorization();
@@ -215,6 +221,47 @@ async fn an_older_session_signs_in_again_and_a_late_user_learns_so() {
     stranger.goto(&browser.url().await).await;
     stranger.wait_until("document.querySelector('#oidc-title')?.textContent === '本次登录已失效'").await;
     is_good(&stranger, "a request of another browser").await;
+}
+
+/// Inside the platform's app the page goes to the platform and back by itself: nobody has pressed anything yet.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_user_inside_the_platform_is_asked_after_the_trip() {
+    let (app, receiver, client) = connected().await;
+    let agent = Some("Mozilla/5.0 (Linux; Android 14) wxwork/4.1");
+    let browser = Driver::shared().browser(Options { user_agent: agent, ..Options::on(Viewport::Phone) }).await;
+    let sent = client.authorization();
+    send_to_us(&browser, &app, &sent).await;
+    browser.wait_until("location.pathname === '/sim/connect/oauth2/authorize'").await;
+    choose(&browser, "user01").await;
+    browser.wait_for("#oidc #oidc-go").await;
+    assert_eq!(browser.text("#oidc-title").await, "Continue to Zammad as Uma User?");
+    assert!(receiver.requests().iter().all(|request| !request.path.starts_with("/callback")), "nobody pressed");
+    browser.click("#oidc-go").await;
+    let back = back_at(&browser, &client).await;
+    assert_eq!(name_told(&app, &client, &sent, &back).await, "Uma User");
+    nothing_was_blocked(&browser).await;
+}
+
+/// A browser that lost its cookie on the way is asked, and then still gets to the program.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_confirmed_trip_leads_back_to_the_program() {
+    let (app, _receiver, client) = connected().await;
+    let browser = Driver::shared().browser(Options::default()).await;
+    let sent = client.authorization();
+    send_to_us(&browser, &app, &sent).await;
+    browser.wait_for("#welcome[data-state=waiting]").await;
+    browser.click("#here").await;
+    browser.wait_until("location.pathname === '/sim/wwlogin/sso/login'").await;
+    let flow = json!({ "name": "deskpass_flow", "url": format!("http://{}/", app.address) });
+    browser.cdp("Network.deleteCookies", flow).await;
+    choose(&browser, "user01").await;
+    browser.wait_for("body[data-view=ask] #go-on").await;
+    assert!(browser.text("#ask-lead").await.contains("continue to the program"));
+    is_good(&browser, "a trip for a program that is confirmed").await;
+    browser.click("#go-on").await;
+    let back = back_at(&browser, &client).await;
+    assert_eq!(name_told(&app, &client, &sent, &back).await, "Uma User");
+    nothing_was_blocked(&browser).await;
 }
 
 /// A foreign page can lead a user to the question, but neither presses for them nor answers behind their back.
@@ -314,7 +361,7 @@ async fn a_request_that_cannot_be_returned_is_explained() {
             assert!(shown.contains(localized(&options, english, chinese)), "{shown}");
             let visible =
                 "return [...document.querySelectorAll('.stub [data-for]')].filter(p => p.checkVisibility()).length";
-            assert_eq!(browser.script(visible, &[]).await, 1);
+            assert_eq!(browser.script(visible, &[]).await, 2, "the reason, and that nothing happened");
             is_good(&browser, english).await;
         }
         picture(&browser, &format!("oidc-error-{}", localized(&options, "en", "zh"))).await;

@@ -5,6 +5,10 @@ import { learn } from './words.js';
 learn({
   scan_title: ['Sign in to {desk} as {name}?', '以 {name} 的身份登录{desk}？'],
   scan_program: ['{program} ({host})', ' {program}（{host}）'],
+  scan_whole_account: [
+    'This signs that browser in to your account here, not only to {program}.',
+    '该浏览器将登录您在此处的账号，而不仅仅是 {program}。',
+  ],
   unknown: ['unknown', '未知'],
   scan_confirmed: ['Confirmed', '已确认'],
   scan_waiting: ['Waiting for the computer to finish signing in…', '正在等待电脑完成登录…'],
@@ -28,6 +32,10 @@ learn({
   nothing_text: ['Start again from the sign-in page.', '请从登录页重新开始。'],
   continue_title: ['Continue as {name}?', '以 {name} 的身份继续？'],
   continue_lead: ['You will be signed in to {desk} in this browser.', '您将在此浏览器中登录{desk}。'],
+  continue_lead_program: [
+    'You will be signed in to your account in this browser, and then continue to the program that sent you.',
+    '您将在此浏览器中登录您的账号，然后继续前往将您带来的应用。',
+  ],
   continue_over: ['This sign-in is used or has expired', '本次登录已使用或已过期'],
   start_again: ['Please start again.', '请重新开始。'],
 });

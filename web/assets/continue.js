@@ -6,6 +6,7 @@ import { $, leave, open, tab, tell } from './page.js';
 import { say } from './words.js';
 
 async function look() {
+  $('home').href = placeOf(requestOfTab());
   const secret = takeSecret('continue');
   if (!secret) return;
   const answer = await post('/api/auth/oauth2/pending', { continue: secret });
@@ -13,26 +14,36 @@ async function look() {
   else refused(answer, (text) => end({ title: say('trouble'), text, again: look }));
 }
 
+/** The request of another program that this tab left for the platform with; else null. */
+function requestOfTab() {
+  const went = tab.get('went') || '';
+  return went.startsWith('dpq_') ? went : null;
+}
+
+/** The page that continues with that request, or the sign-in page. */
+const placeOf = (request) => (request ? `/?${new URLSearchParams({ request })}` : '/');
+
 function question(secret, { name, employee_id, expires_in }) {
-  $('ask-lead').textContent = say('continue_lead', { desk: say('h5') });
-  $('go-on').onclick = () => goOn(secret);
+  const request = requestOfTab();
+  $('ask-lead').textContent = request ? say('continue_lead_program') : say('continue_lead', { desk: say('h5') });
+  $('go-on').onclick = () => goOn(secret, request);
   $('cancel').onclick = () => {
     tab.drop('continue');
     // Inside the platform's app the page would go to the platform by itself, although the user has just refused.
-    tab.set('went', '1');
-    location.replace('/');
+    tab.set('went', request || '1');
+    location.replace(placeOf(request));
   };
   ask({ title: say('continue_title', { name: name || employee_id }), seconds: expires_in, over, yes: $('go-on') });
 }
 
-async function goOn(secret) {
+async function goOn(secret, request) {
   const answer = await send('/api/auth/oauth2/continue', { continue: secret });
   if (answer.code !== 0) {
     refused(answer, (text) => tell('refusal', text));
     return;
   }
   tab.drop('continue');
-  leave(answer.data.redirect_to, (url) => location.replace(url));
+  leave(answer.data.redirect_to, (url) => location.replace(request ? placeOf(request) + new URL(url).hash : url));
 }
 
 function refused(answer, otherwise) {

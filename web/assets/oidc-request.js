@@ -11,6 +11,10 @@ learn({
   oidc_continue: ['Continue', '继续'],
   oidc_cancel: ['Cancel', '取消'],
   oidc_other_user: ['Sign in as another user', '使用其他账号登录'],
+  oidc_another: [
+    '{client} expects another user. Sign in with that account.',
+    '{client} 要求使用另一个账号，请用该账号登录。',
+  ],
   oidc_recent: ['{client} asks you to sign in again.', '{client} 要求您重新登录。'],
   oidc_refused: ['You cannot sign in to {client}', '您无法登录 {client}'],
   oidc_refused_next: [
@@ -20,9 +24,10 @@ learn({
   oidc_return: ['Return to {client}', '返回 {client}'],
   oidc_gone: ['This sign-in is no longer valid', '本次登录已失效'],
   oidc_gone_text: [
-    'It has expired, was already used, or began in another browser. Go back to the program and start again.',
-    '可能已超时、已被使用，或不是在此浏览器中开始的。请返回应用重新开始。',
+    'It has expired, was already used, or began in another browser, or this browser does not accept our cookies. Go back to the program and start again.',
+    '可能已超时、已被使用，或不是在此浏览器中开始的，也可能是此浏览器不接受本站的 Cookie。请返回应用重新开始。',
   ],
+  oidc_back: ['Start again', '重新开始'],
   oidc_again: ['Try again', '重试'],
 });
 
@@ -43,7 +48,12 @@ export async function openRequest(id, ways) {
   return null;
 }
 
-const showGone = () => showCard({ title: say('oidc_gone'), text: say('oidc_gone_text') });
+/** The program is unknown now. The page before this one is where it sent the user from; a tab that it opened has none. */
+const showGone = () => showCard({
+  title: say('oidc_gone'),
+  text: say('oidc_gone_text'),
+  actions: history.length > 1 ? [action('oidc-back', say('oidc_back'), () => history.back(), { isMain: true })] : [],
+});
 
 const showTrouble = ({ message }, again) =>
   showCard({ title: say('trouble'), text: message, actions: [action('oidc-again', say('oidc_again'), again, { isMain: true })] });
@@ -57,11 +67,14 @@ class OidcRequest {
     document.body.classList.add('for-oidc');
     $('welcome-title').textContent = say('oidc_sign_in', { client });
     tell('oidc-host', host);
+    $('oidc-cancel').onclick = () => this.deny();
+    $('oidc-cancel').hidden = false;
   }
 
   /** Another request is read. */
   close() {
     clearTimeout(this.timer);
+    $('oidc-cancel').hidden = true;
     leaveCard();
   }
 
@@ -125,6 +138,7 @@ class OidcRequest {
 
   /** Returns to the program without a session. */
   async deny() {
+    this.ways.stop();
     showWaiting();
     const answer = await post('/api/auth/oidc/deny', { request: this.id });
     if (answer.code === 0) this.leaveFor(answer.data.redirect_to);
@@ -140,7 +154,8 @@ class OidcRequest {
 
   refuse(answer, again) {
     const reason = (answer.data && answer.data.reason) || '';
-    if (reason === 'recent_sign_in_needed') this.signInAnew({ text: say('oidc_recent', { client: this.client }) });
+    if (reason === 'another_user_needed') this.signInAnew({ text: say('oidc_another', { client: this.client }) });
+    else if (reason === 'recent_sign_in_needed') this.signInAnew({ text: say('oidc_recent', { client: this.client }) });
     else if (answer.code === NO_SESSION) this.signInAnew({ text: say('ended') });
     else if (GONE.includes(answer.code)) this.expire();
     else if (reason) this.explain(answer);

@@ -12,6 +12,7 @@ learn({
     'Your session ends here and in all programs that you signed in to with it.',
     '您的会话将在此处以及用它登录的所有应用中结束。',
   ],
+  oidc_out_user: [' It is the session of {name}.', '这是 {name} 的会话。'],
   oidc_out_go: ['Sign out', '退出登录'],
   oidc_out_stay: ['Stay signed in', '保持登录'],
   oidc_stayed: ['You are still signed in', '您仍处于登录状态'],
@@ -19,8 +20,8 @@ learn({
   oidc_close: ['You can close this page.', '您可以关闭此页面。'],
   oidc_out_gone: ['This sign-out is no longer valid', '本次退出请求已失效'],
   oidc_out_gone_text: [
-    'It has expired or was already used. To sign out of everything, open the sign-in page and use “Sign out everywhere” under “Security”.',
-    '可能已超时或已被使用。如需全部退出，请打开登录页，在“安全”中使用“全部退出”。',
+    'It has expired, was already used, or began in another browser. To sign out of everything, open the sign-in page and use “Sign out everywhere” under “Security”.',
+    '可能已超时、已被使用，或不是在此浏览器中开始的。如需全部退出，请打开登录页，在“安全”中使用“全部退出”。',
   ],
   oidc_home: ['Go to the help desk', '前往服务台'],
   oidc_out_again: ['Try again', '重试'],
@@ -36,11 +37,17 @@ export async function askToSignOut(id) {
     tellDone();
     return;
   }
-  const { code, data } = await post('/api/auth/oidc/request', { request: id });
+  const answer = await post('/api/auth/oidc/request', { request: id });
+  if (GONE.includes(answer.code)) finish('oidc_out_gone', 'oidc_out_gone_text');
+  else if (answer.code !== 0) tellTrouble(answer, () => location.reload());
+  else ask(id, answer.data);
+}
+
+function ask(id, { client, host, user }) {
   showCard({
-    title: code === 0 && data.client ? say('oidc_out_of', { client: data.client }) : say('oidc_out_all'),
-    host: code === 0 ? data.host : '',
-    text: say('oidc_out_text'),
+    title: client ? say('oidc_out_of', { client }) : say('oidc_out_all'),
+    host,
+    text: say('oidc_out_text') + (user ? say('oidc_out_user', { name: user.name || user.employee_id }) : ''),
     actions: [
       action('cancel', say('oidc_out_stay'), () => finish('oidc_stayed', 'oidc_close')),
       action('oidc-go', say('oidc_out_go'), () => signOut(id), { isMain: true, isGuarded: true }),
@@ -52,7 +59,7 @@ async function signOut(id) {
   showWaiting();
   const answer = await post('/api/auth/oidc/logout', { request: id });
   if (GONE.includes(answer.code)) finish('oidc_out_gone', 'oidc_out_gone_text');
-  else if (answer.code !== 0) tellTrouble(answer, id);
+  else if (answer.code !== 0) tellTrouble(answer, () => signOut(id));
   else if (answer.data.redirect_to) goTo(answer.data.redirect_to);
   else tellDone();
 }
@@ -67,8 +74,8 @@ function tellDone() {
 const finish = (title, text) =>
   showCard({ title: say(title), text: say(text), actions: [action('oidc-home', say('oidc_home'), () => location.assign('/'))] });
 
-const tellTrouble = ({ message }, id) =>
+const tellTrouble = ({ message }, again) =>
   showCard({
     title: say('trouble'), text: message,
-    actions: [action('oidc-again', say('oidc_out_again'), () => signOut(id), { isMain: true })],
+    actions: [action('oidc-again', say('oidc_out_again'), again, { isMain: true })],
   });

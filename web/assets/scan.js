@@ -20,6 +20,7 @@ function question(confirm, asked) {
   tell('os', asked.os || say('unknown'));
   tell('address', asked.ip_address || say('unknown'));
   tell('asked-at', timeOf(asked.requested_at));
+  tell('whole-account', asked.client_name ? say('scan_whole_account', { program: asked.client_name }) : '');
   $('warning').hidden = asked.same_network !== false;
   $('opened-by-page').hidden = $('sure-line').hidden = !asked.opened_by_page;
   $('unlocated').hidden = typeof asked.same_network === 'boolean';

@@ -102,7 +102,7 @@ async function resumeForProgram(query, fragment) {
 /** Offers the ways to sign in for another program; with `isFirst` a user inside the platform's app is taken there, once. */
 async function signInForProgram(why, isFirst) {
   welcome(why);
-  if (isFirst && inPlatform && tab.get('went') !== request) await goToPlatform($('by-platform'), 'client');
+  if (isFirst && inPlatform && tab.get('went') !== request) await goToPlatform($('by-platform'), 'client', true);
 }
 
 function stopSigningIn() {
@@ -111,6 +111,7 @@ function stopSigningIn() {
   withdrawOtherTab();
   notice({});
   tab.drop('went');
+  tab.drop('pressed');
 }
 
 async function trade(ticket) {
@@ -122,6 +123,11 @@ async function trade(ticket) {
 
 /** Takes a new session, perhaps of a user who signed in again to continue; then a session of another user does not count. */
 async function takeOver(token) {
+  if (oidc && tab.get('pressed') !== request) {
+    // No press in this tab began the trip to the platform, so the user has not agreed to go on to the program.
+    await oidc.askFor(token);
+    return;
+  }
   if (oidc || !tab.get('again')) {
     await signedIn(token);
     return;
@@ -237,10 +243,11 @@ const follow = (fresh = false) =>
 /** After a failed sign-in through the platform: the same again. */
 const tryAgain = () => goToPlatform($('try-again'), inPlatform ? 'client' : 'web');
 
-/** Goes to the platform and returns to this page. */
-async function goToPlatform(button, mode) {
+/** Goes to the platform and returns to this page; with `isAutomatic` no user pressed a button for it. */
+async function goToPlatform(button, mode, isAutomatic = false) {
   button.disabled = true;
   tab.set('went', request || '1');
+  tab.set('pressed', isAutomatic ? '' : request || '');
   const answer = await startOAuth(mode, location.origin + here);
   if (answer.code === 0) leave(answer.data.authorize_url, (url) => location.assign(url));
   else notice({ title: say('trouble'), text: firstProblem(answer), again: tryAgain });
@@ -269,8 +276,9 @@ function askWho(proof, scanned) {
     $('bind-submit').disabled = true;
     const answer = await post('/api/auth/bind', { employee_id: $('employee-id').value.trim(), bind_ticket: proof });
     $('bind-submit').disabled = false;
-    if (answer.code === 0) await signedIn(answer.data.token, { text: next });
-    else tell('bind-refusal', whyNot(answer));
+    if (answer.code !== 0) tell('bind-refusal', whyNot(answer));
+    else if (oidc) await takeOver(answer.data.token);
+    else await signedIn(answer.data.token, { text: next });
   };
 }
 

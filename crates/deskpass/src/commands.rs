@@ -7,6 +7,7 @@
 mod agents;
 mod describe;
 mod explain;
+mod identity;
 mod ip_rules;
 mod keys;
 mod oidc;
@@ -24,7 +25,6 @@ use deskpass_auth::{Administrator, Auth, Error, Refusal};
 use deskpass_core::{
     CorpId, EmployeeId, EmployeeKey, Person, Role, Roles, entered_department_id, is_invisible, is_platform_department,
 };
-use deskpass_platform::client::email_address;
 use deskpass_store::{IdentityLink, ListedPerson};
 use serde::{Deserialize, Serialize};
 
@@ -84,6 +84,8 @@ pub(crate) enum AdminCommand {
     Oidc(OidcAdminCommand),
     /// Sets the e-mail address of an employee, or removes it.
     SetEmail(EmployeeSelector, Option<String>),
+    /// Another person has the identifier now.
+    NewPerson(EmployeeSelector),
 }
 
 /// An employee, as named on the command line.
@@ -163,7 +165,8 @@ impl AdminCommand {
             Self::Reload => Err("only a running service can reload its settings".to_owned()),
             Self::EndAllSessions(command) => command.run(app).await,
             Self::Oidc(command) => command.run(app, language).await,
-            Self::SetEmail(who, address) => set_email(auth, who, address.as_deref()).await,
+            Self::SetEmail(who, address) => identity::set_email(auth, who, address.as_deref()).await,
+            Self::NewPerson(who) => identity::new_person(auth, who).await,
             Self::RemoveLink { identity } => {
                 let removed = auth.operator().remove_link(parse_external_identity(auth, identity)?).await;
                 let removed = removed.map_err(describe_error)?;
@@ -244,27 +247,6 @@ async fn revoke(operator: Administrator<'_>, who: &EmployeeSelector, role: &str,
     let revoked = operator.revoke(who.key(auth)?, role).await.map_err(|error| who.explain(error))?;
     let held = if revoked { "no longer holds" } else { "did not hold" };
     Ok(format!("{} {held} the role {role}", who.employee))
-}
-
-/// Sets the address that clients of OpenID Connect are told, or removes it.
-async fn set_email(auth: &Auth, who: &EmployeeSelector, address: Option<&str>) -> CommandResult {
-    let address = address.map(|text| email_address(text).filter(|address| !address.is_empty()));
-    if address == Some(None) {
-        return Err("ADDRESS must be an e-mail address such as zhangsan@example.com".to_owned());
-    }
-    let (address, name) = (address.flatten(), &who.employee);
-    match auth.operator().set_email(who.key(auth)?, address.as_deref()).await {
-        Ok(()) => Ok(match address {
-            Some(address) => format!("the address of {name} is {address}"),
-            None => {
-                format!("{name} has no entered address; one that the platform knows comes back at the next sign-in")
-            }
-        }),
-        Err(Error::Refused(Refusal::Exists)) => {
-            Err("another employee has this address; see `deskpass employee list`. Nothing was changed".to_owned())
-        }
-        Err(error) => Err(who.explain(error)),
-    }
 }
 
 /// Parses `CORP/USER`: a user of a connected corporation, as the platform names them.

@@ -83,7 +83,7 @@ on_every_store! {
         let cookie = cookies(&first);
         assert!(cookie.starts_with("deskpass_browser=dpw_"), "{cookie}");
         let set = first.header("set-cookie").unwrap();
-        assert!(set.ends_with("; Path=/; Max-Age=600; HttpOnly; SameSite=Lax"), "{set}");
+        assert!(set.ends_with("; Path=/; Max-Age=2592000; HttpOnly; SameSite=Lax"), "{set}");
         let second = client.get("/api/auth/qrcode", &[page, ("cookie", &cookie)]).await;
         assert_eq!(cookies(&second), cookie);
         for answer in [first, second] {

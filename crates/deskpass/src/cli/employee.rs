@@ -60,6 +60,13 @@ pub(super) enum EmployeeCommand {
         #[arg(long)]
         remove: bool,
     },
+    /// Tell OpenID Connect clients that another person has this identifier now.
+    ///
+    /// For an identifier of the platform that was freed and given to another person. Their sessions end, the e-mail address is
+    /// removed, and clients are told a new subject, so that nobody gets the account of the person who left. Roles, password and
+    /// authenticator stay.
+    #[command(after_help = "Example:\n  deskpass employee new-person zhangsan")]
+    NewPerson(EmployeeArgs),
 }
 
 #[derive(Debug, Subcommand)]
@@ -111,6 +118,7 @@ impl EmployeeCommand {
             Self::Email { target, address, .. } => {
                 target.run_or_forward(|who| AdminCommand::SetEmail(who, address), INSPECT_COMMAND)
             }
+            Self::NewPerson(target) => target.run_or_forward(AdminCommand::NewPerson, INSPECT_COMMAND),
             Self::Add { target, name, department, department_id, roles } => {
                 let add = |who| AdminCommand::Add { who, name, department, department_id, roles };
                 target.run_or_forward(add, INSPECT_COMMAND)

@@ -139,8 +139,8 @@ fn summary(report: &RestoreReport, place: &str) -> String {
     let (count, header) = (report.tables.len(), &report.header);
     let ended = report.ended.as_ref().map_or_else(
         || {
-            "sessions were kept, and so were service keys and recovery codes; if any ended after the backup, end all \
-             sessions (deskpass session end-all --yes) and revoke those keys"
+            "sessions were kept, and so were service keys, recovery codes and signing keys; if any ended after the backup, \
+             end all sessions (deskpass session end-all --yes), revoke those keys, and run deskpass oidc rotate-keys --now"
                 .to_owned()
         },
         ended_summary,
@@ -155,7 +155,7 @@ fn summary(report: &RestoreReport, place: &str) -> String {
 
 /// What ended, and how to replace it.
 fn ended_summary(ended: &EndedByRestore) -> String {
-    let EndedByRestore { sessions, service_keys, recovery_codes } = ended;
+    let EndedByRestore { sessions, service_keys, recovery_codes, oidc_clients, signing_keys } = ended;
     let mut lines =
         vec![format!("{sessions} session(s) ended, so that none that ended after the backup is valid again")];
     if !service_keys.is_empty() {
@@ -166,6 +166,20 @@ fn ended_summary(ended: &EndedByRestore) -> String {
              scopes: deskpass service-key list)",
             names.len(),
             names.join(", ")
+        ));
+    }
+    if !oidc_clients.is_empty() {
+        let ids: Vec<_> = oidc_clients.iter().map(|id| id.escape_debug().to_string()).collect();
+        lines.push(format!(
+            "{} OpenID Connect client(s) have the secrets and addresses of the backup: {}; disable those that were removed \
+             since, and if a secret leaked: deskpass oidc client rotate-secret CLIENT --now",
+            ids.len(),
+            ids.join(", ")
+        ));
+    }
+    if *signing_keys > 0 {
+        lines.push(format!(
+            "{signing_keys} signing key(s) withdrawn; the service makes new ones, which programs read from /oidc/jwks"
         ));
     }
     if *recovery_codes > 0 {
@@ -190,6 +204,8 @@ fn json_summary(report: &RestoreReport) -> String {
         "sessions_ended": ended.sessions,
         "service_keys_revoked": ended.service_keys,
         "recovery_codes_deleted": ended.recovery_codes,
+        "oidc_clients": ended.oidc_clients,
+        "signing_keys_withdrawn": ended.signing_keys,
     });
     summary.to_string()
 }

@@ -83,6 +83,7 @@ const PHRASES: &[(&str, &str)] = &[
     ("{}: {}: must not have a fragment", "{}：{}：不能带 # 片段"),
     ("{}: {}: must not contain a user name or a password", "{}：{}：不能包含用户名或密码"),
     ("{}: {}: longer than 2048 characters", "{}：{}：超过 2048 个字符"),
+    ("{}: {}: must be an origin: scheme, host and port alone, without a slash at its end", "{}：{}：必须是来源：只含协议、主机和端口，末尾没有斜杠"),
     ("{}: {}: must begin with https://, except on 127.0.0.1, [::1] and localhost", "{}：{}：必须以 https:// 开头，127.0.0.1、[::1] 和 localhost 除外"),
     ("`deskpass config example` lists every key", "所有配置项见 `deskpass config example`"),
     ("there is no such key", "没有该配置项"),

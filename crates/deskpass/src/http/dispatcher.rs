@@ -1,5 +1,6 @@
 //! Dispatches every request: finds its route, runs the handler, and renders the response.
 
+mod navigation;
 mod request_ids;
 
 use std::net::IpAddr;
@@ -17,6 +18,7 @@ use hyper::header::{self, HeaderMap, HeaderValue};
 use hyper::{Method, Request, StatusCode};
 use tracing::Instrument as _;
 
+use self::navigation::{is_navigation, is_prefetch};
 use self::request_ids::{REQUEST_ID, RequestIds};
 use crate::App;
 use crate::config::Language;
@@ -102,7 +104,8 @@ impl Dispatcher {
         let (language, trace) = (app.settings.default_language, RequestTrace::new(reference));
         let origin = RequestOrigin { peer, forwarded: Vec::new() };
         let (rows, path_params, route): (&[usize], _, _) = (&[], Vec::new(), None);
-        let matched = MatchedRequest { id, origin, trace, language, rows, path_params, route, is_oauth: false };
+        let (is_oauth, visit) = (false, None);
+        let matched = MatchedRequest { id, origin, trace, language, rows, path_params, route, is_oauth, visit };
         let failure = ApiError::from(BadRequest::Head(malformed)).into_response();
         let mut response = self.finish(app, failure, matched, &Stopwatch::start());
         response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
@@ -151,6 +154,8 @@ impl Dispatcher {
         let head = request.method() == Method::HEAD;
         let method = if head { &Method::GET } else { request.method() };
         let mut routes = rows.iter().filter_map(|row| Some((*row, self.table.get(*row)?)));
+        let route = routes.find(|(_, route)| route.method == method && !(head && route.has_side_effects));
+        let is_visit = route.is_some_and(|(_, route)| route.is_visited) && pages::prefers_html(request.headers());
         let (reference, id) = self.ids.id_for(request.headers());
         let forwarded = request.headers().get_all(X_FORWARDED_FOR).iter().cloned().collect();
         MatchedRequest {
@@ -158,10 +163,11 @@ impl Dispatcher {
             origin: RequestOrigin { peer, forwarded },
             trace: RequestTrace::of_request(reference, request.headers()),
             language: language::preferred(request.headers(), app.settings.default_language),
-            route: routes.find(|(_, route)| route.method == method && !(head && route.has_side_effects)),
+            route,
             rows,
             path_params,
             is_oauth: OAUTH_ROOTS.iter().any(|root| is_below(request.uri().path(), root)),
+            visit: is_visit.then(|| request.headers().clone()),
         }
     }
 
@@ -172,6 +178,9 @@ impl Dispatcher {
         match matched.route {
             Some((_, route)) if route.has_side_effects && is_prefetch(request.headers()) => {
                 ApiError::from(BadRequest::Prefetch).into_response()
+            }
+            Some((_, route)) if route.is_visited && !is_navigation(request.headers()) => {
+                ApiError::from(BadRequest::NotANavigation).into_response()
             }
             Some((row, route)) => {
                 let path_params = matched.path_params.clone();
@@ -199,10 +208,17 @@ impl Dispatcher {
         }
     }
 
-    /// Renders an error into its envelope, or below the paths of OpenID Connect into the body of OAuth 2.0.
+    /// Renders an error into its envelope, below the paths of OpenID Connect into the body of OAuth 2.0, and for people there into a
+    /// page if it is a failure that will pass.
     fn fill_error(&self, app: &App, response: &mut Response, error: &ApiError, matched: &MatchedRequest<'_>) {
-        self.set_envelope_headers(response);
         let mut error_body = render_error(app, error, matched);
+        if let Some(page) = matched.failure_page(app, error_body.status) {
+            *response = page;
+            response.headers_mut().extend(error_body.headers);
+            add_security_headers(response.headers_mut());
+            return;
+        }
+        self.set_envelope_headers(response);
         *response.status_mut() = error_body.status;
         response.headers_mut().extend(std::mem::take(&mut error_body.headers));
         if let ApiError::MethodNotAllowed = error {
@@ -244,6 +260,8 @@ struct MatchedRequest<'a> {
     route: Option<(usize, &'a Route)>,
     /// Whether its errors have the body of OAuth 2.0 instead of the envelope.
     is_oauth: bool,
+    /// The headers of a browser whose user goes to an address for people.
+    visit: Option<HeaderMap>,
 }
 
 /// Where a request comes from. The address of its client is read only where it is needed.
@@ -264,6 +282,13 @@ impl MatchedRequest<'_> {
     /// The request id; it is always ASCII, even when the client chose it.
     fn id(&self) -> &str {
         self.id.to_str().unwrap_or_default()
+    }
+
+    /// The page for a user who can only try again later.
+    fn failure_page(&self, app: &App, status: StatusCode) -> Option<Response> {
+        let passes = status == StatusCode::TOO_MANY_REQUESTS || status.is_server_error();
+        let headers = self.visit.as_ref().filter(|_| passes)?;
+        pages::try_later(app, status, self.language, headers)
     }
 }
 
@@ -348,13 +373,6 @@ fn add_security_headers(headers: &mut HeaderMap) {
     headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
     let policy = HeaderValue::from_static("default-src 'none'; frame-ancestors 'none'");
     headers.entry(header::CONTENT_SECURITY_POLICY).or_insert(policy);
-}
-
-/// Whether a browser prefetches the page, without a navigation of the user.
-fn is_prefetch(headers: &HeaderMap) -> bool {
-    let says =
-        |name: &str, word: &str| headers.get(name).is_some_and(|value| value.as_bytes().starts_with(word.as_bytes()));
-    says("sec-purpose", "prefetch") || says("purpose", "prefetch") || says("x-moz", "prefetch")
 }
 
 fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {

@@ -5,6 +5,7 @@ mod client_auth;
 pub(crate) mod cors;
 pub(crate) mod discovery;
 pub(crate) mod introspect;
+mod invalid_tokens;
 pub(crate) mod logout;
 mod provider;
 mod reply;

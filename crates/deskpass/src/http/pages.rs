@@ -18,6 +18,7 @@ use crate::config::Language;
 use crate::http::error::ApiError;
 use crate::http::response::SetCookie;
 use crate::site::{File, NOT_FOUND_PAGE, OidcErrorPage};
+pub(crate) use not_found::prefers_html;
 
 /// Allows resources of this origin only, no inline code, no text as markup or script, and no framing by other pages.
 const CONTENT_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
@@ -43,10 +44,15 @@ pub(crate) async fn page(app: App, uri: Uri, preferred: Language, headers: Heade
 
 /// The page for an address that does not exist, if the client shows pages. It may exist tomorrow, so no cache keeps it.
 pub(crate) fn not_found(app: &App, preferred: Language, headers: &HeaderMap) -> Option<Response> {
-    if !not_found::prefers_html(headers) {
+    if !prefers_html(headers) {
         return None;
     }
     serve_error_page(app, NOT_FOUND_PAGE, StatusCode::NOT_FOUND, preferred, headers)
+}
+
+/// The page for a user of an OpenID Connect client whom the service cannot serve now.
+pub(crate) fn try_later(app: &App, status: StatusCode, preferred: Language, headers: &HeaderMap) -> Option<Response> {
+    serve_error_page(app, OidcErrorPage::TryLater.path(), status, preferred, headers)
 }
 
 /// The page for a request of an OpenID Connect client that leads nowhere else.

@@ -26,6 +26,8 @@ pub struct Route {
     pub error_title: [&'static str; 2],
     /// Whether a request changes something, even a GET: then HEAD and prefetching are refused.
     pub has_side_effects: bool,
+    /// Whether people go there with their browser: then only navigations are served, and a failure of the service is a page.
+    pub is_visited: bool,
     /// The tag of the API description that it stands under, in English and Chinese.
     pub(crate) tag: [&'static str; 2],
     /// What it does, in English and Chinese.
@@ -76,6 +78,7 @@ impl Route {
             limit: RateLimit::Unlimited,
             error_title: ["Request failed", "请求失败"],
             has_side_effects: false,
+            is_visited: false,
             tag: [""; 2],
             summary: [""; 2],
             refusals: &[],
@@ -92,6 +95,11 @@ impl Route {
     /// Marks a GET that changes something.
     pub(crate) fn with_side_effects(self) -> Self {
         Self { has_side_effects: true, ..self }
+    }
+
+    /// Marks an address that people go to with their browser.
+    pub(crate) fn visited(self) -> Self {
+        Self { is_visited: true, ..self }
     }
 
     /// Sets the summary.
@@ -147,7 +155,7 @@ pub enum RateLimit {
     Otp,
     /// Replies to messages.
     Replies,
-    /// Authorization requests and logouts of OpenID Connect clients.
+    /// Authorization requests and logouts of OpenID Connect clients. Their invalid tokens are counted apart.
     Oidc,
     /// Verifications of invalid tokens. Valid ones do not count.
     Verify,

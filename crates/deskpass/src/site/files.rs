@@ -28,6 +28,7 @@ pub(super) const PAGES: &[(&str, &str)] = pages! {
     "/oidc-error/invalid_request" => "oidc-error.html",
     "/oidc-error/request_gone" => "oidc-error.html",
     "/oidc-error/invalid_logout" => "oidc-error.html",
+    "/oidc-error/try_later" => "oidc-error.html",
 };
 
 /// The page for addresses that do not exist. No route leads to it by this name.
@@ -49,6 +50,8 @@ pub(crate) enum OidcErrorPage {
     RequestGone,
     /// The logout cannot be carried out.
     InvalidLogout,
+    /// The service cannot answer now.
+    TryLater,
 }
 
 impl OidcErrorPage {
@@ -60,6 +63,7 @@ impl OidcErrorPage {
             Self::InvalidRequest => "/oidc-error/invalid_request",
             Self::RequestGone => "/oidc-error/request_gone",
             Self::InvalidLogout => "/oidc-error/invalid_logout",
+            Self::TryLater => "/oidc-error/try_later",
         }
     }
 }

@@ -25,6 +25,8 @@ pub(crate) enum BadRequest {
     BodyIncomplete,
     RepeatedAuthorization,
     Prefetch,
+    /// Another page embeds an address that people go to, or calls it.
+    NotANavigation,
     /// Not a WebSocket handshake, or one of another version.
     NotAHandshake,
     HandshakeKey,
@@ -61,6 +63,10 @@ impl BadRequest {
             Self::BodyIncomplete => bad(["the body ended early", "请求体不完整"]),
             Self::RepeatedAuthorization => bad(["send one Authorization header", "只能发送一个 Authorization 头"]),
             Self::Prefetch => bad(["this address must not be prefetched", "此地址不可预取"]),
+            Self::NotANavigation => bad([
+                "a browser must go to this address; a page cannot embed or fetch it",
+                "须由浏览器直接访问此地址，页面不可嵌入或调用",
+            ]),
             Self::NotAHandshake => bad([
                 "this address accepts only WebSocket handshakes, version 13",
                 "此地址仅接受 WebSocket 握手（版本 13）",

@@ -15,8 +15,8 @@ use crate::http::request::{AuthorizingBrowser, OAuthForm, SsoCookie};
 use crate::http::response::{SetCookie, landing};
 use crate::site::OidcErrorPage;
 
-/// The parameter with which a browser continues after a POST.
-const RESUME: &str = "resume";
+/// The parameter with which a browser continues after a POST, also with a logout.
+pub(super) const RESUME: &str = "resume";
 
 /// Why there is no next step.
 enum Stopped {

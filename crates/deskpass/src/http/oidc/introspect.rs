@@ -5,6 +5,7 @@ use deskpass_core::ClientInfo;
 use deskpass_core::oidc::{OAuthError, OAuthErrorCode};
 
 use super::client_auth::{authenticate, required};
+use super::invalid_tokens;
 use super::provider::Provider;
 use super::reply::json;
 use crate::http::error::ApiError;
@@ -22,5 +23,9 @@ pub(crate) async fn introspect(
         let text = "public clients cannot introspect tokens; use the userinfo endpoint";
         return Err(OAuthError::new(OAuthErrorCode::InvalidClient, text).into());
     }
-    json(&app.auth.introspect_oidc(&client, required(&parameters, "token")?).await?)
+    let told = app.auth.introspect_oidc(&client, required(&parameters, "token")?).await?;
+    if !told.active {
+        invalid_tokens::count(&app, &client.id, &visitor).await?;
+    }
+    json(&told)
 }

@@ -1,17 +1,18 @@
 //! Logout that a client requests (OpenID Connect RP-Initiated Logout).
 
 use axum::response::{IntoResponse as _, Response};
-use deskpass_auth::{Error, LogoutStep};
+use deskpass_auth::{Error, LogoutStep, Refusal};
 use deskpass_core::oidc::Parameters;
-use deskpass_core::{ClientInfo, SingleSignOn};
+use deskpass_core::{Browser, ClientInfo, Digest, Secret, SingleSignOn};
 use hyper::{HeaderMap, Uri};
 
+use super::authorize::RESUME;
 use super::provider::Provider;
 use crate::App;
 use crate::config::Language;
 use crate::http::error::ApiError;
 use crate::http::pages;
-use crate::http::request::{OAuthForm, SsoCookie};
+use crate::http::request::{AuthorizingBrowser, OAuthForm, SsoCookie};
 use crate::http::response::{SetCookie, landing};
 use crate::site::OidcErrorPage;
 
@@ -19,32 +20,71 @@ use crate::site::OidcErrorPage;
 pub(crate) async fn logout(
     Provider(app): Provider,
     SsoCookie(sso): SsoCookie,
+    AuthorizingBrowser(browser): AuthorizingBrowser,
     visitor: ClientInfo,
     preferred: Language,
     headers: HeaderMap,
     uri: Uri,
 ) -> Result<Response, ApiError> {
     let parameters = Parameters::parse(uri.query().unwrap_or_default().as_bytes());
-    match app.auth.check_logout(&parameters, sso, &visitor).await {
-        Ok(step) => Ok(answer(&app, step)),
-        Err(Error::Refused(_)) => pages::oidc_error(&app, OidcErrorPage::InvalidLogout, preferred, &headers),
-        Err(internal) => Err(internal.into()),
+    let own = browser.as_ref().map(Secret::digest);
+    match next_step(&app, &parameters, sso, own, &visitor).await {
+        Ok(step) => Ok(answer(&app, step, browser.as_ref())),
+        Err(error) => stopped(&app, error, preferred, &headers),
     }
 }
 
-fn answer(app: &App, step: LogoutStep) -> Response {
+/// Keeps a logout that came as a form, and has the browser continue with a GET: with a POST from another site it does not send
+/// its cookies. The ID token stays out of the address, which proxies and histories keep.
+pub(crate) async fn logout_of_form(
+    Provider(app): Provider,
+    preferred: Language,
+    form: OAuthForm,
+) -> Result<Response, ApiError> {
+    match app.auth.keep_logout(&form.all_parameters()?).await {
+        Ok(kept) => {
+            let resumed = format!("{}/oidc/logout?{RESUME}={}", app.settings.public_url, kept.expose());
+            Ok(landing::see_other(&resumed))
+        }
+        Err(error) => stopped(&app, error, preferred, &form.headers),
+    }
+}
+
+/// Checks the parameters and takes the next step. Those of a logout that came as a form were checked before.
+async fn next_step(
+    app: &App,
+    parameters: &Parameters,
+    sso: Option<Secret<SingleSignOn>>,
+    browser: Option<Digest>,
+    visitor: &ClientInfo,
+) -> Result<LogoutStep, Error> {
+    match parameters.get(RESUME) {
+        Ok(Some(kept)) => app.auth.resume_logout(kept, sso, browser, visitor).await,
+        _ => app.auth.check_logout(parameters, sso, browser, visitor).await,
+    }
+}
+
+fn answer(app: &App, step: LogoutStep, browser: Option<&Secret<Browser>>) -> Response {
     let origin = &app.settings.public_url;
     match step {
         LogoutStep::SignedOut { redirect_to } => {
             let to = redirect_to.unwrap_or_else(|| format!("{origin}/?logout=done"));
             (SetCookie::clear::<SingleSignOn>(app), landing::see_other(&to)).into_response()
         }
-        LogoutStep::Ask { request } => landing::see_other(&format!("{origin}/?logout={}", request.expose())),
+        LogoutStep::Ask { request } => {
+            let page = format!("{origin}/?logout={}", request.expose());
+            (SetCookie::authorizing_browser(app, browser), landing::see_other(&page)).into_response()
+        }
     }
 }
 
-/// Has the browser repeat the request as a GET: with a POST from another site it does not send the cookie.
-pub(crate) async fn logout_of_form(Provider(app): Provider, form: OAuthForm) -> Result<Response, ApiError> {
-    let query = form.all_parameters()?.encoded();
-    Ok(landing::see_other(&format!("{}/oidc/logout?{query}", app.settings.public_url)))
+/// The page that says why there is no next step.
+fn stopped(app: &App, error: Error, preferred: Language, headers: &HeaderMap) -> Result<Response, ApiError> {
+    match error {
+        Error::Refused(Refusal::OidcRequestGone) => {
+            pages::oidc_error(app, OidcErrorPage::RequestGone, preferred, headers)
+        }
+        Error::Refused(_) => pages::oidc_error(app, OidcErrorPage::InvalidLogout, preferred, headers),
+        internal @ Error::Internal(_) => Err(internal.into()),
+    }
 }

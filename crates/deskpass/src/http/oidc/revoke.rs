@@ -6,6 +6,7 @@ use hyper::StatusCode;
 
 use super::client_auth::{authenticate, required};
 use super::cors::AllowedOrigin;
+use super::invalid_tokens;
 use super::provider::Provider;
 use crate::App;
 use crate::http::error::ApiError;
@@ -23,6 +24,8 @@ pub(crate) async fn revoke(
 
 async fn revoke_token(app: &App, form: &OAuthForm, visitor: &ClientInfo) -> Result<Response, ApiError> {
     let (client, parameters) = authenticate(app, form, visitor).await?;
-    app.auth.revoke_token(&client, required(&parameters, "token")?).await?;
+    if !app.auth.revoke_token(&client, required(&parameters, "token")?).await? {
+        invalid_tokens::count(app, &client.id, visitor).await?;
+    }
     Ok(StatusCode::OK.into_response())
 }

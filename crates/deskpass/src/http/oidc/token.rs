@@ -1,14 +1,14 @@
 //! The token endpoint: exchanges a code or a refresh token for tokens.
 
 use axum::response::Response;
-use deskpass_auth::{CodeRedemptionRequest, IssuedTokens, OidcError, Refusal, ResolvedClient};
+use deskpass_auth::{CodeRedemptionRequest, IssuedTokens, OidcError};
+use deskpass_core::ClientInfo;
 use deskpass_core::oidc::{OAuthError, OAuthErrorCode, Parameters};
-use deskpass_core::{ClientInfo, Digest, rate_limit_address};
-use deskpass_store::LimitSubject;
 use serde::Serialize;
 
 use super::client_auth::{authenticate, required};
 use super::cors::AllowedOrigin;
+use super::invalid_tokens;
 use super::provider::Provider;
 use super::reply::json;
 use crate::App;
@@ -69,7 +69,7 @@ async fn exchange(app: &App, form: &OAuthForm, visitor: &ClientInfo) -> Result<R
     match issued {
         Ok(issued) => json(&TokenBody::from(issued)),
         Err(error) => {
-            count_guess(app, &client, visitor, &error).await?;
+            invalid_tokens::count_error(app, &client.id, visitor, &error).await?;
             Err(error.into())
         }
     }
@@ -81,21 +81,4 @@ fn redemption(parameters: &Parameters) -> Result<CodeRedemptionRequest, ApiError
         redirect_uri: required(parameters, "redirect_uri")?.to_owned(),
         verifier: parameters.get("code_verifier")?.map(str::to_owned),
     })
-}
-
-/// Counts codes and refresh tokens that are not valid, by client and address: many users share the address of a client's server, and
-/// strangers must not use up the limit of a client that has no secret. Valid ones are never limited.
-async fn count_guess(
-    app: &App,
-    client: &ResolvedClient,
-    visitor: &ClientInfo,
-    error: &OidcError,
-) -> Result<(), ApiError> {
-    let limits = &app.settings.limits;
-    let is_guess = matches!(error, OidcError::OAuth(error) if error.code == OAuthErrorCode::InvalidGrant);
-    let Some(rate) = limits.oidc.filter(|_| limits.enabled && is_guess) else { return Ok(()) };
-    let address = rate_limit_address(visitor.address.decided).to_string();
-    let subject = Digest::of(&[b"oidc_token", client.id.as_bytes(), address.as_bytes()]);
-    let counted = app.auth.shared.limits.admit(LimitSubject::Client, &subject, rate, app.auth.clock.now()).await;
-    Ok(counted.map_err(Refusal::RateLimited)?)
 }

@@ -6,7 +6,7 @@ use hyper::header::ACCEPT;
 use super::encoding::weighted_item;
 
 /// Whether the client shows pages: it lists HTML, and prefers it to JSON. `*/*` alone is what programs send.
-pub(super) fn prefers_html(headers: &HeaderMap) -> bool {
+pub(crate) fn prefers_html(headers: &HeaderMap) -> bool {
     let (mut html, mut json) = (0.0, 0.0);
     let lines = headers.get_all(ACCEPT).iter().filter_map(|line| line.to_str().ok());
     for (kind, quality) in lines.flat_map(|line| line.split(',')).take(32).filter_map(weighted_item) {

@@ -13,28 +13,30 @@ impl FromRequestParts<RequestContext> for RequestOrigin {
     async fn from_request_parts(parts: &mut Parts, context: &RequestContext) -> Result<Self, ApiError> {
         let cookies = Cookies::from_request_parts(parts, context).await?;
         let site = parts.headers.get("sec-fetch-site");
+        // Browsers without fetch metadata: our pages send this header, and pages of other sites cannot.
+        let is_marked = parts.headers.contains_key("x-requested-with");
         Ok(Self {
             browser: cookies.digest::<Browser>(),
-            from_browser: site.is_some(),
-            same_origin: site.is_some_and(|site| site == "same-origin"),
+            from_browser: site.is_some() || is_marked,
+            same_origin: site.map_or(is_marked, |site| site == "same-origin"),
         })
     }
 }
 
 impl DescribeInput for RequestOrigin {}
 
-/// The browser that an authorization request belongs to: its cookie, or a new one. `None` for a program, which sends no fetch
-/// metadata.
+/// The browser that an authorization request or a logout belongs to: its cookie, or a new one. `None` for a program, which neither
+/// sends fetch metadata nor asks for a page.
 #[derive(Debug)]
 pub(crate) struct AuthorizingBrowser(pub(crate) Option<Secret<Browser>>);
 
 impl FromRequestParts<RequestContext> for AuthorizingBrowser {
     type Rejection = ApiError;
     async fn from_request_parts(parts: &mut Parts, context: &RequestContext) -> Result<Self, ApiError> {
-        if !parts.headers.contains_key("sec-fetch-mode") {
+        let cookies = Cookies::from_request_parts(parts, context).await?;
+        if !parts.headers.contains_key("sec-fetch-mode") && !cookies.followed_link {
             return Ok(Self(None));
         }
-        let cookies = Cookies::from_request_parts(parts, context).await?;
         Ok(Self(Some(match cookies.get() {
             Some(own) => own,
             None => Secret::generate(&context.app.auth.entropy).map_err(Error::from)?,

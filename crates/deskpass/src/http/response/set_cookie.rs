@@ -31,9 +31,9 @@ impl SetCookie {
         Self::written(app, &format!("{name}={}; Path=/; HttpOnly; SameSite=Lax", secret.expose()))
     }
 
-    /// Sets or renews the cookie of the browser that an authorization request belongs to.
+    /// Sets or renews the cookie of the browser that an authorization request or a logout belongs to.
     pub(crate) fn authorizing_browser(app: &App, browser: Option<&Secret<Browser>>) -> Self {
-        browser.map_or(Self::NONE, |own| Self::set(app, own, AUTHORIZING_BROWSER_LIFETIME))
+        browser.map_or(Self::NONE, |own| Self::set(app, own, BROWSER_COOKIE_LIFETIME))
     }
 
     /// Sets the language of the pages, until the browser is closed. The pages' script can change it.
@@ -123,8 +123,6 @@ pub(crate) async fn remember_browser(app: &App, cookies: &Cookies, agent: Option
 /// Longer than a code of the platform lives.
 const OPENER_COOKIE_LIFETIME: Duration = Duration::from_mins(10);
 
-/// Longer than an authorization request and the sign-in for it take.
-const AUTHORIZING_BROWSER_LIFETIME: Duration = Duration::from_mins(30);
-
-/// Longer than the lifetime of a ticket.
-const BROWSER_COOKIE_LIFETIME: Duration = Duration::from_mins(10);
+/// So long that tabs which programs open at the same moment find the cookie there: two of them that got a new one each would
+/// take each other's request away. It authenticates nobody.
+const BROWSER_COOKIE_LIFETIME: Duration = Duration::from_hours(30 * 24);

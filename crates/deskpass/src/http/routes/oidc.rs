@@ -52,15 +52,15 @@ pub(super) fn provider_routes() -> Vec<Route> {
     }
     table.extend([
         Route::get("/oidc/jwks", Anyone, discovery::jwks),
-        Route::get("/oidc/authorize", Anyone, authorize::authorize).limit(Oidc).with_side_effects(),
-        Route::post("/oidc/authorize", Anyone, authorize::authorize_of_form).limit(Oidc),
+        Route::get("/oidc/authorize", Anyone, authorize::authorize).limit(Oidc).with_side_effects().visited(),
+        Route::post("/oidc/authorize", Anyone, authorize::authorize_of_form).limit(Oidc).visited(),
         Route::post("/oidc/token", Anyone, token::token),
         Route::get("/oidc/userinfo", Anyone, userinfo::userinfo),
         Route::post("/oidc/userinfo", Anyone, userinfo::userinfo_of_form),
         Route::post("/oidc/revoke", Anyone, revoke::revoke),
         Route::post("/oidc/introspect", Anyone, introspect::introspect),
-        Route::get("/oidc/logout", Anyone, logout::logout).limit(Oidc).with_side_effects(),
-        Route::post("/oidc/logout", Anyone, logout::logout_of_form).limit(Oidc),
+        Route::get("/oidc/logout", Anyone, logout::logout).limit(Oidc).with_side_effects().visited(),
+        Route::post("/oidc/logout", Anyone, logout::logout_of_form).limit(Oidc).visited(),
     ]);
     for path in ["/oidc/token", "/oidc/userinfo", "/oidc/revoke"] {
         table.push(Route::new(Method::OPTIONS, path, Anyone, cors::preflight));

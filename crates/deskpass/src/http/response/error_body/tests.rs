@@ -43,6 +43,7 @@ fn permission_rows() -> Vec<Row> {
         (Refusal::NotProven, 403, 1003, Some("not_proven"), None),
         (Refusal::RecentSignInNeeded, 403, 1003, Some("recent_sign_in_needed"), None),
         (Refusal::NewSignInNeeded, 403, 1003, Some("recent_sign_in_needed"), None),
+        (Refusal::AnotherUserNeeded, 403, 1003, Some("another_user_needed"), None),
         (Refusal::ClientNotAllowed("zammad".into()), 403, 1003, Some("client_not_allowed"), None),
         (Refusal::DeviceNotProven, 403, 1003, Some("device_not_proven"), None),
         (Refusal::SetupCodeWrong, 403, 1003, Some("setup_code"), None),

@@ -1,0 +1,53 @@
+//! How a browser comes to an address, as far as it reports.
+
+use hyper::HeaderMap;
+
+/// Whether a browser prefetches the page, without a navigation of the user.
+pub(super) fn is_prefetch(headers: &HeaderMap) -> bool {
+    let says =
+        |name: &str, word: &str| headers.get(name).is_some_and(|value| value.as_bytes().starts_with(word.as_bytes()));
+    says("sec-purpose", "prefetch") || says("purpose", "prefetch") || says("x-moz", "prefetch")
+}
+
+/// Whether a browser shows the answer to its user. Otherwise any page could use up the limit of everyone behind its visitor's
+/// address. A frame of the same site may look for a session without asking the user; programs report nothing.
+pub(super) fn is_navigation(headers: &HeaderMap) -> bool {
+    let is_one_of = |name: &str, words: &[&str]| {
+        headers.get(name).is_none_or(|value| words.iter().any(|word| value.as_bytes() == word.as_bytes()))
+    };
+    let is_own_frame = is_one_of("sec-fetch-dest", &["iframe", "frame"])
+        && is_one_of("sec-fetch-site", &["same-origin", "same-site", "none"]);
+    is_one_of("sec-fetch-mode", &["navigate"]) && (is_own_frame || is_one_of("sec-fetch-dest", &["document", "empty"]))
+}
+
+#[cfg(test)]
+mod tests {
+    use hyper::header::{HeaderName, HeaderValue};
+
+    use super::*;
+
+    /// Whether a request with this mode, destination and site is a navigation.
+    fn is_one(mode: &'static str, destination: &'static str, site: &'static str) -> bool {
+        let sent = [("sec-fetch-mode", mode), ("sec-fetch-dest", destination), ("sec-fetch-site", site)];
+        let sent = sent.map(|(name, value)| (HeaderName::from_static(name), HeaderValue::from_static(value)));
+        is_navigation(&HeaderMap::from_iter(sent))
+    }
+
+    #[test]
+    fn only_what_the_user_sees_is_a_navigation() {
+        assert!(is_navigation(&HeaderMap::new()), "a program, or an old browser");
+        assert!(is_one("navigate", "document", "cross-site"));
+        assert!(is_one("navigate", "iframe", "same-site"));
+        for (mode, destination) in [
+            ("navigate", "iframe"),
+            ("navigate", "object"),
+            ("navigate", "embed"),
+            ("no-cors", "image"),
+            ("no-cors", "script"),
+            ("no-cors", "empty"),
+            ("cors", "empty"),
+        ] {
+            assert!(!is_one(mode, destination, "cross-site"), "{mode} {destination}");
+        }
+    }
+}
