@@ -76,7 +76,7 @@ pub use login_log::{
 };
 pub use oidc::{
     AccessTokenRecord, EndedGrant, GrantClient, GrantOutcome, GrantRecord, KeyCondition, LogoutBacklog, LogoutNotice,
-    NewGrant, OidcClient, RefreshOutcome, RefreshRequest, StoredSigningKey,
+    NewGrant, OidcClient, RefreshOutcome, RefreshRequest, StoredSigningKey, read_oidc_clients,
 };
 pub use seal::{Seal, SealError};
 pub use sessions::{

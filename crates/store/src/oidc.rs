@@ -18,7 +18,7 @@ mod tokens;
 mod told_roles;
 
 pub(crate) use client_ends::sweep_removed_clients;
-pub use client_record::OidcClient;
+pub use client_record::{OidcClient, read_oidc_clients};
 pub(crate) use client_record::{StoredClients, read_clients};
 pub use grants::{GrantClient, GrantOutcome, NewGrant};
 pub use key_record::StoredSigningKey;

@@ -48,6 +48,7 @@ impl AdminCommand {
             Self::EndAllSessions(command) => command.words(),
             Self::Oidc(command) => command.words(),
             Self::SetEmail(who, Some(_)) => format!("employee email {} ADDRESS", who.typed()),
+            Self::NewPerson(who) => format!("employee new-person {}", who.typed()),
             Self::SetEmail(who, None) => format!("employee email {} --remove", who.typed()),
         }
     }

@@ -105,7 +105,7 @@ impl Dispatcher {
         let origin = RequestOrigin { peer, forwarded: Vec::new() };
         let (rows, path_params, route): (&[usize], _, _) = (&[], Vec::new(), None);
         let (is_oauth, visit) = (false, None);
-        let matched = MatchedRequest { id, origin, trace, language, rows, path_params, route, is_oauth, visit };
+        let matched = MatchedRequest { id, trace, language, origin, rows, path_params, route, is_oauth, visit };
         let failure = ApiError::from(BadRequest::Head(malformed)).into_response();
         let mut response = self.finish(app, failure, matched, &Stopwatch::start());
         response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));

@@ -5,15 +5,13 @@ use std::time::Duration;
 
 use deskpass_core::Timestamp;
 use deskpass_platform::{Url, tls_config};
-use deskpass_store::read_latest_recorded_time;
+use deskpass_store::read_oidc_clients;
 use reqwest::header::DATE;
 use reqwest::{Client, Response};
 use serde_json::Value;
 
 use super::platform::compare;
 use super::report::{Bilingual, Check, Finding, Report, bilingual};
-use crate::App;
-use crate::app::installation::NewData;
 use crate::app::storage::{location, mode};
 use crate::commands::{AdminCommand, ClientFacts, OidcAdminCommand, OidcFacts};
 use crate::config::{Language, OidcClient, Settings};
@@ -40,42 +38,36 @@ pub(super) async fn check(settings: &Settings, now: Timestamp, report: &mut Repo
     }
 }
 
-/// The clients and keys, from the running service or from its data. Where neither can be read, the clients of the settings.
+/// The clients and keys, from the running service, else from the data and the settings. A check must not change data, and opening it
+/// would: so whether keys can be used is not known then.
 async fn facts(settings: &Settings) -> OidcFacts {
-    let of_data = read(settings).await.and_then(|text| serde_json::from_str(&text).ok());
-    of_data.unwrap_or_else(|| {
-        let client = |OidcClient { id, registration, .. }: &OidcClient| ClientFacts {
-            id: id.clone(),
-            name: registration.name.clone(),
-            enabled: true,
-            backchannel_logout_uri: registration.backchannel_logout_uri.clone(),
-        };
-        OidcFacts { clients: settings.oidc.clients.iter().map(client).collect(), ..OidcFacts::default() }
-    })
+    if let Some(facts) = ask_service(settings) {
+        return facts;
+    }
+    let stored = read_oidc_clients(&location(settings), mode(settings)).await.unwrap_or_default();
+    let listed = settings.oidc.clients.iter();
+    let listed = listed.map(|OidcClient { id, registration, .. }| ClientFacts::new(id, registration, true));
+    let stored =
+        stored.iter().map(|client| ClientFacts::new(&client.id, &client.registration, client.disabled_at.is_none()));
+    OidcFacts { clients: listed.chain(stored).collect(), ..OidcFacts::default() }
 }
 
-async fn read(settings: &Settings) -> Option<String> {
-    let command = AdminCommand::Oidc(OidcAdminCommand::Facts);
-    if settings.store.url.is_none() {
-        if !settings.data.join("deskpass.db").exists() {
-            return None;
-        }
-        if let Ok(answer) = command.send_to_service(&settings.data, settings.development.enabled, Language::En) {
-            return answer.ok();
-        }
+/// What the service that runs on embedded data knows.
+fn ask_service(settings: &Settings) -> Option<OidcFacts> {
+    if settings.store.url.is_some() {
+        return None;
     }
-    // Opening data of an earlier version would migrate it.
-    read_latest_recorded_time(&location(settings), mode(settings)).await.ok()?;
-    let app = App::open_with(settings.clone(), NewData::Leave).await.ok()?;
-    command.run(&app, Language::En).await.ok()
+    let command = AdminCommand::Oidc(OidcAdminCommand::Facts);
+    let answer = command.send_to_service(&settings.data, settings.development.enabled, Language::En).ok()?;
+    serde_json::from_str(&answer.ok()?).ok()
 }
 
 fn keys(facts: &OidcFacts) -> Finding {
     if facts.key_problems.is_empty() {
-        let keys = facts.keys;
-        return match keys {
-            0 => Finding::ok("none yet; made at the first use", "尚无；首次使用时生成"),
-            _ => Finding::ok(format!("{keys} can be used"), format!("{keys} 个可用")),
+        return match facts.keys {
+            None => Finding::ok("not checked: only the running service can", "未检查：仅运行中的服务可检查"),
+            Some(0) => Finding::ok("none yet; made at the first use", "尚无；首次使用时生成"),
+            Some(keys) => Finding::ok(format!("{keys} can be used"), format!("{keys} 个可用")),
         };
     }
     let problems = facts.key_problems.join("; ");

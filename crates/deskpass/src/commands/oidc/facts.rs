@@ -1,6 +1,6 @@
 //! What `deskpass doctor` checks about OpenID Connect.
 
-use deskpass_core::oidc::SigningAlgorithm;
+use deskpass_core::oidc::{ClientRegistration, SigningAlgorithm};
 use serde::{Deserialize, Serialize};
 
 use super::super::CommandResult;
@@ -11,8 +11,8 @@ use crate::App;
 #[derive(Debug, Default, Deserialize, Serialize)]
 pub(crate) struct OidcFacts {
     pub(crate) clients: Vec<ClientFacts>,
-    /// The number of usable signing keys.
-    pub(crate) keys: usize,
+    /// The number of usable signing keys; `None` where only the running service could tell.
+    pub(crate) keys: Option<usize>,
     /// Why the key of an algorithm cannot be used.
     pub(crate) key_problems: Vec<String>,
 }
@@ -25,28 +25,31 @@ pub(crate) struct ClientFacts {
     pub(crate) backchannel_logout_uri: Option<String>,
 }
 
+impl ClientFacts {
+    /// What is checked about a client.
+    pub(crate) fn new(id: &str, registration: &ClientRegistration, enabled: bool) -> Self {
+        let ClientRegistration { name, backchannel_logout_uri, .. } = registration;
+        let (name, backchannel_logout_uri) = (name.clone(), backchannel_logout_uri.clone());
+        Self { id: id.to_owned(), name, enabled, backchannel_logout_uri }
+    }
+}
+
 pub(super) async fn read(app: &App) -> CommandResult {
     let clients = app.auth.operator().oidc_clients().await.map_err(describe_error)?;
     let rules = app.auth.store.access_rules().await.map_err(describe_error)?;
-    let mut facts = OidcFacts::default();
+    let (mut facts, mut usable) = (OidcFacts::default(), 0);
     for algorithm in SigningAlgorithm::ALL {
         // The first key of an algorithm is made when it is needed, and not by a check.
         if !rules.oidc_keys.iter().any(|key| key.algorithm == algorithm) {
             continue;
         }
         match app.auth.signing_key(algorithm).await {
-            Ok(_) => facts.keys += 1,
+            Ok(_) => usable += 1,
             Err(error) => facts.key_problems.push(format!("{algorithm}: {error}")),
         }
     }
-    facts.clients = clients
-        .into_iter()
-        .map(|client| ClientFacts {
-            id: client.id,
-            name: client.registration.name.clone(),
-            enabled: client.enabled,
-            backchannel_logout_uri: client.registration.backchannel_logout_uri.clone(),
-        })
-        .collect();
+    facts.keys = Some(usable);
+    facts.clients =
+        clients.into_iter().map(|client| ClientFacts::new(&client.id, &client.registration, client.enabled)).collect();
     serde_json::to_string(&facts).map_err(|error| error.to_string())
 }
