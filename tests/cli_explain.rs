@@ -270,6 +270,7 @@ fn no_tokens(operator: Operator<'_>, token: &str) {
         (String::new(), "there is no token on standard input"),
         ("\n".into(), "there is no token on standard input"),
         ("hello\n".into(), "this is not a deskpass token"),
+        ("eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJ4In0.c2ln\n".into(), "this is an ID or logout token"),
         (token[..40].to_owned(), "begins like an access token, the token of a session, but is incomplete or mistyped"),
         (format!("{token}x"), "but is incomplete or mistyped"),
         (token.replacen("dpa_", "dpk_", 1), "begins like a service key"),

@@ -9,8 +9,12 @@ use crate::harness::{Client, Operator, Process, Servers, binary, finished, free_
 
 /// The id and the secret in the output of `deskpass oidc client add`.
 fn made(output: &str) -> (String, Option<String>) {
-    let value = |name: &str| output.lines().find_map(|line| line.strip_prefix(name)).map(str::to_owned);
-    let (id, secret) = (value("client id: ").expect("an id"), value("client secret: "));
+    let value = |names: [&str; 2]| {
+        let found = |line: &str| names.iter().find_map(|name| line.strip_prefix(*name)).map(str::to_owned);
+        output.lines().find_map(found)
+    };
+    let id = value(["client id: ", "客户端标识："]).expect("an id");
+    let secret = value(["client secret: ", "客户端密钥："]);
     if let Some(secret) = &secret {
         assert!(secret.starts_with("dpe_") && secret.len() == 53, "{output}");
     }
@@ -59,6 +63,8 @@ fn a_clients_life(operator: Operator<'_>) {
 
     let keys = operator.succeed(&["oidc", "rotate-keys"]);
     assert!(keys.starts_with("new signing keys, published:"), "{keys}");
+    let again = operator.succeed(&["oidc", "rotate-keys"]);
+    assert!(again.starts_with("the next key is published already:"), "{again}");
     let keys = operator.succeed(&["oidc", "rotate-keys", "--now"]);
     assert!(keys.contains("sign from now on") && keys.contains("withdrawn"), "{keys}");
 
@@ -89,6 +95,12 @@ fn mistakes(operator: Operator<'_>) {
         (&["client", "add", "Wiki", uri[0], uri[1], "--corporation", "a b"], "--corporation must be 1 to 64"),
         (&["client", "add", "--for", "zammad"], "--for needs the address of the program"),
         (&["client", "add", "--for", "zammad", "--url", "help.example.com"], "--url must be the address"),
+        (
+            &["client", "add", "--for", "zammad", "--url", "https://a.example", uri[0], uri[1]],
+            "--for generic you name them",
+        ),
+        (&["client", "add", "--for", "generic", "--url", "https://a.example"], "NAME"),
+        (&["client", "add", "Wiki", "--for", "generic", "--url", "https://a.example"], "generic needs --redirect-uri"),
         (&["client", "add", "--for", "jira", "--url", "https://a.example"], "zammad"),
         (&["client", "show", "x"], "there is no client x; see `deskpass oidc client list`"),
         (&["client", "disable", "x"], "there is no client x"),
@@ -160,6 +172,7 @@ fn a_program_is_known_by_its_name() {
             assert!(output.contains(words) && output.contains(title), "{output}");
             assert!(program == "gitlab" || !output.contains('{'), "{output}");
             assert_eq!(secret.is_some(), program != "zammad", "{output}");
+            assert!(output.contains(&format!("https://help.example.com{redirect}")), "{output}");
             let shown = operator.succeed(&["oidc", "client", "show", &id]);
             assert!(shown.contains(&format!("https://help.example.com{redirect}")), "{shown}");
             let backchannel = backchannel.map_or("none".to_owned(), |path| format!("https://help.example.com{path}"));
@@ -311,4 +324,6 @@ fn an_address_of_an_employee_is_entered_and_removed() {
     operator.fail(&["employee", "email", "lisi"], "ADDRESS");
     operator.succeed(&["employee", "email", "zhangsan", "--remove"]);
     assert!(!operator.succeed(&["employee", "list"]).contains("example.com"));
+    let again = operator.succeed(&["employee", "email", "zhangsan", "--remove"]);
+    assert!(again.contains("there was nothing to remove"), "{again}");
 }

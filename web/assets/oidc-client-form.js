@@ -67,6 +67,7 @@ function followRecipe(form) {
     });
     last = next;
     form.elements.scopes_offline_access.checked = Boolean(RECIPES[recipe.value].refreshes);
+    form.elements.scopes_groups.checked = !RECIPES[recipe.value].withoutGroups;
   };
   recipe.addEventListener('change', follow);
   url.addEventListener('input', follow);

@@ -57,9 +57,16 @@ const state = ({ disabled, from_file }) => h('div', {},
   h('span', { class: `tag ${disabled ? 'bad' : 'good'}`, 'data-state': disabled ? 'disabled' : 'enabled' }, say(disabled ? 'oidc_off' : 'oidc_on')),
   from_file && h('span', { class: 'tag' }, say('oidc_from_file')));
 
-function endings({ backchannel_logout_uri, pending_logouts: count, last_logout_status: status }) {
+/** How a program learns that a session ended. */
+function learning({ backchannel_logout_uri, scopes }) {
+  if (backchannel_logout_uri) return 'oidc_hears';
+  return scopes.includes('offline_access') ? 'oidc_finds_out' : 'oidc_keeps';
+}
+
+function endings(client) {
+  const { pending_logouts: count, last_logout_status: status } = client;
   const pending = count === 1 ? say('oidc_pending_one') : say('oidc_pending', { count });
-  return h('div', {}, say(backchannel_logout_uri ? 'oidc_hears' : 'oidc_finds_out'),
+  return h('div', {}, say(learning(client)),
     count > 0 && h('div', {}, h('span', { class: 'tag warm', 'data-pending': count }, pending)),
     count > 0 && status && h('small', {}, status));
 }

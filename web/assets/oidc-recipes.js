@@ -28,6 +28,7 @@ const zammad = {
   redirect: '/auth/openid_connect/callback',
   backchannel: '/auth/openid_connect/backchannel_logout',
   afterLogout: '/',
+  withoutGroups: true,
   entries: ({ issuer, id }) => [
     ['Identifier', id],
     ['Issuer', issuer],
@@ -54,7 +55,7 @@ const grafana = {
     ['use_refresh_token', 'true'],
     ['login_attribute_path', 'preferred_username'],
     ['groups_attribute_path', 'groups'],
-    ['role_attribute_path', "contains(roles[*], 'admin') && 'Admin' || 'Viewer'"],
+    ['role_attribute_path', "contains(roles[*], 'admin') && 'Admin' || contains(roles[*], 'agent') && 'Editor' || 'Viewer'"],
     ['signout_redirect_url', `${found.end_session_endpoint}?client_id=${id}`],
   ],
 };
@@ -95,7 +96,7 @@ const generic = {
   ],
 };
 
-/** The recipes, with the names of the programs; `refreshes` says whether a program uses refresh tokens. */
+/** The recipes, with the names of the programs; `refreshes` says whether a program uses refresh tokens, `withoutGroups` that it takes no groups. */
 export const RECIPES = {
   generic: { ...generic, name: '' },
   zammad: { ...zammad, name: 'Zammad' },

@@ -35,10 +35,10 @@ use crate::untrusted_proxies::{ForwardOutcome, UntrustedProxy};
 use text::{describe_error, no_such_role, role_list};
 
 pub(crate) use agents::{AgentAction, AgentAdminCommand};
-pub(crate) use explain::{AccessQuery, ExplainRequest, describe_token_kind};
+pub(crate) use explain::{AccessQuery, ExplainRequest, describe_token_kind, space_before};
 pub(crate) use ip_rules::IpRuleAdminCommand;
 pub(crate) use keys::{KeyAdminCommand, KeyReport, ResealStep};
-pub(crate) use oidc::{ClientFacts, NewClient, OidcAdminCommand, OidcFacts, PROGRAMS, Recipe};
+pub(crate) use oidc::{ClientFacts, GENERIC, NewClient, OidcAdminCommand, OidcFacts, PROGRAMS, Recipe};
 pub(crate) use service_keys::ServiceKeyAdminCommand;
 pub(crate) use sessions::EndAllSessions;
 
@@ -298,7 +298,7 @@ async fn add(
 
 async fn list(auth: &Auth) -> CommandResult {
     let mut lines =
-        vec![format!("{:<20} {:<20} {:<20} {:<10} ROLES, EMAIL", "CORPORATION", "EMPLOYEE", "NAME", "STATE")];
+        vec![format!("{:<20} {:<20} {:<20} {:<10} {:<40} EMAIL", "CORPORATION", "EMPLOYEE", "NAME", "STATE", "ROLES")];
     let mut after = None;
     loop {
         let page = auth.employees(after, 500).await.map_err(|error| error.to_string())?;
@@ -319,13 +319,10 @@ async fn line(auth: &Auth, ListedPerson { person, .. }: &ListedPerson) -> Comman
         Some(granted) => format!("{} (default)", granted.role),
         None => role_list(person.roles),
     };
-    let (corp, email) = (person.key.corp(), person.email.as_ref().map(|email| format!("  {}", email.address)));
-    Ok(format!(
-        "{corp:<20} {:<20} {:<20} {state:<10} {roles}{}",
-        person.employee_id,
-        table::plain(&person.name),
-        email.unwrap_or_default()
-    ))
+    let (corp, email) = (person.key.corp(), person.email.as_ref().map_or("", |email| email.address.as_str()));
+    let (employee, name) = (&person.employee_id, table::plain(&person.name));
+    let line = format!("{corp:<20} {employee:<20} {name:<20} {state:<10} {roles:<40} {email}");
+    Ok(line.trim_end().to_owned())
 }
 
 /// The running service cannot go back in time, because its state in memory contains times too.

@@ -11,7 +11,7 @@ use deskpass_core::{Reference, SecretKindName};
 use super::employee::EmployeeArgs;
 use super::language::LanguageArgs;
 use super::{CliError, CommonArgs, output};
-use crate::commands::{AccessQuery, AdminCommand, ExplainRequest, describe_token_kind};
+use crate::commands::{AccessQuery, AdminCommand, ExplainRequest, describe_token_kind, space_before};
 use crate::config::Language;
 
 /// The commands change nothing, so there is no other command that shows a result.
@@ -131,16 +131,29 @@ fn token(common: &CommonArgs, language: &LanguageArgs) -> Result<(), CliError> {
     let spoken = language.requested(&environment()).unwrap_or_default();
     let text = read(spoken)?;
     let unknown = ["this is not a deskpass token: its prefix is unknown", "这不是 deskpass 的令牌：前缀无法识别"];
-    let kind = SecretKindName::of(&text).ok_or(spoken.of(unknown))?;
+    let signed = [
+        "this is an ID or logout token: a proof for a client, not a deskpass token",
+        "这是 ID 令牌或退出令牌：供客户端验证的凭证，不是 deskpass 的令牌",
+    ];
+    let foreign = spoken.of(if is_signed_token(&text) { signed } else { unknown });
+    let kind = SecretKindName::of(&text).ok_or(foreign)?;
     let Ok(digest) = kind.digest(&text) else {
         let kind = describe_token_kind(kind, spoken);
         let texts = [
             format!("this begins like {kind}, but is incomplete or mistyped; copy it again"),
-            format!("开头像是{kind}，但不完整或有误；请重新复制"),
+            format!("开头像是{}{kind}，但不完整或有误；请重新复制", space_before(kind)),
         ];
         return Err(spoken.of(texts).into());
     };
     ask(common, language, ExplainRequest::Token { kind, digest })
+}
+
+/// Whether this looks like a JSON Web Token: three parts in base64url, the first of which is a JSON object.
+fn is_signed_token(text: &str) -> bool {
+    let is_part = |part: &str| {
+        !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
+    };
+    text.starts_with("eyJ") && text.split('.').count() == 3 && text.split('.').all(is_part)
 }
 
 /// Reads the first line of standard input, without surrounding characters that are often copied along.

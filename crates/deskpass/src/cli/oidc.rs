@@ -6,13 +6,15 @@ use deskpass_core::{CorpId, Role, Roles};
 
 use super::language::LanguageArgs;
 use super::{CliError, CommonArgs};
-use crate::commands::{AdminCommand, NewClient, OidcAdminCommand, PROGRAMS, Recipe};
+use crate::commands::{AdminCommand, GENERIC, NewClient, OidcAdminCommand, PROGRAMS, Recipe};
 
 const INSPECT_COMMAND: &str = "deskpass oidc client list";
 
 #[derive(Debug, Subcommand)]
 pub(super) enum OidcCommand {
-    /// Add, list, change and remove clients: the programs whose users sign in here.
+    /// Add, list, disable and remove clients: the programs whose users sign in here.
+    ///
+    /// The administration page changes a registration.
     #[command(
         subcommand,
         after_help = "Example:\n  deskpass oidc client add --for zammad --url https://help.example.com"
@@ -138,6 +140,9 @@ pub(super) struct AddClient {
 
 const CONFIRM: &str = "nothing was changed; the program can then no longer sign users in: run the command again with --yes. \
                        `deskpass oidc client disable` can be undone";
+const GENERIC_NEEDS_NAME: &str = "--for generic needs a name that users see: NAME";
+const GENERIC_NEEDS_URI: &str =
+    "--for generic needs --redirect-uri, which the program's documentation names: --url does not tell it";
 const NEEDS_URL: &str = "--for needs the address of the program: --url https://help.example.com";
 
 impl OidcCommand {
@@ -189,16 +194,30 @@ impl AddClient {
         common.run_or_forward_in(requested, &AdminCommand::Oidc(command), INSPECT_COMMAND)
     }
 
+    /// What the recipe of the program says. The addresses of a program that is known belong together.
+    fn of_recipe(&self, program: &str) -> Result<ClientRegistration, CliError> {
+        let client = Recipe::find(program).registration(self.url.as_deref())?;
+        if program == GENERIC {
+            return match (&self.name, self.redirect_uris.is_empty()) {
+                (None, _) => Err(GENERIC_NEEDS_NAME.into()),
+                (Some(_), true) => Err(GENERIC_NEEDS_URI.into()),
+                (Some(_), false) => Ok(client),
+            };
+        }
+        if !self.redirect_uris.is_empty() {
+            let text = format!(
+                "--redirect-uri and --for {program} exclude each other: the addresses follow from --url; with --for generic you \
+                 name them yourself"
+            );
+            return Err(text.into());
+        }
+        if client.redirect_uris.is_empty() { Err(NEEDS_URL.into()) } else { Ok(client) }
+    }
+
     /// What the recipe of the program says, replaced by what is given.
     fn registration(&self) -> Result<ClientRegistration, CliError> {
         let mut client = match &self.program {
-            Some(program) => {
-                let client = Recipe::find(program).registration(self.url.as_deref())?;
-                if client.redirect_uris.is_empty() && self.redirect_uris.is_empty() {
-                    return Err(NEEDS_URL.into());
-                }
-                client
-            }
+            Some(program) => self.of_recipe(program)?,
             None => ClientRegistration::default(),
         };
         client.kind = match (self.public, self.native) {

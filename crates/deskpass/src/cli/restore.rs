@@ -147,7 +147,7 @@ fn summary(report: &RestoreReport, place: &str) -> String {
     );
     format!(
         "restored {} row(s) of {count} table(s) to {place} from a backup of {}\n{ended}\nreview what changed since the \
-         backup: people, agents, roles, links and rules are as they were then",
+         backup: people, agents, roles, links, rules, and OpenID Connect clients with their secrets are as they were then",
         rows(report),
         format_utc(header.created_at)
     )

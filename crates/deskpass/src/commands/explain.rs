@@ -8,6 +8,7 @@ mod known;
 mod login;
 mod oidc_token;
 mod reference;
+mod refused_client;
 mod request_rows;
 mod request_words;
 mod story;
@@ -36,7 +37,7 @@ pub(crate) enum ExplainRequest {
 }
 
 pub(crate) use access::AccessQuery;
-pub(crate) use token_kind::describe_token_kind;
+pub(crate) use token_kind::{describe_token_kind, space_before};
 
 impl ExplainRequest {
     pub(super) async fn answer(&self, app: &App, language: Language) -> CommandResult {

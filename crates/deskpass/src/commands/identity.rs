@@ -1,8 +1,10 @@
 //! Admin commands about what OpenID Connect clients know an employee by.
 
 use deskpass_auth::{Auth, Error, Refusal};
+use deskpass_core::EmailSource;
 use deskpass_platform::client::email_address;
 
+use super::text::describe_error;
 use super::{CommandResult, EmployeeSelector};
 
 /// Sets the address that clients of OpenID Connect are told, or removes it.
@@ -11,8 +13,15 @@ pub(super) async fn set_email(auth: &Auth, who: &EmployeeSelector, address: Opti
     if address == Some(None) {
         return Err("ADDRESS must be an e-mail address such as zhangsan@example.com".to_owned());
     }
-    let (address, name) = (address.flatten(), &who.employee);
-    match auth.operator().set_email(who.key(auth)?, address.as_deref()).await {
+    let (address, name, key) = (address.flatten(), &who.employee, who.key(auth)?);
+    if address.is_none() {
+        let person = auth.store.person(&key).await.map_err(describe_error)?;
+        let has_none = |source: Option<EmailSource>| source != Some(EmailSource::Operator);
+        if person.is_some_and(|person| has_none(person.email.as_ref().map(|email| email.source))) {
+            return Ok(format!("no address was entered for {name}, so there was nothing to remove"));
+        }
+    }
+    match auth.operator().set_email(key, address.as_deref()).await {
         Ok(()) => Ok(match address {
             Some(address) => format!("the address of {name} is {address}"),
             None => {

@@ -18,7 +18,7 @@ use crate::config::Language;
 use instructions::Instructions;
 
 pub(crate) use facts::{ClientFacts, OidcFacts};
-pub(crate) use recipes::{PROGRAMS, Recipe};
+pub(crate) use recipes::{GENERIC, PROGRAMS, Recipe};
 
 /// An admin command about OpenID Connect. It contains no secrets, because it is logged.
 #[derive(Debug, Deserialize, Serialize)]
@@ -114,7 +114,7 @@ impl NewClient {
         if self.json {
             return Ok(json!({ "client_id": client.id, "client_secret": secret }).to_string());
         }
-        let recipe = Recipe::find(self.program.as_deref().unwrap_or(recipes::GENERIC));
+        let recipe = Recipe::find(self.program.as_deref().unwrap_or(GENERIC));
         let instructions = Instructions {
             issuer: &app.settings.public_url,
             client_id: &client.id,
@@ -139,12 +139,19 @@ async fn rotate_secret(app: &App, id: &str, now: bool) -> CommandResult {
 }
 
 async fn rotate_keys(app: &App, now: bool) -> CommandResult {
+    let before = app.auth.store.access_rules().await.map_err(describe_error)?;
     let kids = app.auth.operator().rotate_signing_keys(now).await.map_err(describe_error)?;
     if kids.is_empty() {
         return Ok("no client is registered, so there are no signing keys to replace".to_owned());
     }
+    let none_is_new = kids.iter().all(|kid| before.oidc_keys.iter().any(|key| key.kid == *kid));
     let kids = kids.join("\n  ");
-    Ok(if now {
+    Ok(if none_is_new {
+        format!(
+            "the next key is published already:\n  {kids}\nIt signs a day after it was made. After a leak: deskpass oidc \
+             rotate-keys --now"
+        )
+    } else if now {
         format!(
             "new signing keys, which sign from now on:\n  {kids}\nThe old keys are withdrawn. A client that keeps keys for long \
              refuses sign-ins until it fetches the new ones: restart it if that takes too long."

@@ -60,6 +60,7 @@ const PHRASES: &[(&str, &str)] = &[
     ("the nearest known key is {}", "最接近的配置项是 {}"),
     // Clients of OpenID Connect.
     ("begin each client with [[oidc.clients]]", "每个客户端以 [[oidc.clients]] 开头"),
+    ("this is a single table: its name has single brackets", "这是单个表：名称只有一层方括号"),
     ("only the settings file has clients", "客户端只能写在配置文件中"),
     ("begin each with [[oidc.clients]] there", "请在其中以 [[oidc.clients]] 开头逐个填写"),
     ("another client has the same id", "另一个客户端使用了相同的 id"),

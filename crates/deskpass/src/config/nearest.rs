@@ -30,13 +30,19 @@ pub(super) fn unknown_key(name: &str, origin: &Origin) -> ConfigProblem {
         let what = format!("{name} is a section, not a key");
         (what, format!("its keys are {}", keys_of(name)))
     } else {
-        let fix = nearest(name).map_or_else(
+        let known = if is_nearly_clients(name) { Some(CLIENTS) } else { nearest(name).map(|key| key.name) };
+        let fix = known.map_or_else(
             || "`deskpass config example` lists every key".to_owned(),
-            |key| format!("the nearest known key is {}", key.name),
+            |known| format!("the nearest known key is {known}"),
         );
         ("there is no such key".to_owned(), fix)
     };
     ConfigProblem::new(name.escape_debug().to_string(), what, fix).at(origin)
+}
+
+/// Whether the array of clients was meant, which is no key.
+fn is_nearly_clients(name: &str) -> bool {
+    strsim::damerau_levenshtein(&normalized(name), CLIENTS) <= 2
 }
 
 /// The problem for an environment variable with the service's prefix that sets no key.

@@ -39,6 +39,11 @@ pub(super) fn read(
     let no_table = |origin: &Origin| {
         ConfigProblem::new(CLIENTS, "this is not a table", "begin each client with [[oidc.clients]]").at(origin)
     };
+    if let DeValue::Table(_) = value {
+        let what = "this is a single table: its name has single brackets";
+        let problem = ConfigProblem::new(CLIENTS, what, "begin each client with [[oidc.clients]]").at(origin);
+        return (Vec::new(), vec![problem]);
+    }
     let DeValue::Array(items) = value else { return (Vec::new(), vec![no_table(origin)]) };
     let (mut clients, mut problems) = (Vec::new(), Vec::new());
     for (at, item) in items.iter().enumerate() {

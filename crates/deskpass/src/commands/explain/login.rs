@@ -10,6 +10,7 @@ use super::super::{CommandResult, EmployeeSelector};
 use super::advice;
 use super::describe::{employee_label, failure, person_label};
 use super::known::Known;
+use super::refused_client::{admitted_role, name_client};
 use crate::App;
 use crate::config::Language;
 use crate::timestamp::local_time;
@@ -48,7 +49,11 @@ pub(super) async fn explain(app: &App, who: &EmployeeSelector, language: Languag
     }
     let heading = language.of(["Last attempts, newest first:", "最近的登录尝试（最新在前）："]);
     let sign_in = attempts.iter().position(|row| row.reason.is_none()).unwrap_or(attempts.len());
-    let lines: Vec<_> = attempts.iter().enumerate().map(|(at, row)| explanation.attempt(row, sign_in < at)).collect();
+    let mut lines = Vec::with_capacity(attempts.len());
+    for (at, row) in attempts.iter().enumerate() {
+        let role = admitted_role(auth, row, language).await?;
+        lines.push(explanation.attempt(row, role, sign_in < at));
+    }
     Ok(format!("{status}\n\n{heading}\n\n{}", lines.join("\n")))
 }
 
@@ -75,8 +80,8 @@ impl Explanation<'_> {
         format!("{}\n\n{}", plain(&person_label(&known.person, language)), table(&rows))
     }
 
-    /// Describes an attempt, and how to fix a failed one.
-    fn attempt(&self, row: &LogRow, signed_in_since: bool) -> String {
+    /// Describes an attempt, and how to fix a failed one; `role` is one that would have been admitted.
+    fn attempt(&self, row: &LogRow, role: Option<Role>, signed_in_since: bool) -> String {
         let language = self.language;
         let (at, from, method) = (local_time(&self.zone, row.at), row.address(), row.method.as_str());
         let [by, method] = if method.is_empty() { [""; 2] } else { [" by ", method] };
@@ -95,7 +100,7 @@ impl Explanation<'_> {
             format!("{place}：被拒绝，{word}{detail}{reference}"),
         ]));
         let situation =
-            self.person.as_ref().map(|known| known.situation(from, None, signed_in_since)).unwrap_or_default();
+            self.person.as_ref().map(|known| known.situation(from, role, signed_in_since)).unwrap_or_default();
         let [what, next] = advice::explain(word, &situation, &self.who.typed(), language).unwrap_or_else(|| {
             let later = language.of([
                 "This reason is of a later version of deskpass; use that version to explain it.",
@@ -103,7 +108,7 @@ impl Explanation<'_> {
             ]);
             [later.to_owned(), String::new()]
         });
-        format!("{head}\n    {what}\n    {next}").trim_end().to_owned()
+        format!("{head}\n    {what}\n    {}", name_client(next, row)).trim_end().to_owned()
     }
 }
 

@@ -11,6 +11,7 @@ use super::absent;
 use super::advice;
 use super::describe::failure;
 use super::known::Known;
+use super::refused_client::{admitted_role, name_client};
 use super::request_rows::rows_of;
 use super::request_words::{attempt, page_title};
 use super::story::{Answer, Story, StoryEvent, Who};
@@ -55,7 +56,7 @@ async fn event(app: &App, row: &LogRow, language: Language) -> Result<StoryEvent
         None => (None, Later::default()),
     };
     let typed = about.map_or_else(|| "EMPLOYEE".to_owned(), |about| typed(app, about, known.as_ref()));
-    let role = refused_role(row);
+    let role = refused_role(row).or(admitted_role(auth, row, language).await?);
     let refusal = row.reason.as_deref().and_then(|reason| logged_refusal(reason, role));
     let situation = known.as_ref().map(|known| known.situation(row.address(), role, later.signed_in));
     let explained = row.reason.as_deref().map(|reason| {
@@ -88,7 +89,7 @@ async fn event(app: &App, row: &LogRow, language: Language) -> Result<StoryEvent
         what,
         state: now.map(|now| now.rows(None, &typed, auth.clock.now(), &zone, language)).unwrap_or_default(),
         since: later.lines,
-        next,
+        next: name_client(next, row),
         verified: row.verified.unwrap_or(false),
     })
 }

@@ -9,7 +9,7 @@ use super::super::CommandResult;
 use super::super::table::{plain, table};
 use super::describe::{allowed_networks, employee_label, failure, role_names};
 use super::oidc_token;
-use super::token_kind::describe_token_kind;
+use super::token_kind::{describe_token_kind, space_before};
 use crate::App;
 use crate::config::Language;
 use crate::timestamp::local_time;
@@ -47,7 +47,7 @@ fn intact_notice(kind: SecretKindName, language: Language) -> String {
     let kind = describe_token_kind(kind, language);
     language.of([
         format!("This is {kind}.\nIt is complete: nothing is missing or mistyped."),
-        format!("这是{kind}。\n内容完整，没有缺失或输错。"),
+        format!("这是{}{kind}。\n内容完整，没有缺失或输错。", space_before(kind)),
     ])
 }
 

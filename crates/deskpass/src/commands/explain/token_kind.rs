@@ -4,6 +4,11 @@ use deskpass_core::SecretKindName;
 
 use crate::config::Language;
 
+/// The space between Chinese words and a text that begins with Latin letters.
+pub(crate) fn space_before(text: &str) -> &'static str {
+    if text.starts_with(|first: char| first.is_ascii()) { " " } else { "" }
+}
+
 /// The purpose of a kind of token.
 pub(crate) fn describe_token_kind(kind: SecretKindName, language: Language) -> &'static str {
     language.of(match kind {

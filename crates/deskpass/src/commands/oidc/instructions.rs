@@ -19,9 +19,12 @@ impl Instructions<'_> {
     /// The text about a client that was just registered.
     pub(super) fn of_new_client(&self, recipe: &Recipe, language: Language) -> String {
         let Self { client_id, registration, .. } = self;
+        let id = language.of([format!("client id: {client_id}"), format!("客户端标识：{client_id}")]);
         let credentials = match self.client_secret {
-            Some(secret) => format!("client id: {client_id}\nclient secret: {secret}"),
-            None => format!("client id: {client_id}"),
+            Some(secret) => {
+                language.of([format!("{id}\nclient secret: {secret}"), format!("{id}\n客户端密钥：{secret}")])
+            }
+            None => id,
         };
         let name = &registration.name;
         let note = language.of(match self.client_secret {
@@ -36,12 +39,27 @@ impl Instructions<'_> {
                 format!("供 {name} 使用。它没有密钥，以 PKCE 认证。"),
             ],
         });
-        let steps = self.fill(language.of(recipe.steps), language);
+        let (registered, steps) = (self.registered(language), self.fill(language.of(recipe.steps), language));
         let last = language.of([
             format!("To check it: deskpass doctor. To end it: deskpass oidc client remove {client_id} --yes"),
             format!("检查：deskpass doctor。移除：deskpass oidc client remove {client_id} --yes"),
         ]);
-        format!("{credentials}\n\n{note}\n\n{steps}\n\n{last}")
+        format!("{credentials}\n\n{note}\n\n{registered}\n\n{steps}\n\n{last}")
+    }
+
+    /// The addresses that are registered.
+    fn registered(&self, language: Language) -> String {
+        let ClientRegistration { redirect_uris, backchannel_logout_uri, .. } = self.registration;
+        let none = language.of(["none", "无"]).to_owned();
+        let rows = [
+            [language.of(["redirect URI", "回调地址"]).to_owned(), redirect_uris.join(" ")],
+            [
+                language.of(["back-channel URI", "退出通知地址"]).to_owned(),
+                backchannel_logout_uri.clone().unwrap_or(none),
+            ],
+        ];
+        let heading = language.of(["Registered:", "已登记："]);
+        format!("{heading}\n\n  {}", table(&rows).replace('\n', "\n  "))
     }
 
     /// The addresses of the endpoints, for a program that asks for each.

@@ -2,7 +2,7 @@
 
 use deskpass_auth::ListedOidcClient;
 use deskpass_core::Role;
-use deskpass_core::oidc::ClientRegistration;
+use deskpass_core::oidc::{ClientRegistration, OidcScope};
 use deskpass_store::LogoutBacklog;
 
 use super::super::CommandResult;
@@ -56,7 +56,10 @@ fn logouts(client: &ListedOidcClient) -> String {
             format!("{count} not delivered since {} ({last_status})", format_utc(*oldest))
         }
         _ if client.registration.backchannel_logout_uri.is_some() => "told at once".to_owned(),
-        _ => "found out within 15 min".to_owned(),
+        _ if client.registration.scopes.contains(OidcScope::OfflineAccess) => {
+            "finds out within 15 minutes, if the program refreshes".to_owned()
+        }
+        _ => "not told: keeps its own session".to_owned(),
     }
 }
 

@@ -4,7 +4,7 @@ use deskpass_core::oidc::{ClientKind, ClientRegistration, OidcScope, OidcScopes}
 use url::Url;
 
 /// The recipe of any other program.
-pub(super) const GENERIC: &str = "generic";
+pub(crate) const GENERIC: &str = "generic";
 
 /// The names of all programs, for the command line.
 pub(crate) const PROGRAMS: [&str; 6] = ["zammad", "glpi", "grafana", "gitlab", "rt", GENERIC];
@@ -21,6 +21,8 @@ pub(crate) struct Recipe {
     backchannel: &'static str,
     /// Whether it uses refresh tokens.
     refreshes: bool,
+    /// Whether it can use groups and roles.
+    takes_groups: bool,
     /// What to enter, in English and Chinese.
     pub(super) steps: [&'static str; 2],
 }
@@ -40,7 +42,8 @@ impl Recipe {
     pub(crate) fn registration(&self, url: Option<&str>) -> Result<ClientRegistration, InvalidProgramUrl> {
         let base = url.map(program_url).transpose()?;
         let below = |path: &str| base.as_ref().filter(|_| !path.is_empty()).map(|base| format!("{base}{path}"));
-        let scopes = OidcScopes::all();
+        let all = OidcScopes::all();
+        let scopes = if self.takes_groups { all } else { all.without(OidcScope::Groups) };
         Ok(ClientRegistration {
             name: self.title.to_owned(),
             kind: self.kind,
@@ -64,8 +67,7 @@ fn program_url(text: &str) -> Result<String, InvalidProgramUrl> {
 }
 
 /// What to enter in Apache for a program that takes the user's name from it.
-const APACHE: &str = "\
-  OIDCProviderMetadataURL {issuer}/.well-known/openid-configuration
+const APACHE: &str = "  OIDCProviderMetadataURL {issuer}/.well-known/openid-configuration
   OIDCClientID {client_id}
   OIDCClientSecret {client_secret}
   OIDCRedirectURI {redirect_uri}
@@ -87,17 +89,20 @@ static RECIPES: [Recipe; 5] = [
         post_logout: "/",
         backchannel: "/auth/openid_connect/backchannel_logout",
         refreshes: false,
+        takes_groups: false,
         steps: [
             "In Zammad: Settings → Security → Third-party Applications → Authentication via OpenID Connect\n\n  \
              Identifier  {client_id}\n  Issuer      {issuer}\n  UID Field   sub\n  Scopes      openid email profile\n  \
              PKCE        yes\n\n\
-             Zammad uses no secret. Turn on \"Automatic account link on initial logon\" if users exist already: they are found \
-             by e-mail address. Zammad takes no roles over: give agents their roles there. It is told at once when a session \
-             ends. Both sides need a certificate that the other trusts.",
+             Zammad uses no secret. If accounts exist, \"Automatic account link on initial logon\" joins them by e-mail address: \
+             switch it on only if every address in Zammad was entered by an administrator, and off again when everyone has \
+             signed in once. Zammad takes no roles over: give agents their roles there. It is told at once when a session ends. \
+             Both sides need a certificate that the other trusts.",
             "在 Zammad 中：设置 → 安全 → 第三方应用 → OpenID Connect 登录\n\n  \
              Identifier  {client_id}\n  Issuer      {issuer}\n  UID Field   sub\n  Scopes      openid email profile\n  \
              PKCE        yes\n\n\
-             Zammad 不使用密钥。如用户已存在，请开启首次登录时自动关联账号：按邮箱地址匹配。Zammad 不接收角色，请在其中为坐席分配角色。\
+             Zammad 不使用密钥。账号已存在时，\"Automatic account link on initial logon\" 按邮箱地址关联：只有当 Zammad 中的每个地址都由管理员\
+             填写时才可开启，所有人登录一次之后请关闭。Zammad 不接收角色，请在其中为坐席分配角色。\
              会话结束时会立即通知它。双方的证书须互相信任。",
         ],
     },
@@ -109,14 +114,17 @@ static RECIPES: [Recipe; 5] = [
         post_logout: "/",
         backchannel: "/oidc-callback?logout=backchannel",
         refreshes: false,
+        takes_groups: true,
         steps: [
             "In Apache in front of GLPI, with mod_auth_openidc:\n\n{apache}\n\n\
              In GLPI: Setup → Authentication → Others → Field storage of the login in the HTTP request: REMOTE_USER; choose \
              to add users automatically, and a rule that assigns them a profile. Without a profile users are signed in and \
-             then refused. Apache is told at once when a session ends.",
+             then refused. Apache is told at once when a session ends.\n\n\
+             Paths that must stay open, for inventory agents and the API: docs/integrations/glpi.md",
             "在 GLPI 前的 Apache 中，使用 mod_auth_openidc：\n\n{apache}\n\n\
              在 GLPI 中：设置 → 认证 → 其他 → HTTP 请求中保存登录名的字段：REMOTE_USER；开启自动添加用户，并设置分配 profile 的规则。\
-             没有 profile 的用户登录后会被拒绝。会话结束时会立即通知 Apache。",
+             没有 profile 的用户登录后会被拒绝。会话结束时会立即通知 Apache。\n\n\
+             必须保持开放的路径（资产代理和 API）：docs/zh/integrations/glpi.md",
         ],
     },
     Recipe {
@@ -127,6 +135,7 @@ static RECIPES: [Recipe; 5] = [
         post_logout: "/login",
         backchannel: "",
         refreshes: true,
+        takes_groups: true,
         steps: [
             "In grafana.ini:\n\n{grafana}\n\n\
              Grafana is not told when a session ends. It finds out when it refreshes its token, after 15 minutes at most.",
@@ -141,6 +150,7 @@ static RECIPES: [Recipe; 5] = [
         post_logout: "/users/sign_in",
         backchannel: "",
         refreshes: false,
+        takes_groups: true,
         steps: [
             "In gitlab.rb, then `gitlab-ctl reconfigure`:\n\n{gitlab}\n\n\
              Keep uid_field at sub: names and addresses can pass to another person. GitLab is not told when a session ends; its \
@@ -157,13 +167,16 @@ static RECIPES: [Recipe; 5] = [
         post_logout: "/",
         backchannel: "/oidc-callback?logout=backchannel",
         refreshes: false,
+        takes_groups: true,
         steps: [
             "In Apache in front of Request Tracker, with mod_auth_openidc:\n\n{apache}\n\n\
              In RT_SiteConfig.pm:\n\n  Set($WebRemoteUserAuth, 1);\n  Set($WebRemoteUserContinuous, 1);\n  Set($WebRemoteUserAutocreate, 1);\n  \
-             Set($WebFallbackToRTLogin, 0);\n\nApache is told at once when a session ends.",
+             Set($WebFallbackToRTLogin, 0);\n\nApache is told at once when a session ends.\n\n\
+             Paths that must stay open, for the mail gateway and scripts: docs/integrations/request-tracker.md",
             "在 Request Tracker 前的 Apache 中，使用 mod_auth_openidc：\n\n{apache}\n\n\
              在 RT_SiteConfig.pm 中：\n\n  Set($WebRemoteUserAuth, 1);\n  Set($WebRemoteUserContinuous, 1);\n  Set($WebRemoteUserAutocreate, 1);\n  \
-             Set($WebFallbackToRTLogin, 0);\n\n会话结束时会立即通知 Apache。",
+             Set($WebFallbackToRTLogin, 0);\n\n会话结束时会立即通知 Apache。\n\n\
+             必须保持开放的路径（邮件网关和脚本）：docs/zh/integrations/request-tracker.md",
         ],
     },
 ];
@@ -177,6 +190,7 @@ static OTHER: Recipe = Recipe {
     post_logout: "",
     backchannel: "",
     refreshes: true,
+    takes_groups: true,
     steps: [
         "In the program:\n\n{endpoints}\n\n\
          Turn on PKCE (S256) if the program has a switch for it. Use sub to recognise users: names and addresses can pass to \
@@ -187,8 +201,7 @@ static OTHER: Recipe = Recipe {
 };
 
 /// What to enter in Grafana.
-const GRAFANA: &str = "\
-  [auth.generic_oauth]
+const GRAFANA: &str = "  [auth.generic_oauth]
   enabled = true
   name = Deskpass
   client_id = {client_id}
@@ -202,11 +215,10 @@ const GRAFANA: &str = "\
   use_refresh_token = true
   login_attribute_path = preferred_username
   groups_attribute_path = groups
-  role_attribute_path = contains(roles[*], 'admin') && 'Admin' || 'Viewer'";
+  role_attribute_path = contains(roles[*], 'admin') && 'Admin' || contains(roles[*], 'agent') && 'Editor' || 'Viewer'";
 
 /// What to enter in GitLab.
-const GITLAB: &str = "\
-  gitlab_rails['omniauth_allow_single_sign_on'] = ['openid_connect']
+const GITLAB: &str = "  gitlab_rails['omniauth_allow_single_sign_on'] = ['openid_connect']
   gitlab_rails['omniauth_providers'] = [{
     name: 'openid_connect',
     label: 'Deskpass',
@@ -249,6 +261,7 @@ mod tests {
                 assert!(registration.redirect_uris.iter().all(|uri| uri.starts_with("https://help.example.com/desk/")));
             }
             registration.check(true).unwrap();
+            assert_eq!(registration.scopes.contains(OidcScope::Groups), program != "zammad");
         }
         assert_eq!(Recipe::find("wiki").program, GENERIC);
     }

@@ -65,8 +65,8 @@ pub(in crate::config) static CLIENT_KEYS: [ClientKey; 19] = [
     },
     ClientKey {
         name: "backchannel_logout_uri",
-        help: "The address that is told when a session ends. Without it the client finds out at its next refresh, after 15 \
-               minutes at most.",
+        help: "The address that is told when a session ends. Without it a client with the scope offline_access finds out within \
+               15 minutes, if the program refreshes; any other is not told and keeps its own session.",
         expected: r#"an address such as "https://wiki.example.com/backchannel-logout""#,
         sample: Some(r#""https://wiki.example.com/backchannel-logout""#),
     },

@@ -130,6 +130,10 @@ fn what_cannot_be_registered_is_refused() {
         let problems = TestSources::production().toml(wrong).problems();
         assert!(problems.contains("begin each client with [[oidc.clients]]"), "{problems}");
     }
+    let single = TestSources::production().toml("[oidc.clients]\nid = \"wiki\"").problems();
+    assert!(single.contains("this is a single table"), "{single}");
+    let slip = TestSources::production().toml("[[oidc.client]]\nid = \"wiki\"").problems();
+    assert!(slip.contains("the nearest known key is oidc.clients"), "{slip}");
     let variable = TestSources::production().variable("DESKPASS_OIDC__CLIENTS", "wiki").problems();
     assert!(variable.contains("only the settings file has clients"), "{variable}");
 }
