@@ -326,4 +326,64 @@ fn an_address_of_an_employee_is_entered_and_removed() {
     assert!(!operator.succeed(&["employee", "list"]).contains("example.com"));
     let again = operator.succeed(&["employee", "email", "zhangsan", "--remove"]);
     assert!(again.contains("there was nothing to remove"), "{again}");
+    let explained = operator.succeed(&["explain", "login", "zhangsan"]);
+    assert!(explained.contains("none: no address was entered") && explained.contains("email_domain"), "{explained}");
+}
+
+#[test]
+fn an_address_of_two_employees_is_told_about_neither() {
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::write(directory.path().join("deskpass.toml"), "[oidc]\nemail_domain = \"example.com\"\n").unwrap();
+    let operator = Operator::In(directory.path());
+    operator.succeed(&["migrate", "--create"]);
+    for who in ["zhangsan", "lisi"] {
+        operator.succeed(&["employee", "add", who]);
+    }
+    let explains = |who: &str, language: &str, words: &str| {
+        let explained = operator.succeed(&["explain", "login", who, "--language", language]);
+        assert!(explained.contains(words), "{words}\n{explained}");
+    };
+    explains("lisi", "en", "lisi@example.com (from oidc.email_domain)");
+    explains("lisi", "zh", "lisi@example.com（由 oidc.email_domain 生成）");
+    let set = operator.succeed(&["employee", "email", "zhangsan", "lisi@example.com"]);
+    let warning = "lisi is told this address through oidc.email_domain: neither is told it now";
+    assert!(set.contains(warning), "{set}");
+    explains("zhangsan", "en", "none: lisi@example.com (entered by an operator) is also that of lisi of ");
+    explains("lisi", "en", "none: lisi@example.com through oidc.email_domain is the recorded address of zhangsan of ");
+    explains("zhangsan", "zh", "因此两人都不提供");
+    explains("lisi", "zh", "因此两人都不提供");
+    let set = operator.succeed(&["employee", "email", "lisi", "li.si@example.com"]);
+    assert!(!set.contains("warning"), "{set}");
+    explains("zhangsan", "en", "lisi@example.com (entered by an operator)");
+}
+
+/// A mistake in a program's settings can be found without guessing: the page has a reference, and the log its line.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_request_that_ends_on_an_error_page_has_one_line() {
+    let directory = tempfile::tempdir().unwrap();
+    let process = serve(directory.path());
+    let (id, _) = made(&Operator::In(directory.path()).succeed(&WIKI));
+    let mut client = Client::connect(&process.address).await;
+    let elsewhere = "https%3A%2F%2Felsewhere.example%2Fcb";
+    let mut references = Vec::new();
+    for query in [
+        format!("client_id={id}&redirect_uri={elsewhere}%3Fkey%3Dhidden1&state=hidden2&nonce=hidden3"),
+        format!("client_id=hidden4&redirect_uri={elsewhere}"),
+        format!("client_id={id}&client_id={id}&redirect_uri={elsewhere}&code_challenge=hidden5"),
+    ] {
+        let page = client.get(&format!("/oidc/authorize?{query}"), &[]).await;
+        let (_, rest) = page.body.split_once("<code id=\"reference\">").expect("a page with a reference");
+        assert_eq!(page.status, 400);
+        references.push(rest[..8].to_owned());
+    }
+    let (_, log) = process.terminate();
+    for (reference, (reason, names_client)) in
+        references.iter().zip([("bad_redirect_uri", true), ("unknown_client", false), ("invalid_request", false)])
+    {
+        let lines: Vec<_> = log.lines().filter(|line| line.contains(reference.as_str())).collect();
+        let [line] = lines[..] else { panic!("{reference} in\n{log}") };
+        assert!(line.contains(reason) && line.contains("https://elsewhere.example/cb"), "{line}");
+        assert_eq!(line.contains(&id), names_client, "{line}");
+    }
+    assert!(!log.contains("hidden"), "{log}");
 }

@@ -26,7 +26,8 @@ impl SigningBaseline {
         let mut command = Command::new("openssl");
         command.args(["genpkey", "-algorithm", "RSA", "-pkeyopt", "rsa_keygen_bits:2048", "-outform", "DER"]);
         let made = command.output().map_err(|error| format!("openssl cannot be run ({error}); please install it"))?;
-        let key = RsaKeyPair::from_pkcs8(&made.stdout)?;
+        // Which of the two encodings it writes depends on its version.
+        let key = RsaKeyPair::from_pkcs8(&made.stdout).or_else(|_| RsaKeyPair::from_der(&made.stdout))?;
         Ok(Self { key, threads: std::thread::available_parallelism().map_or(1, usize::from) })
     }
 

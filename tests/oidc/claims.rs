@@ -103,18 +103,32 @@ on_one_store! {
         assert_eq!((&claims["acr"], &claims["amr"]), (&json!("otp"), &json!(["pwd", "otp", "mfa"])));
     }
 
-    /// No address is told that a colleague has, and none without a source.
+    /// An address that two employees have, one by the record and one by the domain, is told about neither; none is told without a source.
     async fn an_address_is_told_only_if_it_is_the_users_own() {
         let (app, client) = desk().await;
         assert_eq!(told(&app, &client, "user01").await.0.get("email"), None);
         app.query("UPDATE employee SET email = 'user01@example.com', email_source = 'operator' WHERE employee_key = 'agent01'");
         let app = app.restart_with(unlimited(&[("oidc.email_domain", "example.com")])).await;
-        // Both could claim it: a program that links accounts by address would give one the other's account.
-        for claimant in ["agent01", "user01"] {
-            let (claims, _) = told(&app, &client, claimant).await;
-            assert_eq!((claims.get("email"), claims.get("email_verified")), (None, None), "{claimant}");
+        for who in ["agent01", "user01"] {
+            let (user, _) = told(&app, &client, who).await;
+            assert_eq!((user.get("email"), user.get("email_verified")), (None, None), "{who}");
         }
         assert_eq!(told(&app, &client, "supervisor01").await.0["email"], "supervisor01@example.com");
+    }
+
+    /// The kept answer of userinfo ends when another employee gets its address.
+    async fn an_address_that_another_employee_gets_is_no_longer_told() {
+        let app = TestApp::with(unlimited(&[("oidc.email_domain", "example.com")])).await;
+        let client = app.oidc_client(registration()).await;
+        let (mut browser, tokens) = app.oidc_sign_in(&client, "user01").await;
+        for _ in 0..2 {
+            assert_eq!(browser.http.userinfo(&tokens.access).await.json()["email"], "user01@example.com");
+        }
+        let operator = app.auth().operator();
+        operator.set_email(app.key("agent01"), Some("user01@example.com")).await.unwrap();
+        assert_eq!(browser.http.userinfo(&tokens.access).await.json().get("email"), None);
+        operator.set_email(app.key("agent01"), None).await.unwrap();
+        assert_eq!(browser.http.userinfo(&tokens.access).await.json()["email"], "user01@example.com");
     }
 
     async fn an_id_token_and_its_user_survive_no_longer_than_promised() {

@@ -68,8 +68,8 @@ pub use observer::{
 };
 pub use oidc::{
     AuthorizationFailure, AuthorizationPageError, AuthorizationPrompt, AuthorizationStep, CheckedAuthorization,
-    ClientCredentials, CodeRedemptionRequest, Continued, IntrospectedToken, IssuedTokens, LogoutSender, LogoutStep,
-    Needs, OidcError, RequestOrigin, ResolvedClient, SecretMethod, SigningKey, SigningKeys, TokenDetails,
+    ClientCredentials, CodeRedemptionRequest, Continued, EmailDecision, IntrospectedToken, IssuedTokens, LogoutSender,
+    LogoutStep, Needs, OidcError, RequestOrigin, ResolvedClient, SecretMethod, SigningKey, SigningKeys, TokenDetails,
     client_secret_digest,
 };
 pub use otp::{BoundDevice, DeviceSetup, DeviceStatus, FreshCode};

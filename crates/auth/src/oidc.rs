@@ -32,6 +32,7 @@ mod userinfo;
 pub use authorize::{AuthorizationFailure, AuthorizationPageError, AuthorizationStep, CheckedAuthorization};
 pub use client::{ClientCredentials, ResolvedClient, SecretMethod, client_secret_digest};
 pub use code::CodeRedemptionRequest;
+pub use email::EmailDecision;
 pub use error::OidcError;
 pub use id_token::IssuedTokens;
 pub use introspection::{IntrospectedToken, TokenDetails};

@@ -77,6 +77,12 @@ const MAX_ACCESS_TOKENS: usize = 65_536;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Epoch(u64);
 
+impl Epoch {
+    pub(crate) const fn number(self) -> u64 {
+        self.0
+    }
+}
+
 impl SessionWithPerson {
     /// `epoch` must be read before `person`.
     pub(crate) fn new(mut session: Session, person: Arc<CachedPerson>, epoch: Epoch) -> Self {

@@ -1,46 +1,90 @@
 //! The address of an employee that clients are told.
 
-use deskpass_core::{EmployeeId, EmployeeKey, Person};
+use deskpass_core::{Email, EmployeeId, EmployeeKey, Person};
 
 use crate::{Auth, Error};
 
-impl Auth {
-    /// The address of an employee: that of the record, which the platform or an operator has set, or else one made from
-    /// `email_domain`. No employee can edit any of them, and no two employees have the same: a client that knows its users by
-    /// address must not confuse them.
-    pub(super) async fn email_of(&self, person: &Person) -> Result<Option<String>, Error> {
-        if let Some(email) = &person.email {
-            let is_disputed = self.is_made_for_another(&email.address, &person.key).await?;
-            return Ok((!is_disputed).then(|| email.address.clone()));
-        }
-        let Some(domain) = &self.policy.oidc.email_domain else { return Ok(None) };
-        let is_home = person.key.corp() == self.policy.home_corp.as_str();
-        let Some(address) = is_home.then(|| domain_address(&person.employee_id, domain)).flatten() else {
-            return Ok(None);
-        };
-        // The platform may have given this address to a colleague whose identifier is written differently.
-        let owner = self.store.employee_of_email(address.clone()).await?;
-        Ok(owner.is_none_or(|owner| owner == person.key).then_some(address))
-    }
+/// What clients are told as the address of an employee, or why they are told none.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum EmailDecision {
+    /// The address of the record, which the platform or an operator has set.
+    Recorded(Email),
+    /// The address that `email_domain` makes.
+    Derived(String),
+    /// None: one employee has this address by the record, and another one by `email_domain`. Clients may know either of them by it,
+    /// so they are told it about neither.
+    Disputed {
+        /// The address of both.
+        address: String,
+        /// The other employee.
+        other: EmployeeKey,
+    },
+    /// None: the record has none, and `email_domain` is not set.
+    NoDomain,
+    /// None: the record has none, and `email_domain` is for the home corporation.
+    OtherCorporation,
+    /// None: the record has none, and the identifier cannot be the first part of an address.
+    NoLocalPart,
+}
 
-    /// Whether an address is that which `email_domain` makes for another employee, who has no other. Clients may have been told it about
-    /// that employee, so they are told it about neither until one of the two has another address.
-    async fn is_made_for_another(&self, address: &str, own: &EmployeeKey) -> Result<bool, Error> {
-        let Some(domain) = &self.policy.oidc.email_domain else { return Ok(false) };
-        let Some(id) = employee_of_address(address, domain) else { return Ok(false) };
-        let other = self.resolve_key(None, &id);
-        if other == *own {
-            return Ok(false);
+impl EmailDecision {
+    /// The address that clients are told.
+    fn into_address(self) -> Option<String> {
+        match self {
+            Self::Recorded(email) => Some(email.address),
+            Self::Derived(address) => Some(address),
+            Self::Disputed { .. } | Self::NoDomain | Self::OtherCorporation | Self::NoLocalPart => None,
         }
-        let other = self.store.person(&other).await?;
-        let is_disputed = other.is_some_and(|other| other.email.is_none());
-        if is_disputed {
+    }
+}
+
+impl Auth {
+    /// The address of an employee that clients are told.
+    pub(super) async fn email_of(&self, person: &Person) -> Result<Option<String>, Error> {
+        let decision = self.email_decision(person).await?;
+        if let EmailDecision::Disputed { other, .. } = &decision {
             tracing::warn!(
-                employee = %own,
-                "clients are not told the e-mail address of an employee: email_domain makes the same for another one"
+                employee = %person.key,
+                %other,
+                "clients are not told the e-mail address of an employee: another one has the same by email_domain or by the record"
             );
         }
-        Ok(is_disputed)
+        Ok(decision.into_address())
+    }
+
+    /// Decides what clients are told as the address of an employee: that of the record, which the platform or an operator has set, or
+    /// else one made from `email_domain`. No employee can edit any of them, and no two employees have the same: a client that knows
+    /// its users by address must not confuse them.
+    pub async fn email_decision(&self, person: &Person) -> Result<EmailDecision, Error> {
+        if let Some(email) = &person.email {
+            let other = self.other_with_derived(&email.address, &person.key).await?;
+            return Ok(match other {
+                Some(other) => EmailDecision::Disputed { address: email.address.clone(), other },
+                None => EmailDecision::Recorded(email.clone()),
+            });
+        }
+        let Some(domain) = &self.policy.oidc.email_domain else { return Ok(EmailDecision::NoDomain) };
+        if person.key.corp() != self.policy.home_corp.as_str() {
+            return Ok(EmailDecision::OtherCorporation);
+        }
+        let Some(address) = domain_address(&person.employee_id, domain) else { return Ok(EmailDecision::NoLocalPart) };
+        let owner = self.store.employee_of_email(address.clone()).await?;
+        Ok(match owner.filter(|owner| *owner != person.key) {
+            Some(other) => EmailDecision::Disputed { address, other },
+            None => EmailDecision::Derived(address),
+        })
+    }
+
+    /// Another employee for whom `email_domain` makes this address, and who has no other.
+    async fn other_with_derived(&self, address: &str, own: &EmployeeKey) -> Result<Option<EmployeeKey>, Error> {
+        let Some(domain) = &self.policy.oidc.email_domain else { return Ok(None) };
+        let Some(id) = employee_of_address(address, domain) else { return Ok(None) };
+        let other = self.resolve_key(None, &id);
+        if other == *own {
+            return Ok(None);
+        }
+        let person = self.store.person(&other).await?;
+        Ok(person.filter(|person| person.email.is_none()).map(|_| other))
     }
 }
 

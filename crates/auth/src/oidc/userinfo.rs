@@ -25,6 +25,8 @@ struct KeptAnswer {
     roles: Roles,
     client: SharedClient,
     email_domain: Option<String>,
+    /// The state of all people: with `email_domain`, the address also depends on those of other employees.
+    people_epoch: u64,
     text: Arc<str>,
 }
 
@@ -34,12 +36,14 @@ impl KeptAnswer {
         live: &LiveGrant,
         (id, client): (&str, &ClientRegistration),
         email_domain: Option<&str>,
+        people_epoch: u64,
     ) -> bool {
         let person = live.holder.shared_person();
         (Arc::ptr_eq(&self.person, person) || **self.person == ***person)
             && self.roles == live.admission.told
             && self.client.had(id, client)
             && self.email_domain.as_deref() == email_domain
+            && (email_domain.is_none() || self.people_epoch == people_epoch)
     }
 }
 
@@ -67,7 +71,9 @@ impl Auth {
             return Err(invalid_token());
         }
         let slot = record.derived(|_| AnswerSlot::default());
-        let kept = slot.and_then(|slot| slot.get(|answer| answer.is_current(&live, (id, client), email_domain)));
+        // Read before the addresses: an answer that was made during a change is not used again.
+        let epoch = self.store.people_epoch();
+        let kept = slot.and_then(|slot| slot.get(|answer| answer.is_current(&live, (id, client), email_domain, epoch)));
         if let Some(text) = kept {
             return Ok(text);
         }
@@ -78,6 +84,7 @@ impl Auth {
                 roles: live.admission.told,
                 client: self.shared_client(entry),
                 email_domain: email_domain.map(str::to_owned),
+                people_epoch: epoch,
                 text: Arc::clone(&text),
             });
         }

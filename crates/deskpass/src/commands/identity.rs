@@ -1,7 +1,7 @@
 //! Admin commands about what OpenID Connect clients know an employee by.
 
-use deskpass_auth::{Auth, Error, Refusal};
-use deskpass_core::EmailSource;
+use deskpass_auth::{Auth, EmailDecision, Error, Refusal};
+use deskpass_core::{EmailSource, EmployeeKey};
 use deskpass_platform::client::email_address;
 
 use super::text::describe_error;
@@ -21,9 +21,12 @@ pub(super) async fn set_email(auth: &Auth, who: &EmployeeSelector, address: Opti
             return Ok(format!("no address was entered for {name}, so there was nothing to remove"));
         }
     }
-    match auth.operator().set_email(key, address.as_deref()).await {
+    match auth.operator().set_email(key.clone(), address.as_deref()).await {
         Ok(()) => Ok(match address {
-            Some(address) => format!("the address of {name} is {address}"),
+            Some(address) => {
+                let warning = dispute_warning(auth, &key).await;
+                format!("the address of {name} is {address}{warning}")
+            }
             None => {
                 format!("{name} has no entered address; one that the platform knows comes back at the next sign-in")
             }
@@ -32,6 +35,19 @@ pub(super) async fn set_email(auth: &Auth, who: &EmployeeSelector, address: Opti
             Err("another employee has this address; see `deskpass employee list`. Nothing was changed".to_owned())
         }
         Err(error) => Err(who.explain(error)),
+    }
+}
+
+/// Says that clients are not told an address that was just entered, if that is so. The address is stored in any case, so a failure
+/// to find out is none of the command.
+async fn dispute_warning(auth: &Auth, key: &EmployeeKey) -> String {
+    let Ok(Some(person)) = auth.store.person(key).await else { return String::new() };
+    match auth.email_decision(&person).await {
+        Ok(EmailDecision::Disputed { other, .. }) => {
+            let id = other.id();
+            format!("\nwarning: {id} is told this address through oidc.email_domain: neither is told it now")
+        }
+        _ => String::new(),
     }
 }
 

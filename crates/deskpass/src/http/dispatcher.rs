@@ -1,5 +1,6 @@
 //! Dispatches every request: finds its route, runs the handler, and renders the response.
 
+mod error_pages;
 mod navigation;
 mod request_ids;
 
@@ -24,7 +25,7 @@ use crate::App;
 use crate::config::Language;
 use crate::http::error::{ApiError, BadRequest, ErrorInfo, MalformedHead};
 use crate::http::request::{RequestContext, RequestTrace, RequiredAccess, X_FORWARDED_FOR, client_address, language};
-use crate::http::response::{ErrorBody, ErrorContext, Outcome, envelope, oauth_body};
+use crate::http::response::{ErrorBody, ErrorContext, ErrorPageCause, Outcome, envelope, oauth_body};
 use crate::http::route::{RateLimit, Route};
 use crate::http::routes::routes;
 use crate::http::{admission, openapi, pages, rate_limit};
@@ -121,6 +122,9 @@ impl Dispatcher {
             self.set_envelope_headers(&mut response);
             *response.body_mut() = Body::from(envelope::close_envelope(envelope, matched.id()));
         } else {
+            if let Some(cause) = response.extensions_mut().remove::<ErrorPageCause>() {
+                error_pages::log(app, cause, matched.origin.client(app), matched.trace.reference, matched.id());
+            }
             add_security_headers(response.headers_mut());
         }
         self.record(&matched, response.status(), watch.elapsed());

@@ -4,6 +4,7 @@ pub(crate) mod authorize;
 mod client_auth;
 pub(crate) mod cors;
 pub(crate) mod discovery;
+mod error_page;
 pub(crate) mod introspect;
 mod invalid_tokens;
 pub(crate) mod logout;

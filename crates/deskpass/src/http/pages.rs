@@ -7,9 +7,10 @@ pub(crate) mod own;
 
 use axum::body::Body;
 use axum::response::{IntoResponse as _, Response};
+use deskpass_core::Reference;
 use hyper::header::{
-    CACHE_CONTROL, CONTENT_ENCODING, CONTENT_LANGUAGE, CONTENT_SECURITY_POLICY, CONTENT_TYPE, COOKIE, ETAG,
-    HeaderValue, IF_NONE_MATCH, LOCATION, VARY, X_FRAME_OPTIONS,
+    ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_LANGUAGE, CONTENT_SECURITY_POLICY, CONTENT_TYPE, COOKIE,
+    ETAG, HeaderValue, IF_NONE_MATCH, LOCATION, VARY, X_FRAME_OPTIONS,
 };
 use hyper::{HeaderMap, StatusCode, Uri};
 
@@ -33,6 +34,9 @@ const IMMUTABLE: HeaderValue = HeaderValue::from_static("public, max-age=3153600
 
 /// Isolates pages from the windows that open them or that they open, and denies other origins the use of our files.
 const SAME_ORIGIN: HeaderValue = HeaderValue::from_static("same-origin");
+
+/// Where an error page has the reference of the request.
+const REFERENCE_PLACE: &str = "<code id=\"reference\"></code>";
 
 /// The cookie with the language that the user chose.
 const LANGUAGE_COOKIE: &str = "deskpass_language";
@@ -59,11 +63,24 @@ pub(crate) fn try_later(app: &App, status: StatusCode, preferred: Language, head
 pub(crate) fn oidc_error(
     app: &App,
     reason: OidcErrorPage,
+    reference: Option<Reference>,
     preferred: Language,
     headers: &HeaderMap,
 ) -> Result<Response, ApiError> {
-    let page = serve_error_page(app, reason.path(), StatusCode::BAD_REQUEST, preferred, headers);
-    page.ok_or_else(|| ApiError::unexpected(&"the page for errors of clients is missing"))
+    // The reference is filled in here, so the prepared compressed page is of no use.
+    let mut uncompressed = headers.clone();
+    uncompressed.remove(ACCEPT_ENCODING);
+    let served = serve_error_page(app, reason.path(), StatusCode::BAD_REQUEST, preferred, &uncompressed);
+    let file = app.site.page(reason.path(), language_cookie(headers).unwrap_or(preferred));
+    let (Some(mut response), Some(file)) = (served, file) else {
+        return Err(ApiError::unexpected(&"the page for errors of clients is missing"));
+    };
+    if let Some(reference) = reference {
+        let text = String::from_utf8_lossy(&file.plain.body);
+        *response.body_mut() =
+            Body::from(text.replace(REFERENCE_PLACE, &format!("<code id=\"reference\">{reference}</code>")));
+    }
+    Ok(response)
 }
 
 /// Serves a page that says what is wrong with one request.

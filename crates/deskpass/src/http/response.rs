@@ -3,6 +3,7 @@
 mod describe;
 pub(crate) mod envelope;
 mod error_body;
+mod error_page;
 pub(crate) mod landing;
 mod login_result;
 mod oauth_body;
@@ -14,6 +15,7 @@ mod set_cookie;
 pub(crate) use describe::{DescribeOutput, OutputSpec, SuccessBody, described_responses};
 pub(crate) use envelope::{FlatReply, NegativeReply, Outcome, RenderedReply, Reply};
 pub(crate) use error_body::{ErrorBody, ErrorContext};
+pub(crate) use error_page::ErrorPageCause;
 pub(crate) use login_result::LoginResult;
 pub(crate) use oauth_body::oauth_body;
 pub(crate) use redirect::{OAUTH_STATE, SCAN_PATH};

@@ -66,6 +66,11 @@ impl OidcErrorPage {
             Self::TryLater => "/oidc-error/try_later",
         }
     }
+
+    /// The reason, for the service log.
+    pub(crate) fn reason(self) -> &'static str {
+        self.path().strip_prefix(OIDC_ERROR_PAGES).unwrap_or_default()
+    }
 }
 
 static ASSETS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../web/assets");

@@ -47,6 +47,12 @@ impl Store {
         drop(self.cache.access_tokens.remove(digest));
     }
 
+    /// A number that is another one after every change to any person that this node knows of.
+    #[must_use]
+    pub fn people_epoch(&self) -> u64 {
+        self.cache.epoch().number()
+    }
+
     /// The grant of a refresh token, also if the token was used or the grant has ended.
     pub async fn grant_of_refresh(&self, token: Digest) -> Result<Option<GrantRecord>> {
         self.database.read(move |sql| find_grant_of_refresh(sql, token)).await

@@ -1,12 +1,12 @@
 //! What is known of an employee by now, as far as it decides whether they can sign in.
 
-use deskpass_auth::Auth;
-use deskpass_core::{AllowLists, Email, EmailSource, EmployeeKey, Person, Role, Roles, Timestamp};
+use deskpass_auth::{Auth, EmailDecision};
+use deskpass_core::{AllowLists, EmailSource, EmployeeKey, Person, Role, Roles, Timestamp};
 use deskpass_store::{ListedAgent, StoreError};
 use jiff::tz::TimeZone;
 
 use super::advice::{AgentSituation, Situation};
-use super::describe::{agent_record, allowed_networks, effective_roles, failure};
+use super::describe::{agent_record, allowed_networks, effective_roles, employee_label, failure};
 use crate::config::Language;
 
 /// An employee who exists.
@@ -17,6 +17,7 @@ pub(super) struct Known {
     agent: Option<ListedAgent>,
     lists: AllowLists,
     sessions: usize,
+    email: EmailDecision,
 }
 
 impl Known {
@@ -29,7 +30,8 @@ impl Known {
         let agent = auth.store.listed_agent(about.clone(), now).await.map_err(failed)?;
         let sessions = auth.store.own_sessions(about.clone(), now).await.map_err(failed)?.len();
         let lists = auth.store.access_rules().await.map_err(failed)?.lists.clone();
-        Ok(Some(Self { person, roles, why_roles, agent, lists, sessions }))
+        let email = auth.email_decision(&person).await.map_err(|error| failure(error, language))?;
+        Ok(Some(Self { person, roles, why_roles, agent, lists, sessions, email }))
     }
 
     /// The situation of an attempt from this address, in which this role was refused, by now.
@@ -83,17 +85,68 @@ impl Known {
         rows.push([label("roles", "角色"), self.why_roles.clone()]);
         rows.push([label("agent", "坐席"), agent]);
         rows.push([label("allow-lists", "白名单"), limited]);
-        rows.extend(self.person.email.as_ref().map(|email| [label("email", "邮箱"), described_email(email, language)]));
         rows.push([label("sessions", "会话数"), self.sessions.to_string()]);
+        rows.push([label("email", "邮箱"), self.told_email(language)]);
         rows
+    }
+
+    /// The address that clients of OpenID Connect are told, with its source, or why they are told none.
+    fn told_email(&self, language: Language) -> String {
+        let [english, chinese] = match &self.email {
+            EmailDecision::Recorded(email) => {
+                let (address, [english, chinese]) = (&email.address, source_words(email.source));
+                [format!("{address} ({english})"), format!("{address}（{chinese}）")]
+            }
+            EmailDecision::Derived(address) => {
+                [format!("{address} (from oidc.email_domain)"), format!("{address}（由 oidc.email_domain 生成）")]
+            }
+            EmailDecision::Disputed { address, other } => self.dispute(address, other),
+            EmailDecision::NoDomain => [
+                "none: no address was entered or came from the platform, and oidc.email_domain is not set".to_owned(),
+                "无：未录入，{platform}也未提供，且未设置 oidc.email_domain".to_owned(),
+            ],
+            EmailDecision::OtherCorporation => [
+                "none: no address was entered or came from the platform, and oidc.email_domain is for the home corporation"
+                    .to_owned(),
+                "无：未录入，{platform}也未提供，而 oidc.email_domain 仅用于本企业".to_owned(),
+            ],
+            EmailDecision::NoLocalPart => [
+                "none: the identifier cannot be the first part of an address at oidc.email_domain".to_owned(),
+                "无：该员工标识不能作为 oidc.email_domain 邮箱地址的前半部分".to_owned(),
+            ],
+        };
+        language.of([english, chinese])
+    }
+
+    /// Why neither of two employees is told an address, in both languages.
+    fn dispute(&self, address: &str, other: &EmployeeKey) -> [String; 2] {
+        let [english, chinese] = [Language::En, Language::Zh].map(|language| employee_label(other, language));
+        match &self.person.email {
+            Some(email) => {
+                let [english_source, chinese_source] = source_words(email.source);
+                [
+                    format!(
+                        "none: {address} ({english_source}) is also that of {english} through oidc.email_domain: neither is told it"
+                    ),
+                    format!(
+                        "无：{address}（{chinese_source}）也是 {chinese} 由 oidc.email_domain 生成的地址，因此两人都不提供"
+                    ),
+                ]
+            }
+            None => [
+                format!(
+                    "none: {address} through oidc.email_domain is the recorded address of {english}: neither is told it"
+                ),
+                format!("无：由 oidc.email_domain 生成的 {address} 已登记为 {chinese} 的地址，因此两人都不提供"),
+            ],
+        }
     }
 }
 
-/// An address, and who entered it.
-fn described_email(Email { address, source }: &Email, language: Language) -> String {
-    let source = language.of(match source {
+/// Where a recorded address is from, in both languages.
+fn source_words(source: EmailSource) -> [&'static str; 2] {
+    match source {
         EmailSource::Platform => ["from the platform", "来自{platform}"],
         EmailSource::Operator => ["entered by an operator", "由运维人员录入"],
-    });
-    language.of([format!("{address} ({source})"), format!("{address}（{source}）")])
+    }
 }

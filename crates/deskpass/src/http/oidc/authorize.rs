@@ -6,6 +6,7 @@ use deskpass_core::oidc::Parameters;
 use deskpass_core::{ClientInfo, Digest, Secret, SingleSignOn};
 use hyper::{HeaderMap, Uri};
 
+use super::error_page::PageRequest;
 use super::provider::Provider;
 use crate::App;
 use crate::config::Language;
@@ -39,15 +40,16 @@ pub(crate) async fn authorize(
 ) -> Result<Response, ApiError> {
     let parameters = Parameters::parse(uri.query().unwrap_or_default().as_bytes());
     let own = browser.as_ref().map(Secret::digest);
+    let request = PageRequest::new(&app, &parameters, &visitor, preferred, &headers);
     match next_step(&app, &parameters, sso, own, &visitor).await {
-        Ok(AuthorizationStep::Ask { request, locales }) => {
+        Ok(AuthorizationStep::Ask { request: asked, locales }) => {
             let cookie = SetCookie::authorizing_browser(&app, browser.as_ref());
             let language = pages::requested_language(&app, &headers, locales.as_deref());
-            let page = format!("{}/?request={}", app.settings.public_url, request.expose());
+            let page = format!("{}/?request={}", app.settings.public_url, asked.expose());
             Ok((cookie, language, landing::see_other(&page)).into_response())
         }
         Ok(AuthorizationStep::Redirect(to)) => Ok(landing::see_other(&to)),
-        Err(stopped) => stopped.answer(&app, preferred, &headers),
+        Err(stopped) => stopped.answer(&request).await,
     }
 }
 
@@ -55,12 +57,14 @@ pub(crate) async fn authorize(
 /// does not send its cookies.
 pub(crate) async fn authorize_of_form(
     Provider(app): Provider,
+    visitor: ClientInfo,
     preferred: Language,
     form: OAuthForm,
 ) -> Result<Response, ApiError> {
-    match keep(&app, &form.all_parameters()?).await {
+    let parameters = form.all_parameters()?;
+    match keep(&app, &parameters).await {
         Ok(resumed) => Ok(landing::see_other(&resumed)),
-        Err(stopped) => stopped.answer(&app, preferred, &form.headers),
+        Err(stopped) => stopped.answer(&PageRequest::new(&app, &parameters, &visitor, preferred, &form.headers)).await,
     }
 }
 
@@ -87,9 +91,9 @@ async fn next_step(
 }
 
 impl Stopped {
-    fn answer(self, app: &App, preferred: Language, headers: &HeaderMap) -> Result<Response, ApiError> {
+    async fn answer(self, request: &PageRequest<'_>) -> Result<Response, ApiError> {
         match self {
-            Self::Page(reason) => pages::oidc_error(app, reason, preferred, headers),
+            Self::Page(page) => request.end_on(page).await,
             Self::Redirect(address) => Ok(landing::see_other(&address)),
             Self::Error(error) => Err(error),
         }

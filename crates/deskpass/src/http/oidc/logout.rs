@@ -7,11 +7,11 @@ use deskpass_core::{Browser, ClientInfo, Digest, Secret, SingleSignOn};
 use hyper::{HeaderMap, Uri};
 
 use super::authorize::RESUME;
+use super::error_page::PageRequest;
 use super::provider::Provider;
 use crate::App;
 use crate::config::Language;
 use crate::http::error::ApiError;
-use crate::http::pages;
 use crate::http::request::{AuthorizingBrowser, OAuthForm, SsoCookie};
 use crate::http::response::{SetCookie, landing};
 use crate::site::OidcErrorPage;
@@ -30,7 +30,7 @@ pub(crate) async fn logout(
     let own = browser.as_ref().map(Secret::digest);
     match next_step(&app, &parameters, sso, own, &visitor).await {
         Ok(step) => Ok(answer(&app, step, browser.as_ref())),
-        Err(error) => stopped(&app, error, preferred, &headers),
+        Err(error) => stopped(error, &PageRequest::new(&app, &parameters, &visitor, preferred, &headers)).await,
     }
 }
 
@@ -38,15 +38,17 @@ pub(crate) async fn logout(
 /// its cookies. The ID token stays out of the address, which proxies and histories keep.
 pub(crate) async fn logout_of_form(
     Provider(app): Provider,
+    visitor: ClientInfo,
     preferred: Language,
     form: OAuthForm,
 ) -> Result<Response, ApiError> {
-    match app.auth.keep_logout(&form.all_parameters()?).await {
+    let parameters = form.all_parameters()?;
+    match app.auth.keep_logout(&parameters).await {
         Ok(kept) => {
             let resumed = format!("{}/oidc/logout?{RESUME}={}", app.settings.public_url, kept.expose());
             Ok(landing::see_other(&resumed))
         }
-        Err(error) => stopped(&app, error, preferred, &form.headers),
+        Err(error) => stopped(error, &PageRequest::new(&app, &parameters, &visitor, preferred, &form.headers)).await,
     }
 }
 
@@ -79,12 +81,10 @@ fn answer(app: &App, step: LogoutStep, browser: Option<&Secret<Browser>>) -> Res
 }
 
 /// The page that says why there is no next step.
-fn stopped(app: &App, error: Error, preferred: Language, headers: &HeaderMap) -> Result<Response, ApiError> {
+async fn stopped(error: Error, request: &PageRequest<'_>) -> Result<Response, ApiError> {
     match error {
-        Error::Refused(Refusal::OidcRequestGone) => {
-            pages::oidc_error(app, OidcErrorPage::RequestGone, preferred, headers)
-        }
-        Error::Refused(_) => pages::oidc_error(app, OidcErrorPage::InvalidLogout, preferred, headers),
+        Error::Refused(Refusal::OidcRequestGone) => request.end_on(OidcErrorPage::RequestGone).await,
+        Error::Refused(_) => request.end_on(OidcErrorPage::InvalidLogout).await,
         internal @ Error::Internal(_) => Err(internal.into()),
     }
 }

@@ -1,0 +1,77 @@
+//! The page for a request of a browser that leads nowhere else.
+
+use axum::response::Response;
+use deskpass_core::oidc::Parameters;
+use deskpass_core::{ClientInfo, Reference, is_invisible};
+use hyper::HeaderMap;
+
+use crate::App;
+use crate::config::Language;
+use crate::http::error::ApiError;
+use crate::http::pages;
+use crate::http::response::ErrorPageCause;
+use crate::site::OidcErrorPage;
+
+/// The most characters of a redirect URI in the service log.
+const MAX_LOGGED_CHARS: usize = 200;
+
+/// A request that may end on an error page.
+pub(super) struct PageRequest<'a> {
+    app: &'a App,
+    parameters: &'a Parameters,
+    reference: Option<Reference>,
+    preferred: Language,
+    headers: &'a HeaderMap,
+}
+
+impl<'a> PageRequest<'a> {
+    pub(super) fn new(
+        app: &'a App,
+        parameters: &'a Parameters,
+        visitor: &ClientInfo,
+        preferred: Language,
+        headers: &'a HeaderMap,
+    ) -> Self {
+        Self { app, parameters, reference: visitor.reference, preferred, headers }
+    }
+
+    /// The page that says why there is no next step. The dispatcher writes the line about it.
+    pub(super) async fn end_on(&self, page: OidcErrorPage) -> Result<Response, ApiError> {
+        let mut response = pages::oidc_error(self.app, page, self.reference, self.preferred, self.headers)?;
+        let client_id = self.known_client().await;
+        let cause = ErrorPageCause { reason: page.reason(), client_id, redirect_uri: self.redirect_uri() };
+        response.extensions_mut().insert(cause);
+        Ok(response)
+    }
+
+    /// The client, if there is such a client. Any other text may be anything, even a secret in the wrong field.
+    async fn known_client(&self) -> Option<String> {
+        let id = self.parameters.get("client_id").ok().flatten()?;
+        // The page does not depend on it.
+        let client = self.app.auth.oidc_client(id).await.ok().flatten()?;
+        Some(client.id)
+    }
+
+    fn redirect_uri(&self) -> Option<String> {
+        let sent = |name: &'static str| self.parameters.get(name).ok().flatten();
+        sent("redirect_uri").or_else(|| sent("post_logout_redirect_uri")).map(logged_address)
+    }
+}
+
+/// An address as the service log has it: without its query and fragment, which may contain secrets, and not too long.
+fn logged_address(address: &str) -> String {
+    let plain = address.split(['?', '#']).next().unwrap_or_default();
+    plain.chars().filter(|character| !is_invisible(*character)).take(MAX_LOGGED_CHARS).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_logged_address_is_short_and_has_no_query() {
+        assert_eq!(logged_address("https://a.example/cb?code=1#x"), "https://a.example/cb");
+        assert_eq!(logged_address("https://a.example/\n\u{202e}cb#x?y"), "https://a.example/cb");
+        assert_eq!(logged_address(&"é".repeat(300)), "é".repeat(200));
+    }
+}
