@@ -4,6 +4,7 @@ mod browsers;
 mod client_ends;
 mod client_record;
 mod clients;
+mod direct_read;
 pub(crate) mod endings;
 mod grant_ends;
 mod grants;
@@ -18,8 +19,9 @@ mod tokens;
 mod told_roles;
 
 pub(crate) use client_ends::sweep_removed_clients;
-pub use client_record::{OidcClient, read_oidc_clients};
+pub use client_record::OidcClient;
 pub(crate) use client_record::{StoredClients, read_clients};
+pub use direct_read::read_oidc_clients;
 pub use grants::{GrantClient, GrantOutcome, NewGrant};
 pub use key_record::StoredSigningKey;
 pub(crate) use key_record::read_keys;

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use deskpass_core::oidc::{ClientKind, ClientRegistration, OidcScopes};
 use deskpass_core::{Digest, EmployeeKey, Roles, Timestamp};
 
-use crate::database::{Row, Sql, read_version};
-use crate::{DirectReadError, Location, Mode, Result, StoreError};
+use crate::database::{Row, Sql};
+use crate::{Result, StoreError};
 
 /// A registered client. The store has only the digests of its secrets.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -78,15 +78,6 @@ pub(crate) fn read_clients(sql: &Sql<'_>) -> Result<StoredClients> {
         known.extend(client.map(|client| (id, Arc::new(client))));
     }
     Ok(clients)
-}
-
-/// The first version of the tables with clients.
-const CLIENTS_SINCE: i64 = 16;
-
-/// The registered clients, read next to a running service. Fails for data of an earlier version, which has none.
-pub async fn read_oidc_clients(location: &Location, mode: Mode) -> Result<Vec<Arc<OidcClient>>, DirectReadError> {
-    let read = |sql: &Sql<'_>| read_clients(sql).map(|clients| clients.registered.into_values().collect());
-    read_version(location, mode, CLIENTS_SINCE, read).await
 }
 
 /// Reads a client; `None` if its registration is unreadable: a later version may have written it. Then it gets nothing here, and the
