@@ -88,7 +88,7 @@ pub(crate) const SIGN_IN_RATIO: f64 = 0.5;
 /// The target throughput of status requests for a waiting ticket, relative to a bare handler.
 pub(crate) const STATUS_RATIO: f64 = 0.8;
 /// The target throughput of userinfo, relative to a bare handler.
-pub(crate) const USERINFO_RATIO: f64 = 0.8;
+pub(crate) const USERINFO_RATIO: f64 = 0.85;
 /// The target time until a program is told of a logout, in seconds.
 pub(crate) const NOTICE_SECONDS: f64 = 1.0;
 /// The target throughput of verify on a node with shared data, relative to a bare handler.

@@ -25,11 +25,10 @@ struct Successors {
 }
 
 impl Successors {
-    fn of(token: &Digest, key: &[u8; 32]) -> Self {
-        Self {
-            refresh: Secret::derive(key, &[b"refresh", token.bytes()]),
-            access: Secret::derive(key, &[b"access", token.bytes()]),
-        }
+    /// From the token itself and not from its digest, which is stored: database and key together must not give tokens.
+    fn of(token: &Secret<RefreshToken>, key: &[u8; 32]) -> Self {
+        let token = token.expose().as_bytes();
+        Self { refresh: Secret::derive(key, &[b"refresh", token]), access: Secret::derive(key, &[b"access", token]) }
     }
 }
 
@@ -55,15 +54,15 @@ impl Auth {
         scope: Option<&str>,
         visitor: &ClientInfo,
     ) -> Result<IssuedTokens, OidcError> {
-        let token = Secret::<RefreshToken>::parse(token).map_err(|_| invalid_grant())?.digest();
-        let grant = self.store.grant_of_refresh(token).await?.ok_or_else(invalid_grant)?;
+        let token = Secret::<RefreshToken>::parse(token).map_err(|_| invalid_grant())?;
+        let grant = self.store.grant_of_refresh(token.digest()).await?.ok_or_else(invalid_grant)?;
         if grant.client_id != client.id || !self.is_current(&grant) {
             return Err(invalid_grant());
         }
         let scopes = answered_scopes(scope, grant.scopes.intersection(client.registration.scopes))?;
         let (holder, admission) = self.readmit(&grant, visitor).await?;
         let next = Successors::of(&token, &self.credential_vault.oidc_token_key());
-        let rotation = self.rotation(token, client, &next, &holder, visitor)?;
+        let rotation = self.rotation(token.digest(), client, &next, &holder, visitor)?;
         let (grant, issued_at, next) = match self.store.refresh_grant(rotation).await? {
             RefreshOutcome::Rotated(grant, at) => (grant, at, next),
             RefreshOutcome::Repeated(grant, at) => (grant, at, self.given_before(&token).await?),
@@ -88,7 +87,7 @@ impl Auth {
 
     /// The tokens that a used refresh token has given. The encryption key may have been replaced since, or this node may not know of the
     /// replacement yet. If no known key derives them, the token is not valid, but its use is no sign of theft.
-    async fn given_before(&self, token: &Digest) -> Result<Successors, OidcError> {
+    async fn given_before(&self, token: &Secret<RefreshToken>) -> Result<Successors, OidcError> {
         for key in self.credential_vault.oidc_token_keys() {
             let given = Successors::of(token, &key);
             if self.store.oidc_access(&given.access.digest()).await?.is_some() {
@@ -186,8 +185,8 @@ mod tests {
 
     #[test]
     fn the_same_token_has_the_same_successors_under_one_key_only() {
-        let (token, other) = (Digest::of(&[b"a"]), Digest::of(&[b"b"]));
-        let of = |token: &Digest, key: u8| Successors::of(token, &[key; 32]).refresh.digest();
+        let [token, other] = [1, 2].map(|seed| Secret::<RefreshToken>::derive(&[seed; 32], &[]));
+        let of = |token: &Secret<RefreshToken>, key: u8| Successors::of(token, &[key; 32]).refresh.digest();
         assert_eq!(of(&token, 1), of(&token, 1));
         assert_ne!(of(&token, 1), of(&other, 1));
         assert_ne!(of(&token, 1), of(&token, 2));
