@@ -4,6 +4,7 @@ use axum::response::Response;
 use deskpass_core::oidc::Parameters;
 use deskpass_core::{ClientInfo, Reference, is_invisible};
 use hyper::HeaderMap;
+use url::Url;
 
 use crate::App;
 use crate::config::Language;
@@ -54,14 +55,18 @@ impl<'a> PageRequest<'a> {
 
     fn redirect_uri(&self) -> Option<String> {
         let sent = |name: &'static str| self.parameters.get(name).ok().flatten();
-        sent("redirect_uri").or_else(|| sent("post_logout_redirect_uri")).map(logged_address)
+        sent("redirect_uri").or_else(|| sent("post_logout_redirect_uri")).and_then(logged_address)
     }
 }
 
-/// An address as the service log has it: without its query and fragment, which may contain secrets, and not too long.
-fn logged_address(address: &str) -> String {
+/// An address as the service log has it: without its query and fragment, which may contain secrets, and not too long. A text that is no
+/// web address is not logged: it may be anything, even a secret in the wrong field.
+fn logged_address(address: &str) -> Option<String> {
     let plain = address.split(['?', '#']).next().unwrap_or_default();
-    plain.chars().filter(|character| !is_invisible(*character)).take(MAX_LOGGED_CHARS).collect()
+    let url = Url::parse(plain).ok().filter(|url| matches!(url.scheme(), "https" | "http"))?;
+    let is_public = url.username().is_empty() && url.password().is_none();
+    let shown = || plain.chars().filter(|character| !is_invisible(*character)).take(MAX_LOGGED_CHARS).collect();
+    is_public.then(shown)
 }
 
 #[cfg(test)]
@@ -70,8 +75,12 @@ mod tests {
 
     #[test]
     fn a_logged_address_is_short_and_has_no_query() {
-        assert_eq!(logged_address("https://a.example/cb?code=1#x"), "https://a.example/cb");
-        assert_eq!(logged_address("https://a.example/\n\u{202e}cb#x?y"), "https://a.example/cb");
-        assert_eq!(logged_address(&"é".repeat(300)), "é".repeat(200));
+        let logged = |address: &str| logged_address(address).unwrap_or_default();
+        assert_eq!(logged("https://a.example/cb?code=1#x"), "https://a.example/cb");
+        assert_eq!(logged("https://a.example/\n\u{202e}cb#x?y"), "https://a.example/cb");
+        assert_eq!(logged(&format!("https://a.example/{}", "é".repeat(300))).chars().count(), MAX_LOGGED_CHARS);
+        for other in ["dpe_secret", "https://user:secret@a.example/cb", "data:text/plain,secret", ""] {
+            assert_eq!(logged_address(other), None, "{other}");
+        }
     }
 }
