@@ -59,7 +59,6 @@ fn details(who: &SimulatedPerson) -> JsonFields {
         "is_leader_in_dept": [0],
         "direct_leader": [],
         "telephone": "",
-        "email": who.own_email(),
         "biz_mail": who.email,
         "alias": "",
         "extattr": { "attrs": [] },
