@@ -29,7 +29,8 @@ async fn a_user_switches_roles_by_a_press_and_every_page_knows() {
         browser.click("[data-role=user]").await;
         browser.wait_until("location.pathname === '/h5/'").await;
         browser.wait_for("#account").await;
-        assert!(browser.text("#status-line").await.contains(localized(&options, "Employee", "员工")));
+        let role = localized(&options, "Employee", "员工");
+        browser.wait_until(&format!("document.querySelector('#status-line').textContent.includes('{role}')")).await;
         assert_eq!(app.client().await.me(&token).await.data()["current_role"], "user");
         // The page of another client says which role it is for.
         browser.goto(&format!("http://{}/itagent/", app.address)).await;

@@ -150,7 +150,8 @@ async fn a_device_is_confirmed_after_signing_in_again() {
         browser.type_into("dialog [name=code]", &device.next_code()).await;
         browser.click("dialog [type=submit]").await;
         browser.wait_for("[data-act=try]").await;
-        assert!(browser.text("#status-line").await.contains(localized(&options, "works", "正常")));
+        let works = localized(&options, "works", "正常");
+        browser.wait_until(&format!("document.querySelector('#status-line').textContent.includes('{works}')")).await;
         assert_eq!(client.get_as(&fresh, "/api/auth/otp-status").await.data()["proven"], true);
         nothing_was_blocked(&browser).await;
     }

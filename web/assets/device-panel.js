@@ -55,9 +55,9 @@ function setUp(desk, own, inside) {
     hold: (text, isHeld) => desk.places.hold(text, isHeld),
     cancel: () => refresh(desk, own, inside),
     again: () => again(desk, own, { takesCode: true }),
-    done: () => {
+    done: async () => {
+      await refresh(desk, own, inside);
       desk.say(say('otp_bound_now'));
-      refresh(desk, own, inside);
     },
   });
 }
@@ -133,8 +133,8 @@ async function verify(desk, own, inside) {
     send: ({ code }) => desk.post('/api/auth/otp-verify', { code: code.trim() }),
   });
   if (!answer) return;
+  await refresh(desk, own, inside);
   desk.say(say('otp_works'));
-  refresh(desk, own, inside);
 }
 
 async function unbind(desk, own, inside) {
@@ -148,6 +148,6 @@ async function unbind(desk, own, inside) {
     send: ({ code }) => desk.post('/api/auth/otp-unbind', { code: code.trim() }),
   });
   if (!answer) return;
+  await refresh(desk, own, inside);
   desk.say(say('otp_unbound'));
-  refresh(desk, own, inside);
 }
