@@ -3,6 +3,7 @@
 
 use std::sync::{Arc, PoisonError, RwLock};
 
+use bytes::Bytes;
 use deskpass_core::oidc::ClientRegistration;
 use deskpass_core::{OidcAccess, Roles, Secret};
 use deskpass_store::{AccessTokenRecord, CachedPerson, GrantRecord};
@@ -27,7 +28,7 @@ struct KeptAnswer {
     email_domain: Option<String>,
     /// The state of all people: with `email_domain`, the address also depends on those of other employees.
     people_epoch: u64,
-    text: Arc<str>,
+    text: Bytes,
 }
 
 impl KeptAnswer {
@@ -48,10 +49,10 @@ impl KeptAnswer {
 }
 
 impl AnswerSlot {
-    fn get(&self, is_current: impl FnOnce(&KeptAnswer) -> bool) -> Option<Arc<str>> {
+    fn get(&self, is_current: impl FnOnce(&KeptAnswer) -> bool) -> Option<Bytes> {
         // Every change replaces the whole answer, so a poisoned lock is harmless.
         let kept = self.0.read().unwrap_or_else(PoisonError::into_inner);
-        kept.as_ref().filter(|kept| is_current(kept)).map(|kept| Arc::clone(&kept.text))
+        kept.as_ref().filter(|kept| is_current(kept)).map(|kept| kept.text.clone())
     }
 
     fn set(&self, answer: KeptAnswer) {
@@ -61,7 +62,7 @@ impl AnswerSlot {
 
 impl Auth {
     /// The claims of an access token's user, as JSON. Does no I/O while everything is cached.
-    pub async fn userinfo(&self, token: &str) -> Result<Arc<str>, OidcError> {
+    pub async fn userinfo(&self, token: &str) -> Result<Bytes, OidcError> {
         let record = self.access_token(token).await?.ok_or_else(invalid_token)?;
         let live = self.live_grant(&record.grant).await?.ok_or_else(invalid_token)?;
         let id = record.grant.client_id.as_str();
@@ -85,7 +86,7 @@ impl Auth {
                 client: self.shared_client(entry),
                 email_domain: email_domain.map(str::to_owned),
                 people_epoch: epoch,
-                text: Arc::clone(&text),
+                text: text.clone(),
             });
         }
         Ok(text)
@@ -118,7 +119,7 @@ impl Auth {
         grant: &GrantRecord,
         live: &LiveGrant,
         client: &ClientRegistration,
-    ) -> Result<Arc<str>, Error> {
+    ) -> Result<Bytes, Error> {
         let person = live.holder.person();
         let email = self.email_of(person).await?;
         let claims = UserClaims {

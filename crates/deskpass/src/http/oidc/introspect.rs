@@ -25,7 +25,7 @@ pub(crate) async fn introspect(
     }
     let told = app.auth.introspect_oidc(&client, required(&parameters, "token")?).await?;
     if !told.active {
-        invalid_tokens::count(&app, &client.id, &visitor).await?;
+        invalid_tokens::count(&app, &client.id, visitor.address.decided).await?;
     }
     json(&told)
 }

@@ -25,7 +25,7 @@ pub(crate) async fn revoke(
 async fn revoke_token(app: &App, form: &OAuthForm, visitor: &ClientInfo) -> Result<Response, ApiError> {
     let (client, parameters) = authenticate(app, form, visitor).await?;
     if !app.auth.revoke_token(&client, required(&parameters, "token")?).await? {
-        invalid_tokens::count(app, &client.id, visitor).await?;
+        invalid_tokens::count(app, &client.id, visitor.address.decided).await?;
     }
     Ok(StatusCode::OK.into_response())
 }

@@ -69,7 +69,7 @@ async fn exchange(app: &App, form: &OAuthForm, visitor: &ClientInfo) -> Result<R
     match issued {
         Ok(issued) => json(&TokenBody::from(issued)),
         Err(error) => {
-            invalid_tokens::count_error(app, &client.id, visitor, &error).await?;
+            invalid_tokens::count_error(app, &client.id, visitor.address.decided, &error).await?;
             Err(error.into())
         }
     }

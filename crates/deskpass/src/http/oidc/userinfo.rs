@@ -1,10 +1,14 @@
 //! The userinfo endpoint: the claims about the user of an access token.
 
+use std::net::IpAddr;
+
+use axum::extract::FromRequestParts;
 use axum::response::Response;
 use deskpass_core::ClientInfo;
 use deskpass_core::oidc::{OAuthError, OAuthErrorCode, Parameters};
 use hyper::HeaderMap;
 use hyper::header::AUTHORIZATION;
+use hyper::http::request::Parts;
 
 use super::cors::AllowedOrigin;
 use super::invalid_tokens;
@@ -12,16 +16,31 @@ use super::provider::Provider;
 use super::reply::json_text;
 use crate::App;
 use crate::http::error::ApiError;
-use crate::http::request::{OAuthForm, bearer_token};
+use crate::http::request::{DescribeInput, OAuthForm, RequestContext, bearer_token, client_ip};
+
+/// The token in the header, and the address of the client: no more, since programs call often. An error is for the handler, whose
+/// answer needs headers of its own.
+#[derive(Debug)]
+pub(crate) struct SentToken {
+    token: Result<String, ApiError>,
+    address: IpAddr,
+}
+
+impl FromRequestParts<RequestContext> for SentToken {
+    type Rejection = ApiError;
+    async fn from_request_parts(parts: &mut Parts, context: &RequestContext) -> Result<Self, ApiError> {
+        Ok(Self { token: bearer_token(&parts.headers).map(str::to_owned), address: client_ip(parts, context) })
+    }
+}
+
+impl DescribeInput for SentToken {}
 
 /// Returns the claims, for the token in the header.
-pub(crate) async fn userinfo(
-    Provider(app): Provider,
-    origin: AllowedOrigin,
-    visitor: ClientInfo,
-    headers: HeaderMap,
-) -> Response {
-    origin.apply(answer(&app, bearer_token(&headers), &visitor).await)
+pub(crate) async fn userinfo(Provider(app): Provider, origin: AllowedOrigin, sent: SentToken) -> Response {
+    origin.apply(match sent.token {
+        Ok(token) => answer(&app, &token, sent.address).await,
+        Err(error) => Err(error),
+    })
 }
 
 /// The same for the token in the header or in the form.
@@ -31,17 +50,19 @@ pub(crate) async fn userinfo_of_form(
     visitor: ClientInfo,
     form: OAuthForm,
 ) -> Response {
-    origin.apply(match form.parameters() {
-        Ok(parameters) => answer(&app, access_token(&form.headers, &parameters), &visitor).await,
-        Err(error) => Err(error),
-    })
+    origin.apply(answer_form(&app, &form, visitor.address.decided).await)
 }
 
-async fn answer(app: &App, token: Result<&str, ApiError>, visitor: &ClientInfo) -> Result<Response, ApiError> {
-    match app.auth.userinfo(token?).await {
-        Ok(claims) => Ok(json_text(claims.to_string())),
+async fn answer_form(app: &App, form: &OAuthForm, address: IpAddr) -> Result<Response, ApiError> {
+    let parameters = form.parameters()?;
+    answer(app, access_token(&form.headers, &parameters)?, address).await
+}
+
+async fn answer(app: &App, token: &str, address: IpAddr) -> Result<Response, ApiError> {
+    match app.auth.userinfo(token).await {
+        Ok(claims) => Ok(json_text(claims)),
         Err(error) => {
-            invalid_tokens::count_error(app, "", visitor, &error).await?;
+            invalid_tokens::count_error(app, "", address, &error).await?;
             Err(error.into())
         }
     }
