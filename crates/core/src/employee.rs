@@ -137,6 +137,22 @@ pub struct Email {
     pub source: EmailSource,
 }
 
+named_enum! {
+    /// Why an employee may not sign in, according to the platform.
+    LeftReason {
+        /// The employee left the corporation.
+        Left => "left",
+        /// The employee's account at the platform is disabled.
+        Suspended => "suspended",
+        /// The application may no longer see the employee.
+        OutOfRange => "out_of_range",
+        /// The employee has another identifier now.
+        Renamed => "renamed",
+        /// The employee's corporation is no longer connected.
+        CorporationRemoved => "corporation_removed",
+    }
+}
+
 /// An employee with the roles they currently hold.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Person {
@@ -156,6 +172,8 @@ pub struct Person {
     pub roles: Roles,
     /// Whether an administrator disabled this employee.
     pub disabled: bool,
+    /// Why the employee may not sign in according to the platform, if that is so.
+    pub left: Option<LeftReason>,
     /// The identifier by which OpenID Connect clients know the employee, once a client was told: random, and never reused.
     pub subject: Option<String>,
     /// The email address, if it is known.
@@ -163,6 +181,12 @@ pub struct Person {
 }
 
 impl Person {
+    /// Whether the employee may sign in and use sessions: neither an administrator nor the platform says otherwise.
+    #[must_use]
+    pub const fn is_admitted(&self) -> bool {
+        !self.disabled && self.left.is_none()
+    }
+
     /// An enabled person of whom nothing but the identifier is known.
     #[must_use]
     pub fn new(key: EmployeeKey, employee_id: &str) -> Self {
@@ -175,6 +199,7 @@ impl Person {
             avatar: String::new(),
             roles: Roles::NONE,
             disabled: false,
+            left: None,
             subject: None,
             email: None,
         }

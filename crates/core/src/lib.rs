@@ -17,14 +17,17 @@ mod login;
 mod message;
 mod named_enum;
 mod network;
+mod number_match;
 pub mod oidc;
 mod opaque_debug;
 mod password;
 mod pending_sign_in;
 mod permission;
+mod phone_question;
 mod recovery_code;
 mod reference;
 mod role;
+mod role_rule;
 mod search_term;
 mod secret;
 mod secret_kind;
@@ -38,7 +41,9 @@ pub use clock::{
     Clock, ClockDoubt, ClockDoubtReason, ClockTrust, MachineClock, ReferenceSource, ReferenceTime, Timestamp,
 };
 pub use department::{entered_department_id, is_entered_department, is_platform_department};
-pub use employee::{CorpId, Email, EmailSource, EmployeeId, EmployeeKey, IdentifiedPerson, InvalidId, Person};
+pub use employee::{
+    CorpId, Email, EmailSource, EmployeeId, EmployeeKey, IdentifiedPerson, InvalidId, LeftReason, Person,
+};
 pub use encryption_keys::{EncryptionKeys, KeyBytes, key_id};
 pub use entropy::{Entropy, NoEntropy};
 pub use failed_attempts::{FailedAttempts, Lockout};
@@ -54,14 +59,20 @@ pub use network::{
     ClientAddress, InvalidNetwork, Networks, is_private, nearby_network, parse_network, rate_limit_address,
     unlisted_proxy,
 };
+pub use number_match::{MatchNumber, NumberMatch};
 pub use password::{Password, Weakness, weakness};
 pub use pending_sign_in::{
     EarlyEnd, InvalidTransition, OUTCOME_PERIOD, PendingSignIn, PersonPreview, PhoneClaim, SignInOrigin, SignInStage,
 };
 pub use permission::{Operation, PermissionMatrix, PermissionScope, Resource};
+pub use phone_question::{
+    AskerPreview, InvalidAnswer, PhoneQuestion, QUESTION_LIFETIME, QuestionRefusal, QuestionStage, QuestionStatus, QuestionSubject,
+    VERIFIED_PERIOD, operation_digest,
+};
 pub use recovery_code::RecoveryCode;
 pub use reference::Reference;
 pub use role::{Role, Roles};
+pub use role_rule::{Memberships, RoleRule, RuleGroup};
 pub use search_term::{search_range, search_terms};
 pub use secret::{Digest, MalformedSecret, SealedToken, Secret, exposed};
 pub use secret_kind::{

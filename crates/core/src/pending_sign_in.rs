@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{ClientInfo, Digest, EmployeeKey, IdentifiedPerson, LoginSource, SealedToken, Timestamp};
+use crate::{ClientInfo, Digest, EmployeeKey, IdentifiedPerson, LoginSource, NumberMatch, SealedToken, Timestamp};
 
 /// The period in which a delivered token may be requested again, in case the response was lost.
 const REDELIVERY_PERIOD: Duration = Duration::from_secs(30);
@@ -34,6 +34,9 @@ pub struct PendingSignIn {
     /// Why it ended before its time, if it did.
     #[serde(default)]
     pub ended: Option<EarlyEnd>,
+    /// The number on the screen, which the phone must pick before its confirmation counts. A client that does not show it has none.
+    #[serde(default)]
+    pub numbers: Option<NumberMatch>,
 }
 
 /// Why a sign-in ended before its time. The waiting browser may know it.
@@ -42,6 +45,8 @@ pub struct PendingSignIn {
 pub enum EarlyEnd {
     /// The user cancelled on the phone.
     Cancelled,
+    /// The user picked another number than the one on the screen.
+    WrongNumber,
     /// The person who scanned is not a member of a corporation that is connected here.
     NotAMember,
     /// The person who scanned holds no role.
@@ -59,8 +64,8 @@ pub enum EarlyEnd {
 
 impl EarlyEnd {
     /// Every reason, by name.
-    pub const NAMES: [&str; 7] =
-        ["cancelled", "not_a_member", "no_role", "left", "disabled", "address_not_allowed", "refused"];
+    pub const NAMES: [&str; 8] =
+        ["cancelled", "wrong_number", "not_a_member", "no_role", "left", "disabled", "address_not_allowed", "refused"];
 }
 
 /// The request that started a sign-in.

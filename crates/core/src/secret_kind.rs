@@ -84,6 +84,10 @@ kinds! {
     ClientSecret = "dpe_";
     /// A browser's cookie for single sign-on of OpenID Connect clients. It opens no API.
     SingleSignOn = "dpg_";
+    /// Identifies a question to a phone to the session that asked it.
+    Question = "dpu_";
+    /// Answers a question: only for the phone of the person who was asked.
+    Answer = "dpy_";
 }
 
 #[cfg(test)]

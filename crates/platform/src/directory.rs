@@ -90,6 +90,24 @@ pub struct DirectoryDepartment {
     pub name: String,
 }
 
+/// A tag: a group of people across departments. WeCom calls it a tag, DingTalk a role, Feishu a user group.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DirectoryTag {
+    /// The id.
+    pub id: String,
+    /// The name.
+    pub name: String,
+}
+
+/// A member of a tag.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TagMember {
+    /// A member, by identifier.
+    Member(String),
+    /// A department with its descendants, by id.
+    Department(String),
+}
+
 /// Knows people and departments.
 pub trait Directory: Send + Sync {
     /// The profile of a user. A user who left or is out of range has a profile with that status; a sign-in continues without a
@@ -112,4 +130,13 @@ pub trait Directory: Send + Sync {
         parent: &'a str,
         cursor: Option<&'a str>,
     ) -> Answer<'a, DirectoryPage<DirectoryDepartment>>;
+
+    /// The tags that the application may see.
+    fn tags<'a>(&'a self, cursor: Option<&'a str>) -> Answer<'a, DirectoryPage<DirectoryTag>>;
+
+    /// The members of a tag.
+    fn tag_members<'a>(&'a self, tag: &'a str, cursor: Option<&'a str>) -> Answer<'a, DirectoryPage<TagMember>>;
+
+    /// How many people the service may look up in a day on its own, beside sign-ins; `None` if the platform does not meter calls.
+    fn lookups_per_day(&self) -> Option<u32>;
 }

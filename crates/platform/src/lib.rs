@@ -31,7 +31,7 @@ pub use client::{
     Timeouts, TokenCache, tls_config,
 };
 pub use directory::{
-    Department, Directory, DirectoryDepartment, DirectoryMember, DirectoryPage, MemberStatus, Profile,
+    Department, Directory, DirectoryDepartment, DirectoryMember, DirectoryPage, DirectoryTag, MemberStatus, Profile, TagMember,
 };
 pub use error::{Error, InvalidResponse, Refused, Unreachable};
 pub use error_code::ErrorCode;
@@ -42,7 +42,7 @@ pub use inbound::{
 pub use kind::PlatformKind;
 pub use meaning::{Explanation, FixableBy, Meaning};
 pub use messenger::Messenger;
-pub use notify::{CardHandle, Choice, Notify, Question};
+pub use notify::{CardHandle, Choice, Invitation, Notify, Question};
 pub use sign_in::{
     CallbackReturn, CodeRedemption, EntryPoint, EntryScript, LinkLanguage, LinkRequest, RedirectRule, SignIn,
 };
