@@ -69,7 +69,7 @@ fn a_target_that_is_not_there_is_reported_without_its_password() {
     assert!(text.contains("deskpass doctor"), "{text}");
 }
 
-pub(crate) const TABLES: [&str; 28] = [
+pub(crate) const TABLES: [&str; 34] = [
     "employee",
     "user_role",
     "agent",
@@ -98,6 +98,12 @@ pub(crate) const TABLES: [&str; 28] = [
     "oidc_token",
     "oidc_browser",
     "oidc_logout",
+    "platform_event",
+    "directory_department",
+    "directory_member",
+    "directory_tag",
+    "directory_tag_member",
+    "role_rule",
 ];
 
 /// The tokens of a service that was used and has stopped.
@@ -191,6 +197,14 @@ async fn everything_is_copied_and_signed_in_users_stay_signed_in() {
          INSERT INTO oidc_token (digest, grant_id, kind, created_at, expires_at) VALUES ('t', 'g', 'access', 1, 2);
          INSERT INTO oidc_browser VALUES ('b', 's', 2);
          INSERT INTO oidc_logout (sid, client_id, subject, at, tries, due_at) VALUES ('i', 'wiki', 'u', 1, 0, 1);
+         INSERT INTO platform_event (digest, change, received_at) VALUES ('e', '', 1);
+         INSERT INTO directory_department VALUES ('ww', '2', NULL, '运维 | O''Neil');
+         INSERT INTO directory_member VALUES ('ww', 'user01', '2');
+         INSERT INTO directory_tag VALUES ('ww', '7', 'IT');
+         INSERT INTO directory_tag_member VALUES ('ww', '7', 'department', '2');
+         INSERT INTO role_rule VALUES ('ww', 3, 'department', '2');
+         UPDATE user_role SET by_rule = 1, until = 9, reason = 'on call' WHERE employee_key = 'zhangsan';
+         UPDATE employee SET left_at = 1, left_why = 'left', checked_at = 1 WHERE employee_key = 'zhangsan';
          UPDATE employee SET name = name || char(9) WHERE employee_key = 'zhangsan'",
     );
     let place = Servers::shared().cluster_store();

@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use deskpass_core::Role;
+use deskpass_store::Chore;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
@@ -220,12 +221,13 @@ on_nodes! {
         // One node has swept for both.
         let now = one.clock.now();
         for node in [&one, &other] {
-            assert!(!node.auth().store.claim_sweep(now, now + Duration::from_secs(50)).await.unwrap());
+            assert!(!node.auth().store.claim_chore(Chore::Sweep, now, now + Duration::from_secs(50)).await.unwrap());
         }
         let now = now + Duration::from_mins(1);
         let (here, there) = (&one.auth().store, &other.auth().store);
         let until = now + Duration::from_secs(50);
-        let (here, there) = tokio::join!(here.claim_sweep(now, until), there.claim_sweep(now, until));
+        let sweep = Chore::Sweep;
+        let (here, there) = tokio::join!(here.claim_chore(sweep, now, until), there.claim_chore(sweep, now, until));
         assert_ne!(here.unwrap(), there.unwrap(), "one of two");
     }
 

@@ -21,7 +21,7 @@ use crate::stats::{Cost, Round, nanoseconds, now};
 const DIGEST_WIDTH: usize = 43;
 
 const EMPLOYEE: &str = "UPDATE employee SET last_login_at = $3, last_login_ip = $4
-    WHERE corp_id = $1 AND employee_key = $2 AND disabled_at IS NULL";
+    WHERE corp_id = $1 AND employee_key = $2 AND disabled_at IS NULL AND left_at IS NULL";
 const SESSION: &str =
     "INSERT INTO session (digest, corp_id, employee_key, role_id, login_method, login_source, created_at,
     expires_at, proven, lent_role_id) SELECT $1, $2, $3, $4, $5, $6, $7, $8, 0, NULL
@@ -31,7 +31,7 @@ const LOG: &str = "INSERT INTO login_log (id, at, event, corp_id, employee_key, 
 const FIND: &str = "SELECT corp_id, employee_key, role_id, login_method, login_source, created_at, expires_at, proven,
     lent_role_id FROM session WHERE digest = $1";
 const PERSON: &str = "SELECT e.corp_id, e.employee_key, e.employee_id, e.name, e.department, e.avatar, e.disabled_at,
-    r.role_id, e.last_login_at, e.last_login_ip
+    r.role_id, e.last_login_at, e.last_login_ip, e.left_at, e.left_why
     FROM employee e LEFT JOIN user_role r ON r.corp_id = e.corp_id AND r.employee_key = e.employee_key
     WHERE e.corp_id = $1 AND e.employee_key = $2";
 

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use deskpass_store::Chore;
+
 use crate::{Auth, Error};
 
 /// The number of rows per batch: small enough not to delay sign-ins, which share the writer.
@@ -15,7 +17,9 @@ impl Auth {
     /// Sweeps and maintains the signing keys, unless another node has just done so; returns how many rows were removed.
     pub async fn sweep_with_lease(&self) -> Result<usize, Error> {
         let now = self.clock.now();
-        if self.clock.was_set_within(CLOCK_SET_GRACE) || !self.store.claim_sweep(now, now + SWEEP_LEASE).await? {
+        if self.clock.was_set_within(CLOCK_SET_GRACE)
+            || !self.store.claim_chore(Chore::Sweep, now, now + SWEEP_LEASE).await?
+        {
             return Ok(0);
         }
         // Rows from before terms existed, and rows that a node of the former version has added.

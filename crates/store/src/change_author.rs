@@ -1,7 +1,7 @@
 //! The author of a change, and whether the author may still make it when it commits.
 //!
 //! A request is authorised when its head arrives; its body may follow much later. So every change names its session, and
-//! the transaction first requires that the session exists, its employee is enabled, and its role is active and held.
+//! the transaction first requires that the session exists, its employee is enabled and has not left, and its role is active and held.
 //! These rows stay locked until the commit. A concurrent revocation either commits first, and the change is refused, or
 //! waits.
 //!
@@ -62,7 +62,7 @@ pub struct Actor {
 /// Why the author may no longer make the change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Revocation {
-    /// The session was ended, or its employee disabled.
+    /// The session was ended, or its employee was disabled or left.
     Ended(EndReason),
     /// The session expired.
     Expired,
@@ -122,7 +122,7 @@ fn check_author(tx: &Tx<'_>, by: &ChangeAuthor) -> Result<Result<(), Revocation>
         ChangeAuthor::PartialSession { digest, employee, now } => {
             let valid = partial_session::lock_if_valid(tx, *digest, employee, *now)?;
             match (lock_enabled_employee(tx, employee)?, valid) {
-                (false, _) => Ok(Err(Revocation::Ended(EndReason::Disabled))),
+                (false, _) => Ok(Err(Revocation::Ended(why_not_enabled(tx, employee)?))),
                 (true, true) => Ok(Ok(())),
                 (true, false) => Ok(Err(revocation(tx, *digest)?)),
             }
@@ -139,7 +139,7 @@ pub(crate) fn check_session(tx: &Tx<'_>, actor: &Actor) -> Result<Result<LockedS
     }
     lock_agent(tx, employee)?;
     if !lock_enabled_employee(tx, employee)? {
-        return Ok(Err(Revocation::Ended(EndReason::Disabled)));
+        return Ok(Err(Revocation::Ended(why_not_enabled(tx, employee)?)));
     }
     let Some(found) = lock_session(tx, *session, employee)? else { return Ok(Err(revocation(tx, *session)?)) };
     if found.expires_at <= *now {
@@ -159,4 +159,12 @@ pub(crate) fn check_session(tx: &Tx<'_>, actor: &Actor) -> Result<Result<LockedS
 /// Why a session or partial session does not exist any more.
 fn revocation(tx: &Tx<'_>, digest: Digest) -> Result<Revocation> {
     Ok(denied(tx, digest)?.map_or(Revocation::Unknown, Revocation::Ended))
+}
+
+/// Why an employee may not use sessions: left, or else disabled or missing.
+fn why_not_enabled(tx: &Tx<'_>, employee: &EmployeeKey) -> Result<EndReason> {
+    let text = "SELECT 1 FROM employee WHERE corp_id = $1 AND employee_key = $2 AND disabled_at IS NULL
+        AND left_at IS NOT NULL";
+    let has_left = tx.exists(text, &args![employee.corp(), employee.id()])?;
+    Ok(if has_left { EndReason::Left } else { EndReason::Disabled })
 }

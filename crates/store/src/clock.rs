@@ -120,6 +120,7 @@ fn reset_future_times(tx: &mut Tx<'_>, now: Timestamp) -> Result<usize> {
         ("UPDATE chore SET until = $1 WHERE until > $2", now, hours(1)),
         ("UPDATE session SET seen_at = $1 WHERE seen_at > $2", now, soon),
         ("UPDATE employee SET last_login_at = $1 WHERE last_login_at > $2", now, soon),
+        ("UPDATE employee SET checked_at = $1 WHERE checked_at > $2", now, soon),
         ("UPDATE employee_network SET seen_at = $1 WHERE seen_at > $2", now, soon),
         ("UPDATE used_once SET until = $1 WHERE until > $2", hours(1), hours(1)),
         ("UPDATE half_session SET expires_at = $1 WHERE expires_at > $2", now, hours(1)),
@@ -128,6 +129,10 @@ fn reset_future_times(tx: &mut Tx<'_>, now: Timestamp) -> Result<usize> {
         ("UPDATE guess SET last_at = $1 WHERE last_at > $2", now, now),
         ("UPDATE notice SET at = $1 WHERE at > $2", now, soon),
         ("UPDATE notice SET due_at = $1 WHERE due_at > $2", now, hours(2)),
+        ("UPDATE platform_event SET received_at = $1 WHERE received_at > $2", now, soon),
+        ("UPDATE platform_event SET due_at = $1 WHERE due_at > $2", now, hours(2)),
+        // No role is given for so long. It ends at once.
+        ("UPDATE user_role SET until = $1 WHERE until > $2", now, hours(31 * 24)),
         ("UPDATE oidc_logout SET at = $1 WHERE at > $2", now, soon),
         ("UPDATE oidc_logout SET due_at = $1 WHERE due_at > $2", now, hours(2)),
         ("UPDATE oidc_token SET used_at = $1 WHERE used_at > $2", now, soon),

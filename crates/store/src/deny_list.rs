@@ -15,6 +15,8 @@ named_enum! {
         Kicked = "kicked",
         /// Its employee was disabled.
         Disabled = "disabled",
+        /// Its employee left, according to the platform.
+        Left = "left",
     }
 }
 

@@ -13,8 +13,9 @@ use std::sync::Arc;
 
 use deskpass_core::{EmployeeKey, IdentifiedPerson, Person, Role, Timestamp};
 
-use self::person::{GRANT_ROLE, PEOPLE_WITH_ROLES, REVOKE_ROLE, is_last_admin, listed, merge_roles, noting_last_admin};
+use self::person::{GRANT_ROLE, PEOPLE_WITH_ROLES, REVOKE_ROLE, listed, merge_roles};
 use crate::cache::{CacheChange, CacheLookup};
+use crate::database::Tx;
 use crate::deny_list::EndReason;
 use crate::locks::lock_administration;
 use crate::oidc::endings::end_told_role;
@@ -26,7 +27,7 @@ pub use filter::{DepartmentFilter, PageStart, PeopleFilter, PeopleOrder, PeopleS
 pub use people::PeoplePage;
 pub(crate) use people::is_selective;
 pub use person::ListedPerson;
-pub(crate) use person::{administrators, find};
+pub(crate) use person::{administrators, find, is_last_admin, noting_last_admin};
 pub(crate) use query::PeopleSql;
 pub use roles::SetRolesOutcome;
 
@@ -122,16 +123,7 @@ impl Store {
 
     /// Stores the platform's data about a person, and adds the person if they are new.
     pub async fn upsert_person(&self, who: IdentifiedPerson, at: Timestamp) -> Result<()> {
-        self.database
-            .write(move |tx| {
-                let change = email::platform_change(tx, &who)?;
-                person::upsert(tx, &who, at)?;
-                email::apply(tx, &who.key, &change)?;
-                terms::refresh(tx, &who.key)?;
-                tx.record_change(CacheChange::Person(who.key.clone()));
-                Ok(())
-            })
-            .await
+        self.database.write(move |tx| upsert(tx, &who, at)).await
     }
 
     /// Grants a person a role; `false` when the person held it already. Fails when there is no such person.
@@ -200,7 +192,7 @@ impl Store {
             // Before any read: two administrators who disable each other must not both see the other as enabled.
             lock_administration(tx)?;
             let Some(ListedPerson { person, .. }) = find(tx, &key)? else { return Ok(DisableOutcome::Unknown) };
-            let last = person.roles.holds(Role::Admin) && !person.disabled && is_last_admin(tx, &key)?;
+            let last = person.roles.holds(Role::Admin) && person.is_admitted() && is_last_admin(tx, &key)?;
             if last && !even_last {
                 return Ok(DisableOutcome::LastAdmin);
             }
@@ -233,4 +225,14 @@ impl Store {
         })
         .await
     }
+}
+
+/// Stores the platform's data about a person, and adds the person if they are new, as part of a transaction.
+pub(crate) fn upsert(tx: &mut Tx<'_>, who: &IdentifiedPerson, at: Timestamp) -> Result<()> {
+    let change = email::platform_change(tx, who)?;
+    person::upsert(tx, who, at)?;
+    email::apply(tx, &who.key, &change)?;
+    terms::refresh(tx, &who.key)?;
+    tx.record_change(CacheChange::Person(who.key.clone()));
+    Ok(())
 }

@@ -25,9 +25,10 @@ pub(crate) fn lock_employee(tx: &Tx<'_>, employee: &EmployeeKey) -> Result<()> {
     tx.execute(text, &args![employee.corp(), employee.id()]).map(drop)
 }
 
-/// Whether an employee is enabled; locks the row until the transaction ends.
+/// Whether an employee is enabled and has not left; locks the row until the transaction ends.
 pub(crate) fn lock_enabled_employee(tx: &Tx<'_>, employee: &EmployeeKey) -> Result<bool> {
-    let text = "UPDATE employee SET name = name WHERE corp_id = $1 AND employee_key = $2 AND disabled_at IS NULL";
+    let text = "UPDATE employee SET name = name WHERE corp_id = $1 AND employee_key = $2 AND disabled_at IS NULL
+        AND left_at IS NULL";
     Ok(tx.execute(text, &args![employee.corp(), employee.id()])? == 1)
 }
 

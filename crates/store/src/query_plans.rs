@@ -6,7 +6,7 @@ use crate::database::{Row, Sql, SqlValue, in_snapshot};
 use crate::directory::{PeopleSql, is_selective};
 use crate::login_log::page_statements;
 use crate::sessions::SessionWalk;
-use crate::{Cursor, PageStart, PeopleFilter, Result, SessionFilter, Store, oidc};
+use crate::{Cursor, PageStart, PeopleFilter, Result, SessionFilter, Store, oidc, people};
 
 impl Store {
     /// The plans for selecting the people of a page, and for reading those people and their roles.
@@ -44,11 +44,13 @@ impl Store {
     /// The plans of the statements for OpenID Connect that run often, each with its name.
     #[doc(hidden)]
     pub async fn oidc_plans(&self) -> Result<Vec<(&'static str, String)>> {
-        let plans = |sql: &Sql<'_>| {
-            let plans = oidc::statements().into_iter();
-            plans.map(|(name, text, values)| Ok((name, plan(sql, &text, &values)?))).collect()
-        };
-        self.database.read(plans).await
+        self.database.read(|sql| plans(sql, oidc::statements())).await
+    }
+
+    /// The plans of the statements about what the platform says that run often, each with its name.
+    #[doc(hidden)]
+    pub async fn platform_plans(&self) -> Result<Vec<(&'static str, String)>> {
+        self.database.read(|sql| plans(sql, people::statements())).await
     }
 
     /// The plans for reading a page of the log, each with its name.
@@ -60,6 +62,14 @@ impl Store {
         };
         self.database.read(move |sql| in_snapshot(sql, plans)).await
     }
+}
+
+/// A statement, with its name and values.
+type NamedStatement = (&'static str, String, Vec<SqlValue<'static>>);
+
+/// The plan of each statement, with its name.
+fn plans(sql: &Sql<'_>, statements: Vec<NamedStatement>) -> Result<Vec<(&'static str, String)>> {
+    statements.into_iter().map(|(name, text, values)| Ok((name, plan(sql, &text, &values)?))).collect()
 }
 
 /// One line per step, indented below its parent.

@@ -8,6 +8,7 @@ use crate::cache::CacheChange;
 use crate::database::{Tx, sweep_journal};
 use crate::oidc::endings::end_with_swept_sessions;
 use crate::oidc::sweep_removed_clients;
+use crate::people::EVENT_RETENTION;
 use crate::sessions::NETWORK_RETENTION;
 use crate::{Result, Store, agents};
 
@@ -16,14 +17,6 @@ const NOTICE_RETENTION: Duration = Duration::from_hours(48);
 const STATISTICS_RETENTION: Duration = Duration::from_hours(400 * 24);
 
 impl Store {
-    /// Claims the sweep for this node until `until`; `false` if another node has the lease.
-    pub async fn claim_sweep(&self, now: Timestamp, until: Timestamp) -> Result<bool> {
-        // A lease longer than any the service takes was taken by a wrong clock.
-        let text = "UPDATE chore SET until = $2 WHERE name = 'sweep' AND (until <= $1 OR until > $3)";
-        let wrong = until + Duration::from_hours(1);
-        self.database.write(move |tx| Ok(tx.execute(text, &args![now, until, wrong])? == 1)).await
-    }
-
     /// Removes up to `batch` sessions and partial sessions that ended before `ended`, and as many expired rows of each
     /// other kind; returns the number of removed rows. Small batches do not delay sign-ins, which share the writer.
     pub async fn sweep(&self, now: Timestamp, ended: Timestamp, batch: i64) -> Result<usize> {
@@ -62,6 +55,7 @@ fn sweep(tx: &Tx<'_>, now: Timestamp, ended: Timestamp, batch: i64) -> Result<us
         ("oidc_token", "digest", "expires_at <= $1", now),
         ("oidc_browser", "digest", "expires_at <= $1", now),
         ("oidc_logout", "sid", "at <= $1", now - NOTICE_RETENTION),
+        ("platform_event", "digest", "received_at <= $1", now - EVENT_RETENTION),
         ("sign_in_count", "hour", "hour < $1", now - STATISTICS_RETENTION),
         ("employee_network", "corp_id, employee_key, network", "seen_at <= $1", now - NETWORK_RETENTION),
     ] {

@@ -11,6 +11,7 @@ mod agents;
 mod lists;
 mod log;
 mod oidc;
+mod people;
 mod shared;
 #[path = "harness/stores.rs"]
 mod stores;

@@ -1,9 +1,9 @@
-//! Notices to agents and administrators through the platform: written in the transaction of the event, delivered later.
+//! Notices to employees and administrators through the platform: written in the transaction of the event, delivered later.
 
 use deskpass_core::{EmployeeKey, Timestamp};
 
 use crate::database::{Row, Tx};
-use crate::{Result, Store, StoreError};
+use crate::{LogEntry, Result, Store, StoreError};
 
 /// A notice to an employee.
 #[derive(Clone, Debug)]
@@ -63,6 +63,15 @@ named_enum! {
         NewNetwork = "new_network",
         /// An employee of a connected corporation, whom the platform cannot reach, bound a device. For administrators.
         PartnerDeviceBound = "partner_device_bound",
+        /// A role that the recipient holds until a time ends soon.
+        RoleEndsSoon = "role_ends_soon",
+        /// A request to approve an operation on the recipient's phone was refused there.
+        ApprovalRefused = "approval_refused",
+        /// An employee said that they are not talking to the agent who asked. For administrators, and for the employee if the number
+        /// was wrong.
+        CallerRefused = "caller_refused",
+        /// More people than usual would have left at once, and none of them was locked out. For administrators.
+        ManyLeavers = "many_leavers",
     }
 }
 
@@ -90,6 +99,16 @@ impl Notice {
 }
 
 impl Store {
+    /// Queues notices, and logs the event if `entry` is given.
+    pub async fn queue_notices(&self, notices: Vec<Notice>, entry: Option<LogEntry>) -> Result<()> {
+        self.database
+            .write(move |tx| {
+                notices.iter().try_for_each(|notice| notice.write(tx))?;
+                entry.as_ref().map_or(Ok(()), |entry| entry.write(tx))
+            })
+            .await
+    }
+
     /// Claims up to `limit` due notices for this node until `until`; then they are due again.
     pub async fn claim_notices(&self, now: Timestamp, until: Timestamp, limit: i64) -> Result<Vec<Notice>> {
         self.database.write(move |tx| tx.rows(&claim(), &args![now, until, limit], notice)).await

@@ -28,7 +28,7 @@ pub struct PartialSessionRecord {
 pub enum PartialSessionLookup {
     /// A partial session; the caller checks whether it has expired.
     Found(PartialSessionRecord),
-    /// The partial session was ended, or its agent or employee is disabled.
+    /// The partial session was ended, or its agent or employee is disabled, or the employee left.
     Denied(EndReason),
     /// The digest is unknown.
     NotFound,
@@ -68,19 +68,21 @@ impl Store {
     pub async fn partial_session(&self, digest: &Digest) -> Result<PartialSessionLookup> {
         let digest = *digest;
         let text = "SELECT h.corp_id, h.employee_key, h.expires_at,
-            CASE WHEN a.disabled_at IS NULL AND a.device_only = 0 AND e.disabled_at IS NULL THEN 0 ELSE 1 END FROM half_session h
+            CASE WHEN a.disabled_at IS NOT NULL OR a.device_only <> 0 OR e.disabled_at IS NOT NULL THEN 1
+            WHEN e.left_at IS NOT NULL THEN 2 ELSE 0 END FROM half_session h
             JOIN agent a ON a.corp_id = h.corp_id AND a.employee_key = h.employee_key
             JOIN employee e ON e.corp_id = h.corp_id AND e.employee_key = h.employee_key WHERE h.digest = $1";
         let read = move |row: &Row<'_>| {
             let employee = row.employee(0)?;
-            Ok((PartialSessionRecord { digest, employee, expires_at: row.timestamp(2)? }, row.int(3)? != 0))
+            Ok((PartialSessionRecord { digest, employee, expires_at: row.timestamp(2)? }, row.int(3)?))
         };
         self.database
             .read(move |sql| {
                 Ok(match (denied(sql, digest)?, sql.first(text, &args![digest], read)?) {
                     (Some(ended), _) => PartialSessionLookup::Denied(ended),
-                    (None, Some((_, true))) => PartialSessionLookup::Denied(EndReason::Disabled),
-                    (None, Some((half, false))) => PartialSessionLookup::Found(half),
+                    (None, Some((half, 0))) => PartialSessionLookup::Found(half),
+                    (None, Some((_, 2))) => PartialSessionLookup::Denied(EndReason::Left),
+                    (None, Some(_)) => PartialSessionLookup::Denied(EndReason::Disabled),
                     (None, None) => PartialSessionLookup::NotFound,
                 })
             })

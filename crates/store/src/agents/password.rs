@@ -51,10 +51,11 @@ debug_only!(PasswordPrecondition);
 const SET_PASSWORD: &str =
     "UPDATE agent SET password_hash = $3, password_set_at = $4, setup_code = NULL, setup_code_until = NULL";
 
-/// The agent, if the agent record and the employee are enabled.
+/// The agent, if the agent record and the employee are enabled, and the employee has not left.
 const ENABLED_AGENT: &str = "corp_id = $1 AND employee_key = $2 AND disabled_at IS NULL AND device_only = 0
     AND NOT EXISTS
-    (SELECT 1 FROM employee e WHERE e.corp_id = $1 AND e.employee_key = $2 AND e.disabled_at IS NOT NULL)";
+    (SELECT 1 FROM employee e WHERE e.corp_id = $1 AND e.employee_key = $2
+    AND (e.disabled_at IS NOT NULL OR e.left_at IS NOT NULL))";
 
 impl Store {
     /// Sets a password if the precondition holds. Then the agent's other sessions and partial sessions end, other known browsers

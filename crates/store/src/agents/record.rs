@@ -50,7 +50,7 @@ pub struct ListedAgent {
     pub employee_id: String,
     /// Display name.
     pub name: String,
-    /// Whether the employee is disabled.
+    /// Whether the employee is disabled, or left.
     pub employee_disabled: bool,
     /// Whether a credential of the agent is locked until an administrator unlocks it.
     pub locked: bool,
@@ -79,8 +79,8 @@ impl AgentSelection {
 const COLUMNS: &str = "SELECT a.corp_id, a.employee_key, a.role_id, a.disabled_at, a.created_at, a.password_hash,
     a.otp_secret, a.otp_bound_at, a.otp_verified_at, a.otp_step, a.otp_proven, a.otp_pending, a.otp_pending_until,
     a.setup_code_until, (SELECT COUNT(*) FROM recovery_code r WHERE r.corp_id = a.corp_id
-    AND r.employee_key = a.employee_key), a.otp_pending_by, a.otp_setup_code_until, e.employee_id, e.name, e.disabled_at,
-    a.device_only
+    AND r.employee_key = a.employee_key), a.otp_pending_by, a.otp_setup_code_until, e.employee_id, e.name,
+    COALESCE(e.disabled_at, e.left_at), a.device_only
     FROM agent a JOIN employee e ON e.corp_id = a.corp_id AND e.employee_key = a.employee_key";
 
 impl Store {

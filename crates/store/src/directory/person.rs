@@ -1,6 +1,6 @@
 //! A person as stored in the tables, and administrators.
 
-use deskpass_core::{Email, EmailSource, EmployeeKey, IdentifiedPerson, Person, Role, Timestamp};
+use deskpass_core::{Email, EmailSource, EmployeeKey, IdentifiedPerson, LeftReason, Person, Role, Timestamp};
 
 use crate::database::{Row, Sql, Tx};
 use crate::{LogEntry, Result};
@@ -22,7 +22,8 @@ macro_rules! select_people {
         concat!(
             "SELECT e.corp_id, e.employee_key, e.employee_id, e.name, e.department, e.avatar, e.disabled_at, ",
             $role,
-            ", e.last_login_at, e.last_login_ip, e.department_id, e.subject, e.email, e.email_source FROM employee e"
+            ", e.last_login_at, e.last_login_ip, e.department_id, e.subject, e.email, e.email_source, e.left_at, e.left_why
+             FROM employee e"
         )
     };
 }
@@ -69,24 +70,26 @@ pub(super) const GRANT_ROLE: &str =
 
 pub(super) const REVOKE_ROLE: &str = "DELETE FROM user_role WHERE corp_id = $1 AND employee_key = $2 AND role_id = $3";
 
-/// Whether a person's corporation has no other enabled administrator. The caller holds the administration lock.
-pub(super) fn is_last_admin(tx: &Tx<'_>, key: &EmployeeKey) -> Result<bool> {
+/// Whether a person's corporation has no other administrator who may sign in. The caller holds the administration lock.
+pub(crate) fn is_last_admin(tx: &Tx<'_>, key: &EmployeeKey) -> Result<bool> {
     let text = "SELECT 1 FROM user_role r JOIN employee e ON e.corp_id = r.corp_id AND e.employee_key = r.employee_key
-        WHERE r.corp_id = $1 AND r.role_id = $3 AND r.employee_key <> $2 AND e.disabled_at IS NULL LIMIT 1";
+        WHERE r.corp_id = $1 AND r.role_id = $3 AND r.employee_key <> $2 AND e.disabled_at IS NULL
+        AND e.left_at IS NULL LIMIT 1";
     Ok(!tx.exists(text, &args![key.corp(), key.id(), Role::Admin])?)
 }
 
 /// The entry, which says so if the change removes the last administrator of a corporation.
-pub(super) fn noting_last_admin(entry: &LogEntry, last: bool) -> LogEntry {
+pub(crate) fn noting_last_admin(entry: &LogEntry, last: bool) -> LogEntry {
     let entry = entry.clone();
     if last { entry.with_detail("last administrator".to_owned()) } else { entry }
 }
 
-/// Enabled administrators of a corporation except this one, at most `at_most`.
+/// Administrators of a corporation who may sign in, except this one, at most `at_most`.
 pub(crate) fn administrators(sql: &Sql<'_>, corp: &str, but: &EmployeeKey, at_most: usize) -> Result<Vec<EmployeeKey>> {
     let text = "SELECT r.employee_key FROM user_role r
         JOIN employee e ON e.corp_id = r.corp_id AND e.employee_key = r.employee_key
-        WHERE r.corp_id = $1 AND r.role_id = $2 AND e.disabled_at IS NULL AND NOT (r.corp_id = $3 AND r.employee_key = $4)
+        WHERE r.corp_id = $1 AND r.role_id = $2 AND e.disabled_at IS NULL AND e.left_at IS NULL
+        AND NOT (r.corp_id = $3 AND r.employee_key = $4)
         ORDER BY r.employee_key LIMIT $5";
     let at_most = i64::try_from(at_most).unwrap_or(i64::MAX);
     let values = args![corp, Role::Admin, but.corp(), but.id(), at_most];
@@ -108,6 +111,7 @@ pub(super) fn listed(row: &Row<'_>) -> Result<ListedPerson> {
             department_id: row.text(10)?,
             avatar: row.text(5)?,
             disabled: !row.is_null(6)?,
+            left: left(row.is_null(14)?, row.maybe_text(15)?),
             roles: row.maybe_role(7)?.into_iter().collect(),
             subject: row.maybe_text(11)?,
             email: email(row.maybe_text(12)?, row.maybe_text(13)?),
@@ -115,6 +119,12 @@ pub(super) fn listed(row: &Row<'_>) -> Result<ListedPerson> {
         last_login_at: row.maybe_timestamp(8)?,
         last_login_ip: row.maybe_text(9)?,
     })
+}
+
+/// Why a person left. A reason that only a later version knows still means that they left.
+fn left(is_here: bool, why: Option<String>) -> Option<LeftReason> {
+    let why = why.and_then(|why| LeftReason::from_name(&why)).unwrap_or(LeftReason::Left);
+    (!is_here).then_some(why)
 }
 
 /// An address. One from a source that only a later version knows is not used.

@@ -44,6 +44,12 @@ impl LogEntry {
         Self { detail, ..self }
     }
 
+    /// Appends several rows, in one order of the chains, so that two transactions which do so do not block each other.
+    pub(crate) fn write_all(tx: &Tx<'_>, mut entries: Vec<Self>) -> Result<()> {
+        entries.sort_by_key(|entry| chain_of(&entry.id));
+        entries.iter().try_for_each(|entry| entry.write(tx))
+    }
+
     /// Appends the row to its chain, and locks the chain until the transaction ends: so this is its last step.
     pub(crate) fn write(&self, tx: &Tx<'_>) -> Result<()> {
         let chain = chain_of(&self.id);

@@ -145,6 +145,30 @@ events! {
     OidcKeyAdded = "oidc_key_added", ["Signing key added", "添加签名密钥"];
     /// Signing keys for OpenID Connect were withdrawn.
     OidcKeyWithdrawn = "oidc_key_withdrawn", ["Signing key withdrawn", "撤回签名密钥"];
+    /// An employee left, according to the platform.
+    EmployeeLeft = "employee_left", ["No longer active on the platform", "在平台上已离职或停用"];
+    /// An employee who had left is back, according to the platform.
+    EmployeeReturned = "employee_returned", ["Active on the platform again", "在平台上恢复有效"];
+    /// The platform gave an employee another identifier.
+    EmployeeRenamed = "employee_renamed", ["User ID changed", "账号已更改"];
+    /// A role that was given until a time ended.
+    RoleEnded = "role_ended", ["Temporary role ended", "临时角色到期"];
+    /// The rules that give roles were changed.
+    RoleRulesChanged = "role_rules_changed", ["Role rules changed", "修改角色规则"];
+    /// Rules gave an employee roles, or took them away.
+    RuleRoles = "rule_roles", ["Roles changed by rules", "角色按规则变更"];
+    /// A user asked to approve an operation on their phone.
+    ApprovalAsked = "approval_asked", ["Approval on the phone requested", "请求手机批准"];
+    /// A user approved an operation on their phone.
+    ApprovalGiven = "approval_given", ["Approved on the phone", "手机已批准"];
+    /// A user refused an operation on their phone, or picked a wrong number.
+    ApprovalRefused = "approval_refused", ["Refused on the phone", "手机已拒绝"];
+    /// An agent asked an employee to prove on their phone that they are calling.
+    CallerAsked = "caller_asked", ["Caller verification requested", "请求核实来电人"];
+    /// An employee proved on their phone that they are calling.
+    CallerVerified = "caller_verified", ["Caller verified", "来电人已核实"];
+    /// An employee said that they are not calling, or picked a wrong number.
+    CallerRefused = "caller_refused", ["Caller verification refused", "来电人核实被拒绝"];
     /// The time of the service was set.
     ClockSet = "clock_set", ["Service time set", "调整服务时间"];
 }

@@ -52,7 +52,7 @@ pub enum BeginOutcome {
     Begun,
     /// The session has begun, and a notice to its employee is queued.
     BegunWithNotice,
-    /// The employee is missing or disabled.
+    /// The employee is missing or disabled, or left.
     EmployeeDisabled,
     /// The precondition does not hold.
     PreconditionFailed,
@@ -117,10 +117,10 @@ fn begin(tx: &mut Tx<'_>, new_session: &NewSession) -> Result<BeginOutcome> {
     Ok(if is_new_network { BeginOutcome::BegunWithNotice } else { BeginOutcome::Begun })
 }
 
-/// Records the sign-in with the employee; `false` if they are missing or disabled.
+/// Records the sign-in with the employee; `false` if they are missing or disabled, or left.
 fn record_sign_in(tx: &Tx<'_>, session: &Session, entry: &LogEntry) -> Result<bool> {
     let text = "UPDATE employee SET last_login_at = $3, last_login_ip = $4
-        WHERE corp_id = $1 AND employee_key = $2 AND disabled_at IS NULL";
+        WHERE corp_id = $1 AND employee_key = $2 AND disabled_at IS NULL AND left_at IS NULL";
     let (corp, id) = (session.employee.corp(), session.employee.id());
     Ok(tx.execute(text, &args![corp, id, session.created_at, entry.visitor.address.logged])? == 1)
 }

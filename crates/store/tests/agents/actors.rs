@@ -1,6 +1,6 @@
 //! Every change is refused when the session that makes it is no longer valid.
 
-use deskpass_core::{Digest, EmployeeKey, LoginMethod, Person, Role, Roles};
+use deskpass_core::{Digest, EmployeeKey, LeftReason, LoginMethod, Person, Role, Roles};
 use deskpass_store::{
     Actor, AuditEvent, BeginOutcome, ChangeAuthor, ChangeError, DisableOutcome, DisownRequest, EndReason, LogEntry,
     LogFilter, NewEmployee, NewSession, NoticeSubject, PasswordPrecondition, Precondition, Revocation, ServiceKey,
@@ -9,8 +9,8 @@ use deskpass_store::{
 use tokio::task::JoinSet;
 
 use crate::agents::fixture::{
-    DAY, Fixture, agent01, at, binding, digest, entry, half, new_session, notice, on_every_store, password, pending,
-    used,
+    DAY, Fixture, agent01, at, binding, digest, entry, half, leaving, new_session, notice, on_every_store, password,
+    pending, used,
 };
 
 /// The time of the changes.
@@ -43,7 +43,7 @@ async fn with_boss(fixture: &Fixture) {
 }
 
 /// Every way in which the rights of a session are revoked, by the name of its result.
-const REVOCATIONS: [&str; 7] = ["ended", "disabled", "expired", "unknown", "switched", "taken", "excluded"];
+const REVOCATIONS: [&str; 8] = ["ended", "disabled", "left", "expired", "unknown", "switched", "taken", "excluded"];
 
 async fn revoke(store: &Store, how: &str, actor: &mut Actor) -> Revocation {
     let end = SessionSelection::One(actor.session);
@@ -57,6 +57,10 @@ async fn revoke(store: &Store, how: &str, actor: &mut Actor) -> Revocation {
         "disabled" => {
             store.disable(ChangeAuthor::NoSession, boss(), true, at(DAY), entry()).await.unwrap();
             Revocation::Ended(EndReason::Disabled)
+        }
+        "left" => {
+            store.mark_left(leaving(&boss(), LeftReason::Left, NOW)).await.unwrap();
+            Revocation::Ended(EndReason::Left)
         }
         "expired" => {
             actor.now = at(DAY);
@@ -84,6 +88,7 @@ async fn revoke(store: &Store, how: &str, actor: &mut Actor) -> Revocation {
 
 async fn restore(store: &Store) {
     store.enable(ChangeAuthor::NoSession, boss(), entry()).await.unwrap();
+    store.mark_returned(boss(), at(NOW), entry()).await.unwrap();
     store.grant(ChangeAuthor::NoSession, boss(), Role::Admin, entry()).await.unwrap();
     store.set_ip_rules(ChangeAuthor::NoSession, Vec::new(), entry()).await.unwrap();
 }
@@ -194,7 +199,7 @@ on_every_store! {
 on_every_store! {
     async fn a_role_is_switched_to_while_it_is_held_and_the_session_is_valid(fixture: &Fixture) {
         with_boss(fixture).await;
-        for (number, how) in ["ended", "disabled", "expired", "unknown"].into_iter().enumerate() {
+        for (number, how) in ["ended", "disabled", "left", "expired", "unknown"].into_iter().enumerate() {
             let mut actor = sign_in(fixture, how).await;
             let expected = revoke(&fixture.node(number), how, &mut actor).await;
             let outcome = fixture.node(number + 1).switch_role(actor, Role::User, entry()).await;

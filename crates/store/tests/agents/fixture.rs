@@ -3,11 +3,11 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use deskpass_core::{
-    ClientAddress, ClientInfo, Digest, EmployeeKey, EncryptionKeys, LoginMethod, LoginSource, Person, PlatformVouching,
-    Role, Roles, Session, Timestamp, TotpStep, UserAgent,
+    ClientAddress, ClientInfo, Digest, EmployeeKey, EncryptionKeys, LeftReason, LoginMethod, LoginSource, Person,
+    PlatformVouching, Role, Roles, Session, Timestamp, TotpStep, UserAgent,
 };
 use deskpass_store::{
-    AttemptKind, AuditEvent, ChainKeys, ChangeAuthor, DeviceBinding, Location, LogEntry, Mode, NewEmployee,
+    AttemptKind, AuditEvent, ChainKeys, ChangeAuthor, DeviceBinding, Leaving, Location, LogEntry, Mode, NewEmployee,
     NewPassword, NewSession, Notice, NoticeSubject, PartialSessionRecord, PasswordPrecondition, PendingDevice,
     PostgresSettings, Precondition, SessionLookup, SignInNetwork, Store, UsedTotpStep,
 };
@@ -61,6 +61,7 @@ impl Fixture {
             avatar: String::new(),
             roles: Roles::NONE.with(Role::User),
             disabled: false,
+            left: None,
             subject: None,
             email: None,
         };
@@ -206,6 +207,13 @@ pub(crate) fn new_session(
     let network = SignInNetwork { name: "192.0.2.0/24".to_owned(), notice: None, notify_on_first_sign_in: false };
     let (digest, deny_until) = (digest(name), at(DAY));
     NewSession { digest, session, default_role_from_record, precondition, at_most: None, deny_until, network, entry }
+}
+
+/// An employee who leaves at this time.
+pub(crate) fn leaving(employee: &EmployeeKey, why: LeftReason, now: i64) -> Leaving {
+    let (event, about) = (AuditEvent::EmployeeLeft, employee.clone());
+    let entry = LogEntry { event, about, at: at(now), ..entry() };
+    Leaving { employee: employee.clone(), why, deny_until: at(DAY), entry }
 }
 
 /// A unique row for the log.

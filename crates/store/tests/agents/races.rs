@@ -1,15 +1,15 @@
 //! Of several concurrent requests for one thing, one succeeds; and what is revoked stays revoked.
 
-use deskpass_core::LoginMethod;
+use deskpass_core::{LeftReason, LoginMethod};
 use deskpass_store::{
-    AttemptKind, BeginOutcome, ChangeAuthor, DisableOutcome, NoticeSubject, PartialSessionLookup, PasswordPrecondition,
-    Precondition, Store,
+    AttemptKind, BeginOutcome, ChangeAuthor, DisableOutcome, LeftOutcome, NoticeSubject, PartialSessionLookup,
+    PasswordPrecondition, Precondition, Store,
 };
 use tokio::task::JoinSet;
 
 use crate::agents::fixture::{
-    DAY, Fixture, agent01, at, binding, digest, entry, half, new_session, notice, on_every_store, password, pending,
-    used,
+    DAY, Fixture, agent01, at, binding, digest, entry, half, leaving, new_session, notice, on_every_store, password,
+    pending, used,
 };
 
 /// The number of rounds of a race.
@@ -140,6 +140,20 @@ on_every_store! {
             reset(store).await;
         };
         ends_what_begins(fixture, disable, restore).await;
+    }
+}
+
+on_every_store! {
+    async fn an_employee_who_left_has_nothing_that_begins(fixture: &Fixture) {
+        let leave = async |store: &Store| {
+            let left = store.mark_left(leaving(&agent01(), LeftReason::Left, 2_000)).await.unwrap();
+            assert!(matches!(left, LeftOutcome::Ended(_)), "{left:?}");
+        };
+        let restore = async |store: &Store| {
+            assert!(store.mark_returned(agent01(), at(2_000), entry()).await.unwrap());
+            reset(store).await;
+        };
+        ends_what_begins(fixture, leave, restore).await;
     }
 }
 

@@ -18,6 +18,7 @@ pub(crate) fn person(corp: &str, id: &str, name: &str, department: &str, roles: 
         avatar: String::new(),
         roles,
         disabled: false,
+        left: None,
         subject: None,
         email: None,
     }

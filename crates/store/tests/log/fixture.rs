@@ -105,6 +105,7 @@ impl Fixture {
             avatar: String::new(),
             roles: Roles::NONE.with(Role::User),
             disabled: false,
+            left: None,
             subject: None,
             email: None,
         };

@@ -1,23 +1,24 @@
 //! Whatever ends a session ends its grants, and tells their clients.
 
-use deskpass_core::{LoginMethod, Role, Roles};
+use deskpass_core::{LeftReason, LoginMethod, Role, Roles};
 use deskpass_store::{
-    AuditEvent, BeginOutcome, ChangeAuthor, DisownRequest, EndReason, GrantOutcome, LogEntry, LogFilter, NewSession,
-    Precondition, RefreshOutcome, Revocation, SessionSelection, Store,
+    AuditEvent, BeginOutcome, ChangeAuthor, DisownRequest, EndReason, GrantOutcome, LeftOutcome, LogEntry, LogFilter,
+    NewSession, Precondition, RefreshOutcome, Revocation, SessionSelection, Store,
 };
 
-use crate::agents::fixture::{DAY, Fixture, HOUR, agent01, at, digest, entry, new_session, on_every_store};
+use crate::agents::fixture::{DAY, Fixture, HOUR, agent01, at, digest, entry, leaving, new_session, on_every_store};
 use crate::oidc::scene::{BEGUN, access, begin, deliver, grant, logged, new_grant, refresh_at, sid, signed_in, told};
 
 const BY: ChangeAuthor = ChangeAuthor::NoSession;
 
 /// Every way in which a session ends, except with the clock and with a restore.
-const WAYS: [&str; 12] = [
+const WAYS: [&str; 13] = [
     "sign_out",
     "one",
     "all",
     "all_but",
     "disabled",
+    "left",
     "password",
     "agent_disabled",
     "agent_role",
@@ -50,6 +51,11 @@ async fn end(store: &Store, how: &str) {
         "disabled" => {
             store.disable(BY, key.clone(), true, until, entry()).await.unwrap();
             assert!(store.enable(BY, key, entry()).await.unwrap());
+        }
+        "left" => {
+            let left = store.mark_left(leaving(&key, LeftReason::Left, 3_000)).await.unwrap();
+            assert_eq!(left, LeftOutcome::Ended(1));
+            assert!(store.mark_returned(key, at(3_000), entry()).await.unwrap());
         }
         "password" => {
             assert_eq!(store.reset_password(BY, key, digest("code"), until, until, entry()).await.unwrap(), Some(1));

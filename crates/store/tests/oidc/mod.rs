@@ -9,4 +9,4 @@ mod logouts;
 mod plans;
 mod races;
 mod refreshing;
-mod scene;
+pub(crate) mod scene;

@@ -1,0 +1,14 @@
+//! What the platform says about people: who left, what it sent by itself, and whom to ask it about.
+
+mod checks;
+mod chores;
+mod events;
+mod leaving;
+mod plans;
+mod rename;
+
+pub use chores::Chore;
+pub(crate) use events::EVENT_RETENTION;
+pub use events::{ClaimedEvent, ReceivedEvent, read_latest_platform_event};
+pub use leaving::{Leaving, LeftOutcome};
+pub(crate) use plans::statements;

@@ -1,0 +1,51 @@
+//! Work that one node at a time does for all, and what it must remember.
+
+use std::time::Duration;
+
+use deskpass_core::Timestamp;
+
+use crate::{Result, Store};
+
+/// Work that one node at a time does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Chore {
+    /// Removing expired records.
+    Sweep,
+    /// Asking the platform whether people with live sessions are still active.
+    Recheck,
+    /// Synchronising with the platform's directory.
+    Synchronise,
+}
+
+impl Chore {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Sweep => "sweep",
+            Self::Recheck => "recheck",
+            Self::Synchronise => "synchronise",
+        }
+    }
+}
+
+impl Store {
+    /// Claims a chore for this node until `until`; `false` if another node has the lease.
+    pub async fn claim_chore(&self, chore: Chore, now: Timestamp, until: Timestamp) -> Result<bool> {
+        // A lease longer than any the service takes was taken by a wrong clock.
+        let text = "UPDATE chore SET until = $3 WHERE name = $1 AND (until <= $2 OR until > $4)";
+        let wrong = until + Duration::from_hours(1);
+        self.database.write(move |tx| Ok(tx.execute(text, &args![chore.name(), now, until, wrong])? == 1)).await
+    }
+
+    /// What a chore must remember, if anything.
+    pub async fn chore_state(&self, chore: Chore) -> Result<Option<String>> {
+        let text = "SELECT state FROM chore WHERE name = $1";
+        let state = self.database.read(move |sql| sql.first(text, &args![chore.name()], |row| row.maybe_text(0)));
+        Ok(state.await?.flatten())
+    }
+
+    /// Stores what a chore must remember. Only the node that has claimed the chore does so.
+    pub async fn set_chore_state(&self, chore: Chore, state: Option<String>) -> Result<()> {
+        let text = "UPDATE chore SET state = $2 WHERE name = $1";
+        self.database.write(move |tx| tx.execute(text, &args![chore.name(), state.as_deref()]).map(drop)).await
+    }
+}

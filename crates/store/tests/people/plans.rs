@@ -1,0 +1,30 @@
+//! The statements that run often use an index.
+
+use crate::agents::fixture::{Fixture, on_every_store};
+use crate::lists::scene::bulk;
+
+const PEOPLE: usize = 20_000;
+
+on_every_store! {
+    async fn no_statement_reads_all_people_or_events(fixture: &Fixture) {
+        for statement in [
+            "INSERT INTO employee (corp_id, employee_key, employee_id, name, department, avatar, created_at, checked_at)
+             SELECT 'ww', 'person' || n, 'person' || n, 'Name', '', '', 0, CASE WHEN n % 3 = 0 THEN n ELSE NULL END FROM numbers",
+            "INSERT INTO session (digest, corp_id, employee_key, role_id, login_method, login_source, created_at, expires_at)
+             SELECT (100000 + n) || 'AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA', 'ww', 'person' || n, 3, 'dev', 'h5', n,
+             1000000 FROM numbers",
+            // Almost all of them are handled.
+            "INSERT INTO platform_event (digest, change, received_at, due_at) SELECT 'event' || n, '', n,
+             CASE WHEN n % 100 = 0 THEN n ELSE NULL END FROM numbers",
+        ] {
+            bulk(fixture, statement, PEOPLE).await;
+        }
+        bulk(fixture, "ANALYZE", 0).await;
+        for (name, plan) in fixture.store().platform_plans().await.unwrap() {
+            let scans = |line: &str| line.contains("Seq Scan") || line.trim_start().starts_with("SCAN");
+            assert!(!plan.lines().any(scans), "{name}\n{plan}");
+            let sorts = |line: &str| line.contains("Sort  (") && !line.contains("Incremental");
+            assert!(name != "people to check" || !plan.lines().any(sorts), "{name}\n{plan}");
+        }
+    }
+}
