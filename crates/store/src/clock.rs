@@ -131,8 +131,6 @@ fn reset_future_times(tx: &mut Tx<'_>, now: Timestamp) -> Result<usize> {
         ("UPDATE notice SET due_at = $1 WHERE due_at > $2", now, hours(2)),
         ("UPDATE platform_event SET received_at = $1 WHERE received_at > $2", now, soon),
         ("UPDATE platform_event SET due_at = $1 WHERE due_at > $2", now, hours(2)),
-        // No role is given for so long. It ends at once.
-        ("UPDATE user_role SET until = $1 WHERE until > $2", now, hours(31 * 24)),
         ("UPDATE oidc_logout SET at = $1 WHERE at > $2", now, soon),
         ("UPDATE oidc_logout SET due_at = $1 WHERE due_at > $2", now, hours(2)),
         ("UPDATE oidc_token SET used_at = $1 WHERE used_at > $2", now, soon),

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use deskpass_core::{EmployeeKey, IdentifiedPerson, Person, Role, Timestamp};
 
-use self::person::{GRANT_ROLE, PEOPLE_WITH_ROLES, REVOKE_ROLE, listed, merge_roles};
+use self::person::{GRANT_ROLE, PEOPLE_WITH_ROLES, REVOKE_ROLE, is_last_admin, listed, merge_roles, noting_last_admin};
 use crate::cache::{CacheChange, CacheLookup};
 use crate::database::Tx;
 use crate::deny_list::EndReason;
@@ -27,7 +27,7 @@ pub use filter::{DepartmentFilter, PageStart, PeopleFilter, PeopleOrder, PeopleS
 pub use people::PeoplePage;
 pub(crate) use people::is_selective;
 pub use person::ListedPerson;
-pub(crate) use person::{administrators, find, is_last_admin, noting_last_admin};
+pub(crate) use person::{administrators, find};
 pub(crate) use query::PeopleSql;
 pub use roles::SetRolesOutcome;
 
@@ -192,7 +192,7 @@ impl Store {
             // Before any read: two administrators who disable each other must not both see the other as enabled.
             lock_administration(tx)?;
             let Some(ListedPerson { person, .. }) = find(tx, &key)? else { return Ok(DisableOutcome::Unknown) };
-            let last = person.roles.holds(Role::Admin) && person.is_admitted() && is_last_admin(tx, &key)?;
+            let last = is_last_administrator(tx, &person)?;
             if last && !even_last {
                 return Ok(DisableOutcome::LastAdmin);
             }
@@ -204,8 +204,7 @@ impl Store {
             tx.record_change(CacheChange::Person(key.clone()));
             let why = (EndReason::Disabled, deny_until);
             let ended = end_sessions_of(tx, &key, SessionScope::All, why, entry.at)?;
-            let entry = entry.clone().with_detail(format!("{ended} session(s) ended"));
-            noting_last_admin(&entry, last).write(tx)?;
+            entry_of_ending(&entry, ended, last).write(tx)?;
             Ok(DisableOutcome::Done(ended))
         })
         .await
@@ -235,4 +234,14 @@ pub(crate) fn upsert(tx: &mut Tx<'_>, who: &IdentifiedPerson, at: Timestamp) -> 
     terms::refresh(tx, &who.key)?;
     tx.record_change(CacheChange::Person(who.key.clone()));
     Ok(())
+}
+
+/// Whether a person is the last administrator of their corporation who may sign in. The caller holds the administration lock.
+pub(crate) fn is_last_administrator(tx: &Tx<'_>, person: &Person) -> Result<bool> {
+    Ok(person.roles.holds(Role::Admin) && person.is_admitted() && is_last_admin(tx, &person.key)?)
+}
+
+/// The entry of a change after which a person may not sign in, with the number of ended sessions.
+pub(crate) fn entry_of_ending(entry: &LogEntry, ended: usize, last_admin: bool) -> LogEntry {
+    noting_last_admin(&entry.clone().with_detail(format!("{ended} session(s) ended")), last_admin)
 }

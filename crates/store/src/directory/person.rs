@@ -70,16 +70,17 @@ pub(super) const GRANT_ROLE: &str =
 
 pub(super) const REVOKE_ROLE: &str = "DELETE FROM user_role WHERE corp_id = $1 AND employee_key = $2 AND role_id = $3";
 
-/// Whether a person's corporation has no other administrator who may sign in. The caller holds the administration lock.
-pub(crate) fn is_last_admin(tx: &Tx<'_>, key: &EmployeeKey) -> Result<bool> {
+/// Whether a person's corporation has no other administrator who may sign in. One whose role ends by itself does not count. The caller
+/// holds the administration lock.
+pub(super) fn is_last_admin(tx: &Tx<'_>, key: &EmployeeKey) -> Result<bool> {
     let text = "SELECT 1 FROM user_role r JOIN employee e ON e.corp_id = r.corp_id AND e.employee_key = r.employee_key
-        WHERE r.corp_id = $1 AND r.role_id = $3 AND r.employee_key <> $2 AND e.disabled_at IS NULL
-        AND e.left_at IS NULL LIMIT 1";
+        WHERE r.corp_id = $1 AND r.role_id = $3 AND r.employee_key <> $2 AND r.until IS NULL
+        AND e.disabled_at IS NULL AND e.left_at IS NULL LIMIT 1";
     Ok(!tx.exists(text, &args![key.corp(), key.id(), Role::Admin])?)
 }
 
 /// The entry, which says so if the change removes the last administrator of a corporation.
-pub(crate) fn noting_last_admin(entry: &LogEntry, last: bool) -> LogEntry {
+pub(super) fn noting_last_admin(entry: &LogEntry, last: bool) -> LogEntry {
     let entry = entry.clone();
     if last { entry.with_detail("last administrator".to_owned()) } else { entry }
 }

@@ -7,7 +7,7 @@ use deskpass_core::{Digest, EmployeeKey, LeftReason, Role, Timestamp};
 use crate::cache::CacheChange;
 use crate::database::Tx;
 use crate::deny_list::EndReason;
-use crate::directory::{ListedPerson, find, is_last_admin, noting_last_admin};
+use crate::directory::{ListedPerson, entry_of_ending, find, is_last_administrator};
 use crate::locks::lock_administration;
 use crate::sessions::{SessionScope, end_sessions_of};
 use crate::{LogEntry, Result, Store};
@@ -146,7 +146,7 @@ pub(super) fn leave(tx: &mut Tx<'_>, mut leaving: Vec<&Leaving>) -> Result<Vec<L
 fn leave_one(tx: &mut Tx<'_>, leaving: &Leaving) -> Result<(LeftOutcome, Option<LogEntry>)> {
     let Leaving { employee, why, deny_until, entry } = leaving;
     let Some(ListedPerson { person, .. }) = find(tx, employee)? else { return Ok((LeftOutcome::Unknown, None)) };
-    let last = person.roles.holds(Role::Admin) && person.is_admitted() && is_last_admin(tx, employee)?;
+    let last = is_last_administrator(tx, &person)?;
     // A sign-in that is under way has locked this row, or waits for it: no session begins unseen.
     let text = "UPDATE employee SET left_at = $3, left_why = $4
         WHERE corp_id = $1 AND employee_key = $2 AND left_at IS NULL";
@@ -155,6 +155,6 @@ fn leave_one(tx: &mut Tx<'_>, leaving: &Leaving) -> Result<(LeftOutcome, Option<
     }
     tx.record_change(CacheChange::Person(employee.clone()));
     let ended = end_sessions_of(tx, employee, SessionScope::All, (EndReason::Left, *deny_until), entry.at)?;
-    let entry = entry.clone().with_detail(format!("{why}; {ended} session(s) ended"));
-    Ok((LeftOutcome::Ended(ended), Some(noting_last_admin(&entry, last))))
+    let entry = entry.clone().with_detail(why.name().to_owned());
+    Ok((LeftOutcome::Ended(ended), Some(entry_of_ending(&entry, ended, last))))
 }
