@@ -79,7 +79,7 @@ pub use oidc::{
     AccessTokenRecord, EndedGrant, GrantClient, GrantOutcome, GrantRecord, KeyCondition, LogoutBacklog, LogoutNotice,
     NewGrant, OidcClient, RefreshOutcome, RefreshRequest, StoredSigningKey, read_oidc_clients,
 };
-pub use people::{Chore, ClaimedEvent, Leaving, LeftOutcome, ReceivedEvent, read_latest_platform_event};
+pub use people::{Chore, ClaimedEvent, Leaving, LeftOutcome, ReceivedEvent};
 pub use seal::{Seal, SealError};
 pub use sessions::{
     BeginOutcome, EndedBatch, EndedByRestore, ListedSession, NewSession, Precondition, SessionFilter, SessionLookup,

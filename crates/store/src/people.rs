@@ -9,6 +9,6 @@ mod rename;
 
 pub use chores::Chore;
 pub(crate) use events::EVENT_RETENTION;
-pub use events::{ClaimedEvent, ReceivedEvent, read_latest_platform_event};
+pub use events::{ClaimedEvent, ReceivedEvent};
 pub use leaving::{Leaving, LeftOutcome};
 pub(crate) use plans::statements;

@@ -6,14 +6,11 @@ use std::time::Duration;
 use deskpass_core::{Digest, Timestamp};
 
 use super::leaving::{Leaving, leave};
-use crate::database::{Row, Sql, Tx, read_version};
-use crate::{DirectReadError, Location, Mode, Result, Store};
+use crate::database::{Row, Tx};
+use crate::{Result, Store};
 
 /// How long an event is recognised when it is delivered again.
 pub(crate) const EVENT_RETENTION: Duration = Duration::from_hours(72);
-
-/// The first version of the tables with events.
-const EVENTS_SINCE: i64 = 18;
 
 /// The most events that are counted.
 const MAX_COUNTED: i64 = 10_000;
@@ -21,9 +18,6 @@ const MAX_COUNTED: i64 = 10_000;
 /// The next due events.
 pub(super) const DUE_EVENTS: &str =
     "SELECT digest FROM platform_event WHERE due_at <= $1 ORDER BY due_at, digest LIMIT $2";
-
-/// The newest event.
-pub(super) const LATEST_EVENT: &str = "SELECT MAX(received_at) FROM platform_event";
 
 /// An event that the platform sent.
 #[derive(Clone, Debug)]
@@ -96,20 +90,6 @@ impl Store {
         let count = self.database.read(move |sql| sql.first(text, &args![MAX_COUNTED], |row| row.int(0))).await?;
         Ok(count.and_then(|count| usize::try_from(count).ok()).unwrap_or_default())
     }
-
-    /// When the newest event was received, unless it was removed.
-    pub async fn latest_platform_event(&self) -> Result<Option<Timestamp>> {
-        self.database.read(latest).await
-    }
-}
-
-/// When the newest event was received, read next to a running service. Fails for data of an earlier version, which has none.
-pub async fn read_latest_platform_event(location: &Location, mode: Mode) -> Result<Option<Timestamp>, DirectReadError> {
-    read_version(location, mode, EVENTS_SINCE, latest).await
-}
-
-fn latest(sql: &Sql<'_>) -> Result<Option<Timestamp>> {
-    Ok(sql.first(LATEST_EVENT, &[], |row| row.maybe_timestamp(0))?.flatten())
 }
 
 fn receive(tx: &mut Tx<'_>, events: &[ReceivedEvent], now: Timestamp) -> Result<Vec<bool>> {

@@ -3,7 +3,7 @@
 use deskpass_core::Timestamp;
 
 use super::checks::people_to_check;
-use super::events::{DUE_EVENTS, LATEST_EVENT};
+use super::events::DUE_EVENTS;
 use crate::database::SqlValue;
 
 /// The statements, each with its name and values.
@@ -12,6 +12,5 @@ pub(crate) fn statements() -> Vec<(&'static str, String, Vec<SqlValue<'static>>)
     vec![
         ("people to check", people_to_check(50), args!["ww", now, now].to_vec()),
         ("due events", DUE_EVENTS.to_owned(), args![now, 50_i64].to_vec()),
-        ("newest event", LATEST_EVENT.to_owned(), Vec::new()),
     ]
 }
