@@ -1,9 +1,9 @@
 //! The author of a change, and whether the author may still make it when it commits.
 //!
 //! A request is authorised when its head arrives; its body may follow much later. So every change names its session, and
-//! the transaction first requires that the session exists, its employee is enabled and has not left, and its role is active and held.
-//! These rows stay locked until the commit. A concurrent revocation either commits first, and the change is refused, or
-//! waits.
+//! the transaction first requires that the session exists, its employee is enabled and has not left, and its role is
+//! active and held. These rows stay locked until the commit. A concurrent revocation either commits first, and the change
+//! is refused, or waits.
 //!
 //! The allow lists are read without a lock. Administrators are serialised with changes to the lists, so for them the
 //! lists do not change meanwhile; a change made in another role may commit just after a list that excludes its client.

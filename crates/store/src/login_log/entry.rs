@@ -47,7 +47,7 @@ impl LogEntry {
     /// Appends several rows, in one order of the chains, so that two transactions which do so do not block each other.
     pub(crate) fn write_all(tx: &Tx<'_>, mut entries: Vec<Self>) -> Result<()> {
         entries.sort_by_key(|entry| chain_of(&entry.id));
-        entries.iter().try_for_each(|entry| entry.write(tx))
+        entries.into_iter().try_for_each(|entry| entry.write(tx))
     }
 
     /// Appends the row to its chain, and locks the chain until the transaction ends: so this is its last step.
