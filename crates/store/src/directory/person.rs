@@ -64,15 +64,21 @@ pub(super) fn upsert(tx: &Tx<'_>, who: &IdentifiedPerson, at: Timestamp) -> Resu
     tx.execute(UPSERT_PERSON, &values).map(drop)
 }
 
-pub(super) const GRANT_ROLE: &str =
-    "INSERT INTO user_role (corp_id, employee_key, role_id) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING";
+/// Assigns a role by hand, for good. It changes nothing if the role was assigned so before.
+pub(super) const GRANT_ROLE: &str = "INSERT INTO user_role (corp_id, employee_key, role_id, by_hand)
+    VALUES ($1, $2, $3, 1) ON CONFLICT (corp_id, employee_key, role_id)
+    DO UPDATE SET by_hand = 1, until = NULL, reason = NULL, told_at = NULL WHERE user_role.by_hand = 0";
 
-pub(super) const REVOKE_ROLE: &str = "DELETE FROM user_role WHERE corp_id = $1 AND employee_key = $2 AND role_id = $3";
+/// Takes a role away that no rule gives.
+pub(super) const REVOKE_ROLE: &str =
+    "DELETE FROM user_role WHERE corp_id = $1 AND employee_key = $2 AND role_id = $3 AND by_rule = 0";
 
-/// Whether a person's corporation has no other enabled administrator. The caller holds the administration lock.
+/// Whether a person's corporation has no other administrator who may sign in. One whose role ends by itself does not count. The caller
+/// holds the administration lock.
 pub(super) fn is_last_admin(tx: &Tx<'_>, key: &EmployeeKey) -> Result<bool> {
     let text = "SELECT 1 FROM user_role r JOIN employee e ON e.corp_id = r.corp_id AND e.employee_key = r.employee_key
-        WHERE r.corp_id = $1 AND r.role_id = $3 AND r.employee_key <> $2 AND e.disabled_at IS NULL LIMIT 1";
+        WHERE r.corp_id = $1 AND r.role_id = $3 AND r.employee_key <> $2 AND r.until IS NULL
+        AND e.disabled_at IS NULL AND e.left_at IS NULL LIMIT 1";
     Ok(!tx.exists(text, &args![key.corp(), key.id(), Role::Admin])?)
 }
 
