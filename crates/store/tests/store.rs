@@ -11,6 +11,7 @@ mod agents;
 mod lists;
 mod log;
 mod oidc;
+mod roles;
 mod shared;
 #[path = "harness/stores.rs"]
 mod stores;
