@@ -60,7 +60,7 @@ CREATE TABLE directory_tag_member (
     PRIMARY KEY (corp_id, tag, kind, value)
 );
 
-CREATE INDEX directory_tag_of_member ON directory_tag_member (corp_id, kind, value);
+CREATE INDEX directory_tag_of_member ON directory_tag_member (corp_id, kind, value, tag);
 
 -- The rules that give roles, apart from those of the settings file. `kind` is `department` or `tag`.
 CREATE TABLE role_rule (

@@ -1,12 +1,14 @@
-//! Access rules that administrators set: the networks in which a role may be active, the service keys, and the clients of OpenID
-//! Connect with the keys that sign for them.
+//! Access rules that administrators set: the networks in which a role may be active, the service keys, the rules that give roles, and
+//! the clients of OpenID Connect with the keys that sign for them.
 //!
 //! The rules are few and every request needs them, so the cache holds all of them in one entry.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use deskpass_core::{AllowLists, Digest, EmployeeKey, ServiceScope, ServiceScopes, Timestamp};
+use deskpass_core::{
+    AllowLists, Digest, EmployeeKey, Role, RoleRule, RuleGroup, ServiceScope, ServiceScopes, Timestamp,
+};
 
 use crate::cache::CacheLookup;
 use crate::database::{Row, Sql};
@@ -60,6 +62,7 @@ pub struct AccessRules {
     /// Networks in which each role may be active.
     pub lists: AllowLists,
     keys: HashMap<Digest, ServiceKey>,
+    role_rules: HashMap<String, Vec<RoleRule>>,
     oidc_clients: StoredClients,
     /// The signing keys for OpenID Connect, the oldest first.
     pub oidc_keys: Vec<StoredSigningKey>,
@@ -70,6 +73,12 @@ impl AccessRules {
     #[must_use]
     pub fn service_key(&self, digest: &Digest) -> Option<&ServiceKey> {
         self.keys.get(digest)
+    }
+
+    /// The rules that give roles in a corporation, in order.
+    #[must_use]
+    pub fn role_rules(&self, corp: &str) -> &[RoleRule] {
+        self.role_rules.get(corp).map_or(&[], Vec::as_slice)
     }
 
     /// The OpenID Connect client with this identifier, enabled or not.
@@ -110,8 +119,8 @@ impl Store {
 }
 
 fn read(sql: &Sql<'_>) -> Result<AccessRules> {
-    let (lists, keys) = (read_allow_lists(sql)?, read_unrevoked(sql)?);
-    Ok(AccessRules { lists, keys, oidc_clients: read_clients(sql)?, oidc_keys: read_keys(sql)? })
+    let (lists, keys, role_rules) = (read_allow_lists(sql)?, read_unrevoked(sql)?, read_role_rules(sql)?);
+    Ok(AccessRules { lists, keys, role_rules, oidc_clients: read_clients(sql)?, oidc_keys: read_keys(sql)? })
 }
 
 /// All keys that are not revoked, by digest.
@@ -142,4 +151,28 @@ pub(crate) fn read_allow_lists(sql: &Sql<'_>) -> Result<AllowLists> {
         Ok((row.role(0)?, network))
     })?;
     Ok(rows.into_iter().collect())
+}
+
+/// The rules that give roles, by corporation, each list in order.
+pub(crate) fn read_role_rules(sql: &Sql<'_>) -> Result<HashMap<String, Vec<RoleRule>>> {
+    let text = "SELECT corp_id, role_id, kind, group_id FROM role_rule";
+    let rows = sql.rows(text, &[], |row| {
+        let (kind, id) = (row.text(2)?, row.text(3)?);
+        let group = match &*kind {
+            "department" => Some(RuleGroup::Department(id)),
+            "tag" => Some(RuleGroup::Tag(id)),
+            // A later version may know more kinds; such a rule gives nothing here.
+            _ => None,
+        };
+        let rule = Role::from_id(row.int(1)?).zip(group).map(|(role, group)| RoleRule { role, group });
+        Ok((row.text(0)?, rule))
+    })?;
+    let mut rules: HashMap<String, Vec<RoleRule>> = HashMap::new();
+    for (corp, rule) in rows {
+        rules.entry(corp).or_default().extend(rule);
+    }
+    for rules in rules.values_mut() {
+        rules.sort_unstable();
+    }
+    Ok(rules)
 }

@@ -118,6 +118,7 @@ fn reset_future_times(tx: &mut Tx<'_>, now: Timestamp) -> Result<usize> {
     let step = |at| Timestamp::from_millis(TotpStep::at(at).number());
     let statements = [
         ("UPDATE chore SET until = $1 WHERE until > $2", now, hours(1)),
+        ("UPDATE user_role SET until = $1 WHERE until > $2", now, hours(31 * 24)),
         ("UPDATE session SET seen_at = $1 WHERE seen_at > $2", now, soon),
         ("UPDATE employee SET last_login_at = $1 WHERE last_login_at > $2", now, soon),
         ("UPDATE employee SET checked_at = $1 WHERE checked_at > $2", now, soon),

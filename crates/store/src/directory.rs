@@ -5,20 +5,21 @@ mod filter;
 mod people;
 mod person;
 mod query;
+mod role_rules;
 mod roles;
 mod spelling;
 mod terms;
+mod timed_roles;
 
 use std::sync::Arc;
 
 use deskpass_core::{EmployeeKey, IdentifiedPerson, Person, Role, Timestamp};
 
-use self::person::{GRANT_ROLE, PEOPLE_WITH_ROLES, REVOKE_ROLE, is_last_admin, listed, merge_roles, noting_last_admin};
+use self::person::{GRANT_ROLE, PEOPLE_WITH_ROLES, is_last_admin, listed, merge_roles, noting_last_admin};
 use crate::cache::{CacheChange, CacheLookup};
 use crate::database::Tx;
 use crate::deny_list::EndReason;
-use crate::locks::lock_administration;
-use crate::oidc::endings::end_told_role;
+use crate::locks::{lock_administration, lock_employee};
 use crate::sessions::{SessionScope, end_sessions_of};
 use crate::{CachedPerson, ChangeAuthor, ChangeError, LogEntry, Result, Store};
 
@@ -29,7 +30,9 @@ pub(crate) use people::is_selective;
 pub use person::ListedPerson;
 pub(crate) use person::{administrators, find};
 pub(crate) use query::PeopleSql;
-pub use roles::SetRolesOutcome;
+pub use role_rules::{RuleRolesOutcome, RuleSubject};
+pub use roles::{RevokeOutcome, RoleOrigin, SetRolesOutcome};
+pub use timed_roles::{DueRole, GrantUntilOutcome};
 
 /// A request to add an employee.
 #[derive(Clone, Debug)]
@@ -50,17 +53,6 @@ pub enum DisableOutcome {
     /// There is no such employee.
     Unknown,
     /// The employee is the last administrator, and stays enabled.
-    LastAdmin,
-}
-
-/// Outcome of revoking a role.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RevokeOutcome {
-    /// The role is revoked.
-    Revoked,
-    /// The person did not hold it.
-    NotHeld,
-    /// The person is the last administrator, and keeps that role.
     LastAdmin,
 }
 
@@ -126,7 +118,7 @@ impl Store {
         self.database.write(move |tx| upsert(tx, &who, at)).await
     }
 
-    /// Grants a person a role; `false` when the person held it already. Fails when there is no such person.
+    /// Grants a person a role for good; `false` when it was granted so before. Fails when there is no such person.
     pub async fn grant(
         &self,
         by: ChangeAuthor,
@@ -135,6 +127,8 @@ impl Store {
         entry: LogEntry,
     ) -> Result<bool, ChangeError> {
         self.write_as(by, move |tx| {
+            // The role may end by itself at this moment.
+            lock_employee(tx, &key)?;
             if tx.execute(GRANT_ROLE, &args![key.corp(), key.id(), role])? == 0 {
                 return Ok(false);
             }
@@ -145,8 +139,8 @@ impl Store {
         .await
     }
 
-    /// Revokes a person's role, and ends the grants of clients that were told it. The last administrator of a corporation keeps that
-    /// role, unless `even_last`; then the log says it.
+    /// Revokes a person's role, and ends the grants of clients that were told it. A role that a rule gives stays. The last
+    /// administrator of a corporation keeps that role, unless `even_last`; then the log says it.
     pub async fn revoke(
         &self,
         by: ChangeAuthor,
@@ -155,27 +149,7 @@ impl Store {
         even_last: bool,
         entry: LogEntry,
     ) -> Result<RevokeOutcome, ChangeError> {
-        self.write_as(by, move |tx| {
-            let mut last = false;
-            if role == Role::Admin {
-                // Before any read: of two who revoke the role of two administrators, one must see what the other did.
-                lock_administration(tx)?;
-                let person = find(tx, &key)?.map(|found| found.person);
-                let counts = person.is_some_and(|person| person.roles.holds(Role::Admin) && !person.disabled);
-                last = counts && is_last_admin(tx, &key)?;
-            }
-            if last && !even_last {
-                return Ok(RevokeOutcome::LastAdmin);
-            }
-            if tx.execute(REVOKE_ROLE, &args![key.corp(), key.id(), role])? == 0 {
-                return Ok(RevokeOutcome::NotHeld);
-            }
-            tx.record_change(CacheChange::Person(key.clone()));
-            end_told_role(tx, &key, role, entry.at)?;
-            noting_last_admin(&entry, last).write(tx)?;
-            Ok(RevokeOutcome::Revoked)
-        })
-        .await
+        self.write_as(by, move |tx| roles::revoke(tx, &key, role, even_last, &entry)).await
     }
 
     /// Disables a person and ends their sessions. The last administrator of a corporation stays, unless `even_last`; then the log

@@ -23,6 +23,7 @@ mod locks;
 mod login_log;
 mod oidc;
 mod people;
+mod platform_directory;
 mod query_plans;
 mod seal;
 mod service_keys;
@@ -64,8 +65,9 @@ pub use database::{
 };
 pub use deny_list::EndReason;
 pub use directory::{
-    DepartmentFilter, DisableOutcome, ListedPerson, NewEmployee, PageStart, PeopleFilter, PeopleOrder, PeoplePage,
-    PeopleSelection, RevokeOutcome, SetEmailOutcome, SetRolesOutcome,
+    DepartmentFilter, DisableOutcome, DueRole, GrantUntilOutcome, ListedPerson, NewEmployee, PageStart, PeopleFilter,
+    PeopleOrder, PeoplePage, PeopleSelection, RevokeOutcome, RoleOrigin, RuleRolesOutcome, RuleSubject,
+    SetEmailOutcome, SetRolesOutcome,
 };
 pub(crate) use error::Result;
 pub use error::{Remedy, StoreError, StoreErrorKind};
@@ -80,6 +82,7 @@ pub use oidc::{
     NewGrant, OidcClient, RefreshOutcome, RefreshRequest, StoredSigningKey, read_oidc_clients,
 };
 pub use people::{Chore, ClaimedEvent, Leaving, LeftOutcome, ReceivedEvent};
+pub use platform_directory::{DirectoryChange, KnownDepartment, KnownTagMember};
 pub use seal::{Seal, SealError};
 pub use sessions::{
     BeginOutcome, EndedBatch, EndedByRestore, ListedSession, NewSession, Precondition, SessionFilter, SessionLookup,

@@ -12,6 +12,7 @@ mod lists;
 mod log;
 mod oidc;
 mod people;
+mod roles;
 mod shared;
 #[path = "harness/stores.rs"]
 mod stores;

@@ -56,6 +56,7 @@ impl Administrator<'_> {
             SetRolesOutcome::Changed(_) | SetRolesOutcome::Unchanged => {}
             SetRolesOutcome::Unknown => return Err(Refusal::NoSuchEmployee.into()),
             SetRolesOutcome::LastAdmin => return self.refuse_last_admin().await,
+            SetRolesOutcome::FromRule(role) => return Err(Refusal::RoleFromRule(role).into()),
         }
         Ok(self.auth.store.listed_person(employee).await?.ok_or(Refusal::NoSuchEmployee)?)
     }
@@ -78,6 +79,7 @@ impl Administrator<'_> {
             RevokeOutcome::Revoked => Ok(true),
             RevokeOutcome::NotHeld => Ok(false),
             RevokeOutcome::LastAdmin => self.refuse_last_admin().await,
+            RevokeOutcome::FromRule => Err(Refusal::RoleFromRule(role).into()),
         }
     }
 

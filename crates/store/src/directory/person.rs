@@ -65,10 +65,14 @@ pub(super) fn upsert(tx: &Tx<'_>, who: &IdentifiedPerson, at: Timestamp) -> Resu
     tx.execute(UPSERT_PERSON, &values).map(drop)
 }
 
-pub(super) const GRANT_ROLE: &str =
-    "INSERT INTO user_role (corp_id, employee_key, role_id) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING";
+/// Assigns a role by hand, for good. It changes nothing if the role was assigned so before.
+pub(super) const GRANT_ROLE: &str = "INSERT INTO user_role (corp_id, employee_key, role_id, by_hand)
+    VALUES ($1, $2, $3, 1) ON CONFLICT (corp_id, employee_key, role_id)
+    DO UPDATE SET by_hand = 1, until = NULL, reason = NULL, told_at = NULL WHERE user_role.by_hand = 0";
 
-pub(super) const REVOKE_ROLE: &str = "DELETE FROM user_role WHERE corp_id = $1 AND employee_key = $2 AND role_id = $3";
+/// Takes a role away that no rule gives.
+pub(super) const REVOKE_ROLE: &str =
+    "DELETE FROM user_role WHERE corp_id = $1 AND employee_key = $2 AND role_id = $3 AND by_rule = 0";
 
 /// Whether a person's corporation has no other administrator who may sign in. One whose role ends by itself does not count. The caller
 /// holds the administration lock.

@@ -127,6 +127,8 @@ async fn everything(store: &Store, by: &ChangeAuthor) -> Vec<(&'static str, Resu
         ("grant", store.grant(by(), me(), Role::Admin, entry()).await.map(drop)),
         ("revoke", store.revoke(by(), me(), Role::User, true, entry()).await.map(drop)),
         ("set_roles", store.set_roles(by(), me(), all, true, until, entry()).await.map(drop)),
+        ("grant_until", store.grant_until(by(), me(), Role::Agent, until, String::new(), entry()).await.map(drop)),
+        ("set_role_rules", store.set_role_rules(by(), "ww".to_owned(), Vec::new(), entry()).await.map(drop)),
         ("disable", store.disable(by(), me(), true, until, entry()).await.map(drop)),
         ("enable", store.enable(by(), me(), entry()).await.map(drop)),
         (
