@@ -10,6 +10,7 @@ mod circuit;
 mod directory;
 mod notices;
 mod platform;
+mod roles;
 #[path = "../../../platform/tests/support/scripted_server.rs"]
 mod scripted_server;
 mod secrets;

@@ -8,6 +8,7 @@
 mod answers;
 mod circuit;
 mod directory;
+mod groups;
 mod notices;
 mod platform;
 #[path = "../../../platform/tests/support/scripted_server.rs"]
