@@ -8,6 +8,9 @@
 mod answers;
 mod circuit;
 mod directory;
+mod events;
+#[path = "../../../platform/tests/support/forgery.rs"]
+mod forgery;
 mod notices;
 mod platform;
 mod roles;

@@ -11,6 +11,9 @@ mod cards;
 mod circuit;
 mod codes;
 mod directory;
+mod events;
+#[path = "../../../platform/tests/support/forgery.rs"]
+mod forgery;
 mod invitations;
 mod links;
 mod notices;
