@@ -3,6 +3,7 @@
 mod bad_answers;
 mod commands;
 mod entry_script;
+mod event_sdks;
 mod notices;
 mod oauth2;
 mod outages;

@@ -13,8 +13,20 @@ use crate::harness::Messenger;
 
 const SECRET: &str = "canary-of-the-sdks";
 
-/// Runs a script with the SDKs that `tools/sdks` installs, against a simulated platform at the root of an address, as the SDKs expect
-/// it. The secret is not for the list of processes.
+/// A script with the SDKs that `tools/sdks` installs.
+pub(super) fn python(script: &str) -> Command {
+    let home = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap().join("sdks");
+    let scripts = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/platforms/sdks");
+    let mut python = Command::new(home.join("bin/python"));
+    // An SDK has ten thousand modules, so they are compiled once, and not beside the sources. The environment of the developer who
+    // runs the suite has no effect.
+    python.arg(scripts.join(script)).env_remove("PYTHONDONTWRITEBYTECODE");
+    python.env("PYTHONPYCACHEPREFIX", home.join("cache"));
+    python
+}
+
+/// Runs a script against a simulated platform at the root of an address, as the SDKs expect it. The secret is not for the list of
+/// processes.
 async fn use_sdk(kind: PlatformKind, script: &str) {
     let messenger = Messenger::of(kind);
     let config = SimulatorConfig {
@@ -33,13 +45,8 @@ async fn use_sdk(kind: PlatformKind, script: &str) {
     let simulator = Simulator::new(config, clock, Entropy::system());
     let stopped = tokio::spawn(deskpass_simulator::serve(listener, simulator, async { drop(stopping.await) }));
 
-    let home = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap().join("sdks");
-    let scripts = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/platforms/sdks");
-    let mut python = Command::new(home.join("bin/python"));
-    python.arg(scripts.join(script)).env("SIMULATOR", format!("http://{address}")).env("SECRET", SECRET);
-    // An SDK has ten thousand modules, so they are compiled once, and not beside the sources. The environment of the developer who
-    // runs the suite has no effect.
-    python.env_remove("PYTHONDONTWRITEBYTECODE").env("PYTHONPYCACHEPREFIX", home.join("cache"));
+    let mut python = python(script);
+    python.env("SIMULATOR", format!("http://{address}")).env("SECRET", SECRET);
     python.env("NO_PROXY", "127.0.0.1").env("no_proxy", "127.0.0.1");
     let ran = tokio::task::spawn_blocking(move || python.output()).await.unwrap().expect("run tools/sdks first");
     let text = format!("{}{}", String::from_utf8_lossy(&ran.stdout), String::from_utf8_lossy(&ran.stderr));

@@ -20,6 +20,10 @@ pub(crate) const USERS: Api = Api::new("topapi/v2/user/list", ApiPurpose::List);
 pub(crate) const DEPARTMENT: Api = Api::new("topapi/v2/department/get", ApiPurpose::Directory);
 /// Reads the children of a department.
 pub(crate) const DEPARTMENTS: Api = Api::new("topapi/v2/department/listsub", ApiPurpose::List);
+/// Lists the roles (角色), in their groups.
+pub(crate) const ROLES: Api = Api::new("topapi/role/list", ApiPurpose::List);
+/// Lists the members with a role.
+pub(crate) const ROLE_MEMBERS: Api = Api::new("topapi/role/simplelist", ApiPurpose::List);
 /// Sends a message to a member.
 pub(crate) const MESSAGE: Api = Api::new("topapi/message/corpconversation/asyncsend_v2", ApiPurpose::Message);
 
@@ -34,5 +38,7 @@ pub(crate) const NAMES: &[&str] = &[
     USERS.name,
     DEPARTMENT.name,
     DEPARTMENTS.name,
+    ROLES.name,
+    ROLE_MEMBERS.name,
     MESSAGE.name,
 ];

@@ -3,8 +3,8 @@
 use deskpass_core::EmployeeId;
 use deskpass_platform::client::{ApiResponse, DepartmentName, avatar_url, email_address, sanitize_name};
 use deskpass_platform::{
-    Answer, Department, Directory, DirectoryDepartment, DirectoryMember, DirectoryPage, Error, Identity,
-    InvalidResponse, Meaning, MemberStatus, Profile,
+    Answer, Department, Directory, DirectoryDepartment, DirectoryMember, DirectoryPage, DirectoryTag, Error, Identity,
+    InvalidResponse, Meaning, MemberStatus, Profile, TagMember,
 };
 use serde_json::json;
 use tokio::time::Instant;
@@ -16,6 +16,8 @@ use crate::{api, errcode};
 const ROOT: &str = "1";
 /// The number of members in a part of a list: the most that the platform gives.
 const PAGE_SIZE: i64 = 100;
+/// The organization has a number of calls for each month, ten thousand in the platform's own example, of which sign-ins come first.
+const LOOKUPS_PER_DAY: u32 = 100;
 
 impl Directory for Dingtalk {
     fn profile<'a>(&'a self, identity: &'a Identity) -> Answer<'a, Profile> {
@@ -45,6 +47,18 @@ impl Directory for Dingtalk {
         _cursor: Option<&'a str>,
     ) -> Answer<'a, DirectoryPage<DirectoryDepartment>> {
         Box::pin(self.read_departments(parent))
+    }
+
+    fn tags<'a>(&'a self, cursor: Option<&'a str>) -> Answer<'a, DirectoryPage<DirectoryTag>> {
+        Box::pin(self.read_roles(cursor))
+    }
+
+    fn tag_members<'a>(&'a self, tag: &'a str, cursor: Option<&'a str>) -> Answer<'a, DirectoryPage<TagMember>> {
+        Box::pin(self.read_role_members(tag, cursor))
+    }
+
+    fn lookups_per_day(&self) -> Option<u32> {
+        Some(LOOKUPS_PER_DAY)
     }
 }
 
@@ -152,13 +166,19 @@ fn main_department(user: &ApiResponse) -> Department {
     }
 }
 
-/// A member of a list; `None` for a member whose identifier this service does not accept, and who therefore cannot sign in.
-fn read_member(user: &ApiResponse) -> Result<Option<DirectoryMember>, InvalidResponse> {
+/// The identifier in a record; `None` if this service does not accept it, so that the member cannot sign in.
+pub(crate) fn accepted_userid(user: &ApiResponse) -> Result<Option<&str>, InvalidResponse> {
     let userid = user.text("userid").ok_or(InvalidResponse::MissingField("userid"))?;
     if EmployeeId::parse(userid).is_err() {
         tracing::debug!("left out a member of a list whose identifier is not accepted");
         return Ok(None);
     }
+    Ok(Some(userid))
+}
+
+/// A member of a list; `None` for a member whose identifier this service does not accept.
+fn read_member(user: &ApiResponse) -> Result<Option<DirectoryMember>, InvalidResponse> {
+    let Some(userid) = accepted_userid(user)? else { return Ok(None) };
     let departments = user.numbers("dept_id_list").unwrap_or_default();
     Ok(Some(DirectoryMember {
         userid: userid.to_owned(),

@@ -14,6 +14,8 @@
 //! | message | 1 |
 //! | whether the platform is down | 2 in thirty seconds, only while sign-ins fail or nobody signed in for two minutes |
 //! | directory | 1 for each department, and 1 for each 100 members of a department |
+//! | roles | 1 for each 200 roles, and 1 for each 100 members of a role |
+//! | whether users still work here | at most 100 a day |
 
 mod api;
 mod check;
@@ -26,6 +28,7 @@ mod notify;
 mod protocol;
 mod redeem;
 mod refusal;
+mod roles;
 mod settings;
 mod sign_in;
 

@@ -18,6 +18,10 @@ pub(crate) const DEPARTMENT: Api = Api::new("contact/v3/departments/:id", ApiPur
 pub(crate) const CHILDREN: Api = Api::new("contact/v3/departments/:id/children", ApiPurpose::List);
 /// Reads what the application may see of the directory.
 pub(crate) const SCOPES: Api = Api::new("contact/v3/scopes", ApiPurpose::List);
+/// Lists the user groups that are not made by a rule of the tenant.
+pub(crate) const GROUPS: Api = Api::new("contact/v3/group/simplelist", ApiPurpose::List);
+/// Lists the members or the departments of a user group.
+pub(crate) const GROUP_MEMBERS: Api = Api::new("contact/v3/group/:id/member/simplelist", ApiPurpose::List);
 /// Sends a message to a member.
 pub(crate) const MESSAGE: Api = Api::new("im/v1/messages", ApiPurpose::Message);
 /// Changes a card that was sent.
@@ -33,6 +37,8 @@ pub(crate) const NAMES: &[&str] = &[
     DEPARTMENT.name,
     CHILDREN.name,
     SCOPES.name,
+    GROUPS.name,
+    GROUP_MEMBERS.name,
     MESSAGE.name,
     CARD.name,
 ];

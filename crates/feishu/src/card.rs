@@ -1,6 +1,6 @@
 //! Cards: messages with buttons. All texts are plain text, so none of them can be read as markup.
 
-use deskpass_platform::Question;
+use deskpass_platform::{Invitation, Question};
 use serde_json::{Value, json};
 
 /// The maximum length of a text on a card in bytes; a card has at most thirty thousand.
@@ -23,6 +23,19 @@ pub(crate) fn question(question: &Question<'_>) -> String {
     let text = json!({ "tag": "div", "text": plain(question.text) });
     let actions = json!({ "tag": "action", "actions": buttons });
     card(Some(question.title), &[text, actions])
+}
+
+/// The card of an invitation: its button opens an address.
+pub(crate) fn invitation(invitation: &Invitation<'_>) -> String {
+    let button = json!({
+        "tag": "button",
+        "text": plain(invitation.button),
+        "type": "primary",
+        "url": invitation.url,
+    });
+    let text = json!({ "tag": "div", "text": plain(invitation.text) });
+    let actions = json!({ "tag": "action", "actions": [button] });
+    card(Some(invitation.title), &[text, actions])
 }
 
 /// The card that takes the place of a question.

@@ -2,8 +2,8 @@
 
 use deskpass_platform::client::{ApiResponse, DepartmentName, is_visible_ascii, sanitize_name};
 use deskpass_platform::{
-    Answer, Department, Directory, DirectoryDepartment, DirectoryMember, DirectoryPage, Error, ErrorCode, Identity,
-    InvalidResponse, Meaning, MemberStatus, Profile,
+    Answer, Department, Directory, DirectoryDepartment, DirectoryMember, DirectoryPage, DirectoryTag, Error, ErrorCode,
+    Identity, InvalidResponse, Meaning, MemberStatus, Profile, TagMember,
 };
 use tokio::time::Instant;
 
@@ -47,6 +47,18 @@ impl Directory for Feishu {
         cursor: Option<&'a str>,
     ) -> Answer<'a, DirectoryPage<DirectoryDepartment>> {
         Box::pin(self.list_departments(parent, cursor))
+    }
+
+    fn tags<'a>(&'a self, cursor: Option<&'a str>) -> Answer<'a, DirectoryPage<DirectoryTag>> {
+        Box::pin(self.list_groups(cursor))
+    }
+
+    fn tag_members<'a>(&'a self, tag: &'a str, cursor: Option<&'a str>) -> Answer<'a, DirectoryPage<TagMember>> {
+        Box::pin(self.list_group_members(tag, cursor))
+    }
+
+    fn lookups_per_day(&self) -> Option<u32> {
+        None
     }
 }
 
@@ -112,7 +124,7 @@ impl Feishu {
         let call = self.contact_call(MEMBERS, "").query("department_id", department).query("page_size", PAGE_SIZE);
         let call = if let Some(cursor) = cursor { call.query("page_token", cursor) } else { call };
         let response = self.0.client.request(&call, self.0.client.deadline()).await?;
-        let (records, next) = read_page(&response, cursor)?;
+        let (records, next) = read_page(&response, "items", cursor)?;
         let items = records.iter().filter_map(|record| self.read_member(record).transpose());
         Ok(DirectoryPage { items: items.collect::<Result<_, _>>()?, next })
     }
@@ -143,7 +155,7 @@ impl Feishu {
         let call = self.contact_call(CHILDREN, parent).query("page_size", PAGE_SIZE);
         let call = if let Some(cursor) = cursor { call.query("page_token", cursor) } else { call };
         let response = self.0.client.request(&call, self.0.client.deadline()).await?;
-        let (records, next) = read_page(&response, cursor)?;
+        let (records, next) = read_page(&response, "items", cursor)?;
         let items = records.iter().filter_map(|record| member::department(record).transpose());
         Ok(DirectoryPage { items: items.collect::<Result<_, InvalidResponse>>()?, next })
     }
@@ -156,17 +168,18 @@ fn check_department(id: &str) -> Result<(), Error> {
 
 /// The entries of a part of a list, and where the next part begins. An empty part may have no list. Everything else
 /// that is unclear is an error: the service may take members who are missing from a list for members who left.
-fn read_page(
+pub(crate) fn read_page(
     response: &ApiResponse,
+    list: &'static str,
     cursor: Option<&str>,
 ) -> Result<(Vec<ApiResponse>, Option<String>), InvalidResponse> {
     let missing = InvalidResponse::MissingField;
     let data = response.object("data").ok_or(missing("data"))?;
     let more = data.flag("has_more").ok_or(missing("has_more"))?;
-    let items = match data.objects("items") {
+    let items = match data.objects(list) {
         Some(items) => items,
-        None if !data.contains("items") => Vec::new(),
-        None => return Err(missing("items")),
+        None if !data.contains(list) => Vec::new(),
+        None => return Err(missing(list)),
     };
     let fits = |token: &&str| more && is_visible_ascii(token) && Some(*token) != cursor;
     let next = data.text("page_token").filter(fits).map(str::to_owned);

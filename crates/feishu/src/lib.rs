@@ -9,6 +9,7 @@ mod check;
 mod client;
 mod directory;
 mod errcode;
+mod groups;
 mod identity;
 mod inbound;
 mod member;

@@ -2,7 +2,7 @@
 
 use deskpass_core::Digest;
 use deskpass_platform::client::{ApiCall, ApiResponse};
-use deskpass_platform::{Answer, CardHandle, Error, InvalidResponse, Meaning, Notify, Question};
+use deskpass_platform::{Answer, CardHandle, Error, InvalidResponse, Invitation, Meaning, Notify, Question};
 use serde_json::json;
 
 use crate::api::{self, CARD, MESSAGE};
@@ -19,14 +19,23 @@ impl Notify for Feishu {
         // A retry after a lost response must not deliver the text twice.
         let once = Digest::of(&[b"text", userid.as_bytes(), text.as_bytes()]);
         let content = json!({ "text": text }).to_string();
-        Box::pin(async move { self.deliver(userid, "text", &content, once).await.map(drop) })
+        Box::pin(async move { self.request(&self.message(userid, "text", &content, once)?).await.map(drop) })
+    }
+
+    fn invite<'a>(&'a self, userid: &'a str, invitation: Invitation<'a>) -> Answer<'a, ()> {
+        let once = Digest::of(&[b"invitation", userid.as_bytes(), invitation.id.as_bytes()]);
+        let content = card::invitation(&invitation);
+        Box::pin(async move {
+            let call = self.message(userid, "interactive", &content, once)?.secret(invitation.url);
+            self.request(&call).await.map(drop)
+        })
     }
 
     fn ask<'a>(&'a self, userid: &'a str, question: Question<'a>) -> Answer<'a, Option<CardHandle>> {
         let once = Digest::of(&[b"question", userid.as_bytes(), question.id.as_bytes()]);
         let content = card::question(&question);
         Box::pin(async move {
-            let response = self.deliver(userid, "interactive", &content, once).await?;
+            let response = self.request(&self.message(userid, "interactive", &content, once)?).await?;
             let data = response.object("data");
             let id = data.as_ref().and_then(|data| data.text("message_id")).filter(|id| api::is_path_segment(id));
             let id = id.ok_or(InvalidResponse::MissingField("message_id"))?;
@@ -42,21 +51,25 @@ impl Notify for Feishu {
             }
             let body = json!({ "content": card::outcome(outcome) });
             let call = ApiCall::patch(CARD, &self.0.settings.hosts.api, &api::path(CARD, id), body);
-            self.0.client.request(&call, self.0.client.deadline()).await.map(drop)
+            self.request(&call).await.map(drop)
         })
     }
 }
 
 impl Feishu {
-    /// Sends a message; the platform delivers only one message with the same `once` within an hour.
-    async fn deliver(&self, userid: &str, kind: &str, content: &str, once: Digest) -> Result<ApiResponse, Error> {
+    /// The call that sends a message; the platform delivers only one message with the same `once` within an hour.
+    fn message(&self, userid: &str, kind: &str, content: &str, once: Digest) -> Result<ApiCall, Error> {
         if !is_member_id(userid) {
             return Err(Error::refused(BAD_MESSAGE, Meaning::Rejected));
         }
         let settings = &self.0.settings;
         let body = json!({ "receive_id": userid, "msg_type": kind, "content": content, "uuid": once.to_text() });
-        let call = ApiCall::post(MESSAGE, &settings.hosts.api, &api::path(MESSAGE, ""), body)
-            .query("receive_id_type", settings.user_id.name());
-        self.0.client.request(&call, self.0.client.deadline()).await
+        let call = ApiCall::post(MESSAGE, &settings.hosts.api, &api::path(MESSAGE, ""), body);
+        Ok(call.query("receive_id_type", settings.user_id.name()))
+    }
+
+    /// Makes the only call of an operation.
+    async fn request(&self, call: &ApiCall) -> Result<ApiResponse, Error> {
+        self.0.client.request(call, self.0.client.deadline()).await
     }
 }

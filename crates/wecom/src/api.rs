@@ -16,6 +16,10 @@ pub(crate) const USER_LIST: Api = Api::new("user/list", ApiPurpose::List);
 pub(crate) const DEPARTMENT: Api = Api::new("department/get", ApiPurpose::Directory);
 /// Lists a department and those below it.
 pub(crate) const DEPARTMENT_LIST: Api = Api::new("department/list", ApiPurpose::List);
+/// Lists the tags.
+pub(crate) const TAG_LIST: Api = Api::new("tag/list", ApiPurpose::List);
+/// Lists the members and departments of a tag.
+pub(crate) const TAG: Api = Api::new("tag/get", ApiPurpose::List);
 /// Reads the application's record, which lists all members who may use it.
 pub(crate) const AGENT: Api = Api::new("agent/get", ApiPurpose::List);
 /// Sends a message to a member.
@@ -32,6 +36,8 @@ pub(crate) const NAMES: &[&str] = &[
     USER_LIST.name,
     DEPARTMENT.name,
     DEPARTMENT_LIST.name,
+    TAG_LIST.name,
+    TAG.name,
     AGENT.name,
     MESSAGE.name,
     CARD_UPDATE.name,

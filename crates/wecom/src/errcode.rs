@@ -7,7 +7,7 @@ use std::time::Duration;
 use deskpass_platform::client::Api;
 use deskpass_platform::{Explanation, FixableBy, Meaning};
 
-use crate::api::{CARD_UPDATE, DEPARTMENT, DEPARTMENT_LIST, LINKED_USER, MESSAGE, TOKEN, USER, USER_LIST};
+use crate::api::{CARD_UPDATE, DEPARTMENT, DEPARTMENT_LIST, LINKED_USER, MESSAGE, TAG, TOKEN, USER, USER_LIST};
 use table::{TABLE, UNKNOWN};
 
 /// The agent id is missing.
@@ -40,10 +40,10 @@ pub(crate) fn meaning(api: Api, code: i64) -> Meaning {
         (MESSAGE | CARD_UPDATE, code) if is_permanent_for_message(code) => Meaning::Rejected,
         // The code with which a card can be changed is unknown, used or expired.
         (CARD_UPDATE, 40058 | 42003) => Meaning::Rejected,
-        // A member or department that is not found may be outside the application's visible range.
-        (USER, 60011 | 60111) | (DEPARTMENT | DEPARTMENT_LIST | USER_LIST, 40066 | 60003 | 60011 | 60123) => {
-            Meaning::OutOfRange
-        }
+        // A member, department or tag that is not found may be outside the application's visible range.
+        (USER, 60011 | 60111)
+        | (DEPARTMENT | DEPARTMENT_LIST | USER_LIST, 40066 | 60003 | 60011 | 60123)
+        | (TAG, 40068 | 60011) => Meaning::OutOfRange,
         (LINKED_USER, 60111) => Meaning::Gone,
         (_, code) => match explain(code).fixable_by {
             FixableBy::Person => Meaning::StartAgain,
@@ -62,6 +62,11 @@ fn is_permanent_for_message(code: i64) -> bool {
         code,
         40003 | 40008 | 40056 | 41011 | 42014 | 42016 | 42022 | 43012 | 44004 | 45002 | 60111 | 81013 | 82001
     )
+}
+
+/// Whether a refusal is about a card, so that the same message may be accepted as a text.
+pub(crate) fn is_about_card(code: i64) -> bool {
+    matches!(code, 40008 | 40058 | 42014 | 42016 | 42022 | 42027..=42051 | NO_CALLBACK)
 }
 
 /// How long calls to an API pause after a refusal. Repeated wrong secrets block the caller's address for an hour.
@@ -113,6 +118,8 @@ mod tests {
             (LINKED_USER, 60111, Meaning::Gone),
             (LINKED_USER, 60011, Meaning::Administrator),
             (DEPARTMENT, 60003, Meaning::OutOfRange),
+            (TAG, 40068, Meaning::OutOfRange),
+            (TAG, 60020, Meaning::Administrator),
             (MESSAGE, 60111, Meaning::Rejected),
             (MESSAGE, 60011, Meaning::Administrator),
             (MESSAGE, 60020, Meaning::Administrator),

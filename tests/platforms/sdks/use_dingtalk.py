@@ -83,6 +83,11 @@ equal(ask_older("v2/department/get", dept_id=4)["result"]["name"], "Sales")
 members = ask_older("v2/user/list", dept_id=4, cursor=0, size=10)["result"]
 equal(([member["userid"] for member in members["list"]], members["has_more"]), (["user01"], False))
 
+groups = ask_older("role/list", size=20, offset=0)["result"]
+roles = {role["name"]: role["id"] for group in groups["list"] for role in group["roles"]}
+on_call = ask_older("role/simplelist", role_id=roles["On Call"], size=20, offset=0)["result"]
+equal(({member["userid"] for member in on_call["list"]}, on_call["hasMore"]), ({"agent01", "security01"}, False))
+
 # The code of the script, once, and not in place of the other kind.
 parameters = {"corpId": corp_id, "clientId": client_id, "sim_user": "agent01"}
 code = requests.get(f"{here}/request-auth-code", parameters, timeout=10).json()["code"]

@@ -19,6 +19,8 @@ from lark_oapi.api.contact.v3 import (
     GetDepartmentRequest,
     GetUserRequest,
     ListScopeRequest,
+    SimplelistGroupMemberRequest,
+    SimplelistGroupRequest,
 )
 from lark_oapi.api.im.v1 import (
     CreateMessageRequest,
@@ -126,6 +128,17 @@ names = {item.name for item in children.items + done(feishu.contact.v3.departmen
 equal(names, {"IT", "Sales", "Security", "Finance"})
 ask = FindByDepartmentUserRequest.builder().department_id(record.department_ids[0]).user_id_type("user_id").build()
 equal([member.user_id for member in done(feishu.contact.v3.user.find_by_department(ask)).items], ["user01"])
+groups = done(feishu.contact.v3.group.simplelist(SimplelistGroupRequest.builder().page_size(100).build())).grouplist
+groups = {group.name: group.id for group in groups}
+
+
+def members(group, kind, id_type):
+    ask = SimplelistGroupMemberRequest.builder().group_id(groups[group]).member_type(kind).member_id_type(id_type).build()
+    return {member.member_id for member in done(feishu.contact.v3.group_member.simplelist(ask)).memberlist or []}
+
+
+equal(members("On Call", "user", "user_id"), {"agent01", "security01"})
+equal((len(members("Service Desk", "department", "open_id")), members("Service Desk", "user", "user_id")), (1, set()))
 equal(done(feishu.contact.v3.scope.list(ListScopeRequest.builder().build())).has_more, False)
 
 

@@ -47,6 +47,12 @@ equal({"admin01", "agent01", "user01"} <= {user["userid"] for user in everyone},
 names = wecom.department.get_map_users(3)
 equal((names["Arno Agent"], names["Sven Supervisor"]), ("agent01", "supervisor01"))
 
+tags = {tag["tagname"]: tag["tagid"] for tag in wecom.tag.list()}
+on_call = wecom.tag.get_users(tags["On Call"])
+equal(({user["userid"] for user in on_call["userlist"]}, on_call["partylist"]), ({"agent01", "security01"}, []))
+equal(wecom.tag.get_users(tags["Service Desk"])["partylist"], [3])
+refused(lambda: wecom.tag.get_users(999), 40068, errcode)
+
 equal(wecom.agent.get(1000002)["name"], "Deskpass")
 equal(len(wecom.misc.get_wechat_ips()) > 0, True)
 

@@ -8,8 +8,12 @@
 mod answers;
 mod circuit;
 mod directory;
+mod events;
+#[path = "../../../platform/tests/support/forgery.rs"]
+mod forgery;
 mod notices;
 mod platform;
+mod roles;
 #[path = "../../../platform/tests/support/scripted_server.rs"]
 mod scripted_server;
 mod secrets;

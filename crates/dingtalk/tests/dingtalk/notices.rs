@@ -1,7 +1,7 @@
 //! Messages to members.
 
 use deskpass_dingtalk::{Dingtalk, DingtalkSettings};
-use deskpass_platform::{CardHandle, Error, Meaning, Messenger as _, Notify as _, Question};
+use deskpass_platform::{CardHandle, Error, Invitation, Meaning, Messenger as _, Notify as _, Question};
 use serde_json::json;
 
 use crate::platform::{Platform, SEND, errcode, sub_code, token};
@@ -48,11 +48,45 @@ async fn a_long_text_is_cut_between_characters() {
     }
 }
 
+const URL: &str = "https://desk.example.com/s/abc?x=1&y=2";
+
+fn invitation<'a>(id: &'a str, text: &'a str) -> Invitation<'a> {
+    Invitation { id, title: "Is it [you]?", text, button: "Open", url: URL }
+}
+
+#[tokio::test]
+async fn an_invitation_is_a_card_with_one_button() {
+    let (platform, dingtalk) = desk().await;
+    for id in ["i1", "i1", "i2"] {
+        dingtalk.invite("user01", invitation(id, "Ada [x](http://a.example)\nasks")).await.unwrap();
+    }
+    let cards: Vec<_> = platform.calls(SEND).iter().map(|call| call.json()["msg"].take()).collect();
+    assert_eq!(cards[0], cards[1], "a retry is the same message");
+    // The platform drops a text that a member got on the same day.
+    assert_ne!(cards[0]["action_card"]["markdown"], cards[2]["action_card"]["markdown"]);
+    let mut card = cards[2]["action_card"].clone();
+    let markdown = card["markdown"].take();
+    let shown = "### Is it ［you］?\n\nAda ［x］(http://a.example)  \nasks\n\n";
+    assert!(markdown.as_str().unwrap().starts_with(shown), "{markdown}");
+    let expected = json!({ "title": "Is it [you]?", "markdown": null, "single_title": "Open", "single_url": URL });
+    assert_eq!((&cards[2]["msgtype"], card), (&json!("action_card"), expected));
+}
+
+#[tokio::test]
+async fn a_long_invitation_keeps_its_address() {
+    let (platform, dingtalk) = desk().await;
+    dingtalk.invite("user01", invitation("i1", &"字[".repeat(3_000))).await.unwrap();
+    let message = platform.calls(SEND).pop().unwrap().json()["msg"].take();
+    assert!((2_000..=2_048).contains(&message.to_string().len()), "{}", message.to_string().len());
+    assert_eq!(message["action_card"]["single_url"], URL);
+}
+
 #[tokio::test]
 async fn what_cannot_be_sent_is_not_sent() {
     let (platform, dingtalk) = desk().await;
     for userid in ["a,b", ",", "", "@all x", "a b", "用户", &"x".repeat(65)] {
         assert_eq!(rejected(dingtalk.send(userid, "text").await), "userid.invalid", "{userid}");
+        assert_eq!(rejected(dingtalk.invite(userid, invitation("i1", "x")).await), "userid.invalid", "{userid}");
     }
     for (agent_id, code) in [(None, "agent_id.missing"), (Some("desk"), "agent_id.invalid")] {
         let agent_id = agent_id.map(str::to_owned);

@@ -4,7 +4,7 @@ use std::io;
 use std::sync::{Arc, Mutex};
 
 use deskpass_dingtalk::Dingtalk;
-use deskpass_platform::{Directory as _, EntryPoint, Error, Messenger as _, Notify as _, Url};
+use deskpass_platform::{Directory as _, EntryPoint, Error, Invitation, Messenger as _, Notify as _, Url};
 use serde_json::json;
 use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::util::SubscriberInitExt as _;
@@ -15,6 +15,9 @@ use crate::platform::{
 use crate::scripted_server::{Reply, status};
 
 const CODE: &str = "canary-code-77aa";
+/// An invitation, whose address is for its recipient only.
+const INVITATION: Invitation<'static> =
+    Invitation { id: "i1", title: "t", text: "x", button: "b", url: "https://desk.example.com/s/canary-link-5e2d" };
 
 /// A buffer of all log output.
 #[derive(Clone, Default)]
@@ -45,6 +48,7 @@ fn carried(api: &str) -> String {
         USER_TOKEN => format!("{SECRET} {CODE}"),
         ME => "canary-user-token".to_owned(),
         USER_INFO => format!("canary-token-1 {CODE}"),
+        SEND => format!("canary-token-1 {}", INVITATION.url),
         _ => "canary-token-1".to_owned(),
     }
 }
@@ -89,6 +93,7 @@ async fn misadventures(platform: &Platform) -> Vec<String> {
             shown.extend(show(redeem(&dingtalk, EntryPoint::Browser, CODE).await));
             shown.extend(show(redeem(&dingtalk, EntryPoint::Script, CODE).await));
             shown.extend(show(dingtalk.profile(&member("user01")).await));
+            shown.extend(show(dingtalk.invite("user01", INVITATION).await));
             shown.extend(show(dingtalk.send("user01", CODE).await));
             shown.push(format!("{dingtalk:?} {:?}", dingtalk.circuit()));
         }
@@ -125,7 +130,7 @@ async fn no_error_and_no_log_has_a_secret() {
         assert!(log.contains(said), "the log is silent: {said}");
     }
     for text in shown.iter().chain([&log]) {
-        for secret in [SECRET, "canary-token", "canary-user", "canary-refresh", CODE, "canary-proxy"] {
+        for secret in [SECRET, "canary-token", "canary-user", "canary-refresh", CODE, "canary-link", "canary-proxy"] {
             if let Some(at) = text.find(secret) {
                 let from = text.floor_char_boundary(at.saturating_sub(200));
                 panic!("{secret} in: {}", &text[from..text.floor_char_boundary(at + 60)]);

@@ -4,7 +4,8 @@ use deskpass_core::{Clock, Entropy, Timestamp};
 use deskpass_dingtalk::{Dingtalk, DingtalkSettings, Hosts};
 use deskpass_platform::{
     CallbackReturn, Check, CheckOutcome, Department, Deployment, Directory as _, EntryPoint, Error, Identity,
-    InvalidResponse, LinkLanguage, LinkRequest, Meaning, MemberStatus, Messenger as _, Notify as _, SignIn as _, Url,
+    InvalidResponse, Invitation, LinkLanguage, LinkRequest, Meaning, MemberStatus, Messenger as _, Notify as _,
+    SignIn as _, TagMember, Url,
 };
 use deskpass_simulator::{Domains, Kind, Simulator, SimulatorConfig, serve};
 use serde_json::{Value, json};
@@ -188,6 +189,26 @@ async fn messages_arrive_and_repeated_ones_do_not() {
     let shown = |message: &Value| (message["touser"].clone(), message["text"]["content"].clone());
     let expected = ["你好", "再见"].map(|text| (json!(["agent01"]), json!(text)));
     assert_eq!(messages.as_array().unwrap().iter().map(shown).collect::<Vec<_>>(), expected);
+}
+
+#[tokio::test]
+async fn invitations_arrive_and_roles_are_listed() {
+    let desk = Desk::start().await;
+    let url = "https://desk.example.com/s/abc";
+    for id in ["i1", "i1", "i2"] {
+        let invitation = Invitation { id, title: "Is it you?", text: "Pick the number.", button: "Open", url };
+        desk.dingtalk.invite("agent01", invitation).await.unwrap();
+    }
+    let messages = desk.json("GET", "inbox", "").await["messages"].take();
+    let shown = |message: &Value| (message["touser"].clone(), message["action_card"]["single_url"].clone());
+    let expected = [(json!(["agent01"]), json!(url)), (json!(["agent01"]), json!(url))];
+    assert_eq!(messages.as_array().unwrap().iter().map(shown).collect::<Vec<_>>(), expected, "one for each id");
+
+    let roles = desk.dingtalk.tags(None).await.unwrap().items;
+    let on_call = roles.iter().find(|role| role.name == "On Call").unwrap();
+    let mut members = desk.dingtalk.tag_members(&on_call.id, None).await.unwrap().items;
+    members.sort_by_key(|member| format!("{member:?}"));
+    assert_eq!(members, ["agent01", "security01"].map(|id| TagMember::Member(id.into())));
 }
 
 #[tokio::test]

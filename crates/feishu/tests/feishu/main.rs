@@ -8,6 +8,10 @@
 mod answers;
 mod circuit;
 mod directory;
+mod events;
+#[path = "../../../platform/tests/support/forgery.rs"]
+mod forgery;
+mod groups;
 mod notices;
 mod platform;
 #[path = "../../../platform/tests/support/scripted_server.rs"]

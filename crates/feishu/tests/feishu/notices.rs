@@ -1,10 +1,10 @@
 //! Messages and questions to members.
 
-use deskpass_platform::{CardHandle, Choice, Error, InvalidResponse, Meaning, Notify as _, Question};
+use deskpass_platform::{CardHandle, Choice, Error, InvalidResponse, Invitation, Meaning, Notify as _, Question};
 use serde_json::{Value, json};
 
 use crate::platform::{MESSAGE, Platform, data, refused, refused_with_success};
-use crate::scripted_server::Reply;
+use crate::scripted_server::{Call, Reply};
 
 const CARD: &str = "open-apis/im/v1/messages/om_1";
 
@@ -97,6 +97,35 @@ async fn a_question_has_a_button_for_each_choice() {
     let card = content(&call.json());
     assert_eq!((call.method.as_str(), &card["config"]["update_multi"]), ("PATCH", &json!(true)));
     assert_eq!(card["elements"], json!([{ "tag": "div", "text": { "tag": "plain_text", "content": "Signed in" } }]));
+}
+
+#[tokio::test]
+async fn an_invitation_is_a_card_whose_button_opens_an_address() {
+    let platform = Platform::start().await;
+    platform.always(MESSAGE, data(&json!({})));
+    let feishu = platform.client();
+    let url = "https://desk.example.com/s/abc?x=1&y=2";
+    let invitation = |id| Invitation { id, title: "Sign in?", text: "From **Berlin**", button: "Open", url };
+    for (userid, id) in [("user01", "i1"), ("user01", "i1"), ("user01", "i2"), ("user02", "i1")] {
+        assert_eq!(feishu.invite(userid, invitation(id)).await, Ok(()));
+    }
+    let bodies: Vec<_> = platform.calls(MESSAGE).iter().map(Call::json).collect();
+    let ids: Vec<_> = bodies.iter().map(|body| body["uuid"].as_str().unwrap()).collect();
+    assert!(ids[0] == ids[1] && ids[0] != ids[2] && ids[0] != ids[3], "a retry is recognised: {ids:?}");
+    assert!(ids.iter().all(|id| id.len() <= 50), "{ids:?}");
+    assert_eq!((&bodies[0]["receive_id"], &bodies[0]["msg_type"]), (&json!("user01"), &json!("interactive")));
+    let card = content(&bodies[0]);
+    let plain = |text: &str| json!({ "tag": "plain_text", "content": text });
+    assert_eq!(card["header"]["title"], plain("Sign in?"));
+    assert_eq!(card["elements"][0]["text"], plain("From **Berlin**"));
+    let button = json!({ "tag": "button", "text": plain("Open"), "type": "primary", "url": url });
+    assert_eq!(card["elements"][1]["actions"], json!([button]));
+    platform.next(MESSAGE, [refused(230_013)]);
+    let rejected = Err(Error::refused(230_013_i64, Meaning::Rejected));
+    assert_eq!(feishu.invite("user01", invitation("i3")).await, rejected);
+    let calls = platform.total();
+    assert_eq!(feishu.invite("a|b", invitation("i3")).await, Err(Error::refused(230_001_i64, Meaning::Rejected)));
+    assert_eq!(platform.total(), calls);
 }
 
 #[tokio::test]

@@ -4,7 +4,9 @@ use std::io;
 use std::sync::{Arc, Mutex};
 
 use deskpass_feishu::Feishu;
-use deskpass_platform::{CodeRedemption, Directory as _, EntryPoint, Messenger as _, Notify as _, SignIn as _, Url};
+use deskpass_platform::{
+    CodeRedemption, Directory as _, EntryPoint, Invitation, Messenger as _, Notify as _, SignIn as _, Url,
+};
 use serde_json::json;
 use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::util::SubscriberInitExt as _;
@@ -16,6 +18,9 @@ use crate::scripted_server::{Reply, status};
 
 const CODE: &str = "canary-code-77aa";
 const VERIFIER: &str = "canary-verifier-88bb";
+/// An invitation, whose address is for its recipient only.
+const INVITATION: Invitation<'static> =
+    Invitation { id: "i1", title: "t", text: "x", button: "b", url: "https://desk.example.com/s/canary-link-5e2d" };
 
 /// A buffer of all log output.
 #[derive(Clone, Default)]
@@ -45,6 +50,7 @@ fn echo(api: &str, code: i64) -> Reply {
         TENANT_TOKEN => SECRET.to_owned(),
         USER_TOKEN => format!("{SECRET} {CODE} {VERIFIER}"),
         USER_INFO => "canary-user-token".to_owned(),
+        MESSAGE => format!("canary-token-1 {}", INVITATION.url),
         _ => "canary-token-1".to_owned(),
     };
     let body = json!({ "code": code, "msg": told, "error_description": told }).to_string();
@@ -82,8 +88,10 @@ async fn misadventures(platform: &Platform) -> Vec<String> {
             platform.next(api, [failure]);
             shown.extend(redeem(&feishu).await);
             let profile = feishu.profile(&member("user01")).await;
+            let invitation = feishu.invite("user01", INVITATION).await;
             let notice = feishu.send("user01", CODE).await;
             shown.extend(profile.err().map(|error| format!("{error} {error:?}")));
+            shown.extend(invitation.err().map(|error| format!("{error} {error:?}")));
             shown.extend(notice.err().map(|error| format!("{error} {error:?}")));
             shown.push(format!("{feishu:?} {:?}", feishu.circuit()));
         }
@@ -118,7 +126,7 @@ async fn no_error_and_no_log_has_a_secret() {
         assert!(log.contains(said), "the log is silent: {said}");
     }
     for text in shown.iter().chain([&log]) {
-        for secret in [SECRET, "canary-token", "canary-user-token", CODE, VERIFIER, "canary-proxy"] {
+        for secret in [SECRET, "canary-token", "canary-user-token", CODE, VERIFIER, "canary-link", "canary-proxy"] {
             if let Some(at) = text.find(secret) {
                 let from = text.floor_char_boundary(at.saturating_sub(200));
                 panic!("{secret} in: {}", &text[from..text.floor_char_boundary(at + 60)]);

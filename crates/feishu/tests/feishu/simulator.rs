@@ -7,8 +7,8 @@ use deskpass_core::{Clock, Entropy, Timestamp};
 use deskpass_feishu::{Feishu, FeishuSettings, Hosts, UserIdKind};
 use deskpass_platform::{
     CheckOutcome, Choice, CodeRedemption, Department, Deployment, Directory as _, EntryPoint, Error, ErrorCode,
-    Identity, LinkLanguage, LinkRequest, Meaning, MemberStatus, Messenger as _, Notify as _, Question, SignIn as _,
-    Timeouts, Url,
+    Identity, Invitation, LinkLanguage, LinkRequest, Meaning, MemberStatus, Messenger as _, Notify as _, Question,
+    SignIn as _, TagMember, Timeouts, Url,
 };
 use deskpass_simulator::{Domains, Kind, PEOPLE, PersonKind, Simulator, SimulatorConfig, serve};
 use serde_json::{Value, json};
@@ -250,6 +250,37 @@ async fn all_members_are_found_below_the_root() {
     let expected = PEOPLE.iter().filter(|who| who.kind == PersonKind::Member).map(|who| who.id.to_owned());
     assert_eq!(people, expected.collect::<BTreeSet<_>>());
     assert_eq!(departments.len(), 7);
+}
+
+#[tokio::test]
+async fn invitations_arrive_and_groups_are_listed() {
+    let desk = Desk::start().await;
+    let url = "https://desk.example.com/s/abc";
+    for id in ["i1", "i1", "i2"] {
+        let invitation = Invitation { id, title: "Is it you?", text: "Pick the number.", button: "Open", url };
+        assert_eq!(desk.feishu.invite("user01", invitation).await, Ok(()));
+    }
+    let inbox = desk.json("inbox").await;
+    let messages = inbox["messages"].as_array().unwrap();
+    assert_eq!(messages.len(), 2, "one for each id: {inbox}");
+    assert_eq!(messages[0]["interactive"]["elements"][1]["actions"][0]["url"], url);
+
+    let groups = desk.feishu.tags(None).await.unwrap().items;
+    for (name, users, departments) in [("On Call", 2, 0), ("Service Desk", 0, 1)] {
+        let group = groups.iter().find(|group| group.name == name).unwrap();
+        let (mut found, mut cursor) = (Vec::new(), None::<String>);
+        loop {
+            let page = desk.feishu.tag_members(&group.id, cursor.as_deref()).await.unwrap();
+            found.extend(page.items);
+            cursor = page.next;
+            if cursor.is_none() {
+                break;
+            }
+        }
+        let is_user = |member: &&TagMember| matches!(member, TagMember::Member(_));
+        let found_users = found.iter().filter(is_user).count();
+        assert_eq!((found_users, found.len() - found_users), (users, departments), "{name}: {found:?}");
+    }
 }
 
 #[tokio::test]

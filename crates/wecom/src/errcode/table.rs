@@ -88,6 +88,12 @@ pub(super) const TABLE: &[ErrcodeRow] = &[
         "部门不存在或不在应用可见范围内；部门名称将留空。",
     ),
     row(
+        &[40068],
+        Administrator,
+        "The tag does not exist, or the application may not see it. Check the tag in the directory, and the rules that name it.",
+        "标签不存在或应用不可见。请在通讯录中核对标签，并检查引用它的规则。",
+    ),
+    row(
         &[40073],
         Developer,
         "The platform does not accept this openid. Report this with the hint from the log.",

@@ -11,6 +11,10 @@ mod cards;
 mod circuit;
 mod codes;
 mod directory;
+mod events;
+#[path = "../../../platform/tests/support/forgery.rs"]
+mod forgery;
+mod invitations;
 mod links;
 mod notices;
 mod outage;
@@ -19,6 +23,7 @@ mod profiles;
 mod secrets;
 mod settings;
 mod simulator;
+mod tags;
 mod test_cache;
 mod token_cache;
 mod tokens;

@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::{Arc, Mutex};
 
-use deskpass_platform::{CardHandle, Directory as _, Identity, Messenger as _, Notify as _};
+use deskpass_platform::{CardHandle, Directory as _, Identity, Invitation, Messenger as _, Notify as _};
 use deskpass_wecom::{Url, Wecom};
 use serde_json::json;
 use tracing_subscriber::fmt::MakeWriter;
@@ -14,6 +14,9 @@ use crate::platform::{ExchangeCode as _, GETTOKEN, Platform, Reply, SECRET, USER
 const CODE: &str = "canary-code-77aa";
 const CARD_UPDATE: &str = "message/update_template_card";
 const RESPONSE_CODE: &str = "canary_response_0b1c";
+/// An invitation, whose address is for its recipient only.
+const INVITATION: Invitation<'static> =
+    Invitation { id: "i1", title: "t", text: "x", button: "b", url: "https://desk.example.com/s/canary-link-5e2d" };
 
 /// A buffer of all log output.
 #[derive(Clone, Default)]
@@ -43,6 +46,7 @@ fn echo(api: &str, errcode: i64) -> Reply {
         GETTOKEN => SECRET.to_owned(),
         CARD_UPDATE => format!("canary-token-1 {RESPONSE_CODE}"),
         USERINFO => format!("canary-token-1 {CODE}"),
+        "message/send" => format!("canary-token-1 {}", INVITATION.url),
         _ => "canary-token-1".to_owned(),
     };
     // A hint has no hyphens, and must not be a secret either.
@@ -79,9 +83,11 @@ async fn misadventures(platform: &Platform) -> Vec<String> {
             let person = wecom.exchange_code(CODE).await;
             let fallback = Identity::Member { userid: "user01".into() };
             let profile = wecom.profile(person.as_ref().unwrap_or(&fallback)).await;
+            let invitation = wecom.invite("user01", INVITATION).await;
             let notice = wecom.send("user01", CODE).await;
             let card = wecom.settle(&CardHandle(RESPONSE_CODE.into()), "done").await;
             shown.extend(card.err().map(|error| format!("{error} {error:?}")));
+            shown.extend(invitation.err().map(|error| format!("{error} {error:?}")));
             shown.extend(notice.err().map(|error| format!("{error} {error:?}")));
             shown.extend(person.err().map(|error| format!("{error} {error:?}")));
             shown.extend(profile.err().map(|error| format!("{error} {error:?}")));
@@ -121,7 +127,7 @@ async fn no_error_and_no_log_has_a_secret() {
         assert!(log.contains(said), "the log is silent: {said}");
     }
     for text in shown.iter().chain([&log]) {
-        for secret in [SECRET, "canary-token", CODE, RESPONSE_CODE, "canary-proxy"] {
+        for secret in [SECRET, "canary-token", CODE, RESPONSE_CODE, "canary-link", "canary-proxy"] {
             if let Some(at) = text.find(secret) {
                 let from = text.floor_char_boundary(at.saturating_sub(200));
                 panic!("{secret} in: {}", &text[from..text.floor_char_boundary(at + 60)]);
