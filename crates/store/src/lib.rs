@@ -23,6 +23,7 @@ mod locks;
 mod login_log;
 mod oidc;
 mod query_plans;
+mod questions;
 mod seal;
 mod service_keys;
 mod sessions;
@@ -85,9 +86,9 @@ pub use sessions::{
 };
 pub use shared::{
     Bus, DeliveryCount, DeliveryQuery, EphemeralStore, Expiring, FreshMessages, IncomingMessages, Lease, LimitSubject,
-    MessageFeed, MessageLog, OAuthFlow, PendingConfirmation, PlatformCode, PlatformToken, PostOutcome, RateLimits,
-    RecordWatch, RedisSettings, RedisStatus, RejectedMessage, SharedState, SignInPointer, StartPosition, StoredMessage,
-    Subscriber, inspect_redis,
+    MessageFeed, MessageLog, OAuthFlow, OpenQuestions, PendingConfirmation, PlatformCode, PlatformToken, PointerKind,
+    PostOutcome, RateLimits, RecordWatch, RedisSettings, RedisStatus, RejectedMessage, SharedState, SignInPointer,
+    StartPosition, StoredMessage, Subscriber, inspect_redis,
 };
 pub use sign_ins::{DisownEffects, DisownRequest, ListedSignIn, SignInListLimits};
 pub use statistics::{HourlyCounts, SignInStep};
