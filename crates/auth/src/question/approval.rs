@@ -127,7 +127,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_shown_is_not_asked_about() {
-        assert!(subject(operation(&vec![b'x'; MAX_SHOWN_BODY])).is_ok());
+        assert!(subject(operation(&[b'x'; MAX_SHOWN_BODY])).is_ok());
         for body in [vec![b'x'; MAX_SHOWN_BODY + 1], vec![0xff]] {
             assert_eq!(subject(operation(&body)), Err(Refusal::CannotAsk));
         }
