@@ -94,8 +94,14 @@ impl Auth {
     /// Limits how many refusals a signed-in user can write to the log; beyond that the answer is to retry later, and nothing is
     /// written. Elsewhere attempts are counted, or the limits by address apply.
     async fn limit_refusals(&self, attempt: Attempt<'_>) -> Result<(), Error> {
-        let (AuditEvent::AdministrationRefused | AuditEvent::SwitchRoleRefused | AuditEvent::OidcRefused, Some(who)) =
-            (attempt.refused, attempt.who)
+        let (
+            AuditEvent::AdministrationRefused
+            | AuditEvent::SwitchRoleRefused
+            | AuditEvent::OidcRefused
+            | AuditEvent::ApprovalRefused
+            | AuditEvent::CallerRefused,
+            Some(who),
+        ) = (attempt.refused, attempt.who)
         else {
             return Ok(());
         };

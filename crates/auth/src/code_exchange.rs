@@ -169,8 +169,8 @@ mod tests {
     use tokio::time::interval;
 
     use super::*;
-    use crate::RedirectTarget;
     use crate::single_use::CODE_LIFETIME;
+    use crate::{QuestionKind, RedirectTarget};
 
     fn begun(shared: &SharedState<CodeExchange>) -> impl Future<Output = (Digest, Clock)> {
         let (code, clock) = (Digest::of(&[b"code"]), Clock::manual(Timestamp::from_millis(0)));
@@ -279,6 +279,8 @@ mod tests {
             CallbackOutcome::SignedIn(secret(), client),
             CallbackOutcome::Continue(secret()),
             CallbackOutcome::Bind { proof: secret(), to: asked, scanned: true },
+            CallbackOutcome::Answer(secret(), QuestionKind::Approval),
+            CallbackOutcome::Answer(secret(), QuestionKind::Caller),
         ];
         for answer in answers {
             let same = elsewhere(Ok(answer.clone())).unwrap();

@@ -29,6 +29,7 @@ mod permission;
 mod platform_user;
 mod policy;
 mod qr;
+mod question;
 mod recent_sign_in;
 mod refusal;
 mod scan_outcome;
@@ -76,8 +77,9 @@ pub use otp::{BoundDevice, DeviceSetup, DeviceStatus, FreshCode};
 pub use partial_or_full::{PartialOrFull, PartialTokenHolder};
 pub use password::PasswordChange;
 pub use password_hasher::HashQueueState;
-pub use policy::{AgentPolicy, BindPolicy, FileClient, OidcPolicy, PasswordPolicy, Policy};
+pub use policy::{AgentPolicy, BindPolicy, FileClient, OidcPolicy, PasswordPolicy, Policy, QuestionPolicy};
 pub use qr::{ConfirmationPrompt, IssuedTicket, Poller, TicketStatus};
+pub use question::{AskedQuestion, InvitationTexts, MAX_SHOWN_BODY, Operation, PhonePrompt, QuestionKind};
 pub use recent_sign_in::RECENT_SIGN_IN;
 pub use refusal::{
     ReasonExplanation, Refusal, RefusalInfo, audited_reasons, explain_reason, logged_refusal, whole_seconds,

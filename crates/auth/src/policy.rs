@@ -32,6 +32,22 @@ pub struct Policy {
     pub sockets_per_employee: usize,
     /// The OpenID Connect provider.
     pub oidc: OidcPolicy,
+    /// Questions to phones.
+    pub questions: QuestionPolicy,
+}
+
+/// The settings of questions to phones.
+#[derive(Clone, Copy, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a setting of its own")]
+pub struct QuestionPolicy {
+    /// Whether a one-time password is accepted for operations of high risk.
+    pub accepts_otp: bool,
+    /// Whether an approval on the phone is accepted for operations of high risk.
+    pub accepts_phone: bool,
+    /// Whether the password or the device of an agent is reset only after the agent was verified as a caller.
+    pub verify_before_reset: bool,
+    /// Whether any browser may answer, not only a phone's. Development mode only.
+    pub any_browser_is_a_phone: bool,
 }
 
 /// The settings of the OpenID Connect provider.

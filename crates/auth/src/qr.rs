@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use deskpass_core::{
     Access, ClientInfo, Confirm, Digest, EarlyEnd, IdentifiedPerson, InvalidTransition, LoginMethod, LoginSource,
-    OUTCOME_PERIOD, PendingSignIn, PersonPreview, PhoneClaim, Reference, ScanId, Secret, SignInOrigin, SignInStage,
-    Ticket, Timestamp,
+    MatchNumber, NumberMatch, OUTCOME_PERIOD, PendingSignIn, PersonPreview, PhoneClaim, Reference, ScanId, Secret,
+    SignInOrigin, SignInStage, Ticket, Timestamp,
 };
-use deskpass_store::{RecordWatch, SignInPointer, SignInStep};
+use deskpass_store::{PointerKind, RecordWatch, SignInPointer, SignInStep};
 
 use crate::audit::Attempt;
 use crate::link_opener::LinkOpener;
@@ -28,6 +28,8 @@ pub struct IssuedTicket {
     pub lifetime: Duration,
     /// When it expires.
     pub expires_at: Timestamp,
+    /// The number for the screen, if the client shows one: the phone must pick it.
+    pub number: Option<MatchNumber>,
 }
 
 /// The status that a ticket's holder sees.
@@ -78,28 +80,33 @@ pub struct ConfirmationPrompt {
     pub opened_by_page: bool,
     /// How long the user has to decide.
     pub remaining: Duration,
+    /// The numbers to choose from, if the screen shows one of them.
+    pub choices: Option<[MatchNumber; 3]>,
 }
 
 impl Auth {
     /// Begins a QR sign-in, bound to the browser's cookie if there is one. `client` is the name and the host of the OpenID Connect
-    /// client that the user signs in for: the phone shows them.
+    /// client that the user signs in for: the phone shows them. `with_number` is for clients that show a number on the screen.
     pub async fn issue_ticket(
         &self,
         source: LoginSource,
         client: Option<(String, String)>,
         visitor: ClientInfo,
         bound_to: Option<Digest>,
+        with_number: bool,
     ) -> Result<IssuedTicket, Error> {
         let (now, ticket) = (self.clock.now(), Secret::generate(&self.entropy)?);
         let scan_id = Secret::generate(&self.entropy)?;
         let asked = SignInOrigin { source, visitor, at: now, client };
+        let numbers = if with_number { Some(NumberMatch::generate(&self.entropy)?) } else { None };
+        let number = numbers.as_ref().map(NumberMatch::number);
         let sign_in = self.new_ticketed_sign_in(&ticket, asked, bound_to, QR_LIFETIME)?;
-        let expires_at = sign_in.expires_at;
+        let (sign_in, expires_at) = (PendingSignIn { numbers, ..sign_in }, sign_in.expires_at);
         self.shared.sign_ins.put(ticket.digest(), sign_in, now).await?;
-        let pointer = SignInPointer { to: ticket.digest(), until: expires_at };
+        let pointer = SignInPointer { to: ticket.digest(), until: expires_at, kind: PointerKind::SignIn };
         self.shared.scan_ids.put(scan_id.digest(), pointer, now).await?;
         self.count_step(SignInStep::QrShown);
-        Ok(IssuedTicket { ticket, scan_id, lifetime: QR_LIFETIME, expires_at })
+        Ok(IssuedTicket { ticket, scan_id, lifetime: QR_LIFETIME, expires_at, number })
     }
 
     /// The status of a ticket's sign-in, with the token once it is ready.
@@ -165,31 +172,46 @@ impl Auth {
         Ok(remaining.map(|remaining| (changes, remaining)))
     }
 
-    /// Whether the scan id belongs to a sign-in that has not been scanned.
-    pub(crate) async fn is_unscanned(&self, scan_id: &str) -> Result<bool, Error> {
-        let Some(ticket) = self.ticket_of_scan(scan_id).await? else { return Ok(false) };
+    /// Requires that the scan id belongs to a sign-in that has not been scanned, or to a question that this phone can open.
+    pub(crate) async fn require_scannable(&self, scan_id: &str, phone: &ClientInfo) -> Result<(), Error> {
+        let SignInPointer { to, kind, .. } = self.scan_pointer(scan_id).await?.ok_or(Refusal::SignInOver)?;
+        if kind == PointerKind::Question {
+            return self.require_openable(&to, phone).await;
+        }
         let waiting = |sign_in: &PendingSignIn| matches!(sign_in.stage, SignInStage::Waiting);
-        Ok(self.shared.sign_ins.read_with(&ticket, self.clock.now(), waiting).await? == Some(true))
+        let is_waiting = self.shared.sign_ins.read_with(&to, self.clock.now(), waiting).await? == Some(true);
+        if is_waiting { Ok(()) } else { Err(Refusal::SignInOver.into()) }
     }
 
-    /// The scan id of a phone, if its sign-in has not been scanned: before the phone goes to the platform. Refused otherwise.
+    /// The scan id of a phone, if its sign-in has not been scanned, or its question can be opened: before the phone goes to the
+    /// platform. Refused otherwise.
     pub async fn require_unscanned<'a>(
         &self,
         scan_id: Option<&'a Secret<ScanId>>,
         phone: &ClientInfo,
     ) -> Result<&'a Secret<ScanId>, Error> {
-        let is_valid = match scan_id {
-            Some(scan_id) => self.is_unscanned(scan_id.expose()).await?,
-            None => false,
+        let checked = match scan_id {
+            Some(scan_id) => self.require_scannable(scan_id.expose(), phone).await.map(|()| scan_id),
+            None => Err(Refusal::SignInOver.into()),
         };
-        let checked = scan_id.filter(|_| is_valid).ok_or_else(|| Error::from(Refusal::SignInOver));
-        self.audit_outcome(Attempt::to_sign_in(None, LoginMethod::Qrcode, phone), checked).await
+        if checked.is_ok() {
+            return checked;
+        }
+        let refused = self.refused_scan_event(scan_id.map(Secret::expose)).await;
+        let attempt = Attempt { refused, ..Attempt::to_sign_in(None, LoginMethod::Qrcode, phone) };
+        self.audit_outcome(attempt, checked).await
     }
 
-    /// The ticket of a scan id.
-    async fn ticket_of_scan(&self, scan_id: &str) -> Result<Option<Digest>, Error> {
+    /// What a scan id points to.
+    pub(crate) async fn scan_pointer(&self, scan_id: &str) -> Result<Option<SignInPointer>, Error> {
         let Ok(scan_id) = Secret::<ScanId>::parse(scan_id) else { return Ok(None) };
-        Ok(self.shared.scan_ids.read_with(&scan_id.digest(), self.clock.now(), |pointer| pointer.to).await?)
+        Ok(self.shared.scan_ids.read_with(&scan_id.digest(), self.clock.now(), |pointer| *pointer).await?)
+    }
+
+    /// The ticket of a scan id; `None` if it is of a question.
+    async fn ticket_of_scan(&self, scan_id: &str) -> Result<Option<Digest>, Error> {
+        let pointer = self.scan_pointer(scan_id).await?;
+        Ok(pointer.filter(|pointer| pointer.kind == PointerKind::SignIn).map(|pointer| pointer.to))
     }
 
     /// Ends the sign-in of a code if the person who scanned it may not sign in, so that the waiting browser can say so. Nobody
@@ -221,7 +243,8 @@ impl Auth {
         let claim = PhoneClaim { confirm: confirm.digest(), who, phone, opened_by_page, shown: false };
         let scanned = self.advance(&to, |sign_in| sign_in.scanned(claim.clone())).await?;
         self.count_step(SignInStep::QrScanned);
-        let pointer = SignInPointer { to, until: scanned.expires_at + OUTCOME_PERIOD };
+        let until = scanned.expires_at + OUTCOME_PERIOD;
+        let pointer = SignInPointer { to, until, kind: PointerKind::SignIn };
         self.shared.claims.put(confirm.digest(), pointer, now).await?;
         Ok(confirm)
     }
@@ -237,6 +260,7 @@ impl Auth {
                 phone: claim.phone.clone(),
                 opened_by_page: claim.opened_by_page,
                 remaining: sign_in.expires_at.since(now),
+                choices: sign_in.numbers.as_ref().map(NumberMatch::choices),
             })
         });
         Ok(decision.await?.flatten().ok_or(Refusal::SignInOver)?)
@@ -250,11 +274,17 @@ impl Auth {
     }
 
     /// Confirms the sign-in from the phone. Must run to completion, whether or not the phone waits for it. Refused if the
-    /// sign-in is decided or expired, or the user may not sign in.
-    pub async fn confirm(&self, confirm: &str, reference: Reference) -> Result<(), Error> {
+    /// sign-in is decided or expired, the user may not sign in, or picked another number than the one on the screen.
+    pub async fn confirm(&self, confirm: &str, picked: Option<MatchNumber>, reference: Reference) -> Result<(), Error> {
+        // Read first: the sign-in that a wrong number ends does not know the phone any more.
+        let prompt = self.confirmation_prompt(confirm).await?;
         let (ticket, confirm) = self.ticket_of_confirm(confirm).await?;
         let since = self.clock.now();
-        let mut sign_in = self.advance(&ticket, |sign_in| sign_in.confirmed(confirm, since)).await?;
+        let mut sign_in = self.advance(&ticket, |sign_in| sign_in.confirmed(confirm, picked, since)).await?;
+        if sign_in.ended == Some(EarlyEnd::WrongNumber) {
+            self.record_phone_refusal(prompt, &Refusal::WrongNumber, reference).await?;
+            return Err(Refusal::WrongNumber.into());
+        }
         // The audit row is about the browser, and has the reference that the phone sees.
         sign_in.asked.visitor.reference = Some(reference);
         let begun = self.begin_confirmed_session(&sign_in).await;
@@ -293,12 +323,22 @@ impl Auth {
 
     /// Cancels the sign-in from the phone. Refused if the sign-in is decided or expired.
     pub async fn cancel(&self, confirm: &str, reference: Reference) -> Result<(), Error> {
-        let ConfirmationPrompt { asked, who, mut phone, .. } = self.confirmation_prompt(confirm).await?;
+        let prompt = self.confirmation_prompt(confirm).await?;
         let (ticket, confirm) = self.ticket_of_confirm(confirm).await?;
         self.advance(&ticket, |sign_in| sign_in.cancelled(confirm)).await?;
+        self.record_phone_refusal(prompt, &Refusal::Cancelled, reference).await
+    }
+
+    /// Writes the row of a sign-in that the phone ended.
+    async fn record_phone_refusal(
+        &self,
+        ConfirmationPrompt { asked, who, mut phone, .. }: ConfirmationPrompt,
+        refusal: &Refusal,
+        reference: Reference,
+    ) -> Result<(), Error> {
         phone.reference = Some(reference);
         let attempt = Attempt::to_sign_in(Some(&who.key), LoginMethod::Qrcode, &phone);
-        self.record_refusal(Attempt { source: Some(asked.source), ..attempt }, &Refusal::Cancelled).await
+        self.record_refusal(Attempt { source: Some(asked.source), ..attempt }, refusal).await
     }
 
     /// The ticket and the digest of a phone's secret.
@@ -326,6 +366,7 @@ fn early_end(refusal: &Refusal) -> Option<EarlyEnd> {
         Refusal::LeftPlatform => Some(EarlyEnd::Left),
         Refusal::Disabled => Some(EarlyEnd::Disabled),
         Refusal::AddressNotAllowed(_) => Some(EarlyEnd::AddressNotAllowed),
+        Refusal::WrongNumber => Some(EarlyEnd::WrongNumber),
         _ => None,
     }
 }

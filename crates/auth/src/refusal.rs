@@ -133,6 +133,64 @@ refusals! {
             zh("该登录请求已处理或已失效，请重新开始"),
             audit("The sign-in was already decided, taken by another phone, or expired.", "Load a new QR code and scan it."),
         }
+        /// The platform identified another person than the one who was asked.
+        NotAsked {
+            code(1003), reason("not_asked"),
+            en("this question is for another person; only the phone of the person who was asked can answer it"),
+            zh("该请求是发给他人的，只有被询问者本人的手机可以回答"),
+            audit("A person opened the link of a question that another employee was asked.",
+                "Ask the employee whether they passed the message on, and why: the link is for their phone only."),
+        }
+        /// The link of a question was opened on a computer.
+        PhoneNeeded {
+            code(1003), reason("phone_needed"),
+            en("open this message on your phone"),
+            zh("请在手机上打开这条消息"),
+            audit("The link of a question to a phone was opened, or answered, in a browser that is not a phone's.",
+                "Open the message in the platform's app on the phone."),
+        }
+        /// The phone picked another number than the one on the screen.
+        WrongNumber {
+            code(1003), reason("wrong_number"),
+            en("this is not the number on the screen; nothing was confirmed. If you did not begin this, another person did"),
+            zh("所选数字与屏幕上的不一致，未予确认。如不是您本人发起，则是他人所为"),
+            audit("The number that was picked on the phone is not the one on the screen.",
+                "If the person did not begin it, another person did, and was stopped here: check the addresses. Otherwise begin again."),
+        }
+        /// The question was answered, has expired, or its asker is gone.
+        QuestionOver {
+            code(1019), reason("question_over"),
+            en("this question was answered, was opened again, or has expired; it can be asked again"),
+            zh("该请求已处理、已重新打开或已过期，可重新发起"),
+        }
+        /// The approval is not for this operation, is not of this session, was not given, or was used.
+        ApprovalInvalid {
+            code(1008), reason("approval_invalid"),
+            en("the approval was not given, has expired, was already used, or is for another operation; ask for a new one"),
+            zh("手机批准未通过、已过期、已使用，或用于其他操作，请重新发起"),
+            audit("The approval was not given on the phone, had expired or been used, or is for another operation or session.",
+                "Approve again, and send exactly what was approved. If it repeats, check which program sends it."),
+        }
+        /// The operation needs an approval on the phone.
+        ApprovalNeeded {
+            code(1007), reason("approval_needed"),
+            en("this operation must be approved on your phone; send the id of the approval in the header X-Approval"),
+            zh("此操作需在手机上批准，请将批准编号放在请求头 X-Approval 中"),
+        }
+        /// The employee was not verified as a caller.
+        CallerNotVerified {
+            code(1003), reason("caller_not_verified"),
+            en("verify the caller on their phone first"),
+            zh("请先在来电者的手机上核实其身份"),
+            audit("A password or an authenticator was to be reset, and its owner was not verified as the caller within 10 minutes.",
+                "Verify the caller on their phone, or set verification.before_resets = false."),
+        }
+        /// The person cannot be asked through the platform.
+        CannotAsk {
+            code(1003), reason("cannot_ask"),
+            en("the platform cannot reach this person on the phone, or the request is too long to be shown there; use a one-time password, or verify the person in another way"),
+            zh("无法通过{{platform}}联系到该人员的手机，或请求过长无法显示；请改用一次性密码，或以其他方式核实身份"),
+        }
         /// The authorization request of an OpenID Connect client has expired, was answered, or belongs to another browser.
         OidcRequestGone {
             code(1019), reason("oidc_request_gone"),

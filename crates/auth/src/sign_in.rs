@@ -155,7 +155,8 @@ impl Auth {
     ) -> Result<PendingSignIn, NoEntropy> {
         let token = Secret::<Access>::generate(&self.entropy)?;
         let (token, expires_at) = ((token.digest(), token.seal(ticket)), self.clock.now() + lifetime);
-        Ok(PendingSignIn { asked, bound_to, token, expires_at, stage: SignInStage::Waiting, ended: None })
+        let stage = SignInStage::Waiting;
+        Ok(PendingSignIn { asked, bound_to, token, expires_at, stage, ended: None, numbers: None })
     }
 
     /// The roles of a user who signs in through the platform, and the default role among them.

@@ -3,14 +3,14 @@
 
 use std::time::Duration;
 
-use deskpass_core::{Digest, Timestamp};
+use deskpass_core::{Digest, QUESTION_LIFETIME, Timestamp};
 use deskpass_store::Store;
 use tokio::time::{sleep, timeout};
 
 use crate::{Auth, Error};
 
 /// A record that may be used once.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SingleUse {
     /// A code of the platform.
     Code,
@@ -18,6 +18,10 @@ pub(crate) enum SingleUse {
     Flow,
     /// A pending confirmation that the user started the sign-in.
     Pending,
+    /// A question to a phone, which is answered once.
+    Answer,
+    /// The approval of an operation.
+    Approval,
 }
 
 /// How long the same code from the same browser gets the same answer.
@@ -38,6 +42,8 @@ impl SingleUse {
             Self::Code => "code",
             Self::Flow => "flow",
             Self::Pending => "pending",
+            Self::Answer => "answer",
+            Self::Approval => "approval",
         }
     }
 
@@ -46,7 +52,14 @@ impl SingleUse {
             Self::Code => CODE_LIFETIME,
             Self::Flow => FLOW_LIFETIME,
             Self::Pending => PENDING_LIFETIME,
+            Self::Answer | Self::Approval => QUESTION_LIFETIME,
         }
+    }
+
+    /// Whether it is marked in SQL also where records are in process memory. An answer is, because its row in the audit log is
+    /// written before the record changes: of two answers at once, only one may write it.
+    const fn is_always_marked(self) -> bool {
+        matches!(self, Self::Answer)
     }
 
     fn digest(self, record: &Digest) -> Digest {
@@ -81,16 +94,22 @@ impl Auth {
         done.map(Some)
     }
 
-    /// Uses a record up; `None` if it was used before. Records in process memory need no mark in SQL.
+    fn is_marked(&self, what: SingleUse) -> bool {
+        self.shared.is_outside() || what.is_always_marked()
+    }
+
+    /// Uses a record up; `None` if it was used before. Most records in process memory need no mark in SQL.
     pub(crate) async fn use_once(&self, what: SingleUse, record: &Digest) -> Result<Option<UseReceipt>, Error> {
         let (digest, until) = (what.digest(record), self.clock.now() + what.lifetime() + CLOCK_SKEW);
-        if !self.shared.is_outside() {
+        if !self.is_marked(what) {
             return Ok(Some(UseReceipt { what, digest, attempt: digest, until }));
         }
         let attempt = Digest::of(&[&self.entropy.bytes::<32>()?]);
         let used = UseReceipt { what, digest, attempt, until };
         match self.store.use_once(digest, attempt, until).await {
             Ok(true) => Ok(Some(used)),
+            // A person who presses twice answers twice.
+            Ok(false) if what == SingleUse::Answer => Ok(None),
             Ok(false) => {
                 tracing::warn!(
                     what = what.name(),
@@ -110,7 +129,7 @@ impl Auth {
     /// Makes a record usable again whose use had no effect. Retries for a while if the database fails, but the request waits only
     /// briefly. If all attempts fail, the user starts again.
     pub(crate) async fn undo_use(&self, used: UseReceipt) {
-        if self.shared.is_outside() {
+        if self.is_marked(used.what) {
             let undoing = tokio::spawn(undo(self.store.clone(), used));
             drop(timeout(UNDO_RETRY_PAUSE, undoing).await);
         }

@@ -66,8 +66,8 @@ pub use pending_sign_in::{
 };
 pub use permission::{Operation, PermissionMatrix, PermissionScope, Resource};
 pub use phone_question::{
-    AskerPreview, InvalidAnswer, PhoneQuestion, QUESTION_LIFETIME, QuestionRefusal, QuestionStage, QuestionStatus, QuestionSubject,
-    VERIFIED_PERIOD, operation_digest,
+    AskerPreview, InvalidAnswer, PhoneQuestion, QUESTION_LIFETIME, QuestionRefusal, QuestionStage, QuestionStatus,
+    QuestionSubject, VERIFIED_PERIOD, operation_digest,
 };
 pub use recovery_code::RecoveryCode;
 pub use reference::Reference;
@@ -76,9 +76,9 @@ pub use role_rule::{Memberships, RoleRule, RuleGroup};
 pub use search_term::{search_range, search_terms};
 pub use secret::{Digest, MalformedSecret, SealedToken, Secret, exposed};
 pub use secret_kind::{
-    Access, AuthorizationCode, AuthorizationRequestId, BindProof, Browser, ClientSecret, Confirm, Flow, Half,
-    KnownBrowser, OidcAccess, Pending, RefreshToken, ScanId, SecretKind, SecretKindName, ServiceKey, SingleSignOn,
-    Ticket,
+    Access, Answer, AuthorizationCode, AuthorizationRequestId, BindProof, Browser, ClientSecret, Confirm, Flow, Half,
+    KnownBrowser, OidcAccess, Pending, Question, RefreshToken, ScanId, SecretKind, SecretKindName, ServiceKey,
+    SingleSignOn, Ticket,
 };
 pub use service::{ServiceKeyName, ServiceScope, ServiceScopes, UnknownServiceScope};
 pub use session::{PlatformVouching, Session};

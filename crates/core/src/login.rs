@@ -70,7 +70,17 @@ impl UserAgent {
     pub fn as_str(&self) -> &str {
         &self.0
     }
+
+    /// Whether the client says that it is a phone or a tablet. A client can say anything, so this keeps honest people from
+    /// answering on the computer that asks, and no more.
+    #[must_use]
+    pub fn is_phone(&self) -> bool {
+        PHONE_WORDS.iter().any(|word| self.0.contains(word))
+    }
 }
+
+/// The words of which a phone's `User-Agent` has at least one.
+const PHONE_WORDS: [&str; 5] = ["Mobile", "Android", "iPhone", "iPad", "HarmonyOS"];
 
 /// The client as described by its request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -120,6 +130,27 @@ mod tests {
             assert_eq!(LoginMethod::from_name(method.name()), Some(method));
         }
         assert_eq!(LoginSource::from_name("H5"), None);
+    }
+
+    #[test]
+    fn phones_are_told_from_computers() {
+        let is_phone = |text: &str| UserAgent::from_header(text.as_bytes()).is_phone();
+        for phone in [
+            "Mozilla/5.0 (iPhone; CPU iPhone OS 17_4 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Mobile/15E148 wxwork/4.1.22",
+            "Mozilla/5.0 (Linux; Android 14; PGT-AN00) AppleWebKit/537.36 Chrome/116.0 Safari/537.36 AliApp(DingTalk/7.5.10)",
+            "Mozilla/5.0 (Phone; OpenHarmony 5.0; HarmonyOS 5.0) AppleWebKit/537.36 ArkWeb/4.1.6.1 Lark/7.30",
+            "Mozilla/5.0 (iPad; CPU OS 16_0 like Mac OS X) AppleWebKit/605.1.15",
+        ] {
+            assert!(is_phone(phone), "{phone}");
+        }
+        for computer in [
+            "Mozilla/5.0 (Windows NT 10.0; WOW64) AppleWebKit/537.36 Chrome/108.0 Safari/537.36 wxwork/4.1.22 WindowsWechat",
+            "Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/537.36 Chrome/120.0 Safari/537.36 DingTalk(7.5.10)",
+            "curl/8.5.0",
+            "",
+        ] {
+            assert!(!is_phone(computer), "{computer}");
+        }
     }
 
     #[test]

@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{ClientInfo, Digest, EmployeeKey, IdentifiedPerson, LoginSource, NumberMatch, SealedToken, Timestamp};
+use crate::{
+    ClientInfo, Digest, EmployeeKey, IdentifiedPerson, LoginSource, MatchNumber, NumberMatch, SealedToken, Timestamp,
+};
 
 /// The period in which a delivered token may be requested again, in case the response was lost.
 const REDELIVERY_PERIOD: Duration = Duration::from_secs(30);
@@ -193,11 +195,25 @@ impl PendingSignIn {
         }
     }
 
-    /// Records the phone's confirmation, once. The sign-in does not expire while the session is being created.
-    pub fn confirmed(self, confirm: Digest, now: Timestamp) -> Result<Self, InvalidTransition> {
+    /// Records the phone's confirmation, once. The sign-in does not expire while the session is being created. Where the screen
+    /// shows a number, a confirmation without that number ends the sign-in: the person may not see the screen.
+    pub fn confirmed(
+        self,
+        confirm: Digest,
+        picked: Option<MatchNumber>,
+        now: Timestamp,
+    ) -> Result<Self, InvalidTransition> {
         let claim = self.may_confirm(confirm, now).ok_or(InvalidTransition)?.clone();
+        if !self.is_number_picked(picked) {
+            return Ok(self.over(EarlyEnd::WrongNumber));
+        }
         let expires_at = self.expires_at.max(now + REDELIVERY_PERIOD);
         Ok(Self { stage: SignInStage::Confirmed { claim, since: now }, expires_at, ..self })
+    }
+
+    /// Whether the phone picked the number on the screen, or the screen shows none.
+    fn is_number_picked(&self, picked: Option<MatchNumber>) -> bool {
+        self.numbers.as_ref().is_none_or(|numbers| picked.is_some_and(|picked| numbers.is_match(picked)))
     }
 
     /// Records the phone's rejection, once.

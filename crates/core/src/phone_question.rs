@@ -50,8 +50,12 @@ pub enum QuestionSubject {
         operation: Digest,
         /// The method.
         method: String,
-        /// The path with the query, as the operation is sent.
+        /// The path with the query, as the phone shows it.
         path: String,
+        /// The whole body, as the phone shows it.
+        body: String,
+        /// What the operation does, in English and Chinese.
+        summary: [String; 2],
     },
     /// Whether the employee is the caller on the telephone.
     Caller {
@@ -119,25 +123,31 @@ named_enum! {
 pub struct InvalidAnswer;
 
 impl PhoneQuestion {
-    /// Records that the phone of a person opened the question.
-    pub fn opened(self, by: &EmployeeKey, answer: Digest) -> Result<Self, InvalidAnswer> {
+    /// Records that the phone of a person opened the question. Only the phone that opened it last may answer.
+    pub fn opened(self, by: &EmployeeKey, answer: Digest, now: Timestamp) -> Result<Self, InvalidAnswer> {
         match self.stage {
-            QuestionStage::Open { .. } if *by == self.asked => {
+            QuestionStage::Open { .. } if *by == self.asked && !self.is_over(now) => {
                 Ok(Self { stage: QuestionStage::Open { answer: Some(answer) }, ..self })
             }
             _ => Err(InvalidAnswer),
         }
     }
 
+    /// Whether a phone can open the question now.
+    #[must_use]
+    pub fn may_open(&self, now: Timestamp) -> bool {
+        matches!(self.stage, QuestionStage::Open { .. }) && !self.is_over(now)
+    }
+
     /// Whether the phone with this secret may answer.
     #[must_use]
-    pub fn may_answer(&self, answer: Digest) -> bool {
-        self.stage == QuestionStage::Open { answer: Some(answer) }
+    pub fn may_answer(&self, answer: Digest, now: Timestamp) -> bool {
+        self.stage == QuestionStage::Open { answer: Some(answer) } && !self.is_over(now)
     }
 
     /// Records the number that the phone picked. A wrong one refuses.
     pub fn answered(self, answer: Digest, picked: MatchNumber, now: Timestamp) -> Result<Self, InvalidAnswer> {
-        if !self.may_answer(answer) {
+        if !self.may_answer(answer, now) {
             return Err(InvalidAnswer);
         }
         if !self.numbers.is_match(picked) {
@@ -152,21 +162,26 @@ impl PhoneQuestion {
     }
 
     /// Records the phone's refusal.
-    pub fn refused(self, answer: Digest) -> Result<Self, InvalidAnswer> {
-        if !self.may_answer(answer) {
+    pub fn refused(self, answer: Digest, now: Timestamp) -> Result<Self, InvalidAnswer> {
+        if !self.may_answer(answer, now) {
             return Err(InvalidAnswer);
         }
         Ok(Self { stage: QuestionStage::Refused(QuestionRefusal::Refused), ..self })
     }
 
     /// Records that an approval is used by the session that asked, for the operation that was shown.
-    pub fn used(self, session: Digest, operation: Digest) -> Result<Self, InvalidAnswer> {
-        let is_same = matches!(self.subject, QuestionSubject::Approval { operation: approved, .. } if approved == operation);
-        if self.stage == QuestionStage::Accepted && self.session == session && is_same {
+    pub fn used(self, session: Digest, operation: Digest, now: Timestamp) -> Result<Self, InvalidAnswer> {
+        let is_same =
+            matches!(self.subject, QuestionSubject::Approval { operation: approved, .. } if approved == operation);
+        if self.stage == QuestionStage::Accepted && self.session == session && is_same && !self.is_over(now) {
             Ok(Self { stage: QuestionStage::Used, ..self })
         } else {
             Err(InvalidAnswer)
         }
+    }
+
+    fn is_over(&self, now: Timestamp) -> bool {
+        now >= self.expires_at
     }
 
     /// The status that the asker sees.
@@ -174,7 +189,7 @@ impl PhoneQuestion {
     pub fn status(&self, now: Timestamp) -> QuestionStatus {
         match self.stage {
             QuestionStage::Used => QuestionStatus::Expired,
-            _ if now >= self.expires_at => QuestionStatus::Expired,
+            _ if self.is_over(now) => QuestionStatus::Expired,
             QuestionStage::Open { .. } => QuestionStatus::Pending,
             QuestionStage::Accepted => QuestionStatus::Accepted,
             QuestionStage::Refused(_) => QuestionStatus::Refused,
@@ -187,3 +202,7 @@ impl PhoneQuestion {
 pub fn operation_digest(method: &str, path: &str, body: &[u8]) -> Digest {
     Digest::of(&[b"operation", method.as_bytes(), path.as_bytes(), body])
 }
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
+mod tests;

@@ -25,6 +25,7 @@ mod oidc;
 mod people;
 mod platform_directory;
 mod query_plans;
+mod questions;
 mod seal;
 mod service_keys;
 mod sessions;
@@ -90,9 +91,9 @@ pub use sessions::{
 };
 pub use shared::{
     Bus, DeliveryCount, DeliveryQuery, EphemeralStore, Expiring, FreshMessages, IncomingMessages, Lease, LimitSubject,
-    MessageFeed, MessageLog, OAuthFlow, PendingConfirmation, PlatformCode, PlatformToken, PostOutcome, RateLimits,
-    RecordWatch, RedisSettings, RedisStatus, RejectedMessage, SharedState, SignInPointer, StartPosition, StoredMessage,
-    Subscriber, inspect_redis,
+    MessageFeed, MessageLog, OAuthFlow, OpenQuestions, PendingConfirmation, PlatformCode, PlatformToken, PointerKind,
+    PostOutcome, RateLimits, RecordWatch, RedisSettings, RedisStatus, RejectedMessage, SharedState, SignInPointer,
+    StartPosition, StoredMessage, Subscriber, inspect_redis,
 };
 pub use sign_ins::{DisownEffects, DisownRequest, ListedSignIn, SignInListLimits};
 pub use statistics::{HourlyCounts, SignInStep};

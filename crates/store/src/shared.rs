@@ -10,7 +10,9 @@ mod redis;
 use std::sync::Arc;
 
 use deskpass_core::oidc::{AuthorizationCodeRecord, PendingAuthorization, PendingLogout};
-use deskpass_core::{Digest, IdentifiedPerson, LoginSource, PendingSignIn, SignInStage, Timestamp};
+use deskpass_core::{
+    Digest, IdentifiedPerson, LoginSource, PendingSignIn, PhoneQuestion, QuestionStage, SignInStage, Timestamp,
+};
 use serde::{Deserialize, Serialize};
 
 use self::redis::RedisBackend;
@@ -36,7 +38,7 @@ const MAX_RECORDS: usize = 25_000;
 pub struct SharedState<Progress> {
     /// Sign-ins, by ticket.
     pub sign_ins: EphemeralStore<PendingSignIn>,
-    /// The sign-in of a scan id.
+    /// The sign-in or the question of a scan id.
     pub scan_ids: EphemeralStore<SignInPointer>,
     /// The sign-in of a phone's secret. Apart from the scan ids, so that a flood of those evicts no one about to
     /// decide.
@@ -57,6 +59,14 @@ pub struct SharedState<Progress> {
     pub oidc_codes: EphemeralStore<AuthorizationCodeRecord>,
     /// Sign-outs that OpenID Connect clients asked for and that wait for their users.
     pub oidc_logouts: EphemeralStore<PendingLogout>,
+    /// Questions to phones, by the digest of their id.
+    pub questions: EphemeralStore<PhoneQuestion>,
+    /// The question of a phone's secret. Apart from the scan ids, as `claims` are.
+    pub answers: EphemeralStore<SignInPointer>,
+    /// The questions that an employee was asked lately, by a digest of the employee.
+    pub open_questions: EphemeralStore<OpenQuestions>,
+    /// Callers who were verified, by a digest of the employee who asked and the caller. The holder is the question.
+    pub verified: EphemeralStore<Lease>,
     /// The request counts.
     pub limits: RateLimits,
     /// Messages to connected clients.
@@ -91,6 +101,10 @@ impl<Progress> SharedState<Progress> {
             oidc_requests: EphemeralStore::new(server.as_ref(), "oidc_request", MAX_RECORDS),
             oidc_codes: EphemeralStore::new(server.as_ref(), "oidc_code", MAX_RECORDS),
             oidc_logouts: EphemeralStore::new(server.as_ref(), "oidc_logout", MAX_RECORDS),
+            questions: EphemeralStore::new(server.as_ref(), "question", MAX_RECORDS),
+            answers: EphemeralStore::new(server.as_ref(), "answer", MAX_RECORDS),
+            open_questions: EphemeralStore::new(server.as_ref(), "open_question", MAX_RECORDS),
+            verified: EphemeralStore::new(server.as_ref(), "verified", MAX_RECORDS),
             limits: RateLimits::new(server.clone()),
             messages: MessageLog::new(server.as_ref()),
             server,
@@ -124,12 +138,34 @@ impl<Progress> SharedState<Progress> {
     }
 }
 
-/// A pointer to a sign-in.
+/// A pointer to a sign-in or a question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SignInPointer {
-    /// The ticket's digest.
+    /// The digest of the ticket, or of the question's id.
     pub to: Digest,
     /// When the pointer expires.
+    pub until: Timestamp,
+    /// What it points to. Records written by nodes of the previous version point to sign-ins.
+    #[serde(default)]
+    pub kind: PointerKind,
+}
+
+/// What a pointer points to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum PointerKind {
+    /// A sign-in.
+    #[default]
+    SignIn,
+    /// A question to a phone.
+    Question,
+}
+
+/// The questions that an employee was asked lately.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OpenQuestions {
+    /// The digest of each question's id, and when it expires unless it is answered.
+    pub questions: Vec<(Digest, Timestamp)>,
+    /// When the record expires.
     pub until: Timestamp,
 }
 
@@ -205,6 +241,17 @@ impl Expiring for PendingSignIn {
     }
 }
 
+impl Expiring for PhoneQuestion {
+    fn until(&self) -> Timestamp {
+        self.expires_at
+    }
+
+    fn is_evictable(&self) -> bool {
+        // A question that a phone has open, or whose answer waits for the asker, is spared.
+        !matches!(self.stage, QuestionStage::Open { answer: Some(_) } | QuestionStage::Accepted)
+    }
+}
+
 /// Implements [`Expiring`] for records with a field `until`.
 macro_rules! expires_at_until {
     ($($record:ident $(<$parameter:ident>)?),+) => {
@@ -217,4 +264,4 @@ macro_rules! expires_at_until {
 }
 
 expires_at_until!(SignInPointer, OAuthFlow, PendingConfirmation, PlatformCode<Progress>, Lease);
-expires_at_until!(PendingAuthorization, AuthorizationCodeRecord, PendingLogout);
+expires_at_until!(OpenQuestions, PendingAuthorization, AuthorizationCodeRecord, PendingLogout);

@@ -126,7 +126,7 @@ async fn a_flood_does_not_push_out_who_is_about_to_confirm() {
     for _ in 0..120_000 {
         let user_agent = deskpass_core::UserAgent::default();
         let visitor = deskpass_core::ClientInfo { address, user_agent, reference: None };
-        app.auth().issue_ticket(deskpass_core::LoginSource::H5, None, visitor, None).await.unwrap();
+        app.auth().issue_ticket(deskpass_core::LoginSource::H5, None, visitor, None, false).await.unwrap();
     }
     assert!(app.auth().shared.sign_ins.len() <= 50_000);
     assert_eq!(client.scan_status(early["ticket"].as_str().unwrap()).await["status"], "expired");

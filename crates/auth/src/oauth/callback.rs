@@ -99,7 +99,12 @@ impl Auth {
             }
             Err(error) => (None, self.stored_user(&code).await, Err(error)),
         };
-        let outcome = self.audit_outcome(attempt(callback, who.as_ref()), outcome).await;
+        let attempt = attempt(callback, who.as_ref());
+        let attempt = match &outcome {
+            Ok(_) => attempt,
+            Err(_) => Attempt { refused: self.refused_scan_event(callback.scan_id.as_deref()).await, ..attempt },
+        };
+        let outcome = self.audit_outcome(attempt, outcome).await;
         match (used, &outcome, &callback.scan_id) {
             // The failure may be transient: the browser may retry.
             (Some(used), Err(Error::Internal(_)), _) => self.undo_use(used).await,
@@ -119,10 +124,8 @@ impl Auth {
         callback: &OAuthCallback,
         known: Option<Identity>,
     ) -> Result<(Identity, UseReceipt), Error> {
-        if let Some(scan_id) = &callback.scan_id
-            && !self.is_unscanned(scan_id).await?
-        {
-            return Err(Refusal::SignInOver.into());
+        if let Some(scan_id) = &callback.scan_id {
+            self.require_scannable(scan_id, &callback.visitor).await?;
         }
         let identity = if let Some(identity) = known {
             identity
@@ -145,6 +148,11 @@ impl Auth {
         if let Ok((key, _)) = self.employee_key(identity) {
             // From here on, the lines of this sign-in name the employee.
             tracing::Span::current().record("employee", tracing::field::display(key));
+        }
+        match self.question_of_scan(scan_id.as_deref()).await {
+            Ok(Some(question)) => return self.open_as(identity, question, visitor).await,
+            Ok(None) => {}
+            Err(error) => return (None, Err(error)),
         }
         match (self.resolve_user(identity).await, scan_id) {
             (Ok(PlatformUser::Known(who)), Some(scan_id)) => {

@@ -1,7 +1,9 @@
 //! The outcome of an OAuth callback.
 
-use deskpass_core::{BindProof, Confirm, LoginSource, Pending, Secret, Ticket};
+use deskpass_core::{Answer, BindProof, Confirm, LoginSource, Pending, Secret, Ticket};
 use serde::{Deserialize, Serialize};
+
+use crate::QuestionKind;
 
 /// The page that the browser is redirected to in the end.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -17,6 +19,8 @@ pub enum RedirectTarget {
 pub enum CallbackOutcome {
     /// The phone scanned a QR code, and decides with this secret.
     Decide(#[serde(with = "deskpass_core::exposed")] Secret<Confirm>),
+    /// The phone opened a question of this kind, and answers it with this secret.
+    Answer(#[serde(with = "deskpass_core::exposed")] Secret<Answer>, QuestionKind),
     /// The user is signed in; the page collects the token with this ticket.
     SignedIn(#[serde(with = "deskpass_core::exposed")] Secret<Ticket>, RedirectTarget),
     /// The user must confirm, with this secret, that they started the sign-in.

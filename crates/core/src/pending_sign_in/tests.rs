@@ -42,6 +42,33 @@ fn waiting() -> PendingSignIn {
         expires_at: at + Duration::from_mins(3),
         stage: SignInStage::Waiting,
         ended: None,
+        numbers: None,
+    }
+}
+
+/// The same, with a number on the screen.
+fn waiting_with_number() -> PendingSignIn {
+    let numbers = NumberMatch::generate(&Entropy::system());
+    PendingSignIn { numbers: Some(numbers.unwrap_or_else(|_| unreachable!("the system has entropy"))), ..waiting() }
+}
+
+/// What the phone sends with its confirmation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Pick {
+    Shown,
+    Another,
+    Nothing,
+}
+
+impl Pick {
+    /// The number; where the screen shows none, any.
+    fn number(self, numbers: Option<&NumberMatch>) -> Option<MatchNumber> {
+        let Some(numbers) = numbers else { return MatchNumber::parse("42").filter(|_| self != Self::Nothing) };
+        match self {
+            Self::Shown => Some(numbers.number()),
+            Self::Another => numbers.choices().into_iter().find(|choice| *choice != numbers.number()),
+            Self::Nothing => None,
+        }
     }
 }
 
@@ -49,7 +76,7 @@ fn waiting() -> PendingSignIn {
 #[derive(Clone, Copy, Debug)]
 enum Step {
     Scan(u8),
-    Confirm(u8),
+    Confirm(u8, Pick),
     Cancel(u8),
     Begin,
     Fail(usize),
@@ -58,10 +85,14 @@ enum Step {
     Wait(u64),
 }
 
+fn picks() -> impl Strategy<Value = Pick> {
+    prop_oneof![3 => Just(Pick::Shown), 1 => Just(Pick::Another), 1 => Just(Pick::Nothing)]
+}
+
 fn steps() -> impl Strategy<Value = Vec<Step>> {
     let step = prop_oneof![
         (0..3u8).prop_map(Step::Scan),
-        (0..3u8).prop_map(Step::Confirm),
+        (0..3u8, picks()).prop_map(|(phone, pick)| Step::Confirm(phone, pick)),
         (0..3u8).prop_map(Step::Cancel),
         Just(Step::Begin),
         (0..3usize).prop_map(Step::Fail),
@@ -81,13 +112,15 @@ struct Past {
     /// Whether the last confirmation was reopened.
     failed: bool,
     ready: bool,
+    /// Whether a phone picked another number than the one on the screen.
+    mismatched: bool,
 }
 
 impl Past {
     /// Whether a confirmation of this phone must be rejected.
     fn is_decided(&self, phone: u8, now: Timestamp) -> bool {
         let in_progress = self.confirmations.last().is_some_and(|yes| now < *yes + CONFIRM_LEASE);
-        self.scanner != Some(phone) || self.ready || (in_progress && !self.failed)
+        self.mismatched || self.scanner != Some(phone) || self.ready || (in_progress && !self.failed)
     }
 }
 
@@ -103,11 +136,20 @@ fn attempt(
         Step::Scan(phone) => was.scanned(claim(phone)).inspect(|_| {
             assert_eq!(past.scanner.replace(phone), None, "scanned twice");
         }),
-        Step::Confirm(phone) => was.confirmed(digest(phone), now).inspect(|_| {
-            assert!(!past.is_decided(phone, now), "confirmed by another phone, or twice");
-            past.confirmations.push(now);
-            past.failed = false;
-        }),
+        Step::Confirm(phone, pick) => {
+            let (picked, mismatched) =
+                (pick.number(was.numbers.as_ref()), was.numbers.is_some() && pick != Pick::Shown);
+            was.confirmed(digest(phone), picked, now).inspect(|next| {
+                assert!(!past.is_decided(phone, now), "confirmed by another phone, or twice");
+                assert_eq!(next.ended == Some(EarlyEnd::WrongNumber), mismatched, "{pick:?}");
+                if mismatched {
+                    past.mismatched = true;
+                } else {
+                    past.confirmations.push(now);
+                    past.failed = false;
+                }
+            })
+        }
         Step::Cancel(phone) => was.cancelled(digest(phone)).inspect(|_| {
             let confirmed = !past.confirmations.is_empty() && !past.failed;
             assert!(past.scanner == Some(phone) && !confirmed, "cancelled by another phone, or after a confirmation");
@@ -137,8 +179,9 @@ fn attempt(
 
 proptest! {
     #[test]
-    fn one_phone_decides_once_at_a_time_and_only_a_confirmation_delivers(steps in steps()) {
-        let (mut sign_in, mut past, mut now) = (waiting(), Past::default(), Timestamp::from_millis(1_000));
+    fn one_phone_decides_once_at_a_time_and_only_a_confirmation_delivers(has_number in any::<bool>(), steps in steps()) {
+        let mut sign_in = if has_number { waiting_with_number() } else { waiting() };
+        let (mut past, mut now) = (Past::default(), Timestamp::from_millis(1_000));
         for step in steps {
             if let Step::Wait(seconds) = step {
                 now = now + Duration::from_secs(seconds);
@@ -146,6 +189,7 @@ proptest! {
             let was = sign_in.clone();
             sign_in = attempt(was, step, &mut past, now).unwrap_or(sign_in);
             prop_assert!(!past.ready || matches!(sign_in.stage, SignInStage::Ready { .. }), "a session was lost");
+            prop_assert!(!past.mismatched || sign_in.stage == SignInStage::Over, "a wrong number did not end it");
         }
     }
 }
@@ -172,28 +216,28 @@ fn only_the_phone_that_scanned_reports_that_the_question_was_shown() {
 #[test]
 fn a_confirmation_can_be_repeated_after_a_temporary_error() {
     let late = Timestamp::from_millis(179_999);
-    let confirmed = waiting().scanned(claim(1)).and_then(|scanned| scanned.confirmed(digest(1), late));
+    let confirmed = waiting().scanned(claim(1)).and_then(|scanned| scanned.confirmed(digest(1), None, late));
     assert!(confirmed.as_ref().is_ok_and(|confirmed| confirmed.expires_at == late + REDELIVERY_PERIOD));
     let undecided = confirmed.map(|confirmed| confirmed.reopened(late));
-    let again = undecided.and_then(|undecided| undecided.confirmed(digest(1), late));
+    let again = undecided.and_then(|undecided| undecided.confirmed(digest(1), None, late));
     assert!(again.is_ok_and(|confirmed| {
-        confirmed.refused(EarlyEnd::NoRole).confirmed(digest(1), late + CONFIRM_LEASE).is_err()
+        confirmed.refused(EarlyEnd::NoRole).confirmed(digest(1), None, late + CONFIRM_LEASE).is_err()
     }));
 }
 
 #[test]
 fn the_same_phone_can_confirm_again_when_no_session_was_created() {
     let (at, over) = (Timestamp::from_millis(0), Timestamp::from_millis(0) + CONFIRM_LEASE);
-    let confirmed = waiting().scanned(claim(1)).and_then(|scanned| scanned.confirmed(digest(1), at));
+    let confirmed = waiting().scanned(claim(1)).and_then(|scanned| scanned.confirmed(digest(1), None, at));
     let confirmed = confirmed.unwrap_or_else(|_| unreachable!("it was scanned"));
     let early = Timestamp::from_millis(over.millis() - 1);
-    assert!(confirmed.clone().confirmed(digest(1), early).is_err(), "the session is being created");
-    assert!(confirmed.clone().confirmed(digest(2), over).is_err(), "another phone");
-    let again = confirmed.confirmed(digest(1), over).unwrap_or_else(|_| unreachable!("the lease has expired"));
+    assert!(confirmed.clone().confirmed(digest(1), None, early).is_err(), "the session is being created");
+    assert!(confirmed.clone().confirmed(digest(2), None, over).is_err(), "another phone");
+    let again = confirmed.confirmed(digest(1), None, over).unwrap_or_else(|_| unreachable!("the lease has expired"));
     assert_eq!(again.clone().reopened(at), again, "a request considered dead does not reopen it");
-    assert!(again.clone().confirmed(digest(1), over).is_err(), "once at a time");
+    assert!(again.clone().confirmed(digest(1), None, over).is_err(), "once at a time");
     let ready = again.ready(PersonPreview { employee_id: "a".into(), name: "A".into() }, over);
-    assert!(ready.confirmed(digest(1), over + CONFIRM_LEASE).is_err());
+    assert!(ready.confirmed(digest(1), None, over + CONFIRM_LEASE).is_err());
 }
 
 #[test]
@@ -215,4 +259,20 @@ fn the_outcome_is_known_for_a_while_after_the_delivery_to_a_browser_that_waited_
     let delivered = ready.delivered(at).unwrap_or_else(|_| unreachable!("it is ready"));
     assert_eq!(delivered.expires_at, at + OUTCOME_PERIOD);
     assert!(delivered.delivered(at + REDELIVERY_PERIOD).is_err(), "the token itself is not delivered for longer");
+}
+
+#[test]
+fn a_confirmation_needs_the_number_on_the_screen_once_there_is_one() {
+    let at = Timestamp::from_millis(0);
+    for pick in [Pick::Shown, Pick::Another, Pick::Nothing] {
+        let scanned =
+            waiting_with_number().scanned(claim(1)).unwrap_or_else(|_| unreachable!("no other phone was first"));
+        let picked = pick.number(scanned.numbers.as_ref());
+        assert!(scanned.clone().confirmed(digest(2), picked, at).is_err(), "another phone ends nothing");
+        let next = scanned.confirmed(digest(1), picked, at).unwrap_or_else(|_| unreachable!("it was scanned"));
+        assert_eq!(next.ended, (pick != Pick::Shown).then_some(EarlyEnd::WrongNumber));
+        assert_eq!(matches!(next.stage, SignInStage::Confirmed { .. }), pick == Pick::Shown);
+        let right = next.numbers.as_ref().map(NumberMatch::number);
+        assert!(next.confirmed(digest(1), right, at).is_err(), "no second guess");
+    }
 }

@@ -123,6 +123,7 @@ async fn everything(store: &Store, by: &ChangeAuthor) -> Vec<(&'static str, Resu
     let network = vec![(Role::User, "192.0.2.0/24".parse().unwrap())];
     let told = notice("told", NoticeSubject::DeviceUnbound);
     vec![
+        ("record_question", store.record_question(by(), entry()).await),
         ("add_employee", store.add_employee(by(), new).await.map(drop)),
         ("grant", store.grant(by(), me(), Role::Admin, entry()).await.map(drop)),
         ("revoke", store.revoke(by(), me(), Role::User, true, entry()).await.map(drop)),

@@ -47,6 +47,11 @@ fn permission_rows() -> Vec<Row> {
         (Refusal::ClientNotAllowed("zammad".into()), 403, 1003, Some("client_not_allowed"), None),
         (Refusal::DeviceNotProven, 403, 1003, Some("device_not_proven"), None),
         (Refusal::SetupCodeWrong, 403, 1003, Some("setup_code"), None),
+        (Refusal::NotAsked, 403, 1003, Some("not_asked"), None),
+        (Refusal::PhoneNeeded, 403, 1003, Some("phone_needed"), None),
+        (Refusal::WrongNumber, 403, 1003, Some("wrong_number"), None),
+        (Refusal::CallerNotVerified, 403, 1003, Some("caller_not_verified"), None),
+        (Refusal::CannotAsk, 403, 1003, Some("cannot_ask"), None),
     ]
 }
 
@@ -63,8 +68,9 @@ fn other_rows() -> Vec<Row> {
         (Refusal::NoSuchOidcClient, 404, 1004, None, None),
         (Refusal::RateLimited(Duration::from_millis(1_001)), 429, 1006, None, retry("2")),
         (Refusal::Busy, 429, 1006, None, retry("1")),
-        (Refusal::OtpNeeded, 403, 1007, None, STEP_UP),
-        (Refusal::OtpWrong, 401, 1008, None, BEARER),
+        (Refusal::OtpNeeded, 403, 1007, Some("otp_needed"), STEP_UP),
+        (Refusal::OtpWrong, 401, 1008, Some("otp_wrong"), BEARER),
+        (Refusal::ApprovalInvalid, 401, 1008, Some("approval_invalid"), BEARER),
         (Refusal::NoDevice, 403, 1009, None, None),
         (Refusal::DeviceBound, 409, 1010, None, None),
         (Refusal::PasswordWrong, 401, 1011, None, BEARER),
@@ -87,6 +93,7 @@ fn other_rows() -> Vec<Row> {
         (Refusal::Cancelled, 409, 1019, Some("cancelled"), None),
         (Refusal::OidcRequestGone, 409, 1019, Some("oidc_request_gone"), None),
         (Refusal::SignInOver, 409, 1019, Some("over"), None),
+        (Refusal::QuestionOver, 409, 1019, Some("question_over"), None),
         (Refusal::DeviceSetupOver, 409, 1019, Some("setup_over"), None),
         (Refusal::Exists, 409, 1019, None, None),
         (Refusal::OidcClientFromFile, 409, 1019, Some("oidc_client_from_file"), None),
