@@ -1,7 +1,5 @@
 //! What the help desk's back end is told about callers, so that a ticket can show whether its caller was verified.
 
-use std::sync::Arc;
-
 use deskpass_core::{Digest, EmployeeKey, TraceParent};
 use serde::Serialize;
 use tokio::time::{Instant, sleep};
@@ -60,7 +58,7 @@ impl App {
         let Some(backend) = self.reply_backend.clone() else { return };
         let delivery = ReplyDelivery { trace, ..self.verification_delivery(&answered, status) };
         let app = self.clone();
-        let telling = async move { app.deliver_verification(backend, &delivery, &answered.verification).await };
+        let telling = async move { app.deliver_verification(&backend, &delivery, &answered.verification).await };
         tokio::spawn(telling.in_current_span());
     }
 
@@ -84,8 +82,8 @@ impl App {
         ReplyDelivery { id, body, trace: None }
     }
 
-    async fn deliver_verification(&self, backend: Arc<ReplyBackend>, delivery: &ReplyDelivery, verification: &str) {
-        match self.send_verification(&backend, delivery).await {
+    async fn deliver_verification(&self, backend: &ReplyBackend, delivery: &ReplyDelivery, verification: &str) {
+        match self.send_verification(backend, delivery).await {
             Ok(()) => tracing::info!(verification, delivery = delivery.id, "caller verification delivered"),
             Err(error) => {
                 tracing::warn!(verification, ?error, "caller verification not delivered to messages.reply_url");

@@ -126,10 +126,12 @@ fn role_rule_routes() -> Vec<Route> {
             .error_title("Reading the role rules failed", "获取角色规则失败"),
         Route::put("/api/admin/role-rules", HighRisk, role_rules::replace)
             .summary("Replace the role rules and apply them", "修改角色规则并立即应用")
-            .error_title("Changing the role rules failed", "修改角色规则失败"),
+            .error_title("Changing the role rules failed", "修改角色规则失败")
+            .refuses(&[1005]),
         Route::post("/api/admin/role-rules/dry-run", Admin, role_rules::dry_run)
             .summary("Test role rules without changing anything", "试运行角色规则，不作修改")
-            .error_title("Testing the role rules failed", "试运行角色规则失败"),
+            .error_title("Testing the role rules failed", "试运行角色规则失败")
+            .refuses(&[1005]),
     ]
 }
 
