@@ -98,7 +98,7 @@ on_one_store! {
 
 on_every_store! {
     async fn every_row_of_the_table_has_the_limit_it_says() {
-        let three = ["qrcode", "oauth_url", "sign_in", "scan_status", "bind", "agents_login", "otp", "replies", "oidc", "verify"];
+        let three = ["qrcode", "oauth_url", "sign_in", "scan_status", "bind", "agents_login", "otp", "replies", "oidc", "questions", "events", "verify"];
         let three = three.map(|name| (&*format!("limits.{name}").leak(), "3/min"));
         let app = production(&three).await;
         let mut client = app.client().await;

@@ -65,7 +65,7 @@ fn refusal(route: &Route, caller: Caller) -> Option<(u16, u64, &'static str)> {
         | (RequiredAccess::TokenHolder | RequiredAccess::ActiveUser, Caller::Role(_))
         | (RequiredAccess::Reader, Caller::Role(Role::Admin | Role::Supervisor | Role::Security))
         | (RequiredAccess::Admin, Caller::Role(Role::Admin)) => None,
-        (RequiredAccess::HighRisk, Caller::Role(Role::Admin)) => Some((403, 1007, "")),
+        (RequiredAccess::HighRisk, Caller::Role(Role::Admin)) => Some((403, 1007, "otp_needed")),
         (_, Caller::Anonymous) => Some((401, 1001, "missing")),
         (RequiredAccess::Service(_), _) | (_, Caller::Stranger | Caller::Service) => Some((401, 1001, "malformed")),
         (_, Caller::Partial) => Some((401, 1001, "half_authenticated")),
@@ -106,12 +106,22 @@ const WITHOUT_A_BODY: &[(&str, u16, u64)] = &[
     ("POST /api/auth/otp-bind", 415, 1002),
     ("POST /api/auth/otp-verify", 415, 1002),
     ("POST /api/auth/otp-unbind", 415, 1002),
+    ("POST /api/auth/approvals", 415, 1002),
+    ("POST /api/auth/approvals/question", 415, 1002),
+    ("POST /api/auth/approvals/answer", 415, 1002),
+    ("POST /api/verifications", 415, 1002),
+    ("POST /api/verifications/question", 415, 1002),
+    ("POST /api/verifications/answer", 415, 1002),
     ("POST /api/admin/ip-rules/dry-run", 415, 1002),
+    ("POST /api/admin/role-rules/dry-run", 415, 1002),
     ("GET /api/admin/employees/{corp_id}/{employee_id}", 400, 1002),
     ("GET /api/admin/oidc-clients/{id}", 400, 1002),
     ("GET /api/ws/employee", 426, 1002),
     ("GET /api/ws/agent", 426, 1002),
     ("POST /api/messages", 415, 1002),
+    // Nothing signed them.
+    ("GET /api/platform/events", 403, 1003),
+    ("POST /api/platform/events", 403, 1003),
     ("POST /api/messages/reply", 415, 1002),
     ("POST /api/dev/login", 415, 1002),
     // Without a registered client there is no OpenID Connect provider.

@@ -20,7 +20,7 @@ pub struct InboundRequest<'a> {
     /// The raw query.
     pub query: &'a str,
     /// Returns the value of a header by its lower-case name.
-    pub header: &'a dyn Fn(&str) -> Option<&'a str>,
+    pub header: &'a (dyn Fn(&str) -> Option<&'a str> + Sync),
     /// The raw body. Signatures are about these bytes.
     pub body: &'a [u8],
     /// When it arrived.

@@ -1,7 +1,9 @@
-//! The help desk's back end, which receives what employees reply to messages.
+//! The help desk's back end, which receives what employees reply to messages, and whether callers were verified.
 //!
 //! Its address is the operator's; no request chooses it. Redirects are not followed, the body of a response is not read, and the
 //! proxy variables of the environment are ignored.
+
+mod verification;
 
 use std::error::Error as _;
 use std::fmt::Write as _;
@@ -24,6 +26,8 @@ use super::App;
 use super::bounded_resolver::BoundedResolver;
 use crate::config::Messages;
 use crate::timestamp::Rfc3339;
+
+pub(crate) use verification::{AnsweredVerification, verification_id};
 
 /// The maximum number of attempts to deliver a reply.
 const MAX_ATTEMPTS: u32 = 3;

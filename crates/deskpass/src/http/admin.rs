@@ -6,6 +6,7 @@ pub(crate) mod ip_rules;
 pub(crate) mod links;
 pub(crate) mod login_log;
 pub(crate) mod oidc_clients;
+pub(crate) mod role_rules;
 pub(crate) mod roles;
 pub(crate) mod service_keys;
 pub(crate) mod sessions;

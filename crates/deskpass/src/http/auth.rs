@@ -1,5 +1,6 @@
 //! Handlers below `/api/auth`.
 
+pub(crate) mod approvals;
 pub(crate) mod bind;
 mod callback_query;
 pub(crate) mod entry;
@@ -9,7 +10,7 @@ pub(crate) mod oidc;
 pub(crate) mod otp;
 pub(crate) mod permissions;
 mod pkce;
-mod platform_link;
+pub(crate) mod platform_link;
 pub(crate) mod scan;
 pub(crate) mod scan_events;
 pub(crate) mod scan_outcome;

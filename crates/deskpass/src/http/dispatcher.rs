@@ -28,7 +28,7 @@ use crate::http::request::{RequestContext, RequestTrace, RequiredAccess, X_FORWA
 use crate::http::response::{ErrorBody, ErrorContext, ErrorPageCause, Outcome, envelope, oauth_body};
 use crate::http::route::{RateLimit, Route};
 use crate::http::routes::routes;
-use crate::http::{admission, openapi, pages, rate_limit};
+use crate::http::{admission, high_risk, openapi, pages, rate_limit};
 use crate::telemetry::{RouteLabels, RouteMetrics, Stopwatch};
 
 /// Responds to all requests. The service is passed with each: a reload replaces it, and a request keeps the one it began with.
@@ -192,7 +192,15 @@ impl Dispatcher {
                 let api_description: fn() -> &'static str =
                     if development { openapi::description } else { openapi::production_description };
                 let trace = matched.trace.clone();
-                let context = RequestContext { app: app.clone(), peer, language, trace, path_params, api_description };
+                let context = RequestContext {
+                    app: app.clone(),
+                    peer,
+                    language,
+                    trace,
+                    path_params,
+                    api_description,
+                    high_risk_summary: high_risk::summary,
+                };
                 rate_limit::run_limited(app, route, request, context).await.unwrap_or_else(|wait| {
                     self.route_metrics.count_rate_limited(row);
                     ApiError::from(Refusal::RateLimited(wait)).into_response()

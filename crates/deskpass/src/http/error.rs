@@ -45,6 +45,8 @@ pub(crate) enum ApiError {
     NotReady(Box<ReadinessReport>),
     /// The platform has no script for sign-in.
     NoPlatformScript,
+    /// A request that claims to come from the platform was not accepted.
+    EventRefused,
     /// No back end for replies is configured.
     RepliesOff,
     /// Too many replies are being delivered.
@@ -98,6 +100,7 @@ impl ApiError {
             Self::Internal(..)
                 | Self::PathNotFound
                 | Self::MethodNotAllowed
+                | Self::EventRefused
                 | Self::BadRequest(BadRequest::Head(_))
                 | Self::Refused(Refusal::Token(TokenError::Missing))
         )
@@ -117,6 +120,7 @@ impl ApiError {
                 "the platform has no script for sign-in: use oauth2/url",
                 "该平台没有用于登录的脚本，请使用 oauth2/url",
             ]),
+            Self::EventRefused => forbidden(["the request was not accepted", "请求未被接受"]),
             Self::DevelopmentOff => ErrorInfo::new::<1018>(["development mode is off", "开发模式未开启"]),
             Self::NotAnOperator => forbidden(["only operator networks may access this", "仅限运维网络访问"]),
             Self::ForeignOrigin => forbidden([

@@ -24,6 +24,12 @@ const ABOUT: &str = "The sign-in service of an IT help desk. Every response has 
     with eight hexadecimal digits and a hyphen. Clients must ignore members that they \
     do not know.";
 
+/// The headers with which an operation of high risk is confirmed: one of them.
+const CONFIRMATIONS: [(&str, &str); 2] = [
+    ("X-OTP-Code", "A fresh one-time password from the caller's device. Either this or X-Approval."),
+    ("X-Approval", "The id of an approval of exactly this request on the caller's phone. Either this or X-OTP-Code."),
+];
+
 /// The API description of every route below /api, in OpenAPI 3.1.
 pub fn description() -> &'static str {
     static TEXT: OnceLock<String> = OnceLock::new();
@@ -142,9 +148,9 @@ fn parameters(route: &Route, spec: &OperationSpec) -> Vec<Value> {
     let mut parameters: Vec<_> = spec.input.path.iter().map(parameter("path")).collect();
     parameters.extend(spec.input.query.iter().map(parameter("query")));
     if route.access == RequiredAccess::HighRisk {
-        parameters.push(json!({
-            "name": "X-OTP-Code", "in": "header", "required": true, "schema": { "type": "string" },
-            "description": "A fresh one-time password from the caller's device",
+        parameters.extend(CONFIRMATIONS.map(|(name, description)| {
+            let schema = json!({ "type": "string" });
+            json!({ "name": name, "in": "header", "required": false, "schema": schema, "description": description })
         }));
     }
     parameters

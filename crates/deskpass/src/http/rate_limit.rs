@@ -12,6 +12,7 @@ use hyper::header::HeaderValue;
 
 use crate::App;
 use crate::http::auth::scan;
+use crate::http::error::ApiError;
 use crate::http::request::{RequestContext, X_FORWARDED_FOR, bearer_token, client_address};
 use crate::http::response::Outcome;
 use crate::http::route::{RateLimit, Route};
@@ -36,15 +37,21 @@ pub(crate) async fn run_limited(
         return Ok((route.handler)(request, context).await);
     };
     let subject = RequestSubject::of(limit, &request, context.peer);
-    if limit != RateLimit::Verify {
+    if !matches!(limit, RateLimit::Verify | RateLimit::Events) {
         subject.count(app, key_and_rate).await?;
         return Ok((route.handler)(request, context).await);
     }
     let response = (route.handler)(request, context).await;
-    if let Some(Outcome::Negative(_)) = response.extensions().get() {
+    if is_negative(&response) {
         subject.count(app, key_and_rate).await?;
     }
     Ok(response)
+}
+
+/// Whether a response counts where only refusals do: a token is not valid, or a request is not the platform's.
+fn is_negative(response: &Response) -> bool {
+    let extensions = response.extensions();
+    matches!(extensions.get(), Some(Outcome::Negative(_))) || matches!(extensions.get(), Some(ApiError::EventRefused))
 }
 
 /// Whether a ticket was issued; also when the store fails, so that browsers behind one address do not use up each other's limit.

@@ -21,7 +21,7 @@ pub(crate) mod user_agent;
 
 pub use access::RequiredAccess;
 pub(crate) use authority::{Admin, Developer, HomeAdmin, IntrospectScope, MessagesScope, Operator, Reader, Service};
-pub(crate) use body::{FormOrJson, FullRequest, JsonBody, OptionalBody, json_text};
+pub(crate) use body::{FormOrJson, FullRequest, JsonBody, OptionalBody, json_text, raw_body};
 pub(crate) use change::{CheckedInput, HighRisk, HomeOnly, InBody, InPath, PathAndBody, PathAndCheckedBody};
 pub(crate) use client::{X_FORWARDED_FOR, client_address, client_ip, forwarded_for};
 pub(crate) use context::{RequestContext, ReserveConnection};
@@ -30,7 +30,7 @@ pub(crate) use describe::{BodySpec, DescribeInput, InputSpec};
 pub(crate) use detached::run_to_completion;
 pub(crate) use fields::{
     FieldKind, FieldSpec, FieldValue, Fields, FormattedText, FromFields, GivenValue, InvalidFields, Members,
-    OidcClientId, RoleGroups, ServiceKeyId, SignInId, TextFormat, describe_fields, is_hexadecimal,
+    OidcClientId, ReasonText, RoleGroups, ServiceKeyId, SignInId, TextFormat, describe_fields, is_hexadecimal,
 };
 pub(crate) use form::OAuthForm;
 pub(crate) use opener::Opener;

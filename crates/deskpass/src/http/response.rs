@@ -20,7 +20,7 @@ pub(crate) use login_result::LoginResult;
 pub(crate) use oauth_body::oauth_body;
 pub(crate) use redirect::{OAUTH_STATE, SCAN_PATH};
 pub(crate) use schema::{
-    ClientKindName, EarlyEndName, MethodName, NeedsName, OidcScopeName, PkceName, RoleClaimsName, RoleName, ScopeName,
-    ServiceScopeName, SigningAlgorithmName, SourceName, SsoModeName,
+    ClientKindName, EarlyEndName, LeftReasonName, MethodName, NeedsName, OidcScopeName, PkceName, RoleClaimsName,
+    RoleName, ScopeName, ServiceScopeName, SigningAlgorithmName, SourceName, SsoModeName,
 };
 pub(crate) use set_cookie::{SetCookie, bind_browser, remember_browser};

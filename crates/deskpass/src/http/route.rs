@@ -157,6 +157,10 @@ pub enum RateLimit {
     Replies,
     /// Authorization requests and logouts of OpenID Connect clients. Their invalid tokens are counted apart.
     Oidc,
+    /// Questions to phones, and their answers.
+    Questions,
+    /// Requests of the platform that are refused. Accepted ones do not count: the platform would give them up.
+    Events,
     /// Verifications of invalid tokens. Valid ones do not count.
     Verify,
 }
@@ -176,6 +180,8 @@ impl RateLimit {
             Self::Otp => (b"otp", limits.otp),
             Self::Replies => (b"replies", limits.replies),
             Self::Oidc => (b"oidc", limits.oidc),
+            Self::Questions => (b"questions", limits.questions),
+            Self::Events => (b"events", limits.events),
             Self::Verify => (b"verify", limits.verify),
         };
         rate.filter(|_| limits.enabled).map(|rate| (key, rate))

@@ -12,6 +12,7 @@ mod admin;
 mod agents;
 mod auth;
 mod oidc;
+mod questions;
 mod system;
 
 use hyper::Method;
@@ -30,8 +31,10 @@ pub fn routes() -> Vec<Route> {
     table.extend(tagged(["OpenID Connect", "OpenID Connect"], oidc::page_routes()));
     table.extend(tagged(["Sessions", "会话"], auth::session_routes()));
     table.extend(tagged(["Agents and one-time passwords", "坐席与一次性密码"], agents::agent_routes()));
+    table.extend(tagged(["Approvals and caller verification", "手机批准与来电验证"], questions::question_routes()));
     table.extend(tagged(["Administration", "管理"], admin::admin_routes()));
     table.extend(tagged(["Sockets and messages", "实时连接与消息"], system::socket_routes()));
+    table.extend(tagged(["Events of the platform", "平台事件"], questions::event_routes()));
     table.extend(tagged(["Service", "服务"], system::service_routes()));
     table.extend(tagged(["Development", "开发"], system::development_routes()));
     table.extend(oidc::provider_routes());
@@ -60,7 +63,7 @@ fn operator_routes() -> Vec<Route> {
 fn page_routes() -> Vec<Route> {
     let page = |route: Route| route.error_title("Reading the page failed", "读取页面失败");
     let mut table = Vec::new();
-    for path in ["/", "/h5/", "/itagent/", "/itadmin/", "/scan/", "/continue/"] {
+    for path in ["/", "/h5/", "/itagent/", "/itadmin/", "/scan/", "/continue/", "/approve/", "/verify/"] {
         table.push(page(Route::get(path, Anyone, pages::page)));
     }
     table.push(page(Route::get("/open/", Anyone, pages::open::open_page)));

@@ -58,8 +58,18 @@ struct StoreOperations {
 }
 
 /// The reasons why a sign-in through the platform is refused, as the landing address names them.
-const SIGN_IN_ERRORS: [&str; 7] =
-    ["denied", "invalid_code", "not_a_member", "no_role", "disabled", "platform_unavailable", "internal"];
+const SIGN_IN_ERRORS: [&str; 10] = [
+    "denied",
+    "invalid_code",
+    "not_a_member",
+    "no_role",
+    "disabled",
+    "not_asked",
+    "phone_needed",
+    "question_over",
+    "platform_unavailable",
+    "internal",
+];
 
 /// The outcomes of replies to messages.
 const REPLY_OUTCOMES: [&str; 5] = ["delivered", "refused", "unreachable", "too_many", "not_allowed"];

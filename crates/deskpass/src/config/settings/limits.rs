@@ -44,6 +44,13 @@ pub struct Limits {
     /// one address. Calls of clients themselves, such as /oidc/token, are not limited: wrong secrets and invalid tokens are.
     #[setting(default = "300/min")]
     pub oidc: Option<Rate>,
+    /// Questions to phones and their answers together (approvals and verifications, but not their status), from one
+    /// address. Questions to callers are also counted for each agent and each employee, regardless of the rate limits.
+    #[setting(default = "60/min")]
+    pub questions: Option<Rate>,
+    /// Refused requests to platform/events, from one address. Requests that the platform signed are never limited.
+    #[setting(default = "60/min")]
+    pub events: Option<Rate>,
     /// Invalid tokens that are presented to verify from one address. Valid tokens are never limited.
     #[setting(default = "300/min")]
     pub verify: Option<Rate>,

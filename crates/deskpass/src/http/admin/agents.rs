@@ -134,6 +134,32 @@ impl CheckedInput for DeviceOwner {
     }
 }
 
+/// An agent whose password may be reset: where the settings require it, verified as the caller before.
+#[derive(Debug)]
+pub(crate) struct VerifiedAgent(EmployeeKey);
+
+impl CheckedInput for VerifiedAgent {
+    type Fields = AgentPath;
+    async fn check(path: AgentPath, admin: &Admin, app: &App) -> Result<Self, ApiError> {
+        let ExistingAgent(agent) = ExistingAgent::check(path, admin, app).await?;
+        app.auth.require_verified_caller(&admin.caller.0.session().employee, &agent).await?;
+        Ok(Self(agent))
+    }
+}
+
+/// The owner of a device that may be reset: where the settings require it, verified as the caller before.
+#[derive(Debug)]
+pub(crate) struct VerifiedOwner(EmployeeKey);
+
+impl CheckedInput for VerifiedOwner {
+    type Fields = AgentPath;
+    async fn check(path: AgentPath, admin: &Admin, app: &App) -> Result<Self, ApiError> {
+        let DeviceOwner(owner) = DeviceOwner::check(path, admin, app).await?;
+        app.auth.require_verified_caller(&admin.caller.0.session().employee, &owner).await?;
+        Ok(Self(owner))
+    }
+}
+
 /// Resets the failed attempts of an agent, or at another employee's device.
 pub(crate) async fn unlock(
     app: App,
@@ -154,7 +180,7 @@ pub(crate) struct OtpReset {
 /// Unbinds a device, and returns a setup code with which its owner binds another.
 pub(crate) async fn reset_otp(
     app: App,
-    HighRisk(admin, HomeOnly(InPath(DeviceOwner(agent)))): HighRisk<HomeOnly<InPath<DeviceOwner>>>,
+    HighRisk(admin, HomeOnly(InPath(VerifiedOwner(agent)))): HighRisk<HomeOnly<InPath<VerifiedOwner>>>,
 ) -> Result<Reply<OtpReset>, ApiError> {
     let reset = admin.administrator(&app).reset_device(agent).await?;
     Ok(Reply(OtpReset { success: true, setup_code: reset.code.text(), expires_at: Rfc3339(reset.until) }))
@@ -171,7 +197,7 @@ pub(crate) struct Reset {
 /// Removes an agent's password, and returns a setup code with which they set another.
 pub(crate) async fn reset_password(
     app: App,
-    HighRisk(admin, HomeOnly(InPath(ExistingAgent(agent)))): HighRisk<HomeOnly<InPath<ExistingAgent>>>,
+    HighRisk(admin, HomeOnly(InPath(VerifiedAgent(agent)))): HighRisk<HomeOnly<InPath<VerifiedAgent>>>,
 ) -> Result<Reply<Reset>, ApiError> {
     let reset = admin.administrator(&app).reset_password(agent).await?;
     let (setup_code, expires_at) = (reset.code.text(), Rfc3339(reset.until));

@@ -2,7 +2,7 @@
 
 use deskpass_auth::{DefaultRoleGrant, PeopleQuery, PeopleResult};
 use deskpass_core::{CorpId, Role, Roles};
-use deskpass_store::{ListedAgent, ListedPerson, PeopleOrder};
+use deskpass_store::{ListedAgent, ListedPerson, PeopleOrder, RoleOrigin};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -12,7 +12,7 @@ use crate::http::error::{ApiError, FieldError};
 use crate::http::request::{
     FieldKind, FieldValue, FromFields, GivenValue, HighRisk, InvalidFields, Path, PathAndBody, Query, Reader,
 };
-use crate::http::response::{Reply, RoleName};
+use crate::http::response::{LeftReasonName, Reply, RoleName};
 use crate::timestamp::Rfc3339;
 
 /// The sort orders of a list.
@@ -128,6 +128,8 @@ pub(crate) struct Employee {
     default_role: Option<RoleName>,
     avatar: String,
     disabled: bool,
+    /// Why the employee may not sign in according to the platform; `null` if the employee may.
+    left: Option<LeftReasonName>,
     last_login_at: Option<Rfc3339>,
     last_login_ip: Option<String>,
 }
@@ -138,6 +140,7 @@ impl Employee {
             default_role: default_role.map(|granted| RoleName(granted.role)),
             avatar: listed.person.avatar.clone(),
             disabled: listed.person.disabled,
+            left: listed.person.left.map(LeftReasonName),
             last_login_at: listed.last_login_at.map(Rfc3339),
             last_login_ip: listed.last_login_ip.clone(),
             assigned: listed.into(),
@@ -171,8 +174,29 @@ pub(crate) struct EmployeeDetails {
     /// The roles that the employee has when they sign in through the platform; without any, they cannot.
     #[schemars(with = "Vec<RoleName>")]
     sign_in_roles: Roles,
+    /// Why the employee holds each assigned role.
+    role_origins: Vec<RoleOriginShown>,
     /// The password and the authenticator; `null` if the employee has none, or if the caller is not an administrator of the main corporation.
     credentials: Option<Credentials>,
+}
+
+/// Why an employee holds a role.
+#[derive(Debug, JsonSchema, Serialize)]
+#[schemars(rename = "RoleOrigin")]
+pub(crate) struct RoleOriginShown {
+    role: RoleName,
+    by_hand: bool,
+    by_rule: bool,
+    /// When the role ends by itself; `null` if it does not.
+    until: Option<Rfc3339>,
+    /// Why the role was given for a while; `null` if it was not.
+    reason: Option<String>,
+}
+
+impl From<RoleOrigin> for RoleOriginShown {
+    fn from(RoleOrigin { role, by_hand, by_rule, until, reason }: RoleOrigin) -> Self {
+        Self { role: RoleName(role), by_hand, by_rule, until: until.map(Rfc3339), reason }
+    }
 }
 
 /// What an employee has to prove themselves with, besides the platform.
@@ -214,8 +238,16 @@ pub(crate) async fn show(
     } else {
         None
     };
+    let role_origins = role_origins(&app, &reader, &listed).await?;
     let (sign_in_roles, default_role) = app.auth.platform_sign_in_roles(&listed.person).await?;
-    Ok(Reply(EmployeeDetails { employee: Employee::new(listed, default_role), sign_in_roles, credentials }))
+    let employee = Employee::new(listed, default_role);
+    Ok(Reply(EmployeeDetails { employee, sign_in_roles, role_origins, credentials }))
+}
+
+async fn role_origins(app: &App, reader: &Reader, listed: &ListedPerson) -> Result<Vec<RoleOriginShown>, ApiError> {
+    let administrator = app.auth.administrator(&reader.caller, reader.visitor.clone());
+    let origins = administrator.role_origins(listed.person.key.clone()).await?;
+    Ok(origins.into_iter().map(RoleOriginShown::from).collect())
 }
 
 /// Lists employees, each as a `T`.

@@ -1,5 +1,7 @@
 //! Roles, what they permit, and their assignment.
 
+use std::time::Duration;
+
 use deskpass_core::{EmployeeKey, Role, Roles};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -9,8 +11,9 @@ use crate::http::admin::EmployeeRef;
 use crate::http::admin::employees::Assigned;
 use crate::http::auth::permissions::Permissions;
 use crate::http::error::ApiError;
-use crate::http::request::{Admin, CheckedInput, FromFields, HighRisk, InBody, Reader};
+use crate::http::request::{Admin, CheckedInput, FromFields, HighRisk, InBody, Reader, ReasonText};
 use crate::http::response::{Reply, RoleName};
+use crate::timestamp::Rfc3339;
 
 /// A role.
 #[derive(Debug, JsonSchema, Serialize)]
@@ -74,4 +77,51 @@ pub(crate) async fn assign(
     HighRisk(admin, InBody(RoleAssignment(employee, roles))): HighRisk<InBody<RoleAssignment>>,
 ) -> Result<Reply<Assigned>, ApiError> {
     Ok(Reply(admin.administrator(&app).set_roles(employee, roles).await?.into()))
+}
+
+/// An employee, and the role to give for a while.
+#[derive(Debug, FromFields)]
+pub(crate) struct TemporaryRoleBody {
+    #[field(flatten)]
+    whom: EmployeeRef,
+    role: Role,
+    /// For how many minutes the employee holds the role, up to 30 days.
+    #[field(range = 5..=43_200)]
+    minutes: u64,
+    /// Why the employee gets the role, for the audit log.
+    reason: ReasonText,
+}
+
+/// A role for a while, for an employee who exists.
+#[derive(Debug)]
+pub(crate) struct TemporaryRole {
+    employee: EmployeeKey,
+    role: Role,
+    lifetime: Duration,
+    reason: String,
+}
+
+impl CheckedInput for TemporaryRole {
+    type Fields = TemporaryRoleBody;
+    async fn check(body: TemporaryRoleBody, admin: &Admin, app: &App) -> Result<Self, ApiError> {
+        let TemporaryRoleBody { whom, role, minutes, reason: ReasonText(reason) } = body;
+        let employee = whom.key_in_own_corp(admin, app);
+        admin.administrator(app).require_employee(&employee).await?;
+        Ok(Self { employee, role, lifetime: Duration::from_mins(minutes), reason })
+    }
+}
+
+/// The end of a role that was given for a while.
+#[derive(Debug, JsonSchema, Serialize)]
+pub(crate) struct RoleEnd {
+    until: Rfc3339,
+}
+
+/// Gives an employee a role that ends by itself.
+pub(crate) async fn grant_for_a_while(
+    app: App,
+    HighRisk(admin, InBody(TemporaryRole { employee, role, lifetime, reason })): HighRisk<InBody<TemporaryRole>>,
+) -> Result<Reply<RoleEnd>, ApiError> {
+    let until = admin.administrator(&app).grant_until(employee, role, lifetime, &reason).await?;
+    Ok(Reply(RoleEnd { until: Rfc3339(until) }))
 }

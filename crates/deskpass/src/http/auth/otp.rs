@@ -29,10 +29,15 @@ pub(crate) struct OtpStatus {
     recovery_codes: usize,
     has_password: bool,
     recent_sign_in: bool,
+    /// Whether the caller can approve operations of high risk on the phone, instead of a one-time password.
+    phone_approval: bool,
 }
 
-impl From<DeviceStatus> for OtpStatus {
-    fn from(status: DeviceStatus) -> Self {
+impl OtpStatus {
+    fn new(app: &App, bearer: &PartialOrFull, status: DeviceStatus) -> Self {
+        let accepted = &app.auth.policy.questions;
+        // The platform reaches members of the main corporation only.
+        let is_reached = bearer.employee().corp() == app.auth.policy.home_corp.as_str();
         Self {
             agent: status.is_agent,
             may_bind: status.may_bind,
@@ -40,17 +45,19 @@ impl From<DeviceStatus> for OtpStatus {
             bound_at: status.bound_at.map(Rfc3339),
             last_verified_at: status.verified_at.map(Rfc3339),
             proven: status.proven,
-            confirms_changes: status.confirms_changes,
+            confirms_changes: status.confirms_changes && accepted.accepts_otp,
             recovery_codes: status.recovery_codes,
             has_password: status.has_password,
             recent_sign_in: status.recent_sign_in,
+            phone_approval: accepted.accepts_phone && is_reached,
         }
     }
 }
 
 /// Returns the state of the caller's device.
 pub(crate) async fn status(app: App, bearer: PartialOrFull) -> Result<Reply<OtpStatus>, ApiError> {
-    Ok(Reply(app.auth.device_status(&bearer).await?.into()))
+    let status = app.auth.device_status(&bearer).await?;
+    Ok(Reply(OtpStatus::new(&app, &bearer, status)))
 }
 
 /// The parameters for an authenticator.

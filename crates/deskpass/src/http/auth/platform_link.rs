@@ -55,7 +55,7 @@ pub(super) fn phone_link(app: &App, phone: LinkBrowser<'_>, scan_id: &Secret<Sca
 
 /// The address in a QR code. Where the platform compares whole addresses it is ours: only the phone that opens it decides where the
 /// sign-in begins.
-pub(super) fn scan_link(app: &App, language: Language, scan_id: &Secret<ScanId>) -> Option<String> {
+pub(crate) fn scan_link(app: &App, language: Language, scan_id: &Secret<ScanId>) -> Option<String> {
     match app.auth.platform.redirect_rule() {
         RedirectRule::Domain => {
             phone_link(app, LinkBrowser { entry: EntryPoint::Client, flow: None, language }, scan_id)

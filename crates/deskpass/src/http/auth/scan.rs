@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use axum::extract::FromRequestParts;
 use axum::response::IntoResponse as _;
 use deskpass_auth::{ConfirmationPrompt, Error, Needs, Refusal, RequestOrigin};
-use deskpass_core::{ClientInfo, Digest, LoginSource, Secret, Ticket, rate_limit_address};
+use deskpass_core::{ClientInfo, Digest, LoginSource, MatchNumber, Secret, Ticket, rate_limit_address};
 use hyper::Uri;
 use hyper::header::{CONTENT_TYPE, HeaderName, REFERER};
 use hyper::http::request::Parts;
@@ -35,6 +35,8 @@ pub(crate) struct QrClient {
     source: LoginSource,
     /// The name of the OpenID Connect client and the host that it leads to.
     client: Option<(String, String)>,
+    /// Whether the client shows a number that the phone must pick.
+    with_number: bool,
 }
 
 /// The client that the query names.
@@ -43,6 +45,39 @@ struct QrClientQuery {
     client: Option<OwnClient>,
     /// The authorization request of an OpenID Connect client that the user signs in for.
     request: Option<String>,
+    /// `1` if the client shows `match_number`, which the phone must then pick out of three; `auto` if it can, and the setting
+    /// `qr.number_match` decides; `0` unless given.
+    #[field(name = "match", default = NumberDisplay::No)]
+    display: NumberDisplay,
+}
+
+/// Whether a client shows a number that the phone must pick.
+#[derive(Debug, PartialEq, Eq)]
+enum NumberDisplay {
+    /// It does not.
+    No,
+    /// It does.
+    Yes,
+    /// It does if there is one: the settings decide.
+    Auto,
+}
+
+/// The words for [`NumberDisplay`].
+const NUMBER_DISPLAYS: &[&str] = &["0", "1", "auto"];
+
+impl FieldValue for NumberDisplay {
+    fn kind() -> FieldKind {
+        FieldKind::OneOf(NUMBER_DISPLAYS)
+    }
+
+    fn read(given: GivenValue) -> Result<Self, FieldError> {
+        match &*given.text()? {
+            "0" => Ok(Self::No),
+            "1" => Ok(Self::Yes),
+            "auto" => Ok(Self::Auto),
+            _ => Err(FieldError::NotOneOf(NUMBER_DISPLAYS)),
+        }
+    }
 }
 
 /// A client of this service.
@@ -62,20 +97,27 @@ impl FieldValue for OwnClient {
 impl FromRequestParts<RequestContext> for QrClient {
     type Rejection = ApiError;
     async fn from_request_parts(parts: &mut Parts, context: &RequestContext) -> Result<Self, ApiError> {
-        let Query(QrClientQuery { client: named, request }) = Query::from_request_parts(parts, context).await?;
+        let Query(QrClientQuery { client: named, request, display }) =
+            Query::from_request_parts(parts, context).await?;
+        let with_number = match display {
+            NumberDisplay::No => false,
+            NumberDisplay::Yes => true,
+            NumberDisplay::Auto => context.app.settings.qr.number_match,
+        };
         if let Some(request) = request {
             let caller = RequestOrigin::from_request_parts(parts, context).await?;
             let prompt = context.app.auth.authorization_prompt(&request, &caller).await?;
             if matches!(prompt.needs, Needs::SignOut) {
                 return Err(Refusal::OidcRequestGone.into());
             }
-            return Ok(Self { source: LoginSource::Oidc, client: Some((prompt.client, prompt.host)) });
+            let client = Some((prompt.client, prompt.host));
+            return Ok(Self { source: LoginSource::Oidc, client, with_number });
         }
         let page = parts.headers.get(REFERER).and_then(|page| Url::parse(page.to_str().ok()?).ok());
         let asking = page.and_then(|page| LoginSource::from_name(page.path_segments()?.next()?));
         let asking = asking.filter(|source| *source != LoginSource::Oidc);
         let source = named.map(|OwnClient(named)| named).or(asking).unwrap_or(LoginSource::H5);
-        Ok(Self { source, client: None })
+        Ok(Self { source, client: None, with_number })
     }
 }
 
@@ -93,6 +135,9 @@ pub(crate) struct QrCode {
     qrcode_png_base64: String,
     expires_in: u64,
     expires_at: Rfc3339,
+    /// The number to show below the QR code; missing unless `match` asked for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    match_number: Option<u8>,
 }
 
 /// Starts a sign-in. Only the caller gets the ticket; the picture contains a scan id, which is useless without a phone.
@@ -100,16 +145,17 @@ pub(crate) async fn qrcode(
     app: App,
     language: Language,
     visitor: ClientInfo,
-    QrClient { source, client }: QrClient,
+    QrClient { source, client, with_number }: QrClient,
     cookies: Cookies,
 ) -> Result<(SetCookie, Reply<QrCode>), ApiError> {
     let (bound_to, set_cookie) = bind_browser(&app, &cookies)?;
-    let issued = app.auth.issue_ticket(source, client, visitor, bound_to).await?;
+    let issued = app.auth.issue_ticket(source, client, visitor, bound_to, with_number).await?;
     let qrcode_url = scan_link(&app, language, &issued.scan_id);
     let qrcode_url = qrcode_url.ok_or_else(|| ApiError::unexpected(&"the platform has no link for phones"))?;
     let (expires_in, expires_at) = (issued.lifetime.as_secs(), Rfc3339(issued.expires_at));
     let (ticket, qrcode_png_base64) = (issued.ticket.expose().to_owned(), qr_picture::png_base64(&qrcode_url)?);
-    Ok((set_cookie, Reply(QrCode { ticket, qrcode_url, qrcode_png_base64, expires_in, expires_at })))
+    let match_number = issued.number.map(MatchNumber::get);
+    Ok((set_cookie, Reply(QrCode { ticket, qrcode_url, qrcode_png_base64, expires_in, expires_at, match_number })))
 }
 
 /// The ticket in a query. Browsers poll every two seconds, so the rest of the query is not parsed.
@@ -182,9 +228,17 @@ pub(crate) struct ScanRequestBody {
     shown: bool,
 }
 
-/// The phone's secret.
+/// The phone's decision to sign in.
 #[derive(Debug, FromFields)]
 pub(crate) struct ConfirmBody {
+    confirm: String,
+    /// The number that the user picked; required where the request has `choices`.
+    number: Option<MatchNumber>,
+}
+
+/// The phone's decision not to sign in.
+#[derive(Debug, FromFields)]
+pub(crate) struct CancelBody {
     confirm: String,
 }
 
@@ -208,11 +262,13 @@ pub(crate) struct ScanRequest {
     expires_in: u64,
     employee_id: String,
     name: String,
+    /// The numbers of which the user must pick the one on the screen; null where the screen shows none.
+    choices: Option<[u8; 3]>,
 }
 
 impl ScanRequest {
     fn new(app: &App, decision: ConfirmationPrompt) -> Self {
-        let ConfirmationPrompt { asked, who, phone, opened_by_page, remaining } = decision;
+        let ConfirmationPrompt { asked, who, phone, opened_by_page, remaining, choices } = decision;
         let (browser, os) = user_agent::describe(asked.visitor.user_agent.as_str());
         let (client_name, client_host) = asked.client.unzip();
         let [here, there] = [asked.visitor, phone].map(|visitor| known_ip(app, visitor.address.decided));
@@ -229,12 +285,13 @@ impl ScanRequest {
             expires_in: remaining.as_secs(),
             name: who.display_name().to_owned(),
             employee_id: who.employee_id,
+            choices: choices.map(|choices| choices.map(MatchNumber::get)),
         }
     }
 }
 
 /// An address, unless it is of a proxy that did not name its client. In development mode clients have the addresses of proxies.
-fn known_ip(app: &App, address: IpAddr) -> Option<IpAddr> {
+pub(super) fn known_ip(app: &App, address: IpAddr) -> Option<IpAddr> {
     (app.settings.development.enabled || !app.trusted.contains(address)).then_some(address)
 }
 
@@ -261,14 +318,15 @@ pub(crate) async fn confirm(
     trace: RequestTrace,
     JsonBody(input): JsonBody<ConfirmBody>,
 ) -> Result<Reply<ScanDecided>, ApiError> {
-    let confirmed = run_to_completion(confirm_traced(app.clone(), trace, input.confirm)).await;
+    let confirmed = run_to_completion(confirm_traced(app.clone(), trace, input)).await;
     confirmed.inspect_err(|failure| app.metrics.count_refused_sign_in(landing::error_code(failure).0))?;
     Ok(Reply(ScanDecided { success: true }))
 }
 
 /// Confirms a sign-in. After a failure it is open again, so its person is known for the line in the log.
-async fn confirm_traced(app: App, trace: RequestTrace, confirm: String) -> Result<(), Error> {
-    let confirmed = app.auth.confirm(&confirm, trace.reference).await;
+async fn confirm_traced(app: App, trace: RequestTrace, input: ConfirmBody) -> Result<(), Error> {
+    let ConfirmBody { confirm, number } = input;
+    let confirmed = app.auth.confirm(&confirm, number, trace.reference).await;
     if let Err(Error::Internal(_)) = &confirmed
         && let Ok(prompt) = app.auth.confirmation_prompt(&confirm).await
     {
@@ -281,7 +339,7 @@ async fn confirm_traced(app: App, trace: RequestTrace, confirm: String) -> Resul
 pub(crate) async fn cancel(
     app: App,
     trace: RequestTrace,
-    JsonBody(input): JsonBody<ConfirmBody>,
+    JsonBody(input): JsonBody<CancelBody>,
 ) -> Result<Reply<ScanDecided>, ApiError> {
     app.auth.cancel(&input.confirm, trace.reference).await?;
     Ok(Reply(ScanDecided { success: true }))

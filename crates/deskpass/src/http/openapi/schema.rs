@@ -26,6 +26,7 @@ pub(super) fn of(kind: &FieldKind) -> Value {
             "additionalProperties": { "type": "string" },
         }),
         FieldKind::Json => json!({}),
+        FieldKind::ObjectList(fields, most) => json!({ "type": "array", "items": object(fields), "maxItems": most }),
         FieldKind::StringList(most) => json!({ "type": "array", "items": { "type": "string" }, "maxItems": most }),
     }
 }

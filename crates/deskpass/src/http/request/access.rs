@@ -17,7 +17,7 @@ pub enum RequiredAccess {
     Reader,
     /// Signed-in administrators.
     Admin,
-    /// Signed-in administrators who send a fresh one-time password.
+    /// Signed-in administrators who send a fresh one-time password or an approval of their phone.
     HighRisk,
     /// Services with a valid key of this scope.
     Service(ServiceScope),

@@ -94,6 +94,10 @@ impl FromRequestParts<RequestContext> for Admin {
     }
 }
 
+impl DescribeInput for Admin {
+    const ACCESS: Option<RequiredAccess> = Some(RequiredAccess::Admin);
+}
+
 impl FromRequestParts<RequestContext> for HomeAdmin {
     type Rejection = ApiError;
     async fn from_request_parts(parts: &mut Parts, context: &RequestContext) -> Result<Self, ApiError> {

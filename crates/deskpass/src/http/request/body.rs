@@ -44,6 +44,12 @@ pub(crate) async fn json_text(bytes: usize, request: Request, context: &RequestC
     Ok(String::from_utf8(body.into()).map_err(|_| BadRequest::NotUtf8)?)
 }
 
+/// Reads a body of at most `most` bytes as it is, whatever the general limit.
+pub(crate) async fn raw_body(most: usize, request: Request, context: &RequestContext) -> Result<Bytes, BadRequest> {
+    let limit = context.app.settings.server.body_timeout;
+    with_timeout(limit, collect(request.into_body(), most)).await
+}
+
 /// Reads a form of at most `most` bytes. A body without content needs no type.
 pub(super) async fn form_bytes(most: usize, request: Request, context: &RequestContext) -> Result<Bytes, ApiError> {
     let is_form = is_of_type(request.headers(), FORM);

@@ -1,16 +1,20 @@
 //! Extractors for changes of high risk. The session is looked up once; every check of the input is made for that administrator.
 
+use axum::body::Body;
 use axum::extract::{FromRequest, FromRequestParts, Request};
+use deskpass_auth::Refusal;
+use deskpass_core::operation_digest;
 use hyper::HeaderMap;
+use hyper::http::uri::PathAndQuery;
 
 use crate::App;
 use crate::http::error::ApiError;
 use crate::http::request::{
-    Admin, DescribeInput, FromFields, InputSpec, JsonBody, RequestContext, RequiredAccess, path_fields,
+    Admin, DescribeInput, FromFields, FullRequest, InputSpec, JsonBody, RequestContext, RequiredAccess, path_fields,
 };
 
-/// An administrator who sent a fresh one-time password with this request. The password is used only after everything else about
-/// the request is valid, so that a mistake does not waste it.
+/// An administrator who sent a fresh one-time password with this request, or approved it on the phone. Password and approval are used
+/// only after everything else about the request is valid, so that a mistake does not waste them.
 #[derive(Debug)]
 pub(crate) struct HighRisk<T>(pub(crate) Admin, pub(crate) T);
 
@@ -61,12 +65,66 @@ impl<T: ChangeInput + Send> FromRequest<RequestContext> for HighRisk<T> {
     async fn from_request(request: Request, context: &RequestContext) -> Result<Self, ApiError> {
         let (mut parts, body) = request.into_parts();
         let admin = Admin::from_request_parts(&mut parts, context).await?;
-        let (auth, sent) = (&context.app.auth, otp_header(&parts.headers));
-        let code = auth.parse_fresh_code(&admin.caller, sent.as_deref(), &admin.visitor).await?;
-        let input = T::read(Request::from_parts(parts, body), &admin, context).await?;
-        auth.consume_fresh_code(&admin.caller, code, &admin.visitor).await?;
+        let confirmation = Confirmation::of(&parts.headers, &context.app)?;
+        let request = Request::from_parts(parts, body);
+        let input = match confirmation {
+            Confirmation::Code(code) => confirmed_by_code(code.as_deref(), request, &admin, context).await?,
+            Confirmation::Approval(id) => confirmed_by_phone(&id, request, &admin, context).await?,
+        };
         Ok(Self(admin, input))
     }
+}
+
+/// What a request of high risk is confirmed with.
+enum Confirmation {
+    /// A one-time password, if there is one.
+    Code(Option<String>),
+    /// The id of an approval.
+    Approval(String),
+}
+
+impl Confirmation {
+    /// The confirmation that a request brings, if the settings accept its kind.
+    fn of(headers: &HeaderMap, app: &App) -> Result<Self, Refusal> {
+        let accepted = &app.auth.policy.questions;
+        match (single_header(headers, "x-otp-code"), single_header(headers, "x-approval")) {
+            (Some(_), Some(_)) => Err(Refusal::ApprovalInvalid),
+            (None, Some(approval)) if accepted.accepts_phone => Ok(Self::Approval(approval)),
+            (None, Some(_)) => Err(Refusal::OtpNeeded),
+            (code, None) if accepted.accepts_otp => Ok(Self::Code(code)),
+            (_, None) => Err(Refusal::ApprovalNeeded),
+        }
+    }
+}
+
+/// Reads the input of a request with a one-time password, and uses the password.
+async fn confirmed_by_code<T: ChangeInput + Send>(
+    code: Option<&str>,
+    request: Request,
+    admin: &Admin,
+    context: &RequestContext,
+) -> Result<T, ApiError> {
+    let auth = &context.app.auth;
+    let code = auth.parse_fresh_code(&admin.caller, code, &admin.visitor).await?;
+    let input = T::read(request, admin, context).await?;
+    auth.consume_fresh_code(&admin.caller, code, &admin.visitor).await?;
+    Ok(input)
+}
+
+/// Reads the input of a request that was approved on the phone, and uses the approval. It is for exactly these bytes, so the body is
+/// read as a whole first.
+async fn confirmed_by_phone<T: ChangeInput + Send>(
+    approval: &str,
+    request: Request,
+    admin: &Admin,
+    context: &RequestContext,
+) -> Result<T, ApiError> {
+    let FullRequest(request) = FullRequest::from_request(request, context).await?;
+    let path = request.uri().path_and_query().map_or("", PathAndQuery::as_str);
+    let operation = operation_digest(request.method().as_str(), path, request.body());
+    let input = T::read(request.map(Body::from), admin, context).await?;
+    context.app.auth.use_approval(&admin.caller, approval, operation, &admin.visitor).await?;
+    Ok(input)
 }
 
 impl<T: ChangeInput> DescribeInput for HighRisk<T> {
@@ -145,9 +203,9 @@ impl<P: CheckedInput + Send, B: CheckedInput + Send> ChangeInput for PathAndChec
     }
 }
 
-/// The one-time password of a request; empty where the header is repeated or unreadable.
-fn otp_header(headers: &HeaderMap) -> Option<String> {
-    let mut given = headers.get_all("x-otp-code").iter();
+/// The value of a header; empty where the header is repeated or unreadable.
+fn single_header(headers: &HeaderMap, name: &str) -> Option<String> {
+    let mut given = headers.get_all(name).iter();
     let (first, second) = (given.next()?, given.next());
     Some(first.to_str().ok().filter(|_| second.is_none()).unwrap_or_default().to_owned())
 }

@@ -21,6 +21,8 @@ pub(crate) struct RequestContext {
     pub(crate) path_params: Vec<(String, String)>,
     /// Returns the API description. It is made from the route table, which handlers do not import.
     pub(crate) api_description: fn() -> &'static str,
+    /// Returns what an operation of high risk does, in English and Chinese, by its method and path; from the route table, too.
+    pub(crate) high_risk_summary: fn(&str, &str) -> Option<[&'static str; 2]>,
 }
 
 impl FromRequestParts<RequestContext> for App {

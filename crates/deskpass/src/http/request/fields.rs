@@ -11,7 +11,7 @@ pub(crate) use deskpass_derive::FromFields;
 use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
 
-pub(crate) use types::{OidcClientId, RoleGroups, ServiceKeyId, SignInId, is_hexadecimal};
+pub(crate) use types::{OidcClientId, ReasonText, RoleGroups, ServiceKeyId, SignInId, is_hexadecimal};
 pub(crate) use value::{BoundedInteger, FieldKind, FieldSpec, FieldValue, FormattedText, GivenValue, TextFormat};
 
 use crate::http::error::{FieldError, FieldErrors};

@@ -19,6 +19,12 @@ const OTP_CHALLENGE: HeaderValue = HeaderValue::from_static(
      error_description=\"a fresh one-time password is needed in X-OTP-Code\", acr_values=\"otp\"",
 );
 
+/// The same for an approval of the phone, where nothing else counts.
+const APPROVAL_CHALLENGE: HeaderValue = HeaderValue::from_static(
+    "Bearer error=\"insufficient_user_authentication\", \
+     error_description=\"an approval of the phone is needed in X-Approval\", acr_values=\"phone\"",
+);
+
 /// `Retry-After` of a lockout that only an administrator ends: a day, in seconds.
 const LOCKED_RETRY_SECONDS: u64 = 86_400;
 
@@ -94,6 +100,7 @@ impl ApiError {
         let retry_after = |seconds: u64| vec![(RETRY_AFTER, seconds.into())];
         match self {
             Self::Refused(Refusal::OtpNeeded) => vec![(WWW_AUTHENTICATE, OTP_CHALLENGE)],
+            Self::Refused(Refusal::ApprovalNeeded) => vec![(WWW_AUTHENTICATE, APPROVAL_CHALLENGE)],
             Self::Refused(Refusal::RateLimited(wait) | Refusal::TooManyFailures(wait)) => {
                 retry_after(whole_seconds(*wait))
             }

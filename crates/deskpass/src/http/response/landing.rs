@@ -1,7 +1,7 @@
 //! The page where a browser returns from the platform. Its parameters are in the fragment, which no server, log or referrer sees.
 
 use axum::response::{IntoResponse as _, Response};
-use deskpass_auth::{CallbackOutcome, PROOF_LIFETIME, RedirectTarget, Refusal};
+use deskpass_auth::{CallbackOutcome, PROOF_LIFETIME, QuestionKind, RedirectTarget, Refusal};
 use deskpass_core::{Digest, LoginSource, Reference};
 use hyper::StatusCode;
 use hyper::header::LOCATION;
@@ -25,7 +25,10 @@ pub(crate) fn redirect(app: &App, answer: &CallbackOutcome) -> Response {
     let to = address(app, answer);
     let cookie = match answer {
         CallbackOutcome::Bind { proof, .. } => SetCookie::set(app, proof, PROOF_LIFETIME),
-        CallbackOutcome::Decide(_) | CallbackOutcome::SignedIn(..) | CallbackOutcome::Continue(_) => SetCookie::NONE,
+        CallbackOutcome::Decide(_)
+        | CallbackOutcome::Answer(..)
+        | CallbackOutcome::SignedIn(..)
+        | CallbackOutcome::Continue(_) => SetCookie::NONE,
     };
     (cookie, see_other(&to)).into_response()
 }
@@ -35,6 +38,13 @@ pub(crate) fn address(app: &App, answer: &CallbackOutcome) -> String {
     let origin = &app.settings.public_url;
     let (page, fragment) = match answer {
         CallbackOutcome::Decide(confirm) => (format!("{origin}/scan/"), format!("confirm={}", confirm.expose())),
+        CallbackOutcome::Answer(answer, kind) => {
+            let page = match kind {
+                QuestionKind::Approval => "approve",
+                QuestionKind::Caller => "verify",
+            };
+            (format!("{origin}/{page}/"), format!("answer={}", answer.expose()))
+        }
         CallbackOutcome::Continue(pending) => (format!("{origin}/continue/"), format!("continue={}", pending.expose())),
         CallbackOutcome::SignedIn(ticket, to) => (resolved(app, to), format!("ticket={}", ticket.expose())),
         CallbackOutcome::Bind { proof, to, scanned } => {
@@ -66,6 +76,9 @@ pub(crate) fn error_code(failure: &ApiError) -> (&'static str, u16) {
         ApiError::Refused(Refusal::NotAMember | Refusal::UnknownEmployee) => "not_a_member",
         ApiError::Refused(Refusal::NoRole | Refusal::RoleNotHeld(_) | Refusal::RoleTakenAway(_)) => "no_role",
         ApiError::Refused(Refusal::Disabled | Refusal::LeftPlatform) => "disabled",
+        ApiError::Refused(Refusal::NotAsked) => "not_asked",
+        ApiError::Refused(Refusal::PhoneNeeded) => "phone_needed",
+        ApiError::Refused(Refusal::QuestionOver) => "question_over",
         ApiError::Internal(
             ErrorCause::PlatformUnreachable
             | ErrorCause::PlatformGarbled

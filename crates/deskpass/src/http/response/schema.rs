@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use deskpass_core::oidc::{ClientKind, OidcScope, PkceRequirement, RoleClaims, SigningAlgorithm, SsoMode};
-use deskpass_core::{EarlyEnd, LoginMethod, LoginSource, PermissionScope, Role, ServiceScope};
+use deskpass_core::{EarlyEnd, LeftReason, LoginMethod, LoginSource, PermissionScope, Role, ServiceScope};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
 
@@ -51,6 +51,8 @@ words! {
     SsoModeName(SsoMode): SsoMode::NAMES;
     /// What an authorization request needs from the user.
     NeedsName(&'static str): ["sign_in", "press", "sign_out"];
+    /// Why an employee may not sign in, according to the platform.
+    LeftReasonName(LeftReason): LeftReason::NAMES;
     /// Why a sign-in ended before its time.
     EarlyEndName(EarlyEnd): EarlyEnd::NAMES;
 }

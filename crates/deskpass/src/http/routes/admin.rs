@@ -2,7 +2,7 @@
 
 use crate::http::admin::employees::{Assigned, Employee};
 use crate::http::admin::{
-    agents, employees, ip_rules, links, login_log, oidc_clients, roles, service_keys, sessions, statistics,
+    agents, employees, ip_rules, links, login_log, oidc_clients, role_rules, roles, service_keys, sessions, statistics,
 };
 use crate::http::request::RequiredAccess::{Admin, HighRisk, Reader};
 use crate::http::route::Route;
@@ -10,11 +10,12 @@ use crate::http::route::Route;
 /// The routes for administration.
 pub(super) fn admin_routes() -> Vec<Route> {
     let mut table = general_routes();
+    table.extend(role_rule_routes());
     table.extend(oidc_client_routes());
     table
 }
 
-/// All but those for OpenID Connect clients.
+/// All but those for role rules and OpenID Connect clients.
 #[expect(clippy::too_many_lines, reason = "a table")]
 fn general_routes() -> Vec<Route> {
     vec![
@@ -27,6 +28,10 @@ fn general_routes() -> Vec<Route> {
         Route::put("/api/admin/roles/user-roles", HighRisk, roles::assign)
             .summary("Set the roles of a user", "设置用户的角色")
             .error_title("Changing roles failed", "修改角色失败")
+            .refuses(&[1004, 1019]),
+        Route::post("/api/admin/roles/temporary", HighRisk, roles::grant_for_a_while)
+            .summary("Give a user a role that ends by itself", "临时授予用户角色，到期自动收回")
+            .error_title("Giving the role failed", "授予角色失败")
             .refuses(&[1004, 1019]),
         Route::get("/api/admin/corporations", Reader, employees::corporations)
             .summary("List the corporations whose employees the caller may see", "列出可查看的企业")
@@ -107,6 +112,26 @@ fn general_routes() -> Vec<Route> {
         Route::post("/api/admin/agents/{employee_id}/reset-password", HighRisk, agents::reset_password)
             .summary("Reset an agent's password and create a setup code", "重置坐席密码并生成设置码")
             .error_title("Resetting the password failed", "重置密码失败"),
+    ]
+}
+
+/// The routes for role rules.
+fn role_rule_routes() -> Vec<Route> {
+    vec![
+        Route::get("/api/admin/role-rules", Admin, role_rules::show)
+            .summary(
+                "Get the role rules, and the departments and tags that they can name",
+                "获取角色规则及可用的部门和标签",
+            )
+            .error_title("Reading the role rules failed", "获取角色规则失败"),
+        Route::put("/api/admin/role-rules", HighRisk, role_rules::replace)
+            .summary("Replace the role rules and apply them", "修改角色规则并立即应用")
+            .error_title("Changing the role rules failed", "修改角色规则失败")
+            .refuses(&[1005]),
+        Route::post("/api/admin/role-rules/dry-run", Admin, role_rules::dry_run)
+            .summary("Test role rules without changing anything", "试运行角色规则，不作修改")
+            .error_title("Testing the role rules failed", "试运行角色规则失败")
+            .refuses(&[1005]),
     ]
 }
 

@@ -8,13 +8,13 @@ use deskpass_core::oidc::{
     is_client_id,
 };
 use deskpass_core::{
-    CorpId, Digest, EmployeeId, LoginMethod, LoginSource, MessageId, Operation, Password, PermissionScope, Resource,
-    Role, Roles, ServiceKeyName, ServiceScope, ServiceScopes, Timestamp, parse_network,
+    CorpId, Digest, EmployeeId, LoginMethod, LoginSource, MatchNumber, MessageId, Operation, Password, PermissionScope,
+    Resource, Role, Roles, ServiceKeyName, ServiceScope, ServiceScopes, Timestamp, parse_network,
 };
 use deskpass_store::AuditEvent;
 use ipnet::IpNet;
 
-use super::value::{FieldKind, FieldValue, FormattedText, GivenValue, TextFormat};
+use super::value::{BoundedInteger, FieldKind, FieldValue, FormattedText, GivenValue, TextFormat};
 use crate::http::error::FieldError;
 
 /// Identifiers.
@@ -70,6 +70,18 @@ impl FieldValue for Password {
 
     fn read(given: GivenValue) -> Result<Self, FieldError> {
         Self::parse(given.text()?).ok_or(FieldError::TooLong(Self::MAX_BYTES))
+    }
+}
+
+/// A number of two digits, which a phone picks.
+impl FieldValue for MatchNumber {
+    fn kind() -> FieldKind {
+        BoundedInteger::<10, 99>::kind()
+    }
+
+    fn read(given: GivenValue) -> Result<Self, FieldError> {
+        let BoundedInteger(number) = BoundedInteger::<10, 99>::read(given)?;
+        Self::parse(&number.to_string()).ok_or(FieldError::NotInteger(10, 99))
     }
 }
 
@@ -187,6 +199,13 @@ pub(crate) struct SignInId(pub(crate) String);
 #[derive(Debug)]
 pub(crate) struct ServiceKeyId(pub(crate) String);
 
+/// Why something is done, in the words of the person who does it.
+#[derive(Debug)]
+pub(crate) struct ReasonText(pub(crate) String);
+
+/// The most characters of a reason.
+const MAX_REASON_CHARS: usize = 200;
+
 /// The id of an OpenID Connect client.
 #[derive(Debug)]
 pub(crate) struct OidcClientId(pub(crate) String);
@@ -214,6 +233,16 @@ formats! {
     OidcClientId: "oidc-client-id", Some("^[A-Za-z0-9_-]{1,64}$"), "zammad",
         ["must be the id of a client, as in the list", "必须是列表中显示的客户端编号"],
         |text| is_client_id(&text).then_some(Self(text));
+    ReasonText: "reason-text", None, "on call this weekend",
+        [
+            "must be 1 to 200 characters, without control characters",
+            "必须是 1 到 200 个字符，且不得包含控制字符",
+        ],
+        |text| {
+            let text = text.trim();
+            let is_short = (1..=MAX_REASON_CHARS).contains(&text.chars().count());
+            (is_short && !text.chars().any(char::is_control)).then(|| Self(text.to_owned()))
+        };
     ServiceKeyName: "service-key-name", None, "billing",
         [
             "must be 1 to 64 visible characters without leading or trailing spaces",

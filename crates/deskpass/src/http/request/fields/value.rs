@@ -51,6 +51,8 @@ pub(crate) enum FieldKind {
     Boolean,
     /// A list of at most this many texts.
     StringList(usize),
+    /// A list of at most this many objects with these fields.
+    ObjectList(&'static [FieldSpec], usize),
     /// An object with a text for some of these names.
     TextsByName(&'static [&'static str]),
     /// Any JSON.

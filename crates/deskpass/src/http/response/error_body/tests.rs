@@ -18,6 +18,12 @@ const STEP_UP: Option<(&str, &str)> = Some((
      error_description=\"a fresh one-time password is needed in X-OTP-Code\", acr_values=\"otp\"",
 ));
 
+const PHONE_STEP_UP: Option<(&str, &str)> = Some((
+    "www-authenticate",
+    "Bearer error=\"insufficient_user_authentication\", \
+     error_description=\"an approval of the phone is needed in X-Approval\", acr_values=\"phone\"",
+));
+
 /// The refusals of signing in and of what a person may do.
 fn permission_rows() -> Vec<Row> {
     vec![
@@ -72,6 +78,7 @@ fn other_rows() -> Vec<Row> {
         (Refusal::OtpWrong, 401, 1008, Some("otp_wrong"), BEARER),
         (Refusal::ApprovalInvalid, 401, 1008, Some("approval_invalid"), BEARER),
         (Refusal::NoDevice, 403, 1009, None, None),
+        (Refusal::ApprovalNeeded, 403, 1007, Some("approval_needed"), PHONE_STEP_UP),
         (Refusal::DeviceBound, 409, 1010, None, None),
         (Refusal::PasswordWrong, 401, 1011, None, BEARER),
         (Refusal::NoPassword, 403, 1012, None, None),
