@@ -37,8 +37,8 @@ impl Simulator {
 
     /// Generates this many members, so that the directory is as large as that of a real corporation.
     #[must_use]
-    pub fn with_people(self, count: usize) -> Self {
-        self.0.state().book.set_members(count);
+    pub fn with_people(self, count: u32) -> Self {
+        self.0.state().book.set_members(usize::try_from(count).unwrap_or(usize::MAX));
         self
     }
 
