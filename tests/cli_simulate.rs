@@ -166,6 +166,15 @@ fn each_start_prints_a_key_of_its_own_and_how_to_use_another_address() {
 }
 
 #[tokio::test]
+async fn it_can_have_many_members() {
+    let mut simulated = Simulated::start(&["--people", "250"]);
+    let text = simulated.until("generated members");
+    assert!(text.contains("member00001 to member00250"), "{text}");
+    let people = simulated.get("/people").await.json();
+    assert_eq!(people["members"], 250);
+}
+
+#[tokio::test]
 async fn a_script_can_play_the_phone() {
     let simulated =
         Simulated::start(&["--secret", "made-up", "--domain", "desk.example.com", "--domain", "b.example:8443"]);
@@ -204,6 +213,7 @@ fn wrong_words_are_named() {
         (&["--agent", "7", "--platform", "feishu"], "has no number; leave out --agent"),
         (&["--platform", "slack"], "wecom, dingtalk, feishu"),
         (&["--secret", ""], "--secret"),
+        (&["--people", "100001"], "--people"),
         (&["--domain", "https://desk.example.com"], "such as desk.example.com"),
         (&["--domain", "desk.example.com/"], "such as desk.example.com"),
         (&["--domain", ""], "such as desk.example.com"),

@@ -168,7 +168,7 @@ enum Command {
     Doctor(doctor::Doctor),
     /// Run only the simulated platform. Never use it in production.
     #[command(
-        after_help = "Examples:\n  deskpass simulate --listen 127.0.0.1:8090 --domain desk.example.com    for a service in production mode\n  deskpass simulate --platform feishu"
+        after_help = "Examples:\n  deskpass simulate --listen 127.0.0.1:8090 --domain desk.example.com    for a service in production mode\n  deskpass simulate --platform feishu\n  deskpass simulate --people 10000    with a large directory"
     )]
     Simulate(simulate::Simulate),
     /// Ask the running service whether it is ready, and exit with 0 if it is. For health checks.

@@ -1,32 +1,34 @@
 //! What the authorization pages of all platforms share: the choice of a user, and the redirect back to the app.
 
+use std::sync::Arc;
+
 use url::Url;
 
-use crate::directory::SimulatedPerson;
+use crate::address_book::{AddressBook, Person};
 use crate::query::QueryParams;
 
 /// The value of `sim_user` that stands for refusing to sign in.
 pub(crate) const DENY: &str = "deny";
 
 /// What the visitor chose with the parameter `sim_user`.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum Choice {
     /// Nothing yet: the page must ask.
     Open,
     /// To refuse.
     Refused,
     /// To sign in as this user.
-    Person(&'static SimulatedPerson),
+    Person(Arc<Person>),
     /// A user who does not exist.
     Unknown,
 }
 
 impl Choice {
-    pub(crate) fn of(query: &QueryParams) -> Self {
+    pub(crate) fn of(query: &QueryParams, book: &AddressBook) -> Self {
         match query.get("sim_user") {
             None => Self::Open,
             Some(DENY) => Self::Refused,
-            Some(id) => SimulatedPerson::by_id(id).map_or(Self::Unknown, Self::Person),
+            Some(id) => book.by_id(id).map_or(Self::Unknown, Self::Person),
         }
     }
 }

@@ -1,11 +1,12 @@
 //! Authorization codes: each belongs to a user, is valid once, and expires soon.
 
 use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
 use std::time::Duration;
 
 use deskpass_core::{Entropy, NoEntropy, Timestamp};
 
-use crate::SimulatedPerson;
+use crate::address_book::Person;
 
 /// The maximum number of codes; beyond it, the oldest is removed first.
 const MAX_CODES: usize = 50_000;
@@ -27,7 +28,7 @@ pub(crate) enum CodeKind {
 /// What a code stands for.
 #[derive(Clone, Debug)]
 pub(crate) struct CodeGrant {
-    pub(crate) who: &'static SimulatedPerson,
+    pub(crate) who: Arc<Person>,
     pub(crate) kind: CodeKind,
     /// The address to which the code was sent; a code of a script has none.
     pub(crate) redirect_uri: Option<String>,
@@ -103,17 +104,21 @@ impl Codes {
 #[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 mod tests {
     use super::*;
-    use crate::PEOPLE;
+    use crate::address_book::AddressBook;
 
-    fn grant(lifetime: Duration) -> CodeGrant {
-        let who = PEOPLE.first().unwrap();
-        CodeGrant { who, kind: CodeKind::Browser, redirect_uri: None, challenge: None, lifetime }
+    fn person() -> Arc<Person> {
+        AddressBook::default().by_id("user01").unwrap()
+    }
+
+    fn grant(who: &Arc<Person>, lifetime: Duration) -> CodeGrant {
+        CodeGrant { who: who.clone(), kind: CodeKind::Browser, redirect_uri: None, challenge: None, lifetime }
     }
 
     #[test]
     fn the_oldest_code_is_evicted_first() {
         let (mut codes, now) = (Codes::default(), Timestamp::from_millis(0));
-        let mut issue = || codes.issue(grant(Duration::from_mins(5)), now, Entropy::system()).unwrap();
+        let who = person();
+        let mut issue = || codes.issue(grant(&who, Duration::from_mins(5)), now, Entropy::system()).unwrap();
         let (first, second) = (issue(), issue());
         for _ in 2..=MAX_CODES {
             issue();
@@ -126,7 +131,9 @@ mod tests {
     #[test]
     fn a_code_is_valid_once_and_not_for_long() {
         let (mut codes, now) = (Codes::default(), Timestamp::from_millis(0));
-        let mut issue = |minutes| codes.issue(grant(Duration::from_mins(minutes)), now, Entropy::system()).unwrap();
+        let who = person();
+        let mut issue =
+            |minutes| codes.issue(grant(&who, Duration::from_mins(minutes)), now, Entropy::system()).unwrap();
         let (short, long) = (issue(3), issue(5));
         let later = now + Duration::from_mins(3);
         assert_eq!(codes.redeem(&short, later).unwrap_err(), CodeFailure::Expired);

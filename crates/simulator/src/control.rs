@@ -2,11 +2,11 @@
 
 use bytes::Bytes;
 use http::{Method, Request, Response, StatusCode};
-use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use crate::calls::Calls;
 use crate::faults::Faults;
+use crate::json_body::read;
 use crate::kind::Kind;
 use crate::state::SimulatorState;
 use crate::{platforms, reply};
@@ -89,12 +89,4 @@ fn show(state: &mut SimulatorState, control: Control) -> Value {
         Control::Calls => state.calls.show(),
         Control::VoidTokens => json!({ "voided": state.tokens.revoke_all() }),
     }
-}
-
-fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, String> {
-    // Without this check, a list would be read as the fields in order.
-    if !body.trim_ascii_start().starts_with(b"{") {
-        return Err("the body must be a JSON object".to_owned());
-    }
-    serde_json::from_slice(body).map_err(|error| error.to_string())
 }

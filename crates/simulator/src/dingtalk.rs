@@ -64,7 +64,7 @@ pub(crate) async fn handle(
 ) -> SimulatorReply {
     SimulatorReply::Response(match route {
         Route::Authorize => authorize::handle(inner, request),
-        Route::Script => script::source(),
+        Route::Script => script::source(inner),
         Route::ScriptCode => script::code(inner, request),
         Route::Endpoint(api) => return api::handle(inner, api, peer, request).await,
         Route::UnknownMethod => api::unknown_method(inner, peer),

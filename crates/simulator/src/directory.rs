@@ -1,4 +1,4 @@
-//! The directory of users on the simulated platform.
+//! The users and departments with which the simulated platform starts.
 
 use crate::kind::Kind;
 
@@ -22,6 +22,8 @@ pub struct SimulatedPerson {
 pub enum PersonKind {
     /// An active member in the app's visible range.
     Member,
+    /// A member whom the corporation's administrator disabled.
+    Disabled,
     /// A member who has left.
     Left,
     /// A member outside the app's visible range: the platform returns the identifier and nothing else.
@@ -33,11 +35,22 @@ pub enum PersonKind {
 }
 
 impl PersonKind {
+    /// Whether such a user belongs, or belonged, to the app's own corporation.
+    pub(crate) fn is_own(self) -> bool {
+        matches!(self, Self::Member | Self::Disabled | Self::Left | Self::Hidden)
+    }
+
+    /// Whether such a user is in the app's visible range.
+    pub(crate) fn is_in_range(self) -> bool {
+        matches!(self, Self::Member | Self::Disabled)
+    }
+
     /// What a developer should know of such a user at this platform.
     #[must_use]
     pub fn describe(self, kind: Kind) -> &'static str {
         match self {
             Self::Member => "member",
+            Self::Disabled => "disabled by the administrator",
             Self::Left => "has left: refused",
             Self::Hidden => "member outside the application's range",
             Self::Outsider => "not a member: refused",
@@ -64,58 +77,21 @@ pub const PEOPLE: &[SimulatedPerson] = &[
     person("outsider01", "Otto Outsider", "", PersonKind::Outsider),
 ];
 
-/// A department; the first one is the corporation itself.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct SimulatedDepartment {
-    pub(crate) id: u32,
-    pub(crate) name: &'static str,
-    pub(crate) parent: u32,
-}
-
-/// All departments, each after its parent.
-pub(crate) const DEPARTMENTS: &[SimulatedDepartment] = &[
-    SimulatedDepartment { id: 1, name: "Deskpass", parent: 0 },
-    SimulatedDepartment { id: 2, name: "IT", parent: 1 },
-    SimulatedDepartment { id: 3, name: "IT Service Desk", parent: 2 },
-    SimulatedDepartment { id: 4, name: "Sales", parent: 1 },
-    SimulatedDepartment { id: 5, name: "Security", parent: 1 },
-    SimulatedDepartment { id: 6, name: "Finance", parent: 1 },
-    // Two departments may have the same name.
-    SimulatedDepartment { id: 7, name: "IT Service Desk", parent: 6 },
+/// The departments: the id, the name, and the id of the parent. The first one is the corporation itself, and each comes after its
+/// parent. Two departments may have the same name.
+pub(crate) const DEPARTMENTS: [(u32, &str, u32); 7] = [
+    (1, "Deskpass", 0),
+    (2, "IT", 1),
+    (3, "IT Service Desk", 2),
+    (4, "Sales", 1),
+    (5, "Security", 1),
+    (6, "Finance", 1),
+    (7, "IT Service Desk", 6),
 ];
 
-impl SimulatedPerson {
-    pub(crate) fn by_id(id: &str) -> Option<&'static Self> {
-        PEOPLE.iter().find(|who| who.id == id)
-    }
-
-    /// The address that users enter themselves, which proves nothing.
-    pub(crate) fn own_email(&self) -> String {
-        format!("{}@home.example", self.id)
-    }
-
-    /// The department's number; the corporation's number if there is no such department.
-    pub(crate) fn department_id(&self) -> u32 {
-        DEPARTMENTS.iter().find(|department| department.name == self.department).map_or(1, |department| department.id)
-    }
-}
-
-impl SimulatedDepartment {
-    pub(crate) fn by_id(id: u32) -> Option<&'static Self> {
-        DEPARTMENTS.iter().find(|department| department.id == id)
-    }
-
-    /// Whether it is that department or a descendant of it.
-    pub(crate) fn is_within(&self, top: u32) -> bool {
-        self.id == top || Self::by_id(self.parent).is_some_and(|parent| parent.is_within(top))
-    }
-}
-
-/// A member of the own corporation; the platform compares their ids case-insensitively.
-pub(crate) fn member(id: &str) -> Option<&'static SimulatedPerson> {
-    let own = |who: &&SimulatedPerson| matches!(who.kind, PersonKind::Member | PersonKind::Left | PersonKind::Hidden);
-    PEOPLE.iter().filter(own).find(|who| who.id.eq_ignore_ascii_case(id))
-}
+/// The tags: the name, the users, and the departments that belong to it with all their members.
+pub(crate) const TAGS: [(&str, &[&str], &[u32]); 2] =
+    [("On Call", &["agent01", "security01"], &[]), ("Service Desk", &[], &[3])];
 
 const fn with_email(who: SimulatedPerson, email: &'static str) -> SimulatedPerson {
     SimulatedPerson { email, ..who }

@@ -4,7 +4,7 @@ mod api;
 mod authorize;
 mod authorize_error;
 mod endpoint;
-mod people;
+pub(crate) mod people;
 mod refusal;
 pub(crate) mod state;
 pub(crate) mod switches;

@@ -18,7 +18,11 @@ pub(crate) struct Inbox {
 }
 
 impl Inbox {
-    pub(crate) fn deliver(&mut self, message: Value) {
+    /// Keeps a message; `url` is the address that it opens when it is touched.
+    pub(crate) fn deliver(&mut self, mut message: Value, url: Option<&str>) {
+        if let (Value::Object(fields), Some(url)) = (&mut message, url) {
+            fields.insert("url".to_owned(), url.into());
+        }
         push(&mut self.messages, message);
     }
 
@@ -39,6 +43,15 @@ impl Inbox {
         if let Value::Array(items) = message.entry(list).or_insert_with(|| json!([])) {
             items.push(item);
         }
+    }
+
+    /// The messages to a user, oldest first.
+    pub(crate) fn of(&self, user: &str) -> Vec<Value> {
+        let is_to = |message: &&Value| {
+            let to = message.get("touser").and_then(Value::as_array);
+            to.is_some_and(|to| to.iter().any(|id| id == user))
+        };
+        self.messages.iter().filter(is_to).cloned().collect()
     }
 
     pub(crate) fn show(&self) -> Value {

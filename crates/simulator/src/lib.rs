@@ -1,8 +1,10 @@
 //! A simulator of the platforms WeCom, DingTalk and Feishu.
 //!
 //! It serves the authorization pages and the API of one of them that the service calls, so that the whole sign-in can be tested
-//! without an account, a phone or a network. It supports fault injection and reports the calls it received.
+//! without an account, a phone or a network. People can join, change and leave, and the service is told as that platform tells it.
+//! It supports fault injection and reports the calls it received.
 
+mod address_book;
 mod authorize;
 mod call;
 mod calls;
@@ -11,15 +13,22 @@ mod config;
 mod control;
 mod dingtalk;
 mod directory;
+mod event;
+mod event_log;
+mod event_receiver;
+mod events;
 mod faults;
 mod feishu;
 mod guard;
 mod inbox;
+mod json_body;
 mod kind;
 mod language;
 mod page;
+mod people;
 mod platforms;
 mod query;
+mod rate;
 mod reply;
 mod serve;
 mod simulator;

@@ -9,9 +9,11 @@ use deskpass_core::{Clock, Entropy, HostNames};
 use http::Request;
 
 use crate::control::{self, Control};
+use crate::events::{self, EventControl};
+use crate::language::PageLanguage;
 use crate::platforms::{self, PlatformRoute};
 use crate::state::{MAX_BODY_BYTES, SimulatorInner, SimulatorReply};
-use crate::{SimulatorConfig, guard, page, reply};
+use crate::{SimulatorConfig, guard, page, people, reply};
 
 /// The simulated platform. Clones share the same state.
 #[derive(Clone)]
@@ -33,13 +35,21 @@ impl Simulator {
         Self(Arc::new(SimulatorInner { config, clock, entropy, state: Mutex::default(), hosts: None }))
     }
 
+    /// Generates this many members, so that the directory is as large as that of a real corporation.
+    #[must_use]
+    pub fn with_people(self, count: u32) -> Self {
+        self.0.state().book.set_members(usize::try_from(count).unwrap_or(usize::MAX));
+        self
+    }
+
     /// Restricts the simulator to these hosts, and accepts requests from pages of other sites only for sign-in. Without it, the
     /// service that contains the simulator must check them.
     #[must_use]
     pub fn restricted_to_hosts(self, hosts: HostNames) -> Self {
         let SimulatorInner { config, clock, entropy, .. } = &*self.0;
         let (config, clock, entropy) = (config.clone(), clock.clone(), *entropy);
-        Self(Arc::new(SimulatorInner { config, clock, entropy, state: Mutex::default(), hosts: Some(hosts) }))
+        let state = Mutex::new(std::mem::take(&mut *self.0.state()));
+        Self(Arc::new(SimulatorInner { config, clock, entropy, state, hosts: Some(hosts) }))
     }
 
     /// Handles one request; its path may still begin with the base.
@@ -64,6 +74,10 @@ impl Simulator {
                 let origin = page::origin(request.headers());
                 page::index(config, request.headers(), &platforms::examples(config, &origin))
             }
+            RequestTarget::Phone => page::phone(&self.0, PageLanguage::of(request.headers()), request.uri()),
+            RequestTarget::People => people::all(&self.0, &request),
+            RequestTarget::Person(id) => people::one(&self.0, id, &request).await,
+            RequestTarget::Events(control) => events::handle(&self.0, control, &request).await,
             RequestTarget::Control(control) => control::handle(config.kind, &mut self.0.state(), control, &request),
         })
     }
@@ -71,14 +85,20 @@ impl Simulator {
 
 /// What a request is addressed to.
 #[derive(Clone, Copy)]
-enum RequestTarget {
+enum RequestTarget<'a> {
     Index,
+    /// The page of a phone.
+    Phone,
+    People,
+    /// The person with this id.
+    Person(&'a str),
+    Events(EventControl),
     Platform(PlatformRoute),
     Control(Control),
 }
 
-impl RequestTarget {
-    fn for_path(config: &SimulatorConfig, path: &str) -> Option<Self> {
+impl<'a> RequestTarget<'a> {
+    fn for_path(config: &SimulatorConfig, path: &'a str) -> Option<Self> {
         // Also without the base, as on the real hosts.
         let path = path.strip_prefix(config.base.as_str()).unwrap_or(path);
         if path.is_empty() {
@@ -88,6 +108,21 @@ impl RequestTarget {
             "" => Some(Self::Index),
             path => match platforms::route(config.kind, path) {
                 Some(route) => Some(Self::Platform(route)),
+                None => Self::for_tester(path),
+            },
+        }
+    }
+
+    /// What the platform does not have.
+    fn for_tester(path: &'a str) -> Option<Self> {
+        match path {
+            "phone" => Some(Self::Phone),
+            "people" => Some(Self::People),
+            "events" => Some(Self::Events(EventControl::Log)),
+            "events/send" => Some(Self::Events(EventControl::Send)),
+            "events/retry" => Some(Self::Events(EventControl::Retry)),
+            path => match path.strip_prefix("people/").filter(|id| !id.is_empty()) {
+                Some(id) => Some(Self::Person(id)),
                 None => Control::from_name(path).map(Self::Control),
             },
         }
@@ -95,7 +130,9 @@ impl RequestTarget {
 
     fn methods(self) -> &'static [&'static str] {
         match self {
-            Self::Index => &["GET"],
+            Self::Index | Self::Phone => &["GET"],
+            Self::People | Self::Person(_) => people::METHODS,
+            Self::Events(control) => control.methods(),
             Self::Platform(route) => route.methods(),
             Self::Control(control) => control.methods(),
         }

@@ -3,16 +3,19 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
-use deskpass_core::{Clock, Entropy, HostNames};
+use deskpass_core::{Clock, Entropy, HostNames, Timestamp};
 use http::Response;
 
 use crate::SimulatorConfig;
+use crate::address_book::AddressBook;
 use crate::calls::Calls;
 use crate::codes::Codes;
 use crate::dingtalk::state::DingtalkState;
+use crate::event_log::EventLog;
 use crate::faults::Faults;
 use crate::feishu::state::FeishuState;
 use crate::inbox::Inbox;
+use crate::rate::CallRates;
 use crate::switches::Switches;
 use crate::tokens::IssuedTokens;
 use crate::user_tokens::UserTokens;
@@ -41,6 +44,7 @@ pub(crate) struct SimulatorInner {
 
 #[derive(Debug, Default)]
 pub(crate) struct SimulatorState {
+    pub(crate) book: AddressBook,
     pub(crate) tokens: IssuedTokens,
     pub(crate) user_tokens: UserTokens,
     pub(crate) codes: Codes,
@@ -50,6 +54,9 @@ pub(crate) struct SimulatorState {
     pub(crate) faults: Faults,
     pub(crate) switches: Switches,
     pub(crate) calls: Calls,
+    pub(crate) rates: CallRates,
+    /// Where events are sent, and those that were sent.
+    pub(crate) events: EventLog,
     pub(crate) dingtalk: DingtalkState,
     /// The messages on Feishu.
     pub(crate) feishu: FeishuState,
@@ -58,5 +65,12 @@ pub(crate) struct SimulatorState {
 impl SimulatorInner {
     pub(crate) fn state(&self) -> MutexGuard<'_, SimulatorState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl SimulatorState {
+    /// Whether there were too many calls of this API in this second, if a switch limits them.
+    pub(crate) fn is_over_rate(&mut self, api: &'static str, now: Timestamp) -> bool {
+        self.switches.calls_per_second.is_some_and(|limit| self.rates.count(api, now) > limit)
     }
 }

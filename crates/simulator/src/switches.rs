@@ -15,6 +15,10 @@ pub(crate) struct Switches {
     pub(crate) trusted_ips: Option<Vec<IpAddr>>,
     /// Whether the app has no address for callbacks: WeCom then refuses cards that call back.
     pub(crate) no_callback: bool,
+    /// Whether WeCom deletes members who leave, so that their ids are unknown, instead of marking them.
+    pub(crate) left_are_deleted: bool,
+    /// How many calls of one API are answered in a second; the others are told that they are too many.
+    pub(crate) calls_per_second: Option<u32>,
     /// The limit that calls to DingTalk have exceeded, if any.
     pub(crate) dingtalk_limit: Option<DingtalkLimit>,
     /// What only Feishu has.

@@ -1,11 +1,12 @@
 //! The tokens with which an app acts for a user who signed in.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::time::Duration;
 
 use deskpass_core::{Entropy, NoEntropy, Timestamp};
 
-use crate::SimulatedPerson;
+use crate::address_book::Person;
 use crate::tokens::{TokenFailure, random_token};
 
 /// The maximum number of tokens; beyond it, the oldest is removed first.
@@ -18,7 +19,7 @@ pub(crate) struct UserTokens(VecDeque<UserToken>);
 #[derive(Debug)]
 struct UserToken {
     value: String,
-    who: &'static SimulatedPerson,
+    who: Arc<Person>,
     expires: Timestamp,
 }
 
@@ -27,7 +28,7 @@ impl UserTokens {
     pub(crate) fn issue(
         &mut self,
         prefix: &str,
-        who: &'static SimulatedPerson,
+        who: Arc<Person>,
         lifetime: Duration,
         now: Timestamp,
         entropy: Entropy,
@@ -41,10 +42,10 @@ impl UserTokens {
     }
 
     /// The user of a valid token.
-    pub(crate) fn check(&self, value: Option<&str>, now: Timestamp) -> Result<&'static SimulatedPerson, TokenFailure> {
+    pub(crate) fn check(&self, value: Option<&str>, now: Timestamp) -> Result<Arc<Person>, TokenFailure> {
         let value = value.ok_or(TokenFailure::Missing)?;
         // The token that is looked for is almost always one of the newest.
         let token = self.0.iter().rev().find(|token| token.value == value).ok_or(TokenFailure::Unknown)?;
-        if now < token.expires { Ok(token.who) } else { Err(TokenFailure::Expired) }
+        if now < token.expires { Ok(token.who.clone()) } else { Err(TokenFailure::Expired) }
     }
 }

@@ -54,6 +54,9 @@ pub(super) struct Simulate {
     /// Can be repeated.
     #[arg(long = "host", value_name = "HOST", value_parser = host_name)]
     hosts: Vec<String>,
+    /// Number of generated members besides the people that it prints, in departments of 100: for tests of a large directory.
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=100_000))]
+    people: u32,
     /// Let other machines reach it at any address of this machine. Anyone who reaches it can sign in as anyone.
     #[arg(long)]
     allow_remote: bool,
@@ -89,11 +92,13 @@ impl Simulate {
         let address = listener.local_addr().map_err(refused)?;
         let hosts = self.host_names(address);
         let (platform, public_url, entropy) = (self.platform, self.service_address(), Entropy::system());
+        let people = self.people;
         let (simulator_config, encryption_key) = (self.simulator_config(), STANDARD.encode(entropy.bytes::<32>()?));
-        let message = next_steps(platform, address, &public_url, &simulator_config, &encryption_key)?;
+        let message = next_steps(platform, address, &public_url, &simulator_config, &encryption_key, people)?;
         // The parent process may have closed the pipe; the simulator runs anyway.
         let _ = std::io::stdout().write_all(message.as_bytes());
         let simulator = Simulator::new(simulator_config, Clock::steady(Timestamp::from_millis(0)), entropy)
+            .with_people(people)
             .restricted_to_hosts(hosts);
         let stop_signal = async {
             tokio::select! {

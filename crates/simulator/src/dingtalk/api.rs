@@ -3,6 +3,7 @@
 mod contacts;
 mod identity;
 mod message;
+mod roles;
 mod token;
 
 use std::net::IpAddr;
@@ -33,12 +34,14 @@ fn dispatch(api: Endpoint, path: &str, call: &ApiCall<'_>, state: &mut Simulator
         Endpoint::GetToken => token::older(call, state),
         Endpoint::UserToken => identity::user_token(call, state),
         Endpoint::Me => identity::me(call, state),
-        Endpoint::GetByUnionId => identity::by_union_id(call),
+        Endpoint::GetByUnionId => identity::by_union_id(call, &state.book),
         Endpoint::GetUserInfo => identity::user_info(call, state),
-        Endpoint::UserGet => contacts::user(call),
-        Endpoint::UserList => contacts::users(call),
-        Endpoint::DepartmentGet => contacts::department(call),
-        Endpoint::DepartmentListSub => contacts::departments(call),
+        Endpoint::UserGet => contacts::user(call, &state.book),
+        Endpoint::UserList => contacts::users(call, &state.book),
+        Endpoint::DepartmentGet => contacts::department(call, &state.book),
+        Endpoint::DepartmentListSub => contacts::departments(call, &state.book),
+        Endpoint::RoleList => roles::list(call, &state.book),
+        Endpoint::RoleMembers => roles::members(call, &state.book),
         Endpoint::MessageSend => message::send(call, state),
         Endpoint::MessageResult => message::result(call, state),
     }
@@ -91,6 +94,9 @@ fn admit(api: Endpoint, path: &str, call: &ApiCall<'_>, state: &mut SimulatorSta
         }
         if state.switches.dingtalk_limit == Some(DingtalkLimit::Quota) {
             return Err(refuse(90020, "Forbidden.AccessDenied.ApiCountLimitForOrg"));
+        }
+        if state.is_over_rate(api.name(), call.now) {
+            return Err(refuse(90018, "Forbidden.AccessDenied.QpsLimitForAppkeyAndApi"));
         }
     }
     dispatch(api, path, call, state)

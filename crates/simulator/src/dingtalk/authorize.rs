@@ -1,14 +1,15 @@
 //! The login page, in any browser and inside the client.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 use http::{Request, Response, StatusCode};
 use url::Url;
 
+use crate::address_book::Person;
 use crate::authorize::{Choice, redirect_target};
 use crate::codes::{CodeGrant, CodeKind};
-use crate::directory::SimulatedPerson;
 use crate::language::PageLanguage;
 use crate::query::QueryParams;
 use crate::state::SimulatorInner;
@@ -70,8 +71,9 @@ pub(super) fn handle(inner: &SimulatorInner, request: &Request<Bytes>) -> Respon
 
 fn log_in(inner: &SimulatorInner, query: &QueryParams, language: PageLanguage) -> Result<Response<Bytes>, LinkError> {
     let ask = check(query, &inner.config)?;
-    let target = match Choice::of(query) {
-        Choice::Open => return Ok(page::who(inner.config.kind, language, &ask.redirect, query)),
+    let choice = Choice::of(query, &inner.state().book);
+    let target = match choice {
+        Choice::Open => return Ok(page::who(inner, language, &ask.redirect, query)),
         Choice::Unknown => return Err(LinkError::UnknownUser),
         Choice::Refused => redirect_target(ask.redirect, &[("error", Some("access_denied")), ("state", ask.state)]),
         Choice::Person(who) => {
@@ -83,11 +85,7 @@ fn log_in(inner: &SimulatorInner, query: &QueryParams, language: PageLanguage) -
     Ok(reply::redirect(&target))
 }
 
-fn issue_code(
-    inner: &SimulatorInner,
-    who: &'static SimulatedPerson,
-    ask: &LoginRequest<'_>,
-) -> Result<String, LinkError> {
+fn issue_code(inner: &SimulatorInner, who: Arc<Person>, ask: &LoginRequest<'_>) -> Result<String, LinkError> {
     let redirect_uri = Some(ask.redirect.as_str().to_owned());
     let grant = CodeGrant { who, kind: CodeKind::Browser, redirect_uri, challenge: None, lifetime: CODE_LIFETIME };
     let mut state = inner.state();

@@ -14,12 +14,14 @@ pub(crate) enum Endpoint {
     UserList,
     DepartmentGet,
     DepartmentListSub,
+    RoleList,
+    RoleMembers,
     MessageSend,
     MessageResult,
 }
 
 impl Endpoint {
-    pub(crate) const ALL: [Self; 13] = [
+    pub(crate) const ALL: [Self; 15] = [
         Self::CorpToken,
         Self::AppToken,
         Self::GetToken,
@@ -31,6 +33,8 @@ impl Endpoint {
         Self::UserList,
         Self::DepartmentGet,
         Self::DepartmentListSub,
+        Self::RoleList,
+        Self::RoleMembers,
         Self::MessageSend,
         Self::MessageResult,
     ];
@@ -55,6 +59,8 @@ impl Endpoint {
             Self::UserList => "topapi/v2/user/list",
             Self::DepartmentGet => "topapi/v2/department/get",
             Self::DepartmentListSub => "topapi/v2/department/listsub",
+            Self::RoleList => "topapi/role/list",
+            Self::RoleMembers => "topapi/role/simplelist",
             Self::MessageSend => "topapi/message/corpconversation/asyncsend_v2",
             Self::MessageResult => "topapi/message/corpconversation/getsendresult",
         }

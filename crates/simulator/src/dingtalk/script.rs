@@ -1,5 +1,6 @@
 //! The script for pages inside the platform's client, and the codes that it obtains.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -7,9 +8,10 @@ use http::header::{ACCESS_CONTROL_ALLOW_ORIGIN, ORIGIN, VARY};
 use http::{HeaderValue, Request, Response, StatusCode};
 use serde_json::{Value, json};
 
+use crate::address_book::Person;
 use crate::authorize::Choice;
 use crate::codes::{CodeGrant, CodeKind};
-use crate::directory::{PEOPLE, PersonKind, SimulatedPerson};
+use crate::directory::PersonKind;
 use crate::query::QueryParams;
 use crate::reply;
 use crate::state::SimulatorInner;
@@ -19,8 +21,9 @@ const JAVASCRIPT: HeaderValue = HeaderValue::from_static("text/javascript; chars
 const CODE_LIFETIME: Duration = Duration::from_mins(5);
 
 /// The script, with the people among whom a visitor can choose.
-pub(super) fn source() -> Response<Bytes> {
-    let people: Vec<_> = PEOPLE.iter().map(|who| json!({ "id": who.id, "name": who.name })).collect();
+pub(super) fn source(inner: &SimulatorInner) -> Response<Bytes> {
+    let people: Vec<_> =
+        inner.state().book.listed().iter().map(|who| json!({ "id": who.id, "name": who.name })).collect();
     reply::respond(StatusCode::OK, JAVASCRIPT, SOURCE.replace("/* PEOPLE */ []", &json!(people).to_string()))
 }
 
@@ -45,7 +48,8 @@ fn issue(inner: &SimulatorInner, query: &QueryParams) -> Result<Value, &'static 
     if query.non_empty("clientId").is_some_and(|client_id| client_id != config.client_id) {
         return Err("clientId is not this app");
     }
-    let who = match Choice::of(query) {
+    let choice = Choice::of(query, &inner.state().book);
+    let who = match choice {
         Choice::Person(who) => who,
         Choice::Refused => return Err("the user refused"),
         Choice::Open | Choice::Unknown => return Err("there is no such person"),
@@ -57,7 +61,7 @@ fn issue(inner: &SimulatorInner, query: &QueryParams) -> Result<Value, &'static 
     issue_code(inner, who).map(Value::from).ok_or("the system is busy")
 }
 
-fn issue_code(inner: &SimulatorInner, who: &'static SimulatedPerson) -> Option<String> {
+fn issue_code(inner: &SimulatorInner, who: Arc<Person>) -> Option<String> {
     let grant = CodeGrant { who, kind: CodeKind::Script, redirect_uri: None, challenge: None, lifetime: CODE_LIFETIME };
     inner.state().codes.issue(grant, inner.clock.now(), inner.entropy).ok()
 }

@@ -19,7 +19,7 @@ pub(crate) struct DingtalkState {
     /// The codes of links without the scope `corpid`.
     without_corp: VecDeque<String>,
     /// The number of messages to each member on their last day.
-    sent: HashMap<&'static str, (i64, u32)>,
+    sent: HashMap<String, (i64, u32)>,
     /// The results of messages by task id, with the time of sending.
     results: VecDeque<(u64, Timestamp, Value)>,
 }
@@ -35,9 +35,9 @@ impl DingtalkState {
     }
 
     /// Counts a message to a member; `false` when the member has had too many today.
-    pub(crate) fn count_message(&mut self, userid: &'static str, now: Timestamp) -> bool {
+    pub(crate) fn count_message(&mut self, userid: &str, now: Timestamp) -> bool {
         let today = now.millis() / DAY_MILLIS;
-        let (day, count) = self.sent.entry(userid).or_default();
+        let (day, count) = self.sent.entry(userid.to_owned()).or_default();
         if *day != today {
             (*day, *count) = (today, 0);
         }

@@ -2,6 +2,7 @@
 
 mod contacts;
 mod departments;
+mod groups;
 mod message;
 mod pages;
 mod token;
@@ -16,8 +17,8 @@ use serde_json::{Map, Value, json};
 
 use super::endpoint::{Credential, Endpoint};
 use super::refusal::{self, Refused};
+use crate::address_book::Person;
 use crate::call::{ApiCall, Recorded, apply_fault};
-use crate::directory::SimulatedPerson;
 use crate::faults::FaultCode;
 use crate::query::QueryParams;
 use crate::reply;
@@ -78,6 +79,9 @@ fn admit(ask: &FeishuCall<'_>, state: &mut SimulatorState) -> Result<Value, Refu
     if let Some(seconds) = state.switches.feishu.rate_limit {
         return Err(Refused::limited(seconds));
     }
+    if state.is_over_rate(ask.api.name(), ask.call.now) {
+        return Err(Refused::limited(1));
+    }
     let (call, token) = (ask.call, bearer(ask.call.headers));
     let user = match ask.api.credential() {
         Credential::Nobody => return without_token(ask, state),
@@ -93,7 +97,7 @@ fn admit(ask: &FeishuCall<'_>, state: &mut SimulatorState) -> Result<Value, Refu
         return Err(99_991_401.into());
     }
     match user {
-        Some(who) => Ok(user_token::info(ask, who, &state.switches.feishu)),
+        Some(who) => Ok(user_token::info(ask, &who, &state.switches.feishu)),
         None => with_app_token(ask, state),
     }
 }
@@ -103,14 +107,16 @@ fn without_token(ask: &FeishuCall<'_>, state: &mut SimulatorState) -> Result<Val
 }
 
 fn with_app_token(ask: &FeishuCall<'_>, state: &mut SimulatorState) -> Result<Value, Refused> {
-    let switches = &state.switches.feishu;
+    let (switches, book) = (&state.switches.feishu, &state.book);
     match ask.api {
         Endpoint::UserTokenV1 | Endpoint::UserTokenOidc => user_token::nested(ask, state),
-        Endpoint::User => contacts::user(ask, switches),
-        Endpoint::Members => contacts::members(ask, switches),
-        Endpoint::Scopes => contacts::scopes(ask, switches),
-        Endpoint::Department => departments::one(ask),
-        Endpoint::Children => departments::children(ask),
+        Endpoint::User => contacts::user(ask, book, switches),
+        Endpoint::Members => contacts::members(ask, book, switches),
+        Endpoint::Scopes => contacts::scopes(ask, book, switches),
+        Endpoint::Department => departments::one(ask, book),
+        Endpoint::Children => departments::children(ask, book),
+        Endpoint::Groups => groups::list(ask, book),
+        Endpoint::GroupMembers => groups::members(ask, book, switches),
         Endpoint::MessageSend => message::send(ask, state),
         Endpoint::MessageUpdate => message::update(ask, state),
         // These are called without the app's token.
@@ -156,7 +162,7 @@ fn success(data: &Value) -> Value {
 }
 
 /// The fields of a profile that depend on a permission, added to the others.
-fn with_user_id(mut profile: Value, who: &SimulatedPerson, hidden: bool) -> Value {
+fn with_user_id(mut profile: Value, who: &Person, hidden: bool) -> Value {
     if let Value::Object(fields) = &mut profile
         && !hidden
     {

@@ -1,5 +1,6 @@
 //! The authorization page, which is the same inside the platform's client and in other browsers.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -8,9 +9,9 @@ use http::{HeaderMap, Request, Response};
 use url::Url;
 
 use super::authorize_error::AuthorizeError;
+use crate::address_book::Person;
 use crate::authorize::{Choice, redirect_target};
 use crate::codes::{CodeGrant, CodeKind};
-use crate::directory::SimulatedPerson;
 use crate::language::PageLanguage;
 use crate::query::QueryParams;
 use crate::state::SimulatorInner;
@@ -44,8 +45,9 @@ fn authorize(
     language: PageLanguage,
 ) -> Result<Response<Bytes>, AuthorizeError> {
     let ask = check(inner, query, headers)?;
-    let (name, value) = match Choice::of(query) {
-        Choice::Open => return Ok(page::who(inner.config.kind, language, &ask.redirect, query)),
+    let choice = Choice::of(query, &inner.state().book);
+    let (name, value) = match choice {
+        Choice::Open => return Ok(page::who(inner, language, &ask.redirect, query)),
         Choice::Unknown => return Err(AuthorizeError::UnknownUser),
         Choice::Refused => ("error", "access_denied".to_owned()),
         Choice::Person(who) => ("code", issue_code(inner, who, &ask)?),
@@ -53,11 +55,7 @@ fn authorize(
     Ok(reply::redirect(&redirect_target(ask.redirect, &[(name, Some(value.as_str())), ("state", ask.state)])))
 }
 
-fn issue_code(
-    inner: &SimulatorInner,
-    who: &'static SimulatedPerson,
-    ask: &AuthorizeRequest<'_>,
-) -> Result<String, AuthorizeError> {
+fn issue_code(inner: &SimulatorInner, who: Arc<Person>, ask: &AuthorizeRequest<'_>) -> Result<String, AuthorizeError> {
     let by_script = ask.kind == CodeKind::Script;
     let grant = CodeGrant {
         who,

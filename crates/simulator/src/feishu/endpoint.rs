@@ -15,6 +15,8 @@ pub(crate) enum Endpoint {
     Children,
     Department,
     Scopes,
+    Groups,
+    GroupMembers,
     MessageSend,
     MessageUpdate,
 }
@@ -30,7 +32,7 @@ pub(super) enum Credential {
 
 impl Endpoint {
     /// All calls; a path with a parameter comes after those that it could be mistaken for.
-    pub(super) const ALL: [Self; 14] = [
+    pub(super) const ALL: [Self; 16] = [
         Self::TenantToken,
         Self::AppToken,
         Self::UserTokenV3,
@@ -43,6 +45,8 @@ impl Endpoint {
         Self::Children,
         Self::Department,
         Self::Scopes,
+        Self::Groups,
+        Self::GroupMembers,
         Self::MessageSend,
         Self::MessageUpdate,
     ];
@@ -66,6 +70,8 @@ impl Endpoint {
             Self::Children => "open-apis/contact/v3/departments/:id/children",
             Self::Department => "open-apis/contact/v3/departments/:id",
             Self::Scopes => "open-apis/contact/v3/scopes",
+            Self::Groups => "open-apis/contact/v3/group/simplelist",
+            Self::GroupMembers => "open-apis/contact/v3/group/:id/member/simplelist",
             Self::MessageSend => "open-apis/im/v1/messages",
             Self::MessageUpdate => "open-apis/im/v1/messages/:id",
         }

@@ -1,42 +1,44 @@
 //! The identifiers of users: one in the tenant, one for the app, one for all apps of a developer.
 
+use std::sync::Arc;
+
 use crate::SimulatorConfig;
-use crate::directory::{PEOPLE, PersonKind, SimulatedPerson};
+use crate::address_book::{AddressBook, Person};
 
 /// The tenant of a user who belongs to none that is connected to this one.
 const STRANGE_TENANT: &str = "tenantstranger";
 
-/// Whether a user belongs to the app's own tenant.
-pub(super) fn is_own(who: &SimulatedPerson) -> bool {
-    matches!(who.kind, PersonKind::Member | PersonKind::Left | PersonKind::Hidden)
-}
-
-pub(super) fn tenant_key<'a>(who: &SimulatedPerson, config: &'a SimulatorConfig) -> &'a str {
+pub(super) fn tenant_key<'a>(who: &'a Person, config: &'a SimulatorConfig) -> &'a str {
     match who.id.split_once('/') {
         Some((tenant, _)) => tenant,
-        None if is_own(who) => &config.corp_id,
+        None if who.kind.is_own() => &config.corp_id,
         None => STRANGE_TENANT,
     }
 }
 
-pub(super) fn user_id(who: &SimulatedPerson) -> &'static str {
-    who.id.split_once('/').map_or(who.id, |(_, id)| id)
+pub(crate) fn user_id(who: &Person) -> &str {
+    without_tenant(&who.id)
 }
 
-pub(super) fn open_id(who: &SimulatedPerson) -> String {
-    format!("ou_{}", user_id(who))
+pub(crate) fn open_id(who: &Person) -> String {
+    format!("ou_{}", without_tenant(&who.first_id))
 }
 
-pub(super) fn union_id(who: &SimulatedPerson) -> String {
-    format!("on_{}", user_id(who))
+pub(crate) fn union_id(who: &Person) -> String {
+    format!("on_{}", without_tenant(&who.first_id))
+}
+
+fn without_tenant(id: &str) -> &str {
+    id.split_once('/').map_or(id, |(_, id)| id)
 }
 
 /// The user with an identifier of this kind; `None` also for a kind that does not exist.
-pub(super) fn find(kind: &str, id: &str) -> Option<&'static SimulatedPerson> {
-    PEOPLE.iter().find(|who| match kind {
-        "open_id" => open_id(who) == id,
-        "union_id" => union_id(who) == id,
-        "user_id" => is_own(who) && who.id == id,
-        _ => false,
-    })
+pub(super) fn find(kind: &str, id: &str, book: &AddressBook) -> Option<Arc<Person>> {
+    let with_first_id = |first_id: &str| book.people().find(|who| without_tenant(&who.first_id) == first_id).cloned();
+    match kind {
+        "open_id" => with_first_id(id.strip_prefix("ou_")?),
+        "union_id" => with_first_id(id.strip_prefix("on_")?),
+        "user_id" => book.by_id(id).filter(|who| who.kind.is_own()),
+        _ => None,
+    }
 }

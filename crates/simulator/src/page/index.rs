@@ -31,6 +31,9 @@ pub(crate) fn index(config: &SimulatorConfig, headers: &HeaderMap, examples: &In
     );
     let base = Escaped(&config.base);
     let links: String = [
+        ("phone", language.pick("the phones of people, with their messages", "各人的手机及其消息")),
+        ("people", language.pick("people, and their states", "人员及其状态")),
+        ("events", language.pick("events sent to the service", "发给服务的事件")),
         ("inbox", language.pick("messages sent by the app", "应用发出的消息")),
         ("calls", language.pick("API calls received", "API 调用记录")),
         ("faults", language.pick("faults waiting for a call", "待触发的故障")),

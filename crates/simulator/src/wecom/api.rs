@@ -5,6 +5,7 @@ mod card;
 mod contacts;
 mod identity;
 mod message;
+mod tags;
 mod token;
 mod update;
 
@@ -32,15 +33,17 @@ fn dispatch(api: Endpoint, call: &ApiCall<'_>, state: &mut SimulatorState) -> Re
         Endpoint::AuthGetUserInfo => identity::auth_get_user_info(call, state),
         Endpoint::UserGetUserInfo => identity::user_get_user_info(call, state),
         Endpoint::GetCallbackIp => Ok(app::callback_addresses()),
-        Endpoint::UserGet => contacts::user(call),
-        Endpoint::UserList => contacts::users(call),
-        Endpoint::UserSimpleList => contacts::simple_users(call),
-        Endpoint::UserConvertToOpenid => identity::convert_to_openid(call),
-        Endpoint::DepartmentGet => contacts::department(call),
-        Endpoint::DepartmentList => contacts::departments(call),
-        Endpoint::DepartmentSimpleList => contacts::simple_departments(call),
-        Endpoint::AgentGet => app::get(call),
-        Endpoint::LinkedUserGet => contacts::linked_user(call),
+        Endpoint::UserGet => contacts::user(call, state),
+        Endpoint::UserList => contacts::users(call, state),
+        Endpoint::UserSimpleList => contacts::simple_users(call, state),
+        Endpoint::UserConvertToOpenid => identity::convert_to_openid(call, state),
+        Endpoint::DepartmentGet => contacts::department(call, &state.book),
+        Endpoint::DepartmentList => contacts::departments(call, &state.book),
+        Endpoint::DepartmentSimpleList => contacts::simple_departments(call, &state.book),
+        Endpoint::AgentGet => app::get(call, &state.book),
+        Endpoint::TagList => Ok(tags::list(&state.book)),
+        Endpoint::TagGet => tags::get(call, &state.book),
+        Endpoint::LinkedUserGet => contacts::linked_user(call, &state.book),
         Endpoint::MessageSend => message::send(call, state),
         Endpoint::MessageUpdateTemplateCard => update::update(call, state),
         // Calls that exist on the platform, but not here, mostly need another credential or another right.
@@ -90,6 +93,9 @@ fn admit(api: Endpoint, call: &ApiCall<'_>, state: &mut SimulatorState) -> Resul
         state.tokens.check(call.query.non_empty("access_token"), call.now).map_err(token_errcode)?;
         if !state.switches.trust(call.peer) {
             return Err(60020.into());
+        }
+        if state.is_over_rate(api.name(), call.now) {
+            return Err(45009.into());
         }
     }
     dispatch(api, call, state)

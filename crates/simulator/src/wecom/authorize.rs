@@ -1,5 +1,6 @@
 //! The authorization pages: the link inside the platform's client, and the link for a desktop browser.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -7,9 +8,10 @@ use http::{Request, Response};
 use url::Url;
 
 use super::authorize_error::AuthorizeError;
+use crate::address_book::Person;
 use crate::authorize::{Choice, redirect_target};
 use crate::codes::{CodeGrant, CodeKind};
-use crate::directory::{PersonKind, SimulatedPerson};
+use crate::directory::PersonKind;
 use crate::language::PageLanguage;
 use crate::query::QueryParams;
 use crate::state::SimulatorInner;
@@ -46,8 +48,9 @@ fn authorize(
     language: PageLanguage,
 ) -> Result<Response<Bytes>, AuthorizeError> {
     let ask = check(link, query, &inner.config, &inner.state().switches)?;
-    let code = match Choice::of(query) {
-        Choice::Open => return Ok(page::who(inner.config.kind, language, &ask.redirect, query)),
+    let choice = Choice::of(query, &inner.state().book);
+    let code = match choice {
+        Choice::Open => return Ok(page::who(inner, language, &ask.redirect, query)),
         Choice::Unknown => return Err(AuthorizeError::UnknownUser),
         Choice::Refused => None,
         Choice::Person(who) => Some(issue_code(inner, link, who, &ask.redirect)?),
@@ -60,7 +63,7 @@ fn authorize(
 fn issue_code(
     inner: &SimulatorInner,
     link: AuthorizeLink,
-    who: &'static SimulatedPerson,
+    who: Arc<Person>,
     redirect: &Url,
 ) -> Result<String, AuthorizeError> {
     // Inside the client the platform identifies even users whom the app may not see.

@@ -34,7 +34,7 @@ struct ResponseCode {
 #[derive(Clone, Debug)]
 pub(crate) struct SentCard {
     pub(crate) message_id: String,
-    pub(crate) recipients: Vec<&'static str>,
+    pub(crate) recipients: Vec<String>,
 }
 
 impl Cards {

@@ -15,6 +15,8 @@ pub(crate) enum Endpoint {
     DepartmentList,
     DepartmentSimpleList,
     AgentGet,
+    TagList,
+    TagGet,
     LinkedUserGet,
     MessageSend,
     MessageUpdateTemplateCard,
@@ -24,7 +26,7 @@ pub(crate) enum Endpoint {
 
 impl Endpoint {
     /// The calls that exist.
-    pub(crate) const ALL: [Self; 15] = [
+    pub(crate) const ALL: [Self; 17] = [
         Self::GetToken,
         Self::GetCallbackIp,
         Self::AuthGetUserInfo,
@@ -37,6 +39,8 @@ impl Endpoint {
         Self::DepartmentList,
         Self::DepartmentSimpleList,
         Self::AgentGet,
+        Self::TagList,
+        Self::TagGet,
         Self::LinkedUserGet,
         Self::MessageSend,
         Self::MessageUpdateTemplateCard,
@@ -60,6 +64,8 @@ impl Endpoint {
             Self::DepartmentList => "department/list",
             Self::DepartmentSimpleList => "department/simplelist",
             Self::AgentGet => "agent/get",
+            Self::TagList => "tag/list",
+            Self::TagGet => "tag/get",
             Self::LinkedUserGet => "linkedcorp/user/get",
             Self::MessageSend => "message/send",
             Self::MessageUpdateTemplateCard => "message/update_template_card",

@@ -48,6 +48,7 @@ fn wording(errcode: i64) -> &'static str {
         40029 => "invalid code",
         40056 => "invalid agentid",
         40058 => "invalid Request Parameter",
+        40068 => "invalid tagid",
         40091 => "secret is invalid",
         41001 => "access_token missing",
         41002 => "corpid missing",

@@ -62,7 +62,7 @@ async fn switches_are_shown_and_checked() {
 #[tokio::test]
 async fn other_paths_are_not_found() {
     let sim = Sim::start().await;
-    for path in ["/nothing", "/cgi-bin", "/cgi-binx/gettoken", "x", "/inbox/", "//"] {
+    for path in ["/nothing", "/cgi-bin", "/cgi-binx/gettoken", "x", "/inbox/", "/people/", "/events/x", "//"] {
         let answer = sim.get(path).await;
         assert_eq!((answer.status, &answer.json()["errcode"]), (404, &404.into()), "{path}");
     }
@@ -104,6 +104,9 @@ async fn wrong_methods_get_the_allowed_methods() {
         ("DELETE", "/switches", "GET, PUT"),
         ("PUT", "/calls", "GET, DELETE"),
         ("GET", "/void-tokens", "POST"),
+        ("POST", "/events", "GET, PUT, DELETE"),
+        ("GET", "/events/send", "POST"),
+        ("PUT", "/events/retry", "POST"),
     ] {
         let answer = sim.send(method, path, "{}").await;
         assert_eq!((answer.status, answer.header("allow")), (405, Some(allowed)), "{method} {path}");

@@ -32,7 +32,7 @@ async fn token(sim: &Sim) -> String {
 }
 
 /// Calls the older API with a valid token.
-async fn call(sim: &Sim, api: &str, body: &Value) -> Response {
+pub(crate) async fn call(sim: &Sim, api: &str, body: &Value) -> Response {
     let token = token(sim).await;
     post(sim, &format!("/topapi/{api}?access_token={token}"), body).await
 }

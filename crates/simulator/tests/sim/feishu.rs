@@ -61,7 +61,7 @@ async fn tenant_token(sim: &Sim) -> Response {
 }
 
 /// Calls an API with a token of the app.
-async fn call(sim: &Sim, method: &str, path: &str, body: &Value) -> Response {
+pub(crate) async fn call(sim: &Sim, method: &str, path: &str, body: &Value) -> Response {
     let token = tenant_token(sim).await.json()["tenant_access_token"].as_str().unwrap().to_owned();
     with_token(sim, method, path, &token, body).await
 }

@@ -18,6 +18,7 @@ pub(super) fn next_steps(
     public_url: &str,
     world: &SimulatorConfig,
     encryption_key: &str,
+    people: u32,
 ) -> Result<String, SettingsError> {
     let here = format!("http://{address}{}", world.base);
     let [title, _] = platform.title();
@@ -50,6 +51,9 @@ pub(super) fn next_steps(
     );
     for who in PEOPLE {
         let _ = writeln!(text, "    {:<22}{:<18}{}", who.id, who.name, who.kind.describe(world.kind));
+    }
+    if people > 0 {
+        let _ = writeln!(text, "    member00001 to member{people:05}: generated members");
     }
     Ok(text + "\n  Stop with Ctrl-C.\n")
 }

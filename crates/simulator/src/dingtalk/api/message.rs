@@ -1,14 +1,16 @@
 //! Work notices: the answer is a success whatever becomes of the message, and the result says what became of it.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
 use super::{BAD_PARAMETER, JsonFields, body, fields, number, text};
+use crate::address_book::{AddressBook, Person};
 use crate::call::ApiCall;
 use crate::dingtalk::people;
 use crate::dingtalk::refusal::Refused;
-use crate::directory::{PEOPLE, PersonKind, SimulatedPerson};
+use crate::directory::PersonKind;
 use crate::state::SimulatorState;
 
 const MAX_MESSAGE_BYTES: usize = 2_048;
@@ -25,12 +27,12 @@ pub(super) fn send(call: &ApiCall<'_>, state: &mut SimulatorState) -> Result<Jso
     let message = body.get("msg").filter(|message| message.to_string().len() <= MAX_MESSAGE_BYTES);
     let message = message.ok_or(BAD_PARAMETER)?;
     let (kind, content) = content(message)?;
-    let recipients = Recipients::of(&body)?;
+    let recipients = Recipients::of(&body, &state.book)?;
     let mut reached = Vec::new();
     let mut forbidden = Vec::new();
     for who in recipients.valid {
-        match refusal(who, message, call, state) {
-            None => reached.push(who.id),
+        match refusal(&who, message, call, state) {
+            None => reached.push(who.id.clone()),
             Some(code) => forbidden.push(json!({ "code": code, "count": 0, "userid": who.id })),
         }
     }
@@ -45,9 +47,9 @@ pub(super) fn send(call: &ApiCall<'_>, state: &mut SimulatorState) -> Result<Jso
     state.dingtalk.keep_result(task_id.into(), result, call.now);
     if !reached.is_empty() {
         let (message_id, at) = (task_id.to_string(), call.now.millis());
-        state.inbox.deliver(json!({
-            "msgid": message_id, "at": at, "touser": reached, "msgtype": kind, kind: content,
-        }));
+        let url = content.get("single_url").and_then(Value::as_str);
+        let message = json!({ "msgid": message_id, "at": at, "touser": reached, "msgtype": kind, kind: content });
+        state.inbox.deliver(message, url);
     }
     Ok(fields(json!({ "task_id": task_id })))
 }
@@ -66,35 +68,36 @@ fn check_agent(call: &ApiCall<'_>, body: &JsonFields) -> Result<(), Refused> {
 }
 
 /// Why the message does not reach this member, although the platform reports success.
-fn refusal(who: &SimulatedPerson, message: &Value, call: &ApiCall<'_>, state: &mut SimulatorState) -> Option<i64> {
+fn refusal(who: &Person, message: &Value, call: &ApiCall<'_>, state: &mut SimulatorState) -> Option<i64> {
     if state.inbox.repeats(&json!({ "to": who.id, "msg": message }), DUPLICATE_SPAN, call.now) {
         return Some(REPEATED);
     }
-    (!state.dingtalk.count_message(who.id, call.now)).then_some(DAILY_LIMIT)
+    (!state.dingtalk.count_message(&who.id, call.now)).then_some(DAILY_LIMIT)
 }
 
 struct Recipients {
-    valid: Vec<&'static SimulatedPerson>,
+    valid: Vec<Arc<Person>>,
     invalid: Vec<String>,
 }
 
 impl Recipients {
-    fn of(body: &JsonFields) -> Result<Self, Refused> {
+    fn of(body: &JsonFields, book: &AddressBook) -> Result<Self, Refused> {
         if body.get("to_all_user") == Some(&Value::Bool(true)) {
-            return Ok(Self { valid: PEOPLE.iter().filter(|who| is_reachable(who)).collect(), invalid: Vec::new() });
+            let valid = book.people().filter(|who| is_reachable(who)).cloned().collect();
+            return Ok(Self { valid, invalid: Vec::new() });
         }
         let list: Vec<_> = text(body, "userid_list").ok_or(BAD_PARAMETER)?.split(',').collect();
         if list.len() > MAX_RECIPIENTS {
             return Err(BAD_PARAMETER.into());
         }
-        let found = |id: &&str| people::member(id).filter(|who| is_reachable(who));
+        let found = |id: &&str| people::member(id, book).filter(|who| is_reachable(who));
         let valid = list.iter().filter_map(found).collect();
         let invalid = list.iter().filter(|id| found(id).is_none()).map(|id| (*id).to_owned()).collect();
         Ok(Self { valid, invalid })
     }
 }
 
-fn is_reachable(who: &SimulatedPerson) -> bool {
+fn is_reachable(who: &Person) -> bool {
     who.kind == PersonKind::Member
 }
 

@@ -1,11 +1,13 @@
 //! Messages of the app's bot to users, and changes of its cards.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
 use super::{FeishuCall, SERVER_ERROR, success};
-use crate::directory::{PersonKind, SimulatedPerson};
+use crate::address_book::{AddressBook, Person};
+use crate::directory::PersonKind;
 use crate::feishu::people;
 use crate::feishu::refusal::Refused;
 use crate::feishu::state::SentMessage;
@@ -25,7 +27,7 @@ pub(super) fn send(ask: &FeishuCall<'_>, state: &mut SimulatorState) -> Result<V
     if state.switches.feishu.no_bot {
         return Err(230_006.into());
     }
-    let who = recipient(ask, &state.switches.feishu)?;
+    let who = recipient(ask, &state.book, &state.switches.feishu)?;
     let kind = fields.non_empty("msg_type").ok_or(BAD_PARAMETER)?;
     let content = content(kind, &content_text(ask)?)?;
     let uuid = fields.non_empty("uuid");
@@ -38,7 +40,8 @@ pub(super) fn send(ask: &FeishuCall<'_>, state: &mut SimulatorState) -> Result<V
     }
     let id = call.entropy.bytes().map(u128::from_be_bytes).map_err(|_| SERVER_ERROR)?;
     let (id, at) = (format!("om_{id:032x}"), call.now.millis());
-    state.inbox.deliver(json!({ "msgid": id, "at": at, "touser": [who.id], "msgtype": kind, kind: content }));
+    let message = json!({ "msgid": id, "at": at, "touser": [who.id], "msgtype": kind, kind: content });
+    state.inbox.deliver(message, link(&content));
     let is_shared_card = kind == "interactive" && is_shared(&content);
     let (uuid, sent_at) = (uuid.map(str::to_owned), call.now);
     state.feishu.record(SentMessage { id: id.clone(), uuid, sent_at, is_shared_card });
@@ -60,14 +63,14 @@ pub(super) fn update(ask: &FeishuCall<'_>, state: &mut SimulatorState) -> Result
     Ok(success(&json!({})))
 }
 
-fn recipient(ask: &FeishuCall<'_>, switches: &FeishuSwitches) -> Result<&'static SimulatedPerson, Refused> {
+fn recipient(ask: &FeishuCall<'_>, book: &AddressBook, switches: &FeishuSwitches) -> Result<Arc<Person>, Refused> {
     let kind = ask.call.query.non_empty("receive_id_type").ok_or(BAD_PARAMETER)?;
     let id = ask.fields.non_empty("receive_id").ok_or(BAD_PARAMETER)?;
-    let who = people::find(kind, id).ok_or(230_034)?;
+    let who = people::find(kind, id, book).ok_or(230_034)?;
     let available = match who.kind {
         PersonKind::Member => true,
         PersonKind::Hidden => !switches.limited_availability,
-        PersonKind::Left | PersonKind::Outsider | PersonKind::Partner => false,
+        PersonKind::Disabled | PersonKind::Left | PersonKind::Outsider | PersonKind::Partner => false,
     };
     if available { Ok(who) } else { Err(230_013.into()) }
 }
@@ -94,6 +97,13 @@ fn content(kind: &str, content: &str) -> Result<Value, Refused> {
         }
         _ => Err(BAD_PARAMETER.into()),
     }
+}
+
+/// The address that the first button of a card opens.
+fn link(card: &Value) -> Option<&str> {
+    let elements = card.get("elements").and_then(Value::as_array)?.iter();
+    let mut buttons = elements.filter_map(|element| element.get("actions")?.as_array()).flatten();
+    buttons.find_map(|button| button.get("url")?.as_str())
 }
 
 fn is_shared(card: &Value) -> bool {

@@ -7,8 +7,9 @@ use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
 use super::{FeishuCall, SERVER_ERROR, insert, success, with_user_id};
+use crate::address_book::Person;
 use crate::codes::{CodeFailure, CodeGrant};
-use crate::directory::{PersonKind, SimulatedPerson};
+use crate::directory::PersonKind;
 use crate::feishu::endpoint::Endpoint;
 use crate::feishu::people;
 use crate::feishu::refusal::Refused;
@@ -50,7 +51,7 @@ pub(super) fn nested(ask: &FeishuCall<'_>, state: &mut SimulatorState) -> Result
     check_pkce(&grant, None, false)?;
     let token = issue(ask, state, &grant, "u-")?;
     let mut data = match ask.api {
-        Endpoint::UserTokenV1 => profile(ask, grant.who, &state.switches.feishu),
+        Endpoint::UserTokenV1 => profile(ask, &grant.who, &state.switches.feishu),
         _ => json!({}),
     };
     if let Value::Object(fields) = &mut data {
@@ -62,11 +63,11 @@ pub(super) fn nested(ask: &FeishuCall<'_>, state: &mut SimulatorState) -> Result
 }
 
 /// The profile of the user of a token.
-pub(super) fn info(ask: &FeishuCall<'_>, who: &SimulatedPerson, switches: &FeishuSwitches) -> Value {
+pub(super) fn info(ask: &FeishuCall<'_>, who: &Person, switches: &FeishuSwitches) -> Value {
     success(&profile(ask, who, switches))
 }
 
-fn profile(ask: &FeishuCall<'_>, who: &SimulatedPerson, switches: &FeishuSwitches) -> Value {
+fn profile(ask: &FeishuCall<'_>, who: &Person, switches: &FeishuSwitches) -> Value {
     let picture = format!("https://avatars.example.com/{}.png", people::user_id(who));
     let profile = json!({
         "name": who.name,
@@ -126,6 +127,6 @@ fn issue(ask: &FeishuCall<'_>, state: &mut SimulatorState, grant: &CodeGrant, pr
     if grant.who.kind == PersonKind::Hidden && state.switches.feishu.limited_availability {
         return Err(20_010.into());
     }
-    let issued = state.user_tokens.issue(prefix, grant.who, LIFETIME, call.now, call.entropy);
+    let issued = state.user_tokens.issue(prefix, grant.who.clone(), LIFETIME, call.now, call.entropy);
     issued.map_err(|_| SERVER_ERROR.into())
 }

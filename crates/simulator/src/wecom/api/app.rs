@@ -3,19 +3,21 @@
 use serde_json::json;
 
 use super::{JsonFields, fields};
+use crate::address_book::AddressBook;
 use crate::call::ApiCall;
-use crate::directory::{DEPARTMENTS, PEOPLE, PersonKind};
 use crate::wecom::errcode::Refused;
 
-pub(super) fn get(call: &ApiCall<'_>) -> Result<JsonFields, Refused> {
+pub(super) fn get(call: &ApiCall<'_>, book: &AddressBook) -> Result<JsonFields, Refused> {
     let agent_id = call.query.non_empty("agentid").ok_or(41011)?;
     let number: u64 = agent_id.parse().map_err(|_| 40056)?;
     if agent_id != call.config.agent_id {
         return Err(301_002.into());
     }
-    let members = PEOPLE.iter().filter(|who| who.kind == PersonKind::Member);
+    // Generated members are in the range by their departments.
+    let listed = book.listed();
+    let members = listed.iter().filter(|who| who.kind.is_in_range());
     let users: Vec<_> = members.map(|who| json!({ "userid": who.id })).collect();
-    let parties: Vec<_> = DEPARTMENTS.iter().map(|department| department.id).collect();
+    let parties: Vec<_> = book.departments().iter().map(|department| department.id).collect();
     Ok(fields(json!({
         "agentid": number,
         "name": "Deskpass",

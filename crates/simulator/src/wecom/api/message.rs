@@ -1,5 +1,6 @@
 //! `message/send`: the app sends messages to members.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde::Deserialize;
@@ -8,8 +9,9 @@ use url::Url;
 
 use super::card;
 use super::{JsonFields, fields};
+use crate::address_book::{AddressBook, Person};
 use crate::call::ApiCall;
-use crate::directory::{PEOPLE, PersonKind, SimulatedDepartment, SimulatedPerson, member};
+use crate::directory::PersonKind;
 use crate::state::SimulatorState;
 use crate::wecom::cards::SentCard;
 use crate::wecom::errcode::Refused;
@@ -58,24 +60,26 @@ pub(super) fn send(call: &ApiCall<'_>, state: &mut SimulatorState) -> Result<Jso
     let asked: Value = serde_json::from_slice(call.body).map_err(|_| 40058)?;
     let ask = SendRequest::deserialize(&asked).map_err(|_| 40058)?;
     check_agent(call, ask.agentid.as_ref())?;
-    let recipients = Recipients::of(&ask)?;
+    let recipients = Recipients::of(&ask, &state.book)?;
     let content = content(&ask)?;
     let message_id = call.entropy.bytes().map(u128::from_be_bytes).map(|id| format!("{id:032x}")).map_err(|_| -1)?;
-    let to: Vec<_> = recipients.valid.iter().map(|who| who.id).collect();
+    let to: Vec<_> = recipients.valid.iter().map(|who| who.id.clone()).collect();
     let response_code = response_code(&ask, &message_id, &to, call, state)?;
     if !is_duplicate(&ask, &asked, call, state) {
-        state.inbox.deliver(json!({
+        let url = link(&content);
+        let message = json!({
             "msgid": message_id,
             "at": call.now.millis(),
             "touser": to,
             "msgtype": ask.msgtype,
             ask.msgtype.as_str(): content,
-        }));
+        });
+        state.inbox.deliver(message, url.as_deref());
     }
     let mut answer = fields(json!({
         "invaliduser": recipients.invalid_users,
         "invalidparty": recipients.invalid_parties,
-        "invalidtag": ask.totag,
+        "invalidtag": recipients.invalid_tags,
         "unlicenseduser": "",
         "msgid": message_id,
     }));
@@ -87,7 +91,7 @@ pub(super) fn send(call: &ApiCall<'_>, state: &mut SimulatorState) -> Result<Jso
 fn response_code(
     ask: &SendRequest,
     message_id: &str,
-    to: &[&'static str],
+    to: &[String],
     call: &ApiCall<'_>,
     state: &mut SimulatorState,
 ) -> Result<Option<String>, Refused> {
@@ -127,28 +131,32 @@ fn is_duplicate(ask: &SendRequest, asked: &Value, call: &ApiCall<'_>, state: &mu
 }
 
 struct Recipients {
-    valid: Vec<&'static SimulatedPerson>,
+    valid: Vec<Arc<Person>>,
     invalid_users: String,
     invalid_parties: String,
+    invalid_tags: String,
 }
 
 impl Recipients {
-    /// The recipients of a request; an error when none is given or reachable. There are no tags here, so no tag is valid.
-    fn of(ask: &SendRequest) -> Result<Self, Refused> {
+    /// The recipients of a request; an error when none is given or reachable.
+    fn of(ask: &SendRequest, book: &AddressBook) -> Result<Self, Refused> {
         if [&ask.touser, &ask.toparty, &ask.totag].into_iter().all(|list| parts(list).next().is_none()) {
             return Err(82001.into());
         }
-        let receives = |who: &&SimulatedPerson| reachable(who) && (is_addressed(who, ask) || is_in_party(who, ask));
-        let valid: Vec<_> = PEOPLE.iter().filter(receives).collect();
-        let known = |id: &&str| *id == "@all" || member(id).is_some_and(reachable);
-        let party = |id: &&str| id.parse().ok().and_then(SimulatedDepartment::by_id).is_some();
+        let is_named = |who: &Person| is_addressed(who, ask) || is_in_party(who, ask) || is_tagged(who, ask, book);
+        let receives = |who: &&Arc<Person>| reachable(who) && is_named(who);
+        let valid: Vec<_> = book.people().filter(receives).cloned().collect();
+        let known = |id: &&str| *id == "@all" || book.member(id).is_some_and(|who| reachable(&who));
+        let party = |id: &&str| id.parse().is_ok_and(|id: u32| book.department(id).is_some());
+        let tag = |id: &&str| id.parse().is_ok_and(|id: u32| book.tag(id).is_some());
         let invalid_users = join(parts(&ask.touser).filter(|id| !known(id))).to_ascii_lowercase();
         let invalid_parties = join(parts(&ask.toparty).filter(|id| !party(id)));
+        let invalid_tags = join(parts(&ask.totag).filter(|id| !tag(id)));
         if valid.is_empty() {
             let refused = Refused::from(81013).with("invaliduser", invalid_users);
-            return Err(refused.with("invalidparty", invalid_parties).with("invalidtag", ask.totag.as_str()));
+            return Err(refused.with("invalidparty", invalid_parties).with("invalidtag", invalid_tags));
         }
-        Ok(Self { valid, invalid_users, invalid_parties })
+        Ok(Self { valid, invalid_users, invalid_parties, invalid_tags })
     }
 }
 
@@ -160,15 +168,23 @@ fn join<'a>(parts: impl Iterator<Item = &'a str>) -> String {
     parts.collect::<Vec<_>>().join("|")
 }
 
-fn is_addressed(who: &SimulatedPerson, ask: &SendRequest) -> bool {
-    parts(&ask.touser).any(|id| id == "@all" || id.eq_ignore_ascii_case(who.id))
+fn is_addressed(who: &Person, ask: &SendRequest) -> bool {
+    parts(&ask.touser).any(|id| id == "@all" || id.eq_ignore_ascii_case(&who.id))
 }
 
-fn is_in_party(who: &SimulatedPerson, ask: &SendRequest) -> bool {
-    parts(&ask.toparty).any(|id| id.parse() == Ok(who.department_id()))
+fn is_in_party(who: &Person, ask: &SendRequest) -> bool {
+    parts(&ask.toparty).any(|id| id.parse() == Ok(who.department_id))
 }
 
-fn reachable(who: &SimulatedPerson) -> bool {
+fn is_tagged(who: &Person, ask: &SendRequest, book: &AddressBook) -> bool {
+    let mut tags = parts(&ask.totag).filter_map(|id| book.tag(id.parse().ok()?));
+    tags.any(|tag| {
+        let mut tops = tag.departments.iter();
+        who.tags.contains(&tag.id) || tops.any(|top| book.is_within(who.department_id, *top))
+    })
+}
+
+fn reachable(who: &Person) -> bool {
     who.kind == PersonKind::Member
 }
 
@@ -181,6 +197,12 @@ fn content(ask: &SendRequest) -> Result<Value, Refused> {
         "template_card" => ask.template_card.clone().ok_or_else(|| 44004.into()),
         _ => Err(40008.into()),
     }
+}
+
+/// The address that a card opens.
+fn link(content: &Value) -> Option<String> {
+    let url = content.pointer("/card_action/url").or_else(|| content.get("url"));
+    url.and_then(Value::as_str).map(str::to_owned)
 }
 
 fn text(text: Option<&TextContent>) -> Result<Value, Refused> {

@@ -6,9 +6,9 @@ use serde_json::{Value, json};
 use super::card;
 use super::message::check_agent;
 use super::{JsonFields, fields};
+use crate::address_book::AddressBook;
 use crate::call::ApiCall;
 use crate::codes::CodeFailure;
-use crate::directory::SimulatedPerson;
 use crate::state::SimulatorState;
 use crate::wecom::errcode::Refused;
 
@@ -45,7 +45,7 @@ pub(super) fn update(call: &ApiCall<'_>, state: &mut SimulatorState) -> Result<J
     if ask.userids.is_empty() && ask.partyids.is_empty() && ask.tagids.is_empty() && ask.atall == 0 {
         return Err(82001.into());
     }
-    let changed: Vec<_> = sent.recipients.iter().copied().filter(|id| is_addressed(id, &ask)).collect();
+    let changed: Vec<_> = sent.recipients.iter().filter(|id| is_addressed(id, &ask, &state.book)).cloned().collect();
     let received = |id: &&String| sent.recipients.iter().any(|recipient| recipient.eq_ignore_ascii_case(id));
     let invalid: Vec<_> = ask.userids.iter().filter(|id| !received(id)).map(|id| id.to_ascii_lowercase()).collect();
     if changed.is_empty() {
@@ -72,8 +72,8 @@ fn change(ask: &UpdateRequest) -> Result<Value, Refused> {
     }
 }
 
-fn is_addressed(id: &str, ask: &UpdateRequest) -> bool {
-    let department = SimulatedPerson::by_id(id).map(SimulatedPerson::department_id);
+fn is_addressed(id: &str, ask: &UpdateRequest, book: &AddressBook) -> bool {
+    let department = book.by_id(id).map(|who| who.department_id);
     ask.atall == 1
         || ask.userids.iter().any(|wanted| wanted.eq_ignore_ascii_case(id))
         || department.is_some_and(|department| ask.partyids.contains(&department))
