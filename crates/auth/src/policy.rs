@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use deskpass_core::oidc::ClientRegistration;
-use deskpass_core::{CorpId, Digest, LoginMethod, Networks, PermissionMatrix, PlatformVouching, Role, Roles};
+use deskpass_core::{CorpId, Digest, LoginMethod, Networks, PermissionMatrix, PlatformVouching, Role, RoleRule, Roles};
 
 /// The policy of a deployment.
 #[derive(Clone, Debug)]
@@ -32,6 +32,19 @@ pub struct Policy {
     pub sockets_per_employee: usize,
     /// The OpenID Connect provider.
     pub oidc: OidcPolicy,
+    /// How the service follows people at the platform.
+    pub people: PeoplePolicy,
+}
+
+/// How the service follows people at the platform.
+#[derive(Clone, Debug)]
+pub struct PeoplePolicy {
+    /// How often the platform is asked about each person with a session; `None` turns that off.
+    pub recheck_period: Option<Duration>,
+    /// How often the directory of the platform is read; `None` turns that off.
+    pub sync_period: Option<Duration>,
+    /// The role rules of the settings file.
+    pub role_rules: Arc<Vec<RoleRule>>,
 }
 
 /// The settings of the OpenID Connect provider.
