@@ -158,7 +158,7 @@ impl Auth {
             }
             StoredChange::Renamed { from, to } => self.follow_rename(&from, &to, pace).await,
             StoredChange::DepartmentChanged { .. } => self.request_synchronisation().await,
-            StoredChange::CorporationRemoved { corp_id } => self.remove_corporation(corp_id).await,
+            StoredChange::CorporationRemoved { corp_id } => self.remove_corporation(&corp_id).await,
         }
     }
 
@@ -217,15 +217,15 @@ impl Auth {
     }
 
     /// Locks the people of a corporation that is no longer connected.
-    async fn remove_corporation(&self, corp_id: String) -> Result<(), Error> {
+    async fn remove_corporation(&self, corp_id: &str) -> Result<(), Error> {
         if corp_id == self.policy.home_corp.as_str() {
             return Ok(());
         }
         let now = self.clock.now();
-        let everyone = EmployeeKey::from_parts(&corp_id, "");
+        let everyone = EmployeeKey::from_parts(corp_id, "");
         let entry = self.service_entry(AuditEvent::EmployeeLeft, &everyone, now, LeaverSource::Event.name())?;
-        let left = self.store.mark_corporation_left(corp_id.clone(), self.deny_until(now), entry).await?;
-        tracing::info!(%corp_id, left, "a corporation is no longer connected");
+        let left = self.store.mark_corporation_left(corp_id.to_owned(), self.deny_until(now), entry).await?;
+        tracing::info!(corp_id, left, "a corporation is no longer connected");
         (0..left).for_each(|_| self.observer.notify(AuthEvent::PersonLeft(LeaverSource::Event)));
         Ok(())
     }

@@ -12,7 +12,7 @@ use deskpass_store::KnownTagMember;
 use tokio::time::sleep;
 
 use super::super::pace::Pace;
-use super::{ProgressListener, SyncProgress, SyncStep};
+use super::report::{ProgressListener, SyncProgress, SyncStep};
 use crate::{Auth, Error};
 
 /// Below the limits of all platforms for one API.

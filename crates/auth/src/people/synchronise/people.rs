@@ -9,7 +9,7 @@ use super::super::leaver::{departure, departure_of, is_back};
 use super::super::leaver_guard::is_too_many;
 use super::super::pace::Pace;
 use super::listing::{ListedMember, Listing};
-use super::{ProgressListener, SyncOptions, SyncProgress, SyncReport, SyncStep, UpdatedPerson};
+use super::report::{ProgressListener, SyncOptions, SyncProgress, SyncReport, SyncStep, UpdatedPerson};
 use crate::platform_user::{changed_fields, identified_person, reconcile_department};
 use crate::{Auth, Error, InternalError, LeaverSource};
 
