@@ -29,7 +29,7 @@ impl Administrator<'_> {
         let (store, corp) = (&self.auth.store, self.home_corp());
         Ok(RoleRules {
             file: self.auth.policy.people.role_rules.to_vec(),
-            registered: store.access_rules().await?.role_rules.clone(),
+            registered: store.access_rules().await?.role_rules(&corp).to_vec(),
             departments: store.known_departments(corp.clone()).await?,
             tags: store.known_tags(corp).await?,
         })

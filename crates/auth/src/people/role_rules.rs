@@ -3,10 +3,13 @@
 use deskpass_core::{EmployeeId, EmployeeKey, IdentifiedPerson, Memberships, Role, RoleRule, Roles, RuleGroup};
 use deskpass_platform::TagMember;
 use deskpass_store::{AuditEvent, DirectoryChange, KnownTagMember, RoleOrigin, RuleRolesOutcome, RuleSubject};
+use tokio::task::JoinSet;
 
 use crate::{Auth, Error};
 
 const PAGE_SIZE: i64 = 500;
+/// How many people's roles change at the same time.
+const CONCURRENT_CHANGES: usize = 16;
 /// The most pages of members of a tag: more are a mistake.
 const MAX_TAG_PAGES: usize = 1_000;
 
@@ -29,7 +32,8 @@ impl Auth {
     /// The rules of the settings file and the registered ones.
     pub(crate) async fn all_role_rules(&self) -> Result<Vec<RoleRule>, Error> {
         let registered = self.store.access_rules().await?;
-        Ok(self.policy.people.role_rules.iter().chain(&registered.role_rules).cloned().collect())
+        let registered = registered.role_rules(self.policy.home_corp.as_str());
+        Ok(self.policy.people.role_rules.iter().chain(registered).cloned().collect())
     }
 
     /// Gives a person whose record was just read the roles of the rules. Without rules it reads and writes nothing.
@@ -76,21 +80,47 @@ impl Auth {
             let page = self.rule_subjects(after).await?;
             done += page.len();
             after = page.last().map(|subject| subject.key.id().to_owned());
-            for RuleSubject { key, name, by_rule, memberships, .. } in page {
-                let roles = memberships.roles(&rules);
-                if roles == by_rule {
-                    continue;
-                }
-                let RuleRolesOutcome { gained, lost, kept_last_admin } = self.apply_roles(&key, roles).await?;
-                if !gained.is_empty() || !lost.is_empty() || kept_last_admin {
-                    effects.push(RuleEffect { employee: key, name, gained, lost, kept_last_admin });
-                }
-            }
+            effects.extend(self.apply_to_page(page, &rules).await?);
             progress(done);
             if after.is_none() {
                 return Ok(effects);
             }
         }
+    }
+
+    /// Gives people the roles of the rules, several at a time: writes that arrive together share a commit.
+    async fn apply_to_page(&self, page: Vec<RuleSubject>, rules: &[RoleRule]) -> Result<Vec<RuleEffect>, Error> {
+        let (mut changes, mut effects) = (JoinSet::new(), Vec::new());
+        for RuleSubject { key, name, by_rule, memberships, .. } in page {
+            let roles = memberships.roles(rules);
+            if roles == by_rule {
+                continue;
+            }
+            if changes.len() >= CONCURRENT_CHANGES
+                && let Some(Ok(change)) = changes.join_next().await
+            {
+                effects.extend(change?);
+            }
+            let auth = self.clone();
+            changes.spawn(async move { auth.change_roles(key, name, roles).await });
+        }
+        while let Some(joined) = changes.join_next().await {
+            // A change that did not run to its end is repeated by the next synchronisation.
+            effects.extend(joined.unwrap_or(Ok(None))?);
+        }
+        effects.sort_by(|one: &RuleEffect, other| one.employee.id().cmp(other.employee.id()));
+        Ok(effects)
+    }
+
+    async fn change_roles(
+        &self,
+        employee: EmployeeKey,
+        name: String,
+        roles: Roles,
+    ) -> Result<Option<RuleEffect>, Error> {
+        let RuleRolesOutcome { gained, lost, kept_last_admin } = self.apply_roles(&employee, roles).await?;
+        let has_effect = !gained.is_empty() || !lost.is_empty() || kept_last_admin;
+        Ok(has_effect.then_some(RuleEffect { employee, name, gained, lost, kept_last_admin }))
     }
 
     /// What these rules would change. `memberships_of` returns the groups of a person, given those that are stored.

@@ -94,10 +94,11 @@ impl StoredDirectory {
                 changes.push(DirectoryChange::SetTag { id: tag.id.clone(), name: tag.name.clone() });
             }
             let Some(members) = members else { continue };
-            let known = self.tag_members.get(&tag.id).map(Vec::as_slice).unwrap_or_default();
-            if sorted(known) != sorted(members) {
-                // A set, so that each is stored once.
-                let members = sorted(members).into_iter().map(owned).collect();
+            let known: BTreeSet<_> = self.tag_members.get(&tag.id).into_iter().flatten().collect();
+            // A set, so that each is stored once.
+            let members: BTreeSet<_> = members.iter().collect();
+            if known != members {
+                let members = members.into_iter().cloned().collect();
                 changes.push(DirectoryChange::SetTagMembers { tag: tag.id.clone(), members });
             }
         }
@@ -105,22 +106,4 @@ impl StoredDirectory {
         changes.extend(gone.cloned().map(DirectoryChange::RemoveTag));
         changes
     }
-}
-
-/// A member of a tag: whether it is a department, and its identifier.
-type SortedMember<'a> = (bool, &'a str);
-
-fn sorted(members: &[KnownTagMember]) -> BTreeSet<SortedMember<'_>> {
-    members.iter().map(plain).collect()
-}
-
-fn plain(member: &KnownTagMember) -> SortedMember<'_> {
-    match member {
-        KnownTagMember::Member(id) => (false, id),
-        KnownTagMember::Department(id) => (true, id),
-    }
-}
-
-fn owned((is_department, id): SortedMember<'_>) -> KnownTagMember {
-    if is_department { KnownTagMember::Department(id.to_owned()) } else { KnownTagMember::Member(id.to_owned()) }
 }

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use deskpass_core::{EmployeeKey, LeftReason, Person};
+use deskpass_core::{EmployeeKey, IdentifiedPerson, LeftReason, Person};
 use deskpass_platform::{Department, DirectoryDepartment, Profile};
+use tokio::task::JoinSet;
 
 use super::super::leaver::{departure, departure_of, is_back};
 use super::super::leaver_guard::is_too_many;
@@ -17,6 +18,8 @@ const PAGE_SIZE: i64 = 500;
 const LOOKUPS_PER_SECOND: u32 = 10;
 /// After so many failures in a row the platform is down, and nobody else is looked up.
 const MAX_FAILURES: usize = 3;
+/// How many records are written at the same time. Writes that arrive together share a commit.
+const CONCURRENT_WRITES: usize = 16;
 
 /// Looks up people who are missing from the listing: it may be incomplete, so that alone is no reason to lock anybody.
 struct Lookups {
@@ -37,7 +40,8 @@ impl Auth {
         let home = self.policy.home_corp.as_str();
         let remaining = self.platform.lookups_per_day().unwrap_or(u32::MAX);
         let mut lookups = Lookups { pace: Pace::per_second(LOOKUPS_PER_SECOND), remaining, failures: 0 };
-        let (mut after, mut done, mut present) = (Some(EmployeeKey::from_parts(home, "")), 0, 0);
+        let (mut done, mut present, mut records) = (0, 0, Vec::new());
+        let mut after = Some(EmployeeKey::from_parts(home, ""));
         while let Some(last) = after {
             let page = self.store.employees(Some(last), PAGE_SIZE).await?;
             // Employees are sorted by corporation.
@@ -46,8 +50,13 @@ impl Auth {
                 done += 1;
                 present += usize::from(person.left.is_none());
                 let why = self.follow_person(listing, &person, options, &mut lookups, report).await?;
+                if why.is_none() && !person.disabled {
+                    let changed = changed_record(listing, &person, report);
+                    records.extend(changed.filter(|_| !options.dry_run));
+                }
                 report.left.extend(why.map(|why| (person.key, person.name, why)));
             }
+            self.write_records(std::mem::take(&mut records)).await?;
             progress(SyncProgress { step: SyncStep::People, done, total: None });
         }
         self.lock_leavers(options, report, present).await
@@ -74,36 +83,25 @@ impl Auth {
                 self.mark_returned(&person.key, LeaverSource::Sync).await?;
             }
         }
-        if !person.disabled {
-            self.follow_record(person, member, &listing.departments, options, report).await?;
-        }
         Ok(None)
     }
 
-    /// Brings the record of an employee up to date.
-    async fn follow_record(
-        &self,
-        person: &Person,
-        member: &ListedMember,
-        departments: &BTreeMap<String, DirectoryDepartment>,
-        options: SyncOptions,
-        report: &mut SyncReport,
-    ) -> Result<(), Error> {
-        let profile = named_department(member.profile.clone(), departments);
-        let mut who = identified_person(person.key.clone(), &member.userid, Some(profile));
-        if member.profile.avatar.is_none() {
-            // A list need not have everything that a profile has.
-            who.avatar = None;
+    /// Writes records, several at a time.
+    async fn write_records(&self, records: Vec<IdentifiedPerson>) -> Result<(), Error> {
+        let (mut writes, now) = (JoinSet::new(), self.clock.now());
+        for who in records {
+            if writes.len() >= CONCURRENT_WRITES
+                && let Some(Ok(written)) = writes.join_next().await
+            {
+                written?;
+            }
+            let store = self.store.clone();
+            writes.spawn(async move { store.upsert_person(who, now).await });
         }
-        reconcile_department(person, &mut who);
-        let fields = changed_fields(person, &who);
-        if fields.is_empty() {
-            return Ok(());
+        while let Some(joined) = writes.join_next().await {
+            // A write that did not run to its end is repeated by the next synchronisation.
+            joined.unwrap_or(Ok(()))?;
         }
-        if !options.dry_run {
-            self.store.upsert_person(who, self.clock.now()).await?;
-        }
-        report.updated.push(UpdatedPerson { employee: person.key.clone(), name: person.name.clone(), fields });
         Ok(())
     }
 
@@ -146,6 +144,24 @@ impl Auth {
         }
         Ok(())
     }
+}
+
+/// The record of an employee as it must be, if it must change.
+fn changed_record(listing: &Listing, person: &Person, report: &mut SyncReport) -> Option<IdentifiedPerson> {
+    let ListedMember { userid, profile, .. } = listing.member(&person.employee_id)?;
+    let named = named_department(profile.clone(), &listing.departments);
+    let mut who = identified_person(person.key.clone(), userid, Some(named));
+    if profile.avatar.is_none() {
+        // A list need not have everything that a profile has.
+        who.avatar = None;
+    }
+    reconcile_department(person, &mut who);
+    let fields = changed_fields(person, &who);
+    if fields.is_empty() {
+        return None;
+    }
+    report.updated.push(UpdatedPerson { employee: person.key.clone(), name: person.name.clone(), fields });
+    Some(who)
 }
 
 /// A profile with the name of its department, which lists of members do not have.
