@@ -57,11 +57,11 @@ impl Auth {
         let listing = Listing::read(self, progress).await?;
         let (departments, members) = (listing.departments.len(), listing.members.len());
         let mut report = SyncReport { departments, members, ..SyncReport::default() };
-        let follows = self.follow_directory(&listing, options).await?;
-        report.halted = !follows;
+        let loss = self.follow_directory(&listing, options).await?;
+        report.halted = loss.is_some();
         self.follow_people(&listing, options, &mut report, progress).await?;
         report.roles = if options.dry_run {
-            let directory = follows.then(|| listing.memberships());
+            let directory = loss.is_none().then(|| listing.memberships());
             let of = |key: &EmployeeKey, stored: Memberships| match &directory {
                 Some(directory) => directory.of(key, stored),
                 None => stored,
@@ -72,7 +72,7 @@ impl Auth {
             self.apply_rules(done).await?
         };
         if !options.dry_run {
-            self.record_synchronisation(&report, options).await?;
+            self.record_synchronisation(report.halted, report.left.len().max(loss.unwrap_or(0)), options).await?;
         }
         Ok(report)
     }
@@ -113,33 +113,32 @@ impl Auth {
         self.set_sync_state(SyncState { due_at: Some(self.clock.now() + SYNC_DELAY), ..state }).await
     }
 
-    /// Brings the stored directory up to date; `false` if it would lose so many members that the answer is not believed.
-    async fn follow_directory(&self, listing: &Listing, options: SyncOptions) -> Result<bool, Error> {
+    /// Brings the stored directory up to date. If it would lose so many members that the answer is not believed, returns how many.
+    async fn follow_directory(&self, listing: &Listing, options: SyncOptions) -> Result<Option<usize>, Error> {
         let corp = self.policy.home_corp.as_str();
         let stored = StoredDirectory::read(self, corp).await?;
-        if !options.force && stored.loses_too_many(listing) {
+        if let Some(lost) = stored.unbelievable_loss(listing).filter(|_| !options.force) {
             tracing::error!(
-                known = stored.members.len(),
+                lost,
                 listed = listing.members.len(),
                 "the platform's directory lost so many members at once that it is not believed: check the application's \
                  range, then run `deskpass sync --force`"
             );
-            return Ok(false);
+            return Ok(Some(lost));
         }
         let mut changes = if options.dry_run { Vec::new() } else { stored.changes_to(listing) };
         while !changes.is_empty() {
             let batch = changes.drain(..changes.len().min(CHANGES_PER_BATCH)).collect();
             self.store.change_directory(corp.to_owned(), batch).await?;
         }
-        Ok(true)
+        Ok(None)
     }
 
-    async fn record_synchronisation(&self, report: &SyncReport, options: SyncOptions) -> Result<(), Error> {
+    async fn record_synchronisation(&self, halted: bool, leaving: usize, options: SyncOptions) -> Result<(), Error> {
         let state = self.sync_state().await?;
-        let (last_at, halted) = (Some(self.clock.now()), report.halted);
-        self.set_sync_state(SyncState { last_at, due_at: None, halted }).await?;
+        self.set_sync_state(SyncState { last_at: Some(self.clock.now()), due_at: None, halted }).await?;
         if halted && !state.halted {
-            self.tell_of_many_leavers(report.left.len()).await?;
+            self.tell_of_many_leavers(leaving).await?;
         }
         if options.force {
             // The operator has looked at it: the re-check begins to count anew.

@@ -15,7 +15,7 @@ const PAGE_SIZE: i64 = 1_000;
 pub(super) struct StoredDirectory {
     departments: BTreeMap<String, KnownDepartment>,
     /// The departments of each member, by key.
-    pub(super) members: HashMap<String, BTreeSet<String>>,
+    members: HashMap<String, BTreeSet<String>>,
     /// The names of the tags.
     tags: BTreeMap<String, String>,
     tag_members: HashMap<String, Vec<KnownTagMember>>,
@@ -43,11 +43,12 @@ impl StoredDirectory {
         Ok(stored)
     }
 
-    /// Whether so many members are missing from the listing that it is not believed.
-    pub(super) fn loses_too_many(&self, listing: &Listing) -> bool {
+    /// How many members are missing from the listing, if they are so many that it is not believed.
+    pub(super) fn unbelievable_loss(&self, listing: &Listing) -> Option<usize> {
         let listed = listing.departments_by_key();
         let lost = self.members.keys().filter(|key| !listed.contains_key(key.as_str())).count();
-        (lost > 0 && listed.is_empty()) || is_too_many(lost, self.members.len())
+        let is_unbelievable = (lost > 0 && listed.is_empty()) || is_too_many(lost, self.members.len());
+        is_unbelievable.then_some(lost)
     }
 
     /// What must change.
