@@ -10,6 +10,7 @@ mod oidc_clients;
 mod oidc_file_clients;
 mod people;
 mod queries;
+mod role_rules;
 mod service_keys;
 mod sessions;
 
@@ -25,6 +26,7 @@ pub use ip_rules::{AllowListPreview, RoleLockout};
 pub use keys::{KeyStatus, KeyUse, ResealedBatch};
 pub use oidc_clients::{ListedOidcClient, NewOidcClient};
 pub use queries::{LogQuery, PeopleQuery, PeopleResult, SessionQuery};
+pub use role_rules::RoleRules;
 pub use service_keys::NewServiceKey;
 
 /// An administrator, who changes records of others. Every change is logged with its author.

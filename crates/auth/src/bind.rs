@@ -51,10 +51,10 @@ fn bind_request<'a>(employee: &'a EmployeeKey, proof: SignInProof, visitor: &'a 
     SignInRequest { employee, role: None, method: LoginMethod::Bind, proof, source: Some(LoginSource::H5), visitor }
 }
 
-/// Hides that an employee is disabled. That the employee has no role is not hidden: the caller's own proof was accepted.
+/// Hides that an employee is disabled or has left. That the employee has no role is not hidden: the caller's own proof was accepted.
 fn hide_disabled(error: Error) -> Error {
     match error {
-        Error::Refused(Refusal::Disabled) => Refusal::UnknownEmployee.into(),
+        Error::Refused(Refusal::Disabled | Refusal::LeftPlatform) => Refusal::UnknownEmployee.into(),
         other => other,
     }
 }

@@ -25,6 +25,7 @@ mod partial_or_full;
 mod password;
 mod password_hasher;
 mod password_keys;
+mod people;
 mod permission;
 mod platform_user;
 mod policy;
@@ -51,7 +52,8 @@ use tokio::sync::Notify;
 
 pub use admin::{
     AccessScope, Administrator, AllowListPreview, DeviceReset, KeyStatus, KeyUse, ListedOidcClient, LogQuery,
-    NewOidcClient, NewServiceKey, PasswordReset, PeopleQuery, PeopleResult, ResealedBatch, RoleLockout, SessionQuery,
+    NewOidcClient, NewServiceKey, PasswordReset, PeopleQuery, PeopleResult, ResealedBatch, RoleLockout, RoleRules,
+    SessionQuery,
 };
 pub use agent::{AgentCredentials, AgentLogin, AgentLoginOutcome, IssuedPartialSession};
 pub use anonymous_refusals::AnonymousRefusals;
@@ -65,7 +67,8 @@ pub use link_opener::LinkOpener;
 pub use logged_references::LoggedReferences;
 pub use oauth::{CallbackOutcome, ConfirmationRequest, OAuthCallback, PROOF_LIFETIME, RedirectTarget};
 pub use observer::{
-    AttemptedCredential, AuthEvent, AuthObserver, FunnelStep, LogoutOutcome, NoticeOutcome, TokenGrant, TokenOutcome,
+    AttemptedCredential, AuthEvent, AuthObserver, EventOutcome, FunnelStep, LeaverSource, LogoutOutcome, NoticeOutcome,
+    PersonCheckOutcome, TokenGrant, TokenOutcome,
 };
 pub use oidc::{
     AuthorizationFailure, AuthorizationPageError, AuthorizationPrompt, AuthorizationStep, CheckedAuthorization,
@@ -77,7 +80,10 @@ pub use otp::{BoundDevice, DeviceSetup, DeviceStatus, FreshCode};
 pub use partial_or_full::{PartialOrFull, PartialTokenHolder};
 pub use password::PasswordChange;
 pub use password_hasher::HashQueueState;
-pub use policy::{AgentPolicy, BindPolicy, FileClient, OidcPolicy, PasswordPolicy, Policy, QuestionPolicy};
+pub use people::{
+    EventError, ROLE_LIFETIMES, RuleEffect, SyncOptions, SyncProgress, SyncReport, SyncStep, UpdatedPerson,
+};
+pub use policy::{AgentPolicy, BindPolicy, FileClient, OidcPolicy, PasswordPolicy, PeoplePolicy, Policy, QuestionPolicy};
 pub use qr::{ConfirmationPrompt, IssuedTicket, Poller, TicketStatus};
 pub use question::{AskedQuestion, InvitationTexts, MAX_SHOWN_BODY, Operation, PhonePrompt, QuestionKind};
 pub use recent_sign_in::RECENT_SIGN_IN;
@@ -113,6 +119,8 @@ pub struct Auth {
     pub logged_references: Arc<LoggedReferences>,
     /// Fires when a notice is due.
     pub notices_due: Arc<Notify>,
+    /// Fires when an event of the platform is to be handled.
+    pub events_due: Arc<Notify>,
     /// Fires when a client of OpenID Connect is to be told that a session ended.
     pub logouts_due: Arc<Notify>,
     /// The keys that sign ID tokens, as far as they are opened.

@@ -28,6 +28,12 @@ pub enum AuthEvent {
     OidcTokens(TokenGrant, TokenOutcome),
     /// An OpenID Connect client, by its identifier, was told that a session ended.
     OidcLogout(String, LogoutOutcome),
+    /// The platform sent events.
+    PlatformEvents(EventOutcome),
+    /// The platform was asked about a person with a session.
+    PersonChecked(PersonCheckOutcome),
+    /// A person left according to the platform.
+    PersonLeft(LeaverSource),
 }
 
 /// A step on the way to a session.
@@ -102,6 +108,53 @@ pub enum LogoutOutcome {
     Postponed,
     /// The client has not accepted it for a day.
     Abandoned,
+}
+
+/// What came of a request of the platform with events.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EventOutcome {
+    /// It was accepted.
+    Accepted,
+    /// All of its events had arrived before.
+    Repeated,
+    /// The signature is missing or wrong.
+    Signature,
+    /// It is too old, or from the future.
+    Time,
+    /// It is not what the platform sends.
+    Malformed,
+    /// It is about another application or corporation.
+    Receiver,
+    /// No token or key is configured.
+    NotConfigured,
+    /// The store did not accept it in time, so the platform sends it again.
+    Unavailable,
+}
+
+/// What came of asking the platform about a person with a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PersonCheckOutcome {
+    /// The person is a member.
+    Active,
+    /// The person left.
+    Left,
+    /// The person left, but was not locked because so many did.
+    Held,
+    /// The platform failed.
+    Failed,
+}
+
+/// How the service learned that a person left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LeaverSource {
+    /// The platform sent an event.
+    Event,
+    /// The check of people with sessions.
+    Recheck,
+    /// The synchronisation with the directory.
+    Sync,
+    /// The person's own sign-in.
+    SignIn,
 }
 
 impl FunnelStep {
@@ -205,6 +258,67 @@ impl LogoutOutcome {
             Self::Delivered => "delivered",
             Self::Postponed => "postponed",
             Self::Abandoned => "abandoned",
+        }
+    }
+}
+
+impl EventOutcome {
+    /// All outcomes.
+    pub const ALL: [Self; 8] = [
+        Self::Accepted,
+        Self::Repeated,
+        Self::Signature,
+        Self::Time,
+        Self::Malformed,
+        Self::Receiver,
+        Self::NotConfigured,
+        Self::Unavailable,
+    ];
+
+    /// The name in metrics.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Accepted => "accepted",
+            Self::Repeated => "repeated",
+            Self::Signature => "signature",
+            Self::Time => "time",
+            Self::Malformed => "malformed",
+            Self::Receiver => "receiver",
+            Self::NotConfigured => "not_configured",
+            Self::Unavailable => "unavailable",
+        }
+    }
+}
+
+impl PersonCheckOutcome {
+    /// All outcomes.
+    pub const ALL: [Self; 4] = [Self::Active, Self::Left, Self::Held, Self::Failed];
+
+    /// The name in metrics.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Active => "active",
+            Self::Left => "left",
+            Self::Held => "held",
+            Self::Failed => "failed",
+        }
+    }
+}
+
+impl LeaverSource {
+    /// All sources.
+    pub const ALL: [Self; 4] = [Self::Event, Self::Recheck, Self::Sync, Self::SignIn];
+
+    /// The name in metrics and in the audit log.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Event => "event",
+            Self::Recheck => "recheck",
+            Self::Sync => "sync",
+            Self::SignIn => "sign_in",
         }
     }
 }

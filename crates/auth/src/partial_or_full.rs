@@ -7,6 +7,7 @@ use deskpass_core::{ClientInfo, Digest, EmployeeKey, Half, LoginMethod, LoginSou
 use deskpass_store::{CachedPerson, ChangeAuthor, PartialSessionLookup};
 
 use crate::agent::PARTIAL_SESSION_LIFETIME;
+use crate::people::token_problem;
 use crate::sign_in::{SignInProof, SignInRequest};
 use crate::{Auth, Error, Refusal, SignedIn, TokenError, TokenHolder};
 
@@ -106,8 +107,8 @@ impl Auth {
             return Err(problem(TokenError::Expired));
         }
         let person = self.store.person(&half.employee).await?.ok_or(problem(TokenError::Unknown))?;
-        if person.disabled {
-            return Err(problem(TokenError::Disabled));
+        if let Some(left_or_disabled) = token_problem(&person) {
+            return Err(problem(left_or_disabled));
         }
         Ok(PartialTokenHolder { digest, person })
     }

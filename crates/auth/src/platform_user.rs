@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use deskpass_core::{CorpId, EmailSource, EmployeeId, EmployeeKey, IdentifiedPerson, Person, is_entered_department};
+use deskpass_core::{
+    CorpId, EmailSource, EmployeeId, EmployeeKey, IdentifiedPerson, LeftReason, Person, is_entered_department,
+};
 use deskpass_platform::{
     CodeRedemption, Department, Error as PlatformError, Identity, InvalidResponse, Meaning, MemberStatus, Profile,
     Unreachable,
@@ -10,7 +12,7 @@ use deskpass_platform::{
 use deskpass_store::IdentityLink;
 use tokio::time::timeout;
 
-use crate::{Auth, Error, Refusal};
+use crate::{Auth, Error, LeaverSource, Refusal};
 
 /// How long a sign-in waits for the user's profile.
 const PROFILE_TIMEOUT: Duration = Duration::from_secs(1);
@@ -33,7 +35,9 @@ impl Auth {
         let (key, id) = self.employee_key(identity)?;
         self.require_own_spelling(&key, &id).await?;
         // Fetched for every identity, including those that act as another employee.
-        let profile = self.fetch_profile(identity).await?;
+        let profile = self.fetch_profile(identity).await;
+        self.follow_status(&key, profile.as_ref().map(|profile| profile.status)).await?;
+        let profile = profile.and_then(|profile| usable_profile(identity, profile));
         if *key.corp() != *self.policy.home_corp.as_str() {
             match self.store.link(key.clone()).await? {
                 Some(IdentityLink { target, bound_at: Some(_), .. }) => return self.linked_employee(target, key).await,
@@ -91,29 +95,81 @@ impl Auth {
         }))
     }
 
-    /// The user's profile, if the platform returns it. A missing profile is no reason for a refusal; that the user has left is.
-    async fn fetch_profile(&self, identity: &Identity) -> Result<Option<Profile>, Error> {
+    /// The user's profile, if the platform returns it. A missing profile is no reason for a refusal, unless the user had left.
+    async fn fetch_profile(&self, identity: &Identity) -> Option<Profile> {
         let fetched = timeout(PROFILE_TIMEOUT, self.platform.profile(identity)).await;
         let fetched = fetched.unwrap_or(Err(PlatformError::Unreachable(Unreachable::TimedOut)));
-        let fetched =
-            fetched.inspect_err(|error| tracing::info!(%error, "could not read the profile from the platform"));
-        fetched.map_or(Ok(None), |profile| usable_profile(identity, profile))
+        fetched.inspect_err(|error| tracing::info!(%error, "could not read the profile from the platform")).ok()
     }
 
-    /// Updates the employee's record from the platform's profile. Writes nothing if the record is up to date, as it usually is.
+    /// Locks or admits the user who signs in by the platform's status. A user who had left is refused, unless the platform says that
+    /// they are back.
+    async fn follow_status(&self, key: &EmployeeKey, status: Option<MemberStatus>) -> Result<(), Error> {
+        let person = self.store.person(key).await?;
+        let has_left = person.as_ref().is_some_and(|person| person.left.is_some());
+        let is_disabled = person.as_ref().is_some_and(|person| person.disabled);
+        let refusal = if is_disabled { Refusal::Disabled } else { Refusal::LeftPlatform };
+        match status_effect(has_left, status) {
+            StatusEffect::None => {
+                if person.is_some() && status == Some(MemberStatus::Active) && self.saves_lookups() {
+                    self.store.mark_checked(vec![key.clone()], self.clock.now()).await?;
+                }
+                Ok(())
+            }
+            StatusEffect::Return => self.mark_returned(key, LeaverSource::SignIn).await.map(drop),
+            StatusEffect::Refuse => Err(refusal.into()),
+            StatusEffect::Leave(why) => {
+                if person.is_some() {
+                    self.mark_left(key, why, LeaverSource::SignIn).await?;
+                }
+                Err(refusal.into())
+            }
+        }
+    }
+
+    /// Whether a sign-in counts as a check of the person: where the platform meters calls, another lookup would be wasted.
+    fn saves_lookups(&self) -> bool {
+        self.policy.people.recheck_period.is_some() && self.platform.lookups_per_day().is_some()
+    }
+
+    /// Updates the employee's record from the platform's profile, and applies the role rules. Writes nothing if all is up to date, as
+    /// it usually is.
     pub(crate) async fn update_person(&self, who: &IdentifiedPerson) -> Result<(), Error> {
         if who.through.is_some() {
             // The record of a linked employee does not come from the platform.
             return Ok(());
         }
-        let (mut who, known) = (who.clone(), self.store.person(&who.key).await?);
-        if let Some(person) = known {
-            reconcile_department(&person, &mut who);
-            if person.disabled || is_up_to_date(&person, &who) {
-                return Ok(());
-            }
+        let (mut updated, known) = (who.clone(), self.store.person(&who.key).await?);
+        let is_current = known.is_some_and(|person| {
+            reconcile_department(&person, &mut updated);
+            !person.is_admitted() || changed_fields(&person, &updated).is_empty()
+        });
+        if !is_current {
+            self.store.upsert_person(updated, self.clock.now()).await?;
         }
-        Ok(self.store.upsert_person(who, self.clock.now()).await?)
+        self.apply_rules_to(who).await
+    }
+}
+
+/// What the platform's status of a user who signs in changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum StatusEffect {
+    None,
+    /// A user who had left is admitted again.
+    Return,
+    /// A user who had left stays refused.
+    Refuse,
+    /// The user is locked and refused.
+    Leave(LeftReason),
+}
+
+const fn status_effect(has_left: bool, status: Option<MemberStatus>) -> StatusEffect {
+    match status {
+        Some(MemberStatus::Suspended) => StatusEffect::Leave(LeftReason::Suspended),
+        Some(MemberStatus::Left) => StatusEffect::Leave(LeftReason::Left),
+        _ if !has_left => StatusEffect::None,
+        Some(MemberStatus::Active | MemberStatus::NotActivated) => StatusEffect::Return,
+        Some(MemberStatus::OutOfRange | MemberStatus::Unknown) | None => StatusEffect::Refuse,
     }
 }
 
@@ -140,22 +196,19 @@ pub(crate) fn identified_person(key: EmployeeKey, id: &str, profile: Option<Prof
     who
 }
 
-/// What a profile says about the user. A user who has left, or is disabled at the platform, is refused.
-fn usable_profile(identity: &Identity, profile: Profile) -> Result<Option<Profile>, Error> {
-    match profile.status {
-        MemberStatus::Suspended | MemberStatus::Left => Err(Refusal::LeftPlatform.into()),
-        // The application may not see the member's current department, and the former one is out of date.
-        MemberStatus::OutOfRange => {
-            let is_member = matches!(identity, Identity::Member { .. });
-            Ok(is_member.then_some(Profile::empty(Department::None, MemberStatus::OutOfRange)))
-        }
-        MemberStatus::Active | MemberStatus::NotActivated | MemberStatus::Unknown => Ok(Some(profile)),
+/// What a profile says about a user who may sign in.
+fn usable_profile(identity: &Identity, profile: Profile) -> Option<Profile> {
+    if profile.status != MemberStatus::OutOfRange {
+        return Some(profile);
     }
+    // The application may not see the member's current department, and the former one is out of date.
+    let is_member = matches!(identity, Identity::Member { .. });
+    is_member.then_some(Profile::empty(Department::None, MemberStatus::OutOfRange))
 }
 
 /// Reconciles the platform's department with the stored one: a missing department does not clear what an operator entered, and
 /// the name of the former department is not used for the new one.
-fn reconcile_department(person: &Person, who: &mut IdentifiedPerson) {
+pub(crate) fn reconcile_department(person: &Person, who: &mut IdentifiedPerson) {
     let by_operator = is_entered_department(&person.department_id);
     match who.department_id.as_deref() {
         Some("") if by_operator => (who.department_id, who.department) = (None, None),
@@ -167,10 +220,17 @@ fn reconcile_department(person: &Person, who: &mut IdentifiedPerson) {
     }
 }
 
-fn is_up_to_date(person: &Person, who: &IdentifiedPerson) -> bool {
+/// The fields of a record that differ from what the platform sent.
+pub(crate) fn changed_fields(person: &Person, who: &IdentifiedPerson) -> Vec<&'static str> {
     let same = |fetched: &Option<String>, known: &str| fetched.as_deref().is_none_or(|fetched| fetched == known);
     let department = same(&who.department, &person.department) && same(&who.department_id, &person.department_id);
-    department && same(&who.name, &person.name) && same(&who.avatar, &person.avatar) && has_email(person, who)
+    let fields = [
+        ("name", same(&who.name, &person.name)),
+        ("department", department),
+        ("avatar", same(&who.avatar, &person.avatar)),
+        ("email", has_email(person, who)),
+    ];
+    fields.into_iter().filter(|(_, same)| !same).map(|(field, _)| field).collect()
 }
 
 /// Whether the record has the address that the platform sent, or one that an operator entered.
@@ -222,21 +282,35 @@ mod tests {
     }
 
     #[test]
-    fn a_member_out_of_range_has_no_department_and_one_who_left_is_refused() {
+    fn a_member_out_of_range_has_no_department() {
         let member = Identity::Member { userid: "a".into() };
         let linked = Identity::Linked { corp_id: "c".into(), userid: "a".into() };
         let of = |identity: &Identity, status| {
             let department = Department::Known { id: "2".into(), name: Some("IT".into()) };
             usable_profile(identity, Profile::empty(department, status))
         };
-        for status in [MemberStatus::Suspended, MemberStatus::Left] {
-            assert!(matches!(of(&member, status), Err(Error::Refused(Refusal::LeftPlatform))));
-        }
-        let out = of(&member, MemberStatus::OutOfRange).unwrap().unwrap();
+        let out = of(&member, MemberStatus::OutOfRange).unwrap();
         assert_eq!(out.department, Department::None);
-        assert!(of(&linked, MemberStatus::OutOfRange).unwrap().is_none());
+        assert!(of(&linked, MemberStatus::OutOfRange).is_none());
         for status in [MemberStatus::Active, MemberStatus::NotActivated, MemberStatus::Unknown] {
-            assert_ne!(of(&member, status).unwrap().unwrap().department, Department::None);
+            assert_ne!(of(&member, status).unwrap().department, Department::None);
+        }
+    }
+
+    #[test]
+    fn only_a_member_comes_back_and_an_outage_locks_nobody() {
+        for has_left in [false, true] {
+            let leaves = |status| status_effect(has_left, Some(status));
+            assert_eq!(leaves(MemberStatus::Left), StatusEffect::Leave(LeftReason::Left));
+            assert_eq!(leaves(MemberStatus::Suspended), StatusEffect::Leave(LeftReason::Suspended));
+        }
+        for status in [MemberStatus::Active, MemberStatus::NotActivated] {
+            assert_eq!(status_effect(true, Some(status)), StatusEffect::Return);
+            assert_eq!(status_effect(false, Some(status)), StatusEffect::None);
+        }
+        for status in [Some(MemberStatus::OutOfRange), Some(MemberStatus::Unknown), None] {
+            assert_eq!(status_effect(true, status), StatusEffect::Refuse);
+            assert_eq!(status_effect(false, status), StatusEffect::None);
         }
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use deskpass_core::oidc::ClientRegistration;
-use deskpass_core::{CorpId, Digest, LoginMethod, Networks, PermissionMatrix, PlatformVouching, Role, Roles};
+use deskpass_core::{CorpId, Digest, LoginMethod, Networks, PermissionMatrix, PlatformVouching, Role, RoleRule, Roles};
 
 /// The policy of a deployment.
 #[derive(Clone, Debug)]
@@ -34,6 +34,8 @@ pub struct Policy {
     pub oidc: OidcPolicy,
     /// Questions to phones.
     pub questions: QuestionPolicy,
+    /// How the service follows people at the platform.
+    pub people: PeoplePolicy,
 }
 
 /// The settings of questions to phones.
@@ -48,6 +50,17 @@ pub struct QuestionPolicy {
     pub verify_before_reset: bool,
     /// Whether any browser may answer, not only a phone's. Development mode only.
     pub any_browser_is_a_phone: bool,
+}
+
+/// How the service follows people at the platform.
+#[derive(Clone, Debug)]
+pub struct PeoplePolicy {
+    /// How often the platform is asked about each person with a session; `None` turns that off.
+    pub recheck_period: Option<Duration>,
+    /// How often the directory of the platform is read; `None` turns that off.
+    pub sync_period: Option<Duration>,
+    /// The role rules of the settings file.
+    pub role_rules: Arc<Vec<RoleRule>>,
 }
 
 /// The settings of the OpenID Connect provider.

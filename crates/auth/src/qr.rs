@@ -12,6 +12,7 @@ use deskpass_store::{PointerKind, RecordWatch, SignInPointer, SignInStep};
 
 use crate::audit::Attempt;
 use crate::link_opener::LinkOpener;
+use crate::people::refusal_of;
 use crate::sign_in::{SignInProof, SignInRequest};
 use crate::{Auth, Error, Refusal};
 
@@ -235,8 +236,8 @@ impl Auth {
         opener: LinkOpener,
     ) -> Result<Secret<Confirm>, Error> {
         let to = self.ticket_of_scan(scan_id).await?.ok_or(Refusal::SignInOver)?;
-        if self.store.person(&who.key).await?.is_some_and(|person| person.disabled) {
-            return Err(Refusal::Disabled.into());
+        if let Some(refusal) = self.store.person(&who.key).await?.and_then(|person| refusal_of(&person)) {
+            return Err(refusal.into());
         }
         let (now, confirm) = (self.clock.now(), Secret::generate(&self.entropy)?);
         let opened_by_page = opener == LinkOpener::OtherPage;

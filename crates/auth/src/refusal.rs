@@ -482,6 +482,12 @@ refusals! {
             audit("The change would have removed the last administrator.",
                 "Make another employee an administrator first: `deskpass role grant`."),
         }
+        /// The role comes from a rule, so it cannot be revoked by hand.
+        RoleFromRule(role: Role) {
+            code(1019), reason("role_from_rule"),
+            en("a rule gives this role; change the rule, or the person's department or tag at the platform: {role}"),
+            zh("该角色来自角色规则，请修改规则，或在{{platform}}中调整其部门或标签：{role}"),
+        }
         /// The allow-list would lock the caller out of this role.
         #[serde(rename = "WouldShutYouOut")]
         WouldLockYouOut(role: Role) {

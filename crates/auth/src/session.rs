@@ -11,6 +11,7 @@ use deskpass_core::{Access, ClientInfo, Digest, Half, Role, Roles, Secret, Sessi
 use deskpass_store::{Actor, AuditEvent, CachedPerson, ChangeAuthor, ChangeError, SessionLookup, SessionWithPerson};
 
 use crate::audit::Attempt;
+use crate::people::token_problem;
 use crate::sign_in::parse_held_role;
 use crate::{Auth, Error, Refusal, TokenError};
 
@@ -140,8 +141,8 @@ impl Auth {
         let SessionWithPerson { session, person, .. } = &*record;
         let remaining =
             session.remaining(self.clock.now_for(session.created_at)).ok_or_else(|| problem(TokenError::Expired))?;
-        if person.disabled {
-            return Err(problem(TokenError::Disabled));
+        if let Some(left_or_disabled) = token_problem(person) {
+            return Err(problem(left_or_disabled));
         }
         let roles = self.policy.effective_roles(session.method, session.vouched, session.default_role, person.roles);
         Ok(TokenHolder { digest, record, roles, remaining, address_denied: false, from: None })

@@ -12,6 +12,7 @@ use deskpass_store::{
     AuditEvent, BeginOutcome, CachedPerson, NewSession, NoticeSubject, Precondition, SignInNetwork, SignInStep,
 };
 
+use crate::people::refusal_of;
 use crate::{Auth, AuthEvent, BindPolicy, Error, Refusal, TokenError};
 
 /// A request to begin a session.
@@ -124,8 +125,8 @@ impl Auth {
         phone: Option<&ClientInfo>,
     ) -> Result<StartedSession, Error> {
         let person = self.store.person(request.employee).await?.ok_or(Refusal::UnknownEmployee)?;
-        if person.disabled {
-            return Err(Refusal::Disabled.into());
+        if let Some(refusal) = refusal_of(&person) {
+            return Err(refusal.into());
         }
         let (roles, lent) = self.available_roles(&person, request.method, &request.proof).await?;
         let role = self.initial_role(roles, request.role, request.visitor).await?;
@@ -135,7 +136,11 @@ impl Auth {
         match self.store.begin_session(self.new_session(token, &session, lent, &request, network)?).await? {
             BeginOutcome::Begun => {}
             BeginOutcome::BegunWithNotice => self.notices_due.notify_one(),
-            BeginOutcome::EmployeeDisabled => return Err(Refusal::Disabled.into()),
+            BeginOutcome::EmployeeDisabled => {
+                // Meanwhile an administrator disabled the employee, or the platform said that they left.
+                let person = self.store.person(request.employee).await?;
+                return Err(person.and_then(|person| refusal_of(&person)).unwrap_or(Refusal::Disabled).into());
+            }
             BeginOutcome::DefaultRoleRevoked => return Err(Refusal::NoRole.into()),
             BeginOutcome::PreconditionFailed => return Err(request.proof.refusal().into()),
         }

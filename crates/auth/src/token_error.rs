@@ -51,6 +51,14 @@ refusals! {
             audit("The session was ended: by an administrator, by the user elsewhere, by a newer session, or by a password change.",
                 "Sign in again; `deskpass explain login` and the audit log show what happened at that time."),
         }
+        /// The platform says that the employee left.
+        Left {
+            code(1001), reason("left"),
+            en("the platform says that you have left, are disabled there, or may no longer use this application; its administrator can change that"),
+            zh("{{platform}}显示您已离职、已被禁用，或不在应用的可见范围内，请联系{{platform}}管理员"),
+            audit("The session ended because the platform says that the employee has left, is disabled there, or is out of the application's range.",
+                "If that is wrong, correct it in the platform's console (通讯录), and sign in again."),
+        }
         /// The employee is disabled.
         Disabled => RefusalInfo { code: ErrorCode::of(1001), ..Refusal::Disabled.info() };
         /// The token is of a partial session, which can only be completed or signed out.
@@ -68,6 +76,7 @@ impl From<EndReason> for TokenError {
             EndReason::SignedOut => Self::SignedOut,
             EndReason::Kicked => Self::Kicked,
             EndReason::Disabled => Self::Disabled,
+            EndReason::Left => Self::Left,
         }
     }
 }

@@ -10,6 +10,7 @@ mod connections;
 mod framing;
 mod logouts;
 mod notices;
+mod people;
 mod periodic;
 mod registry;
 mod reload;
@@ -115,6 +116,7 @@ impl Server {
         background_tasks.spawn(refresh_certificates(app.clone()));
         background_tasks.spawn(notices::deliver(app.clone()));
         background_tasks.spawn(logouts::deliver(app.clone()));
+        people::spawn(&mut background_tasks, &app);
         let (carrier, watcher) = (App::clone(&app), App::clone(&app));
         background_tasks.spawn(async move { carrier.auth.relay_messages().await });
         background_tasks.spawn(async move { watcher.auth.watch_sockets().await });

@@ -1,12 +1,15 @@
 //! Changes that an administrator makes to employees.
 
-use deskpass_core::{Email, EmailSource, EmployeeKey, Person, Role, Roles};
+use std::time::Duration;
+
+use deskpass_core::{Email, EmailSource, EmployeeKey, Person, Role, Roles, Timestamp};
 use deskpass_store::{
-    AuditEvent, DisableOutcome, ListedPerson, NewEmployee, RevokeOutcome, SetEmailOutcome, SetRolesOutcome,
+    AuditEvent, DisableOutcome, GrantUntilOutcome, ListedPerson, NewEmployee, RevokeOutcome, RoleOrigin,
+    SetEmailOutcome, SetRolesOutcome,
 };
 
 use super::Administrator;
-use crate::{Auth, Error, Refusal};
+use crate::{Auth, Error, ROLE_LIFETIMES, Refusal};
 
 impl Administrator<'_> {
     /// Requires an employee within the administrator's scope.
@@ -81,6 +84,35 @@ impl Administrator<'_> {
             RevokeOutcome::LastAdmin => self.refuse_last_admin().await,
             RevokeOutcome::FromRule => Err(Refusal::RoleFromRule(role).into()),
         }
+    }
+
+    /// Grants a role to an employee for a while; returns when it ends. It replaces an earlier end. Refused if the employee holds the
+    /// role for good.
+    pub async fn grant_until(
+        &self,
+        employee: EmployeeKey,
+        role: Role,
+        lifetime: Duration,
+        reason: &str,
+    ) -> Result<Timestamp, Error> {
+        self.require_in_scope(&employee)?;
+        let lifetime = lifetime.clamp(*ROLE_LIFETIMES.start(), *ROLE_LIFETIMES.end());
+        let minutes = lifetime.as_secs().div_ceil(60);
+        let entry =
+            self.entry(AuditEvent::RolesChanged, &employee, format!("+{role} for {minutes} minutes: {reason}"))?;
+        let until = entry.at + lifetime;
+        let change = self.auth.store.grant_until(self.author(), employee, role, until, reason.to_owned(), entry);
+        match self.commit(change).await? {
+            GrantUntilOutcome::Granted => Ok(until),
+            GrantUntilOutcome::HeldForGood => Err(Refusal::Exists.into()),
+            GrantUntilOutcome::Unknown => Err(Refusal::NoSuchEmployee.into()),
+        }
+    }
+
+    /// The roles of an employee, and where each comes from.
+    pub async fn role_origins(&self, employee: EmployeeKey) -> Result<Vec<RoleOrigin>, Error> {
+        self.require_employee(&employee).await?;
+        Ok(self.auth.store.role_origins(employee).await?)
     }
 
     /// Sets the e-mail address that clients of OpenID Connect are told about an employee, or removes it. The platform's address, if

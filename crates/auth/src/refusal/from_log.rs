@@ -51,6 +51,7 @@ pub fn logged_refusal(reason: &str, role: Option<Role>) -> Option<Refusal> {
         "would_shut_you_out" => Refusal::WouldLockYouOut(role?),
         "unknown" => Refusal::Revoked(TokenError::Unknown),
         "expired" => Refusal::Revoked(TokenError::Expired),
+        "left" => Refusal::Revoked(TokenError::Left),
         "signed_out" => Refusal::Revoked(TokenError::SignedOut),
         "kicked" => Refusal::Revoked(TokenError::Kicked),
         _ => return None,

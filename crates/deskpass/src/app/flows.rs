@@ -45,6 +45,7 @@ pub(super) async fn open(
         anonymous_refusals: Arc::default(),
         logged_references: Arc::default(),
         notices_due: Arc::default(),
+        events_due: Arc::default(),
         sockets,
         observer,
         policy,

@@ -38,7 +38,12 @@ impl App {
     pub(crate) async fn render_metrics(&self) -> String {
         let pending = timeout(PROBE_TIMEOUT, self.auth.store.pending_notices());
         let logouts = timeout(PROBE_TIMEOUT, self.show_logouts());
-        let (health, pending, _) = tokio::join!(self.store_health(Some(PROBE_TIMEOUT)), pending, logouts);
+        let halted = timeout(PROBE_TIMEOUT, self.auth.leavers_halted());
+        let (health, pending, _, halted) =
+            tokio::join!(self.store_health(Some(PROBE_TIMEOUT)), pending, logouts, halted);
+        if let Ok(Ok(halted)) = halted {
+            self.metrics.set(metric::LEAVERS_HALTED, boolean(halted));
+        }
         if let Ok(Ok(pending)) = pending {
             self.metrics.set(metric::NOTICES_PENDING, number(pending));
         }

@@ -1,5 +1,5 @@
-//! Notifies agents of changes to their account, and administrators of sign-ins that employees disowned and of devices of people whom
-//! the platform cannot reach.
+//! Notifies agents of changes to their account, and administrators of sign-ins that employees disowned, of devices of people whom the
+//! platform cannot reach, of callers who were not who they said, and of many people who seem to have left at once.
 
 use std::time::Duration;
 
@@ -44,6 +44,12 @@ fn render(notice: &Notice, zone: &TimeZone) -> String {
         NoticeSubject::SignInDisowned => disowned(zone, notice),
         NoticeSubject::NewNetwork => new_network(zone, notice),
         NoticeSubject::PartnerDeviceBound => partner_device(zone, notice),
+        NoticeSubject::RoleEndsSoon => role_ends_soon(zone, notice),
+        NoticeSubject::ApprovalRefused => {
+            account(["a change that was to be approved on your phone was refused", "您手机上的一项操作审批已被拒绝"])
+        }
+        NoticeSubject::CallerRefused => caller_refused(zone, notice),
+        NoticeSubject::ManyLeavers => many_leavers(notice),
     };
     // The reference distinguishes two notices of the same second, also for the platform, which drops duplicate messages.
     let reference = notice.id.get(notice.id.len().saturating_sub(6)..).unwrap_or_default();
@@ -107,6 +113,56 @@ fn new_network(zone: &TimeZone, notice: &Notice) -> [String; 2] {
         format!(
             "您的账号从新的网络扫码登录（{at}，{chinese}，{from}）。\
              如非本人操作，请在服务台“最近的登录”中选择“不是我本人”，并立即联系管理员。"
+        ),
+    ]
+}
+
+/// A notice for people whose role ends soon.
+fn role_ends_soon(zone: &TimeZone, notice: &Notice) -> [String; 2] {
+    let role = notice.about.as_ref().map_or("?", |about| &*about.who);
+    let at = local_time(zone, notice.about.as_ref().map_or(notice.at, |about| about.at));
+    [
+        format!("your role {role} ends at {at}. If you still need it, ask an administrator."),
+        format!("您的角色 {role} 将于 {at} 到期。如仍需要，请联系管理员。"),
+    ]
+}
+
+/// A notice about a caller who did not prove who they are: for administrators, and for the employee who was asked.
+fn caller_refused(zone: &TimeZone, notice: &Notice) -> [String; 2] {
+    let at = local_time(zone, notice.at);
+    let Some(about) = &notice.about else {
+        return [
+            format!(
+                "a caller was to be verified with your phone, and the wrong number was picked ({at}). If you were not \
+                 on the phone with the help desk, contact your administrator immediately."
+            ),
+            format!(
+                "有人请求通过您的手机确认来电者身份，但所选数字不正确（{at}）。如您当时并未与服务台通话，请立即联系管理员。"
+            ),
+        ];
+    };
+    let who = &about.who;
+    [
+        format!(
+            "a caller was not who they claimed to be: {who} ({at}). Access may be sought by telephone: warn your \
+             agents, and check what was changed for this employee."
+        ),
+        format!(
+            "来电者身份未通过确认：{who}（{at}）。可能有人试图通过电话骗取访问权限，请提醒坐席，并检查该员工的账号是否有变更。"
+        ),
+    ]
+}
+
+/// A notice for administrators about many people who seem to have left at once.
+fn many_leavers(notice: &Notice) -> [String; 2] {
+    let number = notice.about.as_ref().map_or("?", |about| &*about.who);
+    [
+        format!(
+            "{number} people seem to have left at once, so nobody was locked out. Check who may use the application at \
+             the platform. If it is right, run `deskpass sync --force`."
+        ),
+        format!(
+            "{number} 名员工似乎同时离职，因此未锁定任何人。请在管理后台检查应用的可见范围；如确实如此，请运行 `deskpass sync --force`。"
         ),
     ]
 }

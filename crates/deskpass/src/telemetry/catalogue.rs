@@ -159,6 +159,15 @@ catalogue! {
     OIDC_LOGOUTS_PENDING = Gauge Count "deskpass_oidc_logouts_pending" []
         "Ends of sessions that OpenID Connect clients have not accepted yet, on all nodes.";
 
+    PLATFORM_EVENTS = Counter Count "deskpass_platform_events_total" ["outcome"]
+        "Requests of the platform with events, by outcome: accepted, repeated, or why they were refused.";
+    PEOPLE_CHECKED = Counter Count "deskpass_people_checked_total" ["outcome"]
+        "People with sessions about whom the platform was asked: active, left, held or failed.";
+    PEOPLE_LEFT = Counter Count "deskpass_people_left_total" ["source"]
+        "People who were locked out because the platform says that they left, by what said so: event, recheck, sync or sign_in.";
+    LEAVERS_HALTED = Gauge Boolean "deskpass_leavers_halted" []
+        "1 if nobody is locked out at present because too many people seem to have left at once.";
+
     CLOCK_TRUSTED = Gauge Boolean "deskpass_clock_trusted" []
         "1 if the machine's clock is trusted.";
     CLOCK_SKEW = Gauge Seconds "deskpass_clock_skew_seconds" ["reference"]

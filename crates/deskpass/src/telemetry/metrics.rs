@@ -1,7 +1,8 @@
 //! The metrics of the service, and the places where they are counted.
 
 use deskpass_auth::{
-    AttemptedCredential, AuthEvent, FunnelStep, LogoutOutcome, NoticeOutcome, TokenGrant, TokenOutcome, audited_reasons,
+    AttemptedCredential, AuthEvent, EventOutcome, FunnelStep, LeaverSource, LogoutOutcome, NoticeOutcome,
+    PersonCheckOutcome, TokenGrant, TokenOutcome, audited_reasons,
 };
 use deskpass_core::LoginMethod;
 use deskpass_platform::{CallOutcome, CallReport};
@@ -36,6 +37,9 @@ pub(crate) struct Metrics {
     sign_ins: [(LoginMethod, Counter); LoginMethod::ALL.len()],
     lockouts: [(AttemptedCredential, Counter); AttemptedCredential::ALL.len()],
     notices: [(NoticeOutcome, Counter); NoticeOutcome::ALL.len()],
+    platform_events: [(EventOutcome, Counter); EventOutcome::ALL.len()],
+    people_checked: [(PersonCheckOutcome, Counter); PersonCheckOutcome::ALL.len()],
+    people_left: [(LeaverSource, Counter); LeaverSource::ALL.len()],
     oidc_tokens: [(TokenGrant, [(TokenOutcome, Counter); TokenOutcome::ALL.len()]); TokenGrant::ALL.len()],
     platform_calls: Vec<PlatformCalls>,
     reads: StoreOperations,
@@ -112,6 +116,12 @@ impl Metrics {
             sign_ins: LoginMethod::ALL.map(|method| (method, registry.counter(metric::SIGN_INS, [method.name()]))),
             lockouts: AttemptedCredential::ALL.map(|what| (what, registry.counter(metric::LOCKOUTS, [what.name()]))),
             notices: NoticeOutcome::ALL.map(|outcome| (outcome, registry.counter(metric::NOTICES, [outcome.name()]))),
+            platform_events: EventOutcome::ALL
+                .map(|outcome| (outcome, registry.counter(metric::PLATFORM_EVENTS, [outcome.name()]))),
+            people_checked: PersonCheckOutcome::ALL
+                .map(|outcome| (outcome, registry.counter(metric::PEOPLE_CHECKED, [outcome.name()]))),
+            people_left: LeaverSource::ALL
+                .map(|source| (source, registry.counter(metric::PEOPLE_LEFT, [source.name()]))),
             oidc_tokens: TokenGrant::ALL.map(|grant| (grant, token_counters(&registry, grant))),
             platform_calls: platform_apis.iter().map(|&api| PlatformCalls::new(&registry, api)).collect(),
             reads: StoreOperations::new(&registry, "read"),
@@ -150,6 +160,9 @@ impl Metrics {
             AuthEvent::OidcLogout(client, outcome) => {
                 self.registry.counter(metric::OIDC_LOGOUTS, [&*client, outcome.name()]).increment(1);
             }
+            AuthEvent::PlatformEvents(outcome) => count(&self.platform_events, outcome),
+            AuthEvent::PersonChecked(outcome) => count(&self.people_checked, outcome),
+            AuthEvent::PersonLeft(source) => count(&self.people_left, source),
             AuthEvent::Refused { event, reason } => {
                 self.registry.counter(metric::REFUSALS, [event.name(), reason]).increment(1);
             }

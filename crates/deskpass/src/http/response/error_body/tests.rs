@@ -96,6 +96,7 @@ fn other_rows() -> Vec<Row> {
         (Refusal::OldPasswordWrong, 403, 1016, None, None),
         (Refusal::AddressNotAllowed(Role::Admin), 403, 1017, Some("address_not_allowed"), None),
         (Refusal::LastAdmin, 409, 1019, Some("last_admin"), None),
+        (Refusal::RoleFromRule(Role::Agent), 409, 1019, Some("role_from_rule"), None),
         (Refusal::WouldLockYouOut(Role::Admin), 409, 1019, Some("would_shut_you_out"), None),
         (Refusal::Cancelled, 409, 1019, Some("cancelled"), None),
         (Refusal::OidcRequestGone, 409, 1019, Some("oidc_request_gone"), None),
@@ -118,6 +119,7 @@ fn token_rows() -> impl Iterator<Item = Row> {
         (TokenError::Expired, "expired"),
         (TokenError::SignedOut, "signed_out"),
         (TokenError::Kicked, "kicked"),
+        (TokenError::Left, "left"),
         (TokenError::Disabled, "disabled"),
         (TokenError::HalfAuthenticated, "half_authenticated"),
     ];

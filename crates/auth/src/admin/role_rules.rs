@@ -1,0 +1,78 @@
+//! Role rules: read, preview, change.
+
+use deskpass_core::{RoleRule, RuleGroup};
+use deskpass_store::{AuditEvent, KnownDepartment};
+
+use super::Administrator;
+use crate::{Error, RuleEffect};
+
+/// The most rules that the log names; of more it has the number.
+const MAX_LOGGED_RULES: usize = 20;
+
+/// The role rules, and the groups of the platform that rules can name.
+#[derive(Clone, Debug)]
+pub struct RoleRules {
+    /// The rules of the settings file.
+    pub file: Vec<RoleRule>,
+    /// The rules that administrators registered.
+    pub registered: Vec<RoleRule>,
+    /// The departments of the last synchronisation.
+    pub departments: Vec<KnownDepartment>,
+    /// The tags of the last synchronisation: identifier and name.
+    pub tags: Vec<(String, String)>,
+}
+
+impl Administrator<'_> {
+    /// The current role rules.
+    pub async fn role_rules(&self) -> Result<RoleRules, Error> {
+        self.require_home_admin().await?;
+        let (store, corp) = (&self.auth.store, self.home_corp());
+        Ok(RoleRules {
+            file: self.auth.policy.people.role_rules.to_vec(),
+            registered: store.access_rules().await?.role_rules(&corp).to_vec(),
+            departments: store.known_departments(corp.clone()).await?,
+            tags: store.known_tags(corp).await?,
+        })
+    }
+
+    /// Previews what these rules would change in place of the registered ones. Changes no roles.
+    pub async fn preview_role_rules(&self, rules: Vec<RoleRule>) -> Result<Vec<RuleEffect>, Error> {
+        self.require_home_admin().await?;
+        self.require_still_admin().await?;
+        self.auth.read_new_tags(&rules).await?;
+        let all: Vec<_> = self.auth.policy.people.role_rules.iter().cloned().chain(rules).collect();
+        self.auth.preview_rules(&all, |_, stored| stored).await
+    }
+
+    /// Replaces the registered rules and applies them; returns what changed.
+    pub async fn set_role_rules(&self, rules: Vec<RoleRule>) -> Result<Vec<RuleEffect>, Error> {
+        self.require_home_admin().await?;
+        self.auth.read_new_tags(&rules).await?;
+        let entry = self.entry(AuditEvent::RoleRulesChanged, &self.auth.deployment_key(), describe(&rules))?;
+        let has_rules = !rules.is_empty();
+        self.commit(self.auth.store.set_role_rules(self.author(), self.home_corp(), rules, entry)).await?;
+        if has_rules && self.auth.store.known_departments(self.home_corp()).await?.is_empty() {
+            // Who is in which department is not known yet.
+            self.auth.request_synchronisation().await?;
+        }
+        self.auth.apply_rules(|_| {}).await
+    }
+
+    fn home_corp(&self) -> String {
+        self.auth.policy.home_corp.as_str().to_owned()
+    }
+}
+
+/// The rules for the log.
+fn describe(rules: &[RoleRule]) -> String {
+    let describe = |RoleRule { role, group }: &RoleRule| match group {
+        RuleGroup::Department(id) => format!("{role}: department {id}"),
+        RuleGroup::Tag(id) => format!("{role}: tag {id}"),
+    };
+    let named: Vec<_> = rules.iter().take(MAX_LOGGED_RULES).map(describe).collect();
+    match rules.len().saturating_sub(MAX_LOGGED_RULES) {
+        0 if rules.is_empty() => "none".to_owned(),
+        0 => named.join(", "),
+        more => format!("{} and {more} more", named.join(", ")),
+    }
+}

@@ -1,0 +1,17 @@
+//! People who come and go: what the platform says about them, and the roles that follow from rules or end by themselves.
+
+mod events;
+mod leaver;
+mod leaver_guard;
+mod pace;
+mod recheck;
+mod role_rules;
+mod stored_change;
+mod synchronise;
+mod timed_roles;
+
+pub use events::EventError;
+pub(crate) use leaver::{refusal_of, token_problem};
+pub use role_rules::RuleEffect;
+pub use synchronise::{SyncOptions, SyncProgress, SyncReport, SyncStep, UpdatedPerson};
+pub use timed_roles::ROLE_LIFETIMES;

@@ -1,0 +1,78 @@
+//! Events of the platform as they are stored until they are handled.
+
+use deskpass_core::LeftReason;
+use deskpass_platform::PersonChange;
+use serde::{Deserialize, Serialize};
+
+/// An event, as nodes of all versions read it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum StoredChange {
+    /// A member joined, came back, or came into the application's range.
+    Joined { userid: String },
+    /// The record of a member changed.
+    Changed { userid: String },
+    /// A member has another identifier.
+    Renamed { from: String, to: String },
+    /// A member left the corporation.
+    Left { userid: String },
+    /// A member is no longer in the application's range.
+    OutOfRange { userid: String },
+    /// A department changed.
+    DepartmentChanged { id: String },
+    /// A connected corporation was removed.
+    CorporationRemoved { corp_id: String },
+}
+
+impl StoredChange {
+    /// What is to be handled; `None` for an answer to a question, since decisions are made on the pages of this service only.
+    pub(super) fn new(change: PersonChange) -> Option<Self> {
+        Some(match change {
+            PersonChange::Joined { userid } => Self::Joined { userid },
+            PersonChange::Changed { userid } => Self::Changed { userid },
+            PersonChange::Renamed { from, to } => Self::Renamed { from, to },
+            PersonChange::Left { userid } => Self::Left { userid },
+            PersonChange::OutOfRange { userid } => Self::OutOfRange { userid },
+            PersonChange::DepartmentChanged { id } => Self::DepartmentChanged { id },
+            PersonChange::CorporationRemoved { corp_id } => Self::CorporationRemoved { corp_id },
+            PersonChange::Answered { .. } => return None,
+        })
+    }
+
+    /// The member who is locked out as soon as the event arrives, and why.
+    pub(super) fn leaver(&self) -> Option<(&str, LeftReason)> {
+        match self {
+            Self::Left { userid } => Some((userid, LeftReason::Left)),
+            Self::OutOfRange { userid } => Some((userid, LeftReason::OutOfRange)),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
+mod tests {
+    use super::*;
+
+    /// A node of the previous version may have written these.
+    #[test]
+    fn events_are_stored_in_a_form_that_stays() {
+        let left = StoredChange::new(PersonChange::Left { userid: "a".into() }).unwrap();
+        assert_eq!(serde_json::to_string(&left).unwrap(), r#"{"left":{"userid":"a"}}"#);
+        let renamed = StoredChange::new(PersonChange::Renamed { from: "a".into(), to: "b".into() }).unwrap();
+        assert_eq!(serde_json::to_string(&renamed).unwrap(), r#"{"renamed":{"from":"a","to":"b"}}"#);
+        let department = StoredChange::DepartmentChanged { id: "2".into() };
+        let read: StoredChange = serde_json::from_str(r#"{"department_changed":{"id":"2"}}"#).unwrap();
+        assert_eq!(read, department);
+    }
+
+    #[test]
+    fn only_leavers_are_locked_at_once() {
+        let userid = || "a".to_owned();
+        assert_eq!(StoredChange::Left { userid: userid() }.leaver(), Some(("a", LeftReason::Left)));
+        assert_eq!(StoredChange::OutOfRange { userid: userid() }.leaver(), Some(("a", LeftReason::OutOfRange)));
+        for other in [StoredChange::Joined { userid: userid() }, StoredChange::Changed { userid: userid() }] {
+            assert_eq!(other.leaver(), None);
+        }
+    }
+}
