@@ -149,7 +149,7 @@ const PHRASES: &[(&str, &str)] = &[
     ("it signs replies, and no back end receives them", "它用于为回复签名，但没有接收回复的后端"),
     ("set messages.reply_url too, or remove it", "请同时设置 messages.reply_url，或删除此项"),
     ("what employees reply would travel unencrypted", "员工的回复会以明文传输"),
-    ("without an Encrypt Key Feishu signs nothing, and anyone could send events", "没有 Encrypt Key 时飞书不签名，任何人都能发送事件"),
+    ("without an Encrypt Key the platform signs nothing, and anyone could send events", "没有 Encrypt Key 时平台不签名，任何人都能发送事件"),
     ("set platform.events.encrypt_key too: {}", "请同时设置 platform.events.encrypt_key：{}"),
     ("events are encrypted, and the key is missing", "事件经过加密，而缺少密钥"),
     ("set platform.events.aes_key too, or remove this key", "请同时设置 platform.events.aes_key，或删除此项"),

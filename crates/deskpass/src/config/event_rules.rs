@@ -5,7 +5,7 @@ use deskpass_platform::PlatformKind;
 use super::problem::ConfigProblem;
 use super::settings::SettingsEntries;
 
-/// The most characters of a token at WeCom and DingTalk.
+/// The most characters of a token, where it signs.
 const MAX_TOKEN_CHARS: usize = 32;
 
 /// With one of the two alone every event would be refused.
@@ -15,7 +15,7 @@ pub(super) fn event_secrets_are_set_together(settings: &SettingsEntries) -> Opti
     let encrypt_key = &platform.events_encrypt_key.entry;
     match platform.kind.value? {
         PlatformKind::Feishu if token.is_set() && !encrypt_key.is_set() => Some(token.problem(
-            "without an Encrypt Key Feishu signs nothing, and anyone could send events",
+            "without an Encrypt Key the platform signs nothing, and anyone could send events",
             "set platform.events.encrypt_key too: 开发者后台 → 事件与回调 → 加密策略 → Encrypt Key",
         )),
         PlatformKind::Feishu => None,
@@ -33,7 +33,7 @@ pub(super) fn event_secrets_are_set_together(settings: &SettingsEntries) -> Opti
     }
 }
 
-/// The consoles of WeCom and DingTalk accept no other token, so another one is a slip.
+/// Where the token signs, the consoles accept no other, so another one is a slip.
 pub(super) fn event_token_fits_the_platform(settings: &SettingsEntries) -> Option<ConfigProblem> {
     let token = &settings.platform.events_token;
     let text = token.value.as_ref()?.expose();

@@ -48,8 +48,8 @@ pub(super) static RULE_KEYS: [RuleKey; 3] = [
     },
     RuleKey {
         name: "tag",
-        help: "In place of department, the key tag has the id of a tag: a tag (标签) of WeCom, a role (角色) of DingTalk, a user \
-               group (用户组) of Feishu.",
+        help: "In place of department, the key tag has the id of a tag (标签); of a role (角色) or a user group (用户组), where the \
+               platform has those instead.",
         expected: r#"an id of the platform such as "12""#,
         sample: None,
     },

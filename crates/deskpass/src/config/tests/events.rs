@@ -45,7 +45,7 @@ fn what_is_missing_or_belongs_to_another_platform_is_named_in_both_languages() {
             "请同时设置 platform.events.aes_key",
         ),
         (PlatformKind::Dingtalk, key.clone(), "set platform.events.token too", "请同时设置 platform.events.token"),
-        (PlatformKind::Feishu, token.to_owned(), "Feishu signs nothing", "飞书不签名"),
+        (PlatformKind::Feishu, token.to_owned(), "the platform signs nothing", "平台不签名"),
         (PlatformKind::Wecom, format!("{long}\n{key}"), "it is not 1 to 32 letters", "不是 1 到 32 位字母和数字"),
         (
             PlatformKind::Dingtalk,

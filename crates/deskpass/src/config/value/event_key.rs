@@ -1,4 +1,4 @@
-//! The key with which WeCom and DingTalk encrypt what they send.
+//! The key with which some platforms encrypt events.
 
 use std::fmt;
 
