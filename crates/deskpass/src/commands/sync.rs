@@ -56,7 +56,9 @@ impl SyncResult {
         let row = |what: &str, employee: &SyncedEmployee, detail: String| {
             [what.to_owned(), employee.employee_id.clone(), employee.name.clone(), detail]
         };
-        let left = self.left.iter().map(|left| row("left", &left.employee, left.reason.replace('_', " ")));
+        // If there are too many, nobody was locked out.
+        let word = if self.halted { "not locked" } else { "left" };
+        let left = self.left.iter().map(|left| row(word, &left.employee, left.reason.replace('_', " ")));
         let returned = self.returned.iter().map(|returned| row("returned", returned, String::new()));
         let updated = self.updated.iter().map(|updated| row("updated", &updated.employee, updated.fields.join(", ")));
         let roles = self.roles.iter().map(|change| row("roles", &change.employee, describe_roles(change)));
