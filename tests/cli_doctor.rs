@@ -1,5 +1,6 @@
 //! `deskpass doctor`: with a platform whose faults the test controls.
 
+mod events;
 mod fixture;
 mod logo;
 mod platforms;

@@ -57,6 +57,6 @@ pub async fn read_corporations_with_roles(location: &Location, mode: Mode) -> Re
 /// When the newest event of the platform arrived, read next to a running service. Events of the last days are known.
 pub async fn read_latest_event(location: &Location, mode: Mode) -> Result<Option<Timestamp>, DirectReadError> {
     let text = "SELECT MAX(received_at) FROM platform_event";
-    let read = move |sql: &Sql<'_>| Ok(sql.first(text, &[], |row| row.maybe_timestamp(0))?.flatten());
+    let read = move |sql: &Sql<'_>| sql.first(text, &[], |row| row.maybe_timestamp(0)).map(Option::flatten);
     read_version(location, mode, EVENTS_SINCE, read).await
 }

@@ -262,7 +262,7 @@ fn changes_can_be_confirmed(settings: &SettingsEntries) -> Option<ConfigProblem>
     Some(methods.entry.problem("nobody could confirm a high-risk change", "list \"otp\", \"phone\" or both"))
 }
 
-/// Where the platform has AgentIds, it sends messages only with one, and so questions.
+/// Where the platform has an `AgentId`, it sends messages only with it, and so questions.
 fn phones_can_be_asked(settings: &SettingsEntries) -> Option<ConfigProblem> {
     let (methods, platform) = (&settings.approval.methods, &settings.platform);
     let only_phone = methods.value.as_ref()?.iter().all(|method| *method == ApprovalMethod::Phone);
