@@ -7,6 +7,15 @@ use crate::harness::query;
 fn the_address_of_events_and_the_last_one_are_told() {
     let mut patient = DoctorFixture::new();
     assert!(patient.command(&["migrate", "--create"]).output().unwrap().status.success());
+    let [english, chinese] = patient.both();
+    english.line(
+        "✓ events: off: a person who left is found by the re-check, within 60 minutes; to be told at once, enter \
+         https://desk.example.com/api/platform/events at the platform: 应用管理 → ",
+    );
+    chinese.line(
+        "✓ 事件：未启用：离职人员由定期复查发现，最迟 60 分钟；如需立即获知，请在企业微信中填写 \
+         https://desk.example.com/api/platform/events：应用管理 → ",
+    );
     patient.set("platform.events.token", "canarytoken");
     patient.set("platform.events.aes_key", &"k".repeat(43));
     let [english, chinese] = patient.both();
