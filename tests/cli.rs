@@ -32,6 +32,7 @@ const COMMANDS: &[&[&str]] = &[
     &["employee", "enable"],
     &["role", "grant"],
     &["role", "revoke"],
+    &["sync"],
     &["config", "check"],
     &["config", "show"],
     &["config", "matrix"],

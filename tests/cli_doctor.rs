@@ -1,5 +1,6 @@
 //! `deskpass doctor`: with a platform whose faults the test controls.
 
+mod events;
 mod fixture;
 mod logo;
 mod platforms;
@@ -47,6 +48,7 @@ fn a_healthy_desk_passes_every_check() {
         ("✓ application: Deskpass is enabled".to_owned(), "✓ 应用状态：Deskpass 已启用".to_owned()),
         ("✓ trusted domain: desk.example.com".to_owned(), "✓ 可信域名：desk.example.com".to_owned()),
         ("✓ verification file: none configured".to_owned(), "✓ 域名验证文件：未配置".to_owned()),
+        ("✓ events: off: a person who left is found".to_owned(), "✓ 事件：未启用：离职人员由定期复查发现".to_owned()),
         ("✓ OpenID Connect: off: there is no client".to_owned(), "✓ OpenID Connect：未启用：没有客户端".to_owned()),
     ];
     for (at, (line, line_zh)) in lines.iter().enumerate() {

@@ -70,8 +70,11 @@ async fn advice_depends_on_who_disabled_a_person_and_is_not_repeated() {
     refused(&mut client, "user01").await;
     let known = Expected {
         says: [
-            &["platform     The platform said at ", "employee     enabled"],
-            &["平台    企业微信于 ", "员工    已启用"],
+            &[
+                "platform     The platform said at ",
+                "employee     locked out: they left the corporation at the platform",
+            ],
+            &["平台    企业微信于 ", "员工    已锁定：已在企业微信离职"],
         ],
         never: &["employee enable", "employee add"],
     };

@@ -36,6 +36,7 @@ mod cli_ip_rule;
 mod cli_link;
 mod cli_matrix;
 mod cli_oidc;
+mod cli_people;
 mod cli_service_key;
 mod cli_session_end_all;
 mod cli_simulate;

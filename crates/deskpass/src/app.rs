@@ -15,6 +15,7 @@ mod reload;
 pub(crate) mod reload_status;
 pub(crate) mod reply_backend;
 pub(crate) mod storage;
+pub(crate) mod sync_runs;
 mod token_cache;
 
 use std::ops::Deref;
@@ -37,6 +38,7 @@ use crate::app::readiness::ReadinessCache;
 use crate::app::reload::{look, maximum_sockets, maximum_streams};
 use crate::app::reload_status::ReloadStatus;
 use crate::app::reply_backend::ReplyBackend;
+use crate::app::sync_runs::SyncRuns;
 use crate::client_limiter::ClientLimiter;
 use crate::config::Settings;
 use crate::failure_log::FailureLog;
@@ -80,6 +82,8 @@ pub struct AppInner {
     pub(crate) reload_status: Arc<ReloadStatus>,
     /// Proxies that send `X-Forwarded-For` but are missing from the settings.
     pub(crate) untrusted_proxies: Arc<UntrustedProxies>,
+    /// The synchronisation that an operator started.
+    pub(crate) sync_runs: Arc<SyncRuns>,
     /// Limits the lines about failed requests.
     pub(crate) failure_log: Arc<FailureLog>,
     /// Limits the event streams of sign-ins, per client.
@@ -254,6 +258,7 @@ impl App {
             reload_status: Arc::new(ReloadStatus::new(auth.clock.now())),
             reply_backend,
             untrusted_proxies: Arc::default(),
+            sync_runs: Arc::default(),
             failure_log: Arc::default(),
             event_stream_limiter: maximum_streams(&settings, &ClientLimiter::default()),
             socket_limiter: maximum_sockets(&settings, &ClientLimiter::default()),

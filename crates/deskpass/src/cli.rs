@@ -11,6 +11,7 @@ mod core_dumps;
 mod doctor;
 mod embedded_data;
 mod employee;
+mod executor;
 mod explain;
 mod ip_rule;
 mod key;
@@ -30,6 +31,7 @@ mod serve;
 mod service_key;
 mod session;
 mod simulate;
+mod sync;
 
 use std::fmt::Display;
 use std::io;
@@ -109,6 +111,9 @@ enum Command {
     /// Grant roles to employees and revoke them.
     #[command(subcommand, after_help = "Example:\n  deskpass role grant zhangsan admin")]
     Role(employee::RoleCommand),
+    /// Bring people up to date with the platform: names, departments, people who left or came back, and roles from rules.
+    #[command(after_help = "Examples:\n  deskpass sync --dry-run    show what would change\n  deskpass sync")]
+    Sync(sync::SyncArgs),
     /// Manage agents, their passwords, and the authenticators of agents and administrators.
     #[command(
         subcommand,
@@ -245,6 +250,7 @@ impl Cli {
             Command::Restore(restore) => restore.run(),
             Command::Employee(command) => command.run(),
             Command::Role(command) => command.run(),
+            Command::Sync(sync) => sync.run(),
             Command::Agent(command) => command.run(),
             Command::Link(command) => command.run(),
             Command::Audit(command) => command.run(),

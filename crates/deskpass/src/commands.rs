@@ -11,8 +11,10 @@ mod identity;
 mod ip_rules;
 mod keys;
 mod oidc;
+mod roles;
 mod service_keys;
 mod sessions;
+mod sync;
 mod table;
 mod text;
 
@@ -41,6 +43,7 @@ pub(crate) use keys::{KeyAdminCommand, KeyReport, ResealStep};
 pub(crate) use oidc::{ClientFacts, GENERIC, NewClient, OidcAdminCommand, OidcFacts, PROGRAMS, Recipe};
 pub(crate) use service_keys::ServiceKeyAdminCommand;
 pub(crate) use sessions::EndAllSessions;
+pub(crate) use sync::{SyncAdminCommand, SyncResult, SyncState};
 
 const MAX_NAME_CHARS: usize = 128;
 
@@ -86,6 +89,14 @@ pub(crate) enum AdminCommand {
     SetEmail(EmployeeSelector, Option<String>),
     /// Another person has the identifier now.
     NewPerson(EmployeeSelector),
+    /// Grants a role that ends by itself.
+    GrantFor {
+        who: EmployeeSelector,
+        role: String,
+        seconds: u64,
+        reason: String,
+    },
+    Sync(SyncAdminCommand),
 }
 
 /// An employee, as named on the command line.
@@ -138,13 +149,13 @@ impl AdminCommand {
                 auth.operator().enable(who.key(auth)?).await.map_err(|error| who.explain(error))?;
                 Ok(format!("{} is enabled", who.employee))
             }
-            Self::Grant(who, role) => {
-                let granted = auth.operator().grant(who.key(auth)?, role).await.map_err(|error| who.explain(error))?;
-                let holds = if granted { "now holds" } else { "already held" };
-                Ok(format!("{} {holds} the role {role}", who.employee))
+            Self::Grant(who, role) => roles::grant(auth, who, role).await,
+            Self::GrantFor { who, role, seconds, reason } => {
+                roles::grant_for(auth, who, role, Duration::from_secs(*seconds), reason).await
             }
-            Self::Revoke(who, role) => revoke(auth.operator().keeping_last_admin(), who, role, auth).await,
-            Self::RevokeEvenLastAdmin(who, role) => revoke(auth.operator(), who, role, auth).await,
+            Self::Revoke(who, role) => roles::revoke(auth.operator().keeping_last_admin(), who, role, auth).await,
+            Self::RevokeEvenLastAdmin(who, role) => roles::revoke(auth.operator(), who, role, auth).await,
+            Self::Sync(command) => command.run(app),
             Self::Agent(command) => command.run(app).await,
             Self::ServiceKey(command) => command.run(app).await,
             Self::IpRule(command) => command.run(app).await,
@@ -233,6 +244,10 @@ impl EmployeeSelector {
                 "{name} is the last administrator, nothing was changed; to appoint another first: deskpass role grant \
                  EMPLOYEE admin. To do it anyway, add --yes: then only this command line can appoint one"
             ),
+            Error::Refused(Refusal::RoleFromRule(role)) => format!(
+                "{name} holds the role {role} by a rule; to take it away, change the rule, or take {name} out of its department \
+                 or tag at the platform. What was granted besides the rule is revoked"
+            ),
             other => describe_error(other),
         }
     }
@@ -241,12 +256,6 @@ impl EmployeeSelector {
 async fn disable(operator: Administrator<'_>, who: &EmployeeSelector, auth: &Auth) -> CommandResult {
     let ended = operator.disable(who.key(auth)?).await.map_err(|error| who.explain(error))?;
     Ok(format!("{} is disabled; {ended} session(s) ended", who.employee))
-}
-
-async fn revoke(operator: Administrator<'_>, who: &EmployeeSelector, role: &str, auth: &Auth) -> CommandResult {
-    let revoked = operator.revoke(who.key(auth)?, role).await.map_err(|error| who.explain(error))?;
-    let held = if revoked { "no longer holds" } else { "did not hold" };
-    Ok(format!("{} {held} the role {role}", who.employee))
 }
 
 /// Parses `CORP/USER`: a user of a connected corporation, as the platform names them.
@@ -313,7 +322,11 @@ async fn list(auth: &Auth) -> CommandResult {
 }
 
 async fn line(auth: &Auth, ListedPerson { person, .. }: &ListedPerson) -> CommandResult {
-    let state = if person.disabled { "disabled" } else { "enabled" };
+    let state = match person.left {
+        _ if person.disabled => "disabled",
+        Some(_) => "left",
+        None => "enabled",
+    };
     let (_, default_role) = auth.platform_sign_in_roles(person).await.map_err(describe_error)?;
     let roles = match default_role.filter(|_| person.roles.is_empty()) {
         Some(granted) => format!("{} (default)", granted.role),

@@ -10,6 +10,7 @@ mod chinese;
 mod declaration;
 mod destination;
 mod environment;
+mod event_rules;
 mod example;
 mod file;
 mod key;
@@ -26,6 +27,7 @@ mod problem;
 mod raw;
 mod reload;
 mod resolved;
+mod role_rules;
 mod rules;
 mod section;
 mod service_location;
@@ -46,15 +48,15 @@ pub use reload::SettingsDiff;
 pub use resolved::{ResolvedSettings, resolve};
 pub use service_location::{ServiceLocation, local_url, service_location};
 pub use settings::{
-    Access, Agents, Audit, Bind, BindMode, Branding, DefaultRole, Development, Language, Limits, Log, LogFormat,
-    LogLevel, Messages, Notices, Oidc, OidcClient, Pages, PasswordFallback, Platform, Server, Session, Settings,
-    Shared, Sockets, Store, Tls, UserIdKind,
+    Access, Agents, Approval, Audit, Bind, BindMode, Branding, DefaultRole, Development, Language, Limits, Log,
+    LogFormat, LogLevel, Messages, Notices, Oidc, OidcClient, Pages, PasswordFallback, Platform, Qr, Recheck, Server,
+    Session, Settings, Shared, Sockets, Store, Sync, Tls, UserIdKind, Verification,
 };
 pub(crate) use simulated::SimulatedApplication;
 pub use sources::{Override, Sources};
 pub use value::{
-    AccentColour, AgentId, Colour, EndpointUrl, HostName, Identifier, KeyList, Label, MailDomain, PostgresUrl,
-    RedisUrl, SecretText, SecretUrl, SigningSecret, Size, WebOrigin, WebUrl, ZoneName,
+    AccentColour, AgentId, ApprovalMethod, Colour, EndpointUrl, EventKey, HostName, Identifier, KeyList, Label,
+    MailDomain, PostgresUrl, RedisUrl, SecretText, SecretUrl, SigningSecret, Size, WebOrigin, WebUrl, ZoneName,
 };
 
 /// Resolves and checks the settings in one step. The error has all problems, not only the first one.

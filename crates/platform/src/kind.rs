@@ -55,6 +55,37 @@ impl PlatformKind {
         }
     }
 
+    /// Where the console has the address of events, the secrets that belong to it, and what to subscribe to, in English and in
+    /// Chinese.
+    #[must_use]
+    pub const fn event_console(self) -> [&'static str; 2] {
+        match self {
+            Self::Wecom => [
+                "应用管理 → the application → 接收消息 → 设置API接收: URL, Token (platform.events.token), EncodingAESKey \
+                 (platform.events.aes_key); with the same values also in 管理工具 → 通讯录同步 → 接收事件服务器, which tells of \
+                 renamed members and changed departments",
+                "应用管理 → 该应用 → 接收消息 → 设置API接收：URL、Token（platform.events.token）、EncodingAESKey\
+                 （platform.events.aes_key）；并以相同的值填写 管理工具 → 通讯录同步 → 接收事件服务器，以获知成员改名和部门变动",
+            ],
+            Self::Dingtalk => [
+                "开发者后台 → the application → 事件订阅 → HTTP推送: 请求网址, 签名token (platform.events.token), 加密aes_key \
+                 (platform.events.aes_key); subscribe to user_add_org, user_modify_org, user_leave_org, org_dept_create, \
+                 org_dept_modify and org_dept_remove",
+                "开发者后台 → 该应用 → 事件订阅 → HTTP推送：请求网址、签名token（platform.events.token）、加密aes_key\
+                 （platform.events.aes_key）；订阅 user_add_org、user_modify_org、user_leave_org、org_dept_create、\
+                 org_dept_modify 和 org_dept_remove",
+            ],
+            Self::Feishu => [
+                "开发者后台 → the application → 事件与回调 → 加密策略: Encrypt Key (platform.events.encrypt_key), Verification Token \
+                 (platform.events.token); then 事件配置: 请求地址; subscribe to contact.user.created_v3, contact.user.updated_v3, \
+                 contact.user.deleted_v3, contact.department.*_v3 and contact.scope.updated_v3, and publish a version",
+                "开发者后台 → 该应用 → 事件与回调 → 加密策略：Encrypt Key（platform.events.encrypt_key）、Verification Token\
+                 （platform.events.token）；再到 事件配置：请求地址；订阅 contact.user.created_v3、contact.user.updated_v3、\
+                 contact.user.deleted_v3、contact.department.*_v3 和 contact.scope.updated_v3，并发布版本",
+            ],
+        }
+    }
+
     /// Whether `Ann` and `ann` are two users. WeCom compares identifiers without regard to case, and may write the same one in
     /// different ways.
     #[must_use]

@@ -1,10 +1,15 @@
 //! The first start decides which platform the data belongs to.
 
+use deskpass_core::Timestamp;
+
 use crate::database::{DataPlatform, Sql, read_version, recorded_platform, schema_version};
 use crate::{DirectReadError, Location, Mode, Result, Store, StoreError};
 
 /// The first version of the tables that records the platform.
 const RECORDED_SINCE: i64 = 15;
+
+/// The first version of the tables that keeps the platform's events.
+const EVENTS_SINCE: i64 = 18;
 
 impl Store {
     /// The platform that the data belongs to, if it is decided.
@@ -47,4 +52,11 @@ pub async fn read_data_platform(location: &Location, mode: Mode) -> Result<Optio
 pub async fn read_corporations_with_roles(location: &Location, mode: Mode) -> Result<Vec<String>, DirectReadError> {
     let text = "SELECT DISTINCT corp_id FROM user_role ORDER BY corp_id";
     read_version(location, mode, 1, move |sql| sql.rows(text, &[], |row| row.text(0))).await
+}
+
+/// When the newest event of the platform arrived, read next to a running service. Events of the last days are known.
+pub async fn read_latest_event(location: &Location, mode: Mode) -> Result<Option<Timestamp>, DirectReadError> {
+    let text = "SELECT MAX(received_at) FROM platform_event";
+    let read = move |sql: &Sql<'_>| sql.first(text, &[], |row| row.maybe_timestamp(0)).map(Option::flatten);
+    read_version(location, mode, EVENTS_SINCE, read).await
 }

@@ -57,7 +57,7 @@ pub use cache::{CachedPerson, Invalidation, SessionWithPerson};
 pub use change_author::{Actor, ChangeAuthor, ChangeError, Revocation};
 pub use clock::{ClockRepair, DatabaseTime, read_latest_recorded_time};
 pub use cursor::{Cursor, InvalidCursor};
-pub use data_platform::{read_corporations_with_roles, read_data_platform};
+pub use data_platform::{read_corporations_with_roles, read_data_platform, read_latest_event};
 pub use database::{
     BackupError, BackupReport, BackupSettings, CopyError, CopyProgress, CopyReport, DataPlatform, DirectReadError,
     Location, Mode, OpenError, Operation, OperationReport, PlatformMismatch, PostgresSettings, PostgresStatus,

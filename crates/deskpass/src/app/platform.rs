@@ -51,7 +51,7 @@ fn wecom(settings: &Settings) -> Result<WecomSettings, SettingsError> {
         hosts: addresses::wecom(&mut |address| in_use(settings, &address))?,
         proxy: proxy(settings)?,
         timeouts: timeouts(),
-        events: None,
+        events: event_secrets(settings).map(|(token, aes_key)| deskpass_wecom::EventSettings { token, aes_key }),
     })
 }
 
@@ -65,7 +65,7 @@ fn dingtalk(settings: &Settings) -> Result<DingtalkSettings, SettingsError> {
         hosts: addresses::dingtalk(&mut |address| in_use(settings, &address))?,
         proxy: proxy(settings)?,
         timeouts: timeouts(),
-        events: None,
+        events: event_secrets(settings).map(|(token, aes_key)| deskpass_dingtalk::EventSettings { token, aes_key }),
     })
 }
 
@@ -82,8 +82,18 @@ fn feishu(settings: &Settings) -> Result<FeishuSettings, SettingsError> {
         hosts: addresses::feishu(&mut |address| in_use(settings, &address))?,
         proxy: proxy(settings)?,
         timeouts: timeouts(),
-        events: None,
+        events: platform.events_encrypt_key.as_ref().map(|key| deskpass_feishu::EventSettings {
+            encrypt_key: key.expose().to_owned(),
+            token: platform.events_token.as_ref().map_or("", |token| token.expose()).to_owned(),
+        }),
     })
+}
+
+/// The token and the key of events, where the platform has both.
+fn event_secrets(settings: &Settings) -> Option<(String, String)> {
+    let platform = &settings.platform;
+    let (token, key) = (platform.events_token.as_ref()?, platform.events_aes_key.as_ref()?);
+    Some((token.expose().to_owned(), key.expose().to_owned()))
 }
 
 fn client_id(settings: &Settings) -> Result<String, SettingsError> {

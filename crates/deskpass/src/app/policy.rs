@@ -3,10 +3,12 @@
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
-use deskpass_auth::{AgentPolicy, BindPolicy, FileClient, OidcPolicy, PasswordPolicy, Policy};
+use deskpass_auth::{
+    AgentPolicy, BindPolicy, FileClient, OidcPolicy, PasswordPolicy, PeoplePolicy, Policy, QuestionPolicy,
+};
 use deskpass_core::{CorpId, InvalidId, Role};
 
-use crate::config::{BindMode, DefaultRole, OidcClient, PasswordFallback, Settings};
+use crate::config::{ApprovalMethod, BindMode, DefaultRole, OidcClient, PasswordFallback, Settings};
 
 /// The policy of these settings.
 pub(super) fn policy(settings: &Settings) -> Result<Policy, InvalidId> {
@@ -41,6 +43,12 @@ pub(super) fn policy(settings: &Settings) -> Result<Policy, InvalidId> {
         log_retention: settings.audit.retention,
         sockets_per_employee: settings.sockets.max_per_employee,
         oidc: oidc_policy(settings),
+        people: PeoplePolicy {
+            recheck_period: settings.recheck.period,
+            sync_period: settings.sync.period,
+            role_rules: Arc::new(settings.role_rules.clone()),
+        },
+        questions: question_policy(settings),
     })
 }
 
@@ -54,6 +62,17 @@ fn oidc_policy(settings: &Settings) -> OidcPolicy {
         clients: Arc::new(settings.oidc.clients.iter().map(client).collect()),
         email_domain: settings.oidc.email_domain.as_ref().map(ToString::to_string),
         production: !settings.development.enabled,
+    }
+}
+
+/// What the settings decide about the questions that phones are asked.
+fn question_policy(settings: &Settings) -> QuestionPolicy {
+    let accepts = |method| settings.approval.methods.contains(&method);
+    QuestionPolicy {
+        accepts_otp: accepts(ApprovalMethod::Otp),
+        accepts_phone: accepts(ApprovalMethod::Phone),
+        verify_before_reset: settings.verification.before_resets,
+        any_browser_is_a_phone: settings.development.enabled,
     }
 }
 

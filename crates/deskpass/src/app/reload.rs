@@ -40,6 +40,7 @@ impl App {
             tls,
             reload_status: Arc::clone(&self.reload_status),
             untrusted_proxies: Arc::clone(&self.untrusted_proxies),
+            sync_runs: Arc::clone(&self.sync_runs),
             failure_log: Arc::clone(&self.failure_log),
             event_stream_limiter: maximum_streams(&settings, &self.event_stream_limiter),
             socket_limiter: maximum_sockets(&settings, &self.socket_limiter),

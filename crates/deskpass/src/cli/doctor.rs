@@ -4,6 +4,7 @@ mod certificate;
 mod corporation;
 mod data;
 mod domain;
+mod events;
 mod exposure;
 mod key;
 mod logo;
@@ -98,6 +99,7 @@ async fn examine(settings: &Settings, report: &mut Report) {
     if has_verify_file(settings.platform.kind) {
         report.record(Check::VerifyFile, domain::verify_file(settings));
     }
+    report.record(Check::Events, events::check(settings).await);
     if let Some(found) = replies::check(settings).await {
         report.record(Check::Replies, found);
     }

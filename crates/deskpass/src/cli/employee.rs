@@ -1,7 +1,10 @@
 //! `deskpass employee` and `deskpass role`: manage employees and their roles, including the first administrator.
 
+use std::time::Duration;
+
 use clap::{Args, Subcommand};
 
+use super::moment::lifetime;
 use super::{CliError, CommonArgs};
 use crate::commands::{AdminCommand, EmployeeSelector};
 
@@ -71,9 +74,22 @@ pub(super) enum EmployeeCommand {
 
 #[derive(Debug, Subcommand)]
 pub(super) enum RoleCommand {
-    /// Grant a role to an employee.
-    #[command(after_help = "Example:\n  deskpass role grant zhangsan admin")]
-    Grant(RoleArgs),
+    /// Grant a role to an employee, for good or for a while.
+    ///
+    /// A role that is granted for a while ends by itself. Granted again for a while, the new end counts.
+    #[command(
+        after_help = "Examples:\n  deskpass role grant zhangsan admin\n  deskpass role grant lisi admin --for 2h --reason 'mail migration'"
+    )]
+    Grant {
+        #[command(flatten)]
+        role: RoleArgs,
+        /// How long the role is held, from 5m to 30d, such as 2h [default: until it is revoked].
+        #[arg(long = "for", value_name = "DURATION", value_parser = lifetime, requires = "reason")]
+        lifetime: Option<Duration>,
+        /// Why the role is granted for a while. The audit log has it.
+        #[arg(long, value_name = "TEXT", requires = "lifetime")]
+        reason: Option<String>,
+    },
     /// Revoke a role from an employee; their sessions lose it immediately.
     #[command(after_help = "Example:\n  deskpass role revoke zhangsan admin")]
     Revoke {
@@ -130,8 +146,12 @@ impl EmployeeCommand {
 impl RoleCommand {
     pub(super) fn run(self) -> Result<(), CliError> {
         match self {
-            Self::Grant(RoleArgs { target, role }) => {
-                target.run_or_forward(|who| AdminCommand::Grant(who, role), INSPECT_COMMAND)
+            Self::Grant { role: RoleArgs { target, role }, lifetime, reason } => {
+                let grant = |who| match lifetime.map(|lifetime| lifetime.as_secs()) {
+                    None => AdminCommand::Grant(who, role),
+                    Some(seconds) => AdminCommand::GrantFor { who, role, seconds, reason: reason.unwrap_or_default() },
+                };
+                target.run_or_forward(grant, INSPECT_COMMAND)
             }
             Self::Revoke { role: RoleArgs { target, role }, yes: false } => {
                 target.run_or_forward(|who| AdminCommand::Revoke(who, role), INSPECT_COMMAND)

@@ -1,21 +1,15 @@
 //! `deskpass key`: replaces the encryption key.
 
 use std::io::IsTerminal as _;
-use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use deskpass_core::{Timestamp, key_id};
-use deskpass_store::OpenError;
-use serde::de::DeserializeOwned;
 use serde_json::json;
-use tokio::runtime::Runtime;
 
-use super::{CliError, CommonArgs, output, require_database, runtime};
-use crate::app::installation::NewData;
+use super::executor::Executor;
+use super::{CliError, CommonArgs, output, require_database};
 use crate::commands::{AdminCommand, KeyAdminCommand, KeyReport, ResealStep};
-use crate::config::{Language, Settings};
 use crate::timestamp::format_utc;
-use crate::{App, StartError};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum KeyCommand {
@@ -74,55 +68,18 @@ impl KeyCommand {
     }
 }
 
-/// Where the steps run: in this process, or in the service that runs on the same embedded data.
-enum Executor {
-    Here(App, Runtime),
-    Service { data: PathBuf, development: bool },
-}
-
-impl Executor {
-    fn open(settings: Settings) -> Result<Self, CliError> {
-        let (runtime, development) = (runtime()?, settings.development.enabled);
-        match runtime.block_on(App::open_with(settings, NewData::Leave)) {
-            Ok(app) => {
-                runtime.block_on(app.require_encryption_key())?;
-                Ok(Self::Here(app, runtime))
-            }
-            Err(StartError::Open(OpenError::InUse(data))) => Ok(Self::Service { data, development }),
-            Err(error) => Err(error.into()),
-        }
-    }
-
-    /// Runs a step and reads its result.
-    fn run<T: DeserializeOwned>(&self, command: KeyAdminCommand) -> Result<T, CliError> {
-        let command = AdminCommand::Key(command);
-        let result = match self {
-            Self::Here(app, runtime) => runtime.block_on(command.run(app, Language::En)),
-            Self::Service { data, development } => {
-                command.send_to_service(data, *development, Language::En).map_err(|error| {
-                    format!(
-                        "the service that runs on {} did not respond ({error}); run this again, it continues where it \
-                         stopped",
-                        data.display()
-                    )
-                })?
-            }
-        };
-        Ok(serde_json::from_str(&result?)?)
-    }
-}
-
 impl KeyArgs {
     fn rotate(&self) -> Result<(), CliError> {
         let settings = self.common.settings()?;
         require_database(&settings)?;
         let to = key_id(&settings.sealing_key());
         let executor = Executor::open(settings)?;
-        let switched: bool = executor.run(KeyAdminCommand::Switch { to: to.clone() })?;
+        let switched: bool = executor.run(&AdminCommand::Key(KeyAdminCommand::Switch { to: to.clone() }))?;
         self.note(if switched { "the audit log continues with the new key" } else { "the audit log uses this key" });
         let (mut after, mut checked, mut moved, mut signing_keys) = (None, 0, 0, 0);
         loop {
-            let step: ResealStep = executor.run(KeyAdminCommand::Reseal { to: to.clone(), after })?;
+            let step: ResealStep =
+                executor.run(&AdminCommand::Key(KeyAdminCommand::Reseal { to: to.clone(), after }))?;
             (checked, moved) = (checked + step.checked, moved + step.moved);
             signing_keys += step.signing_keys;
             if step.next.is_none() {
@@ -131,7 +88,7 @@ impl KeyArgs {
             after = step.next;
             self.note(&format!("{checked} authenticator(s) checked, {moved} encrypted with the new key"));
         }
-        let report: KeyReport = executor.run(KeyAdminCommand::Status)?;
+        let report: KeyReport = executor.run(&AdminCommand::Key(KeyAdminCommand::Status))?;
         self.show_rotation(switched, [moved, signing_keys], &report)?;
         if report.devices_left > 0 || report.signing_keys_left > 0 || report.unreadable > 0 {
             return Err("some data could not be moved to the new key; keep the old key, and run this again".into());
@@ -193,7 +150,7 @@ impl KeyArgs {
     fn status(&self) -> Result<(), CliError> {
         let settings = self.common.settings()?;
         require_database(&settings)?;
-        let report: KeyReport = Executor::open(settings)?.run(KeyAdminCommand::Status)?;
+        let report: KeyReport = Executor::open(settings)?.run(&AdminCommand::Key(KeyAdminCommand::Status))?;
         if self.json {
             return Ok(output::line(serde_json::to_string(&report)?)?);
         }
@@ -213,7 +170,7 @@ impl Forget {
         let settings = self.common.settings()?;
         require_database(&settings)?;
         let executor = Executor::open(settings)?;
-        let report: KeyReport = executor.run(KeyAdminCommand::Status)?;
+        let report: KeyReport = executor.run(&AdminCommand::Key(KeyAdminCommand::Status))?;
         let (devices, passwords) = used(&report, &self.id);
         output::line(format!(
             "without the key {}, {passwords} password(s) and {devices} authenticator(s) that use it are not valid any \
@@ -224,7 +181,7 @@ impl Forget {
         if !self.yes {
             return Ok(output::line("nothing was changed; to forget the key, run the command again with --yes")?);
         }
-        let forgotten: bool = executor.run(KeyAdminCommand::Forget { id: self.id })?;
+        let forgotten: bool = executor.run(&AdminCommand::Key(KeyAdminCommand::Forget { id: self.id }))?;
         Ok(output::line(if forgotten {
             "the key was forgotten; other running nodes follow within a minute"
         } else {

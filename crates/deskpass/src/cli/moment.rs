@@ -24,6 +24,11 @@ pub(super) fn moment_or_ago(text: &str) -> Result<Timestamp, String> {
     })
 }
 
+/// Parses a duration such as `2h` or `1h30m`.
+pub(super) fn lifetime(text: &str) -> Result<std::time::Duration, String> {
+    duration(text).ok_or_else(|| "expected a duration such as 30m, 2h or 7d".to_owned())
+}
+
 fn duration(text: &str) -> Option<std::time::Duration> {
     let span: Span = text.parse().ok()?;
     span.to_duration(SpanRelativeTo::days_are_24_hours()).ok()?.try_into().ok()

@@ -7,6 +7,7 @@ use super::explain::ExplainRequest;
 use super::table::plain;
 use super::{
     AdminCommand, AgentAdminCommand, EmployeeSelector, IpRuleAdminCommand, KeyAdminCommand, ServiceKeyAdminCommand,
+    SyncAdminCommand,
 };
 
 impl fmt::Display for AdminCommand {
@@ -16,6 +17,11 @@ impl fmt::Display for AdminCommand {
 }
 
 impl AdminCommand {
+    /// Whether the command only looks at what another one started, several times a second.
+    pub(crate) fn is_poll(&self) -> bool {
+        matches!(self, Self::Sync(SyncAdminCommand::State { .. }))
+    }
+
     fn words(&self) -> String {
         match self {
             Self::Add { who, roles, .. } => {
@@ -49,6 +55,8 @@ impl AdminCommand {
             Self::Oidc(command) => command.words(),
             Self::SetEmail(who, Some(_)) => format!("employee email {} ADDRESS", who.typed()),
             Self::NewPerson(who) => format!("employee new-person {}", who.typed()),
+            Self::GrantFor { who, role, seconds, .. } => format!("role grant {} {role} --for {seconds}s", who.typed()),
+            Self::Sync(command) => command.words(),
             Self::SetEmail(who, None) => format!("employee email {} --remove", who.typed()),
         }
     }

@@ -7,6 +7,7 @@ mod describe;
 mod known;
 mod login;
 mod oidc_token;
+mod origins;
 mod reference;
 mod refused_client;
 mod request_rows;

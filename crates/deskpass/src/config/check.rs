@@ -22,6 +22,7 @@ impl ResolvedSettings {
             Some(mut settings) if problems.is_empty() => {
                 settings.access.matrix = self.matrix.clone();
                 settings.oidc.clients = self.oidc_clients.iter().map(|listed| listed.client.clone()).collect();
+                settings.role_rules = self.role_rules.iter().map(|listed| listed.rule.clone()).collect();
                 settings.secret_files = self.secret_files();
                 Ok(settings)
             }

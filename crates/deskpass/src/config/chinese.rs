@@ -65,6 +65,17 @@ const PHRASES: &[(&str, &str)] = &[
     ("begin each with [[oidc.clients]] there", "请在其中以 [[oidc.clients]] 开头逐个填写"),
     ("another client has the same id", "另一个客户端使用了相同的 id"),
     ("give each client an id of its own", "请为每个客户端使用不同的 id"),
+    // Role rules.
+    ("begin each rule with [[role_rules]]", "每条规则以 [[role_rules]] 开头"),
+    ("only the settings file has role rules", "角色规则只能写在配置文件中"),
+    ("begin each with [[role_rules]] there", "请在其中以 [[role_rules]] 开头逐条填写"),
+    ("another rule says the same", "另一条规则与此相同"),
+    ("it has no role", "缺少 role"),
+    ("set role to the role that the members hold", "请将 role 设为成员所拥有的角色"),
+    ("it has both a department and a tag", "同时设置了 department 和 tag"),
+    ("make two rules of it", "请拆分为两条规则"),
+    ("it has neither a department nor a tag", "既没有 department 也没有 tag"),
+    ("set one of the two", "请设置其中一个"),
     ("it has no id", "缺少 id"),
     ("set id to what is entered in the client", "请将 id 设为在客户端中填写的标识"),
     ("a confidential client needs a secret", "confidential 客户端需要密钥"),
@@ -138,6 +149,18 @@ const PHRASES: &[(&str, &str)] = &[
     ("it signs replies, and no back end receives them", "它用于为回复签名，但没有接收回复的后端"),
     ("set messages.reply_url too, or remove it", "请同时设置 messages.reply_url，或删除此项"),
     ("what employees reply would travel unencrypted", "员工的回复会以明文传输"),
+    ("without an Encrypt Key the platform signs nothing, and anyone could send events", "没有 Encrypt Key 时平台不签名，任何人都能发送事件"),
+    ("set platform.events.encrypt_key too: {}", "请同时设置 platform.events.encrypt_key：{}"),
+    ("events are encrypted, and the key is missing", "事件经过加密，而缺少密钥"),
+    ("set platform.events.aes_key too, or remove this key", "请同时设置 platform.events.aes_key，或删除此项"),
+    ("events are signed, and the token is missing", "事件带有签名，而缺少 Token"),
+    ("set platform.events.token too, or remove this key", "请同时设置 platform.events.token，或删除此项"),
+    ("it is not 1 to 32 letters and digits", "不是 1 到 32 位字母和数字"),
+    ("enter the same token here and in the platform's console; make one with: openssl rand -hex 16", "请在此处和平台管理后台填写相同的 Token；生成方法：openssl rand -hex 16"),
+    ("nobody could confirm a high-risk change", "这样没有人能确认高风险操作"),
+    ("list \"otp\", \"phone\" or both", "请填写 \"otp\"、\"phone\" 或两者"),
+    ("without platform.agent_id no phone can be asked, so nobody could confirm a high-risk change", "没有 platform.agent_id 就无法向手机发送确认，因此没有人能确认高风险操作"),
+    ("set platform.agent_id, or list \"otp\" too", "请设置 platform.agent_id，或同时填写 \"otp\""),
     ("open lets anyone sign in as any employee", "open 允许任何人以任意员工身份登录"),
     ("list who may in bind.networks, or use bind.mode = \"proof\"", "请在 bind.networks 中列出允许的网络，或使用 bind.mode = \"proof\""),
     ("open goes by addresses, and behind a proxy that is not listed every client has the address of the proxy", "open 以地址为准，而在未列出的代理之后，所有客户端的地址都是代理的地址"),
@@ -151,6 +174,8 @@ const PHRASES: &[(&str, &str)] = &[
     ("it is a placeholder, not a secret: paste the application's own Secret", "这是占位符，不是真正的 Secret：请粘贴应用自身的 Secret"),
     ("it is a placeholder, not a secret", "这是占位符，不是真正的密钥"),
     ("it contains other characters than letters, digits, \"_\" and \"-\"", "包含字母、数字、“_”和“-”以外的字符"),
+    ("it contains other characters than letters and digits", "包含字母和数字以外的字符"),
+    ("it has {} characters instead of {}", "是 {} 个字符，而不是 {} 个"),
     ("it has more than {} characters", "超过 {} 个字符"),
     ("it has more than {} secrets", "超过 {} 个密钥"),
     ("it contains a line break or another control character", "包含换行或其他控制字符"),
@@ -218,10 +243,14 @@ const PHRASES: &[(&str, &str)] = &[
     ("expected {}", "应为{}"),
     ("true or false", " true 或 false"),
     ("one of {}", "下列之一：{}"),
+    ("one or both of {}", "下列之一或两者：{}"),
+    ("the 43 letters and digits that the platform's console generates", "平台管理后台生成的 43 位字母和数字"),
+    ("an id of the platform such as {}", "平台的标识，例如 {}"),
     ("an IP address and port such as {}", "IP 地址和端口，例如 {}"),
     ("a path such as {}", "路径，例如 {}"),
     ("a colour such as {}", "颜色，例如 {}"),
     ("a name of at most {} characters such as {}", "最多 {} 个字符的名称，例如 {}"),
+    ("a duration from {} to {} such as {}, or \"0\" for off", "时长，{} 到 {}，例如 {}；\"0\" 表示关闭"),
     ("a duration from {} to {} such as {}", "时长，{} 到 {}，例如 {}"),
     ("{} (a list in the file, separated by commas in the environment)", "{}（文件中为列表，环境变量中以逗号分隔）"),
     ("networks such as {}", "网络，例如 {}"),
@@ -253,6 +282,7 @@ mod tests {
     use super::*;
     use crate::config::keys::KEYS;
     use crate::config::oidc_clients::client_key::CLIENT_KEYS;
+    use crate::config::role_rules::RULE_KEYS;
 
     #[test]
     fn a_phrase_is_found_with_what_stands_in_its_holes() {
@@ -267,9 +297,10 @@ mod tests {
     }
 
     #[test]
-    fn what_every_key_of_a_client_expects_is_known_in_chinese() {
-        for key in &CLIENT_KEYS {
-            assert_ne!(in_chinese(key.expected), key.expected, "{}", key.name);
+    fn what_every_key_of_a_client_and_of_a_rule_expects_is_known_in_chinese() {
+        let clients = CLIENT_KEYS.iter().map(|key| (key.name, key.expected));
+        for (name, expected) in clients.chain(RULE_KEYS.iter().map(|key| (key.name, key.expected))) {
+            assert_ne!(in_chinese(expected), expected, "{name}");
         }
     }
 

@@ -14,6 +14,9 @@ pub(super) const SIMULATED: &str = "{simulated}";
 /// The name of the array of tables with the clients of OpenID Connect. It is no key: only the file has it.
 pub(super) const CLIENTS: &str = "oidc.clients";
 
+/// The name of the array of tables with the role rules. It is no key: only the file has it.
+pub(super) const ROLE_RULES: &str = "role_rules";
+
 /// The two modes of the service; defaults differ between them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Profile {

@@ -1,9 +1,10 @@
 //! Generates `deskpass.example.toml` from the declared settings.
 
-use super::declaration::{CLIENTS, SIMULATED};
+use super::declaration::{CLIENTS, ROLE_RULES, SIMULATED};
 use super::key::SettingKey;
 use super::keys::KEYS;
 use super::oidc_clients::client_key::{ABOUT, CLIENT_KEYS};
+use super::role_rules::{ABOUT_RULES, RULE_KEYS};
 
 /// Comments are wrapped before this column.
 const WIDTH: usize = 100;
@@ -16,6 +17,9 @@ variables override the file, and flags of the command line override both. `deskp
 /// The section that ends with the clients.
 const OIDC: &str = "oidc";
 
+/// The section that ends with the role rules, which it applies.
+const SYNC: &str = "sync";
+
 /// The example file: every key commented out, with its help, defaults and environment variable.
 #[must_use]
 pub fn example() -> String {
@@ -25,6 +29,7 @@ pub fn example() -> String {
         let (section, _) = key.parts();
         if section != current {
             parts.extend((current == Some(OIDC)).then(clients));
+            parts.extend((current == Some(SYNC)).then(role_rules));
             parts.extend(section.map(|name| format!("\n[{name}]\n")));
             current = section;
         }
@@ -40,6 +45,17 @@ fn clients() -> String {
         let Some(sample) = key.sample else { continue };
         let (help, value) = (comment(key.help), comment(&format!("Value: {}.", key.expected)));
         parts.push(format!("\n{help}{value}#{} = {sample}\n", key.name));
+    }
+    parts.concat()
+}
+
+/// An example of a role rule. A key without a sample stands in place of another.
+fn role_rules() -> String {
+    let mut parts = vec![format!("\n{}#[[{ROLE_RULES}]]\n", comment(ABOUT_RULES))];
+    for key in &RULE_KEYS {
+        let (help, value) = (comment(key.help), comment(&format!("Value: {}.", key.expected)));
+        let line = key.sample.map(|sample| format!("#{} = {sample}\n", key.name)).unwrap_or_default();
+        parts.push(format!("\n{help}{value}{line}"));
     }
     parts.concat()
 }

@@ -5,12 +5,13 @@ use std::path::Path;
 
 use toml::de::{DeTable, DeValue};
 
-use super::declaration::CLIENTS;
+use super::declaration::{CLIENTS, ROLE_RULES};
 use super::keys::{find, is_section};
 use super::layers::Layers;
 use super::nearest;
 use super::oidc_clients;
 use super::problem::ConfigProblem;
+use super::role_rules;
 use super::sources::Sources;
 use super::toml_source::{TomlSource, raw};
 
@@ -59,6 +60,11 @@ fn walk(document: &TomlSource<'_>, section: &str, table: &DeTable<'_>, sources: 
             (None, value) if full == CLIENTS => {
                 let (clients, problems) = oidc_clients::read(document, value, &origin, sources);
                 layers.oidc_clients = clients;
+                layers.problems.extend(problems);
+            }
+            (None, value) if full == ROLE_RULES => {
+                let (rules, problems) = role_rules::read(document, value, &origin);
+                layers.role_rules = rules;
                 layers.problems.extend(problems);
             }
             (None, DeValue::Table(inner)) if !inner.is_empty() || is_section(&full) => {

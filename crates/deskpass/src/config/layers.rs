@@ -7,6 +7,7 @@ use super::oidc_clients::ListedClient;
 use super::origin::Origin;
 use super::problem::ConfigProblem;
 use super::raw::RawSetting;
+use super::role_rules::ListedRule;
 
 /// The value of a key in a source.
 pub(super) struct LayerValue {
@@ -21,6 +22,8 @@ pub(super) struct Layers {
     found: BTreeMap<&'static str, LayerValue>,
     /// The clients of OpenID Connect, which only the file has.
     pub(super) oidc_clients: Vec<ListedClient>,
+    /// The role rules, which only the file has.
+    pub(super) role_rules: Vec<ListedRule>,
     pub(super) problems: Vec<ConfigProblem>,
     /// The settings file exists but could not be read, so a missing value may be in it.
     pub(super) file_unread: bool,

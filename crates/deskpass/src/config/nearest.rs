@@ -2,7 +2,7 @@
 
 use deskpass_platform::PlatformKind;
 
-use super::declaration::{CLIENTS, FILE_SUFFIX, PREFIX};
+use super::declaration::{CLIENTS, FILE_SUFFIX, PREFIX, ROLE_RULES};
 use super::key::SettingKey;
 use super::keys::{KEYS, find, is_section};
 use super::nearest_word::{last_word, nearest_word, normalized};
@@ -11,7 +11,7 @@ use super::problem::ConfigProblem;
 
 /// Names of the platforms' consoles and of other programs, as far as no similarity leads from them to the key. They are compared
 /// without underscores.
-const SYNONYMS: [(&str, &str); 11] = [
+const SYNONYMS: [(&str, &str); 14] = [
     ("type", "platform.kind"),
     ("provider", "platform.kind"),
     ("tenant", "platform.corp_id"),
@@ -23,6 +23,9 @@ const SYNONYMS: [(&str, &str); 11] = [
     ("app_secret", "platform.secret"),
     ("client_secret", "platform.secret"),
     ("corp_secret", "platform.secret"),
+    ("encoding_aes_key", "platform.events.aes_key"),
+    ("callback_token", "platform.events.token"),
+    ("verification_token", "platform.events.token"),
 ];
 
 pub(super) fn unknown_key(name: &str, origin: &Origin) -> ConfigProblem {
@@ -30,7 +33,7 @@ pub(super) fn unknown_key(name: &str, origin: &Origin) -> ConfigProblem {
         let what = format!("{name} is a section, not a key");
         (what, format!("its keys are {}", keys_of(name)))
     } else {
-        let known = if is_nearly_clients(name) { Some(CLIENTS) } else { nearest(name).map(|key| key.name) };
+        let known = nearest_array(name).or_else(|| nearest(name).map(|key| key.name));
         let fix = known.map_or_else(
             || "`deskpass config example` lists every key".to_owned(),
             |known| format!("the nearest known key is {known}"),
@@ -40,9 +43,10 @@ pub(super) fn unknown_key(name: &str, origin: &Origin) -> ConfigProblem {
     ConfigProblem::new(name.escape_debug().to_string(), what, fix).at(origin)
 }
 
-/// Whether the array of clients was meant, which is no key.
-fn is_nearly_clients(name: &str) -> bool {
-    strsim::damerau_levenshtein(&normalized(name), CLIENTS) <= 2
+/// The array of tables that was meant, which is no key.
+fn nearest_array(name: &str) -> Option<&'static str> {
+    let given = normalized(name);
+    [CLIENTS, ROLE_RULES].into_iter().find(|known| strsim::damerau_levenshtein(&given, known) <= 2)
 }
 
 /// The problem for an environment variable with the service's prefix that sets no key.
@@ -61,6 +65,10 @@ pub(super) fn unknown_variable(variable: &str) -> ConfigProblem {
             "only the settings file has clients",
             "begin each with [[oidc.clients]] there",
         );
+    }
+    if name == ROLE_RULES {
+        let fix = "begin each with [[role_rules]] there";
+        return ConfigProblem::new(subject, "only the settings file has role rules", fix);
     }
     if from_file && let Some(key) = find(&name).filter(|key| !key.value_type.secret) {
         let fix = format!("set {} itself", key.variable());

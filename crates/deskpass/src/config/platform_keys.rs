@@ -18,7 +18,13 @@ struct KindKey {
 const AGENT_ID: &str = "platform.agent_id";
 const CLIENT_ID: &str = "platform.client_id";
 
-const KIND_KEYS: [KindKey; 8] = [
+/// The kinds that sign events with a token and encrypt them with a key.
+const WITH_AES_KEY: &[PlatformKind] = &[PlatformKind::Wecom, PlatformKind::Dingtalk];
+
+const AES_KEY: &str = "platform.events.aes_key";
+const ENCRYPT_KEY: &str = "platform.events.encrypt_key";
+
+const KIND_KEYS: [KindKey; 10] = [
     KindKey { name: CLIENT_ID, kinds: &[PlatformKind::Dingtalk, PlatformKind::Feishu], nearest: Some(AGENT_ID) },
     KindKey { name: AGENT_ID, kinds: &[PlatformKind::Wecom, PlatformKind::Dingtalk], nearest: None },
     KindKey { name: "platform.user_id", kinds: &[PlatformKind::Feishu], nearest: None },
@@ -27,10 +33,12 @@ const KIND_KEYS: [KindKey; 8] = [
     KindKey { name: "platform.token_url", kinds: &[PlatformKind::Feishu], nearest: Some("platform.api_url") },
     KindKey { name: "platform.script_url", kinds: &[PlatformKind::Dingtalk], nearest: None },
     KindKey { name: "platform.verify_file", kinds: &[PlatformKind::Wecom], nearest: None },
+    KindKey { name: AES_KEY, kinds: WITH_AES_KEY, nearest: Some(ENCRYPT_KEY) },
+    KindKey { name: ENCRYPT_KEY, kinds: &[PlatformKind::Feishu], nearest: Some(AES_KEY) },
 ];
 
 /// The keys that not every kind of platform has, with their origins.
-fn kind_entries(platform: &PlatformEntries) -> [&SettingEntry; 8] {
+fn kind_entries(platform: &PlatformEntries) -> [&SettingEntry; 10] {
     [
         &platform.client_id.entry,
         &platform.agent_id.entry,
@@ -40,6 +48,8 @@ fn kind_entries(platform: &PlatformEntries) -> [&SettingEntry; 8] {
         &platform.token_url.entry,
         &platform.script_url.entry,
         &platform.verify_file.entry,
+        &platform.events_aes_key.entry,
+        &platform.events_encrypt_key.entry,
     ]
 }
 

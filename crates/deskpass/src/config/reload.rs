@@ -1,6 +1,6 @@
 //! What a reload changes: every setting, except those that the running service cannot change.
 
-use super::declaration::CLIENTS;
+use super::declaration::{CLIENTS, ROLE_RULES};
 use super::problem::ConfigError;
 use super::resolved::ResolvedSettings;
 use super::rules;
@@ -32,6 +32,9 @@ impl Settings {
         }
         if self.oidc.clients != new.oidc.clients {
             diff.add_reloaded(CLIENTS);
+        }
+        if self.role_rules != new.role_rules {
+            diff.add_reloaded(ROLE_RULES);
         }
         new.keep_fixed(self);
         (new, diff)

@@ -9,6 +9,7 @@ use super::oidc_clients::{self, ListedClient};
 use super::origin::Origin;
 use super::problem::{ConfigError, ConfigProblem};
 use super::raw::RawSetting;
+use super::role_rules::ListedRule;
 use super::section::{Resolver, Section as _, SettingEntry};
 use super::settings::{Development, Settings, SettingsEntries};
 use super::sources::Sources;
@@ -31,6 +32,8 @@ pub struct ResolvedSettings {
     pub(super) matrix: PermissionMatrix,
     /// The clients of OpenID Connect in the settings file, without those that are invalid.
     pub(super) oidc_clients: Vec<ListedClient>,
+    /// The role rules of the settings file, without those that are invalid.
+    pub(super) role_rules: Vec<ListedRule>,
 }
 
 /// Finds the value of every setting in its strongest source. Problems are kept for [`ResolvedSettings::check`].
@@ -39,6 +42,7 @@ pub fn resolve(sources: &Sources<'_>) -> ResolvedSettings {
     let mut layers = gather(sources);
     let mut problems = std::mem::take(&mut layers.problems);
     let oidc_clients = std::mem::take(&mut layers.oidc_clients);
+    let role_rules = std::mem::take(&mut layers.role_rules);
     let profile = profile(&layers);
     problems.extend(oidc_clients::violations(&oidc_clients, profile == Profile::Production));
     let mut resolver = Resolver::new(&layers, profile);
@@ -49,7 +53,7 @@ pub fn resolve(sources: &Sources<'_>) -> ResolvedSettings {
         PermissionMatrix::built_in()
     });
     let (entries, complete) = (resolver.entries, !layers.file_unread);
-    ResolvedSettings { settings, entries, problems, complete, matrix, oidc_clients }
+    ResolvedSettings { settings, entries, problems, complete, matrix, oidc_clients, role_rules }
 }
 
 /// Reads every source, weakest first.
@@ -80,7 +84,8 @@ impl ResolvedSettings {
     pub fn show(&self) -> String {
         let keys = self.entries.iter().map(|entry| (entry.key.name.to_owned(), entry.shown(), &entry.origin));
         let clients = self.oidc_clients.iter().map(|listed| (listed.name(), listed.shown(), &listed.origin));
-        let rows: Vec<_> = keys.chain(clients).collect();
+        let rules = self.role_rules.iter().map(|listed| (listed.name(), listed.shown(), &listed.origin));
+        let rows: Vec<_> = keys.chain(clients).chain(rules).collect();
         let names = rows.iter().map(|(name, ..)| name.len()).max().unwrap_or_default();
         let widths = rows.iter().map(|(_, value, _)| value.chars().count());
         let values = widths.filter(|width| *width <= MAX_VALUE_COLUMN).max().unwrap_or_default();

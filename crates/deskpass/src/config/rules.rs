@@ -3,6 +3,7 @@
 use deskpass_platform::PlatformKind;
 use ipnet::IpNet;
 
+use super::event_rules::{event_secrets_are_set_together, event_token_fits_the_platform};
 use super::key::SettingKey;
 use super::origin::Origin;
 use super::platform_keys;
@@ -10,12 +11,13 @@ use super::problem::ConfigProblem;
 use super::resolved::ResolvedSettings;
 use super::section::SettingEntry;
 use super::settings::{BindMode, SettingsEntries};
+use super::value::ApprovalMethod;
 
 /// A rule returns the problem if the settings violate it. It also returns `None` if a value that it needs is invalid,
 /// which is already reported.
 type Rule = fn(&SettingsEntries) -> Option<ConfigProblem>;
 
-const RULES: [Rule; 15] = [
+const RULES: [Rule; 19] = [
     postgres_and_redis_are_set_together,
     no_real_secret_in_development,
     development_listens_locally,
@@ -31,6 +33,10 @@ const RULES: [Rule; 15] = [
     bind_networks_are_limited,
     open_bind_lists_proxies,
     trusted_proxies_are_limited,
+    event_secrets_are_set_together,
+    event_token_fits_the_platform,
+    changes_can_be_confirmed,
+    phones_can_be_asked,
 ];
 
 pub(super) fn violations(resolved: &ResolvedSettings) -> Vec<ConfigProblem> {
@@ -246,6 +252,28 @@ fn trusted_proxies_are_limited(settings: &SettingsEntries) -> Option<ConfigProbl
     let everyone = any_address(proxies.value.as_ref()?)?;
     let what = format!("{everyone} is everyone, who could then claim any address");
     Some(proxies.entry.problem(what, "list only your proxies"))
+}
+
+fn changes_can_be_confirmed(settings: &SettingsEntries) -> Option<ConfigProblem> {
+    let methods = &settings.approval.methods;
+    if !methods.value.as_ref()?.is_empty() {
+        return None;
+    }
+    Some(methods.entry.problem("nobody could confirm a high-risk change", "list \"otp\", \"phone\" or both"))
+}
+
+/// Where the platform has an `AgentId`, it sends messages only with it, and so questions.
+fn phones_can_be_asked(settings: &SettingsEntries) -> Option<ConfigProblem> {
+    let (methods, platform) = (&settings.approval.methods, &settings.platform);
+    let only_phone = methods.value.as_ref()?.iter().all(|method| *method == ApprovalMethod::Phone);
+    let cannot_ask = platform.kind.value? != PlatformKind::Feishu && !platform.agent_id.entry.is_set();
+    if !only_phone || methods.value.as_ref()?.is_empty() || !cannot_ask {
+        return None;
+    }
+    Some(methods.entry.problem(
+        "without platform.agent_id no phone can be asked, so nobody could confirm a high-risk change",
+        "set platform.agent_id, or list \"otp\" too",
+    ))
 }
 
 /// The network that contains every address, if there is one.

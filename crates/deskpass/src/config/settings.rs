@@ -10,6 +10,7 @@ mod networks;
 mod notices;
 mod oidc;
 mod pages;
+mod people;
 mod platform;
 mod server;
 mod sign_in;
@@ -18,7 +19,7 @@ mod storage;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use deskpass_core::{EncryptionKeys, HostNames};
+use deskpass_core::{EncryptionKeys, HostNames, RoleRule};
 use deskpass_derive::{Section, Settings};
 use ipnet::IpNet;
 use serde::{Deserialize, Serialize};
@@ -34,6 +35,7 @@ pub use messages::Messages;
 pub use notices::Notices;
 pub use oidc::{Oidc, OidcClient};
 pub use pages::Pages;
+pub use people::{Approval, Qr, Recheck, Sync, Verification};
 pub(super) use platform::PlatformEntries;
 pub use platform::{Platform, UserIdKind};
 pub use server::{Log, LogFormat, LogLevel, Server, Sockets};
@@ -103,6 +105,21 @@ pub struct Settings {
     /// Agents and their passwords.
     #[section]
     pub agents: Agents,
+    /// Sign-ins with a QR code.
+    #[section]
+    pub qr: Qr,
+    /// How high-risk changes are confirmed.
+    #[section]
+    pub approval: Approval,
+    /// The verification of callers.
+    #[section]
+    pub verification: Verification,
+    /// The check whether signed-in people are still at the platform.
+    #[section]
+    pub recheck: Recheck,
+    /// The synchronisation with the platform's directory.
+    #[section]
+    pub sync: Sync,
     /// OpenID Connect: the programs whose users sign in here.
     #[section]
     pub oidc: Oidc,
@@ -136,6 +153,9 @@ pub struct Settings {
     /// Level and format of the log.
     #[section]
     pub log: Log,
+    /// The role rules of the settings file.
+    #[computed(Vec::new())]
+    pub role_rules: Vec<RoleRule>,
     /// The files that secrets were read from.
     #[computed(Vec::new())]
     pub secret_files: Vec<PathBuf>,

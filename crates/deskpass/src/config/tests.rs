@@ -1,5 +1,6 @@
 //! The settings as a whole, from the sources to the settings or problems.
 
+mod events;
 mod example;
 mod keys;
 mod layers;
@@ -7,6 +8,7 @@ mod matrix;
 mod oidc_clients;
 mod platforms;
 mod reload;
+mod role_rules;
 mod rules;
 mod secrets;
 mod settings;

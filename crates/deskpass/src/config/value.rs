@@ -1,8 +1,10 @@
 //! The types of settings: how each is parsed, explained and written.
 
+mod approval_method;
 mod choice;
 mod colour;
 mod duration;
+mod event_key;
 mod list;
 mod newtype;
 mod number;
@@ -25,8 +27,10 @@ use std::path::PathBuf;
 use super::declaration::Declaration;
 use super::raw::{RawSetting, quoted};
 
+pub use approval_method::ApprovalMethod;
 pub(super) use choice::choice;
 pub use colour::{AccentColour, Colour};
+pub use event_key::EventKey;
 pub use list::HostName;
 pub use postgres_url::PostgresUrl;
 pub use redis_url::RedisUrl;

@@ -84,7 +84,9 @@ async fn serve(reloader: &Reloader, mut stream: UnixStream) -> io::Result<()> {
         }
         Ok(CommandRequest { corporation: Some(given), .. }) if given != own => Err(other_corporation(&own, &given)),
         Ok(CommandRequest { command, language, .. }) => {
-            tracing::info!(%command, "admin command");
+            if !command.is_poll() {
+                tracing::info!(%command, "admin command");
+            }
             match command {
                 AdminCommand::Reload => {
                     reloader.reload().await.map(|diff| describe(&diff)).map_err(|error| error.to_string())

@@ -164,12 +164,24 @@ fn broken_bodies_are_one_error() {
 #[test]
 fn without_settings_everything_is_refused() {
     let settings = |key: &str, token: &str| EventSettings { encrypt_key: key.to_owned(), token: token.to_owned() };
-    for none in [None, Some(settings("", TOKEN)), Some(settings(KEY, ""))] {
+    for none in [None, Some(settings("", TOKEN)), Some(settings("", ""))] {
         let reader = EventReader::new(none, APP, TENANT, UserIdKind::UserId);
         let result = send(&reader, [None; 3], CHECK.as_bytes(), SECONDS);
         assert_eq!(result, Err(InboundError::NotConfigured));
     }
     assert!(!format!("{:?}", settings(KEY, TOKEN)).contains(TOKEN));
+}
+
+#[test]
+fn without_a_token_the_key_alone_authenticates() {
+    let settings = EventSettings { encrypt_key: KEY.to_owned(), token: String::new() };
+    let reader = EventReader::new(Some(settings), APP, TENANT, UserIdKind::UserId);
+    assert!(send(&reader, [None; 3], CHECK.as_bytes(), SECONDS).is_ok());
+    let event = delivery("contact.user.deleted_v3", &json!({ "object": person() })).to_string();
+    let body = encrypt(event.as_bytes(), [1; 16]);
+    let signature = sign(&body);
+    assert!(send(&reader, ["1690000000", "nonce123", &*signature].map(Some), body.as_bytes(), SECONDS).is_ok());
+    assert_eq!(send(&reader, [None; 3], body.as_bytes(), SECONDS), Err(InboundError::Signature));
 }
 
 #[test]

@@ -37,6 +37,7 @@ pub(super) enum Check {
     Credentials,
     Configuration,
     VerifyFile,
+    Events,
     Replies,
     OwnPages,
     Logo,
@@ -84,6 +85,7 @@ impl Check {
             }
             Self::Configuration => ("platform configuration", "{platform}侧配置"),
             Self::VerifyFile => ("verification file", "域名验证文件"),
+            Self::Events => ("events", "事件"),
             Self::Replies => ("replies", "消息回复"),
             Self::OwnPages => ("own pages", "自有页面"),
             Self::Logo => ("logo", "徽标"),
@@ -112,6 +114,14 @@ impl Bilingual {
     /// A text that is the same in both languages, or is not translated.
     pub(super) fn alike(text: String) -> Self {
         Self { english: text.clone(), chinese: text }
+    }
+
+    pub(super) fn english(&self) -> &str {
+        &self.english
+    }
+
+    pub(super) fn chinese(&self) -> &str {
+        &self.chinese
     }
 
     fn pick(&self, language: Language) -> &str {

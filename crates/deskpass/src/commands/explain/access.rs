@@ -86,6 +86,10 @@ impl AccessQuery {
                 format!("the employee is disabled; to enable: deskpass employee enable {typed}"),
                 format!("该员工已停用；如需启用：deskpass employee enable {typed}"),
             ]),
+            _ if person.left.is_some() => refused([
+                format!("the platform says that the employee may not sign in; why: deskpass explain login {typed}"),
+                format!("{{platform}}显示该员工不能登录；原因请运行 deskpass explain login {typed}"),
+            ]),
             true => query.decide(role),
             false => refused([
                 format!("role not held; to grant it: deskpass role grant {typed} {role}"),

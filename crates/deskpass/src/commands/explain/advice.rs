@@ -13,6 +13,8 @@ pub(super) struct Situation {
     pub(super) exists: bool,
     /// Whether the employee is disabled here.
     pub(super) disabled: bool,
+    /// Whether they are locked out because of what the platform says.
+    pub(super) left: bool,
     /// The roles with which they can sign in through the platform.
     pub(super) roles: Roles,
     /// The role that was refused, if it is known.
@@ -51,7 +53,8 @@ fn names(roles: Roles) -> String {
 /// The advice where the cause is gone.
 fn settled(reason: &str, now: &Situation) -> Option<[&'static str; 2]> {
     let gone = cause_gone(reason, now);
-    let signed_in = now.signed_in_since && ends_with_a_sign_in(reason);
+    let left_again = reason == "left_platform" && now.left;
+    let signed_in = now.signed_in_since && ends_with_a_sign_in(reason) && !left_again;
     if now.disabled && (signed_in || gone.is_some()) {
         return Some([
             "That is settled, but they are disabled here now; to enable: `deskpass employee enable EMPLOYEE`.",
@@ -191,6 +194,8 @@ mod tests {
             // The advice was followed, also at the platform.
             ("left_platform", signed_in(), "", "通讯录"),
             ("left_platform", Situation { disabled: true, ..signed_in() }, enable, "通讯录"),
+            // They left again.
+            ("left_platform", Situation { left: true, ..signed_in() }, "通讯录", enable),
             ("disabled", signed_in(), "", "通讯录"),
             ("no_role", signed_in(), "", grant),
             ("role_not_held", signed_in(), grant, add),

@@ -2,11 +2,12 @@
 
 use deskpass_auth::{Auth, EmailDecision};
 use deskpass_core::{AllowLists, EmailSource, EmployeeKey, Person, Role, Roles, Timestamp};
-use deskpass_store::{ListedAgent, StoreError};
+use deskpass_store::{ListedAgent, RoleOrigin, StoreError};
 use jiff::tz::TimeZone;
 
 use super::advice::{AgentSituation, Situation};
 use super::describe::{agent_record, allowed_networks, effective_roles, employee_label, failure};
+use super::origins::{left_words, role_origins};
 use crate::config::Language;
 
 /// An employee who exists.
@@ -14,6 +15,7 @@ pub(super) struct Known {
     pub(super) person: Person,
     roles: Roles,
     why_roles: String,
+    origins: Vec<RoleOrigin>,
     agent: Option<ListedAgent>,
     lists: AllowLists,
     sessions: usize,
@@ -27,11 +29,12 @@ impl Known {
         let person = Person::clone(&person);
         let now = auth.clock.now();
         let (roles, why_roles) = effective_roles(auth, &person, language).await?;
+        let origins = auth.store.role_origins(about.clone()).await.map_err(failed)?;
         let agent = auth.store.listed_agent(about.clone(), now).await.map_err(failed)?;
         let sessions = auth.store.own_sessions(about.clone(), now).await.map_err(failed)?.len();
         let lists = auth.store.access_rules().await.map_err(failed)?.lists.clone();
         let email = auth.email_decision(&person).await.map_err(|error| failure(error, language))?;
-        Ok(Some(Self { person, roles, why_roles, agent, lists, sessions, email }))
+        Ok(Some(Self { person, roles, why_roles, origins, agent, lists, sessions, email }))
     }
 
     /// The situation of an attempt from this address, in which this role was refused, by now.
@@ -44,8 +47,8 @@ impl Known {
         });
         let asked = role.map_or(self.roles, |role| Roles::NONE.with(role));
         let address_allowed = address.parse().is_ok_and(|address| !self.lists.permitted(asked, address).is_empty());
-        let disabled = self.person.disabled;
-        Situation { exists: true, disabled, roles: self.roles, role, agent, address_allowed, signed_in_since }
+        let (disabled, left) = (self.person.disabled, self.person.left.is_some());
+        Situation { exists: true, disabled, left, roles: self.roles, role, agent, address_allowed, signed_in_since }
     }
 
     /// The conditions that decide whether the employee can sign in, and with which roles. `left` is what the platform said last,
@@ -65,6 +68,8 @@ impl Known {
                 format!("disabled here; to enable: deskpass employee enable {typed}"),
                 format!("已在本系统停用；如需启用：deskpass employee enable {typed}"),
             ])
+        } else if let Some(why) = self.person.left {
+            language.of(left_words(why)).to_owned()
         } else {
             label("enabled", "已启用")
         };
@@ -83,6 +88,7 @@ impl Known {
         let mut rows = vec![[label("employee", "员工"), state]];
         rows.extend(left.map(|left| [label("platform", "平台"), left]));
         rows.push([label("roles", "角色"), self.why_roles.clone()]);
+        rows.extend(role_origins(&self.origins, zone, language).map(|origins| [label("origins", "来源"), origins]));
         rows.push([label("agent", "坐席"), agent]);
         rows.push([label("allow-lists", "白名单"), limited]);
         rows.push([label("sessions", "会话数"), self.sessions.to_string()]);

@@ -38,7 +38,11 @@ pub(super) async fn explain(app: &App, who: &EmployeeSelector, language: Languag
     let about = who.key(auth)?;
     let explanation = Explanation { auth, who, language, zone, person: Known::read(auth, &about, language).await? };
     let attempts = attempts(auth, &about, language).await?;
-    let status = explanation.status(&about, &attempts);
+    let left = match &explanation.person {
+        Some(known) if known.person.left.is_some() => last_leaving(auth, &about, language).await?,
+        _ => None,
+    };
+    let status = explanation.status(&about, left.as_ref().or(left_attempt(&attempts)));
     if attempts.is_empty() {
         let none = language.of([
             "The audit log has no attempts by this employee: no request arrived, or the platform did not identify the \
@@ -59,9 +63,10 @@ pub(super) async fn explain(app: &App, who: &EmployeeSelector, language: Languag
 
 impl Explanation<'_> {
     /// The conditions that decide whether the person can sign in, and with which roles.
-    fn status(&self, about: &EmployeeKey, attempts: &[LogRow]) -> String {
+    /// `left` is the row that says that they left, if that is what the platform said last.
+    fn status(&self, about: &EmployeeKey, left: Option<&LogRow>) -> String {
         let language = self.language;
-        let (left, typed) = (left_at(attempts, &self.zone, language), self.who.typed());
+        let (left, typed) = (left.map(|row| left_at(row, &self.zone, language)), self.who.typed());
         let Some(known) = &self.person else {
             let absent = language.of(["There is no such employee. ", "没有该员工。"]);
             // Somebody who left is not to be added.
@@ -112,14 +117,30 @@ impl Explanation<'_> {
     }
 }
 
-/// What the platform says of a person whose newest attempt was refused because they left.
-fn left_at(attempts: &[LogRow], zone: &TimeZone, language: Language) -> Option<String> {
-    let newest = attempts.first().filter(|row| row.reason.as_deref() == Some(LEFT_PLATFORM))?;
-    let at = local_time(zone, newest.at);
-    Some(language.of([
+/// The newest attempt, if it was refused because the person left.
+fn left_attempt(attempts: &[LogRow]) -> Option<&LogRow> {
+    attempts.first().filter(|row| row.reason.as_deref() == Some(LEFT_PLATFORM))
+}
+
+/// The newest row that says that the person was locked out because of the platform.
+async fn last_leaving(auth: &Auth, about: &EmployeeKey, language: Language) -> Result<Option<LogRow>, String> {
+    let filter = LogFilter {
+        corp: about.corp().to_owned(),
+        employee: Some(about.id().to_owned()),
+        event: Some(AuditEvent::EmployeeLeft),
+        ..LogFilter::default()
+    };
+    let page = auth.store.log_page(filter, None, 1).await.map_err(|error| failure(error, language))?;
+    Ok(page.rows.into_iter().next())
+}
+
+/// What the platform said of a person who left, and when.
+fn left_at(row: &LogRow, zone: &TimeZone, language: Language) -> String {
+    let at = local_time(zone, row.at);
+    language.of([
         format!("The platform said at {at} that they have left or are disabled there."),
         format!("{{platform}}于 {at} 显示该成员已离职或已被禁用。"),
-    ]))
+    ])
 }
 
 /// The employee's most recent attempts, newest first.

@@ -32,6 +32,8 @@ pub(super) async fn explain(app: &App, kind: SecretKindName, digest: Digest, lan
         | SecretKindName::Ticket
         | SecretKindName::ScanId
         | SecretKindName::Confirm
+        | SecretKindName::Question
+        | SecretKindName::Answer
         | SecretKindName::Browser
         | SecretKindName::Flow
         | SecretKindName::Pending

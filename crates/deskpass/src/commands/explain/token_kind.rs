@@ -32,6 +32,14 @@ pub(crate) fn describe_token_kind(kind: SecretKindName, language: Language) -> &
             "a phone's secret, which confirms or cancels the sign-in that the phone scanned",
             "手机端密钥，用于确认或取消手机所扫描的登录",
         ],
+        SecretKindName::Question => [
+            "the id of a question to a phone, which approves a change or verifies a caller within minutes",
+            "向手机发出的确认的编号，用于在几分钟内批准更改或核实来电者",
+        ],
+        SecretKindName::Answer => [
+            "a phone's secret, which answers the question that its owner was asked",
+            "手机端密钥，用于回答向其本人发出的确认",
+        ],
         SecretKindName::Browser => {
             ["a browser's cookie, which ties tickets to that browser", "浏览器 Cookie，把票据绑定到该浏览器"]
         }

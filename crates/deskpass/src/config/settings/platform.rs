@@ -6,7 +6,7 @@ use deskpass_derive::Section;
 use deskpass_platform::PlatformKind;
 
 use crate::config::declaration::SIMULATED;
-use crate::config::value::{AgentId, Identifier, SecretText, WebUrl, choice};
+use crate::config::value::{AgentId, EventKey, Identifier, SecretText, WebUrl, choice};
 
 /// The platform that identifies users.
 #[derive(Clone, Debug, Section)]
@@ -62,6 +62,17 @@ pub struct Platform {
     /// own name.
     #[setting(example = "/etc/deskpass/WW_verify_0123456789abcdef.txt")]
     pub verify_file: Option<PathBuf>,
+    /// The token of events: the Token of WeCom, the token of DingTalk, both 1 to 32 letters and digits; with Feishu
+    /// the Verification Token, which may be left out. With it and the key, the platform tells this service at once that a
+    /// person left; `deskpass doctor` says which address to enter where.
+    #[setting(name = "events.token")]
+    pub events_token: Option<SecretText>,
+    /// WeCom and DingTalk only: the key of events, called `EncodingAESKey` at WeCom and `aes_key` at DingTalk.
+    #[setting(name = "events.aes_key")]
+    pub events_aes_key: Option<EventKey>,
+    /// Feishu only: the Encrypt Key of events. Without one, Feishu signs nothing, so no event is accepted.
+    #[setting(name = "events.encrypt_key")]
+    pub events_encrypt_key: Option<SecretText>,
 }
 
 choice! {

@@ -19,7 +19,7 @@ fn uncommented(text: &str) -> String {
 
 /// The same, without the keys that belong to other platforms than the default one.
 fn uncommented_for_one_platform(text: &str) -> String {
-    let foreign = ["client_id", "user_id", "legacy_api_url", "token_url", "script_url"];
+    let foreign = ["client_id", "user_id", "legacy_api_url", "token_url", "script_url", "events.encrypt_key"];
     let text = uncommented(text);
     let name = |line: &str| line.split(" = ").next().unwrap_or_default().to_owned();
     let lines = text.lines().filter(|line| !foreign.contains(&name(line).as_str()));
@@ -57,6 +57,11 @@ fn every_key_can_be_uncommented() {
     let expected = "encryption_key (deskpass.toml:LINE): it is empty; expected 32 random bytes in \
                     base64; make them with: openssl rand -base64 32\n\
                     platform.secret (deskpass.toml:LINE): it is empty; expected a string on one line without blanks\n\
+                    platform.events.token (deskpass.toml:LINE): it is empty; expected a string on one line without blanks\n\
+                    platform.events.aes_key (deskpass.toml:LINE): it is empty; expected the 43 letters and digits that the \
+                    platform's console generates\n\
+                    platform.events.encrypt_key (deskpass.toml:LINE): it is empty; expected a string on one line without \
+                    blanks\n\
                     messages.reply_secret (deskpass.toml:LINE): it is empty; expected at least 32 characters on one \
                     line without blanks; make them with: openssl rand -hex 32\n\
                     platform.client_id (deskpass.toml:LINE): it does not belong to platform.kind = \"wecom\"; the \
@@ -68,7 +73,9 @@ fn every_key_can_be_uncommented() {
                     platform.token_url (deskpass.toml:LINE): it does not belong to platform.kind = \"wecom\"; the \
                     nearest key of wecom is platform.api_url; remove this one, or set another platform.kind\n\
                     platform.script_url (deskpass.toml:LINE): it does not belong to platform.kind = \"wecom\"; remove \
-                    it, or set another platform.kind";
+                    it, or set another platform.kind\n\
+                    platform.events.encrypt_key (deskpass.toml:LINE): it does not belong to platform.kind = \"wecom\"; the \
+                    nearest key of wecom is platform.events.aes_key; remove this one, or set another platform.kind";
     let problems = given.problems();
     let digits = |c: char| c.is_ascii_digit();
     let without_lines: Vec<_> = problems
@@ -87,15 +94,18 @@ fn uncommented_and_with_secrets_it_is_productions_default() {
         given
             .variable("DESKPASS_ENCRYPTION_KEY", ENCRYPTION_KEY)
             .variable("DESKPASS_PLATFORM__SECRET", "secret")
+            .variable("DESKPASS_PLATFORM__EVENTS__TOKEN", "token")
+            .variable("DESKPASS_PLATFORM__EVENTS__AES_KEY", &"k".repeat(43))
             .variable("DESKPASS_MESSAGES__REPLY_SECRET", &"k".repeat(32))
     };
     let written = with_its_files(secrets(TestSources::default().toml(&uncommented_for_one_platform(&example()))));
-    // No environment variable sets a client.
+    // No environment variable sets a client or a role rule.
     let client = "[[oidc.clients]]\nid = \"wiki\"\nname = \"Wiki\"\nsecret_file = \"/etc/deskpass/wiki.secret\"\n\
                   redirect_uris = [\"https://wiki.example.com/callback\"]\n\
                   post_logout_redirect_uris = [\"https://wiki.example.com/\"]\n\
                   backchannel_logout_uri = \"https://wiki.example.com/backchannel-logout\"\n\
-                  groups = { admin = \"wiki-admins\" }";
+                  groups = { admin = \"wiki-admins\" }\n\
+                  [[role_rules]]\nrole = \"agent\"\ndepartment = \"7\"";
     let usual = secrets(TestSources::default().toml(client))
         .variable("DESKPASS_PUBLIC_URL", "https://desk.example.com")
         .variable("DESKPASS_PLATFORM__CORP_ID", "ww0123456789abcdef")

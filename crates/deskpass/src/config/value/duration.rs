@@ -11,6 +11,9 @@ use crate::config::raw::{RawSetting, quoted};
 
 const DAY: Duration = Duration::from_hours(24);
 
+/// A period that never ends.
+const OFF: &str = "0";
+
 const PRINTER: SpanPrinter = SpanPrinter::new().designator(Designator::Compact).spacing(Spacing::None);
 
 impl SettingValue for Duration {
@@ -28,6 +31,25 @@ impl SettingValue for Duration {
 
     fn to_toml(&self) -> Option<toml::Value> {
         format(*self).map(Into::into)
+    }
+}
+
+/// A period; 0 is off.
+impl SettingValue for Option<Duration> {
+    fn parse(raw: &RawSetting, declared: &Declaration) -> Result<Self, String> {
+        let is_off = match raw {
+            RawSetting::Integer(number) => *number == 0,
+            other => matches!(other.text()?, OFF | "0s"),
+        };
+        if is_off { Ok(None) } else { Duration::parse(raw, declared).map(Some) }
+    }
+
+    fn expected(declared: &Declaration) -> String {
+        format!(r#"{}, or "{OFF}" for off"#, Duration::expected(declared))
+    }
+
+    fn to_toml(&self) -> Option<toml::Value> {
+        self.map_or_else(|| Some(OFF.into()), |period| period.to_toml())
     }
 }
 

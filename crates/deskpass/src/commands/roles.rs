@@ -1,0 +1,56 @@
+//! Admin commands about roles.
+
+use std::time::Duration;
+
+use deskpass_auth::{Administrator, Auth, Error, ROLE_LIFETIMES, Refusal};
+use deskpass_core::Role;
+
+use super::text::no_such_role;
+use super::{CommandResult, EmployeeSelector};
+use crate::timestamp::format_utc;
+
+/// The most characters of a reason.
+const MAX_REASON_CHARS: usize = 200;
+
+pub(super) async fn grant(auth: &Auth, who: &EmployeeSelector, role: &str) -> CommandResult {
+    let granted = auth.operator().grant(who.key(auth)?, role).await.map_err(|error| who.explain(error))?;
+    let holds = if granted { "now holds" } else { "already held" };
+    Ok(format!("{} {holds} the role {role}", who.employee))
+}
+
+/// Grants a role that ends by itself.
+pub(super) async fn grant_for(
+    auth: &Auth,
+    who: &EmployeeSelector,
+    role: &str,
+    lifetime: Duration,
+    reason: &str,
+) -> CommandResult {
+    let granted = Role::from_name(role).ok_or_else(|| no_such_role(role))?;
+    if !ROLE_LIFETIMES.contains(&lifetime) {
+        return Err("--for must be from 5m to 30d".to_owned());
+    }
+    let reason = reason.trim();
+    if !(1..=MAX_REASON_CHARS).contains(&reason.chars().count()) || reason.chars().any(char::is_control) {
+        return Err(format!("--reason must be 1 to {MAX_REASON_CHARS} characters on one line"));
+    }
+    let name = &who.employee;
+    match auth.operator().grant_until(who.key(auth)?, granted, lifetime, reason).await {
+        Ok(until) => Ok(format!("{name} holds the role {role} until {}", format_utc(until))),
+        Err(Error::Refused(Refusal::Exists)) => Err(format!(
+            "{name} already holds the role {role} for good, nothing was changed; revoke it first to grant it for a while"
+        )),
+        Err(error) => Err(who.explain(error)),
+    }
+}
+
+pub(super) async fn revoke(
+    operator: Administrator<'_>,
+    who: &EmployeeSelector,
+    role: &str,
+    auth: &Auth,
+) -> CommandResult {
+    let revoked = operator.revoke(who.key(auth)?, role).await.map_err(|error| who.explain(error))?;
+    let held = if revoked { "no longer holds" } else { "did not hold" };
+    Ok(format!("{} {held} the role {role}", who.employee))
+}
