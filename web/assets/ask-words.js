@@ -29,7 +29,7 @@ learn({
   scan_over: ['This code is used or has expired', '二维码已使用或已过期'],
   scan_over_text: ['Get a new code on the computer and scan it again.', '请在电脑上刷新二维码后重新扫描。'],
   scan_pick: ['Which number is on the screen?', '屏幕上显示的是哪个数字？'],
-  error_wrong_number: ['That is not the number on the screen', '所选数字与屏幕上的不一致'],
+  error_wrong_number: ['That is not the number on the screen', '与屏幕上的数字不一致'],
   error_wrong_number_next: [
     'Nobody was signed in. To sign in, get a new code on the computer, scan it and pick the number below it. If you did not begin this sign-in, another person did: tell the IT help desk.',
     '未登录任何账号。如需登录，请在电脑上刷新二维码，重新扫描并选择二维码下方的数字。如果本次登录不是您发起的，则是他人所为，请告知 IT 服务台。',

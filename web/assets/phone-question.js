@@ -30,8 +30,9 @@ function question(kind, secret, asked) {
   };
   tell('refusal', '');
   $('refuse').onclick = () => answerWith({ refuse: true });
-  const ways = offerNumbers(pick, asked.choices, (number) => answerWith({ number }));
-  ask({ title, seconds: asked.expires_in, over: tellOver, ...ways });
+  const { yes, label } = offerNumbers(pick, asked.choices, (number) => answerWith({ number }));
+  // A refusal is final as well, and may alarm the administrators: it is guarded like an agreement.
+  ask({ title, seconds: asked.expires_in, over: tellOver, yes: [...yes, $('refuse')], label });
 }
 
 /** Says what the answer has done, and what to do next. */

@@ -17,7 +17,7 @@ learn({
     'Nothing was changed. If you did not begin this, another person is using your account: end the sessions that are not yours, and tell the IT help desk.',
     '未做任何更改。如果不是您本人发起的，则有他人正在使用您的账号：请结束并非您本人的会话，并告知 IT 服务台。',
   ],
-  approve_wrong: ['That is not the number on the screen', '所选数字与屏幕上的不一致'],
+  approve_wrong: ['That is not the number on the screen', '与屏幕上的数字不一致'],
   approve_wrong_next: [
     'Nothing was changed, and this request has ended. If it was yours, ask again on the computer. If not, another person is using your account: end the sessions that are not yours, and tell the IT help desk.',
     '未做任何更改，此请求已结束。如果是您本人发起的，请在电脑上重新发起；否则有他人正在使用您的账号：请结束并非您本人的会话，并告知 IT 服务台。',
@@ -38,7 +38,7 @@ learn({
     'Another person may have pretended to be you, or to be from IT. If you are in a call, hang up, and call the help desk under the number that you know.',
     '可能有人冒充您或冒充 IT 人员。如果您正在通话，请挂断，并拨打您所知道的服务台电话。',
   ],
-  verify_wrong: ['That is not the number of this call', '所选数字与本次通话的不一致'],
+  verify_wrong: ['That is not the number of this call', '与通话中的数字不一致'],
   verify_wrong_next: [
     'You are not verified, and the administrators have been told. If you are speaking with {name}, ask for a new question. Otherwise hang up, and call the help desk under the number that you know.',
     '未通过验证，并已通知管理员。如果您确实正在与 {name} 通话，请对方重新发起；否则请挂断，并拨打您所知道的服务台电话。',
