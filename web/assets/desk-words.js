@@ -16,6 +16,7 @@ learn({
   view_programs: ['Connected programs', '已接入的应用'],
   view_links: ['Links', '关联'],
   view_messages: ['Messages', '消息'],
+  view_calling: ['Is IT calling?', '来电核实'],
   view_account: ['My account', '我的账号'],
   view_security: ['Security', '安全'],
   view_wrong_role: ['Another role is required', '需要其他角色'],

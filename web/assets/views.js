@@ -17,6 +17,7 @@ const MODULES = {
   programs: () => import('./oidc-clients.js'),
   links: () => import('./links.js'),
   messages: () => import('./messages.js'),
+  calling: () => import('./calling.js'),
   account: () => import('./account.js'),
   security: () => import('./security.js'),
   wrong_role: () => import('./wrong-role.js'),
@@ -46,5 +47,6 @@ export const viewsOf = ({ client, me, suspended }) =>
 
 function idsOf(client, role) {
   if (!isFor(client, role)) return ['wrong_role', ...OWN];
+  if (client === 'h5') return ['account', 'messages', 'calling', 'security'];
   return client === 'itadmin' ? [...SEEN[role], ...OWN] : ['account', 'messages', 'security'];
 }
