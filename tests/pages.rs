@@ -1,6 +1,7 @@
 //! The pages in a real browser, as people use them: on a phone and at a computer, in English and in Chinese, and on failures.
 
 mod agent;
+mod caller;
 mod clickjacking;
 mod code;
 mod device_first;

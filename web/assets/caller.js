@@ -4,7 +4,7 @@ import './admin-words.js';
 import { field, problems } from './dialog.js';
 import { fill, h } from './dom.js';
 import { moment, panel } from './listing.js';
-import { bigNumber, clock, followQuestion } from './phone-question.js';
+import { bigNumber, clock, followQuestion } from './follow-question.js';
 import { learn, say } from './words.js';
 
 learn({
@@ -27,17 +27,13 @@ learn({
   caller_refused: ['refused', '已拒绝'],
   caller_expired: ['expired', '已过期'],
   caller_pending_text: ['Do nothing for the caller yet.', '确认之前请勿为来电人办理任何事项。'],
-  caller_verified_text: [
-    'It is them. For ten minutes you can reset their password or authenticator.',
-    '确为其本人。十分钟内您可以重置其密码或身份验证器。',
-  ],
+  caller_verified_text: ['It is them: their phone picked the number that you read out.', '确为其本人：对方手机选择了您口述的数字。'],
   caller_refused_text: [
     'It is not them, or they picked another number. Help no further: the administrators were alerted.',
     '并非其本人，或选择了错误的数字。请停止办理，系统已通知管理员。',
   ],
   caller_expired_text: ['The phone did not answer in time. You know nothing about the caller. Ask again.', '手机未在规定时间内确认，无法判断来电人身份，请重新验证。'],
   caller_time_left: ['{time} left', '剩余 {time}'],
-  caller_asked: ['The phone of {name} was asked. The number to read out is {number}.', '已向 {name} 的手机发出确认，请口述数字 {number}。'],
 });
 
 /** The roles that may search for employees. */
@@ -50,7 +46,7 @@ const TAGS = { pending: 'warm', verified: 'good', refused: 'bad', expired: '' };
 /** Shows the view. The questions are kept for as long as the page has the session. */
 export function show(desk, place) {
   const asked = (desk.callers = desk.callers || []);
-  const list = h('ol', { class: 'callers', id: 'callers' });
+  const list = h('ol', { class: 'callers', id: 'verifications' });
   const stops = [];
   const none = h('p', { class: 'lead', hidden: asked.length > 0 }, say('callers_none'));
   const add = (question) => list.prepend(item(desk, question, stops));
@@ -59,7 +55,8 @@ export function show(desk, place) {
     asked.push(question);
     none.hidden = true;
     add(question);
-    desk.say(say('caller_asked', { name: question.name, number: question.number }));
+    // The number is what the agent needs next; on a phone it is below the screen.
+    list.firstElementChild.focus();
   };
   place.append(
     panel(say('caller_ask_title'), { id: 'ask-caller', lead: say('caller_lead') }, askForm(desk, onAsked)),
@@ -101,7 +98,6 @@ function askForm(desk, onAsked) {
       id, number, status: 'pending', reason: about, at: Date.now(), until: Date.now() + expires_in * 1000,
       employee_id: person.employee_id, name: person.name || person.employee_id,
     });
-    go.focus();
   };
   return form;
 }
@@ -152,14 +148,14 @@ function item(desk, question, stops) {
   const { name, employee_id, reason, at, number, id } = question;
   const state = h('p', { class: 'state', role: 'status' });
   const open = h('div', { class: 'open' });
-  const element = h('li', { 'data-id': employee_id },
+  const element = h('li', { 'data-id': employee_id, tabindex: '-1' },
     h('div', { class: 'head' }, h('strong', { dir: 'auto' }, name),
       h('small', {}, [name !== employee_id && `${employee_id} · `, moment(new Date(at).toISOString()), reason && ` · ${reason}`])),
     open, state);
   const tell = () => {
     element.dataset.status = question.status;
     const { status } = question;
-    fill(state, h('span', { class: `tag ${TAGS[status] || ''}` }, say(`caller_${status}`)), say(`caller_${status}_text`));
+    fill(state, h('span', { class: `tag ${TAGS[status] || ''}` }, say(`caller_${status}`)), ' ', say(`caller_${status}_text`));
     if (status !== 'pending') fill(open);
   };
   tell();

@@ -1,11 +1,11 @@
 // An operation that the user approves on their own phone: asks the phone, shows the number to pick there, and then sends it.
 
 import { h } from './dom.js';
-import { bigNumber, clock, followQuestion } from './phone-question.js';
+import { bigNumber, clock, followQuestion } from './follow-question.js';
 import { learn, say } from './words.js';
 
 learn({
-  approve_title: ['Approve on your phone', '请在手机上批准'],
+  approval_title: ['Approve on your phone', '请在手机上批准'],
   approve_text: [
     'Open the message in {platform.en} on your phone, check what it shows, and pick this number:',
     '请在手机上打开{platform.zh}消息，核对内容后选择以下数字：',
@@ -14,11 +14,11 @@ learn({
   approve_sending: ['Approved. The change is being made…', '已批准，正在执行更改…'],
   approve_left: ['{time} left', '剩余 {time}'],
   approve_back: ['Back', '返回'],
-  approve_refused: [
+  approval_refused: [
     'The phone refused, or picked another number. Nothing was changed.',
     '手机上已拒绝或选择了错误的数字，未做任何更改。',
   ],
-  approve_expired: ['The phone did not answer in time. Nothing was changed.', '手机未在规定时间内确认，未做任何更改。'],
+  approval_expired: ['The phone did not answer in time. Nothing was changed.', '手机未在规定时间内确认，未做任何更改。'],
   approve_too_long: [
     'This change is too long for a phone to show, so it cannot be approved there. Use a code from your authenticator.',
     '此更改内容过长，无法在手机上完整显示，因此不能在手机上批准。请使用身份验证器的验证码。',
@@ -43,7 +43,7 @@ export async function approved(desk, { method, path, body }, step) {
   if (asked.code !== 0) return notAsked(asked);
   const status = await answered(desk, asked.data, step);
   if (status === 'approved') return desk.ask(method, path, body, { approval: asked.data.id });
-  return status && notSent(say(status === 'refused' ? 'approve_refused' : 'approve_expired'));
+  return status && notSent(say(status === 'refused' ? 'approval_refused' : 'approval_expired'));
 }
 
 function notAsked(answer) {
@@ -55,7 +55,7 @@ function notAsked(answer) {
 /** Shows the number until the phone has answered; resolves to its answer, or to null when the user goes back. */
 function answered(desk, { id, number, expires_in }, step) {
   return new Promise((resolve) => {
-    const title = h('h2', { id: 'approve-title', tabindex: '-1' }, say('approve_title'));
+    const title = h('h2', { id: 'approve-title', tabindex: '-1' }, say('approval_title'));
     const state = h('p', { class: 'waiting-for', role: 'status' }, say('approve_waiting'));
     const left = h('p', { class: 'hint time-left' });
     const trouble = h('p', { class: 'warning', role: 'status', hidden: true });

@@ -204,6 +204,7 @@ async function save(view, rules, items) {
     method: 'PUT', path: PATH, body: rules, title: say('rules_save'), text: say('rules_save_text', { gain, lose }), action: say('rules_save'), danger,
   });
   if (!done) return;
-  view.desk.say(say('rules_saved', { count: done.data.items.length }));
+  const changed = done.data.items.filter(({ gained, lost }) => gained.length + lost.length > 0);
+  view.desk.say(say('rules_saved', { count: changed.length }));
   load(view);
 }

@@ -49,6 +49,6 @@ export const viewsOf = ({ client, me, suspended }) =>
 
 function idsOf(client, role) {
   if (!isFor(client, role)) return ['wrong_role', ...OWN];
-  if (client === 'itadmin') return [...SEEN[role], ...OWN];
-  return client === 'itagent' ? ['account', 'caller', 'messages', 'security'] : ['account', 'messages', 'security'];
+  if (client === 'itagent') return ['account', 'caller', 'messages', 'security'];
+  return client === 'itadmin' ? [...SEEN[role], ...OWN] : ['account', 'messages', 'security'];
 }
