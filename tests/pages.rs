@@ -2,6 +2,7 @@
 
 mod agent;
 mod approve;
+mod caller;
 mod clickjacking;
 mod code;
 mod device_first;

@@ -44,7 +44,7 @@ export interface Failure {
 export function ask<T = unknown>(
   method: string,
   path: string | URL,
-  given?: { body?: unknown; token?: string; code?: string },
+  given?: { body?: unknown; token?: string; code?: string; approval?: string },
 ): Promise<Answer<T>>;
 
 /** Sends a GET request. */

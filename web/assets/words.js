@@ -51,6 +51,10 @@ const WORDS = {
     '您的登录已被管理员结束，或因登录设备过多而失效，请重新登录。',
   ],
   ended_disabled: ['Your account was disabled. Ask your administrator to enable it.', '您的账号已停用，请联系管理员重新启用。'],
+  ended_left: [
+    'You were signed out: in {platform.en} you have left, are disabled, or may not use this application. Its administrator can change that.',
+    '您已被退出登录：{platform.zh}显示您已离职、已被禁用或不在应用的可见范围内，请联系{platform.zh}管理员。',
+  ],
   ended_expired: ['Your session has expired. Please sign in again.', '登录已到期，请重新登录。'],
   admin: ['Administrator', '管理员'],
   agent: ['Agent', '坐席'],
