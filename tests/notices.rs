@@ -36,6 +36,20 @@ async fn turned_away(platform: &mut Client, messages: u64) {
     clear(platform, "faults").await;
 }
 
+/// Waits until the nodes have postponed this many notices: an attempt that is under way when the clock is set looks abandoned to others.
+async fn postponed(nodes: &[TestApp], notices: u64) {
+    let name = "deskpass_notices_total{outcome=\"postponed\"} ";
+    until("notices are postponed", async || {
+        let mut sum = 0;
+        for node in nodes {
+            let figures = node.client().await.get("/metrics", &[]).await.body;
+            sum += figures.lines().find_map(|line| line.strip_prefix(name)?.parse().ok()).unwrap_or(0);
+        }
+        sum >= notices
+    })
+    .await;
+}
+
 async fn clear(platform: &mut Client, what: &str) {
     assert_eq!(platform.send(&request("DELETE", &format!("/sim/{what}"), &[], b"")).await.status, 200);
 }
@@ -339,6 +353,7 @@ on_every_store! {
             set_password(&mut client, &token, &change).await.data();
         }
         turned_away(&mut control, 21).await;
+        postponed(&nodes, 21).await;
         nodes[0].clock.advance(LATER);
         for node in &nodes {
             node.auth().notices_due.notify_one();
