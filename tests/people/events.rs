@@ -5,7 +5,7 @@ use std::time::Duration;
 use deskpass_platform::PlatformKind;
 use serde_json::json;
 
-use super::{Desk, control, department, event_settings, reason_of_event, receiver};
+use super::{Desk, change, control, department, event_settings, reason_of_event, receiver};
 use crate::harness::{Messenger, TestApp, platform_kind, request, until};
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -169,7 +169,7 @@ on_every_store! {
         let mut desk = Desk::start().await;
         let token = desk.client.sign_in("user01").await;
         let lock = desk.app.block_writes().await;
-        let told = super::change(&mut desk.client, "user01", &json!({ "state": "left" })).await;
+        let told = change(&mut desk.client, "user01", &json!({ "state": "left" })).await;
         let status = told[0]["attempts"][0]["status"].as_u64().unwrap();
         assert!(told[0]["accepted"] == false && status >= 500, "{told:?}");
         assert!(desk.events("unavailable").await == 1 && desk.client.is_valid(&token).await);

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::{Desk, control};
+use super::{Desk, change, control};
 use crate::harness::{Messenger, PASSWORD, Receiver, registration_at};
 use crate::sign_in_proof::show;
 
@@ -58,7 +58,7 @@ on_every_store! {
         let admin = desk.client.sign_in("admin01").await;
         let login = json!({ "employee_id": "user01" });
         operator.disable(user()).await.unwrap();
-        super::change(&mut desk.client, "user01", &json!({ "state": "left" })).await;
+        change(&mut desk.client, "user01", &json!({ "state": "left" })).await;
         desk.handled().await;
         let shown = |employee: &Value| (employee["disabled"].clone(), employee["left"].clone());
         let path = format!("/api/admin/employees/{}/user01", Messenger::current().corp_id);
@@ -69,7 +69,7 @@ on_every_store! {
         desk.client.post("/api/dev/login", &[], &login).await.refused(403, 1003);
         // And the platform not what an administrator decided.
         operator.disable(user()).await.unwrap();
-        super::change(&mut desk.client, "user01", &json!({ "state": "active" })).await;
+        change(&mut desk.client, "user01", &json!({ "state": "active" })).await;
         desk.handled().await;
         assert_eq!(shown(&desk.client.get_as(&admin, &path).await.data()), (json!(true), json!(null)));
         desk.client.post("/api/dev/login", &[], &login).await.refused(403, 1003);

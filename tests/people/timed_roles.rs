@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::Desk;
+use super::{Desk, control};
 use crate::cluster::soon;
 use crate::harness::{Device, Messenger, Response, StoreBackend, message_text, until};
 use crate::notices::{inbox, settled};
@@ -39,14 +39,14 @@ on_every_store! {
         let mut desk = Desk::without_events().await;
         let (admin, device) = desk.app.administrator().await;
         let token = desk.sign_in_as_user("user01").await;
-        let until_when = desk.give((&admin, &device), "user01", "supervisor", 30).await.data()["until"].clone();
+        let until_when = desk.give((admin.as_str(), &device), "user01", "supervisor", 30).await.data()["until"].clone();
         assert_eq!(desk.roles(&token).await, ["supervisor", "user"]);
         let origin = desk.origin(&admin, "user01", "supervisor").await;
         let expected =
             json!({ "role": "supervisor", "by_hand": false, "by_rule": false, "until": until_when, "reason": "on call" });
         assert_eq!(origin, expected);
         settled(&desk.app).await;
-        super::control(&mut desk.client, "DELETE", "inbox", &json!(null)).await;
+        control(&mut desk.client, "DELETE", "inbox", &json!(null)).await;
         // Nineteen minutes in, nobody is told; after twenty they are, once.
         desk.app.clock.advance(MINUTE * 19);
         assert_eq!(Box::pin(desk.app.auth().end_due_roles()).await.unwrap(), 0);
@@ -71,7 +71,7 @@ on_every_store! {
     async fn a_session_in_the_role_ends_being_so() {
         let mut desk = Desk::without_events().await;
         let (admin, device) = desk.app.administrator().await;
-        desk.give((&admin, &device), "user01", "agent", 5).await.data();
+        desk.give((admin.as_str(), &device), "user01", "agent", 5).await.data();
         let login = json!({ "employee_id": "user01", "role": "agent" });
         let token = desk.client.post("/api/dev/login", &[], &login).await.data()["token"].as_str().unwrap().to_owned();
         let mut socket = desk.app.socket("agent", &token).await;
@@ -114,7 +114,7 @@ on_every_store! {
     async fn an_administrator_for_a_while_replaces_nobody() {
         let mut desk = Desk::without_events().await;
         let (admin, device) = desk.app.administrator().await;
-        desk.give((&admin, &device), "user01", "admin", 60).await.data();
+        desk.give((admin.as_str(), &device), "user01", "admin", 60).await.data();
         let without = json!({ "employee_id": "admin01", "roles": ["user"] });
         let code = device.next_code();
         let refused = desk.client.admin_request(&admin, &code, "PUT", "/api/admin/roles/user-roles", &without).await;
@@ -135,7 +135,7 @@ async fn a_role_ends_on_every_node_once() {
         let mut there = other.client().await;
         let (admin, device) = desk.app.administrator().await;
         for who in ["user01", "security01", "norole01"] {
-            desk.give((&admin, &device), who, "agent", 30).await.data();
+            desk.give((admin.as_str(), &device), who, "agent", 30).await.data();
         }
         let token = desk.sign_in_as_user("user01").await;
         soon("a role for a while", async || there.verify(&token).await["roles"] == json!(["agent", "user"])).await;
