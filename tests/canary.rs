@@ -2,6 +2,7 @@
 
 mod agents;
 mod oidc;
+mod questions;
 mod services;
 mod sockets;
 

@@ -85,6 +85,7 @@ mod prometheus;
 mod proxies;
 mod proxy_trust;
 mod qr_flaws;
+mod questions;
 mod races;
 mod redirects;
 mod redis_replays;

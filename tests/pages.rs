@@ -1,6 +1,8 @@
 //! The pages in a real browser, as people use them: on a phone and at a computer, in English and in Chinese, and on failures.
 
 mod agent;
+mod approve;
+mod caller;
 mod clickjacking;
 mod code;
 mod device_first;
@@ -9,6 +11,7 @@ mod employee;
 mod first_administrator;
 mod messages;
 mod not_found;
+mod number_match;
 mod oidc;
 mod own;
 mod password;
@@ -18,6 +21,7 @@ mod sign_in;
 mod sign_in_again;
 mod sign_in_failures;
 mod tabs;
+mod verify;
 
 use serde_json::{Value, json};
 

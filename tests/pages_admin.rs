@@ -1,6 +1,7 @@
 //! The administration in a real browser, at a service whose clock the test owns.
 
 mod agents;
+mod approvals;
 mod export;
 mod log;
 mod overview;

@@ -2,7 +2,8 @@
 
 use crate::harness::{Client, Driver, Options, Response, TestApp, request, settings};
 
-const PAGES: [&str; 7] = ["/", "/h5/", "/itagent/", "/itadmin/", "/scan/", "/continue/", "/api/docs"];
+const PAGES: [&str; 9] =
+    ["/", "/h5/", "/itagent/", "/itadmin/", "/scan/", "/continue/", "/approve/", "/verify/", "/api/docs"];
 
 /// The language of a page, from its headers and its text.
 fn language(answer: &Response) -> String {

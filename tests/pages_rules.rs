@@ -1,11 +1,12 @@
-//! The administrators' pages about rules: access matrix, allow-lists, service keys, connected programs,
-//! and links of people of other corporations.
+//! The administrators' pages about rules: access matrix, role rules, allow-lists, service keys, connected
+//! programs, and links of people of other corporations.
 
 mod access;
 mod keys;
 mod links;
 mod networks;
 mod programs;
+mod role_rules;
 
 use serde_json::{Value, json};
 

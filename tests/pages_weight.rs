@@ -107,7 +107,7 @@ async fn no_page_has_anything_to_complain_of() {
     let (_directory, service) = service();
     let (driver, origin) = (Driver::shared(), format!("http://{}", service.address));
     let browser = driver.browser(Options { features: &[Feature::TransferLog], ..Options::default() }).await;
-    for page in ENTRANCES.into_iter().chain(["/scan/", "/continue/", "/api/docs"]) {
+    for page in ENTRANCES.into_iter().chain(["/scan/", "/continue/", "/approve/", "/verify/", "/api/docs"]) {
         browser.goto(&format!("{origin}{page}")).await;
         browser.wait_until("document.readyState === 'complete' && document.querySelector('h1')").await;
         if ENTRANCES.contains(&page) {

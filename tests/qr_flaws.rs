@@ -173,7 +173,7 @@ async fn a_path_without_the_slash_redirects_to_the_page() {
 async fn the_pages_refuse_frames_and_anything_from_elsewhere() {
     let app = TestApp::start().await;
     let mut client = app.client().await;
-    for page in ["/", "/h5/", "/itagent/", "/itadmin/", "/scan/", "/continue/"] {
+    for page in ["/", "/h5/", "/itagent/", "/itadmin/", "/scan/", "/continue/", "/approve/", "/verify/"] {
         let answer = client.get(page, &[]).await;
         assert_eq!((answer.status, answer.header("x-frame-options")), (200, Some("DENY")), "{page}");
         let policy = answer.header("content-security-policy").unwrap();

@@ -76,7 +76,7 @@ const HOSTS: [&str; 42] = [
 ];
 
 /// Variants of the path.
-const PATHS: [&str; 67] = [
+const PATHS: [&str; 69] = [
     "",
     "/",
     "/h5",
@@ -90,6 +90,8 @@ const PATHS: [&str; 67] = [
     "/api/",
     "/scan/",
     "/continue/",
+    "/approve/",
+    "/verify/",
     "/api/auth/logout",
     "/api/auth/oauth2/callback/",
     "/api/auth/oauth2/callback?sid=dps_x",

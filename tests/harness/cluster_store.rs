@@ -68,6 +68,14 @@ impl ClusterStore {
         }
     }
 
+    /// Deletes the records of one ephemeral store in Redis.
+    pub(crate) fn forget_records(&self, name: &str) {
+        let mut redis = redis::Client::open(&*self.shared).unwrap().get_connection().unwrap();
+        for (key, _) in self.store_records(name) {
+            redis::cmd("DEL").arg(key).query::<()>(&mut redis).unwrap();
+        }
+    }
+
     /// Host and port of PostgreSQL.
     pub(crate) fn postgres_address(&self) -> String {
         let url = Url::parse(&self.store).unwrap();

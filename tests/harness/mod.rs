@@ -12,6 +12,7 @@ mod oidc;
 mod openapi_check;
 mod operator;
 mod phone;
+mod phone_answer;
 mod process;
 mod prometheus;
 mod proxy;

@@ -62,7 +62,12 @@ impl Client {
     /// Opens the link in a QR code with the phone of `who`, as a script does that follows redirects, on a service with the built-in
     /// simulated platform; returns the URL at which the platform sends the phone back, and the phone's cookies.
     pub(crate) async fn open_code(&mut self, qrcode: &Value, who: &str) -> (String, String) {
-        let mut path = format!("{}&sim_user={who}", target(qrcode["qrcode_url"].as_str().unwrap()));
+        self.open_link(qrcode["qrcode_url"].as_str().unwrap(), who).await
+    }
+
+    /// The same for any link that identifies the phone's owner.
+    async fn open_link(&mut self, link: &str, who: &str) -> (String, String) {
+        let mut path = format!("{}&sim_user={who}", target(link));
         let mut kept = String::new();
         for _ in 0..5 {
             let answer = self.load_on_phone(&path, &kept).await;
@@ -81,13 +86,23 @@ impl Client {
 
     /// Loads a page in the phone's browser, which has these cookies.
     pub(crate) async fn load_on_phone(&mut self, path: &str, cookies: &str) -> Response {
-        let headers = [("user-agent", "phone"), ("cookie", cookies)];
+        self.load_in("phone", path, cookies).await
+    }
+
+    /// Loads a page in a browser with this user agent, which has these cookies.
+    async fn load_in(&mut self, user_agent: &str, path: &str, cookies: &str) -> Response {
+        let headers = [("user-agent", user_agent), ("cookie", cookies)];
         self.get(path, if cookies.is_empty() { &headers[..1] } else { &headers[..] }).await
     }
 
     /// Scans a code with the phone of `who`, on a service with the built-in simulated platform; returns the phone's landing URL.
     pub(crate) async fn scan(&mut self, qrcode: &Value, who: &str) -> String {
-        let (back, cookies) = self.open_code(qrcode, who).await;
+        self.follow_link(qrcode["qrcode_url"].as_str().unwrap(), who).await
+    }
+
+    /// Opens a link with the phone of `who`, on a service with the built-in simulated platform; returns the phone's landing URL.
+    pub(crate) async fn follow_link(&mut self, link: &str, who: &str) -> String {
+        let (back, cookies) = self.open_link(link, who).await;
         // The service refused before the phone was at the platform.
         if target(&back).starts_with("/scan/") {
             return back;
@@ -107,6 +122,16 @@ impl Client {
         self.decide("confirm", &confirm).await.data();
         let status = self.scan_status(qrcode["ticket"].as_str().unwrap()).await;
         status["token"].as_str().unwrap().to_owned()
+    }
+
+    /// The address that the newest message to `who` opens, at the simulated platform that this client talks to.
+    pub(crate) async fn link_sent_to(&mut self, who: &str) -> String {
+        let answer = self.get("/sim/inbox", &[]).await;
+        let inbox: Value = serde_json::from_str(&answer.body).unwrap();
+        let mut messages = inbox["messages"].as_array().unwrap().iter().rev();
+        let newest = messages.find(|message| message["touser"] == json!([who]) && message["url"].is_string());
+        let newest = newest.unwrap_or_else(|| panic!("no message to {who} has a link: {inbox}"));
+        newest["url"].as_str().unwrap().to_owned()
     }
 
     /// Begins an OAuth sign-in; returns the platform's link and the browser's cookies.
@@ -221,13 +246,22 @@ impl Platform {
 
     /// Scans a code of a service with the phone of `who`; returns the phone's landing URL.
     pub(crate) async fn scan(&self, app: &mut Client, qrcode: &Value, who: &str) -> String {
-        let (mut link, mut kept) = (qrcode["qrcode_url"].as_str().unwrap().to_owned(), String::new());
+        self.open_link(app, qrcode["qrcode_url"].as_str().unwrap(), who, "phone").await
+    }
+
+    /// Opens a link of a service in a browser of `who` with this user agent; returns the landing URL.
+    pub(crate) async fn open_link(&self, app: &mut Client, link: &str, who: &str, user_agent: &str) -> String {
+        let (mut link, mut kept) = (link.to_owned(), String::new());
         if Messenger::current().registers_addresses() {
-            let answer = app.load_on_phone(&target(&link), "").await;
+            let answer = app.load_in(user_agent, &target(&link), "").await;
             (link, kept) = (location(&answer).to_owned(), cookies(&answer));
+            // The service refused before the browser was at the platform.
+            if target(&link).starts_with("/scan/") {
+                return link;
+            }
         }
         let back = self.client().await.authorize(&link, who).await;
-        location(&app.load_on_phone(&target(&back), &kept).await).to_owned()
+        location(&app.load_in(user_agent, &target(&back), &kept).await).to_owned()
     }
 
     /// A platform code for `who`.

@@ -9,6 +9,9 @@ use super::{at_the_desk, hand_over, is_good, nothing_was_blocked};
 use crate::harness::{Browser, Device, Driver, Key, Options, TestApp, Viewport, picture};
 use crate::sign_in_proof::{give_password, production};
 
+/// Changes are confirmed with codes only, as where phones do not count.
+const BY_CODE: [(&str, &str); 1] = [("approval.methods", "otp")];
+
 /// Opens the question for the roles of `user01`.
 async fn ask_for_roles(browser: &Browser) {
     browser.wait_for(r#"tr[data-id="wwdeskpass/user01"]"#).await;
@@ -45,7 +48,7 @@ async fn finish(browser: &Browser) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_old_session_is_confirmed_on_the_phone_and_the_change_goes_on() {
-    let (app, platform) = production(&[]).await;
+    let (app, platform) = production(&BY_CODE).await;
     app.auth().operator().grant(app.key("security01"), "admin").await.unwrap();
     let mut client = app.client().await;
     let old = platform.sign_in(&mut client, "security01").await;
@@ -93,7 +96,7 @@ async fn an_old_session_is_confirmed_on_the_phone_and_the_change_goes_on() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_authenticator_without_the_platform_is_confirmed_in_place() {
-    let (app, platform) = production(&[]).await;
+    let (app, platform) = production(&BY_CODE).await;
     let mut client = app.client().await;
     give_password(&app, "admin01").await;
     let half = client.partial_sign_in("admin01").await;
@@ -120,7 +123,7 @@ async fn an_authenticator_without_the_platform_is_confirmed_in_place() {
 /// On a phone, signing in again leaves the page: the page that returns goes on with the authenticator.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_phone_goes_on_with_the_authenticator_when_it_returns() {
-    let (app, platform) = production(&[]).await;
+    let (app, platform) = production(&BY_CODE).await;
     app.auth().operator().grant(app.key("security01"), "admin").await.unwrap();
     let mut client = app.client().await;
     let old = platform.sign_in(&mut client, "security01").await;

@@ -184,7 +184,7 @@ async fn a_token_is_in_no_address_and_does_not_outlive_the_tab() {
     let browser = driver.browser(Options::on(Viewport::Phone)).await;
     hand_over(&browser, &app.address, &token, "/h5/").await;
     browser.wait_for("#account").await;
-    for view in ["messages", "security", "account"] {
+    for view in ["messages", "calling", "security", "account"] {
         browser.click(&format!("#views a[href='#/{view}']")).await;
         browser.wait_for(&format!("#place[data-view={view}]")).await;
         let kept = kept(&browser).await;

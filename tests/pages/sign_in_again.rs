@@ -12,7 +12,7 @@ use crate::harness::{
 };
 use crate::sign_in_proof::production;
 
-/// Scans the code in the dialog and confirms on the phone of `who`.
+/// Scans the code in the dialog and confirms on the phone of `who`, with the number that the dialog shows.
 pub(super) async fn confirm(browser: &Browser, app: &TestApp, platform: &Platform, who: &str) {
     browser.wait_for("#sign-in-again .again[data-state=waiting]").await;
     let picture = browser.script("return document.querySelector('#sign-in-again img').src", &[]).await;
@@ -20,7 +20,9 @@ pub(super) async fn confirm(browser: &Browser, app: &TestApp, platform: &Platfor
     let back = platform.client().await.authorize(&link, who).await;
     let mut phone = app.client().await;
     let landed = phone.get(&target(&back), &[("user-agent", "phone")]).await;
-    phone.decide("confirm", &fragment(location(&landed), "confirm")).await.data();
+    let number: u64 = browser.text("#again-number").await.parse().unwrap();
+    let decision = json!({ "confirm": fragment(location(&landed), "confirm"), "number": number });
+    phone.post("/api/auth/scan/confirm", &[], &decision).await.data();
 }
 
 pub(super) async fn token(browser: &Browser) -> String {

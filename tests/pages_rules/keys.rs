@@ -77,6 +77,7 @@ async fn an_administrator_without_a_device_is_offered_one() {
     let office = Office::of_person("admin01", "admin").await;
     office.view("keys", "#new-key").await;
     office.browser.click("#new-key").await;
+    office.browser.click("dialog [data-act=device-first]").await;
     office.browser.click("#first-go").await;
     office.browser.wait_for("#device-secret").await;
 }

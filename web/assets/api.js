@@ -56,19 +56,20 @@ async function call(path, options) {
 const OURS = { 'X-Requested-With': 'deskpass', 'Accept-Language': language };
 
 /** The headers of every request; exported for requests whose response is not JSON. */
-export function headersOf({ body, token, code }) {
+export function headersOf({ body, token, code, approval }) {
   const headers = { ...OURS };
   if (body !== undefined) headers['Content-Type'] = 'application/json';
   if (token) headers.Authorization = `Bearer ${token}`;
   if (code) headers['X-OTP-Code'] = code;
+  if (approval) headers['X-Approval'] = approval;
   return headers;
 }
 
 /**
- * Sends a request by any method, with a JSON body, a token and a one-time password if given.
+ * Sends a request by any method, with a JSON body, a token, and a one-time password or the id of an approval if given.
  * @param {string} method
  * @param {string|URL} path
- * @param {{body?: object, token?: string, code?: string}} [given]
+ * @param {{body?: object, token?: string, code?: string, approval?: string}} [given]
  * @returns {Promise<{code: number, message: string, data: ?object, wait: number, ref: string}>} `code` is 0 for success, a code
  *   of the service, or -1 without a readable response; `message` is for people; `wait` is the number of seconds before a retry;
  *   `ref` is the reference by which the help desk finds a refusal, or empty

@@ -17,7 +17,7 @@ import { offerSession } from './tabs.js';
 import { say, sayOr } from './words.js';
 
 const NO_SESSION = 1001;
-const REASONS = ['signed_out', 'kicked', 'disabled', 'expired'];
+const REASONS = ['signed_out', 'kicked', 'disabled', 'left', 'expired'];
 /** How long the end of a session waits for a new session that is about to replace it. */
 const GRACE = 10000;
 
@@ -60,8 +60,8 @@ class Desk {
   constructor({ token, client, me: person, suspended, onEnd }) {
     Object.assign(this, { token, client, me: person, suspended, onEnd });
     this.over = false;
-    /** Whether the user's authenticator is known to confirm changes. */
-    this.confirmsChanges = false;
+    /** How the user can confirm changes, once that is known. */
+    this.confirmations = null;
     this.inbox = new Inbox();
     this.places = new Places(this);
     this.status = new StatusLine();
@@ -146,14 +146,14 @@ class Desk {
     };
   }
 
-  /** Sends a request in this session. If the session has ended, that is handled here, and the promise never resolves. */
-  async ask(method, path, body, code) {
+  /** Sends a request in this session, with the `code` or the `approval` that confirms it. If the session has ended, that is handled here, and the promise never resolves. */
+  async ask(method, path, body, confirmation = {}) {
     const { token } = this;
-    const answer = await ask(method, path, { body, token, code });
+    const answer = await ask(method, path, { body, token, ...confirmation });
     if (answer.code === NO_SESSION) await this.lost(token, whyEnded(answer.data));
     if (this.over) return new Promise(() => {});
     // The page continued in another session meanwhile: the request is repeated there.
-    if (answer.code === NO_SESSION) return this.ask(method, path, body, code);
+    if (answer.code === NO_SESSION) return this.ask(method, path, body, confirmation);
     if (whySuspended(answer) && path !== '/api/auth/switch-role') this.suspend(whySuspended(answer));
     return answer;
   }
@@ -187,7 +187,7 @@ class Desk {
     return this.ask('POST', path, body);
   }
 
-  /** Runs an operation that needs a one-time password, which is requested in a dialog; null when the user cancels. */
+  /** Runs an operation that must be confirmed, with a code or on the phone, which a dialog asks for; null when the user cancels. */
   risky(what) {
     return risky(this, what);
   }

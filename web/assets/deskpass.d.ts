@@ -44,7 +44,7 @@ export interface Failure {
 export function ask<T = unknown>(
   method: string,
   path: string | URL,
-  given?: { body?: unknown; token?: string; code?: string },
+  given?: { body?: unknown; token?: string; code?: string; approval?: string },
 ): Promise<Answer<T>>;
 
 /** Sends a GET request. */
@@ -59,6 +59,8 @@ export interface KnownCode {
   qrcode_png_base64: string;
   qrcode_url: string;
   expires_in: number;
+  /** The number to show below the code, where the user must pick it on the phone. */
+  match_number?: number;
 }
 
 /** A step of a sign-in with a QR code. `reason` says why it ended early, and is empty where it merely expired. */
@@ -70,16 +72,22 @@ export type ScanUpdate =
   | { status: 'failed'; message: string };
 
 /**
- * Requests a QR code and follows it until the user is signed in (`confirmed`) or the code has expired.
+ * Requests a QR code and follows it until the user is signed in (`confirmed`) or the code has expired. `match` says that the page
+ * shows `match_number`: where the settings want one (`auto`), or always.
  * Returns a function that stops following.
  */
-export function signInByCode(client: Client, onChange: (update: ScanUpdate) => void, known?: KnownCode): () => void;
+export function signInByCode(
+  client: Client,
+  onChange: (update: ScanUpdate) => void,
+  known?: KnownCode | null,
+  options?: { match?: 'auto' | '1' },
+): () => void;
 
 /** Removes the fragment from the address and returns its members. A fragment that begins with `#/` is a place and stays. */
 export function takeFragment(): URLSearchParams;
 
 /** Why a sign-in with a QR code ended before its time. */
-export type EarlyEnd = 'cancelled' | 'not_a_member' | 'no_role' | 'left' | 'disabled' | 'address_not_allowed' | 'refused';
+export type EarlyEnd = 'cancelled' | 'wrong_number' | 'not_a_member' | 'no_role' | 'left' | 'disabled' | 'address_not_allowed' | 'refused';
 
 /** The state of a ticket. */
 export interface ScanState {

@@ -17,19 +17,21 @@ export const SIGN_IN_ERRORS = ['denied', 'invalid_code', 'not_a_member', 'no_rol
  * `onChange` gets, one after the other, `{status: 'waiting', ticket, qrcode_png_base64, qrcode_url, expires_in}`, perhaps
  * `{status: 'scanned', name, employee_id}`, and in the end `{status: 'confirmed', token}` or `{status: 'expired', reason}`, where
  * `reason` says why it ended before its time, else it is empty; or `{status: 'failed', message}`, when there is no code.
+ * A page that shows the user `match_number` says so: then `waiting` may have one, and the phone asks for it.
  * @param {'h5'|'itagent'|'itadmin'} client the requesting client
  * @param {(update: object) => void} onChange
  * @param {object} [known] follows this code instead, from an earlier `waiting`: it is good for one browser, also after a reload
+ * @param {{match?: 'auto'|'1'}} [options] `match`: the page shows `match_number`, where the settings want one (`auto`), or always
  * @returns {() => void} stops following
  */
-export function signInByCode(client, onChange, known = null) {
+export function signInByCode(client, onChange, known = null, options = {}) {
   const run = { onChange, close: [] };
-  begin(client, run, known);
+  begin(new URLSearchParams({ client, ...options }), run, known);
   return () => stop(run);
 }
 
-async function begin(client, run, known) {
-  const answer = known ? { code: 0, data: known } : await get(`/api/auth/qrcode?client=${encodeURIComponent(client)}`);
+async function begin(wanted, run, known) {
+  const answer = known ? { code: 0, data: known } : await get(`/api/auth/qrcode?${wanted}`);
   const { code, message, data } = answer;
   if (run.over) return;
   if (code !== 0) {
@@ -37,14 +39,14 @@ async function begin(client, run, known) {
     run.onChange({ status: 'failed', message });
     return;
   }
-  const { ticket, qrcode_url, qrcode_png_base64, expires_in } = data;
+  const { ticket, qrcode_url, qrcode_png_base64, expires_in, match_number } = data;
   run.query = `ticket=${encodeURIComponent(ticket)}`;
   run.end = Date.now() + expires_in * 1000;
   // Our clock only triggers a check; the service decides whether the code has expired.
   const late = setTimeout(() => poll(run), expires_in * 1000);
   run.close.push(() => clearTimeout(late), () => clearTimeout(run.timer));
   listen(run);
-  run.onChange({ status: 'waiting', ticket, qrcode_url, qrcode_png_base64, expires_in });
+  run.onChange({ status: 'waiting', ticket, qrcode_url, qrcode_png_base64, expires_in, match_number });
 }
 
 function stop(run) {

@@ -5,21 +5,27 @@ import { fill, h } from './dom.js';
 import { say } from './words.js';
 
 /**
- * Asks before an operation. `send(values)` runs it and returns a response of the service; while that is a refusal the dialog
+ * Asks before an operation. `send(values, step)` runs it and returns a response of the service; while that is a refusal the dialog
  * stays and shows it. `fields` are named elements to be filled in; `review(values)` says what these would do, as `{text, danger}`.
+ * `other` is `{button, send}`: a button among the fields that runs the operation in another way, for which no code is needed;
+ * `instead` is `{text, act, answer}`: a button that closes the dialog with this answer.
  * Resolves to the response, or to null.
  */
-export function question({ title, text, fields = [], action, danger = false, review = null, send, refusal = (answer) => answer.message }) {
+export function question({
+  title, text, fields = [], action, danger = false, review = null, send, other = null, instead = null,
+  refusal = (answer) => answer.message,
+}) {
   const refused = h('p', { class: 'refusal', role: 'alert', hidden: true });
   const go = h('button', { class: `button ${danger ? 'danger' : 'main'}`, type: 'submit' }, action);
   const cancel = h('button', { class: 'button', type: 'button' }, say('cancel'));
+  const leave = instead && h('button', { class: 'plain', type: 'button', 'data-act': instead.act }, instead.text);
   const form = h('form', { method: 'dialog', autocomplete: 'off' },
     h('h2', { id: 'question-title' }, title),
     text && h('p', { class: 'lead', id: 'question-text' }, text),
-    fields, review && consequences(review, go), refused,
+    fields, leave, review && consequences(review, go), refused,
     h('div', { class: 'choice' }, cancel, go));
   const dialog = h('dialog', { 'aria-labelledby': 'question-title', 'aria-describedby': text ? 'question-text' : null }, form);
-  return asked({ dialog, form, go, cancel, refused, send, refusal });
+  return asked({ dialog, form, go, cancel, refused, send, other, refusal, leaving: instead && [leave, instead.answer] });
 }
 
 /** What the fields would do, told as they change; the button that does something dangerous looks dangerous. */
@@ -39,9 +45,10 @@ function consequences(review, go) {
 }
 
 /** Shows a dialog until it is answered. A request in progress cannot be cancelled, so until then the dialog cannot be closed. */
-function asked({ dialog, form, go, cancel, refused, send, refusal }) {
+function asked({ dialog, form, go, cancel, refused, send, other, refusal, leaving }) {
   return new Promise((resolve) => {
     const before = document.activeElement;
+    const step = new Step(dialog, form);
     const close = (answer) => {
       dialog.onclose = null;
       dialog.remove();
@@ -49,33 +56,91 @@ function asked({ dialog, form, go, cancel, refused, send, refusal }) {
       resolve(answer);
     };
     const lock = (locked) => {
-      [go, cancel].forEach((button) => { button.disabled = locked; });
+      [go, cancel, other && other.button, leaving && leaving[0]].forEach((button) => { if (button) button.disabled = locked; });
       dialog.toggleAttribute('data-sending', locked);
     };
-    form.onsubmit = async (event) => {
-      event.preventDefault();
+    const run = async (button, work) => {
       if (go.disabled) return;
       lock(true);
       refused.hidden = true;
-      const answer = await send(Object.fromEntries(new FormData(form)));
+      const answer = await work(Object.fromEntries(new FormData(form)), step);
       lock(false);
-      if (answer.code === 0) {
+      step.leave();
+      if (answer && answer.code === 0) {
         close(answer);
         return;
       }
       // Browsers close a dialog at a second Escape, whatever the page does.
       if (!dialog.open) dialog.showModal();
-      fill(refused, refusal(answer, close));
-      refused.hidden = false;
-      if (form.elements.code) form.elements.code.select();
+      fill(refused, answer && refusal(answer, close));
+      refused.hidden = !answer;
+      if (answer && form.elements.code) form.elements.code.select();
+      else button.focus();
     };
+    form.onsubmit = (event) => {
+      event.preventDefault();
+      run(go, send);
+    };
+    if (other) other.button.onclick = () => isFilledIn(form) && run(other.button, other.send);
     cancel.onclick = () => close(null);
-    dialog.addEventListener('cancel', (event) => go.disabled && event.preventDefault());
-    dialog.onclose = () => go.disabled || close(null);
+    if (leaving) leaving[0].onclick = () => close(leaving[1]);
+    dialog.addEventListener('cancel', (event) => {
+      if (go.disabled) event.preventDefault();
+      step.back();
+    });
+    dialog.onclose = () => (go.disabled ? step.back() : close(null));
     document.body.append(dialog);
     dialog.showModal();
     (form.querySelector('input, select, textarea') || cancel).focus();
   });
+}
+
+/** Whether everything but the code is filled in; the browser says what is not. */
+function isFilledIn(form) {
+  const { code } = form.elements;
+  if (code) code.disabled = true;
+  const isValid = form.reportValidity();
+  if (code) code.disabled = false;
+  return isValid;
+}
+
+/** A step of a dialog that takes the place of its form for a while. The form keeps what was entered. */
+class Step {
+  constructor(dialog, form) {
+    Object.assign(this, { dialog, form, place: h('div', { class: 'inside' }), onBack: () => {} });
+  }
+
+  /** Shows the step; the element with `titleId` names it. `onBack` is called when the user presses Escape. */
+  enter(titleId, content, onBack) {
+    this.names = ['aria-labelledby', 'aria-describedby'].map((name) => [name, this.dialog.getAttribute(name)]);
+    this.dialog.setAttribute('aria-labelledby', titleId);
+    this.dialog.removeAttribute('aria-describedby');
+    // Nothing is being sent: like a form, the step may be removed with its view.
+    this.dialog.removeAttribute('data-sending');
+    this.onBack = onBack;
+    this.form.hidden = true;
+    this.dialog.append(fill(this.place, content));
+  }
+
+  /** From here on the operation is being sent. */
+  sends() {
+    this.onBack = () => {};
+    this.dialog.setAttribute('data-sending', '');
+  }
+
+  back() {
+    this.onBack();
+  }
+
+  /** Shows the form again. */
+  leave() {
+    if (!this.names) return;
+    this.names.forEach(([name, value]) => value && this.dialog.setAttribute(name, value));
+    this.names = null;
+    this.onBack = () => {};
+    this.place.remove();
+    this.form.hidden = false;
+  }
 }
 
 /** A field with its label; attributes are those of the input, or of another given element. */

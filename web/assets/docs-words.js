@@ -13,7 +13,10 @@ learn({
   who_admin: ['A signed-in user whose active role is administrator', '当前角色为管理员的用户'],
   who_service: ['A service with a service key', '持有服务密钥的服务'],
   who_service_scope: ['A service with a service key of scope {scope}', '持有 {scope} 权限服务密钥的服务'],
-  who_high_risk: ['An administrator with a fresh one-time password in X-OTP-Code', '管理员，并在 X-OTP-Code 中提供新的一次性密码'],
+  who_high_risk: [
+    'An administrator with a fresh one-time password in X-OTP-Code, or with an approval of this request on their phone in X-Approval',
+    '管理员，并在 X-OTP-Code 中提供新的一次性密码，或在 X-Approval 中提供手机对本次请求的批准',
+  ],
   who_developer: ['Anyone, in development mode only', '任何人，仅限开发模式'],
   who_operator: ["Operators' networks", '运维网络'],
   docs_parameters: ['Path, query and headers', '路径、查询和请求头参数'],

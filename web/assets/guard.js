@@ -12,17 +12,19 @@ const INPUT_EVENTS = [
 
 /**
  * Disables a control until its question was visible and untouched for the quiet time. Counts the seconds down behind `label`, and
- * calls `enabled` each time the control becomes usable. A covered or left page starts again. Returns how to stop it.
+ * calls `enabled` each time the control becomes usable. A covered or left page starts again. Several controls in a list, of which
+ * one is the answer, are guarded together, with a label of their own. Returns how to stop it.
  */
 export function guard(control, label = control, enabled = () => {}) {
-  const [text, pointersDown] = [label.dataset.text || label.textContent, new Set()];
+  const [text, pointersDown, controls] = [label.dataset.text || label.textContent, new Set(), [control].flat()];
+  const disable = (isDisabled) => controls.forEach((one) => { one.disabled = isDisabled; });
   let [quietSince, enabledAt] = [performance.now(), null];
   label.dataset.text = text;
-  control.dataset.guarded = '';
+  controls.forEach((one) => { one.dataset.guarded = ''; });
 
   const restart = () => {
     [quietSince, enabledAt] = [performance.now(), null];
-    control.disabled = true;
+    disable(true);
     tick();
   };
   const tick = () => {
@@ -32,7 +34,7 @@ export function guard(control, label = control, enabled = () => {}) {
     label.textContent = left > 0 ? `${text} (${Math.ceil(left / 1000)})` : text;
     if (left > 0) return;
     enabledAt = performance.now();
-    control.disabled = false;
+    disable(false);
     enabled();
   };
   const onInput = (event) => {
@@ -41,10 +43,10 @@ export function guard(control, label = control, enabled = () => {}) {
     // The event may have waited in the queue since before the control was enabled.
     if (enabledAt === null || event.timeStamp < enabledAt) restart();
     // A key that is held down may have been pressed on another page.
-    if (event.repeat && event.target === control) event.preventDefault();
+    if (event.repeat && controls.includes(event.target)) event.preventDefault();
   };
   const onClick = (event) => {
-    if (event.isTrusted && !control.disabled && enabledAt !== null && event.timeStamp >= enabledAt) return;
+    if (event.isTrusted && !event.currentTarget.disabled && enabledAt !== null && event.timeStamp >= enabledAt) return;
     event.preventDefault();
     event.stopImmediatePropagation();
   };
@@ -56,17 +58,17 @@ export function guard(control, label = control, enabled = () => {}) {
 
   const timer = setInterval(tick, TICK_MS);
   INPUT_EVENTS.forEach((name) => window.addEventListener(name, onInput, { capture: true, passive: false }));
-  control.addEventListener('click', onClick, true);
+  controls.forEach((one) => one.addEventListener('click', onClick, true));
   document.addEventListener('visibilitychange', onReturn);
   window.addEventListener('focus', onReturn);
   restart();
   return () => {
     clearInterval(timer);
     INPUT_EVENTS.forEach((name) => window.removeEventListener(name, onInput, { capture: true }));
-    control.removeEventListener('click', onClick, true);
+    controls.forEach((one) => one.removeEventListener('click', onClick, true));
     document.removeEventListener('visibilitychange', onReturn);
     window.removeEventListener('focus', onReturn);
     label.textContent = text;
-    control.disabled = true;
+    disable(true);
   };
 }

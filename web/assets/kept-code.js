@@ -6,9 +6,9 @@ import { tab } from './page.js';
 const COLLECT_PERIOD_MS = 30000;
 
 /** Keeps a code that is shown for a client. */
-export function keepCode(client, { ticket, qrcode_url, qrcode_png_base64, expires_in }) {
+export function keepCode(client, { ticket, qrcode_url, qrcode_png_base64, expires_in, match_number }) {
   const until = Date.now() + expires_in * 1000;
-  tab.set('code', JSON.stringify({ client, ticket, qrcode_url, qrcode_png_base64, until }));
+  tab.set('code', JSON.stringify({ client, ticket, qrcode_url, qrcode_png_base64, match_number, until }));
 }
 
 /** The code that this tab showed for a client before a reload, unless it has expired; else null. */

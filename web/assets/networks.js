@@ -1,5 +1,6 @@
 // The networks of each role: allow-lists, tried before they apply.
 
+import './admin-words.js';
 import { $, fill, h } from './dom.js';
 import { panel, refused } from './listing.js';
 import { learn, say, sayOr } from './words.js';
@@ -14,7 +15,6 @@ learn({
     '每行一个网络或地址，例如 10.0.0.0/8 或 2001:db8::1。设有名单的角色只能在名单内的网络中使用；名单为空表示不限网络。',
   ],
   try_lists: ['Test these lists', '试运行'],
-  discard: ['Discard changes', '放弃修改'],
   discarded: ['Your changes are discarded.', '已放弃修改。'],
   try_first: ['Nothing changes until you have tested and saved the lists.', '试运行并保存之前，不会有任何更改。'],
   lists_wrong: ['Some lines are not networks. Correct them, then try again.', '部分内容不是有效的网络，请修改后重试。'],

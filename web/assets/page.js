@@ -63,9 +63,9 @@ export function tell(id, text) {
   $(id).hidden = !text;
 }
 
-/** An error in our own words: links can be forged, so only a short reference of them is shown. */
-export function explain(fragment) {
-  const word = SIGN_IN_ERRORS.includes(fragment.get('error')) ? fragment.get('error') : 'internal';
+/** An error in our own words, also for the `more` that a page knows: links can be forged, so only a short reference of them is shown. */
+export function explain(fragment, more = []) {
+  const word = [...SIGN_IN_ERRORS, ...more].includes(fragment.get('error')) ? fragment.get('error') : 'internal';
   const ref = fragment.get('ref') || '';
   return {
     word,

@@ -5,7 +5,8 @@ import { fill, h } from './dom.js';
 import { listing, moment, panel, refused } from './listing.js';
 import { entryColumns, entryDetail, readLog } from './log.js';
 import { legend, picture } from './matrix.js';
-import { aboutPerson, heldRoles, path, personActs } from './person.js';
+import { aboutPerson, heldRoles, leftTag, path, personActs } from './person.js';
+import { originsPanel } from './role-origins.js';
 import { sessionColumns } from './signed-in.js';
 import { learn, say } from './words.js';
 
@@ -14,6 +15,11 @@ learn({
   person_last: ['Last sign-in', '最近登录'],
   person_never: ['never', '从未登录'],
   person_disabled: ['disabled', '已停用'],
+  person_platform: ['{platform.en}', '{platform.zh}'],
+  person_left_next: [
+    'They cannot sign in until {platform.en} admits them again; then they are admitted at their next sign-in.',
+    '在{platform.zh}恢复其账号之前无法登录；恢复后，下次登录时自动解除。',
+  ],
   person_sessions: ['Sessions', '会话'],
   person_no_sessions: ['Not signed in anywhere.', '目前没有登录会话。'],
   person_entries: ['Recent entries of the audit log', '最近的审计日志'],
@@ -63,13 +69,13 @@ export function show(desk, place) {
 
 function draw(desk, { place, head, lists }, person, reload) {
   place.querySelector('h1').textContent = person.name || person.employee_id;
-  fill(head, facts(desk, person, reload), person.credentials && credentials(desk, person));
+  fill(head, facts(desk, person, reload), originsPanel(desk, person, reload), person.credentials && credentials(desk, person));
   if (!lists.children.length) fill(lists, sessions(desk, person), entries(desk, person), h('div', { class: 'stack', id: 'may' }));
   mayDo(desk, lists.querySelector('#may'), person);
 }
 
 function facts(desk, person, reload) {
-  const { corp_id, employee_id, department, disabled, last_login_at, last_login_ip } = person;
+  const { corp_id, employee_id, department, disabled, left, last_login_at, last_login_ip } = person;
   const row = (title, ...value) => h('div', {}, h('dt', {}, title), h('dd', {}, value));
   const last = last_login_at ? [moment(last_login_at), last_login_ip && ` · ${last_login_ip}`] : say('person_never');
   return h('section', { class: 'panel', id: 'person' },
@@ -77,8 +83,8 @@ function facts(desk, person, reload) {
       row(say('employee_id'), employee_id),
       corp_id !== desk.me.corp_id && row(say('corporation_of'), corp_id),
       row(say('person_lead'), department || '–'),
-      row(say('role_held'), disabled && h('span', { class: 'tag bad' }, say('person_disabled')),
-        heldRoles(person)),
+      row(say('role_held'), disabled && h('span', { class: 'tag bad' }, say('person_disabled')), heldRoles(person)),
+      left && row(say('person_platform'), leftTag(person), h('small', {}, ` ${say('person_left_next')}`)),
       row(say('person_last'), last)),
     personActs(desk, person, reload, false));
 }

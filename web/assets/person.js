@@ -61,6 +61,12 @@ export function heldRoles({ roles, default_role }) {
   return default_role ? [roleTags([default_role]), ` ${say('role_default')}`] : h('span', { class: 'tag' }, say('no_role'));
 }
 
+/** A tag with the reason why the platform does not admit a person; nothing where it does. */
+export function leftTag({ left }) {
+  const key = `left_${left}`;
+  return left && h('span', { class: 'tag bad left' }, sayOr(key) === key ? left : say(key));
+}
+
 /** Whether the user may change anything here. */
 export const mayChange = (desk) => desk.me.current_role === 'admin';
 

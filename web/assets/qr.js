@@ -10,7 +10,7 @@ const RENEWAL_PERIOD_MS = 15 * 60 * 1000;
 /** How long the page waits after a failed attempt to get a code, or after a code that did not last. */
 const RETRY_PAUSE_MS = 30 * 1000;
 /** Why a code ended before its time, as far as the page has words for it. */
-const REASONS = ['cancelled', 'not_a_member', 'no_role', 'left', 'disabled', 'address_not_allowed'];
+const REASONS = ['cancelled', 'wrong_number', 'not_a_member', 'no_role', 'left', 'disabled', 'address_not_allowed'];
 
 /** Whether the platform is simulated; the service fills it in. */
 const SIMULATED = '{platform.simulated}' === 'on';
@@ -39,13 +39,13 @@ export function showCode(client, { signedIn, renewed = () => {}, fresh = false, 
   const onChange = (update) => show(update, { client, signedIn, again, isRequest });
   const kept = fresh ? null : keptCode(client);
   shownAt = kept ? 0 : Date.now();
-  stops.push(isRequest && !kept ? followRequest(client, onChange) : signInByCode(client, onChange, kept));
+  stops.push(isRequest && !kept ? followRequest(client, onChange) : signInByCode(client, onChange, kept, { match: 'auto' }));
 }
 
 /** Gets a code for the request of another program, and follows it. */
 function followRequest(request, onChange) {
   let [stop, isOver] = [() => {}, false];
-  get(`/api/auth/qrcode?${new URLSearchParams({ request })}`).then(({ code, message, data }) => {
+  get(`/api/auth/qrcode?${new URLSearchParams({ request, match: 'auto' })}`).then(({ code, message, data }) => {
     if (isOver) return;
     if (code === 0) stop = signInByCode('h5', onChange, data);
     else onChange({ status: 'failed', message });
@@ -70,7 +70,7 @@ function show(update, { client, signedIn, again, isRequest }) {
     showPicture(update);
     become(status, say(status));
   } else if (status === 'scanned') {
-    become(status, say(status, { name: masked(update.name || update.employee_id) }));
+    become(status, scannedBy(update, $('match-number').textContent));
     // The signed-in page is needed next: it loads while the user looks at the phone. Another program has a page of its own.
     if (!isRequest) import('./desk.js');
   } else {
@@ -80,6 +80,11 @@ function show(update, { client, signedIn, again, isRequest }) {
     if (status === 'confirmed') signedIn(update.token);
     else if (!update.reason) renewSoon(status, again);
   }
+}
+
+/** What the page says once a phone has scanned the code: who, and which number to pick there, if there is one. */
+export function scannedBy({ name, employee_id }, number) {
+  return say(number ? 'scanned_match' : 'scanned', { name: masked(name || employee_id), number });
 }
 
 /** What the page says about a code that has ended. */
@@ -116,9 +121,10 @@ document.addEventListener('visibilitychange', () => {
   renewIfSeen();
 });
 
-function showPicture({ qrcode_png_base64, qrcode_url, expires_in }) {
+function showPicture({ qrcode_png_base64, qrcode_url, expires_in, match_number = '' }) {
   $('qr').src = `data:image/png;base64,${qrcode_png_base64}`;
   $('qr').alt = say('qr_alt');
+  $('match-number').textContent = match_number;
   stops.push(countDown(expires_in, () => {}));
   offerSimulator(qrcode_url);
 }
@@ -128,7 +134,9 @@ function become(state, text) {
   if ($('state').textContent !== text) tell('state', text);
   $('renew').hidden = state !== 'expired' && state !== 'failed';
   if (state !== 'waiting') $('simulated').hidden = true;
-  if (state !== 'waiting' && state !== 'scanned') $('countdown').hidden = true;
+  const isOpen = state === 'waiting' || state === 'scanned';
+  if (!isOpen) $('countdown').hidden = true;
+  $('match').hidden = !isOpen || !$('match-number').textContent;
 }
 
 /** Enough of a name to be recognised by its owner, and not by other people who see the screen. */

@@ -1,10 +1,11 @@
 // The phone's page: shows the requesting computer, and lets the user confirm or cancel. Nothing happens without a press.
 
-import { ask, end, isOver, send, takeSecret, finalRefusal } from './ask.js';
+import { ask, end, isOver, send, takeSecret, timeOf, finalRefusal } from './ask.js';
 import { post } from './deskpass.js';
+import { offerNumbers, withdrawNumbers } from './numbers.js';
 import { $, known, open, tab, tell } from './page.js';
 import { followOutcome, stopFollowing } from './scan-outcome.js';
-import { language, say } from './words.js';
+import { say } from './words.js';
 
 async function look() {
   stopFollowing();
@@ -24,18 +25,27 @@ function question(confirm, asked) {
   $('warning').hidden = asked.same_network !== false;
   $('opened-by-page').hidden = $('sure-line').hidden = !asked.opened_by_page;
   $('unlocated').hidden = typeof asked.same_network === 'boolean';
-  $('confirm').onclick = () => answerWith('confirm', confirm, () => followOutcome(confirm, true));
-  $('cancel').onclick = () => answerWith('cancel', confirm, cancelled);
+  const agree = (number) => answerWith('confirm', { confirm, number }, () => followOutcome(confirm, true));
+  $('confirm').onclick = () => agree();
+  $('cancel').onclick = () => answerWith('cancel', { confirm }, cancelled);
   const name = asked.name || asked.employee_id;
   ask({
     title: say('scan_title', { desk: placeOf(asked), name }),
     seconds: asked.expires_in,
     over,
-    yes: $('confirm'),
+    ...waysToAgree(asked.choices, agree),
     sure: asked.opened_by_page ? $('sure') : null,
     // Only now may the computer learn the user's name; if this request gets lost, it learns it with the answer.
     read: () => post('/api/auth/scan/request', { confirm, shown: true }),
   });
+}
+
+/** The buttons that agree: one for each number, where the computer shows one of them. */
+function waysToAgree(choices, agree) {
+  $('confirm').hidden = Boolean(choices);
+  if (choices) return offerNumbers(say('scan_pick'), choices, agree);
+  withdrawNumbers();
+  return { yes: $('confirm') };
 }
 
 /** What the computer signs in to: one of our clients, or another program, whose host shows which one it really is. */
@@ -47,10 +57,10 @@ function cancelled() {
   end({ title: say('scan_cancelled'), text: say('cancelled_text') });
 }
 
-async function answerWith(verb, confirm, next) {
-  const answer = await send(`/api/auth/scan/${verb}`, { confirm });
+async function answerWith(verb, body, next) {
+  const answer = await send(`/api/auth/scan/${verb}`, body);
   if (answer.code !== 0) {
-    await refused(answer, confirm, (text) => tell('refusal', text));
+    await refused(answer, body.confirm, (text) => tell('refusal', text));
     return;
   }
   next();
@@ -72,12 +82,6 @@ async function refused(answer, confirm, otherwise) {
 function over() {
   tab.drop('confirm');
   end({ title: say('scan_over'), text: say('scan_over_text') });
-}
-
-function timeOf(iso) {
-  const moment = new Date(iso);
-  if (Number.isNaN(moment.getTime())) return say('unknown');
-  return moment.toLocaleTimeString(language, { hour: '2-digit', minute: '2-digit', second: '2-digit' });
 }
 
 open(look);

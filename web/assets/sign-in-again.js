@@ -3,7 +3,7 @@
 import { me, signInByCode, signOut, startOAuth, switchRole } from './deskpass.js';
 import { fill, h } from './dom.js';
 import { inPlatform, leave, onPhone, tab } from './page.js';
-import { masked, simulatedPhone, textFor } from './qr.js';
+import { scannedBy, simulatedPhone, textFor } from './qr.js';
 import './sign-in-again-words.js';
 import { say } from './words.js';
 
@@ -51,13 +51,16 @@ function byCode(desk, renewed) {
   const picture = h('img', { alt: say('qr_alt'), width: 248, height: 248 });
   const again = h('button', { class: 'button main', id: 'again-renew', type: 'button', hidden: true }, say('again_renew'));
   const state = h('p', { class: 'state', id: 'again-state', role: 'status' });
+  const number = h('strong', { id: 'again-number' });
+  const match = h('p', { class: 'match', hidden: true }, `${say('match')} `, number);
   const phone = h('a', { id: 'again-simulated', target: '_blank', rel: 'noopener', hidden: true }, say('again_simulated'));
-  const element = h('div', { class: 'again' }, h('div', { class: 'tile' }, picture, again), state, phone);
+  const element = h('div', { class: 'again' }, h('div', { class: 'tile' }, picture, again), match, state, phone);
   const become = (status, text) => {
     element.dataset.state = status;
     state.textContent = text;
     again.hidden = status !== 'expired' && status !== 'failed';
     if (status !== 'waiting') phone.hidden = true;
+    match.hidden = !['waiting', 'scanned'].includes(status) || !number.textContent;
   };
   let [follow, settle] = [() => {}, () => {}];
   const onChange = async (update) => {
@@ -68,12 +71,13 @@ function byCode(desk, renewed) {
       if (token) hasEnded(token);
     } else if (status === 'waiting') {
       picture.src = `data:image/png;base64,${update.qrcode_png_base64}`;
+      fill(number, update.match_number);
       const simulated = simulatedPhone(update.qrcode_url);
       phone.hidden = !simulated;
       if (simulated) phone.href = simulated;
       become(status, say(status));
     } else if (status === 'scanned') {
-      become(status, say(status, { name: masked(update.name || update.employee_id) }));
+      become(status, scannedBy(update, number.textContent));
     } else if (status === 'confirmed') {
       become(status, say('loading'));
       const why = await renew(desk, token);
@@ -93,7 +97,7 @@ function byCode(desk, renewed) {
     stop();
     settle = desk.awaitRenewal();
     become('loading', say('loading'));
-    follow = signInByCode(desk.client, onChange);
+    follow = signInByCode(desk.client, onChange, null, { match: 'auto' });
   };
   again.onclick = begin;
   begin();

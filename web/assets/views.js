@@ -12,11 +12,14 @@ const MODULES = {
   signed_in: () => import('./signed-in.js'),
   log: () => import('./log.js'),
   access: () => import('./access.js'),
+  role_rules: () => import('./role-rules.js'),
   networks: () => import('./networks.js'),
   keys: () => import('./keys.js'),
   programs: () => import('./oidc-clients.js'),
   links: () => import('./links.js'),
+  caller: () => import('./caller.js'),
   messages: () => import('./messages.js'),
+  calling: () => import('./calling.js'),
   account: () => import('./account.js'),
   security: () => import('./security.js'),
   wrong_role: () => import('./wrong-role.js'),
@@ -27,11 +30,12 @@ const OWN = ['account', 'security'];
 const READING = ['people', 'person', 'signed_in', 'access', 'log'];
 /** Links are for people of connected corporations, whom not every platform identifies. */
 const LINKS = '{platform.links}' === 'on' ? ['links'] : [];
-const ALL = ['overview', 'people', 'person', 'agents', 'signed_in', ...LINKS, 'access', 'networks', 'keys', 'programs', 'log'];
+const ALL = ['overview', 'people', 'person', 'agents', 'signed_in', ...LINKS, 'access', 'role_rules', 'networks', 'keys', 'programs', 'log'];
 const SEEN = { admin: ALL, security: ['overview', ...READING], supervisor: READING };
 /** The groups of the navigation; only the administration has enough views to need them. */
 const GROUPS = {
-  people: 'people', agents: 'people', signed_in: 'people', links: 'people', access: 'rules', networks: 'rules', keys: 'rules',
+  people: 'people', agents: 'people', signed_in: 'people', links: 'people', access: 'rules', role_rules: 'rules',
+  networks: 'rules', keys: 'rules',
   programs: 'rules', log: 'records', account: 'own', security: 'own', person: 'hidden',
 };
 
@@ -46,5 +50,7 @@ export const viewsOf = ({ client, me, suspended }) =>
 
 function idsOf(client, role) {
   if (!isFor(client, role)) return ['wrong_role', ...OWN];
+  if (client === 'h5') return ['account', 'messages', 'calling', 'security'];
+  if (client === 'itagent') return ['account', 'caller', 'messages', 'security'];
   return client === 'itadmin' ? [...SEEN[role], ...OWN] : ['account', 'messages', 'security'];
 }

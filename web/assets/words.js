@@ -13,9 +13,15 @@ const WORDS = {
   loading: ['One moment…', '请稍候…'],
   waiting: ['Waiting for your phone', '等待手机扫码'],
   scanned: ['{name} scanned the code. Confirm on the phone.', '{name} 已扫码\n请在手机上确认'],
+  scanned_match: ['{name} scanned the code. Pick {number} on the phone.', '{name} 已扫码\n请在手机上选择 {number}'],
+  match: ['Pick this number on your phone', '请在手机上选择此数字'],
   confirmed: ['Signed in', '登录成功'],
   code_cancelled: ['Cancelled on the phone', '已在手机上取消'],
   code_refused: ['The sign-in was refused on the phone', '手机上的登录请求未被接受'],
+  code_wrong_number: [
+    'Another number was picked on the phone. Scan the new code and pick the number below it.',
+    '手机上选择了其他数字。请扫描新的二维码，并选择其下方的数字。',
+  ],
   code_not_a_member: ['The {platform.en} account that scanned is not from our company', '扫码的{platform.zh}账号不属于本企业'],
   code_no_role: [
     'The person who scanned has no access yet. An administrator can assign a role.',
@@ -45,6 +51,10 @@ const WORDS = {
     '您的登录已被管理员结束，或因登录设备过多而失效，请重新登录。',
   ],
   ended_disabled: ['Your account was disabled. Ask your administrator to enable it.', '您的账号已停用，请联系管理员重新启用。'],
+  ended_left: [
+    'You were signed out: in {platform.en} you have left, are disabled, or may not use this application. Its administrator can change that.',
+    '您已被退出登录：{platform.zh}显示您已离职、已被禁用或不在应用的可见范围内，请联系{platform.zh}管理员。',
+  ],
   ended_expired: ['Your session has expired. Please sign in again.', '登录已到期，请重新登录。'],
   admin: ['Administrator', '管理员'],
   agent: ['Agent', '坐席'],
