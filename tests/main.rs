@@ -77,6 +77,7 @@ mod pages_http;
 mod pages_rules;
 mod pages_weight;
 mod password_fallback;
+mod people;
 mod platform;
 mod platform_boundary;
 mod platforms;

@@ -13,10 +13,12 @@ pub(crate) enum Group {
     Sockets,
     /// Programs that sign their users in with OpenID Connect.
     Oidc,
+    /// People who leave, and the synchronisation with the platform's directory.
+    People,
 }
 
 impl Group {
-    pub(crate) const ALL: [Self; 4] = [Self::Embedded, Self::ScaledOut, Self::Sockets, Self::Oidc];
+    pub(crate) const ALL: [Self; 5] = [Self::Embedded, Self::ScaledOut, Self::Sockets, Self::Oidc, Self::People];
 
     pub(crate) const fn title(self) -> &'static str {
         match self {
@@ -24,6 +26,7 @@ impl Group {
             Self::ScaledOut => "PostgreSQL and Redis",
             Self::Sockets => "Sockets",
             Self::Oidc => "OpenID Connect",
+            Self::People => "People who come and go",
         }
     }
 
@@ -33,6 +36,7 @@ impl Group {
             Self::Embedded | Self::ScaledOut => 19,
             Self::Sockets => 12,
             Self::Oidc => 6,
+            Self::People => 10,
         }
     }
 }
@@ -70,6 +74,9 @@ pub(crate) struct Plan {
     pub(crate) access_tokens: usize,
     pub(crate) codes: usize,
     pub(crate) notices: usize,
+    /// The number of people who leave, with Redis and without, and of people who are synchronised.
+    pub(crate) leavers: usize,
+    pub(crate) members: usize,
 }
 
 /// A number of live sessions, and the target throughput relative to a bare handler.
@@ -91,6 +98,10 @@ pub(crate) const STATUS_RATIO: f64 = 0.8;
 pub(crate) const USERINFO_RATIO: f64 = 0.85;
 /// The target time until a program is told of a logout, in seconds.
 pub(crate) const NOTICE_SECONDS: f64 = 1.0;
+/// The target time until a leaver is refused on every node, in seconds.
+pub(crate) const LEAVER_SECONDS: f64 = 1.0;
+/// The target time of a synchronisation, in seconds.
+pub(crate) const SYNC_SECONDS: f64 = 60.0;
 /// The target throughput of verify on a node with shared data, relative to a bare handler.
 pub(crate) const SHARED_RATIO: f64 = 0.8;
 /// The target time until a logout takes effect on every node, in seconds.
@@ -135,6 +146,8 @@ impl Plan {
             // They expire a minute after the request; a round must finish before that.
             codes: 4_000,
             notices: 500,
+            leavers: 1_000,
+            members: 10_000,
         }
     }
 
@@ -159,6 +172,8 @@ impl Plan {
             access_tokens: 200,
             codes: 400,
             notices: 40,
+            leavers: 40,
+            members: 500,
             ..full
         }
     }

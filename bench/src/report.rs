@@ -104,6 +104,7 @@ const fn notes(group: Group) -> &'static str {
         Group::ScaledOut => include_str!("report/scaled_out.md"),
         Group::Sockets => include_str!("report/sockets.md"),
         Group::Oidc => include_str!("report/oidc.md"),
+        Group::People => include_str!("report/people.md"),
     }
 }
 

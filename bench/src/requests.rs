@@ -181,6 +181,18 @@ pub(crate) fn post_json(path: &str, token: &str, body: &str) -> Vec<u8> {
     format!("{head}{kind}Authorization: Bearer {token}\r\n\r\n{body}").into()
 }
 
+/// A request with a JSON body and no token, for calls that are not measured.
+pub(crate) fn put_json(path: &str, body: &str) -> Vec<u8> {
+    let (head, length) = (head("PUT", path), body.len());
+    format!("{head}Content-Type: application/json\r\nContent-Length: {length}\r\n\r\n{body}").into()
+}
+
+/// A request of the platform.
+pub(crate) fn post_xml(path: &str, body: &str) -> Vec<u8> {
+    let (head, length) = (head("POST", path), body.len());
+    format!("{head}Content-Type: text/xml\r\nContent-Length: {length}\r\n\r\n{body}").into()
+}
+
 fn form_head(path: &str, length: usize) -> String {
     let kind = format!("Content-Type: application/x-www-form-urlencoded\r\nContent-Length: {length}\r\n\r\n");
     head("POST", path) + &kind

@@ -4,6 +4,7 @@ mod flood;
 mod logout;
 mod oidc;
 mod oidc_logout;
+mod people;
 mod qr;
 mod scaled_out;
 mod sockets;
@@ -55,6 +56,7 @@ pub(crate) async fn run(plan: &Plan, group: Group) -> Result<Report, BenchError>
         Group::ScaledOut => run.scaled_out().await?,
         Group::Sockets => run.sockets().await?,
         Group::Oidc => run.oidc().await?,
+        Group::People => run.people().await?,
     }
     run.report.took = start.elapsed();
     Ok(run.report)

@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use fastrand::Rng;
 use tokio::task::JoinSet;
@@ -19,16 +19,16 @@ use crate::server::Server;
 use crate::stats::{nanoseconds, now, share};
 
 /// The number of concurrent logouts.
-const WORKERS: usize = 4;
+pub(super) const WORKERS: usize = 4;
 /// The range of the random delay before a logout, in milliseconds. Without it, the periodic work of the nodes would set the
 /// pace, and every logout would come just after a poll.
-const MAX_DELAY_MILLIS: u64 = 250;
+pub(super) const MAX_DELAY_MILLIS: u64 = 250;
 /// How long the other node is polled without a pause.
 const BUSY_POLL_PERIOD: Duration = Duration::from_millis(5);
 /// The pause between two polls after that.
 const POLL_INTERVAL: Duration = Duration::from_millis(1);
-/// The time after which a logout counts as lost.
-const LOGOUT_TIMEOUT: Duration = Duration::from_secs(10);
+/// The time after which the end of a session counts as lost.
+const END_TIMEOUT: Duration = Duration::from_secs(10);
 
 impl Run<'_> {
     /// Times logouts on the first node until the second node rejects the token, with the plan's number of tokens from `start`.
@@ -111,22 +111,31 @@ impl LogoutWorker {
         if !logout.accepts(answer) {
             return Err(format!("a logout failed:\n{}", answer.text()).into());
         }
-        let answered = now();
-        while is_valid(verify, token, there).await? {
-            let waited = answered.elapsed();
-            if waited > LOGOUT_TIMEOUT {
-                return Err(format!("a token is still valid {LOGOUT_TIMEOUT:?} after its logout").into());
-            }
-            if waited > BUSY_POLL_PERIOD {
-                sleep(POLL_INTERVAL).await;
-            }
-        }
-        Ok(answered.elapsed())
+        refused_after(verify, token, there, now()).await
     }
 }
 
+/// Waits until a node refuses a token; returns how long after `since` that was.
+pub(super) async fn refused_after(
+    verify: &Requests,
+    token: usize,
+    node: &mut Connection,
+    since: Instant,
+) -> Result<Duration, BenchError> {
+    while is_valid(verify, token, node).await? {
+        let waited = since.elapsed();
+        if waited > END_TIMEOUT {
+            return Err(format!("a token is still valid {END_TIMEOUT:?} after its end").into());
+        }
+        if waited > BUSY_POLL_PERIOD {
+            sleep(POLL_INTERVAL).await;
+        }
+    }
+    Ok(since.elapsed())
+}
+
 /// Whether a node accepts a token. Any other response is an error.
-async fn is_valid(verify: &Requests, token: usize, node: &mut Connection) -> Result<bool, BenchError> {
+pub(super) async fn is_valid(verify: &Requests, token: usize, node: &mut Connection) -> Result<bool, BenchError> {
     let mut request = Vec::new();
     if !verify.write(token, &mut request) {
         return Err("there are not so many tokens".into());
