@@ -6,7 +6,7 @@ use crate::harness::{Operator, Process};
 
 /// A role for a while, and what is told about it.
 fn grants_for_a_while(operator: Operator<'_>) {
-    let grant = |more: &[&str]| [&["role", "grant", "user01", "supervisor"], more].concat();
+    let grant = |more: &[&'static str]| [&["role", "grant", "user01", "supervisor"], more].concat();
     let told = operator.succeed(&grant(&["--for", "2h", "--reason", "on call"]));
     assert!(told.contains("user01 holds the role supervisor until 20"), "{told}");
     let report = operator.succeed(&["explain", "login", "user01"]);

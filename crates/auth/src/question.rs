@@ -121,7 +121,7 @@ impl Auth {
     }
 
     /// Asks: writes the row, keeps the question, and sends the link. A question whose link could not be sent is forgotten.
-    async fn ask(
+    async fn ask_phone(
         &self,
         caller: &ActiveUser,
         draft: Draft,

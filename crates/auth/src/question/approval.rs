@@ -50,7 +50,7 @@ impl Auth {
         let subject = subject(operation)?;
         self.limit_questions(b"approval", &person.key, MAX_APPROVALS).await?;
         let (asked, recipient) = (person.key.clone(), person.employee_id.clone());
-        self.ask(caller, Draft { subject, asked, recipient, detail }, visitor, link, texts).await
+        self.ask_phone(caller, Draft { subject, asked, recipient, detail }, visitor, link, texts).await
     }
 
     /// Uses an approval up, right before its operation. Refused unless this session asked for it, the phone approved exactly this

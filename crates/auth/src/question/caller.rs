@@ -41,15 +41,16 @@ impl Auth {
         self.limit_questions(b"caller asked of", &employee, MAX_ASKED_OF).await?;
         let (recipient, detail) = (person.employee_id.clone(), reason.clone().unwrap_or_default());
         let draft = Draft { subject: QuestionSubject::Caller { reason }, asked: employee, recipient, detail };
-        self.ask(caller, draft, visitor, link, texts).await
+        self.ask_phone(caller, draft, visitor, link, texts).await
     }
 
     /// The employees who ask the caller at this moment, for people who want to know whether the call is real.
     pub async fn open_caller_questions(&self, caller: &ActiveUser) -> Result<Vec<AskerPreview>, Error> {
         let (employee, now) = (&caller.0.session().employee, self.question_time());
-        let known = self.shared.open_questions.read_with(&asked_digest(employee), now, |open| open.questions.clone());
+        let digest = asked_digest(employee);
+        let known = self.shared.open_questions.read_with(&digest, now, |open| open.questions.clone()).await?;
         let mut askers = Vec::new();
-        for (id, _) in known.await?.unwrap_or_default() {
+        for (id, _) in known.unwrap_or_default() {
             let question = self.shared.questions.read_with(&id, now, PhoneQuestion::clone).await?;
             let pending = |question: &PhoneQuestion| {
                 question.asked == *employee && question.status(now) == QuestionStatus::Pending

@@ -3,7 +3,7 @@
 use deskpass_core::{LoginMethod, Role, RoleRule, Roles};
 use deskpass_store::{AuditEvent, ChangeAuthor, RevokeOutcome, RuleRolesOutcome, SetRolesOutcome, Store};
 
-use super::scene::{ADMIN, USER, apply, department, grant, held, key, logged, origin, revoke, set, tag};
+use super::scene::{self, ADMIN, USER, apply, department, grant, held, key, logged, origin, revoke, set, tag};
 use crate::agents::fixture::{Fixture, agent01, at, on_every_store};
 use crate::lists::scene::{entry, soon};
 
@@ -106,14 +106,14 @@ on_every_store! {
         fixture.employ_in("wwother", "three").await;
         let three = deskpass_core::EmployeeKey::from_parts("wwother", "three");
         assert!(store.grant(ChangeAuthor::NoSession, three.clone(), Role::Admin, entry(AuditEvent::RolesChanged, &three)).await.unwrap());
-        super::scene::grant_until(store, "one", Role::Admin, 0, 60_000).await;
+        scene::grant_until(store, "one", Role::Admin, 0, 60_000).await;
         assert_eq!(apply(store, "two", Roles::NONE).await, kept);
         // Also if the rule's administrator has the role for a while as well: it would end.
-        super::scene::grant_until(store, "two", Role::Admin, 0, 60_000).await;
+        scene::grant_until(store, "two", Role::Admin, 0, 60_000).await;
         assert_eq!(apply(store, "two", Roles::NONE).await, kept);
         assert!(grant(store, "one", Role::Admin).await);
         assert_eq!(apply(store, "two", Roles::NONE).await, RuleRolesOutcome::default(), "the rest of its time remains");
-        assert!(super::scene::end(store, super::scene::due("two", Role::Admin, 60_000, false), 60_000).await);
+        assert!(scene::end(store, scene::due("two", Role::Admin, 60_000, false), 60_000).await);
         assert!(!held(store, "two").await.holds(Role::Admin));
     }
 }
