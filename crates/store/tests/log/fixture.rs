@@ -73,6 +73,7 @@ impl Fixture {
                     ["ALTER", "TABLE", table, "ADD", "COLUMN", column, ..] => {
                         format!("ALTER TABLE {table} DROP COLUMN {column}")
                     }
+                    ["INSERT", "INTO", "chore", ..] => "DELETE FROM chore WHERE name <> 'sweep'".to_owned(),
                     _ => continue,
                 };
                 self.sql(&undo).await;
