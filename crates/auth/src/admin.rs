@@ -142,11 +142,18 @@ impl Administrator<'_> {
     }
 
     async fn refuse<T>(&self, refusal: Refusal) -> Result<T, Error> {
+        self.refuse_about(None, refusal).await
+    }
+
+    /// Refuses a request that concerns an employee; the row names them.
+    async fn refuse_about<T>(&self, concerned: Option<&EmployeeKey>, refusal: Refusal) -> Result<T, Error> {
         let (refused, visitor) = (AuditEvent::AdministrationRefused, &self.visitor);
         let attempt = match &self.acting {
             Some(holder) => Attempt::in_session(holder.session(), refused, visitor),
-            None => Attempt { refused, who: None, claimed: false, method: None, source: None, visitor },
+            None => {
+                Attempt { refused, who: None, claimed: false, method: None, source: None, concerned: None, visitor }
+            }
         };
-        self.auth.audit_outcome(attempt, Err(refusal.into())).await
+        self.auth.audit_outcome(Attempt { concerned, ..attempt }, Err(refusal.into())).await
     }
 }

@@ -23,12 +23,15 @@ pub(crate) struct Attempt<'a> {
     pub(crate) claimed: bool,
     pub(crate) method: Option<LoginMethod>,
     pub(crate) source: Option<LoginSource>,
+    /// Another employee whom the attempt concerns.
+    pub(crate) concerned: Option<&'a EmployeeKey>,
     pub(crate) visitor: &'a ClientInfo,
 }
 
 impl<'a> Attempt<'a> {
     pub(crate) fn to_sign_in(who: Option<&'a EmployeeKey>, method: LoginMethod, visitor: &'a ClientInfo) -> Self {
-        Self { refused: AuditEvent::SignInRefused, who, claimed: false, method: Some(method), source: None, visitor }
+        let (refused, method) = (AuditEvent::SignInRefused, Some(method));
+        Self { refused, who, claimed: false, method, source: None, concerned: None, visitor }
     }
 
     /// The same attempt, with an employee that is only claimed.
@@ -38,7 +41,8 @@ impl<'a> Attempt<'a> {
 
     pub(crate) fn in_session(session: &'a Session, refused: AuditEvent, visitor: &'a ClientInfo) -> Self {
         let Session { employee, method, source, .. } = session;
-        Self { refused, who: Some(employee), claimed: false, method: Some(*method), source: Some(*source), visitor }
+        let (who, method, source) = (Some(employee), Some(*method), Some(*source));
+        Self { refused, who, claimed: false, method, source, concerned: None, visitor }
     }
 }
 
@@ -99,7 +103,8 @@ impl Auth {
             | AuditEvent::SwitchRoleRefused
             | AuditEvent::OidcRefused
             | AuditEvent::ApprovalRefused
-            | AuditEvent::CallerRefused,
+            | AuditEvent::CallerRefused
+            | AuditEvent::QuestionRefused,
             Some(who),
         ) = (attempt.refused, attempt.who)
         else {
@@ -140,11 +145,13 @@ impl Auth {
         }
         let anonymous = self.deployment_key();
         let plain = self.plain_entry(refused, who.unwrap_or(&anonymous), self.clock.now(), visitor)?;
-        log_refusal(attempt, reason, &detail(refusal));
+        let detail =
+            attempt.concerned.map_or_else(|| detail(refusal), |employee| format!("employee {}", employee.id()));
+        log_refusal(attempt, reason, &detail);
         if let Some(reference) = visitor.reference {
             self.logged_references.add(reference);
         }
-        let entry = LogEntry { method, source, reason: Some(reason), detail: detail(refusal), ..plain };
+        let entry = LogEntry { method, source, reason: Some(reason), detail, ..plain };
         self.store.record(entry).await?;
         if refused == AuditEvent::SignInRefused {
             self.count_step(SignInStep::Refused);

@@ -18,6 +18,9 @@ use crate::{CallbackOutcome, Error, InternalError, Refusal};
 
 /// How long a second request waits for the first: a browser gets its answer within five seconds.
 pub(crate) const SHARED_OUTCOME_TIMEOUT: Duration = Duration::from_millis(4_500);
+/// How long a code is remembered that was refused before the platform was asked: longer than a platform accepts a code. Otherwise
+/// another browser, such as one of a person who reads the log of a proxy, could bring it later.
+const UNREDEEMED_CODE_LIFETIME: Duration = Duration::from_mins(10);
 /// The lease of an exchange, longer than an exchange takes. After it, the node is considered dead.
 const EXCHANGE_LEASE: Duration = Duration::from_secs(5);
 
@@ -129,7 +132,12 @@ pub(crate) async fn store_outcome(
 ) -> Result<CallbackOutcome, Error> {
     let updated = |seen: PlatformCode<CodeExchange>| match seen.progress.outcome {
         Some(Ok(answer)) => Err(answer),
-        _ => Ok(PlatformCode { progress: CodeExchange { outcome: Some(outcome.clone()), ..seen.progress }, ..seen }),
+        _ => {
+            let is_live = seen.progress.identity.is_none() && is_refused_unredeemed(&outcome);
+            let until = if is_live { seen.until.max(now + UNREDEEMED_CODE_LIFETIME) } else { seen.until };
+            let progress = CodeExchange { outcome: Some(outcome.clone()), ..seen.progress };
+            Ok(PlatformCode { progress, until, ..seen })
+        }
     };
     match codes.update(&code, now, updated).await {
         Ok(Some(Err(answer))) => return Ok(answer),
@@ -138,6 +146,11 @@ pub(crate) async fn store_outcome(
         Err(error) => tracing::warn!(%error, "could not record the failure of a code exchange"),
     }
     outcome
+}
+
+/// Whether a code was refused before the platform was asked about it, so that the platform would still accept it.
+fn is_refused_unredeemed(outcome: &Result<CallbackOutcome, Error>) -> bool {
+    matches!(outcome, Err(Error::Refused(Refusal::PhoneNeeded | Refusal::QuestionOver | Refusal::SignInOver)))
 }
 
 /// Waits for the outcome of a code that another request exchanges, on any node; for a limited time, in case that node died.
@@ -253,6 +266,29 @@ mod tests {
         }
         let stored = await_outcome(&shared.codes, code, &clock, SHARED_OUTCOME_TIMEOUT).await.unwrap();
         assert_eq!(serde_json::to_string(&stored).unwrap(), serde_json::to_string(&answer).unwrap());
+    }
+
+    /// The platform would still accept such a code, and another browser could bring it.
+    #[tokio::test]
+    async fn a_code_that_was_refused_before_the_platform_was_asked_is_remembered_as_long_as_it_lives() {
+        let identity = Identity::Member { userid: "a".into() };
+        for (refusal, known, is_kept) in [
+            (Refusal::PhoneNeeded, None, true),
+            (Refusal::QuestionOver, None, true),
+            (Refusal::SignInOver, None, true),
+            (Refusal::InvalidCode, None, false),
+            (Refusal::SignInOver, Some(&identity), false),
+        ] {
+            let shared = SharedState::in_process();
+            let (code, clock) = begun(&shared).await;
+            if let Some(identity) = known {
+                store_identity(&shared.codes, code, clock.now(), identity).await;
+            }
+            store_outcome(&shared.codes, code, clock.now(), Err(refusal.clone().into())).await.unwrap_err();
+            clock.advance(UNREDEEMED_CODE_LIFETIME.saturating_sub(Duration::from_millis(1)));
+            let kept = shared.codes.read_with(&code, clock.now(), |_| ()).await.unwrap();
+            assert_eq!(kept.is_some(), is_kept, "{refusal:?}");
+        }
     }
 
     /// Reads an outcome as another node does.

@@ -83,9 +83,14 @@ pub use password_hasher::HashQueueState;
 pub use people::{
     EventError, ROLE_LIFETIMES, RuleEffect, SyncOptions, SyncProgress, SyncReport, SyncStep, UpdatedPerson,
 };
-pub use policy::{AgentPolicy, BindPolicy, FileClient, OidcPolicy, PasswordPolicy, PeoplePolicy, Policy, QuestionPolicy};
+pub use policy::{
+    AgentPolicy, BindPolicy, FileClient, OidcPolicy, PasswordPolicy, PeoplePolicy, Policy, QuestionPolicy,
+};
 pub use qr::{ConfirmationPrompt, IssuedTicket, Poller, TicketStatus};
-pub use question::{AskedQuestion, InvitationTexts, MAX_SHOWN_BODY, Operation, PhonePrompt, QuestionKind};
+pub use question::{
+    AskedQuestion, InvitationTexts, MAX_SHOWN_BODY, MAX_SHOWN_PATH, Operation, PhonePrompt, QuestionKind,
+    UnshowableOperation,
+};
 pub use recent_sign_in::RECENT_SIGN_IN;
 pub use refusal::{
     ReasonExplanation, Refusal, RefusalInfo, audited_reasons, explain_reason, logged_refusal, whole_seconds,

@@ -14,9 +14,8 @@ use crate::audit::Attempt;
 use crate::link_opener::LinkOpener;
 use crate::people::refusal_of;
 use crate::sign_in::{SignInProof, SignInRequest};
+use crate::single_use::QR_LIFETIME;
 use crate::{Auth, Error, Refusal};
-
-const QR_LIFETIME: Duration = Duration::from_mins(3);
 
 /// A new QR sign-in.
 #[derive(Debug)]
@@ -280,6 +279,9 @@ impl Auth {
         // Read first: the sign-in that a wrong number ends does not know the phone any more.
         let prompt = self.confirmation_prompt(confirm).await?;
         let (ticket, confirm) = self.ticket_of_confirm(confirm).await?;
+        if prompt.choices.is_some() && !self.pick_once(&ticket, picked).await? {
+            return Err(Refusal::SignInOver.into());
+        }
         let since = self.clock.now();
         let mut sign_in = self.advance(&ticket, |sign_in| sign_in.confirmed(confirm, picked, since)).await?;
         if sign_in.ended == Some(EarlyEnd::WrongNumber) {

@@ -3,8 +3,10 @@
 //! The platform sends the person a link; the phone that opens it is identified by the platform, as at a sign-in, and gets a secret to
 //! answer with. The screen of the asker shows a number, and the phone picks it out of three.
 
+mod alarm;
 mod approval;
 mod caller;
+mod operation;
 mod phone;
 
 use std::time::Duration;
@@ -19,7 +21,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{ActiveUser, Auth, Error, Refusal};
 
-pub use approval::{MAX_SHOWN_BODY, Operation};
+pub use operation::{MAX_SHOWN_BODY, MAX_SHOWN_PATH, Operation, UnshowableOperation};
 pub use phone::PhonePrompt;
 
 /// The period of the limits on questions.
@@ -58,8 +60,8 @@ impl QuestionKind {
         }
     }
 
-    /// The audit event of a refusal, by the person or by the service.
-    pub(crate) const fn refused_event(self) -> AuditEvent {
+    /// The audit event of an answer that refuses, and of an approval that does not count.
+    const fn refused_event(self) -> AuditEvent {
         match self {
             Self::Approval => AuditEvent::ApprovalRefused,
             Self::Caller => AuditEvent::CallerRefused,
@@ -141,6 +143,8 @@ impl Auth {
         // Refused if the session has ended or switched its role since the request began.
         self.store.record_question(caller.as_author(now), entry).await?;
         if kind == QuestionKind::Caller {
+            // The employee is asked anew, so an earlier answer no longer counts.
+            self.drop_verification(&question.asked).await?;
             self.note_open_question(&question.asked, (id.digest(), expires_at), now).await?;
         }
         self.shared.questions.put(id.digest(), question, now).await?;
@@ -170,9 +174,12 @@ impl Auth {
     }
 
     /// Counts a question of or to an employee.
-    async fn limit_questions(&self, what: &[u8], employee: &EmployeeKey, at_most: u32) -> Result<(), Error> {
+    async fn limit_questions(&self, what: &[&[u8]], employee: &EmployeeKey, at_most: u32) -> Result<(), Error> {
         let Some(rate) = Rate::new(at_most, LIMIT_PERIOD) else { return Ok(()) };
-        let key = Digest::of(&[b"question", what, employee.corp().as_bytes(), employee.id().as_bytes()]);
+        let mut parts = vec![b"question".as_slice()];
+        parts.extend_from_slice(what);
+        parts.extend([employee.corp().as_bytes(), employee.id().as_bytes()]);
+        let key = Digest::of(&parts);
         let admitted = self.shared.limits.admit(LimitSubject::Client, &key, rate, self.clock.now()).await;
         Ok(admitted.map_err(Refusal::RateLimited)?)
     }

@@ -188,8 +188,19 @@ refusals! {
         /// The person cannot be asked through the platform.
         CannotAsk {
             code(1003), reason("cannot_ask"),
-            en("the platform cannot reach this person on the phone, or the request is too long to be shown there; use a one-time password, or verify the person in another way"),
-            zh("无法通过{{platform}}联系到该人员的手机，或请求过长无法显示；请改用一次性密码，或以其他方式核实身份"),
+            en("this person cannot be asked on the phone through the platform; check the employee id, use a one-time password, or verify the person in another way"),
+            zh("无法通过{{platform}}向该人员的手机发送请求；请核对账号，改用一次性密码，或以其他方式核实身份"),
+            audit("A question was not sent: the employee is unknown, disabled or has left, or the platform cannot reach their phone.",
+                "The details name the employee; look them up with `deskpass employee list`. Many such rows of one person may be attempts to find out who works here."),
+        }
+        /// The phone refused an approval that this session asked for; it gets no others for this time.
+        #[serde(skip)]
+        ApprovalsPaused(wait: Duration) {
+            code(1003), reason("approvals_paused"),
+            en("an approval was refused on your phone, so this session can ask for none for a while; use a one-time password, or try again in {}", english_minutes(*wait)),
+            zh("您的手机拒绝了一次批准，本会话暂时不能再次请求；请使用一次性密码，或在 {} 分钟后重试", whole_minutes(*wait)),
+            audit("The session asked for an approval within 10 minutes of one that was refused on the phone, or answered with a wrong number.",
+                "Ask the person whether they asked. If not, another person has their session: end their sessions and check the addresses."),
         }
         /// The authorization request of an OpenID Connect client has expired, was answered, or belongs to another browser.
         OidcRequestGone {

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use deskpass_core::{Digest, QUESTION_LIFETIME, Timestamp};
+use deskpass_core::{Digest, MatchNumber, QUESTION_LIFETIME, Timestamp};
 use deskpass_store::Store;
 use tokio::time::{sleep, timeout};
 
@@ -22,8 +22,12 @@ pub(crate) enum SingleUse {
     Answer,
     /// The approval of an operation.
     Approval,
+    /// The number that a phone picks for a QR sign-in.
+    Number,
 }
 
+/// How long a QR sign-in is valid.
+pub(crate) const QR_LIFETIME: Duration = Duration::from_mins(3);
 /// How long the same code from the same browser gets the same answer.
 pub(crate) const CODE_LIFETIME: Duration = Duration::from_mins(1);
 /// How long a browser may stay at the platform.
@@ -44,6 +48,7 @@ impl SingleUse {
             Self::Pending => "pending",
             Self::Answer => "answer",
             Self::Approval => "approval",
+            Self::Number => "number",
         }
     }
 
@@ -53,6 +58,7 @@ impl SingleUse {
             Self::Flow => FLOW_LIFETIME,
             Self::Pending => PENDING_LIFETIME,
             Self::Answer | Self::Approval => QUESTION_LIFETIME,
+            Self::Number => QR_LIFETIME,
         }
     }
 
@@ -124,6 +130,18 @@ impl Auth {
                 Err(error.into())
             }
         }
+    }
+
+    /// Marks the number that a phone picked for a ticket; `false` if it picked another one before. It may pick the same one again
+    /// after a failure, and no other, also if Redis is restored: otherwise it could guess again.
+    pub(crate) async fn pick_once(&self, ticket: &Digest, picked: Option<MatchNumber>) -> Result<bool, Error> {
+        let what = SingleUse::Number;
+        if !self.is_marked(what) {
+            return Ok(true);
+        }
+        let attempt = Digest::of(&[b"picked", &[picked.map_or(0, MatchNumber::get)]]);
+        let until = self.clock.now() + what.lifetime() + CLOCK_SKEW;
+        Ok(self.store.use_once(what.digest(ticket), attempt, until).await?)
     }
 
     /// Makes a record usable again whose use had no effect. Retries for a while if the database fails, but the request waits only

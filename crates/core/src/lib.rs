@@ -67,7 +67,7 @@ pub use pending_sign_in::{
 pub use permission::{Operation, PermissionMatrix, PermissionScope, Resource};
 pub use phone_question::{
     AskerPreview, InvalidAnswer, PhoneQuestion, QUESTION_LIFETIME, QuestionRefusal, QuestionStage, QuestionStatus,
-    QuestionSubject, VERIFIED_PERIOD, operation_digest,
+    QuestionSubject, ShownField, VERIFIED_PERIOD, operation_digest,
 };
 pub use recovery_code::RecoveryCode;
 pub use reference::Reference;

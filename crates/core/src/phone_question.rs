@@ -50,10 +50,12 @@ pub enum QuestionSubject {
         operation: Digest,
         /// The method.
         method: String,
-        /// The path with the query, as the phone shows it.
+        /// The path, which has no query and no escapes.
         path: String,
-        /// The whole body, as the phone shows it.
+        /// The whole body, as it is spelled. A phone shows the fields instead.
         body: String,
+        /// The fields of the body, as the phone shows them.
+        fields: Vec<ShownField>,
         /// What the operation does, in English and Chinese.
         summary: [String; 2],
     },
@@ -62,6 +64,15 @@ pub enum QuestionSubject {
         /// The reason that the asker entered.
         reason: Option<String>,
     },
+}
+
+/// A field of an operation, as the phone shows it: what it means, not how it is spelled.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ShownField {
+    /// The name; below others, with dots between the names.
+    pub name: String,
+    /// The value. Invisible characters are spelled out.
+    pub value: String,
 }
 
 /// What the phone shows about the employee who asks.

@@ -49,8 +49,8 @@ pub use resolved::{ResolvedSettings, resolve};
 pub use service_location::{ServiceLocation, local_url, service_location};
 pub use settings::{
     Access, Agents, Approval, Audit, Bind, BindMode, Branding, DefaultRole, Development, Language, Limits, Log,
-    LogFormat, LogLevel, Messages, Notices, Oidc, OidcClient, Pages, PasswordFallback, Platform, Qr, Recheck, Server,
-    Session, Settings, Shared, Sockets, Store, Sync, Tls, UserIdKind, Verification,
+    LogFormat, LogLevel, Messages, Notices, NumberMatching, Oidc, OidcClient, Pages, PasswordFallback, Platform, Qr,
+    Recheck, Server, Session, Settings, Shared, Sockets, Store, Sync, Tls, UserIdKind, Verification,
 };
 pub(crate) use simulated::SimulatedApplication;
 pub use sources::{Override, Sources};

@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use deskpass_core::{EmployeeKey, IdentifiedPerson, Person, Role, Timestamp};
 
-use self::person::{GRANT_ROLE, PEOPLE_WITH_ROLES, is_last_admin, listed, merge_roles, noting_last_admin};
+use self::person::{GRANT_ROLE, PEOPLE_WITH_ROLES, holders, is_last_admin, listed, merge_roles, noting_last_admin};
 use crate::cache::{CacheChange, CacheLookup};
 use crate::database::Tx;
 use crate::deny_list::EndReason;
@@ -93,6 +93,17 @@ impl Store {
     /// Enabled administrators of a corporation except one employee, at most `at_most`.
     pub async fn administrators(&self, corp: String, except: EmployeeKey, at_most: usize) -> Result<Vec<EmployeeKey>> {
         self.database.read(move |sql| administrators(sql, &corp, &except, at_most)).await
+    }
+
+    /// The same for any role.
+    pub async fn role_holders(
+        &self,
+        corp: String,
+        role: Role,
+        except: EmployeeKey,
+        at_most: usize,
+    ) -> Result<Vec<EmployeeKey>> {
+        self.database.read(move |sql| holders(sql, (&corp, role), &except, at_most)).await
     }
 
     /// Adds an employee; `false`, with no change, when the employee exists already.

@@ -65,8 +65,10 @@ pub struct SharedState<Progress> {
     pub answers: EphemeralStore<SignInPointer>,
     /// The questions that an employee was asked lately, by a digest of the employee.
     pub open_questions: EphemeralStore<OpenQuestions>,
-    /// Callers who were verified, by a digest of the employee who asked and the caller. The holder is the question.
+    /// Callers who were verified, by a digest of the employee. The holder is the session that asked.
     pub verified: EphemeralStore<Lease>,
+    /// Sessions that get no approvals for a while, because a phone refused one.
+    pub approval_pauses: EphemeralStore<Lease>,
     /// The request counts.
     pub limits: RateLimits,
     /// Messages to connected clients.
@@ -105,6 +107,7 @@ impl<Progress> SharedState<Progress> {
             answers: EphemeralStore::new(server.as_ref(), "answer", MAX_RECORDS),
             open_questions: EphemeralStore::new(server.as_ref(), "open_question", MAX_RECORDS),
             verified: EphemeralStore::new(server.as_ref(), "verified", MAX_RECORDS),
+            approval_pauses: EphemeralStore::new(server.as_ref(), "approval_pause", MAX_RECORDS),
             limits: RateLimits::new(server.clone()),
             messages: MessageLog::new(server.as_ref()),
             server,

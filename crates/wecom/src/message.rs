@@ -161,11 +161,12 @@ fn invitation_card(invitation: &Invitation<'_>) -> Value {
     })
 }
 
-/// The same as a text, shortened before the address.
+/// The same as a text, shortened before the address. The platform shows `<a href=…>` in a text as a link, and names and reasons in
+/// it are of people.
 fn invitation_text(invitation: &Invitation<'_>) -> String {
     let Invitation { title, text, button, url, .. } = *invitation;
     let link = format!("\n{button}: {url}");
-    let text = format!("{title}\n{text}");
+    let text = format!("{title}\n{text}").replace('<', "＜").replace('>', "＞");
     format!("{}{link}", beginning(&text, MAX_TEXT_BYTES.saturating_sub(link.len())))
 }
 

@@ -100,7 +100,7 @@ impl Administrator<'_> {
     /// Unbinds the device of an agent or another employee, deletes the recovery codes, and makes a setup code for another device.
     pub async fn reset_device(&self, employee: EmployeeKey) -> Result<DeviceReset, Error> {
         self.require_home_admin().await?;
-        self.require_verified(&employee).await?;
+        self.require_verified_caller(&employee).await?;
         self.auth.require_device_owner(&employee).await?;
         let code = RecoveryCode::generate(&self.auth.entropy)?;
         let entry = self.entry(AuditEvent::DeviceReset, &employee, "")?;
@@ -110,11 +110,12 @@ impl Administrator<'_> {
         Ok(DeviceReset { was_bound, code, until })
     }
 
-    /// Requires that the employee was verified as a caller, if the settings require it. The operator knows who calls.
-    async fn require_verified(&self, employee: &EmployeeKey) -> Result<(), Error> {
-        let Some(who) = &self.who else { return Ok(()) };
-        match self.auth.require_verified_caller(who, employee).await {
-            Err(Error::Refused(refusal)) => self.refuse(refusal).await,
+    /// Requires that the employee was verified as a caller for this session, if the settings require it. The operator knows who
+    /// calls. The refusal is logged.
+    pub async fn require_verified_caller(&self, employee: &EmployeeKey) -> Result<(), Error> {
+        let Some(holder) = &self.acting else { return Ok(()) };
+        match self.auth.require_verified_caller(holder.digest(), employee).await {
+            Err(Error::Refused(refusal)) => self.refuse_about(Some(employee), refusal).await,
             checked => checked,
         }
     }
@@ -122,7 +123,7 @@ impl Administrator<'_> {
     /// Deletes an agent's password and makes a setup code for another one. Sessions that began with the password end.
     pub async fn reset_password(&self, employee: EmployeeKey) -> Result<PasswordReset, Error> {
         self.require_home_admin().await?;
-        self.require_verified(&employee).await?;
+        self.require_verified_caller(&employee).await?;
         let (auth, code) = (self.auth, RecoveryCode::generate(&self.auth.entropy)?);
         let entry = self.entry(AuditEvent::PasswordReset, &employee, "")?;
         let (mark, until) = (auth.credential_vault.code_digest(&code, &employee), entry.at + SETUP_CODE_LIFETIME);

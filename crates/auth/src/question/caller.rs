@@ -4,24 +4,51 @@ use deskpass_core::{
     AskerPreview, ClientInfo, Digest, EmployeeKey, PhoneQuestion, QuestionStatus, QuestionSubject, Role, Roles, ScanId,
     Secret, Timestamp, VERIFIED_PERIOD,
 };
-use deskpass_store::{Lease, OpenQuestions};
+use deskpass_store::{AuditEvent, Lease, OpenQuestions};
 
 use super::{AskedQuestion, Draft, InvitationTexts, require_admitted};
+use crate::audit::Attempt;
 use crate::{ActiveUser, Auth, Error, Refusal};
 
 /// The active roles that may ask.
 const ASKING_ROLES: Roles = Roles::NONE.with(Role::Agent).with(Role::Supervisor).with(Role::Admin);
 /// How many questions an employee may ask per period.
 const MAX_ASKED_BY: u32 = 10;
-/// How many questions an employee may be asked per period, so that a person is not worn down until they accept.
-const MAX_ASKED_OF: u32 = 3;
+/// How many questions an employee may be asked by one other per period, so that a person is not worn down until they accept.
+const MAX_ASKED_BY_ONE: u32 = 3;
+/// How many questions an employee may be asked per period in all: more than one asker can use up, so that others can still ask.
+const MAX_ASKED_OF: u32 = 6;
 /// How often a question is entered in the list of its employee, when others are entered at the same time.
 const MAX_NOTE_ATTEMPTS: usize = 3;
 
 impl Auth {
     /// Asks an employee on the phone whether they are the caller. For agents, supervisors and administrators of the home
-    /// corporation, about its employees: the platform reaches no others.
+    /// corporation, about its employees: the platform reaches no others. Only administrators learn why an employee cannot be
+    /// asked, and the log names the employee: otherwise an agent could find out, unseen, who works here.
     pub async fn ask_caller(
+        &self,
+        caller: &ActiveUser,
+        employee: EmployeeKey,
+        reason: Option<String>,
+        visitor: &ClientInfo,
+        link: impl Fn(&Secret<ScanId>) -> Option<String>,
+        texts: InvitationTexts,
+    ) -> Result<AskedQuestion, Error> {
+        let asked = self.ask_caller_unaudited(caller, employee.clone(), reason, visitor, link, texts).await;
+        let attempt = Attempt::in_session(caller.0.session(), AuditEvent::AdministrationRefused, visitor);
+        let attempt = Attempt { concerned: Some(&employee), ..attempt };
+        match asked {
+            Err(Error::Refused(refusal)) if is_about_asked(&refusal) => {
+                self.record_refusal(attempt, &Refusal::CannotAsk).await?;
+                let is_admin = caller.0.session().current_role == Role::Admin;
+                let told = if is_admin { refusal } else { Refusal::CannotAsk };
+                Err(told.into())
+            }
+            asked => self.audit_outcome(attempt, asked).await,
+        }
+    }
+
+    async fn ask_caller_unaudited(
         &self,
         caller: &ActiveUser,
         employee: EmployeeKey,
@@ -32,13 +59,16 @@ impl Auth {
     ) -> Result<AskedQuestion, Error> {
         caller.acts_as(ASKING_ROLES)?;
         let (asker, home) = (&caller.0.session().employee, self.policy.home_corp.as_str());
+        // The limits come first, and so say nothing about the employee.
+        self.limit_questions(&[b"caller asked by"], asker, MAX_ASKED_BY).await?;
+        let by = [b"caller asked of".as_slice(), asker.corp().as_bytes(), asker.id().as_bytes()];
+        self.limit_questions(&by, &employee, MAX_ASKED_BY_ONE).await?;
+        self.limit_questions(&[b"caller asked of"], &employee, MAX_ASKED_OF).await?;
         if asker.corp() != home || employee.corp() != home {
             return Err(Refusal::NoSuchEmployee.into());
         }
-        self.limit_questions(b"caller asked by", asker, MAX_ASKED_BY).await?;
         let person = self.store.person(&employee).await?.ok_or(Refusal::NoSuchEmployee)?;
         require_admitted(&person)?;
-        self.limit_questions(b"caller asked of", &employee, MAX_ASKED_OF).await?;
         let (recipient, detail) = (person.employee_id.clone(), reason.clone().unwrap_or_default());
         let draft = Draft { subject: QuestionSubject::Caller { reason }, asked: employee, recipient, detail };
         self.ask_phone(caller, draft, visitor, link, texts).await
@@ -63,23 +93,29 @@ impl Auth {
         Ok(askers)
     }
 
-    /// Requires that the employee was verified as a caller for this asker within the last minutes, if the settings require it.
-    pub async fn require_verified_caller(&self, asker: &EmployeeKey, employee: &EmployeeKey) -> Result<(), Error> {
+    /// Requires that the employee was verified as a caller for this session within the last minutes, if the settings require it.
+    pub(crate) async fn require_verified_caller(&self, session: Digest, employee: &EmployeeKey) -> Result<(), Error> {
         if !self.policy.questions.verify_before_reset {
             return Ok(());
         }
         let now = self.clock.now_for_lifetime(VERIFIED_PERIOD);
-        let verified = self.shared.verified.read_with(&verified_digest(asker, employee), now, |_| ()).await?;
-        Ok(verified.ok_or(Refusal::CallerNotVerified)?)
+        let holder = self.shared.verified.read_with(&verified_digest(employee), now, |lease| lease.holder).await?;
+        if holder == Some(session) { Ok(()) } else { Err(Refusal::CallerNotVerified.into()) }
     }
 
     /// Records that the phone of the asked employee accepted a question.
-    pub(super) async fn mark_verified(&self, question: &PhoneQuestion, id: Digest) -> Result<(), Error> {
-        let (key, now) = (verified_digest(&question.asker, &question.asked), self.clock.now());
-        let lease = Lease { holder: id, until: now + VERIFIED_PERIOD };
+    pub(super) async fn mark_verified(&self, question: &PhoneQuestion) -> Result<(), Error> {
+        let (key, now) = (verified_digest(&question.asked), self.clock.now());
+        let lease = Lease { holder: question.session, until: now + VERIFIED_PERIOD };
         if self.shared.verified.update(&key, now, |_| Ok::<_, ()>(lease)).await?.is_none() {
             self.shared.verified.put(key, lease, now).await?;
         }
+        Ok(())
+    }
+
+    /// Withdraws the verification of an employee, for every asker.
+    pub(super) async fn drop_verification(&self, employee: &EmployeeKey) -> Result<(), Error> {
+        self.shared.verified.take(&verified_digest(employee), self.clock.now()).await?;
         Ok(())
     }
 
@@ -114,8 +150,11 @@ fn asked_digest(employee: &EmployeeKey) -> Digest {
     Digest::of(&[b"asked", employee.corp().as_bytes(), employee.id().as_bytes()])
 }
 
-fn verified_digest(asker: &EmployeeKey, employee: &EmployeeKey) -> Digest {
-    let (by, of) = ([asker.corp(), asker.id()], [employee.corp(), employee.id()]);
-    let [[by_corp, by_id], [of_corp, of_id]] = [by, of].map(|key| key.map(str::as_bytes));
-    Digest::of(&[b"verified", by_corp, by_id, of_corp, of_id])
+fn verified_digest(employee: &EmployeeKey) -> Digest {
+    Digest::of(&[b"verified", employee.corp().as_bytes(), employee.id().as_bytes()])
+}
+
+/// Whether a refusal says something about the employee who was to be asked.
+fn is_about_asked(refusal: &Refusal) -> bool {
+    matches!(refusal, Refusal::NoSuchEmployee | Refusal::Disabled | Refusal::LeftPlatform | Refusal::CannotAsk)
 }

@@ -4,13 +4,12 @@ use std::time::Duration;
 
 use deskpass_core::{
     Answer, ClientInfo, Digest, EmployeeKey, IdentifiedPerson, InvalidAnswer, MatchNumber, PhoneQuestion,
-    QuestionRefusal, QuestionStage, QuestionStatus, Secret, Timestamp,
+    QuestionRefusal, QuestionStage, QuestionStatus, Secret,
 };
 use deskpass_platform::Identity;
-use deskpass_store::{AuditEvent, LogEntry, Notice, NoticeSubject, PointerKind, SignInPointer, SignInReference};
+use deskpass_store::{AuditEvent, LogEntry, PointerKind, SignInPointer};
 
 use super::{QuestionKind, other_asker, require_admitted};
-use crate::notice::MAX_NOTIFIED_ADMINS;
 use crate::platform_user::PlatformUser;
 use crate::single_use::SingleUse;
 use crate::{Auth, AuthEvent, CallbackOutcome, Error, Refusal};
@@ -59,21 +58,62 @@ impl Auth {
             None => question.refused(answer, now),
         };
         let decided = step(question).map_err(|InvalidAnswer| Refusal::QuestionOver)?;
+        let is_accepted = decided.stage == QuestionStage::Accepted;
+        if !is_accepted {
+            // First, so that what was refused does not go on, even if the rest fails.
+            self.withdraw(&decided).await?;
+        }
         // Only the first answer counts, also if Redis is restored to the time before it: otherwise a phone could guess again.
         let recorded = self.run_once(SingleUse::Answer, &id, self.record_answer(&decided, visitor)).await?;
         recorded.ok_or(Refusal::QuestionOver)?;
-        if kind == QuestionKind::Caller && decided.stage == QuestionStage::Accepted {
-            self.mark_verified(&decided, id).await?;
+        if let Err(error) = self.settle(&id, &decided, step).await {
+            if is_accepted {
+                self.undo_acceptance(&id, &decided, visitor).await?;
+            }
+            return Err(error);
         }
-        let settled = self.shared.questions.update(&id, now, step).await?;
-        settled.ok_or(Refusal::QuestionOver)?.map_err(|InvalidAnswer| Refusal::QuestionOver)?;
         match decided.stage {
             QuestionStage::Refused(QuestionRefusal::WrongNumber) => Err(Refusal::WrongNumber.into()),
             _ => Ok(decided.status(now)),
         }
     }
 
-    /// Finds the question that a phone may answer. It is over if the session that asked has ended.
+    /// Takes back what a phone said before: after a refusal of one question, other answers of the same person do not count, either.
+    async fn withdraw(&self, refused: &PhoneQuestion) -> Result<(), Error> {
+        match QuestionKind::of(refused) {
+            QuestionKind::Approval => self.pause_approvals(refused.session).await,
+            QuestionKind::Caller => self.drop_verification(&refused.asked).await,
+        }
+    }
+
+    /// Ends a question with its answer, and then counts a caller as verified.
+    async fn settle(
+        &self,
+        id: &Digest,
+        decided: &PhoneQuestion,
+        step: impl Fn(PhoneQuestion) -> Result<PhoneQuestion, InvalidAnswer>,
+    ) -> Result<(), Error> {
+        let settled = self.shared.questions.update(id, self.question_time(), step).await?;
+        settled.ok_or(Refusal::QuestionOver)?.map_err(|InvalidAnswer| Refusal::QuestionOver)?;
+        if QuestionKind::of(decided) == QuestionKind::Caller && decided.stage == QuestionStage::Accepted {
+            self.mark_verified(decided).await?;
+        }
+        Ok(())
+    }
+
+    /// Makes sure that an answer which could not be kept has no effect, and logs it: the row of the answer is written.
+    async fn undo_acceptance(&self, id: &Digest, decided: &PhoneQuestion, phone: &ClientInfo) -> Result<(), Error> {
+        let (at, kind) = (self.clock.now(), QuestionKind::of(decided));
+        drop(self.shared.questions.take(id, at).await);
+        if kind == QuestionKind::Caller {
+            drop(self.drop_verification(&decided.asked).await);
+        }
+        let plain = self.plain_entry(kind.refused_event(), &decided.asked, at, phone)?;
+        let detail = "the answer before this row could not be kept and has no effect".to_owned();
+        Ok(self.store.record(LogEntry { actor: other_asker(decided), detail, ..plain }).await?)
+    }
+
+    /// Finds the question that a phone may answer. It is over if the session that asked has ended, or gets no approvals now.
     async fn answerable(&self, answer: &str, kind: QuestionKind) -> Result<Answerable, Error> {
         let answer = Secret::<Answer>::parse(answer).map_err(|_| Refusal::QuestionOver)?.digest();
         let now = self.question_time();
@@ -82,7 +122,8 @@ impl Auth {
         let question = self.shared.questions.read_with(&id, now, PhoneQuestion::clone).await?;
         let fits = |question: &PhoneQuestion| question.may_answer(answer, now) && QuestionKind::of(question) == kind;
         let question = question.filter(fits).ok_or(Refusal::QuestionOver)?;
-        if !self.is_asker_active(&question).await? {
+        let is_paused = kind == QuestionKind::Approval && self.approvals_paused(question.session).await?.is_some();
+        if is_paused || !self.is_asker_active(&question).await? {
             return Err(Refusal::QuestionOver.into());
         }
         Ok(Answerable { id, answer, question })
@@ -106,9 +147,10 @@ impl Auth {
 
     /// The audit event of a refusal after a scan: to open the link of a question is no sign-in.
     pub(crate) async fn refused_scan_event(&self, scan_id: Option<&str>) -> AuditEvent {
-        let Ok(Some(question)) = self.question_of_scan(scan_id).await else { return AuditEvent::SignInRefused };
-        let kind = self.shared.questions.read_with(&question, self.clock.now(), QuestionKind::of).await;
-        kind.ok().flatten().map_or(AuditEvent::SignInRefused, QuestionKind::refused_event)
+        match self.question_of_scan(scan_id).await {
+            Ok(Some(_)) => AuditEvent::QuestionRefused,
+            _ => AuditEvent::SignInRefused,
+        }
     }
 
     /// Requires that this phone could open the question, before it goes to the platform.
@@ -199,27 +241,5 @@ impl Auth {
         let PhoneQuestion { asked, asker, .. } = decided;
         tracing::info!(event = event.name(), reason, employee = %asked, %asker, "question answered");
         Ok(())
-    }
-
-    /// The notices about a refusal: to the person, whose session another person may use, or who may not have noticed what they
-    /// picked; and about callers to administrators, since another person may be on the telephone.
-    async fn refusal_notices(&self, question: &PhoneQuestion, at: Timestamp) -> Result<Vec<Notice>, Error> {
-        let PhoneQuestion { asked, origin, created_at, shown, .. } = question;
-        let QuestionStage::Refused(how) = question.stage else { return Ok(Vec::new()) };
-        if QuestionKind::of(question) == QuestionKind::Approval {
-            return Ok(vec![self.new_notice(asked, NoticeSubject::ApprovalRefused, at, origin)?]);
-        }
-        let mut notices = Vec::new();
-        if how == QuestionRefusal::WrongNumber {
-            notices.push(self.new_notice(asked, NoticeSubject::CallerRefused, at, origin)?);
-        }
-        let who = format!("{} (asked by {})", asked.id(), shown.employee_id);
-        let home = self.policy.home_corp.as_str().to_owned();
-        for admin in self.store.administrators(home, asked.clone(), MAX_NOTIFIED_ADMINS).await? {
-            let notice = self.new_notice(&admin, NoticeSubject::CallerRefused, at, origin)?;
-            let about = SignInReference { who: who.clone(), at: *created_at };
-            notices.push(Notice { about: Some(about), ..notice });
-        }
-        Ok(notices)
     }
 }

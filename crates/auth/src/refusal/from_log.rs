@@ -29,6 +29,8 @@ pub fn logged_refusal(reason: &str, role: Option<Role>) -> Option<Refusal> {
         "wrong_number" => Refusal::WrongNumber,
         "approval_invalid" => Refusal::ApprovalInvalid,
         "caller_not_verified" => Refusal::CallerNotVerified,
+        "cannot_ask" => Refusal::CannotAsk,
+        "approvals_paused" => Refusal::ApprovalsPaused(Duration::ZERO),
         "oidc_request_gone" => Refusal::OidcRequestGone,
         "client_not_allowed" => Refusal::ClientNotAllowed(String::new()),
         "otp_wrong" => Refusal::OtpWrong,

@@ -25,7 +25,8 @@ fn question(is_caller: bool) -> PhoneQuestion {
     } else {
         let (method, path) = ("POST".to_owned(), "/api/admin/x".to_owned());
         let summary = ["Do x".to_owned(), "执行 x".to_owned()];
-        QuestionSubject::Approval { operation: digest(OPERATION), method, path, body: String::new(), summary }
+        let (body, fields) = (String::new(), Vec::new());
+        QuestionSubject::Approval { operation: digest(OPERATION), method, path, body, fields, summary }
     };
     PhoneQuestion {
         subject,

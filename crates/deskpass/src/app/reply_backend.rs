@@ -39,6 +39,8 @@ const DELIVERY_TIMEOUT: Duration = Duration::from_secs(5);
 const RETRY_PAUSE: Duration = Duration::from_millis(200);
 /// The maximum number of concurrent deliveries. A slow back end must not use up the sockets.
 const MAX_CONCURRENT_DELIVERIES: usize = 64;
+/// The same for answers about callers, which replies of employees must not hold up.
+const MAX_CONCURRENT_VERIFICATIONS: usize = 32;
 
 /// The back end.
 #[derive(Debug)]
@@ -48,6 +50,7 @@ pub(crate) struct ReplyBackend {
     /// Signs requests; it holds the secret.
     mac: Hmac<Sha256>,
     permits: Semaphore,
+    verification_permits: Semaphore,
 }
 
 /// The content of a reply.
@@ -167,7 +170,9 @@ impl ReplyBackend {
             .build()
             .map_err(|_| SettingsError::Client)?;
         let mac = Hmac::new_from_slice(secret.expose().as_bytes()).map_err(|_| SettingsError::Client)?;
-        Ok(Some(Self { http, url, mac, permits: Semaphore::new(MAX_CONCURRENT_DELIVERIES) }))
+        let permits = Semaphore::new(MAX_CONCURRENT_DELIVERIES);
+        let verification_permits = Semaphore::new(MAX_CONCURRENT_VERIFICATIONS);
+        Ok(Some(Self { http, url, mac, permits, verification_permits }))
     }
 
     /// Makes one attempt. Any status of success means that the back end has accepted the reply.

@@ -35,7 +35,7 @@ pub use messages::Messages;
 pub use notices::Notices;
 pub use oidc::{Oidc, OidcClient};
 pub use pages::Pages;
-pub use people::{Approval, Qr, Recheck, Sync, Verification};
+pub use people::{Approval, NumberMatching, Qr, Recheck, Sync, Verification};
 pub(super) use platform::PlatformEntries;
 pub use platform::{Platform, UserIdKind};
 pub use server::{Log, LogFormat, LogLevel, Server, Sockets};

@@ -87,15 +87,34 @@ pub(crate) fn approval_invitation(language: Language, summary: &[String; 2]) -> 
     }
 }
 
-/// The message to the employee who is said to be on the telephone with IT.
-pub(crate) fn caller_invitation(language: Language, name: &str) -> InvitationTexts {
+/// The most characters of a reason in a message, which has little space. The page shows all of it.
+const MAX_REASON_CHARS: usize = 40;
+
+/// The message to the employee who is said to have called IT. What matters comes first, since a platform may cut the rest: a person
+/// who calls both sides can pass the number on, but only an employee who called IT is the caller.
+pub(crate) fn caller_invitation(language: Language, name: &str, reason: Option<&str>) -> InvitationTexts {
+    let about = reason.map(|reason| shortened(reason, MAX_REASON_CHARS));
     InvitationTexts {
-        title: language.of(["Are you on the phone with IT?", "您正在与 IT 通话吗？"]).to_owned(),
+        title: language.of(["Did you call IT?", "是您本人致电 IT 的吗？"]).to_owned(),
         text: language.of([
-            format!("{name} from IT says that you are on the phone together."),
-            format!("IT 的{name}表示正在与您通话。"),
+            format!(
+                "Go on only if you called IT yourself; if you were called, refuse. {name} asks{}.",
+                about.as_ref().map(|about| format!(", about: {about}")).unwrap_or_default()
+            ),
+            format!(
+                "仅当您本人主动致电 IT 时才继续；如是对方打给您的，请拒绝。询问人：{name}{}。",
+                about.as_ref().map(|about| format!("，事由：{about}")).unwrap_or_default()
+            ),
         ]),
         button: language.of(["Answer", "前往确认"]).to_owned(),
+    }
+}
+
+/// The beginning of a text.
+fn shortened(text: &str, chars: usize) -> String {
+    match text.char_indices().nth(chars) {
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+        None => text.to_owned(),
     }
 }
 
@@ -103,6 +122,20 @@ pub(crate) fn caller_invitation(language: Language, name: &str) -> InvitationTex
 mod tests {
     use super::*;
     use crate::http::request::Fields;
+
+    #[test]
+    fn an_employee_is_asked_whether_they_called_by_whom_and_why() {
+        let message = caller_invitation(Language::En, "Arno Agent", Some("new phone"));
+        assert_eq!(message.title, "Did you call IT?");
+        assert_eq!(
+            message.text,
+            "Go on only if you called IT yourself; if you were called, refuse. Arno Agent asks, about: new phone."
+        );
+        let message = caller_invitation(Language::Zh, "张三", None);
+        assert_eq!(message.text, "仅当您本人主动致电 IT 时才继续；如是对方打给您的，请拒绝。询问人：张三。");
+        let long = caller_invitation(Language::Zh, "张三", Some(&"字".repeat(200))).text;
+        assert!(long.ends_with("字…。") && long.chars().count() < 160, "{long}");
+    }
 
     #[test]
     fn a_phone_picks_a_number_or_refuses() {

@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::App;
 use crate::app::reply_backend::{AnsweredVerification, verification_id};
 use crate::http::admin::EmployeeRef;
-use crate::http::error::ApiError;
+use crate::http::error::{ApiError, FieldError};
 use crate::http::phone_questions::{
     Asker, PhoneAnswer, QuestionPath, caller_invitation, question_link, shown_choices, status_word,
 };
@@ -21,7 +21,7 @@ use crate::timestamp::Rfc3339;
 pub(crate) struct VerificationBody {
     #[field(flatten)]
     whom: EmployeeRef,
-    /// What the call is about; the employee sees it.
+    /// What the call is about; the employee sees it. Required where `verification.before_resets` is on.
     reason: Option<ReasonText>,
 }
 
@@ -42,8 +42,13 @@ pub(crate) async fn ask(
     JsonBody(VerificationBody { whom, reason }): JsonBody<VerificationBody>,
 ) -> Result<Reply<AskedVerification>, ApiError> {
     let (person, reason) = (caller.0.person(), reason.map(|ReasonText(reason)| reason));
+    // What a reset is for is what the employee must agree to.
+    if reason.is_none() && app.settings.verification.before_resets {
+        return Err(ApiError::field("reason", FieldError::Required));
+    }
     let name = if person.name.is_empty() { &person.employee_id } else { &person.name };
-    let (texts, link) = (caller_invitation(app.settings.default_language, name), question_link(&app));
+    let texts = caller_invitation(app.settings.default_language, name, reason.as_deref());
+    let link = question_link(&app);
     let asked = app.auth.ask_caller(&caller, whom.key(&app), reason, &visitor, link, texts).await?;
     let (id, verification) = (asked.id.expose().to_owned(), verification_id(&asked.id.digest()));
     let (number, expires_in) = (asked.number.get(), asked.lifetime.as_secs());

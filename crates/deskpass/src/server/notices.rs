@@ -45,9 +45,7 @@ fn render(notice: &Notice, zone: &TimeZone) -> String {
         NoticeSubject::NewNetwork => new_network(zone, notice),
         NoticeSubject::PartnerDeviceBound => partner_device(zone, notice),
         NoticeSubject::RoleEndsSoon => role_ends_soon(zone, notice),
-        NoticeSubject::ApprovalRefused => {
-            account(["a change that was to be approved on your phone was refused", "您手机上的一项操作审批已被拒绝"])
-        }
+        NoticeSubject::ApprovalRefused => approval_refused(zone, notice),
         NoticeSubject::CallerRefused => caller_refused(zone, notice),
         NoticeSubject::ManyLeavers => many_leavers(notice),
     };
@@ -124,6 +122,24 @@ fn role_ends_soon(zone: &TimeZone, notice: &Notice) -> [String; 2] {
     [
         format!("your role {role} ends at {at}. If you still need it, ask an administrator."),
         format!("您的角色 {role} 将于 {at} 到期。如仍需要，请联系管理员。"),
+    ]
+}
+
+/// A notice about an approval that was refused on the phone: for its owner, and for administrators.
+fn approval_refused(zone: &TimeZone, notice: &Notice) -> [String; 2] {
+    let Some(about) = &notice.about else {
+        let texts = ["a change that was to be approved on your phone was refused", "您手机上的一项操作审批已被拒绝"];
+        return account_notice(zone, notice, texts);
+    };
+    let (who, at, from) = (&about.who, local_time(zone, notice.at), &notice.address);
+    [
+        format!(
+            "an approval was refused on the phone of {who} ({at}, asked from {from}). Ask them whether they began it. \
+             If not, another person uses their session: end their sessions, and check what was changed."
+        ),
+        format!(
+            "{who} 的手机拒绝了一项操作审批（{at}，请求来自 {from}）。请向其本人确认是否由其发起；如不是，说明有他人在使用其会话：请结束其会话，并检查有无变更。"
+        ),
     ]
 }
 

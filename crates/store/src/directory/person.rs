@@ -91,13 +91,23 @@ pub(super) fn noting_last_admin(entry: &LogEntry, last: bool) -> LogEntry {
 
 /// Administrators of a corporation who may sign in, except this one, at most `at_most`.
 pub(crate) fn administrators(sql: &Sql<'_>, corp: &str, but: &EmployeeKey, at_most: usize) -> Result<Vec<EmployeeKey>> {
+    holders(sql, (corp, Role::Admin), but, at_most)
+}
+
+/// Holders of a role in a corporation who may sign in, except this one, at most `at_most`.
+pub(super) fn holders(
+    sql: &Sql<'_>,
+    (corp, role): (&str, Role),
+    but: &EmployeeKey,
+    at_most: usize,
+) -> Result<Vec<EmployeeKey>> {
     let text = "SELECT r.employee_key FROM user_role r
         JOIN employee e ON e.corp_id = r.corp_id AND e.employee_key = r.employee_key
         WHERE r.corp_id = $1 AND r.role_id = $2 AND e.disabled_at IS NULL AND e.left_at IS NULL
         AND NOT (r.corp_id = $3 AND r.employee_key = $4)
         ORDER BY r.employee_key LIMIT $5";
     let at_most = i64::try_from(at_most).unwrap_or(i64::MAX);
-    let values = args![corp, Role::Admin, but.corp(), but.id(), at_most];
+    let values = args![corp, role, but.corp(), but.id(), at_most];
     sql.rows(text, &values, |row| Ok(EmployeeKey::from_parts(corp, &row.text(0)?)))
 }
 

@@ -169,6 +169,8 @@ events! {
     CallerVerified = "caller_verified", ["Caller verified", "来电人已核实"];
     /// An employee said that they are not calling, or picked a wrong number.
     CallerRefused = "caller_refused", ["Caller verification refused", "来电人核实被拒绝"];
+    /// The link of a question to a phone was opened by another person, or on a computer.
+    QuestionRefused = "question_refused", ["Question opened by another person or on a computer", "请求被他人或在电脑上打开"];
     /// The time of the service was set.
     ClockSet = "clock_set", ["Service time set", "调整服务时间"];
 }

@@ -3,6 +3,7 @@
 mod checks;
 mod chores;
 mod events;
+mod holders;
 mod leaving;
 mod plans;
 mod renaming;

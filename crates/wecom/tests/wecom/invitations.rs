@@ -86,6 +86,18 @@ async fn where_a_card_is_not_accepted_a_text_is_sent() {
     assert_eq!(platform.count(SEND), 12);
 }
 
+/// The platform would show it as a link, and the names in a message are of people.
+#[tokio::test]
+async fn a_text_has_no_links_of_others() {
+    let (platform, wecom) = desk().await;
+    platform.next(SEND, [errcode(42045)]);
+    let invitation = Invitation { text: "<a href=\"https://evil.example\">Arno</a> asks", ..INVITATION };
+    wecom.invite("user01", invitation).await.unwrap();
+    let content = sent(&platform).pop().unwrap()["text"]["content"].take();
+    let content = content.as_str().unwrap();
+    assert!(!content.contains(['<', '>']) && content.contains("Arno") && content.ends_with(URL), "{content}");
+}
+
 #[tokio::test]
 async fn other_refusals_are_errors() {
     let (platform, wecom) = desk().await;

@@ -92,7 +92,7 @@ impl App {
     }
 
     async fn send_verification(&self, backend: &ReplyBackend, delivery: &ReplyDelivery) -> Result<(), ReplyError> {
-        let _permit = backend.permits.try_acquire().map_err(|_| ReplyError::TooMany)?;
+        let _permit = backend.verification_permits.try_acquire().map_err(|_| ReplyError::TooMany)?;
         let deadline = Instant::now() + DELIVERY_TIMEOUT;
         for attempt in 1..MAX_ATTEMPTS {
             match backend.post(delivery, self.auth.clock.now(), deadline).await {

@@ -4,23 +4,39 @@ use std::time::Duration;
 
 use deskpass_derive::Section;
 
-use crate::config::value::ApprovalMethod;
+use crate::config::value::{ApprovalMethod, choice};
 
 /// Sign-ins with a QR code.
 #[derive(Clone, Debug, Section)]
 pub struct Qr {
-    /// Whether the sign-in page shows a number that the user must pick from three on the phone, so that nobody confirms a
-    /// sign-in that began elsewhere. A program that shows QR codes itself asks for it with match=1.
-    #[setting(development = false, production = true)]
-    pub number_match: bool,
+    /// Whether the screen shows a number that the user must pick from three on the phone. on: the sign-in page and programs
+    /// that ask with match=1 show one, and for every other code the phone warns that it did not come from the sign-in page.
+    /// always: every code has one, so programs that do not show it cannot sign users in. off: only programs that ask with
+    /// match=1. It stops a code that was sent alone; it does not stop a forged page that shows both code and number.
+    #[setting(development = "off", production = "on")]
+    pub number_match: NumberMatching,
+}
+
+choice! {
+    /// Which QR codes come with a number.
+    pub enum NumberMatching {
+        /// Those that were asked for with `match=1`.
+        Off = "off",
+        /// Also those of the sign-in page; the phone warns about others.
+        On = "on",
+        /// All.
+        Always = "always",
+    }
 }
 
 /// How high-risk changes are confirmed.
 #[derive(Clone, Debug, Section)]
 pub struct Approval {
     /// What confirms a high-risk change: a one-time password (otp), or an approval on the administrator's phone through the
-    /// platform (phone), on which they pick the number that the browser shows.
-    #[setting(default = "otp,phone")]
+    /// platform (phone), on which they pick the number that the browser shows. With phone, an administrator's account at the
+    /// platform both signs in and confirms: a person who takes over that account, or an administrator of the platform, needs
+    /// nothing else. A one-time password is on a device that the platform does not control.
+    #[setting(development = "otp,phone", production = "otp")]
     pub methods: Vec<ApprovalMethod>,
 }
 
@@ -28,7 +44,8 @@ pub struct Approval {
 #[derive(Clone, Debug, Section)]
 pub struct Verification {
     /// Whether a password or an authenticator may be reset only after the employee has confirmed on their phone, within the
-    /// last ten minutes, that they are the caller. The command line can always reset them.
+    /// last ten minutes and to the same session, that they called. It covers every setup code; unlocking and links need no
+    /// check, and the command line can always reset. The agent must then give a reason, which the employee sees.
     #[setting(default = false)]
     pub before_resets: bool,
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use deskpass_platform::PlatformKind;
 
-use super::super::{ApprovalMethod, ConfigProblem};
+use super::super::{ApprovalMethod, ConfigProblem, NumberMatching};
 use super::TestSources;
 
 const KEY: &str = "kWxPEV2UEDyxWpmPdKC3F4dgPDmOvfKX1HGnEUDS1aR";
@@ -88,6 +88,8 @@ fn changes_can_be_confirmed_in_at_least_one_way() {
     let methods = |list: &str| TestSources::production().toml(&format!("[approval]\nmethods = {list}"));
     let both = [ApprovalMethod::Otp, ApprovalMethod::Phone];
     assert_eq!(TestSources::development().settings().approval.methods, both);
+    // An account at the platform does not become the second factor by an upgrade.
+    assert_eq!(TestSources::production().settings().approval.methods, [ApprovalMethod::Otp]);
     assert_eq!(methods("[\"otp\"]").settings().approval.methods, [ApprovalMethod::Otp]);
     assert!(methods("[]").problems().contains("nobody could confirm a high-risk change; list"));
     assert!(methods("[\"sms\"]").problems().contains("\"sms\" is not one of the choices"));
@@ -102,7 +104,9 @@ fn changes_can_be_confirmed_in_at_least_one_way() {
 
 #[test]
 fn numbers_are_matched_in_production() {
-    assert!(TestSources::production().settings().qr.number_match);
-    assert!(!TestSources::development().settings().qr.number_match);
+    assert_eq!(TestSources::production().settings().qr.number_match, NumberMatching::On);
+    assert_eq!(TestSources::development().settings().qr.number_match, NumberMatching::Off);
+    let always = TestSources::production().toml("[qr]\nnumber_match = \"always\"");
+    assert_eq!(always.settings().qr.number_match, NumberMatching::Always);
     assert!(!TestSources::production().settings().verification.before_resets);
 }

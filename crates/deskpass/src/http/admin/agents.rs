@@ -142,7 +142,7 @@ impl CheckedInput for VerifiedAgent {
     type Fields = AgentPath;
     async fn check(path: AgentPath, admin: &Admin, app: &App) -> Result<Self, ApiError> {
         let ExistingAgent(agent) = ExistingAgent::check(path, admin, app).await?;
-        app.auth.require_verified_caller(&admin.caller.0.session().employee, &agent).await?;
+        admin.administrator(app).require_verified_caller(&agent).await?;
         Ok(Self(agent))
     }
 }
@@ -155,7 +155,7 @@ impl CheckedInput for VerifiedOwner {
     type Fields = AgentPath;
     async fn check(path: AgentPath, admin: &Admin, app: &App) -> Result<Self, ApiError> {
         let DeviceOwner(owner) = DeviceOwner::check(path, admin, app).await?;
-        app.auth.require_verified_caller(&admin.caller.0.session().employee, &owner).await?;
+        admin.administrator(app).require_verified_caller(&owner).await?;
         Ok(Self(owner))
     }
 }

@@ -1,8 +1,10 @@
 //! Operations of high risk that their author approves on the phone, instead of a one-time password.
 
 use axum::extract::State;
-use deskpass_auth::{ActiveUser, MAX_SHOWN_BODY, Operation, PhonePrompt, QuestionKind, Refusal};
-use deskpass_core::{ClientInfo, PhoneQuestion, QuestionStatus, QuestionSubject};
+use deskpass_auth::{
+    ActiveUser, MAX_SHOWN_BODY, MAX_SHOWN_PATH, Operation, PhonePrompt, QuestionKind, Refusal, UnshowableOperation,
+};
+use deskpass_core::{ClientInfo, PhoneQuestion, QuestionStatus, QuestionSubject, ShownField};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -26,14 +28,25 @@ const METHODS: &[&str] = &["POST", "PUT", "PATCH", "DELETE"];
 const NOT_HIGH_RISK: [&str; 2] =
     ["must be that of an operation that needs a one-time password or an approval", "必须是需要一次性密码或批准的操作"];
 
+/// The error of a path that could read otherwise than it counts.
+const NOT_PLAIN: [&str; 2] =
+    ["must have no query and no characters that are escaped", "不得包含查询参数或需要转义的字符"];
+
+/// The error of a body that the phone could not show as it counts.
+const NOT_SHOWABLE: [&str; 2] = [
+    "must be empty or a JSON object in which no name is repeated, with names of letters, digits, - and _",
+    "必须为空，或为名称不重复的 JSON 对象，且名称只含字母、数字、- 和 _",
+];
+
 /// The operation to approve.
 #[derive(Debug, FromFields)]
 pub(crate) struct OperationBody {
     /// The method of the operation.
     method: ChangeMethod,
-    /// The path of the operation with its query, as it will be sent.
+    /// The path of the operation, as it will be sent: without a query and without `%`, at most 512 bytes.
     path: String,
-    /// The body of the operation, exactly as it will be sent; empty unless given.
+    /// The body of the operation, exactly as it will be sent, at most 4096 bytes: a JSON object in which no name is repeated.
+    /// Empty unless given.
     #[field(default = String::new())]
     body: String,
 }
@@ -59,10 +72,12 @@ impl OperationBody {
         let Self { method: ChangeMethod(method), path, body } = self;
         let summary = (context.high_risk_summary)(&method, path.split('?').next().unwrap_or_default());
         let summary = summary.ok_or_else(|| ApiError::field("path", FieldError::Format(NOT_HIGH_RISK)))?;
-        if body.len() > MAX_SHOWN_BODY {
-            return Err(ApiError::field("body", FieldError::TooLong(MAX_SHOWN_BODY)));
-        }
-        Ok(Operation { method, path, body: body.into_bytes(), summary: summary.map(str::to_owned) })
+        Operation::parse(method, path, body, summary.map(str::to_owned)).map_err(|why| match why {
+            UnshowableOperation::Path => ApiError::field("path", FieldError::Format(NOT_PLAIN)),
+            UnshowableOperation::PathTooLong => ApiError::field("path", FieldError::TooLong(MAX_SHOWN_PATH)),
+            UnshowableOperation::Body => ApiError::field("body", FieldError::Format(NOT_SHOWABLE)),
+            UnshowableOperation::BodyTooLong => ApiError::field("body", FieldError::TooLong(MAX_SHOWN_BODY)),
+        })
     }
 }
 
@@ -81,7 +96,7 @@ pub(crate) async fn ask(
     JsonBody(input): JsonBody<OperationBody>,
 ) -> Result<Reply<AskedApproval>, ApiError> {
     let (operation, app) = (input.operation(&context)?, &context.app);
-    let texts = approval_invitation(app.settings.default_language, &operation.summary);
+    let texts = approval_invitation(app.settings.default_language, operation.summary());
     let asked = app.auth.ask_approval(&admin.caller, operation, &admin.visitor, question_link(app), texts).await?;
     let (id, number) = (asked.id.expose().to_owned(), asked.number.get());
     Ok(Reply(AskedApproval { id, number, expires_in: asked.lifetime.as_secs() }))
@@ -135,6 +150,20 @@ pub(crate) struct OperationShown {
     method: String,
     path: String,
     body: String,
+    fields: Vec<OperationField>,
+}
+
+/// A field of the operation.
+#[derive(Debug, JsonSchema, Serialize)]
+pub(crate) struct OperationField {
+    name: String,
+    value: String,
+}
+
+impl From<ShownField> for OperationField {
+    fn from(ShownField { name, value }: ShownField) -> Self {
+        Self { name, value }
+    }
 }
 
 /// The browser that asks.
@@ -148,13 +177,14 @@ impl ApprovalQuestion {
     fn new(app: &App, language: Language, prompt: PhonePrompt) -> Result<Self, Refusal> {
         let PhonePrompt { question, remaining } = prompt;
         let PhoneQuestion { subject, shown, origin, numbers, created_at, .. } = question;
-        let QuestionSubject::Approval { method, path, body, summary, .. } = subject else {
+        let QuestionSubject::Approval { method, path, body, fields, summary, .. } = subject else {
             return Err(Refusal::QuestionOver);
         };
+        let fields = fields.into_iter().map(OperationField::from).collect();
         let (browser, system) = user_agent::describe(origin.user_agent.as_str());
         Ok(Self {
             who: shown.into(),
-            what: OperationShown { summary: language.of(summary), method, path, body },
+            what: OperationShown { summary: language.of(summary), method, path, body, fields },
             client: AskingClient { browser, system },
             ip_address: known_ip(app, origin.address.decided).map(|address| address.to_string()),
             asked_at: Rfc3339(created_at),

@@ -14,7 +14,7 @@ use serde::Serialize;
 use url::{Url, form_urlencoded};
 
 use crate::App;
-use crate::config::Language;
+use crate::config::{Language, NumberMatching};
 use crate::http::auth::platform_link::scan_link;
 use crate::http::auth::scan_events::{self, ScanState};
 use crate::http::error::{ApiError, FieldError};
@@ -46,7 +46,7 @@ struct QrClientQuery {
     /// The authorization request of an OpenID Connect client that the user signs in for.
     request: Option<String>,
     /// `1` if the client shows `match_number`, which the phone must then pick out of three; `auto` if it can, and the setting
-    /// `qr.number_match` decides; `0` unless given.
+    /// `qr.number_match` decides; `0` unless given. With `qr.number_match = "always"` every code has a number.
     #[field(name = "match", default = NumberDisplay::No)]
     display: NumberDisplay,
 }
@@ -60,6 +60,17 @@ enum NumberDisplay {
     Yes,
     /// It does if there is one: the settings decide.
     Auto,
+}
+
+impl NumberDisplay {
+    /// Whether a code gets a number under this setting.
+    fn has_number(&self, setting: NumberMatching) -> bool {
+        match setting {
+            NumberMatching::Always => true,
+            NumberMatching::On => *self != Self::No,
+            NumberMatching::Off => *self == Self::Yes,
+        }
+    }
 }
 
 /// The words for [`NumberDisplay`].
@@ -99,11 +110,7 @@ impl FromRequestParts<RequestContext> for QrClient {
     async fn from_request_parts(parts: &mut Parts, context: &RequestContext) -> Result<Self, ApiError> {
         let Query(QrClientQuery { client: named, request, display }) =
             Query::from_request_parts(parts, context).await?;
-        let with_number = match display {
-            NumberDisplay::No => false,
-            NumberDisplay::Yes => true,
-            NumberDisplay::Auto => context.app.settings.qr.number_match,
-        };
+        let with_number = display.has_number(context.app.settings.qr.number_match);
         if let Some(request) = request {
             let caller = RequestOrigin::from_request_parts(parts, context).await?;
             let prompt = context.app.auth.authorization_prompt(&request, &caller).await?;
@@ -135,7 +142,7 @@ pub(crate) struct QrCode {
     qrcode_png_base64: String,
     expires_in: u64,
     expires_at: Rfc3339,
-    /// The number to show below the QR code; missing unless `match` asked for it.
+    /// The number to show below the QR code; missing unless `match` asked for it, or every code has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     match_number: Option<u8>,
 }
@@ -264,6 +271,8 @@ pub(crate) struct ScanRequest {
     name: String,
     /// The numbers of which the user must pick the one on the screen; null where the screen shows none.
     choices: Option<[u8; 3]>,
+    /// Whether the settings want a number and the screen shows none: the code did not come from the sign-in page.
+    number_missing: bool,
 }
 
 impl ScanRequest {
@@ -285,6 +294,7 @@ impl ScanRequest {
             expires_in: remaining.as_secs(),
             name: who.display_name().to_owned(),
             employee_id: who.employee_id,
+            number_missing: choices.is_none() && app.settings.qr.number_match != NumberMatching::Off,
             choices: choices.map(|choices| choices.map(MatchNumber::get)),
         }
     }
@@ -350,6 +360,19 @@ mod tests {
     use super::*;
     use crate::http::error::FieldErrors;
     use crate::http::request::Fields;
+
+    /// An attacker makes the code that they send, and does not ask for a number.
+    #[test]
+    fn the_setting_decides_which_codes_have_a_number() {
+        for (setting, numbers) in [
+            (NumberMatching::Off, [false, false, true]),
+            (NumberMatching::On, [false, true, true]),
+            (NumberMatching::Always, [true, true, true]),
+        ] {
+            let displays = [NumberDisplay::No, NumberDisplay::Auto, NumberDisplay::Yes];
+            assert_eq!(displays.map(|display| display.has_number(setting)), numbers, "{setting}");
+        }
+    }
 
     /// The fast path that reads the ticket must agree with the general parser that the description is made from.
     #[test]

@@ -101,9 +101,9 @@ impl ApiError {
         match self {
             Self::Refused(Refusal::OtpNeeded) => vec![(WWW_AUTHENTICATE, OTP_CHALLENGE)],
             Self::Refused(Refusal::ApprovalNeeded) => vec![(WWW_AUTHENTICATE, APPROVAL_CHALLENGE)],
-            Self::Refused(Refusal::RateLimited(wait) | Refusal::TooManyFailures(wait)) => {
-                retry_after(whole_seconds(*wait))
-            }
+            Self::Refused(
+                Refusal::RateLimited(wait) | Refusal::TooManyFailures(wait) | Refusal::ApprovalsPaused(wait),
+            ) => retry_after(whole_seconds(*wait)),
             Self::Refused(Refusal::Locked) => retry_after(LOCKED_RETRY_SECONDS),
             Self::TooManyConnections => retry_after(1),
             Self::BadRequest(BadRequest::NotAHandshake) => vec![

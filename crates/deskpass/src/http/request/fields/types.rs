@@ -9,7 +9,7 @@ use deskpass_core::oidc::{
 };
 use deskpass_core::{
     CorpId, Digest, EmployeeId, LoginMethod, LoginSource, MatchNumber, MessageId, Operation, Password, PermissionScope,
-    Resource, Role, Roles, ServiceKeyName, ServiceScope, ServiceScopes, Timestamp, parse_network,
+    Resource, Role, Roles, ServiceKeyName, ServiceScope, ServiceScopes, Timestamp, is_invisible, parse_network,
 };
 use deskpass_store::AuditEvent;
 use ipnet::IpNet;
@@ -235,13 +235,13 @@ formats! {
         |text| is_client_id(&text).then_some(Self(text));
     ReasonText: "reason-text", None, "on call this weekend",
         [
-            "must be 1 to 200 characters, without control characters",
-            "必须是 1 到 200 个字符，且不得包含控制字符",
+            "must be 1 to 200 visible characters",
+            "必须是 1 到 200 个可见字符",
         ],
         |text| {
             let text = text.trim();
             let is_short = (1..=MAX_REASON_CHARS).contains(&text.chars().count());
-            (is_short && !text.chars().any(char::is_control)).then(|| Self(text.to_owned()))
+            (is_short && !text.chars().any(is_invisible)).then(|| Self(text.to_owned()))
         };
     ServiceKeyName: "service-key-name", None, "billing",
         [

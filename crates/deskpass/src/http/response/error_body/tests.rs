@@ -65,6 +65,7 @@ fn permission_rows() -> Vec<Row> {
 fn other_rows() -> Vec<Row> {
     let retry = |seconds| Some(("retry-after", seconds));
     vec![
+        (Refusal::ApprovalsPaused(Duration::from_mins(10)), 403, 1003, Some("approvals_paused"), retry("600")),
         (Refusal::NoSuchRole("x".into()), 404, 1004, None, None),
         (Refusal::NoSuchEmployee, 404, 1004, None, None),
         (Refusal::NoSuchSession, 404, 1004, None, None),

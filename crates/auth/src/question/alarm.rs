@@ -1,0 +1,58 @@
+//! Who is told that a phone refused a question: another person may use the session of an administrator, or be on the telephone.
+
+use deskpass_core::{EmployeeKey, PhoneQuestion, QuestionRefusal, QuestionStage, Role, Timestamp};
+use deskpass_store::{Notice, NoticeSubject, SignInReference};
+
+use super::QuestionKind;
+use crate::notice::MAX_NOTIFIED_ADMINS;
+use crate::{Auth, Error};
+
+/// The roles that are told, in this order.
+const ALARMED_ROLES: [Role; 2] = [Role::Admin, Role::Security];
+
+impl Auth {
+    /// The notices about a refusal: to the person, whose session another person may use, or who may not have noticed what they
+    /// picked; and to administrators and security staff. Where there are none, at least the person who was asked is told.
+    pub(super) async fn refusal_notices(&self, question: &PhoneQuestion, at: Timestamp) -> Result<Vec<Notice>, Error> {
+        let QuestionStage::Refused(how) = question.stage else { return Ok(Vec::new()) };
+        let PhoneQuestion { asked, origin, created_at, shown, .. } = question;
+        let (subject, who, is_told) = match QuestionKind::of(question) {
+            QuestionKind::Approval => (NoticeSubject::ApprovalRefused, shown.employee_id.clone(), true),
+            QuestionKind::Caller => {
+                let who = format!("{} (asked by {})", asked.id(), shown.employee_id);
+                (NoticeSubject::CallerRefused, who, how == QuestionRefusal::WrongNumber)
+            }
+        };
+        let mut notices = Vec::new();
+        if is_told {
+            notices.push(self.new_notice(asked, subject, at, origin)?);
+        }
+        let mut alarmed = self.alarmed_by(question).await?;
+        if alarmed.is_empty() && !is_told {
+            alarmed.push(asked.clone());
+        }
+        for recipient in alarmed {
+            let about = Some(SignInReference { who: who.clone(), at: *created_at });
+            notices.push(Notice { about, ..self.new_notice(&recipient, subject, at, origin)? });
+        }
+        Ok(notices)
+    }
+
+    /// The administrators and security staff who are told, without the two whom the question is about: the asker is who may
+    /// have to be stopped.
+    async fn alarmed_by(&self, question: &PhoneQuestion) -> Result<Vec<EmployeeKey>, Error> {
+        let PhoneQuestion { asker, asked, .. } = question;
+        let mut told = Vec::new();
+        for role in ALARMED_ROLES {
+            let home = self.policy.home_corp.as_str().to_owned();
+            // One more, since the query leaves out only one of the two.
+            let holders = self.store.role_holders(home, role, asker.clone(), MAX_NOTIFIED_ADMINS + 1).await?;
+            for holder in holders {
+                if holder != *asked && !told.contains(&holder) && told.len() < MAX_NOTIFIED_ADMINS {
+                    told.push(holder);
+                }
+            }
+        }
+        Ok(told)
+    }
+}
