@@ -30,7 +30,7 @@ pub(crate) use people::is_selective;
 pub use person::ListedPerson;
 pub(crate) use person::{administrators, find};
 pub(crate) use query::PeopleSql;
-pub use role_rules::{RuleRolesOutcome, RuleSubject};
+pub use role_rules::{RuleRolesOutcome, RuleSubject, SubjectPage};
 pub use roles::{RevokeOutcome, RoleOrigin, SetRolesOutcome};
 pub use timed_roles::{DueRole, GrantUntilOutcome};
 

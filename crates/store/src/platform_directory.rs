@@ -1,7 +1,12 @@
 //! The platform's directory at the last synchronisation, as far as rules for roles need it: departments, tags, and their members,
 //! also those who never signed in here. Only [`Store::change_directory`] writes it.
+//!
+//! Members have the identifier as the platform writes it if the platform distinguishes case, and the key of the employee if not:
+//! keys alone would give a person the departments of another whose identifier differs in case only.
 
 use std::collections::{BTreeSet, HashMap};
+
+use deskpass_core::Memberships;
 
 use crate::database::{Sql, SqlValue, Tx};
 use crate::{Result, Store};
@@ -23,7 +28,7 @@ pub struct KnownDepartment {
 /// A member of a tag.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum KnownTagMember {
-    /// An employee, by key.
+    /// A member, by the identifier of the directory.
     Member(String),
     /// A department with all its descendants, by identifier.
     Department(String),
@@ -47,6 +52,34 @@ impl KnownTagMember {
     }
 }
 
+/// The departments above departments, and the tags that departments are in.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DirectoryTree {
+    parents: HashMap<String, String>,
+    department_tags: HashMap<String, Vec<String>>,
+}
+
+impl DirectoryTree {
+    /// The groups of a member who is in these departments and tags.
+    #[must_use]
+    pub fn memberships(&self, departments: &[String], tags: &[String]) -> Memberships {
+        let (departments, tags) = (departments.iter().map(String::as_str), tags.iter().map(String::as_str));
+        let mut memberships = Memberships::new(departments, tags, &self.parents);
+        let by_department = memberships.departments.iter().filter_map(|id| self.department_tags.get(id));
+        memberships.tags.extend(by_department.flatten().cloned());
+        memberships
+    }
+}
+
+/// What the directory knows about a member and a department.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MemberDepartments {
+    /// The departments that the member is in, without those above them.
+    pub direct: BTreeSet<String>,
+    /// Whether there is such a department.
+    pub is_known: bool,
+}
+
 /// A change of the directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DirectoryChange {
@@ -56,7 +89,7 @@ pub enum DirectoryChange {
     RemoveDepartment(String),
     /// Replaces the departments of a member.
     SetMember {
-        /// The member.
+        /// The member, by the identifier of the directory.
         key: String,
         /// The departments.
         departments: Vec<String>,
@@ -126,6 +159,33 @@ impl Store {
     pub async fn known_tags(&self, corp: String) -> Result<Vec<(String, String)>> {
         let text = "SELECT id, name FROM directory_tag WHERE corp_id = $1 ORDER BY id";
         self.database.read(move |sql| sql.rows(text, &args![&*corp], |row| Ok((row.text(0)?, row.text(1)?)))).await
+    }
+
+    /// The tree of departments, and the tags that departments are in.
+    pub async fn directory_tree(&self, corp: String) -> Result<DirectoryTree> {
+        self.database
+            .read(move |sql| {
+                Ok(DirectoryTree { parents: parents(sql, &corp)?, department_tags: department_tags(sql, &corp)? })
+            })
+            .await
+    }
+
+    /// The departments that a member is in, and whether the directory has `department`.
+    pub async fn member_departments(
+        &self,
+        corp: String,
+        member: String,
+        department: String,
+    ) -> Result<MemberDepartments> {
+        let direct = "SELECT department FROM directory_member WHERE corp_id = $1 AND employee_key = $2";
+        let known = "SELECT 1 FROM directory_department WHERE corp_id = $1 AND id = $2";
+        self.database
+            .read(move |sql| {
+                let direct = sql.rows(direct, &args![&*corp, &*member], |row| row.text(0))?.into_iter().collect();
+                let is_known = sql.first(known, &args![&*corp, &*department], |_| Ok(()))?.is_some();
+                Ok(MemberDepartments { direct, is_known })
+            })
+            .await
     }
 
     /// The members of a tag, in order.
@@ -219,13 +279,13 @@ fn tag_members(sql: &Sql<'_>, corp: &str, tag: &str) -> Result<BTreeSet<KnownTag
 }
 
 /// The parent of each department that has one.
-pub(crate) fn parents(sql: &Sql<'_>, corp: &str) -> Result<HashMap<String, String>> {
+fn parents(sql: &Sql<'_>, corp: &str) -> Result<HashMap<String, String>> {
     let text = "SELECT id, parent FROM directory_department WHERE corp_id = $1 AND parent IS NOT NULL";
     Ok(sql.rows(text, &args![corp], |row| Ok((row.text(0)?, row.text(1)?)))?.into_iter().collect())
 }
 
 /// The tags of each department that is in one.
-pub(crate) fn department_tags(sql: &Sql<'_>, corp: &str) -> Result<HashMap<String, Vec<String>>> {
+fn department_tags(sql: &Sql<'_>, corp: &str) -> Result<HashMap<String, Vec<String>>> {
     let text = "SELECT value, tag FROM directory_tag_member WHERE corp_id = $1 AND kind = 'department'";
     let mut tags: HashMap<String, Vec<String>> = HashMap::new();
     for (department, tag) in sql.rows(text, &args![corp], |row| Ok((row.text(0)?, row.text(1)?)))? {

@@ -25,22 +25,24 @@ impl Auth {
         employee: &EmployeeKey,
         why: LeftReason,
         source: LeaverSource,
+        asked_at: Option<Timestamp>,
     ) -> Result<Leaving, NoEntropy> {
         let now = self.clock.now();
         let entry = self.service_entry(AuditEvent::EmployeeLeft, employee, now, source.name())?;
-        Ok(Leaving { employee: employee.clone(), why, deny_until: self.deny_until(now), entry })
+        Ok(Leaving { employee: employee.clone(), why, deny_until: self.deny_until(now), asked_at, entry })
     }
 
-    /// Locks a person who left, and ends the person's sessions; `false` if that changes nothing.
+    /// Locks a person who left, and ends the person's sessions; `false` if that changes nothing. `asked_at` is just before the platform
+    /// was asked: if it said since then that the person is active, the older answer does not count.
     pub(crate) async fn mark_left(
         &self,
         employee: &EmployeeKey,
         why: LeftReason,
         source: LeaverSource,
+        asked_at: Timestamp,
     ) -> Result<bool, Error> {
-        let LeftOutcome::Ended(sessions) = self.store.mark_left(self.leaving(employee, why, source)?).await? else {
-            return Ok(false);
-        };
+        let leaving = self.leaving(employee, why, source, Some(asked_at))?;
+        let LeftOutcome::Ended(sessions) = self.store.mark_left(leaving).await? else { return Ok(false) };
         self.note_left(employee, why, source);
         tracing::debug!(%employee, sessions, "sessions of an employee who left ended");
         Ok(true)
@@ -52,11 +54,16 @@ impl Auth {
         self.observer.notify(AuthEvent::PersonLeft(source));
     }
 
-    /// Admits a person again whom the platform knows again; `false` if the person had not left. What an administrator did stays.
-    pub(crate) async fn mark_returned(&self, employee: &EmployeeKey, source: LeaverSource) -> Result<bool, Error> {
-        let now = self.clock.now();
-        let entry = self.service_entry(AuditEvent::EmployeeReturned, employee, now, source.name())?;
-        let returned = self.store.mark_returned(employee.clone(), now, entry).await?;
+    /// Admits a person again whom the platform knows again; `false` if the person had not left, or left after the platform was asked, at
+    /// `asked_at`. What an administrator did stays.
+    pub(crate) async fn mark_returned(
+        &self,
+        employee: &EmployeeKey,
+        source: LeaverSource,
+        asked_at: Timestamp,
+    ) -> Result<bool, Error> {
+        let entry = self.service_entry(AuditEvent::EmployeeReturned, employee, self.clock.now(), source.name())?;
+        let returned = self.store.mark_returned(employee.clone(), asked_at, entry).await?;
         if returned {
             tracing::info!(%employee, source = source.name(), "an employee came back at the platform");
         }
@@ -76,7 +83,7 @@ pub(super) const fn departure(status: MemberStatus) -> Option<LeftReason> {
 
 /// As [`departure`], without an event: an application that never saw the department of a person may have no permission to see the
 /// person at all, which is no reason to lock the person out.
-pub(super) fn departure_of(person: &Person, status: MemberStatus) -> Option<LeftReason> {
+pub(crate) fn departure_of(person: &Person, status: MemberStatus) -> Option<LeftReason> {
     let was_visible = !person.department_id.is_empty() && !is_entered_department(&person.department_id);
     departure(status).filter(|why| *why != LeftReason::OutOfRange || was_visible)
 }
