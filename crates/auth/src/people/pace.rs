@@ -106,7 +106,9 @@ mod tests {
         assert!(budget.may_list(now, 100));
         budget.spend_on_listing(now, 100, 340);
         assert_eq!(budget.remaining(now, 100), 50);
-        for (days, may_list, remaining) in [(1, false, 50), (5, false, 50), (6, true, 60), (7, true, 100), (900, true, 100)] {
+        for (days, may_list, remaining) in
+            [(1, false, 50), (5, false, 50), (6, true, 60), (7, true, 100), (900, true, 100)]
+        {
             let then = now + HOUR * 24 * days;
             assert_eq!((budget.may_list(then, 100), budget.remaining(then, 100)), (may_list, remaining), "{days}");
         }

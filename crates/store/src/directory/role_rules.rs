@@ -222,7 +222,8 @@ fn subjects(sql: &Sql<'_>, page: &SubjectPage, tree: &DirectoryTree) -> Result<V
     let (corp, after) = (&*page.corp, page.after.as_deref().unwrap_or_default());
     let text = "SELECT employee_key, employee_id, name FROM employee
         WHERE corp_id = $1 AND employee_key > $2 ORDER BY employee_key LIMIT $3";
-    let people = sql.rows(text, &args![corp, after, page.limit], |row| Ok((row.text(0)?, row.text(1)?, row.text(2)?)))?;
+    let people =
+        sql.rows(text, &args![corp, after, page.limit], |row| Ok((row.text(0)?, row.text(1)?, row.text(2)?)))?;
     let Some((last, ..)) = people.last() else { return Ok(Vec::new()) };
     let range = args![corp, after, &**last];
     let text = "SELECT employee_key, role_id, by_rule FROM user_role
