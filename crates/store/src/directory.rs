@@ -203,7 +203,11 @@ impl Store {
 /// Stores the platform's data about a person, and adds the person if they are new, as part of a transaction.
 pub(crate) fn upsert(tx: &mut Tx<'_>, who: &IdentifiedPerson, at: Timestamp) -> Result<()> {
     let change = email::platform_change(tx, who)?;
+    let is_known = person::exists(tx, &who.key)?;
     person::upsert(tx, who, at)?;
+    if !is_known {
+        person::lock_out_leaver(tx, &who.key)?;
+    }
     email::apply(tx, &who.key, &change)?;
     terms::refresh(tx, &who.key)?;
     tx.record_change(CacheChange::Person(who.key.clone()));
