@@ -15,7 +15,7 @@ mod synchronise;
 mod timed_roles;
 
 pub use events::EventError;
-pub(crate) use leaver::{departure_of, refusal_of, token_problem};
+pub(crate) use leaver::{refusal_of, token_problem};
 pub use role_rules::RuleEffect;
 pub use synchronise::{SyncOptions, SyncProgress, SyncReport, SyncStep, UpdatedPerson};
 pub use timed_roles::ROLE_LIFETIMES;
