@@ -77,6 +77,7 @@ impl From<CodeExchange> for StoredExchange {
                 InternalError::Store(_)
                 | InternalError::Entropy(_)
                 | InternalError::Sealing(_)
+                | InternalError::ChoreTaken
                 | InternalError::Hashing
                 | InternalError::SigningKey(_)
                 | InternalError::UnsealFailed,

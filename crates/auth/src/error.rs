@@ -34,6 +34,9 @@ pub enum InternalError {
         /// Whether the platform was at fault.
         platform: bool,
     },
+    /// Another node has the work that one node at a time does.
+    #[error("it is being done already, by this service or on another node; try again when it is done")]
+    ChoreTaken,
     /// The system provides no randomness for a secret.
     #[error(transparent)]
     Entropy(#[from] NoEntropy),

@@ -8,6 +8,7 @@ mod audit;
 mod bind;
 mod code_exchange;
 mod credential_vault;
+mod departure;
 mod dev;
 mod device_owner;
 mod error;
@@ -126,6 +127,8 @@ pub struct Auth {
     pub notices_due: Arc<Notify>,
     /// Fires when an event of the platform is to be handled.
     pub events_due: Arc<Notify>,
+    /// Fires when people with sessions are to be checked at once.
+    pub recheck_due: Arc<Notify>,
     /// Fires when a client of OpenID Connect is to be told that a session ended.
     pub logouts_due: Arc<Notify>,
     /// The keys that sign ID tokens, as far as they are opened.

@@ -1,11 +1,15 @@
 //! People who come and go: what the platform says about them, and the roles that follow from rules or end by themselves.
 
+mod chore_lease;
+mod chore_state;
 mod events;
 mod leaver;
 mod leaver_guard;
+mod lookups;
 mod pace;
 mod recheck;
 mod role_rules;
+mod rule_tags;
 mod stored_change;
 mod synchronise;
 mod timed_roles;

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use deskpass_core::{
-    CorpId, EmailSource, EmployeeId, EmployeeKey, IdentifiedPerson, LeftReason, Person, is_entered_department,
+    CorpId, EmailSource, EmployeeId, EmployeeKey, IdentifiedPerson, LeftReason, Person, Timestamp,
+    is_entered_department,
 };
 use deskpass_platform::{
     CodeRedemption, Department, Error as PlatformError, Identity, InvalidResponse, Meaning, MemberStatus, Profile,
@@ -12,6 +13,7 @@ use deskpass_platform::{
 use deskpass_store::IdentityLink;
 use tokio::time::timeout;
 
+use crate::departure::departure_of;
 use crate::{Auth, Error, LeaverSource, Refusal};
 
 /// How long a sign-in waits for the user's profile.
@@ -35,8 +37,9 @@ impl Auth {
         let (key, id) = self.employee_key(identity)?;
         self.require_own_spelling(&key, &id).await?;
         // Fetched for every identity, including those that act as another employee.
-        let profile = self.fetch_profile(identity).await;
-        self.follow_status(&key, profile.as_ref().map(|profile| profile.status)).await?;
+        let (asked_at, profile) = (self.clock.now(), self.fetch_profile(identity).await);
+        let status = profile.as_ref().map(|profile| profile.status);
+        self.follow_status(&key, (identity, status), asked_at).await?;
         let profile = profile.and_then(|profile| usable_profile(identity, profile));
         if *key.corp() != *self.policy.home_corp.as_str() {
             match self.store.link(key.clone()).await? {
@@ -102,25 +105,29 @@ impl Auth {
         fetched.inspect_err(|error| tracing::info!(%error, "could not read the profile from the platform")).ok()
     }
 
-    /// Locks or admits the user who signs in by the platform's status. A user who had left is refused, unless the platform says that
-    /// they are back.
-    async fn follow_status(&self, key: &EmployeeKey, status: Option<MemberStatus>) -> Result<(), Error> {
+    /// Locks or admits the user who signs in by the platform's status, for which it was asked at `asked_at`. A user who had left is
+    /// refused, unless the platform says that they are back.
+    async fn follow_status(
+        &self,
+        key: &EmployeeKey,
+        (identity, status): (&Identity, Option<MemberStatus>),
+        asked_at: Timestamp,
+    ) -> Result<(), Error> {
         let person = self.store.person(key).await?;
-        let has_left = person.as_ref().is_some_and(|person| person.left.is_some());
         let is_disabled = person.as_ref().is_some_and(|person| person.disabled);
         let refusal = if is_disabled { Refusal::Disabled } else { Refusal::LeftPlatform };
-        match status_effect(has_left, status) {
+        match status_effect(person.as_deref().map(|person| &**person), identity, status) {
             StatusEffect::None => {
                 if person.is_some() && status == Some(MemberStatus::Active) && self.saves_lookups() {
-                    self.store.mark_checked(vec![key.clone()], self.clock.now()).await?;
+                    self.store.mark_checked(vec![key.clone()], asked_at).await?;
                 }
                 Ok(())
             }
-            StatusEffect::Return => self.mark_returned(key, LeaverSource::SignIn).await.map(drop),
+            StatusEffect::Return => self.mark_returned(key, LeaverSource::SignIn, asked_at).await.map(drop),
             StatusEffect::Refuse => Err(refusal.into()),
             StatusEffect::Leave(why) => {
                 if person.is_some() {
-                    self.mark_left(key, why, LeaverSource::SignIn).await?;
+                    self.mark_left(key, why, LeaverSource::SignIn, asked_at).await?;
                 }
                 Err(refusal.into())
             }
@@ -163,13 +170,35 @@ enum StatusEffect {
     Leave(LeftReason),
 }
 
-const fn status_effect(has_left: bool, status: Option<MemberStatus>) -> StatusEffect {
+/// What the status of a user changes, given the employee's record, if there is one.
+fn status_effect(person: Option<&Person>, identity: &Identity, status: Option<MemberStatus>) -> StatusEffect {
+    let left = person.and_then(|person| person.left);
     match status {
         Some(MemberStatus::Suspended) => StatusEffect::Leave(LeftReason::Suspended),
         Some(MemberStatus::Left) => StatusEffect::Leave(LeftReason::Left),
-        _ if !has_left => StatusEffect::None,
-        Some(MemberStatus::Active | MemberStatus::NotActivated) => StatusEffect::Return,
-        Some(MemberStatus::OutOfRange | MemberStatus::Unknown) | None => StatusEffect::Refuse,
+        // The platform may name a member whom the application may not see any more.
+        Some(MemberStatus::OutOfRange)
+            if person.is_some_and(|person| departure_of(person, MemberStatus::OutOfRange).is_some()) =>
+        {
+            StatusEffect::Leave(LeftReason::OutOfRange)
+        }
+        Some(MemberStatus::Active | MemberStatus::NotActivated) if left.is_some() => StatusEffect::Return,
+        Some(MemberStatus::Unknown) if left.is_some_and(|why| is_seen_again(identity, why)) => StatusEffect::Return,
+        _ if left.is_none() => StatusEffect::None,
+        _ => StatusEffect::Refuse,
+    }
+}
+
+/// Whether a user whom the platform has just identified, and whose profile it has shown without a status, is back. The platform shows no
+/// status of users of connected corporations: of those who left it knows nothing, and of a corporation that was removed it names
+/// nobody. A member who is out of range has no profile.
+fn is_seen_again(identity: &Identity, why: LeftReason) -> bool {
+    match why {
+        LeftReason::OutOfRange => true,
+        LeftReason::Left | LeftReason::CorporationRemoved | LeftReason::Renamed => {
+            matches!(identity, Identity::Linked { .. })
+        }
+        LeftReason::Suspended => false,
     }
 }
 
@@ -297,20 +326,56 @@ mod tests {
         }
     }
 
+    fn person(department_id: &str, left: Option<LeftReason>) -> Person {
+        let key = EmployeeKey::from_parts("ww", "a");
+        Person { department_id: department_id.to_owned(), left, ..Person::new(key, "a") }
+    }
+
     #[test]
     fn only_a_member_comes_back_and_an_outage_locks_nobody() {
-        for has_left in [false, true] {
-            let leaves = |status| status_effect(has_left, Some(status));
-            assert_eq!(leaves(MemberStatus::Left), StatusEffect::Leave(LeftReason::Left));
-            assert_eq!(leaves(MemberStatus::Suspended), StatusEffect::Leave(LeftReason::Suspended));
+        let member = Identity::Member { userid: "a".into() };
+        let effect = |left, status| status_effect(Some(&person("", left)), &member, status);
+        let gone = Some(LeftReason::Left);
+        for left in [None, gone] {
+            assert_eq!(effect(left, Some(MemberStatus::Left)), StatusEffect::Leave(LeftReason::Left));
+            assert_eq!(effect(left, Some(MemberStatus::Suspended)), StatusEffect::Leave(LeftReason::Suspended));
         }
         for status in [MemberStatus::Active, MemberStatus::NotActivated] {
-            assert_eq!(status_effect(true, Some(status)), StatusEffect::Return);
-            assert_eq!(status_effect(false, Some(status)), StatusEffect::None);
+            assert_eq!(effect(gone, Some(status)), StatusEffect::Return);
+            assert_eq!(effect(None, Some(status)), StatusEffect::None);
         }
         for status in [Some(MemberStatus::OutOfRange), Some(MemberStatus::Unknown), None] {
-            assert_eq!(status_effect(true, status), StatusEffect::Refuse);
-            assert_eq!(status_effect(false, status), StatusEffect::None);
+            assert_eq!(effect(gone, status), StatusEffect::Refuse);
+            assert_eq!(effect(None, status), StatusEffect::None);
+        }
+        assert_eq!(status_effect(None, &member, Some(MemberStatus::OutOfRange)), StatusEffect::None, "a new user");
+    }
+
+    /// Otherwise a sign-in would clear the department, by which the re-check knows that the member was in range.
+    #[test]
+    fn a_member_who_was_visible_and_is_not_any_more_leaves_at_the_sign_in() {
+        let member = Identity::Member { userid: "a".into() };
+        let of =
+            |department: &str| status_effect(Some(&person(department, None)), &member, Some(MemberStatus::OutOfRange));
+        assert_eq!(of("2"), StatusEffect::Leave(LeftReason::OutOfRange));
+        assert_eq!(of("name:IT"), StatusEffect::None, "an operator entered it");
+    }
+
+    #[test]
+    fn a_user_without_a_status_is_back_when_the_platform_shows_the_profile() {
+        let member = Identity::Member { userid: "a".into() };
+        let linked = Identity::Linked { corp_id: "c".into(), userid: "a".into() };
+        let unknown = Some(MemberStatus::Unknown);
+        for (why, of_member, of_linked) in [
+            (LeftReason::Left, StatusEffect::Refuse, StatusEffect::Return),
+            (LeftReason::CorporationRemoved, StatusEffect::Refuse, StatusEffect::Return),
+            (LeftReason::OutOfRange, StatusEffect::Return, StatusEffect::Return),
+            (LeftReason::Suspended, StatusEffect::Refuse, StatusEffect::Refuse),
+        ] {
+            let person = person("2", Some(why));
+            assert_eq!(status_effect(Some(&person), &member, unknown), of_member, "{why:?}");
+            assert_eq!(status_effect(Some(&person), &linked, unknown), of_linked, "{why:?}");
+            assert_eq!(status_effect(Some(&person), &linked, None), StatusEffect::Refuse, "{why:?}: no answer");
         }
     }
 }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::Roles;
 use crate::named_enum::named_enum;
+use crate::{Role, Roles, Timestamp};
 
 /// An error: the text is not a valid identifier.
 #[derive(Clone, Copy, Debug, thiserror::Error, PartialEq, Eq)]
@@ -168,8 +168,11 @@ pub struct Person {
     pub department_id: String,
     /// The URL of a picture, or empty.
     pub avatar: String,
-    /// The roles held.
+    /// The roles held, also those whose time is over and that have not been taken back yet: access depends on
+    /// [`Person::roles_at`].
     pub roles: Roles,
+    /// When those of the roles end that are held until a time and for no other reason.
+    pub role_ends: Vec<(Role, Timestamp)>,
     /// Whether an administrator disabled this employee.
     pub disabled: bool,
     /// Why the employee may not sign in according to the platform, if that is so.
@@ -187,6 +190,13 @@ impl Person {
         !self.disabled && self.left.is_none()
     }
 
+    /// The roles held at this time. A role ends at its time, even if nothing takes it back then.
+    #[must_use]
+    pub fn roles_at(&self, now: Timestamp) -> Roles {
+        let over = self.role_ends.iter().filter(|(_, until)| *until <= now);
+        over.fold(self.roles, |roles, (role, _)| roles.without(*role))
+    }
+
     /// An enabled person of whom nothing but the identifier is known.
     #[must_use]
     pub fn new(key: EmployeeKey, employee_id: &str) -> Self {
@@ -198,6 +208,7 @@ impl Person {
             department_id: String::new(),
             avatar: String::new(),
             roles: Roles::NONE,
+            role_ends: Vec::new(),
             disabled: false,
             left: None,
             subject: None,
@@ -263,6 +274,19 @@ mod tests {
         assert_eq!(EmployeeKey::new(&home, &upper, &home), EmployeeKey::new(&home, &lower, &home));
         assert_ne!(EmployeeKey::new(&abroad, &upper, &home), EmployeeKey::new(&abroad, &lower, &home));
         assert_ne!(EmployeeKey::new(&abroad, &lower, &home), EmployeeKey::new(&home, &lower, &home));
+    }
+
+    #[test]
+    fn a_role_ends_at_its_time() {
+        let (now, later) = (Timestamp::from_millis(1_000), Timestamp::from_millis(1_001));
+        let person = Person {
+            roles: Roles::NONE.with(Role::User).with(Role::Admin).with(Role::Agent),
+            role_ends: vec![(Role::Admin, now), (Role::Agent, later)],
+            ..Person::new(EmployeeKey::from_parts("ww", "a"), "a")
+        };
+        assert_eq!(person.roles_at(Timestamp::from_millis(999)), person.roles);
+        assert_eq!(person.roles_at(now), Roles::NONE.with(Role::User).with(Role::Agent));
+        assert_eq!(person.roles_at(later), Roles::NONE.with(Role::User));
     }
 
     #[test]

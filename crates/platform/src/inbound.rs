@@ -141,6 +141,8 @@ pub enum PersonChange {
         /// The department.
         id: String,
     },
+    /// The application may see fewer people, who are not named: all who are signed in must be looked up.
+    RangeReduced,
     /// A connected corporation was removed.
     CorporationRemoved {
         /// The corporation.

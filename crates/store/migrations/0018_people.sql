@@ -1,8 +1,12 @@
 -- What the platform says about people. `left_at` is since when a person may not sign in because of it, apart from `disabled_at`, which an
--- administrator sets; `left_why` is the reason. `checked_at` is when the platform last said that the person is active.
+-- administrator sets; `left_why` is the reason. `checked_at` is when the platform last said that the person is active. `watched` is 1 from
+-- a sign-in until the person is found without a session: the platform is asked about these people only.
 ALTER TABLE employee ADD COLUMN left_at BIGINT;
 ALTER TABLE employee ADD COLUMN left_why TEXT;
 ALTER TABLE employee ADD COLUMN checked_at BIGINT;
+ALTER TABLE employee ADD COLUMN watched BIGINT NOT NULL DEFAULT 0;
+
+UPDATE employee SET watched = 1 WHERE (corp_id, employee_key) IN (SELECT corp_id, employee_key FROM session);
 
 -- Where a role comes from: assigned by hand, from a rule, or until a time. A row without any of them is deleted. `told_at` is when the
 -- person was told that the role ends soon.
@@ -16,17 +20,24 @@ CREATE INDEX user_role_by_end ON user_role (until) WHERE until IS NOT NULL;
 CREATE INDEX user_role_by_rule ON user_role (corp_id, employee_key) WHERE by_rule = 1;
 
 -- What the platform sent by itself, by the digest of its de-duplication key. `change` is empty and `due_at` NULL once it is handled; the
--- row stays, so that a second delivery is recognised.
+-- row stays, so that a second delivery is recognised. Those with `urgent` 1 are handled first. `employee_key` is the person who left
+-- according to the event; with `to_lock` 1 that person is still to be locked out.
 CREATE TABLE platform_event (
-    digest       TEXT   NOT NULL PRIMARY KEY,
-    change       TEXT   NOT NULL,
-    received_at  BIGINT NOT NULL,
-    due_at       BIGINT,
-    tries        BIGINT NOT NULL DEFAULT 0
+    digest        TEXT   NOT NULL PRIMARY KEY,
+    change        TEXT   NOT NULL,
+    received_at   BIGINT NOT NULL,
+    due_at        BIGINT,
+    tries         BIGINT NOT NULL DEFAULT 0,
+    urgent        BIGINT NOT NULL DEFAULT 0,
+    corp_id       TEXT,
+    employee_key  TEXT,
+    to_lock       BIGINT NOT NULL DEFAULT 0
 );
 
-CREATE INDEX platform_event_due ON platform_event (due_at) WHERE due_at IS NOT NULL;
+CREATE INDEX platform_event_due ON platform_event (urgent, due_at, digest) WHERE due_at IS NOT NULL;
 CREATE INDEX platform_event_by_time ON platform_event (received_at);
+CREATE INDEX platform_event_of_leaver ON platform_event (corp_id, employee_key) WHERE due_at IS NOT NULL;
+CREATE INDEX platform_event_to_lock ON platform_event (received_at, digest) WHERE to_lock = 1;
 
 -- The platform's directory at the last synchronisation, as far as rules need it: also of members who never signed in here.
 CREATE TABLE directory_department (
@@ -43,6 +54,8 @@ CREATE TABLE directory_member (
     department    TEXT NOT NULL,
     PRIMARY KEY (corp_id, employee_key, department)
 );
+
+CREATE INDEX directory_member_of_department ON directory_member (corp_id, department, employee_key);
 
 CREATE TABLE directory_tag (
     corp_id  TEXT NOT NULL,

@@ -147,7 +147,7 @@ pub(crate) fn check_session(tx: &Tx<'_>, actor: &Actor) -> Result<Result<LockedS
     }
     match role {
         Some(role) if *role != found.active => return Ok(Err(Revocation::RoleSwitched)),
-        Some(role) if found.default_role != Some(*role) && !lock_role(tx, employee, *role)? => {
+        Some(role) if found.default_role != Some(*role) && !lock_role(tx, employee, *role, *now)? => {
             return Ok(Err(Revocation::RoleTakenAway(*role)));
         }
         _ => {}

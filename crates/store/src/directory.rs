@@ -30,7 +30,7 @@ pub(crate) use people::is_selective;
 pub use person::ListedPerson;
 pub(crate) use person::{administrators, find};
 pub(crate) use query::PeopleSql;
-pub use role_rules::{RuleRolesOutcome, RuleSubject};
+pub use role_rules::{RuleRolesOutcome, RuleSubject, SubjectPage};
 pub use roles::{RevokeOutcome, RoleOrigin, SetRolesOutcome};
 pub use timed_roles::{DueRole, GrantUntilOutcome};
 
@@ -214,7 +214,11 @@ impl Store {
 /// Stores the platform's data about a person, and adds the person if they are new, as part of a transaction.
 pub(crate) fn upsert(tx: &mut Tx<'_>, who: &IdentifiedPerson, at: Timestamp) -> Result<()> {
     let change = email::platform_change(tx, who)?;
+    let is_known = person::exists(tx, &who.key)?;
     person::upsert(tx, who, at)?;
+    if !is_known {
+        person::lock_out_leaver(tx, &who.key)?;
+    }
     email::apply(tx, &who.key, &change)?;
     terms::refresh(tx, &who.key)?;
     tx.record_change(CacheChange::Person(who.key.clone()));

@@ -68,7 +68,7 @@ pub use deny_list::EndReason;
 pub use directory::{
     DepartmentFilter, DisableOutcome, DueRole, GrantUntilOutcome, ListedPerson, NewEmployee, PageStart, PeopleFilter,
     PeopleOrder, PeoplePage, PeopleSelection, RevokeOutcome, RoleOrigin, RuleRolesOutcome, RuleSubject,
-    SetEmailOutcome, SetRolesOutcome,
+    SetEmailOutcome, SetRolesOutcome, SubjectPage,
 };
 pub(crate) use error::Result;
 pub use error::{Remedy, StoreError, StoreErrorKind};
@@ -82,8 +82,8 @@ pub use oidc::{
     AccessTokenRecord, EndedGrant, GrantClient, GrantOutcome, GrantRecord, KeyCondition, LogoutBacklog, LogoutNotice,
     NewGrant, OidcClient, RefreshOutcome, RefreshRequest, StoredSigningKey, read_oidc_clients,
 };
-pub use people::{Chore, ClaimedEvent, Leaving, LeftOutcome, ReceivedEvent};
-pub use platform_directory::{DirectoryChange, KnownDepartment, KnownTagMember};
+pub use people::{Chore, ClaimedEvent, Leaving, LeftOutcome, ReceivedEvent, Reception, Renaming};
+pub use platform_directory::{DirectoryChange, DirectoryTree, KnownDepartment, KnownTagMember, MemberDepartments};
 pub use seal::{Seal, SealError};
 pub use sessions::{
     BeginOutcome, EndedBatch, EndedByRestore, ListedSession, NewSession, Precondition, SessionFilter, SessionLookup,

@@ -32,22 +32,25 @@ pub(crate) fn lock_enabled_employee(tx: &Tx<'_>, employee: &EmployeeKey) -> Resu
     Ok(tx.execute(text, &args![employee.corp(), employee.id()])? == 1)
 }
 
-/// Whether an employee holds a role; locks the assignment until the transaction ends.
-pub(crate) fn lock_role(tx: &Tx<'_>, employee: &EmployeeKey, role: Role) -> Result<bool> {
-    let text = "UPDATE user_role SET role_id = role_id WHERE corp_id = $1 AND employee_key = $2 AND role_id = $3";
-    Ok(tx.execute(text, &args![employee.corp(), employee.id(), role])? == 1)
+/// Whether an employee holds a role at this time; locks the assignment until the transaction ends. A role that was assigned until a
+/// time ends then, even if nothing has taken it back yet.
+pub(crate) fn lock_role(tx: &Tx<'_>, employee: &EmployeeKey, role: Role, now: Timestamp) -> Result<bool> {
+    let text = "UPDATE user_role SET role_id = role_id WHERE corp_id = $1 AND employee_key = $2 AND role_id = $3
+        AND (until IS NULL OR until > $4 OR by_hand = 1 OR by_rule = 1)";
+    Ok(tx.execute(text, &args![employee.corp(), employee.id(), role, now])? == 1)
 }
 
-/// The first of these roles that an employee does not hold and that is not the default role of their session; locks the assignments
+/// The first of these roles that an employee does not hold at this time and that is not the default role of their session; locks the assignments
 /// of the others until the transaction ends.
 pub(crate) fn lock_roles(
     tx: &Tx<'_>,
     employee: &EmployeeKey,
     roles: Roles,
     default_role: Option<Role>,
+    now: Timestamp,
 ) -> Result<Option<Role>> {
     for role in roles.iter().filter(|role| default_role != Some(*role)) {
-        if !lock_role(tx, employee, role)? {
+        if !lock_role(tx, employee, role, now)? {
             return Ok(Some(role));
         }
     }
@@ -98,9 +101,16 @@ pub(crate) fn lock_proof(tx: &Tx<'_>, digest: Digest) -> Result<()> {
     tx.execute("UPDATE bind_proof SET attempts = attempts WHERE digest = $1", &args![digest]).map(drop)
 }
 
-/// Whether an identity may act as `target`; locks the link until the transaction ends.
+/// Whether an identity may act as `target`, in use or only approved; locks the link until the transaction ends.
 pub(crate) fn lock_link(tx: &Tx<'_>, identity: &EmployeeKey, target: &EmployeeKey) -> Result<bool> {
     let text = "UPDATE link SET approved_at = approved_at
         WHERE corp_id = $1 AND user_id = $2 AND target_corp_id = $3 AND target_key = $4";
+    Ok(tx.execute(text, &args![identity.corp(), identity.id(), target.corp(), target.id()])? == 1)
+}
+
+/// Whether an identity acts as `target`, since the user has named that employee once; locks the link until the transaction ends.
+pub(crate) fn lock_bound_link(tx: &Tx<'_>, identity: &EmployeeKey, target: &EmployeeKey) -> Result<bool> {
+    let text = "UPDATE link SET approved_at = approved_at
+        WHERE corp_id = $1 AND user_id = $2 AND target_corp_id = $3 AND target_key = $4 AND bound_at IS NOT NULL";
     Ok(tx.execute(text, &args![identity.corp(), identity.id(), target.corp(), target.id()])? == 1)
 }

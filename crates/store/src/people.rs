@@ -2,6 +2,7 @@
 
 mod checks;
 mod chores;
+mod corporation;
 mod events;
 mod leaving;
 mod plans;
@@ -9,6 +10,7 @@ mod rename;
 
 pub use chores::Chore;
 pub(crate) use events::EVENT_RETENTION;
-pub use events::{ClaimedEvent, ReceivedEvent};
+pub use events::{ClaimedEvent, ReceivedEvent, Reception};
 pub use leaving::{Leaving, LeftOutcome};
 pub(crate) use plans::statements;
+pub use rename::Renaming;

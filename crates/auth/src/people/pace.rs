@@ -27,48 +27,93 @@ impl Pace {
     }
 }
 
-/// Counts the lookups of a day, where the platform meters calls.
+/// Counts the calls of a day, where the platform meters calls.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct DailyBudget {
     day: i64,
+    /// The lookups of that day.
     used: u32,
+    /// The calls for listings that are not paid for. Up to half of each day's lookups pays for them.
+    debt: u32,
 }
 
 impl DailyBudget {
     /// How many lookups are left today.
-    pub(super) fn remaining(self, now: Timestamp, per_day: Option<u32>) -> u32 {
-        let used = if self.day == day(now) { self.used } else { 0 };
-        per_day.map_or(u32::MAX, |per_day| per_day.saturating_sub(used))
+    pub(super) fn remaining(self, now: Timestamp, per_day: u32) -> u32 {
+        let today = self.on(now, per_day);
+        per_day.saturating_sub(today.used).saturating_sub(today.debt.min(share(per_day)))
     }
 
     /// Counts a lookup.
-    pub(super) fn spend(&mut self, now: Timestamp) {
-        let used = if self.day == day(now) { self.used } else { 0 };
-        *self = Self { day: day(now), used: used.saturating_add(1) };
+    pub(super) fn spend(&mut self, now: Timestamp, per_day: u32) {
+        let today = self.on(now, per_day);
+        *self = Self { used: today.used.saturating_add(1), ..today };
+    }
+
+    /// Counts calls for a listing.
+    pub(super) fn spend_on_listing(&mut self, now: Timestamp, per_day: u32, calls: u32) {
+        let today = self.on(now, per_day);
+        *self = Self { debt: today.debt.saturating_add(calls), ..today };
+    }
+
+    /// Whether the listings before are paid for, today included.
+    pub(super) fn may_list(self, now: Timestamp, per_day: u32) -> bool {
+        self.on(now, per_day).debt <= share(per_day)
+    }
+
+    /// The budget as it is today.
+    fn on(self, now: Timestamp, per_day: u32) -> Self {
+        let day = now.millis().div_euclid(MILLIS_PER_DAY);
+        // After a step back of the clock the counts go on.
+        let Some(days) = day.checked_sub(self.day).filter(|days| *days > 0) else { return self };
+        let paid = u32::try_from(days).unwrap_or(u32::MAX).saturating_mul(share(per_day));
+        Self { day, used: 0, debt: self.debt.saturating_sub(paid) }
     }
 }
 
-fn day(now: Timestamp) -> i64 {
-    now.millis().div_euclid(MILLIS_PER_DAY)
+/// How many of the lookups of a day pay for listings.
+fn share(per_day: u32) -> u32 {
+    (per_day / 2).max(1)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    const HOUR: Duration = Duration::from_hours(1);
+
     #[test]
     fn a_budget_is_for_a_day() {
-        let (now, hours) = (Timestamp::from_millis(5 * MILLIS_PER_DAY), Duration::from_hours(23));
+        let now = Timestamp::from_millis(5 * MILLIS_PER_DAY);
         let mut budget = DailyBudget::default();
-        assert_eq!(budget.remaining(now, Some(2)), 2);
-        budget.spend(now);
-        budget.spend(now + hours);
-        budget.spend(now + hours);
-        assert_eq!(budget.remaining(now + hours, Some(2)), 0);
-        assert_eq!(budget.remaining(now + hours, None), u32::MAX, "a platform that does not meter calls");
-        assert_eq!(budget.remaining(now + Duration::from_hours(24), Some(2)), 2, "the next day");
-        budget.spend(now + Duration::from_hours(24));
-        assert_eq!(budget.remaining(now + Duration::from_hours(25), Some(2)), 1);
+        assert_eq!(budget.remaining(now, 2), 2);
+        budget.spend(now, 2);
+        budget.spend(now + HOUR * 23, 2);
+        budget.spend(now + HOUR * 23, 2);
+        assert_eq!(budget.remaining(now + HOUR * 23, 2), 0);
+        assert_eq!(budget.remaining(now - HOUR, 2), 0, "a step back of the clock gives nothing");
+        assert_eq!(budget.remaining(now + HOUR * 24, 2), 2, "the next day");
+        budget.spend(now + HOUR * 24, 2);
+        assert_eq!(budget.remaining(now + HOUR * 25, 2), 1);
+    }
+
+    /// However large the directory is, in the long run there are no more calls than the platform allows.
+    #[test]
+    fn half_of_each_day_pays_for_a_listing() {
+        let now = Timestamp::from_millis(5 * MILLIS_PER_DAY);
+        let mut budget = DailyBudget::default();
+        assert!(budget.may_list(now, 100));
+        budget.spend_on_listing(now, 100, 340);
+        assert_eq!(budget.remaining(now, 100), 50);
+        for (days, may_list, remaining) in
+            [(1, false, 50), (5, false, 50), (6, true, 60), (7, true, 100), (900, true, 100)]
+        {
+            let then = now + HOUR * 24 * days;
+            assert_eq!((budget.may_list(then, 100), budget.remaining(then, 100)), (may_list, remaining), "{days}");
+        }
+        budget.spend(now + HOUR * 48, 100);
+        assert_eq!(budget.remaining(now + HOUR * 48, 100), 49, "a lookup keeps the debt");
+        assert!(!budget.may_list(now + HOUR * 48, 100));
     }
 }

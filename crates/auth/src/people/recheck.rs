@@ -3,10 +3,11 @@
 use std::time::Duration;
 
 use deskpass_core::{ClientInfo, EmployeeKey, LeftReason, Timestamp};
-use deskpass_platform::{Identity, Profile};
+use deskpass_platform::{Error as PlatformError, Identity, Meaning, Profile};
 use deskpass_store::{Chore, Notice, NoticeSubject, SignInReference};
 use serde::{Deserialize, Serialize};
 
+use super::chore_lease::ChoreLease;
 use super::leaver::departure_of;
 use super::leaver_guard::LeaverGuard;
 use super::pace::{DailyBudget, Pace};
@@ -14,33 +15,80 @@ use crate::notice::MAX_NOTIFIED_ADMINS;
 use crate::{Auth, AuthEvent, Error, InternalError, LeaverSource, PersonCheckOutcome};
 
 const LOOKUPS_PER_SECOND: u32 = 5;
-/// The lease of a pass: after it, another node may check.
+/// The lease of a pass, which is renewed after each batch.
 const RECHECK_LEASE: Duration = Duration::from_mins(10);
-/// The most people in a pass: as many as can be looked up within the lease.
+/// The most people in a pass.
 const MAX_PEOPLE_PER_PASS: u32 = 2_500;
 /// After so many people, those who left are locked and the others recorded as checked.
 const BATCH_SIZE: usize = 50;
 /// After so many failures in a row the platform is down, and the pass ends.
-const MAX_FAILURES: usize = 3;
+const MAX_OUTAGES: usize = 3;
+/// After so many refusals in a row the application may see nobody, and the pass ends.
+const MAX_REFUSALS: usize = 20;
 
 /// What the re-check remembers from one pass to the next.
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-struct RecheckState {
+pub(super) struct RecheckState {
     guard: LeaverGuard,
-    budget: DailyBudget,
+    /// The calls that the service makes by itself, for whatever purpose.
+    pub(super) budget: DailyBudget,
+    /// Everyone who was last checked before this time is due.
+    all_before: Option<Timestamp>,
 }
 
+impl RecheckState {
+    /// The time of the last check before which people are due.
+    fn due_before(&self, now: Timestamp, period: Duration) -> Timestamp {
+        let by_period = now - period;
+        // A time in the future is of a wrong clock.
+        self.all_before.filter(|all| *all <= now).map_or(by_period, |all| all.max(by_period))
+    }
+}
+
+/// A person who left and is not locked yet, and when the platform was asked.
+type Leaver = (EmployeeKey, LeftReason, Timestamp);
+
 /// A pass of the re-check.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Pass {
-    state: RecheckState,
+    lease: ChoreLease,
+    guard: LeaverGuard,
     /// How many people the platform was asked about.
     checked: usize,
-    /// Those who were checked and are not recorded yet.
-    settled: Vec<EmployeeKey>,
-    /// Those who left and are not locked yet.
-    leavers: Vec<(EmployeeKey, LeftReason)>,
+    /// Those who were checked and are not recorded yet, and when the platform was asked.
+    settled: Vec<(EmployeeKey, Timestamp)>,
+    leavers: Vec<Leaver>,
+}
+
+/// The failures in a row.
+#[derive(Clone, Copy, Debug, Default)]
+struct Failures {
+    outages: usize,
+    refusals: usize,
+}
+
+impl Failures {
+    /// Counts a failure; whether it is an outage, after which the person is asked about again soon. A refusal is an answer about the
+    /// person, who must not keep others from being checked.
+    fn count(&mut self, error: &PlatformError) -> bool {
+        let is_outage = matches!(error.meaning(), Meaning::Retry | Meaning::Limited | Meaning::Refresh);
+        if is_outage {
+            self.outages += 1;
+        } else {
+            *self = Self { outages: 0, refusals: self.refusals + 1 };
+        }
+        is_outage
+    }
+
+    /// Why the pass must end, if so.
+    const fn problem(self) -> Option<&'static str> {
+        match (self.outages >= MAX_OUTAGES, self.refusals >= MAX_REFUSALS) {
+            (true, _) => Some("the platform does not answer"),
+            (false, true) => Some("the platform refuses to answer: check the permissions of the application"),
+            (false, false) => None,
+        }
+    }
 }
 
 impl Auth {
@@ -48,23 +96,35 @@ impl Auth {
     /// many were checked. Does nothing if another node is at it. A failure of the platform locks nobody.
     pub async fn recheck(&self) -> Result<usize, Error> {
         let Some(period) = self.policy.people.recheck_period else { return Ok(0) };
-        let now = self.clock.now();
+        let (now, state) = (self.clock.now(), self.recheck_state().await?);
+        let (before, left) = (state.due_before(now, period), self.lookups_left().await?);
         // Read first: usually nobody is due, and a claim is a write.
-        if self.people_due(now, period, 1).await?.is_empty() {
+        if left == 0 || self.people_due(before, 1).await?.is_empty() {
             return Ok(0);
         }
-        let until = now + RECHECK_LEASE;
-        if !self.store.claim_chore(Chore::Recheck, now, until).await? {
-            return Ok(0);
-        }
-        let mut pass = Pass { state: self.recheck_state().await?, ..Pass::default() };
-        let left = pass.state.budget.remaining(now, self.platform.lookups_per_day());
-        let due = self.people_due(now, period, left.min(MAX_PEOPLE_PER_PASS)).await?;
+        let Some(lease) = self.claim(Chore::Recheck, RECHECK_LEASE).await? else { return Ok(0) };
+        let (checked, settled, leavers) = (0, Vec::new(), Vec::new());
+        let mut pass = Pass { lease, guard: state.guard, checked, settled, leavers };
+        let due = self.people_due(before, left.min(MAX_PEOPLE_PER_PASS)).await?;
         let ran = self.run_pass(&mut pass, due).await;
-        self.set_recheck_state(pass.state).await?;
-        // Gives the lease back.
-        self.store.claim_chore(Chore::Recheck, until, self.clock.now()).await?;
-        ran.map(|()| pass.checked)
+        let Pass { lease, guard, checked, .. } = pass;
+        let remember = |stored: RecheckState| {
+            // If an operator made it begin to count anew meanwhile, that counts.
+            let guard = if stored.guard == state.guard { guard } else { stored.guard };
+            RecheckState { guard, ..stored }
+        };
+        self.change_chore_memory(Chore::Recheck, remember).await?;
+        self.release(lease).await?;
+        ran.map(|()| checked)
+    }
+
+    /// Has everyone with a session checked as soon as possible, and the directory read: the application may see fewer people.
+    pub(crate) async fn request_recheck(&self) -> Result<(), Error> {
+        let now = self.clock.now();
+        let all = |state: RecheckState| RecheckState { all_before: Some(now), ..state };
+        self.change_chore_memory(Chore::Recheck, all).await?;
+        self.recheck_due.notify_one();
+        self.request_synchronisation().await
     }
 
     /// Whether nobody is locked at present because so many people seem to have left.
@@ -72,36 +132,36 @@ impl Auth {
         Ok(self.recheck_state().await?.guard.halted || self.sync_state().await?.halted)
     }
 
-    async fn people_due(
-        &self,
-        now: Timestamp,
-        period: Duration,
-        at_most: u32,
-    ) -> Result<Vec<(EmployeeKey, String)>, Error> {
+    async fn people_due(&self, before: Timestamp, at_most: u32) -> Result<Vec<(EmployeeKey, String)>, Error> {
         let corp = self.policy.home_corp.as_str().to_owned();
-        Ok(self.store.people_to_check(corp, now - period, now, i64::from(at_most)).await?)
+        Ok(self.store.people_to_check(corp, before, self.clock.now(), i64::from(at_most)).await?)
     }
 
     async fn run_pass(&self, pass: &mut Pass, due: Vec<(EmployeeKey, String)>) -> Result<(), Error> {
-        let (mut pace, mut failures) = (Pace::per_second(LOOKUPS_PER_SECOND), 0);
+        let (mut pace, mut failures) = (Pace::per_second(LOOKUPS_PER_SECOND), Failures::default());
         for (employee, userid) in due {
+            if !self.take_lookup().await? {
+                break;
+            }
             pace.wait().await;
-            let now = self.clock.now();
-            pass.state.budget.spend(now);
+            let asked_at = self.clock.now();
             match self.departure_now(&employee, userid).await {
                 Ok(departure) => {
-                    failures = 0;
-                    self.count_checked(pass, employee, departure, now);
+                    failures = Failures::default();
+                    self.count_checked(pass, employee, departure, asked_at);
                 }
                 Err(Error::Internal(InternalError::Platform(error))) => {
                     tracing::info!(%employee, %error, "could not ask the platform about an employee");
                     self.observer.notify(AuthEvent::PersonChecked(PersonCheckOutcome::Failed));
-                    failures += 1;
+                    if !failures.count(&error) {
+                        // Asked about again after a period.
+                        pass.settled.push((employee, asked_at));
+                    }
                 }
                 Err(error) => return Err(error),
             }
-            if failures >= MAX_FAILURES {
-                tracing::warn!("re-check stopped: the platform does not answer; nobody is locked out for it");
+            if let Some(problem) = failures.problem() {
+                tracing::warn!(problem, "re-check stopped; nobody is locked out for it");
                 break;
             }
             if pass.settled.len() + pass.leavers.len() >= BATCH_SIZE {
@@ -112,14 +172,20 @@ impl Auth {
         if pass.leavers.is_empty() { Ok(()) } else { self.hold_leavers(pass).await }
     }
 
-    fn count_checked(&self, pass: &mut Pass, employee: EmployeeKey, departure: Option<LeftReason>, now: Timestamp) {
+    fn count_checked(
+        &self,
+        pass: &mut Pass,
+        employee: EmployeeKey,
+        departure: Option<LeftReason>,
+        asked_at: Timestamp,
+    ) {
         pass.checked += 1;
-        pass.state.guard.count(now, departure.is_some());
+        pass.guard.count(asked_at, departure.is_some());
         if let Some(why) = departure {
-            pass.leavers.push((employee, why));
+            pass.leavers.push((employee, why, asked_at));
         } else {
             self.observer.notify(AuthEvent::PersonChecked(PersonCheckOutcome::Active));
-            pass.settled.push(employee);
+            pass.settled.push((employee, asked_at));
         }
     }
 
@@ -132,24 +198,29 @@ impl Auth {
 
     /// Records those who were checked, and locks those who left, unless so many did.
     async fn settle_batch(&self, pass: &mut Pass) -> Result<(), Error> {
-        let settled = std::mem::take(&mut pass.settled);
-        if !settled.is_empty() {
-            self.store.mark_checked(settled, self.clock.now()).await?;
-        }
-        if pass.state.guard.may_lock() {
-            for (employee, why) in std::mem::take(&mut pass.leavers) {
-                self.mark_left(&employee, why, LeaverSource::Recheck).await?;
+        self.renew(&mut pass.lease).await?;
+        self.mark_all_checked(std::mem::take(&mut pass.settled)).await?;
+        if pass.guard.may_lock() {
+            for (employee, why, asked_at) in std::mem::take(&mut pass.leavers) {
+                self.mark_left(&employee, why, LeaverSource::Recheck, asked_at).await?;
                 self.observer.notify(AuthEvent::PersonChecked(PersonCheckOutcome::Left));
             }
         }
         Ok(())
     }
 
+    /// Records people as checked when the platform was asked about the first of them: one transaction has one time.
+    async fn mark_all_checked(&self, checked: Vec<(EmployeeKey, Timestamp)>) -> Result<(), Error> {
+        let Some(asked_at) = checked.iter().map(|(_, asked_at)| *asked_at).min() else { return Ok(()) };
+        let employees = checked.into_iter().map(|(employee, _)| employee).collect();
+        Ok(self.store.mark_checked(employees, asked_at).await?)
+    }
+
     /// Does not lock people because too many seem to have left.
     async fn hold_leavers(&self, pass: &mut Pass) -> Result<(), Error> {
-        let held: Vec<_> = std::mem::take(&mut pass.leavers).into_iter().map(|(employee, _)| employee).collect();
+        let held = std::mem::take(&mut pass.leavers);
         held.iter().for_each(|_| self.observer.notify(AuthEvent::PersonChecked(PersonCheckOutcome::Held)));
-        let (now, leaving) = (self.clock.now(), pass.state.guard.leaving());
+        let (now, leaving) = (self.clock.now(), pass.guard.leaving());
         tracing::error!(
             leaving,
             held = held.len(),
@@ -157,8 +228,8 @@ impl Auth {
              platform, then run `deskpass sync --dry-run` and `deskpass sync --force`"
         );
         // They are asked about again after a period, and not every minute.
-        self.store.mark_checked(held, now).await?;
-        if pass.state.guard.halt(now) { self.tell_of_many_leavers(leaving).await } else { Ok(()) }
+        self.mark_all_checked(held.into_iter().map(|(employee, _, asked_at)| (employee, asked_at)).collect()).await?;
+        if pass.guard.halt(now) { self.tell_of_many_leavers(leaving).await } else { Ok(()) }
     }
 
     /// Tells administrators that nobody is locked because too many people seem to have left.
@@ -177,19 +248,49 @@ impl Auth {
     }
 
     async fn recheck_state(&self) -> Result<RecheckState, Error> {
-        // A state that this version cannot read begins anew.
-        let state = self.store.chore_state(Chore::Recheck).await?;
-        Ok(state.and_then(|state| serde_json::from_str(&state).ok()).unwrap_or_default())
+        self.chore_memory(Chore::Recheck).await
     }
 
     /// Forgets how many people left lately.
     pub(super) async fn reset_leaver_guard(&self) -> Result<(), Error> {
-        let state = self.recheck_state().await?;
-        self.set_recheck_state(RecheckState { guard: LeaverGuard::default(), ..state }).await
+        let reset = |state: RecheckState| RecheckState { guard: LeaverGuard::default(), ..state };
+        self.change_chore_memory(Chore::Recheck, reset).await.map(drop)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use deskpass_platform::Unreachable;
+
+    #[test]
+    fn only_an_outage_keeps_a_person_due_and_ends_the_pass_soon() {
+        let mut failures = Failures::default();
+        let unknown = PlatformError::refused(41012_i64, Meaning::Administrator);
+        for _ in 1..MAX_REFUSALS {
+            assert!(!failures.count(&unknown));
+            assert_eq!(failures.problem(), None, "other people may be known");
+        }
+        assert!(!failures.count(&unknown));
+        assert!(failures.problem().is_some());
+        let mut failures = Failures::default();
+        for _ in 0..MAX_OUTAGES {
+            assert_eq!(failures.problem(), None);
+            assert!(failures.count(&PlatformError::Unreachable(Unreachable::TimedOut)));
+        }
+        assert!(failures.problem().is_some());
+        let mut failures = Failures { outages: MAX_OUTAGES - 1, refusals: 0 };
+        failures.count(&unknown);
+        assert_eq!(failures.outages, 0, "it answers");
     }
 
-    async fn set_recheck_state(&self, state: RecheckState) -> Result<(), Error> {
-        let text = serde_json::to_string(&state).ok();
-        Ok(self.store.set_chore_state(Chore::Recheck, text).await?)
+    #[test]
+    fn everyone_is_due_after_a_change_of_the_range() {
+        let (now, hour) = (Timestamp::from_millis(1_700_000_000_000), Duration::from_hours(1));
+        let state = |all_before| RecheckState { all_before, ..RecheckState::default() };
+        assert_eq!(state(None).due_before(now, hour), now - hour);
+        assert_eq!(state(Some(now)).due_before(now, hour), now);
+        assert_eq!(state(Some(now - hour * 2)).due_before(now, hour), now - hour, "long ago");
+        assert_eq!(state(Some(now + hour)).due_before(now, hour), now - hour, "a wrong clock");
     }
 }

@@ -1,8 +1,13 @@
 //! Role rules: departments and tags of the platform that give roles.
 
-use deskpass_core::{EmployeeId, EmployeeKey, IdentifiedPerson, Memberships, Role, RoleRule, Roles, RuleGroup};
+use std::sync::Arc;
+
+use deskpass_core::{EmployeeId, EmployeeKey, IdentifiedPerson, Memberships, Role, RoleRule, Roles};
 use deskpass_platform::TagMember;
-use deskpass_store::{AuditEvent, DirectoryChange, KnownTagMember, RoleOrigin, RuleRolesOutcome, RuleSubject};
+use deskpass_store::{
+    AuditEvent, DirectoryChange, DirectoryTree, KnownTagMember, MemberDepartments, RoleOrigin, RuleRolesOutcome,
+    RuleSubject, SubjectPage,
+};
 use tokio::task::JoinSet;
 
 use crate::{Auth, Error};
@@ -10,8 +15,6 @@ use crate::{Auth, Error};
 const PAGE_SIZE: i64 = 500;
 /// How many people's roles change at the same time.
 const CONCURRENT_CHANGES: usize = 16;
-/// The most pages of members of a tag: more are a mistake.
-const MAX_TAG_PAGES: usize = 1_000;
 
 /// What rules change about a person.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,6 +29,53 @@ pub struct RuleEffect {
     pub lost: Roles,
     /// Whether the person keeps the administrator role as the last administrator.
     pub kept_last_admin: bool,
+}
+
+/// All employees of the home corporation, in pages. The tree of departments is read once.
+#[derive(Debug)]
+pub(super) struct RuleSubjects {
+    tree: Arc<DirectoryTree>,
+    after: Option<String>,
+}
+
+impl RuleSubjects {
+    pub(super) async fn of(auth: &Auth) -> Result<Self, Error> {
+        let corp = auth.policy.home_corp.as_str().to_owned();
+        Ok(Self { tree: Arc::new(auth.store.directory_tree(corp).await?), after: None })
+    }
+
+    /// The next page; `None` at the end.
+    pub(super) async fn next(&mut self, auth: &Auth) -> Result<Option<Vec<RuleSubject>>, Error> {
+        let (corp, after) = (auth.policy.home_corp.as_str().to_owned(), self.after.take());
+        let page = SubjectPage { corp, after, limit: PAGE_SIZE, exact: auth.platform.kind().distinguishes_case() };
+        let subjects = auth.store.rule_subjects(page, Arc::clone(&self.tree)).await?;
+        self.after = subjects.last().map(|subject| subject.key.id().to_owned());
+        Ok(Some(subjects).filter(|subjects| !subjects.is_empty()))
+    }
+}
+
+/// What the department of a profile says, given what the directory knows of the person.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Placement {
+    /// Nothing new.
+    Known,
+    /// The person moved since the last synchronisation, or is new: what the former departments gave is over.
+    Moved,
+    /// The department is new, so that it is not known which departments are above it: what the person has stays until the next
+    /// synchronisation, which must be soon.
+    NewDepartment,
+}
+
+impl Placement {
+    fn of(department: &str, MemberDepartments { direct, is_known }: &MemberDepartments) -> Self {
+        if direct.contains(department) {
+            Self::Known
+        } else if *is_known || direct.is_empty() {
+            Self::Moved
+        } else {
+            Self::NewDepartment
+        }
+    }
 }
 
 impl Auth {
@@ -51,15 +101,24 @@ impl Auth {
 
     /// The groups of a person, with the department of the profile.
     async fn current_memberships(&self, who: &IdentifiedPerson) -> Result<Memberships, Error> {
-        let known = self.store.memberships_of(who.key.clone()).await?;
-        let is_new = |id: &&str| !id.is_empty() && !known.departments.contains(*id);
-        let Some(department) = who.department_id.as_deref().filter(is_new) else { return Ok(known) };
-        // The person moved since the last synchronisation, or is new. What the former departments gave is over.
-        let (key, departments) = (who.key.id().to_owned(), vec![department.to_owned()]);
-        let change = DirectoryChange::SetMember { key, departments };
-        self.store.change_directory(who.key.corp().to_owned(), vec![change]).await?;
+        let corp = who.key.corp();
+        let Some(member) = self.member_id(&who.employee_id) else { return Ok(Memberships::default()) };
+        let in_directory = EmployeeKey::from_parts(corp, &member);
+        let mut known = self.store.memberships_of(in_directory.clone()).await?;
+        let Some(department) = who.department_id.clone().filter(|id| !id.is_empty()) else { return Ok(known) };
+        let departments = self.store.member_departments(corp.to_owned(), member.clone(), department.clone()).await?;
+        let placement = Placement::of(&department, &departments);
+        if placement == Placement::Known {
+            return Ok(known);
+        }
         self.request_synchronisation().await?;
-        Ok(self.store.memberships_of(who.key.clone()).await?)
+        if placement == Placement::NewDepartment {
+            known.departments.insert(department);
+            return Ok(known);
+        }
+        let change = DirectoryChange::SetMember { key: member, departments: vec![department] };
+        self.store.change_directory(corp.to_owned(), vec![change]).await?;
+        Ok(self.store.memberships_of(in_directory).await?)
     }
 
     async fn apply_roles(&self, employee: &EmployeeKey, roles: Roles) -> Result<RuleRolesOutcome, Error> {
@@ -72,24 +131,22 @@ impl Auth {
         Ok(outcome)
     }
 
-    /// Gives everyone the roles of the rules; returns what changed. `progress` gets the number of people so far.
-    pub(crate) async fn apply_rules(&self, progress: impl Fn(usize) + Send + Sync) -> Result<Vec<RuleEffect>, Error> {
+    /// Gives everyone the roles of the rules; returns what changed.
+    pub(crate) async fn apply_rules(&self) -> Result<Vec<RuleEffect>, Error> {
         let rules = self.all_role_rules().await?;
-        let (mut effects, mut after, mut done) = (Vec::new(), None, 0);
-        loop {
-            let page = self.rule_subjects(after).await?;
-            done += page.len();
-            after = page.last().map(|subject| subject.key.id().to_owned());
+        let (mut effects, mut subjects) = (Vec::new(), RuleSubjects::of(self).await?);
+        while let Some(page) = subjects.next(self).await? {
             effects.extend(self.apply_to_page(page, &rules).await?);
-            progress(done);
-            if after.is_none() {
-                return Ok(effects);
-            }
         }
+        Ok(effects)
     }
 
     /// Gives people the roles of the rules, several at a time: writes that arrive together share a commit.
-    async fn apply_to_page(&self, page: Vec<RuleSubject>, rules: &[RoleRule]) -> Result<Vec<RuleEffect>, Error> {
+    pub(super) async fn apply_to_page(
+        &self,
+        page: Vec<RuleSubject>,
+        rules: &[RoleRule],
+    ) -> Result<Vec<RuleEffect>, Error> {
         let (mut changes, mut effects) = (JoinSet::new(), Vec::new());
         for RuleSubject { key, name, by_rule, memberships, .. } in page {
             let roles = memberships.roles(rules);
@@ -123,18 +180,18 @@ impl Auth {
         Ok(has_effect.then_some(RuleEffect { employee, name, gained, lost, kept_last_admin }))
     }
 
-    /// What these rules would change. `memberships_of` returns the groups of a person, given those that are stored.
+    /// What these rules would change. `memberships_of` returns the groups of a member, given those that are stored.
     pub(crate) async fn preview_rules(
         &self,
         rules: &[RoleRule],
-        memberships_of: impl Fn(&EmployeeKey, Memberships) -> Memberships + Send + Sync,
+        memberships_of: impl Fn(&str, Memberships) -> Memberships + Send + Sync,
     ) -> Result<Vec<RuleEffect>, Error> {
-        let (mut effects, mut after) = (Vec::new(), None);
-        loop {
-            let page = self.rule_subjects(after).await?;
-            after = page.last().map(|subject| subject.key.id().to_owned());
-            for RuleSubject { key, name, held, by_rule, memberships, .. } in page {
-                let roles = memberships_of(&key, memberships).roles(rules);
+        let (mut effects, mut subjects) = (Vec::new(), RuleSubjects::of(self).await?);
+        while let Some(page) = subjects.next(self).await? {
+            for subject in page {
+                let member = self.subject_member(&subject).to_owned();
+                let RuleSubject { key, name, held, by_rule, memberships, .. } = subject;
+                let roles = memberships_of(&member, memberships).roles(rules);
                 let (gained, mut lost) = (difference(roles, held), difference(by_rule, roles));
                 if !lost.is_empty() {
                     lost = difference(lost, held_otherwise(&self.store.role_origins(key.clone()).await?));
@@ -143,11 +200,9 @@ impl Auth {
                     effects.push(RuleEffect { employee: key, name, gained, lost, kept_last_admin: false });
                 }
             }
-            if after.is_none() {
-                self.keep_last_admin(&mut effects).await?;
-                return Ok(effects);
-            }
         }
+        self.keep_last_admin(&mut effects).await?;
+        Ok(effects)
     }
 
     /// The last of those who would lose the administrator role keeps it, if no administrator were left.
@@ -163,56 +218,25 @@ impl Auth {
         Ok(())
     }
 
-    async fn rule_subjects(&self, after: Option<String>) -> Result<Vec<RuleSubject>, Error> {
-        let corp = self.policy.home_corp.as_str().to_owned();
-        Ok(self.store.rule_subjects(corp, after, PAGE_SIZE).await?)
-    }
-
-    /// Reads the members of tags in these rules that are not known yet, so that the rules have an effect before the next
-    /// synchronisation. A failure of the platform is no reason to refuse the rules.
-    pub(crate) async fn read_new_tags(&self, rules: &[RoleRule]) -> Result<(), Error> {
-        let corp = self.policy.home_corp.as_str();
-        for rule in rules {
-            let RuleGroup::Tag(tag) = &rule.group else { continue };
-            if !self.store.known_tag_members(corp.to_owned(), tag.clone()).await?.is_empty() {
-                continue;
-            }
-            match self.tag_members(tag).await {
-                Ok(members) => {
-                    let members = members.into_iter().filter_map(|member| self.known_tag_member(member)).collect();
-                    let change = DirectoryChange::SetTagMembers { tag: tag.clone(), members };
-                    self.store.change_directory(corp.to_owned(), vec![change]).await?;
-                }
-                Err(error) => tracing::info!(%error, tag, "could not read the members of a tag from the platform"),
-            }
-        }
-        Ok(())
-    }
-
-    async fn tag_members(&self, tag: &str) -> Result<Vec<TagMember>, deskpass_platform::Error> {
-        let (mut members, mut cursor) = (Vec::new(), None);
-        for _ in 0..MAX_TAG_PAGES {
-            let page = self.platform.tag_members(tag, cursor.as_deref()).await?;
-            members.extend(page.items);
-            cursor = page.next;
-            if cursor.is_none() {
-                break;
-            }
-        }
-        Ok(members)
-    }
-
     /// A member of a tag as it is stored; `None` for a member who cannot be an employee.
     pub(super) fn known_tag_member(&self, member: TagMember) -> Option<KnownTagMember> {
         match member {
-            TagMember::Member(userid) => Some(KnownTagMember::Member(self.member_key(&userid)?)),
+            TagMember::Member(userid) => Some(KnownTagMember::Member(self.member_id(&userid)?)),
             TagMember::Department(id) => Some(KnownTagMember::Department(id)),
         }
     }
 
-    /// The key of a member of the home corporation; `None` for a member who cannot be an employee.
-    pub(super) fn member_key(&self, userid: &str) -> Option<String> {
-        Some(self.resolve_key(None, &EmployeeId::parse(userid).ok()?).id().to_owned())
+    /// The identifier of a member in the stored directory: as the platform writes it if the platform distinguishes case, since two
+    /// members may have the same key then. `None` for a member who cannot be an employee.
+    pub(super) fn member_id(&self, userid: &str) -> Option<String> {
+        let id = EmployeeId::parse(userid).ok()?;
+        let exact = self.platform.kind().distinguishes_case();
+        Some(if exact { id.as_str().to_owned() } else { id.as_str().to_ascii_lowercase() })
+    }
+
+    /// The identifier of an employee in the stored directory.
+    pub(super) fn subject_member<'a>(&self, subject: &'a RuleSubject) -> &'a str {
+        if self.platform.kind().distinguishes_case() { &subject.employee_id } else { subject.key.id() }
     }
 }
 
@@ -224,4 +248,29 @@ fn held_otherwise(origins: &[RoleOrigin]) -> Roles {
 /// The roles of one set that are not in another.
 fn difference(roles: Roles, others: Roles) -> Roles {
     roles.iter().filter(|role| !others.holds(*role)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_move_up_the_tree_is_a_move_and_a_new_department_keeps_what_there_is() {
+        let known = |direct: &[&str], is_known| MemberDepartments {
+            direct: direct.iter().map(|id| (*id).to_owned()).collect(),
+            is_known,
+        };
+        for (department, departments, placement) in [
+            ("7", known(&["7", "9"], true), Placement::Known),
+            // The department above: its role is held already, that of the former one is over.
+            ("2", known(&["7"], true), Placement::Moved),
+            ("7", known(&[], true), Placement::Moved),
+            ("7", known(&[], false), Placement::Moved),
+            ("99", known(&["7"], false), Placement::NewDepartment),
+            // A department that was read with a member but not listed.
+            ("99", known(&["99"], false), Placement::Known),
+        ] {
+            assert_eq!(Placement::of(department, &departments), placement, "{department} {departments:?}");
+        }
+    }
 }

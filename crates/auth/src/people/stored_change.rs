@@ -20,6 +20,8 @@ pub(super) enum StoredChange {
     OutOfRange { userid: String },
     /// A department changed.
     DepartmentChanged { id: String },
+    /// The application may see fewer people.
+    RangeReduced,
     /// A connected corporation was removed.
     CorporationRemoved { corp_id: String },
 }
@@ -34,6 +36,7 @@ impl StoredChange {
             PersonChange::Left { userid } => Self::Left { userid },
             PersonChange::OutOfRange { userid } => Self::OutOfRange { userid },
             PersonChange::DepartmentChanged { id } => Self::DepartmentChanged { id },
+            PersonChange::RangeReduced => Self::RangeReduced,
             PersonChange::CorporationRemoved { corp_id } => Self::CorporationRemoved { corp_id },
             PersonChange::Answered { .. } => return None,
         })

@@ -46,6 +46,7 @@ pub(super) async fn open(
         logged_references: Arc::default(),
         notices_due: Arc::default(),
         events_due: Arc::default(),
+        recheck_due: Arc::default(),
         sockets,
         observer,
         policy,

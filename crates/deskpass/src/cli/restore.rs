@@ -155,7 +155,7 @@ fn summary(report: &RestoreReport, place: &str) -> String {
 
 /// What ended, and how to replace it.
 fn ended_summary(ended: &EndedByRestore) -> String {
-    let EndedByRestore { sessions, service_keys, recovery_codes, oidc_clients, signing_keys } = ended;
+    let EndedByRestore { sessions, service_keys, recovery_codes, oidc_clients, signing_keys, timed_roles } = ended;
     let mut lines =
         vec![format!("{sessions} session(s) ended, so that none that ended after the backup is valid again")];
     if !service_keys.is_empty() {
@@ -182,6 +182,12 @@ fn ended_summary(ended: &EndedByRestore) -> String {
             "{signing_keys} signing key(s) withdrawn; the service makes new ones, which programs read from /oidc/jwks"
         ));
     }
+    if *timed_roles > 0 {
+        lines.push(format!(
+            "{timed_roles} role(s) for a while taken back; give those that are still needed again: deskpass role grant \
+             EMPLOYEE ROLE --for 2h --reason TEXT"
+        ));
+    }
     if *recovery_codes > 0 {
         lines.push(format!(
             "{recovery_codes} recovery code(s) deleted; authenticators still work, and a new one comes with new codes: \
@@ -206,6 +212,7 @@ fn json_summary(report: &RestoreReport) -> String {
         "recovery_codes_deleted": ended.recovery_codes,
         "oidc_clients": ended.oidc_clients,
         "signing_keys_withdrawn": ended.signing_keys,
+        "timed_roles_ended": ended.timed_roles,
     });
     summary.to_string()
 }

@@ -240,6 +240,7 @@ fn cause(internal: &InternalError) -> ErrorCause {
         InternalError::UnsealFailed | InternalError::SigningKey(_) => ErrorCause::RecordDamaged,
         InternalError::OtherNode { platform: true } => ErrorCause::PlatformUnreachable,
         InternalError::OtherNode { platform: false }
+        | InternalError::ChoreTaken
         | InternalError::Hashing
         | InternalError::Sealing(SealError::TooLong) => ErrorCause::Unexpected,
         InternalError::Platform(error) => match error {

@@ -65,7 +65,7 @@ async fn end_roles(mut app: CurrentApp) {
 /// Checks people with sessions until it is dropped.
 async fn recheck(mut app: CurrentApp) {
     loop {
-        sleep(CHECK_INTERVAL).await;
+        drop(timeout(CHECK_INTERVAL, app.auth.recheck_due.notified()).await);
         match app.refresh().auth.recheck().await {
             Ok(0) => {}
             Ok(checked) => tracing::debug!(checked, "people with sessions checked at the platform"),

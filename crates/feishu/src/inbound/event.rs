@@ -109,7 +109,7 @@ fn updated(userid: String, former: Option<String>) -> PersonChange {
     }
 }
 
-/// What came into the application's range and what left it. A department may bring or take members that are not named.
+/// What came into the application's range and what left it. A department or a user group may bring or take members that are not named.
 fn scope_changes(event: &Value, kind: UserIdKind) -> Vec<PersonChange> {
     let list = |side: &str, name: &str| {
         let list = event.get(side).and_then(|side| side.get(name)).and_then(Value::as_array);
@@ -120,7 +120,9 @@ fn scope_changes(event: &Value, kind: UserIdKind) -> Vec<PersonChange> {
     let removed = members("removed").map(|userid| PersonChange::OutOfRange { userid });
     let added = members("added").map(|userid| PersonChange::Joined { userid });
     let departments = list("removed", "departments").chain(list("added", "departments")).filter_map(department);
-    removed.chain(added).chain(departments.map(|id| PersonChange::DepartmentChanged { id })).collect()
+    let is_reduced = ["departments", "user_groups"].iter().any(|name| list("removed", name).next().is_some());
+    let departments = departments.map(|id| PersonChange::DepartmentChanged { id });
+    removed.chain(added).chain(departments).chain(is_reduced.then_some(PersonChange::RangeReduced)).collect()
 }
 
 fn answer(event: &Value, expected: &Expected<'_>) -> Option<Vec<PersonChange>> {

@@ -241,8 +241,13 @@ fn departments_and_the_range_change() {
         PersonChange::Joined { userid: "u2".to_owned() },
         department("od-3"),
         department("od-2"),
+        PersonChange::RangeReduced,
     ];
     assert_eq!(changes("contact.scope.updated_v3", &scope), Ok(expected));
+    let group = json!({ "removed": { "user_groups": [{ "user_group_id": "g1" }] }, "added": {} });
+    assert_eq!(changes("contact.scope.updated_v3", &group), Ok(vec![PersonChange::RangeReduced]));
+    let added = json!({ "removed": { "user_groups": [] }, "added": { "user_groups": [{ "user_group_id": "g1" }] } });
+    assert_eq!(changes("contact.scope.updated_v3", &added), Ok(Vec::new()));
     assert_eq!(changes("contact.scope.updated_v3", &json!({ "added": null })), Ok(Vec::new()));
 }
 

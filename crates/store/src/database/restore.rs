@@ -376,11 +376,11 @@ fn complete(
 
 /// What ended, for the log.
 fn describe(ended: &EndedByRestore) -> String {
-    let EndedByRestore { sessions, service_keys, recovery_codes, oidc_clients: _, signing_keys } = ended;
+    let EndedByRestore { sessions, service_keys, recovery_codes, oidc_clients: _, signing_keys, timed_roles } = ended;
     let keys = service_keys.len();
     format!(
         "{sessions} session(s) ended, {keys} service key(s) revoked, {recovery_codes} recovery code(s) deleted, {signing_keys} signing \
-         key(s) withdrawn"
+         key(s) withdrawn, {timed_roles} role(s) for a while taken back"
     )
 }
 

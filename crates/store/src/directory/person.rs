@@ -16,24 +16,25 @@ pub struct ListedPerson {
     pub last_login_ip: Option<String>,
 }
 
-/// The query that [`listed`] reads, with `$role` as the column of the role.
+/// The query that [`listed`] reads, with `$role` as the column of the role, and `$until` as that of its end.
 macro_rules! select_people {
-    ($role:literal) => {
+    ($role:literal, $until:literal) => {
         concat!(
             "SELECT e.corp_id, e.employee_key, e.employee_id, e.name, e.department, e.avatar, e.disabled_at, ",
             $role,
-            ", e.last_login_at, e.last_login_ip, e.department_id, e.subject, e.email, e.email_source, e.left_at, e.left_why
-             FROM employee e"
+            ", e.last_login_at, e.last_login_ip, e.department_id, e.subject, e.email, e.email_source, e.left_at, e.left_why, ",
+            $until,
+            " FROM employee e"
         )
     };
 }
 
 /// Selects people without their roles.
-pub(super) const PEOPLE: &str = select_people!("NULL AS role_id");
+pub(super) const PEOPLE: &str = select_people!("NULL AS role_id", "CAST(NULL AS BIGINT)");
 
-/// Selects people with their roles, one row for each role.
+/// Selects people with their roles, one row for each role. A role that is held for another reason as well has no end.
 pub(super) const PEOPLE_WITH_ROLES: &str = concat!(
-    select_people!("r.role_id"),
+    select_people!("r.role_id", "CASE WHEN r.by_hand = 0 AND r.by_rule = 0 THEN r.until END"),
     " LEFT JOIN user_role r ON r.corp_id = e.corp_id AND r.employee_key = e.employee_key"
 );
 
@@ -63,6 +64,22 @@ pub(super) fn upsert(tx: &Tx<'_>, who: &IdentifiedPerson, at: Timestamp) -> Resu
     let (department_id, avatar) = (who.department_id.as_deref(), who.avatar.as_deref());
     let values = args![corp, id, &*who.employee_id, name, department, avatar, at, department_id];
     tx.execute(UPSERT_PERSON, &values).map(drop)
+}
+
+/// Whether there is a record of an employee.
+pub(super) fn exists(sql: &Sql<'_>, key: &EmployeeKey) -> Result<bool> {
+    sql.exists("SELECT 1 FROM employee WHERE corp_id = $1 AND employee_key = $2", &args![key.corp(), key.id()])
+}
+
+/// Locks out a new employee of whom an event that is not handled yet says that they left: a sign-in may have begun before it. When
+/// the event is handled, the platform is asked.
+pub(super) fn lock_out_leaver(tx: &Tx<'_>, key: &EmployeeKey) -> Result<()> {
+    let event = "FROM platform_event v WHERE v.corp_id = $1 AND v.employee_key = $2 AND v.due_at IS NOT NULL";
+    let text = format!(
+        "UPDATE employee SET left_at = (SELECT MAX(v.received_at) {event}), left_why = $3
+         WHERE corp_id = $1 AND employee_key = $2 AND EXISTS (SELECT 1 {event})"
+    );
+    tx.execute(&text, &args![key.corp(), key.id(), LeftReason::Left.name()]).map(drop)
 }
 
 /// Assigns a role by hand, for good. It changes nothing if the role was assigned so before.
@@ -117,6 +134,7 @@ pub(crate) fn find(sql: &Sql<'_>, key: &EmployeeKey) -> Result<Option<ListedPers
 }
 
 pub(super) fn listed(row: &Row<'_>) -> Result<ListedPerson> {
+    let (role, until) = (row.maybe_role(7)?, row.maybe_timestamp(16)?);
     Ok(ListedPerson {
         person: Person {
             key: row.employee(0)?,
@@ -127,7 +145,8 @@ pub(super) fn listed(row: &Row<'_>) -> Result<ListedPerson> {
             avatar: row.text(5)?,
             disabled: !row.is_null(6)?,
             left: left(row.is_null(14)?, row.maybe_text(15)?),
-            roles: row.maybe_role(7)?.into_iter().collect(),
+            roles: role.into_iter().collect(),
+            role_ends: role.zip(until).into_iter().collect(),
             subject: row.maybe_text(11)?,
             email: email(row.maybe_text(12)?, row.maybe_text(13)?),
         },
@@ -153,7 +172,10 @@ pub(super) fn merge_roles(rows: Vec<ListedPerson>) -> Vec<ListedPerson> {
     let mut people: Vec<ListedPerson> = Vec::new();
     for row in rows {
         match people.last_mut().filter(|last| last.person.key == row.person.key) {
-            Some(last) => last.person.roles = last.person.roles.iter().chain(row.person.roles.iter()).collect(),
+            Some(last) => {
+                last.person.roles = last.person.roles.iter().chain(row.person.roles.iter()).collect();
+                last.person.role_ends.extend(row.person.role_ends);
+            }
             None => people.push(row),
         }
     }

@@ -1,6 +1,7 @@
 //! Rules that give roles to the members of departments and tags: the registered rules, and what they give to whom.
 
 use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
 
 use deskpass_core::{EmployeeKey, Memberships, Role, RoleRule, Roles, RuleGroup, Timestamp};
 
@@ -12,7 +13,7 @@ use crate::database::{Sql, SqlValue, Tx};
 use crate::deny_list::EndReason;
 use crate::locks::{lock_administration, lock_employee};
 use crate::oidc::endings::end_told_role;
-use crate::platform_directory::{department_tags, parents};
+use crate::platform_directory::DirectoryTree;
 use crate::sessions::{SessionScope, end_sessions_of};
 use crate::{ChangeAuthor, ChangeError, LogEntry, Result, Store};
 
@@ -44,7 +45,20 @@ pub struct RuleSubject {
     pub memberships: Memberships,
 }
 
-/// The departments of the employee `$2`, and all departments above them. `UNION` drops what was found before, so that a tree with a
+/// The employees that [`Store::rule_subjects`] returns.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SubjectPage {
+    /// Their corporation.
+    pub corp: String,
+    /// The key after which they begin; `None` for the first ones.
+    pub after: Option<String>,
+    /// The most that are returned.
+    pub limit: i64,
+    /// Whether the directory has members as the platform writes them, since it distinguishes case; by key if not.
+    pub exact: bool,
+}
+
+/// The departments of the member `$2`, and all departments above them. `UNION` drops what was found before, so that a tree with a
 /// loop ends as well.
 const DEPARTMENTS_ABOVE: &str = "WITH RECURSIVE above (id) AS (
     SELECT m.department FROM directory_member m WHERE m.corp_id = $1 AND m.employee_key = $2
@@ -65,7 +79,8 @@ impl Store {
         self.write_as(by, move |tx| set(tx, &corp, &wanted, &entry)).await
     }
 
-    /// The departments and tags of a person at the last synchronisation.
+    /// The departments and tags of a member at the last synchronisation. The identifier is that of the directory, which need not be the
+    /// key of the employee.
     pub async fn memberships_of(&self, key: EmployeeKey) -> Result<Memberships> {
         self.database.read(move |sql| memberships(sql, &key)).await
     }
@@ -88,9 +103,10 @@ impl Store {
         self.database.write(move |tx| apply(tx, &key, roles, deny_until, &entry)).await
     }
 
-    /// The employees of a corporation with their roles and memberships, in the order of their keys, at most `limit` after `after`.
-    pub async fn rule_subjects(&self, corp: String, after: Option<String>, limit: i64) -> Result<Vec<RuleSubject>> {
-        self.database.read(move |sql| subjects(sql, &corp, after.as_deref().unwrap_or_default(), limit)).await
+    /// The employees of a corporation with their roles and memberships, in the order of their keys. `tree` is that of
+    /// [`Store::directory_tree`], which is read once for all pages.
+    pub async fn rule_subjects(&self, page: SubjectPage, tree: Arc<DirectoryTree>) -> Result<Vec<RuleSubject>> {
+        self.database.read(move |sql| subjects(sql, &page, &tree)).await
     }
 }
 
@@ -202,10 +218,12 @@ fn memberships(sql: &Sql<'_>, key: &EmployeeKey) -> Result<Memberships> {
     Ok(Memberships { departments: departments.into_iter().collect(), tags: tags.into_iter().collect() })
 }
 
-fn subjects(sql: &Sql<'_>, corp: &str, after: &str, limit: i64) -> Result<Vec<RuleSubject>> {
+fn subjects(sql: &Sql<'_>, page: &SubjectPage, tree: &DirectoryTree) -> Result<Vec<RuleSubject>> {
+    let (corp, after) = (&*page.corp, page.after.as_deref().unwrap_or_default());
     let text = "SELECT employee_key, employee_id, name FROM employee
         WHERE corp_id = $1 AND employee_key > $2 ORDER BY employee_key LIMIT $3";
-    let people = sql.rows(text, &args![corp, after, limit], |row| Ok((row.text(0)?, row.text(1)?, row.text(2)?)))?;
+    let people =
+        sql.rows(text, &args![corp, after, page.limit], |row| Ok((row.text(0)?, row.text(1)?, row.text(2)?)))?;
     let Some((last, ..)) = people.last() else { return Ok(Vec::new()) };
     let range = args![corp, after, &**last];
     let text = "SELECT employee_key, role_id, by_rule FROM user_role
@@ -216,28 +234,38 @@ fn subjects(sql: &Sql<'_>, corp: &str, after: &str, limit: i64) -> Result<Vec<Ru
         *held = held.with(role);
         *by_rule = if is_by_rule { by_rule.with(role) } else { *by_rule };
     }
-    let departments = "SELECT employee_key, department FROM directory_member
-        WHERE corp_id = $1 AND employee_key > $2 AND employee_key <= $3";
-    let tags = "SELECT value, tag FROM directory_tag_member
-        WHERE corp_id = $1 AND kind = 'member' AND value > $2 AND value <= $3";
-    let (departments, tags) = (grouped(sql, departments, &range)?, grouped(sql, tags, &range)?);
-    let (parents, department_tags) = (parents(sql, corp)?, department_tags(sql, corp)?);
+    let (departments, tags) = direct_groups(sql, &range, page.exact)?;
     let subject = |(id, employee_id, name): (String, String, String)| {
         let of = |groups: &HashMap<String, Vec<String>>| groups.get(&id).cloned().unwrap_or_default();
-        let (departments, tags) = (of(&departments), of(&tags));
-        let mut memberships =
-            Memberships::new(departments.iter().map(String::as_str), tags.iter().map(String::as_str), &parents);
-        let by_department = memberships.departments.iter().filter_map(|id| department_tags.get(id));
-        memberships.tags.extend(by_department.flatten().cloned());
+        let memberships = tree.memberships(&of(&departments), &of(&tags));
         let (held, by_rule) = roles.get(&id).copied().unwrap_or_default();
         RuleSubject { key: EmployeeKey::from_parts(corp, &id), employee_id, name, held, by_rule, memberships }
     };
     Ok(people.into_iter().map(subject).collect())
 }
 
+/// The departments and the tags that employees are in themselves, by key.
+fn direct_groups(sql: &Sql<'_>, range: &[SqlValue<'_>], exact: bool) -> Result<(Groups, Groups)> {
+    let member = if exact { "e.employee_id" } else { "e.employee_key" };
+    let which = "e.corp_id = $1 AND e.employee_key > $2 AND e.employee_key <= $3";
+    // A cross join, so that the few employees come first.
+    let departments = format!(
+        "SELECT e.employee_key, m.department FROM employee e CROSS JOIN directory_member m
+         WHERE {which} AND m.corp_id = e.corp_id AND m.employee_key = {member}"
+    );
+    let tags = format!(
+        "SELECT e.employee_key, t.tag FROM employee e CROSS JOIN directory_tag_member t
+         WHERE {which} AND t.corp_id = e.corp_id AND t.kind = 'member' AND t.value = {member}"
+    );
+    Ok((grouped(sql, &departments, range)?, grouped(sql, &tags, range)?))
+}
+
+/// Values by what they belong to.
+type Groups = HashMap<String, Vec<String>>;
+
 /// The second column of a query, grouped by the first.
-fn grouped(sql: &Sql<'_>, text: &str, values: &[SqlValue<'_>]) -> Result<HashMap<String, Vec<String>>> {
-    let mut groups: HashMap<String, Vec<String>> = HashMap::new();
+fn grouped(sql: &Sql<'_>, text: &str, values: &[SqlValue<'_>]) -> Result<Groups> {
+    let mut groups = Groups::new();
     for (group, value) in sql.rows(text, values, |row| Ok((row.text(0)?, row.text(1)?)))? {
         groups.entry(group).or_default().push(value);
     }

@@ -145,7 +145,8 @@ fn begin(tx: &mut Tx<'_>, new: &NewGrant) -> Result<GrantOutcome> {
         Ok(session) => session,
         Err(revoked) => return Ok(GrantOutcome::Revoked(revoked)),
     };
-    if let Some(role) = lock_roles(tx, &new.actor.employee, new.roles, session.default_role)? {
+    let Actor { employee, now, .. } = &new.actor;
+    if let Some(role) = lock_roles(tx, employee, new.roles, session.default_role, *now)? {
         return Ok(GrantOutcome::Revoked(Revocation::RoleTakenAway(role)));
     }
     if let GrantClient::Registered(id, registration) = &new.client {

@@ -31,9 +31,10 @@ fn set_told_roles(tx: &mut Tx<'_>, id: &str, roles: Roles) -> Result<bool> {
     if grant.roles == roles {
         return Ok(true);
     }
+    let now = now.unwrap_or(grant.created_at);
     // Before the grant, in the order in which a revocation locks them.
-    if lock_roles(tx, &grant.employee, roles, default_role)?.is_some() {
-        end_alone(tx, "id = $1", &args![id], now.unwrap_or(grant.created_at), true)?;
+    if lock_roles(tx, &grant.employee, roles, default_role, now)?.is_some() {
+        end_alone(tx, "id = $1", &args![id], now, true)?;
         return Ok(false);
     }
     let (text, names) = ("UPDATE oidc_grant SET roles = $2 WHERE id = $1 AND ended_at IS NULL", role_names(roles));

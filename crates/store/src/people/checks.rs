@@ -1,12 +1,30 @@
 //! Whom to ask the platform about: employees with live sessions, those who were not checked for the longest time first.
+//!
+//! Most employees have no session. Those who may have one are marked when they sign in (`watched`), and the mark is removed when they
+//! are found without one: so however many employees there are, few rows are looked at.
 
 use deskpass_core::{EmployeeKey, Timestamp};
 
+use crate::database::Row;
+use crate::locks::lock_employee;
 use crate::{Result, Store};
 
+/// How many more people than wanted are looked at, since some of them have no session any more.
+const EXTRA_PEOPLE: i64 = 100;
+
+/// How many times people without a session are set aside before the search ends. The next one continues.
+const MAX_ROUNDS: usize = 20;
+
+/// A person who may have a session.
+struct Watched {
+    employee: EmployeeKey,
+    employee_id: String,
+    is_signed_in: bool,
+}
+
 impl Store {
-    /// Employees of a corporation with a live session, who are enabled, have not left, and were last checked before `before`: each with
-    /// the identifier as the corporation writes it, the longest unchecked first, at most `limit`.
+    /// Employees of a corporation with a live session, who have not left, and were last checked before `before`: each with the identifier
+    /// as the corporation writes it, the longest unchecked first, at most `limit`.
     pub async fn people_to_check(
         &self,
         corp: String,
@@ -14,16 +32,45 @@ impl Store {
         now: Timestamp,
         limit: i64,
     ) -> Result<Vec<(EmployeeKey, String)>> {
-        let text = people_to_check(limit);
+        let (text, wanted) = (watched_people(limit), usize::try_from(limit).unwrap_or(0));
+        let mut found = Vec::new();
+        for _ in 0..MAX_ROUNDS {
+            let (text, corp) = (text.clone(), corp.clone());
+            let people = self.database.read(move |sql| sql.rows(&text, &args![&*corp, before, now], watched)).await?;
+            let (signed_in, absent): (Vec<_>, Vec<_>) = people.into_iter().partition(|person| person.is_signed_in);
+            found = signed_in.into_iter().map(|person| (person.employee, person.employee_id)).collect();
+            let is_enough = absent.is_empty() || found.len() >= wanted;
+            self.unwatch(absent.into_iter().map(|person| person.employee).collect(), now).await?;
+            if is_enough {
+                break;
+            }
+        }
+        found.truncate(wanted);
+        Ok(found)
+    }
+
+    /// Removes the mark from employees who have no live session.
+    async fn unwatch(&self, mut employees: Vec<EmployeeKey>, now: Timestamp) -> Result<()> {
+        if employees.is_empty() {
+            return Ok(());
+        }
+        sort(&mut employees);
+        let text = "UPDATE employee SET watched = 0 WHERE corp_id = $1 AND employee_key = $2 AND NOT EXISTS
+            (SELECT 1 FROM session s WHERE s.corp_id = $1 AND s.employee_key = $2 AND s.expires_at > $3)";
         self.database
-            .read(move |sql| sql.rows(&text, &args![&*corp, before, now], |row| Ok((row.employee(0)?, row.text(2)?))))
+            .write(move |tx| {
+                employees.iter().try_for_each(|key| {
+                    // A sign-in that is under way has locked the row: only after it, its session is seen.
+                    lock_employee(tx, key)?;
+                    tx.execute(text, &args![key.corp(), key.id(), now]).map(drop)
+                })
+            })
             .await
     }
 
-    /// Records that the platform said at this time that employees are active.
+    /// Records that the platform, asked at this time, said that employees are active.
     pub async fn mark_checked(&self, mut employees: Vec<EmployeeKey>, at: Timestamp) -> Result<()> {
-        // In one order in all transactions, so that two of them do not block each other.
-        employees.sort_by(|one, other| (one.corp(), one.id()).cmp(&(other.corp(), other.id())));
+        sort(&mut employees);
         // No cached record has the time, so none changes.
         let text = "UPDATE employee SET checked_at = $3
             WHERE corp_id = $1 AND employee_key = $2 AND COALESCE(checked_at, 0) < $3";
@@ -35,15 +82,23 @@ impl Store {
     }
 }
 
-/// Walks the index `employee_by_check`, and looks for a session of each employee. The session is a subquery that is NULL or not: a
-/// database might turn a condition on its existence into a join of whole tables. For the same reason the limit is a literal.
-pub(super) fn people_to_check(limit: i64) -> String {
-    let limit = limit.max(0);
+/// In one order in all transactions, so that two of them do not block each other.
+fn sort(employees: &mut [EmployeeKey]) {
+    employees.sort_by(|one, other| (one.corp(), one.id()).cmp(&(other.corp(), other.id())));
+}
+
+fn watched(row: &Row<'_>) -> Result<Watched> {
+    Ok(Watched { employee: row.employee(0)?, employee_id: row.text(2)?, is_signed_in: !row.is_null(3)? })
+}
+
+/// Walks the index `employee_by_check`, and looks for a session of each employee. The session is a subquery in the result: a database
+/// might turn a condition on its existence into a join of whole tables. For the same reason the limit is a literal.
+pub(super) fn watched_people(limit: i64) -> String {
+    let limit = limit.max(0).saturating_add(EXTRA_PEOPLE);
     format!(
-        "SELECT e.corp_id, e.employee_key, e.employee_id FROM employee e
-         WHERE e.corp_id = $1 AND e.left_at IS NULL AND COALESCE(e.checked_at, 0) < $2 AND e.disabled_at IS NULL
-         AND (SELECT s.digest FROM session s WHERE s.corp_id = e.corp_id AND s.employee_key = e.employee_key
-         AND s.expires_at > $3 LIMIT 1) IS NOT NULL
+        "SELECT e.corp_id, e.employee_key, e.employee_id, (SELECT s.digest FROM session s WHERE s.corp_id = e.corp_id
+         AND s.employee_key = e.employee_key AND s.expires_at > $3 LIMIT 1) FROM employee e
+         WHERE e.corp_id = $1 AND e.left_at IS NULL AND e.watched = 1 AND COALESCE(e.checked_at, 0) < $2
          ORDER BY COALESCE(e.checked_at, 0), e.employee_key LIMIT {limit}"
     )
 }

@@ -43,9 +43,16 @@ impl Store {
         Ok(state.await?.flatten())
     }
 
-    /// Stores what a chore must remember. Only the node that has claimed the chore does so.
-    pub async fn set_chore_state(&self, chore: Chore, state: Option<String>) -> Result<()> {
-        let text = "UPDATE chore SET state = $2 WHERE name = $1";
-        self.database.write(move |tx| tx.execute(text, &args![chore.name(), state.as_deref()]).map(drop)).await
+    /// Stores what a chore must remember, if what it remembers still is `expected`; `false`, with no change, when another node has
+    /// changed it meanwhile.
+    pub async fn set_chore_state(&self, chore: Chore, expected: Option<String>, state: Option<String>) -> Result<bool> {
+        // No state is an empty text.
+        let text = "UPDATE chore SET state = $3 WHERE name = $1 AND COALESCE(state, '') = $2";
+        self.database
+            .write(move |tx| {
+                let values = args![chore.name(), expected.as_deref().unwrap_or_default(), state.as_deref()];
+                Ok(tx.execute(text, &values)? == 1)
+            })
+            .await
     }
 }

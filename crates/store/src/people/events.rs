@@ -1,12 +1,13 @@
 //! Events that the platform sent by itself: each is accepted once, and handled later by one node. An employee who left is locked out in the
-//! transaction that accepts the event.
+//! transaction that accepts the event, or soon afterwards if very many left at once.
 
+use std::collections::HashSet;
 use std::time::Duration;
 
-use deskpass_core::{Digest, Timestamp};
+use deskpass_core::{Digest, EmployeeKey, LeftReason, Timestamp};
 
-use super::leaving::{Leaving, leave};
-use crate::database::{Row, Tx};
+use super::leaving::{Leaving, LeftOutcome, leave};
+use crate::database::{Row, SqlValue, Tx};
 use crate::{Result, Store};
 
 /// How long an event is recognised when it is delivered again.
@@ -15,9 +16,16 @@ pub(crate) const EVENT_RETENTION: Duration = Duration::from_hours(72);
 /// The most events that are counted.
 const MAX_COUNTED: i64 = 10_000;
 
-/// The next due events.
+/// The number of rows that one statement inserts.
+const INSERTED_ROWS: usize = 100;
+
+/// The next due events, urgent ones or others.
 pub(super) const DUE_EVENTS: &str =
-    "SELECT digest FROM platform_event WHERE due_at <= $1 ORDER BY due_at, digest LIMIT $2";
+    "SELECT digest FROM platform_event WHERE urgent = $3 AND due_at <= $1 ORDER BY due_at, digest LIMIT $2";
+
+/// The events whose person is still to be locked out.
+pub(super) const LOCKS_DUE: &str = "SELECT digest, change, received_at, tries FROM platform_event WHERE to_lock = 1
+    ORDER BY received_at, digest LIMIT $1";
 
 /// An event that the platform sent.
 #[derive(Clone, Debug)]
@@ -26,8 +34,21 @@ pub struct ReceivedEvent {
     pub digest: Digest,
     /// The event, as JSON. The store does not read it.
     pub change: String,
-    /// The employee who left according to the event.
+    /// Whether it is handled before those that are not urgent.
+    pub is_urgent: bool,
+    /// The employee who left according to the event. Until it is handled, no record of this employee begins enabled.
+    pub leaver: Option<EmployeeKey>,
+    /// How to lock that employee out at once. Without it, the employee is one of [`Store::leavers_to_lock`].
     pub leaving: Option<Leaving>,
+}
+
+/// What accepting events changed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Reception {
+    /// For each event, whether it is new.
+    pub is_new: Vec<bool>,
+    /// The employees who were locked out.
+    pub left: Vec<(EmployeeKey, LeftReason)>,
 }
 
 /// An event that this node handles.
@@ -44,28 +65,59 @@ pub struct ClaimedEvent {
 }
 
 impl Store {
-    /// Accepts events, and locks out the employees who left according to those that are new; returns for each whether it is new. If
-    /// the store fails, the platform must send all of them again.
-    pub async fn receive_events(&self, events: Vec<ReceivedEvent>, now: Timestamp) -> Result<Vec<bool>> {
+    /// Accepts events, and locks out the employees who left according to those that are new. If the store fails, the platform must
+    /// send all of them again. Give few of them a [`ReceivedEvent::leaving`]: they share one transaction.
+    pub async fn receive_events(&self, events: Vec<ReceivedEvent>, now: Timestamp) -> Result<Reception> {
         self.database.write(move |tx| receive(tx, &events, now)).await
     }
 
-    /// Claims up to `limit` due events for this node until `until`, the oldest first; then they are due again.
+    /// Up to `limit` events whose person is still to be locked out, the oldest first.
+    pub async fn leavers_to_lock(&self, limit: i64) -> Result<Vec<ClaimedEvent>> {
+        self.database.read(move |sql| sql.rows(LOCKS_DUE, &args![limit], claimed)).await
+    }
+
+    /// Locks out the people of such events, each once; for `None` there is nobody to lock out. Returns those who were locked out.
+    pub async fn lock_leavers(
+        &self,
+        mut waiting: Vec<(Digest, Option<Leaving>)>,
+    ) -> Result<Vec<(EmployeeKey, LeftReason)>> {
+        // In one order on all nodes, so that two of them do not wait for each other.
+        waiting.sort_by_key(|(digest, _)| *digest.bytes());
+        let text = "UPDATE platform_event SET to_lock = 0 WHERE digest = $1 AND to_lock = 1";
+        self.database
+            .write(move |tx| {
+                let mut leaving = Vec::<&Leaving>::new();
+                for (digest, who) in &waiting {
+                    if tx.execute(text, &args![*digest])? == 1 {
+                        leaving.extend(who);
+                    }
+                }
+                Ok(locked_out(leave(tx, leaving)?))
+            })
+            .await
+    }
+
+    /// Claims up to `limit` due events for this node until `until`, urgent ones and then the oldest first; then they are due again.
     pub async fn claim_events(&self, now: Timestamp, until: Timestamp, limit: i64) -> Result<Vec<ClaimedEvent>> {
+        let mut claimed = self.claim(true, now, until, limit).await?;
+        let rest = limit.saturating_sub(i64::try_from(claimed.len()).unwrap_or(i64::MAX));
+        if rest > 0 {
+            claimed.extend(self.claim(false, now, until, rest).await?);
+        }
+        Ok(claimed)
+    }
+
+    async fn claim(&self, urgent: bool, now: Timestamp, until: Timestamp, limit: i64) -> Result<Vec<ClaimedEvent>> {
         // Usually there are none, and a read does not wait for the writer.
-        if !self.database.read(move |sql| sql.exists(DUE_EVENTS, &args![now, 1_i64])).await? {
+        if !self.database.read(move |sql| sql.exists(DUE_EVENTS, &args![now, 1_i64, urgent])).await? {
             return Ok(Vec::new());
         }
         // The update postpones them, so a second node finds them postponed even if both nodes saw them due.
         let text = format!(
-            "UPDATE platform_event SET due_at = $3, tries = tries + 1 WHERE digest IN ({DUE_EVENTS}) AND due_at <= $1
+            "UPDATE platform_event SET due_at = $4, tries = tries + 1 WHERE digest IN ({DUE_EVENTS}) AND due_at <= $1
              RETURNING digest, change, received_at, tries"
         );
-        let read = |row: &Row<'_>| {
-            let (digest, change) = (row.digest(0)?, row.text(1)?);
-            Ok(ClaimedEvent { digest, change, received_at: row.timestamp(2)?, tries: row.int(3)? })
-        };
-        let claimed = self.database.write(move |tx| tx.rows(&text, &args![now, limit, until], read));
+        let claimed = self.database.write(move |tx| tx.rows(&text, &args![now, limit, urgent, until], claimed));
         let mut claimed = claimed.await?;
         claimed.sort_by_key(|event| event.received_at);
         Ok(claimed)
@@ -73,7 +125,7 @@ impl Store {
 
     /// Records that an event was handled. Its content is removed.
     pub async fn finish_event(&self, digest: Digest) -> Result<()> {
-        let text = "UPDATE platform_event SET change = '', due_at = NULL WHERE digest = $1";
+        let text = "UPDATE platform_event SET change = '', due_at = NULL, to_lock = 0 WHERE digest = $1";
         self.database.write(move |tx| tx.execute(text, &args![digest]).map(drop)).await
     }
 
@@ -92,19 +144,55 @@ impl Store {
     }
 }
 
-fn receive(tx: &mut Tx<'_>, events: &[ReceivedEvent], now: Timestamp) -> Result<Vec<bool>> {
+fn claimed(row: &Row<'_>) -> Result<ClaimedEvent> {
+    let (digest, change) = (row.digest(0)?, row.text(1)?);
+    Ok(ClaimedEvent { digest, change, received_at: row.timestamp(2)?, tries: row.int(3)? })
+}
+
+fn receive(tx: &mut Tx<'_>, events: &[ReceivedEvent], now: Timestamp) -> Result<Reception> {
     // Of two concurrent deliveries of an event, the second waits here. In one order, so that they do not wait for each other.
     let mut sorted: Vec<_> = events.iter().enumerate().collect();
     sorted.sort_by_key(|(_, event)| *event.digest.bytes());
-    let text = "INSERT INTO platform_event (digest, change, received_at, due_at) VALUES ($1, $2, $3, $3)
-        ON CONFLICT (digest) DO NOTHING";
-    let (mut outcomes, mut leaving) = (Vec::with_capacity(events.len()), Vec::<&Leaving>::new());
-    for (at, event) in sorted {
-        let is_new = tx.execute(text, &args![event.digest, &*event.change, now])? == 1;
-        outcomes.push((at, is_new));
-        leaving.extend(event.leaving.as_ref().filter(|_| is_new));
+    let mut new = HashSet::new();
+    for some in sorted.chunks(INSERTED_ROWS) {
+        new.extend(insert(tx, some, now)?);
     }
-    leave(tx, leaving)?;
-    outcomes.sort_unstable_by_key(|(at, _)| *at);
-    Ok(outcomes.into_iter().map(|(_, is_new)| is_new).collect())
+    let (mut is_new, mut leaving) = (Vec::with_capacity(events.len()), Vec::<&Leaving>::new());
+    for (at, event) in sorted {
+        // One delivery may contain the same event twice.
+        let is_first = new.remove(event.digest.bytes());
+        is_new.push((at, is_first));
+        leaving.extend(event.leaving.as_ref().filter(|_| is_first));
+    }
+    let left = locked_out(leave(tx, leaving)?);
+    is_new.sort_unstable_by_key(|(at, _)| *at);
+    Ok(Reception { is_new: is_new.into_iter().map(|(_, is_new)| is_new).collect(), left })
+}
+
+/// Inserts events; returns the digests of those that are new.
+fn insert(tx: &Tx<'_>, events: &[(usize, &ReceivedEvent)], now: Timestamp) -> Result<Vec<[u8; 32]>> {
+    let row = |row: usize| {
+        let value = |number: usize| format!("${}", 6 * row + 2 + number);
+        let [digest, change, urgent, corp, key, to_lock] = [0, 1, 2, 3, 4, 5].map(value);
+        format!("({digest}, {change}, $1, $1, {urgent}, {corp}, {key}, {to_lock})")
+    };
+    let text = format!(
+        "INSERT INTO platform_event (digest, change, received_at, due_at, urgent, corp_id, employee_key, to_lock)
+         VALUES {} ON CONFLICT (digest) DO NOTHING RETURNING digest",
+        (0..events.len()).map(row).collect::<Vec<_>>().join(", ")
+    );
+    let mut values = vec![SqlValue::from(now)];
+    for (_, event) in events {
+        let ReceivedEvent { digest, change, is_urgent, leaver, leaving } = event;
+        let (corp, key) = leaver.as_ref().map(|leaver| (leaver.corp(), leaver.id())).unzip();
+        let to_lock = leaver.is_some() && leaving.is_none();
+        values.extend(args![*digest, &**change, *is_urgent, corp, key, to_lock]);
+    }
+    Ok(tx.rows(&text, &values, |row| row.digest(0))?.iter().map(|digest| *digest.bytes()).collect())
+}
+
+/// The people of these outcomes who were locked out.
+fn locked_out(outcomes: Vec<(&Leaving, LeftOutcome)>) -> Vec<(EmployeeKey, LeftReason)> {
+    let ended = outcomes.into_iter().filter(|(_, outcome)| matches!(outcome, LeftOutcome::Ended(_)));
+    ended.map(|(leaving, _)| (leaving.employee.clone(), leaving.why)).collect()
 }

@@ -1,8 +1,9 @@
 //! People who left, according to the platform, and those who came back. It is apart from being disabled by an administrator.
+//!
+//! What the platform says is as old as the question. So `left_at` is when the platform said that the person left, and a return or
+//! departure that was asked about before the last news changes nothing.
 
-use std::fmt::Write as _;
-
-use deskpass_core::{Digest, EmployeeKey, LeftReason, Role, Timestamp};
+use deskpass_core::{EmployeeKey, LeftReason, Role, Timestamp};
 
 use crate::cache::CacheChange;
 use crate::database::Tx;
@@ -12,12 +13,6 @@ use crate::locks::lock_administration;
 use crate::sessions::{SessionScope, end_sessions_of};
 use crate::{LogEntry, Result, Store};
 
-/// The number of employees of a corporation who leave in one transaction, which shares the writer with sign-ins.
-const BATCH_PEOPLE: i64 = 100;
-
-/// The number of digits of a row's identifier that stay when rows are made from a template: the time, and some of the random ones.
-const KEPT_ID_DIGITS: usize = 16;
-
 /// An employee who left.
 #[derive(Clone, Debug)]
 pub struct Leaving {
@@ -25,10 +20,19 @@ pub struct Leaving {
     pub employee: EmployeeKey,
     /// Why they may not sign in.
     pub why: LeftReason,
+    /// When the platform was asked, just before; `None` if it said so by itself.
+    pub asked_at: Option<Timestamp>,
     /// How long the digests of the ended sessions are denied.
     pub deny_until: Timestamp,
-    /// The audit event. Its time is since when they left.
+    /// The audit event. Without a question, its time is since when they left.
     pub entry: LogEntry,
+}
+
+impl Leaving {
+    /// When the platform said it.
+    fn said_at(&self) -> Timestamp {
+        self.asked_at.unwrap_or(self.entry.at)
+    }
 }
 
 /// Outcome of recording that an employee left.
@@ -36,89 +40,56 @@ pub struct Leaving {
 pub enum LeftOutcome {
     /// The employee left, and this many sessions ended.
     Ended(usize),
-    /// The employee had left before, and nothing changed.
+    /// The employee had left before, and only the time changed.
     AlreadyLeft,
+    /// The platform was asked again later and said that the employee is active, and nothing changed.
+    ActiveSince,
     /// There is no such employee.
     Unknown,
 }
 
 impl Store {
-    /// Records that an employee left, ends their sessions, and logs it. The last administrator leaves as well; then the log says it.
+    /// Records that an employee left, ends their sessions, and logs it, unless the platform said later that they are active. The last
+    /// administrator leaves as well; then the log says it.
     pub async fn mark_left(&self, leaving: Leaving) -> Result<LeftOutcome> {
         self.database
             .write(move |tx| {
                 let outcomes = leave(tx, vec![&leaving])?;
-                Ok(outcomes.into_iter().next().unwrap_or(LeftOutcome::Unknown))
+                Ok(outcomes.first().map_or(LeftOutcome::Unknown, |(_, outcome)| *outcome))
             })
             .await
     }
 
-    /// Records that an employee who left is back, and logs it; `false`, with no change, when the employee had not left. An employee whom
-    /// an administrator disabled stays disabled.
-    pub async fn mark_returned(&self, employee: EmployeeKey, at: Timestamp, entry: LogEntry) -> Result<bool> {
+    /// Records that an employee who left is back, and logs it; `false`, with no change, when the employee had not left, or left after
+    /// the platform was asked, at `asked_at`. An employee whom an administrator disabled stays disabled.
+    pub async fn mark_returned(&self, employee: EmployeeKey, asked_at: Timestamp, entry: LogEntry) -> Result<bool> {
         self.database
             .write(move |tx| {
-                let text = "UPDATE employee SET left_at = NULL, left_why = NULL, checked_at = $3
-                    WHERE corp_id = $1 AND employee_key = $2 AND left_at IS NOT NULL";
-                if tx.execute(text, &args![employee.corp(), employee.id(), at])? == 0 {
+                if !lift(tx, &employee, asked_at)? {
                     return Ok(false);
                 }
-                tx.record_change(CacheChange::Person(employee.clone()));
                 entry.write(tx)?;
                 Ok(true)
             })
             .await
     }
-
-    /// Records that all employees of a corporation left, since it is no longer connected, each with a row of the log that is made from
-    /// `entry_template`; returns their number. If the store fails, some may have left already: a second call continues.
-    pub async fn mark_corporation_left(
-        &self,
-        corp: String,
-        deny_until: Timestamp,
-        entry_template: LogEntry,
-    ) -> Result<usize> {
-        let mut left = 0;
-        loop {
-            let (corp, template) = (corp.clone(), entry_template.clone());
-            let batch = self.database.write(move |tx| leave_corporation(tx, &corp, deny_until, &template)).await?;
-            let Some(batch) = batch else { return Ok(left) };
-            left += batch;
-        }
-    }
 }
 
-/// Records that some employees of a corporation left; returns how many, and `None` if all of them had left before.
-fn leave_corporation(tx: &mut Tx<'_>, corp: &str, deny_until: Timestamp, template: &LogEntry) -> Result<Option<usize>> {
-    let text =
-        "SELECT employee_key FROM employee WHERE corp_id = $1 AND left_at IS NULL ORDER BY employee_key LIMIT $2";
-    let employees =
-        tx.rows(text, &args![corp, BATCH_PEOPLE], |row| Ok(EmployeeKey::from_parts(corp, &row.text(0)?)))?;
-    let leaving = |employee: EmployeeKey| {
-        let (why, entry) = (LeftReason::CorporationRemoved, from_template(template, &employee));
-        Leaving { employee, why, deny_until, entry }
-    };
-    let leaving: Vec<_> = employees.into_iter().map(leaving).collect();
-    if leaving.is_empty() {
-        return Ok(None);
+/// Records that an employee who left before `asked_at` is back; whether that changes anything. At the same millisecond the question
+/// was later: the platform had sent its event before that.
+pub(super) fn lift(tx: &mut Tx<'_>, employee: &EmployeeKey, asked_at: Timestamp) -> Result<bool> {
+    let text = "UPDATE employee SET left_at = NULL, left_why = NULL,
+        checked_at = CASE WHEN COALESCE(checked_at, 0) < $3 THEN $3 ELSE checked_at END
+        WHERE corp_id = $1 AND employee_key = $2 AND left_at <= $3";
+    if tx.execute(text, &args![employee.corp(), employee.id(), asked_at])? == 0 {
+        return Ok(false);
     }
-    let outcomes = leave(tx, leaving.iter().collect())?;
-    Ok(Some(outcomes.into_iter().filter(|outcome| matches!(outcome, LeftOutcome::Ended(_))).count()))
+    tx.record_change(CacheChange::Person(employee.clone()));
+    Ok(true)
 }
 
-/// A row about an employee. The end of its identifier is made from that of the template, since the store has no randomness.
-fn from_template(template: &LogEntry, employee: &EmployeeKey) -> LogEntry {
-    let mut id: String = template.id.chars().take(KEPT_ID_DIGITS).collect();
-    let digest = Digest::of(&[template.id.as_bytes(), employee.corp().as_bytes(), employee.id().as_bytes()]);
-    for byte in digest.bytes().iter().take(template.id.len().saturating_sub(id.len()) / 2) {
-        // Writing to a text does not fail.
-        let _ = write!(id, "{byte:02x}");
-    }
-    LogEntry { id, about: employee.clone(), ..template.clone() }
-}
-
-/// Records that employees left, ends their sessions, and logs it; returns the outcomes in the order of the employees.
-pub(super) fn leave(tx: &mut Tx<'_>, mut leaving: Vec<&Leaving>) -> Result<Vec<LeftOutcome>> {
+/// Records that employees left, ends their sessions, and logs it; returns the outcome for each.
+pub(super) fn leave<'a>(tx: &mut Tx<'_>, mut leaving: Vec<&'a Leaving>) -> Result<Vec<(&'a Leaving, LeftOutcome)>> {
     // In one order in all transactions, so that two of them do not block each other.
     leaving.sort_by(|one, other| {
         let (one, other) = (&one.employee, &other.employee);
@@ -135,7 +106,7 @@ pub(super) fn leave(tx: &mut Tx<'_>, mut leaving: Vec<&Leaving>) -> Result<Vec<L
     let (mut outcomes, mut entries) = (Vec::with_capacity(leaving.len()), Vec::<LogEntry>::new());
     for leaving in leaving {
         let (outcome, entry) = leave_one(tx, leaving)?;
-        outcomes.push(outcome);
+        outcomes.push((leaving, outcome));
         entries.extend(entry);
     }
     LogEntry::write_all(tx, entries)?;
@@ -143,15 +114,21 @@ pub(super) fn leave(tx: &mut Tx<'_>, mut leaving: Vec<&Leaving>) -> Result<Vec<L
 }
 
 /// Records that an employee left and ends their sessions; returns the row of the log, which is written later.
-fn leave_one(tx: &mut Tx<'_>, leaving: &Leaving) -> Result<(LeftOutcome, Option<LogEntry>)> {
-    let Leaving { employee, why, deny_until, entry } = leaving;
+pub(super) fn leave_one(tx: &mut Tx<'_>, leaving: &Leaving) -> Result<(LeftOutcome, Option<LogEntry>)> {
+    let Leaving { employee, why, asked_at, deny_until, entry } = leaving;
     let Some(ListedPerson { person, .. }) = find(tx, employee)? else { return Ok((LeftOutcome::Unknown, None)) };
     let last = is_last_administrator(tx, &person)?;
+    let (corp, id, said_at) = (employee.corp(), employee.id(), leaving.said_at());
+    let not_after = asked_at.unwrap_or(Timestamp::from_millis(i64::MAX));
     // A sign-in that is under way has locked this row, or waits for it: no session begins unseen.
     let text = "UPDATE employee SET left_at = $3, left_why = $4
-        WHERE corp_id = $1 AND employee_key = $2 AND left_at IS NULL";
-    if tx.execute(text, &args![employee.corp(), employee.id(), entry.at, why.name()])? == 0 {
-        return Ok((LeftOutcome::AlreadyLeft, None));
+        WHERE corp_id = $1 AND employee_key = $2 AND left_at IS NULL AND COALESCE(checked_at, 0) <= $5";
+    if tx.execute(text, &args![corp, id, said_at, why.name(), not_after])? == 0 {
+        // The platform says it again: a return that it was asked about before that does not count any more.
+        let text = "UPDATE employee SET left_at = CASE WHEN left_at < $3 THEN $3 ELSE left_at END
+            WHERE corp_id = $1 AND employee_key = $2 AND left_at IS NOT NULL";
+        let has_left = tx.execute(text, &args![corp, id, said_at])? == 1;
+        return Ok((if has_left { LeftOutcome::AlreadyLeft } else { LeftOutcome::ActiveSince }, None));
     }
     tx.record_change(CacheChange::Person(employee.clone()));
     let ended = end_sessions_of(tx, employee, SessionScope::All, (EndReason::Left, *deny_until), entry.at)?;

@@ -2,15 +2,16 @@
 
 use deskpass_core::Timestamp;
 
-use super::checks::people_to_check;
-use super::events::DUE_EVENTS;
+use super::checks::watched_people;
+use super::events::{DUE_EVENTS, LOCKS_DUE};
 use crate::database::SqlValue;
 
 /// The statements, each with its name and values.
 pub(crate) fn statements() -> Vec<(&'static str, String, Vec<SqlValue<'static>>)> {
     let now = Timestamp::from_millis(1_000);
     vec![
-        ("people to check", people_to_check(50), args!["ww", now, now].to_vec()),
-        ("due events", DUE_EVENTS.to_owned(), args![now, 50_i64].to_vec()),
+        ("people to check", watched_people(50), args!["ww", now, now].to_vec()),
+        ("due events", DUE_EVENTS.to_owned(), args![now, 50_i64, true].to_vec()),
+        ("leavers to lock", LOCKS_DUE.to_owned(), args![50_i64].to_vec()),
     ]
 }

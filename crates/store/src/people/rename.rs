@@ -1,24 +1,25 @@
 //! People whom the platform gave another identifier.
 
-use deskpass_core::{EmployeeKey, IdentifiedPerson, LeftReason, Timestamp};
+use deskpass_core::{EmployeeKey, IdentifiedPerson, LeftReason, Person, Timestamp};
 
+use super::leaving::{Leaving, leave_one, lift};
+use crate::agents::{end_credentials, move_record};
 use crate::cache::CacheChange;
 use crate::database::Tx;
 use crate::deny_list::EndReason;
 use crate::directory::{find, upsert};
-use crate::locks::lock_administration;
+use crate::locks::{lock_administration, lock_agent};
 use crate::sessions::{SessionScope, end_sessions_of};
 use crate::{LogEntry, Result, Store};
 
 /// Adds a record with the data of another one.
 const INSERT_RECORD: &str = "INSERT INTO employee
-    (corp_id, employee_key, employee_id, name, department, avatar, created_at, department_id)
-    SELECT $3, $4, $5, name, department, avatar, $6, department_id FROM employee WHERE corp_id = $1 AND employee_key = $2
-    ON CONFLICT (corp_id, employee_key) DO NOTHING";
+    (corp_id, employee_key, employee_id, name, department, avatar, created_at, department_id, left_at, left_why)
+    SELECT $3, $4, $5, name, department, avatar, $6, department_id, $7, $8 FROM employee
+    WHERE corp_id = $1 AND employee_key = $2 ON CONFLICT (corp_id, employee_key) DO NOTHING";
 
-/// Takes over what the new record does not have. The platform says that the person is active, so the record is no longer marked as left;
-/// but an employee whom an administrator disabled stays disabled.
-const TAKE_OVER: &str = "UPDATE employee SET left_at = NULL, left_why = NULL,
+/// Takes over what the new record does not have. An employee whom an administrator disabled stays disabled.
+const TAKE_OVER: &str = "UPDATE employee SET
     disabled_at = COALESCE(disabled_at, (SELECT f.disabled_at FROM employee f WHERE f.corp_id = $3 AND f.employee_key = $4)),
     subject = COALESCE(subject, $5), email = COALESCE(email, $6),
     email_source = CASE WHEN email IS NULL THEN $7 ELSE email_source END
@@ -29,56 +30,96 @@ const LEAVE_RECORD: &str =
     "UPDATE employee SET left_at = COALESCE(left_at, $3), left_why = $4, subject = NULL, email = NULL,
     email_source = NULL WHERE corp_id = $1 AND employee_key = $2";
 
-/// Gives the new record the roles of the old one, with their origins. A role that both have keeps every reason for it.
+/// Gives the new record the roles of the old one, with their origins. A role that both have keeps every reason for it; one that either
+/// has for good does not end.
 const COPY_ROLES: &str = "INSERT INTO user_role (corp_id, employee_key, role_id, by_hand, by_rule, until, reason, told_at)
     SELECT $3, $4, role_id, by_hand, by_rule, until, reason, told_at FROM user_role WHERE corp_id = $1 AND employee_key = $2
     ON CONFLICT (corp_id, employee_key, role_id) DO UPDATE SET
     by_hand = CASE WHEN excluded.by_hand = 1 THEN 1 ELSE user_role.by_hand END,
     by_rule = CASE WHEN excluded.by_rule = 1 THEN 1 ELSE user_role.by_rule END,
     until = CASE WHEN excluded.by_hand = 1 OR user_role.by_hand = 1 THEN NULL
-    ELSE COALESCE(user_role.until, excluded.until) END,
-    reason = COALESCE(user_role.reason, excluded.reason)";
+    WHEN user_role.until IS NULL THEN excluded.until ELSE user_role.until END,
+    reason = CASE WHEN excluded.by_hand = 1 OR user_role.by_hand = 1 THEN NULL
+    WHEN user_role.until IS NULL THEN excluded.reason ELSE user_role.reason END,
+    told_at = CASE WHEN excluded.by_hand = 1 OR user_role.by_hand = 1 THEN NULL
+    WHEN user_role.until IS NULL THEN excluded.told_at ELSE user_role.told_at END";
+
+/// Users of connected corporations act as the new record from now on.
+const MOVE_LINKS: &str =
+    "UPDATE link SET target_corp_id = $3, target_key = $4 WHERE target_corp_id = $1 AND target_key = $2";
+
+/// A person who has another identifier now.
+#[derive(Clone, Debug)]
+pub struct Renaming {
+    /// The former identifier.
+    pub from: EmployeeKey,
+    /// The new one, with what the platform says about it.
+    pub to: IdentifiedPerson,
+    /// When the platform was asked about the new one.
+    pub asked_at: Timestamp,
+    /// Whether the platform said that the person is active.
+    pub is_active: bool,
+    /// How to lock the person out, if the platform said that the person left.
+    pub leaving: Option<Leaving>,
+    /// How long the digests of the ended sessions are denied.
+    pub deny_until: Timestamp,
+    /// The audit event.
+    pub entry: LogEntry,
+}
 
 impl Store {
-    /// Records that a person has another identifier now: `to` gets the roles, the subject and the email address of `from`, who is left
-    /// from then on and whose sessions end; and logs it. `false`, with no change, when there is no such person. If it was recorded
-    /// before, nothing changes.
-    pub async fn rename_person(
-        &self,
-        from: EmployeeKey,
-        to: IdentifiedPerson,
-        deny_until: Timestamp,
-        entry: LogEntry,
-    ) -> Result<bool> {
-        self.database.write(move |tx| rename(tx, &from, &to, deny_until, &entry)).await
+    /// Records that a person has another identifier now: the new record gets the roles, the subject, the email address, the links and the
+    /// agent record of the old one, but no password, device, recovery code or known browser, which are deleted. The old record is left
+    /// from then on, and its sessions end; and logs it. `false`, with no change, when there is no such person. If it was recorded before,
+    /// nothing changes.
+    pub async fn rename_person(&self, renaming: Renaming) -> Result<bool> {
+        self.database.write(move |tx| rename(tx, &renaming)).await
     }
 }
 
-fn rename(
-    tx: &mut Tx<'_>,
-    from: &EmployeeKey,
-    to: &IdentifiedPerson,
-    deny_until: Timestamp,
-    entry: &LogEntry,
-) -> Result<bool> {
+fn rename(tx: &mut Tx<'_>, renaming: &Renaming) -> Result<bool> {
+    let Renaming { from, to, deny_until, entry, .. } = renaming;
     // No two employees have the same address, and the role of an administrator moves.
     lock_administration(tx)?;
+    let mut both = [from, &to.key];
+    both.sort_by(|one, other| (one.corp(), one.id()).cmp(&(other.corp(), other.id())));
+    both.into_iter().try_for_each(|key| lock_agent(tx, key))?;
     let Some(old) = find(tx, from)?.map(|found| found.person) else { return Ok(false) };
     if *from == to.key || old.left == Some(LeftReason::Renamed) {
         return Ok(true);
     }
+    take_over(tx, renaming, &old)?;
     let (from_corp, from_id, to_corp, to_id) = (from.corp(), from.id(), to.key.corp(), to.key.id());
-    tx.execute(LEAVE_RECORD, &args![from_corp, from_id, entry.at, LeftReason::Renamed.name()])?;
-    tx.execute(INSERT_RECORD, &args![from_corp, from_id, to_corp, to_id, &*to.employee_id, entry.at])?;
-    let (address, source) = old.email.as_ref().map(|email| (&*email.address, email.source.name())).unzip();
-    let values = args![to_corp, to_id, from_corp, from_id, old.subject.as_deref(), address, source];
-    tx.execute(TAKE_OVER, &values)?;
     // Sessions before roles, as elsewhere.
-    let ended = end_sessions_of(tx, from, SessionScope::All, (EndReason::Left, deny_until), entry.at)?;
+    let ended = end_sessions_of(tx, from, SessionScope::All, (EndReason::Left, *deny_until), entry.at)?;
+    move_record(tx, from, &to.key, entry.at)?;
+    end_credentials(tx, from)?;
+    tx.execute(MOVE_LINKS, &args![from_corp, from_id, to_corp, to_id])?;
     tx.execute(COPY_ROLES, &args![from_corp, from_id, to_corp, to_id])?;
     tx.execute("DELETE FROM user_role WHERE corp_id = $1 AND employee_key = $2", &args![from_corp, from_id])?;
     tx.record_change(CacheChange::Person(from.clone()));
     upsert(tx, to, entry.at)?;
-    entry.clone().with_detail(format!("{from_id} -> {to_id}; {ended} session(s) ended")).write(tx)?;
+    let mut entries = vec![entry.clone().with_detail(format!("{from_id} -> {to_id}; {ended} session(s) ended"))];
+    if let Some(leaving) = &renaming.leaving {
+        entries.extend(leave_one(tx, leaving)?.1);
+    }
+    LogEntry::write_all(tx, entries)?;
     Ok(true)
+}
+
+/// Empties the old record, and gives the new one what it does not have.
+fn take_over(tx: &mut Tx<'_>, renaming: &Renaming, old: &Person) -> Result<()> {
+    let Renaming { from, to, asked_at, is_active, entry, .. } = renaming;
+    let (from_corp, from_id, to_corp, to_id) = (from.corp(), from.id(), to.key.corp(), to.key.id());
+    tx.execute(LEAVE_RECORD, &args![from_corp, from_id, entry.at, LeftReason::Renamed.name()])?;
+    // Who had left under the former identifier is not back because of another one.
+    let (left_at, left_why) = old.left.filter(|_| !is_active).map(|why| (entry.at, why.name())).unzip();
+    let values = args![from_corp, from_id, to_corp, to_id, &*to.employee_id, entry.at, left_at, left_why];
+    tx.execute(INSERT_RECORD, &values)?;
+    if *is_active {
+        lift(tx, &to.key, *asked_at)?;
+    }
+    let (address, source) = old.email.as_ref().map(|email| (&*email.address, email.source.name())).unzip();
+    let values = args![to_corp, to_id, from_corp, from_id, old.subject.as_deref(), address, source];
+    tx.execute(TAKE_OVER, &values).map(drop)
 }

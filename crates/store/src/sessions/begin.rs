@@ -7,7 +7,7 @@ use crate::agents::partial_session;
 use crate::cache::CacheChange;
 use crate::database::Tx;
 use crate::deny_list::{EndReason, deny};
-use crate::locks::{lock_agent, lock_default_role, lock_employee, lock_link, lock_proof};
+use crate::locks::{lock_agent, lock_bound_link, lock_default_role, lock_employee, lock_link, lock_proof};
 use crate::oidc::endings::end_with_sessions_of;
 use crate::{LogEntry, Result, Store, links};
 
@@ -39,7 +39,7 @@ pub enum Precondition {
     None,
     /// A proof, which the session consumes.
     Proof(Digest),
-    /// A link, by which this identity acts as the employee.
+    /// A link in use, by which this identity acts as the employee.
     Link(EmployeeKey),
     /// A partial session, which the session completes.
     PartialSession(Digest),
@@ -86,7 +86,7 @@ fn begin(tx: &mut Tx<'_>, new_session: &NewSession) -> Result<BeginOutcome> {
                 permitted => permitted.is_some(),
             }
         }
-        Precondition::Link(identity) => lock_link(tx, identity, employee)?,
+        Precondition::Link(identity) => lock_bound_link(tx, identity, employee)?,
         Precondition::PartialSession(digest) => partial_session::lock_if_valid(tx, *digest, employee, now)?,
     };
     if !precondition_holds {
@@ -117,9 +117,9 @@ fn begin(tx: &mut Tx<'_>, new_session: &NewSession) -> Result<BeginOutcome> {
     Ok(if is_new_network { BeginOutcome::BegunWithNotice } else { BeginOutcome::Begun })
 }
 
-/// Records the sign-in with the employee; `false` if they are missing or disabled, or left.
+/// Records the sign-in with the employee, about whom the platform is asked from now on; `false` if they are missing or disabled, or left.
 fn record_sign_in(tx: &Tx<'_>, session: &Session, entry: &LogEntry) -> Result<bool> {
-    let text = "UPDATE employee SET last_login_at = $3, last_login_ip = $4
+    let text = "UPDATE employee SET last_login_at = $3, last_login_ip = $4, watched = 1
         WHERE corp_id = $1 AND employee_key = $2 AND disabled_at IS NULL AND left_at IS NULL";
     let (corp, id) = (session.employee.corp(), session.employee.id());
     Ok(tx.execute(text, &args![corp, id, session.created_at, entry.visitor.address.logged])? == 1)

@@ -21,11 +21,14 @@ pub struct EndedByRestore {
     pub oidc_clients: Vec<String>,
     /// The number of signing keys for OpenID Connect that were withdrawn.
     pub signing_keys: usize,
+    /// The number of roles for a while that were taken back.
+    pub timed_roles: usize,
 }
 
 /// Ends everything in restored data that may have ended since the backup: sessions, what OpenID Connect clients got for them,
-/// sign-ins and setups in progress, setup codes, one-time passwords, service keys, signing keys, recovery codes and cookies of known
-/// browsers. No service uses the data yet, so one transaction may take long.
+/// sign-ins and setups in progress, setup codes, one-time passwords, service keys, signing keys, recovery codes, cookies of known
+/// browsers and roles for a while. People may have left since, so a synchronisation is requested. No service uses the data yet, so one
+/// transaction may take long.
 pub(crate) fn end_restored(tx: &mut Tx<'_>, now: Timestamp, deny_until: Timestamp) -> Result<EndedByRestore> {
     let sessions = tx.first("SELECT COUNT(*) FROM session WHERE expires_at > $1", &args![now], |row| row.int(0))?;
     let text = "INSERT INTO denied_token (digest, reason, until) SELECT digest, $1, $2 FROM session WHERE 1 = 1
@@ -48,6 +51,24 @@ pub(crate) fn end_restored(tx: &mut Tx<'_>, now: Timestamp, deny_until: Timestam
     tx.execute("UPDATE service_key SET revoked_at = $1 WHERE revoked_at IS NULL", &args![now])?;
     let recovery_codes = tx.execute("DELETE FROM recovery_code", &[])?;
     tx.execute("DELETE FROM known_browser", &[])?;
+    let timed_roles = end_timed_roles(tx)?;
+    request_synchronisation(tx, now)?;
     let sessions = usize::try_from(sessions.unwrap_or(0)).unwrap_or(0);
-    Ok(EndedByRestore { sessions, service_keys, recovery_codes, oidc_clients, signing_keys })
+    Ok(EndedByRestore { sessions, service_keys, recovery_codes, oidc_clients, signing_keys, timed_roles })
+}
+
+/// Takes back roles that were given until a time; returns their number. One that a rule gives as well stays.
+fn end_timed_roles(tx: &Tx<'_>) -> Result<usize> {
+    let text = "DELETE FROM user_role WHERE until IS NOT NULL AND by_hand = 0 AND by_rule = 0";
+    let ended = tx.execute(text, &[])?;
+    let text = "UPDATE user_role SET until = NULL, reason = NULL, told_at = NULL WHERE until IS NOT NULL";
+    tx.execute(text, &[])?;
+    Ok(ended)
+}
+
+/// Has the directory synchronised as soon as a service runs. What the synchronisation remembers is not in a backup.
+fn request_synchronisation(tx: &Tx<'_>, now: Timestamp) -> Result<()> {
+    let (text, state) =
+        ("UPDATE chore SET state = $1 WHERE name = 'synchronise'", format!("{{\"due_at\":{}}}", now.millis()));
+    tx.execute(text, &args![&*state]).map(drop)
 }

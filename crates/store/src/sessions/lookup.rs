@@ -118,10 +118,10 @@ impl Store {
     /// no change, when the employee does not hold the role and it is not the default role.
     pub async fn switch_role(&self, actor: Actor, role: Role, entry: LogEntry) -> Result<bool, ChangeError> {
         let by = ChangeAuthor::Session(Actor { role: None, ..actor.clone() });
-        let Actor { session, employee, .. } = actor;
+        let Actor { session, employee, now, .. } = actor;
         self.write_as(by, move |tx| {
             // The role may have been revoked since the request arrived; from here on it is locked until the commit.
-            let condition = if lock_role(tx, &employee, role)? { "1 = 1" } else { "lent_role_id = $2" };
+            let condition = if lock_role(tx, &employee, role, now)? { "1 = 1" } else { "lent_role_id = $2" };
             let text = format!("UPDATE session SET role_id = $2 WHERE digest = $1 AND {condition}");
             if tx.execute(&text, &args![session, role])? == 0 {
                 return Ok(false);

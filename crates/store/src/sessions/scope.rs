@@ -10,7 +10,7 @@ use crate::deny_list::EndReason;
 use crate::locks::lock_employee;
 use crate::oidc::endings::end_with_sessions_of;
 
-/// Which sessions of an employee; except for the sessions with a default role, partial sessions are included.
+/// Which sessions of an employee; except for those with a default role and those through a link, partial sessions are included.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum SessionScope {
     All,
@@ -19,6 +19,8 @@ pub(crate) enum SessionScope {
     /// Those with a default role.
     WithDefaultRole,
     ByPasswordOrDefaultRole,
+    /// Those that began through a link, as [`deskpass_core::PlatformVouching::Through`] is stored.
+    ThroughLink,
 }
 
 impl SessionScope {
@@ -28,6 +30,7 @@ impl SessionScope {
             Self::ByPassword => "login_method = 'password'",
             Self::WithDefaultRole => "lent_role_id IS NOT NULL",
             Self::ByPasswordOrDefaultRole => "(login_method = 'password' OR lent_role_id IS NOT NULL)",
+            Self::ThroughLink => "proven = 2",
         }
     }
 
@@ -74,7 +77,7 @@ pub(super) fn end_matching(
     if !ended.is_empty() {
         end_with_sessions_of(tx, key, at)?;
     }
-    if !matches!(which, SessionScope::WithDefaultRole) {
+    if !matches!(which, SessionScope::WithDefaultRole | SessionScope::ThroughLink) {
         // Otherwise a sign-in with a password that is under way would complete a moment later.
         partial_session::end_all(tx, key, why, deny_until)?;
     }

@@ -1,9 +1,10 @@
 //! Who belongs to which departments and tags, whatever the directory looks like.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use deskpass_core::{Memberships, Role, Roles};
-use deskpass_store::{DirectoryChange, KnownDepartment, KnownTagMember, RuleSubject, Store};
+use deskpass_store::{DirectoryChange, KnownDepartment, KnownTagMember, RuleSubject, Store, SubjectPage};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree as _;
 use proptest::test_runner::TestRunner;
@@ -38,9 +39,16 @@ async fn of(store: &Store, id: &str) -> Memberships {
 
 /// All subjects, in pages of this size.
 async fn subjects(store: &Store, limit: i64) -> Vec<RuleSubject> {
+    subjects_of(store, limit, false).await
+}
+
+/// As [`subjects`], of a platform that distinguishes case, if `exact`.
+async fn subjects_of(store: &Store, limit: i64, exact: bool) -> Vec<RuleSubject> {
     let (mut all, mut after): (Vec<RuleSubject>, _) = (Vec::new(), None);
+    let tree = Arc::new(store.directory_tree("ww".to_owned()).await.unwrap());
     loop {
-        let page = store.rule_subjects("ww".to_owned(), after, limit).await.unwrap();
+        let page = SubjectPage { corp: "ww".to_owned(), after, limit, exact };
+        let page = store.rule_subjects(page, Arc::clone(&tree)).await.unwrap();
         assert!(i64::try_from(page.len()).unwrap() <= limit);
         let Some(last) = page.last() else { return all };
         after = Some(last.key.id().to_owned());
@@ -98,6 +106,35 @@ on_every_store! {
             ("agent01", "AGENT01", "Name of agent01", USER, Roles::NONE),
             ("one", "ONE", "Name of one", USER.with(Role::Agent), agent),
         ]);
+    }
+}
+
+on_every_store! {
+    /// The employee is written `ONE`, and another member `one`.
+    async fn a_member_who_differs_in_case_only_is_another_person_where_the_platform_says_so(fixture: &Fixture) {
+        let store = fixture.store();
+        fixture.employ("one").await;
+        let is = |id: &str| KnownTagMember::Member(id.to_owned());
+        change(store, vec![
+            below("1", None),
+            below("2", Some("1")),
+            member("one", &["2"]),
+            tagged("lower", &[is("one")]),
+            tagged("upper", &[is("ONE"), KnownTagMember::Department("1".to_owned())]),
+        ]).await;
+        let groups = |found: Vec<RuleSubject>| found.into_iter().find(|it| it.key.id() == "one").unwrap().memberships;
+        let by_key = groups(subjects_of(store, 5, false).await);
+        assert_eq!(by_key.departments, texts(&["1", "2"]).into_iter().collect::<BTreeSet<_>>());
+        assert_eq!(by_key.tags, texts(&["lower", "upper"]).into_iter().collect::<BTreeSet<_>>());
+        let exact = groups(subjects_of(store, 5, true).await);
+        assert_eq!(exact.departments, BTreeSet::new());
+        assert_eq!(exact.tags, texts(&["upper"]).into_iter().collect::<BTreeSet<_>>());
+        let departments = |department: &str| {
+            store.member_departments("ww".to_owned(), "one".to_owned(), department.to_owned())
+        };
+        let known = departments("1").await.unwrap();
+        assert_eq!((known.direct.into_iter().collect::<Vec<_>>(), known.is_known), (texts(&["2"]), true));
+        assert!(!departments("9").await.unwrap().is_known);
     }
 }
 

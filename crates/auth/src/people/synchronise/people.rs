@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use deskpass_core::{EmployeeKey, IdentifiedPerson, LeftReason, Person};
+use deskpass_core::{EmployeeKey, IdentifiedPerson, LeftReason, Person, Timestamp};
 use deskpass_platform::{Department, DirectoryDepartment, Profile};
 use tokio::task::JoinSet;
 
@@ -10,12 +10,15 @@ use super::super::leaver::{departure, departure_of, is_back};
 use super::super::leaver_guard::is_too_many;
 use super::super::pace::Pace;
 use super::listing::{ListedMember, Listing};
-use super::report::{ProgressListener, SyncOptions, SyncProgress, SyncReport, SyncStep, UpdatedPerson};
+use super::report::{SyncReport, SyncStep, UpdatedPerson};
+use super::run::SyncRun;
 use crate::platform_user::{changed_fields, identified_person, reconcile_department};
 use crate::{Auth, Error, InternalError, LeaverSource};
 
 const PAGE_SIZE: i64 = 500;
 const LOOKUPS_PER_SECOND: u32 = 10;
+/// The most lookups of one synchronisation. The next one goes on where they ended.
+const MAX_LOOKUPS: u32 = 1_000;
 /// After so many failures in a row the platform is down, and nobody else is looked up.
 const MAX_FAILURES: usize = 3;
 /// How many records are written at the same time. Writes that arrive together share a commit.
@@ -26,20 +29,41 @@ struct Lookups {
     pace: Pace,
     remaining: u32,
     failures: usize,
+    /// The last person of the synchronisation before, if there were more than it could look up.
+    after: Option<String>,
+    /// The last person who was looked up.
+    last: Option<String>,
+}
+
+impl Lookups {
+    fn new(remaining: u32, after: Option<String>) -> Self {
+        Self { pace: Pace::per_second(LOOKUPS_PER_SECOND), remaining, failures: 0, after, last: None }
+    }
+
+    /// Takes a lookup of a person, who come in the order of their keys; `false` if it is not the person's turn.
+    fn take(&mut self, id: &str) -> bool {
+        let came_before = self.after.as_deref().is_some_and(|after| id <= after);
+        if came_before || self.remaining == 0 || self.failures >= MAX_FAILURES {
+            return false;
+        }
+        self.remaining -= 1;
+        self.last = Some(id.to_owned());
+        true
+    }
+
+    /// Where the next synchronisation goes on; `None` at the beginning.
+    fn next_after(self) -> Option<String> {
+        if self.remaining == 0 { self.last.or(self.after) } else { None }
+    }
 }
 
 impl Auth {
     /// Compares all employees of the home corporation with the listing, and follows it.
-    pub(super) async fn follow_people(
-        &self,
-        listing: &Listing,
-        options: SyncOptions,
-        report: &mut SyncReport,
-        progress: ProgressListener<'_>,
-    ) -> Result<(), Error> {
+    pub(super) async fn follow_people(&self, listing: &Listing, run: &mut SyncRun<'_>) -> Result<(), Error> {
         let home = self.policy.home_corp.as_str();
-        let remaining = self.platform.lookups_per_day().unwrap_or(u32::MAX);
-        let mut lookups = Lookups { pace: Pace::per_second(LOOKUPS_PER_SECOND), remaining, failures: 0 };
+        // A listing that is not believed says nothing about who is missing.
+        let at_most = if run.report.halted && !run.options.dry_run { 0 } else { MAX_LOOKUPS };
+        let mut lookups = Lookups::new(at_most, run.missing_after.take());
         let (mut done, mut present, mut records) = (0, 0, Vec::new());
         let mut after = Some(EmployeeKey::from_parts(home, ""));
         while let Some(last) = after {
@@ -49,38 +73,44 @@ impl Auth {
             for person in page.into_iter().map(|listed| listed.person).filter(|person| person.key.corp() == home) {
                 done += 1;
                 present += usize::from(person.left.is_none());
-                let why = self.follow_person(listing, &person, options, &mut lookups, report).await?;
-                if why.is_none() && !person.disabled {
-                    let changed = changed_record(listing, &person, report);
-                    records.extend(changed.filter(|_| !options.dry_run));
+                let left = self.follow_person(listing, &person, &mut lookups, run).await?;
+                if left.is_none() && !person.disabled {
+                    let changed = changed_record(listing, &person, &mut run.report);
+                    records.extend(changed.filter(|_| !run.options.dry_run));
                 }
-                report.left.extend(why.map(|why| (person.key, person.name, why)));
+                if let Some((why, asked_at)) = left {
+                    run.leavers.push((person.key.clone(), why, asked_at));
+                    run.report.left.push((person.key, person.name, why));
+                }
             }
             self.write_records(std::mem::take(&mut records)).await?;
-            progress(SyncProgress { step: SyncStep::People, done, total: None });
+            run.note(SyncStep::People, done, None);
+            self.renew(&mut run.lease).await?;
         }
-        self.lock_leavers(options, report, present).await
+        run.missing_after = lookups.next_after();
+        self.lock_leavers(run, present).await
     }
 
-    /// Follows one employee; returns why they must be locked, if so.
+    /// Follows one employee; returns why they must be locked, if so, and when the platform was asked.
     async fn follow_person(
         &self,
         listing: &Listing,
         person: &Person,
-        options: SyncOptions,
         lookups: &mut Lookups,
-        report: &mut SyncReport,
-    ) -> Result<Option<LeftReason>, Error> {
+        run: &mut SyncRun<'_>,
+    ) -> Result<Option<(LeftReason, Timestamp)>, Error> {
         let Some(member) = listing.member(&person.employee_id) else {
-            return if person.left.is_none() { self.look_up_missing(person, lookups).await } else { Ok(None) };
+            return if person.left.is_none() { self.look_up_missing(person, lookups, run).await } else { Ok(None) };
         };
         if let Some(why) = departure(member.profile.status) {
-            return Ok(Some(why).filter(|_| person.left.is_none()));
+            return Ok(Some((why, run.began_at)).filter(|_| person.left.is_none()));
         }
         if person.left.is_some() && is_back(member.profile.status) {
-            report.returned.push((person.key.clone(), person.name.clone()));
-            if !options.dry_run {
-                self.mark_returned(&person.key, LeaverSource::Sync).await?;
+            // Who left since the listing began stays locked.
+            let returns =
+                run.options.dry_run || self.mark_returned(&person.key, LeaverSource::Sync, run.began_at).await?;
+            if returns {
+                run.report.returned.push((person.key.clone(), person.name.clone()));
             }
         }
         Ok(None)
@@ -106,15 +136,21 @@ impl Auth {
     }
 
     /// Asks the platform about an employee who is missing from the listing.
-    async fn look_up_missing(&self, person: &Person, lookups: &mut Lookups) -> Result<Option<LeftReason>, Error> {
-        if lookups.remaining == 0 || lookups.failures >= MAX_FAILURES {
+    async fn look_up_missing(
+        &self,
+        person: &Person,
+        lookups: &mut Lookups,
+        run: &mut SyncRun<'_>,
+    ) -> Result<Option<(LeftReason, Timestamp)>, Error> {
+        if !lookups.take(person.key.id()) {
             return Ok(None);
         }
-        lookups.remaining -= 1;
+        self.renew(&mut run.lease).await?;
+        let asked_at = self.clock.now();
         match self.paced_profile(&person.employee_id, &mut lookups.pace).await {
             Ok(profile) => {
                 lookups.failures = 0;
-                Ok(departure_of(person, profile.status))
+                Ok(departure_of(person, profile.status).map(|why| (why, asked_at)))
             }
             Err(Error::Internal(InternalError::Platform(error))) => {
                 tracing::info!(employee = %person.key, %error, "could not ask the platform about an employee");
@@ -126,21 +162,21 @@ impl Auth {
     }
 
     /// Locks those who left, unless they are so many that the platform's answers are not believed.
-    async fn lock_leavers(&self, options: SyncOptions, report: &mut SyncReport, present: usize) -> Result<(), Error> {
-        let leaving = report.left.len();
-        if !options.force && is_too_many(leaving, present) {
+    async fn lock_leavers(&self, run: &mut SyncRun<'_>, present: usize) -> Result<(), Error> {
+        let leaving = run.leavers.len();
+        if !run.options.force && is_too_many(leaving, present) {
             tracing::error!(
                 leaving,
                 "too many people seem to have left at once, so nobody is locked out: check the application's range at \
                  the platform, then run `deskpass sync --dry-run` and `deskpass sync --force`"
             );
-            report.halted = true;
+            run.report.halted = true;
         }
-        if options.dry_run || report.halted {
+        if run.options.dry_run || run.report.halted {
             return Ok(());
         }
-        for (employee, _, why) in &report.left {
-            self.mark_left(employee, *why, LeaverSource::Sync).await?;
+        for (employee, why, asked_at) in &run.leavers {
+            self.mark_left(employee, *why, LeaverSource::Sync, *asked_at).await?;
         }
         Ok(())
     }
@@ -174,4 +210,23 @@ fn named_department(profile: Profile, departments: &BTreeMap<String, DirectoryDe
         other => other,
     };
     Profile { department, ..profile }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn looked_up(lookups: &mut Lookups) -> Vec<&'static str> {
+        ["a", "b", "c", "d"].into_iter().filter(|id| lookups.take(id)).collect()
+    }
+
+    #[tokio::test]
+    async fn lookups_go_on_where_the_synchronisation_before_ended() {
+        let mut first = Lookups::new(2, None);
+        assert_eq!(looked_up(&mut first), ["a", "b"]);
+        let mut second = Lookups::new(3, first.next_after());
+        assert_eq!(looked_up(&mut second), ["c", "d"]);
+        assert_eq!(second.next_after(), None, "then from the beginning");
+        assert_eq!(Lookups::new(0, Some("b".to_owned())).next_after().as_deref(), Some("b"), "none were possible");
+    }
 }

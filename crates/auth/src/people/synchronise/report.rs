@@ -9,7 +9,7 @@ use super::super::role_rules::RuleEffect;
 pub struct SyncOptions {
     /// Changes nothing, and reports what would change.
     pub dry_run: bool,
-    /// Locks people also if there are very many.
+    /// Locks people, and takes roles of rules from people, also if there are very many.
     pub force: bool,
 }
 
@@ -54,7 +54,7 @@ pub struct SyncReport {
     pub returned: Vec<(EmployeeKey, String)>,
     /// The roles that changed.
     pub roles: Vec<RuleEffect>,
-    /// Whether nobody was locked, and the stored directory was kept, because too many people seem to have left.
+    /// Whether nobody was locked, or the stored directory was kept, because too many people seem to have left or would lose roles.
     pub halted: bool,
 }
 

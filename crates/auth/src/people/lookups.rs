@@ -1,0 +1,65 @@
+//! Lookups of people that the service makes by itself. Where the platform meters calls, all of them share one budget for a day: those
+//! for events, of the re-check, and of the synchronisation.
+
+use deskpass_platform::{Error as PlatformError, ErrorCode, Identity, Meaning, Profile};
+use deskpass_store::Chore;
+
+use super::pace::Pace;
+use super::recheck::RecheckState;
+use crate::{Auth, Error};
+
+impl Auth {
+    /// The profile of a member of the home corporation. Fails without a call when the lookups of the day are used up.
+    pub(super) async fn paced_profile(&self, userid: &str, pace: &mut Pace) -> Result<Profile, Error> {
+        if !self.take_lookup().await? {
+            return Err(no_calls_left().into());
+        }
+        pace.wait().await;
+        Ok(self.platform.profile(&Identity::Member { userid: userid.to_owned() }).await?)
+    }
+
+    /// Takes a lookup from the budget of the day; `false` if none is left.
+    pub(super) async fn take_lookup(&self) -> Result<bool, Error> {
+        let Some(per_day) = self.platform.lookups_per_day() else { return Ok(true) };
+        let now = self.clock.now();
+        if self.lookups_left().await? == 0 {
+            return Ok(false);
+        }
+        let spend = |mut state: RecheckState| {
+            state.budget.spend(now, per_day);
+            state
+        };
+        self.change_chore_memory(Chore::Recheck, spend).await?;
+        Ok(true)
+    }
+
+    /// How many lookups are left today.
+    pub(super) async fn lookups_left(&self) -> Result<u32, Error> {
+        let Some(per_day) = self.platform.lookups_per_day() else { return Ok(u32::MAX) };
+        let state: RecheckState = self.chore_memory(Chore::Recheck).await?;
+        Ok(state.budget.remaining(self.clock.now(), per_day))
+    }
+
+    /// Counts calls that listed the directory, which is read as a whole or not at all: the lookups of the next days pay for them.
+    pub(super) async fn count_listing(&self, calls: u32) -> Result<(), Error> {
+        let Some(per_day) = self.platform.lookups_per_day().filter(|_| calls > 0) else { return Ok(()) };
+        let now = self.clock.now();
+        let spend = |mut state: RecheckState| {
+            state.budget.spend_on_listing(now, per_day, calls);
+            state
+        };
+        self.change_chore_memory(Chore::Recheck, spend).await.map(drop)
+    }
+
+    /// Whether the directory may be listed again: the calls of the last time are paid for.
+    pub(super) async fn may_list(&self) -> Result<bool, Error> {
+        let Some(per_day) = self.platform.lookups_per_day() else { return Ok(true) };
+        let state: RecheckState = self.chore_memory(Chore::Recheck).await?;
+        Ok(state.budget.may_list(self.clock.now(), per_day))
+    }
+}
+
+/// The failure of a call that was not made, since it would use up what sign-ins need.
+pub(super) fn no_calls_left() -> PlatformError {
+    PlatformError::refused(ErrorCode::word("no-calls-left-today"), Meaning::Limited)
+}
