@@ -4,8 +4,7 @@ use deskpass_core::{Email, EmailSource, EmployeeKey, IdentifiedPerson, LeftReaso
 use deskpass_store::{AuditEvent, ChangeAuthor, EndReason, Leaving, LogEntry, Renaming, SessionLookup, Store};
 
 use crate::agents::fixture::{DAY, Fixture, agent01, at, digest, entry, leaving, on_every_store};
-use crate::lists::scene::bulk;
-use crate::lists::scene::sign_in;
+use crate::lists::scene::{bulk, sign_in};
 use crate::oidc::scene::{deliver, sid, signed_in};
 use crate::people::scene::{details, key, stored};
 
