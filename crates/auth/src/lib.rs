@@ -84,7 +84,9 @@ pub use password_hasher::HashQueueState;
 pub use people::{
     EventError, ROLE_LIFETIMES, RuleEffect, SyncOptions, SyncProgress, SyncReport, SyncStep, UpdatedPerson,
 };
-pub use policy::{AgentPolicy, BindPolicy, FileClient, OidcPolicy, PasswordPolicy, PeoplePolicy, Policy, QuestionPolicy};
+pub use policy::{
+    AgentPolicy, BindPolicy, FileClient, OidcPolicy, PasswordPolicy, PeoplePolicy, Policy, QuestionPolicy,
+};
 pub use qr::{ConfirmationPrompt, IssuedTicket, Poller, TicketStatus};
 pub use question::{AskedQuestion, InvitationTexts, MAX_SHOWN_BODY, Operation, PhonePrompt, QuestionKind};
 pub use recent_sign_in::RECENT_SIGN_IN;
