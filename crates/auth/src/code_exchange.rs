@@ -131,14 +131,14 @@ pub(crate) async fn store_outcome(
     now: Timestamp,
     outcome: Result<CallbackOutcome, Error>,
 ) -> Result<CallbackOutcome, Error> {
-    let updated = |seen: PlatformCode<CodeExchange>| match seen.progress.outcome {
-        Some(Ok(answer)) => Err(answer),
-        _ => {
-            let is_live = seen.progress.identity.is_none() && is_refused_unredeemed(&outcome);
-            let until = if is_live { seen.until.max(now + UNREDEEMED_CODE_LIFETIME) } else { seen.until };
-            let progress = CodeExchange { outcome: Some(outcome.clone()), ..seen.progress };
-            Ok(PlatformCode { progress, until, ..seen })
+    let updated = |seen: PlatformCode<CodeExchange>| {
+        if let Some(Ok(answer)) = seen.progress.outcome {
+            return Err(answer);
         }
+        let is_live = seen.progress.identity.is_none() && is_refused_unredeemed(&outcome);
+        let until = if is_live { seen.until.max(now + UNREDEEMED_CODE_LIFETIME) } else { seen.until };
+        let progress = CodeExchange { outcome: Some(outcome.clone()), ..seen.progress };
+        Ok(PlatformCode { progress, until, ..seen })
     };
     match codes.update(&code, now, updated).await {
         Ok(Some(Err(answer))) => return Ok(answer),

@@ -219,7 +219,9 @@ impl Auth {
     /// Does not lock people because too many seem to have left.
     async fn hold_leavers(&self, pass: &mut Pass) -> Result<(), Error> {
         let held = std::mem::take(&mut pass.leavers);
-        held.iter().for_each(|_| self.observer.notify(AuthEvent::PersonChecked(PersonCheckOutcome::Held)));
+        for _ in &held {
+            self.observer.notify(AuthEvent::PersonChecked(PersonCheckOutcome::Held));
+        }
         let (now, leaving) = (self.clock.now(), pass.guard.leaving());
         tracing::error!(
             leaving,

@@ -95,8 +95,8 @@ impl Auth {
         if rules.is_empty() {
             return Ok(());
         }
-        let roles = self.current_memberships(who).await?.roles(&rules);
-        self.apply_roles(&who.key, roles).await.map(drop)
+        let given = self.current_memberships(who).await?.roles(&rules);
+        self.apply_roles(&who.key, given).await.map(drop)
     }
 
     /// The groups of a person, with the department of the profile.
@@ -149,8 +149,8 @@ impl Auth {
     ) -> Result<Vec<RuleEffect>, Error> {
         let (mut changes, mut effects) = (JoinSet::new(), Vec::new());
         for RuleSubject { key, name, by_rule, memberships, .. } in page {
-            let roles = memberships.roles(rules);
-            if roles == by_rule {
+            let given = memberships.roles(rules);
+            if given == by_rule {
                 continue;
             }
             if changes.len() >= CONCURRENT_CHANGES
@@ -159,7 +159,7 @@ impl Auth {
                 effects.extend(change?);
             }
             let auth = self.clone();
-            changes.spawn(async move { auth.change_roles(key, name, roles).await });
+            changes.spawn(async move { auth.change_roles(key, name, given).await });
         }
         while let Some(joined) = changes.join_next().await {
             // A change that did not run to its end is repeated by the next synchronisation.
@@ -173,9 +173,9 @@ impl Auth {
         &self,
         employee: EmployeeKey,
         name: String,
-        roles: Roles,
+        given: Roles,
     ) -> Result<Option<RuleEffect>, Error> {
-        let RuleRolesOutcome { gained, lost, kept_last_admin } = self.apply_roles(&employee, roles).await?;
+        let RuleRolesOutcome { gained, lost, kept_last_admin } = self.apply_roles(&employee, given).await?;
         let has_effect = !gained.is_empty() || !lost.is_empty() || kept_last_admin;
         Ok(has_effect.then_some(RuleEffect { employee, name, gained, lost, kept_last_admin }))
     }
@@ -191,8 +191,8 @@ impl Auth {
             for subject in page {
                 let member = self.subject_member(&subject).to_owned();
                 let RuleSubject { key, name, held, by_rule, memberships, .. } = subject;
-                let roles = memberships_of(&member, memberships).roles(rules);
-                let (gained, mut lost) = (difference(roles, held), difference(by_rule, roles));
+                let given = memberships_of(&member, memberships).roles(rules);
+                let (gained, mut lost) = (difference(given, held), difference(by_rule, given));
                 if !lost.is_empty() {
                     lost = difference(lost, held_otherwise(&self.store.role_origins(key.clone()).await?));
                 }

@@ -122,8 +122,8 @@ impl StoredDirectory {
     fn department_changes(&self, listing: &Listing) -> Vec<DirectoryChange> {
         let mut changes = Vec::new();
         for (id, listed) in &listing.departments {
-            let same = |known: &&KnownDepartment| known.parent == listed.parent && known.name == listed.name;
-            if self.departments.get(id).filter(same).is_none() {
+            let differs = |known: &KnownDepartment| known.parent != listed.parent || known.name != listed.name;
+            if self.departments.get(id).is_none_or(differs) {
                 let (id, parent, name) = (id.clone(), listed.parent.clone(), listed.name.clone());
                 changes.push(DirectoryChange::SetDepartment(KnownDepartment { id, parent, name }));
             }
