@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use deskpass_core::IdentifiedPerson;
 use serde_json::{Value, json};
 
-use crate::harness::Client;
+use crate::harness::{Client, fragment};
 
 /// The department of agent01 and supervisor01 on the simulated platform, and another one with the same name.
 const DESK: &str = "IT Service Desk";
@@ -96,20 +96,28 @@ on_every_store! {
         let mut client = app.client().await;
         let token = sign_in(&mut client, "supervisor01").await;
         let token = as_supervisor(&mut client, token).await;
-        for out_of_sight in [json!({ "api": "user/get", "errcode": 60011 }), json!({ "api": "user/get", "body": r#"{"errcode":0,"userid":"supervisor01","name":"Sven Supervisor","department":[],"status":1}"# })] {
-            client.set_fault(&out_of_sight).await;
-            sign_in(&mut client, "supervisor01").await;
-            assert_eq!(shown(&client.me(&token).await.data()), (&json!("Sven Supervisor"), &json!("")), "{out_of_sight}");
-            client.get_as(&token, "/api/admin/employees").await.refused(403, 1003);
-            sign_in(&mut client, "supervisor01").await;
-            assert_eq!(listed(&mut client, &token, "/api/admin/employees").await.len(), 2, "agent01 was entered there");
-        }
+        let out_of_sight = json!({ "api": "user/get", "body": r#"{"errcode":0,"userid":"supervisor01","name":"Sven Supervisor","department":[],"status":1}"# });
+        client.set_fault(&out_of_sight).await;
+        sign_in(&mut client, "supervisor01").await;
+        assert_eq!(shown(&client.me(&token).await.data()), (&json!("Sven Supervisor"), &json!("")));
+        client.get_as(&token, "/api/admin/employees").await.refused(403, 1003);
+        sign_in(&mut client, "supervisor01").await;
+        assert_eq!(listed(&mut client, &token, "/api/admin/employees").await.len(), 2, "agent01 was entered there");
         // A failed call to the platform changes nothing.
         for fault in [json!({ "api": "user/get", "drop": true }), json!({ "api": "user/get", "errcode": 48002 })] {
             client.set_fault(&fault).await;
             sign_in(&mut client, "supervisor01").await;
             assert_eq!(listed(&mut client, &token, "/api/admin/employees").await.len(), 2, "{fault}");
         }
+        // A member whom the application saw, and may not see any more, is locked out, and comes back with the department.
+        client.set_fault(&json!({ "api": "user/get", "errcode": 60011 })).await;
+        let qrcode = client.qrcode().await;
+        let page = client.scan(&qrcode, "supervisor01").await;
+        assert_eq!(fragment(&page, "error"), "disabled");
+        client.me(&token).await.refused(401, 1001);
+        let token = sign_in(&mut client, "supervisor01").await;
+        let token = as_supervisor(&mut client, token).await;
+        assert_eq!(listed(&mut client, &token, "/api/admin/employees").await.len(), 2);
     }
 
     /// As in data from before departments had ids: supervisors see no colleagues until the platform reports an id.

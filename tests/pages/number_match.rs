@@ -64,7 +64,7 @@ async fn screen_of(driver: &Driver, app: &TestApp, options: &Options<'_>) -> Bro
 
 /// A service whose sign-in page shows a number.
 async fn matching() -> TestApp {
-    TestApp::with(development(&[("qr.number_match", "true")])).await
+    TestApp::with(development(&[("qr.number_match", "on")])).await
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -121,6 +121,29 @@ async fn another_number_ends_the_sign_in_and_both_sides_say_so() {
         shown_number(&screen).await;
     }
     assert_eq!(app.query("SELECT count(*) FROM session"), ["0"]);
+}
+
+/// A code that was made without a number did not come from the sign-in page: the phone says so, and one press is not enough.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_code_without_a_number_needs_another_press() {
+    let (app, driver) = (matching().await, Driver::shared());
+    let mut attacker = app.client().await;
+    for options in people() {
+        let code = attacker.get("/api/auth/qrcode", &[]).await.data();
+        let link = code["qrcode_url"].as_str().unwrap().replace("#wechat_redirect", "&sim_user=user01");
+        let phone = driver.browser(options).await;
+        phone.goto(&link).await;
+        phone.wait_for("body[data-view=ask] #number-missing").await;
+        let says = localized(&options, "did not come from our sign-in page", "并非来自我们的登录页");
+        assert!(phone.text("#number-missing").await.contains(says));
+        is_good(&phone, "a code without a number").await;
+        phone.wait_for("#sure:enabled").await;
+        assert_eq!(phone.script("return document.querySelector('#confirm').disabled", &[]).await, Value::Bool(true));
+        phone.click("#sure").await;
+        phone.click("#confirm").await;
+        phone.wait_for("#outcome.pending").await;
+        nothing_was_blocked(&phone).await;
+    }
 }
 
 /// A code of the attacker, who knows its number: its ticket, and the link that the victim's messenger opens as the victim.

@@ -1,4 +1,4 @@
-//! The phone's page on which employees say whether they are on the telephone with IT, and the view that tells who of IT asks.
+//! The phone's page on which employees say whether they called IT, and the view that tells who of IT asks.
 
 use std::time::Duration;
 
@@ -34,10 +34,13 @@ async fn an_employee_sees_who_asks_and_picks_the_number_that_they_hear() {
         let phone = driver.browser(options).await;
         open_message(&phone, &app, "user01").await;
         phone.wait_for("body[data-view=ask] #numbers button").await;
-        let title = localized(&options, "Are you on the phone with Arno Agent?", "您正在与 Arno Agent 通话吗？");
+        let title = localized(&options, "Did you call IT?", "是您本人致电 IT 的吗？");
         assert_eq!(phone.text("#ask-title").await, title);
         assert_eq!(phone.text("#asker").await, "Arno Agent (agent01)");
         assert_eq!(phone.text("#reason").await, REASON);
+        let consequence =
+            localized(&options, "IT may reset your password or authenticator", "重置您的密码或身份验证器");
+        assert!(phone.text("#consequence").await.contains(consequence));
         assert!(!kept(&phone).await.as_str().unwrap().contains("dpy_"), "the secret is in no address");
         is_good(&phone, "asked about a call").await;
         full_picture(&phone, &format!("verify-{}", localized(&options, "en", "zh"))).await;
@@ -55,7 +58,7 @@ async fn an_employee_sees_who_asks_and_picks_the_number_that_they_hear() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_employee_who_is_not_on_the_phone_or_hears_another_number_learns_what_to_do() {
+async fn an_employee_who_did_not_call_or_hears_another_number_learns_what_to_do() {
     let (app, driver) = (TestApp::start().await, Driver::shared());
     let mut client = app.client().await;
     let agent = client.sign_in("agent01").await;
@@ -137,6 +140,7 @@ async fn an_employee_looks_up_whether_it_is_calling() {
         is_good(&browser, "nobody is calling").await;
         ask(&mut client, &agent).await;
         browser.wait_until(&says("Arno Agent")).await;
+        browser.wait_until(&says(localized(&options, "does not prove", "不能证明"))).await;
         is_good(&browser, "IT is calling").await;
         picture(&browser, &format!("calling-{}", localized(&options, "en", "zh"))).await;
         let phone = driver.browser(options).await;

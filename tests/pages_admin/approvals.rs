@@ -7,6 +7,8 @@ use serde_json::json;
 use super::{CHINESE_PHONE, Office, arrive, keep_time, refused, until_status, well_made};
 use crate::harness::{Browser, Driver, Key, Options, TestApp, picture};
 
+/// The time for which a session can ask for no approval after a refusal; as long as the time of the limit on approvals.
+const PAUSE: Duration = Duration::from_mins(10);
 const APPROVE: &str = "dialog [data-act=approve]";
 
 /// Asks the phone with this button; returns the number that the page shows.
@@ -36,15 +38,29 @@ async fn a_change_is_approved_on_the_phone_instead_of_with_a_code() {
     browser.click("dialog [data-act=back]").await;
     browser.wait_for("dialog [name=role_security]:checked").await;
 
-    // A refusal and a phone that does not answer change nothing.
+    // A phone that does not answer and a refusal change nothing.
+    ask_phone(&browser, APPROVE).await;
+    app.clock.advance(Duration::from_mins(3));
+    refused(&browser, "did not answer in time").await;
+    app.clock.advance(PAUSE);
     ask_phone(&browser, APPROVE).await;
     app.answer_on_phone("admin01", "approval", None).await.data();
     refused(&browser, "Nothing was changed").await;
     well_made(&browser, "refused on the phone").await;
-    ask_phone(&browser, APPROVE).await;
-    app.clock.advance(Duration::from_mins(3));
-    refused(&browser, "did not answer in time").await;
     assert_eq!(app.query("SELECT COUNT(*) FROM user_role WHERE employee_key = 'user01'"), ["1"]);
+
+    // After a refusal only a code is left for a while.
+    browser.click(APPROVE).await;
+    refused(&browser, "try again in 10 min").await;
+    assert_eq!(
+        browser.script("return document.querySelector('dialog [data-act=approve]').hidden", &[]).await,
+        json!(true)
+    );
+    well_made(&browser, "approvals are paused").await;
+    app.clock.advance(PAUSE);
+    browser.press(Key::Escape).await;
+    browser.click("#person [data-act=roles]").await;
+    browser.click("dialog [name=role_security]").await;
 
     // The right number is enough: no code is used.
     let number = ask_phone(&browser, APPROVE).await;

@@ -4,6 +4,7 @@ import './admin-words.js';
 import { field } from './dialog.js';
 import { fill, h } from './dom.js';
 import { copy, listing, moment, panel } from './listing.js';
+import { pathPart } from './paths.js';
 import { called, named, ROLES } from './person.js';
 import { learn, say, sayOr } from './words.js';
 
@@ -120,7 +121,7 @@ function acts(desk, agent, once, reload) {
 
 function ask(desk, agent, act, danger, word = act.replace('-', '_')) {
   return desk.risky({
-    method: 'POST', path: `/api/admin/agents/${encodeURIComponent(agent.employee_id)}/${act}`,
+    method: 'POST', path: `/api/admin/agents/${pathPart(agent.employee_id)}/${act}`,
     title: say(`${word}_title`, { name: called(agent) }), text: say(`${word}_text`), action: say(word), danger,
   });
 }

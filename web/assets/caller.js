@@ -1,6 +1,7 @@
 // The verification of callers: the phone of the employee says whether it is them who are on the telephone.
 
 import './admin-words.js';
+import { refAside } from './api.js';
 import { field, problems } from './dialog.js';
 import { fill, h } from './dom.js';
 import { moment, panel } from './listing.js';
@@ -10,13 +11,19 @@ import { learn, say } from './words.js';
 learn({
   caller_ask_title: ['Who is calling?', '来电人是谁？'],
   caller_lead: [
-    'Ask the phone of the employee whether it is them who are on the telephone with you. They see your name, and pick the number that you read out.',
-    '向该员工的手机确认正在与您通话的是否为其本人。对方会看到您的姓名，并选择您口述的数字。',
+    'Ask the phone of the employee: “Did you call IT?” They see your name, your department and the reason, and pick the number that you read out. Ask only when they called you.',
+    '向该员工的手机询问：“是您本人致电 IT 的吗？”对方会看到您的姓名、部门和事由，并选择您口述的数字。仅在对方致电给您时使用。',
   ],
   caller_search: ['Name or employee ID', '姓名或{platform.zh}账号'],
   caller_search_hint: ['Beginning of a name or ID, or the complete ID', '姓名或账号的开头，或完整的账号'],
   caller_found: ['Select a person, or ask for the ID as you typed it.', '请选择人员，或直接使用输入的账号。'],
   caller_reason: ['Reason (optional)', '事由（选填）'],
+  caller_reason_required: ['Reason', '事由'],
+  caller_reason_missing: ['Say what the call is about: the employee must see what they agree to.', '请填写通话事由：该员工需要知道所同意的内容。'],
+  caller_cannot_ask: [
+    'This person cannot be asked on the phone. Check the employee ID, or verify them in another way: call back under a number that you know.',
+    '无法向该人员的手机询问。请核对账号，或以其他方式核实身份：用您所知道的号码回拨。',
+  ],
   caller_reason_hint: ['The employee sees it.', '该员工会看到此内容。'],
   caller_ask: ['Ask their phone', '向其手机确认'],
   callers: ['Questions in this session', '本次会话中的验证'],
@@ -87,8 +94,7 @@ function askForm(desk, onAsked) {
     if (!form.isConnected) return;
     refused.hidden = answer.code === 0;
     if (answer.code !== 0) {
-      fill(refused, problems(answer));
-      form.elements.employee_id.select();
+      showRefusal(form, refused, answer);
       return;
     }
     form.reset();
@@ -100,6 +106,22 @@ function askForm(desk, onAsked) {
     });
   };
   return form;
+}
+
+/** Says why nobody was asked, at the field that is wrong. */
+function showRefusal(form, refused, answer) {
+  const { reason, employee_id } = form.elements;
+  const { fields, reason: why } = answer.data || {};
+  if (fields && fields.reason && !reason.value.trim()) {
+    // The service requires a reason, and will also next time.
+    reason.required = true;
+    form.querySelector('label[for=field-reason]').textContent = say('caller_reason_required');
+    fill(refused, say('caller_reason_missing'));
+    reason.focus();
+    return;
+  }
+  fill(refused, why === 'cannot_ask' ? say('caller_cannot_ask') + refAside(answer) : problems(answer));
+  (fields && fields.reason ? reason : employee_id).select();
 }
 
 /** Offers the employees that the text may mean; returns what tells the chosen one. */

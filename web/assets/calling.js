@@ -1,4 +1,4 @@
-// "Is IT calling me?": who of IT says right now that they are on the telephone with the user.
+// "Is IT calling me?": who of IT asks right now whether the user called them.
 
 import { fill, h } from './dom.js';
 import { panel, refused } from './listing.js';
@@ -7,8 +7,8 @@ import { learn, say } from './words.js';
 
 learn({
   calling_lead: [
-    'A caller says that they are from IT? Ask them to send you a question, and look here or in {platform.en}: what is on this page was sent by people who are signed in here for IT.',
-    '有人来电自称 IT 人员？请让对方向您发起确认，然后查看此处或{platform.zh}：此处显示的询问均由在此登录的 IT 人员发出。',
+    'When you call IT, the agent may ask on your phone: “Did you call IT?” This page shows who of IT asks you right now. IT never asks you this when it calls you.',
+    '您致电 IT 时，坐席可能会向您的手机询问：“是您本人致电 IT 的吗？”此处显示当前向您询问的 IT 人员。IT 打电话给您时绝不会这样询问。',
   ],
   calling_now: ['Right now', '当前'],
   calling_none: ['Nobody from IT is asking for you.', '目前没有 IT 人员向您发起确认。'],
@@ -16,10 +16,14 @@ learn({
     'If a caller tells you otherwise, hang up, and call the help desk under the number that you know. Tell nobody your password or a code.',
     '如果来电者另有说法，请挂断，并拨打您所知道的服务台电话。不要把密码或验证码告诉任何人。',
   ],
-  calling_who: ['These people from IT say that they are on the phone with you:', '以下 IT 人员表示正在与您通话：'],
+  calling_who: ['Did you call IT? These people ask:', '是您本人致电 IT 的吗？以下人员正在询问：'],
   calling_who_next: [
-    'Is it one of them? Open the message in {platform.en} on your phone and pick the number that you hear. If you are not on the phone, say so there: the administrators are told.',
-    '是其中之一吗？请在手机的{platform.zh}中打开消息，并选择您听到的数字。如果您没有在通话，请在那里说明，系统会通知管理员。',
+    'If you called, open the message in {platform.en} on your phone and pick the number that you hear. After that, IT may reset your password or authenticator. If you did not call, or were called, choose “I did not call IT” there: nothing is reset, and the administrators are told.',
+    '如果是您致电 IT，请在手机的{platform.zh}中打开消息，并选择您听到的数字；之后 IT 可能会重置您的密码或身份验证器。如果您没有致电 IT，或是对方打给您的，请在那里选择“我没有致电 IT”：不会重置任何内容，并会通知管理员。',
+  ],
+  calling_no_proof: [
+    'A name here does not prove that the person who called you is that person.',
+    '此处出现的姓名不能证明打电话给您的就是该人员。',
   ],
 });
 
@@ -44,5 +48,6 @@ export function show(desk, place) {
 function callers(items) {
   if (!items.length) return [h('p', { class: 'calling' }, say('calling_none')), h('p', { class: 'lead' }, say('calling_none_next'))];
   const item = ({ name, department }) => h('li', {}, h('div', {}, h('strong', {}, name), department && h('small', {}, department)));
-  return [h('p', { class: 'calling' }, say('calling_who')), h('ul', { class: 'latest' }, items.map(item)), h('p', { class: 'lead' }, say('calling_who_next'))];
+  const next = [h('p', { class: 'warning' }, say('calling_no_proof')), h('p', { class: 'lead' }, say('calling_who_next'))];
+  return [h('p', { class: 'calling' }, say('calling_who')), h('ul', { class: 'latest' }, items.map(item)), next];
 }

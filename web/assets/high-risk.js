@@ -28,7 +28,9 @@ export async function risky(desk, { method, path, body, fields = [], ...asked })
   for (;;) {
     const ways = await confirmations(desk);
     if (!ways) return null;
-    const answer = await question({ ...asked, ...confirmedBy(ways, fields, byCode, byPhone), refusal: refusal(desk) });
+    // The phone approves no path with escapes; a code does for all of them.
+    const usable = ways.code && path.includes('%') ? { ...ways, phone: false } : ways;
+    const answer = await question({ ...asked, ...confirmedBy(usable, fields, byCode, byPhone), refusal: refusal(desk) });
     if (answer !== DEVICE_FIRST) return answer;
     if (!(await deviceReady(desk)) && !(desk.confirmations && desk.confirmations.phone)) return null;
   }
@@ -43,7 +45,13 @@ function confirmedBy({ code, phone, mayBind }, fields, byCode, byPhone) {
   }
   const button = h('button', { class: 'button', type: 'button', 'data-act': 'approve' }, say('approve_phone'));
   const or = h('p', { class: 'other' }, h('span', {}, say('approve_or')));
-  return { fields: [...fields, button, or, codeField()], send: byCode, other: { button, send: byPhone } };
+  const byPhoneOrCode = async (values, step) => {
+    const answer = await byPhone(values, step);
+    // The phone cannot be asked: the code is what is left.
+    button.hidden = or.hidden = Boolean(answer && answer.needsCode);
+    return answer;
+  };
+  return { fields: [...fields, button, or, codeField()], send: byCode, other: { button, send: byPhoneOrCode } };
 }
 
 /** Whether the user has an authenticator that confirms changes, perhaps after setting it up. */

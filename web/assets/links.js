@@ -3,6 +3,7 @@
 import { field } from './dialog.js';
 import { h } from './dom.js';
 import { listing, moment, panel } from './listing.js';
+import { pathPart } from './paths.js';
 import { learn, say } from './words.js';
 
 learn({
@@ -88,7 +89,7 @@ async function approve(desk, list) {
 async function remove(desk, { identity, target }, { list, add }) {
   const blanks = { user: identity.user_id, employee: target.employee_id };
   const answer = await desk.risky({
-    method: 'DELETE', path: `${PATH}/${encodeURIComponent(identity.corp_id)}/${encodeURIComponent(identity.user_id)}`,
+    method: 'DELETE', path: `${PATH}/${pathPart(identity.corp_id)}/${pathPart(identity.user_id)}`,
     danger: true,
     title: say('remove_title', blanks), text: say('remove_text', blanks), action: say('remove'),
   });

@@ -2,6 +2,7 @@
 
 import './admin-words.js';
 import { h } from './dom.js';
+import { pathPart } from './paths.js';
 import { learn, say, sayOr } from './words.js';
 
 learn({
@@ -78,7 +79,7 @@ export function aboutPerson(view, { corp_id, employee_id }, desk) {
 }
 
 /** The path of an employee in the API. */
-export const path = ({ corp_id, employee_id }) => `/api/admin/employees/${[corp_id, employee_id].map(encodeURIComponent).join('/')}`;
+export const path = ({ corp_id, employee_id }) => `/api/admin/employees/${[corp_id, employee_id].map(pathPart).join('/')}`;
 
 /** Asks for the new roles of an employee; returns whether they were changed. */
 export async function changeRoles(desk, person) {

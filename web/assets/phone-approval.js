@@ -19,14 +19,18 @@ learn({
     '手机上已拒绝或选择了错误的数字，未做任何更改。',
   ],
   approval_expired: ['The phone did not answer in time. Nothing was changed.', '手机未在规定时间内确认，未做任何更改。'],
-  approve_too_long: [
-    'This change is too long for a phone to show, so it cannot be approved there. Use a code from your authenticator.',
-    '此更改内容过长，无法在手机上完整显示，因此不能在手机上批准。请使用身份验证器的验证码。',
+  approve_not_shown: [
+    'A phone cannot show this change completely, so it cannot be approved there. Use a code from your authenticator.',
+    '手机无法完整显示此更改，因此不能在手机上批准。请使用身份验证器的验证码。',
+  ],
+  approve_paused: [
+    'An approval was refused on your phone, so this session can ask for no others now. Use a code from your authenticator, or try again in {minutes} min.',
+    '您的手机拒绝了一次批准，本会话暂时不能再次请求。请使用身份验证器的验证码，或在 {minutes} 分钟后重试。',
   ],
   approve_off: ['Changes are no longer approved on the phone. Use a code from your authenticator.', '已不再支持在手机上批准，请使用身份验证器的验证码。'],
 });
 
-const [NOT_VALID, CODE_NEEDED] = [1002, 1007];
+const [NOT_VALID, REFUSED, CODE_NEEDED] = [1002, 1003, 1007];
 /** The code of an answer that is not the service's: nothing was sent. */
 const NOT_APPROVED = -1;
 const notSent = (message) => ({ code: NOT_APPROVED, message, data: null });
@@ -46,10 +50,15 @@ export async function approved(desk, { method, path, body }, step) {
   return status && notSent(say(status === 'refused' ? 'approval_refused' : 'approval_expired'));
 }
 
+/** Why the phone was not asked. Where only a code is left, the answer says so, and `needsCode` is set. */
 function notAsked(answer) {
-  const { code, data } = answer;
-  if (code === NOT_VALID && data && data.fields && data.fields.body) return notSent(say('approve_too_long'));
-  return code === CODE_NEEDED ? notSent(say('approve_off')) : answer;
+  const { code, data, wait } = answer;
+  const [reason, fields] = [data && data.reason, (data && data.fields) || {}];
+  const byCode = (message) => ({ ...notSent(message), needsCode: true });
+  if (code === NOT_VALID && (fields.path || fields.body)) return byCode(say('approve_not_shown'));
+  if (code === REFUSED && reason === 'approvals_paused') return byCode(say('approve_paused', { minutes: Math.max(1, Math.ceil(wait / 60)) }));
+  if (code === REFUSED && reason === 'cannot_ask') return { ...answer, needsCode: true };
+  return code === CODE_NEEDED ? byCode(say('approve_off')) : answer;
 }
 
 /** Shows the number until the phone has answered; resolves to its answer, or to null when the user goes back. */

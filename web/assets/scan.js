@@ -23,7 +23,10 @@ function question(confirm, asked) {
   tell('asked-at', timeOf(asked.requested_at));
   tell('whole-account', asked.client_name ? say('scan_whole_account', { program: asked.client_name }) : '');
   $('warning').hidden = asked.same_network !== false;
-  $('opened-by-page').hidden = $('sure-line').hidden = !asked.opened_by_page;
+  $('opened-by-page').hidden = !asked.opened_by_page;
+  $('number-missing').hidden = !asked.number_missing;
+  const isDoubtful = asked.opened_by_page || asked.number_missing;
+  $('sure-line').hidden = !isDoubtful;
   $('unlocated').hidden = typeof asked.same_network === 'boolean';
   const agree = (number) => answerWith('confirm', { confirm, number }, () => followOutcome(confirm, true));
   $('confirm').onclick = () => agree();
@@ -34,7 +37,7 @@ function question(confirm, asked) {
     seconds: asked.expires_in,
     over,
     ...waysToAgree(asked.choices, agree),
-    sure: asked.opened_by_page ? $('sure') : null,
+    sure: isDoubtful ? $('sure') : null,
     // Only now may the computer learn the user's name; if this request gets lost, it learns it with the answer.
     read: () => post('/api/auth/scan/request', { confirm, shown: true }),
   });

@@ -1,4 +1,4 @@
-// The phone's page on which employees say whether they are on the telephone with IT: shows who asks.
+// The phone's page on which employees say whether they called IT: shows who asks, and about what.
 
 import { timeOf } from './ask.js';
 import { tell } from './page.js';
@@ -10,9 +10,10 @@ openQuestion({ path: '/api/verifications', field: 'verification', words: 'verify
 function draw({ who, reason, asked_at }) {
   const values = { name: who.name || who.employee_id };
   tell('ask-lead', say('verify_lead', values));
+  tell('consequence', say('verify_consequence', values));
   tellFact('asker', who.name ? `${who.name} (${who.employee_id})` : who.employee_id);
   tellFact('department', who.department);
   tellFact('reason', reason || '');
   tellFact('asked-at', timeOf(asked_at));
-  return { title: say('verify_title', values), pick: say('verify_pick', values), values };
+  return { title: say('verify_title'), pick: say('verify_pick', values), values };
 }

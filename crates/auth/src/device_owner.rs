@@ -29,7 +29,7 @@ impl Auth {
     /// When the employee may not have a device, or the store fails.
     pub(crate) async fn require_may_still_have_device(&self, employee: &EmployeeKey) -> Result<(), Error> {
         let listed = self.store.listed_person(employee.clone()).await?;
-        let held = listed.map_or(Roles::NONE, |listed| listed.person.roles);
+        let held = listed.map_or(Roles::NONE, |listed| listed.person.roles_at(self.clock.now()));
         self.device_record(employee, held).await.map(drop)
     }
 
@@ -41,7 +41,7 @@ impl Auth {
     pub async fn require_device_owner(&self, employee: &EmployeeKey) -> Result<(), Error> {
         let has_record = self.store.agent(employee.clone()).await?.is_some();
         let person = self.store.person(employee).await?;
-        let found = has_record || person.is_some_and(|person| may_have_device(person.roles));
+        let found = has_record || person.is_some_and(|person| may_have_device(person.roles_at(self.clock.now())));
         if found { Ok(()) } else { Err(Refusal::NoSuchAgent.into()) }
     }
 }

@@ -70,7 +70,7 @@ pub struct FreshCode {
 impl Auth {
     /// The status of the user's device.
     pub async fn device_status(&self, bearer: &PartialOrFull) -> Result<DeviceStatus, Error> {
-        let (may_bind, agent) = match self.device_record(bearer.employee(), bearer.held_roles()).await {
+        let (may_bind, agent) = match self.device_record(bearer.employee(), bearer.held_roles(self.clock.now())).await {
             Ok(record) => (true, record),
             Err(Error::Refused(_)) => (false, None),
             Err(error) => return Err(error),
@@ -192,7 +192,7 @@ impl Auth {
     /// The record of a user who may have a device and has none.
     async fn record_without_device(&self, bearer: &PartialOrFull) -> Result<Option<Agent>, Error> {
         bearer.require_address_allowed()?;
-        let record = self.device_record(bearer.employee(), bearer.held_roles()).await?;
+        let record = self.device_record(bearer.employee(), bearer.held_roles(self.clock.now())).await?;
         let is_bound = record.as_ref().is_some_and(|record| record.device.is_some());
         if is_bound { Err(Refusal::DeviceBound.into()) } else { Ok(record) }
     }
@@ -267,7 +267,7 @@ impl Auth {
 
     async fn parse_fresh_code_unaudited(&self, caller: &ActiveUser, text: Option<&str>) -> Result<FreshCode, Error> {
         let employee = &caller.0.session().employee;
-        let record = self.device_record(employee, caller.0.person().roles).await?;
+        let record = self.device_record(employee, caller.0.person().roles_at(self.clock.now())).await?;
         let device = record.and_then(|record| record.device).ok_or(Refusal::NoDevice)?;
         if !self.confirms_changes(&device) {
             return Err(Refusal::DeviceNotProven.into());
@@ -292,7 +292,7 @@ impl Auth {
     /// The user's device.
     async fn bound_device(&self, bearer: &PartialOrFull) -> Result<(EmployeeKey, Device), Error> {
         bearer.require_address_allowed()?;
-        let record = self.device_record(bearer.employee(), bearer.held_roles()).await?;
+        let record = self.device_record(bearer.employee(), bearer.held_roles(self.clock.now())).await?;
         let device = record.and_then(|record| record.device).ok_or(Refusal::NoDevice)?;
         Ok((bearer.employee().clone(), device))
     }

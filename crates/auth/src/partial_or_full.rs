@@ -46,11 +46,11 @@ impl PartialOrFull {
         }
     }
 
-    /// The roles that the employee holds.
-    pub(crate) fn held_roles(&self) -> Roles {
+    /// The roles that the employee holds at this time.
+    pub(crate) fn held_roles(&self, now: Timestamp) -> Roles {
         match self {
-            Self::Full(holder) => holder.person().roles,
-            Self::Partial(half) => half.person.roles,
+            Self::Full(holder) => holder.person().roles_at(now),
+            Self::Partial(half) => half.person.roles_at(now),
         }
     }
 

@@ -139,12 +139,13 @@ impl Auth {
             SessionLookup::NotFound => return Err(problem(TokenError::Unknown)),
         };
         let SessionWithPerson { session, person, .. } = &*record;
-        let remaining =
-            session.remaining(self.clock.now_for(session.created_at)).ok_or_else(|| problem(TokenError::Expired))?;
+        let now = self.clock.now_for(session.created_at);
+        let remaining = session.remaining(now).ok_or_else(|| problem(TokenError::Expired))?;
         if let Some(left_or_disabled) = token_problem(person) {
             return Err(problem(left_or_disabled));
         }
-        let roles = self.policy.effective_roles(session.method, session.vouched, session.default_role, person.roles);
+        let held = person.roles_at(now);
+        let roles = self.policy.effective_roles(session.method, session.vouched, session.default_role, held);
         Ok(TokenHolder { digest, record, roles, remaining, address_denied: false, from: None })
     }
 

@@ -176,7 +176,8 @@ impl Auth {
         method: LoginMethod,
         proof: &SignInProof,
     ) -> Result<(Roles, Option<DefaultRoleGrant>), Error> {
-        let admitted = |lent| self.policy.effective_roles(method, proof.vouching(), lent, person.roles);
+        let held = person.roles_at(self.clock.now());
+        let admitted = |lent| self.policy.effective_roles(method, proof.vouching(), lent, held);
         if !admitted(None).is_empty() {
             return Ok((admitted(None), None));
         }

@@ -76,12 +76,12 @@ mod tests {
             RoleRule { role: Role::Supervisor, group: RuleGroup::Tag("t".into()) },
             RoleRule { role: Role::Admin, group: RuleGroup::Department("t".into()) },
         ];
-        let roles = |departments: &[&str], tags: &[&str]| {
+        let given = |departments: &[&str], tags: &[&str]| {
             Memberships::new(departments.iter().copied(), tags.iter().copied(), &parents).roles(&rules)
         };
-        assert_eq!(roles(&["3"], &[]), Roles::NONE.with(Role::Agent));
-        assert_eq!(roles(&["2"], &["t"]), Roles::NONE.with(Role::Agent).with(Role::Supervisor));
-        assert_eq!(roles(&["1"], &["2"]), Roles::NONE);
-        assert_eq!(roles(&["8"], &[]), Roles::NONE);
+        assert_eq!(given(&["3"], &[]), Roles::NONE.with(Role::Agent));
+        assert_eq!(given(&["2"], &["t"]), Roles::NONE.with(Role::Agent).with(Role::Supervisor));
+        assert_eq!(given(&["1"], &["2"]), Roles::NONE);
+        assert_eq!(given(&["8"], &[]), Roles::NONE);
     }
 }

@@ -10,6 +10,7 @@ mod explain;
 mod identity;
 mod ip_rules;
 mod keys;
+mod leavers;
 mod oidc;
 mod roles;
 mod service_keys;
@@ -97,6 +98,8 @@ pub(crate) enum AdminCommand {
         reason: String,
     },
     Sync(SyncAdminCommand),
+    /// Admits an employee who left according to the platform.
+    Readmit(EmployeeSelector),
 }
 
 /// An employee, as named on the command line.
@@ -177,6 +180,7 @@ impl AdminCommand {
             Self::EndAllSessions(command) => command.run(app).await,
             Self::Oidc(command) => command.run(app, language).await,
             Self::SetEmail(who, address) => identity::set_email(auth, who, address.as_deref()).await,
+            Self::Readmit(who) => leavers::readmit(auth, who).await,
             Self::NewPerson(who) => identity::new_person(auth, who).await,
             Self::RemoveLink { identity } => {
                 let removed = auth.operator().remove_link(parse_external_identity(auth, identity)?).await;

@@ -131,6 +131,11 @@ pub enum PersonChange {
         /// The member.
         userid: String,
     },
+    /// The account of a member is disabled.
+    Suspended {
+        /// The member.
+        userid: String,
+    },
     /// A member is no longer in the application's range, or left: the platform does not say which.
     OutOfRange {
         /// The member.

@@ -31,7 +31,8 @@ pub use client::{
     Timeouts, TokenCache, tls_config,
 };
 pub use directory::{
-    Department, Directory, DirectoryDepartment, DirectoryMember, DirectoryPage, DirectoryTag, MemberStatus, Profile, TagMember,
+    Department, Directory, DirectoryDepartment, DirectoryMember, DirectoryPage, DirectoryTag, MemberStatus, Profile,
+    TagMember,
 };
 pub use error::{Error, InvalidResponse, Refused, Unreachable};
 pub use error_code::ErrorCode;

@@ -35,27 +35,33 @@ impl Administrator<'_> {
         })
     }
 
-    /// Previews what these rules would change in place of the registered ones. Changes no roles.
+    /// Previews what these rules would change in place of the registered ones. Changes and stores nothing.
     pub async fn preview_role_rules(&self, rules: Vec<RoleRule>) -> Result<Vec<RuleEffect>, Error> {
         self.require_home_admin().await?;
         self.require_still_admin().await?;
-        self.auth.read_new_tags(&rules).await?;
+        if let Some(who) = &self.who {
+            self.auth.limit_previews(who, &rules).await?;
+        }
+        let new = self.auth.read_new_tags(&rules).await?;
         let all: Vec<_> = self.auth.policy.people.role_rules.iter().cloned().chain(rules).collect();
-        self.auth.preview_rules(&all, |_, stored| stored).await
+        self.auth.preview_rules(&all, |member: &str, stored| new.memberships(member, stored)).await
     }
 
     /// Replaces the registered rules and applies them; returns what changed.
     pub async fn set_role_rules(&self, rules: Vec<RoleRule>) -> Result<Vec<RuleEffect>, Error> {
         self.require_home_admin().await?;
-        self.auth.read_new_tags(&rules).await?;
+        self.require_may_set_rules(&rules).await?;
+        let new = self.auth.read_new_tags(&rules).await?;
         let entry = self.entry(AuditEvent::RoleRulesChanged, &self.auth.deployment_key(), describe(&rules))?;
         let has_rules = !rules.is_empty();
         self.commit(self.auth.store.set_role_rules(self.author(), self.home_corp(), rules, entry)).await?;
-        if has_rules && self.auth.store.known_departments(self.home_corp()).await?.is_empty() {
-            // Who is in which department is not known yet.
+        let is_incomplete = new.is_incomplete;
+        self.auth.store_new_tags(new).await?;
+        if is_incomplete || has_rules && self.auth.store.known_departments(self.home_corp()).await?.is_empty() {
+            // Who is in which group is not known yet.
             self.auth.request_synchronisation().await?;
         }
-        self.auth.apply_rules(|_| {}).await
+        self.auth.apply_rules().await
     }
 
     fn home_corp(&self) -> String {

@@ -3,25 +3,33 @@
 
 use std::time::Duration;
 
-use deskpass_core::{Digest, EmployeeId, EmployeeKey, LeftReason};
-use deskpass_platform::{Identity, InboundError, InboundEvent, InboundReply, InboundRequest, Profile};
-use deskpass_store::{AuditEvent, ClaimedEvent, Leaving, ReceivedEvent};
+use deskpass_core::{Digest, EmployeeId, EmployeeKey, LeftReason, Timestamp};
+use deskpass_platform::{InboundError, InboundEvent, InboundReply, InboundRequest, Meaning, MemberStatus, Profile};
+use deskpass_store::{AuditEvent, ClaimedEvent, ReceivedEvent, Renaming};
 use tokio::time::timeout;
 
 use super::leaver::{departure, departure_of, is_back};
 use super::pace::Pace;
 use super::stored_change::StoredChange;
 use crate::platform_user::identified_person;
-use crate::{Auth, AuthEvent, Error, EventOutcome, LeaverSource};
+use crate::{Auth, AuthEvent, Error, EventOutcome, InternalError, LeaverSource};
 
 /// How long the store may take before the answer is an error, so that the platform sends the events again.
 const STORE_TIMEOUT: Duration = Duration::from_millis(700);
+/// How many leavers are locked in the transaction that stores their events. A change of the application's range may name thousands: the
+/// others are locked next, in batches.
+const LOCKED_AT_ONCE: usize = 25;
+const LOCK_BATCH_SIZE: i64 = 50;
 /// The lease of an event that a node handles, and the first pause after a failed attempt.
 const EVENT_RETRY_PAUSE: Duration = Duration::from_mins(1);
 /// How many times the pause doubles: up to an hour.
 const MAX_PAUSE_DOUBLINGS: u32 = 6;
 /// The age after which an event is dropped. The synchronisation finds what it was about.
 const MAX_EVENT_AGE: Duration = Duration::from_hours(24);
+/// The longest time from when the platform names a user to the record of a new employee: longer than any step of a sign-in.
+const SIGN_IN_LIFETIME: Duration = Duration::from_mins(15);
+/// How soon the first look follows at a leaver without a record: after all transactions that did not see the event.
+const SECOND_LOOK_PAUSE: Duration = Duration::from_secs(10);
 /// The number of events in a batch: as many as can be handled within the lease, however slow the platform is.
 const EVENT_BATCH_SIZE: i64 = 10;
 const LOOKUPS_PER_SECOND: u32 = 10;
@@ -40,8 +48,20 @@ pub enum EventError {
     Unavailable,
 }
 
-/// A leaver whom the service knows as an employee who may still sign in.
-type KnownLeaver = (EmployeeKey, LeftReason);
+/// A person who left according to an event.
+struct Leaver {
+    key: EmployeeKey,
+    userid: String,
+    why: LeftReason,
+}
+
+/// What came of an event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Handled {
+    Done,
+    /// A person left who is not known here. A sign-in that is under way may add the person.
+    UnknownLeaver,
+}
 
 impl Auth {
     /// Receives a request of the platform: checks that it is the platform's, stores its events, and locks the people who left. Returns
@@ -76,42 +96,56 @@ impl Auth {
     }
 
     async fn store_events(&self, events: Vec<InboundEvent>) -> Result<EventOutcome, Error> {
-        let (mut received, mut leavers): (Vec<_>, Vec<Option<KnownLeaver>>) = (Vec::new(), Vec::new());
-        for InboundEvent { deduplication_key, change, .. } in events {
-            let Some(change) = StoredChange::new(change) else { continue };
-            let Ok(text) = serde_json::to_string(&change) else { continue };
+        let stored = |InboundEvent { deduplication_key, change, .. }: InboundEvent| {
             let digest = Digest::of(&[b"platform event", deduplication_key.as_bytes()]);
-            let (leaving, known) = self.leaver_of(&change).await?;
-            received.push(ReceivedEvent { digest, change: text, leaving });
-            leavers.push(known);
-        }
-        if received.is_empty() {
+            StoredChange::new(change).map(|change| (digest, change))
+        };
+        let changes: Vec<_> = events.into_iter().filter_map(stored).collect();
+        if changes.is_empty() {
             return Ok(EventOutcome::Accepted);
         }
-        let is_new = self.store.receive_events(received, self.clock.now()).await?;
-        for (employee, why) in leavers.into_iter().zip(&is_new).filter_map(|(known, is_new)| known.filter(|_| *is_new))
-        {
-            self.note_left(&employee, why, LeaverSource::Event);
+        let leavers = changes.iter().map(|(_, change)| self.leaver_of(change)).collect();
+        let (mut received, mut locked) = (Vec::with_capacity(changes.len()), 0);
+        for ((digest, change), leaver) in changes.into_iter().zip(self.own_leavers(leavers).await?) {
+            let Ok(text) = serde_json::to_string(&change) else { continue };
+            let at_once = leaver.as_ref().filter(|_| locked < LOCKED_AT_ONCE);
+            locked += usize::from(at_once.is_some());
+            let leaving = at_once.map(|leaver| self.leaving(&leaver.key, leaver.why, LeaverSource::Event, None));
+            received.push(ReceivedEvent {
+                digest,
+                change: text,
+                is_urgent: change.leaver().is_some() || matches!(change, StoredChange::CorporationRemoved { .. }),
+                leaving: leaving.transpose()?,
+                leaver: leaver.map(|leaver| leaver.key),
+            });
         }
-        if !is_new.contains(&true) {
+        let reception = self.store.receive_events(received, self.clock.now()).await?;
+        for (employee, why) in &reception.left {
+            self.note_left(employee, *why, LeaverSource::Event);
+        }
+        if !reception.is_new.contains(&true) {
             return Ok(EventOutcome::Repeated);
         }
         self.events_due.notify_one();
         Ok(EventOutcome::Accepted)
     }
 
-    /// The person whom an event locks out, and the same if that is an employee who may still sign in.
-    async fn leaver_of(&self, change: &StoredChange) -> Result<(Option<Leaving>, Option<KnownLeaver>), Error> {
-        let Some((userid, why)) = change.leaver() else { return Ok((None, None)) };
-        let Ok(id) = EmployeeId::parse(userid) else { return Ok((None, None)) };
-        let key = self.resolve_key(None, &id);
-        let person = self.store.person(&key).await?;
-        if person.as_ref().is_some_and(|person| !self.is_spelled(&person.employee_id, userid)) {
-            return Ok((None, None));
+    /// The person whom an event locks out.
+    fn leaver_of(&self, change: &StoredChange) -> Option<Leaver> {
+        let (userid, why) = change.leaver()?;
+        let id = EmployeeId::parse(userid).ok()?;
+        Some(Leaver { key: self.resolve_key(None, &id), userid: userid.to_owned(), why })
+    }
+
+    /// Leaves out those whose key is that of another person: keys do not distinguish case, but most platforms do.
+    async fn own_leavers(&self, leavers: Vec<Option<Leaver>>) -> Result<Vec<Option<Leaver>>, Error> {
+        if !self.platform.kind().distinguishes_case() {
+            return Ok(leavers);
         }
-        let leaving = self.leaving(&key, why, LeaverSource::Event)?;
-        let known = person.filter(|person| person.left.is_none()).map(|_| (key, why));
-        Ok((Some(leaving), known))
+        let keys: Vec<_> = leavers.iter().flatten().map(|leaver| leaver.key.id().to_owned()).collect();
+        let known = self.store.spellings(self.policy.home_corp.as_str().to_owned(), keys).await?;
+        let is_own = |leaver: &Leaver| known.get(leaver.key.id()).is_none_or(|id| self.is_spelled(id, &leaver.userid));
+        Ok(leavers.into_iter().map(|leaver| leaver.filter(is_own)).collect())
     }
 
     /// Whether an identifier of the platform is that of an employee: keys do not distinguish case, but most platforms do.
@@ -121,95 +155,156 @@ impl Auth {
 
     /// Handles the events that are due; returns how many were claimed, handled or not.
     pub async fn handle_events(&self) -> Result<usize, Error> {
+        self.lock_waiting_leavers().await?;
         let now = self.clock.now();
         let due = self.store.claim_events(now, now + EVENT_RETRY_PAUSE, EVENT_BATCH_SIZE).await?;
-        let (count, mut pace) = (due.len(), Pace::per_second(LOOKUPS_PER_SECOND));
-        for ClaimedEvent { digest, change, received_at, tries } in due {
-            let handled = match serde_json::from_str(&change) {
-                Ok(change) => self.handle_event(change, &mut pace).await.map(|()| true),
-                Err(error) => {
-                    // It may be of a later version, whose nodes handle it.
-                    tracing::debug!(%error, "cannot read an event of the platform");
-                    Ok(false)
-                }
-            };
-            let handled = handled.unwrap_or_else(|error| {
-                tracing::info!(%error, %change, "an event of the platform could not be handled yet");
-                false
-            });
-            if handled || now.since(received_at) >= MAX_EVENT_AGE {
-                self.store.finish_event(digest).await?;
-            } else {
-                let doubled = u32::try_from(tries.saturating_sub(1)).unwrap_or(0).min(MAX_PAUSE_DOUBLINGS);
-                self.store.postpone_event(digest, now + EVENT_RETRY_PAUSE * 2_u32.pow(doubled)).await?;
+        let mut pace = Pace::per_second(LOOKUPS_PER_SECOND);
+        for event in &due {
+            match self.try_event(event, now, &mut pace).await.filter(|_| now.since(event.received_at) < MAX_EVENT_AGE) {
+                None => self.store.finish_event(event.digest).await?,
+                Some(again_at) => self.store.postpone_event(event.digest, again_at).await?,
             }
         }
-        Ok(count)
+        Ok(due.len())
+    }
+
+    /// Locks the people who were not locked when their events were stored, before the platform is asked about anybody.
+    async fn lock_waiting_leavers(&self) -> Result<(), Error> {
+        loop {
+            let waiting = self.store.leavers_to_lock(LOCK_BATCH_SIZE).await?;
+            if waiting.is_empty() {
+                return Ok(());
+            }
+            let leaver = |event: &ClaimedEvent| {
+                serde_json::from_str(&event.change).ok().and_then(|it: StoredChange| self.leaver_of(&it))
+            };
+            let leavers = self.own_leavers(waiting.iter().map(leaver).collect()).await?;
+            let mut locks = Vec::with_capacity(waiting.len());
+            for (ClaimedEvent { digest, received_at, .. }, leaver) in waiting.into_iter().zip(leavers) {
+                let leaving = leaver
+                    .map(|leaver| self.leaving(&leaver.key, leaver.why, LeaverSource::Event, Some(received_at)))
+                    .transpose()?;
+                locks.push((digest, leaving));
+            }
+            for (employee, why) in self.store.lock_leavers(locks).await? {
+                self.note_left(&employee, why, LeaverSource::Event);
+            }
+        }
+    }
+
+    /// Handles an event; returns when to try again, if it is not handled.
+    async fn try_event(&self, event: &ClaimedEvent, now: Timestamp, pace: &mut Pace) -> Option<Timestamp> {
+        let ClaimedEvent { change, received_at, tries, .. } = event;
+        let handled = match serde_json::from_str(change) {
+            Ok(change) => self.handle_event(change, *received_at, pace).await,
+            Err(error) => {
+                // It may be of a later version, whose nodes handle it.
+                tracing::debug!(%error, "cannot read an event of the platform");
+                return Some(retry_at(now, *tries));
+            }
+        };
+        match handled {
+            Ok(Handled::Done) => None,
+            Ok(Handled::UnknownLeaver) => next_look_at(*received_at, now, *tries),
+            Err(error) => {
+                tracing::info!(%error, %change, "an event of the platform could not be handled yet");
+                Some(retry_at(now, *tries))
+            }
+        }
     }
 
     /// Handles an event. After a failure it is tried again.
-    async fn handle_event(&self, change: StoredChange, pace: &mut Pace) -> Result<(), Error> {
+    async fn handle_event(
+        &self,
+        change: StoredChange,
+        received_at: Timestamp,
+        pace: &mut Pace,
+    ) -> Result<Handled, Error> {
         match change {
-            StoredChange::Left { userid } | StoredChange::OutOfRange { userid } => {
-                self.confirm_leaver(&userid, pace).await
-            }
-            StoredChange::Joined { userid } | StoredChange::Changed { userid } => {
-                self.follow_change(&userid, pace).await
-            }
-            StoredChange::Renamed { from, to } => self.follow_rename(&from, &to, pace).await,
-            StoredChange::DepartmentChanged { .. } => self.request_synchronisation().await,
-            StoredChange::CorporationRemoved { corp_id } => self.remove_corporation(&corp_id).await,
+            StoredChange::Left { userid }
+            | StoredChange::Suspended { userid }
+            | StoredChange::OutOfRange { userid } => return self.confirm_leaver(&userid, pace).await,
+            StoredChange::Joined { userid } => self.follow_change(&userid, Some(received_at), pace).await?,
+            StoredChange::Changed { userid } => self.follow_change(&userid, None, pace).await?,
+            StoredChange::Renamed { from, to } => self.follow_rename(&from, &to, pace).await?,
+            StoredChange::DepartmentChanged { .. } => self.request_synchronisation().await?,
+            StoredChange::RangeReduced => self.request_recheck().await?,
+            StoredChange::CorporationRemoved { corp_id } => self.remove_corporation(&corp_id).await?,
         }
+        Ok(Handled::Done)
     }
 
     /// Asks the platform whether a person really left: an event may be late, and the person back since.
-    async fn confirm_leaver(&self, userid: &str, pace: &mut Pace) -> Result<(), Error> {
-        let Some(key) = self.employee_with(userid).await? else { return Ok(()) };
+    async fn confirm_leaver(&self, userid: &str, pace: &mut Pace) -> Result<Handled, Error> {
+        let Some(key) = self.employee_with(userid).await? else { return Ok(Handled::UnknownLeaver) };
+        let asked_at = self.clock.now();
         let status = self.paced_profile(userid, pace).await?.status;
         if is_back(status) {
-            self.mark_returned(&key, LeaverSource::Event).await?;
+            self.mark_returned(&key, LeaverSource::Event, asked_at).await?;
         } else if let Some(why) = departure(status) {
             // The person may have signed in for the first time while the event arrived.
-            self.mark_left(&key, why, LeaverSource::Event).await?;
+            self.mark_left(&key, why, LeaverSource::Event, asked_at).await?;
         }
-        Ok(())
+        Ok(Handled::Done)
     }
 
-    /// Reads the record of a person again, and locks or admits the person by it.
-    async fn follow_change(&self, userid: &str, pace: &mut Pace) -> Result<(), Error> {
+    /// Reads the record of a person again, and locks or admits the person by it. `joined_at` is when an event said that the person came.
+    async fn follow_change(&self, userid: &str, joined_at: Option<Timestamp>, pace: &mut Pace) -> Result<(), Error> {
         let Some(key) = self.employee_with(userid).await? else { return Ok(()) };
-        let profile = self.paced_profile(userid, pace).await?;
+        let asked_at = self.clock.now();
+        let profile = match self.paced_profile(userid, pace).await {
+            // The calls of the day are used up. One synchronisation finds what all such events are about.
+            Err(error) if self.platform.lookups_per_day().is_some() && is_limited(&error) => {
+                return self.request_synchronisation().await;
+            }
+            profile => profile?,
+        };
         let Some(person) = self.store.person(&key).await? else { return Ok(()) };
         if let Some(why) = departure_of(&person, profile.status) {
-            self.mark_left(&key, why, LeaverSource::Event).await?;
+            self.mark_left(&key, why, LeaverSource::Event, asked_at).await?;
             return Ok(());
+        }
+        if profile.status == MemberStatus::Unknown
+            && let Some(joined_at) = joined_at
+            && matches!(person.left, Some(LeftReason::Left | LeftReason::OutOfRange))
+        {
+            // Without a permission the platform gives no status, and its event is all there is.
+            self.mark_returned(&key, LeaverSource::Event, joined_at).await?;
         }
         if is_back(profile.status) {
             if person.left.is_some() {
-                self.mark_returned(&key, LeaverSource::Event).await?;
+                self.mark_returned(&key, LeaverSource::Event, asked_at).await?;
             }
-            self.update_person(&identified_person(key, userid, Some(profile))).await?;
-            if !self.all_role_rules().await?.is_empty() {
-                // The profile names one department, and no tags.
-                self.request_synchronisation().await?;
-            }
+            self.update_record(key, userid, profile).await?;
         }
         Ok(())
     }
 
-    /// Gives a person who has another identifier the roles of the former one.
+    /// Updates the record of a member. The profile names one department and no tags, so rules may need a synchronisation.
+    async fn update_record(&self, key: EmployeeKey, userid: &str, profile: Profile) -> Result<(), Error> {
+        self.update_person(&identified_person(key, userid, Some(profile))).await?;
+        if self.all_role_rules().await?.is_empty() { Ok(()) } else { self.request_synchronisation().await }
+    }
+
+    /// Gives a person who has another identifier the roles of the former one. Whether the person is admitted, the platform says.
     async fn follow_rename(&self, from: &str, to: &str, pace: &mut Pace) -> Result<(), Error> {
         let Ok(to_id) = EmployeeId::parse(to) else { return Ok(()) };
         let Some(from) = self.employee_with(from).await? else { return Ok(()) };
         let new = self.resolve_key(None, &to_id);
         if from == new {
-            return self.follow_change(to, pace).await;
+            return self.follow_change(to, None, pace).await;
         }
+        let asked_at = self.clock.now();
         let profile = self.paced_profile(to, pace).await?;
+        let Some(person) = self.store.person(&from).await? else { return Ok(()) };
+        let (is_active, why) = (is_back(profile.status), departure_of(&person, profile.status));
+        let leaving = why.map(|why| self.leaving(&new, why, LeaverSource::Event, Some(asked_at))).transpose()?;
         let now = self.clock.now();
         let entry = self.service_entry(AuditEvent::EmployeeRenamed, &from, now, LeaverSource::Event.name())?;
-        let who = identified_person(new, to, Some(profile));
-        if self.store.rename_person(from.clone(), who.clone(), self.deny_until(now), entry).await? {
+        let (who, deny_until) = (identified_person(new, to, Some(profile)), self.deny_until(now));
+        let (renamed, to) = (from.clone(), who.clone());
+        let renaming = Renaming { from: renamed, to, asked_at, is_active, leaving, deny_until, entry };
+        if self.store.rename_person(renaming).await? {
             tracing::info!(employee = %from, renamed = %who.key, "an employee has another identifier at the platform");
             self.apply_rules_to(&who).await?;
         }
@@ -237,10 +332,46 @@ impl Auth {
         let person = self.store.person(&key).await?;
         Ok(person.filter(|person| self.is_spelled(&person.employee_id, userid)).map(|_| key))
     }
+}
 
-    /// The profile of a member of the home corporation.
-    pub(super) async fn paced_profile(&self, userid: &str, pace: &mut Pace) -> Result<Profile, Error> {
-        pace.wait().await;
-        Ok(self.platform.profile(&Identity::Member { userid: userid.to_owned() }).await?)
+/// When an event is tried again after it failed so many times.
+fn retry_at(now: Timestamp, tries: i64) -> Timestamp {
+    let doubled = u32::try_from(tries.saturating_sub(1)).unwrap_or(0).min(MAX_PAUSE_DOUBLINGS);
+    now + EVENT_RETRY_PAUSE * 2_u32.pow(doubled)
+}
+
+/// When to look again at a leaver without a record; `None` once no sign-in that began before the event can be under way. Meanwhile a
+/// record that is added begins locked.
+fn next_look_at(received_at: Timestamp, now: Timestamp, tries: i64) -> Option<Timestamp> {
+    let end = received_at + SIGN_IN_LIFETIME;
+    let next = if tries <= 1 { end.min(now + SECOND_LOOK_PAUSE) } else { end };
+    (now < end).then_some(next)
+}
+
+/// Whether no call was made, or the platform refused it, because there were too many.
+fn is_limited(error: &Error) -> bool {
+    matches!(error, Error::Internal(InternalError::Platform(error)) if error.is_refused_as(Meaning::Limited))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_leaver_without_a_record_is_looked_at_until_no_sign_in_can_add_one() {
+        let received = Timestamp::from_millis(1_700_000_000_000);
+        let (soon, end) = (received + SECOND_LOOK_PAUSE, received + SIGN_IN_LIFETIME);
+        assert_eq!(next_look_at(received, received, 1), Some(soon));
+        assert_eq!(next_look_at(received, soon, 2), Some(end));
+        assert_eq!(next_look_at(received, end, 3), None);
+        assert_eq!(next_look_at(received, end - Duration::from_secs(1), 1), Some(end), "the first look was late");
+    }
+
+    #[test]
+    fn pauses_double_up_to_an_hour() {
+        let now = Timestamp::from_millis(1_700_000_000_000);
+        for (tries, minutes) in [(0, 1), (1, 1), (2, 2), (4, 8), (7, 64), (1_000, 64)] {
+            assert_eq!(retry_at(now, tries), now + Duration::from_mins(minutes), "{tries}");
+        }
     }
 }

@@ -16,6 +16,8 @@ pub(super) enum StoredChange {
     Renamed { from: String, to: String },
     /// A member left the corporation.
     Left { userid: String },
+    /// The account of a member is disabled.
+    Suspended { userid: String },
     /// A member is no longer in the application's range.
     OutOfRange { userid: String },
     /// A department changed.
@@ -34,6 +36,7 @@ impl StoredChange {
             PersonChange::Changed { userid } => Self::Changed { userid },
             PersonChange::Renamed { from, to } => Self::Renamed { from, to },
             PersonChange::Left { userid } => Self::Left { userid },
+            PersonChange::Suspended { userid } => Self::Suspended { userid },
             PersonChange::OutOfRange { userid } => Self::OutOfRange { userid },
             PersonChange::DepartmentChanged { id } => Self::DepartmentChanged { id },
             PersonChange::RangeReduced => Self::RangeReduced,
@@ -46,6 +49,7 @@ impl StoredChange {
     pub(super) fn leaver(&self) -> Option<(&str, LeftReason)> {
         match self {
             Self::Left { userid } => Some((userid, LeftReason::Left)),
+            Self::Suspended { userid } => Some((userid, LeftReason::Suspended)),
             Self::OutOfRange { userid } => Some((userid, LeftReason::OutOfRange)),
             _ => None,
         }
@@ -73,6 +77,7 @@ mod tests {
     fn only_leavers_are_locked_at_once() {
         let userid = || "a".to_owned();
         assert_eq!(StoredChange::Left { userid: userid() }.leaver(), Some(("a", LeftReason::Left)));
+        assert_eq!(StoredChange::Suspended { userid: userid() }.leaver(), Some(("a", LeftReason::Suspended)));
         assert_eq!(StoredChange::OutOfRange { userid: userid() }.leaver(), Some(("a", LeftReason::OutOfRange)));
         for other in [StoredChange::Joined { userid: userid() }, StoredChange::Changed { userid: userid() }] {
             assert_eq!(other.leaver(), None);

@@ -49,6 +49,7 @@ pub fn logged_refusal(reason: &str, role: Option<Role>) -> Option<Refusal> {
         "not_an_agent" => Refusal::NotAnAgent,
         "role_needed" => Refusal::NotPermitted,
         "address_not_allowed" => Refusal::AddressNotAllowed(role?),
+        "temporary_role" => Refusal::TemporaryRole,
         "last_admin" => Refusal::LastAdmin,
         "would_shut_you_out" => Refusal::WouldLockYouOut(role?),
         "unknown" => Refusal::Revoked(TokenError::Unknown),

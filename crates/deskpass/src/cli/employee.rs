@@ -47,6 +47,12 @@ pub(super) enum EmployeeCommand {
     /// Enable an employee again.
     #[command(after_help = "Example:\n  deskpass employee enable zhangsan")]
     Enable(EmployeeArgs),
+    /// Admit an employee who is locked out because the platform says that they left.
+    ///
+    /// For when the platform is wrong, or cannot say that they are back, such as about people of a connected corporation. If the
+    /// platform says again that they left, they are locked out again. It does not enable an employee who is disabled here.
+    #[command(after_help = "Example:\n  deskpass employee return zhangsan")]
+    Return(EmployeeArgs),
     /// Set the e-mail address that OpenID Connect clients are told. It replaces the one that the platform knows.
     ///
     /// Clients find accounts by it, so enter only an address that is the employee's own. No two employees have the same.
@@ -131,6 +137,7 @@ impl EmployeeCommand {
                 target.run_or_forward(AdminCommand::DisableEvenLastAdmin, INSPECT_COMMAND)
             }
             Self::Enable(target) => target.run_or_forward(AdminCommand::Enable, INSPECT_COMMAND),
+            Self::Return(target) => target.run_or_forward(AdminCommand::Readmit, INSPECT_COMMAND),
             Self::Email { target, address, .. } => {
                 target.run_or_forward(|who| AdminCommand::SetEmail(who, address), INSPECT_COMMAND)
             }

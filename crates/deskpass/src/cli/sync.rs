@@ -17,7 +17,8 @@ pub(super) struct SyncArgs {
     /// Show what would change, and change nothing.
     #[arg(long)]
     dry_run: bool,
-    /// Lock people out even if unusually many have left. Check first that the application still sees the whole company.
+    /// Lock people out, and take roles of rules from people, even if unusually many are affected. Check first that the application still
+    /// sees the whole company.
     #[arg(long)]
     force: bool,
     /// Print the result as a JSON object.
@@ -27,8 +28,8 @@ pub(super) struct SyncArgs {
     common: CommonArgs,
 }
 
-const HALTED: &str = "unusually many people would be locked out, so nobody was: check at the platform that the application still \
-                      sees the whole company, then run this again with --force";
+const HALTED: &str = "unusually many people would be locked out or lose roles, so nobody did: check at the platform that the \
+                      application still sees the whole company, then run this again with --dry-run, and with --force";
 
 impl SyncArgs {
     pub(super) fn run(self) -> Result<(), CliError> {

@@ -85,7 +85,9 @@ fn changes(delivery: &Delivery<'_>, expected: &Expected<'_>) -> Option<Vec<Perso
         "contact.user.created_v3" | "user_add" => PersonChange::Joined { userid: userid()? },
         "contact.user.updated_v3" | "user_update" | "user_status_change" => {
             let former = event.get("old_object").and_then(|former| member(former, expected.user_id));
-            updated(userid()?, former)
+            // Version 1 tells both statuses.
+            let status = object.get("status").or_else(|| event.get("current_status"));
+            return Some(updated(userid()?, former, status));
         }
         "contact.user.deleted_v3" | "user_leave" => PersonChange::Left { userid: userid()? },
         "contact.department.created_v3"
@@ -101,12 +103,21 @@ fn changes(delivery: &Delivery<'_>, expected: &Expected<'_>) -> Option<Vec<Perso
     Some(vec![change])
 }
 
-/// The old record contains only what changed. Identifiers that differ in case only are the same.
-fn updated(userid: String, former: Option<String>) -> PersonChange {
-    match former.filter(|former| !former.eq_ignore_ascii_case(&userid)) {
-        Some(from) => PersonChange::Renamed { from, to: userid },
-        None => PersonChange::Changed { userid },
-    }
+/// The old record contains only what changed. Identifiers that differ in case only are the same. A member whose status says so leaves
+/// at once, and not when the record is read again.
+fn updated(userid: String, former: Option<String>, status: Option<&Value>) -> Vec<PersonChange> {
+    let former = former.filter(|former| !former.eq_ignore_ascii_case(&userid));
+    let renamed = former.map(|from| PersonChange::Renamed { from, to: userid.clone() });
+    let is = |name: &str| status.and_then(|flags| flags.get(name)).and_then(Value::as_bool) == Some(true);
+    let leaving = if is("is_resigned") || is("is_exited") {
+        Some(PersonChange::Left { userid: userid.clone() })
+    } else if is("is_frozen") {
+        Some(PersonChange::Suspended { userid: userid.clone() })
+    } else {
+        None
+    };
+    let changes: Vec<_> = renamed.into_iter().chain(leaving).collect();
+    if changes.is_empty() { vec![PersonChange::Changed { userid }] } else { changes }
 }
 
 /// What came into the application's range and what left it. A department or a user group may bring or take members that are not named.

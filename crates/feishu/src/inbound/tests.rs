@@ -207,6 +207,22 @@ fn members_join_change_and_leave() {
     let frozen = json!({ "object": person(), "old_object": { "status": { "is_frozen": false } } });
     let changed = Ok(vec![PersonChange::Changed { userid: userid() }]);
     assert_eq!(changes("contact.user.updated_v3", &frozen), changed);
+    // One who was frozen, or is active again, has another status in the record itself.
+    for (status, expected) in [
+        (json!({ "is_frozen": true, "is_activated": true }), PersonChange::Suspended { userid: userid() }),
+        (json!({ "is_frozen": true, "is_resigned": true }), PersonChange::Left { userid: userid() }),
+        (json!({ "is_exited": true }), PersonChange::Left { userid: userid() }),
+        (json!({ "is_frozen": false, "is_resigned": false }), PersonChange::Changed { userid: userid() }),
+        (json!({ "is_frozen": "true" }), PersonChange::Changed { userid: userid() }),
+    ] {
+        let event = json!({ "object": { "user_id": "u1", "status": status }, "old_object": { "name": "李四" } });
+        assert_eq!(changes("contact.user.updated_v3", &event), Ok(vec![expected]), "{event}");
+    }
+    let both =
+        json!({ "object": { "user_id": "u1", "status": { "is_frozen": true } }, "old_object": { "user_id": "u0" } });
+    let [renamed, suspended] =
+        [PersonChange::Renamed { from: "u0".to_owned(), to: userid() }, PersonChange::Suspended { userid: userid() }];
+    assert_eq!(changes("contact.user.updated_v3", &both), Ok(vec![renamed, suspended]));
     let renamed = json!({ "object": person(), "old_object": { "user_id": "u0" } });
     let expected = PersonChange::Renamed { from: "u0".to_owned(), to: userid() };
     assert_eq!(changes("contact.user.updated_v3", &renamed), Ok(vec![expected]));

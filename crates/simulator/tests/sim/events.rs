@@ -21,10 +21,10 @@ fn envelope() -> Envelope {
 }
 
 /// The text of an envelope, as a service reads it.
-fn open(received: &Received, encrypted: &str, receiver: &str) -> Result<String, InboundError> {
+fn open(received: &Received, encrypted: &str, receiver_id: &str) -> Result<String, InboundError> {
     let (timestamp, nonce) = (received.parameter("timestamp"), received.parameter("nonce"));
     let message = SealedMessage { signature: received.parameter("msg_signature"), timestamp, nonce, encrypted };
-    envelope().verify(&message)?.open(&[receiver]).map(|opened| opened.text)
+    envelope().verify(&message)?.open(&[receiver_id]).map(|opened| opened.text)
 }
 
 fn wecom_text(received: &Received) -> Result<String, InboundError> {
@@ -156,9 +156,9 @@ async fn dingtalk_wants_an_encrypted_answer() {
         ("active", Some("user_add_org")),
     ] {
         change(&sim, "user01", json!({ "state": state })).await;
-        let received = receiver.take();
+        let requests = receiver.take();
         let texts: Vec<Value> =
-            received.iter().map(|received| serde_json::from_str(&dingtalk_text(received).unwrap()).unwrap()).collect();
+            requests.iter().map(|received| serde_json::from_str(&dingtalk_text(received).unwrap()).unwrap()).collect();
         assert_eq!(texts.len(), usize::from(kind.is_some()), "{state}");
         if let Some(kind) = kind {
             assert_eq!((&texts[0]["EventType"], &texts[0]["UserId"]), (&json!(kind), &json!(["user01"])));
@@ -184,9 +184,9 @@ async fn feishu_sends_what_changed() {
         (json!({ "userid": "user02" }), "contact.user.updated_v3", "/event/old_object/user_id", json!("user01")),
     ] {
         change(&sim, "user01", update).await;
-        let received = receiver.take();
-        let text = feishu_text(&received[0]).unwrap();
-        assert_eq!((received.len(), &text["header"]["event_type"]), (1, &json!(kind)));
+        let requests = receiver.take();
+        let text = feishu_text(&requests[0]).unwrap();
+        assert_eq!((requests.len(), &text["header"]["event_type"]), (1, &json!(kind)));
         assert_eq!(text.pointer(place), Some(&value), "{text}");
         assert_eq!(
             (&text["header"]["token"], &text["header"]["tenant_key"]),
@@ -263,8 +263,8 @@ async fn feishu_faults_are_about_its_own_signature() {
         [("signature", false, true), ("key", true, false), ("garbled", true, false), ("receiver", true, true)]
     {
         send(&sim, json!({ "change": "left", "userid": "user01", "fault": fault })).await;
-        let received = receiver.take();
-        assert_eq!((is_signed(&received[0]), feishu_text(&received[0]).is_some()), (signed, readable), "{fault}");
+        let requests = receiver.take();
+        assert_eq!((is_signed(&requests[0]), feishu_text(&requests[0]).is_some()), (signed, readable), "{fault}");
     }
 }
 

@@ -96,7 +96,7 @@ pub(super) fn leave<'a>(tx: &mut Tx<'_>, mut leaving: Vec<&'a Leaving>) -> Resul
         (one.corp(), one.id()).cmp(&(other.corp(), other.id()))
     });
     let text = "SELECT 1 FROM user_role WHERE corp_id = $1 AND employee_key = $2 AND role_id = $3";
-    for Leaving { employee, .. } in leaving.iter().copied() {
+    for Leaving { employee, .. } in &leaving {
         if tx.exists(text, &args![employee.corp(), employee.id(), Role::Admin])? {
             // Before the rows of employees, and only for administrators: many others may leave at once.
             lock_administration(tx)?;

@@ -60,6 +60,7 @@ impl Fixture {
             department_id: String::new(),
             avatar: String::new(),
             roles: Roles::NONE.with(Role::User),
+            role_ends: Vec::new(),
             disabled: false,
             left: None,
             subject: None,
@@ -213,7 +214,7 @@ pub(crate) fn new_session(
 pub(crate) fn leaving(employee: &EmployeeKey, why: LeftReason, now: i64) -> Leaving {
     let (event, about) = (AuditEvent::EmployeeLeft, employee.clone());
     let entry = LogEntry { event, about, at: at(now), ..entry() };
-    Leaving { employee: employee.clone(), why, deny_until: at(DAY), entry }
+    Leaving { employee: employee.clone(), why, asked_at: None, deny_until: at(DAY), entry }
 }
 
 /// A unique row for the log.

@@ -17,6 +17,7 @@ pub(crate) fn person(corp: &str, id: &str, name: &str, department: &str, roles: 
         department_id: entered_department_id(department),
         avatar: String::new(),
         roles,
+        role_ends: Vec::new(),
         disabled: false,
         left: None,
         subject: None,

@@ -2,10 +2,11 @@
 
 use std::io::Cursor;
 
-use deskpass_core::Digest;
+use deskpass_core::{Digest, EmployeeKey, Role};
 use deskpass_store::{
-    AuditEvent, BackupSettings, DataPlatform, EndedByRestore, Location, LogEntry, Mode, PostgresSettings, RestoreError,
-    RestoreSettings, RestoredSessions, Store, backup, newest_version, read_data_platform, restore, verify_log,
+    AuditEvent, BackupSettings, Chore, DataPlatform, EndedByRestore, Location, LogEntry, Mode, PostgresSettings,
+    RestoreError, RestoreSettings, RestoredSessions, Store, backup, newest_version, read_data_platform, restore,
+    verify_log,
 };
 
 use crate::log::fixture::{Fixture, at, key, on_every_store};
@@ -143,6 +144,30 @@ on_every_store! {
             let rules = store.access_rules().await.unwrap();
             assert_eq!(rules.oidc_client("desk").map(|client| &*client.registration.name), Some("Desk"));
             assert!(rules.oidc_keys.iter().all(|key| key.times.withdrawn_at.is_some()) && rules.oidc_keys.len() == 1);
+        }
+    }
+}
+
+on_every_store! {
+    async fn a_restore_takes_timed_roles_back_and_requests_a_synchronisation(fixture: &Fixture) {
+        fixture.employ("ww", "user01", "").await;
+        let (later, [admin, agent]) = (at(1_000_000).millis(), [Role::Admin, Role::Agent].map(Role::id));
+        fixture.sql(&format!(
+            "INSERT INTO user_role (corp_id, employee_key, role_id, by_hand, by_rule, until, reason) VALUES
+             ('ww', 'user01', {admin}, 0, 0, {later}, 'on call'), ('ww', 'user01', {agent}, 0, 1, {later}, 'on call')"
+        ))
+        .await;
+        let (_, file) = file_of(fixture).await;
+        let directory = tempfile::tempdir().unwrap();
+        for place in empty_places(&directory).await {
+            let ended = restored(fixture, &file, &place, Mode::Development).await.unwrap();
+            assert_eq!(ended, EndedByRestore { timed_roles: 1, ..EndedByRestore::default() });
+            let store = Store::open_with(place, Mode::Development, 10, at(200), Some(key())).await.unwrap();
+            let origins = store.role_origins(EmployeeKey::from_parts("ww", "user01")).await.unwrap();
+            let held: Vec<_> = origins.iter().map(|origin| (origin.role, origin.by_rule, origin.until)).collect();
+            assert!(held.contains(&(Role::Agent, true, None)) && held.len() == 2, "{held:?}");
+            let state = store.chore_state(Chore::Synchronise).await.unwrap().unwrap();
+            assert!(state.starts_with("{\"due_at\":"), "{state}");
         }
     }
 }

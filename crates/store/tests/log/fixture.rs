@@ -105,6 +105,7 @@ impl Fixture {
             department_id: deskpass_core::entered_department_id(department),
             avatar: String::new(),
             roles: Roles::NONE.with(Role::User),
+            role_ends: Vec::new(),
             disabled: false,
             left: None,
             subject: None,

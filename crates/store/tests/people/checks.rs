@@ -4,7 +4,7 @@ use deskpass_core::{EmployeeKey, LeftReason};
 use deskpass_store::{ChangeAuthor, Store};
 
 use crate::agents::fixture::{DAY, Fixture, HOUR, at, entry, leaving, on_every_store};
-use crate::lists::scene::sign_in;
+use crate::lists::scene::{bulk, sign_in};
 use crate::people::scene::key;
 
 const NOW: i64 = 5_000;
@@ -44,5 +44,45 @@ on_every_store! {
         assert!(store.mark_returned(key("gone"), at(4_000), entry()).await.unwrap());
         sign_in(store, "back", &key("gone"), 4_000, "192.0.2.1").await;
         assert_eq!(to_check(store, NOW, 10).await, ["A", "C", "B", "GONE"], "a return is a check");
+    }
+}
+
+on_every_store! {
+    async fn people_without_a_session_are_set_aside(fixture: &Fixture) {
+        let store = fixture.store();
+        bulk(
+            fixture,
+            "INSERT INTO employee (corp_id, employee_key, employee_id, name, department, avatar, created_at, watched)
+             SELECT 'ww', 'person' || n, 'PERSON' || n, 'P', '', '', 0, CASE WHEN n <= 300 THEN 1 ELSE 0 END FROM numbers",
+            3_000,
+        )
+        .await;
+        for id in ["person7", "person2999"] {
+            sign_in(store, id, &key(id), 1_000, "192.0.2.1").await;
+        }
+        // Behind many who have no session any more.
+        assert_eq!(to_check(store, NOW, 1).await, ["PERSON2999"]);
+        assert_eq!(to_check(store, NOW, 10).await, ["PERSON2999", "PERSON7"]);
+        let at_hand = to_check(store, NOW, 0).await;
+        assert!(at_hand.is_empty());
+        // Signing in again is enough.
+        sign_in(store, "again", &key("person8"), 2_000, "192.0.2.1").await;
+        assert_eq!(to_check(store, NOW, 10).await, ["PERSON2999", "PERSON7", "PERSON8"]);
+    }
+}
+
+on_every_store! {
+    async fn a_sign_in_is_not_overlooked_while_a_person_is_set_aside(fixture: &Fixture) {
+        for round in 0..10 {
+            let id = format!("person{round}");
+            fixture.employ(&id).await;
+            // An expired session: the next search sets the person aside.
+            sign_in(fixture.store(), &format!("old {round}"), &key(&id), NOW - 9 * HOUR, "192.0.2.1").await;
+            let (here, there) = (fixture.node(0), fixture.node(1));
+            let (name, who) = (format!("new {round}"), key(&id));
+            tokio::join!(to_check(&here, NOW, 50), sign_in(&there, &name, &who, 1_000, "192.0.2.1"));
+            let found = to_check(&here, NOW, 50).await;
+            assert!(found.contains(&id.to_uppercase()), "round {round}: {found:?}");
+        }
     }
 }

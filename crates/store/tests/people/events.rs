@@ -1,23 +1,30 @@
 //! An event of the platform counts once, and a leaver is locked out with it.
 
-use deskpass_core::{LeftReason, LoginMethod};
-use deskpass_store::{AuditEvent, ClaimedEvent, LogEntry, ReceivedEvent, Store};
+use deskpass_core::{IdentifiedPerson, LeftReason, LoginMethod};
+use deskpass_store::{AuditEvent, BeginOutcome, ClaimedEvent, LogEntry, Precondition, ReceivedEvent, Store};
 use tokio::task::JoinSet;
 
-use crate::agents::fixture::{DAY, Fixture, agent01, at, digest, entry, leaving, on_every_store};
-use crate::people::scene::{details, stored};
+use crate::agents::fixture::{DAY, Fixture, agent01, at, digest, entry, leaving, new_session, on_every_store};
+use crate::people::scene::{details, key, stored};
 
 fn event(name: &str) -> ReceivedEvent {
-    ReceivedEvent { digest: digest(name), change: format!("{{\"event\":\"{name}\"}}"), leaving: None }
+    let change = format!("{{\"event\":\"{name}\"}}");
+    ReceivedEvent { digest: digest(name), change, is_urgent: false, leaver: None, leaving: None }
 }
 
 /// An event that says that `agent01` left.
 fn left(name: &str) -> ReceivedEvent {
-    ReceivedEvent { leaving: Some(leaving(&agent01(), LeftReason::Left, 2_000)), ..event(name) }
+    let leaving = Some(leaving(&agent01(), LeftReason::Left, 2_000));
+    ReceivedEvent { is_urgent: true, leaver: Some(agent01()), leaving, ..event(name) }
+}
+
+/// The same, of very many: the lock follows.
+fn left_later(name: &str, id: &str) -> ReceivedEvent {
+    ReceivedEvent { is_urgent: true, leaver: Some(key(id)), ..event(name) }
 }
 
 async fn receive(store: &Store, events: Vec<ReceivedEvent>) -> Vec<bool> {
-    store.receive_events(events, at(2_000)).await.unwrap()
+    store.receive_events(events, at(2_000)).await.unwrap().is_new
 }
 
 on_every_store! {
@@ -36,6 +43,83 @@ on_every_store! {
         assert_eq!(receive(store, vec![left("d")]).await, [true]);
         assert_eq!(stored(store, &agent01()).await.left, Some(LeftReason::Left));
         assert_eq!(store.pending_events().await.unwrap(), 4);
+    }
+}
+
+on_every_store! {
+    async fn of_very_many_leavers_each_is_locked_out_once_afterwards(fixture: &Fixture) {
+        let store = fixture.store();
+        let names: Vec<_> = (0..250).map(|number| format!("event {number}")).collect();
+        let events: Vec<_> = names.iter().map(|name| left_later(name, &format!("person {name}"))).collect();
+        fixture.session("one", LoginMethod::Oauth2, None).await;
+        let mut all = events.clone();
+        all.push(left_later("agent", "agent01"));
+        assert_eq!(receive(store, all.clone()).await, [true; 251]);
+        assert_eq!(receive(&fixture.node(1), all).await, [false; 251]);
+        assert!(fixture.lives("one").await);
+        let mut locked = Vec::new();
+        loop {
+            let waiting = store.leavers_to_lock(100).await.unwrap();
+            if waiting.is_empty() {
+                break;
+            }
+            let of = |event: &ClaimedEvent| {
+                let who = if event.digest == digest("agent") { agent01() } else { key("nobody") };
+                (event.digest, Some(leaving(&who, LeftReason::OutOfRange, 2_000)))
+            };
+            let locks: Vec<_> = waiting.iter().map(of).collect();
+            locked.extend(fixture.node(1).lock_leavers(locks.clone()).await.unwrap());
+            assert_eq!(store.lock_leavers(locks).await.unwrap(), [], "once");
+        }
+        assert_eq!(locked, [(agent01(), LeftReason::OutOfRange)]);
+        assert!(!fixture.lives("one").await);
+        assert_eq!(store.pending_events().await.unwrap(), 251, "they are handled as others are");
+    }
+}
+
+on_every_store! {
+    async fn leavers_are_handled_first(fixture: &Fixture) {
+        let store = fixture.store();
+        receive(store, vec![event("a"), event("b")]).await;
+        store.receive_events(vec![left("left")], at(2_001)).await.unwrap();
+        let claimed = store.claim_events(at(3_000), at(9_000), 2).await.unwrap();
+        assert_eq!((claimed.len(), claimed[0].digest), (2, digest("left")));
+        assert_eq!(store.claim_events(at(3_000), at(9_000), 2).await.unwrap().len(), 1);
+    }
+}
+
+/// A sign-in that began before may add the record afterwards.
+fn newcomer(id: &str) -> IdentifiedPerson {
+    let (name, none) = (Some("Newcomer".to_owned()), None);
+    let employee_id = id.to_uppercase();
+    IdentifiedPerson {
+        key: key(id),
+        employee_id,
+        through: None,
+        name,
+        department: none.clone(),
+        department_id: none.clone(),
+        avatar: none.clone(),
+        email: none,
+    }
+}
+
+on_every_store! {
+    async fn who_left_before_the_first_sign_in_ended_begins_locked(fixture: &Fixture) {
+        let store = fixture.store();
+        receive(store, vec![left_later("one", "late"), left_later("two", "later")]).await;
+        store.upsert_person(newcomer("late"), at(2_500)).await.unwrap();
+        assert_eq!(stored(store, &key("late")).await.left, Some(LeftReason::Left));
+        let mut session = new_session("late", LoginMethod::Qrcode, None, Precondition::None);
+        session.session.employee = key("late");
+        assert_eq!(store.begin_session(session).await.unwrap(), BeginOutcome::EmployeeDisabled);
+        // The platform was asked, and knows the person.
+        assert!(store.mark_returned(key("late"), at(3_000), entry()).await.unwrap());
+        store.upsert_person(newcomer("late"), at(3_500)).await.unwrap();
+        assert_eq!(stored(store, &key("late")).await.left, None, "the record is not new any more");
+        store.finish_event(digest("two")).await.unwrap();
+        store.upsert_person(newcomer("later"), at(9_000)).await.unwrap();
+        assert_eq!(stored(store, &key("later")).await.left, None, "the event is over");
     }
 }
 

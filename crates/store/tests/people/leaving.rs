@@ -1,8 +1,8 @@
 //! A person who left has nothing, and gets nothing, until the platform says that they are back.
 
-use deskpass_core::{EmployeeKey, LeftReason, LoginMethod};
+use deskpass_core::{EmployeeKey, LeftReason, LoginMethod, PlatformVouching};
 use deskpass_store::{
-    AuditEvent, BeginOutcome, ChangeAuthor, DisableOutcome, EndReason, GrantOutcome, LeftOutcome, LogEntry,
+    AuditEvent, BeginOutcome, ChangeAuthor, DisableOutcome, EndReason, GrantOutcome, Leaving, LeftOutcome, LogEntry,
     PartialSessionLookup, PasswordPrecondition, Precondition, RefreshOutcome, Revocation, SessionLookup,
 };
 
@@ -79,6 +79,66 @@ on_every_store! {
         assert!(stored(store, &agent01()).await.is_admitted());
         fixture.session("one", LoginMethod::Oauth2, None).await;
         assert_eq!(details(store, "ww", AuditEvent::EmployeeReturned).await.len(), 2);
+    }
+}
+
+on_every_store! {
+    async fn an_old_answer_of_the_platform_changes_nothing(fixture: &Fixture) {
+        let store = fixture.store();
+        let asked = |asked_at| Leaving { asked_at: Some(at(asked_at)), ..leaving(&agent01(), LeftReason::Left, 9_000) };
+        let returns = async |asked_at| store.mark_returned(agent01(), at(asked_at), entry()).await.unwrap();
+        store.mark_left(leaving(&agent01(), LeftReason::Left, 5_000)).await.unwrap();
+        assert!(!returns(4_999).await, "a list that was read before the event");
+        assert_eq!(stored(store, &agent01()).await.left, Some(LeftReason::Left));
+        assert!(returns(5_000).await);
+        fixture.session("one", LoginMethod::Oauth2, None).await;
+        assert_eq!(store.mark_left(asked(4_999)).await.unwrap(), LeftOutcome::ActiveSince, "the person came back since");
+        assert!(fixture.lives("one").await);
+        store.mark_checked(vec![agent01()], at(6_000)).await.unwrap();
+        assert_eq!(store.mark_left(asked(5_999)).await.unwrap(), LeftOutcome::ActiveSince);
+        assert_eq!(store.mark_left(asked(6_000)).await.unwrap(), LeftOutcome::Ended(1));
+        assert_eq!(store.mark_left(asked(7_000)).await.unwrap(), LeftOutcome::AlreadyLeft);
+        assert!(!returns(6_500).await, "the platform said it again later");
+        assert_eq!(store.mark_left(asked(6_100)).await.unwrap(), LeftOutcome::AlreadyLeft);
+        assert!(returns(7_000).await, "an older answer moves nothing back or forth");
+        assert_eq!(details(store, "ww", AuditEvent::EmployeeLeft).await.len(), 2);
+    }
+}
+
+on_every_store! {
+    async fn with_a_corporation_sessions_through_its_links_end(fixture: &Fixture) {
+        let (store, partner) = (fixture.store(), EmployeeKey::from_parts("wwpartner", "p1"));
+        let other = EmployeeKey::from_parts("wwother", "p1");
+        fixture.employ("boss").await;
+        for (identity, target) in [(&partner, agent01()), (&other, key("boss"))] {
+            assert!(store.approve_link(BY, identity.clone(), target, entry()).await.unwrap());
+        }
+        bulk(fixture, "UPDATE link SET bound_at = 1", 0).await;
+        let through = |name: &str, who: EmployeeKey, precondition: Precondition| {
+            let mut new = new_session(name, LoginMethod::Oauth2, None, precondition);
+            (new.session.employee, new.session.vouched) = (who, PlatformVouching::Through);
+            new
+        };
+        let link = || Precondition::Link(partner.clone());
+        for new in [
+            through("linked", agent01(), link()),
+            through("unconcerned", key("boss"), Precondition::Link(other.clone())),
+            new_session("own", LoginMethod::Oauth2, None, Precondition::None),
+        ] {
+            assert_eq!(store.begin_session(new).await.unwrap(), BeginOutcome::Begun);
+        }
+        store.store_proof(digest("proof"), partner.clone(), at(DAY)).await.unwrap();
+        let template = LogEntry { event: AuditEvent::EmployeeLeft, at: at(2_000), ..entry() };
+        assert_eq!(store.mark_corporation_left("wwpartner".to_owned(), at(DAY), template).await.unwrap(), 0);
+        assert!(matches!(store.session(&digest("linked")).await.unwrap(), SessionLookup::Denied(EndReason::Kicked)));
+        assert!(fixture.lives("own").await && fixture.lives("unconcerned").await);
+        assert!(!store.proof_permits(digest("proof"), agent01(), at(2_000)).await.unwrap());
+        // Neither does a sign-in that was under way, and the approval stays.
+        let late = store.begin_session(through("late", agent01(), link())).await.unwrap();
+        assert_eq!(late, BeginOutcome::PreconditionFailed);
+        assert_eq!(store.link(partner.clone()).await.unwrap().map(|link| link.bound_at), Some(None));
+        let logged = details(store, "ww", AuditEvent::SessionsEnded).await;
+        assert_eq!(logged, ["corporation wwpartner removed; 1 session(s) ended"]);
     }
 }
 

@@ -8,14 +8,15 @@ const PEOPLE: usize = 20_000;
 on_every_store! {
     async fn no_statement_reads_all_people_or_events(fixture: &Fixture) {
         for statement in [
-            "INSERT INTO employee (corp_id, employee_key, employee_id, name, department, avatar, created_at, checked_at)
-             SELECT 'ww', 'person' || n, 'person' || n, 'Name', '', '', 0, CASE WHEN n % 3 = 0 THEN n ELSE NULL END FROM numbers",
+            "INSERT INTO employee (corp_id, employee_key, employee_id, name, department, avatar, created_at, checked_at,
+             watched) SELECT 'ww', 'person' || n, 'person' || n, 'Name', '', '', 0, CASE WHEN n % 3 = 0 THEN n ELSE NULL END,
+             CASE WHEN n % 10 = 0 THEN 1 ELSE 0 END FROM numbers",
             "INSERT INTO session (digest, corp_id, employee_key, role_id, login_method, login_source, created_at, expires_at)
              SELECT (100000 + n) || 'AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA', 'ww', 'person' || n, 3, 'dev', 'h5', n,
              1000000 FROM numbers",
             // Almost all of them are handled.
-            "INSERT INTO platform_event (digest, change, received_at, due_at) SELECT 'event' || n, '', n,
-             CASE WHEN n % 100 = 0 THEN n ELSE NULL END FROM numbers",
+            "INSERT INTO platform_event (digest, change, received_at, due_at, urgent, to_lock) SELECT 'event' || n, '', n,
+             CASE WHEN n % 100 = 0 THEN n ELSE NULL END, n / 100 % 2, CASE WHEN n % 200 = 0 THEN 1 ELSE 0 END FROM numbers",
         ] {
             bulk(fixture, statement, PEOPLE).await;
         }

@@ -1,10 +1,10 @@
 //! A person with another identifier keeps what they are, and the old record has nothing any more.
 
 use deskpass_core::{Email, EmailSource, EmployeeKey, IdentifiedPerson, LeftReason, Role, Roles};
-use deskpass_store::{AuditEvent, ChangeAuthor, EndReason, LogEntry, SessionLookup, Store};
+use deskpass_store::{AuditEvent, ChangeAuthor, EndReason, Leaving, LogEntry, Renaming, SessionLookup, Store};
 
-use crate::agents::fixture::{DAY, Fixture, agent01, at, digest, entry, on_every_store};
-use crate::lists::scene::bulk;
+use crate::agents::fixture::{DAY, Fixture, agent01, at, digest, entry, leaving, on_every_store};
+use crate::lists::scene::{bulk, sign_in};
 use crate::oidc::scene::{deliver, sid, signed_in};
 use crate::people::scene::{details, key, stored};
 
@@ -24,8 +24,14 @@ fn identified(id: &str) -> IdentifiedPerson {
 }
 
 async fn rename(store: &Store, from: &EmployeeKey, to: &str) -> bool {
+    store.rename_person(renaming(from, to)).await.unwrap()
+}
+
+/// The platform was asked at 3 s, and said that the person is active.
+fn renaming(from: &EmployeeKey, to: &str) -> Renaming {
     let entry = LogEntry { event: AuditEvent::EmployeeRenamed, at: at(3_000), ..entry() };
-    store.rename_person(from.clone(), identified(to), at(DAY), entry).await.unwrap()
+    let (from, to, deny_until) = (from.clone(), identified(to), at(DAY));
+    Renaming { from, to, asked_at: at(3_000), is_active: true, leaving: None, deny_until, entry }
 }
 
 on_every_store! {
@@ -78,5 +84,72 @@ on_every_store! {
         let origins = store.role_origins(key("agent02")).await.unwrap();
         let told: Vec<_> = origins.iter().map(|origin| (origin.role, origin.by_hand, origin.by_rule)).collect();
         assert!(told.contains(&(Role::User, true, true)) && told.contains(&(Role::Security, true, false)), "{told:?}");
+    }
+}
+
+on_every_store! {
+    async fn no_credential_stays_behind_or_moves(fixture: &Fixture) {
+        let (store, partner) = (fixture.store(), EmployeeKey::from_parts("wwpartner", "p1"));
+        fixture.set_password("hash").await;
+        fixture.bind("sealed", &[digest("recovery")]).await;
+        assert!(fixture.half("half", "hash").await);
+        store.remember_browser(digest("browser"), agent01(), at(DAY)).await.unwrap();
+        assert!(store.approve_link(BY, partner.clone(), agent01(), entry()).await.unwrap());
+        assert!(rename(store, &agent01(), "agent02").await);
+        assert!(store.agent(agent01()).await.unwrap().is_none(), "whoever gets the identifier next begins anew");
+        assert!(!store.is_browser_known(digest("browser"), at(3_000)).await.unwrap());
+        assert!(!fixture.half("half again", "hash").await);
+        let agent = store.agent(key("agent02")).await.unwrap().unwrap();
+        assert_eq!((agent.role, agent.disabled, agent.device_only), (Role::Agent, false, false));
+        assert!(agent.password.is_none() && agent.device.is_none() && agent.recovery_codes == 0);
+        assert_eq!(store.link(partner).await.unwrap().unwrap().target, key("agent02"));
+    }
+}
+
+on_every_store! {
+    async fn whether_the_new_identifier_is_admitted_the_platform_says(fixture: &Fixture) {
+        let store = fixture.store();
+        let left = |id: &str, at_millis| leaving(&key(id), LeftReason::Suspended, at_millis);
+        for id in ["a", "b", "c", "d", "f"] {
+            fixture.employ(id).await;
+        }
+        for id in ["newa", "newb", "newc"] {
+            fixture.employ(id).await;
+            sign_in(store, id, &key(id), 1_000, "192.0.2.1").await;
+        }
+        // One who left before the platform was asked is back; one who left since is not.
+        store.mark_left(left("newa", 2_999)).await.unwrap();
+        assert!(rename(store, &key("a"), "newa").await);
+        assert_eq!(stored(store, &key("newa")).await.left, None);
+        store.mark_left(left("newb", 3_001)).await.unwrap();
+        assert!(rename(store, &key("b"), "newb").await);
+        assert_eq!(stored(store, &key("newb")).await.left, Some(LeftReason::Suspended));
+        // One who left is locked out at once.
+        let gone = Some(Leaving { asked_at: Some(at(3_000)), ..left("newc", 3_000) });
+        let renaming_c = Renaming { is_active: false, leaving: gone, ..renaming(&key("c"), "newc") };
+        assert!(store.rename_person(renaming_c).await.unwrap());
+        assert_eq!(stored(store, &key("newc")).await.left, Some(LeftReason::Suspended));
+        assert!(matches!(store.session(&digest("newc")).await.unwrap(), SessionLookup::Denied(EndReason::Left)));
+        // Without an answer nobody comes back, and nobody leaves.
+        store.mark_left(left("d", 2_000)).await.unwrap();
+        for (old, new, expected) in [("d", "newd", Some(LeftReason::Suspended)), ("f", "newf", None)] {
+            let unknown = Renaming { is_active: false, ..renaming(&key(old), new) };
+            assert!(store.rename_person(unknown).await.unwrap());
+            assert_eq!(stored(store, &key(new)).await.left, expected, "{new}");
+        }
+    }
+}
+
+on_every_store! {
+    async fn a_role_for_good_has_no_end_and_no_reason(fixture: &Fixture) {
+        let store = fixture.store();
+        fixture.employ("agent02").await;
+        let timed = "UPDATE user_role SET by_hand = 0, until = 9000, reason = 'on call', told_at = 1
+            WHERE employee_key = 'agent02'";
+        bulk(fixture, timed, 0).await;
+        assert!(rename(store, &agent01(), "agent02").await);
+        let origins = store.role_origins(key("agent02")).await.unwrap();
+        let [user] = &origins[..] else { panic!("{origins:?}") };
+        assert_eq!((user.by_hand, user.until, user.reason.as_deref()), (true, None, None));
     }
 }

@@ -3,6 +3,7 @@
 use deskpass_store::{DirectoryChange, KnownDepartment, KnownTagMember, Store};
 
 use crate::agents::fixture::{Fixture, on_every_store};
+use crate::lists::scene::bulk;
 
 const MEMBERS: usize = 450;
 
@@ -130,5 +131,22 @@ on_every_store! {
             let found = members(&here, "ww", 10).await;
             assert!(found.len() == 1 && found[0].1.contains(&"1".to_owned()), "round {round}: {found:?}");
         }
+    }
+}
+
+on_every_store! {
+    async fn changes_of_very_many_rows_are_made_as_well(fixture: &Fixture) {
+        let store = fixture.store();
+        bulk(fixture, "INSERT INTO directory_member (corp_id, employee_key, department) SELECT 'ww', 'member' || n, '1' FROM numbers", 2_500).await;
+        change(store, "ww", vec![DirectoryChange::SetDepartment(department("1", None, "All"))]).await;
+        let set = |members: Vec<KnownTagMember>| DirectoryChange::SetTagMembers { tag: "t".to_owned(), members };
+        let all: Vec<_> = (0..2_500).map(|number| person(&format!("member{number:04}"))).collect();
+        change(store, "ww", vec![member("first", &["2"]), set(all.clone()), member("last", &["2"])]).await;
+        assert_eq!(tag_members(store, "ww", "t").await, all);
+        change(store, "ww", vec![set(all[2_000..].to_vec()), DirectoryChange::RemoveDepartment("1".to_owned())]).await;
+        assert_eq!(tag_members(store, "ww", "t").await, all[2_000..]);
+        assert_eq!(members(store, "ww", 100).await.len(), 2);
+        change(store, "ww", vec![set(all), DirectoryChange::RemoveTag("t".to_owned())]).await;
+        assert!(tag_members(store, "ww", "t").await.is_empty());
     }
 }

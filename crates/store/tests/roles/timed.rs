@@ -1,14 +1,15 @@
 //! A role that was granted for a while ends then, and neither sooner nor later.
 
-use deskpass_core::{Role, Roles};
+use deskpass_core::{LoginMethod, Role, Roles};
 use deskpass_store::{
-    AuditEvent, ChangeAuthor, DisableOutcome, GrantUntilOutcome, Notice, NoticeSubject, RevokeOutcome, SetRolesOutcome,
+    Actor, AuditEvent, ChangeAuthor, ChangeError, DisableOutcome, GrantUntilOutcome, Notice, NoticeSubject, Revocation,
+    RevokeOutcome, SetRolesOutcome, Store,
 };
 
 use super::scene::{
     ADMIN, MINUTE, USER, apply, due, end, entry_at, grant, grant_until, held, key, logged, origin, revoke, set,
 };
-use crate::agents::fixture::{DAY, Fixture, HOUR, at, notice, on_every_store};
+use crate::agents::fixture::{DAY, Fixture, HOUR, at, digest, notice, on_every_store};
 
 fn ends_soon(id: &str, number: usize) -> Notice {
     Notice { employee: key(id), ..notice(&format!("{id} {number}"), NoticeSubject::RoleEndsSoon) }
@@ -153,4 +154,43 @@ on_every_store! {
         assert_eq!(apply(store, "two", ADMIN).await.gained, ADMIN);
         assert_eq!(set(store, "one", USER).await, SetRolesOutcome::Changed(ADMIN.with(Role::User)));
     }
+}
+
+on_every_store! {
+    /// Nothing takes the role back here.
+    async fn a_role_is_over_at_its_time_even_if_nothing_takes_it_back(fixture: &Fixture) {
+        let store = fixture.store();
+        fixture.session("one", LoginMethod::Oauth2, None).await;
+        for role in [Role::Security, Role::Supervisor, Role::Agent] {
+            assert_eq!(grant_until(store, "agent01", role, 0, HOUR).await, GrantUntilOutcome::Granted);
+        }
+        apply(store, "agent01", Roles::NONE.with(Role::Supervisor)).await;
+        assert!(grant(store, "agent01", Role::Agent).await, "for good");
+        let kept = USER.with(Role::Supervisor).with(Role::Agent);
+        for person in [store.person(&key("agent01")).await.unwrap().unwrap().roles_at(at(HOUR)), held_at(store, HOUR).await] {
+            assert_eq!(person, kept);
+        }
+        assert_eq!(held_at(store, HOUR - 1).await, kept.with(Role::Security));
+        let switch = async |role: Role, now: i64| {
+            let (session, employee) = (digest("one"), key("agent01"));
+            let actor = Actor { session, employee, role: None, from: None, now: at(now) };
+            store.switch_role(actor, role, entry_at(AuditEvent::SwitchRole, "agent01", now)).await.unwrap()
+        };
+        assert!(switch(Role::Security, HOUR - 1).await);
+        assert!(!switch(Role::Security, HOUR).await);
+        assert!(switch(Role::Supervisor, HOUR).await && switch(Role::Agent, HOUR).await);
+        // What it allowed is over as well.
+        let author = |role: Role, now: i64| {
+            let (session, employee) = (digest("one"), key("agent01"));
+            ChangeAuthor::Session(Actor { session, employee, role: Some(role), from: None, now: at(now) })
+        };
+        assert!(switch(Role::Security, HOUR - 1).await && store.check_author(author(Role::Security, HOUR - 1)).await.is_ok());
+        let refused = store.check_author(author(Role::Security, HOUR)).await;
+        assert!(matches!(refused, Err(ChangeError::Revoked(Revocation::RoleTakenAway(Role::Security)))), "{refused:?}");
+    }
+}
+
+/// The roles that `agent01` holds at this time, past the cache.
+async fn held_at(store: &Store, now: i64) -> Roles {
+    store.listed_person(key("agent01")).await.unwrap().unwrap().person.roles_at(at(now))
 }

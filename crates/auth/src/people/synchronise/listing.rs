@@ -29,7 +29,7 @@ pub(super) struct Listing {
     pub(super) unread_children: BTreeSet<String>,
     /// The departments of members that were not read, and stay as they are stored.
     pub(super) kept: HashMap<String, BTreeSet<String>>,
-    ignores_case: bool,
+    pub(super) ignores_case: bool,
 }
 
 /// A member.

@@ -151,6 +151,10 @@ fn other_fix(reason: &str, now: &Situation) -> Option<[&'static str; 2]> {
             "If the platform is wrong, enable the member in its console (通讯录); they are also disabled here: then run `deskpass employee enable EMPLOYEE`.",
             "如与事实不符，请在{platform}管理后台的通讯录中启用该成员；该员工在本系统也已停用，之后还需运行 `deskpass employee enable EMPLOYEE`。",
         ]),
+        "left_platform" if now.left => Some([
+            "If the platform is wrong, enable the member in its console (通讯录) and ask them to sign in; if that does not help, run `deskpass employee return EMPLOYEE`.",
+            "如与事实不符，请在{platform}管理后台的通讯录中启用该成员并让其重新登录；如仍无效，请运行 `deskpass employee return EMPLOYEE`。",
+        ]),
         // There is nothing to enable: a command would answer that there is no such employee.
         "disabled" if !now.exists => Some([
             "There is no such employee here, so they had left at the platform. If that is wrong, enable the member in its console (通讯录).",
@@ -196,6 +200,8 @@ mod tests {
             ("left_platform", Situation { disabled: true, ..signed_in() }, enable, "通讯录"),
             // They left again.
             ("left_platform", Situation { left: true, ..signed_in() }, "通讯录", enable),
+            ("left_platform", Situation { left: true, ..here() }, "employee return left01", enable),
+            ("left_platform", here(), "通讯录", "employee return"),
             ("disabled", signed_in(), "", "通讯录"),
             ("no_role", signed_in(), "", grant),
             ("role_not_held", signed_in(), grant, add),

@@ -69,7 +69,11 @@ impl Known {
                 format!("已在本系统停用；如需启用：deskpass employee enable {typed}"),
             ])
         } else if let Some(why) = self.person.left {
-            language.of(left_words(why)).to_owned()
+            let [english, chinese] = left_words(why);
+            language.of([
+                format!("{english}; to lift it by hand: deskpass employee return {typed}"),
+                format!("{chinese}；如需手动恢复：deskpass employee return {typed}"),
+            ])
         } else {
             label("enabled", "已启用")
         };

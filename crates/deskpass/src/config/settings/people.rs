@@ -54,7 +54,9 @@ pub struct Verification {
 #[derive(Clone, Debug, Section)]
 pub struct Recheck {
     /// How often the platform is asked about each person with a session. A person who left is locked out by the next check
-    /// at the latest, also if no event arrives; WeCom sends none when a member is disabled. "0" turns it off.
+    /// at the latest, also if no event arrives; WeCom sends none when a member is disabled. With DingTalk, which counts the
+    /// calls of a month, at most 100 people a day, together with the lookups for events and for the synchronisation. "0"
+    /// turns it off.
     #[setting(default = "1h", min = "1m", max = "30d")]
     pub period: Option<Duration>,
 }
@@ -63,7 +65,8 @@ pub struct Recheck {
 #[derive(Clone, Debug, Section)]
 pub struct Sync {
     /// How often departments, members and tags are read from the platform, names and departments brought up to date, and
-    /// role rules applied. "0" turns it off; `deskpass sync` does it at once.
+    /// role rules applied. With DingTalk, which counts the calls of a month, at least 7 days, and longer if there are many
+    /// departments. "0" turns it off; `deskpass sync` does it at once.
     #[setting(default = "1d", min = "10m", max = "30d")]
     pub period: Option<Duration>,
 }

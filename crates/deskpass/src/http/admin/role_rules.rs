@@ -16,6 +16,8 @@ use crate::http::response::{Reply, RoleName};
 
 /// The most rules.
 const MAX_RULES: usize = 200;
+/// The most departments, tags, and people in an answer.
+const MAX_SHOWN: usize = 2_000;
 /// The longest id of a department or a tag.
 const MAX_ID_BYTES: usize = 64;
 
@@ -82,7 +84,9 @@ pub(crate) struct TagShown {
 pub(crate) struct RulesShown {
     rules: Vec<RuleShown>,
     departments: Vec<DepartmentShown>,
+    department_count: usize,
     tags: Vec<TagShown>,
+    tag_count: usize,
 }
 
 impl From<RoleRules> for RulesShown {
@@ -91,8 +95,10 @@ impl From<RoleRules> for RulesShown {
         let registered = registered.into_iter().map(|rule| RuleShown::of(rule, false));
         Self {
             rules: file.chain(registered).collect(),
-            departments: departments.into_iter().map(DepartmentShown::from).collect(),
-            tags: tags.into_iter().map(|(id, name)| TagShown { id, name }).collect(),
+            department_count: departments.len(),
+            departments: departments.into_iter().take(MAX_SHOWN).map(DepartmentShown::from).collect(),
+            tag_count: tags.len(),
+            tags: tags.into_iter().take(MAX_SHOWN).map(|(id, name)| TagShown { id, name }).collect(),
         }
     }
 }
@@ -155,6 +161,7 @@ impl FieldValue for RuleList {
 #[derive(Debug, JsonSchema, Serialize)]
 pub(crate) struct RuleEffects {
     items: Vec<EffectShown>,
+    count: usize,
 }
 
 /// What the rules change for an employee.
@@ -177,7 +184,7 @@ impl From<Vec<RuleEffect>> for RuleEffects {
             let (corp_id, employee_id) = (employee.corp().to_owned(), employee.id().to_owned());
             EffectShown { corp_id, employee_id, name, gained, lost, kept_last_admin }
         };
-        Self { items: effects.into_iter().map(shown).collect() }
+        Self { count: effects.len(), items: effects.into_iter().take(MAX_SHOWN).map(shown).collect() }
     }
 }
 
